@@ -1,0 +1,322 @@
+// The style of this repository as a test: an argument about it ends here.
+import { existsSync, readdirSync, readFileSync } from 'node:fs';
+import { basename, dirname, join, relative } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { describe, expect, test } from 'vitest';
+
+// Who may import whom: only downward, never sideways.
+const LAYERS = [
+  ['server', 'cli'],
+  ['exec-http', 'grpc'],
+  ['service'],
+  ['tsdb-proxy'],
+  ['frames', 'config', 'proto'],
+  ['errors'],
+] as const;
+
+// `svc serve` is the server itself, not a second way to start one.
+const SIDEWAYS = new Set(['cli → server']);
+
+const MAX_SOURCE_LINES = 300;
+const MAX_TEST_LINES = 500;
+const MAX_README_LINES = 60;
+
+interface Manifest {
+  readonly name: string;
+  readonly version: string;
+  readonly description: string;
+  readonly packageManager?: string;
+  readonly engines: unknown;
+  readonly exports: Readonly<Record<string, string | Readonly<Record<string, string>>>>;
+  readonly bin?: Readonly<Record<string, string>>;
+  readonly scripts: Readonly<Record<string, string>>;
+  readonly dependencies?: Readonly<Record<string, string>>;
+  readonly devDependencies?: Readonly<Record<string, string>>;
+  readonly peerDependencies?: Readonly<Record<string, string>>;
+}
+
+interface Package {
+  readonly name: string;
+  readonly folder: string;
+  readonly manifest: Manifest;
+  readonly files: readonly string[];
+}
+
+const root = fileURLToPath(new URL('..', import.meta.url));
+const ignored = new Set([
+  '.git',
+  'pnpm-lock.yaml',
+  // npm makes this one where HOME is set to nothing.
+  '~',
+  ...read('.gitignore')
+    .split('\n')
+    .map((line) => line.replace(/\/$/, '')),
+]);
+
+function read(path: string): string {
+  return readFileSync(join(root, path), 'utf8');
+}
+
+function readManifest(folder: string): Manifest {
+  const manifest: Manifest = JSON.parse(read(join(folder, 'package.json')));
+  return manifest;
+}
+
+/** The folders that a tsconfig.json references, which may hold comments. */
+function readReferences(folder: string): string[] {
+  const text = read(join(folder, 'tsconfig.json')).replaceAll(/^\s*\/\/.*$/gm, '');
+  const { references = [] }: { references?: { path: string }[] } = JSON.parse(text);
+  return references.map(({ path }) => join(folder, path));
+}
+
+function filesUnder(folder: string): string[] {
+  return readdirSync(join(root, folder), { withFileTypes: true })
+    .filter(({ name }) => !ignored.has(name))
+    .flatMap((entry) => {
+      const path = join(folder, entry.name);
+      return entry.isDirectory() ? filesUnder(path) : [path];
+    });
+}
+
+function loadPackage(folder: string): Package {
+  const manifest = readManifest(folder);
+  return { name: manifest.name.replace('@svc/', ''), folder, manifest, files: filesUnder(folder) };
+}
+
+const folders = ['packages', 'apps'].flatMap((parent) =>
+  readdirSync(join(root, parent)).map((name) => join(parent, name)),
+);
+const packages = [...folders, 'proto'].map(loadPackage);
+const byName = packages.map((one) => [one.name, one] as const);
+const rootManifest = readManifest('.');
+
+const isTest = (path: string): boolean => path.endsWith('.test.ts') || /(^|\/)test\//.test(path);
+const isGenerated = (path: string): boolean => path.includes('/generated/');
+const allFiles = filesUnder('.');
+const codeFiles = allFiles.filter((path) => /\.[jt]s$/.test(path) && !isGenerated(path));
+const sourcesOf = ({ files }: Package): string[] =>
+  files.filter((path) => /\/src\/.*\.ts$/.test(path) && !isTest(path) && !isGenerated(path));
+
+function lineCount(path: string): number {
+  return read(path).trimEnd().split('\n').length;
+}
+
+/** Where in the files the pattern stands, as `path:line says …`. */
+function findings(paths: readonly string[], pattern: RegExp): string[] {
+  return paths.flatMap((path) =>
+    read(path)
+      .split('\n')
+      .flatMap((line, index) => (pattern.test(line) ? [`${path}:${index + 1} says "${line.trim()}"`] : [])),
+  );
+}
+
+function importsOf(path: string): string[] {
+  const text = read(path);
+  const statements = text.matchAll(/^(?:import|export)\b(?:[^;]*?\bfrom)? ?'([^']+)'/gm);
+  const calls = text.matchAll(/\bimport\('([^']+)'\)/g);
+  return [...statements, ...calls].map((match) => match[1]);
+}
+
+/** The packages of this workspace that users of a package need. */
+function workspaceDependencies({ dependencies, peerDependencies }: Manifest): string[] {
+  const names = Object.keys({ ...dependencies, ...peerDependencies });
+  return names.filter((name) => name.startsWith('@svc/')).map((name) => name.replace('@svc/', ''));
+}
+
+function layerOf(name: string): number {
+  return LAYERS.findIndex((layer) => (layer as readonly string[]).includes(name));
+}
+
+/** The sources behind the entry points of a package. */
+function entryPoints({ folder, manifest }: Package): string[] {
+  return Object.values(manifest.exports)
+    .map((target) => (typeof target === 'string' ? target : target['default']))
+    .filter((target) => target.endsWith('.js'))
+    .map((target) => join(folder, target.replace('./dist/', 'src/').replace(/\.js$/, '.ts')));
+}
+
+interface Export {
+  readonly name: string;
+  readonly from: string;
+}
+
+const EXPORT_FROM = /^export (?:type )?\{([^}]*)\} from '([^']+)';$/gm;
+const EXPORT_GENERATED = /^export \* as \w+ from '\.\/generated\/[^']+';$/gm;
+
+function exportsOf(path: string): Export[] {
+  return [...read(path).matchAll(EXPORT_FROM)].flatMap((match) =>
+    match[1]
+      .split(',')
+      .map((part) =>
+        part
+          .trim()
+          .replace(/^type /, '')
+          .replace(/ as .*$/, ''),
+      )
+      .filter((name) => name !== '')
+      .map((name) => ({ name, from: match[2] })),
+  );
+}
+
+/** Whether the declaration behind an export has a doc comment; what other packages declare is theirs to document. */
+function isDocumented(path: string, name: string): boolean {
+  const passedOn = exportsOf(path).find((one) => one.name === name);
+  if (passedOn !== undefined) {
+    const target = join(dirname(path), passedOn.from);
+    return !passedOn.from.startsWith('.') || isGenerated(target) || isDocumented(target, passedOn.name);
+  }
+  const keyword = '(?:function\\*?|const|let|class|interface|type|namespace)';
+  const declaration = `(?:export )?(?:declare |abstract |async )*${keyword} ${name}\\b`;
+  return new RegExp(`\\*/\\n(?://.*\\n)*${declaration}`).test(read(path));
+}
+
+describe('the layers', () => {
+  test('name every package', () => {
+    expect(new Set(packages.map(({ name }) => name))).toEqual(new Set(LAYERS.flat()));
+  });
+
+  test('let dependencies point only downward', () => {
+    const wrong = packages.flatMap(({ name, manifest }) =>
+      workspaceDependencies(manifest)
+        .filter((other) => layerOf(other) <= layerOf(name) && !SIDEWAYS.has(`${name} → ${other}`))
+        .map((other) => `${name} depends on ${other}, which is not below it`),
+    );
+    expect(wrong).toEqual([]);
+  });
+
+  test.each(byName)('are the same in package.json and tsconfig.json of %s', (_name, { folder, manifest }) => {
+    const referenced = readReferences(folder).map((path) => basename(path));
+    expect(new Set(referenced)).toEqual(new Set(workspaceDependencies(manifest)));
+  });
+
+  test.each(byName)('are kept by the imports of %s', (_name, one) => {
+    const declared = workspaceDependencies(one.manifest);
+    const wrong = sourcesOf(one).flatMap((path) =>
+      importsOf(path).flatMap((specifier) => {
+        const other = specifier.match(/^@svc\/([^/]+)/)?.[1];
+        if (other !== undefined && !declared.includes(other)) return [`${path} imports ${specifier}, not a dependency`];
+        const outside =
+          specifier.startsWith('.') && relative(one.folder, join(dirname(path), specifier)).startsWith('..');
+        return outside ? [`${path} imports ${specifier}, outside of its package`] : [];
+      }),
+    );
+    expect(wrong).toEqual([]);
+  });
+
+  test('are all built: the root tsconfig.json references every package', () => {
+    expect(new Set(readReferences('.'))).toEqual(new Set(packages.map(({ folder }) => folder)));
+  });
+});
+
+describe('files', () => {
+  test('are short: a long one holds two ideas', () => {
+    const long = codeFiles.flatMap((path) => {
+      const most = isTest(path) ? MAX_TEST_LINES : MAX_SOURCE_LINES;
+      return lineCount(path) > most ? [`${path} has ${lineCount(path)} lines, at most ${most} are good`] : [];
+    });
+    expect(long).toEqual([]);
+  });
+
+  test('are named in kebab-case', () => {
+    const kebab = /^[a-z0-9]+(-[a-z0-9]+)*(\.(test|config|d))?\.[jt]s$/;
+    expect(codeFiles.filter((path) => !kebab.test(basename(path)))).toEqual([]);
+  });
+
+  test('and folders are named after what they hold', () => {
+    const vague = /(^|\/)(core|commons?|utils?|helpers?|shared|misc)(\/|\.|$)/;
+    expect(allFiles.filter((path) => vague.test(path))).toEqual([]);
+  });
+
+  test('name no folder of the machine they were written on', () => {
+    const text = allFiles.filter((path) => /\.([jt]s|json|md|proto|toml|ya?ml)$/.test(path));
+    expect(findings(text, /(?<![\w.~}*-])\/(?:work|root)(?![\w-])/)).toEqual([]);
+  });
+});
+
+describe('source', () => {
+  test('leaves nothing for later', () => {
+    const others = codeFiles.filter((path) => path !== 'test/tidy.test.ts');
+    expect(findings(others, /\b(?:TODO|FIXME|XXX|HACK)\b/)).toEqual([]);
+  });
+
+  test('has no default exports', () => {
+    const plain = codeFiles.filter((path) => !path.includes('.config.'));
+    expect(findings(plain, /^export default\b/)).toEqual([]);
+  });
+
+  test('of libraries writes nothing to the console', () => {
+    const libraries = packages.filter(({ folder }) => !folder.startsWith('apps/'));
+    expect(findings(libraries.flatMap(sourcesOf), /^(?!\s*\*).*\bconsole\./)).toEqual([]);
+  });
+
+  test('of tests runs whole: none is left out or run alone', () => {
+    expect(findings(codeFiles.filter(isTest), /\b(?:test|it|describe)(?:\.\w+)*\.(?:only|skip|todo)\b/)).toEqual([]);
+  });
+});
+
+describe.each(byName)('@svc/%s', (name, one) => {
+  const { folder, manifest, files } = one;
+  const isApp = folder.startsWith('apps/');
+
+  test('has tests', () => {
+    expect(files.filter((path) => path.endsWith('.test.ts'))).not.toEqual([]);
+  });
+
+  test(`has a README of at most ${MAX_README_LINES} lines under its name`, () => {
+    const path = join(folder, 'README.md');
+    expect(existsSync(join(root, path)), `${path} is missing`).toBe(true);
+    expect(read(path).split('\n')[0]).toBe(`# @svc/${name}`);
+    expect(lineCount(path)).toBeLessThanOrEqual(MAX_README_LINES);
+  });
+
+  test.each(entryPoints(one))('%s has an example in its head and nothing but exports', (path) => {
+    const text = read(path);
+    expect(text, 'a head comment with an example in a code fence').toMatch(
+      /^\/\*\*(?:(?!\*\/)[^])*```ts\n(?:(?!\*\/)[^])*```/,
+    );
+    expect(
+      text
+        .replace(/\/\*\*[^]*?\*\//, '')
+        .replaceAll(EXPORT_FROM, '')
+        .replaceAll(EXPORT_GENERATED, '')
+        .trim(),
+    ).toBe('');
+  });
+
+  test.each(entryPoints(one))('%s exports nothing without a doc comment', (path) => {
+    expect(exportsOf(path).filter((item) => !isDocumented(path, item.name))).toEqual([]);
+  });
+
+  test('has the same facts in package.json as the others', () => {
+    const up = relative(join(root, folder), root);
+    const protoFolders = files
+      .filter((path) => path.endsWith('.proto'))
+      .map((path) => relative(folder, path).split('/')[0]);
+    expect(manifest).toMatchObject({
+      name: `@svc/${name}`,
+      version: packages[0].manifest.version,
+      license: 'MIT',
+      type: 'module',
+      sideEffects: false,
+      files: [...(isApp ? ['bin'] : []), 'dist', ...new Set(protoFolders)],
+      engines: rootManifest.engines,
+      scripts: {
+        build: 'tsc -b',
+        test: `vitest run --root ${up} --dir ${folder}`,
+        'check:package': `node ${up}/tools/check-package.js`,
+      },
+      publishConfig: { access: 'public', provenance: true },
+    });
+    expect(manifest.description).toMatch(/\.$/);
+    expect(isApp, 'apps have a binary, libraries have none').toBe(manifest.bin !== undefined);
+  });
+
+  test('asks for exact versions', () => {
+    const ranges = Object.entries({ ...manifest.dependencies, ...manifest.devDependencies });
+    expect(ranges.filter(([, range]) => !/^(workspace:\^|catalog:|\d+\.\d+\.\d+(-[\w.]+)?)$/.test(range))).toEqual([]);
+  });
+});
+
+test('the pnpm that is installed is the one that installs', () => {
+  expect(rootManifest.packageManager).toBe(`pnpm@${rootManifest.devDependencies?.['pnpm']}`);
+});

@@ -1,0 +1,104 @@
+// Makes a checkout ready to run: installs with the pinned pnpm when the lockfile has changed, then compiles what is out
+// of date. Plain JavaScript on Node's own modules: it runs before anything is installed.
+import { spawn } from 'node:child_process';
+import { createHash } from 'node:crypto';
+import { existsSync, mkdirSync, readFileSync, rmSync, statSync, utimesSync, writeFileSync } from 'node:fs';
+import { constants } from 'node:os';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { fileURLToPath } from 'node:url';
+
+const root = fileURLToPath(new URL('..', import.meta.url));
+const lockFile = `${root}node_modules/.build-lock`;
+const stampFile = `${root}node_modules/.build-stamp`;
+const { packageManager, engines } = JSON.parse(readFileSync(`${root}package.json`, 'utf8'));
+const isWindows = process.platform === 'win32';
+
+let running;
+
+// A group of its own: npx, its shell and pnpm are three processes, and a signal to the first ends only the first.
+function run(command, args) {
+  return new Promise((resolve) => {
+    running = spawn(command, args, {
+      cwd: root,
+      // Nothing of this on stdout: that belongs to the program that runs next.
+      stdio: ['ignore', 2, 2],
+      // pnpm asks no questions where CI is set, and does not start where HOME is set to nothing.
+      env: { ...process.env, HOME: process.env.HOME || undefined, CI: 'true', npm_config_update_notifier: 'false' },
+      detached: !isWindows,
+      shell: isWindows,
+    });
+    running.on('error', (error) => resolve(error.message));
+    running.on('exit', (code, signal) => resolve(signal ?? code));
+  });
+}
+
+function stop(signal) {
+  const exit = () => process.exit(128 + constants.signals[signal]);
+  if (running?.pid === undefined || running.exitCode !== null || running.signalCode !== null) exit();
+  running.removeAllListeners('exit').on('exit', exit);
+  if (isWindows) running.kill();
+  else process.kill(-running.pid, signal);
+}
+
+function fail(sentence) {
+  console.error(sentence);
+  process.exit(1);
+}
+
+// Two commands started at once in one checkout must not install or compile over each other. The holder touches the file
+// every second, so that the lock of a killed one is known by its age.
+async function lock() {
+  mkdirSync(`${root}node_modules`, { recursive: true });
+  for (let waits = 0; ; waits += 1) {
+    try {
+      writeFileSync(lockFile, '', { flag: 'wx' });
+      break;
+    } catch (error) {
+      if (error.code !== 'EEXIST') throw error;
+    }
+    const touched = statSync(lockFile, { throwIfNoEntry: false })?.mtimeMs ?? Date.now();
+    if (Date.now() - touched > 5000) rmSync(lockFile, { force: true });
+    else await sleep(100);
+    if (waits === 10) console.error('Waiting for another command that is preparing this checkout.');
+  }
+  process.on('exit', () => rmSync(lockFile, { force: true }));
+  setInterval(() => {
+    const now = new Date();
+    if (existsSync(lockFile)) utimesSync(lockFile, now, now);
+  }, 1000).unref();
+}
+
+async function install() {
+  const hash = createHash('sha256').update(`${process.version} ${process.platform} ${process.arch}`);
+  for (const file of ['pnpm-lock.yaml', 'pnpm-workspace.yaml']) hash.update(readFileSync(`${root}${file}`));
+  const stamp = hash.digest('hex');
+  if (existsSync(stampFile) && readFileSync(stampFile, 'utf8') === stamp) return;
+  console.error('Installing dependencies; this happens once.');
+  const result = await run('npx', ['-y', packageManager, 'install', '--frozen-lockfile', '--prefer-offline']);
+  if (result !== 0) fail(`The dependencies could not be installed: ${packageManager} ended with ${result}; see above.`);
+  writeFileSync(stampFile, stamp);
+}
+
+async function compile() {
+  const result = await run(process.execPath, [`${root}node_modules/typescript/bin/tsc`, '-b']);
+  if (result !== 0) fail(`The source does not compile: tsc ended with ${result}; see above.`);
+}
+
+const [neededMajor, neededMinor] = engines.node.match(/\d+/g).map(Number);
+const [major, minor] = process.versions.node.split('.').map(Number);
+if (major < neededMajor || (major === neededMajor && minor < neededMinor)) {
+  fail(`Node ${engines.node} is needed; this is ${process.version}.`);
+}
+
+for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP']) process.once(signal, stop);
+// A shell between npm and this process dies of a signal without passing it on.
+const parent = process.ppid;
+setInterval(() => process.ppid === parent || stop('SIGTERM'), 250).unref();
+
+try {
+  await lock();
+  await install();
+  await compile();
+} catch (error) {
+  fail(`This checkout could not be prepared: ${error.message}`);
+}
