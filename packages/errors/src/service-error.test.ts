@@ -1,0 +1,41 @@
+import { describe, expect, test } from 'vitest';
+import { ERROR_CODES, ServiceError, toErrorBody, toServiceError } from './index.ts';
+
+describe('ServiceError', () => {
+  test('takes the hint of its code when it is given none', () => {
+    expect(new ServiceError('handle_not_found', 'x').hint).toBe(ERROR_CODES.handle_not_found.hint);
+    expect(new ServiceError('handle_not_found', 'x', { hint: 'y' }).hint).toBe('y');
+  });
+
+  test('toServiceError keeps one that has a code', () => {
+    const error = new ServiceError('version_conflict', 'x');
+    expect(toServiceError(error)).toBe(error);
+  });
+
+  test('toServiceError shows nothing of an unknown failure and keeps it as the cause', () => {
+    const secret = new Error('password=hunter2 in /etc/secret');
+    const error = toServiceError(secret);
+    expect(error.code).toBe('internal');
+    expect(error.cause).toBe(secret);
+    expect(JSON.stringify(toErrorBody(error, 'r'))).not.toMatch(/hunter2|secret/);
+  });
+});
+
+describe('toErrorBody', () => {
+  test('has the keys in the documented order and leaves out what is not there', () => {
+    expect(JSON.stringify(toErrorBody(new ServiceError('internal', 'm', { hint: 'h' }), 'r-1'))).toBe(
+      '{"error":"m","code":"internal","hint":"h","requestId":"r-1"}',
+    );
+    const placed = new ServiceError('invalid_argument', 'm', { hint: 'h', query: 'select', position: 0 });
+    expect(JSON.stringify(toErrorBody(placed, 'r-1'))).toBe(
+      '{"error":"m","code":"invalid_argument","hint":"h","query":"select","position":0,"requestId":"r-1"}',
+    );
+  });
+});
+
+describe('ERROR_CODES', () => {
+  test.each(Object.entries(ERROR_CODES))('%s ends its sentences', (_code, row) => {
+    expect(row.meaning).toMatch(/^[A-Z].*\.$/);
+    expect(row.hint).toMatch(/^(GET|[A-Z]).*\.$/);
+  });
+});
