@@ -1,0 +1,72 @@
+import { isIP, isIPv6 } from 'node:net';
+import * as v from 'valibot';
+import { plainText, type ValueType } from './value-type.ts';
+
+/** Where a listener binds. */
+export interface Address {
+  /** A host name or an IP address; IPv6 without brackets. */
+  readonly host: string;
+  /** 0 lets the system pick a free port. */
+  readonly port: number;
+}
+
+/** The host that stands for every IPv4 interface; what `:9000` means. */
+export const ANY_HOST = '0.0.0.0';
+
+/** An address as it is written: `127.0.0.1:9000`, `[::1]:9000`. */
+export function formatAddress({ host, port }: Address): string {
+  return `${isIPv6(host) ? `[${host}]` : host}:${port}`;
+}
+
+function hostFromText(text: string): string | undefined {
+  const bare = text.startsWith('[') && text.endsWith(']') ? text.slice(1, -1) : text;
+  if (isIP(bare) !== 0) return bare === text || isIPv6(bare) ? bare : undefined;
+  // Digits and dots alone are a mistyped IPv4 address, not a name.
+  const isName = /^(?![\d.]+$)(?=.{1,253}$)\w(?:[\w-]*\w)?(?:\.\w(?:[\w-]*\w)?)*\.?$/.test(text);
+  return isName ? text : undefined;
+}
+
+function addressFromText(text: string): Address | undefined {
+  const match = /^(\[[^\]]*\]|[^:[\]]*):(\d{1,5})$/.exec(text.trim());
+  if (match === null) return undefined;
+  const [, hostText = '', portText = ''] = match;
+  const host = hostText === '' ? ANY_HOST : hostFromText(hostText);
+  const port = Number(portText);
+  return host === undefined || port > 65_535 ? undefined : { host, port };
+}
+
+/** A valibot schema from a function that gives undefined for text it does not understand. */
+function parsed<T>(parse: (text: string) => T | undefined, expected: string): v.GenericSchema<unknown, T> {
+  return v.pipe(
+    v.string(expected),
+    v.rawTransform(({ dataset, addIssue, NEVER }) => {
+      const value = parse(dataset.value);
+      if (value !== undefined) return value;
+      addIssue({ message: expected });
+      return NEVER;
+    }),
+  );
+}
+
+/** `host:port`, `:port` or `[IPv6]:port`. */
+export function address(): ValueType<Address> {
+  const expected = 'host:port, :port or [IPv6]:port, with a port from 0 to 65535';
+  return {
+    placeholder: 'host:port',
+    expected,
+    schema: parsed(addressFromText, expected),
+    fromText: (text) => text,
+    toText: formatAddress,
+    toToml: (value) => JSON.stringify(formatAddress(value)),
+  };
+}
+
+/** A host name or IP address, without a port. */
+export function hostName(): ValueType<string> {
+  const expected = 'a host name or an IP address, without a port';
+  return plainText(
+    'host',
+    expected,
+    parsed((text) => hostFromText(text.trim()), expected),
+  );
+}

@@ -1,0 +1,131 @@
+import { describe, expect, test } from 'vitest';
+import { loadConfig } from './index.ts';
+
+function load(env: Record<string, string>) {
+  return loadConfig({ name: 'service', argv: [], env, homeDir: '' });
+}
+
+const DB = { TSDB_HTTP_URL: 'http://db:9000' };
+
+describe('settings together', () => {
+  test.each([
+    [
+      { SERVICE_TSDB_TOKEN: 't', SERVICE_TSDB_USER: 'u' },
+      'tsdb.token is set together with tsdb.user (variable SERVICE_TSDB_USER).',
+    ],
+    [
+      { SERVICE_TSDB_TOKEN: 't', SERVICE_TSDB_PASSWORD: 'p' },
+      'tsdb.token is set together with tsdb.password (variable SERVICE_TSDB_PASSWORD).',
+    ],
+    [{ SERVICE_TSDB_PASSWORD: 'p' }, 'tsdb.password is set, but tsdb.user is not.'],
+  ])('%j is a problem', (env, message) => {
+    const result = load({ ...DB, ...env });
+    expect(result.kind === 'problems' && result.problems.map((problem) => problem.message)).toEqual([message]);
+  });
+
+  test('are checked even when one of them is wrong by itself', () => {
+    const result = load({ ...DB, SERVICE_GRPC_PORT: 'x', SERVICE_TSDB_PASSWORD: 'p' });
+    expect(result.kind === 'problems' && result.problems.map(({ setting }) => setting)).toEqual([
+      'server.grpc_port',
+      'tsdb.password',
+    ]);
+  });
+
+  test('a password whose user is refused is not said to be without a user', () => {
+    const result = load({ ...DB, SERVICE_TSDB_USER: 'a:b', SERVICE_TSDB_PASSWORD: 'p' });
+    expect(result.kind === 'problems' && result.problems.map(({ setting }) => setting)).toEqual(['tsdb.user']);
+  });
+
+  test.each([
+    [{ ...DB, SERVICE_TSDB_USER: 'u' }, 'tsdb.user is set, but tsdb.password is not.'],
+    [{ SERVICE_TSDB_TOKEN: 't' }, 'tsdb.token has no effect without tsdb.http_url.'],
+    [
+      { SERVICE_COMPRESSION: 'gzip', SERVICE_COMPRESSION_LEVEL: '5' },
+      'compression.level has no effect with the algorithm gzip.',
+    ],
+  ])('%j is a warning', (env, message) => {
+    const result = load(env);
+    expect(result.kind === 'config' && result.warnings.map((warning) => warning.message)).toContain(message);
+  });
+
+  test.each([[{ ...DB, SERVICE_TSDB_USER: 'u', SERVICE_TSDB_PASSWORD: 'p' }], [{ ...DB, SERVICE_TSDB_TOKEN: 't' }]])(
+    '%j is fine',
+    (env) => {
+      expect(load(env)).toMatchObject({ kind: 'config', warnings: [] });
+    },
+  );
+
+  test.each([
+    ['SERVICE_DATA_DIR', '/d', 'storage.data_dir'],
+    ['SERVICE_PARQUET_PATH', '/p', 'storage.parquet_path'],
+    ['SERVICE_DUCKDB_PATH', '/d', 'storage.duckdb_path'],
+    ['SERVICE_COMPRESSION', 'lz4', 'compression.algorithm'],
+    ['SERVICE_COMPRESSION_LEVEL', '4', 'compression.level'],
+  ])('%s is warned of as being without effect', (variable, text, setting) => {
+    expect(load({ [variable]: text })).toMatchObject({
+      kind: 'config',
+      warnings: [
+        {
+          setting,
+          source: { kind: 'variable', name: variable },
+          message: `${setting} is set. It has no effect yet: frames are kept in memory only and end with the process.`,
+        },
+      ],
+    });
+  });
+});
+
+describe('the two listeners', () => {
+  test.each([
+    ['0.0.0.0:50052', '0.0.0.0', '50052'],
+    ['127.0.0.1:7000', '0.0.0.0', '7000'],
+    [':7000', '10.0.0.1', '7000'],
+    ['[::1]:7000', '::1', '7000'],
+  ])('cannot share HTTP %s and gRPC %s port %s', (http, host, port) => {
+    const result = load({ SERVICE_HTTP_BIND_ADDRESS: http, SERVICE_GRPC_HOST: host, SERVICE_GRPC_PORT: port });
+    expect(result).toMatchObject({ kind: 'problems', problems: [{ setting: 'server.grpc_port', value: port }] });
+  });
+
+  test('blame the setting that somebody gave', () => {
+    expect(load({ SERVICE_HTTP_BIND_ADDRESS: ':50052' })).toMatchObject({
+      problems: [{ source: { kind: 'variable', name: 'SERVICE_HTTP_BIND_ADDRESS' } }],
+    });
+  });
+
+  test.each([
+    [':0', '0.0.0.0', '0'],
+    ['127.0.0.1:7000', '127.0.0.2', '7000'],
+  ])('may have HTTP %s and gRPC %s port %s', (http, host, port) => {
+    const env = { SERVICE_HTTP_BIND_ADDRESS: http, SERVICE_GRPC_HOST: host, SERVICE_GRPC_PORT: port };
+    expect(load(env).kind).toBe('config');
+  });
+});
+
+describe('the time-series database', () => {
+  test.each([
+    ['0.0.0.0:9000', 'http://127.0.0.1:9000'],
+    ['0.0.0.0:9000', 'http://localhost:9000/base'],
+    ['0.0.0.0:9000', 'http://0.0.0.0:9000'],
+    ['[::]:9000', 'http://[::1]:9000'],
+    ['[::]:9000', 'http://127.0.0.1:9000'],
+    ['127.0.0.1:9000', 'http://localhost:9000'],
+    ['localhost:9000', 'http://[::1]:9000'],
+    ['10.0.0.1:80', 'http://10.0.0.1'],
+    ['10.0.0.1:443', 'https://10.0.0.1'],
+  ])('is not the server itself: bound to %s, forwarding to %s', (bind, url) => {
+    const result = load({ SERVICE_HTTP_BIND_ADDRESS: bind, SERVICE_TSDB_HTTP_URL: url });
+    expect(result).toMatchObject({ kind: 'problems', problems: [{ setting: 'tsdb.http_url', value: url }] });
+  });
+
+  test.each([
+    ['0.0.0.0:9000', 'http://127.0.0.1:9001'],
+    ['0.0.0.0:9000', 'http://db:9000'],
+    ['0.0.0.0:9000', 'http://[::1]:9000'],
+    ['127.0.0.1:9000', 'http://127.0.0.2:9000'],
+    ['127.0.0.1:9000', 'http://[::1]:9000'],
+    ['10.0.0.1:9000', 'http://127.0.0.1:9000'],
+    ['0.0.0.0:0', 'http://127.0.0.1:9000'],
+  ])('may be elsewhere: bound to %s, forwarding to %s', (bind, url) => {
+    expect(load({ SERVICE_HTTP_BIND_ADDRESS: bind, SERVICE_TSDB_HTTP_URL: url }).kind).toBe('config');
+  });
+});

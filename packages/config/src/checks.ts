@@ -1,0 +1,140 @@
+import { isIPv4 } from 'node:net';
+import { type Address, formatAddress } from './address.ts';
+import type { Resolved } from './resolve-settings.ts';
+import { SETTING_ROWS } from './setting-rows.ts';
+import { describeSource, type Finding, isGiven, type Source } from './source.ts';
+
+/** What settings that are right each by itself get wrong together. */
+export interface Checked {
+  readonly problems: readonly Finding[];
+  readonly warnings: readonly Finding[];
+}
+
+/** Looks at all settings together. */
+export function checkTogether(resolved: Resolved): Checked {
+  return {
+    problems: [...credentialProblems(resolved), ...sharedPort(resolved), ...ownAddress(resolved)],
+    warnings: [...credentialWarnings(resolved), ...idleLevel(resolved), ...settingsWithoutEffect(resolved)],
+  };
+}
+
+function credentialProblems({ sources }: Resolved): readonly Finding[] {
+  const { user, password, token } = sources.tsdb;
+  const other = [user, password].find(isGiven);
+  if (isGiven(token) && other !== undefined) {
+    const named = other === user ? 'tsdb.user' : 'tsdb.password';
+    return [
+      {
+        source: token,
+        setting: 'tsdb.token',
+        message: `tsdb.token is set together with ${named} (${describeSource(other)}).`,
+        hint: 'Set either the token, or user and password.',
+      },
+    ];
+  }
+  if (!isGiven(password) || isGiven(user)) return [];
+  return [
+    {
+      source: password,
+      setting: 'tsdb.password',
+      message: 'tsdb.password is set, but tsdb.user is not.',
+      hint: 'Set tsdb.user too.',
+    },
+  ];
+}
+
+function credentialWarnings({ sources: { tsdb } }: Resolved): readonly Finding[] {
+  const warnings: Finding[] = [];
+  if (isGiven(tsdb.user) && !isGiven(tsdb.password)) {
+    warnings.push({
+      source: tsdb.user,
+      setting: 'tsdb.user',
+      message: 'tsdb.user is set, but tsdb.password is not.',
+      hint: 'Set tsdb.password, unless the user has an empty one.',
+    });
+  }
+  for (const name of ['user', 'password', 'token'] as const) {
+    if (isGiven(tsdb.http_url) || !isGiven(tsdb[name])) continue;
+    warnings.push({
+      source: tsdb[name],
+      setting: `tsdb.${name}`,
+      message: `tsdb.${name} has no effect without tsdb.http_url.`,
+      hint: 'Set tsdb.http_url to the base URL of the time-series database.',
+    });
+  }
+  return warnings;
+}
+
+function idleLevel({ draft: { compression }, sources }: Resolved): readonly Finding[] {
+  const source = sources.compression.level;
+  if (!isGiven(source) || compression.algorithm === undefined || compression.algorithm === 'zstd') return [];
+  return [
+    {
+      source,
+      setting: 'compression.level',
+      message: `compression.level has no effect with the algorithm ${compression.algorithm}.`,
+      hint: 'Remove it, or set compression.algorithm to zstd.',
+    },
+  ];
+}
+
+const NO_EFFECT_HINT = 'Nothing needs to be done: the value is checked and otherwise ignored.';
+
+function settingsWithoutEffect({ sources }: Resolved): readonly Finding[] {
+  const bySection: Readonly<Record<string, Readonly<Record<string, Source>>>> = sources;
+  return SETTING_ROWS.flatMap(({ section, key, path, setting }) => {
+    const source = bySection[section]?.[key];
+    if (setting.noEffect === undefined || source === undefined || !isGiven(source)) return [];
+    return [{ source, setting: path, message: `${path} is set. ${setting.noEffect}`, hint: NO_EFFECT_HINT }];
+  });
+}
+
+const ANY_HOSTS: ReadonlySet<string> = new Set(['0.0.0.0', '::']);
+
+function sharedPort({ draft: { server }, sources }: Resolved): readonly Finding[] {
+  const { http_bind_address: http, grpc_host: host, grpc_port: port } = server;
+  if (http === undefined || host === undefined || port === undefined) return [];
+  if (port === 0 || port !== http.port || !(host === http.host || ANY_HOSTS.has(host) || ANY_HOSTS.has(http.host))) {
+    return [];
+  }
+  return [
+    {
+      source: isGiven(sources.server.grpc_port) ? sources.server.grpc_port : sources.server.http_bind_address,
+      setting: 'server.grpc_port',
+      value: String(port),
+      message: `server.grpc_port is ${port}, the port of server.http_bind_address (${formatAddress(http)}).`,
+      hint: 'Give the two listeners different ports.',
+    },
+  ];
+}
+
+/** SQL sent to ourselves would be forwarded to ourselves, without end; both sides like port 9000, so it does happen. */
+function ownAddress({ draft: { server, tsdb }, sources }: Resolved): readonly Finding[] {
+  if (server.http_bind_address === undefined || tsdb.http_url === undefined) return [];
+  if (!reaches(tsdb.http_url, server.http_bind_address)) return [];
+  return [
+    {
+      source: sources.tsdb.http_url,
+      setting: 'tsdb.http_url',
+      value: tsdb.http_url,
+      message: `tsdb.http_url is "${tsdb.http_url}", the address of this server itself.`,
+      hint: 'Set it to the time-series database, or give server.http_bind_address another port.',
+    },
+  ];
+}
+
+function reaches(url: string, { host, port }: Address): boolean {
+  const { hostname, port: portText, protocol } = new URL(url);
+  if (port !== Number(portText || (protocol === 'https:' ? 443 : 80))) return false;
+  const named = hostname.replaceAll(/[[\]]/g, '');
+  // Asked for "any" host, the system connects to its own.
+  const target = named === '0.0.0.0' ? '127.0.0.1' : named === '::' ? '::1' : named;
+  if (target === host) return true;
+  if (!isLoopback(target)) return false;
+  if (target === 'localhost') return isLoopback(host) || ANY_HOSTS.has(host);
+  return host === 'localhost' || host === '::' || (host === '0.0.0.0' && isIPv4(target));
+}
+
+function isLoopback(host: string): boolean {
+  return host === 'localhost' || host === '::1' || host.startsWith('127.');
+}

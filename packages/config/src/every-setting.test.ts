@@ -1,0 +1,125 @@
+import { describe, expect, test } from 'vitest';
+import { loadConfig, type LoadConfigOptions, type LoadedConfig } from './index.ts';
+import { createServiceNames } from './service-names.ts';
+import { SETTING_ROWS } from './setting-rows.ts';
+
+const FILE = '/home/ada/.service/config.toml';
+
+interface Given extends Partial<LoadConfigOptions> {
+  readonly toml?: string;
+}
+
+function load({ toml, ...options }: Given) {
+  return loadConfig({
+    name: 'service',
+    argv: [],
+    env: {},
+    homeDir: '/home/ada',
+    readFile: (path) => {
+      if (path === FILE && toml !== undefined) return Buffer.from(toml);
+      throw Object.assign(new Error('none'), { code: 'ENOENT' });
+    },
+    ...options,
+  });
+}
+
+function loaded(given: Given): LoadedConfig {
+  const result = load(given);
+  if (result.kind !== 'config') throw new Error(`not a config: ${JSON.stringify(result)}`);
+  return result;
+}
+
+type Nested = Readonly<Record<string, Readonly<Record<string, unknown>>>>;
+
+function valueAt(nested: Nested, path: string): unknown {
+  const [section = '', key = ''] = path.split('.');
+  return nested[section]?.[key];
+}
+
+/** For each setting: text of a flag or variable, the same in TOML, and the value both mean. */
+const VALUES: Readonly<Record<string, readonly [text: string, toml: string, value: unknown]>> = {
+  'server.http_bind_address': ['[::1]:8080', '"[::1]:8080"', { host: '::1', port: 8080 }],
+  'server.grpc_host': ['localhost', '"localhost"', 'localhost'],
+  'server.grpc_port': ['0', '0', 0],
+  'server.max_connections': ['7', '7', 7],
+  'server.shutdown_grace_ms': ['0', '0', 0],
+  'storage.data_dir': ['/d', '"/d"', '/d'],
+  'storage.parquet_path': ['/p', '"/p"', '/p'],
+  'storage.duckdb_path': ['/a.duckdb', '"/a.duckdb"', '/a.duckdb'],
+  'storage.cache_size_gb': ['2.5', '2.5', 2.5],
+  'compression.algorithm': ['LZ4', '"lz4"', 'lz4'],
+  'compression.level': ['19', '19', 19],
+  'logging.level': ['WARNING', '"Warn"', 'warn'],
+  'logging.format': ['Text', '"text"', 'text'],
+  'http.max_upload_bytes': ['1024', '1_024', 1024],
+  'http.max_rows': ['9007199254740991', '9007199254740991', Number.MAX_SAFE_INTEGER],
+  'http.default_fmt': ['json', '"json"', 'json'],
+  'http.idle_timeout_ms': ['1', '1', 1],
+  'http.compression': ['off', 'false', false],
+  'http.cors_origins': [
+    'https://a.example, http://b:81',
+    '["https://a.example", "http://b:81"]',
+    ['https://a.example', 'http://b:81'],
+  ],
+  'tsdb.http_url': ['http://db:9000/', '"http://db:9000/"', 'http://db:9000'],
+  'tsdb.connect_timeout_ms': ['11', '11', 11],
+  'tsdb.timeout_ms': ['12', '12', 12],
+  'tsdb.idle_timeout_ms': ['2147483647', '2147483647', 2_147_483_647],
+  'tsdb.user': ['ada', '"ada"', 'ada'],
+  'tsdb.password': [' p w ', '" p w "', ' p w '],
+  'tsdb.token': ['t0k', '"t0k"', 't0k'],
+  'grpc.max_message_bytes': ['65536', '65536', 65_536],
+};
+
+const names = createServiceNames('service');
+const rows = SETTING_ROWS.map((row) => ({
+  ...row,
+  values: VALUES[row.path] ?? (['', '', undefined] as const),
+  // A password cannot stand without a user.
+  company: row.path === 'tsdb.password' ? { SERVICE_TSDB_USER: 'u' } : {},
+}));
+const flagged = rows.filter((row) => row.setting.flag !== undefined);
+const variables = rows.flatMap((row) => names.variablesOf(row).map(({ name }) => ({ ...row, name })));
+
+describe('every setting', () => {
+  test('is in the table of this test', () => {
+    expect(Object.keys(VALUES).toSorted()).toEqual(SETTING_ROWS.map((row) => row.path).toSorted());
+  });
+
+  test.each(rows)('$path is read from the file', ({ path, section, key, values: [, toml, value], company }) => {
+    const result = loaded({ toml: `[${section}]\n${key} = ${toml}\n`, env: company });
+    expect(valueAt(result.config, path)).toEqual(value);
+    expect(valueAt(result.sources, path)).toEqual({ kind: 'file', path: FILE, key: path });
+    expect(result.file).toBe(FILE);
+  });
+
+  test.each(variables)('$path is read from the variable $name', ({ path, name, values: [text, , value], company }) => {
+    const result = loaded({ env: { ...company, [name]: text } });
+    expect(valueAt(result.config, path)).toEqual(value);
+    expect(valueAt(result.sources, path)).toEqual({ kind: 'variable', name });
+  });
+
+  test.each(flagged)('$path is read from its flag in both forms', ({ path, setting, values: [text, , value] }) => {
+    for (const argv of [[`--${setting.flag}`, text], [`--${setting.flag}=${text}`]]) {
+      const result = loaded({ argv });
+      expect(valueAt(result.config, path)).toEqual(value);
+      expect(valueAt(result.sources, path)).toEqual({ kind: 'flag', name: `--${setting.flag}` });
+    }
+  });
+
+  test.each(flagged)('$path: flag wins over variable, variable over file, file over default', (row) => {
+    const { path, section, key, setting } = row;
+    const toml = `[${section}]\n${key} = ${row.values[1]}\n`;
+    const argv = [`--${setting.flag}=${setting.type.toText(setting.example)}`];
+    const env = { [names.variablesOf(row)[0]?.name ?? '']: row.values[0] };
+    expect(valueAt(loaded({ toml, env, argv }).sources, path)).toMatchObject({ kind: 'flag' });
+    expect(valueAt(loaded({ toml, env, argv }).config, path)).toEqual(setting.example);
+    expect(valueAt(loaded({ toml, env }).sources, path)).toMatchObject({ kind: 'variable' });
+    expect(valueAt(loaded({ toml }).sources, path)).toMatchObject({ kind: 'file' });
+    expect(valueAt(loaded({}).sources, path)).toEqual({ kind: 'default' });
+  });
+
+  test.each(variables)('$path does not see an empty $name', ({ path, name }) => {
+    expect(valueAt(loaded({ env: { [name]: '' } }).sources, path)).toEqual({ kind: 'default' });
+  });
+});

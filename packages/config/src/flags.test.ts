@@ -1,0 +1,102 @@
+import { describe, expect, test } from 'vitest';
+import { loadConfig } from './index.ts';
+
+function load(...argv: string[]) {
+  return loadConfig({ name: 'service', argv, env: {}, homeDir: '' });
+}
+
+describe('the command line', () => {
+  test('of the specification is read', () => {
+    expect(load('--grpc-port', '1234', '--data-dir', '/data')).toMatchObject({
+      kind: 'config',
+      config: { server: { grpc_port: 1234 }, storage: { data_dir: '/data', parquet_path: '/data/cold' } },
+    });
+  });
+
+  test.each([
+    [['--help'], 'help'],
+    [['-h'], 'help'],
+    [['--grpc-port', 'x', '--nope', '--help'], 'help'],
+    [['--version'], 'version'],
+    [['-V', '--print-config'], 'version'],
+    [['--version', '--help'], 'help'],
+    [['--print-config', '--grpc-port=1'], 'print-config'],
+    [['--print-config', '--print-config'], 'print-config'],
+    [['--print-config', '--grpc-port=x'], 'problems'],
+    [['--'], 'config'],
+    [[], 'config'],
+  ])('%j asks for %s', (argv, kind) => {
+    expect(load(...argv).kind).toBe(kind);
+  });
+
+  test.each([
+    [['--grpc-prot', '1'], '--grpc-prot', 'There is no flag "--grpc-prot".', 'Did you mean --grpc-port?'],
+    [['--GRPC_PORT=1'], '--GRPC_PORT', 'There is no flag "--GRPC_PORT".', 'Did you mean --grpc-port?'],
+    [['-grpc-port', '1'], '-grpc-port', 'There is no flag "-grpc-port".', 'Did you mean --grpc-port?'],
+    [
+      ['--server-grpc-port=1'],
+      '--server-grpc-port',
+      'There is no flag "--server-grpc-port".',
+      'Did you mean --grpc-port?',
+    ],
+    [['--tsdb-http-url=x'], '--tsdb-http-url', 'There is no flag "--tsdb-http-url".', 'Did you mean --tsdb-url?'],
+    [['--zzzzzzzz'], '--zzzzzzzz', 'There is no flag "--zzzzzzzz".', '--help lists the flags there are.'],
+    [['--hepl'], '--hepl', 'There is no flag "--hepl".', 'Did you mean --help?'],
+    [
+      ['--http-max-rows', '5'],
+      '--http-max-rows',
+      'There is no flag "--http-max-rows".',
+      'Did you mean the variable SERVICE_HTTP_MAX_ROWS (http.max_rows has no flag)?',
+    ],
+    [['--grpc-port'], '--grpc-port', '--grpc-port needs a value.', 'Write --grpc-port <value> or --grpc-port=<value>.'],
+    [['--config'], '--config', '--config needs a value.', 'Write --config <value> or --config=<value>.'],
+    [['--grpc-port=1', '--grpc-port', '1'], '--grpc-port', '--grpc-port is given more than once.', 'Give it once.'],
+    [['--help=yes'], '--help', '--help takes no value.', 'Write --help alone.'],
+  ])('%j is a problem', (argv, name, message, hint) => {
+    expect(load(...argv)).toMatchObject({
+      kind: 'problems',
+      problems: [{ source: { kind: 'flag', name }, message, hint }],
+    });
+  });
+
+  test('a flag behind a flag that needs a value is still read', () => {
+    const result = load('--grpc-port', '--log-level', 'loud');
+    expect(result.kind === 'problems' && result.problems.map(({ source }) => source)).toEqual([
+      { kind: 'flag', name: '--grpc-port' },
+      { kind: 'flag', name: '--log-level' },
+    ]);
+  });
+
+  test.each([
+    ['--grpc-port=', 'server.grpc_port is "", but must be a whole number from 0 to 65535.'],
+    ['--grpc-port=1=2', 'server.grpc_port is "1=2", but must be a whole number from 0 to 65535.'],
+    ['--data-dir=', 'storage.data_dir is "", but must be the path of a directory.'],
+  ])('%s is a problem of the value', (flag, message) => {
+    expect(load(flag)).toMatchObject({ problems: [{ message }] });
+  });
+
+  test('a negative number is a value', () => {
+    expect(load('--grpc-port', '-1')).toMatchObject({ problems: [{ value: '"-1"' }] });
+  });
+
+  test.each([
+    [['serve'], ['serve']],
+    [
+      ['-', '--grpc-port', '1', ''],
+      ['-', ''],
+    ],
+    [
+      ['--', '--grpc-port', 'x'],
+      ['--grpc-port', 'x'],
+    ],
+  ])('%j has arguments that belong to no flag', (argv, values) => {
+    const result = load(...argv);
+    expect(result.kind === 'problems' && result.problems.map(({ source }) => source)).toEqual(
+      values.map((value) => ({ kind: 'argument', value })),
+    );
+  });
+
+  test('the value behind an unknown flag is not shown', () => {
+    expect(JSON.stringify(load('--tsdb-password', 'hunter2', '--tsdb-token=hunter2'))).not.toContain('hunter2');
+  });
+});

@@ -1,0 +1,67 @@
+import * as v from 'valibot';
+import { plainText, type ValueType } from './value-type.ts';
+
+type TextCheck = readonly [isRight: (text: string) => boolean, expected: string];
+
+const URL_EXPECTED = 'an http:// or https:// URL such as http://tsdb.example.com:9000';
+
+/** In this order: the first one that fails is what the reader is told. */
+const URL_CHECKS: readonly TextCheck[] = [
+  [
+    (text) => !/^[^/]*\/\/[^/?#\\]*@/.test(text),
+    'a URL without credentials (set tsdb.user and tsdb.password, or tsdb.token, instead)',
+  ],
+  // The URL parser forgives a missing slash, blanks and backslashes, and would then ask another host than the text names.
+  [(text) => /^https?:\/\/[^/\\\s][^\\\s]*$/i.test(text) && URL.canParse(text), URL_EXPECTED],
+  [(text) => !/[?#]/.test(text), 'a URL without a query or fragment'],
+  [(text) => new URL(text).port !== '0', 'a URL with a port from 1 to 65535'],
+  [(text) => !/\/exec\/*$/.test(new URL(text).pathname), 'the base URL, without /exec at its end (the server adds it)'],
+];
+
+/** The base URL of an HTTP server, without a slash at its end; a base path is kept. */
+export function httpUrl(): ValueType<string> {
+  const schema = v.pipe(
+    v.string(URL_EXPECTED),
+    v.trim(),
+    v.rawCheck(({ dataset, addIssue }) => {
+      if (!dataset.typed) return;
+      const failed = URL_CHECKS.find(([isRight]) => !isRight(dataset.value));
+      if (failed !== undefined) addIssue({ message: failed[1] });
+    }),
+    v.transform((text) => new URL(text).href.replace(/\/+$/, '')),
+  );
+  return {
+    ...plainText('url', URL_EXPECTED, schema),
+    redact: (shown) => shown.replace(/^("?).*@/s, '$1***@'),
+  };
+}
+
+const ORIGINS_EXPECTED = 'a list of origins such as https://app.example.com (no path, no slash at the end), or * alone';
+
+function originFromText(text: string): string | undefined {
+  const trimmed = text.trim().toLowerCase();
+  if (trimmed === '*') return trimmed;
+  if (!/^[a-z][a-z\d+.-]*:\/\/[\w.:[\]-]+$/.test(trimmed) || !URL.canParse(trimmed)) return undefined;
+  // Of schemes other than the web's the parser knows no origin.
+  return /^https?:/.test(trimmed) ? new URL(trimmed).origin : trimmed;
+}
+
+/** Web origins, as browsers send them in `Origin`; comma-separated in a variable. */
+export function origins(): ValueType<readonly string[]> {
+  return {
+    placeholder: 'origins',
+    expected: ORIGINS_EXPECTED,
+    schema: v.pipe(
+      v.array(v.string(ORIGINS_EXPECTED), ORIGINS_EXPECTED),
+      v.rawTransform(({ dataset, addIssue, NEVER }) => {
+        const list = dataset.value.map(originFromText).filter((origin) => origin !== undefined);
+        if (list.length === dataset.value.length && (list.length <= 1 || !list.includes('*'))) return list;
+        addIssue({ message: ORIGINS_EXPECTED });
+        return NEVER;
+      }),
+    ),
+    fromText: (text) => text.split(',').map((item) => item.trim()),
+    toText: (value) => value.join(','),
+    toToml: (value) => `[${value.map((item) => JSON.stringify(item)).join(', ')}]`,
+  };
+}

@@ -1,0 +1,259 @@
+import { join } from 'node:path';
+import * as fc from 'fast-check';
+import { describe, expect, expectTypeOf, test } from 'vitest';
+import { type Config, loadConfig, type LoadConfigOptions, type LoadedConfig } from './index.ts';
+import { createServiceNames } from './service-names.ts';
+import { SETTING_ROWS } from './setting-rows.ts';
+
+const FILE = '/home/ada/.service/config.toml';
+
+interface Given extends Partial<LoadConfigOptions> {
+  readonly toml?: string;
+}
+
+function load({ toml, ...options }: Given) {
+  return loadConfig({
+    name: 'service',
+    argv: [],
+    env: {},
+    homeDir: '/home/ada',
+    readFile: (path) => {
+      if (path === FILE && toml !== undefined) return Buffer.from(toml);
+      throw Object.assign(new Error('none'), { code: 'ENOENT' });
+    },
+    ...options,
+  });
+}
+
+function loaded(given: Given): LoadedConfig {
+  const result = load(given);
+  if (result.kind !== 'config') throw new Error(`not a config: ${JSON.stringify(result)}`);
+  return result;
+}
+
+const names = createServiceNames('service');
+
+describe('variables', () => {
+  test('have the names of the specification', () => {
+    const found = Object.fromEntries(
+      SETTING_ROWS.map((row) => [row.path, names.variablesOf(row).map(({ name }) => name)]),
+    );
+    expect(found).toMatchObject({
+      'server.http_bind_address': ['SERVICE_HTTP_BIND_ADDRESS'],
+      'tsdb.http_url': ['SERVICE_TSDB_HTTP_URL', 'TSDB_HTTP_URL'],
+      'server.grpc_host': ['SERVICE_GRPC_HOST'],
+      'server.grpc_port': ['SERVICE_GRPC_PORT'],
+      'server.max_connections': ['SERVICE_MAX_CONNECTIONS'],
+      'storage.data_dir': ['SERVICE_DATA_DIR'],
+      'storage.parquet_path': ['SERVICE_PARQUET_PATH'],
+      'storage.duckdb_path': ['SERVICE_DUCKDB_PATH'],
+      'storage.cache_size_gb': ['SERVICE_CACHE_SIZE'],
+      'compression.algorithm': ['SERVICE_COMPRESSION'],
+      'compression.level': ['SERVICE_COMPRESSION_LEVEL'],
+      'logging.level': ['SERVICE_LOG_LEVEL', 'RUST_LOG'],
+      'logging.format': ['SERVICE_LOG_FORMAT'],
+      'server.shutdown_grace_ms': ['SERVICE_SERVER_SHUTDOWN_GRACE_MS'],
+      'http.max_upload_bytes': ['SERVICE_HTTP_MAX_UPLOAD_BYTES'],
+      'grpc.max_message_bytes': ['SERVICE_GRPC_MAX_MESSAGE_BYTES'],
+    });
+  });
+
+  test('take their prefix and the file its folder from the name of the service', () => {
+    const read: string[] = [];
+    const readFile = (path: string): Uint8Array => {
+      read.push(path);
+      return Buffer.from('');
+    };
+    const { config } = loaded({
+      name: 'data-frames',
+      env: { DATA_FRAMES_GRPC_PORT: '1', SERVICE_GRPC_PORT: '2' },
+      readFile,
+    });
+    expect(config.server.grpc_port).toBe(1);
+    expect(read).toEqual(['/home/ada/.data-frames/config.toml']);
+  });
+
+  test.each(['', 'Service', 'a b', '../x', '-a', 'a-', '1a'])('the service name %j is refused', (name) => {
+    expect(() => load({ name })).toThrow(TypeError);
+  });
+
+  test('SERVICE_TSDB_HTTP_URL wins over TSDB_HTTP_URL, unless it is empty', () => {
+    const both = { SERVICE_TSDB_HTTP_URL: 'http://a', TSDB_HTTP_URL: 'http://b' };
+    expect(loaded({ env: both }).config.tsdb.http_url).toBe('http://a');
+    expect(loaded({ env: { ...both, SERVICE_TSDB_HTTP_URL: '' } }).config.tsdb.http_url).toBe('http://b');
+  });
+
+  test('SERVICE_LOG_LEVEL wins over RUST_LOG', () => {
+    expect(loaded({ env: { SERVICE_LOG_LEVEL: 'ERROR', RUST_LOG: 'trace' } }).config.logging.level).toBe('error');
+  });
+
+  test.each([
+    ['info,h2=warn', 'info'],
+    ['h2=warn,debug', 'debug'],
+    ['h2=warn, TRACE ,x=off', 'trace'],
+    ['off', 'off'],
+    ['warn,error', 'error'],
+    ['info/some.*regex', 'info'],
+    ['h2=warn', 'warn from the file'],
+    ['my_module', 'warn from the file'],
+    [',', 'warn from the file'],
+  ])('RUST_LOG=%s gives %s', (RUST_LOG, expected) => {
+    const { config, sources, warnings } = loaded({ env: { RUST_LOG }, toml: '[logging]\nlevel = "warn"' });
+    expect(config.logging.level + (sources.logging.level.kind === 'file' ? ' from the file' : '')).toBe(expected);
+    expect(warnings).toEqual([]);
+  });
+
+  test('that are unknown are warned of with the nearest name, and not by their value', () => {
+    const { warnings } = loaded({
+      env: {
+        SERVICE_GRPC_PROT: 'hunter2',
+        SERVICE_SERVER_GRPC_HOST: 'x',
+        SERVICE_QQQQQQQQ: 'x',
+        SERVICE_EMPTY: '',
+        OTHER: 'x',
+      },
+    });
+    expect(warnings.map(({ source, hint }) => [source, hint])).toEqual([
+      [{ kind: 'variable', name: 'SERVICE_GRPC_PROT' }, 'Did you mean SERVICE_GRPC_PORT?'],
+      [{ kind: 'variable', name: 'SERVICE_QQQQQQQQ' }, '--help lists the variables there are.'],
+      [{ kind: 'variable', name: 'SERVICE_SERVER_GRPC_HOST' }, 'Did you mean SERVICE_GRPC_HOST?'],
+    ]);
+    expect(JSON.stringify(warnings)).not.toContain('hunter2');
+  });
+});
+
+describe('defaults', () => {
+  test('are those of the specification and the contract', () => {
+    const { config, file, warnings } = loaded({});
+    expect(config).toEqual({
+      server: {
+        http_bind_address: { host: '0.0.0.0', port: 9000 },
+        grpc_host: '0.0.0.0',
+        grpc_port: 50_052,
+        max_connections: 100,
+        shutdown_grace_ms: 10_000,
+      },
+      storage: { data_dir: undefined, parquet_path: undefined, duckdb_path: undefined, cache_size_gb: 1 },
+      compression: { algorithm: 'zstd', level: 3 },
+      logging: { level: 'info', format: 'json' },
+      http: {
+        max_upload_bytes: 10_737_418_240,
+        max_rows: undefined,
+        default_fmt: undefined,
+        idle_timeout_ms: 60_000,
+        compression: true,
+        cors_origins: undefined,
+      },
+      tsdb: {
+        http_url: undefined,
+        connect_timeout_ms: 2000,
+        timeout_ms: 60_000,
+        idle_timeout_ms: 30_000,
+        user: undefined,
+        password: undefined,
+        token: undefined,
+      },
+      grpc: { max_message_bytes: 67_108_864 },
+    } satisfies Config);
+    expect([file, warnings]).toEqual([undefined, []]);
+  });
+
+  test('have the types that the table says', () => {
+    const { config } = loaded({});
+    expectTypeOf(config.server.grpc_port).toEqualTypeOf<number>();
+    expectTypeOf(config.server.http_bind_address).toMatchObjectType<{ readonly host: string; readonly port: number }>();
+    expectTypeOf(config.storage.data_dir).toEqualTypeOf<string | undefined>();
+    expectTypeOf(config.logging.format).toEqualTypeOf<'text' | 'json'>();
+    expectTypeOf(config.http.default_fmt).toEqualTypeOf<'json' | undefined>();
+    expectTypeOf(config.http.cors_origins).toEqualTypeOf<readonly string[] | undefined>();
+    expect(config.http.compression satisfies boolean).toBe(true);
+  });
+
+  test('the log format is text on a terminal', () => {
+    expect(loaded({ isTerminal: true }).config.logging.format).toBe('text');
+    expect(loaded({ isTerminal: true, env: { SERVICE_LOG_FORMAT: 'json' } }).config.logging.format).toBe('json');
+  });
+
+  test('data_dir gives the two paths that are not set', () => {
+    const { config, sources } = loaded({ argv: ['--data-dir', './d', '--parquet-path', '/p'] });
+    expect(config.storage).toMatchObject({
+      data_dir: './d',
+      parquet_path: '/p',
+      duckdb_path: join('d', 'analytics.duckdb'),
+    });
+    expect(sources.storage.duckdb_path).toEqual({ kind: 'derived', from: 'storage.data_dir' });
+    expect(loaded({ env: { SERVICE_DATA_DIR: '/d' } }).config.storage.parquet_path).toBe(join('/d', 'cold'));
+  });
+});
+
+describe('problems', () => {
+  test('of all sources come at once, each with source, value and what would be right', () => {
+    const result = load({
+      argv: ['--grpc-port', '70000', '--nope'],
+      env: { SERVICE_LOG_LEVEL: 'loud' },
+      toml: '[http]\nmax_rows = 0',
+    });
+    expect(result).toMatchObject({
+      kind: 'problems',
+      problems: [
+        { source: { kind: 'flag', name: '--nope' } },
+        {
+          source: { kind: 'flag', name: '--grpc-port' },
+          setting: 'server.grpc_port',
+          value: '"70000"',
+          message: 'server.grpc_port is "70000", but must be a whole number from 0 to 65535.',
+          hint: 'For example: --grpc-port 50052',
+        },
+        {
+          source: { kind: 'variable', name: 'SERVICE_LOG_LEVEL' },
+          message: 'logging.level is "loud", but must be one of trace, debug, info, warn, error, off.',
+          hint: 'For example: SERVICE_LOG_LEVEL=info',
+        },
+        {
+          source: { kind: 'file', path: FILE, key: 'http.max_rows' },
+          message: 'http.max_rows is 0, but must be a whole number from 1 to 9007199254740991.',
+          hint: 'For example: max_rows = 100000',
+        },
+      ],
+    });
+  });
+
+  test('are only about the value that wins', () => {
+    const { config } = loaded({
+      argv: ['--grpc-port', '1'],
+      env: { SERVICE_GRPC_PORT: 'x' },
+      toml: 'server.grpc_port = "y"',
+    });
+    expect(config.server.grpc_port).toBe(1);
+  });
+
+  test('never show a secret', () => {
+    const result = load({ env: { SERVICE_TSDB_TOKEN: 'hunter2 hunter2', SERVICE_TSDB_HTTP_URL: 'http://db' } });
+    expect(result).toMatchObject({ problems: [{ setting: 'tsdb.token', value: '***' }] });
+    expect(JSON.stringify(result)).not.toContain('hunter2');
+  });
+
+  test('cut a long value', () => {
+    const result = load({ env: { SERVICE_GRPC_HOST: `${'x'.repeat(10_000)}!` } });
+    expect(result.kind === 'problems' && result.problems[0]?.value).toBe(`"${'x'.repeat(99)}…`);
+  });
+
+  test('are returned and not thrown, whatever is written', () => {
+    const word = fc.oneof(
+      fc.string(),
+      fc.constantFrom('=', '--', '--config', '-1', '~', '[', ']', '"', '.', '{a=', '\\', '\n'),
+      fc.constantFrom(
+        ...SETTING_ROWS.flatMap(({ setting: { flag }, section, key }) => [`--${flag}`, `[${section}]`, `${key}=`]),
+      ),
+    );
+    const name = fc.constantFrom(
+      ...SETTING_ROWS.flatMap((row) => names.variablesOf(row).map((variable) => variable.name)),
+    );
+    fc.assert(
+      fc.property(fc.array(word), fc.dictionary(name, word), fc.array(word), (argv, env, words) => {
+        expect(() => load({ argv, env, readFile: () => Buffer.from(words.join('')) })).not.toThrow();
+      }),
+      { numRuns: 500 },
+    );
+  });
+});

@@ -1,0 +1,88 @@
+import { checkTogether } from './checks.ts';
+import type { Config, Sources } from './config.ts';
+import { type ConfigFile, readBoundedFile, readConfigFile, type ReadFile } from './config-file.ts';
+import { readEnvironment, type Variables } from './environment.ts';
+import { readFlags } from './flags.ts';
+import { resolveSettings } from './resolve-settings.ts';
+import { createServiceNames } from './service-names.ts';
+import type { Finding } from './source.ts';
+
+/** Where `loadConfig` looks. */
+export interface LoadConfigOptions {
+  /** The service's name: `service` gives the variables `SERVICE_…` and the file `~/.service/config.toml`. */
+  readonly name: string;
+  /** The words behind the program's name, as `process.argv.slice(2)`. */
+  readonly argv: readonly string[];
+  /** The environment, as `process.env`. */
+  readonly env: Variables;
+  /** The user's home directory, as `os.homedir()`; empty = there is none, and so no default file. */
+  readonly homeDir: string;
+  /** Whether the log goes to a terminal, as `process.stderr.isTTY`. Default: false. */
+  readonly isTerminal?: boolean;
+  /** Reads a file; throws what `node:fs` throws. Default: from the file system, at most 64 KiB. */
+  readonly readFile?: ReadFile;
+}
+
+/** A configuration that is right. */
+export interface LoadedConfig {
+  readonly config: Config;
+  readonly sources: Sources;
+  /** The configuration file that was read, if there was one. */
+  readonly file: string | undefined;
+  readonly warnings: readonly Finding[];
+}
+
+/** What the command line asks for, or all that is wrong with the configuration. */
+export type LoadConfigResult =
+  | ({ readonly kind: 'config' } & LoadedConfig)
+  | ({ readonly kind: 'print-config' } & LoadedConfig)
+  | { readonly kind: 'help' }
+  | { readonly kind: 'version' }
+  | { readonly kind: 'problems'; readonly problems: readonly Finding[]; readonly warnings: readonly Finding[] };
+
+/**
+ * Reads the settings from flags, environment and TOML file (the first that has one wins) and fills in the defaults.
+ * It never throws for what a user wrote: all problems are returned at once.
+ */
+export function loadConfig(options: LoadConfigOptions): LoadConfigResult {
+  const names = createServiceNames(options.name);
+  const flags = readFlags(options.argv, names);
+  if (flags.asked.has('help')) return { kind: 'help' };
+  if (flags.asked.has('version')) return { kind: 'version' };
+
+  const environment = readEnvironment(options.env, names);
+  const file = readFirst(
+    [
+      { path: flags.file, namedBy: '--config' },
+      { path: environment.file, namedBy: names.fileVariable },
+      { path: names.defaultFileIn(options.homeDir) },
+    ],
+    options.readFile ?? readBoundedFile,
+  );
+  const given = new Map([...(file?.given ?? []), ...environment.given, ...flags.given]);
+  const resolved = resolveSettings(given, options.isTerminal ?? false);
+  // What an unreadable file would have said is unknown, so nothing can be said about settings that belong together.
+  const together = file?.isRead === false ? { problems: [], warnings: [] } : checkTogether(resolved);
+
+  const problems = [...flags.problems, ...(file?.problems ?? []), ...resolved.problems, ...together.problems];
+  const warnings = [...environment.warnings, ...(file?.warnings ?? []), ...together.warnings];
+  if (problems.length > 0 || resolved.config === undefined) return { kind: 'problems', problems, warnings };
+  return {
+    kind: flags.asked.has('print-config') ? 'print-config' : 'config',
+    config: resolved.config,
+    sources: resolved.sources,
+    file: file?.path,
+    warnings,
+  };
+}
+
+/** Reads the first file that is named; one that was named and cannot be read hides the others. */
+function readFirst(files: readonly MaybeFile[], readFile: ReadFile): ConfigFile | undefined {
+  const file = files.find(({ path }) => path !== undefined);
+  return file?.path === undefined ? undefined : readConfigFile(file.path, file.namedBy, readFile);
+}
+
+interface MaybeFile {
+  readonly path: string | undefined;
+  readonly namedBy?: string;
+}

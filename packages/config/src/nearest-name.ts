@@ -1,0 +1,44 @@
+/**
+ * The candidate a mistyped name most likely stands for, or undefined when none is near. Keys of `candidates` are the
+ * spellings to compare with, values the names to suggest for them.
+ */
+export function nearestName(typed: string, candidates: ReadonlyMap<string, string>): string | undefined {
+  const word = typed.toLowerCase();
+  const exact = candidates.get(typed);
+  // Comparing costs the product of the lengths; no name is this long.
+  if (exact !== undefined || word.length > 100) return exact;
+  let nearest: string | undefined;
+  let nearestDistance = Math.max(1, Math.floor(word.length / 3)) + 1;
+  for (const [spelling, name] of candidates) {
+    const distance = editDistance(word, spelling.toLowerCase());
+    if (distance < nearestDistance) {
+      nearest = name;
+      nearestDistance = distance;
+    }
+  }
+  return nearest;
+}
+
+/** Damerau-Levenshtein distance (optimal string alignment): insertions, deletions, replacements and swaps of neighbours. */
+export function editDistance(left: string, right: string): number {
+  let beforeLast: number[] = [];
+  let last = Array.from({ length: right.length + 1 }, (_, column) => column);
+  for (let row = 1; row <= left.length; row += 1) {
+    const current = [row];
+    for (let column = 1; column <= right.length; column += 1) {
+      const isSame = left[row - 1] === right[column - 1];
+      let cost = Math.min(at(last, column) + 1, at(current, column - 1) + 1, at(last, column - 1) + (isSame ? 0 : 1));
+      if (row > 1 && column > 1 && left[row - 1] === right[column - 2] && left[row - 2] === right[column - 1]) {
+        cost = Math.min(cost, at(beforeLast, column - 2) + 1);
+      }
+      current.push(cost);
+    }
+    beforeLast = last;
+    last = current;
+  }
+  return at(last, right.length);
+}
+
+function at(row: readonly number[], column: number): number {
+  return row[column] ?? Number.POSITIVE_INFINITY;
+}

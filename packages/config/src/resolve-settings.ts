@@ -1,0 +1,80 @@
+import * as v from 'valibot';
+import type { Config, Sources } from './config.ts';
+import type { Facts } from './setting.ts';
+import { rowsOf, SECTIONS, SETTING_ROWS, type SettingRow } from './setting-rows.ts';
+import { showValue } from './show-value.ts';
+import type { Finding, Given, Source } from './source.ts';
+import type { SettingValue } from './value-type.ts';
+
+/** The settings with their values, as far as those are right. */
+export interface Resolved {
+  /** A value that was refused is undefined here, and one of the problems. */
+  readonly draft: Draft;
+  /** Undefined when there are problems. */
+  readonly config: Config | undefined;
+  readonly sources: Sources;
+  readonly problems: readonly Finding[];
+}
+
+/** A `Config` any of whose values may be missing. */
+export type Draft = {
+  readonly [Section in keyof Config]: { readonly [Key in keyof Config[Section]]: Config[Section][Key] | undefined };
+};
+
+/** Checks what was given and fills in the defaults. */
+export function resolveSettings(given: ReadonlyMap<string, Given>, isTerminal: boolean): Resolved {
+  const values = new Map<string, SettingValue | undefined>();
+  const sources = new Map<string, Source>();
+  const problems: Finding[] = [];
+  for (const row of SETTING_ROWS) {
+    const found = given.get(row.path);
+    if (found === undefined) continue;
+    const raw = 'text' in found ? row.setting.type.fromText(found.text) : found.value;
+    const result = v.safeParse(row.setting.type.schema, raw, { abortPipeEarly: true, abortEarly: true });
+    values.set(row.path, result.success ? result.output : undefined);
+    sources.set(row.path, found.source);
+    if (!result.success) problems.push(refusedValue(row, found, result.issues[0].message));
+  }
+  const dataDir = values.get('storage.data_dir');
+  const facts: Facts = { isTerminal, dataDir: typeof dataDir === 'string' ? dataDir : undefined };
+  for (const { path, setting } of SETTING_ROWS) {
+    if (sources.has(path)) continue;
+    const derived = setting.derived?.value(facts);
+    const from = derived === undefined ? undefined : setting.derived?.from;
+    values.set(path, derived ?? setting.default);
+    sources.set(path, from === undefined ? { kind: 'default' } : { kind: 'derived', from });
+  }
+  const draft = nest((path) => values.get(path));
+  const config = problems.length === 0 ? draft : undefined;
+  // Keys are those of the table, and each value came out of the schema or the default of its own row.
+  // oxlint-disable-next-line typescript/no-unsafe-type-assertion
+  return { draft, config, sources: nest((path) => sources.get(path)), problems } as Resolved;
+}
+
+/** One value for each setting, in the shape of the table. */
+function nest(valueOf: (path: string) => unknown): unknown {
+  return Object.fromEntries(
+    SECTIONS.map((section) => [
+      section,
+      Object.fromEntries(rowsOf(section).map(({ key, path }) => [key, valueOf(path)])),
+    ]),
+  );
+}
+
+function refusedValue(row: SettingRow, { source, ...given }: Given, expected: string): Finding {
+  const value = showValue('text' in given ? given.text : given.value, row.setting);
+  return {
+    source,
+    setting: row.path,
+    value,
+    message: `${row.path} is ${value}, but must be ${expected}.`,
+    hint: `For example: ${exampleFor(row, source)}`,
+  };
+}
+
+function exampleFor({ key, setting }: SettingRow, source: Source): string {
+  const { type, example } = setting;
+  if (source.kind === 'flag') return `${source.name} ${type.toText(example)}`;
+  if (source.kind === 'variable') return `${source.name}=${type.toText(example)}`;
+  return `${key} = ${type.toToml(example)}`;
+}

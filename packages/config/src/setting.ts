@@ -1,0 +1,53 @@
+import type { SettingValue, ValueType } from './value-type.ts';
+
+/** What is known of the surroundings when defaults are worked out. */
+export interface Facts {
+  /** Whether the log goes to a terminal. */
+  readonly isTerminal: boolean;
+  /** The value of `storage.data_dir`. */
+  readonly dataDir: string | undefined;
+}
+
+/** A default that depends on something; undefined falls back to the plain default. */
+export interface DerivedDefault<T> {
+  /** For the documentation, in Markdown. */
+  readonly describe: string;
+  /** The setting it comes from, if it comes from one. */
+  readonly from?: string;
+  value(facts: Facts): T | undefined;
+}
+
+/** A variable that holds something else than the setting's text; `read` takes the text out of it, if it is there. */
+export interface ForeignVariable {
+  readonly name: string;
+  readonly read: (text: string) => string | undefined;
+}
+
+/** One row of `SETTINGS`: all there is to know about a setting, for parsing, help and documentation. */
+export interface Setting<T extends SettingValue = SettingValue, D extends T | undefined = T | undefined> {
+  /** How its values are written and checked. */
+  readonly type: ValueType<T>;
+  /** The value when nobody sets it; undefined = it stays unset. */
+  readonly default: D;
+  readonly derived?: DerivedDefault<T>;
+  /**
+   * Names of its environment variables, the first one set wins; a leading `SERVICE_` stands for the prefix of the
+   * service's name. None given: the prefix and the path in capitals.
+   */
+  readonly env?: readonly (string | ForeignVariable)[];
+  /** Its flag, without dashes. None given: it has no flag. */
+  readonly flag?: string;
+  /** What it is for, in one sentence. */
+  readonly description: string;
+  /** A value that works. */
+  readonly example: NoInfer<T>;
+  /** Never printed. */
+  readonly secret?: true;
+  /** Why setting it changes nothing, in one sentence: for the documentation, and a warning when it is set. */
+  readonly noEffect?: string;
+}
+
+/** Makes a row of `SETTINGS`; the type of the value follows from `type` and from whether there is a default. */
+export function setting<T extends SettingValue, const D extends T | undefined>(row: Setting<T, D>): Setting<T, D> {
+  return row;
+}

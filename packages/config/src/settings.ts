@@ -1,0 +1,241 @@
+import { join } from 'node:path';
+import { address, ANY_HOST, hostName } from './address.ts';
+import { httpUrl, origins } from './http-url.ts';
+import { levelFromRustLog, logLevel } from './log-level.ts';
+import { type Setting, setting } from './setting.ts';
+import { boolean, choice, decimal, integer, matchingText, path } from './value-type.ts';
+
+/** The longest a timer of Node can wait: about 24 days. */
+const MAX_TIMER_MS = 2 ** 31 - 1;
+const timerMs = integer({ min: 1, max: MAX_TIMER_MS }, 'ms');
+const byteCount = integer({ min: 1, max: Number.MAX_SAFE_INTEGER }, 'bytes');
+const IN_MEMORY = 'It has no effect yet: frames are kept in memory only and end with the process.';
+
+/** Every setting there is, by section and key as in the TOML file. */
+export const SETTINGS = {
+  server: {
+    http_bind_address: setting({
+      type: address(),
+      default: { host: ANY_HOST, port: 9000 },
+      env: ['SERVICE_HTTP_BIND_ADDRESS'],
+      flag: 'http-bind-address',
+      description: 'Address and port the HTTP listener binds to; port 0 picks a free one.',
+      example: { host: '127.0.0.1', port: 9000 },
+    }),
+    grpc_host: setting({
+      type: hostName(),
+      default: ANY_HOST,
+      env: ['SERVICE_GRPC_HOST'],
+      flag: 'grpc-host',
+      description: 'Host the gRPC listener binds to.',
+      example: '127.0.0.1',
+    }),
+    grpc_port: setting({
+      type: integer({ min: 0, max: 65_535 }, 'port'),
+      default: 50_052,
+      env: ['SERVICE_GRPC_PORT'],
+      flag: 'grpc-port',
+      description: 'Port of the gRPC listener; 0 picks a free one.',
+      example: 50_052,
+    }),
+    max_connections: setting({
+      type: integer({ min: 1, max: 1_000_000 }),
+      default: 100,
+      env: ['SERVICE_MAX_CONNECTIONS'],
+      flag: 'max-connections',
+      description: 'Connections the gRPC listener holds at once; one more is refused without disturbing the others.',
+      example: 100,
+    }),
+    shutdown_grace_ms: setting({
+      type: integer({ min: 0, max: MAX_TIMER_MS }, 'ms'),
+      default: 10_000,
+      description: 'How long running answers may take to finish after SIGTERM or SIGINT, before they are cancelled.',
+      example: 10_000,
+    }),
+  },
+  storage: {
+    data_dir: setting({
+      type: path('directory'),
+      default: undefined,
+      env: ['SERVICE_DATA_DIR'],
+      flag: 'data-dir',
+      description: 'Directory for everything the server keeps; gives the two paths below where they are not set.',
+      example: '/data',
+      noEffect: IN_MEMORY,
+    }),
+    parquet_path: setting({
+      type: path('directory'),
+      default: undefined,
+      derived: {
+        describe: '`<data_dir>/cold`',
+        from: 'storage.data_dir',
+        value: ({ dataDir }) => (dataDir === undefined ? undefined : join(dataDir, 'cold')),
+      },
+      env: ['SERVICE_PARQUET_PATH'],
+      flag: 'parquet-path',
+      description: 'Directory for cold columnar storage.',
+      example: '/data/cold',
+      noEffect: IN_MEMORY,
+    }),
+    duckdb_path: setting({
+      type: path('file'),
+      default: undefined,
+      derived: {
+        describe: '`<data_dir>/analytics.duckdb`',
+        from: 'storage.data_dir',
+        value: ({ dataDir }) => (dataDir === undefined ? undefined : join(dataDir, 'analytics.duckdb')),
+      },
+      env: ['SERVICE_DUCKDB_PATH'],
+      flag: 'duckdb-path',
+      description: 'File of the embedded analytics database.',
+      example: '/data/analytics.duckdb',
+      noEffect: IN_MEMORY,
+    }),
+    cache_size_gb: setting({
+      type: decimal({ max: 1_000_000, unit: 'gigabytes' }),
+      default: 1,
+      env: ['SERVICE_CACHE_SIZE'],
+      flag: 'cache-size',
+      description: 'Memory for frames, in gigabytes of 10^9 bytes; what does not fit is refused.',
+      example: 2,
+    }),
+  },
+  compression: {
+    algorithm: setting({
+      type: choice(['zstd', 'snappy', 'gzip', 'lz4', 'none']),
+      default: 'zstd',
+      env: ['SERVICE_COMPRESSION'],
+      description: 'How cold columnar storage is compressed.',
+      example: 'zstd',
+      noEffect: IN_MEMORY,
+    }),
+    level: setting({
+      type: integer({ min: 1, max: 22 }),
+      default: 3,
+      env: ['SERVICE_COMPRESSION_LEVEL'],
+      description: 'How hard zstd tries; the other algorithms have no level.',
+      example: 19,
+      noEffect: IN_MEMORY,
+    }),
+  },
+  logging: {
+    level: setting({
+      type: logLevel,
+      default: 'info',
+      env: ['SERVICE_LOG_LEVEL', { name: 'RUST_LOG', read: levelFromRustLog }],
+      flag: 'log-level',
+      description: 'The least important lines that are logged; of RUST_LOG the global level counts.',
+      example: 'info',
+    }),
+    format: setting({
+      type: choice(['text', 'json']),
+      default: 'json',
+      derived: {
+        describe: '`text` on a terminal, else `json`',
+        value: ({ isTerminal }) => (isTerminal ? 'text' : undefined),
+      },
+      env: ['SERVICE_LOG_FORMAT'],
+      flag: 'log-format',
+      description: 'Log lines for people or for programs.',
+      example: 'json',
+    }),
+  },
+  http: {
+    max_upload_bytes: setting({
+      type: byteCount,
+      default: 10 * 2 ** 30,
+      description: 'Largest body of an upload, in bytes; the default is 10 GiB.',
+      example: 10 * 2 ** 30,
+    }),
+    max_rows: setting({
+      type: integer({ min: 1, max: Number.MAX_SAFE_INTEGER }, 'rows'),
+      default: undefined,
+      description: 'Most rows one answer may be asked for; a larger limit is refused, never cut silently.',
+      example: 100_000,
+    }),
+    default_fmt: setting({
+      type: choice(['json']),
+      default: undefined,
+      description: 'What a missing fmt parameter means, for tools that never send it.',
+      example: 'json',
+    }),
+    idle_timeout_ms: setting({
+      type: timerMs,
+      default: 60_000,
+      description: 'How long a client may stop reading an answer or sending a body in the midst of it.',
+      example: 60_000,
+    }),
+    compression: setting({
+      type: boolean(),
+      default: true,
+      description: 'Compress answers where the client accepts it; answers of the time-series database pass untouched.',
+      example: true,
+    }),
+    cors_origins: setting({
+      type: origins(),
+      default: undefined,
+      description: 'Web pages of other origins that may read answers; comma-separated in a variable.',
+      example: ['https://app.example.com', 'http://localhost:5173'],
+    }),
+  },
+  tsdb: {
+    http_url: setting({
+      type: httpUrl(),
+      default: undefined,
+      env: ['SERVICE_TSDB_HTTP_URL', 'TSDB_HTTP_URL'],
+      flag: 'tsdb-url',
+      description: 'Base URL of the external time-series database; SQL is forwarded to it.',
+      example: 'http://tsdb.example.com:9000',
+    }),
+    connect_timeout_ms: setting({
+      type: timerMs,
+      default: 2000,
+      description: 'How long connecting to the time-series database may take.',
+      example: 2000,
+    }),
+    timeout_ms: setting({
+      type: timerMs,
+      default: 60_000,
+      description: 'How long the time-series database may take to begin its answer.',
+      example: 60_000,
+    }),
+    idle_timeout_ms: setting({
+      type: timerMs,
+      default: 30_000,
+      description: 'How long the time-series database may pause in the midst of its answer.',
+      example: 30_000,
+    }),
+    user: setting({
+      type: matchingText('user', 'a user name without colons and control characters', /^[^:\p{Cc}\p{Cs}]+$/u),
+      default: undefined,
+      description: 'User name for the time-series database.',
+      example: 'reader',
+    }),
+    password: setting({
+      type: matchingText(
+        'password',
+        'a password that is not empty and has no control characters',
+        /^[^\p{Cc}\p{Cs}]+$/u,
+      ),
+      default: undefined,
+      description: 'Password that goes with tsdb.user.',
+      example: 'change-me',
+      secret: true,
+    }),
+    token: setting({
+      type: matchingText('token', 'a token of visible ASCII characters without blanks', /^[\x21-\x7e]+$/),
+      default: undefined,
+      description: 'Bearer token for the time-series database, instead of user and password.',
+      example: 'change-me',
+      secret: true,
+    }),
+  },
+  grpc: {
+    max_message_bytes: setting({
+      type: integer({ min: 1, max: 2 ** 31 - 1 }, 'bytes'),
+      default: 64 * 2 ** 20,
+      description: 'Largest message the gRPC listener takes, in bytes; the default is 64 MiB.',
+      example: 64 * 2 ** 20,
+    }),
+  },
+} as const satisfies Record<string, Record<string, Setting>>;

@@ -1,0 +1,134 @@
+import * as v from 'valibot';
+import type { Address } from './address.ts';
+
+/** Every value a setting can have. */
+export type SettingValue = string | number | boolean | readonly string[] | Address;
+
+/** How the values of a setting are written, checked and shown. */
+export interface ValueType<T extends SettingValue> {
+  /** Stands for the value in the help, as `port` in `--grpc-port <port>`. */
+  readonly placeholder: string;
+  /** What would be right, as the end of a sentence: "a whole number from 0 to 65535". */
+  readonly expected: string;
+  /** Checks a value as TOML gives it; the message of each issue says what would be right. */
+  readonly schema: v.GenericSchema<unknown, T>;
+  /** The text of a flag or variable as the TOML value it means; text that means none stays text, for the schema to refuse. */
+  fromText(text: string): unknown;
+  /** The value as it is written in a flag or variable. */
+  toText(value: T): string;
+  /** The value as it is written in a TOML file. */
+  toToml(value: T): string;
+  /** Hides credentials in a refused value before it is shown. */
+  redact?(shown: string): string;
+}
+
+/** Bounds of a number, both included. */
+export interface Bounds {
+  readonly min: number;
+  readonly max: number;
+}
+
+/** A whole number. */
+export function integer({ min, max }: Bounds, placeholder = 'n'): ValueType<number> {
+  const expected = `a whole number from ${min} to ${max}`;
+  return {
+    placeholder,
+    expected,
+    schema: v.pipe(v.number(expected), v.integer(expected), v.minValue(min, expected), v.maxValue(max, expected)),
+    fromText: (text) => (/^[+-]?\d+$/.test(text.trim()) ? Number(text) : text),
+    toText: String,
+    toToml: String,
+  };
+}
+
+/** A number above zero that may have a fraction. */
+export function decimal({ max, unit }: { max: number; unit: string }): ValueType<number> {
+  const expected = `a number of ${unit} above 0, at most ${max}`;
+  return {
+    placeholder: unit,
+    expected,
+    schema: v.pipe(v.number(expected), v.gtValue(0, expected), v.maxValue(max, expected)),
+    fromText: (text) => (/^[+-]?(\d+\.?\d*|\.\d+)$/.test(text.trim()) ? Number(text) : text),
+    toText: decimalText,
+    toToml: decimalText,
+  };
+}
+
+function decimalText(value: number): string {
+  return Number.isInteger(value) ? value.toFixed(1) : String(value);
+}
+
+const BOOLEAN_WORDS: ReadonlyMap<string, boolean> = new Map([
+  ...['true', '1', 'yes', 'on'].map((word): [string, boolean] => [word, true]),
+  ...['false', '0', 'no', 'off'].map((word): [string, boolean] => [word, false]),
+]);
+
+/** A switch: `true` or `false` in TOML, also 1/0, yes/no and on/off in a variable. */
+export function boolean(): ValueType<boolean> {
+  const expected = 'true or false';
+  return {
+    placeholder: 'true|false',
+    expected,
+    schema: v.boolean(expected),
+    fromText: (text) => BOOLEAN_WORDS.get(text.trim().toLowerCase()) ?? text,
+    toText: String,
+    toToml: String,
+  };
+}
+
+/** One of a few words, in any letter case; an alias stands for one of them. */
+export function choice<const T extends string>(
+  words: readonly T[],
+  aliases: Readonly<Record<string, T>> = {},
+): ValueType<T> {
+  const expected = words.length === 1 ? `"${words.join()}"` : `one of ${words.join(', ')}`;
+  const meaningOf = new Map<string, T>([...words.map((word): [string, T] => [word, word]), ...Object.entries(aliases)]);
+  return plainText(
+    words.join('|'),
+    expected,
+    v.pipe(
+      v.string(expected),
+      v.transform((word) => meaningOf.get(word.trim().toLowerCase()) ?? word),
+      v.picklist(words, expected),
+    ),
+  );
+}
+
+/** Text that matches a pattern. */
+export function matchingText(placeholder: string, expected: string, pattern: RegExp): ValueType<string> {
+  return plainText(placeholder, expected, v.pipe(v.string(expected), v.regex(pattern, expected)));
+}
+
+/** A path in the file system. A leading `~` would silently become a directory of that name, so it is refused. */
+export function path(placeholder: 'directory' | 'file'): ValueType<string> {
+  const expected = `the path of a ${placeholder}`;
+  return plainText(
+    placeholder,
+    expected,
+    v.pipe(
+      v.string(expected),
+      v.regex(/\S/, expected),
+      v.regex(/^[^\p{Cc}\p{Cs}]*$/u, `${expected} without control characters`),
+      v.regex(/^(?!~(?:[/\\]|$))/, `${expected} with the home directory written out (~ is not expanded)`),
+    ),
+  );
+}
+
+/**
+ * A value that is text everywhere. The schema must shut out control characters and lone surrogates: without them a JSON
+ * string is a TOML string.
+ */
+export function plainText<T extends string>(
+  placeholder: string,
+  expected: string,
+  schema: v.GenericSchema<unknown, T>,
+): ValueType<T> {
+  return {
+    placeholder,
+    expected,
+    schema,
+    fromText: (text) => text,
+    toText: (value) => value,
+    toToml: (value) => JSON.stringify(value),
+  };
+}
