@@ -1,0 +1,12 @@
+/** Who asks, on behalf of whom, and until when: the first argument of every operation. */
+export interface Call {
+  /** The tenant whose frames the call sees. */
+  readonly tenant: string;
+  /** Names the request in answers and in the log. */
+  readonly requestId: string;
+  /** Aborted when the client goes away, the deadline passes or the server stops. */
+  readonly signal: AbortSignal;
+}
+
+/** The only tenant while there is no authentication. */
+export const DEFAULT_TENANT = 'default';

@@ -1,0 +1,214 @@
+import { ServiceError } from '@svc/errors';
+import {
+  type DataType,
+  Decimal,
+  Dictionary,
+  Field,
+  Int32,
+  List,
+  makeData,
+  Message,
+  RecordBatch,
+  RecordBatchStreamWriter,
+  Schema,
+  Struct,
+  tableFromArrays,
+  Utf8,
+  vectorFromArray,
+} from 'apache-arrow';
+import { describe, expect, test } from 'vitest';
+import { decodeArrow } from './arrow-decoder.ts';
+import { createByteInput } from './decode-steps.ts';
+import { createFrameAssembler, type FrameAssembler } from './frame-assembler.ts';
+import { createBudget } from './limits.ts';
+
+function decode(bytes: Uint8Array, { maxBytes = Infinity } = {}) {
+  const input = createByteInput();
+  input.push(bytes);
+  let frame: FrameAssembler | undefined;
+  const batches: RecordBatch[] = [];
+  for (const step of decodeArrow(input, createBudget(maxBytes))) {
+    if (step.kind === 'more') input.end();
+    else if (step.kind === 'schema') frame = createFrameAssembler(step.message);
+    else if (step.kind !== 'working') batches.push(...[frame?.add(step)].filter((batch) => batch !== undefined));
+  }
+  const rows = batches.flatMap((batch) => batch.toArray().map((row) => plain(row)));
+  return { schema: frame?.schema ?? new Schema([]), batches, rows };
+}
+
+function plain(row: unknown): Record<string, unknown> {
+  return JSON.parse(JSON.stringify(row, (_, value: unknown) => (typeof value === 'bigint' ? Number(value) : value)));
+}
+
+function failure(bytes: Uint8Array, options = {}): ServiceError {
+  try {
+    decode(bytes, options);
+  } catch (error) {
+    if (error instanceof ServiceError) return error;
+    throw error;
+  }
+  throw new Error('It was accepted.');
+}
+
+function streamOf(...batches: RecordBatch[]): Uint8Array {
+  const writer = new RecordBatchStreamWriter();
+  for (const batch of batches) writer.write(batch);
+  return writer.finish().toUint8Array(true);
+}
+
+/** A stream of one batch of one column. */
+function columnStream(data: ReturnType<typeof makeData>, nullable = true): Uint8Array {
+  const schema = new Schema([new Field('a', data.type, nullable)]);
+  const batch = new RecordBatch(
+    schema,
+    makeData({ type: new Struct(schema.fields), length: data.length, children: [data] }),
+  );
+  return streamOf(batch);
+}
+
+function bits(byte: number): Uint8Array {
+  return Uint8Array.of(byte, 0, 0, 0, 0, 0, 0, 0);
+}
+
+function utf8(offsets: number[]) {
+  const valueOffsets = Int32Array.from(offsets);
+  return makeData({
+    type: new Utf8(),
+    length: offsets.length - 1,
+    nullCount: 0,
+    valueOffsets,
+    data: new Uint8Array(8),
+  });
+}
+
+function nestedLists(depth: number): Uint8Array {
+  let field: Field<DataType> = new Field('item', new Int32());
+  for (let i = 0; i < depth; i++) field = new Field('item', new List(field));
+  return schemaStream([field]);
+}
+
+function schemaStream(fields: Field[]): Uint8Array {
+  const message = Message.encode(Message.from(new Schema(fields)));
+  const head = new Uint8Array(new Uint32Array([0xffffffff, message.length]).buffer);
+  return Buffer.concat([head, message]);
+}
+
+/** The bytes with a run of 32-bit numbers replaced, where it last occurs. */
+function patched(bytes: Uint8Array, from: number[], to: number[]): Uint8Array {
+  const copy = Buffer.from(bytes);
+  copy.set(Buffer.from(Int32Array.from(to).buffer), copy.lastIndexOf(Buffer.from(Int32Array.from(from).buffer)));
+  return copy;
+}
+
+describe('columns that do not hold what they say are invalid_data', () => {
+  test('offsets that go back', () => {
+    expect(failure(columnStream(utf8([0, 3, 1]))).message).toMatch(
+      /^Column "a" of record batch 1: offset 1 of row 2 is/,
+    );
+  });
+
+  test('offsets beyond the data', () => {
+    expect(failure(patched(columnStream(utf8([0, 2, 4])), [0, 2, 4], [0, 2, 4000])).message).toMatch(
+      /offset 4000 of row 2 is/,
+    );
+  });
+
+  test('a negative offset', () => {
+    expect(failure(patched(columnStream(utf8([0, 2, 4])), [0, 2, 4], [-1, 2, 4])).message).toMatch(
+      /offset -1 of row 0 is/,
+    );
+  });
+
+  test('an index outside of its dictionary', () => {
+    const type = new Dictionary(new Utf8(), new Int32(), 1);
+    const dictionary = vectorFromArray(['x', 'y'], new Utf8());
+    const of = (indices: number[], nullBitmap?: Uint8Array) =>
+      columnStream(
+        makeData({
+          type,
+          length: indices.length,
+          nullCount: nullBitmap ? 1 : 0,
+          nullBitmap,
+          data: Int32Array.from(indices),
+          dictionary,
+        }),
+      );
+    expect(failure(of([0, 2])).message).toBe(
+      'Column "a" of record batch 1: row 1 is value 2 of a dictionary that has 2 values.',
+    );
+    expect(failure(of([-1, 0])).message).toMatch(/row 0 is value -1/);
+    expect(decode(of([0, 99], bits(1))).rows).toEqual([{ a: 'x' }, { a: null }]);
+  });
+
+  test('a null count that is not that of its bitmap', () => {
+    const data = makeData({
+      type: new Int32(),
+      length: 8,
+      nullCount: 3,
+      nullBitmap: bits(0b11111110),
+      data: new Int32Array(8),
+    });
+    expect(failure(columnStream(data)).message).toBe(
+      'Column "a" of record batch 1: it says that 3 values are null, but 1 are.',
+    );
+  });
+
+  test('nulls in a column that says it has none', () => {
+    const data = makeData({
+      type: new Int32(),
+      length: 8,
+      nullCount: 1,
+      nullBitmap: bits(0b11111110),
+      data: new Int32Array(8),
+    });
+    expect(failure(columnStream(data, false)).message).toMatch(
+      /1 of its values are null, but the schema says that none is/,
+    );
+  });
+
+  test('more rows than a batch may have', () => {
+    const schema = new Schema([]);
+    const data = makeData({ type: new Struct([]), length: 2 ** 31, nullCount: 0, children: [] });
+    expect(failure(streamOf(new RecordBatch(schema, data))).message).toBe(
+      'The record batch 1 has 2147483648 rows, it may have 2147483647.',
+    );
+  });
+
+  test('two columns of one name', () => {
+    const fields = [new Field('x', new Int32()), new Field('x', new Utf8())];
+    expect(failure(schemaStream(fields))).toMatchObject({
+      code: 'invalid_data',
+      message: 'Two columns have the name "x".',
+    });
+  });
+
+  test('two fields of a struct of one name', () => {
+    const fields = [new Field('x', new Int32()), new Field('x', new Utf8())];
+    expect(failure(schemaStream([new Field('s', new Struct(fields))])).message).toBe(
+      'Two fields of "s" have the name "x".',
+    );
+  });
+
+  test('a type that the server does not hold', () => {
+    expect(failure(schemaStream([new Field('x', new Decimal(2, 10))])).message).toMatch(
+      /^Column "x" has the Arrow type Decimal/,
+    );
+  });
+
+  test('more than 10 000 columns', () => {
+    const fields = Array.from({ length: 10_001 }, (_, i) => new Field(`c${i}`, new Int32()));
+    expect(failure(schemaStream(fields)).message).toBe('The frame has more than 10000 columns, nested ones included.');
+    expect(decode(schemaStream(fields.slice(1))).schema.fields).toHaveLength(10_000);
+  });
+
+  test('lists more than 32 deep', () => {
+    expect(decode(nestedLists(32)).schema.fields).toHaveLength(1);
+    expect(failure(nestedLists(33)).message).toBe('The columns are nested more than 32 deep.');
+  });
+
+  test('a frame larger than it may be is out_of_memory', () => {
+    const bytes = streamOf(...tableFromArrays({ a: new Float64Array(1000) }).batches);
+    expect(failure(bytes, { maxBytes: 7999 }).code).toBe('out_of_memory');
+    expect(decode(bytes, { maxBytes: 8000 }).rows).toHaveLength(1000);
+  });
+});

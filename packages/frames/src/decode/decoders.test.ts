@@ -1,0 +1,247 @@
+import { ServiceError } from '@svc/errors';
+import { tableFromArrays, tableToIPC } from 'apache-arrow';
+import { execFile } from 'node:child_process';
+import { subscribe, unsubscribe } from 'node:diagnostics_channel';
+import { setImmediate as nextTurn } from 'node:timers/promises';
+import { promisify } from 'node:util';
+import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import type { FrameStream } from '../frame-stream.ts';
+import { createDecoders, type Decoders, type DecodersOptions } from './decoders.ts';
+import { createWorkerLink } from './worker-link.ts';
+
+let decoders: Decoders;
+let started = 0;
+const countWorker = () => void started++;
+
+beforeEach(() => {
+  started = 0;
+  subscribe('worker_threads', countWorker);
+  use({});
+});
+afterEach(async () => {
+  unsubscribe('worker_threads', countWorker);
+  await decoders.close();
+});
+
+function use(options: DecodersOptions): void {
+  decoders = createDecoders(options);
+}
+
+async function* bodyOf(...chunks: (string | Uint8Array)[]): AsyncGenerator<Uint8Array> {
+  for (const chunk of chunks) yield typeof chunk === 'string' ? Buffer.from(chunk) : chunk;
+}
+
+/** A body that begins and never goes on. */
+function hangingBody(start: string) {
+  const seen = { returned: false, reads: 0 };
+  const iterator: AsyncIterator<Uint8Array> = {
+    next: () =>
+      seen.reads++ === 0
+        ? Promise.resolve({ done: false, value: Buffer.from(start) })
+        : new Promise<IteratorResult<Uint8Array>>(() => undefined),
+    return: async () => {
+      seen.returned = true;
+      return { done: true, value: undefined };
+    },
+  };
+  return { seen, body: { [Symbol.asyncIterator]: () => iterator } };
+}
+
+async function countRows({ batches }: FrameStream): Promise<number> {
+  let rows = 0;
+  for await (const batch of batches) rows += batch.numRows;
+  return rows;
+}
+
+async function failureOf(promise: Promise<unknown>): Promise<unknown> {
+  return promise.then(
+    () => 'It did not fail.',
+    (error: unknown) => error,
+  );
+}
+
+describe('a body', () => {
+  test('is decoded into a frame', async () => {
+    const frame = await decoders.decode('json', bodyOf('[{"id":1,', '"s":"é"},{"id":9007199254740993}]'));
+    expect(String(frame.schema)).toBe('Schema<{ 0: id: Int64, 1: s: Utf8 }>');
+    const rows = [];
+    for await (const batch of frame.batches) rows.push(...batch.toArray().map((row) => row.toJSON()));
+    expect(rows).toEqual([
+      { id: 1n, s: 'é' },
+      { id: 9007199254740993n, s: null },
+    ]);
+  });
+
+  test('leaves the chunks to whoever sent them', async () => {
+    const bytes = tableToIPC(tableFromArrays({ a: new Float64Array(100_000) }), 'stream');
+    expect(await countRows(await decoders.decode('arrow', bodyOf(bytes)))).toBe(100_000);
+    expect(bytes.buffer.byteLength).toBeGreaterThan(800_000);
+  });
+
+  test('that is refused fails with the code, sentence and hint of the decoder', async () => {
+    const error = await failureOf(decoders.decode('json', bodyOf('{"a":1}')));
+    expect(error).toBeInstanceOf(ServiceError);
+    expect(error).toMatchObject({
+      code: 'invalid_data',
+      message: 'The body is not an array but begins with "{", at byte 0 (line 1, character 1).',
+      hint: 'Send an array of objects, for example [{"id":1},{"id":2}].',
+    });
+  });
+
+  test('that takes more memory than it may is out_of_memory', async () => {
+    const body = bodyOf(`[${'{"a":1},'.repeat(1000)}{}]`);
+    expect(await failureOf(decoders.decode('json', body, { maxBytes: 1000 }))).toMatchObject({ code: 'out_of_memory' });
+  });
+
+  test('that breaks off fails with its own error', async () => {
+    const reset = new Error('connection reset');
+    async function* broken() {
+      yield Buffer.from('[{"a":1}');
+      await nextTurn();
+      throw reset;
+    }
+    expect(await failureOf(decoders.decode('json', broken()))).toBe(reset);
+  });
+
+  test('is read no faster than its batches are', async () => {
+    const batch = tableFromArrays({ a: new Float64Array(1 << 17) });
+    const bytes = Buffer.from(tableToIPC(batch, 'stream'));
+    const message = bytes.subarray(
+      bytes.indexOf('ffffffff', 8, 'hex'),
+      bytes.lastIndexOf('ffffffff', undefined, 'hex'),
+    );
+    const chunks = [bytes.subarray(0, -8), ...Array<Buffer>(20).fill(message)];
+    let read = 0;
+    async function* body() {
+      for (const chunk of chunks) {
+        read++;
+        yield chunk;
+      }
+    }
+    const frame = await decoders.decode('arrow', body());
+    const iterator = frame.batches[Symbol.asyncIterator]();
+    expect((await iterator.next()).value.numRows).toBe(1 << 17);
+    expect(read).toBeLessThan(5);
+    expect(await countRows({ ...frame, batches: { [Symbol.asyncIterator]: () => iterator } })).toBe(20 << 17);
+    expect(read).toBe(21);
+  });
+});
+
+describe('workers', () => {
+  test('are kept for the next body', async () => {
+    for (let i = 0; i < 5; i++) expect(await countRows(await decoders.decode('json', bodyOf('[{"a":1}]')))).toBe(1);
+    expect(await failureOf(decoders.decode('json', bodyOf('nonsense')))).toBeInstanceOf(ServiceError);
+    expect(await countRows(await decoders.decode('json', bodyOf('[{"a":1}]')))).toBe(1);
+    expect(started).toBe(1);
+  });
+
+  test('are never more than maxWorkers; other bodies wait', async () => {
+    use({ maxWorkers: 2 });
+    const bodies = Array.from({ length: 6 }, (_, i) => bodyOf(`[${'{"a":1},'.repeat(i)}{"a":2}]`));
+    const counts = await Promise.all(bodies.map(async (body) => countRows(await decoders.decode('json', body))));
+    expect(counts).toEqual([1, 2, 3, 4, 5, 6]);
+    expect(started).toBe(2);
+  });
+
+  test('are free again when the reader of the batches stops', async () => {
+    use({ maxWorkers: 1 });
+    const first = await decoders.decode('json', bodyOf(`[${'{"a":1},'.repeat(200_000)}{}]`));
+    for await (const batch of first.batches) {
+      expect(batch.numRows).toBe(65_536);
+      break;
+    }
+    expect(await countRows(await decoders.decode('json', bodyOf('[{}]')))).toBe(1);
+    expect(started).toBe(1);
+  });
+
+  test('that do not come back in time are ended and replaced', async () => {
+    use({ maxWorkers: 1, stallTimeoutMs: 100 });
+    const mixed = Array.from({ length: 20 }, (_, i) => `"c${i}":[1,2,3]`).join(',');
+    const text = Array.from({ length: 20 }, (_, i) => `"c${i}":"x"`).join(',');
+    const body = bodyOf(`[${`{${mixed}},`.repeat(60_000)}{${text}}]`);
+    const error = await failureOf(decoders.decode('json', body).then(countRows));
+    expect(error).toMatchObject({ code: 'invalid_data', message: 'Decoding the body made no progress for 100 ms.' });
+    expect(await countRows(await decoders.decode('json', bodyOf('[{}]')))).toBe(1);
+    expect(started).toBe(2);
+  });
+
+  test('that run out of memory fail their body and nothing else', async () => {
+    const link = createWorkerLink(10_000, { maxOldGenerationSizeMb: 4, maxYoungGenerationSizeMb: 1 });
+    const error = await failureOf(link.call({ kind: 'open', format: 'json', maxBytes: 1 }));
+    expect(error).toMatchObject({ name: 'ServiceError', code: 'out_of_memory' });
+    expect(link.isAlive).toBe(false);
+  });
+
+  test('do not keep the process alive', async () => {
+    const script = `
+      import { createDecoders } from ${JSON.stringify(new URL('../../dist/decode/decoders.js', import.meta.url).href)};
+      const frame = await createDecoders().decode('json', (async function* () { yield Buffer.from('[{"a":1}]'); })());
+      for await (const batch of frame.batches) process.stdout.write(String(batch.numRows));`;
+    const run = promisify(execFile);
+    const { stdout } = await run(process.execPath, ['--input-type=module', '-e', script], { timeout: 15_000 });
+    expect(stdout).toBe('1');
+  });
+});
+
+describe('a signal that is aborted', () => {
+  test('before, or while the body is awaited, cancels and lets the body go', async () => {
+    const controller = new AbortController();
+    const { body, seen } = hangingBody('[{"a":1},');
+    const pending = failureOf(decoders.decode('json', body, { signal: controller.signal }));
+    controller.abort();
+    expect(await pending).toMatchObject({ code: 'cancelled' });
+    expect(seen.returned).toBe(true);
+    expect(await failureOf(decoders.decode('json', bodyOf('[]'), { signal: controller.signal }))).toMatchObject({
+      code: 'cancelled',
+    });
+  });
+
+  test('while another body has the worker ends the waiting', async () => {
+    use({ maxWorkers: 1 });
+    const holding = await decoders.decode('json', bodyOf('[{"a":1}]'));
+    const controller = new AbortController();
+    const waiting = failureOf(decoders.decode('json', bodyOf('[]'), { signal: controller.signal }));
+    await nextTurn();
+    controller.abort();
+    expect(await waiting).toMatchObject({ code: 'cancelled' });
+    expect(await countRows(holding)).toBe(1);
+    expect(await countRows(await decoders.decode('json', bodyOf('[{}]')))).toBe(1);
+  });
+
+  test('between two batches frees the worker, and the next batch fails with the reason', async () => {
+    use({ maxWorkers: 1 });
+    const controller = new AbortController();
+    const frame = await decoders.decode('json', bodyOf('[{"a":1}]'), { signal: controller.signal });
+    controller.abort(new ServiceError('deadline_exceeded', 'Too late.'));
+    expect(await countRows(await decoders.decode('json', bodyOf('[{}]')))).toBe(1);
+    expect(await failureOf(countRows(frame))).toMatchObject({ code: 'deadline_exceeded', message: 'Too late.' });
+    expect(started).toBe(1);
+  });
+
+  test('while the worker is busy ends it, and the next body gets another', async () => {
+    use({ maxWorkers: 1 });
+    const controller = new AbortController();
+    async function* body() {
+      yield Buffer.from(`[${'{"a":1},'.repeat(1 << 15)}`);
+      controller.abort();
+      yield Buffer.from('{}]');
+    }
+    expect(await failureOf(decoders.decode('json', body(), { signal: controller.signal }))).toMatchObject({
+      code: 'cancelled',
+    });
+    expect(await countRows(await decoders.decode('json', bodyOf('[{}]')))).toBe(1);
+  });
+});
+
+describe('close', () => {
+  test('fails what is waiting and what comes later as unavailable', async () => {
+    use({ maxWorkers: 1 });
+    const holding = await decoders.decode('json', bodyOf('[{"a":1}]'));
+    const waiting = failureOf(decoders.decode('json', bodyOf('[]')));
+    await nextTurn();
+    await decoders.close();
+    expect(await waiting).toMatchObject({ code: 'unavailable' });
+    expect(await failureOf(decoders.decode('json', bodyOf('[]')))).toMatchObject({ code: 'unavailable' });
+    expect(await failureOf(countRows(holding))).toMatchObject({ code: 'unavailable' });
+  });
+});

@@ -1,0 +1,78 @@
+import type { RecordBatch } from 'apache-arrow';
+import { availableParallelism } from 'node:os';
+import type { DecodeOptions } from '../encoding.ts';
+import type { FrameStream } from '../frame-stream.ts';
+import { createBodyReader } from './body-reader.ts';
+import { createDecodeSession, type DecodeSession } from './decode-session.ts';
+import { createFrameAssembler } from './frame-assembler.ts';
+import type { DecodeFormat } from './worker-messages.ts';
+import { createWorkerPool } from './worker-pool.ts';
+
+/** How uploads are decoded. */
+export interface DecodersOptions {
+  /** Bodies decoded at the same moment; others wait. Default: the number of cores, at most 4. */
+  readonly maxWorkers?: number;
+  /** How long a decoder may take for a piece of a body before it is ended. Default 10 000. */
+  readonly stallTimeoutMs?: number;
+}
+
+/**
+ * Decodes bytes from outside in worker threads, where a decoder that hangs or crashes is one failed upload. A worker is
+ * started for the first body and kept for the next ones; an idle one does not keep the process alive.
+ */
+export interface Decoders {
+  /**
+   * Reads a body as a frame: `arrow` is an Arrow IPC stream or file, `json` an array of objects. It resolves when the
+   * schema is known. The batches can be read once; they hold a worker until they are read to their end, the reader
+   * stops, or the signal is aborted.
+   */
+  decode(format: DecodeFormat, body: AsyncIterable<Uint8Array>, options?: DecodeOptions): Promise<FrameStream>;
+  /** Ends the workers. What is being decoded fails. */
+  close(): Promise<void>;
+}
+
+/** Decoders with workers of their own. */
+export function createDecoders(options: DecodersOptions = {}): Decoders {
+  const { maxWorkers = Math.min(4, availableParallelism()), stallTimeoutMs = 10_000 } = options;
+  const pool = createWorkerPool(maxWorkers, stallTimeoutMs);
+  return {
+    async decode(format, body, { signal, maxBytes = Infinity } = {}) {
+      const reader = createBodyReader(body, signal);
+      try {
+        // The first piece comes before the worker: a client that trickles a small body does not hold one meanwhile.
+        const first = await reader.next();
+        const session = createDecodeSession({ pool, link: await pool.acquire(signal), reader, first, signal });
+        return await openFrame(session, format, maxBytes);
+      } catch (error) {
+        reader.close();
+        throw error;
+      }
+    },
+    close: () => pool.close(),
+  };
+}
+
+async function openFrame(session: DecodeSession, format: DecodeFormat, maxBytes: number): Promise<FrameStream> {
+  const step = await session.next({ kind: 'open', format, maxBytes });
+  if (step?.kind !== 'schema') throw new Error('A decoder began with something else than a schema.');
+  const frame = createFrameAssembler(step.message);
+
+  async function nextBatch(): Promise<RecordBatch | undefined> {
+    for (;;) {
+      const piece = await session.next({ kind: 'next' });
+      const batch = piece && frame.add(piece);
+      if (piece === undefined || batch !== undefined) return batch;
+    }
+  }
+  const iterator: AsyncIterator<RecordBatch> = {
+    async next() {
+      const value = await nextBatch();
+      return value === undefined ? { done: true, value } : { done: false, value };
+    },
+    async return() {
+      session.close();
+      return { done: true, value: undefined };
+    },
+  };
+  return { schema: frame.schema, batches: { [Symbol.asyncIterator]: () => iterator } };
+}

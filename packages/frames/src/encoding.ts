@@ -1,0 +1,45 @@
+import type { FrameStream } from './frame-stream.ts';
+
+/** Writes a frame as bytes of one format, in chunks of 256 KiB to 1 MiB. */
+export type Encoder<Options> = (source: FrameStream, options: Options) => AsyncIterable<Uint8Array>;
+
+/** Bounds of a decoding. */
+export interface DecodeOptions {
+  /** Ends the decoding. */
+  readonly signal?: AbortSignal;
+  /** Bytes of memory the decoded frame may take, else `out_of_memory`. */
+  readonly maxBytes?: number;
+}
+
+/**
+ * Reads bytes of one format as a frame. It resolves when the schema is known. Bytes that are not of the format are
+ * `invalid_data`, with the place where that shows, from the call or from the batches.
+ */
+export type Decoder = (body: AsyncIterable<Uint8Array>, options?: DecodeOptions) => Promise<FrameStream>;
+
+/** One row of `ENCODINGS`: a format frames can be read or written in. */
+export interface EncodingRow {
+  /** The media type of answers in this format. */
+  readonly contentType: string;
+  /** The media types that uploads in this format come with; none where it cannot be uploaded. */
+  readonly uploadTypes: readonly string[];
+  /** What the format is, for the documentation. */
+  readonly description: string;
+}
+
+/** The formats there are. */
+export const ENCODINGS = {
+  json: {
+    contentType: 'application/json; charset=utf-8',
+    uploadTypes: ['application/json'],
+    description: 'Out: the JSON table of `/exec`. In: rows, an array of objects.',
+  },
+  arrow: {
+    contentType: 'application/vnd.apache.arrow.stream',
+    uploadTypes: ['application/vnd.apache.arrow.stream', 'application/vnd.apache.arrow.file'],
+    description: 'Arrow IPC, as a stream or as a file.',
+  },
+} as const satisfies Record<string, EncodingRow>;
+
+/** The name of a format. */
+export type Format = keyof typeof ENCODINGS;

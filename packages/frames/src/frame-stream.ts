@@ -1,0 +1,17 @@
+import type { RecordBatch, Schema, Table } from 'apache-arrow';
+
+/** What every read returns and every write takes: a schema, and record batches of that schema one after the other. */
+export interface FrameStream {
+  readonly schema: Schema;
+  readonly batches: AsyncIterable<RecordBatch>;
+}
+
+/** A table of apache-arrow as a stream, to put it into a store. */
+export function streamFromTable(table: Table): FrameStream {
+  return {
+    schema: table.schema,
+    batches: (async function* () {
+      yield* table.batches;
+    })(),
+  };
+}

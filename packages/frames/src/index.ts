@@ -1,0 +1,53 @@
+/**
+ * Data frames as Arrow batches under a handle: the interfaces of the server's parts, a store in memory, and encodings.
+ *
+ * ```ts
+ * import { createMemoryStore, encodeJsonTable, parseHandle, streamFromTable } from '@svc/frames';
+ * import { tableFromArrays } from 'apache-arrow';
+ *
+ * const store = createMemoryStore();
+ * const ref = { tenant: 'default', handle: parseHandle('trades') };
+ * await store.put(ref, streamFromTable(tableFromArrays({ id: new BigInt64Array([1n, 2n]) })));
+ * const frame = await store.open(ref);
+ * if (frame) {
+ *   for await (const bytes of encodeJsonTable(frame.read({ limit: 10 }), { query: 'handle:trades' })) {
+ *     process.stdout.write(bytes);
+ *   }
+ *   frame.close();
+ * }
+ * ```
+ */
+export { type Call, DEFAULT_TENANT } from './call.ts';
+export {
+  COLUMN_TYPES,
+  type ColumnInfo,
+  columnInfo,
+  type ColumnTypeName,
+  columnTypeName,
+  type ColumnTypeRow,
+} from './column-types.ts';
+export { createDecoders, type Decoders, type DecodersOptions } from './decode/decoders.ts';
+export { encodeJsonTable, type JsonTableOptions } from './encode/json-table.ts';
+export {
+  type DecodeOptions,
+  type Decoder,
+  type Encoder,
+  type EncodingRow,
+  ENCODINGS,
+  type Format,
+} from './encoding.ts';
+export type { Engine } from './engine.ts';
+export { type FrameStream, streamFromTable } from './frame-stream.ts';
+export { type Handle, HANDLE_PATTERN, isHandle, parseHandle, quoted } from './handle.ts';
+export { createMemoryStore, type MemoryStoreOptions } from './memory-store.ts';
+export type {
+  FrameInfo,
+  FrameRef,
+  ListOptions,
+  OpenFrame,
+  PutOptions,
+  PutResult,
+  ReadOptions,
+  Store,
+  StoreUsage,
+} from './store.ts';

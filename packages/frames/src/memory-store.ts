@@ -1,0 +1,146 @@
+import { ServiceError } from '@svc/errors';
+import type { RecordBatch } from 'apache-arrow';
+import { monotonicFactory } from 'ulid';
+import { columnInfo } from './column-types.ts';
+import type { FrameStream } from './frame-stream.ts';
+import { quoted } from './handle.ts';
+import { createBufferCounter } from './held-bytes.ts';
+import { createKeptFrames, type KeptFrame, type KeptFrames } from './kept-frames.ts';
+import type { FrameRef, PutOptions, PutResult, Store } from './store.ts';
+
+/** Options of `createMemoryStore`. */
+export interface MemoryStoreOptions {
+  /** Bytes of memory for all frames together; what does not fit is refused. Default 1 GiB. */
+  readonly maxBytes?: number;
+}
+
+/**
+ * A store that keeps frames in memory, inside a budget of bytes. Nothing is ever removed to make room: a put that does
+ * not fit is `out_of_memory` and leaves everything as it was.
+ */
+export function createMemoryStore(options: MemoryStoreOptions = {}): Store {
+  const frames = createKeptFrames(options.maxBytes ?? 1024 ** 3);
+  const nextVersion = monotonicFactory();
+  return {
+    put: (ref, source, put = {}) => putFrame(frames, nextVersion, ref, source, put),
+    open: async (ref) => {
+      const frame = frames.findExact(ref);
+      return frame && frames.open(frame);
+    },
+    describe: async (ref) => frames.findExact(ref)?.info,
+    list: async (tenant, { prefix = '', after = '', limit = Infinity } = {}) => {
+      frames.removeExpired();
+      return frames
+        .of(tenant)
+        .map((frame) => frame.info)
+        .filter((info) => info.handle.startsWith(prefix) && info.handle > after)
+        .toSorted((a, b) => (a.handle < b.handle ? -1 : 1))
+        .slice(0, limit);
+    },
+    expire: async (ref, ttlSeconds) => {
+      const frame = frames.findExact(ref);
+      if (frame) frame.info = { ...frame.info, expires: expiry(Date.now(), ttlSeconds) };
+      return frame?.info;
+    },
+    drop: async (ref) => {
+      const frame = frames.findExact(ref);
+      if (frame) frames.remove(ref.tenant, frame);
+      return frame !== undefined;
+    },
+    usage: async () => {
+      frames.removeExpired();
+      const { usedBytes: bytes, freeBytes } = frames.budget;
+      return { frames: frames.size, bytes, freeBytes };
+    },
+    close: async () => frames.removeAll(),
+  };
+}
+
+async function putFrame(
+  frames: KeptFrames,
+  nextVersion: () => string,
+  ref: FrameRef,
+  source: FrameStream,
+  options: PutOptions,
+): Promise<PutResult> {
+  checkConditions(frames, ref, options);
+  frames.removeExpired();
+  const columns = source.schema.fields.map(columnInfo);
+  const { batches, rows, bytes } = await collect(frames, source, options.signal);
+  try {
+    options.signal?.throwIfAborted();
+    // Once more, now that nothing can come in between: another put may have been faster.
+    const replaced = checkConditions(frames, ref, options);
+    const now = Date.now();
+    const info = {
+      handle: ref.handle,
+      rows,
+      bytes,
+      columns,
+      created: new Date(now),
+      version: nextVersion(),
+      expires: expiry(now, options.ttlSeconds ?? null),
+      tier: 'memory',
+    } as const;
+    frames.set(ref.tenant, { info, schema: source.schema, batches });
+    return { info, created: replaced === undefined };
+  } catch (error) {
+    frames.budget.free(bytes);
+    throw error;
+  }
+}
+
+interface Collected {
+  readonly batches: readonly RecordBatch[];
+  readonly rows: number;
+  /** Taken from the budget. */
+  readonly bytes: number;
+}
+
+/** Reads all batches, each taken from the budget as it comes; a failure gives everything back. */
+async function collect({ budget }: KeptFrames, source: FrameStream, signal?: AbortSignal): Promise<Collected> {
+  const batches: RecordBatch[] = [];
+  const counter = createBufferCounter();
+  let rows = 0;
+  let bytes = 0;
+  try {
+    for await (const batch of source.batches) {
+      signal?.throwIfAborted();
+      const added = counter.add(batch);
+      budget.take(added);
+      bytes += added;
+      rows += batch.numRows;
+      if (batch.numRows > 0) batches.push(batch);
+    }
+    return { batches, rows, bytes };
+  } catch (error) {
+    budget.free(bytes);
+    throw error;
+  }
+}
+
+function checkConditions(frames: KeptFrames, ref: FrameRef, options: PutOptions): KeptFrame | undefined {
+  const frame = frames.find(ref);
+  if (frame && frame.info.handle !== ref.handle) {
+    throw new ServiceError(
+      'handle_exists',
+      `There is a frame ${quoted(frame.info.handle)}, which differs from ${quoted(ref.handle)} only by letter case.`,
+      { hint: `Use the handle ${quoted(frame.info.handle)}, or another one.` },
+    );
+  }
+  if (frame && options.ifAbsent === true) {
+    throw new ServiceError('handle_exists', `There is a frame ${quoted(ref.handle)} already.`);
+  }
+  if (options.ifVersion !== undefined && options.ifVersion !== frame?.info.version) {
+    const now = frame ? `is version ${quoted(frame.info.version)} now` : 'does not exist';
+    throw new ServiceError(
+      'version_conflict',
+      `The frame ${quoted(ref.handle)} ${now}, not ${quoted(options.ifVersion)}.`,
+    );
+  }
+  return frame;
+}
+
+function expiry(now: number, ttlSeconds: number | null): Date | null {
+  return ttlSeconds === null ? null : new Date(now + ttlSeconds * 1000);
+}

@@ -1,0 +1,71 @@
+import { ServiceError } from '@svc/errors';
+import { type Data, type RecordBatch, Schema } from 'apache-arrow';
+import { createRecordBatch } from './create-record-batch.ts';
+import { quoted } from './handle.ts';
+
+/** The named columns of a schema, in that order, and where they are in it. */
+export interface SelectedColumns {
+  readonly schema: Schema;
+  /** Undefined where all columns are wanted as they are. */
+  readonly indices: readonly number[] | undefined;
+}
+
+/** Which rows and columns of some batches. */
+export interface Slice extends SelectedColumns {
+  readonly offset: number;
+  readonly limit: number;
+  readonly signal: AbortSignal | undefined;
+}
+
+/** Finds columns by name; an unknown one is `invalid_argument`. */
+export function selectColumns(schema: Schema, names: readonly string[] | undefined): SelectedColumns {
+  if (names === undefined) return { schema, indices: undefined };
+  const indices = names.map((name) => {
+    const index = schema.fields.findIndex((field) => field.name === name);
+    if (index < 0) {
+      const known = schema.fields.slice(0, 20).map((field) => quoted(field.name));
+      throw new ServiceError('invalid_argument', `There is no column ${quoted(name)}.`, {
+        hint: `The columns are: ${known.join(', ')}${schema.fields.length > known.length ? ', …' : ''}.`,
+      });
+    }
+    return index;
+  });
+  return {
+    schema: new Schema(
+      indices.map((index) => schema.fields[index]),
+      schema.metadata,
+    ),
+    indices,
+  };
+}
+
+/** The rows from `offset` on, `limit` at the most, of some batches; nothing is copied. */
+export async function* sliceBatches(batches: readonly RecordBatch[], slice: Slice): AsyncGenerator<RecordBatch> {
+  let skip = slice.offset;
+  let left = slice.limit;
+  for (const batch of batches) {
+    slice.signal?.throwIfAborted();
+    if (left <= 0) return;
+    if (skip >= batch.numRows) {
+      skip -= batch.numRows;
+      continue;
+    }
+    const length = Math.min(batch.numRows - skip, left);
+    yield sliceBatch(batch, skip, length, slice);
+    left -= length;
+    skip = 0;
+  }
+}
+
+function sliceBatch(
+  batch: RecordBatch,
+  offset: number,
+  length: number,
+  { schema, indices }: SelectedColumns,
+): RecordBatch {
+  if (length === batch.numRows && indices === undefined) return batch;
+  const all: readonly Data[] = batch.data.children;
+  const wanted = indices ? indices.map((index) => all[index]) : all;
+  const children = length === batch.numRows ? [...wanted] : wanted.map((data) => data.slice(offset, length));
+  return createRecordBatch(schema, length, children);
+}

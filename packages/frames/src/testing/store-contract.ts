@@ -1,0 +1,261 @@
+import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
+import { parseHandle } from '../handle.ts';
+import type { FrameRef, OpenFrame, Store } from '../store.ts';
+import { longFrame, readRows } from './sample-frames.ts';
+
+/** What the suite needs of a store it makes. */
+export interface StoreContractOptions {
+  /** Bytes for all frames together. */
+  readonly maxBytes: number;
+}
+
+const trades: FrameRef = { tenant: 'default', handle: parseHandle('trades') };
+
+/** The rules every store keeps. `createStore` makes an empty one. */
+export function storeContract(name: string, createStore: (options: StoreContractOptions) => Promise<Store>): void {
+  describe(`${name} keeps the contract of stores`, () => {
+    let store: Store;
+
+    beforeEach(async () => {
+      store = await createStore({ maxBytes: 1_000_000 });
+    });
+
+    afterEach(async () => {
+      vi.useRealTimers();
+      await store.close();
+    });
+
+    async function opened(ref: FrameRef): Promise<OpenFrame> {
+      const frame = await store.open(ref);
+      if (frame === undefined) throw new Error(`There is no frame ${ref.handle}.`);
+      return frame;
+    }
+
+    async function ids(ref: FrameRef): Promise<unknown> {
+      const frame = await opened(ref);
+      const rows = await readRows(frame.read());
+      frame.close();
+      return rows.flat();
+    }
+
+    test('a put frame reads back', async () => {
+      const { info, created } = await store.put(trades, longFrame(3, { batchRows: 2 }));
+      expect(created).toBe(true);
+      expect(info).toMatchObject({ handle: 'trades', rows: 3, expires: null });
+      expect(info.columns).toEqual([{ name: 'id', type: 'LONG', nullable: false }]);
+      expect(info.bytes).toBeGreaterThanOrEqual(24);
+      expect(await ids(trades)).toEqual([0n, 1n, 2n]);
+      expect(await store.describe(trades)).toEqual(info);
+    });
+
+    test('an empty frame keeps its columns', async () => {
+      const { info } = await store.put(trades, longFrame(0));
+      expect(info).toMatchObject({ rows: 0, columns: [{ name: 'id', type: 'LONG' }] });
+      expect(await ids(trades)).toEqual([]);
+    });
+
+    test('an unknown frame is undefined, and dropping it is false', async () => {
+      expect(await store.open(trades)).toBeUndefined();
+      expect(await store.describe(trades)).toBeUndefined();
+      expect(await store.expire(trades, 5)).toBeUndefined();
+      expect(await store.drop(trades)).toBe(false);
+    });
+
+    test.each([
+      [{}, [0n, 1n, 2n, 3n, 4n]],
+      [{ limit: 0 }, []],
+      [{ limit: 2 }, [0n, 1n]],
+      [{ offset: 1, limit: 2 }, [1n, 2n]],
+      [{ offset: 1, limit: 3 }, [1n, 2n, 3n]],
+      [{ offset: 4 }, [4n]],
+      [{ offset: 5 }, []],
+      [{ offset: 2 ** 53 - 1, limit: 2 ** 53 - 1 }, []],
+    ])('read(%o) over batches of two', async (options, expected) => {
+      await store.put(trades, longFrame(5, { batchRows: 2 }));
+      const frame = await opened(trades);
+      expect((await readRows(frame.read(options))).flat()).toEqual(expected);
+      frame.close();
+    });
+
+    test('an unknown column is refused by name', async () => {
+      await store.put(trades, longFrame(1));
+      const frame = await opened(trades);
+      expect(() => frame.read({ columns: ['nope'] })).toThrow(
+        expect.objectContaining({ code: 'invalid_argument', message: expect.stringContaining('"nope"') }),
+      );
+      frame.close();
+    });
+
+    test('a replace is a new, later version, and not created', async () => {
+      const first = await store.put(trades, longFrame(1));
+      const second = await store.put(trades, longFrame(2));
+      expect(second.created).toBe(false);
+      expect(second.info.version > first.info.version).toBe(true);
+      expect(await ids(trades)).toEqual([0n, 1n]);
+    });
+
+    test('a read that has begun finishes on its version after a replace and a drop', async () => {
+      await store.put(trades, longFrame(4, { batchRows: 1 }));
+      const frame = await opened(trades);
+      const batches = frame.read().batches[Symbol.asyncIterator]();
+      await batches.next();
+      await store.put(trades, longFrame(2, { start: 100 }));
+      await store.drop(trades);
+      let rest = 0;
+      while ((await batches.next()).done !== true) rest++;
+      expect(rest).toBe(3);
+      expect((await readRows(frame.read())).flat()).toEqual([0n, 1n, 2n, 3n]);
+      frame.close();
+      expect(await store.open(trades)).toBeUndefined();
+    });
+
+    test('ifAbsent refuses a handle that is taken and leaves it', async () => {
+      await store.put(trades, longFrame(1), { ifAbsent: true });
+      await expect(store.put(trades, longFrame(2), { ifAbsent: true })).rejects.toMatchObject({
+        code: 'handle_exists',
+      });
+      expect(await ids(trades)).toEqual([0n]);
+    });
+
+    test('ifVersion refuses another version, and a handle that is not there', async () => {
+      await expect(store.put(trades, longFrame(1), { ifVersion: 'X' })).rejects.toMatchObject({
+        code: 'version_conflict',
+      });
+      const { info } = await store.put(trades, longFrame(1));
+      await store.put(trades, longFrame(2), { ifVersion: info.version });
+      await expect(store.put(trades, longFrame(3), { ifVersion: info.version })).rejects.toMatchObject({
+        code: 'version_conflict',
+      });
+      expect(await ids(trades)).toEqual([0n, 1n]);
+    });
+
+    test('of two puts at once with ifAbsent one wins', async () => {
+      const puts = [1, 2].map((rows) => store.put(trades, longFrame(rows, { batchRows: 1 }), { ifAbsent: true }));
+      const results = await Promise.allSettled(puts);
+      expect(results.map(({ status }) => status).toSorted()).toEqual(['fulfilled', 'rejected']);
+    });
+
+    test('two handles of a tenant cannot differ by case alone, those of two tenants can', async () => {
+      await store.put(trades, longFrame(1));
+      const upper = parseHandle('TRADES');
+      await expect(store.put({ ...trades, handle: upper }, longFrame(1))).rejects.toMatchObject({
+        code: 'handle_exists',
+      });
+      expect(await store.describe({ ...trades, handle: upper })).toBeUndefined();
+      expect(await store.drop({ ...trades, handle: upper })).toBe(false);
+      await store.put({ tenant: 'other', handle: upper }, longFrame(2));
+      expect(await ids(trades)).toEqual([0n]);
+    });
+
+    test('the same handle of two tenants is two frames', async () => {
+      const other = { ...trades, tenant: 'other' };
+      await store.put(trades, longFrame(1));
+      await store.put(other, longFrame(2));
+      await store.drop(trades);
+      expect(await ids(other)).toEqual([0n, 1n]);
+      expect(await store.list('default')).toEqual([]);
+    });
+
+    test('a put whose source fails leaves the old frame and gives its bytes back', async () => {
+      await store.put(trades, longFrame(1));
+      const before = await store.usage();
+      const { schema, batches } = longFrame(10, { batchRows: 5 });
+      const broken = (async function* () {
+        for await (const batch of batches) {
+          yield batch;
+          throw new Error('cut');
+        }
+      })();
+      await expect(store.put(trades, { schema, batches: broken })).rejects.toThrow('cut');
+      expect(await ids(trades)).toEqual([0n]);
+      expect(await store.usage()).toEqual(before);
+    });
+
+    test('an aborted put leaves the old frame', async () => {
+      await store.put(trades, longFrame(1));
+      const signal = AbortSignal.abort(new Error('gone'));
+      await expect(store.put(trades, longFrame(5), { signal })).rejects.toThrow('gone');
+      expect(await ids(trades)).toEqual([0n]);
+    });
+
+    test('an aborted read ends with the reason', async () => {
+      await store.put(trades, longFrame(4, { batchRows: 1 }));
+      const frame = await opened(trades);
+      const controller = new AbortController();
+      const batches = frame.read({ signal: controller.signal }).batches[Symbol.asyncIterator]();
+      await batches.next();
+      controller.abort(new Error('gone'));
+      await expect(batches.next()).rejects.toThrow('gone');
+      frame.close();
+    });
+
+    test('what does not fit is refused, and nothing that was put is removed for it', async () => {
+      await store.put(trades, longFrame(50_000));
+      const quotes = { ...trades, handle: parseHandle('quotes') };
+      await expect(store.put(quotes, longFrame(100_000, { batchRows: 10_000 }))).rejects.toMatchObject({
+        code: 'out_of_memory',
+      });
+      expect(await store.list('default')).toHaveLength(1);
+      expect(await store.usage()).toMatchObject({ frames: 1, bytes: 400_000 });
+      await store.put(quotes, longFrame(50_000));
+      expect((await store.usage()).freeBytes).toBe(200_000);
+    });
+
+    test('a dropped frame counts until its last reader is done', async () => {
+      await store.put(trades, longFrame(50_000));
+      const first = await opened(trades);
+      const second = await opened(trades);
+      await store.drop(trades);
+      first.close();
+      first.close();
+      expect((await store.usage()).bytes).toBe(400_000);
+      second.close();
+      expect((await store.usage()).bytes).toBe(0);
+    });
+
+    test('a list is sorted by handle and pages', async () => {
+      for (const handle of ['b', 'a.2', 'a.1', 'C', 'a-1'].map(parseHandle))
+        await store.put({ ...trades, handle }, longFrame(1));
+      const handles = async (options: object): Promise<string[]> =>
+        (await store.list('default', options)).map((info) => info.handle);
+      expect(await handles({})).toEqual(['C', 'a-1', 'a.1', 'a.2', 'b']);
+      expect(await handles({ prefix: 'a.' })).toEqual(['a.1', 'a.2']);
+      expect(await handles({ limit: 2 })).toEqual(['C', 'a-1']);
+      expect(await handles({ limit: 2, after: 'a-1' })).toEqual(['a.1', 'a.2']);
+      expect(await handles({ prefix: 'a', after: 'a.1' })).toEqual(['a.2']);
+    });
+
+    test('a frame with a time to live ends by itself and gives its bytes back', async () => {
+      vi.useFakeTimers({ toFake: ['Date'] });
+      const { info } = await store.put(trades, longFrame(10), { ttlSeconds: 60 });
+      expect(info.expires?.getTime()).toBe(Date.now() + 60_000);
+      vi.setSystemTime(Date.now() + 59_999);
+      expect(await ids(trades)).toHaveLength(10);
+      vi.setSystemTime(Date.now() + 1);
+      expect(await store.open(trades)).toBeUndefined();
+      expect(await store.list('default')).toEqual([]);
+      expect(await store.usage()).toMatchObject({ frames: 0, bytes: 0 });
+    });
+
+    test('expire extends a life, or makes it endless; a replace sets it anew', async () => {
+      vi.useFakeTimers({ toFake: ['Date'] });
+      await store.put(trades, longFrame(1), { ttlSeconds: 1 });
+      const extended = await store.expire(trades, 10);
+      expect(extended?.expires?.getTime()).toBe(Date.now() + 10_000);
+      expect((await store.expire(trades, null))?.expires).toBeNull();
+      await store.put(trades, longFrame(1), { ttlSeconds: 1 });
+      expect((await store.put(trades, longFrame(1))).info.expires).toBeNull();
+    });
+
+    test('a read that has begun outlives the end of its frame', async () => {
+      vi.useFakeTimers({ toFake: ['Date'] });
+      await store.put(trades, longFrame(3), { ttlSeconds: 1 });
+      const frame = await opened(trades);
+      vi.setSystemTime(Date.now() + 5_000);
+      expect(await store.describe(trades)).toBeUndefined();
+      expect((await readRows(frame.read())).flat()).toEqual([0n, 1n, 2n]);
+      frame.close();
+      expect((await store.usage()).bytes).toBe(0);
+    });
+  });
+}
