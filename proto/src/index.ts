@@ -1,0 +1,40 @@
+/**
+ * The messages and services of the data-frame server's gRPC front.
+ *
+ * ```ts
+ * import { FrameServiceDefinition } from '@svc/proto';
+ * import { createChannel, createClient } from 'nice-grpc';
+ *
+ * const frames = createClient(FrameServiceDefinition, createChannel('127.0.0.1:50052'));
+ * await frames.listFrames({ prefix: 'trades' }); // { frames: [{ handle: 'trades', rows: 2n, … }] }
+ * ```
+ */
+export type { Partially } from './codec.ts';
+export { FILE_DESCRIPTORS, type FileDescriptor } from './file-descriptors.ts';
+export { Timestamp } from './generated/google-protobuf.ts';
+export {
+  HealthCheckRequest,
+  HealthCheckResponse,
+  HealthCheckResponseServingStatus,
+  HealthDefinition,
+} from './generated/grpc-health-v1.ts';
+export * as reflectionV1 from './generated/grpc-reflection-v1.ts';
+export * as reflectionV1alpha from './generated/grpc-reflection-v1alpha.ts';
+export {
+  ColumnInfo,
+  DescribeFrameRequest,
+  DescribeFrameResponse,
+  DropFrameRequest,
+  DropFrameResponse,
+  ExtendFrameRequest,
+  ExtendFrameResponse,
+  FrameInfo,
+  FrameServiceDefinition,
+  GetFrameRequest,
+  GetFrameResponse,
+  ListFramesRequest,
+  ListFramesResponse,
+  PutFrameRequest,
+  PutFrameResponse,
+  PutFrameTarget,
+} from './generated/svc-frames-v1.ts';
