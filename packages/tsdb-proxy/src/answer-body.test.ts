@@ -1,0 +1,263 @@
+import type { Socket } from 'node:net';
+import { setTimeout as delay } from 'node:timers/promises';
+import { setFlagsFromString } from 'node:v8';
+import { runInNewContext } from 'node:vm';
+import { ServiceError } from '@svc/errors';
+import { describe, expect, test, vi } from 'vitest';
+import type { TsdbAnswer } from './index.ts';
+import { aCall, bytesOf, closed, deferred, failureOf, proxyTo, rawStandIn, sql } from './testing/stand-in.ts';
+
+const CHUNKED = 'HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n';
+const MIB = 1024 * 1024;
+
+describe('a body', () => {
+  test('passes on its first bytes before the rest has come', async () => {
+    const sent = deferred<Socket>();
+    const standIn = await rawStandIn((socket) => {
+      socket.write(`${CHUNKED}5\r\nfirst\r\n`);
+      sent.resolve(socket);
+    });
+    const reader = readerOf(await proxyTo(standIn).forward(aCall(), sql('select 1')));
+    expect(Buffer.from((await reader.read()).value ?? []).toString()).toBe('first');
+    (await sent.promise).write('4\r\nlast\r\n0\r\n\r\n');
+    expect(Buffer.from((await reader.read()).value ?? []).toString()).toBe('last');
+    expect((await reader.read()).done).toBe(true);
+  });
+
+  test('that drips in comes whole, however long it takes in all', async () => {
+    const standIn = await rawStandIn((socket) => {
+      socket.write(CHUNKED);
+      let left = 20;
+      const drip = setInterval(() => {
+        left -= 1;
+        socket.write(left > 0 ? '1\r\nx\r\n' : '0\r\n\r\n');
+        if (left === 0) clearInterval(drip);
+      }, 20);
+    });
+    const answer = await proxyTo(standIn, { timeoutMs: 150, idleTimeoutMs: 300 }).forward(aCall(), sql('select 1'));
+    expect((await bytesOf(answer)).toString()).toBe('x'.repeat(19));
+  });
+
+  test.each<[string, string, (socket: Socket) => void]>([
+    [
+      'shorter than its length, then closed',
+      'HTTP/1.1 200 OK\r\nContent-Length: 9\r\n\r\n',
+      (socket) => socket.end('half'),
+    ],
+    [
+      'shorter than its length, announced as the last, then closed',
+      'HTTP/1.1 200 OK\r\nConnection: close\r\nContent-Length: 9\r\n\r\n',
+      (socket) => socket.end('half'),
+    ],
+    ['shorter than its length, then reset', 'HTTP/1.1 200 OK\r\nContent-Length: 9\r\n\r\n', writeAndReset('half')],
+    ['cut between two chunks', CHUNKED, (socket) => socket.end('4\r\nhalf\r\n')],
+    ['cut inside a chunk', CHUNKED, (socket) => socket.end('9\r\nhalf')],
+    ['reset between two chunks', CHUNKED, writeAndReset('4\r\nhalf\r\n')],
+    [
+      'cut between two chunks, announced as the last',
+      'HTTP/1.1 200 OK\r\nConnection: close\r\nTransfer-Encoding: chunked\r\n\r\n',
+      (socket) => socket.end('4\r\nhalf\r\n'),
+    ],
+    [
+      'reset between two chunks, announced as the last',
+      'HTTP/1.1 200 OK\r\nConnection: close\r\nTransfer-Encoding: chunked\r\n\r\n',
+      writeAndReset('4\r\nhalf\r\n'),
+    ],
+    ['with a chunk size that is none', CHUNKED, (socket) => socket.write('4\r\nhalf\r\nzz\r\n')],
+    ['that only the close delimits, reset', 'HTTP/1.0 200 OK\r\n\r\n', writeAndReset('half')],
+  ])('%s, ends with tsdb_failed', async (_name, head, breakOff) => {
+    const standIn = await rawStandIn((socket) => socket.write(head, () => breakOff(socket)));
+    const answer = await proxyTo(standIn).forward(aCall(), sql('select 1'));
+    const failure = await failureOf(drain(answer));
+    expect(failure).toMatchObject({ code: 'tsdb_failed', message: expect.stringContaining('broke off') });
+    expect(failure.cause).toBeInstanceOf(Error);
+  });
+
+  test('that falls silent ends with deadline_exceeded, and the connection is closed', async () => {
+    const standIn = await rawStandIn((socket) => socket.write(`${CHUNKED}4\r\nhalf\r\n`));
+    const answer = await proxyTo(standIn, { idleTimeoutMs: 100 }).forward(aCall(), sql('select 1'));
+    const failure = await failureOf(drain(answer));
+    expect(failure.code).toBe('deadline_exceeded');
+    expect(failure.message).toContain('for 100 ms in the middle of its answer (tsdb.idle_timeout_ms)');
+    await closed(standIn.sockets[0]);
+  });
+
+  test('that nobody waits for is not taken for silent', async () => {
+    const begun = deferred<Socket>();
+    const standIn = await rawStandIn((socket) => {
+      socket.write('HTTP/1.1 200 OK\r\nContent-Length: 8\r\n\r\nhalf');
+      begun.resolve(socket);
+    });
+    const answer = await proxyTo(standIn, { idleTimeoutMs: 50 }).forward(aCall(), sql('select 1'));
+    const reader = readerOf(answer);
+    await reader.read();
+    await delay(200);
+    (await begun.promise).write('rest');
+    expect(Buffer.from((await reader.read()).value ?? []).toString()).toBe('rest');
+    expect((await reader.read()).done).toBe(true);
+  });
+
+  test('that is cancelled closes the connection', async () => {
+    const standIn = await rawStandIn((socket) => socket.write(`${CHUNKED}4\r\nhalf\r\n`));
+    const reader = readerOf(await proxyTo(standIn).forward(aCall(), sql('select 1')));
+    await reader.read();
+    const pending = reader.read();
+    await reader.cancel();
+    expect((await pending).done).toBe(true);
+    await closed(standIn.sockets[0]);
+  });
+});
+
+describe('the going away of the client', () => {
+  test('sends nothing when it is gone already', async () => {
+    const standIn = await rawStandIn(() => undefined);
+    const failure = await failureOf(proxyTo(standIn).forward(aCall(AbortSignal.abort()), sql('select 1')));
+    expect(failure.code).toBe('cancelled');
+    expect(standIn.sockets).toHaveLength(0);
+  });
+
+  test('before the head closes the connection within 100 ms', async () => {
+    const times = await threeTimes(async () => {
+      const client = new AbortController();
+      const arrived = deferred<Socket>();
+      const standIn = await rawStandIn((socket) => arrived.resolve(socket));
+      const failure = failureOf(proxyTo(standIn).forward(aCall(client.signal), sql('select 1')));
+      const socket = await arrived.promise;
+      const started = performance.now();
+      client.abort();
+      expect((await failure).code).toBe('cancelled');
+      await closed(socket);
+      return performance.now() - started;
+    });
+    expect(Math.min(...times)).toBeLessThan(100);
+  });
+
+  test.each([
+    ['while bytes are awaited', true],
+    ['while nobody reads', false],
+  ])('inside the body, %s, closes the connection within 100 ms', async (_name, isReading) => {
+    const times = await threeTimes(async () => {
+      const client = new AbortController();
+      const standIn = await rawStandIn((socket) => {
+        socket.write(isReading ? `${CHUNKED}4\r\nhalf\r\n` : `${CHUNKED}${(8 * MIB).toString(16)}\r\n`);
+        if (!isReading) socket.write(Buffer.alloc(8 * MIB));
+      });
+      const reader = readerOf(await proxyTo(standIn).forward(aCall(client.signal), sql('select 1')));
+      await reader.read();
+      const pending = isReading ? failureOf(reader.read()) : undefined;
+      const started = performance.now();
+      client.abort();
+      expect((await (pending ?? failureOf(reader.read()))).code).toBe('cancelled');
+      await closed(standIn.sockets[0]);
+      return performance.now() - started;
+    });
+    expect(Math.min(...times)).toBeLessThan(100);
+  });
+
+  test.each(['head', 'body'])(
+    'before the end of the %s reaches the database after a garbage collection too',
+    async (part) => {
+      const client = new AbortController();
+      const arrived = deferred<Socket>();
+      const standIn = await rawStandIn((socket) => {
+        if (part === 'body') socket.write(`${CHUNKED}4\r\nhalf\r\n`);
+        arrived.resolve(socket);
+      });
+      const outcome = proxyTo(standIn).forward(aCall(client.signal), sql('select 1')).then(drain);
+      const socket = await arrived.promise;
+      for (let count = 0; count < 5; count += 1) {
+        await delay(20);
+        collectGarbage();
+      }
+      client.abort();
+      expect((await failureOf(outcome)).code).toBe('cancelled');
+      await closed(socket);
+    },
+  );
+
+  test('says why, where the signal does', async () => {
+    const client = new AbortController();
+    const standIn = await rawStandIn(() => client.abort(new ServiceError('deadline_exceeded', 'Too late.')));
+    const failure = await failureOf(proxyTo(standIn).forward(aCall(client.signal), sql('select 1')));
+    expect(failure).toMatchObject({ code: 'deadline_exceeded', message: 'Too late.' });
+  });
+
+  test('after the answer changes nothing, and nothing is left listening', async () => {
+    const client = new AbortController();
+    const added = vi.spyOn(client.signal, 'addEventListener');
+    const removed = vi.spyOn(client.signal, 'removeEventListener');
+    const standIn = await rawStandIn((socket) => socket.write('HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok'));
+    const answer = await proxyTo(standIn).forward(aCall(client.signal), sql('select 1'));
+    expect((await bytesOf(answer)).toString()).toBe('ok');
+    expect(removed).toHaveBeenCalledTimes(added.mock.calls.length);
+    client.abort();
+  });
+});
+
+describe('back-pressure', () => {
+  test('a reader that pauses stops the database within a few MB, and nothing is lost', async () => {
+    const total = 200 * MIB;
+    const block = Buffer.alloc(MIB, 'x');
+    let taken = 0;
+    const standIn = await rawStandIn((socket) => {
+      socket.write(`HTTP/1.1 200 OK\r\nContent-Length: ${total}\r\n\r\n`);
+      let written = 0;
+      const writeMore = () => {
+        if (written === total) return;
+        written += block.length;
+        // The callback comes when the block has left this process.
+        socket.write(block, () => {
+          taken += block.length;
+          writeMore();
+        });
+      };
+      writeMore();
+    });
+    const reader = readerOf(await proxyTo(standIn).forward(aCall(), sql('select 1')));
+    const before = process.memoryUsage.rss();
+    let received = (await reader.read()).value?.length ?? 0;
+    await delay(300);
+    expect(taken).toBeLessThan(8 * MIB);
+
+    let mostMemory = 0;
+    let mostAhead = 0;
+    for (let pauses = 0; ;) {
+      const { done, value } = await reader.read();
+      if (done) break;
+      received += value.length;
+      if (received / total < pauses / 10) continue;
+      pauses += 1;
+      await delay(5);
+      mostMemory = Math.max(mostMemory, process.memoryUsage.rss() - before);
+      mostAhead = Math.max(mostAhead, taken - received);
+    }
+    expect(mostAhead).toBeLessThan(8 * MIB);
+    expect(mostMemory).toBeLessThan(100 * MIB);
+    expect(received).toBe(total);
+  });
+});
+
+function collectGarbage(): void {
+  setFlagsFromString('--expose-gc');
+  runInNewContext('gc()');
+}
+
+/** Measures three times: a busy machine spoils one measurement, a real delay shows in all. */
+async function threeTimes(measure: () => Promise<number>): Promise<number[]> {
+  return [await measure(), await measure(), await measure()];
+}
+
+function writeAndReset(text: string): (socket: Socket) => void {
+  // The reset must find the bytes read already: it takes along what still lies in the buffers.
+  return (socket) => socket.write(text, () => setTimeout(() => socket.resetAndDestroy(), 30));
+}
+
+function readerOf(answer: TsdbAnswer): ReadableStreamDefaultReader<Uint8Array> {
+  if (answer.body === null) throw new Error('the answer has no body');
+  return answer.body.getReader();
+}
+
+async function drain(answer: TsdbAnswer): Promise<void> {
+  const reader = readerOf(answer);
+  while (!(await reader.read()).done);
+}

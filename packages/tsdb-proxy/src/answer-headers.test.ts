@@ -1,0 +1,64 @@
+import { describe, expect, test } from 'vitest';
+import { answerHeaders, KEPT_CONTENT_ENCODING } from './answer-headers.ts';
+import { aCall, bytesOf, proxyTo, rawStandIn } from './testing/stand-in.ts';
+
+describe('answerHeaders', () => {
+  test.each([
+    'Access-Control-Allow-Origin: *',
+    'Access-Control-Expose-Headers: x',
+    'Alt-Svc: h2="db:443"',
+    'Clear-Site-Data: "*"',
+    'Connection: keep-alive',
+    'Date: Tue, 02 Jan 2024 03:04:05 GMT',
+    'Keep-Alive: timeout=5, max=10000',
+    'Proxy-Authenticate: Basic',
+    'Server: questDB/1.0',
+    'Set-Cookie: qdb_session=1',
+    'Strict-Transport-Security: max-age=1',
+    'TE: trailers',
+    'Trailer: x',
+    'Upgrade: h2c',
+    'Via: 1.1 db',
+    'X-Powered-By: db',
+    'X-Request-Id: theirs',
+    'x-kept-content-encoding: gzip',
+  ])('does not pass on %s', async (line) => {
+    expect(await passedOn([line])).toEqual({ 'content-length': '2' });
+  });
+
+  test.each([
+    ['Content-Type: application/json; charset=utf-8', 'content-type', 'application/json; charset=utf-8'],
+    ['Content-Disposition: attachment; filename="a.csv"', 'content-disposition', 'attachment; filename="a.csv"'],
+    ['ETag: "1"', 'etag', '"1"'],
+    ['Cache-Control: no-store', 'cache-control', 'no-store'],
+    ['X-Influxdb-Version: v2', 'x-influxdb-version', 'v2'],
+  ])('passes on %s', async (line, name, value) => {
+    expect(await passedOn([line])).toEqual({ 'content-length': '2', [name]: value });
+  });
+
+  test('does not pass on what Connection names', async () => {
+    expect(await passedOn(['Connection: close, X-Hop', 'X-Hop: 1', 'X-End: 2'])).toEqual({
+      'content-length': '2',
+      'x-end': '2',
+    });
+  });
+
+  test('where there is no body there is no length and no encoding of it', () => {
+    const upstream = new Headers({ 'content-length': '5', [KEPT_CONTENT_ENCODING]: 'gzip', etag: '"1"' });
+    expect(Object.fromEntries(answerHeaders(upstream, false))).toEqual({ etag: '"1"' });
+  });
+
+  test('text beyond Latin-1 in a header does not break the answer', async () => {
+    expect(await passedOn(['X-Note: \u010a\u0100', 'X-End: 2'])).toMatchObject({ 'x-end': '2' });
+  });
+});
+
+/** The headers that a client sees of an answer with these header lines and the body `ok`. */
+async function passedOn(lines: readonly string[]): Promise<Record<string, string>> {
+  const standIn = await rawStandIn((socket) => {
+    socket.write(['HTTP/1.1 200 OK', 'Content-Length: 2', ...lines, '', 'ok'].join('\r\n'));
+  });
+  const answer = await proxyTo(standIn).forward(aCall(), { path: '/exec', params: [] });
+  expect((await bytesOf(answer)).toString()).toBe('ok');
+  return Object.fromEntries(answer.headers);
+}

@@ -1,0 +1,89 @@
+import type { Socket } from 'node:net';
+import type { Dispatcher } from 'undici';
+import { KEPT_CONTENT_ENCODING } from './answer-headers.ts';
+
+/** Stands between one connection and the parser of its answers. */
+export interface ConnectionValve {
+  /** Takes the connection, or the one that replaces it. */
+  attach(socket: Socket): void;
+  /** Stands between the client and the reader of an answer as well. */
+  handler(reader: Dispatcher.DispatchHandler): Dispatcher.DispatchHandler;
+}
+
+/**
+ * Holds a connection back while its reader is slow. undici's own way is to pause its parser, and a paused parser takes
+ * the whole process down when the database closes the connection (nodejs/undici#5360; mended only in version 8, which
+ * does not run on Node 20). So the parser never pauses: it is the socket that has nothing to read.
+ */
+export function createConnectionValve(): ConnectionValve {
+  let socket: Socket | undefined;
+  let isShut = false;
+
+  const open = () => {
+    if (!isShut) return;
+    isShut = false;
+    // Not at once: the reader may ask from inside the parser, which cannot be entered twice.
+    queueMicrotask(() => {
+      if (!isShut) socket?.emit('readable');
+    });
+  };
+
+  const valved = (controller: Dispatcher.DispatchController): Dispatcher.DispatchController => ({
+    get aborted() {
+      return controller.aborted;
+    },
+    get paused() {
+      return isShut;
+    },
+    get reason() {
+      return controller.reason;
+    },
+    abort: (reason) => controller.abort(reason),
+    pause: () => {
+      isShut = true;
+    },
+    resume: open,
+  });
+
+  return {
+    attach(opened) {
+      socket = opened;
+      isShut = false;
+      const read: (size?: number) => unknown = opened.read.bind(opened);
+      opened.read = (size?: number) => (isShut && opened === socket ? null : read(size));
+      // A reset under its own code would be taken for the proper end of a body that only the close delimits.
+      opened.on('error', (error: NodeJS.ErrnoException) => {
+        if (error.code === 'ECONNRESET') error.code = 'UND_ERR_RESET';
+      });
+    },
+
+    handler: (reader) => ({
+      onRequestStart(controller, context) {
+        reader.onRequestStart?.(valved(controller), context);
+      },
+      onResponseStart(controller, status, headers, message) {
+        // Informational answers (103) are not the answer; `fetch` would stop reading at one.
+        if (status >= 200) reader.onResponseStart?.(valved(controller), status, keepEncoding(headers), message);
+      },
+      onResponseData(controller, chunk) {
+        reader.onResponseData?.(valved(controller), chunk);
+      },
+      onResponseEnd(controller, trailers) {
+        open();
+        reader.onResponseEnd?.(valved(controller), trailers);
+      },
+      onResponseError(controller, error) {
+        open();
+        reader.onResponseError?.(valved(controller), error);
+      },
+    }),
+  };
+}
+
+type Headers = Parameters<NonNullable<Dispatcher.DispatchHandler['onResponseStart']>>[2];
+
+/** Hides `Content-Encoding` from `fetch`, which would decode the body. */
+function keepEncoding(headers: Headers): Headers {
+  const { 'content-encoding': encoding, [KEPT_CONTENT_ENCODING]: _forged, ...others } = headers;
+  return encoding === undefined ? others : { ...others, [KEPT_CONTENT_ENCODING]: encoding };
+}

@@ -1,0 +1,154 @@
+import { readFileSync } from 'node:fs';
+import type { IncomingHttpHeaders } from 'node:http';
+import { gzipSync } from 'node:zlib';
+import { describe, expect, test } from 'vitest';
+import { TsdbCredentialsError } from './index.ts';
+import { aCall, bytesOf, failureOf, httpStandIn, proxyTo, rawStandIn, sql } from './testing/stand-in.ts';
+
+interface RecordedAnswer {
+  readonly id: string;
+  readonly path: string;
+  readonly status: number;
+  readonly reason: string;
+  readonly headers: Readonly<Record<string, string>>;
+  readonly bodyBase64: string;
+}
+
+/** Answers of a QuestDB 9.3.4, as it sent them. */
+const RECORDED: readonly RecordedAnswer[] = JSON.parse(
+  readFileSync(new URL('testing/questdb-answers.json', import.meta.url), 'utf8'),
+);
+
+describe('forward', () => {
+  test.each(RECORDED)('passes the answer of a real database through: $id', async (recorded) => {
+    const body = Buffer.from(recorded.bodyBase64, 'base64');
+    let target: string | undefined;
+    const standIn = await httpStandIn((request, response) => {
+      target = request.url;
+      response.writeHead(recorded.status, recorded.reason, recorded.headers);
+      response.end(body);
+    });
+    const params = [...new URL(recorded.path, standIn.url).searchParams];
+    const answer = await proxyTo(standIn).forward(aCall(), { path: '/exec', params });
+    expect(answer.status).toBe(recorded.status);
+    expect(answer.headers.get('content-type')).toBe(recorded.headers['Content-Type']);
+    expect(answer.headers.get('content-encoding')).toBe(recorded.headers['Content-Encoding'] ?? null);
+    expect([...answer.headers.keys()]).not.toEqual(expect.arrayContaining(['server']));
+    expect([...answer.headers.keys()]).not.toEqual(expect.arrayContaining(['set-cookie']));
+    expect(await bytesOf(answer)).toEqual(body);
+    expect([...new URL(target ?? '', standIn.url).searchParams]).toEqual(params);
+  });
+
+  test('sends one GET that asks for plain bytes and carries nothing of the client', async () => {
+    const seen: { method: string | undefined; headers: IncomingHttpHeaders }[] = [];
+    const standIn = await httpStandIn((request, response) => {
+      seen.push({ method: request.method, headers: request.headers });
+      response.end('ok');
+    });
+    await bytesOf(await proxyTo(standIn).forward(aCall(), sql('select 1')));
+    expect(seen).toHaveLength(1);
+    expect(seen[0]).toMatchObject({ method: 'GET', headers: { 'accept-encoding': 'identity' } });
+    for (const name of ['authorization', 'cookie', 'statement-timeout', 'content-length', 'x-request-id']) {
+      expect(seen[0]?.headers).not.toHaveProperty(name);
+    }
+  });
+
+  test.each([
+    [{ user: 'admin', password: 'quest' }, 'Basic YWRtaW46cXVlc3Q='],
+    [{ token: 'abc' }, 'Bearer abc'],
+  ])('sends the credentials %j', async (options, authorization) => {
+    const standIn = await httpStandIn((request, response) => response.end(request.headers.authorization));
+    const answer = await proxyTo(standIn, options).forward(aCall(), sql('select 1'));
+    expect((await bytesOf(answer)).toString()).toBe(authorization);
+  });
+
+  test.each([
+    [200, 'text/html', '<h1>200</h1>'],
+    [400, 'application/json', '{"error":"x"}'],
+    [403, 'application/json', '{"error":"read only"}'],
+    [404, 'text/plain', 'Not Found\r\n'],
+    [500, 'text/html', '<h1>500</h1>'],
+    [503, 'text/plain', ''],
+    [599, 'text/plain', 'odd'],
+  ])('passes status %i of type %s through with its body', async (status, type, body) => {
+    const standIn = await httpStandIn((_request, response) => {
+      response.writeHead(status, { 'content-type': type }).end(body);
+    });
+    const answer = await proxyTo(standIn).forward(aCall(), sql('select 1'));
+    expect(answer.status).toBe(status);
+    expect(answer.headers.get('content-type')).toBe(type);
+    expect((await bytesOf(answer)).toString()).toBe(body);
+  });
+
+  test('an answer 204 has no body and leaves its connection to later requests', async () => {
+    const standIn = await httpStandIn((_request, response) => response.writeHead(204).end());
+    const proxy = proxyTo(standIn, { maxConnections: 1 });
+    for (let count = 0; count < 3; count += 1) {
+      const answer = await proxy.forward(aCall(), sql('select 1'));
+      expect(answer).toMatchObject({ status: 204, body: null });
+      expect(answer.headers.has('content-length')).toBe(false);
+    }
+    expect(standIn.sockets).toHaveLength(1);
+  });
+
+  test.each([
+    ['gzip', gzipSync('{"dataset":[]}')],
+    ['gzip, gzip', gzipSync(gzipSync('x'))],
+    ['br', Buffer.from('not brotli at all')],
+    ['zstd', Buffer.from([0, 1, 2, 255])],
+  ])(
+    'bytes that come as %s although plain ones were asked for pass unchanged, with their header',
+    async (coding, bytes) => {
+      const standIn = await httpStandIn((_request, response) => {
+        response.writeHead(200, { 'content-encoding': coding, 'content-length': bytes.length }).end(bytes);
+      });
+      const answer = await proxyTo(standIn).forward(aCall(), sql('select 1'));
+      expect(answer.headers.get('content-encoding')).toBe(coding);
+      expect(answer.headers.get('content-length')).toBe(String(bytes.length));
+      expect(await bytesOf(answer)).toEqual(bytes);
+    },
+  );
+
+  test('a body that only the close delimits passes whole', async () => {
+    const body = Buffer.alloc(300_000, 'x');
+    const standIn = await rawStandIn((socket) => {
+      socket.write('HTTP/1.0 200 OK\r\nContent-Type: text/csv\r\n\r\n');
+      socket.end(body);
+    });
+    const answer = await proxyTo(standIn).forward(aCall(), sql('select 1'));
+    expect(body.equals(await bytesOf(answer))).toBe(true);
+  });
+
+  test('informational answers before the answer are passed over', async () => {
+    const standIn = await rawStandIn((socket) => {
+      const answer = `HTTP/1.1 200 OK\r\nContent-Length: 200000\r\n\r\n${'x'.repeat(200_000)}`;
+      socket.write('HTTP/1.1 103 Early Hints\r\nLink: </x>\r\n\r\nHTTP/1.1 102 Processing\r\n\r\n');
+      setTimeout(() => socket.write(answer), 50);
+    });
+    const answer = await proxyTo(standIn, { timeoutMs: 2_000 }).forward(aCall(), sql('select 1'));
+    expect(answer.status).toBe(200);
+    expect(await bytesOf(answer)).toHaveLength(200_000);
+  });
+
+  test('refused credentials are told apart by their class and show nothing of the answer', async () => {
+    const standIn = await httpStandIn((_request, response) => {
+      response.writeHead(401, { 'www-authenticate': 'Basic' }).end('Unauthorized for admin');
+    });
+    const failure = await failureOf(proxyTo(standIn, { token: 's3cret' }).forward(aCall(), sql('select 1')));
+    expect(failure).toBeInstanceOf(TsdbCredentialsError);
+    expect(failure).toMatchObject({ name: 'ServiceError', code: 'tsdb_failed' });
+    expect(`${failure.message} ${failure.hint}`).not.toMatch(/s3cret|admin|127\.0\.0\.1/);
+  });
+
+  test.each([300, 301, 302, 303, 304, 307, 308])('a redirect (%i) is not followed', async (status) => {
+    const targets: (string | undefined)[] = [];
+    const standIn = await httpStandIn((request, response) => {
+      targets.push(request.url);
+      response.writeHead(status, { location: '/elsewhere' }).end();
+    });
+    const failure = await failureOf(proxyTo(standIn).forward(aCall(), sql('select 1')));
+    expect(failure).toMatchObject({ code: 'tsdb_failed', message: expect.stringContaining(String(status)) });
+    expect(failure).not.toBeInstanceOf(TsdbCredentialsError);
+    expect(targets).toEqual(['/exec?query=select%201&fmt=json']);
+  });
+});

@@ -1,0 +1,17 @@
+/**
+ * Forwards SQL to an external time-series database over HTTP: bytes through, with back-pressure and deadlines.
+ *
+ * ```ts
+ * import { createTsdbProxy } from '@svc/tsdb-proxy';
+ *
+ * const tsdb = createTsdbProxy({ url: 'http://127.0.0.1:9000' });
+ * const call = { tenant: 'default', requestId: 'r-1', signal: AbortSignal.timeout(5_000) };
+ * const answer = await tsdb.forward(call, { path: '/exec', params: [['query', 'select 1'], ['fmt', 'json']] });
+ * console.log(answer.status, await new Response(answer.body).text());
+ * await tsdb.close();
+ * ```
+ */
+export { createTsdbProxy } from './create-tsdb-proxy.ts';
+export type { TsdbProxyOptions } from './proxy-options.ts';
+export { TsdbCredentialsError } from './tsdb-credentials-error.ts';
+export type { TsdbAnswer, TsdbProxy, TsdbRequest } from './tsdb-proxy.ts';

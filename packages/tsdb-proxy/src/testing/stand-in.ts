@@ -1,0 +1,129 @@
+import { once } from 'node:events';
+import { createServer as createHttpServer, type RequestListener } from 'node:http';
+import { createServer, type Server, type Socket } from 'node:net';
+import { ServiceError } from '@svc/errors';
+import type { Call } from '@svc/frames';
+import { onTestFinished } from 'vitest';
+import { createTsdbProxy, type TsdbAnswer, type TsdbProxy, type TsdbProxyOptions, type TsdbRequest } from '../index.ts';
+
+/** A stand-in for the database on a free port of the loopback; it ends with the test. */
+export interface StandIn {
+  readonly port: number;
+  readonly url: string;
+  /** The connections accepted so far, open or not. */
+  readonly sockets: readonly Socket[];
+}
+
+/** A stand-in that speaks HTTP by Node's own server. */
+export function httpStandIn(listener: RequestListener): Promise<StandIn> {
+  return listen(createHttpServer({ keepAliveTimeout: 60_000, maxHeaderSize: 64 * 1024 }, listener));
+}
+
+/** A stand-in that answers each request head with whatever `answer` writes. */
+export function rawStandIn(answer: (socket: Socket, head: string) => void): Promise<StandIn> {
+  return socketStandIn((socket) => {
+    let received = '';
+    socket.on('data', (bytes: Buffer) => {
+      received += bytes.toString('latin1');
+      const end = received.indexOf('\r\n\r\n');
+      if (end < 0) return;
+      const head = received.slice(0, end);
+      received = received.slice(end + 4);
+      answer(socket, head);
+    });
+  });
+}
+
+/** A stand-in that gets the bare connections. */
+export function socketStandIn(onConnection: (socket: Socket) => void): Promise<StandIn> {
+  return listen(createServer(onConnection));
+}
+
+/** A stand-in that has gone: its port was free a moment ago and refuses connections. */
+export async function closedStandIn(): Promise<StandIn> {
+  const server = createServer().listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  const port = portOf(server);
+  server.close();
+  await once(server, 'close');
+  return { port, url: `http://127.0.0.1:${port}`, sockets: [] };
+}
+
+async function listen(server: Server): Promise<StandIn> {
+  const sockets: Socket[] = [];
+  server.prependListener('connection', (socket: Socket) => {
+    sockets.push(socket);
+    // Being cut off is what many tests do to it.
+    socket.on('error', () => undefined);
+  });
+  server.listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  onTestFinished(() => {
+    server.close();
+    for (const socket of sockets) socket.destroy();
+  });
+  const port = portOf(server);
+  return { port, url: `http://127.0.0.1:${port}`, sockets };
+}
+
+function portOf(server: Server): number {
+  const address = server.address();
+  if (address === null || typeof address === 'string') throw new Error('the server does not listen on a port');
+  return address.port;
+}
+
+/** A proxy that is closed with the test. */
+export function proxyTo(standIn: StandIn, options: Partial<TsdbProxyOptions> = {}): TsdbProxy {
+  const proxy = createTsdbProxy({ url: standIn.url, ...options });
+  onTestFinished(() => proxy.close());
+  return proxy;
+}
+
+/** A call, aborted by the given signal or never. */
+export function aCall(signal: AbortSignal = new AbortController().signal): Call {
+  return { tenant: 'default', requestId: 'r-1', signal };
+}
+
+/** The request for one statement. */
+export function sql(query: string): TsdbRequest {
+  return {
+    path: '/exec',
+    params: [
+      ['query', query],
+      ['fmt', 'json'],
+    ],
+  };
+}
+
+/** The whole body. */
+export async function bytesOf(answer: TsdbAnswer): Promise<Buffer> {
+  return Buffer.from(await new Response(answer.body).arrayBuffer());
+}
+
+/** The `ServiceError` a promise fails with. */
+export async function failureOf(promise: Promise<unknown>): Promise<ServiceError> {
+  const failure: unknown = await promise.then(
+    () => 'no failure',
+    (error: unknown) => error,
+  );
+  if (failure instanceof ServiceError) return failure;
+  throw new Error('expected a ServiceError', { cause: failure });
+}
+
+/** A promise, and what fulfils it. */
+export function deferred<T>(): { readonly promise: Promise<T>; readonly resolve: (value: T) => void } {
+  const resolvers: ((value: T) => void)[] = [];
+  const promise = new Promise<T>((resolve) => {
+    resolvers.push(resolve);
+  });
+  return { promise, resolve: (value) => resolvers[0]?.(value) };
+}
+
+/** Waits until a connection is gone, in whatever way. */
+export async function closed(socket: Socket | undefined): Promise<void> {
+  if (socket === undefined) throw new Error('there was no connection');
+  if (socket.closed) return;
+  await new Promise((resolve) => {
+    socket.once('close', resolve);
+  });
+}

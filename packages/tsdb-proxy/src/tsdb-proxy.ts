@@ -1,0 +1,30 @@
+import type { Call } from '@svc/frames';
+
+/** What to forward: a path of the database and the parameters, in order, unchanged and unchecked. */
+export interface TsdbRequest {
+  readonly path: '/exec';
+  readonly params: readonly (readonly [name: string, value: string])[];
+}
+
+/** The database's answer, byte for byte. */
+export interface TsdbAnswer {
+  readonly status: number;
+  /** What may be passed on: no hop-by-hop headers, no cookies, no `Server`. */
+  readonly headers: Headers;
+  /**
+   * Ends with a `ServiceError` when the database breaks off: a cut answer never looks complete. `null` where the status
+   * allows no body (204), as in `new Response(body, { status })`. Whoever got it reads it to its end or cancels it.
+   */
+  readonly body: ReadableStream<Uint8Array> | null;
+}
+
+/** Forwards SQL to the external time-series database. */
+export interface TsdbProxy {
+  /**
+   * Sends one GET and gives the answer as soon as its head is there. Fails with a `ServiceError`; with a
+   * `TsdbCredentialsError` when the database refuses the credentials of this server.
+   */
+  forward(call: Call, request: TsdbRequest): Promise<TsdbAnswer>;
+  /** Ends every connection at once. What still runs, and every later `forward`, fails with `unavailable`. */
+  close(): Promise<void>;
+}

@@ -1,0 +1,152 @@
+import type { Socket } from 'node:net';
+import { ServiceError } from '@svc/errors';
+import { describe, expect, test } from 'vitest';
+import {
+  aCall,
+  closed,
+  closedStandIn,
+  failureOf,
+  httpStandIn,
+  proxyTo,
+  rawStandIn,
+  socketStandIn,
+  sql,
+} from './testing/stand-in.ts';
+import { noAnswer } from './upstream-failures.ts';
+
+const SECRETS = /127\.0\.0\.1|localhost|invalid|s3cret|ECONN|UND_ERR|<h1>|select|undici|fetch/;
+
+function expectDiscreet(failure: ServiceError): void {
+  expect(`${failure.message} ${failure.hint}`).not.toMatch(SECRETS);
+  expect(failure.message).toMatch(/^[A-Z][^.]*(\.[^ ][^.]*)*\.$/);
+}
+
+describe('before the head of an answer', () => {
+  test('a refused connection is tsdb_failed, and the cause is kept for the log', async () => {
+    const proxy = proxyTo(await closedStandIn());
+    const failure = await failureOf(proxy.forward(aCall(), sql('select 1')));
+    expect(failure).toMatchObject({ code: 'tsdb_failed', message: expect.stringContaining('refused the connection') });
+    expect(failure.cause).toMatchObject({ cause: { code: 'ECONNREFUSED' } });
+    expectDiscreet(failure);
+  });
+
+  test('a port that fetch refuses to use is tsdb_failed that says so', async () => {
+    const standIn = await socketStandIn(() => undefined);
+    const failure = await failureOf(
+      proxyTo(standIn, { url: 'http://127.0.0.1:6666' }).forward(aCall(), sql('select 1')),
+    );
+    expect(failure).toMatchObject({ code: 'tsdb_failed', message: expect.stringContaining('port') });
+    expectDiscreet(failure);
+  });
+
+  test('a host name that does not resolve is tsdb_failed', async () => {
+    const standIn = await socketStandIn(() => undefined);
+    const proxy = proxyTo(standIn, { url: 'http://s3cret.invalid:9000', connectTimeoutMs: 15_000 });
+    const failure = await failureOf(proxy.forward(aCall(), sql('select 1')));
+    expect(failure).toMatchObject({ code: 'tsdb_failed', message: expect.stringContaining('host name') });
+    expectDiscreet(failure);
+  });
+
+  test.each<[string, (socket: Socket) => void]>([
+    ['closes', (socket) => socket.end()],
+    ['resets', (socket) => socket.resetAndDestroy()],
+    ['closes inside the head', (socket) => socket.end('HTTP/1.1 200 OK\r\nContent-Ty')],
+    ['resets inside the head', (socket) => socket.write('HTTP/1.1 200', () => socket.resetAndDestroy())],
+    ['sends garbage', (socket) => socket.write('\u0000\u0001garbage <h1>s3cret</h1>\r\n\r\n')],
+    ['speaks another protocol', (socket) => socket.write('220 smtp.s3cret ESMTP\r\n')],
+    [
+      'sends two lengths',
+      (socket) => socket.write('HTTP/1.1 200 OK\r\nContent-Length: 1\r\nContent-Length: 2\r\n\r\nx'),
+    ],
+    ['sends an over-long head', (socket) => socket.write(`HTTP/1.1 200 OK\r\nX: ${'s3cret'.repeat(20_000)}\r\n\r\n`)],
+    ['switches protocols', (socket) => socket.write('HTTP/1.1 101 X\r\nUpgrade: x\r\nConnection: upgrade\r\n\r\n')],
+    ['asks to continue', (socket) => socket.write('HTTP/1.1 100 Continue\r\n\r\n')],
+    ['answers with status 205', (socket) => socket.write(`HTTP/1.1 205 X\r\nContent-Length: 3\r\n\r\nabc`)],
+    ['answers with status 700', (socket) => socket.write('HTTP/1.1 700 X\r\nContent-Length: 0\r\n\r\n')],
+    ['answers with status 042', (socket) => socket.write('HTTP/1.1 042 X\r\nContent-Length: 0\r\n\r\n')],
+  ])('a database that %s is tsdb_failed, and asked once', async (_name, answer) => {
+    let arrivals = 0;
+    const standIn = await rawStandIn((socket) => {
+      arrivals += 1;
+      answer(socket);
+    });
+    const failure = await failureOf(proxyTo(standIn, { timeoutMs: 5_000 }).forward(aCall(), sql('select 1')));
+    expect(failure.code).toBe('tsdb_failed');
+    expectDiscreet(failure);
+    expect(arrivals).toBe(1);
+  });
+
+  test('a database that closes every connection at once is tsdb_failed', async () => {
+    const standIn = await socketStandIn((socket) => socket.destroy());
+    const failure = await failureOf(proxyTo(standIn, { timeoutMs: 5_000 }).forward(aCall(), sql('select 1')));
+    expect(failure.code).toBe('tsdb_failed');
+  });
+
+  test('a plain HTTP database behind an https URL is tsdb_failed that speaks of TLS', async () => {
+    const standIn = await httpStandIn((_request, response) => response.end());
+    const proxy = proxyTo(standIn, { url: `https://127.0.0.1:${standIn.port}` });
+    const failure = await failureOf(proxy.forward(aCall(), sql('select 1')));
+    expect(failure).toMatchObject({ code: 'tsdb_failed', message: expect.stringContaining('TLS') });
+    expectDiscreet(failure);
+  });
+
+  test('a connection that does not come about is deadline_exceeded that names its setting', async () => {
+    // A TLS handshake that nobody answers is a connection that never stands.
+    const standIn = await socketStandIn((socket) => socket.resume());
+    const proxy = proxyTo(standIn, { url: `https://127.0.0.1:${standIn.port}`, connectTimeoutMs: 100 });
+    const started = performance.now();
+    const failure = await failureOf(proxy.forward(aCall(), sql('select 1')));
+    expect(performance.now() - started).toBeLessThan(500);
+    expect(failure.code).toBe('deadline_exceeded');
+    expect(failure.message).toContain('within 100 ms (tsdb.connect_timeout_ms)');
+    expectDiscreet(failure);
+    await closed(standIn.sockets[0]);
+  });
+
+  test('a head that does not come is deadline_exceeded that names its setting, and the connection is closed', async () => {
+    let gone: Promise<unknown> | undefined;
+    const standIn = await rawStandIn((socket) => {
+      gone = new Promise((resolve) => {
+        socket.once('close', resolve);
+      });
+      socket.write('HTTP/1.1 200 OK\r\n');
+    });
+    const failure = await failureOf(proxyTo(standIn, { timeoutMs: 100 }).forward(aCall(), sql('select 1')));
+    expect(failure.code).toBe('deadline_exceeded');
+    expect(failure.message).toContain('within 100 ms (tsdb.timeout_ms)');
+    expectDiscreet(failure);
+    await gone;
+  });
+
+  test('a head that drips in does not outlive the timeout', async () => {
+    const standIn = await rawStandIn((socket) => {
+      socket.write('HTTP/1.1 200 OK\r\n');
+      const drip = setInterval(() => socket.write('x-drip: 1\r\n'), 10);
+      socket.once('close', () => clearInterval(drip));
+    });
+    const failure = await failureOf(proxyTo(standIn, { timeoutMs: 150 }).forward(aCall(), sql('select 1')));
+    expect(failure.code).toBe('deadline_exceeded');
+  });
+});
+
+describe('noAnswer', () => {
+  test.each([
+    ['ECONNREFUSED', 'tsdb_failed', 'refused the connection'],
+    ['EAI_AGAIN', 'tsdb_failed', 'host name'],
+    ['EHOSTUNREACH', 'tsdb_failed', 'no route'],
+    ['ETIMEDOUT', 'deadline_exceeded', 'tsdb.connect_timeout_ms'],
+    ['CERT_HAS_EXPIRED', 'tsdb_failed', 'TLS'],
+    ['ERR_TLS_CERT_ALTNAME_INVALID', 'tsdb_failed', 'TLS'],
+    ['ECONNRESET', 'tsdb_failed', 'before it answered'],
+    ['EPIPE', 'tsdb_failed', 'before it answered'],
+  ])('%s is %s', (code, expected, words) => {
+    const thrown = new TypeError('fetch failed', { cause: Object.assign(new Error('s3cret'), { code }) });
+    const failure = noAnswer(thrown, 2_000);
+    expect(failure).toMatchObject({ code: expected, message: expect.stringContaining(words), cause: thrown });
+    expectDiscreet(failure);
+  });
+
+  test.each([undefined, null, 'text', 7])('even %j thrown is a ServiceError', (thrown) => {
+    expect(noAnswer(thrown, 1)).toBeInstanceOf(ServiceError);
+  });
+});
