@@ -1,0 +1,180 @@
+import { createMemoryStore, type Store } from '@svc/frames';
+import { readRows } from '@svc/frames/testing';
+import { TsdbCredentialsError, type TsdbProxy } from '@svc/tsdb-proxy';
+import { afterEach, describe, expect, test } from 'vitest';
+import { createService, type Service, type ServiceEvent, type ServiceOptions } from './index.ts';
+
+const services: Service[] = [];
+
+afterEach(async () => {
+  await Promise.all(services.splice(0).map((service) => service.close()));
+});
+
+function serviceWith(parts: Partial<ServiceOptions> = {}): Service {
+  const service = createService({ store: createMemoryStore(), ...parts });
+  services.push(service);
+  return service;
+}
+
+const call = { tenant: 'default', requestId: 'r-1', signal: new AbortController().signal };
+
+async function* chunks(...texts: string[]): AsyncGenerator<Uint8Array> {
+  for (const text of texts) yield new TextEncoder().encode(text);
+}
+
+const json = (...texts: string[]): { format: 'json'; body: AsyncIterable<Uint8Array> } => ({
+  format: 'json',
+  body: chunks(...texts),
+});
+
+describe('frames', () => {
+  test('what is put is read back, by the tenant that put it and no other', async () => {
+    const service = serviceWith();
+    await service.putFrame(call, 't', json('[{"id":', '1}]'));
+    const reading = await service.readFrame(call, 't');
+    expect(await readRows(reading.stream)).toEqual([[1n]]);
+    reading.close();
+    await expect(service.readFrame({ ...call, tenant: 'other' }, 't')).rejects.toMatchObject({
+      code: 'handle_not_found',
+    });
+    expect(await service.listFrames({ ...call, tenant: 'other' })).toEqual([]);
+  });
+
+  test('a text that cannot be a handle is not found for a reader and invalid elsewhere', async () => {
+    const service = serviceWith();
+    await expect(service.readFrame(call, '../x')).rejects.toMatchObject({ code: 'handle_not_found' });
+    for (const operation of [
+      () => service.describeFrame(call, '../x'),
+      () => service.dropFrame(call, '../x'),
+      () => service.expireFrame(call, '../x', 1),
+      () => service.putFrame(call, '../x', json('[]')),
+    ]) {
+      await expect(operation()).rejects.toMatchObject({ code: 'invalid_argument' });
+    }
+  });
+
+  test('an upload longer than the limit is refused, at once where its length is known', async () => {
+    const service = serviceWith({ maxUploadBytes: 10 });
+    let isRead = false;
+    const body = (async function* () {
+      isRead = true;
+      yield* chunks('[]');
+    })();
+    await expect(service.putFrame(call, 't', { format: 'json', body, bytes: 11 })).rejects.toMatchObject({
+      code: 'payload_too_large',
+    });
+    expect(isRead).toBe(false);
+    await expect(service.putFrame(call, 't', json('[', ' '.repeat(10), ']'))).rejects.toMatchObject({
+      code: 'payload_too_large',
+    });
+    expect(await service.listFrames(call)).toEqual([]);
+  });
+
+  test('a refused put gives its decoder back: any number of them can follow each other', async () => {
+    const service = serviceWith();
+    await service.putFrame(call, 't', json('[{"id":1}]'));
+    for (let i = 0; i < 20; i++) {
+      await expect(service.putFrame(call, 't', json('[{"id":2}]'), { ifAbsent: true })).rejects.toMatchObject({
+        code: 'handle_exists',
+      });
+    }
+    await service.putFrame(call, 't', json('[{"id":3}]'));
+  });
+
+  test('a put whose call is cancelled leaves nothing', async () => {
+    const service = serviceWith();
+    const controller = new AbortController();
+    const body = (async function* () {
+      yield* chunks('[{"id":1}');
+      controller.abort(new Error('gone'));
+      yield* chunks(']');
+    })();
+    await expect(
+      service.putFrame({ ...call, signal: controller.signal }, 't', { format: 'json', body }),
+    ).rejects.toThrow();
+    expect(await service.listFrames(call)).toEqual([]);
+  });
+
+  test('a reading that cannot begin is closed', async () => {
+    const store = createMemoryStore();
+    const service = serviceWith({ store });
+    await service.putFrame(call, 't', json('[{"id":1}]'));
+    await expect(service.readFrame(call, 't', { columns: ['x'] })).rejects.toMatchObject({ code: 'invalid_argument' });
+    await service.dropFrame(call, 't');
+    expect((await store.usage()).bytes).toBe(0);
+  });
+});
+
+describe('SQL', () => {
+  const request = { path: '/exec', params: [['query', 'select 1']] } as const;
+  const proxy = (forward: TsdbProxy['forward']): TsdbProxy => ({ forward, close: async () => {} });
+
+  test('without a database is tsdb_not_configured', async () => {
+    const service = serviceWith();
+    expect(service.hasTsdb).toBe(false);
+    await expect(service.forward(call, request)).rejects.toMatchObject({ code: 'tsdb_not_configured' });
+  });
+
+  test('is forwarded with the call, and the answer handed on', async () => {
+    const answer = { status: 400, headers: new Headers(), body: null };
+    const service = serviceWith({
+      tsdb: proxy(async (forwarded, asked) => {
+        expect([forwarded, asked]).toEqual([call, request]);
+        return answer;
+      }),
+    });
+    expect(await service.forward(call, request)).toBe(answer);
+  });
+
+  test('refused credentials are an event of their own', async () => {
+    const events: ServiceEvent[] = [];
+    const tsdb = proxy(() => Promise.reject(new TsdbCredentialsError()));
+    const service = serviceWith({ tsdb, observe: (event) => events.push(event) });
+    await expect(service.forward(call, request)).rejects.toMatchObject({ code: 'tsdb_failed' });
+    expect(events).toEqual([{ kind: 'tsdb_refused_credentials', requestId: 'r-1', tenant: 'default' }]);
+  });
+});
+
+describe('events', () => {
+  test('tell what was done, by whom and to which frame', async () => {
+    const events: ServiceEvent[] = [];
+    const service = serviceWith({ observe: (event) => events.push(event) });
+    await service.putFrame(call, 't', json('[{"id":1}]'));
+    (await service.readFrame(call, 't')).close();
+    await service.expireFrame(call, 't', null);
+    await service.dropFrame(call, 't');
+    const who = { requestId: 'r-1', tenant: 'default', handle: 't' };
+    expect(events).toMatchObject([
+      { kind: 'frame_put', ...who, rows: 1, created: true },
+      { kind: 'frame_opened', ...who, rows: 1 },
+      { kind: 'frame_expiry_set', ...who, expires: null },
+      { kind: 'frame_dropped', ...who },
+    ]);
+  });
+});
+
+describe('the life of the service', () => {
+  test('stop refuses what is new and lets a reading finish', async () => {
+    const service = serviceWith();
+    await service.putFrame(call, 't', json('[{"id":1}]'));
+    const reading = await service.readFrame(call, 't');
+    service.stop();
+    expect(await readRows(reading.stream)).toEqual([[1n]]);
+    reading.close();
+    await expect(service.listFrames(call)).rejects.toMatchObject({ code: 'unavailable' });
+    expect(await service.health()).toMatchObject({ status: 'stopping', version: 'unknown' });
+  });
+
+  test('a call that is cancelled already does not begin', async () => {
+    const signal = AbortSignal.abort(new Error('gone'));
+    await expect(serviceWith().listFrames({ ...call, signal })).rejects.toThrow('gone');
+  });
+
+  test('close closes the store and the proxy', async () => {
+    const closed: string[] = [];
+    const store: Store = { ...createMemoryStore(), close: async () => void closed.push('store') };
+    const tsdb: TsdbProxy = { forward: () => Promise.reject(new Error()), close: async () => void closed.push('tsdb') };
+    await createService({ store, tsdb }).close();
+    expect(closed).toEqual(['tsdb', 'store']);
+  });
+});

@@ -1,0 +1,77 @@
+import { ServiceError } from '@svc/errors';
+import { type Call, createDecoders, type Store } from '@svc/frames';
+import { TsdbCredentialsError, type TsdbProxy } from '@svc/tsdb-proxy';
+import type { Observer } from './events.ts';
+import { createFrameOperations, who } from './frame-operations.ts';
+import type { Service } from './service.ts';
+import { tsdbNotConfigured } from './tsdb-not-configured.ts';
+
+/** The parts a service is made of. */
+export interface ServiceOptions {
+  /** Where frames are kept. The service closes it. */
+  readonly store: Store;
+  /** The external time-series database. Default: none, SQL is answered with `tsdb_not_configured`. */
+  readonly tsdb?: TsdbProxy;
+  /** The longest upload, in bytes. Default 10 GiB. */
+  readonly maxUploadBytes?: number;
+  /** Hears of everything that happens. Default: nobody. */
+  readonly observe?: Observer;
+  /** The version that `health` reports. Default `unknown`. */
+  readonly version?: string;
+}
+
+/** The operations of the server over these parts. */
+export function createService(options: ServiceOptions): Service {
+  const { store, tsdb, maxUploadBytes = 10 * 1024 ** 3, observe = () => {}, version = 'unknown' } = options;
+  const decoders = createDecoders();
+  const startedAt = performance.now();
+  let isStopping = false;
+
+  function begin(call: Call): void {
+    call.signal.throwIfAborted();
+    if (isStopping) throw new ServiceError('unavailable', 'The server is stopping.');
+  }
+
+  return {
+    ...createFrameOperations({ store, decoders, maxUploadBytes, observe, begin }),
+
+    hasTsdb: tsdb !== undefined,
+
+    async forward(call, request) {
+      begin(call);
+      if (tsdb === undefined) throw tsdbNotConfigured();
+      const startMs = performance.now();
+      const answer = await tsdb.forward(call, request).catch((error: unknown) => {
+        if (error instanceof TsdbCredentialsError) observe({ kind: 'tsdb_refused_credentials', ...who(call) });
+        throw error;
+      });
+      const durationMs = performance.now() - startMs;
+      observe({ kind: 'query_forwarded', ...who(call), status: answer.status, durationMs });
+      return answer;
+    },
+
+    async health() {
+      return {
+        status: isStopping ? 'stopping' : 'ok',
+        version,
+        uptimeSeconds: Math.floor((performance.now() - startedAt) / 1000),
+        parts: {
+          store: { status: 'ok', ...(await store.usage()) },
+          tsdb: { status: tsdb ? 'configured' : 'not_configured' },
+        },
+      };
+    },
+
+    observe,
+
+    stop() {
+      isStopping = true;
+    },
+
+    async close() {
+      isStopping = true;
+      await Promise.all([decoders.close(), tsdb?.close()]);
+      await store.close();
+    },
+  };
+}

@@ -1,0 +1,38 @@
+import type { ServiceError } from '@svc/errors';
+
+interface EventBase {
+  readonly requestId: string;
+  readonly tenant: string;
+}
+
+/** What happens in the service, as data: observers turn it into log lines and counters. */
+export type ServiceEvent =
+  | (EventBase & {
+      readonly kind: 'frame_put';
+      readonly handle: string;
+      readonly rows: number;
+      readonly bytes: number;
+      readonly created: boolean;
+      readonly durationMs: number;
+    })
+  | (EventBase & { readonly kind: 'frame_opened'; readonly handle: string; readonly rows: number })
+  | (EventBase & { readonly kind: 'frame_dropped'; readonly handle: string })
+  | (EventBase & { readonly kind: 'frame_expiry_set'; readonly handle: string; readonly expires: Date | null })
+  | (EventBase & { readonly kind: 'query_forwarded'; readonly status: number; readonly durationMs: number })
+  | (EventBase & { readonly kind: 'tsdb_refused_credentials' })
+  | {
+      readonly kind: 'request_answered';
+      readonly requestId: string;
+      /** Which front answered. */
+      readonly protocol: 'http' | 'grpc';
+      /** `GET /exec`, or the full name of the RPC. */
+      readonly operation: string;
+      /** HTTP status, or gRPC status name. */
+      readonly status: number | string;
+      readonly durationMs: number;
+      /** The failure that was answered, with its cause. */
+      readonly error?: ServiceError;
+    };
+
+/** Hears of every event, at once and in order. It must not throw. */
+export type Observer = (event: ServiceEvent) => void;

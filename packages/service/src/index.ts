@@ -1,0 +1,16 @@
+/**
+ * The operations of the data-frame server, once for all fronts: reads, uploads and SQL with their limits and events.
+ *
+ * ```ts
+ * import { createMemoryStore } from '@svc/frames';
+ * import { createService } from '@svc/service';
+ *
+ * const service = createService({ store: createMemoryStore(), observe: (event) => console.log(event.kind) });
+ * const call = { tenant: 'default', requestId: 'r-1', signal: AbortSignal.timeout(1000) };
+ * const frames = await service.listFrames(call);
+ * ```
+ */
+export { createService, type ServiceOptions } from './create-service.ts';
+export type { Observer, ServiceEvent } from './events.ts';
+export type { FrameReading, Health, PutFrameOptions, ReadFrameOptions, Service, Upload } from './service.ts';
+export { tsdbNotConfigured } from './tsdb-not-configured.ts';

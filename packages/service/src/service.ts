@@ -1,0 +1,66 @@
+import type {
+  Call,
+  Format,
+  FrameInfo,
+  FrameStream,
+  ListOptions,
+  PutOptions,
+  PutResult,
+  ReadOptions,
+  StoreUsage,
+} from '@svc/frames';
+import type { TsdbAnswer, TsdbRequest } from '@svc/tsdb-proxy';
+import type { Observer } from './events.ts';
+
+/** Bytes of a frame in a format, as a client uploads them. */
+export interface Upload {
+  /** `arrow` is the IPC stream or file, told apart by their first bytes; `json` is rows. */
+  readonly format: Format;
+  readonly body: AsyncIterable<Uint8Array>;
+  /** How long the body will be, where the client said so: too much is then refused before it is read. */
+  readonly bytes?: number;
+}
+
+/** Which part of a frame to read. */
+export type ReadFrameOptions = Omit<ReadOptions, 'signal'>;
+
+/** A frame being read; whoever asked for it closes it. */
+export interface FrameReading {
+  readonly info: FrameInfo;
+  readonly stream: FrameStream;
+  close(): void;
+}
+
+/** Conditions and life of a put. */
+export type PutFrameOptions = Omit<PutOptions, 'signal'>;
+
+/** The state of the service and its parts. */
+export interface Health {
+  readonly status: 'ok' | 'stopping';
+  readonly version: string;
+  readonly uptimeSeconds: number;
+  readonly parts: {
+    readonly store: { readonly status: 'ok' } & StoreUsage;
+    readonly tsdb: { readonly status: 'configured' | 'not_configured' };
+  };
+}
+
+/** Everything the fronts can ask for. Failures are `ServiceError`s. Handles come as clients sent them. */
+export interface Service {
+  readFrame(call: Call, handle: string, options?: ReadFrameOptions): Promise<FrameReading>;
+  describeFrame(call: Call, handle: string): Promise<FrameInfo>;
+  listFrames(call: Call, options?: ListOptions): Promise<readonly FrameInfo[]>;
+  putFrame(call: Call, handle: string, upload: Upload, options?: PutFrameOptions): Promise<PutResult>;
+  expireFrame(call: Call, handle: string, ttlSeconds: number | null): Promise<FrameInfo>;
+  dropFrame(call: Call, handle: string): Promise<void>;
+  /** Whether SQL can be forwarded. */
+  readonly hasTsdb: boolean;
+  /** Sends SQL to the time-series database; `tsdb_not_configured` where there is none. */
+  forward(call: Call, request: TsdbRequest): Promise<TsdbAnswer>;
+  health(): Promise<Health>;
+  /** Reports an event of a front to the observer. */
+  readonly observe: Observer;
+  /** From now on every new operation is `unavailable`; running ones go on. */
+  stop(): void;
+  close(): Promise<void>;
+}
