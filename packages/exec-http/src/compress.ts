@@ -1,0 +1,29 @@
+import { Readable, pipeline } from 'node:stream';
+import { promisify } from 'node:util';
+import { constants, createGzip, gzip } from 'node:zlib';
+
+const OPTIONS = { level: constants.Z_BEST_SPEED, chunkSize: 256 * 1024 };
+
+/** Below this a compressed body is not worth its head. */
+export const COMPRESSED_FROM_BYTES = 1024;
+
+/** Whether an `Accept-Encoding` header allows gzip. */
+export function acceptsGzip(header: string | undefined): boolean {
+  const wanted = (header ?? '').split(',').map((part) => {
+    const [name = '', ...params] = part.split(';').map((text) => text.trim().toLowerCase());
+    return { name, isRefused: params.some((param) => /^q=0(\.0*)?$/.test(param)) };
+  });
+  const choice = wanted.find(({ name }) => name === 'gzip') ?? wanted.find(({ name }) => name === '*');
+  return choice !== undefined && !choice.isRefused;
+}
+
+/** A whole body, compressed. */
+export const compressBytes = promisify<Uint8Array, Uint8Array>((bytes, done) => gzip(bytes, OPTIONS, done));
+
+/** A body of many chunks, compressed as it goes. */
+export function compressChunks(chunks: AsyncIterable<Uint8Array>): AsyncIterator<Uint8Array> {
+  const compressor = createGzip(OPTIONS);
+  // The reader of the compressor sees every failure; there is nobody else to tell.
+  pipeline(Readable.from(chunks, { objectMode: false }), compressor, () => {});
+  return compressor[Symbol.asyncIterator]() as AsyncIterator<Uint8Array>;
+}

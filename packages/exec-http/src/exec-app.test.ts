@@ -1,0 +1,169 @@
+import { gunzipSync } from 'node:zlib';
+import { createMemoryStore, parseHandle } from '@svc/frames';
+import { longFrame } from '@svc/frames/testing';
+import { createService, type Service, type ServiceEvent, type ServiceOptions } from '@svc/service';
+import { Hono } from 'hono';
+import { afterEach, describe, expect, test } from 'vitest';
+import { createExecApp, type ExecAppOptions } from './index.ts';
+
+const services: Service[] = [];
+
+afterEach(async () => {
+  await Promise.all(services.splice(0).map((service) => service.close()));
+});
+
+async function appWith(
+  rows: number,
+  options: Partial<ExecAppOptions> = {},
+  parts: Partial<ServiceOptions> = {},
+): Promise<Hono> {
+  const store = createMemoryStore();
+  await store.put({ tenant: 'default', handle: parseHandle('t') }, longFrame(rows, { batchRows: 10_000 }));
+  const service = createService({ store, ...parts });
+  services.push(service);
+  return new Hono().route('/', createExecApp({ service, ...options }));
+}
+
+describe('a short answer', () => {
+  test('has its length, the rows of the frame and an etag', async () => {
+    const app = await appWith(3);
+    const response = await app.request('/exec?handle=t&fmt=json&limit=2');
+    expect(response.status).toBe(200);
+    expect(Object.fromEntries(response.headers)).toMatchObject({
+      'content-type': 'application/json; charset=utf-8',
+      'x-total-count': '3',
+      vary: 'accept-encoding',
+      etag: expect.stringMatching(/^"[0-9A-Z]{26}"$/),
+    });
+    expect(await response.text()).toBe(
+      '{"query":"handle:t","columns":[{"name":"id","type":"LONG"}],"dataset":[[0],[1]],"count":2}',
+    );
+  });
+
+  test('is 304 for a client that has it, in any encoding', async () => {
+    const app = await appWith(3);
+    const { headers } = await app.request('/exec?handle=t&fmt=json');
+    const etag = headers.get('etag') ?? '';
+    for (const known of [etag, `W/${etag}`, `"x", ${etag}`, '*', etag.replace(/"$/, '-gzip"')]) {
+      const response = await app.request('/exec?handle=t&fmt=json', { headers: { 'if-none-match': known } });
+      expect([response.status, await response.text()]).toEqual([304, '']);
+      expect(response.headers.get('etag')).toBe(etag);
+    }
+    const changed = await app.request('/exec?handle=t&fmt=json', { headers: { 'if-none-match': '"01ABC"' } });
+    expect(changed.status).toBe(200);
+  });
+
+  test('has timings and no etag when asked for', async () => {
+    const app = await appWith(1);
+    const response = await app.request('/exec?handle=t&fmt=json&timings=true');
+    expect(response.headers.get('etag')).toBeNull();
+    expect(Object.keys((await response.json()) as object)).toEqual(['query', 'columns', 'dataset', 'count', 'timings']);
+  });
+});
+
+describe('compression', () => {
+  const gzip = { headers: { 'accept-encoding': 'gzip' } };
+
+  test.each([
+    ['a short body', 500],
+    ['a streamed body', 400_000],
+  ])('%s is gzip when the client accepts it, with an etag of its own', async (_name, rows) => {
+    const app = await appWith(rows);
+    const response = await app.request('/exec?handle=t&fmt=json&limit=1000000', gzip);
+    expect(response.headers.get('content-encoding')).toBe('gzip');
+    expect(response.headers.get('etag')).toMatch(/-gzip"$/);
+    const parsed = JSON.parse(gunzipSync(await response.arrayBuffer()).toString()) as { count: number };
+    expect(parsed.count).toBe(rows);
+  });
+
+  test('leaves a tiny body alone', async () => {
+    const response = await (await appWith(1)).request('/exec?handle=t&fmt=json', gzip);
+    expect(response.headers.get('content-encoding')).toBeNull();
+  });
+
+  test('can be switched off', async () => {
+    const response = await (await appWith(500, { compression: false })).request('/exec?handle=t&fmt=json', gzip);
+    expect([response.headers.get('content-encoding'), response.headers.get('vary')]).toEqual([null, null]);
+  });
+});
+
+describe('a frame being sent', () => {
+  test('is let go when the client leaves', async () => {
+    const store = createMemoryStore();
+    await store.put({ tenant: 'default', handle: parseHandle('t') }, longFrame(500_000));
+    const service = createService({ store });
+    services.push(service);
+    const response = await createExecApp({ service }).request('/exec?handle=t&fmt=json&limit=500000');
+    const reader = response.body!.getReader();
+    await reader.read();
+    await store.drop({ tenant: 'default', handle: parseHandle('t') });
+    expect((await store.usage()).bytes).toBeGreaterThan(0);
+    await reader.cancel();
+    expect((await store.usage()).bytes).toBe(0);
+  });
+
+  test('is let go after HEAD and 304', async () => {
+    const app = await appWith(10);
+    const { headers } = await app.request('/exec?handle=t&fmt=json', { method: 'HEAD' });
+    await app.request('/exec?handle=t&fmt=json', { headers: { 'if-none-match': headers.get('etag') ?? '' } });
+    await app.request('/frames/t', { method: 'DELETE' });
+    const health = (await (await app.request('/health')).json()) as { parts: { store: { bytes: number } } };
+    expect(health.parts.store.bytes).toBe(0);
+  });
+});
+
+describe('http.max_rows', () => {
+  test('refuses an open range that has more rows, and answers one that has not', async () => {
+    const app = await appWith(20, { maxRows: 10 });
+    expect((await app.request('/exec?handle=t&fmt=json&limit=11,')).status).toBe(200);
+    expect((await app.request('/exec?handle=t&fmt=json&limit=10,')).status).toBe(400);
+  });
+});
+
+describe('events', () => {
+  test('every request is reported once, with its status, and a failure with its error', async () => {
+    const events: ServiceEvent[] = [];
+    const app = await appWith(400_000, {}, { observe: (event) => events.push(event) });
+    await (await app.request('/exec?handle=t&fmt=json')).text();
+    await (await app.request('/exec?handle=t&fmt=json&limit=400000')).text();
+    await app.request('/exec?handle=x&fmt=json', { headers: { 'x-request-id': 'mine' } });
+    const answered = events.flatMap((event) => (event.kind === 'request_answered' ? [event] : []));
+    expect(answered).toMatchObject([
+      { operation: 'GET /exec', status: 200 },
+      { operation: 'GET /exec', status: 200 },
+      { operation: 'GET /exec', status: 404, requestId: 'mine', error: { code: 'handle_not_found' } },
+    ]);
+  });
+});
+
+test('mounted under a path it answers there and leaves other paths to its host', async () => {
+  const store = createMemoryStore();
+  const service = createService({ store });
+  services.push(service);
+  const host = new Hono().route('/data', createExecApp({ service }));
+  host.get('/mine', (c) => c.text('host'));
+  host.notFound((c) => c.text('host says no', 404));
+  expect(await (await host.request('/data/ping')).text()).toBe('ok');
+  const put = await host.request('/data/frames/t', {
+    method: 'PUT',
+    body: '[{"id":1}]',
+    headers: { 'content-type': 'application/json' },
+  });
+  expect(put.status).toBe(201);
+  expect((await host.request('/data/frames/t')).status).toBe(200);
+  expect(await (await host.request('/mine')).text()).toBe('host');
+  expect(await (await host.request('/data/nope')).text()).toBe('host says no');
+});
+
+test('a fault of the server says nothing about itself, and the observer hears the cause', async () => {
+  const events: ServiceEvent[] = [];
+  const store = { ...createMemoryStore(), list: () => Promise.reject(new Error('secret /path')) };
+  const service = createService({ store, observe: (event) => events.push(event) });
+  services.push(service);
+  const response = await createExecApp({ service }).request('/frames');
+  expect(response.status).toBe(500);
+  expect(await response.text()).not.toContain('secret');
+  expect(events).toMatchObject([
+    { kind: 'request_answered', error: { code: 'internal', cause: { message: 'secret /path' } } },
+  ]);
+});

@@ -1,0 +1,61 @@
+import { ServiceError } from '@svc/errors';
+import { quoted } from '@svc/frames';
+
+/** Rows of a frame: so many from `offset` on; without `limit`, all that follow. */
+export interface RowRange {
+  readonly offset: number;
+  readonly limit?: number;
+}
+
+/** A whole number written in decimal digits, or an error that names the parameter and quotes the value. */
+export function parseCount(name: string, text: string, hint: string): number {
+  const n = Number(text);
+  if (!/^[0-9]+$/.test(text) || !Number.isSafeInteger(n)) {
+    throw new ServiceError('invalid_argument', `${name}=${quoted(text)} is not a whole number from 0 to 2^53-1.`, {
+      hint,
+    });
+  }
+  return n;
+}
+
+const LIMIT_HINT =
+  'Write limit=100 for the first 100 rows, limit=11,20 for rows 11 to 20 (counted from 1), limit=11, for row 11 and all after it.';
+
+/** Reads the three forms of `limit`: `n`, `lo,hi` and `lo,`. */
+export function parseLimit(text: string): RowRange {
+  if (!text.includes(',')) return { offset: 0, limit: parseCount('limit', text, LIMIT_HINT) };
+  const [, lowText, highText] = /^([0-9]+),([0-9]*)$/.exec(text) ?? [];
+  const low = Number(lowText);
+  const high = highText === '' ? Infinity : Number(highText);
+  const isRange = low >= 1 && high >= low && [low, high].every((n) => n === Infinity || Number.isSafeInteger(n));
+  if (!isRange) {
+    throw new ServiceError('invalid_argument', `limit=${quoted(text)} is not a range of rows.`, { hint: LIMIT_HINT });
+  }
+  return high === Infinity ? { offset: low - 1 } : { offset: low - 1, limit: high - low + 1 };
+}
+
+/** Reads `cols`: names separated by commas; one that has a comma or a quote stands in double quotes, `""` for `"`. */
+export function parseColumns(text: string): readonly string[] {
+  const names: string[] = [];
+  const pattern = /(?:"((?:[^"]|"")*)"|([^",]*))(,|$)/y;
+  while (pattern.lastIndex <= text.length) {
+    const match = pattern.exec(text);
+    const [, inQuotes, plain, separator] = match ?? [];
+    if (inQuotes === undefined && !plain) {
+      throw new ServiceError('invalid_argument', `cols=${quoted(text)} is not a list of columns.`, {
+        hint: 'Write cols=a,b; a name that has a comma or a quote goes in double quotes, "" standing for a quote.',
+      });
+    }
+    names.push(inQuotes === undefined ? (plain ?? '') : inQuotes.replaceAll('""', '"'));
+    if (separator === '') break;
+  }
+  return names;
+}
+
+/** Reads a parameter that is `true` or `false`. */
+export function parseFlag(name: string, text: string): boolean {
+  if (text === 'true' || text === 'false') return text === 'true';
+  throw new ServiceError('invalid_argument', `${name}=${quoted(text)} is neither true nor false.`, {
+    hint: `Write ${name}=true, or leave it out.`,
+  });
+}

@@ -1,0 +1,139 @@
+import { describe, expect, test } from 'vitest';
+import { type ExecRules, parseExecRequest } from './exec-request.ts';
+import { parseQueryString } from './query-string.ts';
+
+const rules: ExecRules = { hasTsdb: true };
+const parse = (query: string, changes: Partial<ExecRules> = {}): unknown =>
+  parseExecRequest(parseQueryString(`/exec?${query}`), { ...rules, ...changes });
+
+describe('handle mode', () => {
+  const defaults = { kind: 'handle', handle: 't', columns: undefined, quoteLargeNum: false, timings: false };
+
+  test.each<[query: string, expected: object]>([
+    ['handle=t&fmt=json', { rows: { offset: 0, limit: 1000 } }],
+    ['fmt=json&handle=t', { rows: { offset: 0, limit: 1000 } }],
+    ['handle=t&fmt=json&limit=0', { rows: { offset: 0, limit: 0 } }],
+    ['handle=t&fmt=json&limit=007', { rows: { offset: 0, limit: 7 } }],
+    ['handle=t&fmt=json&limit=9007199254740991', { rows: { offset: 0, limit: 2 ** 53 - 1 } }],
+    ['handle=t&fmt=json&limit=1,1', { rows: { offset: 0, limit: 1 } }],
+    ['handle=t&fmt=json&limit=11,20', { rows: { offset: 10, limit: 10 } }],
+    ['handle=t&fmt=json&limit=11,', { rows: { offset: 10 } }],
+    ['handle=t&fmt=json&limit=1%2C2', { rows: { offset: 0, limit: 2 } }],
+    ['handle=t&fmt=json&cols=b,a', { columns: ['b', 'a'] }],
+    ['handle=t&fmt=json&cols="a,b",c', { columns: ['a,b', 'c'] }],
+    ['handle=t&fmt=json&cols="say ""hi""",""', { columns: ['say "hi"', ''] }],
+    ['handle=t&fmt=json&cols=caf%C3%A9', { columns: ['café'] }],
+    ['handle=t&fmt=json&quoteLargeNum=true&timings=true', { quoteLargeNum: true, timings: true }],
+    ['handle=t&fmt=json&quoteLargeNum=false', { quoteLargeNum: false }],
+    ['handle=t&fmt=json&what=ever&what=ever', {}],
+    ['handle=&fmt=json', { handle: '' }],
+    ['handle=a+b%2Bc&fmt=json', { handle: 'a b+c' }],
+  ])('%s', (query, expected) => {
+    expect(parse(query)).toEqual({ ...defaults, rows: { offset: 0, limit: 1000 }, ...expected });
+  });
+
+  test.each([
+    'abc',
+    '-1',
+    '1.5',
+    '',
+    '+2',
+    '1e3',
+    '2,1',
+    '0,5',
+    ',5',
+    ',',
+    '1,2,3',
+    '1, 2',
+    '0x10',
+    '１',
+    String(2n ** 70n),
+    `1,${2n ** 70n}`,
+    '9007199254740992',
+  ])('limit=%s is refused and quoted', (limit) => {
+    expect(() => parse(`handle=t&fmt=json&limit=${encodeURIComponent(limit)}`)).toThrow(
+      expect.objectContaining({
+        code: 'invalid_argument',
+        message: expect.stringContaining(`limit=${JSON.stringify(limit)}`),
+      }),
+    );
+  });
+
+  test.each(['', ',', 'a,', ',a', 'a,,b', '"a', 'a"b', '"a"b'])('cols=%s is refused', (cols) => {
+    expect(() => parse(`handle=t&fmt=json&cols=${encodeURIComponent(cols)}`)).toThrow(
+      expect.objectContaining({ code: 'invalid_argument', message: expect.stringContaining('cols=') }),
+    );
+  });
+
+  test('max_rows caps the default and refuses what asks for more', () => {
+    expect(parse('handle=t&fmt=json', { maxRows: 10 })).toMatchObject({ rows: { limit: 10 } });
+    expect(parse('handle=t&fmt=json&limit=10', { maxRows: 10 })).toMatchObject({ rows: { limit: 10 } });
+    expect(parse('handle=t&fmt=json&limit=5,14', { maxRows: 10 })).toMatchObject({ rows: { offset: 4, limit: 10 } });
+    for (const limit of ['11', '5,15']) {
+      expect(() => parse(`handle=t&fmt=json&limit=${limit}`, { maxRows: 10 })).toThrow(/asks for 11 rows/);
+    }
+  });
+});
+
+describe('query mode', () => {
+  test('forwards query and fmt first, then what the database knows, in the order and form of the client', () => {
+    expect(parse('src=con&limit=abc&handled=1&query=select%201&fmt=json&engine=tsdb&cols=a,,&nm=true')).toEqual({
+      kind: 'query',
+      params: [
+        ['query', 'select 1'],
+        ['fmt', 'json'],
+        ['src', 'con'],
+        ['limit', 'abc'],
+        ['cols', 'a,,'],
+        ['nm', 'true'],
+      ],
+    });
+  });
+
+  test('an empty query counts as given', () => {
+    expect(parse('query=&fmt=json')).toMatchObject({ kind: 'query' });
+  });
+});
+
+describe('the first thing that is wrong is what is said', () => {
+  test.each<[query: string, changes: Partial<ExecRules>, code: string, message: RegExp]>([
+    ['', {}, 'invalid_argument', /Neither/],
+    ['fmt=json', {}, 'invalid_argument', /Neither/],
+    ['handle=t&query=x&fmt=json', {}, 'invalid_argument', /Both/],
+    ['handle=t&query=x', { hasTsdb: false }, 'invalid_argument', /Both/],
+    ['query=x', { hasTsdb: false }, 'tsdb_not_configured', /No time-series database/],
+    ['query=x', {}, 'invalid_argument', /fmt is missing/],
+    ['query=x&fmt=csv', {}, 'invalid_argument', /fmt="csv"/],
+    ['handle=t', {}, 'invalid_argument', /fmt is missing/],
+    ['handle=t&limit=abc', {}, 'invalid_argument', /fmt is missing/],
+    ['handle=t&fmt=', {}, 'invalid_argument', /fmt=""/],
+    ['handle=t&fmt=JSON', {}, 'invalid_argument', /fmt="JSON"/],
+    ['handle=t&fmt=json&limit=abc&cols=', {}, 'invalid_argument', /limit/],
+    ['query=x&fmt=json&engine=local', {}, 'invalid_argument', /engine "local"/],
+    ['handle=t&handle=t&fmt=json', {}, 'invalid_argument', /handle is given more than once/],
+    ['handle=t&fmt=json&fmt=json', {}, 'invalid_argument', /fmt is given more than once/],
+    ['query=t&fmt=json&nm=a&nm=b', {}, 'invalid_argument', /nm is given more than once/],
+    ['handle=t&fmt=json&quoteLargeNum=1', {}, 'invalid_argument', /quoteLargeNum="1"/],
+  ])('%s', (query, changes, code, message) => {
+    expect(() => parse(query, changes)).toThrow(
+      expect.objectContaining({ code, message: expect.stringMatching(message) }),
+    );
+  });
+
+  test('the hint of 412 names the setting', () => {
+    expect(() => parse('query=x&fmt=json', { hasTsdb: false })).toThrow(
+      expect.objectContaining({ hint: expect.stringContaining('SERVICE_TSDB_HTTP_URL') }),
+    );
+  });
+});
+
+test('http.default_fmt stands in for a missing fmt in both modes', () => {
+  expect(parse('handle=t', { defaultFmt: 'json' })).toMatchObject({ kind: 'handle' });
+  expect(parse('query=x', { defaultFmt: 'json' })).toMatchObject({
+    params: [
+      ['query', 'x'],
+      ['fmt', 'json'],
+    ],
+  });
+  expect(() => parse('handle=t&fmt=csv', { defaultFmt: 'json' })).toThrow(/fmt="csv"/);
+});

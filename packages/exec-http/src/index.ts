@@ -1,0 +1,26 @@
+/**
+ * The HTTP query API as a Hono app.
+ *
+ * ```ts
+ * import { serve } from '@hono/node-server';
+ * import { createExecApp } from '@svc/exec-http';
+ * import { createMemoryStore } from '@svc/frames';
+ * import { createService } from '@svc/service';
+ * import { Hono } from 'hono';
+ *
+ * const app = new Hono();
+ * app.route('/data', createExecApp({ service: createService({ store: createMemoryStore() }) }));
+ * serve({ fetch: app.fetch, port: 8080 });
+ * ```
+ */
+export { createExecApp, type ExecAppOptions } from './create-exec-app.ts';
+export {
+  addEndpoint,
+  type Answer,
+  answerRequest,
+  type ExecEnv,
+  type Exchange,
+  type Handler,
+  type Handlers,
+} from './endpoint.ts';
+export { errorResponse } from './error-response.ts';
