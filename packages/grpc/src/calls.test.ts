@@ -1,0 +1,350 @@
+import { once } from 'node:events';
+import { connect } from 'node:net';
+import { promisify } from 'node:util';
+import {
+  Client,
+  credentials,
+  Metadata as GrpcMetadata,
+  type ServerInterceptingCallInterface,
+  type ServiceError as GrpcError,
+  status as Status,
+} from '@grpc/grpc-js';
+import { ServiceError } from '@svc/errors';
+import { PutFrameRequest } from '@svc/proto';
+import type { Service } from '@svc/service';
+import { tableFromArrays, tableToIPC } from 'apache-arrow';
+import { Metadata } from 'nice-grpc';
+import { describe, expect, onTestFinished, test, vi } from 'vitest';
+import {
+  collect,
+  connectRaw,
+  deferred,
+  failureOf,
+  framed,
+  putTable,
+  startServer,
+  upload,
+} from '../test/start-server.ts';
+import { createCalls } from './calls.ts';
+
+const table = tableFromArrays({ id: Int32Array.of(1, 2, 3) });
+const arrow = tableToIPC(table, 'stream');
+const PUT = 'svc.frames.v1.FrameService/PutFrame';
+
+/**
+ * A PutFrame whose messages have arrived, but not its end. The service takes all of the data it can get before it looks
+ * at it, whatever the call's signal says; `whole` tells whether it got to the end of it.
+ */
+async function beginUpload(bytes: Uint8Array) {
+  const server = await startServer();
+  const putFrame = server.service.putFrame.bind(server.service);
+  const whole = vi.fn<() => void>();
+  server.service.putFrame = async (call, handle, source, options) => {
+    const chunks = await collect(source.body);
+    whole();
+    return putFrame(call, handle, { ...source, body: each(chunks) }, options);
+  };
+  const socket = connect(server.port, '127.0.0.1');
+  const session = await connectRaw(server.port, socket);
+  const stream = session.request({ ':method': 'POST', ':path': `/${PUT}`, 'content-type': 'application/grpc' });
+  stream.on('error', () => undefined);
+  for (const part of [{ target: { handle: 'half' } }, { chunk: bytes }]) {
+    stream.write(framed(PutFrameRequest.encode(PutFrameRequest.fromPartial(part)).finish()));
+  }
+  await promisify(session.ping.bind(session) as (done: (error: Error | null) => void) => void)();
+  return { server, socket, session, stream, whole };
+}
+
+async function* each<T>(items: readonly T[]) {
+  yield* items;
+}
+
+/** RST_STREAM by itself: Node's own client ends a stream before it resets it. */
+function resetFrame(streamId: number | undefined, code: number): Buffer {
+  const frame = Buffer.from([0, 0, 4, 3, 0, 0, 0, 0, 0, 0, 0, 0, code]);
+  frame.writeUInt32BE(streamId ?? 0, 5);
+  return frame;
+}
+
+type BegunUpload = Awaited<ReturnType<typeof beginUpload>>;
+
+describe('a client that goes away during an upload leaves nothing', () => {
+  test.each<[string, (upload: BegunUpload) => void]>([
+    ['its socket is destroyed', ({ socket }) => void socket.destroy()],
+    ['its socket is reset', ({ socket }) => void socket.resetAndDestroy()],
+    ['its session is destroyed', ({ session }) => session.destroy()],
+    ['its stream is reset', ({ socket, stream }) => void socket.write(resetFrame(stream.id, 8))],
+    ['its stream is reset without an error', ({ socket, stream }) => void socket.write(resetFrame(stream.id, 0))],
+  ])('when %s after the last byte', async (_what, leave) => {
+    const begun = await beginUpload(arrow);
+    leave(begun);
+    await expect
+      .poll(() => begun.server.answered().map(({ operation, status }) => [operation, status]))
+      .toEqual([[PUT, 'CANCELLED']]);
+    expect(begun.whole).not.toHaveBeenCalled();
+    expect((await begun.server.client.listFrames({})).frames).toEqual([]);
+  });
+
+  test.each<[string, (upload: BegunUpload) => void]>([
+    ['its stream is cancelled', ({ stream }) => stream.close(8)],
+    ['its stream is closed', ({ stream }) => stream.close(0)],
+    ['its stream is ended', ({ stream }) => void stream.end()],
+  ])('when %s before the last byte', async (_what, leave) => {
+    const begun = await beginUpload(arrow.subarray(0, -8));
+    leave(begun);
+    await expect.poll(() => begun.server.answered().length).toBe(1);
+    expect(begun.server.answered()[0]?.status).toMatch(/^(CANCELLED|INVALID_ARGUMENT)$/);
+    expect((await begun.server.client.listFrames({})).frames).toEqual([]);
+  });
+
+  test('when it aborts the call before the last byte', async () => {
+    const server = await startServer();
+    const putFrame = server.service.putFrame.bind(server.service);
+    const leaving = new AbortController();
+    server.service.putFrame = (...args) => {
+      leaving.abort();
+      return putFrame(...args);
+    };
+    async function* messages() {
+      yield* upload({ handle: 'aborted' }, arrow.subarray(0, -8));
+      await once(leaving.signal, 'abort');
+    }
+    await expect(server.client.putFrame(messages(), { signal: leaving.signal })).rejects.toThrow(
+      'This operation was aborted',
+    );
+    await expect.poll(() => server.answered().length).toBe(1);
+    expect((await server.client.listFrames({})).frames).toEqual([]);
+  });
+
+  test('and the same upload with its end is kept', async () => {
+    const { server, stream, whole } = await beginUpload(arrow);
+    stream.end();
+    stream.resume();
+    const [trailers] = await once(stream, 'trailers');
+    expect(trailers['grpc-status']).toBe('0');
+    expect(whole).toHaveBeenCalledOnce();
+    expect((await server.client.listFrames({})).frames).toHaveLength(1);
+  });
+});
+
+test('an end of the request on a connection that is gone is none', async () => {
+  const observe = vi.fn<Service['observe']>();
+  const started: Parameters<ServerInterceptingCallInterface['start']>[0][] = [];
+  const inner: ServerInterceptingCallInterface = {
+    start: (listener) => void started.push(listener),
+    // As grpc-js does for a stream that it finds closed.
+    startRead: () => process.nextTick(() => started[0]?.onCancel()),
+    sendMetadata: () => undefined,
+    sendMessage: () => undefined,
+    sendStatus: () => undefined,
+    getPeer: () => '',
+    getDeadline: () => Infinity,
+    getHost: () => '',
+    getAuthContext: () => ({}),
+    getConnectionInfo: () => ({}),
+    getMetricsRecorder: () => expect.unreachable(),
+  };
+  const method = { path: '/a.B/C', requestStream: true, responseStream: false } as const;
+  const codec = { requestDeserialize: () => undefined, responseSerialize: () => Buffer.alloc(0) };
+  const call = createCalls({ observe, maxMessageBytes: 1 }).interceptor({ ...method, ...codec }, inner);
+  const [ended, cancelled] = [vi.fn<() => void>(), vi.fn<() => void>()];
+  call.start({
+    onReceiveMetadata: () => undefined,
+    onReceiveMessage: () => undefined,
+    onReceiveHalfClose: ended,
+    onCancel: cancelled,
+  });
+  started[0]?.onReceiveMetadata(new GrpcMetadata());
+  started[0]?.onReceiveHalfClose();
+  await new Promise((resolve) => setImmediate(resolve));
+  expect(cancelled).toHaveBeenCalledOnce();
+  expect(ended).not.toHaveBeenCalled();
+  expect(observe.mock.calls).toMatchObject([[{ operation: 'a.B/C', status: 'CANCELLED' }]]);
+});
+
+/** A server whose DescribeFrame hangs until its signal aborts, with the reason. */
+async function startHangingServer() {
+  const begun = deferred();
+  const reasons: unknown[] = [];
+  const server = await startServer({
+    async describeFrame({ signal }) {
+      begun.resolve();
+      await once(signal, 'abort');
+      reasons.push(signal.reason);
+      throw new Error('ended');
+    },
+  });
+  return { ...server, begun: begun.promise, reason: () => reasons[0] };
+}
+
+describe("the call's signal", () => {
+  test('aborts at the deadline, and the client learns which', async () => {
+    const { channel, begun, reason, answered } = await startHangingServer();
+    const failure = await new Promise<GrpcError | null>((resolve) => {
+      // The deadline of this client is a header alone, so that the answer is the server's.
+      const client = new Client(channel.getTarget().replace('dns:', ''), credentials.createInsecure());
+      onTestFinished(() => client.close());
+      const metadata = new GrpcMetadata();
+      metadata.set('grpc-timeout', '50m');
+      client.makeUnaryRequest(
+        '/svc.frames.v1.FrameService/DescribeFrame',
+        () => Buffer.from([10, 1, 104]),
+        () => undefined,
+        {},
+        metadata,
+        resolve,
+      );
+    });
+    await begun;
+    expect(failure?.code).toBe(Status.DEADLINE_EXCEEDED);
+    expect(failure?.details).toMatch(/^The client's deadline passed after \d+ ms\.$/);
+    expect(failure?.metadata.get('svc-error-code')).toEqual(['deadline_exceeded']);
+    await expect.poll(reason).toMatchObject({ code: 'deadline_exceeded' });
+    expect(answered()).toMatchObject([{ status: 'DEADLINE_EXCEEDED', error: { code: 'deadline_exceeded' } }]);
+  });
+
+  test('aborts when the client cancels', async () => {
+    const { client, begun, reason, answered } = await startHangingServer();
+    const leaving = new AbortController();
+    const call = client.describeFrame({ handle: 'h' }, { signal: leaving.signal });
+    await begun;
+    leaving.abort();
+    await expect(call).rejects.toThrow('This operation was aborted');
+    await expect.poll(reason).toMatchObject({ code: 'cancelled' });
+    expect(answered()).toMatchObject([{ status: 'CANCELLED', error: { code: 'cancelled' } }]);
+  });
+
+  test('does not abort after an answer', async () => {
+    let signal: AbortSignal | undefined;
+    const { client, answered } = await startServer({
+      listFrames(call) {
+        signal = call.signal;
+        return Promise.resolve([]);
+      },
+    });
+    await client.listFrames({});
+    await client.listFrames({});
+    expect(answered().map(({ status }) => status)).toEqual(['OK', 'OK']);
+    expect(signal?.aborted).toBe(false);
+  });
+});
+
+describe('a failure', () => {
+  test('without a code is INTERNAL: its text reaches the observer and not the client', async () => {
+    const cause = new Error('password=hunter2 in /etc/secret');
+    const server = await startServer({ listFrames: () => Promise.reject(cause) });
+    const failure = await failureOf((options) => server.client.listFrames({}, options));
+    expect(failure).toMatchObject({
+      code: Status.INTERNAL,
+      details: 'The server failed to answer this request.',
+      errorCode: 'internal',
+    });
+    expect(JSON.stringify(failure)).not.toMatch(/hunter2|secret/);
+    expect(server.answered()).toMatchObject([
+      { status: 'INTERNAL', requestId: failure.requestId, error: { code: 'internal', cause } },
+    ]);
+  });
+
+  test('with a text that no header can carry arrives readable', async () => {
+    const hint = 'Use 100 % of „größe“\n.';
+    const server = await startServer({
+      listFrames: () => Promise.reject(new ServiceError('invalid_argument', 'Nicht „größe“ \ud83d.', { hint })),
+    });
+    const failure = await failureOf((options) => server.client.listFrames({}, options));
+    expect(failure.details).toBe('Nicht „größe“ �.');
+    expect(decodeURIComponent(String(failure.hint))).toBe(hint);
+  });
+
+  test('with a long text is cut, not lost', async () => {
+    const server = await startServer({
+      listFrames: () =>
+        Promise.reject(new ServiceError('invalid_argument', 'x'.repeat(100_000), { hint: 'ü'.repeat(100_000) })),
+    });
+    const failure = await failureOf((options) => server.client.listFrames({}, options));
+    expect(failure).toMatchObject({ code: Status.INVALID_ARGUMENT, errorCode: 'invalid_argument' });
+  });
+});
+
+describe('what grpc-js refuses by itself', () => {
+  test('a message over the cap is RESOURCE_EXHAUSTED with the cap', async () => {
+    const server = await startServer({ maxMessageBytes: 1000 });
+    const failure = await failureOf((options) =>
+      server.client.putFrame(upload({ handle: 'h' }, new Uint8Array(2000)), options),
+    );
+    expect(failure).toMatchObject({
+      code: Status.RESOURCE_EXHAUSTED,
+      details: 'A message of the call is larger than 1000 bytes.',
+      errorCode: 'payload_too_large',
+    });
+    expect(server.answered()).toMatchObject([
+      { operation: PUT, status: 'RESOURCE_EXHAUSTED', requestId: failure.requestId },
+    ]);
+  });
+
+  test('a message at the cap passes', async () => {
+    const server = await startServer({ maxMessageBytes: arrow.length + 10 });
+    expect((await putTable(server.client, 'h', table)).frame?.rows).toBe(3n);
+  });
+
+  test.each([
+    ['DescribeFrame', Buffer.from([10, 200, 1, 1])],
+    ['PutFrame', Buffer.from([15])],
+  ])('a message that is no request of %s is INVALID_ARGUMENT', async (method, message) => {
+    const server = await startServer();
+    const operation = `svc.frames.v1.FrameService/${method}`;
+    const session = await connectRaw(server.port);
+    const stream = session.request({ ':method': 'POST', ':path': `/${operation}`, 'content-type': 'application/grpc' });
+    stream.end(framed(message));
+    const [headers] = await once(stream, 'response');
+    expect(headers).toMatchObject({
+      'grpc-status': String(Status.INVALID_ARGUMENT),
+      'svc-error-code': 'invalid_argument',
+    });
+    expect(decodeURIComponent(headers['grpc-message'])).toBe(
+      `A message of the call cannot be read as a request of ${operation}.`,
+    );
+    expect(server.answered()).toMatchObject([{ operation, status: 'INVALID_ARGUMENT' }]);
+  });
+
+  test('an unknown method is UNIMPLEMENTED', async () => {
+    const server = await startServer();
+    const session = await connectRaw(server.port);
+    const stream = session.request({
+      ':method': 'POST',
+      ':path': '/svc.frames.v1.FrameService/Nope',
+      'content-type': 'application/grpc',
+    });
+    stream.end();
+    const [headers] = await once(stream, 'response');
+    expect(headers['grpc-status']).toBe(String(Status.UNIMPLEMENTED));
+    expect(server.answered()).toMatchObject([
+      {
+        operation: 'svc.frames.v1.FrameService/Nope',
+        status: 'UNIMPLEMENTED',
+        error: { message: 'This server has no method "/svc.frames.v1.FrameService/Nope".' },
+      },
+    ]);
+  });
+});
+
+const idFor = async (sent: string | undefined) => {
+  const server = await startServer();
+  let trailer = Metadata();
+  const metadata = Metadata(sent === undefined ? {} : { 'x-request-id': sent });
+  await server.client.listFrames({}, { metadata, onTrailer: (received) => (trailer = received) });
+  const id = trailer.get('x-request-id');
+  expect(server.answered()).toMatchObject([
+    { requestId: id, operation: 'svc.frames.v1.FrameService/ListFrames', status: 'OK' },
+  ]);
+  return id;
+};
+
+describe('the request id', () => {
+  test.each(['r-1', '01ARZ3NDEKTSV4RRFFQ69G5FAV', 'a:b_c.d/e+f=@'])('%s of the client is kept', async (sent) => {
+    expect(await idFor(sent)).toBe(sent);
+  });
+
+  test.each([undefined, 'with space', '<script>', 'x'.repeat(129)])('%s is replaced by a new one', async (sent) => {
+    expect(await idFor(sent)).toMatch(/^[0-9a-f-]{36}$/);
+  });
+});

@@ -1,0 +1,151 @@
+import { streamFromTable } from '@svc/frames';
+import {
+  Bool,
+  Dictionary,
+  Field,
+  Int32,
+  List,
+  makeData,
+  RecordBatch,
+  RecordBatchReader,
+  Schema,
+  Struct,
+  type Table,
+  Table as ArrowTable,
+  tableFromArrays,
+  tableFromIPC,
+  TimestampMicrosecond,
+  Utf8,
+  vectorFromArray,
+} from 'apache-arrow';
+import { describe, expect, test } from 'vitest';
+import { collect } from '../test/start-server.ts';
+import { encodeArrowStream } from './encode-arrow-stream.ts';
+
+const encode = (table: Table) => collect(encodeArrowStream(streamFromTable(table)));
+const values = (table: Table) => table.toArray().map((row) => JSON.parse(JSON.stringify(row, bigintText)));
+const bigintText = (_key: string, value: unknown) => (typeof value === 'bigint' ? `${value}n` : value);
+const sequence = (length: number) => Array.from({ length }, (_, index) => index);
+
+/** Columns of many kinds, with nulls. */
+function manyKinds(rows: number): Table {
+  const nullable = <T>(value: (row: number) => T) => sequence(rows).map((row) => (row % 7 === 3 ? null : value(row)));
+  return new ArrowTable({
+    id: vectorFromArray(sequence(rows).map(BigInt)),
+    flag: vectorFromArray(
+      nullable((row) => row % 3 === 0),
+      new Bool(),
+    ),
+    text: vectorFromArray(
+      nullable((row) => 'ü'.repeat(row % 50)),
+      new Utf8(),
+    ),
+    symbol: vectorFromArray(
+      nullable((row) => `s${row % 5}`),
+      new Dictionary(new Utf8(), new Int32()),
+    ),
+    at: vectorFromArray(
+      nullable((row) => row * 1000),
+      new TimestampMicrosecond(),
+    ),
+    list: vectorFromArray(
+      nullable((row) => sequence(row % 4)),
+      new List(new Field('item', new Int32(), true)),
+    ),
+    pair: vectorFromArray(
+      nullable((row) => ({ a: row })),
+      new Struct([new Field('a', new Int32(), true)]),
+    ),
+  });
+}
+
+describe('an Arrow stream', () => {
+  test.each([0, 1, 8, 1000, 20_000])('of %i rows of many kinds reads back the same', async (rows) => {
+    const table = manyKinds(rows);
+    const read = tableFromIPC(Buffer.concat(await encode(table)));
+    expect(read.numRows).toBe(rows);
+    expect(read.schema.fields.map(String)).toEqual(table.schema.fields.map(String));
+    expect(values(read)).toEqual(values(table));
+  });
+
+  test('of a slice reads back as that slice', async () => {
+    const slice = manyKinds(1000).slice(501, 640);
+    expect(values(tableFromIPC(Buffer.concat(await encode(slice))))).toEqual(values(slice));
+  });
+
+  test('ends with the marker that says so', async () => {
+    const bytes = Buffer.concat(await encode(manyKinds(3)));
+    expect([...bytes.subarray(-8)]).toEqual([255, 255, 255, 255, 0, 0, 0, 0]);
+  });
+
+  test('has batches of about 1 MiB in chunks of at most 256 KiB', async () => {
+    const table = tableFromArrays({ x: Float64Array.from(sequence(1 << 20)) });
+    const chunks = await encode(table);
+    expect(Math.max(...chunks.map((chunk) => chunk.length))).toBe(256 * 1024);
+    const sizes = [...RecordBatchReader.from(Buffer.concat(chunks))].map((batch) => batch.data.byteLength);
+    expect(sizes).toHaveLength(8);
+    expect(Math.max(...sizes)).toBeLessThan(1.1 * 1024 * 1024);
+  });
+
+  test('of a small slice of a large batch is not cut into single rows', async () => {
+    const large = new ArrowTable({
+      text: vectorFromArray(
+        sequence(20_000).map(() => 'x'.repeat(1000)),
+        new Utf8(),
+      ),
+    });
+    const chunks = await encode(large.slice(0, 2000));
+    expect([...RecordBatchReader.from(Buffer.concat(chunks))].length).toBeLessThan(40);
+  });
+
+  test('of many small batches has few chunks', async () => {
+    const [batch] = tableFromArrays({ x: Int32Array.of(1, 2, 3) }).batches;
+    const table = new ArrowTable(sequence(1000).map(() => batch));
+    const chunks = await encode(table);
+    expect(chunks.length).toBeLessThan(10);
+    expect(tableFromIPC(Buffer.concat(chunks)).numRows).toBe(3000);
+  });
+
+  test('of batches with different dictionaries keeps every value', async () => {
+    const type = new Dictionary(new Utf8(), new Int32(), 1);
+    const schema = new Schema([new Field('s', type, false)]);
+    const batches = [['a', 'b'], ['c'], ['d', 'a', 'e']].map((words) => {
+      const dictionary = vectorFromArray(words, new Utf8());
+      const data = makeData({ type, length: words.length, data: Int32Array.from(words.keys()), dictionary });
+      return new RecordBatch(
+        schema,
+        makeData({ type: new Struct(schema.fields), length: words.length, children: [data] }),
+      );
+    });
+    const source = {
+      schema,
+      batches: (async function* () {
+        yield* batches;
+      })(),
+    };
+    const bytes = Buffer.concat(await collect(encodeArrowStream(source)));
+    const read = [...RecordBatchReader.from(bytes)].flatMap((batch) => [...(batch.getChild('s') ?? [])]);
+    expect(read).toEqual(['a', 'b', 'c', 'd', 'a', 'e']);
+  });
+
+  test('takes no batch before the chunks of the one before were taken, and ends the source when it is left', async () => {
+    const { schema, batches } = tableFromArrays({ x: new Float64Array(128 * 1024) });
+    let taken = 0;
+    let isEnded = false;
+    const source = {
+      schema,
+      batches: (async function* () {
+        try {
+          for (; taken < 100; taken++) yield batches[0];
+        } finally {
+          isEnded = true;
+        }
+      })(),
+    };
+    const chunks = encodeArrowStream(source);
+    await chunks.next();
+    expect(taken).toBe(0);
+    await chunks.return();
+    expect(isEnded).toBe(true);
+  });
+});

@@ -1,0 +1,37 @@
+import { status as Status } from '@grpc/grpc-js';
+import { ERROR_CODES, ServiceError } from '@svc/errors';
+import { expect, test } from 'vitest';
+import { errorStatus } from './error-status.ts';
+
+test.each([
+  ['invalid_argument', Status.INVALID_ARGUMENT],
+  ['invalid_data', Status.INVALID_ARGUMENT],
+  ['handle_not_found', Status.NOT_FOUND],
+  ['route_not_found', Status.UNIMPLEMENTED],
+  ['handle_exists', Status.ALREADY_EXISTS],
+  ['version_conflict', Status.ABORTED],
+  ['tsdb_not_configured', Status.FAILED_PRECONDITION],
+  ['payload_too_large', Status.RESOURCE_EXHAUSTED],
+  ['cancelled', Status.CANCELLED],
+  ['internal', Status.INTERNAL],
+  ['tsdb_failed', Status.UNAVAILABLE],
+  ['unavailable', Status.UNAVAILABLE],
+  ['deadline_exceeded', Status.DEADLINE_EXCEEDED],
+  ['out_of_memory', Status.RESOURCE_EXHAUSTED],
+] as const)('%s is the status %i', (code, expected) => {
+  const status = errorStatus(new ServiceError(code, 'What happened.', { hint: 'What to do.' }), 'r-1');
+  expect(status.code).toBe(expected);
+  expect(status.details).toBe('What happened.');
+  expect(status.metadata.toJSON()).toEqual({
+    'svc-error-code': [code],
+    'svc-error-hint': ['What to do.'],
+    'x-request-id': ['r-1'],
+  });
+});
+
+test.each([
+  ['handle_not_found', 'ListFrames lists the handles there are.'],
+  ['internal', ERROR_CODES.internal.hint],
+] as const)('the hint of %s is %j', (code, hint) => {
+  expect(errorStatus(new ServiceError(code, 'x'), 'r').metadata.get('svc-error-hint')).toEqual([hint]);
+});

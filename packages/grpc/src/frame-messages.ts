@@ -1,0 +1,63 @@
+import { ServiceError } from '@svc/errors';
+import { type FrameInfo, quoted } from '@svc/frames';
+import type { FrameInfo as FrameInfoMessage, PutFrameRequest, PutFrameTarget, Timestamp } from '@svc/proto';
+
+/** What is known of a frame, as a message. */
+export function frameInfoMessage(info: FrameInfo): FrameInfoMessage {
+  return {
+    handle: info.handle,
+    rows: BigInt(info.rows),
+    bytes: BigInt(info.bytes),
+    columns: info.columns,
+    created: timestampMessage(info.created),
+    version: info.version,
+    expires: info.expires === null ? undefined : timestampMessage(info.expires),
+    tier: info.tier,
+  };
+}
+
+/** The target of an upload from its first message. */
+export function targetFrom(message: PutFrameRequest | undefined): PutFrameTarget & { readonly handle: string } {
+  if (message?.target === undefined) {
+    throw new ServiceError(
+      'invalid_argument',
+      message === undefined ? 'The upload has no message.' : 'The first message of the upload has no target.',
+      { hint: 'Send a message with the field target first, then the data in messages with the field chunk.' },
+    );
+  }
+  return { ...message.target, handle: handleFrom(message.target.handle) };
+}
+
+/** The data of an upload from one of its later messages. */
+export function chunkFrom(message: PutFrameRequest): Uint8Array {
+  if (message.target !== undefined) {
+    throw new ServiceError(
+      'invalid_argument',
+      `The upload has a second target, ${quoted(message.target.handle)}, after its first message.`,
+      { hint: 'Send one frame a call.' },
+    );
+  }
+  return message.chunk ?? new Uint8Array(0);
+}
+
+/** The handle of a request, which cannot be left out. */
+export function handleFrom(handle: string): string {
+  if (handle !== '') return handle;
+  throw new ServiceError('invalid_argument', 'The field handle is empty.', {
+    hint: 'Set handle to the name of a frame.',
+  });
+}
+
+/** A 64-bit field that counts something. */
+export function countFrom(field: string, value: bigint): number {
+  if (value >= 0n && value <= Number.MAX_SAFE_INTEGER) return Number(value);
+  throw new ServiceError('invalid_argument', `The field ${field} is ${value}.`, {
+    hint: `Set ${field} to a number from 0 to ${Number.MAX_SAFE_INTEGER}, or leave it out.`,
+  });
+}
+
+function timestampMessage(date: Date): Timestamp {
+  const ms = date.getTime();
+  const seconds = Math.floor(ms / 1000);
+  return { seconds: BigInt(seconds), nanos: (ms - seconds * 1000) * 1_000_000 };
+}

@@ -1,0 +1,74 @@
+import type { Call } from '@svc/frames';
+import type { FrameServiceDefinition } from '@svc/proto';
+import type { Service } from '@svc/service';
+import type { ServiceImplementation } from 'nice-grpc';
+import { encodeArrowStream } from './encode-arrow-stream.ts';
+import { countFrom, frameInfoMessage, handleFrom, targetFrom } from './frame-messages.ts';
+import { uploadBody } from './upload-body.ts';
+
+/** `svc.frames.v1.FrameService` over a service; `current` is the call that is being answered. */
+export function createFrameService(
+  service: Service,
+  current: () => Call,
+): ServiceImplementation<typeof FrameServiceDefinition> {
+  return {
+    async putFrame(request) {
+      const messages = request[Symbol.asyncIterator]();
+      const first = await messages.next();
+      const target = targetFrom(first.done === true ? undefined : first.value);
+      const ttl = target.ttlSeconds;
+      const { info, created } = await service.putFrame(
+        current(),
+        target.handle,
+        { format: 'arrow', body: uploadBody(messages) },
+        {
+          ...(target.ifAbsent ? { ifAbsent: true } : {}),
+          ...(target.ifVersion === '' ? {} : { ifVersion: target.ifVersion }),
+          ...(ttl === undefined ? {} : { ttlSeconds: countFrom('ttl_seconds', ttl) }),
+        },
+      );
+      return { frame: frameInfoMessage(info), created };
+    },
+
+    async *getFrame(request) {
+      const call = current();
+      const reading = await service.readFrame(call, handleFrom(request.handle), {
+        offset: countFrom('offset', request.offset),
+        ...(request.limit === undefined ? {} : { limit: countFrom('limit', request.limit) }),
+        ...(request.columns.length === 0 ? {} : { columns: request.columns }),
+      });
+      try {
+        yield { frame: frameInfoMessage(reading.info) };
+        for await (const chunk of encodeArrowStream(reading.stream)) {
+          call.signal.throwIfAborted();
+          yield { chunk };
+        }
+      } finally {
+        reading.close();
+      }
+    },
+
+    async listFrames({ prefix, after, limit }) {
+      const frames = await service.listFrames(current(), {
+        ...(prefix === '' ? {} : { prefix }),
+        ...(after === '' ? {} : { after }),
+        ...(limit === undefined ? {} : { limit: countFrom('limit', limit) }),
+      });
+      return { frames: frames.map(frameInfoMessage) };
+    },
+
+    async describeFrame({ handle }) {
+      return { frame: frameInfoMessage(await service.describeFrame(current(), handleFrom(handle))) };
+    },
+
+    async dropFrame({ handle }) {
+      await service.dropFrame(current(), handleFrom(handle));
+      return {};
+    },
+
+    async extendFrame({ handle, ttlSeconds }) {
+      const ttl = ttlSeconds === undefined ? null : countFrom('ttl_seconds', ttlSeconds);
+      return { frame: frameInfoMessage(await service.expireFrame(current(), handleFrom(handle), ttl)) };
+    },
+  };
+}

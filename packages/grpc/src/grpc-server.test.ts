@@ -1,0 +1,220 @@
+import { once } from 'node:events';
+import { createServer, connect, type Socket } from 'node:net';
+import { status as Status } from '@grpc/grpc-js';
+import { HealthCheckResponseServingStatus as ServingStatus, HealthDefinition } from '@svc/proto';
+import { tableFromArrays } from 'apache-arrow';
+import { ClientError, createClient } from 'nice-grpc';
+import { describe, expect, onTestFinished, test, vi } from 'vitest';
+import { connectRaw, deferred, failureOf, putTable, startServer, upload } from '../test/start-server.ts';
+import { createGrpcServer } from './index.ts';
+
+const table = tableFromArrays({ id: Int32Array.of(1) });
+
+async function connectTo(port: number): Promise<Socket> {
+  const socket = connect(port, '127.0.0.1');
+  socket.on('error', () => undefined);
+  socket.resume();
+  onTestFinished(() => void socket.destroy());
+  await once(socket, 'connect');
+  return socket;
+}
+
+/** Whether the server speaks on a connection, rather than close it. */
+async function isServed(port: number): Promise<boolean> {
+  const socket = connect(port, '127.0.0.1');
+  socket.on('error', () => undefined);
+  const served = await Promise.race([once(socket, 'data').then(() => true), once(socket, 'close').then(() => false)]);
+  socket.destroy();
+  return served;
+}
+
+/** A server with a DescribeFrame that ends when it is told to, or when its signal aborts. */
+async function startBusyServer() {
+  const begun = deferred();
+  const finish = deferred();
+  const handled = vi.fn<() => void>();
+  const server = await startServer({
+    async describeFrame(call) {
+      begun.resolve();
+      await Promise.race([finish.promise, once(call.signal, 'abort')]);
+      await new Promise((resolve) => setImmediate(resolve));
+      handled();
+      call.signal.throwIfAborted();
+      const [frame] = await server.service.listFrames(call);
+      return frame;
+    },
+  });
+  await putTable(server.client, 'h', table);
+  return { ...server, begun: begun.promise, finish: finish.resolve, handled };
+}
+
+describe('max connections', () => {
+  test('one more is refused, the others go on, and a slot that is freed can be used', async () => {
+    const server = await startServer({ maxConnections: 3 });
+    await putTable(server.client, 'before', table);
+    const others = [await connectRaw(server.port), await connectRaw(server.port)];
+    expect(await isServed(server.port)).toBe(false);
+    await putTable(server.client, 'during', table);
+    others[0]?.destroy();
+    await expect.poll(() => isServed(server.port)).toBe(true);
+    expect((await server.client.listFrames({})).frames).toHaveLength(2);
+  });
+
+  test('a running call is undisturbed by refused connections', async () => {
+    const server = await startServer({ maxConnections: 1 });
+    async function* slowly() {
+      yield* upload({ handle: 'slow' }, new Uint8Array(0));
+      for (let attempt = 0; attempt < 5; attempt++) expect(await isServed(server.port)).toBe(false);
+      yield* upload({ handle: 'slow' }, new Uint8Array(0));
+    }
+    await server.client.listFrames({});
+    const failure = await failureOf((options) => server.client.putFrame(slowly(), options));
+    expect(failure.details).toBe('The upload has a second target, "slow", after its first message.');
+  });
+
+  test('is a limit of this server alone', async () => {
+    const other = createServer().listen(0, '127.0.0.1');
+    onTestFinished(() => void other.close());
+    await once(other, 'listening');
+    await startServer({ maxConnections: 1 });
+    expect(other.maxConnections).toBeUndefined();
+    const address = other.address();
+    const port = typeof address === 'object' && address !== null ? address.port : 0;
+    const sockets = [await connectTo(port), await connectTo(port)];
+    expect(sockets.map((socket) => socket.destroyed)).toEqual([false, false]);
+    for (const socket of sockets) socket.destroy();
+  });
+});
+
+describe('listen', () => {
+  test('fails with the code of the system where the port is taken', async () => {
+    const { service, port } = await startServer();
+    const second = createGrpcServer({ service });
+    await expect(second.listen('127.0.0.1', port)).rejects.toMatchObject({ code: 'EADDRINUSE', port });
+  });
+
+  test.each([
+    ['192.0.2.1', 'EADDRNOTAVAIL'],
+    ['host.invalid', expect.stringMatching(/^(ENOTFOUND|EAI_AGAIN)$/)],
+  ])('on %s fails with the code of the system', async (host, code) => {
+    const { service } = await startServer();
+    await expect(createGrpcServer({ service }).listen(host, 0)).rejects.toMatchObject({ code });
+  });
+
+  test('takes a name as a host', async () => {
+    const { service } = await startServer();
+    const server = createGrpcServer({ service });
+    const port = await server.listen('localhost', 0);
+    await once(connect(port, 'localhost'), 'connect');
+    await server.shutdown({ signal: AbortSignal.abort() });
+  });
+});
+
+describe('shutdown', () => {
+  test('lets a running call finish', async () => {
+    const { client, server, begun, finish } = await startBusyServer();
+    const call = client.describeFrame({ handle: 'h' });
+    await begun;
+    const stopped = server.shutdown({ signal: AbortSignal.timeout(10_000) });
+    finish();
+    expect((await call).frame?.handle).toBe('h');
+    await stopped;
+  });
+
+  test('takes no more calls and connections', async () => {
+    const { server, client, port } = await startServer();
+    await client.listFrames({});
+    await server.shutdown();
+    await expect(once(connect(port, '127.0.0.1'), 'connect')).rejects.toMatchObject({ code: 'ECONNREFUSED' });
+    expect(await failureOf((options) => client.listFrames({}, options))).toMatchObject({ code: Status.UNAVAILABLE });
+  });
+
+  test('ends what still runs when the signal aborts, with UNAVAILABLE, and waits for its handler', async () => {
+    const { client, server, begun, handled, answered } = await startBusyServer();
+    const failure = failureOf((options) => client.describeFrame({ handle: 'h' }, options));
+    await begun;
+    const grace = new AbortController();
+    const stopped = server.shutdown({ signal: grace.signal });
+    expect(handled).not.toHaveBeenCalled();
+    grace.abort();
+    await stopped;
+    expect(handled).toHaveBeenCalledOnce();
+    expect(await failure).toMatchObject({
+      code: Status.UNAVAILABLE,
+      errorCode: 'unavailable',
+      details: 'The server is stopping.',
+    });
+    expect(answered().at(-1)).toMatchObject({ status: 'UNAVAILABLE' });
+  });
+
+  test('ends an upload whose client is silent', async () => {
+    const { client, server, answered } = await startServer();
+    const sent = deferred();
+    async function* silent() {
+      yield { target: { handle: 'h' } };
+      sent.resolve();
+      await new Promise(() => {});
+    }
+    const failure = failureOf((options) => client.putFrame(silent(), options));
+    await sent.promise;
+    await client.listFrames({});
+    await server.shutdown({ signal: AbortSignal.abort() });
+    expect(await failure).toMatchObject({ code: Status.UNAVAILABLE, errorCode: 'unavailable' });
+    expect(answered().map(({ status }) => status)).toEqual(['OK', 'UNAVAILABLE']);
+  });
+
+  test('cuts off a client that does not read', async () => {
+    const server = await startServer();
+    await putTable(server.client, 'big', tableFromArrays({ x: new Float64Array(4 * 1024 * 1024) }));
+    const answer = server.client.getFrame({ handle: 'big' })[Symbol.asyncIterator]();
+    await answer.next();
+    await server.server.shutdown({ signal: AbortSignal.abort() });
+    await expect(
+      (async () => {
+        while ((await answer.next()).done !== true);
+      })(),
+    ).rejects.toThrow(ClientError);
+  });
+
+  test('gives up a handler that does not care', async () => {
+    const begun = deferred();
+    const server = await startServer({
+      describeFrame() {
+        begun.resolve();
+        return new Promise(() => {});
+      },
+    });
+    const failure = failureOf((options) => server.client.describeFrame({ handle: 'h' }, options));
+    await begun.promise;
+    await server.server.shutdown({ signal: AbortSignal.abort() });
+    expect((await failure).code).not.toBe(Status.OK);
+  });
+
+  test('does not wait for connections without calls', async () => {
+    const { server, port } = await startServer();
+    const idle = await connectRaw(port);
+    await server.shutdown();
+    await expect.poll(() => idle.closed || idle.destroyed).toBe(true);
+  });
+
+  test('can be asked for twice', async () => {
+    const { server } = await startServer();
+    await Promise.all([server.shutdown(), server.shutdown()]);
+    expect(await server.shutdown()).toBeUndefined();
+  });
+
+  test('tells those who watch the health, and does not wait for them', async () => {
+    const { server, channel } = await startServer();
+    const health = createClient(HealthDefinition, channel);
+    const states: number[] = [];
+    const failure = failureOf(async (options) => {
+      for await (const { status } of health.watch({}, options)) {
+        states.push(status);
+        if (status === ServingStatus.SERVING) void server.shutdown();
+      }
+    });
+    expect(await failure).toMatchObject({ code: Status.UNAVAILABLE, errorCode: 'unavailable' });
+    expect(states).toEqual([ServingStatus.SERVING, ServingStatus.NOT_SERVING]);
+    await server.shutdown();
+  });
+});

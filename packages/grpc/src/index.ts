@@ -1,0 +1,16 @@
+/**
+ * The gRPC front of the data-frame server: frames as Arrow, health and reflection.
+ *
+ * ```ts
+ * import { createMemoryStore } from '@svc/frames';
+ * import { createGrpcServer } from '@svc/grpc';
+ * import { createService } from '@svc/service';
+ *
+ * const server = createGrpcServer({ service: createService({ store: createMemoryStore() }) });
+ * await server.listen('127.0.0.1', 50052);
+ * // …
+ * await server.shutdown({ signal: AbortSignal.timeout(10_000) });
+ * ```
+ */
+export { ERROR_CODE_KEY, ERROR_HINT_KEY, REQUEST_ID_KEY } from './error-status.ts';
+export { createGrpcServer, type GrpcServer, type GrpcServerOptions, type ShutdownOptions } from './grpc-server.ts';

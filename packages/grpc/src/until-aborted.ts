@@ -1,0 +1,40 @@
+import { once } from 'node:events';
+
+/**
+ * The items of a source, ended with the signal's reason when that aborts. `isComplete` says whether an end of the source
+ * is one: where it is not, the source was broken off, and nothing looks finished until the signal says why.
+ */
+export async function* untilAborted<T>(
+  source: AsyncIterable<T>,
+  signal: AbortSignal,
+  isComplete: () => boolean,
+): AsyncGenerator<T, void, undefined> {
+  const items = source[Symbol.asyncIterator]();
+  for (;;) {
+    signal.throwIfAborted();
+    const next = await nextOrAbort(items, signal);
+    signal.throwIfAborted();
+    if (next === undefined || (next.done === true && !isComplete())) {
+      await once(signal, 'abort');
+    } else if (next.done === true) {
+      return;
+    } else {
+      yield next.value;
+    }
+  }
+}
+
+/** The next item, or undefined when the signal aborts before there is one. */
+async function nextOrAbort<T>(items: AsyncIterator<T>, signal: AbortSignal): Promise<IteratorResult<T> | undefined> {
+  // One listener for each item: a promise that outlived them all would keep them all.
+  const abortion = new AbortController();
+  const aborted = once(signal, 'abort', { signal: abortion.signal }).then(
+    () => undefined,
+    () => undefined,
+  );
+  try {
+    return await Promise.race([items.next(), aborted]);
+  } finally {
+    abortion.abort();
+  }
+}
