@@ -1,0 +1,52 @@
+import { randomUUID } from 'node:crypto';
+import { type Server, STATUS_CODES } from 'node:http';
+import type { Duplex } from 'node:stream';
+import { ERROR_CODES, ServiceError, toErrorBody } from '@svc/errors';
+import { errorResponse } from '@svc/exec-http';
+
+/** Answers what is not HTTP, or has too long a head, with the JSON of every other error, and closes the connection. */
+export function answerClientErrors(server: Server): void {
+  const answering = new WeakSet<Duplex>();
+  server.on('request', ({ socket }, response) => {
+    answering.add(socket);
+    response.once('close', () => answering.delete(socket));
+  });
+  // An expectation other than 100-continue may be ignored; Node would answer it without JSON.
+  server.on('checkExpectation', (request, response) => server.emit('request', request, response));
+  server.on('clientError', (cause: NodeJS.ErrnoException, socket) => {
+    // Another answer may be half-way on this connection: bytes of ours in its midst would be taken for its own.
+    if (cause.code === 'ECONNRESET' || !socket.writable || answering.has(socket)) socket.destroy();
+    else socket.end(rawResponse(errorOf(cause)));
+  });
+}
+
+/** The answer to a request whose target or Host makes no URL. */
+export function malformedRequest(): Response {
+  const error = new ServiceError('invalid_argument', 'The request target and Host do not make a valid URL.');
+  return errorResponse(error, randomUUID()).response;
+}
+
+function errorOf({ code }: NodeJS.ErrnoException): ServiceError {
+  if (code === 'HPE_HEADER_OVERFLOW') {
+    return new ServiceError('headers_too_large', 'The request line and headers are longer than 64 KiB.');
+  }
+  if (code === 'ERR_HTTP_REQUEST_TIMEOUT') {
+    return new ServiceError('invalid_argument', 'The request line and headers did not arrive in time.');
+  }
+  return new ServiceError('invalid_argument', 'The request is not valid HTTP/1.1.');
+}
+
+function rawResponse(error: ServiceError): string {
+  const requestId = randomUUID();
+  const body = JSON.stringify(toErrorBody(error, requestId));
+  const { http: status } = ERROR_CODES[error.code];
+  return [
+    `HTTP/1.1 ${status} ${STATUS_CODES[status]}`,
+    'content-type: application/json; charset=utf-8',
+    `content-length: ${Buffer.byteLength(body)}`,
+    `x-request-id: ${requestId}`,
+    'connection: close',
+    '',
+    body,
+  ].join('\r\n');
+}

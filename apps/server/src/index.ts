@@ -1,0 +1,10 @@
+/**
+ * The data-frame server as a program: settings, both listeners, signals.
+ *
+ * ```ts
+ * import { runServer } from '@svc/server';
+ *
+ * process.exitCode = await runServer(process.argv.slice(2));
+ * ```
+ */
+export { runServer, type RunOptions } from './run-server.ts';

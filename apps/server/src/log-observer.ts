@@ -1,0 +1,53 @@
+import { ERROR_CODES, type ServiceError } from '@svc/errors';
+import type { Observer } from '@svc/service';
+import type { Log, LogFields } from './log.ts';
+
+/** Turns events into log lines: changes as info, faults of the server or the database as errors, the rest as debug. */
+export function createLogObserver(log: Log): Observer {
+  return (event) => {
+    const { kind, ...fields } = event;
+    switch (event.kind) {
+      case 'frame_put':
+      case 'frame_dropped':
+      case 'frame_expiry_set':
+        log.info(kind, rounded(fields));
+        break;
+      case 'frame_opened':
+      case 'query_forwarded':
+        log.debug(kind, rounded(fields));
+        break;
+      case 'tsdb_refused_credentials':
+        log.error(
+          'The time-series database refused the credentials of tsdb.user, tsdb.password or tsdb.token.',
+          fields,
+        );
+        break;
+      case 'request_answered': {
+        const { error, kind: _, ...answer } = event;
+        const isFault = error !== undefined && ERROR_CODES[error.code].http >= 500 && error.code !== 'unavailable';
+        log[isFault ? 'error' : 'debug'](kind, { ...rounded(answer), ...(error && errorFields(error, isFault)) });
+      }
+    }
+  };
+}
+
+function rounded(fields: object): LogFields {
+  return Object.fromEntries(
+    Object.entries(fields).map(([name, value]) => [
+      name,
+      name === 'durationMs' ? Math.round(Number(value) * 1000) / 1000 : value,
+    ]),
+  );
+}
+
+function errorFields(error: ServiceError, isFault: boolean): LogFields {
+  const cause = isFault && error.cause !== undefined ? { cause: causeText(error.cause) } : {};
+  return { code: error.code, error: error.message, ...cause };
+}
+
+/** The stack of the failure and of those behind it. */
+function causeText(cause: unknown): string {
+  if (!(cause instanceof Error)) return String(cause);
+  const own = cause.stack ?? String(cause);
+  return cause.cause === undefined ? own : `${own}\nCaused by: ${causeText(cause.cause)}`;
+}

@@ -1,0 +1,67 @@
+import { readFileSync } from 'node:fs';
+import { homedir } from 'node:os';
+import {
+  formatConfig,
+  formatHelp,
+  formatProblems,
+  type LoadConfigResult,
+  type LoadedConfig,
+  loadConfig,
+} from '@svc/config';
+import { createLog } from './log.ts';
+import { ListenError, startServer } from './start-server.ts';
+import { startWarnings } from './start-warnings.ts';
+import { waitForSignal } from './wait-for-signal.ts';
+
+/** The name that environment variables (`SERVICE_…`) and the configuration file (`~/.service/`) carry. */
+const NAME = 'service';
+const EXIT = { ok: 0, cannotListen: 1, badConfiguration: 2 } as const;
+
+/** How `runServer` was called. */
+export interface RunOptions {
+  /** What the user typed to get here, for the help. Default `server`. */
+  readonly command?: string;
+}
+
+/** Runs the server until a signal ends it, or does what the command line asks for instead; resolves to the exit code. */
+export async function runServer(argv: readonly string[], { command = 'server' }: RunOptions = {}): Promise<number> {
+  const isTerminal = process.stderr.isTTY;
+  const loaded = loadConfig({ name: NAME, argv, env: process.env, homeDir: homedir(), isTerminal });
+  if (loaded.kind === 'config') return serve(loaded);
+  if (loaded.kind === 'problems') {
+    process.stderr.write(formatProblems(loaded.problems));
+    return EXIT.badConfiguration;
+  }
+  process.stdout.write(textAskedFor(loaded, command));
+  return EXIT.ok;
+}
+
+function textAskedFor(loaded: Exclude<LoadConfigResult, { kind: 'config' | 'problems' }>, command: string): string {
+  if (loaded.kind === 'help') return formatHelp({ name: NAME, command });
+  if (loaded.kind === 'version') return `${packageVersion()}\n`;
+  return formatConfig(loaded);
+}
+
+async function serve({ config, warnings }: LoadedConfig): Promise<number> {
+  const log = createLog(config.logging);
+  for (const warning of warnings) log.warn(formatProblems([warning]).trim());
+  for (const sentence of startWarnings(config)) log.warn(sentence);
+  try {
+    const server = await startServer(config, log, packageVersion());
+    log.always('ready', { http: server.httpUrl, grpc: server.grpcAddress, pid: process.pid });
+    const signal = await waitForSignal();
+    log.info('stopping', { signal });
+    await server.stop();
+    log.info('stopped');
+    return EXIT.ok;
+  } catch (error) {
+    if (!(error instanceof ListenError)) throw error;
+    log.error(error.message);
+    return EXIT.cannotListen;
+  }
+}
+
+function packageVersion(): string {
+  const file: unknown = JSON.parse(readFileSync(new URL('../package.json', import.meta.url), 'utf8'));
+  return typeof file === 'object' && file !== null && 'version' in file ? String(file.version) : 'unknown';
+}

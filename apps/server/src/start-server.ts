@@ -1,0 +1,131 @@
+import { createServer, type Server } from 'node:http';
+import { isIPv6 } from 'node:net';
+import { getRequestListener } from '@hono/node-server';
+import type { Config } from '@svc/config';
+import { createMemoryStore } from '@svc/frames';
+import { createGrpcServer } from '@svc/grpc';
+import { createService, type Service } from '@svc/service';
+import { createTsdbProxy } from '@svc/tsdb-proxy';
+import { answerClientErrors, malformedRequest } from './client-errors.ts';
+import { createApp } from './create-app.ts';
+import { endIdleSockets } from './idle-sockets.ts';
+import { createLogObserver } from './log-observer.ts';
+import type { Log } from './log.ts';
+import { shutdown } from './shutdown.ts';
+
+/** A server whose listeners are both up. */
+export interface RunningServer {
+  readonly httpUrl: string;
+  readonly grpcAddress: string;
+  /** Finishes what is running, as long as the configured grace lasts, and closes everything. */
+  stop(): Promise<void>;
+}
+
+/** A listener could not bind; the message names the address and the setting. */
+export class ListenError extends Error {
+  override readonly name = 'ListenError';
+}
+
+/** The longest request line and headers together. */
+const MAX_HEAD_BYTES = 64 * 1024;
+const GIGABYTE = 1e9;
+
+/** Makes the parts of the server from its configuration and starts both listeners. */
+export async function startServer(config: Config, log: Log, version: string): Promise<RunningServer> {
+  const service = createConfiguredService(config, log, version);
+  const http = createHttpServer(config, service);
+  const grpc = createGrpcServer({
+    service,
+    maxConnections: config.server.max_connections,
+    maxMessageBytes: config.grpc.max_message_bytes,
+  });
+  const stop = (): Promise<void> => shutdown({ service, http, grpc, graceMs: config.server.shutdown_grace_ms, log });
+  const { http_bind_address: address, grpc_host: grpcHost, grpc_port: grpcPort } = config.server;
+  try {
+    const httpPort = await listenHttp(http, address.host, address.port).catch(
+      listenError(address.host, address.port, 'server.http_bind_address'),
+    );
+    const boundGrpcPort = await grpc
+      .listen(grpcHost, grpcPort)
+      .catch(listenError(grpcHost, grpcPort, 'server.grpc_host and server.grpc_port'));
+    return {
+      httpUrl: `http://${hostPort(address.host, httpPort)}`,
+      grpcAddress: hostPort(grpcHost, boundGrpcPort),
+      stop,
+    };
+  } catch (error) {
+    await stop();
+    throw error;
+  }
+}
+
+function createConfiguredService({ storage, tsdb, http }: Config, log: Log, version: string): Service {
+  const { http_url: url, user, password, token } = tsdb;
+  const proxy =
+    url &&
+    createTsdbProxy({
+      url,
+      user,
+      password,
+      token,
+      connectTimeoutMs: tsdb.connect_timeout_ms,
+      timeoutMs: tsdb.timeout_ms,
+      idleTimeoutMs: tsdb.idle_timeout_ms,
+    });
+  return createService({
+    store: createMemoryStore({ maxBytes: Math.floor(storage.cache_size_gb * GIGABYTE) }),
+    ...(proxy && { tsdb: proxy }),
+    maxUploadBytes: http.max_upload_bytes,
+    observe: createLogObserver(log),
+    version,
+  });
+}
+
+function createHttpServer(config: Config, service: Service): Server {
+  const app = createApp(config, service);
+  const listener = getRequestListener(app.fetch, {
+    hostname: 'localhost',
+    errorHandler: () => malformedRequest(),
+  });
+  const options = {
+    maxHeaderSize: MAX_HEAD_BYTES,
+    // A missing Host is answered in JSON by the app, and an upload may take longer than any fixed time.
+    requireHostHeader: false,
+    requestTimeout: 0,
+  };
+  const server = createServer(options, (request, response) => void listener(request, response));
+  answerClientErrors(server);
+  endIdleSockets(server, config.http.idle_timeout_ms);
+  return server;
+}
+
+function listenHttp(server: Server, host: string, port: number): Promise<number> {
+  return new Promise((resolve, reject) => {
+    server.once('error', reject);
+    server.listen(port, host, () => {
+      server.off('error', reject);
+      const bound = server.address();
+      resolve(typeof bound === 'object' && bound !== null ? bound.port : port);
+    });
+  });
+}
+
+const REASONS: Readonly<Record<string, string>> = {
+  EADDRINUSE: 'another process listens there',
+  EACCES: 'this user may not use the port',
+  EADDRNOTAVAIL: 'this machine does not have the address',
+  ENOTFOUND: 'the name is unknown',
+};
+
+function listenError(host: string, port: number, setting: string): (error: NodeJS.ErrnoException) => never {
+  return (error) => {
+    const reason = REASONS[error.code ?? ''] ?? error.message;
+    throw new ListenError(`Cannot listen on ${hostPort(host, port)}, which ${setting} names: ${reason}.`, {
+      cause: error,
+    });
+  };
+}
+
+function hostPort(host: string, port: number): string {
+  return `${isIPv6(host) ? `[${host}]` : host}:${port}`;
+}

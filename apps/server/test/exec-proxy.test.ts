@@ -1,0 +1,262 @@
+import { readFileSync } from 'node:fs';
+import { connect } from 'node:net';
+import { describe, expect, test } from 'vitest';
+import { sendRaw, type ServerProcess, startProcess } from './server-process.ts';
+import { closedPort, deferred, startTcpUpstream, startUpstream } from './upstream.ts';
+
+const SQL = '/exec?query=select%201&fmt=json';
+
+function behind(url: string, toml = ''): Promise<ServerProcess> {
+  return startProcess({ env: { SERVICE_TSDB_HTTP_URL: url, SERVICE_LOG_LEVEL: 'debug' }, toml });
+}
+
+async function codeOf(response: Response): Promise<[status: number, code: string]> {
+  return [response.status, ((await response.json()) as { code: string }).code];
+}
+
+describe('GET /exec?query= with a time-series database', () => {
+  test('asks {tsdb_url}/exec once and gives back status, content type and body as they came', async () => {
+    const body = '{"query":"select 1","columns":[{"name":"1","type":"INT"}],"dataset":[[1]],"count":1}';
+    const upstream = await startUpstream((_request, response) => {
+      response.setHeader('content-type', 'application/json; charset=utf-8');
+      response.setHeader('set-cookie', 'a=b');
+      response.setHeader('server', 'questDB/1.0');
+      response.end(body);
+    });
+    const server = await behind(upstream.url);
+    const response = await server.fetch('/exec?fmt=json&limit=%201&query=select+1%2B2%20--%C3%A9&nm=true&other=x');
+    expect([response.status, await response.text()]).toEqual([200, body]);
+    expect(response.headers.get('content-type')).toBe('application/json; charset=utf-8');
+    expect([response.headers.get('set-cookie'), response.headers.get('server')]).toEqual([null, null]);
+    expect(upstream.requests).toHaveLength(1);
+    const { url, headers, method } = upstream.requests[0];
+    expect([method, url]).toEqual(['GET', '/exec?query=select%201%2B2%20--%C3%A9&fmt=json&limit=%201&nm=true']);
+    expect(headers['accept-encoding']).toBe('identity');
+    expect(headers['statement-timeout']).toBeUndefined();
+  });
+
+  test('TSDB_HTTP_URL is the same setting, and SERVICE_TSDB_HTTP_URL wins', async () => {
+    const [first, second] = await Promise.all(
+      ['first', 'second'].map((name) => startUpstream((_request, response) => void response.end(name))),
+    );
+    const only = await startProcess({ env: { TSDB_HTTP_URL: first.url } });
+    expect(await (await only.fetch(SQL)).text()).toBe('first');
+    const both = await startProcess({ env: { TSDB_HTTP_URL: first.url, SERVICE_TSDB_HTTP_URL: second.url } });
+    expect(await (await both.fetch(SQL)).text()).toBe('second');
+  });
+
+  test.each<[status: number, type: string, body: string]>([
+    [400, 'application/json; charset=utf-8', '{"query":"selec","error":"bad","position":0}'],
+    [403, 'application/json', '{"error":"read only"}'],
+    [500, 'text/html', '<h1>it broke</h1>'],
+    [503, 'text/plain', 'busy'],
+  ])('%i of the database passes with its body', async (status, type, body) => {
+    const upstream = await startUpstream((_request, response) => {
+      response.writeHead(status, { 'content-type': type });
+      response.end(body);
+    });
+    const response = await (await behind(upstream.url)).fetch(SQL);
+    expect([response.status, response.headers.get('content-type'), await response.text()]).toEqual([
+      status,
+      type,
+      body,
+    ]);
+  });
+
+  test('its credentials come from the settings and never from the client; a 401 is 502 and logged', async () => {
+    const upstream = await startUpstream(({ headers }, response) => {
+      response.statusCode = headers.authorization === `Basic ${btoa('me:right')}` ? 200 : 401;
+      response.end('answer');
+    });
+    const right = await behind(upstream.url, '[tsdb]\nuser = "me"\npassword = "right"\n');
+    const client = { headers: { authorization: 'Basic eA==', cookie: 'a=b', 'x-questdb': '1' } };
+    expect(await (await right.fetch(SQL, client)).text()).toBe('answer');
+    expect(upstream.requests[0].headers).not.toHaveProperty('cookie');
+    expect(upstream.requests[0].headers).not.toHaveProperty('x-questdb');
+    const wrong = await behind(upstream.url, '[tsdb]\ntoken = "hunter2"\n');
+    const refused = await wrong.fetch(SQL);
+    const text = await refused.text();
+    expect([refused.status, JSON.parse(text)]).toMatchObject([502, { code: 'tsdb_failed' }]);
+    expect(text).not.toMatch(/hunter2|127\.0\.0\.1/);
+    await wrong.logged((line) => line.level === 'error' && line.message.includes('refused the credentials'));
+    expect(JSON.stringify(wrong.log)).not.toContain('hunter2');
+  });
+
+  test('the first bytes go out as they come in', async () => {
+    let finish = (): void => {};
+    const upstream = await startUpstream((_request, response) => {
+      response.write('{"part":1');
+      finish = () => response.end(',"part":2}');
+    });
+    const response = await (await behind(upstream.url)).fetch(SQL);
+    const reader = response.body!.getReader();
+    expect(Buffer.from((await reader.read()).value!).toString()).toBe('{"part":1');
+    finish();
+    expect(Buffer.from((await reader.read()).value!).toString()).toBe(',"part":2}');
+  });
+
+  test('HEAD does not run SQL, and POST is not answered', async () => {
+    const upstream = await startUpstream((_request, response) => void response.end());
+    const server = await behind(upstream.url);
+    expect((await server.fetch(SQL, { method: 'HEAD' })).status).toBe(405);
+    expect((await server.fetch(SQL, { method: 'POST' })).status).toBe(405);
+    expect(upstream.requests).toHaveLength(0);
+  });
+
+  test('SQL that is too long for the database is 414 and is not sent', async () => {
+    const upstream = await startUpstream((_request, response) => void response.end('ok'));
+    const server = await behind(upstream.url);
+    const sized = (bytes: number): string =>
+      `/exec?query=${'a'.repeat(bytes - '/exec?query=&fmt=json'.length)}&fmt=json`;
+    expect((await server.fetch(sized(32_000))).status).toBe(200);
+    expect(await codeOf(await server.fetch(sized(32_001)))).toEqual([414, 'uri_too_long']);
+    expect(upstream.requests).toHaveLength(1);
+  });
+});
+
+describe('a time-series database that fails', () => {
+  test.each<[name: string, upstream: () => Promise<string>, status: number, code: string]>([
+    ['refuses the connection', closedPort, 502, 'tsdb_failed'],
+    [
+      'resets before it answers',
+      () => startTcpUpstream((socket) => socket.once('data', () => socket.resetAndDestroy())),
+      502,
+      'tsdb_failed',
+    ],
+    [
+      'closes without a word',
+      () => startTcpUpstream((socket) => socket.once('data', () => socket.end())),
+      502,
+      'tsdb_failed',
+    ],
+    [
+      'answers something else than HTTP',
+      () => startTcpUpstream((socket) => socket.once('data', () => socket.end('SSH-2.0\r\n'))),
+      502,
+      'tsdb_failed',
+    ],
+    [
+      'redirects',
+      async () =>
+        (
+          await startUpstream(
+            (_request, response) => void response.writeHead(302, { location: 'http://127.0.0.1:1/' }).end(),
+          )
+        ).url,
+      502,
+      'tsdb_failed',
+    ],
+    ['hangs', () => startTcpUpstream(() => {}), 504, 'deadline_exceeded'],
+  ])('%s', async (_name, start, status, code) => {
+    const url = await start();
+    const server = await behind(url, '[tsdb]\ntimeout_ms = 500\n');
+    const response = await server.fetch(SQL);
+    const text = await response.text();
+    expect([response.status, (JSON.parse(text) as { code: string }).code]).toEqual([status, code]);
+    expect(text).not.toContain(new URL(url).port);
+    expect((await server.fetch('/ping')).status).toBe(200);
+  });
+
+  test('an INSERT is sent once, though its connection breaks', async () => {
+    let arrived = 0;
+    const url = await startTcpUpstream((socket) =>
+      socket.once('data', () => {
+        arrived++;
+        socket.resetAndDestroy();
+      }),
+    );
+    const server = await behind(url);
+    expect((await server.fetch('/exec?query=insert%20into%20t%20values%20(1)&fmt=json')).status).toBe(502);
+    expect(arrived).toBe(1);
+  });
+
+  test.each([
+    ['a length that is not kept', 'Content-Length: 1000\r\n\r\n{"dataset":[[1]'],
+    ['chunks without an end', 'Transfer-Encoding: chunked\r\n\r\n9\r\n{"dataset\r\n'],
+  ])('half a body never looks complete: %s', async (_name, head) => {
+    const url = await startTcpUpstream((socket) => socket.once('data', () => socket.end(`HTTP/1.1 200 OK\r\n${head}`)));
+    const server = await behind(url);
+    await expect(server.fetch(SQL).then((response) => response.text())).rejects.toThrow();
+    const raw = await sendRaw(server.port, `GET ${SQL} HTTP/1.1\r\nHost: x\r\n\r\n`).catch(() => '');
+    expect(raw).not.toContain('\r\n0\r\n\r\n');
+    await server.logged((line) => line.level === 'error' && line['code'] === 'tsdb_failed');
+    expect(server.log.filter((line) => line.level === 'not JSON')).toEqual([]);
+  });
+
+  test('a body that stops coming is cut after tsdb.idle_timeout_ms, one that drips is not', async () => {
+    const upstream = await startUpstream(({ url }, response) => {
+      response.write('{');
+      if (url!.includes('drip')) {
+        let left = 8;
+        const timer = setInterval(() => {
+          response.write(' ');
+          if (--left === 0) {
+            clearInterval(timer);
+            response.end('}');
+          }
+        }, 100);
+      }
+    });
+    const server = await behind(upstream.url, '[tsdb]\nidle_timeout_ms = 400\n');
+    await expect(server.fetch(SQL).then((response) => response.text())).rejects.toThrow();
+    expect(await (await server.fetch('/exec?query=drip&fmt=json')).text()).toBe('{        }');
+  });
+
+  test('a client that goes away ends the query of the database within 100 ms', async () => {
+    let closedAt = 0;
+    const { promise: asked, resolve: isAsked } = deferred();
+    const { promise: closed, resolve: isClosed } = deferred();
+    const url = await startTcpUpstream((socket) => {
+      socket.once('data', () => isAsked());
+      socket.once('close', () => {
+        closedAt = performance.now();
+        isClosed();
+      });
+    });
+    const server = await behind(url);
+    const client = connect(server.port, '127.0.0.1', () => client.write(`GET ${SQL} HTTP/1.1\r\nHost: x\r\n\r\n`));
+    await asked;
+    const leftAt = performance.now();
+    client.destroy();
+    await closed;
+    expect(closedAt - leftAt).toBeLessThan(100);
+    await server.logged((line) => line['code'] === 'cancelled');
+  });
+});
+
+test('1 GB to a slow reader keeps memory flat', { timeout: 120_000 }, async () => {
+  const chunk = Buffer.alloc(1024 * 1024, 'x');
+  const total = 1024;
+  const upstream = await startUpstream((_request, response) => {
+    let left = total;
+    const write = (): void => {
+      while (left > 0) {
+        left--;
+        if (!response.write(chunk)) return void response.once('drain', write);
+      }
+      response.end();
+    };
+    write();
+  });
+  const server = await behind(upstream.url);
+  await (await server.fetch('/ping')).text();
+  const before = residentBytes(server);
+  let peak = 0;
+  let received = 0;
+  const response = await server.fetch(SQL);
+  for await (const part of response.body!) {
+    received += part.length;
+    // Now and then the reader rests for a few turns, so that the server has to wait for it.
+    if (received % (16 * chunk.length) < part.length) {
+      peak = Math.max(peak, residentBytes(server));
+      await new Promise((resolve) => setTimeout(resolve, 20));
+    }
+  }
+  expect(received).toBe(total * chunk.length);
+  expect((peak - before) / 1024 ** 2).toBeLessThan(100);
+});
+
+function residentBytes({ child }: ServerProcess): number {
+  const [, kilobytes] = /VmRSS:\s+(\d+) kB/.exec(readFileSync(`/proc/${child.pid}/status`, 'utf8')) ?? [];
+  return Number(kilobytes) * 1024;
+}

@@ -1,0 +1,243 @@
+import { connect } from 'node:net';
+import { tableFromArrays, tableToIPC } from 'apache-arrow';
+import { describe, expect, test } from 'vitest';
+import { sendRaw, startProcess } from './server-process.ts';
+
+const ARROW_STREAM = 'application/vnd.apache.arrow.stream';
+const ARROW_FILE = 'application/vnd.apache.arrow.file';
+
+describe('PUT /frames/{handle}', () => {
+  test('is 201 for a new frame and 200 for a replaced one, with what is known of it', async () => {
+    const server = await startProcess();
+    const first = await server.put('trades', [{ id: 1, at: 'x' }]);
+    expect(first.status).toBe(201);
+    const info = (await first.json()) as Record<string, unknown>;
+    expect(Object.keys(info)).toEqual(['handle', 'rows', 'bytes', 'columns', 'created', 'version', 'expires', 'tier']);
+    expect(info).toMatchObject({ handle: 'trades', rows: 1, expires: null, tier: 'memory' });
+    expect(info['columns']).toEqual([
+      { name: 'id', type: 'LONG', nullable: true },
+      { name: 'at', type: 'STRING', nullable: true },
+    ]);
+    expect(first.headers.get('etag')).toBe(`"${String(info['version'])}"`);
+    expect(await (await server.fetch('/frames/trades')).json()).toEqual(info);
+    expect((await server.put('trades', [{ id: 2 }])).status).toBe(200);
+  });
+
+  test.each([
+    ['an Arrow stream', 'stream', ARROW_STREAM],
+    ['an Arrow file', 'file', ARROW_FILE],
+  ] as const)('takes %s', async (_name, kind, type) => {
+    const server = await startProcess();
+    const table = tableFromArrays({ id: new BigInt64Array([2n ** 62n, -1n]), x: new Float64Array([0.5, 2]) });
+    const body = new Uint8Array(tableToIPC(table, kind));
+    const response = await server.fetch('/frames/a', { method: 'PUT', body, headers: { 'content-type': type } });
+    expect(response.status).toBe(201);
+    expect(await (await server.fetch('/exec?handle=a&fmt=json')).text()).toContain(
+      '"dataset":[[4611686018427387904,0.5],[-1,2]]',
+    );
+  });
+
+  test('JSON rows: types by their values, missing keys null, nested values kept', async () => {
+    const server = await startProcess();
+    await server.put('t', [
+      { whole: 1, mixed: 1, text: 'a', flag: true, none: null, list: [1, 2], nested: { a: 'x' }, other: 1 },
+      { whole: 2, mixed: 1.5, flag: false, other: 'x' },
+    ]);
+    const { columns, dataset } = (await (await server.fetch('/exec?handle=t&fmt=json')).json()) as Record<
+      string,
+      unknown
+    >;
+    expect(columns).toEqual([
+      { name: 'whole', type: 'LONG' },
+      { name: 'mixed', type: 'DOUBLE' },
+      { name: 'text', type: 'STRING' },
+      { name: 'flag', type: 'BOOLEAN' },
+      { name: 'none', type: 'STRING' },
+      { name: 'list', type: 'ARRAY' },
+      { name: 'nested', type: 'STRUCT' },
+      { name: 'other', type: 'STRING' },
+    ]);
+    expect(dataset).toEqual([
+      [1, 1, 'a', true, null, [1, 2], { a: 'x' }, '1'],
+      [2, 1.5, null, false, null, null, null, 'x'],
+    ]);
+  });
+
+  test('?fmt= says the format where Content-Type does not', async () => {
+    const server = await startProcess();
+    const response = await server.fetch('/frames/t?fmt=json', { method: 'PUT', body: '[{"a":1}]' });
+    expect(response.status).toBe(201);
+  });
+
+  test('conditions: If-None-Match: * and If-Match', async () => {
+    const server = await startProcess();
+    const onlyNew = { headers: { 'if-none-match': '*' } };
+    const first = await server.put('t', [{ id: 1 }], onlyNew);
+    expect(first.status).toBe(201);
+    const taken = await server.put('t', [{ id: 2 }], onlyNew);
+    expect([taken.status, ((await taken.json()) as { code: string }).code]).toEqual([409, 'handle_exists']);
+    const etag = first.headers.get('etag') ?? '';
+    expect((await server.put('t', [{ id: 3 }], { headers: { 'if-match': etag } })).status).toBe(200);
+    const stale = await server.put('t', [{ id: 4 }], { headers: { 'if-match': etag } });
+    expect([stale.status, ((await stale.json()) as { code: string }).code]).toEqual([409, 'version_conflict']);
+    expect((await server.put('t', [{ id: 5 }], { headers: { 'if-match': '*' } })).status).toBe(200);
+    expect((await server.put('nope', [{ id: 5 }], { headers: { 'if-match': '*' } })).status).toBe(409);
+    expect((await server.put('t', [{ id: 6 }], { headers: { 'if-match': 'x' } })).status).toBe(400);
+    expect(await (await server.fetch('/exec?handle=t&fmt=json')).json()).toMatchObject({ dataset: [[5]] });
+  });
+
+  test('two handles cannot differ by case alone', async () => {
+    const server = await startProcess();
+    await server.put('trades', [{ id: 1 }]);
+    expect((await server.put('Trades', [{ id: 1 }])).status).toBe(409);
+  });
+
+  test('what is wrong with an upload is said, and the old frame stays', async () => {
+    const server = await startProcess({ toml: '[http]\nmax_upload_bytes = 2000\n' });
+    await server.put('t', [{ id: 1 }]);
+    const json = { 'content-type': 'application/json' };
+    const cases: [path: string, init: RequestInit, status: number, code: string, error: RegExp][] = [
+      ['t', { body: '[{"id":', headers: json }, 400, 'invalid_data', /row 1|line 1/i],
+      ['t', { body: '{"id":1}', headers: json }, 400, 'invalid_data', /array/],
+      ['t', { body: '[{"id":1},7]', headers: json }, 400, 'invalid_data', /row 2/i],
+      ['t', { body: '', headers: json }, 400, 'invalid_data', /./],
+      ['t', { body: 'not arrow', headers: { 'content-type': ARROW_STREAM } }, 400, 'invalid_data', /./],
+      [
+        't',
+        { body: 'a,b\n1,2', headers: { 'content-type': 'text/csv' } },
+        415,
+        'unsupported_media_type',
+        /"text\/csv"/,
+      ],
+      ['t', { body: new Uint8Array([1]) }, 415, 'unsupported_media_type', /Content-Type ""/],
+      ['t?fmt=xml', { body: 'x' }, 415, 'unsupported_media_type', /fmt="xml"/],
+      ['t', { body: 'x', headers: { ...json, 'content-encoding': 'gzip' } }, 415, 'unsupported_media_type', /"gzip"/],
+      ['t?fmt=json&fmt=json', { body: '[]' }, 400, 'invalid_argument', /more than once/],
+      ['t?ttl=0', { body: '[]', headers: json }, 400, 'invalid_argument', /ttl="0"/],
+      ['t?ttl=1.5', { body: '[]', headers: json }, 400, 'invalid_argument', /ttl="1.5"/],
+      ['t?ttl=99999999999', { body: '[]', headers: json }, 400, 'invalid_argument', /ttl="99999999999"/],
+      [
+        't',
+        { body: JSON.stringify([{ id: 'x'.repeat(2000) }]), headers: json },
+        413,
+        'payload_too_large',
+        /2000 bytes/,
+      ],
+      ['-bad', { body: '[]', headers: json }, 400, 'invalid_argument', /"-bad"/],
+      ['a%2Fb', { body: '[]', headers: json }, 400, 'invalid_argument', /"a\/b"/],
+      ['a%00', { body: '[]', headers: json }, 400, 'invalid_argument', /u0000/],
+      ['%zz', { body: '[]', headers: json }, 400, 'invalid_argument', /escape/],
+      ['x'.repeat(129), { body: '[]', headers: json }, 400, 'invalid_argument', /x{80}/],
+    ];
+    for (const [path, init, status, code, error] of cases) {
+      const response = await server.fetch(`/frames/${path}`, { method: 'PUT', ...init });
+      const body = (await response.json()) as object;
+      expect([path, response.status, body]).toMatchObject([
+        path,
+        status,
+        { code, error: expect.stringMatching(error) },
+      ]);
+    }
+    expect(await (await server.fetch('/exec?handle=t&fmt=json')).json()).toMatchObject({ dataset: [[1]] });
+  });
+
+  test('dot segments are refused before they are taken away', async () => {
+    const server = await startProcess();
+    for (const path of ['/frames/..', '/frames/.', '/frames/%2e%2e', '/frames/../exec']) {
+      const answer = await sendRaw(
+        server.port,
+        `PUT ${path} HTTP/1.1\r\nHost: x\r\nConnection: close\r\nContent-Length: 0\r\n\r\n`,
+      );
+      expect(answer).toMatch(/^HTTP\/1.1 400/);
+      expect(answer).toContain('"code":"invalid_argument"');
+    }
+  });
+
+  test('a chunked upload over the limit is 413 as well', async () => {
+    const server = await startProcess({ toml: '[http]\nmax_upload_bytes = 1000\n' });
+    const chunk = Buffer.from(`[${'{"id":1},'.repeat(300)}{"id":1}]`);
+    const answer = await sendRaw(
+      server.port,
+      Buffer.concat([
+        Buffer.from(
+          'PUT /frames/t HTTP/1.1\r\nHost: x\r\nConnection: close\r\nContent-Type: application/json\r\nTransfer-Encoding: chunked\r\n\r\n',
+        ),
+        Buffer.from(`${chunk.length.toString(16)}\r\n`),
+        chunk,
+        Buffer.from('\r\n0\r\n\r\n'),
+      ]),
+    );
+    expect(answer).toMatch(/^HTTP\/1.1 413/);
+  });
+
+  test('an upload whose client vanishes half-way leaves nothing', async () => {
+    const server = await startProcess({ env: { SERVICE_LOG_LEVEL: 'debug' } });
+    for (const head of ['Content-Length: 1000', 'Transfer-Encoding: chunked']) {
+      const socket = connect(server.port, '127.0.0.1');
+      const body = head.startsWith('C') ? '[{"id":1},' : 'a\r\n[{"id":1}]\r\n';
+      const id = `cut-${head.length}`;
+      socket.write(
+        `PUT /frames/t HTTP/1.1\r\nHost: x\r\nx-request-id: ${id}\r\nContent-Type: application/json\r\n${head}\r\n\r\n${body}`,
+      );
+      await server.fetch('/ping');
+      socket.destroy();
+      await server.logged((line) => line['requestId'] === id && line.message === 'request_answered');
+    }
+    expect(await (await server.fetch('/frames')).json()).toEqual({ frames: [] });
+  });
+
+  test('what does not fit into storage.cache_size_gb is 507 and nothing is removed for it', async () => {
+    const server = await startProcess({ args: ['--cache-size', '0.001'] });
+    await server.put('small', [{ id: 1 }]);
+    const rows = Array.from({ length: 200_000 }, (_, id) => ({ id }));
+    const refused = await server.put('large', rows);
+    expect([refused.status, ((await refused.json()) as { code: string }).code]).toEqual([507, 'out_of_memory']);
+    const arrow = await server.fetch('/frames/large', {
+      method: 'PUT',
+      headers: { 'content-type': ARROW_STREAM },
+      body: new Uint8Array(tableToIPC(tableFromArrays({ id: new Float64Array(200_000) }), 'stream')),
+    });
+    expect(arrow.status).toBe(507);
+    const { frames } = (await (await server.fetch('/frames')).json()) as { frames: { handle: string }[] };
+    expect(frames.map(({ handle }) => handle)).toEqual(['small']);
+  });
+});
+
+describe('the life of a frame', () => {
+  test('GET /frames lists by handle, with prefix, limit and after', async () => {
+    const server = await startProcess();
+    for (const handle of ['b', 'a.2', 'a.1']) await server.put(handle, [{ id: 1 }]);
+    const handles = async (query: string): Promise<string[]> => {
+      const { frames } = (await (await server.fetch(`/frames${query}`)).json()) as { frames: { handle: string }[] };
+      return frames.map(({ handle }) => handle);
+    };
+    expect(await handles('')).toEqual(['a.1', 'a.2', 'b']);
+    expect(await handles('?prefix=a.')).toEqual(['a.1', 'a.2']);
+    expect(await handles('?limit=1&after=a.1')).toEqual(['a.2']);
+    expect((await server.fetch('/frames?limit=x')).status).toBe(400);
+  });
+
+  test('DELETE is 204, then 404', async () => {
+    const server = await startProcess();
+    await server.put('t', [{ id: 1 }]);
+    expect((await server.fetch('/frames/t', { method: 'DELETE' })).status).toBe(204);
+    expect((await server.fetch('/frames/t', { method: 'DELETE' })).status).toBe(404);
+    expect((await server.fetch('/frames/t')).status).toBe(404);
+    expect((await server.fetch('/exec?handle=t&fmt=json')).status).toBe(404);
+  });
+
+  test('ttl ends a frame; PATCH extends it or keeps it', async () => {
+    const server = await startProcess();
+    const put = await server.put('t', [{ id: 1 }], { query: '?ttl=3600' });
+    const { created, expires } = (await put.json()) as { created: string; expires: string };
+    expect(Date.parse(expires) - Date.parse(created)).toBe(3_600_000);
+    const patch = (body: string): Promise<Response> => server.fetch('/frames/t', { method: 'PATCH', body });
+    expect(await (await patch('{"ttl":null}')).json()).toMatchObject({ expires: null });
+    for (const body of ['', '{}', '{"ttl":0}', '{"ttl":"1"}', '{"ttl":1,"x":1}', '[]', 'nope']) {
+      expect([body, (await patch(body)).status]).toEqual([body, 400]);
+    }
+    expect((await patch(`{"ttl":${' '.repeat(20_000)}1}`)).status).toBe(413);
+    expect((await patch('{"ttl":1}')).status).toBe(200);
+    await expect.poll(async () => (await server.fetch('/frames/t')).status, { timeout: 5000 }).toBe(404);
+  });
+});

@@ -1,0 +1,164 @@
+import { connect } from 'node:net';
+import { describe, expect, test } from 'vitest';
+import { sendRaw, startProcess } from './server-process.ts';
+
+describe('every answer', () => {
+  test("carries x-request-id, the client's where it is sane", async () => {
+    const server = await startProcess();
+    const id = async (sent?: string): Promise<string | null> =>
+      (await server.fetch('/ping', sent === undefined ? {} : { headers: { 'x-request-id': sent } })).headers.get(
+        'x-request-id',
+      );
+    expect(await id('abc-123')).toBe('abc-123');
+    for (const sent of [undefined, 'has space', 'x'.repeat(129), '"quoted"']) {
+      expect(await id(sent)).toMatch(/^[0-9a-f-]{36}$/);
+    }
+    for (const path of ['/', '/nope', '/exec', '/health', '/frames']) {
+      expect((await server.fetch(path)).headers.get('x-request-id')).toBeTruthy();
+    }
+  });
+
+  test('/ping is ok as plain text', async () => {
+    const server = await startProcess();
+    const response = await server.fetch('/ping');
+    expect([response.status, await response.text(), response.headers.get('content-type')]).toEqual([
+      200,
+      'ok',
+      'text/plain; charset=utf-8',
+    ]);
+  });
+
+  test('/ lists what there is, /health tells the state of the parts', async () => {
+    const server = await startProcess();
+    expect(await (await server.fetch('/')).text()).toContain('/exec?handle=');
+    expect(await (await server.fetch('/health')).json()).toEqual({
+      status: 'ok',
+      version: expect.stringMatching(/^\d+\.\d+\.\d+/),
+      uptimeSeconds: expect.any(Number),
+      parts: {
+        store: { status: 'ok', frames: 0, bytes: 0, freeBytes: 1e9 },
+        tsdb: { status: 'not_configured' },
+      },
+    });
+  });
+
+  test('an unknown path is 404 in JSON', async () => {
+    const server = await startProcess();
+    for (const path of ['/nope', '/exec/', '/frames/a/b', '//exec']) {
+      const response = await server.fetch(path);
+      expect([path, response.status]).toEqual([path, 404]);
+      expect(await response.json()).toMatchObject({ code: 'route_not_found' });
+    }
+  });
+
+  test('another method is 405 with Allow', async () => {
+    const server = await startProcess();
+    const cases: [method: string, path: string, allow: string][] = [
+      ['POST', '/ping', 'GET, HEAD'],
+      ['POST', '/exec', 'GET, HEAD'],
+      ['DELETE', '/', 'GET, HEAD'],
+      ['PUT', '/frames', 'GET, HEAD'],
+      ['POST', '/frames/t', 'GET, HEAD, PUT, PATCH, DELETE'],
+      ['OPTIONS', '/health', 'GET, HEAD'],
+      ['PROPFIND', '/exec', 'GET, HEAD'],
+    ];
+    for (const [method, path, allow] of cases) {
+      const response = await server.fetch(path, { method });
+      expect([method, path, response.status, response.headers.get('allow')]).toEqual([method, path, 405, allow]);
+      expect(await response.json()).toMatchObject({
+        code: 'method_not_allowed',
+        error: expect.stringContaining(method),
+      });
+    }
+  });
+
+  test('HEAD works where GET does', async () => {
+    const server = await startProcess();
+    for (const path of ['/', '/ping', '/health', '/frames']) {
+      const response = await server.fetch(path, { method: 'HEAD' });
+      expect([path, response.status, await response.text()]).toEqual([path, 200, '']);
+    }
+  });
+});
+
+describe('what is not a proper request is answered in JSON', () => {
+  test.each<[name: string, bytes: string, status: number, code: string]>([
+    ['garbage', 'this is not HTTP\r\n\r\n', 400, 'invalid_argument'],
+    ['a bad header', 'GET /ping HTTP/1.1\r\nHost: x\r\nbad header\r\n\r\n', 400, 'invalid_argument'],
+    ['TLS on the plain port', '\x16\x03\x01\x02\x00\x01\x00\x01\xfc\x03\x03', 400, 'invalid_argument'],
+    ['no Host', 'GET /ping HTTP/1.1\r\nConnection: close\r\n\r\n', 400, 'invalid_argument'],
+    ['a broken Host', 'GET /ping HTTP/1.1\r\nHost: a b\r\nConnection: close\r\n\r\n', 400, 'invalid_argument'],
+    [
+      'a target that is no path',
+      'GET nonsense HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n',
+      400,
+      'invalid_argument',
+    ],
+    [
+      'an over-long head',
+      `GET /ping HTTP/1.1\r\nHost: x\r\nx-long: ${'a'.repeat(66_000)}\r\n\r\n`,
+      431,
+      'headers_too_large',
+    ],
+    ['an over-long URL', `GET /exec?query=${'a'.repeat(66_000)} HTTP/1.1\r\nHost: x\r\n\r\n`, 431, 'headers_too_large'],
+  ])('%s', async (_name, bytes, status, code) => {
+    const server = await startProcess();
+    const answer = await sendRaw(server.port, bytes);
+    expect(answer).toMatch(new RegExp(`^HTTP/1\\.1 ${status} `));
+    expect(answer).toMatch(/content-type: application\/json/i);
+    expect(answer).toMatch(/x-request-id: /i);
+    expect(JSON.parse(answer.slice(answer.indexOf('\r\n\r\n') + 4))).toMatchObject({ code });
+    expect((await server.fetch('/ping')).status).toBe(200);
+  });
+
+  test('a head of just under 64 KiB is read', async () => {
+    const server = await startProcess();
+    expect((await server.fetch('/ping', { headers: { 'x-long': 'a'.repeat(60_000) } })).status).toBe(200);
+  });
+
+  test('a request of HTTP/1.0 needs no Host', async () => {
+    const server = await startProcess();
+    expect(await sendRaw(server.port, 'GET /ping HTTP/1.0\r\n\r\n')).toMatch(/^HTTP\/1.1 200[^]*ok$/);
+  });
+});
+
+describe('slow clients', () => {
+  test('one that stops reading is cut after http.idle_timeout_ms, one that reads slowly is not', async () => {
+    const server = await startProcess({ args: [], toml: '[http]\nidle_timeout_ms = 500\n' });
+    const rows = Array.from({ length: 200_000 }, (_, id) => ({ id, text: 'x'.repeat(50) }));
+    await server.put('t', rows);
+    const request = 'GET /exec?handle=t&fmt=json&limit=200000 HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n';
+    const stuck = connect(server.port, '127.0.0.1', () => stuck.write(request));
+    stuck.pause();
+    const closed = new Promise((resolve) => stuck.once('close', resolve));
+    stuck.on('error', () => {});
+    await expect
+      .poll(async () => {
+        const { parts } = (await (await server.fetch('/health')).json()) as { parts: { store: { bytes: number } } };
+        return parts.store.bytes;
+      })
+      .toBeGreaterThan(0);
+    await server.fetch('/frames/t', { method: 'DELETE' });
+    await expect
+      .poll(
+        async () => {
+          const { parts } = (await (await server.fetch('/health')).json()) as { parts: { store: { bytes: number } } };
+          return parts.store.bytes;
+        },
+        { timeout: 10_000 },
+      )
+      .toBe(0);
+    stuck.resume();
+    await closed;
+  });
+
+  test('one that stops sending its body is cut', async () => {
+    const server = await startProcess({ toml: '[http]\nidle_timeout_ms = 300\n' });
+    const answer = await sendRaw(
+      server.port,
+      'PUT /frames/t HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\nContent-Length: 100\r\n\r\n[{"id":1}',
+    );
+    expect(answer).toBe('');
+    expect(await (await server.fetch('/frames')).json()).toEqual({ frames: [] });
+  });
+});

@@ -1,0 +1,247 @@
+import { spawn } from 'node:child_process';
+import { createServer, type AddressInfo, connect } from 'node:net';
+import { describe, expect, onTestFinished, test } from 'vitest';
+import { runToEnd, startProcess, tomlFile } from './server-process.ts';
+import { deferred, startTcpUpstream, startUpstream } from './upstream.ts';
+
+const LOCAL = ['--http-bind-address', '127.0.0.1:0', '--grpc-host', '127.0.0.1', '--grpc-port', '0'];
+
+async function takenPort(): Promise<number> {
+  const server = createServer();
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  onTestFinished(() => void server.close());
+  return (server.address() as AddressInfo).port;
+}
+
+describe('the start', () => {
+  test.each(['trace', 'info', 'ERROR', 'off'])(
+    'at log level %s one line says ready, with both addresses',
+    async (level) => {
+      const server = await startProcess({ args: ['--log-level', level] });
+      const ready = server.log.filter((line) => line.message === 'ready');
+      expect(ready).toMatchObject([
+        {
+          http: expect.stringMatching(/^http:\/\/127\.0\.0\.1:\d+$/),
+          grpc: expect.stringMatching(/^127\.0\.0\.1:\d+$/),
+        },
+      ]);
+      if (level === 'off') expect(server.log).toHaveLength(1);
+    },
+  );
+
+  test('--log-format text writes lines for people', async () => {
+    const child = spawn(process.execPath, [
+      `${import.meta.dirname}/../bin/server.js`,
+      ...LOCAL,
+      '--log-format',
+      'text',
+    ]);
+    onTestFinished(() => void child.kill('SIGKILL'));
+    let text = '';
+    await new Promise<void>((resolve) =>
+      child.stderr.on('data', (chunk) => {
+        text += String(chunk);
+        if (text.includes('ready')) resolve();
+      }),
+    );
+    expect(text).toMatch(/INFO {2}ready http=http:\/\/127\.0\.0\.1:\d+ grpc=127\.0\.0\.1:\d+/);
+  });
+
+  test.each([
+    ['HTTP', (port: number) => ['--http-bind-address', `127.0.0.1:${port}`], 'server.http_bind_address'],
+    ['gRPC', (port: number) => ['--grpc-port', String(port)], 'server.grpc_port'],
+  ])('a %s port in use ends it with 1 and names address and setting', async (_name, args, setting) => {
+    const port = await takenPort();
+    const given = args(port);
+    const others = LOCAL.filter((_, i) => LOCAL[i - (i % 2)] !== given[0]);
+    const { code, stderr, stdout } = await runToEnd([...others, ...given]);
+    expect([code, stdout]).toEqual([1, '']);
+    expect(stderr).toContain(`127.0.0.1:${port}`);
+    expect(stderr).toContain(setting);
+    expect(stderr).toContain('another process listens there');
+  });
+
+  test('warns in one sentence when it listens beyond the loopback, and says that frames are in memory', async () => {
+    const sentences = async (args: string[]): Promise<string[]> => {
+      const server = await startProcess({ args });
+      return server.log.filter((line) => line.level === 'warn').map((line) => line.message);
+    };
+    expect(await sentences([])).toEqual([expect.stringContaining('kept in memory')]);
+  });
+
+  test('a listener on all interfaces is warned of', async () => {
+    const server = await startProcess({ env: {} });
+    expect(JSON.stringify(server.log)).not.toContain('authentication');
+    const open = spawn(process.execPath, [
+      `${import.meta.dirname}/../bin/server.js`,
+      ...LOCAL.slice(2),
+      '--http-bind-address',
+      ':0',
+      '--log-format',
+      'json',
+    ]);
+    onTestFinished(() => void open.kill('SIGKILL'));
+    let text = '';
+    await new Promise<void>((resolve) =>
+      open.stderr.on('data', (chunk) => {
+        text += String(chunk);
+        if (text.includes('"ready"')) resolve();
+      }),
+    );
+    expect(text.match(/there is no authentication/g)).toHaveLength(1);
+  });
+});
+
+describe('configuration', () => {
+  test('--help, --version and --print-config print and end with 0', async () => {
+    const help = await runToEnd(['--help']);
+    expect([help.code, help.stderr]).toEqual([0, '']);
+    for (const name of ['--grpc-port', '--data-dir', 'SERVICE_TSDB_HTTP_URL', '0.0.0.0:9000'])
+      expect(help.stdout).toContain(name);
+    expect(await runToEnd(['--version'])).toMatchObject({
+      code: 0,
+      stdout: expect.stringMatching(/^\d+\.\d+\.\d+\n$/),
+    });
+    const printed = await runToEnd(['--print-config', '--grpc-port', '1'], {
+      SERVICE_TSDB_PASSWORD: 'hunter2',
+      SERVICE_TSDB_USER: 'me',
+      TSDB_HTTP_URL: 'http://db.example:9000',
+    });
+    expect(printed.code).toBe(0);
+    expect(printed.stdout).toMatch(/grpc_port = 1 .*--grpc-port/);
+    expect(printed.stdout).toMatch(/http_url = .*TSDB_HTTP_URL/);
+    expect(printed.stdout).not.toContain('hunter2');
+  });
+
+  test('all problems are said at once, each with source, value and what would be right, and end with 2', async () => {
+    const file = tomlFile('[server]\nmax_connections = "many"\n[logging]\nlevel = "loud"\n');
+    const { code, stderr, stdout } = await runToEnd(['--config', file, '--grpc-port', '70000', '--grpc-prot', '1'], {
+      SERVICE_HTTP_BIND_ADDRESS: 'nowhere',
+    });
+    expect([code, stdout]).toEqual([2, '']);
+    for (const text of [
+      'max_connections',
+      'many',
+      'loud',
+      '--grpc-port',
+      '70000',
+      '--grpc-prot',
+      'SERVICE_HTTP_BIND_ADDRESS',
+      'nowhere',
+    ]) {
+      expect(stderr).toContain(text);
+    }
+  });
+
+  test('a TOML file that does not parse ends with 2 and names line and column', async () => {
+    const { code, stderr } = await runToEnd(['--config', tomlFile('[server]\ngrpc_port = = 1\n')]);
+    expect(code).toBe(2);
+    expect(stderr).toMatch(/line 2/i);
+  });
+
+  test('a named file that is missing ends with 2', async () => {
+    expect(await runToEnd([], { SERVICE_CONFIG: '/nonexistent/config.toml' })).toMatchObject({
+      code: 2,
+      stderr: expect.stringContaining('/nonexistent/config.toml'),
+    });
+  });
+
+  test('unknown keys and variables are warned of with the nearest name', async () => {
+    const server = await startProcess({ toml: '[server]\ngrcp_port = 1\n', env: { SERVICE_GRPC_PROT: '1' } });
+    const warnings = server.log
+      .filter((line) => line.level === 'warn')
+      .map((line) => line.message)
+      .join('\n');
+    expect(warnings).toMatch(/grcp_port[^]*grpc_port/);
+    expect(warnings).toMatch(/SERVICE_GRPC_PROT[^]*SERVICE_GRPC_PORT/);
+  });
+
+  test('flags win over the environment, the environment over the file', async () => {
+    const toml = '[storage]\ncache_size_gb = 0.5\n';
+    const free = async (env: Record<string, string>, args: string[]): Promise<number> => {
+      const server = await startProcess({ toml, env, args });
+      const { parts } = (await (await server.fetch('/health')).json()) as { parts: { store: { freeBytes: number } } };
+      return parts.store.freeBytes;
+    };
+    expect(await free({}, [])).toBe(0.5e9);
+    expect(await free({ SERVICE_CACHE_SIZE: '2.0' }, [])).toBe(2e9);
+    expect(await free({ SERVICE_CACHE_SIZE: '2.0' }, ['--cache-size', '3'])).toBe(3e9);
+  });
+});
+
+describe('the end', () => {
+  test.each(['SIGTERM', 'SIGINT'] as const)('%s: exit code 0', async (signal) => {
+    const server = await startProcess();
+    await server.fetch('/ping');
+    server.child.kill(signal);
+    expect(await server.exited).toEqual({ code: 0, signal: null });
+  });
+
+  test('finishes a running answer, refuses new connections, and says so in /health of an open one', async () => {
+    let finish = (): void => {};
+    const { promise: asked, resolve: isAsked } = deferred();
+    const upstream = await startUpstream((_request, response) => {
+      finish = () => response.end('late but whole');
+      isAsked();
+    });
+    const server = await startProcess({ env: { SERVICE_TSDB_HTTP_URL: upstream.url } });
+    const running = server.fetch('/exec?query=x&fmt=json');
+    const open = connect(server.port, '127.0.0.1');
+    // Half of a request keeps the connection open while the server stops.
+    open.write('GET /health HTTP/1.1\r\nHost: x\r\n');
+    await asked;
+    server.child.kill('SIGTERM');
+    await server.logged((line) => line.message === 'stopping');
+    await expect
+      .poll(() =>
+        server.fetch('/ping').then(
+          () => 'answered',
+          () => 'refused',
+        ),
+      )
+      .toBe('refused');
+    const health = new Promise<string>((resolve) => open.once('data', (chunk) => resolve(String(chunk))));
+    open.write('\r\n');
+    expect(await health).toMatch(/^HTTP\/1.1 503[^]*"status":"stopping"/);
+    finish();
+    expect(await (await running).text()).toBe('late but whole');
+    expect(await server.exited).toEqual({ code: 0, signal: null });
+  });
+
+  test('what is not done after server.shutdown_grace_ms is cancelled', async () => {
+    const { promise: asked, resolve: isAsked } = deferred();
+    const url = await startTcpUpstream((socket) => socket.once('data', () => isAsked()));
+    const server = await startProcess({ env: { SERVICE_TSDB_HTTP_URL: url, SERVICE_SERVER_SHUTDOWN_GRACE_MS: '200' } });
+    const running = server.fetch('/exec?query=x&fmt=json');
+    const failed = expect(running).rejects.toThrow();
+    await asked;
+    server.child.kill('SIGTERM');
+    await failed;
+    expect(await server.exited).toEqual({ code: 0, signal: null });
+    await server.logged((line) => line.level === 'warn' && line.message.includes('HTTP'));
+  });
+
+  test('a second signal ends it at once', async () => {
+    const { promise: asked, resolve: isAsked } = deferred();
+    const url = await startTcpUpstream((socket) => socket.once('data', () => isAsked()));
+    const server = await startProcess({ env: { SERVICE_TSDB_HTTP_URL: url } });
+    server.fetch('/exec?query=x&fmt=json').catch(() => {});
+    await asked;
+    server.child.kill('SIGTERM');
+    await server.logged((line) => line.message === 'stopping');
+    server.child.kill('SIGTERM');
+    expect(await server.exited).toEqual({ code: 143, signal: null });
+  });
+
+  test('a replaced frame being read at the stop is sent whole', async () => {
+    const server = await startProcess();
+    await server.put(
+      't',
+      Array.from({ length: 100_000 }, (_, id) => ({ id })),
+    );
+    const response = await server.fetch('/exec?handle=t&fmt=json&limit=100000');
+    server.child.kill('SIGTERM');
+    expect(await response.json()).toMatchObject({ count: 100_000 });
+    expect(await server.exited).toEqual({ code: 0, signal: null });
+  });
+});

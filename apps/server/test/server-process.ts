@@ -1,0 +1,146 @@
+import { type ChildProcess, spawn } from 'node:child_process';
+import { mkdtempSync, writeFileSync } from 'node:fs';
+import { connect, type Socket } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { createInterface } from 'node:readline';
+import { fileURLToPath } from 'node:url';
+import { onTestFinished } from 'vitest';
+
+const BINARY = fileURLToPath(new URL('../bin/server.js', import.meta.url));
+const LOCAL = ['--http-bind-address', '127.0.0.1:0', '--grpc-host', '127.0.0.1', '--grpc-port', '0'];
+
+export type LogLine = Readonly<Record<string, unknown>> & { readonly level: string; readonly message: string };
+
+/** A real server process; it ends with the test. */
+export interface ServerProcess {
+  readonly url: string;
+  readonly port: number;
+  readonly grpcAddress: string;
+  readonly child: ChildProcess;
+  /** The log so far. */
+  readonly log: readonly LogLine[];
+  /** Resolves with the first line, past or to come, that fits. */
+  logged(fits: (line: LogLine) => boolean): Promise<LogLine>;
+  fetch(path: string, init?: RequestInit): Promise<Response>;
+  put(handle: string, rows: unknown, init?: RequestInit & { readonly query?: string }): Promise<Response>;
+  /** Resolves when the process has ended. */
+  readonly exited: Promise<ExitStatus>;
+}
+
+export interface ExitStatus {
+  readonly code: number | null;
+  readonly signal: NodeJS.Signals | null;
+}
+
+export interface ServerOptions {
+  readonly args?: readonly string[];
+  readonly env?: Readonly<Record<string, string>>;
+  /** The text of the configuration file. */
+  readonly toml?: string;
+}
+
+/** An empty home, so that no configuration of the machine reaches a test. */
+function environment(env: Readonly<Record<string, string>> = {}): NodeJS.ProcessEnv {
+  return { PATH: process.env['PATH'], HOME: mkdtempSync(join(tmpdir(), 'svc-home-')), ...env };
+}
+
+/** Runs the server until it ends by itself, for what it says and its exit code. */
+export async function runToEnd(
+  args: readonly string[],
+  env: Readonly<Record<string, string>> = {},
+): Promise<ExitStatus & { readonly stdout: string; readonly stderr: string }> {
+  const child = spawn(process.execPath, [BINARY, ...args], {
+    env: environment(env),
+    stdio: ['ignore', 'pipe', 'pipe'],
+  });
+  const output = { stdout: '', stderr: '' };
+  child.stdout.setEncoding('utf8').on('data', (text: string) => (output.stdout += text));
+  child.stderr.setEncoding('utf8').on('data', (text: string) => (output.stderr += text));
+  onTestFinished(() => void child.kill('SIGKILL'));
+  const status = await exitOf(child);
+  return { ...status, ...output };
+}
+
+/** Starts the server on free ports of the loopback and waits until it is ready. */
+export async function startProcess({ args = [], env = {}, toml }: ServerOptions = {}): Promise<ServerProcess> {
+  const config = toml === undefined ? [] : ['--config', tomlFile(toml)];
+  const child = spawn(process.execPath, [BINARY, ...LOCAL, ...config, ...args], {
+    env: environment(env),
+    stdio: ['ignore', 'inherit', 'pipe'],
+  });
+  const exited = exitOf(child);
+  onTestFinished(async () => {
+    child.kill('SIGKILL');
+    await exited;
+  });
+  const log: LogLine[] = [];
+  const listeners = new Set<(line: LogLine) => void>();
+  createInterface({ input: child.stderr }).on('line', (text) => {
+    const line = toLogLine(text);
+    log.push(line);
+    for (const listener of listeners) listener(line);
+  });
+  const logged = (fits: (line: LogLine) => boolean): Promise<LogLine> =>
+    new Promise((resolve) => {
+      const past = log.find(fits);
+      if (past) return resolve(past);
+      listeners.add((line) => fits(line) && resolve(line));
+      return undefined;
+    });
+  const ready = await Promise.race([
+    logged((line) => line.message === 'ready'),
+    exited.then((status) => {
+      throw new Error(`The server ended before it was ready: ${JSON.stringify({ status, log })}`);
+    }),
+  ]);
+  const url = String(ready['http']);
+  return {
+    url,
+    port: Number(new URL(url).port),
+    grpcAddress: String(ready['grpc']),
+    child,
+    log,
+    logged,
+    fetch: (path, init) => fetch(`${url}${path}`, init),
+    put: (handle, rows, { query = '', ...init } = {}) =>
+      fetch(`${url}/frames/${handle}${query}`, {
+        method: 'PUT',
+        body: JSON.stringify(rows),
+        ...init,
+        headers: { 'content-type': 'application/json', ...init.headers },
+      }),
+    exited,
+  };
+}
+
+function exitOf(child: ChildProcess): Promise<ExitStatus> {
+  return new Promise((resolve) => child.once('close', (code, signal) => resolve({ code, signal })));
+}
+
+function toLogLine(text: string): LogLine {
+  try {
+    return JSON.parse(text) as LogLine;
+  } catch {
+    return { level: 'not JSON', message: text };
+  }
+}
+
+/** Writes a configuration file for one test. */
+export function tomlFile(text: string): string {
+  const file = join(mkdtempSync(join(tmpdir(), 'svc-config-')), 'config.toml');
+  writeFileSync(file, text);
+  return file;
+}
+
+/** Sends bytes as they are and returns all that comes back until the server closes the connection. */
+export function sendRaw(port: number, bytes: string | Uint8Array): Promise<string> {
+  return new Promise((resolve, reject) => {
+    const socket: Socket = connect(port, '127.0.0.1', () => socket.write(bytes));
+    let answer = '';
+    socket.setEncoding('latin1').on('data', (text: string) => (answer += text));
+    socket.on('close', () => resolve(answer));
+    socket.on('error', reject);
+    onTestFinished(() => void socket.destroy());
+  });
+}
