@@ -1,0 +1,38 @@
+/** The exit codes of `svc`; `svc serve` has those of the server instead. */
+export const EXIT = { ok: 0, refused: 1, usage: 2, unreachable: 3, interrupted: 130 } as const;
+
+/** What a `CliError` can say beside its sentence. */
+export interface CliErrorOptions {
+  /** What the reader can do about it. */
+  readonly hint?: string | undefined;
+  /** Lines shown between the sentence and the hint, as they are. */
+  readonly details?: readonly string[];
+  readonly cause?: unknown;
+}
+
+/** A failure the user is told of: which exit code, one sentence, perhaps a hint. */
+export class CliError extends Error {
+  override readonly name = 'CliError';
+  readonly exitCode: number;
+  readonly hint: string | undefined;
+  readonly details: readonly string[];
+
+  constructor(kind: 'refused' | 'usage' | 'unreachable', message: string, options: CliErrorOptions = {}) {
+    super(message, 'cause' in options ? { cause: options.cause } : undefined);
+    this.exitCode = EXIT[kind];
+    this.hint = options.hint;
+    this.details = options.details ?? [];
+  }
+}
+
+/** The reader of the output has gone (`svc get trades | head`): nothing is left to do, and nothing went wrong. */
+export class OutputClosedError extends Error {
+  override readonly name = 'OutputClosedError';
+}
+
+/** An answer that came whole and still is not one of a data-frame server. */
+export function invalidAnswer(what: string): CliError {
+  return new CliError('unreachable', `The answer cannot be read: ${what}.`, {
+    hint: 'Check that --url or SVC_URL names a data-frame server; --json prints a table as it comes.',
+  });
+}

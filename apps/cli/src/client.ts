@@ -1,0 +1,152 @@
+import ky from 'ky';
+import { CliError, invalidAnswer } from './cli-error.ts';
+import { connectionError } from './connection-error.ts';
+import { cutAnswer } from './json-table.ts';
+import { refusalOf } from './refusal.ts';
+
+/** A request to the server. */
+export interface Request {
+  readonly method: 'GET' | 'PUT' | 'DELETE';
+  /** Behind the base URL, without a slash at its beginning. */
+  readonly path: string;
+  readonly params?: Readonly<Record<string, string>>;
+  readonly headers?: Readonly<Record<string, string>>;
+  /** Read as the server takes it, never held whole. */
+  readonly body?: AsyncIterable<Uint8Array>;
+  /** Whether a request that was cut off may have changed something all the same. Default: no. */
+  readonly isAction?: boolean;
+  /** The SQL it sends, to show where in it an error is. */
+  readonly sql?: string;
+}
+
+/** An answer with a status of 2xx. */
+export interface Answer {
+  readonly status: number;
+  readonly headers: Headers;
+  readonly body: AsyncIterable<Uint8Array>;
+}
+
+/** Talks to one server. */
+export interface Client {
+  /** Sends one request, once. Whatever is not a whole answer of 2xx is a `CliError`. */
+  send(request: Request): Promise<Answer>;
+}
+
+/** What a client needs. */
+export interface ClientOptions {
+  /** The base URL, without a slash at its end. */
+  readonly url: string;
+  /** Ends what is running. */
+  readonly signal: AbortSignal;
+  /** Columns of the terminal errors are shown on. */
+  readonly errorWidth: number;
+}
+
+const MAX_ERROR_BYTES = 1024 * 1024;
+
+/** A client of the server at a URL. */
+export function createClient({ url, signal, errorWidth }: ClientOptions): Client {
+  const http = ky.create({
+    prefixUrl: url,
+    retry: 0,
+    timeout: false,
+    throwHttpErrors: false,
+    redirect: 'manual',
+    signal,
+  });
+
+  async function refusal(response: Response, answer: Answer, sql: string | undefined): Promise<CliError> {
+    const { status, statusText } = response;
+    const location = response.headers.get('location');
+    if (location !== null) {
+      return new CliError('refused', `The server answered ${status} and points to ${JSON.stringify(location)}.`, {
+        hint: 'Give --url the address it points to, without the path behind the base.',
+      });
+    }
+    const body = parseJson(await readText(answer, MAX_ERROR_BYTES));
+    return (
+      refusalOf(body, { sql, width: errorWidth }) ??
+      new CliError('refused', `The server answered ${[status, statusText].join(' ').trim()}, without a reason.`, {
+        hint: 'Check that --url or SVC_URL names a data-frame server, and its base path if it has one.',
+      })
+    );
+  }
+
+  return {
+    async send({ method, path, params = {}, headers = {}, body, isAction = false, sql }) {
+      const upload = body && trackFailure(body);
+      const options = { method, headers, ...(Object.keys(params).length > 0 && { searchParams: params }) };
+      let response: Response;
+      try {
+        response = await http(path, { ...options, ...(upload && { fetch: fetchWithBody(upload.chunks) }) });
+      } catch (error) {
+        throw upload?.failure() ?? connectionError(error, { url, isAction });
+      }
+      const answer = { status: response.status, headers: response.headers, body: answerBody(response) };
+      if (response.ok) return answer;
+      throw await refusal(response, answer, sql);
+    },
+  };
+}
+
+/** The body of an answer as text, at most so many bytes of it. */
+export async function readText({ body }: Answer, maxBytes: number): Promise<string> {
+  const decoder = new TextDecoder();
+  let text = '';
+  let bytes = 0;
+  for await (const chunk of body) {
+    bytes += chunk.length;
+    if (bytes > maxBytes) break;
+    text += decoder.decode(chunk, { stream: true });
+  }
+  return text + decoder.decode();
+}
+
+/** The body of an answer as JSON. */
+export async function readJson(answer: Answer, maxBytes: number): Promise<unknown> {
+  const value = parseJson(await readText(answer, maxBytes));
+  if (value === undefined) throw invalidAnswer('it is not JSON');
+  return value;
+}
+
+function parseJson(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return undefined;
+  }
+}
+
+/**
+ * ky keeps a copy of a body it is given, for retries, and fetch keeps one for redirects unless these are errors and there
+ * is no window. Without the two a body is streamed and forgotten.
+ */
+function fetchWithBody(body: AsyncIterable<Uint8Array>): typeof fetch {
+  return (input, init) => fetch(input, { ...init, body, duplex: 'half', redirect: 'error', window: null });
+}
+
+/** Remembers what the source of an upload failed with: fetch would report it as a failure of the network. */
+function trackFailure(source: AsyncIterable<Uint8Array>): {
+  readonly chunks: AsyncIterable<Uint8Array>;
+  failure(): CliError | undefined;
+} {
+  let failure: CliError | undefined;
+  async function* read(): AsyncGenerator<Uint8Array> {
+    try {
+      yield* source;
+    } catch (error) {
+      if (error instanceof CliError) failure = error;
+      throw error;
+    }
+  }
+  return { chunks: read(), failure: () => failure };
+}
+
+async function* answerBody(response: Response): AsyncGenerator<Uint8Array> {
+  try {
+    for await (const chunk of response.body ?? []) yield chunk;
+  } catch (error) {
+    if (error instanceof CliError) throw error;
+    throw cutAnswer();
+  }
+}

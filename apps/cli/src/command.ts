@@ -1,0 +1,45 @@
+import type { Readable } from 'node:stream';
+import type { Arguments } from './arguments.ts';
+import type { Output } from './output.ts';
+
+/** A flag of a command. */
+export interface CommandOption {
+  /** What stands behind the flag, as the help shows it: `<url>`. A flag without it is a switch. */
+  readonly value?: string;
+  readonly summary: string;
+}
+
+/** What a command has of the process it runs in. */
+export interface Context {
+  readonly env: Readonly<Record<string, string | undefined>>;
+  readonly stdin: Readable;
+  readonly stdout: Output;
+  readonly stderr: Output;
+  /** Aborted by Ctrl-C. */
+  readonly signal: AbortSignal;
+}
+
+interface CommandText {
+  readonly name: string;
+  /** What it does, in a sentence. */
+  readonly summary: string;
+  /** The arguments, each as the help shows it: `<handle>`, or `[prefix]` where it may be left out. */
+  readonly usage: readonly string[];
+}
+
+/** A command whose flags `svc` reads. */
+export interface Command extends CommandText {
+  readonly kind: 'command';
+  /** By name, without the dashes. */
+  readonly options: Readonly<Record<string, CommandOption>>;
+  /** Lines of the help behind the flags: rules that need a sentence, and examples. */
+  readonly notes: readonly string[];
+  run(args: Arguments, context: Context): Promise<void>;
+}
+
+/** A command that is another program: it reads its words and handles signals by itself. */
+export interface Program extends CommandText {
+  readonly kind: 'program';
+  /** Resolves to the exit code. */
+  run(argv: readonly string[]): Promise<number>;
+}

@@ -1,0 +1,11 @@
+import type { Command, Program } from './command.ts';
+import { drop } from './commands/drop.ts';
+import { get } from './commands/get.ts';
+import { list } from './commands/list.ts';
+import { ping } from './commands/ping.ts';
+import { put } from './commands/put.ts';
+import { query } from './commands/query.ts';
+import { serve } from './commands/serve.ts';
+
+/** The commands there are, in the order of the help. */
+export const COMMANDS: readonly (Command | Program)[] = [serve, ping, put, get, list, drop, query];

@@ -1,0 +1,22 @@
+import { invalidAnswer } from '../cli-error.ts';
+import { createClient, readText } from '../client.ts';
+import type { Command } from '../command.ts';
+import { clientOptions, URL_OPTION } from '../client-options.ts';
+
+const MAX_BYTES = 1024;
+
+/** `svc ping`: whether the server answers. */
+export const ping: Command = {
+  kind: 'command',
+  name: 'ping',
+  summary: 'Print ok if the server answers.',
+  usage: [],
+  options: { url: URL_OPTION },
+  notes: [],
+  async run(args, context) {
+    const answer = await createClient(clientOptions(args, context)).send({ method: 'GET', path: 'ping' });
+    const text = await readText(answer, MAX_BYTES);
+    if (text !== 'ok') throw invalidAnswer(`it is ${JSON.stringify(text.slice(0, 60))}, not "ok"`);
+    await context.stdout.write('ok\n');
+  },
+};

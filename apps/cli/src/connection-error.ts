@@ -1,0 +1,56 @@
+import { CliError } from './cli-error.ts';
+
+/** What the failed request was. */
+export interface ConnectionErrorOptions {
+  readonly url: string;
+  /** Whether it may have changed something before the connection broke. */
+  readonly isAction: boolean;
+}
+
+/** Failures before a byte of the request was sent. */
+const NOT_REACHED: Readonly<Record<string, string>> = {
+  ECONNREFUSED: 'nothing listens there',
+  ENOTFOUND: 'the host name is unknown',
+  EAI_AGAIN: 'the host name cannot be looked up now',
+  EHOSTUNREACH: 'there is no way to the host',
+  ENETUNREACH: 'there is no way to the network',
+  ETIMEDOUT: 'it does not answer',
+  UND_ERR_CONNECT_TIMEOUT: 'it does not answer',
+};
+
+const BROKEN: Readonly<Record<string, string>> = {
+  ECONNRESET: 'the server closed the connection without an answer',
+  EPIPE: 'the server closed the connection without an answer',
+  UND_ERR_SOCKET: 'the server closed the connection without an answer',
+  UND_ERR_HEADERS_TIMEOUT: 'the server was silent for five minutes',
+  UND_ERR_REQ_CONTENT_LENGTH_MISMATCH: 'the file changed while it was sent',
+  'unexpected redirect': 'the server redirects, and an upload is sent only once',
+  'bad port': 'HTTP clients refuse to use this port',
+};
+
+/** A failed fetch as an error for the user. */
+export function connectionError(thrown: unknown, { url, isAction }: ConnectionErrorOptions): CliError {
+  const { code, message } = rootCause(thrown);
+  const notReached = NOT_REACHED[code];
+  if (notReached !== undefined) {
+    return new CliError('unreachable', `The server ${url} cannot be reached: ${notReached}.`, {
+      hint: 'Start one with svc serve, or name another with --url or SVC_URL.',
+      cause: thrown,
+    });
+  }
+  const broken = BROKEN[code] ?? BROKEN[message] ?? (code.startsWith('HPE_') ? 'what it answers is not HTTP' : message);
+  return new CliError('unreachable', `The request to ${url} failed: ${broken}.`, {
+    hint: isAction
+      ? 'It may have been carried out all the same: look before you repeat it.'
+      : 'Check that --url or SVC_URL names a data-frame server, and that it runs.',
+    cause: thrown,
+  });
+}
+
+/** fetch wraps what happened once or more. */
+function rootCause(thrown: unknown): { readonly code: string; readonly message: string } {
+  let error = thrown;
+  while (error instanceof Error && error.cause instanceof Error) error = error.cause;
+  const code = error instanceof Error && 'code' in error && typeof error.code === 'string' ? error.code : '';
+  return { code, message: error instanceof Error && error.message !== '' ? error.message : String(error) };
+}

@@ -1,0 +1,80 @@
+import { invalidAnswer } from './cli-error.ts';
+import { readJsonTable } from './json-table.ts';
+import type { Output } from './output.ts';
+import { isObject } from './refusal.ts';
+import { type Cell, createTablePrinter, type TableColumn, type TablePrinter } from './table-printer.ts';
+
+/** An answer of `/exec` that came whole. */
+export interface ReadAnswer {
+  /** Every member but the rows, by name. */
+  readonly members: Readonly<Record<string, unknown>>;
+  /** How many rows there were; undefined where it is no table. */
+  readonly rows: number | undefined;
+}
+
+/** How an answer is printed. */
+export interface PrintAnswerOptions {
+  readonly output: Output;
+  /** The bytes as they come instead of a table. */
+  readonly isJson: boolean;
+  /** Checks the answer when all of it is there, and makes the line that ends a table. */
+  readonly lastLine: (answer: ReadAnswer) => string;
+}
+
+/** Prints an answer of `/exec` while it arrives. The last rows wait until the answer is known to be whole and right. */
+export async function printAnswer(
+  body: AsyncIterable<Uint8Array>,
+  { output, isJson, lastLine }: PrintAnswerOptions,
+): Promise<void> {
+  const members = new Map<string, unknown>();
+  let rows = 0;
+  let columns: readonly TableColumn[] | undefined;
+  let printer: TablePrinter | undefined;
+  for await (const part of readJsonTable(isJson ? copyTo(output, body) : body)) {
+    if (part.kind === 'rows') {
+      if (columns === undefined) throw invalidAnswer('its rows come before its columns');
+      checkLengths(part.rows, columns.length);
+      rows += part.rows.length;
+      await printer?.add(part.rows);
+    } else {
+      members.set(part.name, part.value);
+      if (part.name !== 'columns') continue;
+      columns = columnsOf(part.value);
+      printer = isJson ? undefined : createTablePrinter(columns, output);
+    }
+  }
+  const line = lastLine({ members: Object.fromEntries(members), rows: columns && rows });
+  await printer?.end();
+  if (!isJson) await output.write(`${line}\n`);
+  else if (output.width !== undefined) await output.write('\n');
+}
+
+/** A number of rows in words. */
+export function countedRows(rows: number): string {
+  return rows === 1 ? '1 row' : `${rows} rows`;
+}
+
+async function* copyTo(output: Output, body: AsyncIterable<Uint8Array>): AsyncGenerator<Uint8Array> {
+  for await (const chunk of body) {
+    await output.write(chunk);
+    yield chunk;
+  }
+}
+
+const NUMERIC = /^(?:BYTE|SHORT|INT|LONG|ULONG|LONG128|FLOAT|DOUBLE|DECIMAL\b.*)$/;
+
+function columnsOf(value: unknown): readonly TableColumn[] {
+  if (!Array.isArray(value)) throw invalidAnswer('its columns are not a list');
+  return value.map((column: unknown) => {
+    if (!isObject(column) || typeof column['name'] !== 'string' || typeof column['type'] !== 'string') {
+      throw invalidAnswer('a column has no name or no type');
+    }
+    return { name: column['name'], type: column['type'], isNumeric: NUMERIC.test(column['type']) };
+  });
+}
+
+function checkLengths(rows: readonly (readonly Cell[])[], columns: number): void {
+  const wrong = rows.find((row) => row.length !== columns);
+  if (wrong === undefined) return;
+  throw invalidAnswer(`a row has ${wrong.length} values for ${columns} columns`);
+}

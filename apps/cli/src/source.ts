@@ -1,0 +1,68 @@
+import { open } from 'node:fs/promises';
+import type { Readable } from 'node:stream';
+import { CliError } from './cli-error.ts';
+
+/** The argument that stands for the standard input. */
+export const STDIN = '-';
+
+const CHUNK_BYTES = 256 * 1024;
+
+/** A file opened for reading. */
+export interface OpenSource {
+  readonly chunks: AsyncIterable<Uint8Array>;
+  /** Undefined where it is not known before the end, as for a pipe. */
+  readonly bytes: number | undefined;
+  close(): Promise<void>;
+}
+
+/** Opens a file, or the standard input for `-`. */
+export async function openSource(file: string, stdin: Readable): Promise<OpenSource> {
+  if (file === STDIN) {
+    return {
+      chunks: readSource(file, stdin),
+      bytes: undefined,
+      close: async () => void stdin.destroy(),
+    };
+  }
+  const opened = await open(file).catch(fail(file));
+  const stat = await opened.stat();
+  if (stat.isDirectory()) {
+    await opened.close();
+    throw new CliError('usage', `${JSON.stringify(file)} is a directory.`, { hint: 'Name a file.' });
+  }
+  const stream = opened.createReadStream({ highWaterMark: CHUNK_BYTES, autoClose: false });
+  return {
+    chunks: readSource(file, stream),
+    bytes: stat.isFile() ? stat.size : undefined,
+    close: () => opened.close(),
+  };
+}
+
+/** The bytes of a stream; what goes wrong names the file. */
+export async function* readSource(file: string, stream: Readable): AsyncGenerator<Uint8Array> {
+  try {
+    for await (const chunk of stream) {
+      if (!(chunk instanceof Uint8Array)) throw new TypeError('The stream has an encoding set.');
+      yield chunk;
+    }
+  } catch (error) {
+    fail(file)(error);
+  }
+}
+
+const REASONS: Readonly<Record<string, string>> = {
+  ENOENT: 'there is no such file',
+  ENOTDIR: 'there is no such file',
+  EACCES: 'this user may not read it',
+  EISDIR: 'it is a directory',
+  EIO: 'the disk reports an error',
+};
+
+function fail(file: string): (error: unknown) => never {
+  return (error) => {
+    if (!(error instanceof Error && 'code' in error && typeof error.code === 'string')) throw error;
+    const name = file === STDIN ? 'The standard input' : JSON.stringify(file);
+    const reason = REASONS[error.code] ?? error.code;
+    throw new CliError('usage', `${name} cannot be read: ${reason}.`, { cause: error });
+  };
+}

@@ -1,0 +1,112 @@
+import { describe, expect, test } from 'vitest';
+import { COMMANDS } from '../src/commands.ts';
+import { sqlCaret } from '../src/sql-caret.ts';
+import { run } from './run.ts';
+
+describe('help', () => {
+  const asked = COMMANDS.filter(({ kind }) => kind === 'command').map(({ name }) => [[name, '--help']]);
+
+  test.each([...asked, [['--help']], [['-h']]])('svc %j fits a screen of 80 by 24', async (argv) => {
+    const { code, stdout, stderr } = await run(argv);
+    const lines = stdout.trimEnd().split('\n');
+    expect({ code, stderr }).toEqual({ code: 0, stderr: '' });
+    expect(lines[0]).toMatch(/^Usage: svc /);
+    expect(lines.filter((line) => line.length > 80)).toEqual([]);
+    expect(lines.length).toBeLessThanOrEqual(24);
+  });
+
+  test('wins over what else is wrong on the line', async () => {
+    expect(await run(['put', '--help', 'too', 'many', 'words'])).toMatchObject({ code: 0 });
+  });
+
+  test('names every command', async () => {
+    const { stdout } = await run(['--help']);
+    expect(COMMANDS.filter(({ name }) => !stdout.includes(`\n  ${name} `))).toEqual([]);
+  });
+
+  test('goes to the error stream where no command was given', async () => {
+    expect(await run([])).toMatchObject({ code: 2, stdout: '', stderr: expect.stringContaining('Usage: svc') });
+  });
+});
+
+test('--version prints the version', async () => {
+  expect(await run(['--version'])).toMatchObject({ code: 0, stdout: expect.stringMatching(/^\d+\.\d+\.\d+\n$/) });
+});
+
+describe('wrong usage ends with 2, a sentence and a hint', () => {
+  test.each([
+    [['pong'], 'svc has no command "pong".', 'Did you mean svc ping?'],
+    [['exterminate'], 'svc has no command "exterminate".', 'svc --help lists the commands.'],
+    [['--versoin'], 'svc has no flag "--versoin".', 'Did you mean svc --version?'],
+    [['--url', 'http://x'], 'svc itself has no flag "--url".', 'The flags of a command go behind its name'],
+    [['get', 't', '--limt', '3'], 'svc get has no flag "--limt".', 'Did you mean --limit?'],
+    [['get', 't', '-x'], 'svc get has no flag "-x".', 'goes behind --.'],
+    [['get', 't', '--constructor'], 'svc get has no flag "--constructor".', 'lists its flags'],
+    [['get'], 'svc get needs <handle>.', 'Usage: svc get <handle> [flags]'],
+    [['put', 't'], 'svc put needs <file|->.', 'Usage: svc put <handle> <file|-> [flags]'],
+    [['query', 'select', '1'], 'svc query has no place for the argument "1".', 'goes in quotes'],
+    [['get', 't', '--limit'], '--limit needs a value.', 'Write --limit <rows>.'],
+    [['get', 't', '--limit', '--json'], '--limit needs a value.', 'Write --limit <rows>.'],
+    [['get', 't', '--json=yes'], '--json takes no value.', 'Write --json alone.'],
+    [['get', 't', '--limit', '1', '--limit=2'], '--limit is given more than once.', 'Give it once.'],
+    [['ping', '--url', 'localhost:9000'], 'which is not a http or https URL.', 'Did you mean http://localhost:9000?'],
+    [['ping', '--url', 'ftp://x'], '--url is "ftp://x", which is not a http or https URL.', 'Write it as http://'],
+    [['ping', '--url='], '--url is "", which is not a http or https URL.', 'Write it as http://'],
+    [['ping', '--url', 'http://h/?a=1'], 'with a query or a fragment.', 'Write it as http://'],
+    [['drop', '..'], '".." cannot be a handle.', 'A handle has 1 to 128'],
+    [['put', '', 'x.json'], '"" cannot be a handle.', 'A handle has 1 to 128'],
+    [['put', 't', 'x.csv'], 'The name "x.csv" does not tell the format.', 'Say --fmt json or --fmt arrow.'],
+    [['put', 't', '-'], 'The name "-" does not tell the format.', 'Say --fmt json or --fmt arrow.'],
+    [['put', 't', '-', '--fmt', 'csv'], '--fmt "csv" is not a format', 'Say --fmt json or --fmt arrow.'],
+    [['put', 't', 'x.json', '--ttl', '1.5'], '--ttl "1.5" is not a whole number of seconds', 'Write --ttl 3600'],
+    [['put', 't', 'x.json', '--ttl', '-1'], '--ttl "-1" is not a whole number of seconds', 'Write --ttl 3600'],
+  ])('svc %j', async (argv, message, hint) => {
+    const { code, stdout, stderr } = await run(argv);
+    expect({ code, stdout }).toEqual({ code: 2, stdout: '' });
+    expect(stderr.split('\n')).toEqual([
+      expect.stringMatching(/^error: /) && expect.stringContaining(message),
+      expect.stringContaining(`hint: `) && expect.stringContaining(hint),
+      '',
+    ]);
+  });
+
+  test('a password in a URL is not repeated', async () => {
+    const { code, stderr } = await run(['ping', '--url', 'http://me:hunter2@127.0.0.1:9']);
+    expect(code).toBe(2);
+    expect(stderr).toContain('The URL of --url holds a user name or a password.');
+    expect(stderr).not.toContain('hunter2');
+  });
+
+  test('a file that is not there or is a directory', async () => {
+    expect(await run(['put', 't', 'no/such.json'])).toEqual({
+      code: 2,
+      stdout: '',
+      stderr: 'error: "no/such.json" cannot be read: there is no such file.\n',
+    });
+    expect(await run(['put', 't', import.meta.dirname, '--fmt', 'json'])).toMatchObject({
+      code: 2,
+      stderr: expect.stringContaining('is a directory.\nhint: Name a file.\n'),
+    });
+  });
+});
+
+describe('the caret', () => {
+  test.each([
+    ['select nosuch', 7, 80, ['  select nosuch', '         ^']],
+    ['select', 6, 80, ['  select', '        ^']],
+    ['select\n\tfoo(1)\nfrom t', 8, 80, ['  \\tfoo(1)', '    ^']],
+    ["select '日本' x", 12, 80, ["  select '日本' x", '                ^']],
+    [
+      `${'a'.repeat(100)}b${'c'.repeat(100)}`,
+      100,
+      42,
+      [`  …${'a'.repeat(19)}b${'c'.repeat(18)}…`, `${' '.repeat(22)}^`],
+    ],
+    ['select', 7, 80, []],
+    ['select', -1, 80, []],
+    ['select', Number.NaN, 80, []],
+    ['  ', 0, 80, []],
+  ])('%j at %d in %d columns', (sql, position, width, lines) => {
+    expect(sqlCaret(sql, position, width)).toEqual(lines);
+  });
+});

@@ -1,0 +1,417 @@
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import type { IncomingMessage } from 'node:http';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { Readable } from 'node:stream';
+import { describe, expect, test } from 'vitest';
+import { createClient } from '../src/client.ts';
+import { run } from './run.ts';
+import { sendJson, startRawStandIn, startStandIn, unusedUrl } from './stand-in.ts';
+
+const ERROR = { error: 'There is no frame "t".', code: 'handle_not_found', hint: 'GET /frames lists.', requestId: 'r' };
+
+function frame(handle: string): object {
+  const columns = [{ name: 'id', type: 'LONG', nullable: true }];
+  const created = '2024-01-02T03:04:05.678Z';
+  return { handle, rows: 3, bytes: 24, columns, created, version: 'v1', expires: null, tier: 'memory' };
+}
+
+function table(rows: unknown[][], more: object = {}): object {
+  const columns = [
+    { name: 'id', type: 'LONG' },
+    { name: 's', type: 'STRING' },
+  ];
+  return { query: 'handle:t', columns, dataset: rows, count: rows.length, ...more };
+}
+
+async function bodyOf(request: IncomingMessage): Promise<string> {
+  let text = '';
+  for await (const chunk of request.setEncoding('utf8')) text += chunk;
+  return text;
+}
+
+describe('ping', () => {
+  test('prints ok, from the URL of the flag, else of SVC_URL, under its base path', async () => {
+    const { url, requests } = await startStandIn((_, response) => response.end('ok'));
+    expect(await run(['ping'], { env: { SVC_URL: `${url}/data/` } })).toEqual({ code: 0, stdout: 'ok\n', stderr: '' });
+    await run(['ping', '--url', url], { env: { SVC_URL: 'http://nowhere.invalid' } });
+    expect(requests).toEqual(['GET /data/ping', 'GET /ping']);
+  });
+
+  test('does not take any 200 for a data-frame server', async () => {
+    const { url } = await startStandIn((_, response) => response.end('<html>'));
+    expect(await run(['ping', '--url', url])).toMatchObject({
+      code: 3,
+      stdout: '',
+      stderr: expect.stringContaining('error: The answer cannot be read: it is "<html>", not "ok".\nhint: '),
+    });
+  });
+
+  test('says that nothing listens there, once, without trying again', async () => {
+    const url = await unusedUrl();
+    const { code, stderr } = await run(['ping', '--url', url]);
+    expect(code).toBe(3);
+    expect(stderr).toBe(
+      `error: The server ${url} cannot be reached: nothing listens there.\n` +
+        'hint: Start one with svc serve, or name another with --url or SVC_URL.\n',
+    );
+  });
+});
+
+test.each([
+  ['http://127.0.0.1:1', 'The request to http://127.0.0.1:1 failed: HTTP clients refuse to use this port.'],
+  ['http://nowhere.invalid', 'The server http://nowhere.invalid cannot be reached: the host name'],
+])('ping of %s says what is wrong and ends with 3', async (url, message) => {
+  expect(await run(['ping', '--url', url])).toMatchObject({ code: 3, stderr: expect.stringContaining(message) });
+});
+
+test('ping of something that does not speak HTTP says so', async () => {
+  const url = await startRawStandIn('SSH-2.0-OpenSSH_9.2\r\n');
+  expect(await run(['ping', '--url', url])).toMatchObject({
+    code: 3,
+    stderr: expect.stringContaining('failed: what it answers is not HTTP.'),
+  });
+});
+
+describe('a refusal', () => {
+  test('shows the sentence and a hint, and ends with 1', async () => {
+    const { url } = await startStandIn((_, response) => sendJson(response, ERROR, 404));
+    expect(await run(['get', 't', '--url', url])).toEqual({
+      code: 1,
+      stdout: '',
+      stderr: 'error: There is no frame "t".\nhint: svc list prints the handles there are.\n',
+    });
+  });
+
+  test('of a fault of the server shows the request id', async () => {
+    const body = { error: 'It failed.', code: 'internal', hint: 'Report it with the request id.', requestId: 'r-7' };
+    const { url, requests } = await startStandIn((_, response) => sendJson(response, body, 500));
+    expect((await run(['list', '--url', url])).stderr).toBe(
+      'error: It failed.\n  request id: r-7\nhint: Report it with the request id.\n',
+    );
+    expect(requests).toHaveLength(1);
+  });
+
+  test('in another form is told by its status', async () => {
+    const { url } = await startStandIn((_, response) => response.writeHead(502).end('<h1>\u001b[2J</h1>'));
+    expect(await run(['list', '--url', url])).toMatchObject({
+      code: 1,
+      stderr: expect.stringMatching(/^error: The server answered 502 Bad Gateway, without a reason\.\nhint: /),
+    });
+  });
+
+  test('that redirects is not followed', async () => {
+    const { url, requests } = await startStandIn((_, response) =>
+      response.writeHead(301, { location: 'https://x.invalid/ping' }).end(),
+    );
+    const { code, stderr } = await run(['ping', '--url', url]);
+    expect(code).toBe(1);
+    expect(stderr).toContain('The server answered 301 and points to "https://x.invalid/ping".');
+    expect(requests).toHaveLength(1);
+  });
+
+  test('with a code that is a word of JavaScript is one like others', async () => {
+    const { url } = await startStandIn((_, response) => sendJson(response, { ...ERROR, code: 'constructor' }, 400));
+    expect((await run(['drop', 't', '--url', url])).stderr).toMatch(/\nhint: GET \/frames lists\.\n$/);
+  });
+
+  test('cannot make the terminal obey it', async () => {
+    const body = { ...ERROR, error: 'a\u001b[2Jb\nc', code: 'x', hint: '\u0007' };
+    const { url } = await startStandIn((_, response) => sendJson(response, body, 400));
+    expect((await run(['drop', 't', '--url', url])).stderr).toBe('error: a\\u001b[2Jb\\nc\nhint: \\u0007\n');
+  });
+});
+
+describe('get', () => {
+  test('prints every digit, and asks for large numbers in quotes', async () => {
+    const { url, requests } = await startStandIn((_, response) =>
+      sendJson(
+        response,
+        table([
+          ['9007199254740993', 'a'],
+          [null, null],
+        ]),
+        200,
+        { 'x-total-count': '2' },
+      ),
+    );
+    const args = ['get', 'a b', '--limit', '1,', '--cols', 'id,"x,y"', '--url', url];
+    expect((await run(args)).stdout.split('\n')).toEqual([
+      '              id  s',
+      '            LONG  STRING',
+      '────────────────  ──────',
+      '9007199254740993  a',
+      '            null  null',
+      '2 rows',
+      '',
+    ]);
+    const asked = new URL(requests[0].replace('GET ', ''), url).searchParams;
+    expect(Object.fromEntries(asked)).toEqual({
+      handle: 'a b',
+      fmt: 'json',
+      limit: '1,',
+      cols: 'id,"x,y"',
+    });
+  });
+
+  test('keeps every digit of a number', async () => {
+    const text = '{"query":"","columns":[{"name":"n","type":"LONG"}],"dataset":[[9223372036854775807]],"count":1}';
+    const { url } = await startStandIn((_, response) => sendJson(response, text));
+    expect((await run(['get', 't', '--url', url])).stdout).toContain('\n9223372036854775807\n1 row\n');
+  });
+
+  test('says how many rows there are beyond those printed', async () => {
+    const { url } = await startStandIn((_, response) =>
+      sendJson(response, table([['1', 'a']]), 200, { 'x-total-count': '5000' }),
+    );
+    expect((await run(['get', 't', '--url', url])).stdout).toMatch(/\n1 of 5000 rows \(--limit 1, prints all\)\n$/);
+    expect((await run(['get', 't', '--limit', '1', '--url', url])).stdout).toMatch(/\n1 of 5000 rows\n$/);
+  });
+
+  test('--json prints the bytes of the server', async () => {
+    const text = '{"query":"handle:t","columns":[], "dataset":[ ],"count":0}';
+    const { url } = await startStandIn((_, response) => sendJson(response, text));
+    expect(await run(['get', 't', '--json', '--url', url])).toEqual({ code: 0, stdout: text, stderr: '' });
+    expect((await run(['get', 't', '--json', '--url', url], { width: 80 })).stdout).toBe(`${text}\n`);
+  });
+
+  test('cuts values to a terminal only', async () => {
+    const { url } = await startStandIn((_, response) => sendJson(response, table([[1, 'x'.repeat(200)]])));
+    expect((await run(['get', 't', '--url', url], { width: 40 })).stdout).toContain(`   1  ${'x'.repeat(33)}…\n`);
+    expect((await run(['get', 't', '--url', url])).stdout).toContain(`   1  ${'x'.repeat(200)}\n`);
+  });
+
+  test.each([
+    ['a count that is not that of the rows', table([['1', 'a']], { count: 2 }), 'its count is not that of its rows'],
+    ['a row that is too short', table([['1']]), 'a row has 1 values for 2 columns'],
+    ['no table', { ddl: 'OK' }, 'its count is not that of its rows'],
+    ['rows without columns', { dataset: [[1]], columns: [] }, 'its rows come before its columns'],
+    ['columns that are none', { columns: [1], dataset: [], count: 0 }, 'a column has no name or no type'],
+  ])('prints nothing of an answer with %s', async (_name, body, message) => {
+    const { url } = await startStandIn((_, response) => sendJson(response, body));
+    const { code, stdout, stderr } = await run(['get', 't', '--url', url]);
+    expect({ code, stdout }).toEqual({ code: 3, stdout: '' });
+    expect(stderr).toContain(`error: The answer cannot be read: ${message}.\n`);
+  });
+
+  test.each([['--json'], ['--limit=9']])('a connection that breaks half way is an error (%s)', async (flag) => {
+    const { url } = await startStandIn((_, response) => {
+      response.write('{"query":"handle:t","columns":[{"name":"a","type":"INT"}],"dataset":[[1],[2]', () =>
+        response.destroy(),
+      );
+    });
+    const { code, stdout, stderr } = await run(['get', 't', flag, '--url', url]);
+    expect(code).toBe(3);
+    expect(stderr).toContain('error: The connection broke in the middle of the answer; it is not complete.\nhint: ');
+    if (flag !== '--json') expect(stdout).toBe('');
+  });
+
+  test('an answer that ends early and in order is an error too', async () => {
+    const { url } = await startStandIn((_, response) =>
+      sendJson(response, JSON.stringify(table([[1, 'a']])).slice(0, -1)),
+    );
+    expect(await run(['get', 't', '--url', url])).toMatchObject({ code: 3, stdout: '' });
+    expect(await run(['get', 't', '--json', '--url', url])).toMatchObject({ code: 3 });
+  });
+});
+
+describe('put', () => {
+  test('sends the standard input with format, life and condition, and tells rows and version', async () => {
+    const seen: unknown[] = [];
+    const { url } = await startStandIn(async (request, response) => {
+      seen.push(request.method, request.url, request.headers['if-none-match'], await bodyOf(request));
+      sendJson(response, frame('a b'), 201);
+    });
+    const argv = ['put', 'a b', '-', '--fmt', 'json', '--ttl', '60', '--if-new', '--url', `${url}/base`];
+    expect(await run(argv, { stdin: '[{"id":1}]' })).toEqual({
+      code: 0,
+      stdout: 'a b: 3 rows, version v1 (new)\n',
+      stderr: '',
+    });
+    expect(seen).toEqual(['PUT', '/base/frames/a%20b?fmt=json&ttl=60', '*', '[{"id":1}]']);
+  });
+
+  test.each([
+    ['package.json', 'json'],
+    ['x.ARROW', 'arrow'],
+    ['x.arrows', 'arrow'],
+    ['x.feather', 'arrow'],
+    ['x.ipc', 'arrow'],
+  ])('%s is sent as %s', async (name, fmt) => {
+    const folder = await mkdtemp(join(tmpdir(), 'svc-put-'));
+    const seen: unknown[] = [];
+    const { url } = await startStandIn(async (request, response) => {
+      seen.push(request.url, request.headers['content-length'], await bodyOf(request));
+      sendJson(response, frame('t'), 200);
+    });
+    try {
+      await writeFile(join(folder, name), 'bytes');
+      expect(await run(['put', 't', join(folder, name), '--url', url])).toMatchObject({
+        code: 0,
+        stdout: 't: 3 rows, version v1 (replaced)\n',
+      });
+      expect(seen).toEqual([`/frames/t?fmt=${fmt}`, '5', 'bytes']);
+    } finally {
+      await rm(folder, { recursive: true });
+    }
+  });
+
+  test('hears a refusal that comes before all is sent', async () => {
+    const { url } = await startStandIn((_, response) => sendJson(response, { ...ERROR, code: 'handle_exists' }, 409));
+    const endless = function* (): Generator<Uint8Array> {
+      for (let i = 0; i < 4096; i += 1) yield new Uint8Array(65_536);
+    };
+    expect(await run(['put', 't', '-', '--fmt', 'arrow', '--url', url], { stdin: endless() })).toMatchObject({
+      code: 1,
+      stderr: expect.stringContaining('hint: Choose another handle, or leave --if-new out'),
+    });
+  });
+
+  test('an input that fails breaks the upload off, so that the server cannot take it for whole', async () => {
+    let close: (isWhole: boolean) => void;
+    const closed = new Promise<boolean>((resolve) => (close = resolve));
+    const { url } = await startStandIn((request) => {
+      request.on('error', () => {}).on('close', () => close(request.complete));
+      request.resume();
+    });
+    const failing = function* (): Generator<Uint8Array> {
+      yield Buffer.from('[');
+      throw Object.assign(new Error('i/o'), { code: 'EIO' });
+    };
+    expect(await run(['put', 't', '-', '--fmt', 'json', '--url', url], { stdin: failing() })).toEqual({
+      code: 2,
+      stdout: '',
+      stderr: 'error: The standard input cannot be read: the disk reports an error.\n',
+    });
+    expect(await closed).toBe(false);
+  });
+
+  test('does not follow a redirect', async () => {
+    const { url, requests } = await startStandIn((request, response) => {
+      request.resume();
+      response.writeHead(307, { location: '/elsewhere' }).end();
+    });
+    expect(await run(['put', 't', '-', '--fmt', 'json', '--url', url], { stdin: '[]' })).toMatchObject({
+      code: 3,
+      stderr: expect.stringContaining('failed: the server redirects, and an upload is sent only once.\n'),
+    });
+    expect(requests).toHaveLength(1);
+  });
+
+  test('a file that is shorter than it was at the beginning is an error', async () => {
+    const { url } = await startStandIn((request) => request.on('error', () => {}).resume());
+    const client = createClient({ url, signal: new AbortController().signal, errorWidth: 80 });
+    const body = Readable.from([Buffer.from('[]')]);
+    await expect(
+      client.send({ method: 'PUT', path: 'frames/t', headers: { 'content-length': '3' }, body }),
+    ).rejects.toMatchObject({ exitCode: 3, message: expect.stringContaining('the file changed while it was sent.') });
+  });
+
+  test('a connection that breaks leaves open whether it was done, and says so', async () => {
+    const { url, requests } = await startStandIn((request) => request.destroy());
+    const { code, stderr } = await run(['put', 't', '-', '--fmt', 'json', '--url', url], { stdin: '[]' });
+    expect(code).toBe(3);
+    expect(stderr).toContain('the server closed the connection without an answer.');
+    expect(stderr).toContain('hint: It may have been carried out all the same: look before you repeat it.');
+    expect(requests).toHaveLength(1);
+  });
+});
+
+describe('list', () => {
+  test('prints the frames, page by page', async () => {
+    const handles = Array.from({ length: 501 }, (_, i) => `f${String(i).padStart(3, '0')}`);
+    const { url, requests } = await startStandIn((request, response) => {
+      const { searchParams } = new URL(request.url ?? '', 'http://x');
+      const after = searchParams.get('after') ?? '';
+      const page = handles.filter((handle) => handle > after).slice(0, Number(searchParams.get('limit')));
+      sendJson(response, { frames: page.map(frame) });
+    });
+    const lines = (await run(['list', 'f', '--url', url])).stdout.split('\n');
+    expect(lines[0]).toBe('handle  rows  bytes  columns  created                   expires  version');
+    expect(lines[2]).toBe('f000       3     24        1  2024-01-02T03:04:05.678Z  never    v1');
+    expect(lines.slice(-3)).toEqual([expect.stringMatching(/^f500 /), '501 frames', '']);
+    expect(requests).toEqual(['GET /frames?limit=500&prefix=f', 'GET /frames?limit=500&prefix=f&after=f499']);
+  });
+
+  test('ends where a server does not page', async () => {
+    const frames = Array.from({ length: 500 }, () => frame('same'));
+    const { url, requests } = await startStandIn((_, response) => sendJson(response, { frames }));
+    expect((await run(['list', '--url', url])).stdout).toMatch(/\n1000 frames\n$/);
+    expect(requests).toHaveLength(2);
+  });
+});
+
+test('drop names what it dropped', async () => {
+  const { url, requests } = await startStandIn((_, response) => response.writeHead(204).end());
+  expect(await run(['drop', 't', '--url', url])).toEqual({ code: 0, stdout: 'dropped t\n', stderr: '' });
+  expect(requests).toEqual(['DELETE /frames/t']);
+});
+
+describe('query', () => {
+  const answers = (body: unknown, status = 200): ReturnType<typeof startStandIn> =>
+    startStandIn((_, response) => sendJson(response, body, status));
+
+  test('sends the SQL of the argument or of the standard input, and prints the table', async () => {
+    const { url, requests } = await answers(table([['9007199254740993', 'a']], { timestamp: -1 }));
+    const { stdout } = await run(['query', 'select 1 + 1', '--url', url]);
+    expect(stdout).toContain('\n9007199254740993  a\n1 row\n');
+    await run(['query', '-', '--url', url], { stdin: 'select é' });
+    expect(requests.map((request) => new URL(request.slice(4), url).searchParams.get('query'))).toEqual([
+      'select 1 + 1',
+      'select é',
+    ]);
+    expect(requests[0]).toMatch(/&fmt=json$/);
+  });
+
+  test.each([
+    [{ ddl: 'OK' }, 'OK\n'],
+    [{ dml: 'OK' }, 'OK\n'],
+    [{ dml: 'OK', updated: 2 }, 'OK, 2 rows updated\n'],
+  ])('%j is printed as %s', async (body, stdout) => {
+    const { url } = await answers(body);
+    expect(await run(['query', 'x', '--url', url])).toEqual({ code: 0, stdout, stderr: '' });
+  });
+
+  test('an error shows its place in the SQL', async () => {
+    const sql = 'select a,\n  nosuch\nfrom t';
+    const { url } = await answers({ query: sql, error: 'Invalid column: nosuch', position: 12 }, 400);
+    expect(await run(['query', sql, '--url', url])).toEqual({
+      code: 1,
+      stdout: '',
+      stderr: 'error: Invalid column: nosuch\n    nosuch\n    ^\n',
+    });
+  });
+
+  test.each([
+    ['instead of an answer', { error: 'empty query', query: '--', position: '0' }],
+    ['behind rows', table([['1', 'a']], { error: 'empty query', errorPos: 0 })],
+  ])('an error with status 200 %s is one all the same', async (_name, body) => {
+    const { url } = await answers(body);
+    const expected = { code: 1, stderr: 'error: empty query\n  --\n  ^\n' };
+    expect(await run(['query', '--url', url, '--', '--'])).toEqual({ ...expected, stdout: '' });
+    expect(await run(['query', '--json', '--url', url, '--', '--'])).toEqual({
+      ...expected,
+      stdout: JSON.stringify(body),
+    });
+  });
+
+  test('another object is no answer', async () => {
+    const { url } = await answers({ status: 'fine' });
+    expect(await run(['query', 'x', '--url', url])).toMatchObject({
+      code: 3,
+      stderr: expect.stringContaining('it is neither a table nor an acknowledgement'),
+    });
+  });
+
+  test.each([
+    ['is not UTF-8', [Uint8Array.of(0xff)], 'The SQL on the standard input is not UTF-8.'],
+    ['ends inside a character', [Uint8Array.of(0xc3)], 'The SQL on the standard input is not UTF-8.'],
+    ['is endless', [new Uint8Array(2 ** 20), new Uint8Array(1)], 'The SQL on the standard input is longer than 1 MiB.'],
+  ])('SQL that %s is not sent', async (_name, stdin, message) => {
+    const { url, requests } = await answers({ ddl: 'OK' });
+    const { code, stderr } = await run(['query', '-', '--url', url], { stdin });
+    expect(code).toBe(2);
+    expect(stderr).toContain(`error: ${message}\n`);
+    expect(requests).toEqual([]);
+  });
+});

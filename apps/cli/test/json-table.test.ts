@@ -1,0 +1,87 @@
+import { describe, expect, test } from 'vitest';
+import { readJsonTable, type TablePart } from '../src/json-table.ts';
+
+async function read(chunks: readonly (string | Uint8Array)[]): Promise<{ members: object; rows: unknown[] }> {
+  async function* bytes(): AsyncGenerator<Uint8Array> {
+    for (const chunk of chunks) yield Buffer.from(chunk);
+  }
+  const parts: TablePart[] = [];
+  for await (const part of readJsonTable(bytes())) parts.push(part);
+  return {
+    members: Object.fromEntries(parts.flatMap((part) => (part.kind === 'member' ? [[part.name, part.value]] : []))),
+    rows: parts.flatMap((part) => (part.kind === 'rows' ? part.rows : [])),
+  };
+}
+
+const TABLE =
+  '{"query":"handle:é","columns":[{"name":"a,]","type":"LONG"}], "dataset" : [ [9007199254740993, "x\\"]\\\\" ],' +
+  '[null,""],[-0.0 ,[1,{"k":"]"}]],[1.0E300,true]],"count":4,"timings":{"open":1}}';
+const READ = {
+  members: { query: 'handle:é', columns: [{ name: 'a,]', type: 'LONG' }], count: 4, timings: { open: 1 } },
+  rows: [
+    ['9007199254740993', 'x"]\\'],
+    [null, ''],
+    ['-0.0', '[1,{"k":"]"}]'],
+    ['1.0E300', 'true'],
+  ],
+};
+
+describe('readJsonTable', () => {
+  test('keeps every digit, tells null from text, and leaves nested values as they are', async () => {
+    expect(await read([TABLE])).toEqual(READ);
+  });
+
+  test('reads the same wherever the bytes are split', async () => {
+    const bytes = Buffer.from(TABLE);
+    for (let at = 0; at <= bytes.length; at += 1) {
+      expect(await read([bytes.subarray(0, at), bytes.subarray(at)]), `split at ${at}`).toEqual(READ);
+    }
+    expect(await read(Array.from(bytes, (byte) => Uint8Array.of(byte)))).toEqual(READ);
+  });
+
+  test('finds every cut, also where the connection ended in order', async () => {
+    const bytes = Buffer.from(TABLE);
+    for (let at = 0; at < bytes.length; at += 1) {
+      await expect(read([bytes.subarray(0, at)]), `cut at ${at}`).rejects.toMatchObject({ exitCode: 3 });
+    }
+  });
+
+  test('refuses a value without an end instead of filling the memory', async () => {
+    const endless = Array.from({ length: 17 }, () => Buffer.alloc(4 * 1024 * 1024, 'x'));
+    await expect(read(['{"dataset":[["', ...endless])).rejects.toMatchObject({
+      exitCode: 3,
+      message: 'The answer holds a value longer than 64 MiB.',
+    });
+  });
+
+  test.each([
+    ['{}', {}, []],
+    [' { "ddl" : "OK" } \n', { ddl: 'OK' }, []],
+    ['{"columns":[],"dataset":[],"count":0}', { columns: [], count: 0 }, []],
+    ['{"columns":[],"dataset":[[],[]],"count":2}', { columns: [], count: 2 }, [[], []]],
+  ])('%s is read', async (text, members, rows) => {
+    expect(await read([text])).toEqual({ members, rows });
+  });
+
+  test.each([
+    ['<html>', '"<" stands where "{" should'],
+    ['[1]', '"[" stands where "{" should'],
+    ['{"a":1}x', 'something follows'],
+    ['{"a" 1}', '"1" stands where ":" should'],
+    ['{a:1}', 'stands where a key should'],
+    ['{"a":tru}', '"tru" is not JSON'],
+    ['{"a":1,}', '"}" stands where a value should'],
+    ['{"dataset":{}}', '"{" stands where "[" should'],
+    ['{"dataset":[1]}', '"1" stands where "[" should'],
+    ['{"dataset":[[01x]]}', '"01x" is not JSON'],
+    ['{"dataset":[[1,]]}', '"]" stands where a value should'],
+    ['{"dataset":[["a""b"]]}', 'stands where "," or "]" should'],
+    ['{"dataset":[[{"a":}]]}', 'is not JSON'],
+  ])('%s is refused', async (text, message) => {
+    await expect(read([text])).rejects.toMatchObject({
+      exitCode: 3,
+      message: expect.stringContaining(`The answer cannot be read: `),
+    });
+    await expect(read([text])).rejects.toThrow(message);
+  });
+});

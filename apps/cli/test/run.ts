@@ -1,0 +1,88 @@
+import { type ChildProcess, type ChildProcessWithoutNullStreams, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { Readable } from 'node:stream';
+import { fileURLToPath } from 'node:url';
+import { afterEach } from 'vitest';
+import type { Output } from '../src/output.ts';
+import { runCli } from '../src/run-cli.ts';
+
+/** What a run of `svc` left behind. */
+export interface Ran {
+  readonly code: number | null;
+  readonly stdout: string;
+  readonly stderr: string;
+}
+
+/** What a run begins with. */
+export interface RunOptions {
+  readonly env?: Readonly<Record<string, string>>;
+  readonly stdin?: string | Iterable<Uint8Array>;
+  /** Columns of a terminal. Default: none, as in a pipe. */
+  readonly width?: number;
+}
+
+/** Runs `svc` inside this process. */
+export async function run(argv: readonly string[], { env = {}, stdin = '', width }: RunOptions = {}): Promise<Ran> {
+  const stdout = createSink(width);
+  const stderr = createSink(width);
+  const input = typeof stdin === 'string' ? [Buffer.from(stdin)] : stdin;
+  const { signal } = new AbortController();
+  const code = await runCli(argv, { env, stdin: Readable.from(input), stdout, stderr, signal });
+  return { code, stdout: stdout.text(), stderr: stderr.text() };
+}
+
+/** An output that keeps what is written. */
+export function createSink(width?: number): Output & { text(): string } {
+  const chunks: Buffer[] = [];
+  return {
+    width,
+    isStyled: false,
+    write: async (chunk) => void chunks.push(Buffer.from(chunk)),
+    text: () => Buffer.concat(chunks).toString(),
+  };
+}
+
+/** The launcher of `svc`. */
+export const BINARY = fileURLToPath(new URL('../bin/svc.js', import.meta.url));
+const children: ChildProcess[] = [];
+
+afterEach(async () => {
+  await Promise.all(
+    children.splice(0).map(async (child) => {
+      if (child.exitCode !== null || child.signalCode !== null) return;
+      child.kill('SIGKILL');
+      await once(child, 'exit');
+    }),
+  );
+});
+
+/** Starts the real binary; to end it is for the caller. */
+export function spawnBinary(argv: readonly string[]): ChildProcessWithoutNullStreams {
+  return spawn(process.execPath, [BINARY, ...argv]);
+}
+
+/** The real binary while it runs. */
+export interface StartedBinary extends ChildProcessWithoutNullStreams {
+  readonly ran: Promise<Ran>;
+}
+
+/** Starts the real binary; it ends with the test. */
+export function startBinary(argv: readonly string[]): StartedBinary {
+  const child = spawnBinary(argv);
+  children.push(child);
+  let stdout = '';
+  let stderr = '';
+  child.stdout.setEncoding('utf8').on('data', (text: string) => (stdout += text));
+  child.stderr.setEncoding('utf8').on('data', (text: string) => (stderr += text));
+  // A command that does not read its input may close it before the test does.
+  child.stdin.on('error', () => {});
+  const ran = once(child, 'close').then(() => ({ code: child.exitCode, stdout, stderr }));
+  return Object.assign(child, { ran });
+}
+
+/** Runs the real binary to its end. */
+export async function runBinary(argv: readonly string[], stdin = ''): Promise<Ran> {
+  const child = startBinary(argv);
+  child.stdin.end(stdin);
+  return child.ran;
+}

@@ -1,0 +1,143 @@
+// The real binary against the real server.
+import type { ChildProcess } from 'node:child_process';
+import { once } from 'node:events';
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { createInterface } from 'node:readline';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { runBinary, spawnBinary } from './run.ts';
+
+const SQL_ERROR = { query: 'select nosuch', error: 'Invalid column: nosuch', position: 7 };
+const ROWS = '[{"id":9007199254740993,"price":1.5,"sym":"a"},{"id":2,"price":null,"sym":"null"},{"id":3,"sym":"é\\n"}]';
+
+const tsdb = createServer((request, response) => {
+  const isRight = request.url?.includes('select+1') || request.url?.includes('select%201');
+  response.writeHead(isRight ? 200 : 400, { 'content-type': 'application/json' });
+  response.end(
+    JSON.stringify(isRight ? { columns: [{ name: '1', type: 'INT' }], dataset: [[1]], count: 1 } : SQL_ERROR),
+  );
+});
+
+const children: ChildProcess[] = [];
+let url: string;
+
+/** Starts `svc serve` and waits for the line that says it is ready. */
+async function startServer(): Promise<{ child: ChildProcess; http: string }> {
+  const { port } = tsdb.address() as AddressInfo;
+  const listen = ['--http-bind-address=127.0.0.1:0', '--grpc-host=127.0.0.1', '--grpc-port=0'];
+  const child = spawnBinary(['serve', ...listen, `--tsdb-url=http://127.0.0.1:${port}`, '--log-format=json']);
+  children.push(child);
+  for await (const line of createInterface({ input: child.stderr })) {
+    const { http } = JSON.parse(line);
+    if (http === undefined) continue;
+    child.stderr.resume();
+    return { child, http };
+  }
+  throw new Error('The server ended before it was ready.');
+}
+
+async function stopServer(child: ChildProcess): Promise<number | null> {
+  const isRunning = child.exitCode === null && child.signalCode === null;
+  if (isRunning && child.kill('SIGINT')) await once(child, 'exit');
+  return child.exitCode;
+}
+
+beforeAll(async () => {
+  await new Promise<void>((resolve) => void tsdb.listen(0, '127.0.0.1', resolve));
+  const { http } = await startServer();
+  url = http;
+}, 30_000);
+
+afterAll(async () => {
+  await Promise.all(children.map(stopServer));
+  await new Promise((resolve) => tsdb.close(resolve));
+});
+
+const svc = (argv: readonly string[], stdin?: string): ReturnType<typeof runBinary> =>
+  runBinary([...argv, '--url', url], stdin);
+
+test('a frame is put, read, listed and dropped', async () => {
+  expect(await svc(['ping'])).toEqual({ code: 0, stdout: 'ok\n', stderr: '' });
+  expect(await svc(['put', 'trades', '-', '--fmt', 'json'], ROWS)).toMatchObject({
+    code: 0,
+    stdout: expect.stringMatching(/^trades: 3 rows, version \w+ \(new\)\n$/),
+  });
+  expect((await svc(['get', 'trades'])).stdout.split('\n')).toEqual([
+    '              id   price  sym',
+    '            LONG  DOUBLE  STRING',
+    '────────────────  ──────  ──────',
+    '9007199254740993     1.5  a',
+    '               2    null  "null"',
+    '               3    null  é\\n',
+    '3 rows',
+    '',
+  ]);
+  expect((await svc(['get', 'trades', '--limit', '2,2', '--cols', 'sym,id'])).stdout.split('\n').slice(-3)).toEqual([
+    '"null"     2',
+    '1 of 3 rows',
+    '',
+  ]);
+  expect((await svc(['get', 'trades', '--json', '--limit', '1'])).stdout).toBe(
+    '{"query":"handle:trades","columns":[{"name":"id","type":"LONG"},{"name":"price","type":"DOUBLE"},' +
+      '{"name":"sym","type":"STRING"}],"dataset":[[9007199254740993,1.5,"a"]],"count":1}',
+  );
+  expect((await svc(['list', 'tra'])).stdout).toMatch(/\ntrades +3 +\d+ +3 .* never .*\n1 frame\n$/);
+  expect((await svc(['list', 'x'])).stdout).toMatch(/\n0 frames\n$/);
+  expect(await svc(['drop', 'trades'])).toEqual({ code: 0, stdout: 'dropped trades\n', stderr: '' });
+});
+
+test('a frame with a life is replaced, unless it must be new', async () => {
+  await svc(['put', 'again', '-', '--fmt', 'json'], ROWS);
+  expect((await svc(['put', 'again', '-', '--fmt', 'json', '--ttl', '3600'], '[{"id":1}]')).stdout).toContain(
+    'again: 1 row, ',
+  );
+  expect((await svc(['list', 'again'])).stdout).not.toContain('never');
+  expect(await svc(['put', 'again', '-', '--fmt', 'json', '--if-new'], ROWS)).toMatchObject({
+    code: 1,
+    stderr: expect.stringMatching(/^error: .*"again".*\nhint: Choose another handle, or leave --if-new out/),
+  });
+});
+
+describe('the server refuses, and svc ends with 1', () => {
+  test.each([
+    [['get', 'nosuch'], 'error: There is no frame "nosuch".\nhint: svc list prints the handles there are.\n'],
+    [['drop', 'nosuch'], 'error: There is no frame "nosuch".\nhint: svc list prints the handles there are.\n'],
+    [['get', 'x', '--limit', '1.5'], 'limit="1.5"'],
+    [['get', 'x', '--limit', '-1'], 'limit="-1"'],
+    [['put', 'a/b', '-', '--fmt', 'json'], '"a/b" cannot be a handle.'],
+    [['put', 'x', '-', '--fmt', 'json'], 'error: '],
+  ])('svc %j', async (argv, message) => {
+    const { code, stdout, stderr } = await svc(argv, '{"not":"rows"}');
+    expect({ code, stdout }).toEqual({ code: 1, stdout: '' });
+    expect(stderr).toContain(message);
+  });
+});
+
+test('SQL goes through to the database, and its errors come back with their place', async () => {
+  expect((await svc(['query', 'select 1'])).stdout).toBe('  1\nINT\n───\n  1\n1 row\n');
+  expect(await svc(['query', '-'], 'select nosuch')).toEqual({
+    code: 1,
+    stdout: '',
+    stderr: 'error: Invalid column: nosuch\n  select nosuch\n         ^\n',
+  });
+});
+
+describe('serve', () => {
+  test('stops in order at Ctrl-C', async () => {
+    const { child, http } = await startServer();
+    expect(await stopServer(child)).toBe(0);
+    expect(await runBinary(['ping', '--url', http])).toMatchObject({ code: 3 });
+  });
+
+  test('passes its flags on, wrong ones too', async () => {
+    expect(await runBinary(['serve', '--grpc-port', 'x'])).toMatchObject({
+      code: 2,
+      stdout: '',
+      stderr: expect.stringContaining('--grpc-port'),
+    });
+    expect(await runBinary(['serve', '--help'])).toMatchObject({
+      code: 0,
+      stdout: expect.stringContaining('--http-bind-address'),
+    });
+  });
+});

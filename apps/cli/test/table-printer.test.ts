@@ -1,0 +1,142 @@
+import { describe, expect, test } from 'vitest';
+import { cutText, cutTextLeft, textWidth, visibleText } from '../src/display-text.ts';
+import { type Cell, createTablePrinter, type TableColumn } from '../src/table-printer.ts';
+import { createSink } from './run.ts';
+
+const ID: TableColumn = { name: 'id', type: 'LONG', isNumeric: true };
+const NOTE: TableColumn = { name: 'note', type: 'STRING', isNumeric: false };
+
+async function print(columns: readonly TableColumn[], rows: readonly Cell[][], width?: number): Promise<string[]> {
+  const sink = createSink(width);
+  const printer = createTablePrinter(columns, sink);
+  await printer.add(rows);
+  await printer.end();
+  return sink.text().split('\n').slice(0, -1);
+}
+
+describe('the table', () => {
+  test('has types under names, numbers at the right, and no spaces at the end of a text', async () => {
+    expect(
+      await print(
+        [NOTE, ID, NOTE],
+        [
+          ['a', '1', 'b'],
+          ['longer', '-123', ''],
+        ],
+      ),
+    ).toEqual([
+      'note      id  note',
+      'STRING  LONG  STRING',
+      '──────  ────  ──────',
+      'a          1  b',
+      'longer  -123  ',
+    ]);
+  });
+
+  test('tells a missing value from the text null and from an empty text', async () => {
+    expect(
+      (
+        await print(
+          [ID, NOTE],
+          [
+            [null, null],
+            ['1', 'null'],
+            ['2', ''],
+          ],
+        )
+      ).slice(3),
+    ).toEqual(['null  null', '   1  "null"', '   2  ']);
+  });
+
+  test('dims types, rules and missing values where there are colours', async () => {
+    const sink = { ...createSink(), isStyled: true };
+    const printer = createTablePrinter([ID], sink);
+    await printer.add([[null], ['1']]);
+    await printer.end();
+    const dim = (text: string): string => `\u001b[2m${text}\u001b[22m`;
+    expect(sink.text().split('\n')).toEqual(['  id', dim('LONG'), dim('────'), dim('null'), '   1', '']);
+  });
+
+  test('has a head and no rows where there are none', async () => {
+    expect(await print([ID], [])).toEqual(['  id', 'LONG', '────']);
+  });
+
+  test('has no line of types where no column has one', async () => {
+    expect(await print([{ name: 'handle', isNumeric: false }], [['t']])).toEqual(['handle', '──────', 't']);
+  });
+
+  test('shows control characters instead of obeying them, in names too', async () => {
+    expect(await print([{ ...NOTE, name: 'a\nb' }], [['x\ty\r\n'], ['\u001b[31mred'], ['\u202egnp.exe']])).toEqual([
+      'a\\nb',
+      'STRING',
+      '─────────────',
+      'x\\ty\\r\\n',
+      '\\u001b[31mred',
+      '\\u202egnp.exe',
+    ]);
+  });
+
+  test('aligns wide and combining characters by the columns they take', async () => {
+    expect(
+      (
+        await print(
+          [NOTE, ID],
+          [
+            ['日本', '1'],
+            ['e\u0301té', '2'],
+            ['👩‍👩‍👧', '3'],
+            ['abcdef', '4'],
+          ],
+        )
+      ).slice(3),
+    ).toEqual(['日本       1', 'e\u0301té        2', '👩‍👩‍👧         3', 'abcdef     4']);
+  });
+
+  test('cuts the widest texts to the terminal and never a number', async () => {
+    const rows = [['12345678901234567890', 'a'.repeat(50), 'short']];
+    const lines = await print([ID, NOTE, NOTE], rows, 40);
+    expect(lines[3]).toBe(`12345678901234567890  ${'a'.repeat(9)}…  short`);
+    expect(Math.max(...lines.map(textWidth))).toBeLessThanOrEqual(40);
+    expect((await print([ID, NOTE, NOTE], rows))[3]).toBe(`12345678901234567890  ${'a'.repeat(50)}  short`);
+  });
+
+  test('cuts a very long text without measuring all of it', async () => {
+    const [, , , line] = await print([NOTE], [['é'.repeat(5_000_000)]], 80);
+    expect(line).toBe(`${'é'.repeat(79)}…`);
+  });
+
+  test('widens from block to block and prints the head once', async () => {
+    const rows = Array.from({ length: 2500 }, (_, i) => [String(i), i === 2400 ? 'x'.repeat(30) : 'y']);
+    const lines = await print(
+      [NOTE, ID],
+      rows.map(([id, note]) => [note, id]),
+    );
+    expect(lines).toHaveLength(3 + 2500);
+    expect(lines[3]).toBe('y          0');
+    expect(lines[3 + 2400]).toBe(`${'x'.repeat(30)}  2400`);
+    expect(lines[3 + 2499]).toBe(`y${' '.repeat(29)}  2499`);
+  });
+});
+
+describe('text', () => {
+  test.each([
+    ['plain', 'plain'],
+    ['é 日 👍', 'é 日 👍'],
+    ['\u0000\u007f\u009b', '\\u0000\\u007f\\u009b'],
+    ['a\u2028b\u2067c', 'a\\u2028b\\u2067c'],
+  ])('%j is shown as %s', (text, visible) => {
+    expect(visibleText(text)).toBe(visible);
+  });
+
+  test.each([
+    ['abcdef', 6, 'abcdef', 'abcdef'],
+    ['abcdef', 5, 'abcd…', '…cdef'],
+    ['日本語', 6, '日本語', '日本語'],
+    ['日本語', 5, '日本…', '…本語'],
+    ['日本語', 4, '日…', '…語'],
+    ['e\u0301e\u0301e\u0301', 2, 'e\u0301…', '…e\u0301'],
+  ])('%s cut to %d columns is %s, and from the left %s', (text, width, right, left) => {
+    expect(cutText(text, width)).toBe(right);
+    expect(cutTextLeft(text, width)).toBe(left);
+  });
+});
