@@ -72,8 +72,10 @@ function createConfiguredService({ storage, tsdb, http }: Config, log: Log, vers
       timeoutMs: tsdb.timeout_ms,
       idleTimeoutMs: tsdb.idle_timeout_ms,
     });
+  const maxBytes = Math.floor(storage.cache_size_gb * GIGABYTE);
   return createService({
-    store: createMemoryStore({ maxBytes: Math.floor(storage.cache_size_gb * GIGABYTE) }),
+    store: createMemoryStore({ maxBytes }),
+    maxDecodeBytes: maxBytes,
     ...(proxy && { tsdb: proxy }),
     maxUploadBytes: http.max_upload_bytes,
     observe: createLogObserver(log),

@@ -4,7 +4,7 @@ import { monotonicFactory } from 'ulid';
 import { columnInfo } from './column-types.ts';
 import type { FrameStream } from './frame-stream.ts';
 import { quoted } from './handle.ts';
-import { createBufferCounter } from './held-bytes.ts';
+import { createBufferCounter } from './buffer-counter.ts';
 import { createKeptFrames, type KeptFrame, type KeptFrames } from './kept-frames.ts';
 import type { FrameRef, PutOptions, PutResult, Store } from './store.ts';
 

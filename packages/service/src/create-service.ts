@@ -14,6 +14,8 @@ export interface ServiceOptions {
   readonly tsdb?: TsdbProxy;
   /** The longest upload, in bytes. Default 10 GiB. */
   readonly maxUploadBytes?: number;
+  /** Memory for uploads while they are decoded, in bytes, beside what the store holds. Default 1 GiB. */
+  readonly maxDecodeBytes?: number;
   /** Hears of everything that happens. Default: nobody. */
   readonly observe?: Observer;
   /** The version that `health` reports. Default `unknown`. */
@@ -23,7 +25,7 @@ export interface ServiceOptions {
 /** The operations of the server over these parts. */
 export function createService(options: ServiceOptions): Service {
   const { store, tsdb, maxUploadBytes = 10 * 1024 ** 3, observe = () => {}, version = 'unknown' } = options;
-  const decoders = createDecoders();
+  const decoders = createDecoders({ maxBytes: options.maxDecodeBytes ?? 1024 ** 3 });
   const startedAt = performance.now();
   let isStopping = false;
 

@@ -1,6 +1,7 @@
 import type { BodyReader } from './body-reader.ts';
 import { cancelledError } from './cancelled-error.ts';
 import type { FramePiece } from './decode-steps.ts';
+import type { HeldBytes } from './held-bytes.ts';
 import type { WorkerLink } from './worker-link.ts';
 import { throwIfFailed, type WorkerRequest } from './worker-messages.ts';
 import type { WorkerPool } from './worker-pool.ts';
@@ -20,10 +21,11 @@ interface SessionParts {
   /** The first piece of the body, undefined where it is empty. */
   readonly first: Uint8Array<ArrayBuffer> | undefined;
   readonly signal: AbortSignal | undefined;
+  readonly held: HeldBytes;
 }
 
 /** Begins a session on a worker of the pool. */
-export function createDecodeSession({ pool, link, reader, first, signal }: SessionParts): DecodeSession {
+export function createDecodeSession({ pool, link, reader, first, signal, held }: SessionParts): DecodeSession {
   let upcoming = Promise.resolve(first);
   let isOpen = true;
 
@@ -32,6 +34,7 @@ export function createDecodeSession({ pool, link, reader, first, signal }: Sessi
     isOpen = false;
     signal?.removeEventListener('abort', close);
     reader.close();
+    held.forget(link);
     pool.release(link);
   }
   function close(): void {
@@ -45,7 +48,9 @@ export function createDecodeSession({ pool, link, reader, first, signal }: Sessi
   async function call(request: WorkerRequest) {
     // It may have been closed while the body was awaited, and the worker may have another body by now.
     if (!isOpen) throw new Error('The decoding was given up.');
-    return link.call(request);
+    const { outcome, heldBytes } = await link.call(request);
+    if (isOpen) held.set(link, heldBytes);
+    return outcome;
   }
   /** Sends the next piece, and has the one after it fetched meanwhile. */
   async function feed() {
@@ -61,12 +66,12 @@ export function createDecodeSession({ pool, link, reader, first, signal }: Sessi
       if (isAborted()) throw cancelledError(signal?.reason);
       if (!isOpen) return undefined;
       try {
-        let reply = await call(request);
-        while (reply.kind === 'more' || reply.kind === 'working') {
-          reply = reply.kind === 'more' ? await feed() : await call({ kind: 'next' });
+        let outcome = await call(request);
+        while (outcome.kind === 'more' || outcome.kind === 'working') {
+          outcome = outcome.kind === 'more' ? await feed() : await call({ kind: 'next' });
         }
-        throwIfFailed(reply);
-        if (reply.kind !== 'done') return reply;
+        throwIfFailed(outcome);
+        if (outcome.kind !== 'done') return outcome;
         finish();
         return undefined;
       } catch (error) {

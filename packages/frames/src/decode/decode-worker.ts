@@ -3,23 +3,25 @@ import { decodeArrow } from './arrow-decoder.ts';
 import { buffersOf } from './column-data.ts';
 import { type ByteInput, createByteInput, type DecodeSteps } from './decode-steps.ts';
 import { decodeJson } from './json-decoder.ts';
-import { createBudget } from './limits.ts';
-import { replyFromError, type WorkerReply, type WorkerRequest } from './worker-messages.ts';
+import { type Budget, createBudget } from './limits.ts';
+import { type Outcome, outcomeFromError, type WorkerReply, type WorkerRequest } from './worker-messages.ts';
 
 // The whole worker: it decodes one body at a time, and only while it is asked for a step.
 
 interface Decoding {
   readonly input: ByteInput;
+  readonly budget: Budget;
   readonly steps: DecodeSteps;
 }
 
 let decoding: Decoding | undefined;
 
-function answer(request: WorkerRequest): WorkerReply {
+function answer(request: WorkerRequest): Outcome {
   if (request.kind === 'open') {
     const input = createByteInput();
     const decode = request.format === 'arrow' ? decodeArrow : decodeJson;
-    decoding = { input, steps: decode(input, createBudget(request.maxBytes)) };
+    const budget = createBudget(request.maxBytes);
+    decoding = { input, budget, steps: decode(input, budget) };
   }
   if (decoding === undefined) return { kind: 'done' };
   if (request.kind === 'chunk') decoding.input.push(request.bytes);
@@ -30,12 +32,12 @@ function answer(request: WorkerRequest): WorkerReply {
   return { kind: 'done' };
 }
 
-function answerSafely(request: WorkerRequest): WorkerReply {
+function answerSafely(request: WorkerRequest): Outcome {
   try {
     return answer(request);
   } catch (error) {
     decoding = undefined;
-    return replyFromError(error);
+    return outcomeFromError(error);
   }
 }
 
@@ -44,8 +46,9 @@ parentPort?.on('message', (request: WorkerRequest) => {
     decoding = undefined;
     return;
   }
-  const reply = answerSafely(request);
+  const outcome = answerSafely(request);
+  const reply: WorkerReply = { outcome, heldBytes: decoding?.budget.takenBytes ?? 0 };
   // Batches are moved, not copied. Dictionaries are copied: the decoder still needs them for what follows.
-  parentPort?.postMessage(reply, reply.kind === 'batch' ? [...buffersOf(reply.columns)] : []);
+  parentPort?.postMessage(reply, outcome.kind === 'batch' ? [...buffersOf(outcome.columns)] : []);
 });
 parentPort?.postMessage('ready', []);

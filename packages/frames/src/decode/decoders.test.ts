@@ -172,6 +172,18 @@ describe('workers', () => {
     expect(link.isAlive).toBe(false);
   });
 
+  test('have a limit of memory together, and a body that fits alone fits when another is done', async () => {
+    use({ maxWorkers: 2, maxBytes: 1_500_000 });
+    const rows = `[${'{"id":1},'.repeat(100_000)}{"id":1}]`;
+    const first = await decoders.decode('json', bodyOf(rows));
+    expect(await failureOf(decoders.decode('json', bodyOf(rows)))).toMatchObject({
+      code: 'out_of_memory',
+      message: 'The uploads being decoded take more than 1500000 bytes together.',
+    });
+    expect(await countRows(first)).toBe(100_001);
+    expect(await countRows(await decoders.decode('json', bodyOf(rows)))).toBe(100_001);
+  });
+
   test('do not keep the process alive', async () => {
     const script = `
       import { createDecoders } from ${JSON.stringify(new URL('../../dist/decode/decoders.js', import.meta.url).href)};

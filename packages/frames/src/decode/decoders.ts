@@ -1,8 +1,8 @@
 import type { RecordBatch } from 'apache-arrow';
-import { availableParallelism } from 'node:os';
 import type { DecodeOptions } from '../encoding.ts';
 import type { FrameStream } from '../frame-stream.ts';
 import { createBodyReader } from './body-reader.ts';
+import { createHeldBytes } from './held-bytes.ts';
 import { createDecodeSession, type DecodeSession } from './decode-session.ts';
 import { createFrameAssembler } from './frame-assembler.ts';
 import type { DecodeFormat } from './worker-messages.ts';
@@ -10,8 +10,10 @@ import { createWorkerPool } from './worker-pool.ts';
 
 /** How uploads are decoded. */
 export interface DecodersOptions {
-  /** Bodies decoded at the same moment; others wait. Default: the number of cores, at most 4. */
+  /** Bodies decoded at the same moment; others wait. Default 4. */
   readonly maxWorkers?: number;
+  /** Bytes that the bodies being decoded may take together, else `out_of_memory`. Default: no limit. */
+  readonly maxBytes?: number;
   /** How long a decoder may take for a piece of a body before it is ended. Default 10 000. */
   readonly stallTimeoutMs?: number;
 }
@@ -33,7 +35,8 @@ export interface Decoders {
 
 /** Decoders with workers of their own. */
 export function createDecoders(options: DecodersOptions = {}): Decoders {
-  const { maxWorkers = Math.min(4, availableParallelism()), stallTimeoutMs = 10_000 } = options;
+  const { maxWorkers = 4, maxBytes: maxHeldBytes = Infinity, stallTimeoutMs = 10_000 } = options;
+  const held = createHeldBytes(maxHeldBytes);
   const pool = createWorkerPool(maxWorkers, stallTimeoutMs);
   return {
     async decode(format, body, { signal, maxBytes = Infinity } = {}) {
@@ -41,7 +44,7 @@ export function createDecoders(options: DecodersOptions = {}): Decoders {
       try {
         // The first piece comes before the worker: a client that trickles a small body does not hold one meanwhile.
         const first = await reader.next();
-        const session = createDecodeSession({ pool, link: await pool.acquire(signal), reader, first, signal });
+        const session = createDecodeSession({ pool, link: await pool.acquire(signal), reader, first, signal, held });
         return await openFrame(session, format, maxBytes);
       } catch (error) {
         reader.close();

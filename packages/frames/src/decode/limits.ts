@@ -9,6 +9,8 @@ export const MAX_DEPTH = 32;
 /** Counts the bytes of a frame while it is decoded, and stops where they are more than the frame may take. */
 export interface Budget {
   readonly maxBytes: number;
+  /** Bytes counted in and not out again. */
+  readonly takenBytes: number;
   /** Counts bytes in, before they are allocated. */
   take(bytes: number): void;
   /** Counts bytes out that the frame turned out not to need. */
@@ -17,15 +19,18 @@ export interface Budget {
 
 /** A budget of so many bytes. */
 export function createBudget(maxBytes: number): Budget {
-  let taken = 0;
+  let takenBytes = 0;
   return {
     maxBytes,
+    get takenBytes() {
+      return takenBytes;
+    },
     take(bytes) {
-      taken += bytes;
-      if (taken > maxBytes) throw outOfMemory(maxBytes);
+      takenBytes += bytes;
+      if (takenBytes > maxBytes) throw outOfMemory(maxBytes);
     },
     give(bytes) {
-      taken -= bytes;
+      takenBytes -= bytes;
     },
   };
 }

@@ -12,24 +12,30 @@ export type WorkerRequest =
   | { readonly kind: 'next' }
   | { readonly kind: 'close' };
 
-/** What a worker answers: the next step of the decoding, its end, or why it failed. */
-export type WorkerReply =
+/** What a worker answers, and how many bytes the body takes by now. */
+export interface WorkerReply {
+  readonly outcome: Outcome;
+  readonly heldBytes: number;
+}
+
+/** What came of a request: the next step of the decoding, its end, or why it failed. */
+export type Outcome =
   | DecodeStep
   | { readonly kind: 'done' }
   | { readonly kind: 'refused'; readonly code: ErrorCode; readonly message: string; readonly hint: string }
   | { readonly kind: 'failed'; readonly error: unknown };
 
-/** A thrown value as a reply. */
-export function replyFromError(error: unknown): WorkerReply {
+/** A thrown value as an outcome. */
+export function outcomeFromError(error: unknown): Outcome {
   if (!(error instanceof ServiceError)) return { kind: 'failed', error };
   const { code, message, hint } = error;
   return { kind: 'refused', code, message, hint };
 }
 
-/** Throws what a worker threw, if the reply says so. */
-export function throwIfFailed<Reply extends WorkerReply>(
-  reply: Reply,
-): asserts reply is Exclude<Reply, { kind: 'refused' | 'failed' }> {
-  if (reply.kind === 'refused') throw new ServiceError(reply.code, reply.message, { hint: reply.hint });
-  if (reply.kind === 'failed') throw new Error('The decoder failed.', { cause: reply.error });
+/** Throws what a worker threw, if the outcome says so. */
+export function throwIfFailed<Any extends Outcome>(
+  outcome: Any,
+): asserts outcome is Exclude<Any, { kind: 'refused' | 'failed' }> {
+  if (outcome.kind === 'refused') throw new ServiceError(outcome.code, outcome.message, { hint: outcome.hint });
+  if (outcome.kind === 'failed') throw new Error('The decoder failed.', { cause: outcome.error });
 }
