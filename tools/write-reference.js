@@ -1,15 +1,31 @@
-// Writes the two pages of the documentation that come from tables; with --check says whether they are up to date.
+// Writes the parts of the documentation that come from tables; with --check says whether they are up to date.
 import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { format, resolveConfig } from 'prettier';
 import { formatSettingsReference } from '../packages/config/dist/index.js';
 import { ERROR_CODES } from '../packages/errors/dist/index.js';
+import { COLUMN_TYPES, ENCODINGS } from '../packages/frames/dist/index.js';
 import { root } from './pack.js';
 
+const NOTE = '<!-- Written by `npm run docs` from a table in the code: change that. -->\n\n';
+
+function table(head, rows) {
+  const lines = [head, head.map(() => '---'), ...rows].map((cells) => `| ${cells.join(' | ')} |`);
+  return lines.join('\n');
+}
+
+function code(text) {
+  return `\`${text}\``;
+}
+
 function errorsReference() {
-  const rows = Object.entries(ERROR_CODES).map(
-    ([code, { http, grpc, meaning, hint }]) => `| \`${code}\` | ${http} | ${grpc} | ${meaning} | ${hint} |`,
-  );
+  const rows = Object.entries(ERROR_CODES).map(([name, { http, grpc, meaning, hint }]) => [
+    code(name),
+    http,
+    grpc,
+    meaning,
+    hint,
+  ]);
   return `# Errors
 
 Every error has a code from this closed set, and the code alone decides both statuses. Over HTTP the body is flat JSON:
@@ -18,19 +34,46 @@ Every error has a code from this closed set, and the code alone decides both sta
 {"error": "There is no frame \\"trades\\".", "code": "handle_not_found", "hint": "GET /frames lists the handles there are.", "requestId": "r-1"}
 \`\`\`
 
-\`error\` says in one sentence what happened, \`hint\` what to do about it, and \`requestId\` names the request in the log.
-\`query\` and \`position\` (counted from 0, in characters) are there where the error is about a place in SQL.
-The hints below are the usual ones; where the server knows better, it says so.
+\`error\` says in one sentence what happened, \`hint\` what to do about it, and \`requestId\` names the request in the log and
+in the header \`x-request-id\`. Over gRPC the sentence is the message of the status; code, hint and request id are in the
+trailing metadata \`svc-error-code\`, \`svc-error-hint\` and \`x-request-id\`.
 
-| Code | HTTP | gRPC | When | Hint |
-| ---- | ---- | ---- | ---- | ---- |
-${rows.join('\n')}
+The hints below are the usual ones; where the server knows better, it says so. A failure after the first byte of an answer
+cuts the connection (HTTP) or ends the call with its status (gRPC): a cut answer never looks complete. Errors that the
+time-series database itself answers with pass through as they are, in its own form.
+
+${table(['Code', 'HTTP', 'gRPC', 'When', 'Hint'], rows)}
 `;
 }
 
+function typesTable() {
+  const rows = Object.entries(COLUMN_TYPES).map(([name, { arrow, json }]) => [code(name), arrow, json]);
+  return table(['`type`', 'Arrow', 'JSON value'], rows);
+}
+
+function uploadFormatsTable() {
+  const rows = Object.entries(ENCODINGS)
+    .filter(([, { uploadTypes }]) => uploadTypes.length > 0)
+    .map(([name, { uploadTypes, description }]) => [code(name), uploadTypes.map(code).join(', '), description]);
+  return table(['`fmt`', '`Content-Type`', 'What it is'], rows);
+}
+
+/** The page as it is, with the text between the markers of each table written anew. */
+function withTables(page, tables) {
+  let text = readFileSync(join(root, page), 'utf8');
+  for (const [name, rows] of Object.entries(tables)) {
+    const [begin, end] = [`<!-- table: ${name}, written by \`npm run docs\` -->`, `<!-- end of table: ${name} -->`];
+    const [from, to] = [text.indexOf(begin), text.indexOf(end)];
+    if (from < 0 || to < from) throw new Error(`${page} has no place for the table "${name}": ${begin} … ${end}`);
+    text = `${text.slice(0, from)}${begin}\n\n${rows}\n\n${text.slice(to)}`;
+  }
+  return text;
+}
+
 const pages = {
-  'docs/configuration.md': formatSettingsReference({ name: 'service' }),
-  'docs/errors.md': errorsReference(),
+  'docs/configuration.md': NOTE + formatSettingsReference({ name: 'service' }),
+  'docs/errors.md': NOTE + errorsReference(),
+  'docs/http-api.md': withTables('docs/http-api.md', { types: typesTable(), 'upload formats': uploadFormatsTable() }),
 };
 
 for (const [page, text] of Object.entries(pages)) {
