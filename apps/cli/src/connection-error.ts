@@ -18,19 +18,21 @@ const NOT_REACHED: Readonly<Record<string, string>> = {
   UND_ERR_CONNECT_TIMEOUT: 'it does not answer',
 };
 
+/** Other failures, by code, name or message: not every version of Node gives each of them a code. */
 const BROKEN: Readonly<Record<string, string>> = {
   ECONNRESET: 'the server closed the connection without an answer',
   EPIPE: 'the server closed the connection without an answer',
   UND_ERR_SOCKET: 'the server closed the connection without an answer',
   UND_ERR_HEADERS_TIMEOUT: 'the server was silent for five minutes',
   UND_ERR_REQ_CONTENT_LENGTH_MISMATCH: 'the file changed while it was sent',
+  HTTPParserError: 'what it answers is not HTTP',
   'unexpected redirect': 'the server redirects, and an upload is sent only once',
   'bad port': 'HTTP clients refuse to use this port',
 };
 
 /** A failed fetch as an error for the user. */
 export function connectionError(thrown: unknown, { url, isAction }: ConnectionErrorOptions): CliError {
-  const { code, message } = rootCause(thrown);
+  const { code, name, message } = rootCause(thrown);
   const notReached = NOT_REACHED[code];
   if (notReached !== undefined) {
     return new CliError('unreachable', `The server ${url} cannot be reached: ${notReached}.`, {
@@ -38,7 +40,7 @@ export function connectionError(thrown: unknown, { url, isAction }: ConnectionEr
       cause: thrown,
     });
   }
-  const broken = BROKEN[code] ?? BROKEN[message] ?? (code.startsWith('HPE_') ? 'what it answers is not HTTP' : message);
+  const broken = BROKEN[code] ?? BROKEN[name] ?? BROKEN[message] ?? message;
   return new CliError('unreachable', `The request to ${url} failed: ${broken}.`, {
     hint: isAction
       ? 'It may have been carried out all the same: look before you repeat it.'
@@ -48,9 +50,10 @@ export function connectionError(thrown: unknown, { url, isAction }: ConnectionEr
 }
 
 /** fetch wraps what happened once or more. */
-function rootCause(thrown: unknown): { readonly code: string; readonly message: string } {
+function rootCause(thrown: unknown): { readonly code: string; readonly name: string; readonly message: string } {
   let error = thrown;
   while (error instanceof Error && error.cause instanceof Error) error = error.cause;
-  const code = error instanceof Error && 'code' in error && typeof error.code === 'string' ? error.code : '';
-  return { code, message: error instanceof Error && error.message !== '' ? error.message : String(error) };
+  if (!(error instanceof Error)) return { code: '', name: '', message: String(error) };
+  const code = 'code' in error && typeof error.code === 'string' ? error.code : '';
+  return { code, name: error.name, message: error.message === '' ? String(error) : error.message };
 }

@@ -1,21 +1,17 @@
 import { randomUUID } from 'node:crypto';
 import { type Server, STATUS_CODES } from 'node:http';
-import type { Duplex } from 'node:stream';
+import type { Socket } from 'node:net';
 import { ERROR_CODES, ServiceError, toErrorBody } from '@svc/errors';
 import { errorResponse } from '@svc/exec-http';
+import type { Connections } from './connections.ts';
 
 /** Answers what is not HTTP, or has too long a head, with the JSON of every other error, and closes the connection. */
-export function answerClientErrors(server: Server): void {
-  const answering = new WeakSet<Duplex>();
-  server.on('request', ({ socket }, response) => {
-    answering.add(socket);
-    response.once('close', () => answering.delete(socket));
-  });
+export function answerClientErrors(server: Server, connections: Connections): void {
   // An expectation other than 100-continue may be ignored; Node would answer it without JSON.
   server.on('checkExpectation', (request, response) => server.emit('request', request, response));
-  server.on('clientError', (cause: NodeJS.ErrnoException, socket) => {
+  server.on('clientError', (cause: NodeJS.ErrnoException, socket: Socket) => {
     // Another answer may be half-way on this connection: bytes of ours in its midst would be taken for its own.
-    if (cause.code === 'ECONNRESET' || !socket.writable || answering.has(socket)) socket.destroy();
+    if (cause.code === 'ECONNRESET' || !socket.writable || connections.running(socket).length > 0) socket.destroy();
     else socket.end(rawResponse(errorOf(cause)));
   });
 }
@@ -23,7 +19,7 @@ export function answerClientErrors(server: Server): void {
 /** The answer to a request whose target or Host makes no URL. */
 export function malformedRequest(): Response {
   const error = new ServiceError('invalid_argument', 'The request target and Host do not make a valid URL.');
-  return errorResponse(error, randomUUID()).response;
+  return errorResponse(error, randomUUID());
 }
 
 function errorOf({ code }: NodeJS.ErrnoException): ServiceError {

@@ -1,17 +1,16 @@
 import type { Config } from '@svc/config';
-import { ServiceError } from '@svc/errors';
+import { quoted, ServiceError, toServiceError } from '@svc/errors';
 import { addEndpoint, answerRequest, createExecApp, type ExecEnv } from '@svc/exec-http';
-import { quoted } from '@svc/frames';
 import type { Service } from '@svc/service';
-import { Hono } from 'hono';
-import { cors } from 'hono/cors';
+import { type Context, Hono } from 'hono';
+import { allowOrigins } from './allow-origins.ts';
 import { requestProblem } from './request-problem.ts';
 
 const INDEX = `A data-frame server.
 
 GET    /ping                                  ok
 GET    /exec?handle=<handle>&fmt=json         a frame as a JSON table (limit, cols, quoteLargeNum, timings)
-GET    /exec?query=<sql>&fmt=json             SQL, answered by the time-series database
+GET    /exec?query=<sql>&fmt=json             SQL, answered by the time-series database (POST: SQL as the body)
 GET    /frames                                the frames there are (prefix, after, limit)
 GET    /frames/<handle>                       what is known of one
 PUT    /frames/<handle>                       put or replace one: JSON rows or Arrow IPC (ttl)
@@ -21,36 +20,23 @@ GET    /health                                the state of the server
 `;
 
 /** The whole HTTP side: the exec API, the page at `/`, and JSON errors for everything else. */
-export function createApp(config: Config, service: Service): Hono<ExecEnv> {
-  const { default_fmt: defaultFmt, max_rows: maxRows, compression, cors_origins: origins } = config.http;
+export function createApp({ http }: Config, service: Service): Hono<ExecEnv> {
+  const endpoint = { service, compression: http.compression };
+  const refuse = (c: Context<ExecEnv>, error: ServiceError): Promise<Response> =>
+    answerRequest(c, endpoint, () => ({ error }));
+
   const app = new Hono<ExecEnv>();
-  app.use(async (c, next) => {
+  if (http.cors_origins !== undefined) app.use(allowOrigins(http.cors_origins));
+  app.use((c, next) => {
     const problem = requestProblem(c.env.incoming);
-    if (problem === undefined) return next();
-    return answerRequest(c, service, () => {
-      throw problem;
-    });
+    return problem === undefined ? next() : refuse(c, problem);
   });
-  if (origins !== undefined) {
-    const exposeHeaders = ['etag', 'x-request-id', 'x-total-count'];
-    app.use(cors({ origin: [...origins], allowMethods: ['GET', 'HEAD', 'PUT', 'PATCH', 'DELETE'], exposeHeaders }));
-  }
-  addEndpoint(app, '/', service, {
-    GET: () => ({ response: new Response(INDEX, { headers: { 'content-type': 'text/plain; charset=utf-8' } }) }),
+  addEndpoint(app, '/', endpoint, {
+    GET: () => ({ body: INDEX, headers: { 'content-type': 'text/plain; charset=utf-8' } }),
   });
-  app.route(
-    '/',
-    createExecApp({
-      service,
-      compression,
-      ...(defaultFmt !== undefined && { defaultFmt }),
-      ...(maxRows !== undefined && { maxRows }),
-    }),
-  );
-  app.notFound((c) =>
-    answerRequest(c, service, () => {
-      throw new ServiceError('route_not_found', `There is nothing at ${quoted(c.req.path)}.`);
-    }),
-  );
+  const { default_fmt: defaultFmt, max_rows: maxRows, compression } = http;
+  app.route('/', createExecApp({ service, defaultFmt, maxRows, compression }));
+  app.notFound((c) => refuse(c, new ServiceError('route_not_found', `There is nothing at ${quoted(c.req.path)}.`)));
+  app.onError((error, c) => refuse(c, toServiceError(error)));
   return app;
 }

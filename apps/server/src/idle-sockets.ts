@@ -1,20 +1,21 @@
 import type { Server } from 'node:http';
 import type { Socket } from 'node:net';
+import type { Connections, RunningRequest } from './connections.ts';
 
 /**
- * Ends connections on which nothing moves in the midst of a request or an answer: a client that stops sending its body
- * or stops reading. One that waits for an answer the server is still working on is left alone.
+ * Ends connections on which nothing moves because of the client: it stops sending its head or body, or stops reading the
+ * answer. One that waits for the server, or for the database behind it, is left alone.
  */
-export function endIdleSockets(server: Server, idleTimeoutMs: number): void {
-  const working = new Map<Socket, () => boolean>();
-  server.on('request', (request, response) => {
-    const { socket } = request;
-    working.set(socket, () => request.complete && !response.headersSent);
-    response.once('close', () => working.delete(socket));
-  });
+export function endIdleSockets(server: Server, connections: Connections, idleTimeoutMs: number): void {
   server.timeout = idleTimeoutMs;
   server.on('timeout', (socket: Socket) => {
-    if (working.get(socket)?.() === true) socket.setTimeout(idleTimeoutMs);
-    else socket.destroy();
+    const [current] = connections.running(socket);
+    if (current === undefined || isClientIdle(current)) socket.destroy();
+    else socket.setTimeout(idleTimeoutMs);
   });
+}
+
+function isClientIdle({ request, response }: RunningRequest): boolean {
+  if (response.headersSent) return response.writableLength > 0;
+  return !request.complete && request.readableLength === 0 && !request.isPaused();
 }

@@ -1,6 +1,9 @@
-import { ERROR_CODES, type ServiceError } from '@svc/errors';
+import type { ErrorCode, ServiceError } from '@svc/errors';
 import type { Observer } from '@svc/service';
 import type { Log, LogFields } from './log.ts';
+
+/** What the operator should look at; everything else is the client's own doing or passes by itself. */
+const FAULTS: ReadonlySet<ErrorCode> = new Set(['internal', 'tsdb_failed', 'deadline_exceeded']);
 
 /** Turns events into log lines: changes as info, faults of the server or the database as errors, the rest as debug. */
 export function createLogObserver(log: Log): Observer {
@@ -24,7 +27,7 @@ export function createLogObserver(log: Log): Observer {
         break;
       case 'request_answered': {
         const { error, kind: _, ...answer } = event;
-        const isFault = error !== undefined && ERROR_CODES[error.code].http >= 500 && error.code !== 'unavailable';
+        const isFault = error !== undefined && FAULTS.has(error.code);
         log[isFault ? 'error' : 'debug'](kind, { ...rounded(answer), ...(error && errorFields(error, isFault)) });
       }
     }

@@ -1,6 +1,5 @@
-import { ServiceError } from '@svc/errors';
+import { quoted, ServiceError } from '@svc/errors';
 import type { ExecEnv } from '@svc/exec-http';
-import { quoted } from '@svc/frames';
 
 /** What is wrong with a request that Node lets pass and that would be answered as if it were another one. */
 export function requestProblem(incoming: ExecEnv['Bindings']['incoming']): ServiceError | undefined {
@@ -11,7 +10,7 @@ export function requestProblem(incoming: ExecEnv['Bindings']['incoming']): Servi
   const path = (incoming.url ?? '').split('?', 1)[0] ?? '';
   // URL parsers take dot segments away before a route is looked for: /frames/.. would mean /.
   if (/\/(?:\.|%2e){1,2}(?:\/|$)/i.test(path)) {
-    return new ServiceError('invalid_argument', `The path ${quoted(path)} has a part that is . or ...`, {
+    return new ServiceError('invalid_argument', `The path ${quoted(path)} has a "." or ".." part.`, {
       hint: 'Write the path without such parts.',
     });
   }

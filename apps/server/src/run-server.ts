@@ -1,6 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { homedir } from 'node:os';
 import {
+  describeSource,
   formatConfig,
   formatHelp,
   formatProblems,
@@ -44,7 +45,7 @@ function textAskedFor(loaded: Exclude<LoadConfigResult, { kind: 'config' | 'prob
 
 async function serve({ config, warnings }: LoadedConfig): Promise<number> {
   const log = createLog(config.logging);
-  for (const warning of warnings) log.warn(formatProblems([warning]).trim());
+  for (const { source, message, hint } of warnings) log.warn(`${describeSource(source)}: ${message} ${hint}`);
   for (const sentence of startWarnings(config)) log.warn(sentence);
   try {
     const server = await startServer(config, log, packageVersion());

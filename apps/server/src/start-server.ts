@@ -1,12 +1,12 @@
 import { createServer, type Server } from 'node:http';
-import { isIPv6 } from 'node:net';
 import { getRequestListener } from '@hono/node-server';
-import type { Config } from '@svc/config';
+import { type Config, formatAddress } from '@svc/config';
 import { createMemoryStore } from '@svc/frames';
 import { createGrpcServer } from '@svc/grpc';
 import { createService, type Service } from '@svc/service';
 import { createTsdbProxy } from '@svc/tsdb-proxy';
 import { answerClientErrors, malformedRequest } from './client-errors.ts';
+import { type Connections, trackConnections } from './connections.ts';
 import { createApp } from './create-app.ts';
 import { endIdleSockets } from './idle-sockets.ts';
 import { createLogObserver } from './log-observer.ts';
@@ -28,18 +28,21 @@ export class ListenError extends Error {
 
 /** The longest request line and headers together. */
 const MAX_HEAD_BYTES = 64 * 1024;
+/** How long a client may take to send its head. */
+const HEAD_TIMEOUT_MS = 60_000;
 const GIGABYTE = 1e9;
 
 /** Makes the parts of the server from its configuration and starts both listeners. */
 export async function startServer(config: Config, log: Log, version: string): Promise<RunningServer> {
   const service = createConfiguredService(config, log, version);
-  const http = createHttpServer(config, service);
+  const { http, connections } = createHttpServer(config, service);
   const grpc = createGrpcServer({
     service,
     maxConnections: config.server.max_connections,
     maxMessageBytes: config.grpc.max_message_bytes,
   });
-  const stop = (): Promise<void> => shutdown({ service, http, grpc, graceMs: config.server.shutdown_grace_ms, log });
+  const graceMs = config.server.shutdown_grace_ms;
+  const stop = (): Promise<void> => shutdown({ service, http, connections, grpc, graceMs, log });
   const { http_bind_address: address, grpc_host: grpcHost, grpc_port: grpcPort } = config.server;
   try {
     const httpPort = await listenHttp(http, address.host, address.port).catch(
@@ -49,8 +52,8 @@ export async function startServer(config: Config, log: Log, version: string): Pr
       .listen(grpcHost, grpcPort)
       .catch(listenError(grpcHost, grpcPort, 'server.grpc_host and server.grpc_port'));
     return {
-      httpUrl: `http://${hostPort(address.host, httpPort)}`,
-      grpcAddress: hostPort(grpcHost, boundGrpcPort),
+      httpUrl: `http://${formatAddress({ host: address.host, port: httpPort })}`,
+      grpcAddress: formatAddress({ host: grpcHost, port: boundGrpcPort }),
       stop,
     };
   } catch (error) {
@@ -83,10 +86,11 @@ function createConfiguredService({ storage, tsdb, http }: Config, log: Log, vers
   });
 }
 
-function createHttpServer(config: Config, service: Service): Server {
+function createHttpServer(config: Config, service: Service): { http: Server; connections: Connections } {
   const app = createApp(config, service);
   const listener = getRequestListener(app.fetch, {
     hostname: 'localhost',
+    // The app answers every failure itself: what comes here could not be made a request at all.
     errorHandler: () => malformedRequest(),
   });
   const options = {
@@ -94,11 +98,14 @@ function createHttpServer(config: Config, service: Service): Server {
     // A missing Host is answered in JSON by the app, and an upload may take longer than any fixed time.
     requireHostHeader: false,
     requestTimeout: 0,
+    headersTimeout: HEAD_TIMEOUT_MS,
   };
-  const server = createServer(options, (request, response) => void listener(request, response));
-  answerClientErrors(server);
-  endIdleSockets(server, config.http.idle_timeout_ms);
-  return server;
+  const http = createServer(options);
+  const connections = trackConnections(http);
+  http.on('request', (request, response) => void listener(request, response));
+  answerClientErrors(http, connections);
+  endIdleSockets(http, connections, config.http.idle_timeout_ms);
+  return { http, connections };
 }
 
 function listenHttp(server: Server, host: string, port: number): Promise<number> {
@@ -122,12 +129,8 @@ const REASONS: Readonly<Record<string, string>> = {
 function listenError(host: string, port: number, setting: string): (error: NodeJS.ErrnoException) => never {
   return (error) => {
     const reason = REASONS[error.code ?? ''] ?? error.message;
-    throw new ListenError(`Cannot listen on ${hostPort(host, port)}, which ${setting} names: ${reason}.`, {
+    throw new ListenError(`Cannot listen on ${formatAddress({ host, port })}, which ${setting} names: ${reason}.`, {
       cause: error,
     });
   };
-}
-
-function hostPort(host: string, port: number): string {
-  return `${isIPv6(host) ? `[${host}]` : host}:${port}`;
 }

@@ -1,5 +1,5 @@
 import { readFileSync } from 'node:fs';
-import { connect } from 'node:net';
+import { connect, type Socket } from 'node:net';
 import { describe, expect, test } from 'vitest';
 import { sendRaw, type ServerProcess, startProcess } from './server-process.ts';
 import { closedPort, deferred, startTcpUpstream, startUpstream } from './upstream.ts';
@@ -32,7 +32,6 @@ describe('GET /exec?query= with a time-series database', () => {
     const { url, headers, method } = upstream.requests[0];
     expect([method, url]).toEqual(['GET', '/exec?query=select%201%2B2%20--%C3%A9&fmt=json&limit=%201&nm=true']);
     expect(headers['accept-encoding']).toBe('identity');
-    expect(headers['statement-timeout']).toBeUndefined();
   });
 
   test('TSDB_HTTP_URL is the same setting, and SERVICE_TSDB_HTTP_URL wins', async () => {
@@ -69,10 +68,10 @@ describe('GET /exec?query= with a time-series database', () => {
       response.end('answer');
     });
     const right = await behind(upstream.url, '[tsdb]\nuser = "me"\npassword = "right"\n');
-    const client = { headers: { authorization: 'Basic eA==', cookie: 'a=b', 'x-questdb': '1' } };
+    const client = { headers: { authorization: 'Basic eA==', cookie: 'a=b', 'statement-timeout': '1' } };
     expect(await (await right.fetch(SQL, client)).text()).toBe('answer');
     expect(upstream.requests[0].headers).not.toHaveProperty('cookie');
-    expect(upstream.requests[0].headers).not.toHaveProperty('x-questdb');
+    expect(upstream.requests[0].headers).not.toHaveProperty('statement-timeout');
     const wrong = await behind(upstream.url, '[tsdb]\ntoken = "hunter2"\n');
     const refused = await wrong.fetch(SQL);
     const text = await refused.text();
@@ -95,12 +94,46 @@ describe('GET /exec?query= with a time-series database', () => {
     expect(Buffer.from((await reader.read()).value!).toString()).toBe(',"part":2}');
   });
 
-  test('HEAD does not run SQL, and POST is not answered', async () => {
-    const upstream = await startUpstream((_request, response) => void response.end());
+  test('POST takes the SQL as its body, HEAD does not run SQL', async () => {
+    const upstream = await startUpstream((_request, response) => void response.end('ok'));
     const server = await behind(upstream.url);
-    expect((await server.fetch(SQL, { method: 'HEAD' })).status).toBe(405);
-    expect((await server.fetch(SQL, { method: 'POST' })).status).toBe(405);
-    expect(upstream.requests).toHaveLength(0);
+    const headers = { 'content-type': 'application/sql' };
+    const posted = await server.fetch('/exec?fmt=json', { method: 'POST', body: 'select 1', headers });
+    expect(await posted.text()).toBe('ok');
+    expect(upstream.requests.map(({ method, url }) => [method, url])).toEqual([
+      ['GET', '/exec?query=select%201&fmt=json'],
+    ]);
+    const head = await server.fetch(SQL, { method: 'HEAD' });
+    expect([head.status, head.headers.get('allow')]).toEqual([405, 'GET, POST']);
+    expect(upstream.requests).toHaveLength(1);
+  });
+
+  test('its bytes are not compressed on the way, and a token is sent as such', async () => {
+    const upstream = await startUpstream(
+      ({ headers }, response) => void response.end(`${headers.authorization}${'x'.repeat(5000)}`),
+    );
+    const server = await behind(upstream.url, '[tsdb]\ntoken = "right"\n');
+    const response = await server.fetch(SQL, { headers: { 'accept-encoding': 'gzip' } });
+    expect(response.headers.get('content-encoding')).toBeNull();
+    expect(await response.text()).toMatch(/^Bearer rightx+$/);
+  });
+
+  test('http.default_fmt stands for a missing fmt here too', async () => {
+    const upstream = await startUpstream(({ url }, response) => void response.end(url));
+    const server = await behind(upstream.url, '[http]\ndefault_fmt = "json"\n');
+    expect(await (await server.fetch('/exec?query=x')).text()).toBe('/exec?query=x&fmt=json');
+    const strict = await behind(upstream.url);
+    expect(await codeOf(await strict.fetch('/exec?query=x'))).toEqual([400, 'invalid_argument']);
+  });
+
+  test('a kept-alive connection that the database has closed is replaced', async () => {
+    const upstream = await startUpstream((_request, response) => {
+      response.end('ok');
+      setImmediate(() => response.socket?.destroy());
+    });
+    const server = await behind(upstream.url);
+    for (let i = 0; i < 5; i++) expect(await (await server.fetch(SQL)).text()).toBe('ok');
+    expect(upstream.requests).toHaveLength(5);
   });
 
   test('SQL that is too long for the database is 414 and is not sent', async () => {
@@ -147,9 +180,15 @@ describe('a time-series database that fails', () => {
       'tsdb_failed',
     ],
     ['hangs', () => startTcpUpstream(() => {}), 504, 'deadline_exceeded'],
+    [
+      'does not finish the connection',
+      async () => (await startTcpUpstream(() => {})).replace('http:', 'https:'),
+      504,
+      'deadline_exceeded',
+    ],
   ])('%s', async (_name, start, status, code) => {
     const url = await start();
-    const server = await behind(url, '[tsdb]\ntimeout_ms = 500\n');
+    const server = await behind(url, '[tsdb]\ntimeout_ms = 1000\nconnect_timeout_ms = 500\n');
     const response = await server.fetch(SQL);
     const text = await response.text();
     expect([response.status, (JSON.parse(text) as { code: string }).code]).toEqual([status, code]);
@@ -202,16 +241,26 @@ describe('a time-series database that fails', () => {
     expect(await (await server.fetch('/exec?query=drip&fmt=json')).text()).toBe('{        }');
   });
 
+  test('a client that goes away ends all its pipelined queries', async () => {
+    const asked = new Set<Socket>();
+    const url = await startTcpUpstream((socket) => {
+      socket.on('data', () => asked.add(socket)).once('close', () => asked.delete(socket));
+    });
+    const server = await behind(url);
+    const client = connect(server.port, '127.0.0.1', () =>
+      client.write(`GET ${SQL} HTTP/1.1\r\nHost: x\r\n\r\n`.repeat(5)),
+    );
+    await expect.poll(() => asked.size).toBe(5);
+    client.destroy();
+    await expect.poll(() => asked.size).toBe(0);
+  });
+
   test('a client that goes away ends the query of the database within 100 ms', async () => {
-    let closedAt = 0;
     const { promise: asked, resolve: isAsked } = deferred();
     const { promise: closed, resolve: isClosed } = deferred();
     const url = await startTcpUpstream((socket) => {
       socket.once('data', () => isAsked());
-      socket.once('close', () => {
-        closedAt = performance.now();
-        isClosed();
-      });
+      socket.once('close', isClosed);
     });
     const server = await behind(url);
     const client = connect(server.port, '127.0.0.1', () => client.write(`GET ${SQL} HTTP/1.1\r\nHost: x\r\n\r\n`));
@@ -219,16 +268,15 @@ describe('a time-series database that fails', () => {
     const leftAt = performance.now();
     client.destroy();
     await closed;
-    expect(closedAt - leftAt).toBeLessThan(100);
+    expect(performance.now() - leftAt).toBeLessThan(100);
     await server.logged((line) => line['code'] === 'cancelled');
   });
 });
 
-test('1 GB to a slow reader keeps memory flat', { timeout: 120_000 }, async () => {
+test.runIf(process.platform === 'linux')('1 GB to a slow reader keeps memory flat', { timeout: 120_000 }, async () => {
   const chunk = Buffer.alloc(1024 * 1024, 'x');
-  const total = 1024;
-  const upstream = await startUpstream((_request, response) => {
-    let left = total;
+  const upstream = await startUpstream(({ url }, response) => {
+    let left = Number(/query=(\d+)/.exec(url ?? '')?.[1]);
     const write = (): void => {
       while (left > 0) {
         left--;
@@ -239,21 +287,23 @@ test('1 GB to a slow reader keeps memory flat', { timeout: 120_000 }, async () =
     write();
   });
   const server = await behind(upstream.url);
-  await (await server.fetch('/ping')).text();
-  const before = residentBytes(server);
-  let peak = 0;
-  let received = 0;
-  const response = await server.fetch(SQL);
-  for await (const part of response.body!) {
-    received += part.length;
-    // Now and then the reader rests for a few turns, so that the server has to wait for it.
-    if (received % (16 * chunk.length) < part.length) {
-      peak = Math.max(peak, residentBytes(server));
-      await new Promise((resolve) => setTimeout(resolve, 20));
+  /** Reads so many chunks, resting now and then so that the server has to wait, and returns the most memory it took. */
+  const read = async (chunks: number): Promise<number> => {
+    let peak = 0;
+    let received = 0;
+    const response = await server.fetch(`/exec?query=${chunks}&fmt=json`);
+    for await (const part of response.body!) {
+      received += part.length;
+      if (received % (16 * chunk.length) < part.length) {
+        peak = Math.max(peak, residentBytes(server));
+        await new Promise((resolve) => setTimeout(resolve, 20));
+      }
     }
-  }
-  expect(received).toBe(total * chunk.length);
-  expect((peak - before) / 1024 ** 2).toBeLessThan(100);
+    expect(received).toBe(chunks * chunk.length);
+    return peak;
+  };
+  const warm = await read(128);
+  expect(((await read(1024)) - warm) / 1024 ** 2).toBeLessThan(64);
 });
 
 function residentBytes({ child }: ServerProcess): number {

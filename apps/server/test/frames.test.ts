@@ -1,5 +1,15 @@
 import { connect } from 'node:net';
-import { tableFromArrays, tableToIPC } from 'apache-arrow';
+import {
+  Field,
+  makeData,
+  RecordBatch,
+  Schema,
+  Struct,
+  Table,
+  tableFromArrays,
+  tableToIPC,
+  vectorFromArray,
+} from 'apache-arrow';
 import { describe, expect, test } from 'vitest';
 import { sendRaw, startProcess } from './server-process.ts';
 
@@ -96,11 +106,17 @@ describe('PUT /frames/{handle}', () => {
     const server = await startProcess({ toml: '[http]\nmax_upload_bytes = 2000\n' });
     await server.put('t', [{ id: 1 }]);
     const json = { 'content-type': 'application/json' };
+    const ids = vectorFromArray([1]);
+    const schema = new Schema(['id', 'id'].map((name) => new Field(name, ids.type, true)));
+    const children = [ids.data[0], ids.data[0]];
+    const batch = new RecordBatch(schema, makeData({ type: new Struct(schema.fields), length: 1, children }));
+    const twice = new Uint8Array(tableToIPC(new Table(schema, [batch]), 'stream'));
     const cases: [path: string, init: RequestInit, status: number, code: string, error: RegExp][] = [
       ['t', { body: '[{"id":', headers: json }, 400, 'invalid_data', /row 1|line 1/i],
       ['t', { body: '{"id":1}', headers: json }, 400, 'invalid_data', /array/],
       ['t', { body: '[{"id":1},7]', headers: json }, 400, 'invalid_data', /row 2/i],
       ['t', { body: '', headers: json }, 400, 'invalid_data', /./],
+      ['t', { body: twice, headers: { 'content-type': ARROW_STREAM } }, 400, 'invalid_data', /"id"/],
       ['t', { body: 'not arrow', headers: { 'content-type': ARROW_STREAM } }, 400, 'invalid_data', /./],
       [
         't',
@@ -113,9 +129,9 @@ describe('PUT /frames/{handle}', () => {
       ['t?fmt=xml', { body: 'x' }, 415, 'unsupported_media_type', /fmt="xml"/],
       ['t', { body: 'x', headers: { ...json, 'content-encoding': 'gzip' } }, 415, 'unsupported_media_type', /"gzip"/],
       ['t?fmt=json&fmt=json', { body: '[]' }, 400, 'invalid_argument', /more than once/],
-      ['t?ttl=0', { body: '[]', headers: json }, 400, 'invalid_argument', /ttl="0"/],
+      ['t?ttl=0', { body: '[]', headers: json }, 400, 'invalid_argument', /of 0 seconds/],
       ['t?ttl=1.5', { body: '[]', headers: json }, 400, 'invalid_argument', /ttl="1.5"/],
-      ['t?ttl=99999999999', { body: '[]', headers: json }, 400, 'invalid_argument', /ttl="99999999999"/],
+      ['t?ttl=99999999999', { body: '[]', headers: json }, 400, 'invalid_argument', /99999999999 seconds/],
       [
         't',
         { body: JSON.stringify([{ id: 'x'.repeat(2000) }]), headers: json },
@@ -226,6 +242,45 @@ describe('the life of a frame', () => {
     expect((await server.fetch('/exec?handle=t&fmt=json')).status).toBe(404);
   });
 
+  test('a handle that cannot be one is 400 for every method', async () => {
+    const server = await startProcess();
+    for (const [method, body] of [['GET'], ['DELETE'], ['PATCH', '{"ttl":1}'], ['PUT', '[]']] as const) {
+      const response = await server.fetch('/frames/a%2Fb?fmt=json', { method, ...(body && { body }) });
+      expect([method, response.status]).toEqual([method, 400]);
+    }
+  });
+
+  test('a read that has begun is of one version, though its frame is replaced and dropped', async () => {
+    const server = await startProcess();
+    const rows = (id: number): object[] => Array.from({ length: 100_000 }, () => ({ id }));
+    await server.put('t', rows(1));
+    const reading = await server.fetch('/exec?handle=t&fmt=json&limit=100000');
+    await server.put('t', rows(2));
+    const replaced = await server.fetch('/exec?handle=t&fmt=json&limit=100000');
+    await server.fetch('/frames/t', { method: 'DELETE' });
+    for (const [response, id] of [
+      [reading, 1],
+      [replaced, 2],
+    ] as const) {
+      const { dataset, count } = (await response.json()) as { dataset: number[][]; count: number };
+      expect([count, new Set(dataset.flat())]).toEqual([100_000, new Set([id])]);
+    }
+  });
+
+  test('a condition on DELETE and PATCH is refused, not ignored', async () => {
+    const server = await startProcess();
+    await server.put('t', [{ id: 1 }]);
+    for (const method of ['DELETE', 'PATCH']) {
+      const response = await server.fetch('/frames/t', {
+        method,
+        headers: { 'if-match': '"X"' },
+        ...(method === 'PATCH' && { body: '{"ttl":1}' }),
+      });
+      expect([method, response.status]).toEqual([method, 400]);
+    }
+    expect((await server.fetch('/frames/t')).status).toBe(200);
+  });
+
   test('ttl ends a frame; PATCH extends it or keeps it', async () => {
     const server = await startProcess();
     const put = await server.put('t', [{ id: 1 }], { query: '?ttl=3600' });
@@ -233,7 +288,7 @@ describe('the life of a frame', () => {
     expect(Date.parse(expires) - Date.parse(created)).toBe(3_600_000);
     const patch = (body: string): Promise<Response> => server.fetch('/frames/t', { method: 'PATCH', body });
     expect(await (await patch('{"ttl":null}')).json()).toMatchObject({ expires: null });
-    for (const body of ['', '{}', '{"ttl":0}', '{"ttl":"1"}', '{"ttl":1,"x":1}', '[]', 'nope']) {
+    for (const body of ['', '{}', '{"ttl":0}', '{"ttl":1.5}', '{"ttl":"1"}', '{"ttl":1,"x":1}', '[]', 'nope']) {
       expect([body, (await patch(body)).status]).toEqual([body, 400]);
     }
     expect((await patch(`{"ttl":${' '.repeat(20_000)}1}`)).status).toBe(413);

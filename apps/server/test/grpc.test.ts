@@ -106,4 +106,25 @@ describe('one process, two listeners', () => {
     const client = createClient(FrameServiceDefinition, channelTo(server));
     await expect(client.putFrame(upload('t', new Uint8Array(2000)))).rejects.toMatchObject({ code: 8 });
   });
+
+  test('a call that runs at the stop is finished', async () => {
+    const server = await startProcess();
+    await server.put(
+      't',
+      Array.from({ length: 300_000 }, (_, id) => ({ id, text: 'x'.repeat(20) })),
+    );
+    const client = createClient(FrameServiceDefinition, channelTo(server));
+    let rows = 0n;
+    const chunks: Uint8Array[] = [];
+    for await (const { frame, chunk } of client.getFrame({ handle: 't' })) {
+      if (frame) {
+        rows = frame.rows;
+        server.child.kill('SIGTERM');
+        await server.logged((line) => line.message === 'stopping');
+      }
+      if (chunk) chunks.push(chunk);
+    }
+    expect(BigInt(tableFromIPC(Buffer.concat(chunks)).numRows)).toBe(rows);
+    expect(await server.exited).toEqual({ code: 0, signal: null });
+  });
 });

@@ -1,6 +1,7 @@
 import { connect } from 'node:net';
-import { describe, expect, test } from 'vitest';
+import { describe, expect, onTestFinished, test } from 'vitest';
 import { sendRaw, startProcess } from './server-process.ts';
+import { startUpstream } from './upstream.ts';
 
 describe('every answer', () => {
   test("carries x-request-id, the client's where it is sane", async () => {
@@ -55,12 +56,12 @@ describe('every answer', () => {
     const server = await startProcess();
     const cases: [method: string, path: string, allow: string][] = [
       ['POST', '/ping', 'GET, HEAD'],
-      ['POST', '/exec', 'GET, HEAD'],
+      ['PUT', '/exec', 'GET, HEAD, POST'],
       ['DELETE', '/', 'GET, HEAD'],
       ['PUT', '/frames', 'GET, HEAD'],
       ['POST', '/frames/t', 'GET, HEAD, PUT, PATCH, DELETE'],
       ['OPTIONS', '/health', 'GET, HEAD'],
-      ['PROPFIND', '/exec', 'GET, HEAD'],
+      ['PROPFIND', '/exec', 'GET, HEAD, POST'],
     ];
     for (const [method, path, allow] of cases) {
       const response = await server.fetch(path, { method });
@@ -122,43 +123,79 @@ describe('what is not a proper request is answered in JSON', () => {
   });
 });
 
-describe('slow clients', () => {
-  test('one that stops reading is cut after http.idle_timeout_ms, one that reads slowly is not', async () => {
-    const server = await startProcess({ args: [], toml: '[http]\nidle_timeout_ms = 500\n' });
-    const rows = Array.from({ length: 200_000 }, (_, id) => ({ id, text: 'x'.repeat(50) }));
+test('a client that leaves lets go of the frames of all its pipelined reads', async () => {
+  const server = await startProcess();
+  await server.put(
+    't',
+    Array.from({ length: 100_000 }, (_, id) => ({ id, text: 'x'.repeat(50) })),
+  );
+  const read = 'GET /exec?handle=t&fmt=json&limit=100000 HTTP/1.1\r\nHost: x\r\n\r\n';
+  const client = connect(server.port, '127.0.0.1', () => client.write(read.repeat(4)));
+  await new Promise((resolve) => client.once('data', resolve));
+  client.destroy();
+  await server.fetch('/frames/t', { method: 'DELETE' });
+  await expect
+    .poll(async () => ((await (await server.fetch('/health')).json()) as { parts: { store: object } }).parts.store)
+    .toMatchObject({ frames: 0, bytes: 0 });
+});
+
+describe('http.idle_timeout_ms', () => {
+  const toml = '[http]\nidle_timeout_ms = 400\n';
+  const READ = 'GET /exec?handle=t&fmt=json&limit=200000 HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n';
+  const rows = Array.from({ length: 200_000 }, (_, id) => ({ id, text: 'x'.repeat(50) }));
+
+  test('cuts a client that stops reading, and lets its frame go', async () => {
+    const server = await startProcess({ toml });
     await server.put('t', rows);
-    const request = 'GET /exec?handle=t&fmt=json&limit=200000 HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n';
-    const stuck = connect(server.port, '127.0.0.1', () => stuck.write(request));
+    const stuck = connect(server.port, '127.0.0.1', () => stuck.write(READ));
     stuck.pause();
-    const closed = new Promise((resolve) => stuck.once('close', resolve));
     stuck.on('error', () => {});
-    await expect
-      .poll(async () => {
-        const { parts } = (await (await server.fetch('/health')).json()) as { parts: { store: { bytes: number } } };
-        return parts.store.bytes;
-      })
-      .toBeGreaterThan(0);
+    onTestFinished(() => void stuck.destroy());
+    const heldBytes = async (): Promise<number> => {
+      const { parts } = (await (await server.fetch('/health')).json()) as { parts: { store: { bytes: number } } };
+      return parts.store.bytes;
+    };
     await server.fetch('/frames/t', { method: 'DELETE' });
-    await expect
-      .poll(
-        async () => {
-          const { parts } = (await (await server.fetch('/health')).json()) as { parts: { store: { bytes: number } } };
-          return parts.store.bytes;
-        },
-        { timeout: 10_000 },
-      )
-      .toBe(0);
-    stuck.resume();
-    await closed;
+    await expect.poll(heldBytes, { timeout: 10_000 }).toBe(0);
   });
 
-  test('one that stops sending its body is cut', async () => {
-    const server = await startProcess({ toml: '[http]\nidle_timeout_ms = 300\n' });
+  test('leaves a client alone that reads slowly', async () => {
+    const server = await startProcess({ toml });
+    await server.put('t', rows);
+    const slow = connect(server.port, '127.0.0.1', () => slow.write(READ));
+    let bytes = 0;
+    let tail = '';
+    slow.on('data', (chunk) => {
+      bytes += chunk.length;
+      tail = (tail + chunk.toString('latin1')).slice(-100);
+      if (bytes > 4_000_000) return;
+      slow.pause();
+      setTimeout(() => slow.resume(), 20);
+    });
+    await new Promise((resolve) => slow.once('close', resolve));
+    expect(tail).toContain('"count":200000}');
+  });
+
+  test('cuts a client that stops sending its body', async () => {
+    const server = await startProcess({ toml });
     const answer = await sendRaw(
       server.port,
       'PUT /frames/t HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\nContent-Length: 100\r\n\r\n[{"id":1}',
     );
     expect(answer).toBe('');
     expect(await (await server.fetch('/frames')).json()).toEqual({ frames: [] });
+  });
+
+  test('is not about the database: its silence has limits of its own', async () => {
+    let finish = (): void => {};
+    const upstream = await startUpstream((_request, response) => {
+      response.write('{');
+      finish = () => response.end('}');
+    });
+    const server = await startProcess({ toml, env: { SERVICE_TSDB_HTTP_URL: upstream.url } });
+    const response = await server.fetch('/exec?query=x&fmt=json');
+    await new Promise((resolve) => setTimeout(resolve, 1200));
+    finish();
+    expect(await response.text()).toBe('{}');
   });
 });

@@ -1,5 +1,8 @@
 import { spawn } from 'node:child_process';
+import { mkdirSync, mkdtempSync, writeFileSync } from 'node:fs';
 import { createServer, type AddressInfo, connect } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { describe, expect, onTestFinished, test } from 'vitest';
 import { runToEnd, startProcess, tomlFile } from './server-process.ts';
 import { deferred, startTcpUpstream, startUpstream } from './upstream.ts';
@@ -61,16 +64,20 @@ describe('the start', () => {
     expect(stderr).toContain('another process listens there');
   });
 
-  test('warns in one sentence when it listens beyond the loopback, and says that frames are in memory', async () => {
-    const sentences = async (args: string[]): Promise<string[]> => {
+  test('says that frames are in memory, and which settings have no effect', async () => {
+    const warnings = async (args: string[]): Promise<string[]> => {
       const server = await startProcess({ args });
       return server.log.filter((line) => line.level === 'warn').map((line) => line.message);
     };
-    expect(await sentences([])).toEqual([expect.stringContaining('kept in memory')]);
+    expect(await warnings([])).toEqual([expect.stringContaining('kept in memory')]);
+    expect(await warnings(['--data-dir', '/data'])).toEqual([
+      expect.stringMatching(/^flag --data-dir: .*no effect/),
+      expect.stringContaining('kept in memory'),
+    ]);
   });
 
-  test('a listener on all interfaces is warned of', async () => {
-    const server = await startProcess({ env: {} });
+  test('a listener on all interfaces is warned of in one sentence', async () => {
+    const server = await startProcess();
     expect(JSON.stringify(server.log)).not.toContain('authentication');
     const open = spawn(process.execPath, [
       `${import.meta.dirname}/../bin/server.js`,
@@ -156,6 +163,27 @@ describe('configuration', () => {
     expect(warnings).toMatch(/SERVICE_GRPC_PROT[^]*SERVICE_GRPC_PORT/);
   });
 
+  test('the file is ~/.service/config.toml, or the one that SERVICE_CONFIG names; an empty variable is none', async () => {
+    const home = mkdtempSync(join(tmpdir(), 'svc-home-'));
+    mkdirSync(join(home, '.service'));
+    writeFileSync(join(home, '.service', 'config.toml'), '[grpc]\nmax_message_bytes = 1111\n');
+    const printed = async (env: Record<string, string>): Promise<string> =>
+      (await runToEnd(['--print-config'], env)).stdout;
+    expect(await printed({ HOME: home })).toContain('max_message_bytes = 1111');
+    const named = tomlFile('[grpc]\nmax_message_bytes = 2222\n');
+    expect(await printed({ HOME: home, SERVICE_CONFIG: named })).toContain('max_message_bytes = 2222');
+    expect(await printed({ HOME: home, SERVICE_CONFIG: '', SERVICE_GRPC_MAX_MESSAGE_BYTES: '' })).toContain('= 1111');
+  });
+
+  test('RUST_LOG gives the global level, and SERVICE_LOG_LEVEL wins over it', async () => {
+    const level = async (env: Record<string, string>): Promise<string | undefined> =>
+      /^level = "(\w+)"/m.exec((await runToEnd(['--print-config'], env)).stdout)?.[1];
+    expect(await level({})).toBe('info');
+    expect(await level({ RUST_LOG: 'Warn,h2=trace' })).toBe('warn');
+    expect(await level({ RUST_LOG: 'h2=trace' })).toBe('info');
+    expect(await level({ RUST_LOG: 'warn', SERVICE_LOG_LEVEL: 'ERROR' })).toBe('error');
+  });
+
   test('flags win over the environment, the environment over the file', async () => {
     const toml = '[storage]\ncache_size_gb = 0.5\n';
     const free = async (env: Record<string, string>, args: string[]): Promise<number> => {
@@ -189,6 +217,8 @@ describe('the end', () => {
     const open = connect(server.port, '127.0.0.1');
     // Half of a request keeps the connection open while the server stops.
     open.write('GET /health HTTP/1.1\r\nHost: x\r\n');
+    const other = connect(server.port, '127.0.0.1');
+    other.write('GET /frames HTTP/1.1\r\nHost: x\r\n');
     await asked;
     server.child.kill('SIGTERM');
     await server.logged((line) => line.message === 'stopping');
@@ -200,9 +230,12 @@ describe('the end', () => {
         ),
       )
       .toBe('refused');
-    const health = new Promise<string>((resolve) => open.once('data', (chunk) => resolve(String(chunk))));
+    const answered = new Promise<string>((resolve) => open.once('data', (chunk) => resolve(String(chunk))));
     open.write('\r\n');
-    expect(await health).toMatch(/^HTTP\/1.1 503[^]*"status":"stopping"/);
+    expect(await answered).toMatch(/^HTTP\/1.1 503[^]*"status":"stopping"/);
+    const refused = new Promise<string>((resolve) => other.once('data', (chunk) => resolve(String(chunk))));
+    other.write('\r\n');
+    expect(await refused).toMatch(/^HTTP\/1.1 503[^]*"code":"unavailable"/);
     finish();
     expect(await (await running).text()).toBe('late but whole');
     expect(await server.exited).toEqual({ code: 0, signal: null });
@@ -233,7 +266,18 @@ describe('the end', () => {
     expect(await server.exited).toEqual({ code: 143, signal: null });
   });
 
-  test('a replaced frame being read at the stop is sent whole', async () => {
+  test('a connection that never sent anything does not hold the stop', async () => {
+    const server = await startProcess({ env: { SERVICE_SERVER_SHUTDOWN_GRACE_MS: '60000' } });
+    const idle = connect(server.port, '127.0.0.1');
+    idle.on('error', () => {});
+    onTestFinished(() => void idle.destroy());
+    await server.fetch('/ping');
+    server.child.kill('SIGTERM');
+    expect(await server.exited).toEqual({ code: 0, signal: null });
+    expect(server.log.filter((line) => line.message.includes('still running'))).toEqual([]);
+  });
+
+  test('a frame being read at the stop is sent whole', async () => {
     const server = await startProcess();
     await server.put(
       't',

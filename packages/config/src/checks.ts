@@ -3,6 +3,7 @@ import { type Address, formatAddress } from './address.ts';
 import type { Resolved } from './resolve-settings.ts';
 import { SETTING_ROWS } from './setting-rows.ts';
 import { describeSource, type Finding, isGiven, type Source } from './source.ts';
+import { isLoopback } from './loopback.ts';
 
 /** What settings that are right each by itself get wrong together. */
 export interface Checked {
@@ -133,8 +134,4 @@ function reaches(url: string, { host, port }: Address): boolean {
   if (!isLoopback(target)) return false;
   if (target === 'localhost') return isLoopback(host) || ANY_HOSTS.has(host);
   return host === 'localhost' || host === '::' || (host === '0.0.0.0' && isIPv4(target));
-}
-
-function isLoopback(host: string): boolean {
-  return host === 'localhost' || host === '::1' || host.startsWith('127.');
 }

@@ -144,7 +144,7 @@ export const SETTINGS = {
     max_upload_bytes: setting({
       type: byteCount,
       default: 10 * 2 ** 30,
-      description: 'Largest body of an upload, in bytes; the default is 10 GiB.',
+      description: 'Largest upload, over HTTP or gRPC, in bytes; the default is 10 GiB.',
       example: 10 * 2 ** 30,
     }),
     max_rows: setting({

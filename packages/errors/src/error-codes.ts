@@ -65,7 +65,7 @@ export const ERROR_CODES = {
   version_conflict: {
     http: 409,
     grpc: 'ABORTED',
-    meaning: 'The frame is no longer the version that If-Match names.',
+    meaning: 'The frame is not, or no longer, the version that If-Match names.',
     hint: 'Read the frame again and repeat the change on what it is now.',
   },
   tsdb_not_configured: {
@@ -119,7 +119,7 @@ export const ERROR_CODES = {
   unavailable: {
     http: 503,
     grpc: 'UNAVAILABLE',
-    meaning: 'The server is starting or stopping.',
+    meaning: 'The server is stopping, or too busy to begin.',
     hint: 'Send the request again in a moment.',
   },
   deadline_exceeded: {

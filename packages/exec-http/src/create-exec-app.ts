@@ -2,15 +2,15 @@ import type { Service } from '@svc/service';
 import { Hono } from 'hono';
 import { addEndpoint, type ExecEnv } from './endpoint.ts';
 import { execHandlers } from './exec-endpoint.ts';
-import { frameHandlers, frameListHandlers } from './frames-endpoint.ts';
+import { frameHandlers, frameListHandlers, jsonAnswer } from './frames-endpoint.ts';
 
 /** Options of `createExecApp`. */
 export interface ExecAppOptions {
   readonly service: Service;
   /** What a missing `fmt` means, for tools that never send it. Default: a missing `fmt` is an error. */
-  readonly defaultFmt?: 'json';
+  readonly defaultFmt?: 'json' | undefined;
   /** The most rows one answer may have; a request for more is refused. Default: any number. */
-  readonly maxRows?: number;
+  readonly maxRows?: number | undefined;
   /** Compresses answers for clients that accept it. Default true. */
   readonly compression?: boolean;
 }
@@ -22,16 +22,18 @@ export interface ExecAppOptions {
 export function createExecApp(options: ExecAppOptions): Hono<ExecEnv> {
   const { service, defaultFmt, maxRows, compression = true } = options;
   const app = new Hono<ExecEnv>();
-  addEndpoint(app, '/ping', service, {
-    GET: () => ({ response: new Response('ok', { headers: { 'content-type': 'text/plain; charset=utf-8' } }) }),
+  const endpoint = { service, compression };
+  const rules = { hasTsdb: service.hasTsdb, defaultFmt, maxRows };
+  addEndpoint(app, '/ping', endpoint, {
+    GET: () => ({ body: 'ok', headers: { 'content-type': 'text/plain; charset=utf-8' } }),
   });
-  addEndpoint(app, '/exec', service, execHandlers(service, { defaultFmt, maxRows, compression }));
-  addEndpoint(app, '/frames', service, frameListHandlers(service));
-  addEndpoint(app, '/frames/:handle', service, frameHandlers(service));
-  addEndpoint(app, '/health', service, {
+  addEndpoint(app, '/exec', endpoint, execHandlers(service, rules));
+  addEndpoint(app, '/frames', endpoint, frameListHandlers(service));
+  addEndpoint(app, '/frames/:handle', endpoint, frameHandlers(service));
+  addEndpoint(app, '/health', endpoint, {
     GET: async () => {
       const health = await service.health();
-      return { response: Response.json(health, { status: health.status === 'ok' ? 200 : 503 }) };
+      return jsonAnswer(health, health.status === 'ok' ? 200 : 503);
     },
   });
   return app;

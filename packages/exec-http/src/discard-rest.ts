@@ -8,7 +8,7 @@ const MAX_MS = 1000;
 export async function discardRest(body: ReadableStream<Uint8Array>): Promise<void> {
   if (body.locked) return;
   const reader = body.getReader();
-  const timer = setTimeout(() => void reader.cancel(), MAX_MS);
+  const timer = setTimeout(() => void reader.cancel().catch(() => {}), MAX_MS);
   try {
     for (let bytes = 0; bytes < MAX_BYTES;) {
       const { done, value } = await reader.read();

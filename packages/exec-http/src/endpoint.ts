@@ -1,10 +1,9 @@
-import { randomUUID } from 'node:crypto';
 import type { IncomingMessage } from 'node:http';
-import { ServiceError } from '@svc/errors';
-import { type Call, DEFAULT_TENANT } from '@svc/frames';
+import { ServiceError, toServiceError } from '@svc/errors';
+import { type Call, DEFAULT_TENANT, requestIdFrom } from '@svc/frames';
 import type { Service } from '@svc/service';
 import type { Context, Hono } from 'hono';
-import { errorResponse } from './error-response.ts';
+import { type Answer, toResponse } from './answer.ts';
 
 /** The raw request and answer, there only where the app runs on `@hono/node-server`. */
 interface NodeBindings {
@@ -17,58 +16,49 @@ export interface ExecEnv {
   Bindings: NodeBindings;
 }
 
-/** One request on its way: what the handlers need to answer it. */
+/** What all endpoints of an app share. */
+export interface EndpointOptions {
+  readonly service: Service;
+  /** Compresses answers for clients that accept it. */
+  readonly compression: boolean;
+}
+
+/** One request on its way: what is needed to answer it. */
 export interface Exchange {
   readonly c: Context<ExecEnv>;
   readonly call: Call;
-  /** Says how the request ended; the first word counts. A handler whose answer is a stream says it when that ends. */
+  /** Says how the request ended; the first word counts. */
   report(status: number, error?: ServiceError): void;
 }
 
 /** Answers one method of a path. */
 export type Handler = (exchange: Exchange) => Promise<Answer> | Answer;
 
-/** An answer; `isStreaming` where its end is not yet known. */
-export interface Answer {
-  readonly response: Response;
-  readonly isStreaming?: boolean;
-}
-
 /** The methods a path answers. HEAD comes with GET. */
-export type Handlers = Partial<Record<'GET' | 'PUT' | 'PATCH' | 'DELETE', Handler>>;
-
-const SANE_REQUEST_ID = /^[\w.:/+=@-]{1,128}$/;
+export type Handlers = Partial<Record<'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE', Handler>>;
 
 /** Answers a path: finds the handler of the method, or says with 405 which methods there are. */
-export function addEndpoint(app: Hono<ExecEnv>, path: string, service: Service, handlers: Handlers): void {
-  app.all(path, async (c) => {
-    const handler = handlerOf(handlers, c.req.method);
-    const response = await answerRequest(c, service, handler);
-    if (response.status === 405) response.headers.set('allow', allowed(handlers));
-    return response;
-  });
+export function addEndpoint(app: Hono<ExecEnv>, path: string, options: EndpointOptions, handlers: Handlers): void {
+  app.all(path, (c) => answerRequest(c, options, handlerOf(handlers, c.req.method)));
 }
 
 /** Answers a request with a handler: the answer gets a request id, a failure its JSON, the observer its event. */
-export async function answerRequest(c: Context<ExecEnv>, service: Service, handler: Handler): Promise<Response> {
-  const exchange = createExchange(c, service);
-  const { requestId } = exchange.call;
+export async function answerRequest(
+  c: Context<ExecEnv>,
+  options: EndpointOptions,
+  handler: Handler,
+): Promise<Response> {
+  const exchange = createExchange(c, options.service);
   try {
-    const { response, isStreaming = false } = await handler(exchange);
-    if (!isStreaming) exchange.report(response.status);
-    response.headers.set('x-request-id', requestId);
-    return response;
+    return await toResponse(await handler(exchange), exchange, options.compression);
   } catch (thrown) {
-    const { response, error } = errorResponse(thrown, requestId);
-    exchange.report(response.status, error);
-    return response;
+    return toResponse({ error: toServiceError(thrown) }, exchange, false);
   }
 }
 
 function createExchange(c: Context<ExecEnv>, service: Service): Exchange {
   const startMs = performance.now();
-  const sent = c.req.header('x-request-id');
-  const requestId = sent !== undefined && SANE_REQUEST_ID.test(sent) ? sent : randomUUID();
+  const requestId = requestIdFrom(c.req.header('x-request-id'));
   let isReported = false;
   return {
     c,
@@ -101,16 +91,12 @@ function cancelledSignal(signal: AbortSignal): AbortSignal {
 function handlerOf(handlers: Handlers, method: string): Handler {
   const name = method === 'HEAD' ? 'GET' : method;
   const found = Object.entries(handlers).find(([key]) => key === name);
-  return (
-    found?.[1] ??
-    (() => {
-      throw new ServiceError('method_not_allowed', `This path does not answer ${method}.`);
-    })
-  );
+  if (found) return found[1];
+  const methods = Object.keys(handlers).flatMap((key) => (key === 'GET' ? ['GET', 'HEAD'] : [key]));
+  return () => methodNotAllowed(`This path does not answer ${method}.`, methods);
 }
 
-function allowed(handlers: Handlers): string {
-  return Object.keys(handlers)
-    .flatMap((method) => (method === 'GET' ? ['GET', 'HEAD'] : [method]))
-    .join(', ');
+/** 405, with the methods that work. */
+export function methodNotAllowed(message: string, methods: readonly string[]): Answer {
+  return { error: new ServiceError('method_not_allowed', message), headers: { allow: methods.join(', ') } };
 }

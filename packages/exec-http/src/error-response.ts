@@ -1,14 +1,14 @@
-import { ERROR_CODES, type ServiceError, toErrorBody, toServiceError } from '@svc/errors';
+import { ERROR_CODES, type ServiceError, toErrorBody } from '@svc/errors';
+import { ENCODINGS } from '@svc/frames';
 
 /** The answer to a failure: the status of its code, and its JSON body. */
 export function errorResponse(
-  thrown: unknown,
+  error: ServiceError,
   requestId: string,
-): { readonly response: Response; readonly error: ServiceError } {
-  const error = toServiceError(thrown);
-  const response = new Response(JSON.stringify(toErrorBody(error, requestId)), {
+  headers: Readonly<Record<string, string>> = {},
+): Response {
+  return new Response(JSON.stringify(toErrorBody(error, requestId)), {
     status: ERROR_CODES[error.code].http,
-    headers: { 'content-type': 'application/json; charset=utf-8', 'x-request-id': requestId },
+    headers: { ...headers, 'content-type': ENCODINGS.json.contentType, 'x-request-id': requestId },
   });
-  return { response, error };
 }

@@ -2,6 +2,7 @@ import { gunzipSync } from 'node:zlib';
 import { createMemoryStore, parseHandle } from '@svc/frames';
 import { longFrame } from '@svc/frames/testing';
 import { createService, type Service, type ServiceEvent, type ServiceOptions } from '@svc/service';
+import type { TsdbProxy } from '@svc/tsdb-proxy';
 import { Hono } from 'hono';
 import { afterEach, describe, expect, test } from 'vitest';
 import { createExecApp, type ExecAppOptions } from './index.ts';
@@ -44,10 +45,17 @@ describe('a short answer', () => {
     const app = await appWith(3);
     const { headers } = await app.request('/exec?handle=t&fmt=json');
     const etag = headers.get('etag') ?? '';
-    for (const known of [etag, `W/${etag}`, `"x", ${etag}`, '*', etag.replace(/"$/, '-gzip"')]) {
+    const compressed = etag.replace(/"$/, '-gzip"');
+    for (const [known, answered] of [
+      [etag, etag],
+      [`W/${etag}`, etag],
+      [`"x", ${etag}`, etag],
+      ['*', etag],
+      [compressed, compressed],
+    ]) {
       const response = await app.request('/exec?handle=t&fmt=json', { headers: { 'if-none-match': known } });
       expect([response.status, await response.text()]).toEqual([304, '']);
-      expect(response.headers.get('etag')).toBe(etag);
+      expect(response.headers.get('etag')).toBe(answered);
     }
     const changed = await app.request('/exec?handle=t&fmt=json', { headers: { 'if-none-match': '"01ABC"' } });
     expect(changed.status).toBe(200);
@@ -76,9 +84,34 @@ describe('compression', () => {
     expect(parsed.count).toBe(rows);
   });
 
-  test('leaves a tiny body alone', async () => {
+  test('leaves a tiny body alone, and its etag too', async () => {
     const response = await (await appWith(1)).request('/exec?handle=t&fmt=json', gzip);
     expect(response.headers.get('content-encoding')).toBeNull();
+    expect(response.headers.get('etag')).not.toContain('gzip');
+  });
+
+  test('works for every body of ours, such as a list of frames', async () => {
+    const app = await appWith(1);
+    for (let i = 0; i < 20; i++) {
+      const headers = { 'content-type': 'application/json' };
+      await app.request(`/frames/t${i}`, { method: 'PUT', body: '[]', headers });
+    }
+    const response = await app.request('/frames', gzip);
+    expect(response.headers.get('content-encoding')).toBe('gzip');
+    expect(JSON.parse(gunzipSync(await response.arrayBuffer()).toString())).toHaveProperty('frames.length', 21);
+  });
+
+  test('HEAD has the headers of GET', async () => {
+    const app = await appWith(400_000);
+    for (const path of ['/exec?handle=t&fmt=json', '/exec?handle=t&fmt=json&limit=400000', '/frames/t', '/ping']) {
+      const own = ({ headers }: Response): object => {
+        const { 'x-request-id': _, ...others } = Object.fromEntries(headers);
+        return others;
+      };
+      const got = await app.request(path, gzip);
+      await got.arrayBuffer();
+      expect(own(await app.request(path, { ...gzip, method: 'HEAD' }))).toEqual(own(got));
+    }
   });
 
   test('can be switched off', async () => {
@@ -166,4 +199,70 @@ test('a fault of the server says nothing about itself, and the observer hears th
   expect(events).toMatchObject([
     { kind: 'request_answered', error: { code: 'internal', cause: { message: 'secret /path' } } },
   ]);
+});
+
+describe('POST /exec', () => {
+  async function forwarded(init: RequestInit, query = '?fmt=json'): Promise<unknown> {
+    let params: unknown;
+    const tsdb: TsdbProxy = {
+      forward: async (_call, request) => {
+        params = request.params;
+        return { status: 200, headers: new Headers(), body: null };
+      },
+      close: async () => {},
+    };
+    const app = await appWith(1, {}, { tsdb });
+    const response = await app.request(`/exec${query}`, { method: 'POST', ...init });
+    return response.status === 200 ? params : [response.status, ((await response.json()) as { code: string }).code];
+  }
+  const sql = { 'content-type': 'application/sql; charset=utf-8' };
+  const form = { 'content-type': 'application/x-www-form-urlencoded' };
+  const asked = [
+    ['query', 'select 1+1 -- é'],
+    ['fmt', 'json'],
+  ];
+
+  test('takes the SQL as the body, as it is or as a form field', async () => {
+    expect(await forwarded({ body: 'select 1+1 -- é', headers: sql })).toEqual(asked);
+    expect(await forwarded({ body: 'select 1+1 -- é', headers: { 'content-type': 'text/plain' } })).toEqual(asked);
+    expect(await forwarded({ body: 'query=select+1%2B1+--+%C3%A9', headers: form })).toEqual(asked);
+    expect(await forwarded({ body: 'fmt=json&query=select+1%2B1+--+%C3%A9', headers: form }, '')).toEqual(asked);
+  });
+
+  test.each<[name: string, init: RequestInit, query: string, expected: unknown]>([
+    ['SQL in the URL as well', { body: 'x', headers: sql }, '?fmt=json&query=y', [400, 'invalid_argument']],
+    ['a handle as well', { body: 'x', headers: sql }, '?fmt=json&handle=t', [400, 'invalid_argument']],
+    [
+      'another content type',
+      { body: '{}', headers: { 'content-type': 'application/json' } },
+      '?fmt=json',
+      [415, 'unsupported_media_type'],
+    ],
+    ['no content type', { body: new Uint8Array([65]) }, '?fmt=json', [415, 'unsupported_media_type']],
+    [
+      'bytes that are not UTF-8',
+      { body: new Uint8Array([0xff]), headers: sql },
+      '?fmt=json',
+      [400, 'invalid_argument'],
+    ],
+    ['a broken escape', { body: 'query=%zz', headers: form }, '?fmt=json', [400, 'invalid_argument']],
+    ['more than 1 MiB', { body: 'x'.repeat(1024 * 1024 + 1), headers: sql }, '?fmt=json', [413, 'payload_too_large']],
+  ])('refuses %s', async (_name, init, query, expected) => {
+    expect(await forwarded(init, query)).toEqual(expected);
+  });
+});
+
+test('405 names the methods that work; one of the database passes without them', async () => {
+  const tsdb: TsdbProxy = {
+    forward: async () => ({ status: 405, headers: new Headers(), body: null }),
+    close: async () => {},
+  };
+  const app = await appWith(1, {}, { tsdb });
+  const allow = async (method: string, path: string): Promise<[number, string | null]> => {
+    const { status, headers } = await app.request(path, { method });
+    return [status, headers.get('allow')];
+  };
+  expect(await allow('PUT', '/exec')).toEqual([405, 'GET, HEAD, POST']);
+  expect(await allow('HEAD', '/exec?query=x&fmt=json')).toEqual([405, 'GET, POST']);
+  expect(await allow('GET', '/exec?query=x&fmt=json')).toEqual([405, null]);
 });

@@ -1,5 +1,4 @@
-import { ServiceError } from '@svc/errors';
-import { quoted } from '@svc/frames';
+import { quoted, ServiceError } from '@svc/errors';
 
 /** Rows of a frame: so many from `offset` on; without `limit`, all that follow. */
 export interface RowRange {

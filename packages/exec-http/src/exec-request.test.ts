@@ -110,6 +110,7 @@ describe('the first thing that is wrong is what is said', () => {
     ['handle=t&fmt=JSON', {}, 'invalid_argument', /fmt="JSON"/],
     ['handle=t&fmt=json&limit=abc&cols=', {}, 'invalid_argument', /limit/],
     ['query=x&fmt=json&engine=local', {}, 'invalid_argument', /engine "local"/],
+    ['handle=x&fmt=json&engine=local', {}, 'invalid_argument', /engine "local"/],
     ['handle=t&handle=t&fmt=json', {}, 'invalid_argument', /handle is given more than once/],
     ['handle=t&fmt=json&fmt=json', {}, 'invalid_argument', /fmt is given more than once/],
     ['query=t&fmt=json&nm=a&nm=b', {}, 'invalid_argument', /nm is given more than once/],

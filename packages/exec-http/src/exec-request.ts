@@ -1,8 +1,7 @@
-import { ServiceError } from '@svc/errors';
-import { quoted } from '@svc/frames';
+import { quoted, ServiceError } from '@svc/errors';
 import { tsdbNotConfigured } from '@svc/service';
 import { parseColumns, parseFlag, parseLimit, type RowRange } from './exec-params.ts';
-import type { Params } from './query-string.ts';
+import { mapGiven, type Params, single } from './query-string.ts';
 
 /** A request to `/exec`, read and checked. */
 export type ExecRequest =
@@ -47,7 +46,8 @@ export function parseExecRequest(params: Params, rules: ExecRules): ExecRequest 
       { hint: 'Send handle=<handle> to read a frame, or query=<sql> to run SQL.' },
     );
   }
-  if (query !== undefined) checkEngine(given.get('engine'), rules);
+  checkEngine(given.get('engine'));
+  if (query !== undefined && !rules.hasTsdb) throw tsdbNotConfigured();
   const fmt = given.get('fmt') ?? rules.defaultFmt;
   checkFmt(fmt);
   if (query !== undefined) {
@@ -65,25 +65,19 @@ export function parseExecRequest(params: Params, rules: ExecRules): ExecRequest 
 }
 
 function collect(params: Params): ReadonlyMap<string, string> {
-  const given = new Map<string, string>();
-  for (const [name, value] of params) {
-    if (given.has(name) && KNOWN.has(name)) {
-      throw new ServiceError('invalid_argument', `The parameter ${name} is given more than once.`, {
-        hint: `Send ${name} once.`,
-      });
-    }
-    given.set(name, value);
-  }
-  return given;
+  return new Map(
+    [...KNOWN].flatMap((name) => {
+      const value = single(params, name);
+      return value === undefined ? [] : [[name, value] as const];
+    }),
+  );
 }
 
-function checkEngine(engine: string | undefined, rules: ExecRules): void {
-  if (engine !== undefined && engine !== 'tsdb') {
-    throw new ServiceError('invalid_argument', `There is no engine ${quoted(engine)}.`, {
-      hint: 'The engine is tsdb, the external time-series database; leave engine out to use it.',
-    });
-  }
-  if (!rules.hasTsdb) throw tsdbNotConfigured();
+function checkEngine(engine: string | undefined): void {
+  if (engine === undefined || engine === 'tsdb') return;
+  throw new ServiceError('invalid_argument', `There is no engine ${quoted(engine)}.`, {
+    hint: 'The engine is tsdb, the external time-series database; leave engine out to use it.',
+  });
 }
 
 function checkFmt(fmt: string | undefined): asserts fmt is 'json' {
@@ -112,8 +106,4 @@ export function checkMaxRows(rows: number, maxRows = Infinity): void {
       hint: `Page with limit=1,${maxRows} and so on, or raise http.max_rows.`,
     },
   );
-}
-
-function mapGiven<T>(text: string | undefined, parse: (text: string) => T): T | undefined {
-  return text === undefined ? undefined : parse(text);
 }

@@ -1,28 +1,25 @@
-import { ServiceError } from '@svc/errors';
-import { ENCODINGS, type Format, type FrameInfo, isHandle, type ListOptions, quoted } from '@svc/frames';
-import type { PutFrameOptions, Service } from '@svc/service';
+import { quoted, ServiceError } from '@svc/errors';
+import { ENCODINGS, type Format, type FrameInfo, type ListOptions } from '@svc/frames';
+import { type PutFrameOptions, type Service, TTL_HINT } from '@svc/service';
 import * as v from 'valibot';
-import type { Answer, Exchange, Handlers } from './endpoint.ts';
-import { etagOf, parseIfMatch } from './etag.ts';
-import { parseCount } from './exec-params.ts';
+import type { Answer } from './answer.ts';
 import { discardRest } from './discard-rest.ts';
-import { decodePart, type Params, parseQueryString } from './query-string.ts';
+import type { Exchange, Handlers } from './endpoint.ts';
+import { parseIfMatch } from './etag.ts';
+import { parseCount } from './exec-params.ts';
+import { decodePart, mapGiven, type Params, parseQueryString, single } from './query-string.ts';
+import { readText } from './read-text.ts';
 
-/** 100 years: beyond it a frame is kept for ever. */
-const MAX_TTL_SECONDS = 100 * 365 * 24 * 3600;
-const TTL_HINT = 'ttl is in whole seconds, from 1 to 3153600000 (100 years).';
 const MAX_PATCH_BYTES = 16 * 1024;
 
-const PatchBody = v.strictObject({
-  ttl: v.nullable(v.pipe(v.number(), v.integer(), v.minValue(1), v.maxValue(MAX_TTL_SECONDS))),
-});
+const PatchBody = v.strictObject({ ttl: v.nullable(v.number()) });
 
 /** `GET /frames`: what there is. */
 export function frameListHandlers(service: Service): Handlers {
   return {
     GET: async ({ c, call }) => {
       const frames = await service.listFrames(call, listOptions(parseQueryString(c.req.url)));
-      return json({ frames });
+      return jsonAnswer({ frames });
     },
   };
 }
@@ -40,7 +37,7 @@ export function frameHandlers(service: Service): Handlers {
         c.req.header('content-type'),
         c.req.header('content-encoding'),
       );
-      const options = await putOptions(service, exchange, handle, single(params, 'ttl'));
+      const options = putOptions(exchange, single(params, 'ttl'));
       const bytes = Number(c.req.header('content-length') ?? 0);
       const stream = c.req.raw.body;
       const body = stream?.values({ preventCancel: true }) ?? emptyBody();
@@ -53,42 +50,32 @@ export function frameHandlers(service: Service): Handlers {
       }
     },
     PATCH: async (exchange) => {
+      refuseConditions(exchange);
       const handle = handleOf(exchange);
       const { ttl } = await patchBody(exchange);
       return frameAnswer(await service.expireFrame(exchange.call, handle, ttl));
     },
     DELETE: async (exchange) => {
+      refuseConditions(exchange);
       await service.dropFrame(exchange.call, handleOf(exchange));
-      return { response: new Response(null, { status: 204 }) };
+      return { status: 204 };
     },
   };
 }
 
-function json(value: unknown, status = 200): Answer {
-  const headers = { 'content-type': ENCODINGS.json.contentType };
-  return { response: new Response(JSON.stringify(value), { status, headers }) };
+/** A value as the JSON body of an answer. */
+export function jsonAnswer(value: unknown, status = 200): Answer {
+  return { status, headers: { 'content-type': ENCODINGS.json.contentType }, body: JSON.stringify(value) };
 }
 
 function frameAnswer(info: FrameInfo, status = 200): Answer {
-  const answer = json(info, status);
-  answer.response.headers.set('etag', etagOf(info.version));
-  return answer;
+  return { ...jsonAnswer(info, status), version: info.version };
 }
 
 /** The last part of the path, decoded strictly: Hono would pass a broken escape on as it is. */
 function handleOf({ c }: Exchange): string {
   const { pathname } = new URL(c.req.url);
-  return decodePart(pathname.slice(pathname.lastIndexOf('/') + 1), false);
-}
-
-function single(params: Params, name: string): string | undefined {
-  const values = params.filter(([given]) => given === name);
-  if (values.length > 1) {
-    throw new ServiceError('invalid_argument', `The parameter ${name} is given more than once.`, {
-      hint: `Send ${name} once.`,
-    });
-  }
-  return values[0]?.[1];
+  return decodePart(pathname.slice(pathname.lastIndexOf('/') + 1));
 }
 
 function listOptions(params: Params): ListOptions {
@@ -108,7 +95,7 @@ const UPLOAD_TYPES = FORMATS.flatMap((format) => ENCODINGS[format].uploadTypes.m
 function uploadFormat(fmt: string | undefined, contentType = '', contentEncoding = 'identity'): Format {
   const types = UPLOAD_TYPES.map(([type]) => type).join(', ');
   const hint = `Send one of these as Content-Type: ${types}; or say it with ?fmt=${FORMATS.join(' or ?fmt=')}.`;
-  if (contentEncoding !== 'identity') {
+  if (contentEncoding.trim().toLowerCase() !== 'identity') {
     throw new ServiceError('unsupported_media_type', `Content-Encoding: ${quoted(contentEncoding)} is not read here.`, {
       hint: 'Send the body as it is, without Content-Encoding.',
     });
@@ -122,12 +109,7 @@ function uploadFormat(fmt: string | undefined, contentType = '', contentEncoding
   });
 }
 
-async function putOptions(
-  service: Service,
-  { c, call }: Exchange,
-  handle: string,
-  ttl: string | undefined,
-): Promise<PutFrameOptions> {
+function putOptions({ c }: Exchange, ttl: string | undefined): PutFrameOptions {
   const ifMatch = mapGiven(c.req.header('if-match'), parseIfMatch);
   const ifNoneMatch = c.req.header('if-none-match');
   if (ifNoneMatch !== undefined && ifNoneMatch.trim() !== '*') {
@@ -135,41 +117,27 @@ async function putOptions(
       hint: 'Send If-None-Match: * to put only where there is no frame yet.',
     });
   }
-  // A handle that is not there has no version; the empty text stands for that and matches none.
-  const current = ifMatch === '*' && isHandle(handle) ? await currentVersion(service, call, handle) : ifMatch;
   return {
-    ...(ifNoneMatch !== undefined && { ifAbsent: true }),
-    ...(current !== undefined && { ifVersion: current }),
-    ...(ttl !== undefined && { ttlSeconds: parseTtl(ttl) }),
+    ifAbsent: ifNoneMatch !== undefined,
+    ifPresent: ifMatch === '*',
+    ...(ifMatch !== undefined && ifMatch !== '*' && { ifVersion: ifMatch }),
+    ...(ttl !== undefined && { ttlSeconds: parseCount('ttl', ttl, TTL_HINT) }),
   };
 }
 
-async function currentVersion(service: Service, call: Exchange['call'], handle: string): Promise<string> {
-  try {
-    return (await service.describeFrame(call, handle)).version;
-  } catch (error) {
-    if (error instanceof ServiceError && error.code === 'handle_not_found') return '';
-    throw error;
+/** A condition that is not looked at must not be taken for one that holds. */
+function refuseConditions({ c }: Exchange): void {
+  for (const name of ['If-Match', 'If-None-Match', 'If-Unmodified-Since']) {
+    if (c.req.header(name) === undefined) continue;
+    throw new ServiceError('invalid_argument', `${name} has no meaning for ${c.req.method}.`, {
+      hint: `Send the request without ${name}; conditions work with PUT.`,
+    });
   }
-}
-
-function parseTtl(text: string): number {
-  const seconds = parseCount('ttl', text, TTL_HINT);
-  if (seconds >= 1 && seconds <= MAX_TTL_SECONDS) return seconds;
-  throw new ServiceError('invalid_argument', `ttl=${quoted(text)} is out of range.`, { hint: TTL_HINT });
 }
 
 async function patchBody({ c }: Exchange): Promise<v.InferOutput<typeof PatchBody>> {
   const hint = `Send {"ttl": 3600} to let the frame end in an hour, {"ttl": null} to keep it. ${TTL_HINT}`;
-  let text = '';
-  const decoder = new TextDecoder();
-  const body: AsyncIterable<Uint8Array> = c.req.raw.body ?? emptyBody();
-  for await (const chunk of body) {
-    text += decoder.decode(chunk, { stream: true });
-    if (text.length > MAX_PATCH_BYTES) {
-      throw new ServiceError('payload_too_large', `The body is longer than ${MAX_PATCH_BYTES} bytes.`, { hint });
-    }
-  }
+  const text = await readText(c.req.raw, MAX_PATCH_BYTES, hint);
   const parsed = v.safeParse(PatchBody, parseJson(text));
   if (parsed.success) return parsed.output;
   throw new ServiceError('invalid_argument', `The body ${quoted(text)} is not a change of a frame.`, { hint });
@@ -181,10 +149,6 @@ function parseJson(text: string): unknown {
   } catch {
     return undefined;
   }
-}
-
-function mapGiven<T>(text: string | undefined, parse: (text: string) => T): T | undefined {
-  return text === undefined ? undefined : parse(text);
 }
 
 async function* emptyBody(): AsyncGenerator<Uint8Array, void> {}

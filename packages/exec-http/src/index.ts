@@ -14,10 +14,11 @@
  * ```
  */
 export { createExecApp, type ExecAppOptions } from './create-exec-app.ts';
+export type { Answer } from './answer.ts';
 export {
   addEndpoint,
-  type Answer,
   answerRequest,
+  type EndpointOptions,
   type ExecEnv,
   type Exchange,
   type Handler,

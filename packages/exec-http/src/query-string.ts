@@ -1,4 +1,4 @@
-import { ServiceError } from '@svc/errors';
+import { quoted, ServiceError } from '@svc/errors';
 
 /** The parameters of a request, in the order they came. */
 export type Params = readonly (readonly [name: string, value: string])[];
@@ -11,32 +11,46 @@ export function parseQueryString(url: string): Params {
   const start = url.indexOf('?');
   if (start < 0) return [];
   const end = url.indexOf('#', start);
-  const parts = url.slice(start + 1, end < 0 ? undefined : end).split('&');
-  return parts
+  return parseForm(url.slice(start + 1, end < 0 ? undefined : end));
+}
+
+/** Reads `a=1&b=2`. */
+export function parseForm(text: string): Params {
+  return text
+    .split('&')
     .filter((part) => part !== '')
     .map((part) => {
       const equals = part.indexOf('=');
       const [name, value] = equals < 0 ? [part, ''] : [part.slice(0, equals), part.slice(equals + 1)];
-      return [decodePart(name), decodePart(value)] as const;
+      return [decodePart(name.replaceAll('+', ' ')), decodePart(value.replaceAll('+', ' '))] as const;
     });
 }
 
-/** Decodes percent escapes and UTF-8; with `plusIsSpace` off it reads a part of the path. */
-export function decodePart(text: string, plusIsSpace = true): string {
-  const spaced = plusIsSpace ? text.replaceAll('+', ' ') : text;
+/** Decodes percent escapes and UTF-8. */
+export function decodePart(text: string): string {
   try {
-    return decodeURIComponent(spaced);
+    return decodeURIComponent(text);
   } catch {
     throw new ServiceError(
       'invalid_argument',
-      `The URL has a broken escape or text that is not UTF-8: ${shown(text)}.`,
-      {
-        hint: 'Percent-encode the UTF-8 bytes of every parameter, for example %C3%A9 for é and %25 for %.',
-      },
+      `The URL has a broken escape or text that is not UTF-8: ${quoted(text)}.`,
+      { hint: 'Percent-encode the UTF-8 bytes of every parameter, for example %C3%A9 for é and %25 for %.' },
     );
   }
 }
 
-function shown(text: string): string {
-  return JSON.stringify(text.length > 60 ? `${text.slice(0, 60)}…` : text);
+/** The value of a parameter that may be given once, or an error; undefined where it is not given. */
+export function single(params: Params, name: string): string | undefined {
+  const values = params.filter(([given]) => given === name);
+  if (values.length > 1) {
+    throw new ServiceError('invalid_argument', `The parameter ${name} is given more than once.`, {
+      hint: `Send ${name} once.`,
+    });
+  }
+  return values[0]?.[1];
+}
+
+/** What `parse` makes of a text; undefined where there is none. */
+export function mapGiven<T>(text: string | undefined, parse: (text: string) => T): T | undefined {
+  return text === undefined ? undefined : parse(text);
 }

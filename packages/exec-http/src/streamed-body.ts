@@ -1,4 +1,4 @@
-import { toServiceError } from '@svc/errors';
+import { ServiceError, toServiceError } from '@svc/errors';
 import type { Exchange } from './endpoint.ts';
 
 /**
@@ -10,6 +10,7 @@ export function streamedBody(
   status: number,
   exchange: Exchange,
 ): ReadableStream<Uint8Array> {
+  const { signal } = exchange.call;
   return new ReadableStream<Uint8Array>(
     {
       async pull(controller) {
@@ -19,7 +20,7 @@ export function streamedBody(
           controller.close();
           exchange.report(status);
         } catch (thrown) {
-          const error = toServiceError(exchange.call.signal.aborted ? exchange.call.signal.reason : thrown);
+          const error = toServiceError(signal.aborted ? signal.reason : thrown);
           exchange.report(status, error);
           const outgoing = exchange.c.env?.outgoing;
           if (outgoing === undefined) controller.error(error);
@@ -27,7 +28,7 @@ export function streamedBody(
         }
       },
       async cancel() {
-        exchange.report(status, toServiceError(exchange.call.signal.reason));
+        exchange.report(status, new ServiceError('cancelled', 'The client left before the answer was whole.'));
         await chunks.return?.();
       },
     },

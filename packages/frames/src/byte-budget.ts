@@ -1,18 +1,21 @@
-import { ServiceError } from '@svc/errors';
+import type { ServiceError } from '@svc/errors';
 
 /** Bytes that may be taken, up to a limit that is never exceeded. */
 export interface ByteBudget {
+  readonly maxBytes: number;
   readonly usedBytes: number;
   readonly freeBytes: number;
-  /** Takes so many bytes, or fails with `out_of_memory` and takes none. */
+  /** Takes so many bytes, or fails and takes none. */
   take(bytes: number): void;
+  /** Gives bytes back. */
   free(bytes: number): void;
 }
 
-/** A budget of `maxBytes`. */
-export function createByteBudget(maxBytes: number): ByteBudget {
+/** A budget of `maxBytes`; `refusal` is the error of who takes more. */
+export function createByteBudget(maxBytes: number, refusal: (budget: ByteBudget) => ServiceError): ByteBudget {
   let usedBytes = 0;
-  return {
+  const budget: ByteBudget = {
+    maxBytes,
     get usedBytes() {
       return usedBytes;
     },
@@ -20,16 +23,12 @@ export function createByteBudget(maxBytes: number): ByteBudget {
       return maxBytes - usedBytes;
     },
     take: (bytes) => {
-      if (usedBytes + bytes > maxBytes) {
-        throw new ServiceError(
-          'out_of_memory',
-          `The frame does not fit: ${maxBytes} bytes are set aside for frames and ${usedBytes} of them are in use.`,
-        );
-      }
+      if (usedBytes + bytes > maxBytes) throw refusal(budget);
       usedBytes += bytes;
     },
     free: (bytes) => {
       usedBytes -= bytes;
     },
   };
+  return budget;
 }

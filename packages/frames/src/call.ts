@@ -1,3 +1,5 @@
+import { randomUUID } from 'node:crypto';
+
 /** Who asks, on behalf of whom, and until when: the first argument of every operation. */
 export interface Call {
   /** The tenant whose frames the call sees. */
@@ -10,3 +12,10 @@ export interface Call {
 
 /** The only tenant while there is no authentication. */
 export const DEFAULT_TENANT = 'default';
+
+/** The client's own id of a request where it sent one that is safe to log and to send back, else a new one. */
+export function requestIdFrom(sent: string | undefined): string {
+  return sent !== undefined && SANE_REQUEST_ID.test(sent) ? sent : randomUUID();
+}
+
+const SANE_REQUEST_ID = /^[\w.:/+=@-]{1,128}$/;

@@ -1,6 +1,5 @@
-import { ServiceError } from '@svc/errors';
+import { quoted, ServiceError } from '@svc/errors';
 import { DataType, type Field, Precision, TimeUnit, Type } from 'apache-arrow';
-import { quoted } from './handle.ts';
 
 /** One row of `COLUMN_TYPES`. */
 export interface ColumnTypeRow {

@@ -1,8 +1,3 @@
-import type { FrameStream } from './frame-stream.ts';
-
-/** Writes a frame as bytes of one format, in chunks of 256 KiB to 1 MiB. */
-export type Encoder<Options> = (source: FrameStream, options: Options) => AsyncIterable<Uint8Array>;
-
 /** Bounds of a decoding. */
 export interface DecodeOptions {
   /** Ends the decoding. */
@@ -10,12 +5,6 @@ export interface DecodeOptions {
   /** Bytes of memory the decoded frame may take, else `out_of_memory`. */
   readonly maxBytes?: number;
 }
-
-/**
- * Reads bytes of one format as a frame. It resolves when the schema is known. Bytes that are not of the format are
- * `invalid_data`, with the place where that shows, from the call or from the batches.
- */
-export type Decoder = (body: AsyncIterable<Uint8Array>, options?: DecodeOptions) => Promise<FrameStream>;
 
 /** One row of `ENCODINGS`: a format frames can be read or written in. */
 export interface EncodingRow {

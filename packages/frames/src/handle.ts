@@ -1,12 +1,11 @@
-import { ServiceError } from '@svc/errors';
+import { quoted, ServiceError } from '@svc/errors';
 
 declare const handleBrand: unique symbol;
 
 /** The name of a frame inside a tenant: a string that passed `isHandle`. */
 export type Handle = string & { readonly [handleBrand]: true };
 
-/** What a handle looks like. */
-export const HANDLE_PATTERN = /^[A-Za-z0-9][A-Za-z0-9._-]{0,127}$/;
+const HANDLE_PATTERN = /^[A-Za-z0-9][A-Za-z0-9._-]{0,127}$/;
 
 /** Whether a text can be a handle at all. */
 export function isHandle(text: string): text is Handle {
@@ -19,9 +18,4 @@ export function parseHandle(text: string): Handle {
   throw new ServiceError('invalid_argument', `${quoted(text)} cannot be a handle.`, {
     hint: 'A handle has 1 to 128 letters, digits, dots, dashes and underscores, and begins with a letter or digit.',
   });
-}
-
-/** A client's text in double quotes, escaped and cut to a length that fits into a sentence. */
-export function quoted(text: string): string {
-  return JSON.stringify(text.length > 80 ? `${text.slice(0, 80)}…` : text);
 }

@@ -17,7 +17,7 @@
  * }
  * ```
  */
-export { type Call, DEFAULT_TENANT } from './call.ts';
+export { type Call, DEFAULT_TENANT, requestIdFrom } from './call.ts';
 export {
   COLUMN_TYPES,
   type ColumnInfo,
@@ -27,18 +27,12 @@ export {
   type ColumnTypeRow,
 } from './column-types.ts';
 export { createDecoders, type Decoders, type DecodersOptions } from './decode/decoders.ts';
+export { encodeArrowStream } from './encode/arrow-stream.ts';
 export { encodeJsonTable, type JsonTableOptions } from './encode/json-table.ts';
-export {
-  type DecodeOptions,
-  type Decoder,
-  type Encoder,
-  type EncodingRow,
-  ENCODINGS,
-  type Format,
-} from './encoding.ts';
+export { type DecodeOptions, type EncodingRow, ENCODINGS, type Format } from './encoding.ts';
 export type { Engine } from './engine.ts';
 export { type FrameStream, streamFromTable } from './frame-stream.ts';
-export { type Handle, HANDLE_PATTERN, isHandle, parseHandle, quoted } from './handle.ts';
+export { type Handle, isHandle, parseHandle } from './handle.ts';
 export { createMemoryStore, type MemoryStoreOptions } from './memory-store.ts';
 export type {
   FrameInfo,

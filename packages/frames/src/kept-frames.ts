@@ -1,3 +1,4 @@
+import { ServiceError } from '@svc/errors';
 import type { RecordBatch, Schema } from 'apache-arrow';
 import { type ByteBudget, createByteBudget } from './byte-budget.ts';
 import { selectColumns, sliceBatches } from './slice-batches.ts';
@@ -31,7 +32,7 @@ export interface KeptFrames {
 
 /** No frames, in a budget of `maxBytes`. */
 export function createKeptFrames(maxBytes: number): KeptFrames {
-  const budget = createByteBudget(maxBytes);
+  const budget = createByteBudget(maxBytes, doesNotFit);
   /** By tenant, then by handle in lower case: two handles of a tenant never differ by case alone. */
   const tenants = new Map<string, Map<string, KeptFrame>>();
   const readers = new Map<KeptFrame, number>();
@@ -109,4 +110,11 @@ function openFrame(frame: KeptFrame, onClose: () => void): OpenFrame {
 
 function isExpired({ info }: KeptFrame): boolean {
   return info.expires !== null && info.expires.getTime() <= Date.now();
+}
+
+function doesNotFit({ maxBytes, usedBytes }: ByteBudget): ServiceError {
+  return new ServiceError(
+    'out_of_memory',
+    `The frame does not fit: ${maxBytes} bytes are set aside for frames and ${usedBytes} of them are in use.`,
+  );
 }

@@ -1,9 +1,8 @@
-import { ServiceError } from '@svc/errors';
+import { quoted, ServiceError } from '@svc/errors';
 import type { RecordBatch } from 'apache-arrow';
 import { monotonicFactory } from 'ulid';
 import { columnInfo } from './column-types.ts';
 import type { FrameStream } from './frame-stream.ts';
-import { quoted } from './handle.ts';
 import { createBufferCounter } from './buffer-counter.ts';
 import { createKeptFrames, type KeptFrame, type KeptFrames } from './kept-frames.ts';
 import type { FrameRef, PutOptions, PutResult, Store } from './store.ts';
@@ -130,6 +129,11 @@ function checkConditions(frames: KeptFrames, ref: FrameRef, options: PutOptions)
   }
   if (frame && options.ifAbsent === true) {
     throw new ServiceError('handle_exists', `There is a frame ${quoted(ref.handle)} already.`);
+  }
+  if (!frame && options.ifPresent === true) {
+    throw new ServiceError('version_conflict', `The frame ${quoted(ref.handle)} does not exist.`, {
+      hint: 'Leave the condition out to make a new frame.',
+    });
   }
   if (options.ifVersion !== undefined && options.ifVersion !== frame?.info.version) {
     const now = frame ? `is version ${quoted(frame.info.version)} now` : 'does not exist';

@@ -1,7 +1,6 @@
-import { ServiceError } from '@svc/errors';
+import { quoted, ServiceError } from '@svc/errors';
 import { type Data, type RecordBatch, Schema } from 'apache-arrow';
 import { createRecordBatch } from './create-record-batch.ts';
-import { quoted } from './handle.ts';
 
 /** The named columns of a schema, in that order, and where they are in it. */
 export interface SelectedColumns {

@@ -47,6 +47,8 @@ export interface OpenFrame {
 export interface PutOptions {
   /** Put only where the handle is free, else `handle_exists`. */
   readonly ifAbsent?: boolean;
+  /** Put only where there is a frame, else `version_conflict`. */
+  readonly ifPresent?: boolean;
   /** Put only over this version, else `version_conflict`. */
   readonly ifVersion?: string;
   /** Seconds until the frame ends by itself. Default: never. */

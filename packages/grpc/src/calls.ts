@@ -8,12 +8,11 @@ import {
   ServerListenerBuilder,
   status as Status,
 } from '@grpc/grpc-js';
-import { ERROR_CODES, ServiceError, toServiceError } from '@svc/errors';
-import { type Call, quoted } from '@svc/frames';
+import { ERROR_CODES, quoted, ServiceError, toServiceError } from '@svc/errors';
+import { type Call, requestIdFrom } from '@svc/frames';
 import type { Service } from '@svc/service';
 import { ServerError, type ServerMiddleware, Status as NiceStatus } from 'nice-grpc';
 import { REQUEST_ID_KEY } from './error-status.ts';
-import { requestIdFrom } from './request-id.ts';
 import { answeredEvent, createRunningCall, errorFromGrpc, finalStatus, type RunningCall } from './running-call.ts';
 import { untilAborted } from './until-aborted.ts';
 
@@ -28,7 +27,7 @@ export interface Calls {
   /** Ends the running calls of which `isMeant` says so by their operation. */
   cancel(reason: ServiceError, isMeant?: (operation: string) => boolean): void;
   /** Reports a call of a method that there is not: grpc-js answers it where no interceptor sees it. */
-  reportUnknown(path: string, requestId: unknown): void;
+  reportUnknown(path: string, requestId: string | undefined): void;
   /** Resolves when no handler runs any more. */
   settled(): Promise<void>;
 }
@@ -121,7 +120,7 @@ function listenerOf(
 ): ServerListener {
   return new ServerListenerBuilder()
     .withOnReceiveMetadata((metadata, next) => {
-      call.requestId = requestIdFrom(metadata.get(REQUEST_ID_KEY)[0]);
+      call.requestId = requestIdFrom(metadata.get(REQUEST_ID_KEY)[0]?.toString());
       storage.run(call, () => next(metadata));
     })
     .withOnReceiveHalfClose((next) => {

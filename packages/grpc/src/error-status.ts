@@ -5,10 +5,10 @@ import { ERROR_CODES, type ErrorCode, type ServiceError } from '@svc/errors';
 export const REQUEST_ID_KEY = 'x-request-id';
 
 /** The trailing metadata that carries the code of an error. */
-export const ERROR_CODE_KEY = 'svc-error-code';
+const ERROR_CODE_KEY = 'svc-error-code';
 
 /** The trailing metadata that carries the hint of an error, percent-encoded where it is not printable ASCII. */
-export const ERROR_HINT_KEY = 'svc-error-hint';
+const ERROR_HINT_KEY = 'svc-error-hint';
 
 /** How a call ends in gRPC's terms. */
 export interface CallStatus {

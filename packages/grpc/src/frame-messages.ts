@@ -1,6 +1,7 @@
-import { ServiceError } from '@svc/errors';
-import { type FrameInfo, quoted } from '@svc/frames';
+import { quoted, ServiceError } from '@svc/errors';
+import type { FrameInfo } from '@svc/frames';
 import type { FrameInfo as FrameInfoMessage, PutFrameRequest, PutFrameTarget, Timestamp } from '@svc/proto';
+import { TTL_HINT } from '@svc/service';
 
 /** What is known of a frame, as a message. */
 export function frameInfoMessage(info: FrameInfo): FrameInfoMessage {
@@ -54,6 +55,13 @@ export function countFrom(field: string, value: bigint): number {
   throw new ServiceError('invalid_argument', `The field ${field} is ${value}.`, {
     hint: `Set ${field} to a number from 0 to ${Number.MAX_SAFE_INTEGER}, or leave it out.`,
   });
+}
+
+/** A time to live; the service says how long it may be. */
+export function ttlFrom(value: bigint): number {
+  const seconds = Number(value);
+  if (Number.isSafeInteger(seconds)) return seconds;
+  throw new ServiceError('invalid_argument', `The field ttl_seconds is ${value}.`, { hint: TTL_HINT });
 }
 
 function timestampMessage(date: Date): Timestamp {

@@ -181,6 +181,7 @@ describe('ListFrames', () => {
 
 describe('bad input', () => {
   const arrow = tableToIPC(rows(1), 'stream');
+  const ofTtl = (ttlSeconds: bigint) => upload({ handle: 'h', ttlSeconds }, arrow);
 
   test.each([
     ['get', 'an empty handle', 'INVALID_ARGUMENT', 'invalid_argument', 'The field handle is empty.'],
@@ -206,12 +207,11 @@ describe('bad input', () => {
     ['two targets', twoTargets(), 'The upload has a second target, "b", after its first message.'],
     ['the handle ".."', upload({ handle: '..' }, arrow), '".." cannot be a handle.'],
     ['the handle "a/b"', upload({ handle: 'a/b' }, arrow), '"a/b" cannot be a handle.'],
-    ['a negative ttl', upload({ handle: 'h', ttlSeconds: -1n }, arrow), 'The field ttl_seconds is -1.'],
-    [
-      'a ttl past 2^53',
-      upload({ handle: 'h', ttlSeconds: 2n ** 60n }, arrow),
-      `The field ttl_seconds is ${2n ** 60n}.`,
-    ],
+    ['the ttl -1', ofTtl(-1n), 'A time to live of -1 seconds is out of range.'],
+    ['the ttl 0', ofTtl(0n), 'A time to live of 0 seconds is out of range.'],
+    ['a ttl of over 100 years', ofTtl(3_153_600_001n), 'A time to live of 3153600001 seconds is out of range.'],
+    ['the ttl 2^53-1', ofTtl(2n ** 53n - 1n), 'A time to live of 9007199254740991 seconds is out of range.'],
+    ['a ttl past 2^53', ofTtl(2n ** 60n), `The field ttl_seconds is ${2n ** 60n}.`],
   ])('an upload with %s is INVALID_ARGUMENT and leaves nothing', async (_what, messages, details) => {
     const { client } = await startServer();
     const failure = await failureOf((options) => client.putFrame(messages, options));
@@ -269,11 +269,22 @@ describe('bad input', () => {
     expect(failure).toMatchObject({ code: Status.INVALID_ARGUMENT, details: 'The field limit is -5.' });
   });
 
-  test('a negative ttl of ExtendFrame is INVALID_ARGUMENT', async () => {
+  test.each([
+    [-5n, 'A time to live of -5 seconds is out of range.'],
+    [0n, 'A time to live of 0 seconds is out of range.'],
+    [9_007_199_254_740_991n, 'A time to live of 9007199254740991 seconds is out of range.'],
+    [9_007_199_254_740_993n, 'The field ttl_seconds is 9007199254740993.'],
+    [-(2n ** 63n), 'The field ttl_seconds is -9223372036854775808.'],
+  ])('the ttl %i of ExtendFrame is INVALID_ARGUMENT, and the frame stays as it is', async (ttlSeconds, details) => {
     const { client } = await startServer();
-    await putTable(client, 'h', rows(1));
-    const failure = await failureOf((options) => client.extendFrame({ handle: 'h', ttlSeconds: -5n }, options));
-    expect(failure).toMatchObject({ code: Status.INVALID_ARGUMENT, details: 'The field ttl_seconds is -5.' });
+    const { frame } = await putTable(client, 'h', rows(1));
+    const failure = await failureOf((options) => client.extendFrame({ handle: 'h', ttlSeconds }, options));
+    expect(failure).toMatchObject({
+      code: Status.INVALID_ARGUMENT,
+      details,
+      hint: 'A time to live is in whole seconds, from 1 to 3153600000 (100 years).',
+    });
+    expect((await client.listFrames({})).frames).toEqual([frame]);
   });
 
   test('if_absent and if_version are obeyed', async () => {

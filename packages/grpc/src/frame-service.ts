@@ -1,9 +1,8 @@
-import type { Call } from '@svc/frames';
+import { type Call, encodeArrowStream } from '@svc/frames';
 import type { FrameServiceDefinition } from '@svc/proto';
 import type { Service } from '@svc/service';
 import type { ServiceImplementation } from 'nice-grpc';
-import { encodeArrowStream } from './encode-arrow-stream.ts';
-import { countFrom, frameInfoMessage, handleFrom, targetFrom } from './frame-messages.ts';
+import { countFrom, frameInfoMessage, handleFrom, targetFrom, ttlFrom } from './frame-messages.ts';
 import { uploadBody } from './upload-body.ts';
 
 /** `svc.frames.v1.FrameService` over a service; `current` is the call that is being answered. */
@@ -24,7 +23,7 @@ export function createFrameService(
         {
           ...(target.ifAbsent ? { ifAbsent: true } : {}),
           ...(target.ifVersion === '' ? {} : { ifVersion: target.ifVersion }),
-          ...(ttl === undefined ? {} : { ttlSeconds: countFrom('ttl_seconds', ttl) }),
+          ...(ttl === undefined ? {} : { ttlSeconds: ttlFrom(ttl) }),
         },
       );
       return { frame: frameInfoMessage(info), created };
@@ -67,7 +66,7 @@ export function createFrameService(
     },
 
     async extendFrame({ handle, ttlSeconds }) {
-      const ttl = ttlSeconds === undefined ? null : countFrom('ttl_seconds', ttlSeconds);
+      const ttl = ttlSeconds === undefined ? null : ttlFrom(ttlSeconds);
       return { frame: frameInfoMessage(await service.expireFrame(current(), handleFrom(handle), ttl)) };
     },
   };

@@ -1,5 +1,7 @@
+import { execFile } from 'node:child_process';
 import { once } from 'node:events';
 import { createServer, connect, type Socket } from 'node:net';
+import { promisify } from 'node:util';
 import { status as Status } from '@grpc/grpc-js';
 import { HealthCheckResponseServingStatus as ServingStatus, HealthDefinition } from '@svc/proto';
 import { tableFromArrays } from 'apache-arrow';
@@ -195,6 +197,26 @@ describe('shutdown', () => {
     const idle = await connectRaw(port);
     await server.shutdown();
     await expect.poll(() => idle.closed || idle.destroyed).toBe(true);
+  });
+
+  test.each(['before', 'after'])('keeps no timer when its signal aborts %s everything has stopped', async (moment) => {
+    const built = JSON.stringify(new URL('../dist/index.js', import.meta.url).href);
+    const script = `
+      import { createMemoryStore } from '@svc/frames';
+      import { createService } from '@svc/service';
+      import { createGrpcServer } from ${built};
+      const server = createGrpcServer({ service: createService({ store: createMemoryStore() }) });
+      await server.listen('127.0.0.1', 0);
+      const grace = new AbortController();
+      if ('${moment}' === 'before') grace.abort();
+      await server.shutdown({ signal: grace.signal });
+      grace.abort();
+      await new Promise((resolve) => setImmediate(resolve));
+      process.stdout.write(process.getActiveResourcesInfo().includes('Timeout') ? 'waits' : 'done');`;
+    const cwd = new URL('.', import.meta.url);
+    const options = ['--input-type=module', '-e', script];
+    const { stdout } = await promisify(execFile)(process.execPath, options, { cwd, timeout: 15_000 });
+    expect(stdout).toBe('done');
   });
 
   test('can be asked for twice', async () => {

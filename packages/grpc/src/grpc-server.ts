@@ -69,7 +69,7 @@ export function createGrpcServer(options: GrpcServerOptions): GrpcServer {
     listener.maxConnections = maxConnections;
     listener.on('stream', (_stream, headers: IncomingHttpHeaders) => {
       const path = headers[':path'] ?? '';
-      if (!PATHS.has(path)) calls.reportUnknown(path, headers[REQUEST_ID_KEY]);
+      if (!PATHS.has(path)) calls.reportUnknown(path, headers[REQUEST_ID_KEY]?.toString());
     });
   }
 
@@ -82,11 +82,13 @@ export function createGrpcServer(options: GrpcServerOptions): GrpcServer {
     await calls.settled();
   }
 
-  async function cancel(): Promise<void> {
+  /** Cancels what still runs when the signal aborts; `isOver` aborts when there is nothing left to wait for. */
+  async function cancelWith(signal: AbortSignal, isOver: AbortSignal): Promise<void> {
+    if (!signal.aborted) await once(signal, 'abort', { signal: isOver });
     calls.cancel(STOPPING);
-    await Promise.race([stopped, delay(CANCEL_MS)]);
+    await delay(CANCEL_MS, undefined, { signal: isOver });
     server.forceShutdown();
-    await Promise.race([stopped, delay(CANCEL_MS)]);
+    await delay(CANCEL_MS, undefined, { signal: isOver });
   }
 
   return {
@@ -99,7 +101,13 @@ export function createGrpcServer(options: GrpcServerOptions): GrpcServer {
 
     async shutdown({ signal } = {}) {
       stopped ??= stop();
-      await (signal === undefined ? stopped : Promise.race([stopped, onceAborted(signal).then(cancel)]));
+      if (signal === undefined) return stopped;
+      const over = new AbortController();
+      try {
+        await Promise.race([stopped, cancelWith(signal, over.signal)]);
+      } finally {
+        over.abort();
+      }
     },
   };
 }
@@ -113,10 +121,6 @@ const SERVICES = [
 const PATHS = new Set(
   SERVICES.flatMap(({ fullName, methods }) => Object.values(methods).map(({ name }) => `/${fullName}/${name}`)),
 );
-
-async function onceAborted(signal: AbortSignal): Promise<void> {
-  if (!signal.aborted) await once(signal, 'abort');
-}
 
 /** What HTTP/2 advises as the least; more calls of a connection wait at the client. */
 const MAX_CALLS_OF_A_CONNECTION = 100;

@@ -1,6 +1,6 @@
 import { once } from 'node:events';
-import { ServiceError } from '@svc/errors';
-import { type Call, quoted } from '@svc/frames';
+import { quoted, ServiceError } from '@svc/errors';
+import type { Call } from '@svc/frames';
 import { type HealthDefinition, HealthCheckResponseServingStatus as ServingStatus } from '@svc/proto';
 import type { Service } from '@svc/service';
 import { ServerError, type ServiceImplementation, Status } from 'nice-grpc';

@@ -12,5 +12,4 @@
  * await server.shutdown({ signal: AbortSignal.timeout(10_000) });
  * ```
  */
-export { ERROR_CODE_KEY, ERROR_HINT_KEY, REQUEST_ID_KEY } from './error-status.ts';
 export { createGrpcServer, type GrpcServer, type GrpcServerOptions, type ShutdownOptions } from './grpc-server.ts';

@@ -1,4 +1,4 @@
-import { ServiceError } from '@svc/errors';
+import { quoted, ServiceError } from '@svc/errors';
 import {
   type Call,
   type Decoders,
@@ -7,12 +7,12 @@ import {
   parseHandle,
   type PutOptions,
   type PutResult,
-  quoted,
   type Store,
 } from '@svc/frames';
 import type { Observer } from './events.ts';
 import { limitBytes } from './limit-bytes.ts';
 import type { Service, Upload } from './service.ts';
+import { checkTtl } from './ttl.ts';
 
 /** What the operations on frames work with. */
 export interface FrameParts {
@@ -61,6 +61,7 @@ export function createFrameOperations(parts: FrameParts): FrameOperations {
     async putFrame(call, handle, upload, put = {}) {
       begin(call);
       const ref = refOf(call, handle);
+      checkTtl(put.ttlSeconds);
       const startMs = performance.now();
       const result = await putUpload(parts, ref, upload, { ...put, signal: call.signal });
       const { rows, bytes } = result.info;
@@ -71,6 +72,7 @@ export function createFrameOperations(parts: FrameParts): FrameOperations {
 
     async expireFrame(call, handle, ttlSeconds) {
       begin(call);
+      checkTtl(ttlSeconds);
       const info = (await store.expire(refOf(call, handle), ttlSeconds)) ?? notFound(handle);
       observe({ kind: 'frame_expiry_set', ...who(call), handle, expires: info.expires });
       return info;

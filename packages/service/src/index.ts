@@ -13,4 +13,5 @@
 export { createService, type ServiceOptions } from './create-service.ts';
 export type { Observer, ServiceEvent } from './events.ts';
 export type { FrameReading, Health, PutFrameOptions, ReadFrameOptions, Service, Upload } from './service.ts';
+export { TTL_HINT } from './ttl.ts';
 export { tsdbNotConfigured } from './tsdb-not-configured.ts';

@@ -210,7 +210,7 @@ export interface PutFrameTarget {
   readonly ifAbsent: boolean;
   /** Put only over this version, else ABORTED; empty = over any. */
   readonly ifVersion: string;
-  /** Seconds until the frame ends by itself; absent = it never does. */
+  /** Seconds until the frame ends by itself, 1 to 3153600000 (100 years); absent = it never does. */
   readonly ttlSeconds: bigint | undefined;
 }
 
@@ -657,7 +657,7 @@ export const DropFrameResponse = {
 export interface ExtendFrameRequest {
   /** The handle of the frame. */
   readonly handle: string;
-  /** Seconds from now until the frame ends by itself; absent = it never does. */
+  /** Seconds from now until the frame ends by itself, 1 to 3153600000 (100 years); absent = it never does. */
   readonly ttlSeconds: bigint | undefined;
 }
 

@@ -1,13 +1,13 @@
 import { describe, expect, test } from 'vitest';
 import { type ArrowBatchHead, createArrowBatch, readBuffers } from './arrow-batch.ts';
-import { createBudget } from './limits.ts';
+import { createFrameBudget } from './limits.ts';
 
 function headOf(head: Partial<ArrowBatchHead>): ArrowBatchHead {
   return { rows: 1, nodes: [], buffers: [], partCounts: [], compression: undefined, ...head };
 }
 
 function buffersOf(head: Partial<ArrowBatchHead>): Uint8Array[] {
-  const reading = readBuffers('record batch 1', headOf(head), new Uint8Array(16), createBudget(100));
+  const reading = readBuffers('record batch 1', headOf(head), new Uint8Array(16), createFrameBudget(100));
   for (;;) {
     const { value, done } = reading.next();
     if (done === true) return value;

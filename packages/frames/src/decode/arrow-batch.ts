@@ -1,8 +1,8 @@
 import { ServiceError } from '@svc/errors';
+import type { ByteBudget } from '../byte-budget.ts';
 import { type Compression, decompressBuffer } from './arrow-compression.ts';
 import { type IsWorking, WORKING } from './decode-steps.ts';
 import type { FlatTable } from './flatbuffer.ts';
-import type { Budget } from './limits.ts';
 
 /** The head of an Arrow record batch or dictionary batch: what its body consists of. */
 export interface ArrowBatchHead {
@@ -58,7 +58,7 @@ export function* readBuffers(
   name: string,
   { buffers, compression }: ArrowBatchHead,
   body: Uint8Array<ArrayBuffer>,
-  budget: Budget,
+  budget: ByteBudget,
 ): Generator<IsWorking, Uint8Array<ArrayBuffer>[], void> {
   const found: Uint8Array<ArrayBuffer>[] = [];
   for (let i = 0; i < buffers.length; i += 2) {

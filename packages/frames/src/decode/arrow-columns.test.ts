@@ -1,4 +1,3 @@
-import { ServiceError } from '@svc/errors';
 import {
   type DataType,
   Decimal,
@@ -9,7 +8,6 @@ import {
   makeData,
   Message,
   RecordBatch,
-  RecordBatchStreamWriter,
   Schema,
   Struct,
   tableFromArrays,
@@ -17,44 +15,15 @@ import {
   vectorFromArray,
 } from 'apache-arrow';
 import { describe, expect, test } from 'vitest';
+import { decodeBody, type DecodeBodyOptions, plainRows, refusalOf, streamOf } from '../../test/decode-body.ts';
 import { decodeArrow } from './arrow-decoder.ts';
-import { createByteInput } from './decode-steps.ts';
-import { createFrameAssembler, type FrameAssembler } from './frame-assembler.ts';
-import { createBudget } from './limits.ts';
 
-function decode(bytes: Uint8Array, { maxBytes = Infinity } = {}) {
-  const input = createByteInput();
-  input.push(bytes);
-  let frame: FrameAssembler | undefined;
-  const batches: RecordBatch[] = [];
-  for (const step of decodeArrow(input, createBudget(maxBytes))) {
-    if (step.kind === 'more') input.end();
-    else if (step.kind === 'schema') frame = createFrameAssembler(step.message);
-    else if (step.kind !== 'working') batches.push(...[frame?.add(step)].filter((batch) => batch !== undefined));
-  }
-  const rows = batches.flatMap((batch) => batch.toArray().map((row) => plain(row)));
-  return { schema: frame?.schema ?? new Schema([]), batches, rows };
+function decode(bytes: Uint8Array, options: DecodeBodyOptions = {}) {
+  const decoded = decodeBody(decodeArrow, bytes, options);
+  return { ...decoded, rows: plainRows(decoded.batches) };
 }
 
-function plain(row: unknown): Record<string, unknown> {
-  return JSON.parse(JSON.stringify(row, (_, value: unknown) => (typeof value === 'bigint' ? Number(value) : value)));
-}
-
-function failure(bytes: Uint8Array, options = {}): ServiceError {
-  try {
-    decode(bytes, options);
-  } catch (error) {
-    if (error instanceof ServiceError) return error;
-    throw error;
-  }
-  throw new Error('It was accepted.');
-}
-
-function streamOf(...batches: RecordBatch[]): Uint8Array {
-  const writer = new RecordBatchStreamWriter();
-  for (const batch of batches) writer.write(batch);
-  return writer.finish().toUint8Array(true);
-}
+const failure = (bytes: Uint8Array, options: DecodeBodyOptions = {}) => refusalOf(() => decode(bytes, options));
 
 /** A stream of one batch of one column. */
 function columnStream(data: ReturnType<typeof makeData>, nullable = true): Uint8Array {

@@ -1,6 +1,5 @@
-import { ServiceError } from '@svc/errors';
+import { quoted, ServiceError } from '@svc/errors';
 import { DataType, type Dictionary, type Field, type FixedSizeList } from 'apache-arrow';
-import { quoted } from '../handle.ts';
 import type { ArrowBatch } from './arrow-batch.ts';
 import type { ColumnData, Values } from './column-data.ts';
 

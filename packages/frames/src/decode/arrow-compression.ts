@@ -1,13 +1,14 @@
 import { ServiceError } from '@svc/errors';
 import { decompress as decompressZstd } from 'fzstd';
-import { allocate, type Budget } from './limits.ts';
+import type { ByteBudget } from '../byte-budget.ts';
+import { allocate } from './limits.ts';
 import { decompressLz4Frame } from './lz4-frame.ts';
 
 /** How the buffers of an Arrow batch are compressed. */
 export type Compression = 'lz4' | 'zstd';
 
 /** Decompresses one buffer of an Arrow batch: its size in 8 bytes (-1: it is not compressed), then its content. */
-export function decompressBuffer(source: Uint8Array<ArrayBuffer>, compression: Compression, budget: Budget) {
+export function decompressBuffer(source: Uint8Array<ArrayBuffer>, compression: Compression, budget: ByteBudget) {
   if (source.length === 0) return source;
   if (source.length < 8) throw malformed(compression);
   const size = Number(new DataView(source.buffer, source.byteOffset).getBigInt64(0, true));

@@ -1,4 +1,3 @@
-import { ServiceError } from '@svc/errors';
 import {
   Bool,
   DateDay,
@@ -13,7 +12,6 @@ import {
   Message,
   RecordBatch,
   RecordBatchFileWriter,
-  RecordBatchStreamWriter,
   Schema,
   Struct,
   Table,
@@ -26,10 +24,8 @@ import {
 } from 'apache-arrow';
 import { gunzipSync } from 'node:zlib';
 import { describe, expect, test } from 'vitest';
+import { decodeBody, type DecodeBodyOptions, plainRows, refusalOf, streamOf } from '../../test/decode-body.ts';
 import { decodeArrow } from './arrow-decoder.ts';
-import { createByteInput } from './decode-steps.ts';
-import { createFrameAssembler, type FrameAssembler } from './frame-assembler.ts';
-import { createBudget } from './limits.ts';
 
 /** Written by pyarrow 26 (gzip and base64 around them). */
 const PYARROW = {
@@ -47,43 +43,12 @@ function pyarrow(name: keyof typeof PYARROW): Uint8Array {
   return gunzipSync(Buffer.from(PYARROW[name], 'base64'));
 }
 
-function decode(bytes: Uint8Array, { chunkBytes = Infinity, maxBytes = Infinity } = {}) {
-  const input = createByteInput();
-  let frame: FrameAssembler | undefined;
-  const batches: RecordBatch[] = [];
-  let at = 0;
-  for (const step of decodeArrow(input, createBudget(maxBytes))) {
-    if (step.kind === 'more') {
-      if (at < bytes.length) input.push(bytes.slice(at, at + chunkBytes));
-      else input.end();
-      at += chunkBytes;
-    } else if (step.kind === 'schema') frame = createFrameAssembler(step.message);
-    else if (step.kind !== 'working')
-      batches.push(...[frame?.add(structuredClone(step))].filter((batch) => batch !== undefined));
-  }
-  const rows = batches.flatMap((batch) => batch.toArray().map((row) => plain(row)));
-  return { schema: frame?.schema ?? new Schema([]), batches, rows };
+function decode(bytes: Uint8Array, options: DecodeBodyOptions = {}) {
+  const decoded = decodeBody(decodeArrow, bytes, options);
+  return { ...decoded, rows: plainRows(decoded.batches) };
 }
 
-function plain(row: unknown): Record<string, unknown> {
-  return JSON.parse(JSON.stringify(row, (_, value: unknown) => (typeof value === 'bigint' ? Number(value) : value)));
-}
-
-function failure(bytes: Uint8Array, options = {}): ServiceError {
-  try {
-    decode(bytes, options);
-  } catch (error) {
-    if (error instanceof ServiceError) return error;
-    throw error;
-  }
-  throw new Error('It was accepted.');
-}
-
-function streamOf(...batches: RecordBatch[]): Uint8Array {
-  const writer = new RecordBatchStreamWriter();
-  for (const batch of batches) writer.write(batch);
-  return writer.finish().toUint8Array(true);
-}
+const failure = (bytes: Uint8Array, options: DecodeBodyOptions = {}) => refusalOf(() => decode(bytes, options));
 
 const SAMPLE = new Table({
   n: vectorFromArray([1, null, 3], new Int32()),
@@ -101,7 +66,7 @@ const SAMPLE = new Table({
 describe('what Arrow writers write is read', () => {
   test.each(['stream', 'file'] as const)('a %s of apache-arrow, in chunks of any size', (kind) => {
     const bytes = tableToIPC(SAMPLE, kind);
-    const expected = SAMPLE.toArray().map(plain);
+    const expected = plainRows(SAMPLE.batches);
     for (const chunkBytes of [1, 7, 64, Infinity]) {
       const { rows, schema } = decode(bytes, { chunkBytes });
       expect(rows).toEqual(expected);

@@ -1,5 +1,6 @@
 import { ServiceError } from '@svc/errors';
 import { type DataType, Field, type Schema } from 'apache-arrow';
+import type { ByteBudget } from '../byte-budget.ts';
 import { createArrowBatch, readBuffers } from './arrow-batch.ts';
 import { loadColumns } from './arrow-columns.ts';
 import { appendDictionary } from './arrow-dictionary.ts';
@@ -7,13 +8,12 @@ import { type ArrowBody, type ArrowMessage, readArrowMessages } from './arrow-me
 import { encodeSchema, schemaFromFooter, schemaFromUpload } from './arrow-schema.ts';
 import { buffersOf, type ColumnData } from './column-data.ts';
 import type { ByteInput, DecodeStep, DecodeSteps, IsWorking } from './decode-steps.ts';
-import type { Budget } from './limits.ts';
 
 /** What is known of the frame so far. */
 interface ArrowFrame {
   readonly schema: Schema;
   readonly dictionaries: Map<number, ColumnData>;
-  readonly budget: Budget;
+  readonly budget: ByteBudget;
   batches: number;
 }
 
@@ -21,7 +21,7 @@ interface ArrowFrame {
  * Decodes an Arrow IPC stream or file. A file is read like the stream it contains, front to back: so neither is in
  * memory as a whole. Some writers leave the schema out of that stream; then the batches wait for the footer.
  */
-export function* decodeArrow(input: ByteInput, budget: Budget): DecodeSteps {
+export function* decodeArrow(input: ByteInput, budget: ByteBudget): DecodeSteps {
   const waiting: ColumnsMessage[] = [];
   let frame: ArrowFrame | undefined;
   for (const message of readArrowMessages(input, budget)) {
@@ -44,7 +44,7 @@ export function* decodeArrow(input: ByteInput, budget: Budget): DecodeSteps {
 
 type ColumnsMessage = Extract<ArrowMessage, { kind: 'batch' | 'dictionary' }>;
 
-function createFrame(schema: Schema, budget: Budget): ArrowFrame {
+function createFrame(schema: Schema, budget: ByteBudget): ArrowFrame {
   return { schema, dictionaries: new Map(), budget, batches: 0 };
 }
 
@@ -88,6 +88,6 @@ function* takeApart(
 ): Working<ColumnData[]> {
   const batch = createArrowBatch(name, head, yield* readBuffers(name, head, body, budget));
   const columns = loadColumns(batch, fields, (id) => dictionaries.get(id)?.length ?? 0);
-  if (head.compression !== undefined) budget.give(body.length);
+  if (head.compression !== undefined) budget.free(body.length);
   return columns;
 }

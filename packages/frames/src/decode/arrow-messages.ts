@@ -1,8 +1,8 @@
 import { ServiceError } from '@svc/errors';
+import type { ByteBudget } from '../byte-budget.ts';
 import { type ArrowBatchHead, readBatchHead } from './arrow-batch.ts';
 import { type ByteInput, readBytes, type WantsMore } from './decode-steps.ts';
 import { type FlatTable, readFlatbuffer } from './flatbuffer.ts';
-import type { Budget } from './limits.ts';
 
 /** A message of Arrow data, or the footer of an Arrow file. `metadata` is the flatbuffer it came in. */
 export type ArrowMessage =
@@ -30,7 +30,7 @@ const CUT = 'The Arrow data is cut: it ends inside of a message';
  * Reads an Arrow stream, or the stream inside of an Arrow file, message by message. A stream may end without its end
  * marker, but not inside of a message; nothing may follow the end marker of a stream.
  */
-export function* readArrowMessages(input: ByteInput, budget: Budget): Reading<void> {
+export function* readArrowMessages(input: ByteInput, budget: ByteBudget): Reading<void> {
   let prefix = yield* readBytes(input, 8);
   const isFile = textOf(prefix.subarray(0, 6)) === END_OF_FILE;
   if (isFile) prefix = yield* readBytes(input, 8);
@@ -61,7 +61,7 @@ export function* readArrowMessages(input: ByteInput, budget: Budget): Reading<vo
   }
 }
 
-function* readMessage(input: ByteInput, length: number, budget: Budget): Reading<ArrowMessage> {
+function* readMessage(input: ByteInput, length: number, budget: ByteBudget): Reading<ArrowMessage> {
   const what = `The Arrow message at byte ${input.position - 8}`;
   if (length < 0 || length > MAX_METADATA_BYTES) throw invalid(`${what} claims ${length} bytes of metadata.`);
   const metadata = yield* readBytes(input, length);

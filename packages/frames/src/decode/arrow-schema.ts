@@ -1,8 +1,7 @@
-import { ServiceError } from '@svc/errors';
+import { quoted, ServiceError } from '@svc/errors';
 import { DataType, type Field, Message, type Schema } from 'apache-arrow';
 import { Footer } from 'apache-arrow/ipc/metadata/file';
 import { columnInfo } from '../column-types.ts';
-import { quoted } from '../handle.ts';
 import { type FlatTable, readFlatbuffer } from './flatbuffer.ts';
 import { MAX_COLUMNS, MAX_DEPTH } from './limits.ts';
 

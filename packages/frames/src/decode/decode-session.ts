@@ -1,7 +1,7 @@
+import type { ByteBudget } from '../byte-budget.ts';
 import type { BodyReader } from './body-reader.ts';
 import { cancelledError } from './cancelled-error.ts';
 import type { FramePiece } from './decode-steps.ts';
-import type { HeldBytes } from './held-bytes.ts';
 import type { WorkerLink } from './worker-link.ts';
 import { throwIfFailed, type WorkerRequest } from './worker-messages.ts';
 import type { WorkerPool } from './worker-pool.ts';
@@ -21,12 +21,14 @@ interface SessionParts {
   /** The first piece of the body, undefined where it is empty. */
   readonly first: Uint8Array<ArrayBuffer> | undefined;
   readonly signal: AbortSignal | undefined;
-  readonly held: HeldBytes;
+  /** What all sessions hold together. */
+  readonly held: ByteBudget;
 }
 
 /** Begins a session on a worker of the pool. */
 export function createDecodeSession({ pool, link, reader, first, signal, held }: SessionParts): DecodeSession {
   let upcoming = Promise.resolve(first);
+  let heldBytes = 0;
   let isOpen = true;
 
   function finish(): void {
@@ -34,7 +36,7 @@ export function createDecodeSession({ pool, link, reader, first, signal, held }:
     isOpen = false;
     signal?.removeEventListener('abort', close);
     reader.close();
-    held.forget(link);
+    held.free(heldBytes);
     pool.release(link);
   }
   function close(): void {
@@ -45,12 +47,16 @@ export function createDecodeSession({ pool, link, reader, first, signal, held }:
   const isAborted = () => signal?.aborted === true;
   signal?.addEventListener('abort', close);
 
+  function hold(bytes: number): void {
+    held.take(bytes - heldBytes);
+    heldBytes = bytes;
+  }
   async function call(request: WorkerRequest) {
     // It may have been closed while the body was awaited, and the worker may have another body by now.
     if (!isOpen) throw new Error('The decoding was given up.');
-    const { outcome, heldBytes } = await link.call(request);
-    if (isOpen) held.set(link, heldBytes);
-    return outcome;
+    const reply = await link.call(request);
+    if (isOpen) hold(reply.heldBytes);
+    return reply.outcome;
   }
   /** Sends the next piece, and has the one after it fetched meanwhile. */
   async function feed() {
@@ -63,9 +69,10 @@ export function createDecodeSession({ pool, link, reader, first, signal, held }:
 
   return {
     async next(request) {
-      if (isAborted()) throw cancelledError(signal?.reason);
-      if (!isOpen) return undefined;
       try {
+        // Also where that was before anybody listened: the worker is given back then too.
+        if (isAborted()) throw cancelledError(signal?.reason);
+        if (!isOpen) return undefined;
         let outcome = await call(request);
         while (outcome.kind === 'more' || outcome.kind === 'working') {
           outcome = outcome.kind === 'more' ? await feed() : await call({ kind: 'next' });

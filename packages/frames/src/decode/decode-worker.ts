@@ -1,16 +1,23 @@
 import { parentPort } from 'node:worker_threads';
+import type { ByteBudget } from '../byte-budget.ts';
+import type { Format } from '../encoding.ts';
 import { decodeArrow } from './arrow-decoder.ts';
 import { buffersOf } from './column-data.ts';
 import { type ByteInput, createByteInput, type DecodeSteps } from './decode-steps.ts';
 import { decodeJson } from './json-decoder.ts';
-import { type Budget, createBudget } from './limits.ts';
+import { createFrameBudget } from './limits.ts';
 import { type Outcome, outcomeFromError, type WorkerReply, type WorkerRequest } from './worker-messages.ts';
 
 // The whole worker: it decodes one body at a time, and only while it is asked for a step.
 
+const DECODERS: Record<Format, (input: ByteInput, budget: ByteBudget) => DecodeSteps> = {
+  arrow: decodeArrow,
+  json: decodeJson,
+};
+
 interface Decoding {
   readonly input: ByteInput;
-  readonly budget: Budget;
+  readonly budget: ByteBudget;
   readonly steps: DecodeSteps;
 }
 
@@ -19,9 +26,8 @@ let decoding: Decoding | undefined;
 function answer(request: WorkerRequest): Outcome {
   if (request.kind === 'open') {
     const input = createByteInput();
-    const decode = request.format === 'arrow' ? decodeArrow : decodeJson;
-    const budget = createBudget(request.maxBytes);
-    decoding = { input, budget, steps: decode(input, budget) };
+    const budget = createFrameBudget(request.maxBytes);
+    decoding = { input, budget, steps: DECODERS[request.format](input, budget) };
   }
   if (decoding === undefined) return { kind: 'done' };
   if (request.kind === 'chunk') decoding.input.push(request.bytes);
@@ -47,7 +53,7 @@ parentPort?.on('message', (request: WorkerRequest) => {
     return;
   }
   const outcome = answerSafely(request);
-  const reply: WorkerReply = { outcome, heldBytes: decoding?.budget.takenBytes ?? 0 };
+  const reply: WorkerReply = { outcome, heldBytes: decoding?.budget.usedBytes ?? 0 };
   // Batches are moved, not copied. Dictionaries are copied: the decoder still needs them for what follows.
   parentPort?.postMessage(reply, outcome.kind === 'batch' ? [...buffersOf(outcome.columns)] : []);
 });

@@ -1,20 +1,31 @@
 import { ServiceError } from '@svc/errors';
-import { tableFromArrays, tableToIPC } from 'apache-arrow';
+import { Schema, tableFromArrays, tableToIPC } from 'apache-arrow';
 import { execFile } from 'node:child_process';
 import { subscribe, unsubscribe } from 'node:diagnostics_channel';
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { promisify } from 'node:util';
-import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import type { Worker } from 'node:worker_threads';
+import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
 import type { FrameStream } from '../frame-stream.ts';
 import { createDecoders, type Decoders, type DecodersOptions } from './decoders.ts';
+import { createFrameAssembler } from './frame-assembler.ts';
 import { createWorkerLink } from './worker-link.ts';
+
+vi.mock('./frame-assembler.ts', { spy: true });
 
 let decoders: Decoders;
 let started = 0;
-const countWorker = () => void started++;
+let alive = new Set<Worker>();
+function countWorker(message: unknown): void {
+  const { worker } = message as { worker: Worker };
+  const workers = alive.add(worker);
+  started++;
+  worker.once('exit', () => workers.delete(worker));
+}
 
 beforeEach(() => {
   started = 0;
+  alive = new Set();
   subscribe('worker_threads', countWorker);
   use({});
 });
@@ -143,6 +154,49 @@ describe('workers', () => {
     expect(started).toBe(2);
   });
 
+  test('are enough for others while a few bodies trickle', async () => {
+    const open = Array.from({ length: 8 }, () => decoders.decode('json', bodyOf('[{"a":1}]')));
+    const frames = await Promise.all(open);
+    expect(await countRows(await decoders.decode('json', bodyOf('[{}]')))).toBe(1);
+    for (const frame of frames) expect(await countRows(frame)).toBe(1);
+  });
+
+  test('are ended when they are done, but for two that are kept', async () => {
+    const decodeFour = () => Promise.all(Array.from({ length: 4 }, () => decoders.decode('json', bodyOf('[{"a":1}]'))));
+    for (const frame of await decodeFour()) expect(await countRows(frame)).toBe(1);
+    await expect.poll(() => alive.size).toBe(2);
+    for (const frame of await decodeFour()) expect(await countRows(frame)).toBe(1);
+    expect(started).toBe(6);
+  });
+
+  test('that all stay busy for waitTimeoutMs are unavailable to who waits, and free to who comes later', async () => {
+    use({ maxWorkers: 1, waitTimeoutMs: 20 });
+    const holding = await decoders.decode('json', bodyOf('[{"a":1}]'));
+    const { body, seen } = hangingBody('x'.repeat(1 << 18));
+    expect(await failureOf(decoders.decode('json', body))).toMatchObject({
+      code: 'unavailable',
+      message: 'All decoders were busy for 20 ms; at most 1 upload is decoded at a time.',
+      hint: 'Send the upload again in a moment.',
+    });
+    expect(seen.returned).toBe(true);
+    expect(await countRows(holding)).toBe(1);
+    expect(await countRows(await decoders.decode('json', bodyOf('[{}]')))).toBe(1);
+    expect(started).toBe(1);
+  });
+
+  test('are free again when a frame cannot be put together', async () => {
+    use({ maxWorkers: 1, waitTimeoutMs: 5000 });
+    const broken = new Error('broken');
+    const throwBroken = () => {
+      throw broken;
+    };
+    vi.mocked(createFrameAssembler).mockImplementationOnce(throwBroken);
+    expect(await failureOf(decoders.decode('json', bodyOf('[{"a":1}]')))).toBe(broken);
+    vi.mocked(createFrameAssembler).mockReturnValueOnce({ schema: new Schema([]), add: throwBroken });
+    expect(await failureOf(countRows(await decoders.decode('json', bodyOf('[{"a":1}]'))))).toBe(broken);
+    expect(await countRows(await decoders.decode('json', bodyOf('[{}]')))).toBe(1);
+  });
+
   test('are free again when the reader of the batches stops', async () => {
     use({ maxWorkers: 1 });
     const first = await decoders.decode('json', bodyOf(`[${'{"a":1},'.repeat(200_000)}{}]`));
@@ -217,6 +271,19 @@ describe('a signal that is aborted', () => {
     controller.abort();
     expect(await waiting).toMatchObject({ code: 'cancelled' });
     expect(await countRows(holding)).toBe(1);
+    expect(await countRows(await decoders.decode('json', bodyOf('[{}]')))).toBe(1);
+  });
+
+  test.each(['just before', 'just after'])('%s a worker is free leaves it to others', async (moment) => {
+    use({ maxWorkers: 1, waitTimeoutMs: 5000 });
+    const holding = await decoders.decode('json', bodyOf('[{"a":1}]'));
+    const controller = new AbortController();
+    const waiting = failureOf(decoders.decode('json', bodyOf('[]'), { signal: controller.signal }));
+    await nextTurn();
+    if (moment === 'just before') controller.abort();
+    void holding.batches[Symbol.asyncIterator]().return?.();
+    controller.abort();
+    expect(await waiting).toMatchObject({ code: 'cancelled' });
     expect(await countRows(await decoders.decode('json', bodyOf('[{}]')))).toBe(1);
   });
 

@@ -1,53 +1,57 @@
+import { ServiceError } from '@svc/errors';
 import type { RecordBatch } from 'apache-arrow';
-import type { DecodeOptions } from '../encoding.ts';
+import { type ByteBudget, createByteBudget } from '../byte-budget.ts';
+import type { DecodeOptions, Format } from '../encoding.ts';
 import type { FrameStream } from '../frame-stream.ts';
 import { createBodyReader } from './body-reader.ts';
-import { createHeldBytes } from './held-bytes.ts';
 import { createDecodeSession, type DecodeSession } from './decode-session.ts';
 import { createFrameAssembler } from './frame-assembler.ts';
-import type { DecodeFormat } from './worker-messages.ts';
 import { createWorkerPool } from './worker-pool.ts';
 
 /** How uploads are decoded. */
 export interface DecodersOptions {
-  /** Bodies decoded at the same moment; others wait. Default 4. */
+  /** Bodies decoded at the same moment; others wait. Default 16. */
   readonly maxWorkers?: number;
   /** Bytes that the bodies being decoded may take together, else `out_of_memory`. Default: no limit. */
   readonly maxBytes?: number;
+  /** How long a body may wait for its turn before it is `unavailable`. Default 30 000. */
+  readonly waitTimeoutMs?: number;
   /** How long a decoder may take for a piece of a body before it is ended. Default 10 000. */
   readonly stallTimeoutMs?: number;
 }
 
 /**
- * Decodes bytes from outside in worker threads, where a decoder that hangs or crashes is one failed upload. A worker is
- * started for the first body and kept for the next ones; an idle one does not keep the process alive.
+ * Decodes bytes from outside in worker threads, where a decoder that hangs or crashes is one failed upload. Workers are
+ * started when they are needed, and two are kept for the next bodies; an idle one does not keep the process alive.
  */
 export interface Decoders {
   /**
    * Reads a body as a frame: `arrow` is an Arrow IPC stream or file, `json` an array of objects. It resolves when the
-   * schema is known. The batches can be read once; they hold a worker until they are read to their end, the reader
+   * schema is known. Bytes that are not of the format are `invalid_data`, with the place where that shows, from the call
+   * or from the batches. The batches can be read once; they hold a worker until they are read to their end, the reader
    * stops, or the signal is aborted.
    */
-  decode(format: DecodeFormat, body: AsyncIterable<Uint8Array>, options?: DecodeOptions): Promise<FrameStream>;
+  decode(format: Format, body: AsyncIterable<Uint8Array>, options?: DecodeOptions): Promise<FrameStream>;
   /** Ends the workers. What is being decoded fails. */
   close(): Promise<void>;
 }
 
 /** Decoders with workers of their own. */
 export function createDecoders(options: DecodersOptions = {}): Decoders {
-  const { maxWorkers = 4, maxBytes: maxHeldBytes = Infinity, stallTimeoutMs = 10_000 } = options;
-  const held = createHeldBytes(maxHeldBytes);
-  const pool = createWorkerPool(maxWorkers, stallTimeoutMs);
+  const { maxWorkers = 16, waitTimeoutMs = 30_000, stallTimeoutMs = 10_000 } = options;
+  const held = createByteBudget(options.maxBytes ?? Infinity, tooMuchHeld);
+  const pool = createWorkerPool({ maxWorkers, waitTimeoutMs, stallTimeoutMs });
   return {
     async decode(format, body, { signal, maxBytes = Infinity } = {}) {
       const reader = createBodyReader(body, signal);
+      let session: DecodeSession | undefined;
       try {
         // The first piece comes before the worker: a client that trickles a small body does not hold one meanwhile.
         const first = await reader.next();
-        const session = createDecodeSession({ pool, link: await pool.acquire(signal), reader, first, signal, held });
+        session = createDecodeSession({ pool, link: await pool.acquire(signal), reader, first, signal, held });
         return await openFrame(session, format, maxBytes);
       } catch (error) {
-        reader.close();
+        (session ?? reader).close();
         throw error;
       }
     },
@@ -55,7 +59,7 @@ export function createDecoders(options: DecodersOptions = {}): Decoders {
   };
 }
 
-async function openFrame(session: DecodeSession, format: DecodeFormat, maxBytes: number): Promise<FrameStream> {
+async function openFrame(session: DecodeSession, format: Format, maxBytes: number): Promise<FrameStream> {
   const step = await session.next({ kind: 'open', format, maxBytes });
   if (step?.kind !== 'schema') throw new Error('A decoder began with something else than a schema.');
   const frame = createFrameAssembler(step.message);
@@ -69,8 +73,14 @@ async function openFrame(session: DecodeSession, format: DecodeFormat, maxBytes:
   }
   const iterator: AsyncIterator<RecordBatch> = {
     async next() {
-      const value = await nextBatch();
-      return value === undefined ? { done: true, value } : { done: false, value };
+      try {
+        const value = await nextBatch();
+        return value === undefined ? { done: true, value } : { done: false, value };
+      } catch (error) {
+        // A loop over the batches does not call return() after a failure.
+        session.close();
+        throw error;
+      }
     },
     async return() {
       session.close();
@@ -78,4 +88,10 @@ async function openFrame(session: DecodeSession, format: DecodeFormat, maxBytes:
     },
   };
   return { schema: frame.schema, batches: { [Symbol.asyncIterator]: () => iterator } };
+}
+
+function tooMuchHeld({ maxBytes }: ByteBudget): ServiceError {
+  return new ServiceError('out_of_memory', `The uploads being decoded take more than ${maxBytes} bytes together.`, {
+    hint: 'Send the upload again when others are done, or in smaller parts.',
+  });
 }

@@ -1,5 +1,6 @@
 import { ServiceError } from '@svc/errors';
-import { allocate, type Budget, MAX_COLUMNS } from './limits.ts';
+import type { ByteBudget } from '../byte-budget.ts';
+import { allocate, MAX_COLUMNS } from './limits.ts';
 
 /** What a row of a column holds. The order of the numbers means nothing. */
 export const TAG = {
@@ -73,7 +74,7 @@ export interface JsonFields {
 
 /** What all columns of a frame share. */
 export interface JsonMemory {
-  readonly budget: Budget;
+  readonly budget: ByteBudget;
   columns: number;
 }
 
@@ -217,7 +218,7 @@ export function sealSegment(column: JsonColumn, rows: number): JsonSegment {
     items: column.items && sealSegment(column.items, open.listOffsets[column.listRows]),
     fields: column.fields.list.map((field) => sealSegment(field, rows)),
   };
-  memory.budget.give(countedBytes(open) - countedBytes(sealed));
+  memory.budget.free(countedBytes(open) - countedBytes(sealed));
   column.kinds |= open.kinds;
   column.textRows = 0;
   column.listRows = 0;

@@ -1,5 +1,4 @@
-import { ServiceError } from '@svc/errors';
-import { quoted } from '../handle.ts';
+import { quoted, ServiceError } from '@svc/errors';
 
 /** Where a JSON text is being read: a window of its bytes, and the place in it. */
 export interface JsonCursor {

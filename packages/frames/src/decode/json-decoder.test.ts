@@ -1,35 +1,13 @@
-import { type RecordBatch, type Schema, StructRow, Vector } from 'apache-arrow';
+import { StructRow, Vector } from 'apache-arrow';
 import * as fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { createByteInput } from './decode-steps.ts';
-import { createFrameAssembler, type FrameAssembler } from './frame-assembler.ts';
+import { decodeBody, type DecodeBodyOptions, type DecodedBody } from '../../test/decode-body.ts';
 import { decodeJson } from './json-decoder.ts';
-import { createBudget } from './limits.ts';
 
-interface Decoded {
-  readonly schema: Schema | undefined;
-  readonly batches: readonly RecordBatch[];
-}
+const decode = (body: string | Uint8Array, options: DecodeBodyOptions = {}) => decodeBody(decodeJson, body, options);
 
-function decode(body: string | Uint8Array, { chunkBytes = Infinity, maxBytes = Infinity } = {}): Decoded {
-  const bytes = typeof body === 'string' ? Buffer.from(body) : body;
-  const input = createByteInput();
-  let frame: FrameAssembler | undefined;
-  const batches: RecordBatch[] = [];
-  let at = 0;
-  for (const step of decodeJson(input, createBudget(maxBytes))) {
-    if (step.kind === 'more') {
-      if (at < bytes.length) input.push(bytes.slice(at, at + chunkBytes));
-      else input.end();
-      at += chunkBytes;
-    } else if (step.kind === 'schema') frame = createFrameAssembler(step.message);
-    else if (step.kind !== 'working') batches.push(...[frame?.add(step)].filter((batch) => batch !== undefined));
-  }
-  return { schema: frame?.schema, batches };
-}
-
-function types({ schema }: Decoded): Record<string, string> {
-  return Object.fromEntries((schema?.fields ?? []).map((field) => [field.name, String(field.type)]));
+function types({ schema }: DecodedBody): Record<string, string> {
+  return Object.fromEntries(schema.fields.map((field) => [field.name, String(field.type)]));
 }
 
 function plain(value: unknown): unknown {
@@ -41,7 +19,7 @@ function plainRow(row: Record<string, unknown>): Record<string, unknown> {
   return Object.fromEntries(Object.entries(row).map(([name, value]) => [name, plain(value)]));
 }
 
-function rows({ batches }: Decoded): Record<string, unknown>[] {
+function rows({ batches }: DecodedBody): Record<string, unknown>[] {
   return batches.flatMap((batch) => batch.toArray().map((row) => plainRow(row.toJSON())));
 }
 
@@ -101,7 +79,7 @@ describe('the type of a column', () => {
 
   test('rows without any key are rows', () => {
     const { batches, schema } = decode('[{},{},{}]');
-    expect([schema?.fields, batches.map((batch) => batch.numRows)]).toEqual([[], [3]]);
+    expect([schema.fields, batches.map((batch) => batch.numRows)]).toEqual([[], [3]]);
   });
 
   test('an empty key and a key with escapes are names', () => {

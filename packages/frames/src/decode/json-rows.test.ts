@@ -1,42 +1,9 @@
-import { ServiceError } from '@svc/errors';
-import type { RecordBatch, Schema } from 'apache-arrow';
 import { describe, expect, test } from 'vitest';
-import { createByteInput } from './decode-steps.ts';
-import { createFrameAssembler, type FrameAssembler } from './frame-assembler.ts';
+import { decodeBody, type DecodeBodyOptions, refusalOf } from '../../test/decode-body.ts';
 import { decodeJson } from './json-decoder.ts';
-import { createBudget } from './limits.ts';
 
-interface Decoded {
-  readonly schema: Schema | undefined;
-  readonly batches: readonly RecordBatch[];
-}
-
-function decode(body: string | Uint8Array, { chunkBytes = Infinity, maxBytes = Infinity } = {}): Decoded {
-  const bytes = typeof body === 'string' ? Buffer.from(body) : body;
-  const input = createByteInput();
-  let frame: FrameAssembler | undefined;
-  const batches: RecordBatch[] = [];
-  let at = 0;
-  for (const step of decodeJson(input, createBudget(maxBytes))) {
-    if (step.kind === 'more') {
-      if (at < bytes.length) input.push(bytes.slice(at, at + chunkBytes));
-      else input.end();
-      at += chunkBytes;
-    } else if (step.kind === 'schema') frame = createFrameAssembler(step.message);
-    else if (step.kind !== 'working') batches.push(...[frame?.add(step)].filter((batch) => batch !== undefined));
-  }
-  return { schema: frame?.schema, batches };
-}
-
-function failure(body: string | Uint8Array, options = {}): ServiceError {
-  try {
-    decode(body, options);
-  } catch (error) {
-    if (error instanceof ServiceError) return error;
-    throw error;
-  }
-  throw new Error('It was accepted.');
-}
+const decode = (body: string | Uint8Array, options: DecodeBodyOptions = {}) => decodeBody(decodeJson, body, options);
+const failure = (body: string | Uint8Array, options: DecodeBodyOptions = {}) => refusalOf(() => decode(body, options));
 
 function nestedLists(depth: number): string {
   return `[{"a":${'['.repeat(depth)}${']'.repeat(depth)}}]`;
@@ -113,7 +80,7 @@ describe('what is not JSON rows is refused with the place', () => {
   });
 
   test('rows may have 10 000 columns and not more', () => {
-    expect(decode(wideRow(10_000)).schema?.fields).toHaveLength(10_000);
+    expect(decode(wideRow(10_000)).schema.fields).toHaveLength(10_000);
     expect(failure(wideRow(10_001)).message).toBe('The rows have more than 10000 columns, nested ones included.');
   });
 

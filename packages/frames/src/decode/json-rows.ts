@@ -1,4 +1,5 @@
 import { ServiceError } from '@svc/errors';
+import type { ByteBudget } from '../byte-budget.ts';
 import { createJsonFields, type JsonColumn, type JsonSegment, sealSegment } from './json-column.ts';
 import {
   createJsonCursor,
@@ -10,7 +11,6 @@ import {
   unexpected,
 } from './json-cursor.ts';
 import { type JsonParser, readObject } from './json-values.ts';
-import type { Budget } from './limits.ts';
 
 /** Rows of a frame between two cuts: about the size of a batch. */
 export interface JsonRowGroup {
@@ -38,7 +38,7 @@ const MAX_ROW_BYTES = 1 << 26;
 const HINT = 'Send an array of objects, for example [{"id":1},{"id":2}].';
 
 /** A reader of an array of objects. */
-export function createJsonRowReader(budget: Budget): JsonRowReader {
+export function createJsonRowReader(budget: ByteBudget): JsonRowReader {
   const cursor = createJsonCursor();
   const columns = createJsonFields();
   const groups: JsonRowGroup[] = [];

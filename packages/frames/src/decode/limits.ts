@@ -1,4 +1,5 @@
 import { ServiceError } from '@svc/errors';
+import { type ByteBudget, createByteBudget } from '../byte-budget.ts';
 
 /** Columns an uploaded frame may have; fields inside of structs and lists count too. */
 export const MAX_COLUMNS = 10_000;
@@ -6,33 +7,12 @@ export const MAX_COLUMNS = 10_000;
 /** How deep lists and structs of an uploaded frame may be nested. */
 export const MAX_DEPTH = 32;
 
-/** Counts the bytes of a frame while it is decoded, and stops where they are more than the frame may take. */
-export interface Budget {
-  readonly maxBytes: number;
-  /** Bytes counted in and not out again. */
-  readonly takenBytes: number;
-  /** Counts bytes in, before they are allocated. */
-  take(bytes: number): void;
-  /** Counts bytes out that the frame turned out not to need. */
-  give(bytes: number): void;
-}
-
-/** A budget of so many bytes. */
-export function createBudget(maxBytes: number): Budget {
-  let takenBytes = 0;
-  return {
+/** Counts the bytes of a frame while it is decoded, before they are allocated. */
+export function createFrameBudget(maxBytes: number): ByteBudget {
+  return createByteBudget(
     maxBytes,
-    get takenBytes() {
-      return takenBytes;
-    },
-    take(bytes) {
-      takenBytes += bytes;
-      if (takenBytes > maxBytes) throw outOfMemory(maxBytes);
-    },
-    give(bytes) {
-      takenBytes -= bytes;
-    },
-  };
+    () => new ServiceError('out_of_memory', `The frame takes more than the ${maxBytes} bytes that are free for it.`),
+  );
 }
 
 /** Memory whose size comes from outside: what cannot be had is the caller's `out_of_memory`, not a fault of ours. */
@@ -44,8 +24,4 @@ export function allocate(bytes: number): Uint8Array<ArrayBuffer> {
       cause: error,
     });
   }
-}
-
-function outOfMemory(maxBytes: number): ServiceError {
-  return new ServiceError('out_of_memory', `The frame takes more than the ${maxBytes} bytes that are free for it.`);
 }

@@ -1,12 +1,10 @@
 import { type ErrorCode, ServiceError } from '@svc/errors';
+import type { Format } from '../encoding.ts';
 import type { DecodeStep } from './decode-steps.ts';
-
-/** The formats a worker decodes. */
-export type DecodeFormat = 'arrow' | 'json';
 
 /** What the main thread asks of a worker. Each but `close` is answered by exactly one reply. */
 export type WorkerRequest =
-  | { readonly kind: 'open'; readonly format: DecodeFormat; readonly maxBytes: number }
+  | { readonly kind: 'open'; readonly format: Format; readonly maxBytes: number }
   | { readonly kind: 'chunk'; readonly bytes: Uint8Array<ArrayBuffer> }
   | { readonly kind: 'end' }
   | { readonly kind: 'next' }

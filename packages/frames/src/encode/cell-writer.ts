@@ -13,7 +13,7 @@ export interface ColumnWriter {
   readonly variableBytes?: (row: number) => number;
 }
 
-/** Writes ASCII text, given as its bytes. */
+/** Writes bytes that are JSON already. */
 export function writeBytes(out: Uint8Array, at: number, bytes: Uint8Array): number {
   const { length } = bytes;
   if (length > 64) {

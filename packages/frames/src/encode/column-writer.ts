@@ -1,6 +1,7 @@
 import {
   type Data,
   DataType,
+  type Dictionary,
   type Field,
   type FixedSizeList,
   type Float,
@@ -12,6 +13,7 @@ import {
 } from 'apache-arrow';
 import { columnTypeName } from '../column-types.ts';
 import { type CellWriter, type ColumnWriter, NULL_BYTES, writeBytes, writeNull } from './cell-writer.ts';
+import { createDictionaryValues, type DictionaryValues } from './dictionary-values.ts';
 import {
   DOUBLE_BYTES,
   INT64_BYTES,
@@ -28,6 +30,8 @@ import { createDateWriter, createTimestampWriter, TIMESTAMP_BYTES, type UnitsPer
 export interface CellOptions {
   /** LONG and ULONG as strings, for clients that read JSON numbers as doubles. */
   readonly quoteLargeNum: boolean;
+  /** The last dictionary of each id, with what is written of it so far: the next batch has mostly the same. */
+  readonly dictionaries: Map<number, DictionaryValues>;
 }
 
 const SHORT_TEXT_BYTES = 256;
@@ -56,7 +60,7 @@ function createValueWriter(data: Data, options: CellOptions): ColumnWriter {
   if (DataType.isBool(type)) return booleanColumn(data);
   if (DataType.isUtf8(type) || DataType.isLargeUtf8(type)) return stringColumn(data);
   if (DataType.isUtf8View(type)) return stringViewColumn(data);
-  if (DataType.isDictionary(type)) return dictionaryColumn(data, options);
+  if (DataType.isDictionary(type)) return dictionaryColumn(data, type, options);
   if (DataType.isTimestamp(type)) return timestampColumn(data, type);
   if (DataType.isDate(type)) return dateColumn(data);
   if (DataType.isList(type) || DataType.isLargeList(type)) return listColumn(data, options);
@@ -118,9 +122,7 @@ function booleanColumn(data: Data): ColumnWriter {
   return {
     write: (out, at, row) => {
       const isTrue = (bits[(offset + row) >> 3] >> ((offset + row) & 7)) & 1;
-      const word = isTrue ? TRUE : FALSE;
-      for (let i = 0; i < word.length; i++) out[at + i] = word[i];
-      return at + word.length;
+      return writeBytes(out, at, isTrue ? TRUE : FALSE);
     },
     fixedBytes: FALSE.length,
   };
@@ -128,7 +130,7 @@ function booleanColumn(data: Data): ColumnWriter {
 
 function stringColumn(data: Data): ColumnWriter {
   const bytes: Uint8Array = data.values;
-  const offsets = int32Offsets(data.valueOffsets);
+  const offsets = offsetNumbers(data.valueOffsets);
   const write: CellWriter = (out, at, row) => writeString(out, at, bytes, offsets[row], offsets[row + 1]);
   let longest = 0;
   for (let row = 0; row < data.length; row++) longest = Math.max(longest, offsets[row + 1] - offsets[row]);
@@ -137,8 +139,8 @@ function stringColumn(data: Data): ColumnWriter {
   return { write, fixedBytes: 0, variableBytes: (row) => stringBytes(bytes, offsets[row], offsets[row + 1]) };
 }
 
-/** Offsets as numbers: those of large types are 64 bits wide. */
-function int32Offsets(offsets: Int32Array | BigInt64Array): Int32Array | Float64Array {
+/** Offsets as numbers: those of large types come as 64-bit integers. */
+function offsetNumbers(offsets: Int32Array | BigInt64Array): Int32Array | Float64Array {
   return offsets instanceof BigInt64Array ? Float64Array.from(offsets, Number) : offsets;
 }
 
@@ -165,32 +167,19 @@ function stringViewColumn(data: Data): ColumnWriter {
   };
 }
 
-/** Each value of the dictionary is written once, when it is first met. */
-function dictionaryColumn(data: Data, options: CellOptions): ColumnWriter {
-  const indices = data.values;
-  const written: Uint8Array[] = [];
-  const valueBytes = (row: number): Uint8Array => {
-    const index = Number(indices[row]);
-    return (written[index] ??= dictionaryValue(data, index, options));
-  };
+function dictionaryColumn(data: Data, type: Dictionary, options: CellOptions): ColumnWriter {
+  const { dictionary, values: indices } = data;
+  const known = options.dictionaries.get(type.id);
+  const values =
+    known !== undefined && known.dictionary === dictionary
+      ? known
+      : createDictionaryValues(dictionary, (part) => createColumnWriter(part, options));
+  options.dictionaries.set(type.id, values);
   return {
-    write: (out, at, row) => writeBytes(out, at, valueBytes(row)),
+    write: (out, at, row) => writeBytes(out, at, values.at(Number(indices[row]))),
     fixedBytes: 0,
-    variableBytes: (row) => valueBytes(row).length,
+    variableBytes: (row) => values.at(Number(indices[row])).length,
   };
-}
-
-function dictionaryValue(data: Data, index: number, options: CellOptions): Uint8Array {
-  let row = index;
-  for (const part of data.dictionary?.data ?? []) {
-    if (row < part.length) {
-      const column = createColumnWriter(part, options);
-      const out = new Uint8Array(column.fixedBytes + (column.variableBytes?.(row) ?? 0));
-      return out.slice(0, column.write(out, 0, row));
-    }
-    row -= part.length;
-  }
-  throw new RangeError('A dictionary index is outside of its dictionary.');
 }
 
 const UNITS_PER_SECOND: Record<TimeUnit, UnitsPerSecond> = {
@@ -218,7 +207,7 @@ function dateColumn(data: Data): ColumnWriter {
 }
 
 function listColumn(data: Data, options: CellOptions): ColumnWriter {
-  const offsets = int32Offsets(data.valueOffsets);
+  const offsets = offsetNumbers(data.valueOffsets);
   return rangeColumn(
     createColumnWriter(data.children[0], options),
     (row) => offsets[row],

@@ -3,7 +3,7 @@ import type { RecordBatch } from 'apache-arrow';
 import { columnInfo } from '../column-types.ts';
 import type { FrameStream } from '../frame-stream.ts';
 import type { ColumnWriter } from './cell-writer.ts';
-import { createColumnWriter } from './column-writer.ts';
+import { type CellOptions, createColumnWriter } from './column-writer.ts';
 
 /** What a JSON table says beside its rows, and how. */
 export interface JsonTableOptions {
@@ -22,8 +22,8 @@ const CHUNK_BYTES = 256 * 1024;
 const TAIL_BYTES = 64;
 
 /**
- * Writes a frame as one JSON object: `query`, `columns`, `dataset` (one array a row) and `count`, in chunks that each
- * belong to the reader. Between chunks other work gets its turn.
+ * Writes a frame as one JSON object: `query`, `columns`, `dataset` (one array a row) and `count`, in chunks of 256 KiB,
+ * the first of 128 KiB, that each belong to the reader. Between chunks other work gets its turn.
  */
 export async function* encodeJsonTable(source: FrameStream, options: JsonTableOptions): AsyncGenerator<Uint8Array> {
   const head = new TextEncoder().encode(
@@ -35,8 +35,9 @@ export async function* encodeJsonTable(source: FrameStream, options: JsonTableOp
   out.set(head);
   let at = head.length;
   let count = 0;
+  const cells: CellOptions = { quoteLargeNum: options.quoteLargeNum ?? false, dictionaries: new Map() };
   for await (const batch of source.batches) {
-    const rows = createRowWriter(batch, options.quoteLargeNum ?? false);
+    const rows = createRowWriter(batch, cells);
     while (rows.row < batch.numRows) {
       at = rows.write(out, at);
       if (rows.row === batch.numRows) break;
@@ -69,8 +70,8 @@ interface RowWriter {
   write(out: Uint8Array, at: number): number;
 }
 
-function createRowWriter(batch: RecordBatch, quoteLargeNum: boolean): RowWriter {
-  const columns = batch.data.children.map((data) => createColumnWriter(data, { quoteLargeNum }));
+function createRowWriter(batch: RecordBatch, options: CellOptions): RowWriter {
+  const columns = batch.data.children.map((data) => createColumnWriter(data, options));
   const variable = columns.flatMap((column) => column.variableBytes ?? []);
   const fixedBytes = columns.reduce((bytes, column) => bytes + column.fixedBytes + 1, 3);
   const bytesOf = (row: number): number => {

@@ -1,3 +1,4 @@
+import { writeBytes } from './cell-writer.ts';
 import { writePadded, writePair } from './write-number.ts';
 
 /** The most bytes a timestamp takes: quotes, an expanded year of 12 digits with its sign, nine decimals. */
@@ -7,8 +8,10 @@ export const TIMESTAMP_BYTES = 44;
 export type UnitsPerSecond = 1 | 1_000 | 1_000_000 | 1_000_000_000;
 
 const DAY_SECONDS = 86_400;
-const INFINITY = new TextEncoder().encode('"infinity"');
-const MINUS_INFINITY = new TextEncoder().encode('"-infinity"');
+const ENCODER = new TextEncoder();
+const INFINITY = ENCODER.encode('"infinity"');
+const MINUS_INFINITY = ENCODER.encode('"-infinity"');
+const MIDNIGHT = ENCODER.encode('00:00:00.000Z"');
 
 /** Writes a timestamp, given as the two words of a 64-bit count of units since 1970, as a JSON string in UTC. */
 export function createTimestampWriter(
@@ -16,39 +19,31 @@ export function createTimestampWriter(
 ): (out: Uint8Array, at: number, low: number, high: number) => number {
   const split = SPLITS[unitsPerSecond];
   const microsPerUnit = 1_000_000 / unitsPerSecond;
-  // The text up to the seconds, `"2024-01-02T03:04:`, kept from one row to the next: they are often near each other.
-  let prefix = new Uint8Array(0);
-  let prefixDay = Number.NaN;
-  let prefixMinute = -1;
+  const writeDay = createDayWriter();
   return (out, at, low, high) => {
-    if (low === -1 && high === 0x7fffffff) return copy(out, at, INFINITY);
-    if (low === 1 && high === -0x80000000) return copy(out, at, MINUS_INFINITY);
+    if (low === -1 && high === 0x7fffffff) return writeBytes(out, at, INFINITY);
+    if (low === 1 && high === -0x80000000) return writeBytes(out, at, MINUS_INFINITY);
     split(low >>> 0, high);
+    let to = writeDay(out, at, parts[DAY]);
     const second = parts[SECOND] | 0;
     const minute = (second / 60) | 0;
-    if (parts[DAY] !== prefixDay) {
-      prefixDay = parts[DAY];
-      prefixMinute = -1;
-      prefix = new TextEncoder().encode(`"${toIsoDay(prefixDay)}T00:00:`);
-    }
-    if (minute !== prefixMinute) {
-      prefixMinute = minute;
-      const hour = (minute / 60) | 0;
-      writePair(prefix, prefix.length - 6, hour);
-      writePair(prefix, prefix.length - 3, minute - hour * 60);
-    }
-    for (let i = 0; i < prefix.length; i++) out[at + i] = prefix[i];
-    let to = writePair(out, at + prefix.length, second - minute * 60);
-    out[to++] = 46;
+    const hour = (minute / 60) | 0;
+    writePair(out, to, hour);
+    out[to + 2] = 58;
+    writePair(out, to + 3, minute - hour * 60);
+    out[to + 5] = 58;
+    writePair(out, to + 6, second - minute * 60);
+    out[to + 8] = 46;
+    to += 9;
     if (microsPerUnit < 1) {
       to = writePadded(out, to, parts[UNITS], 9);
     } else {
       const micros = (parts[UNITS] * microsPerUnit) | 0;
       const upper = (micros / 10_000) | 0;
       const middle = ((micros - upper * 10_000) / 100) | 0;
-      to = writePair(out, to, upper);
-      to = writePair(out, to, middle);
-      to = writePair(out, to, micros - upper * 10_000 - middle * 100);
+      writePair(out, to, upper);
+      writePair(out, to + 2, middle);
+      to = writePair(out, to + 4, micros - upper * 10_000 - middle * 100);
     }
     out[to] = 90;
     out[to + 1] = 34;
@@ -58,21 +53,53 @@ export function createTimestampWriter(
 
 /** Writes a day as the timestamp of its midnight with three decimals, the way time-series databases print dates. */
 export function createDateWriter(): (out: Uint8Array, at: number, date: number) => number {
-  let text = new Uint8Array(0);
-  let textDate = Number.NaN;
+  const writeDay = createDayWriter();
   return (out, at, date) => {
-    if (date === 0x7fffffff) return copy(out, at, INFINITY);
-    if (date === -0x7fffffff) return copy(out, at, MINUS_INFINITY);
-    if (date !== textDate) {
-      textDate = date;
-      text = new TextEncoder().encode(`"${toIsoDay(date)}T00:00:00.000Z"`);
-    }
-    return copy(out, at, text);
+    if (date === 0x7fffffff) return writeBytes(out, at, INFINITY);
+    if (date === -0x7fffffff) return writeBytes(out, at, MINUS_INFINITY);
+    return writeBytes(out, writeDay(out, at, date), MIDNIGHT);
   };
 }
 
-/** The day as ISO 8601 text. Its own calendar, because `Date` ends at the year 275760. */
-function toIsoDay(date: number): string {
+/** Writes a day, given as days since 1970, with the quote before and the T behind it: `"2024-01-02T`. */
+function createDayWriter(): (out: Uint8Array, at: number, date: number) => number {
+  // The day of one row is often the one of the row before.
+  let lastDate = 0;
+  let { year, month, day } = calendarDay(lastDate);
+  return (out, at, date) => {
+    if (date !== lastDate) {
+      lastDate = date;
+      ({ year, month, day } = calendarDay(date));
+    }
+    out[at] = 34;
+    const to = writeYear(out, at + 1, year);
+    out[to] = 45;
+    writePair(out, to + 1, month);
+    out[to + 3] = 45;
+    writePair(out, to + 4, day);
+    out[to + 6] = 84;
+    return to + 7;
+  };
+}
+
+/** Writes four digits, or for the years that have more the expanded form of ISO 8601. */
+function writeYear(out: Uint8Array, at: number, year: number): number {
+  if (year >= 0 && year <= 9999) {
+    const century = (year / 100) | 0;
+    writePair(out, at, century);
+    return writePair(out, at + 2, year - century * 100);
+  }
+  return writeBytes(out, at, ENCODER.encode(`${year < 0 ? '-' : '+'}${String(Math.abs(year)).padStart(6, '0')}`));
+}
+
+interface CalendarDay {
+  readonly year: number;
+  readonly month: number;
+  readonly day: number;
+}
+
+/** A day since 1970 in the calendar. Not by `Date`, which ends at the year 275760. */
+function calendarDay(date: number): CalendarDay {
   const era = Math.floor((date + 719_468) / 146_097);
   const dayOfEra = date + 719_468 - era * 146_097;
   const yearOfEra = Math.floor(
@@ -81,14 +108,8 @@ function toIsoDay(date: number): string {
   const dayOfYear = dayOfEra - (365 * yearOfEra + Math.floor(yearOfEra / 4) - Math.floor(yearOfEra / 100));
   const shiftedMonth = Math.floor((5 * dayOfYear + 2) / 153);
   const month = shiftedMonth < 10 ? shiftedMonth + 3 : shiftedMonth - 9;
-  const dayOfMonth = dayOfYear - Math.floor((153 * shiftedMonth + 2) / 5) + 1;
-  const year = yearOfEra + era * 400 + (month <= 2 ? 1 : 0);
-  return `${isoYear(year)}-${String(month).padStart(2, '0')}-${String(dayOfMonth).padStart(2, '0')}`;
-}
-
-function isoYear(year: number): string {
-  if (year >= 0 && year <= 9999) return String(year).padStart(4, '0');
-  return `${year < 0 ? '-' : '+'}${String(Math.abs(year)).padStart(6, '0')}`;
+  const day = dayOfYear - Math.floor((153 * shiftedMonth + 2) / 5) + 1;
+  return { year: yearOfEra + era * 400 + (month <= 2 ? 1 : 0), month, day };
 }
 
 // What a split leaves behind, in a typed array so that no number is boxed for each cell.
@@ -128,9 +149,4 @@ function splitDay(days: number, seconds: number): void {
   const more = Math.floor(seconds / DAY_SECONDS);
   parts[DAY] = days + more;
   parts[SECOND] = seconds - more * DAY_SECONDS;
-}
-
-function copy(out: Uint8Array, at: number, bytes: Uint8Array): number {
-  out.set(bytes, at);
-  return at + bytes.length;
 }

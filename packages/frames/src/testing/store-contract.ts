@@ -129,6 +129,31 @@ export function storeContract(name: string, createStore: (options: StoreContract
       expect(await ids(trades)).toEqual([0n, 1n]);
     });
 
+    test('ifPresent replaces a frame, and refuses a handle that is free', async () => {
+      await expect(store.put(trades, longFrame(1), { ifPresent: true })).rejects.toMatchObject({
+        code: 'version_conflict',
+      });
+      expect(await store.describe(trades)).toBeUndefined();
+      await store.put(trades, longFrame(1));
+      expect((await store.put(trades, longFrame(2), { ifPresent: true })).created).toBe(false);
+      expect(await ids(trades)).toEqual([0n, 1n]);
+    });
+
+    test('ifPresent refuses a frame that is dropped while the new one comes in', async () => {
+      await store.put(trades, longFrame(1));
+      const { schema, batches } = longFrame(2, { batchRows: 1 });
+      const dropping = (async function* () {
+        for await (const batch of batches) {
+          yield batch;
+          await store.drop(trades);
+        }
+      })();
+      await expect(store.put(trades, { schema, batches: dropping }, { ifPresent: true })).rejects.toMatchObject({
+        code: 'version_conflict',
+      });
+      expect(await store.usage()).toMatchObject({ frames: 0, bytes: 0 });
+    });
+
     test('of two puts at once with ifAbsent one wins', async () => {
       const puts = [1, 2].map((rows) => store.put(trades, longFrame(rows, { batchRows: 1 }), { ifAbsent: true }));
       const results = await Promise.allSettled(puts);

@@ -1,4 +1,3 @@
-import { streamFromTable } from '@svc/frames';
 import {
   Bool,
   Dictionary,
@@ -19,10 +18,16 @@ import {
   vectorFromArray,
 } from 'apache-arrow';
 import { describe, expect, test } from 'vitest';
-import { collect } from '../test/start-server.ts';
-import { encodeArrowStream } from './encode-arrow-stream.ts';
+import { type FrameStream, streamFromTable } from '../frame-stream.ts';
+import { encodeArrowStream } from './arrow-stream.ts';
 
-const encode = (table: Table) => collect(encodeArrowStream(streamFromTable(table)));
+async function chunksOf(stream: FrameStream): Promise<Uint8Array[]> {
+  const chunks: Uint8Array[] = [];
+  for await (const chunk of encodeArrowStream(stream)) chunks.push(chunk);
+  return chunks;
+}
+
+const encode = (table: Table) => chunksOf(streamFromTable(table));
 const values = (table: Table) => table.toArray().map((row) => JSON.parse(JSON.stringify(row, bigintText)));
 const bigintText = (_key: string, value: unknown) => (typeof value === 'bigint' ? `${value}n` : value);
 const sequence = (length: number) => Array.from({ length }, (_, index) => index);
@@ -123,7 +128,7 @@ describe('an Arrow stream', () => {
         yield* batches;
       })(),
     };
-    const bytes = Buffer.concat(await collect(encodeArrowStream(source)));
+    const bytes = Buffer.concat(await chunksOf(source));
     const read = [...RecordBatchReader.from(bytes)].flatMap((batch) => [...(batch.getChild('s') ?? [])]);
     expect(read).toEqual(['a', 'b', 'c', 'd', 'a', 'e']);
   });

@@ -1,4 +1,4 @@
-import type { FrameStream } from '@svc/frames';
+import type { FrameStream } from '../frame-stream.ts';
 import { RecordBatch, RecordBatchStreamWriter } from 'apache-arrow';
 
 /**

@@ -1,0 +1,19 @@
+import { type ExecEnv } from '@svc/exec-http';
+import { requestIdFrom } from '@svc/frames';
+import type { MiddlewareHandler } from 'hono';
+import { cors } from 'hono/cors';
+
+/** Lets pages of these origins read answers. What is no preflight is answered as without it, OPTIONS included. */
+export function allowOrigins(origins: readonly string[]): MiddlewareHandler<ExecEnv> {
+  const allow = cors({
+    origin: [...origins],
+    allowMethods: ['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE'],
+    exposeHeaders: ['etag', 'x-request-id', 'x-total-count'],
+  });
+  return async (c, next) => {
+    if (c.req.method === 'OPTIONS' && c.req.header('access-control-request-method') === undefined) return next();
+    const preflight = await allow(c, next);
+    if (preflight) preflight.headers.set('x-request-id', requestIdFrom(c.req.header('x-request-id')));
+    return preflight ?? undefined;
+  };
+}

@@ -1,0 +1,88 @@
+import type { ServiceError } from '@svc/errors';
+import { acceptsGzip, compressBytes, compressChunks, COMPRESSED_FROM_BYTES } from './compress.ts';
+import type { Exchange } from './endpoint.ts';
+import { errorResponse } from './error-response.ts';
+import { etagOf } from './etag.ts';
+import { streamedBody } from './streamed-body.ts';
+
+/** What a handler answers. */
+export type Answer =
+  | {
+      readonly status?: number;
+      readonly headers?: Readonly<Record<string, string>>;
+      /** The body: whole, or in chunks as they are made. Default: none. */
+      readonly body?: string | Uint8Array | AsyncGenerator<Uint8Array, void>;
+      /** The version of the frame the answer is about: its etag. */
+      readonly version?: string;
+    }
+  | {
+      /** An answer of another server, handed on as it is. */
+      readonly forwarded: {
+        readonly status: number;
+        readonly headers: Headers;
+        readonly body: ReadableStream<Uint8Array> | null;
+      };
+    }
+  | { readonly error: ServiceError; readonly headers?: Readonly<Record<string, string>> };
+
+/** An answer as it goes out: compressed where that helps, whole with its length where it is short, else as it is made. */
+export async function toResponse(answer: Answer, exchange: Exchange, compression: boolean): Promise<Response> {
+  if ('forwarded' in answer) return forwardedResponse(answer.forwarded, exchange);
+  if ('error' in answer) {
+    const response = errorResponse(answer.error, exchange.call.requestId, answer.headers);
+    exchange.report(response.status, answer.error);
+    return response;
+  }
+  const headers = new Headers({ ...answer.headers, 'x-request-id': exchange.call.requestId });
+  const { status = 200, version } = answer;
+  const body = await shortened(answer.body);
+  const isLong = body !== undefined && (!('byteLength' in body) || body.byteLength >= COMPRESSED_FROM_BYTES);
+  const isCompressed = compression && isLong && acceptsGzip(exchange.c.req.header('accept-encoding'));
+  if (compression && body) headers.set('vary', 'accept-encoding');
+  if (isCompressed) headers.set('content-encoding', 'gzip');
+  if (version !== undefined && !headers.has('etag')) headers.set('etag', etagOf(version, isCompressed));
+  if (body === undefined || 'byteLength' in body) {
+    exchange.report(status);
+    return new Response(body && isCompressed ? await compressBytes(body) : body, { status, headers });
+  }
+  if (exchange.c.req.method === 'HEAD') {
+    await body.return();
+    exchange.report(status);
+    return new Response(null, { status, headers });
+  }
+  return new Response(streamedBody(isCompressed ? compressChunks(body) : body, status, exchange), { status, headers });
+}
+
+function forwardedResponse(
+  { status, headers, body }: { status: number; headers: Headers; body: ReadableStream<Uint8Array> | null },
+  exchange: Exchange,
+): Response {
+  headers.set('x-request-id', exchange.call.requestId);
+  if (body === null) {
+    exchange.report(status);
+    return new Response(null, { status, headers });
+  }
+  return new Response(streamedBody(body[Symbol.asyncIterator](), status, exchange), { status, headers });
+}
+
+/** The bytes of a body that ends with its first chunk, so that its length is known; another one as it is. */
+async function shortened(
+  body: string | Uint8Array | AsyncGenerator<Uint8Array, void> | undefined,
+): Promise<Uint8Array | AsyncGenerator<Uint8Array, void> | undefined> {
+  if (typeof body === 'string') return new TextEncoder().encode(body);
+  if (body === undefined || 'byteLength' in body) return body;
+  const first = await body.next();
+  if (first.done === true) return new Uint8Array(0);
+  const second = await body.next();
+  return second.done === true ? first.value : startingWith([first.value, second.value], body);
+}
+
+async function* startingWith<T>(head: readonly T[], rest: AsyncGenerator<T, void>): AsyncGenerator<T, void> {
+  try {
+    yield* head;
+    yield* rest;
+  } finally {
+    // A reader that leaves during the head has not begun the rest, which then would not end by itself.
+    await rest.return();
+  }
+}

@@ -1,0 +1,21 @@
+import { quoted, ServiceError } from '@svc/errors';
+import { type Params, parseForm } from './query-string.ts';
+import { readText } from './read-text.ts';
+
+/** Far more than any database takes in a URL, where the SQL goes in the end. */
+const MAX_BYTES = 1024 * 1024;
+const FORM = 'application/x-www-form-urlencoded';
+const PLAIN = ['application/sql', 'text/plain'];
+
+/** The parameters in the body of `POST /exec`: SQL as it is, or a form. */
+export async function sqlParams(request: Request): Promise<Params> {
+  const contentType = request.headers.get('content-type') ?? '';
+  const mediaType = contentType.split(';', 1)[0]?.trim().toLowerCase() ?? '';
+  if (mediaType !== FORM && !PLAIN.includes(mediaType)) {
+    throw new ServiceError('unsupported_media_type', `Content-Type ${quoted(contentType)} is not one for SQL.`, {
+      hint: `Send the SQL as ${PLAIN.join(' or ')}, or as the field query of ${FORM}.`,
+    });
+  }
+  const text = await readText(request, MAX_BYTES, 'Send shorter SQL.');
+  return mediaType === FORM ? parseForm(text) : [['query', text]];
+}

@@ -1,0 +1,75 @@
+import { ServiceError } from '@svc/errors';
+import { type RecordBatch, RecordBatchStreamWriter, Schema, type StructRowProxy } from 'apache-arrow';
+import type { ByteBudget } from '../src/byte-budget.ts';
+import { type ByteInput, createByteInput, type DecodeSteps } from '../src/decode/decode-steps.ts';
+import { createFrameAssembler, type FrameAssembler } from '../src/decode/frame-assembler.ts';
+import { createFrameBudget } from '../src/decode/limits.ts';
+
+/** What a decoder made of a body. */
+export interface DecodedBody {
+  readonly schema: Schema;
+  readonly batches: readonly RecordBatch[];
+}
+
+/** How a body comes to its decoder. */
+export interface DecodeBodyOptions {
+  readonly chunkBytes?: number;
+  readonly maxBytes?: number;
+}
+
+/** Runs a decoder over a body, without a worker; its pieces are copied, as they are on their way from one. */
+export function decodeBody(
+  decoder: (input: ByteInput, budget: ByteBudget) => DecodeSteps,
+  body: string | Uint8Array,
+  { chunkBytes = Infinity, maxBytes = Infinity }: DecodeBodyOptions = {},
+): DecodedBody {
+  const bytes = typeof body === 'string' ? Buffer.from(body) : body;
+  const input = createByteInput();
+  let frame: FrameAssembler | undefined;
+  const batches: RecordBatch[] = [];
+  let at = 0;
+  for (const step of decoder(input, createFrameBudget(maxBytes))) {
+    if (step.kind === 'more') {
+      if (at < bytes.length) input.push(bytes.slice(at, at + chunkBytes));
+      else input.end();
+      at += chunkBytes;
+    } else if (step.kind === 'schema') {
+      frame = createFrameAssembler(step.message);
+    } else if (step.kind !== 'working') {
+      const batch = frame?.add(structuredClone(step));
+      if (batch !== undefined) batches.push(batch);
+    }
+  }
+  return { schema: frame?.schema ?? new Schema([]), batches };
+}
+
+/** The error that something is refused with. */
+export function refusalOf(act: () => unknown): ServiceError {
+  try {
+    act();
+  } catch (error) {
+    if (error instanceof ServiceError) return error;
+    throw error;
+  }
+  throw new Error('It was accepted.');
+}
+
+/** The rows of batches as plain objects, 64-bit integers as numbers. */
+export function plainRows(batches: readonly RecordBatch[]): Record<string, unknown>[] {
+  return batches.flatMap((batch) => batch.toArray().map(plainRow));
+}
+
+function plainRow(row: StructRowProxy): Record<string, unknown> {
+  return Object.fromEntries(Object.entries(row.toJSON()).map(([name, value]) => [name, plain(value)]));
+}
+
+function plain(value: unknown): unknown {
+  return JSON.parse(JSON.stringify(value, (_, part: unknown) => (typeof part === 'bigint' ? Number(part) : part)));
+}
+
+/** Batches as an Arrow stream. */
+export function streamOf(...batches: RecordBatch[]): Uint8Array {
+  const writer = new RecordBatchStreamWriter();
+  for (const batch of batches) writer.write(batch);
+  return writer.finish().toUint8Array(true);
+}
