@@ -60,8 +60,20 @@ export function columnTypeName(type: DataType): ColumnTypeName | undefined {
   return PLAIN_NAMES[type.typeId];
 }
 
+/** Longer names are refused: every answer about a frame repeats them. */
+const MAX_NAME_LENGTH = 1024;
+
 /** A column of a schema as clients see it. */
 export function columnInfo(field: Field): ColumnInfo {
+  if (field.name.length > MAX_NAME_LENGTH) {
+    throw new ServiceError(
+      'invalid_data',
+      `The column name ${quoted(field.name)} is longer than ${MAX_NAME_LENGTH} characters.`,
+      {
+        hint: 'Give the column a shorter name.',
+      },
+    );
+  }
   const type = columnTypeName(field.type);
   if (type === undefined) {
     throw new ServiceError(

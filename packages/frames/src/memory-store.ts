@@ -2,8 +2,8 @@ import { quoted, ServiceError } from '@svc/errors';
 import type { RecordBatch } from 'apache-arrow';
 import { monotonicFactory } from 'ulid';
 import { columnInfo } from './column-types.ts';
+import { createFrameBytes, schemaBytes } from './frame-bytes.ts';
 import type { FrameStream } from './frame-stream.ts';
-import { createBufferCounter } from './buffer-counter.ts';
 import { createKeptFrames, type KeptFrame, type KeptFrames } from './kept-frames.ts';
 import type { FrameRef, PutOptions, PutResult, Store } from './store.ts';
 
@@ -99,17 +99,21 @@ interface Collected {
 /** Reads all batches, each taken from the budget as it comes; a failure gives everything back. */
 async function collect({ budget }: KeptFrames, source: FrameStream, signal?: AbortSignal): Promise<Collected> {
   const batches: RecordBatch[] = [];
-  const counter = createBufferCounter();
+  const counter = createFrameBytes();
   let rows = 0;
   let bytes = 0;
+  const take = (more: number): void => {
+    budget.take(more);
+    bytes += more;
+  };
   try {
+    take(schemaBytes(source.schema));
     for await (const batch of source.batches) {
       signal?.throwIfAborted();
-      const added = counter.add(batch);
-      budget.take(added);
-      bytes += added;
+      if (batch.numRows === 0) continue;
+      take(counter.add(batch));
       rows += batch.numRows;
-      if (batch.numRows > 0) batches.push(batch);
+      batches.push(batch);
     }
     return { batches, rows, bytes };
   } catch (error) {

@@ -19,9 +19,10 @@ export interface Slice extends SelectedColumns {
 /** Finds columns by name; an unknown one is `invalid_argument`. */
 export function selectColumns(schema: Schema, names: readonly string[] | undefined): SelectedColumns {
   if (names === undefined) return { schema, indices: undefined };
+  const places = new Map(schema.fields.map((field, index) => [field.name, index]));
   const indices = names.map((name) => {
-    const index = schema.fields.findIndex((field) => field.name === name);
-    if (index < 0) {
+    const index = places.get(name);
+    if (index === undefined) {
       const known = schema.fields.slice(0, 20).map((field) => quoted(field.name));
       throw new ServiceError('invalid_argument', `There is no column ${quoted(name)}.`, {
         hint: `The columns are: ${known.join(', ')}${schema.fields.length > known.length ? ', …' : ''}.`,

@@ -35,3 +35,6 @@ export function writeNull(out: Uint8Array, at: number): number {
 
 /** The bytes of `null`. */
 export const NULL_BYTES = 4;
+
+/** A row is written in one go. Values that share their bytes can make it far longer than the frame itself. */
+export const MAX_ROW_BYTES = 128 * 1024 * 1024;

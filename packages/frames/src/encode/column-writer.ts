@@ -12,7 +12,7 @@ import {
   Type,
 } from 'apache-arrow';
 import { columnTypeName } from '../column-types.ts';
-import { type CellWriter, type ColumnWriter, NULL_BYTES, writeBytes, writeNull } from './cell-writer.ts';
+import { type CellWriter, type ColumnWriter, NULL_BYTES, writeBytes, writeNull, MAX_ROW_BYTES } from './cell-writer.ts';
 import { createDictionaryValues, type DictionaryValues } from './dictionary-values.ts';
 import {
   DOUBLE_BYTES,
@@ -249,7 +249,8 @@ function rangeColumn(
       const first = start(row);
       const last = end(row);
       let bytes = (last - first) * (fixedBytes + 1);
-      if (variableBytes) for (let i = first; i < last; i++) bytes += variableBytes(i);
+      // Beyond the limit the row is refused, so there is no need to know by how much.
+      if (variableBytes) for (let i = first; i < last && bytes <= MAX_ROW_BYTES; i++) bytes += variableBytes(i);
       return bytes;
     },
   };

@@ -1,8 +1,9 @@
 import { setImmediate } from 'node:timers/promises';
+import { ServiceError } from '@svc/errors';
 import type { RecordBatch } from 'apache-arrow';
 import { columnInfo } from '../column-types.ts';
 import type { FrameStream } from '../frame-stream.ts';
-import type { ColumnWriter } from './cell-writer.ts';
+import { type ColumnWriter, MAX_ROW_BYTES } from './cell-writer.ts';
 import { type CellOptions, createColumnWriter } from './column-writer.ts';
 
 /** What a JSON table says beside its rows, and how. */
@@ -43,7 +44,9 @@ export async function* encodeJsonTable(source: FrameStream, options: JsonTableOp
       if (rows.row === batch.numRows) break;
       if (at > 0) yield out.subarray(0, at);
       await setImmediate();
-      out = new Uint8Array(Math.max(CHUNK_BYTES, rows.nextBytes() + TAIL_BYTES));
+      const rowBytes = rows.nextBytes();
+      if (rowBytes > MAX_ROW_BYTES) throw rowTooLong(count + rows.row + 1);
+      out = new Uint8Array(Math.max(CHUNK_BYTES, rowBytes + TAIL_BYTES));
       at = 0;
     }
     count += batch.numRows;
@@ -59,6 +62,12 @@ export async function* encodeJsonTable(source: FrameStream, options: JsonTableOp
   }
   out.set(tail, at);
   yield out.subarray(0, at + tail.length);
+}
+
+function rowTooLong(row: number): ServiceError {
+  return new ServiceError('out_of_memory', `Row ${row} of the answer can take more than 128 MiB as JSON.`, {
+    hint: 'Leave out the columns with long values, or read the frame as Arrow over gRPC.',
+  });
 }
 
 interface RowWriter {
