@@ -1,12 +1,12 @@
 // The usual way, as a process of its own: row arrays out of the Arrow batches, then JSON.stringify. LONG as Number;
-// timestamps stay the numbers apache-arrow gives (formatting them as text would only cost it more).
+// timestamps stay the numbers apache-arrow gives (formatting them as text would only cost it more). One run for each
+// message.
 import { readFileSync } from 'node:fs';
 import { tableFromIPC } from 'apache-arrow';
 
-const [file, repeats] = process.argv.slice(2);
-const table = tableFromIPC(readFileSync(file));
-const runs = [];
-for (let run = 0; run < Number(repeats); run++) {
+const table = tableFromIPC(readFileSync(process.argv[2]));
+
+function run() {
   const before = process.cpuUsage();
   const dataset = [];
   for (const batch of table.batches) {
@@ -22,6 +22,8 @@ for (let run = 0; run < Number(repeats); run++) {
   }
   const bytes = Buffer.byteLength(JSON.stringify({ dataset, count: dataset.length }));
   const { user, system } = process.cpuUsage(before);
-  runs.push({ cpuMs: (user + system) / 1000, bytes });
+  return { cpuMs: (user + system) / 1000, bytes };
 }
-process.stdout.write(JSON.stringify(runs));
+
+process.on('message', () => process.send(run()));
+process.send('ready');

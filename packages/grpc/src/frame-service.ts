@@ -3,16 +3,27 @@ import type { FrameServiceDefinition } from '@svc/proto';
 import type { Service } from '@svc/service';
 import type { ServiceImplementation } from 'nice-grpc';
 import { countFrom, frameInfoMessage, handleFrom, targetFrom, ttlFrom } from './frame-messages.ts';
+import { inTime } from './in-time.ts';
 import { uploadBody } from './upload-body.ts';
 
-/** `svc.frames.v1.FrameService` over a service; `current` is the call that is being answered. */
-export function createFrameService(
-  service: Service,
-  current: () => Call,
-): ServiceImplementation<typeof FrameServiceDefinition> {
+/** What the frame service is made of. */
+export interface FrameServiceOptions {
+  readonly service: Service;
+  /** The call that is being answered. */
+  readonly current: () => Call;
+  /** How long the next message of an upload may take. */
+  readonly idleTimeoutMs: number;
+}
+
+/** `svc.frames.v1.FrameService` over a service. */
+export function createFrameService({
+  service,
+  current,
+  idleTimeoutMs,
+}: FrameServiceOptions): ServiceImplementation<typeof FrameServiceDefinition> {
   return {
     async putFrame(request) {
-      const messages = request[Symbol.asyncIterator]();
+      const messages = inTime(request, idleTimeoutMs);
       const first = await messages.next();
       const target = targetFrom(first.done === true ? undefined : first.value);
       const ttl = target.ttlSeconds;

@@ -11,6 +11,7 @@ import { bindListener } from './bind-listener.ts';
 import { createCalls } from './calls.ts';
 import { REQUEST_ID_KEY } from './error-status.ts';
 import { createFrameService } from './frame-service.ts';
+import { freeDeadConnections } from './free-dead-connections.ts';
 import { createHealthService } from './health-service.ts';
 import { createReflectionService } from './reflection-service.ts';
 
@@ -22,6 +23,8 @@ export interface GrpcServerOptions {
   readonly maxConnections?: number;
   /** Bytes of one message from a client. Default 64 MiB. */
   readonly maxMessageBytes?: number;
+  /** How long the client of an upload may be silent before the call is DEADLINE_EXCEEDED. Default 60 000. */
+  readonly idleTimeoutMs?: number;
 }
 
 /** How to end a server. */
@@ -47,7 +50,7 @@ export interface GrpcServer {
 
 /** A gRPC server with frames, health and reflection. */
 export function createGrpcServer(options: GrpcServerOptions): GrpcServer {
-  const { service, maxConnections = 100, maxMessageBytes = 64 * 1024 * 1024 } = options;
+  const { service, maxConnections = 100, maxMessageBytes = 64 * 1024 * 1024, idleTimeoutMs = 60_000 } = options;
   const calls = createCalls({ observe: service.observe, maxMessageBytes });
   const server = createServer({
     'grpc.max_receive_message_length': maxMessageBytes,
@@ -57,7 +60,7 @@ export function createGrpcServer(options: GrpcServerOptions): GrpcServer {
   }).use(calls.middleware);
 
   const names = SERVICES.map((definition) => definition.fullName).toSorted();
-  server.add(FrameServiceDefinition, createFrameService(service, calls.current));
+  server.add(FrameServiceDefinition, createFrameService({ service, current: calls.current, idleTimeoutMs }));
   server.add(HealthDefinition, createHealthService({ service, names, current: calls.current }));
   server.add(reflectionV1.ServerReflectionDefinition, createReflectionService(names));
   server.add<typeof reflectionV1alpha.ServerReflectionDefinition>(
@@ -67,6 +70,7 @@ export function createGrpcServer(options: GrpcServerOptions): GrpcServer {
 
   function onListener(listener: Server): void {
     listener.maxConnections = maxConnections;
+    freeDeadConnections(listener);
     listener.on('stream', (_stream, headers: IncomingHttpHeaders) => {
       const path = headers[':path'] ?? '';
       if (!PATHS.has(path)) calls.reportUnknown(path, headers[REQUEST_ID_KEY]?.toString());

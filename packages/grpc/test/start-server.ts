@@ -27,6 +27,7 @@ type Overrides = Partial<Service> & Omit<GrpcServerOptions, 'service'>;
 export async function startServer({
   maxConnections,
   maxMessageBytes,
+  idleTimeoutMs,
   ...overrides
 }: Overrides = {}): Promise<TestServer> {
   const events: ServiceEvent[] = [];
@@ -38,6 +39,7 @@ export async function startServer({
     service,
     ...(maxConnections === undefined ? {} : { maxConnections }),
     ...(maxMessageBytes === undefined ? {} : { maxMessageBytes }),
+    ...(idleTimeoutMs === undefined ? {} : { idleTimeoutMs }),
   });
   const port = await server.listen('127.0.0.1', 0);
   const channel = createChannel(`127.0.0.1:${port}`);

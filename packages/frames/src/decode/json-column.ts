@@ -1,6 +1,6 @@
 import { ServiceError } from '@svc/errors';
-import type { ByteBudget } from '../byte-budget.ts';
-import { allocate, MAX_COLUMNS } from './limits.ts';
+import { grown, type JsonMemory, takeBytes, trimmed } from './json-memory.ts';
+import { MAX_COLUMNS } from './limits.ts';
 
 /** What a row of a column holds. The order of the numbers means nothing. */
 export const TAG = {
@@ -23,7 +23,8 @@ export const TAG = {
 
 /**
  * The rows of a column between two cuts. A column that changes its mind keeps both: every kind of value has a storage of
- * its own, indexed by row, and only the end of the body decides what the column is.
+ * its own, indexed by row, and only the end of the body decides what the column is. A storage ends where its last value
+ * does: what is not in the body takes no memory.
  */
 export interface JsonSegment {
   rows: number;
@@ -31,7 +32,7 @@ export interface JsonSegment {
   kinds: number;
   /** What each row holds; rows beyond the end are null. */
   tags: Uint8Array<ArrayBuffer>;
-  /** 8 bytes a row: a whole number or a double. */
+  /** 8 bytes a row: a whole number or a double; 0 beyond the end. */
   slots: ArrayBuffer;
   /** The digits of the rows that fit into no slot. */
   digits: Map<number, string> | undefined;
@@ -41,8 +42,8 @@ export interface JsonSegment {
   /** Rows of the items where the list of each row ends. */
   listOffsets: Int32Array<ArrayBuffer>;
   items: JsonSegment | undefined;
-  /** In the order of the column's fields. */
-  fields: readonly JsonSegment[];
+  /** In the order of the column's fields; undefined where no row has a value. */
+  fields: readonly (JsonSegment | undefined)[];
 }
 
 /** A column that grows while rows are read. */
@@ -72,12 +73,6 @@ export interface JsonFields {
   readonly byName: Map<string, JsonColumn>;
 }
 
-/** What all columns of a frame share. */
-export interface JsonMemory {
-  readonly budget: ByteBudget;
-  columns: number;
-}
-
 /** No columns yet. */
 export function createJsonFields(): JsonFields {
   return { list: [], byName: new Map() };
@@ -90,6 +85,8 @@ export function createJsonColumn(name: string, memory: JsonMemory): JsonColumn {
       hint: 'Use the same keys in every row; put keys that are data into a column of their own.',
     });
   }
+  // Text has up to two bytes a character, and the key as many as the name has in UTF-8.
+  memory.budget.take(5 * name.length);
   // A name with these is written with escapes, and not equal to its key byte by byte.
   const isPlain = !/["\\\p{Cc}]/u.test(name);
   return {
@@ -112,7 +109,6 @@ export function createJsonColumn(name: string, memory: JsonMemory): JsonColumn {
 const NO_BYTES = new Uint8Array(0);
 const NO_INTS = new Int32Array(NO_BYTES.buffer);
 const NO_FLOATS = new Float64Array(NO_BYTES.buffer);
-const NO_OFFSETS = new Int32Array(1);
 
 function createSegment(): JsonSegment {
   return {
@@ -122,8 +118,8 @@ function createSegment(): JsonSegment {
     slots: NO_BYTES.buffer,
     digits: undefined,
     text: NO_BYTES,
-    textOffsets: NO_OFFSETS,
-    listOffsets: NO_OFFSETS,
+    textOffsets: NO_INTS,
+    listOffsets: NO_INTS,
     items: undefined,
     fields: [],
   };
@@ -132,7 +128,7 @@ function createSegment(): JsonSegment {
 /** Says what a row holds. */
 export function putTag(column: JsonColumn, row: number, tag: number): void {
   const { open } = column;
-  if (row >= open.tags.length) open.tags = grown(Uint8Array, open.tags, row + 1);
+  if (row >= open.tags.length) open.tags = grown(column.memory, Uint8Array, open.tags, row + 1);
   open.tags[row] = tag;
   open.kinds |= 1 << tag;
 }
@@ -152,10 +148,13 @@ export function putDouble(column: JsonColumn, row: number, value: number): void 
   putTag(column, row, TAG.double);
 }
 
+/** What an entry of a map takes beside its text. */
+const ENTRY_BYTES = 64;
+
 /** Puts the digits of a whole number that fits into no slot. */
 export function putDigits(column: JsonColumn, row: number, digits: string): void {
+  takeBytes(column.memory, digits.length + ENTRY_BYTES);
   column.open.digits ??= new Map();
-  column.memory.budget.take(digits.length);
   column.open.digits.set(row, digits);
   putTag(column, row, TAG.big);
 }
@@ -164,12 +163,12 @@ export function putDigits(column: JsonColumn, row: number, digits: string): void
 export function beginText(column: JsonColumn, row: number, maxBytes: number): number {
   const { open } = column;
   if (row + 1 >= open.textOffsets.length)
-    open.textOffsets = grownCounted(column, Int32Array, open.textOffsets, row + 2);
+    open.textOffsets = grown(column.memory, Int32Array, open.textOffsets, row + 2);
   const { textOffsets } = open;
   if (column.textRows > row) column.textRows = row;
   const start = textOffsets[column.textRows];
   for (let i = column.textRows; i < row; i++) textOffsets[i + 1] = start;
-  if (start + maxBytes > open.text.length) open.text = grownCounted(column, Uint8Array, open.text, start + maxBytes);
+  if (start + maxBytes > open.text.length) open.text = grown(column.memory, Uint8Array, open.text, start + maxBytes);
   return start;
 }
 
@@ -184,7 +183,7 @@ export function endText(column: JsonColumn, row: number, end: number): void {
 export function beginList(column: JsonColumn, row: number): number {
   const { open } = column;
   if (row + 1 >= open.listOffsets.length)
-    open.listOffsets = grownCounted(column, Int32Array, open.listOffsets, row + 2);
+    open.listOffsets = grown(column.memory, Int32Array, open.listOffsets, row + 2);
   if (column.listRows > row) column.listRows = row;
   const start = open.listOffsets[column.listRows];
   for (let i = column.listRows; i < row; i++) open.listOffsets[i + 1] = start;
@@ -204,21 +203,22 @@ export function itemsOf(column: JsonColumn): JsonColumn {
   return column.items;
 }
 
-/** The open segment, cut to its rows; the column goes on with an empty one. */
-export function sealSegment(column: JsonColumn, rows: number): JsonSegment {
-  const { open, memory } = column;
+/** The open segment, cut to its rows, undefined where none has a value; the column goes on with an empty one. */
+function sealSegment(column: JsonColumn, rows: number): JsonSegment | undefined {
+  const { open, memory, textRows, listRows } = column;
+  if (open.tags.length === 0) return undefined;
+  takeBytes(memory, SEGMENT_BYTES);
   const sealed: JsonSegment = {
     ...open,
     rows,
-    tags: resized(open.tags, rows),
-    slots: open.slots.byteLength === 0 ? open.slots : resized(new Uint8Array(open.slots), 8 * rows).buffer,
-    text: open.text.slice(0, open.textOffsets[column.textRows]),
-    textOffsets: sealedOffsets(open.textOffsets, column.textRows, rows),
-    listOffsets: sealedOffsets(open.listOffsets, column.listRows, rows),
-    items: column.items && sealSegment(column.items, open.listOffsets[column.listRows]),
-    fields: column.fields.list.map((field) => sealSegment(field, rows)),
+    tags: trimmed(memory, Uint8Array, open.tags, rows),
+    slots: trimmed(memory, Uint8Array, new Uint8Array(open.slots), 8 * rows).buffer,
+    text: trimmed(memory, Uint8Array, open.text, lastOf(open.textOffsets, textRows)),
+    textOffsets: trimmed(memory, Int32Array, open.textOffsets, textRows + 1),
+    listOffsets: trimmed(memory, Int32Array, open.listOffsets, listRows + 1),
+    items: column.items && sealSegment(column.items, lastOf(open.listOffsets, listRows)),
+    fields: sealSegments(column.fields.list, memory, rows),
   };
-  memory.budget.free(countedBytes(open) - countedBytes(sealed));
   column.kinds |= open.kinds;
   column.textRows = 0;
   column.listRows = 0;
@@ -228,53 +228,27 @@ export function sealSegment(column: JsonColumn, rows: number): JsonSegment {
   return sealed;
 }
 
-/** Offsets of all rows: those after the last known one are empty. Of none, where none is known. */
-function sealedOffsets(offsets: Int32Array, known: number, rows: number): Int32Array<ArrayBuffer> {
-  const sealed = new Int32Array(known === 0 ? 1 : rows + 1);
-  sealed.set(offsets.subarray(0, known + 1));
-  return sealed.fill(offsets[known], known + 1);
+/** The open segments of columns, cut to their rows. */
+export function sealSegments(
+  columns: readonly JsonColumn[],
+  memory: JsonMemory,
+  rows: number,
+): (JsonSegment | undefined)[] {
+  takeBytes(memory, 8 * columns.length);
+  return columns.map((column) => sealSegment(column, rows));
 }
 
-/** A copy of exactly so many bytes. */
-function resized(bytes: Uint8Array, length: number): Uint8Array<ArrayBuffer> {
-  const copy = allocate(length);
-  copy.set(bytes.subarray(0, length));
-  return copy;
-}
+/** What a segment takes beside its arrays: itself, and a head for each of them. */
+const SEGMENT_BYTES = 256;
 
-function countedBytes({ slots, text, textOffsets, listOffsets }: JsonSegment): number {
-  return slots.byteLength + text.byteLength + textOffsets.byteLength + listOffsets.byteLength;
+/** Where the last of so many rows ends. */
+function lastOf(offsets: Int32Array, rows: number): number {
+  return rows === 0 ? 0 : offsets[rows];
 }
 
 function growSlots(column: JsonColumn, rows: number): void {
-  const slots = grownCounted(column, Uint8Array, new Uint8Array(column.open.slots), 8 * rows).buffer;
+  const slots = grown(column.memory, Uint8Array, new Uint8Array(column.open.slots), 8 * rows).buffer;
   column.open.slots = slots;
   column.ints = new Int32Array(slots);
   column.floats = new Float64Array(slots);
-}
-
-type Growable = Uint8Array<ArrayBuffer> | Int32Array<ArrayBuffer>;
-
-interface GrowableType<Elements extends Growable> {
-  readonly BYTES_PER_ELEMENT: number;
-  new (buffer: ArrayBuffer): Elements;
-}
-
-function grownCounted<Elements extends Growable>(
-  { memory }: JsonColumn,
-  type: GrowableType<Elements>,
-  elements: Elements,
-  length: number,
-): Elements {
-  const larger = grown(type, elements, length);
-  memory.budget.take(larger.byteLength - elements.byteLength);
-  return larger;
-}
-
-/** A copy with room for at least so many elements: twice as many, so that growing stays cheap. */
-function grown<Elements extends Growable>(type: GrowableType<Elements>, elements: Elements, length: number): Elements {
-  const room = Math.max(64, length, 2 * elements.length);
-  const larger = new type(allocate(8 * Math.ceil((room * type.BYTES_PER_ELEMENT) / 8)).buffer);
-  larger.set(elements);
-  return larger;
 }

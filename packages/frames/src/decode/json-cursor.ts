@@ -1,4 +1,6 @@
 import { quoted, ServiceError } from '@svc/errors';
+import type { ByteBudget } from '../byte-budget.ts';
+import { allocate } from './limits.ts';
 
 /** Where a JSON text is being read: a window of its bytes, and the place in it. */
 export interface JsonCursor {
@@ -33,14 +35,19 @@ export function createJsonCursor(): JsonCursor {
 /** Thrown where the window ends before a row does. */
 export const INCOMPLETE = new Error('The row goes on beyond the bytes that came so far.');
 
+/** Every decoder has a window of this size; what a long row needs beyond it is counted. */
+const WINDOW_BYTES = 1 << 22;
+
 /** Adds bytes to the window, and drops what was read. */
-export function extendWindow(cursor: JsonCursor, chunk: Uint8Array): void {
+export function extendWindow(cursor: JsonCursor, chunk: Uint8Array, budget: ByteBudget): void {
   const { bytes, position, end } = cursor;
   const kept = end - position;
   if (kept + chunk.length < bytes.length) {
     if (position > 0) bytes.copyWithin(0, position, end);
   } else {
-    cursor.bytes = new Uint8Array(2 * (kept + chunk.length));
+    const length = 2 * (kept + chunk.length);
+    budget.take(Math.max(WINDOW_BYTES, length) - Math.max(WINDOW_BYTES, bytes.length));
+    cursor.bytes = allocate(length);
     cursor.bytes.set(bytes.subarray(position, end));
   }
   cursor.bytes.set(chunk, kept);

@@ -1,6 +1,5 @@
 import { ServiceError } from '@svc/errors';
-import type { ByteBudget } from '../byte-budget.ts';
-import { createJsonFields, type JsonColumn, type JsonSegment, sealSegment } from './json-column.ts';
+import { createJsonFields, type JsonColumn, type JsonSegment, sealSegments } from './json-column.ts';
 import {
   createJsonCursor,
   extendWindow,
@@ -10,13 +9,16 @@ import {
   skipSpace,
   unexpected,
 } from './json-cursor.ts';
+import type { JsonMemory } from './json-memory.ts';
 import { type JsonParser, readObject } from './json-values.ts';
 
 /** Rows of a frame between two cuts: about the size of a batch. */
 export interface JsonRowGroup {
   readonly rows: number;
-  /** In the order of the columns; columns that appeared later are not there. */
-  readonly columns: readonly JsonSegment[];
+  /** In the order of the columns; columns without a value are undefined, those that appeared later are not there. */
+  readonly columns: readonly (JsonSegment | undefined)[];
+  /** What it takes. */
+  readonly bytes: number;
 }
 
 /** Reads JSON rows as their bytes come in. */
@@ -38,18 +40,20 @@ const MAX_ROW_BYTES = 1 << 26;
 const HINT = 'Send an array of objects, for example [{"id":1},{"id":2}].';
 
 /** A reader of an array of objects. */
-export function createJsonRowReader(budget: ByteBudget): JsonRowReader {
+export function createJsonRowReader(memory: JsonMemory): JsonRowReader {
   const cursor = createJsonCursor();
   const columns = createJsonFields();
   const groups: JsonRowGroup[] = [];
-  const parser: JsonParser = { cursor, memory: { budget, columns: 0 }, objects: 0 };
+  const parser: JsonParser = { cursor, memory, objects: 0 };
   let state: 'start' | 'first' | 'after' | 'row' | 'end' = 'start';
   let rows = 0;
   let groupStart = 0;
   let retryAt = 0;
 
   function cutGroup(): void {
-    groups.push({ rows, columns: columns.list.map((column) => sealSegment(column, rows)) });
+    const segments = sealSegments(columns.list, memory, rows);
+    groups.push({ rows, columns: segments, bytes: memory.groupBytes });
+    memory.groupBytes = 0;
     groupStart = cursor.before + cursor.position;
     rows = 0;
   }
@@ -99,7 +103,7 @@ export function createJsonRowReader(budget: ByteBudget): JsonRowReader {
   }
   return {
     push(chunk) {
-      extendWindow(cursor, chunk);
+      extendWindow(cursor, chunk, memory.budget);
       if (cursor.end - cursor.position >= retryAt) readAll();
     },
     end() {

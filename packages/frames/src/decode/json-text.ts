@@ -1,24 +1,27 @@
 import { itemsOf, type JsonColumn, type JsonSegment, TAG } from './json-column.ts';
-import { allocate } from './limits.ts';
+import { allocateCounted, grown, type JsonMemory, trimmed } from './json-memory.ts';
 
 /** Bytes that are being written. */
 interface ByteWriter {
+  readonly memory: JsonMemory;
   bytes: Uint8Array<ArrayBuffer>;
   length: number;
 }
 
 /** The rows of a column of mixed values as strings: their bytes, and where each ends. */
-export function textOf(column: JsonColumn, segment: JsonSegment) {
-  const out: ByteWriter = { bytes: allocate(16 * segment.rows + 64), length: 0 };
-  const offsets = new Int32Array(segment.rows + 1);
-  for (let row = 0; row < segment.rows; row++) {
-    if (segment.tags[row] === TAG.string) {
-      const { text, textOffsets } = segment;
-      write(out, text.subarray(textOffsets[row], textOffsets[row + 1]));
-    } else if (segment.tags[row] !== TAG.null) writeJson(out, column, segment, row);
+export function textOf(column: JsonColumn, segment: JsonSegment | undefined, rows: number) {
+  const { memory } = column;
+  const offsets = new Int32Array(allocateCounted(memory, 4 * (rows + 1)).buffer);
+  if (segment === undefined) return { offsets, values: new Uint8Array(0) };
+  const { tags, text, textOffsets } = segment;
+  const out: ByteWriter = { memory, bytes: allocateCounted(memory, text.length + 64), length: 0 };
+  for (let row = 0; row < tags.length; row++) {
+    if (tags[row] === TAG.string) write(out, text.subarray(textOffsets[row], textOffsets[row + 1]));
+    else if (tags[row] !== TAG.null) writeJson(out, column, segment, row);
     offsets[row + 1] = out.length;
   }
-  return { offsets, values: out.bytes.slice(0, out.length) };
+  offsets.fill(out.length, tags.length + 1);
+  return { offsets, values: trimmed(memory, Uint8Array, out.bytes, out.length) };
 }
 
 /** The exact value of a slot that holds a whole number. */
@@ -66,7 +69,7 @@ function writeList(out: ByteWriter, column: JsonColumn, segment: JsonSegment, ro
 function writeStruct(out: ByteWriter, column: JsonColumn, segment: JsonSegment, row: number): void {
   let separator = '{';
   segment.fields.forEach((field, i) => {
-    if (field.tags[row] === TAG.null) return;
+    if (field === undefined || row >= field.tags.length || field.tags[row] === TAG.null) return;
     writeText(out, separator);
     separator = ',';
     writeString(out, Buffer.from(column.fields.list[i].name));
@@ -87,9 +90,7 @@ function writeText(out: ByteWriter, text: string): void {
 
 function write(out: ByteWriter, bytes: Uint8Array): void {
   if (out.length + bytes.length > out.bytes.length) {
-    const larger = allocate(2 * (out.length + bytes.length));
-    larger.set(out.bytes);
-    out.bytes = larger;
+    out.bytes = grown(out.memory, Uint8Array, out.bytes, out.length + bytes.length);
   }
   out.bytes.set(bytes, out.length);
   out.length += bytes.length;

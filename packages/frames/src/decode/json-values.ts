@@ -7,11 +7,11 @@ import {
   itemsOf,
   type JsonColumn,
   type JsonFields,
-  type JsonMemory,
   putTag,
   TAG,
 } from './json-column.ts';
 import { INCOMPLETE, invalidJson, type JsonCursor, skipSpace, unexpected } from './json-cursor.ts';
+import type { JsonMemory } from './json-memory.ts';
 import { readNumber } from './json-number.ts';
 import { copyString, findStringEnd } from './json-string.ts';
 import { MAX_DEPTH } from './limits.ts';

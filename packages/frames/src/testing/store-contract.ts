@@ -1,4 +1,3 @@
-import { Schema } from 'apache-arrow';
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
 import { parseHandle } from '../handle.ts';
 import type { FrameRef, OpenFrame, Store } from '../store.ts';
@@ -231,17 +230,6 @@ export function storeContract(name: string, createStore: (options: StoreContract
         bytes: before.bytes + info.bytes,
         freeBytes: before.freeBytes - info.bytes,
       });
-    });
-
-    test('names, metadata and tiny batches count, not only values', async () => {
-      const plain = (await store.put(trades, longFrame(100))).info.bytes;
-      const metadata = new Map([['note', 'x'.repeat(10_000)]]);
-      const { schema, batches } = longFrame(100);
-      const noted = { schema: new Schema(schema.fields, metadata), batches };
-      expect((await store.put(trades, noted)).info.bytes).toBeGreaterThan(plain + 10_000);
-      expect((await store.put(trades, longFrame(100, { batchRows: 1 }))).info.bytes).toBeGreaterThan(
-        plain + 100 * 1000,
-      );
     });
 
     test('a dropped frame counts until its last reader is done', async () => {

@@ -1,0 +1,117 @@
+import { once } from 'node:events';
+import { connect } from 'node:net';
+import { FrameServiceDefinition } from '@svc/proto';
+import { expect, onTestFinished, test } from 'vitest';
+import { connectRaw, startServer } from '../test/start-server.ts';
+
+function frame(type: number, stream: number, payload: Uint8Array, flags = 0): Buffer {
+  const head = Buffer.alloc(9);
+  head.writeUIntBE(payload.length, 0, 3);
+  head[3] = type;
+  head[4] = flags;
+  head.writeUInt32BE(stream, 5);
+  return Buffer.concat([head, payload]);
+}
+
+const BROKEN = frame(0, 1, Buffer.from('x'));
+const GREETING = Buffer.concat([Buffer.from('PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n'), frame(4, 0, new Uint8Array(0))]);
+const SETTINGS_ACK = frame(4, 0, new Uint8Array(0), 1);
+
+/** Sends bytes on a connection of their own, and closes it when the server has answered all that it will. */
+async function sendAndLeave(port: number, bytes: Uint8Array): Promise<void> {
+  const socket = connect(port, '127.0.0.1');
+  socket.on('error', () => undefined);
+  onTestFinished(() => void socket.destroy());
+  const gone = once(socket, 'close').then(() => true);
+  socket.write(bytes);
+  // The last frame that a session sends after an error is GOAWAY.
+  let received = Buffer.alloc(0);
+  const saidGoodbye = new Promise<boolean>((resolve) => {
+    socket.on('data', (data) => {
+      received = Buffer.concat([received, data]);
+      if (hasGoaway(received)) resolve(true);
+    });
+  });
+  await Promise.race([gone, saidGoodbye]);
+  socket.destroy();
+}
+
+function hasGoaway(bytes: Buffer): boolean {
+  for (let at = 0; at + 9 <= bytes.length; at += 9 + bytes.readUIntBE(at, 3)) if (bytes[at + 3] === 7) return true;
+  return false;
+}
+
+/** Resolves when the server serves a new connection. */
+async function untilServed(port: number): Promise<void> {
+  await expect
+    .poll(
+      async () => {
+        const socket = connect(port, '127.0.0.1');
+        socket.on('error', () => undefined);
+        const served = await Promise.race([
+          once(socket, 'data').then(() => true),
+          once(socket, 'close').then(() => false),
+        ]);
+        socket.destroy();
+        return served;
+      },
+      { timeout: 1000, interval: 50 },
+    )
+    .toBe(true);
+}
+
+test.each([
+  ['data of no stream', BROKEN],
+  ['a broken header block', frame(1, 1, Buffer.alloc(6, 0xff), 4)],
+  ['a frame larger than any', Buffer.from([0xff, 0xff, 0xff, 0, 0, 0, 0, 0, 1])],
+  ['settings of a wrong length', frame(4, 0, Buffer.from('abc'))],
+  ['an acknowledgement, and then data of no stream', Buffer.concat([SETTINGS_ACK, BROKEN])],
+])(
+  'clients that send %s and leave keep others out for less than a second',
+  { timeout: 20_000 },
+  async (_name, bytes) => {
+    const { port } = await startServer({ maxConnections: 2 });
+    for (let round = 0; round < 3; round++) {
+      await Promise.all([1, 2].map(() => sendAndLeave(port, Buffer.concat([GREETING, bytes]))));
+      await untilServed(port);
+    }
+  },
+);
+
+test('a client whose session breaks during a call keeps its slot for a few seconds', { timeout: 20_000 }, async () => {
+  const { port } = await startServer({ maxConnections: 1 });
+  const socket = connect(port, '127.0.0.1');
+  const session = await connectRaw(port, socket);
+  const path = `/${FrameServiceDefinition.fullName}/PutFrame`;
+  const headers = { ':method': 'POST', ':path': path, 'content-type': 'application/grpc', te: 'trailers' };
+  const call = session.request(headers);
+  call.on('error', () => undefined);
+  await new Promise((resolve) => session.ping(resolve));
+  socket.write(frame(0, 9, Buffer.from('x')));
+  await once(session, 'goaway');
+  socket.destroy();
+  await expect
+    .poll(
+      () =>
+        untilServed(port).then(
+          () => true,
+          () => false,
+        ),
+      { timeout: 12_000, interval: 50 },
+    )
+    .toBe(true);
+});
+
+test('healthy clients stay while others are refused', async () => {
+  const { port, client } = await startServer({ maxConnections: 2 });
+  await client.listFrames({});
+  const idle = await connectRaw(port);
+  for (let round = 0; round < 10; round++) {
+    const refused = connect(port, '127.0.0.1').on('error', () => undefined);
+    await once(refused, 'close');
+    await new Promise((resolve) => setTimeout(resolve, 50));
+  }
+  expect(idle.destroyed || idle.closed).toBe(false);
+  await new Promise((resolve) => idle.ping(resolve));
+  expect((await client.listFrames({})).frames).toEqual([]);
+});

@@ -1,0 +1,29 @@
+import { ServiceError } from '@svc/errors';
+
+/** The items of a client, which fail where it takes longer than `idleTimeoutMs` for one that is asked for. */
+export async function* inTime<T>(source: AsyncIterable<T>, idleTimeoutMs: number): AsyncGenerator<T, void, undefined> {
+  const items = source[Symbol.asyncIterator]();
+  for (;;) {
+    const next = await nextInTime(items, idleTimeoutMs);
+    if (next.done === true) return;
+    yield next.value;
+  }
+}
+
+async function nextInTime<T>(items: AsyncIterator<T>, idleTimeoutMs: number): Promise<IteratorResult<T>> {
+  let timer: NodeJS.Timeout | undefined;
+  const idle = new Promise<never>((_resolve, reject) => {
+    timer = setTimeout(() => reject(idleError(idleTimeoutMs)), idleTimeoutMs);
+  });
+  try {
+    return await Promise.race([items.next(), idle]);
+  } finally {
+    clearTimeout(timer);
+  }
+}
+
+function idleError(idleTimeoutMs: number): ServiceError {
+  return new ServiceError('deadline_exceeded', `The client sent nothing more of its upload for ${idleTimeoutMs} ms.`, {
+    hint: 'Send the upload again, without a pause.',
+  });
+}
