@@ -86,8 +86,8 @@ function integerColumn(data: Data, type: Int, options: CellOptions): ColumnWrite
 function integerWriter({ values }: Data, type: Int): CellWriter {
   if (type.bitWidth < 64) return (out, at, row) => writeInteger(out, at, values[row]);
   const words = wordsOf(values);
-  const write = type.isSigned ? writeInt64 : writeUint64;
-  return (out, at, row) => write(out, at, words[2 * row], words[2 * row + 1]);
+  if (type.isSigned) return (out, at, row) => writeInt64(out, at, words[2 * row], words[2 * row + 1]);
+  return (out, at, row) => writeUint64(out, at, words[2 * row], words[2 * row + 1]);
 }
 
 /** 64-bit values as pairs of 32-bit words, low one first: reading them makes no BigInt. */
@@ -95,16 +95,22 @@ function wordsOf(values: BigInt64Array | BigUint64Array): Int32Array {
   return new Int32Array(values.buffer, values.byteOffset, values.length * 2);
 }
 
+// One closure for each width, each with its own calls: a call that is always the same is compiled in line.
 function floatColumn({ values }: Data, type: Float): ColumnWriter {
-  const write = type.precision === Precision.DOUBLE ? writeDouble : writeFloat;
-  const read: (row: number) => number =
-    type.precision === Precision.HALF ? (row) => floatFromHalf(values[row]) : (row) => values[row];
-  return {
-    write: (out, at, row) => {
-      const value = read(row);
-      return Number.isFinite(value) ? write(out, at, value) : writeNull(out, at);
-    },
-    fixedBytes: DOUBLE_BYTES,
+  return { write: floatWriter(values, type.precision), fixedBytes: DOUBLE_BYTES };
+}
+
+function floatWriter(values: ArrayLike<number>, precision: Precision): CellWriter {
+  if (precision === Precision.DOUBLE) {
+    return (out, at, row) => {
+      const value = values[row];
+      return Number.isFinite(value) ? writeDouble(out, at, value) : writeNull(out, at);
+    };
+  }
+  const read = precision === Precision.HALF ? floatFromHalf : (value: number): number => value;
+  return (out, at, row) => {
+    const value = read(values[row]);
+    return Number.isFinite(value) ? writeFloat(out, at, value) : writeNull(out, at);
   };
 }
 

@@ -3,7 +3,7 @@ import { ServiceError } from '@svc/errors';
 import type { RecordBatch } from 'apache-arrow';
 import { columnInfo } from '../column-types.ts';
 import type { FrameStream } from '../frame-stream.ts';
-import { type ColumnWriter, MAX_ROW_BYTES } from './cell-writer.ts';
+import { type CellWriter, MAX_ROW_BYTES } from './cell-writer.ts';
 import { type CellOptions, createColumnWriter } from './column-writer.ts';
 
 /** What a JSON table says beside its rows, and how. */
@@ -79,14 +79,15 @@ interface RowWriter {
   write(out: Uint8Array, at: number): number;
 }
 
-function createRowWriter(batch: RecordBatch, options: CellOptions): RowWriter {
-  const columns = batch.data.children.map((data) => createColumnWriter(data, options));
+function createRowWriter(batch: RecordBatch, cells: CellOptions): RowWriter {
+  const columns = batch.data.children.map((data) => createColumnWriter(data, cells));
+  const writers = columns.map((column) => column.write);
   const variable = columns.flatMap((column) => column.variableBytes ?? []);
   const fixedBytes = columns.reduce((bytes, column) => bytes + column.fixedBytes + 1, 3);
-  const bytesOf = (row: number): number => {
-    if (variable.length === 0) return fixedBytes;
+  const { numRows } = batch;
+  const bytesOf = (index: number): number => {
     let bytes = fixedBytes;
-    for (let i = 0; i < variable.length; i++) bytes += variable[i](row);
+    for (let i = 0; i < variable.length; i++) bytes += variable[i](index);
     return bytes;
   };
   let row = 0;
@@ -96,24 +97,27 @@ function createRowWriter(batch: RecordBatch, options: CellOptions): RowWriter {
     },
     nextBytes: () => bytesOf(row),
     write: (out, at) => {
+      const room = out.length - TAIL_BYTES;
       let to = at;
-      while (row < batch.numRows && to + bytesOf(row) + TAIL_BYTES <= out.length) {
-        to = writeRow(out, to, row, columns);
-        row++;
+      let index = row;
+      while (index < numRows && to + (variable.length === 0 ? fixedBytes : bytesOf(index)) <= room) {
+        to = writeRow(out, to, index, writers);
+        index++;
       }
+      row = index;
       return to;
     },
   };
 }
 
-function writeRow(out: Uint8Array, at: number, row: number, columns: readonly ColumnWriter[]): number {
+function writeRow(out: Uint8Array, at: number, row: number, writers: readonly CellWriter[]): number {
   let to = at;
   out[to++] = 91;
-  for (let i = 0; i < columns.length; i++) {
-    to = columns[i].write(out, to, row);
+  for (let i = 0; i < writers.length; i++) {
+    to = writers[i](out, to, row);
     out[to++] = 44;
   }
-  if (columns.length > 0) to--;
+  if (writers.length > 0) to--;
   out[to] = 93;
   out[to + 1] = 44;
   return to + 2;

@@ -91,6 +91,7 @@ export function writeUint64(out: Uint8Array, at: number, low: number, high: numb
 export function writeDouble(out: Uint8Array, at: number, value: number): number {
   const hundredths = Math.round(value * 100);
   if (hundredths / 100 === value && hundredths < FIFTEEN_DIGITS && hundredths > -FIFTEEN_DIGITS) {
+    if (hundredths > 0 && hundredths < TWO_31) return writeHundredths(out, at, hundredths);
     return writeScaled(out, at, value, hundredths, 100, 2);
   }
   const millionths = Math.round(value * 1e6);
@@ -112,6 +113,18 @@ export function writeFloat(out: Uint8Array, at: number, value: number): number {
     if (Math.fround(shorter) === value) return writeText(out, at, String(shorter));
   }
   return writeText(out, at, String(Number(value.toPrecision(9))));
+}
+
+/** Writes 0 < n < 2^31 hundredths, the most usual of all decimals, with integers alone. */
+function writeHundredths(out: Uint8Array, at: number, n: number): number {
+  const hundredths = n | 0;
+  const whole = (hundredths / 100) | 0;
+  const fraction = hundredths - whole * 100;
+  const to = writeUint31(out, at, whole);
+  if (fraction === 0) return to;
+  out[to] = 46;
+  writePair(out, to + 1, fraction);
+  return out[to + 2] === 48 ? to + 2 : to + 3;
 }
 
 /** Writes `scaled / scale` without trailing zeros; `value` tells a negative zero. */
