@@ -1,35 +1,10 @@
 import { join } from 'node:path';
 import * as fc from 'fast-check';
 import { describe, expect, expectTypeOf, test } from 'vitest';
-import { type Config, loadConfig, type LoadConfigOptions, type LoadedConfig } from './index.ts';
+import { type Config } from './index.ts';
+import { FILE, load, loaded } from '../test/load-given.ts';
 import { createServiceNames } from './service-names.ts';
 import { SETTING_ROWS } from './setting-rows.ts';
-
-const FILE = '/home/ada/.service/config.toml';
-
-interface Given extends Partial<LoadConfigOptions> {
-  readonly toml?: string;
-}
-
-function load({ toml, ...options }: Given) {
-  return loadConfig({
-    name: 'service',
-    argv: [],
-    env: {},
-    homeDir: '/home/ada',
-    readFile: (path) => {
-      if (path === FILE && toml !== undefined) return Buffer.from(toml);
-      throw Object.assign(new Error('none'), { code: 'ENOENT' });
-    },
-    ...options,
-  });
-}
-
-function loaded(given: Given): LoadedConfig {
-  const result = load(given);
-  if (result.kind !== 'config') throw new Error(`not a config: ${JSON.stringify(result)}`);
-  return result;
-}
 
 const names = createServiceNames('service');
 
