@@ -1,8 +1,6 @@
-const PAIRS = new Uint8Array(200);
-for (let n = 0; n < 100; n++) {
-  PAIRS[2 * n] = 48 + Math.floor(n / 10);
-  PAIRS[2 * n + 1] = 48 + (n % 10);
-}
+/** The two digits of 0 to 99, as one big-endian 16-bit number each. */
+export const DIGIT_PAIRS = new Uint16Array(100);
+for (let n = 0; n < 100; n++) DIGIT_PAIRS[n] = ((48 + Math.floor(n / 10)) << 8) | (48 + (n % 10));
 
 /** The most bytes a 64-bit integer takes: 19 digits and a sign, or 20 digits. */
 export const INT64_BYTES = 20;
@@ -19,8 +17,9 @@ const MIN_NORMAL_FLOAT = 2 ** -126;
 
 /** Writes two decimal digits, 0 ≤ n < 100. */
 export function writePair(out: Uint8Array, at: number, n: number): number {
-  out[at] = PAIRS[2 * n];
-  out[at + 1] = PAIRS[2 * n + 1];
+  const pair = DIGIT_PAIRS[n];
+  out[at] = pair >> 8;
+  out[at + 1] = pair;
   return at + 2;
 }
 

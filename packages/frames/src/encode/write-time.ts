@@ -1,5 +1,5 @@
 import { writeBytes } from './cell-writer.ts';
-import { writePadded, writePair } from './write-number.ts';
+import { DIGIT_PAIRS, writePadded, writePair } from './write-number.ts';
 
 /** The most bytes a timestamp takes: quotes, an expanded year of 12 digits with its sign, nine decimals. */
 export const TIMESTAMP_BYTES = 44;
@@ -20,34 +20,71 @@ export function createTimestampWriter(
   const split = SPLITS[unitsPerSecond];
   const microsPerUnit = 1_000_000 / unitsPerSecond;
   const writeDay = createDayWriter();
-  return (out, at, low, high) => {
-    if (low === -1 && high === 0x7fffffff) return writeBytes(out, at, INFINITY);
-    if (low === 1 && high === -0x80000000) return writeBytes(out, at, MINUS_INFINITY);
+  // Most rows are of the minute of the row before (of its second, for nanoseconds). Its text up to the seconds,
+  // `"2024-01-02T03:04:`, and its first moment are kept, so that such a row takes one subtraction of 32-bit integers.
+  const spanUnits = unitsPerSecond === 1_000_000_000 ? unitsPerSecond : 60 * unitsPerSecond;
+  const prefix = new Uint8Array(TIMESTAMP_BYTES);
+  const prefixView = new DataView(prefix.buffer);
+  let prefixLength = 0;
+  let firstSecond = 0;
+  let firstLow = 0;
+  let firstHigh = 0;
+  let lastOut: Uint8Array = prefix;
+  let view: DataView = prefixView;
+
+  /** Makes the span of this moment the one that is kept; returns the units since it began. */
+  function setSpan(low: number, high: number): number {
     split(low >>> 0, high);
-    let to = writeDay(out, at, parts[DAY]);
-    const second = parts[SECOND] | 0;
-    const minute = (second / 60) | 0;
-    const hour = (minute / 60) | 0;
-    writePair(out, to, hour);
-    out[to + 2] = 58;
-    writePair(out, to + 3, minute - hour * 60);
-    out[to + 5] = 58;
-    writePair(out, to + 6, second - minute * 60);
-    out[to + 8] = 46;
-    to += 9;
-    if (microsPerUnit < 1) {
-      to = writePadded(out, to, parts[UNITS], 9);
-    } else {
-      const micros = (parts[UNITS] * microsPerUnit) | 0;
-      const upper = (micros / 10_000) | 0;
-      const middle = ((micros - upper * 10_000) / 100) | 0;
-      writePair(out, to, upper);
-      writePair(out, to + 2, middle);
-      to = writePair(out, to + 4, micros - upper * 10_000 - middle * 100);
+    const second = parts[SECOND];
+    const minute = Math.floor(second / 60);
+    const hour = Math.floor(minute / 60);
+    const to = writeDay(prefix, 0, parts[DAY]);
+    writePair(prefix, to, hour);
+    prefix[to + 2] = 58;
+    writePair(prefix, to + 3, minute - hour * 60);
+    prefix[to + 5] = 58;
+    prefixLength = to + 6;
+    const seconds = second - minute * 60;
+    firstSecond = spanUnits === unitsPerSecond ? seconds : 0;
+    const units = (seconds - firstSecond) * unitsPerSecond + parts[UNITS];
+    firstLow = (low - units) | 0;
+    firstHigh = low >>> 0 < units ? high - 1 : high;
+    return units;
+  }
+
+  setSpan(0, 0);
+  return (out, at, low, high) => {
+    let units = (low - firstLow) | 0;
+    if (high !== firstHigh || units < 0 || units >= spanUnits) {
+      if (low === -1 && high === 0x7fffffff) return writeBytes(out, at, INFINITY);
+      if (low === 1 && high === -0x80000000) return writeBytes(out, at, MINUS_INFINITY);
+      units = setSpan(low, high) | 0;
     }
-    out[to] = 90;
-    out[to + 1] = 34;
-    return to + 2;
+    if (out !== lastOut) {
+      lastOut = out;
+      view = new DataView(out.buffer, out.byteOffset, out.byteLength);
+    }
+    view.setInt32(at, prefixView.getInt32(0));
+    view.setInt32(at + 4, prefixView.getInt32(4));
+    view.setInt32(at + 8, prefixView.getInt32(8));
+    view.setInt32(at + 12, prefixView.getInt32(12));
+    view.setInt32(at + 16, prefixView.getInt32(16));
+    if (prefixLength > 20) writeBytes(out, at, prefix.subarray(0, prefixLength));
+    const to = at + prefixLength;
+    const seconds = (units / unitsPerSecond) | 0;
+    const rest = units - seconds * unitsPerSecond;
+    view.setInt16(to, DIGIT_PAIRS[firstSecond + seconds]);
+    out[to + 2] = 46;
+    const micros = microsPerUnit < 1 ? (rest / 1000) | 0 : (rest * microsPerUnit) | 0;
+    const upper = (micros / 10_000) | 0;
+    const middle = ((micros - upper * 10_000) / 100) | 0;
+    view.setInt16(to + 3, DIGIT_PAIRS[upper]);
+    view.setInt16(to + 5, DIGIT_PAIRS[middle]);
+    view.setInt16(to + 7, DIGIT_PAIRS[micros - upper * 10_000 - middle * 100]);
+    const end = microsPerUnit < 1 ? writePadded(out, to + 9, rest - micros * 1000, 3) : to + 9;
+    out[end] = 90;
+    out[end + 1] = 34;
+    return end + 2;
   };
 }
 
@@ -122,23 +159,23 @@ const UNITS = 2;
 const SPLITS: Record<UnitsPerSecond, (low: number, high: number) => void> = {
   1: (low, high) => {
     parts[UNITS] = 0;
-    splitDay(high * 49_710, high * 23_296 + low);
+    splitDay(high * 49_710, high * 23_296 + (low >>> 0));
   },
   1_000: (low, high) => {
-    const part = high * 296 + low;
+    const part = high * 296 + (low >>> 0);
     const carry = Math.floor(part / 1_000);
     parts[UNITS] = part - carry * 1_000;
     splitDay(high * 49, high * 61_367 + carry);
   },
   1_000_000: (low, high) => {
-    const part = high * 967_296 + low;
+    const part = high * 967_296 + (low >>> 0);
     const carry = Math.floor(part / 1_000_000);
     parts[UNITS] = part - carry * 1_000_000;
     splitDay(0, high * 4294 + carry);
   },
   1_000_000_000: (low, high) => {
     const upper = high >> 16;
-    const part = upper * 976_710_656 + (high & 0xffff) * 294_967_296 + low;
+    const part = upper * 976_710_656 + (high & 0xffff) * 294_967_296 + (low >>> 0);
     const carry = Math.floor(part / 1_000_000_000);
     parts[UNITS] = part - carry * 1_000_000_000;
     splitDay(0, high * 4 + upper * 19_330 + carry);
