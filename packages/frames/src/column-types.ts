@@ -1,5 +1,5 @@
 import { quoted, ServiceError } from '@svc/errors';
-import { DataType, type Field, Precision, TimeUnit, Type } from 'apache-arrow';
+import { DataType, Field, Precision, TimeUnit, Type } from 'apache-arrow';
 
 /** One row of `COLUMN_TYPES`. */
 export interface ColumnTypeRow {
@@ -17,28 +17,45 @@ export const COLUMN_TYPES = {
   INT: { arrow: 'int32, uint16', json: 'exact digits' },
   LONG: { arrow: 'int64, uint32', json: 'exact digits, also past 2^53; a string with `quoteLargeNum=true`' },
   ULONG: { arrow: 'uint64', json: 'exact digits, also past 2^53; a string with `quoteLargeNum=true`' },
+  LONG128: {
+    arrow: 'decimal of scale 0 with the field metadata `svc:type` = `LONG128`',
+    json: 'exact digits; a string with `quoteLargeNum=true`',
+  },
   FLOAT: {
     arrow: 'float16, float32',
     json: 'the shortest digits that read back as the same 32-bit float; NaN and ±Infinity are `null`',
   },
   DOUBLE: { arrow: 'float64', json: 'the shortest digits that read back the same; NaN and ±Infinity are `null`' },
+  'DECIMAL(p,s)': { arrow: 'decimal of 32, 64, 128 or 256 bits', json: 'a string that keeps the scale, `"1.10"`' },
   STRING: {
     arrow: 'utf8, large utf8, utf8 view, null',
     json: 'a string; bytes that are not UTF-8 become U+FFFD',
   },
-  SYMBOL: { arrow: 'dictionary of a string type', json: 'a string' },
+  SYMBOL: {
+    arrow: 'dictionary of a string type; a string type with the field metadata `svc:type` = `SYMBOL`',
+    json: 'a string',
+  },
   DATE: { arrow: 'date32, date64', json: '`"2024-01-02T00:00:00.000Z"`' },
   TIMESTAMP: {
     arrow: 'timestamp in s, ms or µs, with or without a zone',
     json: '`"2024-01-02T03:04:05.678901Z"`, always six digits, UTC',
   },
   TIMESTAMP_NS: { arrow: 'timestamp in ns', json: '`"2024-01-02T03:04:05.678901234Z"`, always nine digits, UTC' },
+  TIME: { arrow: 'time32, time64', json: '`"03:04:05.678901"`, six digits, nine for nanoseconds' },
+  DURATION: { arrow: 'duration', json: 'an ISO 8601 duration, `"PT1H2M3.5S"`; below zero `"PT-1H-2M-3.5S"`' },
+  INTERVAL: {
+    arrow: 'interval of months, of days and milliseconds, or of months, days and nanoseconds',
+    json: 'an ISO 8601 duration, `"P1Y2M3DT4H5M6.5S"`; every part has its own sign',
+  },
+  BINARY: { arrow: 'binary, large binary, binary view, fixed-size binary', json: 'base64' },
+  UUID: { arrow: 'the extension type `arrow.uuid`', json: '`"01234567-89ab-cdef-0123-456789abcdef"`' },
   ARRAY: { arrow: 'list, large list, fixed-size list', json: 'an array' },
   STRUCT: { arrow: 'struct', json: 'an object' },
+  MAP: { arrow: 'map', json: 'an array of `[key,value]`' },
 } as const satisfies Record<string, ColumnTypeRow>;
 
 /** The name of a column's type. */
-export type ColumnTypeName = keyof typeof COLUMN_TYPES;
+export type ColumnTypeName = Exclude<keyof typeof COLUMN_TYPES, 'DECIMAL(p,s)'> | `DECIMAL(${number},${number})`;
 
 /** A column as clients see it. */
 export interface ColumnInfo {
@@ -47,16 +64,43 @@ export interface ColumnInfo {
   readonly nullable: boolean;
 }
 
-/** The type name of an Arrow type; undefined where the server does not hold columns of that type. */
-export function columnTypeName(type: DataType): ColumnTypeName | undefined {
-  if (DataType.isDictionary(type)) return columnTypeName(type.dictionary) === 'STRING' ? 'SYMBOL' : undefined;
+/** A field says with this key of its metadata that it is of a type that Arrow has not. */
+export const TYPE_METADATA_KEY = 'svc:type';
+
+/** The type name of an Arrow field; undefined where the server does not hold columns of that type. */
+export function columnTypeName(field: Field): ColumnTypeName | undefined {
+  const { type, metadata } = field;
+  if (DataType.isDictionary(type)) return dictionaryName(type.dictionary);
+  if (DataType.isDecimal(type)) {
+    const isWhole = type.scale === 0 && metadata.get(TYPE_METADATA_KEY) === 'LONG128';
+    return isWhole ? 'LONG128' : `DECIMAL(${type.precision},${type.scale})`;
+  }
+  if (DataType.isFixedSizeBinary(type)) {
+    const isUuid = type.byteWidth === 16 && metadata.get('ARROW:extension:name') === 'arrow.uuid';
+    return isUuid ? 'UUID' : 'BINARY';
+  }
+  const { typeId }: DataType = type;
+  const nested = NESTED_NAMES[typeId];
+  if (nested !== undefined) {
+    const children: readonly Field[] = type.children ?? [];
+    return children.every((child) => columnTypeName(child) !== undefined) ? nested : undefined;
+  }
+  const name = plainName(type);
+  return name === 'STRING' && metadata.get(TYPE_METADATA_KEY) === 'SYMBOL' ? 'SYMBOL' : name;
+}
+
+/** A dictionary has the type of its values, except that one of texts has a name of its own. */
+function dictionaryName(values: DataType): ColumnTypeName | undefined {
+  if (DataType.isDictionary(values) || values.typeId in NESTED_NAMES) return undefined;
+  const name = columnTypeName(new Field('', values));
+  return name === 'STRING' ? 'SYMBOL' : name;
+}
+
+/** The name of a type that says it all by itself. */
+function plainName(type: DataType): ColumnTypeName | undefined {
   if (DataType.isInt(type)) return INTEGER_NAMES[`${type.isSigned ? 'int' : 'uint'}${type.bitWidth}`];
   if (DataType.isFloat(type)) return type.precision === Precision.DOUBLE ? 'DOUBLE' : 'FLOAT';
   if (DataType.isTimestamp(type)) return type.unit === TimeUnit.NANOSECOND ? 'TIMESTAMP_NS' : 'TIMESTAMP';
-  if (DataType.isStruct(type)) return type.children.every((child) => columnTypeName(child.type)) ? 'STRUCT' : undefined;
-  if (DataType.isList(type) || DataType.isFixedSizeList(type) || DataType.isLargeList(type)) {
-    return columnTypeName(type.valueType) && 'ARRAY';
-  }
   return PLAIN_NAMES[type.typeId];
 }
 
@@ -74,7 +118,7 @@ export function columnInfo(field: Field): ColumnInfo {
       },
     );
   }
-  const type = columnTypeName(field.type);
+  const type = columnTypeName(field);
   if (type === undefined) {
     throw new ServiceError(
       'invalid_data',
@@ -107,4 +151,18 @@ const PLAIN_NAMES: Readonly<Partial<Record<Type, ColumnTypeName>>> = {
   [Type.Utf8View]: 'STRING',
   [Type.Null]: 'STRING',
   [Type.Date]: 'DATE',
+  [Type.Time]: 'TIME',
+  [Type.Duration]: 'DURATION',
+  [Type.Interval]: 'INTERVAL',
+  [Type.Binary]: 'BINARY',
+  [Type.LargeBinary]: 'BINARY',
+  [Type.BinaryView]: 'BINARY',
+};
+
+const NESTED_NAMES: Readonly<Partial<Record<Type, ColumnTypeName>>> = {
+  [Type.List]: 'ARRAY',
+  [Type.LargeList]: 'ARRAY',
+  [Type.FixedSizeList]: 'ARRAY',
+  [Type.Struct]: 'STRUCT',
+  [Type.Map]: 'MAP',
 };

@@ -1,4 +1,4 @@
-import type { Data, Field, RecordBatch, Schema } from 'apache-arrow';
+import { type Data, DataType, type Field, type RecordBatch, type Schema } from 'apache-arrow';
 
 /** Counts the memory a frame holds: whole buffers, each once however many batches share it, and what describes them. */
 export interface FrameBytes {
@@ -42,9 +42,14 @@ export function schemaBytes(schema: Schema): number {
 }
 
 function fieldBytes(field: Field): number {
-  const own = FIELD_BYTES + field.name.length * CHARACTER_BYTES + metadataBytes(field.metadata);
+  const own = FIELD_BYTES + (field.name.length + zoneLength(field)) * CHARACTER_BYTES + metadataBytes(field.metadata);
   const children: readonly Field[] = field.type.children ?? [];
   return children.reduce((bytes, child) => bytes + fieldBytes(child), own);
+}
+
+/** The name of a time zone can be as long as any other. */
+function zoneLength({ type }: Field): number {
+  return DataType.isTimestamp(type) ? (type.timezone?.length ?? 0) : 0;
 }
 
 function metadataBytes(metadata: ReadonlyMap<string, string>): number {

@@ -25,11 +25,22 @@ export {
   type ColumnTypeName,
   columnTypeName,
   type ColumnTypeRow,
+  TYPE_METADATA_KEY,
 } from './column-types.ts';
 export { createDecoders, type Decoders, type DecodersOptions } from './decode/decoders.ts';
 export { encodeArrowStream } from './encode/arrow-stream.ts';
+export { type CsvOptions, encodeCsv } from './encode/csv.ts';
+export type { ChunkOptions } from './encode/encode-rows.ts';
 export { encodeJsonTable, type JsonTableOptions } from './encode/json-table.ts';
-export { type DecodeOptions, type EncodingRow, ENCODINGS, type Format } from './encoding.ts';
+export { encodeNdjson, type NdjsonOptions } from './encode/ndjson.ts';
+export {
+  type DecodeOptions,
+  type EncodingRow,
+  ENCODINGS,
+  type Format,
+  UPLOAD_FORMATS,
+  type UploadFormat,
+} from './encoding.ts';
 export type { Engine } from './engine.ts';
 export { type FrameStream, streamFromTable } from './frame-stream.ts';
 export { type Handle, isHandle, parseHandle } from './handle.ts';

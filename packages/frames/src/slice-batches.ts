@@ -1,6 +1,7 @@
 import { quoted, ServiceError } from '@svc/errors';
 import { type Data, type RecordBatch, Schema } from 'apache-arrow';
 import { createRecordBatch } from './create-record-batch.ts';
+import { sliceData } from './slice-data.ts';
 
 /** The named columns of a schema, in that order, and where they are in it. */
 export interface SelectedColumns {
@@ -39,7 +40,7 @@ export function selectColumns(schema: Schema, names: readonly string[] | undefin
   };
 }
 
-/** The rows from `offset` on, `limit` at the most, of some batches; nothing is copied. */
+/** The rows from `offset` on, `limit` at the most, of some batches; values are not copied. */
 export async function* sliceBatches(batches: readonly RecordBatch[], slice: Slice): AsyncGenerator<RecordBatch> {
   let skip = slice.offset;
   let left = slice.limit;
@@ -66,6 +67,6 @@ function sliceBatch(
   if (length === batch.numRows && indices === undefined) return batch;
   const all: readonly Data[] = batch.data.children;
   const wanted = indices ? indices.map((index) => all[index]) : all;
-  const children = length === batch.numRows ? [...wanted] : wanted.map((data) => data.slice(offset, length));
+  const children = length === batch.numRows ? [...wanted] : wanted.map((data) => sliceData(data, offset, length));
   return createRecordBatch(schema, length, children);
 }

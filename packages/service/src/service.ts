@@ -1,6 +1,5 @@
 import type {
   Call,
-  Format,
   FrameInfo,
   FrameStream,
   ListOptions,
@@ -8,14 +7,15 @@ import type {
   PutResult,
   ReadOptions,
   StoreUsage,
+  UploadFormat,
 } from '@svc/frames';
 import type { TsdbAnswer, TsdbRequest } from '@svc/tsdb-proxy';
 import type { Observer } from './events.ts';
 
 /** Bytes of a frame in a format, as a client uploads them. */
 export interface Upload {
-  /** `arrow` is the IPC stream or file, told apart by their first bytes; `json` is rows. */
-  readonly format: Format;
+  /** `arrow` is the IPC stream or file, told apart by their first bytes; `json` is an array of rows, `ndjson` one row a line. */
+  readonly format: UploadFormat;
   readonly body: AsyncIterable<Uint8Array>;
   /** How long the body will be, where the client said so: too much is then refused before it is read. */
   readonly bytes?: number;

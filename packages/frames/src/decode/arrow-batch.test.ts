@@ -15,7 +15,7 @@ function buffersOf(head: Partial<ArrowBatchHead>): Uint8Array[] {
 }
 
 function batchOf(head: Partial<ArrowBatchHead>) {
-  return createArrowBatch('record batch 1', headOf(head), []);
+  return createArrowBatch('record batch 1', headOf(head), [], createFrameBudget(100));
 }
 
 describe('the buffers of a batch', () => {
@@ -48,4 +48,10 @@ describe('a batch is refused that has', () => {
   ])('%s', (_name, act, message) => {
     expect(act).toThrow(message);
   });
+});
+
+test('the copies of buffers that a batch needs are counted', () => {
+  const batch = batchOf({});
+  expect(batch.allocate(60)).toHaveLength(60);
+  expect(() => batch.allocate(60)).toThrow('The frame takes more than the 100 bytes that are free for it.');
 });

@@ -3,6 +3,7 @@ import type { ByteBudget } from '../byte-budget.ts';
 import { type Compression, decompressBuffer } from './arrow-compression.ts';
 import { type IsWorking, WORKING } from './decode-steps.ts';
 import type { FlatTable } from './flatbuffer.ts';
+import { allocateCounted } from './limits.ts';
 
 /** The head of an Arrow record batch or dictionary batch: what its body consists of. */
 export interface ArrowBatchHead {
@@ -46,14 +47,16 @@ export interface ArrowBatch {
   nextNode(): readonly [length: number, nullCount: number];
   nextBuffer(): Uint8Array<ArrayBuffer>;
   nextPartCount(): number;
+  /** Memory for a copy, counted: any number of columns may want a copy of the same bytes. */
+  allocate(bytes: number): Uint8Array<ArrayBuffer>;
   /** Checks that nothing is left. */
   finish(): void;
 }
 
-/**
- * The buffers of a batch, decompressed. It shows after each that it is alive: a large body takes longer than a decoder
- * may be silent.
- */
+/** After so many decompressed bytes a decoder shows that it is alive: a large body takes longer than it may be silent. */
+const SILENT_BYTES = 1 << 20;
+
+/** The buffers of a batch, decompressed. */
 export function* readBuffers(
   name: string,
   { buffers, compression }: ArrowBatchHead,
@@ -61,12 +64,18 @@ export function* readBuffers(
   budget: ByteBudget,
 ): Generator<IsWorking, Uint8Array<ArrayBuffer>[], void> {
   const found: Uint8Array<ArrayBuffer>[] = [];
+  let silentBytes = 0;
   for (let i = 0; i < buffers.length; i += 2) {
     const end = buffers[i] + buffers[i + 1];
     if (end > body.length) throw faultOf(name, `has a buffer beyond the end of its ${body.length} bytes`);
     const bytes = body.subarray(buffers[i], end);
-    found.push(compression === undefined ? bytes : decompressBuffer(bytes, compression, budget));
-    if (compression !== undefined) yield WORKING;
+    const plain = compression === undefined ? bytes : decompressBuffer(bytes, compression, budget);
+    found.push(plain);
+    silentBytes += compression === undefined ? 0 : plain.length;
+    if (silentBytes >= SILENT_BYTES) {
+      silentBytes = 0;
+      yield WORKING;
+    }
   }
   return found;
 }
@@ -76,6 +85,7 @@ export function createArrowBatch(
   name: string,
   head: ArrowBatchHead,
   buffers: readonly Uint8Array<ArrayBuffer>[],
+  budget: ByteBudget,
 ): ArrowBatch {
   let node = 0;
   let buffer = 0;
@@ -98,6 +108,7 @@ export function createArrowBatch(
       if (count > buffers.length - buffer) throw faultOf(name, 'has fewer buffers than it says');
       return count;
     },
+    allocate: (bytes) => allocateCounted(budget, bytes),
     finish() {
       if (node < head.nodes.length || buffer < buffers.length) {
         throw faultOf(name, 'has more parts than its schema needs');

@@ -1,16 +1,26 @@
 import {
+  Data,
   type DataType,
   Decimal,
   Dictionary,
+  DurationSecond,
   Field,
+  FixedSizeBinary,
+  FixedSizeList,
   Int32,
+  IntervalDayTime,
+  IntervalMonthDayNano,
+  IntervalYearMonth,
   List,
   makeData,
+  Map_,
   Message,
   RecordBatch,
   Schema,
   Struct,
   tableFromArrays,
+  TimeMillisecond,
+  TimeNanosecond,
   Utf8,
   vectorFromArray,
 } from 'apache-arrow';
@@ -26,7 +36,7 @@ function decode(bytes: Uint8Array, options: DecodeBodyOptions = {}) {
 const failure = (bytes: Uint8Array, options: DecodeBodyOptions = {}) => refusalOf(() => decode(bytes, options));
 
 /** A stream of one batch of one column. */
-function columnStream(data: ReturnType<typeof makeData>, nullable = true): Uint8Array {
+function columnStream(data: Data, nullable = true): Uint8Array {
   const schema = new Schema([new Field('a', data.type, nullable)]);
   const batch = new RecordBatch(
     schema,
@@ -159,9 +169,10 @@ describe('columns that do not hold what they say are invalid_data', () => {
   });
 
   test('a type that the server does not hold', () => {
-    expect(failure(schemaStream([new Field('x', new Decimal(2, 10))])).message).toMatch(
-      /^Column "x" has the Arrow type Decimal/,
-    );
+    expect(
+      failure(schemaStream([new Field('x', new Dictionary(new List(new Field('item', new Int32())), new Int32()))]))
+        .message,
+    ).toMatch(/^Column "x" has the Arrow type Dictionary/);
   });
 
   test('more than 10 000 columns', () => {
@@ -179,5 +190,103 @@ describe('columns that do not hold what they say are invalid_data', () => {
     const bytes = streamOf(...tableFromArrays({ a: new Float64Array(1000) }).batches);
     expect(failure(bytes, { maxBytes: 7999 }).code).toBe('out_of_memory');
     expect(decode(bytes, { maxBytes: 8000 }).rows).toHaveLength(1000);
+  });
+});
+
+function bytesOfRows(type: DataType, rows: number, bytes: number): Data {
+  return new Data(type, 0, rows, 0, [undefined, new type.ArrayType(bytes / type.ArrayType.BYTES_PER_ELEMENT)]);
+}
+
+describe('columns of a fixed width are refused where a row is missing', () => {
+  test.each([
+    ['decimal of 32 bits', new Decimal(0, 9, 32), 4],
+    ['decimal of 64 bits', new Decimal(0, 18, 64), 8],
+    ['decimal of 128 bits', new Decimal(0, 38), 16],
+    ['decimal of 256 bits', new Decimal(0, 76, 256), 32],
+    ['time of 32 bits', new TimeMillisecond(), 4],
+    ['time of 64 bits', new TimeNanosecond(), 8],
+    ['duration', new DurationSecond(), 8],
+    ['interval of months', new IntervalYearMonth(), 4],
+    ['interval of days and milliseconds', new IntervalDayTime(), 8],
+    ['interval of months, days and nanoseconds', new IntervalMonthDayNano(), 16],
+    ['bytes of one length', new FixedSizeBinary(7), 7],
+  ])('%s', (_name, type, width) => {
+    const rows = 32;
+    expect(decode(columnStream(bytesOfRows(type, rows, rows * width))).batches[0].numRows).toBe(rows);
+    const cut = columnStream(bytesOfRows(type, rows, (rows - 8) * width));
+    expect(failure(cut).message).toBe(
+      `Column "a" of record batch 1: a buffer has ${(rows - 8) * width} bytes where its rows need ${rows * width}.`,
+    );
+  });
+});
+
+describe('nested columns that do not hold what they say are invalid_data', () => {
+  const item = makeData({
+    type: new Int32(),
+    length: 4,
+    nullCount: 1,
+    nullBitmap: bits(0b1101),
+    data: Int32Array.of(1, 2, 3, 4),
+  });
+  const field = new Field('item', new Int32(), false);
+  const lists = (nullBitmap?: Uint8Array) =>
+    makeData({
+      type: new List(field),
+      length: 3,
+      nullCount: nullBitmap ? 1 : 0,
+      nullBitmap,
+      valueOffsets: Int32Array.of(0, 1, 2, 4),
+      child: item,
+    });
+
+  test('a null item where the schema says that there is none', () => {
+    expect(failure(columnStream(lists())).message).toBe(
+      'Column "a" of record batch 1: row 1 contains a null in "item", but the schema says that none is there.',
+    );
+  });
+
+  test('but a null item of a list that is null itself is fine', () => {
+    expect(decode(columnStream(lists(bits(0b101)))).rows).toEqual([{ a: [1] }, { a: null }, { a: [3, 4] }]);
+  });
+
+  test('a null field of a struct where the schema says that there is none', () => {
+    const structs = (nullBitmap?: Uint8Array) =>
+      makeData({
+        type: new Struct([field]),
+        length: 4,
+        nullCount: nullBitmap ? 1 : 0,
+        nullBitmap,
+        children: [item],
+      });
+    expect(failure(columnStream(structs())).message).toMatch(/row 1 contains a null in "item"/);
+    expect(decode(columnStream(structs(bits(0b1101)))).rows[1]).toEqual({ a: null });
+  });
+
+  test('a null item of a list of one length', () => {
+    const fixed = makeData({ type: new FixedSizeList(2, field), length: 2, nullCount: 0, child: item });
+    expect(failure(columnStream(fixed)).message).toMatch(/row 0 contains a null in "item"/);
+  });
+
+  test('a key that is null', () => {
+    const pair = new Struct<{ key: Int32; value: Int32 }>([
+      new Field('key', new Int32(), false),
+      new Field('value', new Int32(), true),
+    ]);
+    const child = makeData({ type: pair, length: 4, nullCount: 0, children: [item, item] });
+    const type = new Map_(new Field('entries', pair, false));
+    const maps = makeData({ type, length: 2, nullCount: 0, valueOffsets: Int32Array.of(0, 2, 4), child });
+    expect(failure(columnStream(maps)).message).toBe(
+      'Column "a" of record batch 1: row 1 contains a null in "key", but the schema says that none is there.',
+    );
+  });
+
+  test('lists whose items begin later begin at their first item when they are decoded', () => {
+    const type = new List(new Field('item', new Int32(), true));
+    const valueOffsets = Int32Array.of(0, 2, 3);
+    const data = makeData({ type, length: 2, nullCount: 0, valueOffsets, child: item });
+    const bytes = patched(columnStream(data), [0, 2, 3], [1, 2, 3]);
+    const { rows, batches } = decode(bytes);
+    expect(rows).toEqual([{ a: [null] }, { a: [3] }]);
+    expect([...batches[0].data.children[0].valueOffsets]).toEqual([0, 1, 2]);
   });
 });

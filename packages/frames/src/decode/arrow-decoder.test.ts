@@ -39,6 +39,14 @@ const PYARROW = {
     'H4sIAAAAAAACA41UsW7UQBCdtX2XU+QgFwZZiGILJFokKCiuiESTgiJFkCgo4oAVWzp8yLfkEr6AMiUlZUrKK/gAyhQUV6akoEiZBpbZ3dk7ezgrjDSenZs3b96u16e11osAIAFj2xDDEAYwwhWaiDAHzEb4jOgJNr7GHom+EACH6Df4m0LfI8yP31ojwbbhlfQbUJyXRQ2Wx0xz7ACBrYXoLw+eQ/rH9gvTn7H+eloXdo2YscPtZK05KAvG6Cn6EH2mmg9vUNxTxE4cfpBQ3fPiFuAI/RXWzx0m2ITJ0X/ZOohdfHxz2CRtzTe4B7R+n1cN2F1GVovRdt3i53urVPHOrPe1m2HPz67F3bTFK1ra5tVbex4p4l7o9f76uMeIUQ4X93FOqpl5nVAi7ote65U9nOZdjmCL3iUIg1u6vpRrGRj+vDk2or8jJsGpIzydLXvbErqLIkta2vy8k6qYu3Vkc2zXV4HTbSyGe3SDY8sGYWQ5SkEAuIN5Qrc5xgzgEmsPwX0DIaxNkHu7z2pA34KxxxSfUXxE8ZDhS4qS4ieKfu45w3+mmFC8gK5dMB1fWf+CzVuy/iXrv2L9P1l+zfKb1bkTj+jWE5ZntMj8uYmuHp/7/e5SHlC+x/j2GZ+xndZ5Cna+fXnAzoXXxS31IeP53/mcL+zBD1pxVk4bBZvN3LtcqsLnZn2qpCpzJauZnEzr46IxaS3VvJicFPLoTBWzFT/07NvrOT372NHj9+xdUAxv4ROslrN9PlnVApofdephz3uBDd9vYHXDP7o36dPufxf+AkuGCEwYBwAA',
 };
 
+/** A file that polars 2.1 wrote: its schema has no message in front, and its dictionary follows the batch that needs it. */
+const POLARS_FILE = gunzipSync(
+  Buffer.from(
+    'H4sIAAAAAAACA+VUMUvDUBD+EoNEDRJrhuiU0bHWpZAloYgIhUooWESobo6CCLr1B/gD/AkODh39RR3ESUQchPjdy1XShxWKowf37r27d1/uvlySF0XveBfwALyWZRlB9g7XVazB5+rhkn6Ju9RHVHcn9N3T3lEvqGfUmOrEDWzzRowtZgcIERk0yXljTkIbUCXmcfW5b6bN9HqvlXLL+8DwqDvs5P39g15x2Mm7Lah8ML/K9Q3iu+IBy/R4+DR1VtVfUV94btMm09pcwW/wRogNgxGYbKkrk7jBXjF1yf6cylA51voFb6S1VDwtEWHTYEo3z4y7Gj/VXoTHiDFhwsN8CdVmln969ms+VxWWry7OHP8i4vwhV3h7qPGWzfDmzvBmv9dJjcc+dUfzgHW+x4pL6Fz9xkFdEquvn/i6sc63C/aLWr8D2vZ3vzJpDTMBMveCnWjxT5o/sp490ALH1hz832/xhCY3f6svuN5hnrQEAAA=',
+    'base64',
+  ),
+);
+
 function pyarrow(name: keyof typeof PYARROW): Uint8Array {
   return gunzipSync(Buffer.from(PYARROW[name], 'base64'));
 }
@@ -125,10 +133,10 @@ describe('what Arrow writers write is read', () => {
     expect([schema.names, batches]).toEqual([SAMPLE.schema.names, []]);
   });
 
-  test('batches without rows, also between others', () => {
+  test('batches without rows, also between others, which vanish', () => {
     const [batch] = SAMPLE.batches;
     const { batches } = decode(streamOf(batch.slice(0, 0), batch, batch.slice(0, 0)));
-    expect(batches.map(({ numRows }) => numRows)).toEqual([0, 3, 0]);
+    expect(batches.map(({ numRows }) => numRows)).toEqual([3]);
   });
 
   test('batches of no columns keep their rows', () => {
@@ -157,12 +165,19 @@ describe('what Arrow writers write is read', () => {
     );
   });
 
-  test('a batch owns exactly the memory of its body', () => {
-    const batch = tableFromArrays({ a: new Float64Array(1000) }).batches[0];
+  test('a file of polars', () => {
+    expect(decode(POLARS_FILE, { chunkBytes: 7 }).rows).toEqual([
+      { a: 1, s: 'x' },
+      { a: 2, s: 'y' },
+    ]);
+  });
+
+  test('a large batch owns exactly the memory of its body', () => {
+    const batch = tableFromArrays({ a: new Float64Array(100_000) }).batches[0];
     const { batches } = decode(streamOf(batch, batch));
     const buffers = batches.map(({ data }): ArrayBuffer => data.children[0].values.buffer);
     expect(new Set(buffers).size).toBe(2);
-    expect(buffers.map(({ byteLength }) => byteLength)).toEqual([8000, 8000]);
+    expect(buffers.map(({ byteLength }) => byteLength)).toEqual([800_000, 800_000]);
   });
 });
 
@@ -194,6 +209,16 @@ describe('what is cut or not Arrow is invalid_data', () => {
     expect(failure(Buffer.concat([bytes, bytes])).message).toBe(
       `Bytes follow the end of the Arrow stream, at byte ${bytes.length}.`,
     );
+  });
+
+  test('a file of polars cut anywhere, or whose footer points elsewhere', () => {
+    for (let length = 1; length < POLARS_FILE.length; length += 13) {
+      expect(failure(POLARS_FILE.subarray(0, length)).code).toBe('invalid_data');
+    }
+    const footer = POLARS_FILE.lastIndexOf(Buffer.from([0x20, 1, 0, 0, 0, 0, 0, 0]));
+    const moved = Buffer.from(POLARS_FILE);
+    moved[footer] ^= 8;
+    expect(failure(moved).message).toBe('The Arrow message at byte 296 is not where the footer says.');
   });
 
   test('a file whose footer knows other batches than it has', () => {

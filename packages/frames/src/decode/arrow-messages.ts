@@ -1,8 +1,9 @@
 import { ServiceError } from '@svc/errors';
 import type { ByteBudget } from '../byte-budget.ts';
 import { type ArrowBatchHead, readBatchHead } from './arrow-batch.ts';
-import { type ByteInput, readBytes, type WantsMore } from './decode-steps.ts';
+import { type ByteInput, MORE, readBytes, type WantsMore } from './decode-steps.ts';
 import { type FlatTable, readFlatbuffer } from './flatbuffer.ts';
+import { allocateCounted } from './limits.ts';
 
 /** A message of Arrow data, or the footer of an Arrow file. `metadata` is the flatbuffer it came in. */
 export type ArrowMessage =
@@ -25,6 +26,8 @@ const MAX_METADATA_BYTES = 1 << 26;
 const CONTINUATION = 0xffffffff;
 const END_OF_FILE = 'ARROW1';
 const CUT = 'The Arrow data is cut: it ends inside of a message';
+const CUT_FILE = 'The Arrow file is cut: it does not end with its footer.';
+const FOOTER = 'The footer of the Arrow file';
 
 /**
  * Reads an Arrow stream, or the stream inside of an Arrow file, message by message. A stream may end without its end
@@ -33,8 +36,13 @@ const CUT = 'The Arrow data is cut: it ends inside of a message';
 export function* readArrowMessages(input: ByteInput, budget: ByteBudget): Reading<void> {
   let prefix = yield* readBytes(input, 8);
   const isFile = textOf(prefix.subarray(0, 6)) === END_OF_FILE;
-  if (isFile) prefix = yield* readBytes(input, 8);
-  else if (prefix.length < 8 || viewOf(prefix).getUint32(0, true) !== CONTINUATION) throw notArrow(prefix);
+  if (isFile) {
+    prefix = yield* readBytes(input, 8);
+    if (prefix.length === 8 && viewOf(prefix).getUint32(0, true) !== CONTINUATION) {
+      yield* readByFooter(input, Buffer.concat([Buffer.from('ARROW1\0\0'), prefix]), budget);
+      return;
+    }
+  } else if (prefix.length < 8 || viewOf(prefix).getUint32(0, true) !== CONTINUATION) throw notArrow(prefix);
   let batches = 0;
   for (let isFirst = !isFile; ; isFirst = false) {
     if (prefix.length === 0 && !isFile) return;
@@ -66,14 +74,52 @@ function* readMessage(input: ByteInput, length: number, budget: ByteBudget): Rea
   if (length < 0 || length > MAX_METADATA_BYTES) throw invalid(`${what} claims ${length} bytes of metadata.`);
   const metadata = yield* readBytes(input, length);
   if (metadata.length < length) throw invalid(`${CUT}, at byte ${input.position}.`);
-  const { message, bodyLength } = readFlatbuffer(metadata, what, (root) => ({
-    message: readHead(root, what),
-    bodyLength: root.size(3),
-  }));
+  const { message, bodyLength } = parseMetadata(metadata, what);
   budget.take(bodyLength);
   const body = yield* readBytes(input, bodyLength);
   if (body.length < bodyLength) throw invalid(`${CUT}, at byte ${input.position}.`);
   return message.kind === 'schema' ? { kind: 'schema', metadata } : { ...message, body };
+}
+
+function parseMetadata(metadata: Uint8Array, what: string) {
+  return readFlatbuffer(metadata, what, (root) => ({ message: readHead(root, what), bodyLength: root.size(3) }));
+}
+
+/**
+ * Reads a file whose schema has no message of its own in front, as polars writes it: where the next message begins is
+ * then known only from the footer. So all of the file is held, and its dictionaries come before the batches.
+ */
+function* readByFooter(input: ByteInput, start: Uint8Array, budget: ByteBudget): Reading<void> {
+  const parts = [start];
+  let heldBytes = 0;
+  for (let part = input.next(); part !== undefined || !input.ended; part = input.next()) {
+    if (part === undefined) yield MORE;
+    else {
+      budget.take(part.length);
+      heldBytes += part.length;
+      parts.push(part);
+    }
+  }
+  const file = Buffer.concat(parts);
+  const footer = footerOf(file);
+  yield { kind: 'footer', metadata: footer };
+  const blocks = readFlatbuffer(footer, FOOTER, (root) => [...root.sizes(2, 3), ...root.sizes(3, 3)]);
+  for (let i = 0; i < blocks.length; i += 3) yield messageAt(file, blocks[i], blocks[i + 2], budget);
+  budget.free(heldBytes);
+}
+
+function messageAt(file: Uint8Array, offset: number, bodyLength: number, budget: ByteBudget): ArrowMessage {
+  const what = `The Arrow message at byte ${offset}`;
+  const isThere = offset + 8 <= file.length && viewOf(file).getUint32(offset, true) === CONTINUATION;
+  const length = isThere ? viewOf(file).getInt32(offset + 4, true) : -1;
+  const start = offset + 8 + length;
+  if (length <= 0 || start + bodyLength > file.length) throw invalid(`${what} is not where the footer says.`);
+  const { message, ...claim } = parseMetadata(file.subarray(offset + 8, start), what);
+  if (message.kind === 'schema' || claim.bodyLength !== bodyLength)
+    throw invalid(`${what} is not what the footer says.`);
+  const body = allocateCounted(budget, bodyLength);
+  body.set(file.subarray(start, start + bodyLength));
+  return { ...message, body };
 }
 
 function readHead(root: FlatTable, what: string) {
@@ -102,24 +148,26 @@ function readHead(root: FlatTable, what: string) {
   }
 }
 
-/** A file ends with a footer, its length and a magic word. The footer must know as many batches as there were. */
+/** The footer behind the messages. It must know as many batches as there were. */
 function* readFooter(input: ByteInput, start: Uint8Array, batches: number): Reading<Uint8Array> {
   const rest = yield* readBytes(input, MAX_METADATA_BYTES);
   const tail = Buffer.concat([start, rest]);
-  const length = tail.length - 10;
-  if (
-    length < 0 ||
-    textOf(tail.subarray(length + 4)) !== END_OF_FILE ||
-    viewOf(tail).getInt32(length, true) !== length
-  ) {
-    throw invalid('The Arrow file is cut: it does not end with its footer.');
-  }
-  const footer = tail.subarray(0, length);
-  const expected = readFlatbuffer(footer, 'The footer of the Arrow file', (root) => root.count(3, 24));
+  const footer = footerOf(tail);
+  if (footer.length + 10 !== tail.length) throw invalid(CUT_FILE);
+  const expected = readFlatbuffer(footer, FOOTER, (root) => root.count(3, 24));
   if (expected !== batches) {
     throw invalid(`The footer of the Arrow file names ${expected} record batches, the file has ${batches}.`);
   }
   return footer;
+}
+
+/** A file ends with a footer, its length and a magic word. */
+function footerOf(tail: Uint8Array): Uint8Array {
+  const end = tail.length - 10;
+  const isWhole = end >= 0 && textOf(tail.subarray(end + 4)) === END_OF_FILE;
+  const length = isWhole ? viewOf(tail).getInt32(end, true) : -1;
+  if (length < 0 || length > end) throw invalid(CUT_FILE);
+  return tail.subarray(end - length, end);
 }
 
 function textOf(bytes: Uint8Array): string {

@@ -1,4 +1,6 @@
-/** The values of a column, or its index of dictionary values, one element per row. */
+import { DataType } from 'apache-arrow';
+
+/** The values of a column, or its index of dictionary values; see `elementsPerRow`. */
 export type Values =
   | Int8Array<ArrayBuffer>
   | Int16Array<ArrayBuffer>
@@ -36,4 +38,16 @@ export function buffersOf(columns: readonly ColumnData[], found = new Set<ArrayB
     buffersOf(children, found);
   }
   return found;
+}
+
+/** How many elements of its array a row of a type has that is neither nested nor of texts. */
+export function elementsPerRow(type: DataType): number {
+  if (DataType.isDecimal(type)) return type.bitWidth / 32;
+  if (DataType.isInterval(type)) return [1, 2, 4][type.unit];
+  return DataType.isFixedSizeBinary(type) ? type.byteWidth : 1;
+}
+
+/** Whether the offsets of a type have 64 bits. */
+export function isWide(type: DataType): boolean {
+  return DataType.isLargeUtf8(type) || DataType.isLargeBinary(type) || DataType.isLargeList(type);
 }

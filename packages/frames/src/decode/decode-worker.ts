@@ -1,18 +1,19 @@
 import { parentPort } from 'node:worker_threads';
 import type { ByteBudget } from '../byte-budget.ts';
-import type { Format } from '../encoding.ts';
+import type { UploadFormat } from '../encoding.ts';
 import { decodeArrow } from './arrow-decoder.ts';
 import { buffersOf } from './column-data.ts';
 import { type ByteInput, createByteInput, type DecodeSteps } from './decode-steps.ts';
-import { decodeJson } from './json-decoder.ts';
+import { decodeJson, decodeNdjson } from './json-decoder.ts';
 import { createFrameBudget } from './limits.ts';
 import { type Outcome, outcomeFromError, type WorkerReply, type WorkerRequest } from './worker-messages.ts';
 
 // The whole worker: it decodes one body at a time, and only while it is asked for a step.
 
-const DECODERS: Record<Format, (input: ByteInput, budget: ByteBudget) => DecodeSteps> = {
+const DECODERS: Record<UploadFormat, (input: ByteInput, budget: ByteBudget) => DecodeSteps> = {
   arrow: decodeArrow,
   json: decodeJson,
+  ndjson: decodeNdjson,
 };
 
 interface Decoding {

@@ -72,8 +72,11 @@ async function failureOf(promise: Promise<unknown>): Promise<unknown> {
 }
 
 describe('a body', () => {
-  test('is decoded into a frame', async () => {
-    const frame = await decoders.decode('json', bodyOf('[{"id":1,', '"s":"é"},{"id":9007199254740993}]'));
+  test.each([
+    ['json', ['[{"id":1,', '"s":"é"},{"id":9007199254740993}]']],
+    ['ndjson', ['{"id":1,', '"s":"é"}\n{"id":9007199254740993}']],
+  ] as const)('of %s is decoded into a frame', async (format, chunks) => {
+    const frame = await decoders.decode(format, bodyOf(...chunks));
     expect(String(frame.schema)).toBe('Schema<{ 0: id: Int64, 1: s: Utf8 }>');
     const rows = [];
     for await (const batch of frame.batches) rows.push(...batch.toArray().map((row) => row.toJSON()));
@@ -95,7 +98,7 @@ describe('a body', () => {
     expect(error).toMatchObject({
       code: 'invalid_data',
       message: 'The body is not an array but begins with "{", at byte 0 (line 1, character 1).',
-      hint: 'Send an array of objects, for example [{"id":1},{"id":2}].',
+      hint: 'Send an array of objects, for example [{"id":1},{"id":2}]; objects on lines of their own are NDJSON.',
     });
   });
 

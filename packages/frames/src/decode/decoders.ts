@@ -1,7 +1,7 @@
 import { ServiceError } from '@svc/errors';
 import type { RecordBatch } from 'apache-arrow';
 import { type ByteBudget, createByteBudget } from '../byte-budget.ts';
-import type { DecodeOptions, Format } from '../encoding.ts';
+import type { DecodeOptions, UploadFormat } from '../encoding.ts';
 import type { FrameStream } from '../frame-stream.ts';
 import { createBodyReader } from './body-reader.ts';
 import { createDecodeSession, type DecodeSession } from './decode-session.ts';
@@ -26,12 +26,12 @@ export interface DecodersOptions {
  */
 export interface Decoders {
   /**
-   * Reads a body as a frame: `arrow` is an Arrow IPC stream or file, `json` an array of objects. It resolves when the
-   * schema is known. Bytes that are not of the format are `invalid_data`, with the place where that shows, from the call
+   * Reads a body as a frame: `arrow` is an Arrow IPC stream or file, `json` an array of objects, `ndjson` one object a
+   * line. It resolves when the schema is known. Bytes that are not of the format are `invalid_data`, with the place where that shows, from the call
    * or from the batches. The batches can be read once; they hold a worker until they are read to their end, the reader
    * stops, or the signal is aborted.
    */
-  decode(format: Format, body: AsyncIterable<Uint8Array>, options?: DecodeOptions): Promise<FrameStream>;
+  decode(format: UploadFormat, body: AsyncIterable<Uint8Array>, options?: DecodeOptions): Promise<FrameStream>;
   /** Ends the workers. What is being decoded fails. */
   close(): Promise<void>;
 }
@@ -59,7 +59,7 @@ export function createDecoders(options: DecodersOptions = {}): Decoders {
   };
 }
 
-async function openFrame(session: DecodeSession, format: Format, maxBytes: number): Promise<FrameStream> {
+async function openFrame(session: DecodeSession, format: UploadFormat, maxBytes: number): Promise<FrameStream> {
   const step = await session.next({ kind: 'open', format, maxBytes });
   if (step?.kind !== 'schema') throw new Error('A decoder began with something else than a schema.');
   const frame = createFrameAssembler(step.message);

@@ -10,6 +10,8 @@ export interface FlatTable {
   short(slot: number): number;
   /** A 64-bit length, offset or id that is not negative. */
   size(slot: number): number;
+  /** A text, empty where there is none. */
+  text(slot: number): string;
   table(slot: number): FlatTable | undefined;
   tables(slot: number): readonly FlatTable[];
   /** The sizes of a vector of structs or scalars that consist of 64-bit sizes. */
@@ -57,6 +59,10 @@ function tableAt(view: DataView, position: number): FlatTable {
     byte: (slot) => (place(slot) === 0 ? 0 : view.getUint8(place(slot))),
     short: (slot) => (place(slot) === 0 ? 0 : view.getInt16(place(slot), true)),
     size: (slot) => (place(slot) === 0 ? 0 : sizeAt(view, place(slot))),
+    text(slot) {
+      const { start, count } = vector(slot, 1);
+      return Buffer.from(view.buffer, view.byteOffset + start, count).toString();
+    },
     table: (slot) => (place(slot) === 0 ? undefined : tableAt(view, indirect(place(slot)))),
     tables(slot) {
       const { start, count } = vector(slot, 4);

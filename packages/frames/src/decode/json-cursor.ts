@@ -2,8 +2,12 @@ import { quoted, ServiceError } from '@svc/errors';
 import type { ByteBudget } from '../byte-budget.ts';
 import { allocate } from './limits.ts';
 
+/** How rows follow each other in a text: in an array, or one on each line. */
+export type JsonLayout = 'array' | 'lines';
+
 /** Where a JSON text is being read: a window of its bytes, and the place in it. */
 export interface JsonCursor {
+  readonly layout: JsonLayout;
   /** The window; the byte at `end` is 0, which no JSON text contains, so that loops need not look at `end`. */
   bytes: Uint8Array<ArrayBuffer>;
   position: number;
@@ -19,8 +23,9 @@ export interface JsonCursor {
 }
 
 /** A cursor over nothing yet. */
-export function createJsonCursor(): JsonCursor {
+export function createJsonCursor(layout: JsonLayout): JsonCursor {
   return {
+    layout,
     bytes: new Uint8Array(1 << 17),
     position: 0,
     end: 0,
@@ -57,21 +62,26 @@ export function extendWindow(cursor: JsonCursor, chunk: Uint8Array, budget: Byte
   cursor.bytes[cursor.end] = 0;
 }
 
-/** Moves to the next byte that is not white space, and returns it. */
+/** Moves to the next byte that is not white space, and returns it. The end of a line is none where it ends a row. */
 export function skipSpace(cursor: JsonCursor): number {
   const { bytes } = cursor;
   let at = cursor.position;
   let byte = bytes[at];
   while (byte <= 0x20 && (byte === 0x20 || byte === 0x0a || byte === 0x0d || byte === 0x09)) {
-    at++;
     if (byte === 0x0a) {
-      cursor.line++;
-      cursor.lineStart = cursor.before + at;
+      if (cursor.layout === 'lines') break;
+      beginLine(cursor, at + 1);
     }
-    byte = bytes[at];
+    byte = bytes[++at];
   }
   cursor.position = at;
   return byte;
+}
+
+/** Says that a line begins at a place of the window. */
+export function beginLine(cursor: JsonCursor, at: number): void {
+  cursor.line++;
+  cursor.lineStart = cursor.before + at;
 }
 
 /** The error of a text that is not as it should be at the cursor; more bytes are asked for where the window ends. */
@@ -87,16 +97,22 @@ export function invalidJson(cursor: JsonCursor, what: string, hint?: string): Se
   const place = `at byte ${offset} (line ${cursor.line}, character ${offset - cursor.lineStart + 1})`;
   const message = `${row}${what}, ${place}.`;
   return new ServiceError('invalid_data', `${message.slice(0, 1).toUpperCase()}${message.slice(1)}`, {
-    hint: hint ?? 'Send valid JSON: an array of objects, for example [{"id":1},{"id":2}].',
+    hint: hint ?? VALID_HINTS[cursor.layout],
   });
 }
+
+const VALID_HINTS: Readonly<Record<JsonLayout, string>> = {
+  array: 'Send valid JSON: an array of objects, for example [{"id":1},{"id":2}].',
+  lines: 'Send valid JSON on every line: one whole object, for example {"id":1}.',
+};
 
 function columnOf(cursor: JsonCursor): string {
   return cursor.column === undefined ? '' : `, column ${quoted(cursor.column)}`;
 }
 
-function foundAt({ bytes, position, end }: JsonCursor): string {
+function foundAt({ layout, bytes, position, end }: JsonCursor): string {
   const byte = bytes[position];
+  if (byte === 0x0a && layout === 'lines') return 'the end of the line';
   if (byte < 0x20 || byte === 0x7f || byte >= 0x80) return `the byte 0x${byte.toString(16).padStart(2, '0')}`;
   const word = /^(?:[A-Za-z]{1,20}|.)/s.exec(
     Buffer.from(bytes.subarray(position, Math.min(end, position + 20))).toString('latin1'),

@@ -3,17 +3,28 @@ import { encodeSchema } from './arrow-schema.ts';
 import { buffersOf } from './column-data.ts';
 import { type ByteInput, type DecodeSteps, type FramePiece, type IsWorking, MORE } from './decode-steps.ts';
 import { columnsDataOf } from './json-batches.ts';
+import type { JsonLayout } from './json-cursor.ts';
 import { createJsonMemory, type JsonMemory } from './json-memory.ts';
 import { createJsonRowReader, type JsonRowReader } from './json-rows.ts';
 import { schemaOf } from './json-types.ts';
 
+/** Decodes an array of objects. */
+export function decodeJson(input: ByteInput, budget: ByteBudget): DecodeSteps {
+  return decodeRows(input, budget, 'array');
+}
+
+/** Decodes one object a line. */
+export function decodeNdjson(input: ByteInput, budget: ByteBudget): DecodeSteps {
+  return decodeRows(input, budget, 'lines');
+}
+
 /**
- * Decodes an array of objects. The types of the columns are known only after the last row, so all of it is read before
- * the schema comes; what is kept until then are typed columns, not rows.
+ * The types of the columns are known only after the last row, so all of it is read before the schema comes; what is kept
+ * until then are typed columns, not rows.
  */
-export function* decodeJson(input: ByteInput, budget: ByteBudget): DecodeSteps {
+function* decodeRows(input: ByteInput, budget: ByteBudget, layout: JsonLayout): DecodeSteps {
   const memory = createJsonMemory(budget);
-  const reader = createJsonRowReader(memory);
+  const reader = createJsonRowReader(memory, layout);
   for (let chunk = input.next(); chunk !== undefined || !input.ended; chunk = input.next()) {
     if (chunk === undefined) yield MORE;
     else reader.push(chunk);

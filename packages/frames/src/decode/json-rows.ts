@@ -1,11 +1,13 @@
 import { ServiceError } from '@svc/errors';
-import { createJsonFields, type JsonColumn, type JsonSegment, sealSegments } from './json-column.ts';
+import { createJsonFields, type JsonColumn, type JsonFields, type JsonSegment, sealSegments } from './json-column.ts';
 import {
+  beginLine,
   createJsonCursor,
   extendWindow,
   INCOMPLETE,
   invalidJson,
   type JsonCursor,
+  type JsonLayout,
   skipSpace,
   unexpected,
 } from './json-cursor.ts';
@@ -30,6 +32,9 @@ export interface JsonRowReader {
   readonly groups: JsonRowGroup[];
 }
 
+/** What comes next: the start of the text, the first row, what is between two rows, another row, nothing. */
+type State = 'start' | 'first' | 'after' | 'row' | 'end';
+
 /** A group is cut after so many rows, or so many bytes of text: offsets have 32 bits. */
 const GROUP_ROWS = 65_536;
 const GROUP_BYTES = 1 << 25;
@@ -37,44 +42,40 @@ const GROUP_BYTES = 1 << 25;
 /** The text of one row may have so many bytes. */
 const MAX_ROW_BYTES = 1 << 26;
 
-const HINT = 'Send an array of objects, for example [{"id":1},{"id":2}].';
+const HINTS: Readonly<Record<JsonLayout, string>> = {
+  array: 'Send an array of objects, for example [{"id":1},{"id":2}]; objects on lines of their own are NDJSON.',
+  lines: 'Send one object a line, for example {"id":1}; an array of objects is JSON, not NDJSON.',
+};
 
-/** A reader of an array of objects. */
-export function createJsonRowReader(memory: JsonMemory): JsonRowReader {
-  const cursor = createJsonCursor();
+/** A reader of an array of objects, or of one object a line. */
+export function createJsonRowReader(memory: JsonMemory, layout: JsonLayout): JsonRowReader {
+  const cursor = createJsonCursor(layout);
   const columns = createJsonFields();
-  const groups: JsonRowGroup[] = [];
+  const rows = createRowGroups(cursor, columns, memory);
   const parser: JsonParser = { cursor, memory, objects: 0 };
-  let state: 'start' | 'first' | 'after' | 'row' | 'end' = 'start';
-  let rows = 0;
-  let groupStart = 0;
+  let state: State = 'start';
   let retryAt = 0;
 
-  function cutGroup(): void {
-    const segments = sealSegments(columns.list, memory, rows);
-    groups.push({ rows, columns: segments, bytes: memory.groupBytes });
-    memory.groupBytes = 0;
-    groupStart = cursor.before + cursor.position;
-    rows = 0;
-  }
   function readRow(): void {
     cursor.row++;
     if (cursor.bytes[cursor.position] !== 0x7b) throw notAnObject(cursor);
-    readObject(parser, columns, rows, 0);
+    readObject(parser, columns, rows.count, 0);
     cursor.column = undefined;
-    rows++;
-    if (rows === GROUP_ROWS || cursor.before + cursor.position - groupStart > GROUP_BYTES) cutGroup();
+    rows.add();
     state = 'after';
   }
+  /** Reads the end of a line or a row. */
+  function readNextLine(byte: number): void {
+    if (byte === 0x0a) {
+      beginLine(cursor, ++cursor.position);
+      if (state === 'after') state = 'row';
+    } else if (state === 'after') throw unexpected(cursor, 'the end of the line after a row');
+    else readRow();
+  }
   /** Reads a bracket, a comma or a row. */
-  function readNext(): void {
-    const byte = skipSpace(cursor);
-    if (cursor.position >= cursor.end) throw INCOMPLETE;
+  function readNextItem(byte: number): void {
     if (state === 'end') throw unexpected(cursor, 'nothing after the array');
-    if (state === 'start') {
-      readStart(cursor);
-      state = 'first';
-    } else if (byte === 0x5d && state !== 'row') {
+    if (byte === 0x5d && state !== 'row') {
       cursor.position++;
       state = 'end';
     } else if (state === 'after') {
@@ -82,6 +83,11 @@ export function createJsonRowReader(memory: JsonMemory): JsonRowReader {
       cursor.position++;
       state = 'row';
     } else readRow();
+  }
+  function readNext(): void {
+    if (state === 'start') state = readStart(cursor);
+    else if (layout === 'lines') readNextLine(nextByte(cursor));
+    else readNextItem(nextByte(cursor));
   }
   /**
    * Reads as far as there are whole rows. A row that is cut is read again from its start when twice as much of it is
@@ -108,28 +114,82 @@ export function createJsonRowReader(memory: JsonMemory): JsonRowReader {
     },
     end() {
       readAll();
-      if (state !== 'end') throw cutError(cursor, state);
-      if (rows > 0) cutGroup();
+      if (!isComplete(cursor, state)) throw cutError(cursor, state);
+      rows.cut();
     },
     columns: columns.list,
-    groups,
+    groups: rows.groups,
   };
 }
 
-function readStart(cursor: JsonCursor): void {
-  const { bytes, position, before, end } = cursor;
-  if (before + position === 0 && bytes[0] === 0xef) {
+/** Groups of the rows that were read. */
+interface RowGroups {
+  readonly groups: JsonRowGroup[];
+  /** Rows since the last cut. */
+  readonly count: number;
+  /** Says that a row was read. */
+  add(): void;
+  /** Makes a group of the rows since the last cut, if there are any. */
+  cut(): void;
+}
+
+function createRowGroups(cursor: JsonCursor, columns: JsonFields, memory: JsonMemory): RowGroups {
+  const groups: JsonRowGroup[] = [];
+  let count = 0;
+  let start = 0;
+
+  function cut(): void {
+    if (count === 0) return;
+    const segments = sealSegments(columns.list, memory, count);
+    groups.push({ rows: count, columns: segments, bytes: memory.groupBytes });
+    memory.groupBytes = 0;
+    start = cursor.before + cursor.position;
+    count = 0;
+  }
+  return {
+    groups,
+    get count() {
+      return count;
+    },
+    add() {
+      count++;
+      if (count === GROUP_ROWS || cursor.before + cursor.position - start > GROUP_BYTES) cut();
+    },
+    cut,
+  };
+}
+
+/** Skips a byte order mark, and the bracket that an array begins with. */
+function readStart(cursor: JsonCursor): State {
+  const { bytes, end } = cursor;
+  if (cursor.before === 0 && bytes[0] === 0xef) {
     if (end < 3) throw INCOMPLETE;
     if (bytes[1] === 0xbb && bytes[2] === 0xbf) cursor.position = 3;
-    skipSpace(cursor);
   }
-  if (bytes[cursor.position] === 0x5b) cursor.position++;
-  else if (cursor.position >= end) throw INCOMPLETE;
-  else throw invalidJson(cursor, `the body is not an array but begins with ${shownByte(cursor)}`, HINT);
+  if (cursor.layout === 'lines') return 'first';
+  if (nextByte(cursor) !== 0x5b) {
+    throw invalidJson(cursor, `the body is not an array but begins with ${shownByte(cursor)}`, HINTS.array);
+  }
+  cursor.position++;
+  return 'first';
+}
+
+/** Moves to the next byte that is not white space, and returns it. */
+function nextByte(cursor: JsonCursor): number {
+  const byte = skipSpace(cursor);
+  if (cursor.position >= cursor.end) throw INCOMPLETE;
+  return byte;
+}
+
+/** The last line may lack its end. */
+function isComplete(cursor: JsonCursor, state: State): boolean {
+  if (cursor.layout === 'array') return state === 'end';
+  skipSpace(cursor);
+  return cursor.row > 0 && cursor.position >= cursor.end;
 }
 
 function notAnObject(cursor: JsonCursor): Error {
-  return invalidJson(cursor, `the row is not an object but begins with ${shownByte(cursor)}`, HINT);
+  return invalidJson(cursor, `the row is not an object but begins with ${shownByte(cursor)}`, HINTS[cursor.layout]);
 }
 
 function shownByte({ bytes, position }: JsonCursor): string {
@@ -140,18 +200,17 @@ function tooLong(cursor: JsonCursor): ServiceError {
   return invalidJson(cursor, `the text of a row has more than ${MAX_ROW_BYTES} bytes`, 'Send smaller rows.');
 }
 
-function cutError(cursor: JsonCursor, state: string): ServiceError {
-  if (state === 'start' && cursor.before + cursor.end === 0) {
-    return new ServiceError('invalid_data', 'The body is empty.', { hint: HINT });
-  }
+function cutError(cursor: JsonCursor, state: State): ServiceError {
+  const { layout, row } = cursor;
+  const isEmpty = cursor.before + cursor.end === 0;
   skipSpace(cursor);
   const isInside = state !== 'start' && cursor.position < cursor.end;
-  const where = isInside
-    ? `inside of row ${cursor.row + 1}`
-    : cursor.row > 0
-      ? `after row ${cursor.row}`
-      : 'before the first row';
+  if (isEmpty || (layout === 'lines' && !isInside)) {
+    const hint = layout === 'array' ? HINTS.array : `${HINTS.lines} A frame without rows is [] as JSON.`;
+    return new ServiceError('invalid_data', isEmpty ? 'The body is empty.' : 'The body has no rows.', { hint });
+  }
+  const where = isInside ? `inside of row ${row + 1}` : row > 0 ? `after row ${row}` : 'before the first row';
   return new ServiceError('invalid_data', `The body ends ${where}, at byte ${cursor.before + cursor.end}.`, {
-    hint: 'Send the whole body; the array ends with "]".',
+    hint: `Send the whole body; ${layout === 'array' ? 'the array ends with "]"' : 'the last object ends with "}"'}.`,
   });
 }

@@ -25,3 +25,9 @@ export function allocate(bytes: number): Uint8Array<ArrayBuffer> {
     });
   }
 }
+
+/** Memory that is taken from a budget first. */
+export function allocateCounted(budget: ByteBudget, bytes: number): Uint8Array<ArrayBuffer> {
+  budget.take(bytes);
+  return allocate(bytes);
+}

@@ -15,10 +15,13 @@ import {
   tableFromIPC,
   TimestampMicrosecond,
   Utf8,
+  Utf8View,
+  Vector,
   vectorFromArray,
 } from 'apache-arrow';
 import { describe, expect, test } from 'vitest';
 import { type FrameStream, streamFromTable } from '../frame-stream.ts';
+import { views } from '../testing/column-builders.ts';
 import { encodeArrowStream } from './arrow-stream.ts';
 
 async function chunksOf(stream: FrameStream): Promise<Uint8Array[]> {
@@ -76,6 +79,41 @@ describe('an Arrow stream', () => {
   test('of a slice reads back as that slice', async () => {
     const slice = manyKinds(1000).slice(501, 640);
     expect(values(tableFromIPC(Buffer.concat(await encode(slice))))).toEqual(values(slice));
+  });
+
+  test('of a part of a column of views carries that part alone', async () => {
+    const texts = sequence(10_000).map((row) => `text ${row} of more than twelve bytes`);
+    const [whole] = new ArrowTable({ text: new Vector([views(new Utf8View(), texts)]) }).batches;
+    const bytes = Buffer.concat(await encode(new ArrowTable([whole.slice(5000, 5010)])));
+    expect(bytes.length).toBeLessThan(2000);
+    expect(tableFromIPC(bytes).getChild('text')?.toArray()).toEqual(texts.slice(5000, 5010));
+  });
+
+  test('of views that share their bytes does not carry them once a row', async () => {
+    const type = new Utf8View();
+    const { values: view, variadicBuffers } = views(type, ['x'.repeat(1000)]);
+    const same = Uint8Array.from({ length: 16 * 1000 }, (_, i) => view[i % 16]);
+    const data = makeData({ type, length: 1000, nullCount: 0, views: same, variadicBuffers });
+    const bytes = Buffer.concat(await encode(new ArrowTable({ text: new Vector([data]) })));
+    expect(bytes.length).toBeLessThan(20_000);
+    expect(new Set(tableFromIPC(bytes).getChild('text'))).toEqual(new Set(['x'.repeat(1000)]));
+  });
+
+  test('of a part of a large batch carries no bitmap of the whole', async () => {
+    const flags = vectorFromArray(
+      sequence(100_000).map((row) => (row % 3 === 0 ? null : row % 2 === 0)),
+      new Bool(),
+    );
+    const slice = new ArrowTable({ flag: flags }).slice(50_003, 50_013);
+    const bytes = Buffer.concat(await encode(slice));
+    expect(bytes.length).toBeLessThan(1000);
+    expect(values(tableFromIPC(bytes))).toEqual(values(slice));
+  });
+
+  test('of a table that apache-arrow read from a stream without batches is such a stream', async () => {
+    const empty = Buffer.concat(await encode(manyKinds(0)));
+    const again = Buffer.concat(await encode(tableFromIPC(empty)));
+    expect(again.equals(empty)).toBe(true);
   });
 
   test('ends with the marker that says so', async () => {

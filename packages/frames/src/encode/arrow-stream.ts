@@ -1,5 +1,7 @@
+import { type Data, RecordBatchStreamWriter } from 'apache-arrow';
+import { createRecordBatch } from '../create-record-batch.ts';
 import type { FrameStream } from '../frame-stream.ts';
-import { RecordBatch, RecordBatchStreamWriter } from 'apache-arrow';
+import { createCompactData } from './compact-data.ts';
 
 /**
  * Writes a frame as an Arrow IPC stream, in chunks of at most 256 KiB. Batches of more than about 1 MiB are sent as
@@ -8,18 +10,23 @@ import { RecordBatch, RecordBatchStreamWriter } from 'apache-arrow';
 export async function* encodeArrowStream(source: FrameStream): AsyncGenerator<Uint8Array, void, undefined> {
   const writer = new CollectingWriter();
   writer.reset(undefined, source.schema);
+  const compact = createCompactData();
   for await (const batch of source.batches) {
-    // The writer begins a new stream where a batch's own schema differs, even if only in its metadata.
-    const whole = new RecordBatch(source.schema, batch.data);
-    let rows = rowsWithin(whole.numRows, whole.data.byteLength);
-    for (let start = 0; start < whole.numRows;) {
-      const left = whole.numRows - start;
-      const part = whole.slice(start, left < 1.5 * rows ? undefined : start + rows);
+    const { numRows } = batch;
+    // Such a batch of apache-arrow's own making has nested columns without children.
+    if (numRows === 0) continue;
+    const columns: readonly Data[] = batch.data.children;
+    let rows = rowsWithin(numRows, batch.data.byteLength);
+    for (let start = 0; start < numRows;) {
+      const left = numRows - start;
+      const length = left < 1.5 * rows ? left : rows;
       const pending = writer.pendingBytes;
-      writer.write(part);
-      start += part.numRows;
+      // With the schema of the stream: the writer begins a new one where a batch's own differs, even in its metadata.
+      const part = columns.map((data) => compact(length === numRows ? data : data.slice(start, length)));
+      writer.write(createRecordBatch(source.schema, length, part));
+      start += length;
       // The bytes a batch holds say little where it is a view of a larger one, so every part corrects the guess.
-      rows = Math.min(rowsWithin(part.numRows, writer.pendingBytes - pending), MAX_GROWTH * part.numRows);
+      rows = Math.min(rowsWithin(length, writer.pendingBytes - pending), MAX_GROWTH * length);
       if (writer.pendingBytes >= CHUNK_BYTES) yield* chunksOf(writer.take());
     }
   }

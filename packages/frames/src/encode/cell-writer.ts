@@ -13,7 +13,36 @@ export interface ColumnWriter {
   readonly variableBytes?: (row: number) => number;
 }
 
-/** Writes bytes that are JSON already. */
+/** The bounds of cells that are written one after the other, with `more` bytes around them. */
+export function totalBytes(columns: readonly ColumnWriter[], more: number): Omit<ColumnWriter, 'write'> {
+  const variable = columns.flatMap((column) => column.variableBytes ?? []);
+  const fixedBytes = columns.reduce((bytes, column) => bytes + column.fixedBytes, more);
+  if (variable.length === 0) return { fixedBytes };
+  const variableBytes = (row: number): number => {
+    let bytes = 0;
+    // Beyond the limit the row is refused, so there is no need to know by how much.
+    for (let i = 0; i < variable.length && bytes <= MAX_ROW_BYTES; i++) bytes += variable[i](row);
+    return bytes;
+  };
+  return { fixedBytes, variableBytes };
+}
+
+/** A column whose cells stand between quotes. */
+export function quotedColumn(column: ColumnWriter): ColumnWriter {
+  const { write } = column;
+  return {
+    ...column,
+    write: (out, at, row) => {
+      out[at] = 34;
+      const to = write(out, at + 1, row);
+      out[to] = 34;
+      return to + 1;
+    },
+    fixedBytes: column.fixedBytes + 2,
+  };
+}
+
+/** Writes bytes as they are. */
 export function writeBytes(out: Uint8Array, at: number, bytes: Uint8Array): number {
   const { length } = bytes;
   if (length > 64) {
@@ -22,6 +51,12 @@ export function writeBytes(out: Uint8Array, at: number, bytes: Uint8Array): numb
   }
   for (let i = 0; i < length; i++) out[at + i] = bytes[i];
   return at + length;
+}
+
+/** Writes characters that are all ASCII. */
+export function writeAscii(out: Uint8Array, at: number, text: string): number {
+  for (let i = 0; i < text.length; i++) out[at + i] = text.charCodeAt(i);
+  return at + text.length;
 }
 
 /** Writes `null`. */

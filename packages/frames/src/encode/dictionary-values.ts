@@ -20,7 +20,7 @@ export function createDictionaryValues(
   function writeValue(index: number): Uint8Array {
     let row = index;
     for (const { length, column } of parts) {
-      if (row < length) {
+      if (row >= 0 && row < length) {
         const bytes = column.fixedBytes + (column.variableBytes?.(row) ?? 0);
         if (bytes > scratch.length) scratch = new Uint8Array(bytes);
         return scratch.slice(0, column.write(scratch, 0, row));

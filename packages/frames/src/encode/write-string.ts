@@ -1,3 +1,5 @@
+import { sequenceEnd, writeSequence } from './utf8-sequence.ts';
+
 const HEX = new TextEncoder().encode('0123456789abcdef');
 /** The letter behind the backslash of the control characters that have one. */
 const SHORT_ESCAPES = new Uint8Array(32);
@@ -18,15 +20,9 @@ export function writeString(out: Uint8Array, at: number, bytes: Uint8Array, star
   while (i < end) {
     const byte = bytes[i];
     if (byte >= 0x80) {
-      const length = sequenceLength(bytes, i, end);
-      if (length === 0) {
-        out[to++] = 0xef;
-        out[to++] = 0xbf;
-        out[to++] = 0xbd;
-        i += brokenLength(bytes, i, end);
-      } else {
-        for (let k = 0; k < length; k++) out[to++] = bytes[i++];
-      }
+      const next = sequenceEnd(bytes, i, end);
+      to = writeSequence(out, to, bytes, i, next);
+      i = next;
     } else if (byte < 32 || byte === 34 || byte === 92) {
       to = writeEscape(out, to, byte);
       i++;
@@ -71,27 +67,4 @@ function writeEscape(out: Uint8Array, at: number, byte: number): number {
   out[at + 4] = HEX[byte >> 4];
   out[at + 5] = HEX[byte & 15];
   return at + 6;
-}
-
-/** The length of the well-formed UTF-8 sequence at `i`, or 0 where there is none. */
-function sequenceLength(bytes: Uint8Array, i: number, end: number): number {
-  const lead = bytes[i];
-  const wanted = lead < 0xc2 ? 0 : lead < 0xe0 ? 2 : lead < 0xf0 ? 3 : lead < 0xf5 ? 4 : 0;
-  return wanted !== 0 && brokenLength(bytes, i, end) === wanted && i + wanted <= end ? wanted : 0;
-}
-
-/** How many bytes at `i` begin a well-formed sequence, at least 1: what one U+FFFD stands for when it breaks off. */
-function brokenLength(bytes: Uint8Array, i: number, end: number): number {
-  const lead = bytes[i];
-  const wanted = lead < 0xc2 ? 1 : lead < 0xe0 ? 2 : lead < 0xf0 ? 3 : lead < 0xf5 ? 4 : 1;
-  let length = 1;
-  while (length < wanted && i + length < end && isContinuation(bytes[i + length], length === 1 ? lead : 0)) length++;
-  return length;
-}
-
-/** Whether a byte may follow; the second byte of a sequence has a narrower range behind some leads. */
-function isContinuation(byte: number, lead: number): boolean {
-  const lowest = lead === 0xe0 ? 0xa0 : lead === 0xf0 ? 0x90 : 0x80;
-  const highest = lead === 0xed ? 0x9f : lead === 0xf4 ? 0x8f : 0xbf;
-  return byte >= lowest && byte <= highest;
 }

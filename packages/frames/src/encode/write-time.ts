@@ -1,25 +1,24 @@
 import { writeBytes } from './cell-writer.ts';
+import { DAY, parts, SECOND, SPLITS, UNITS, type UnitsPerSecond } from './split-units.ts';
 import { DIGIT_PAIRS, writePadded, writePair } from './write-number.ts';
 
 /** The most bytes a timestamp takes: quotes, an expanded year of 12 digits with its sign, nine decimals. */
 export const TIMESTAMP_BYTES = 44;
 
-/** Units of Arrow timestamps, as fractions of a second. */
-export type UnitsPerSecond = 1 | 1_000 | 1_000_000 | 1_000_000_000;
-
-const DAY_SECONDS = 86_400;
 const ENCODER = new TextEncoder();
-const INFINITY = ENCODER.encode('"infinity"');
-const MINUS_INFINITY = ENCODER.encode('"-infinity"');
-const MIDNIGHT = ENCODER.encode('00:00:00.000Z"');
 
-/** Writes a timestamp, given as the two words of a 64-bit count of units since 1970, as a JSON string in UTC. */
-export function createTimestampWriter(
-  unitsPerSecond: UnitsPerSecond,
-): (out: Uint8Array, at: number, low: number, high: number) => number {
+/** What stands around a time: a quote, or nothing. The writers put it there themselves, which spares a call a cell. */
+export type Quote = '"' | '';
+
+type TimestampWriter = (out: Uint8Array, at: number, low: number, high: number) => number;
+
+/** Writes a timestamp, given as the two words of a 64-bit count of units since 1970, in UTC. */
+export function createTimestampWriter(unitsPerSecond: UnitsPerSecond, quote: Quote): TimestampWriter {
+  const { infinity, minusInfinity } = endlessTexts(quote);
+  const endBytes = 1 + quote.length;
   const split = SPLITS[unitsPerSecond];
   const microsPerUnit = 1_000_000 / unitsPerSecond;
-  const writeDay = createDayWriter();
+  const writeDay = createDayWriter(quote);
   // Most rows are of the minute of the row before (of its second, for nanoseconds). Its text up to the seconds,
   // `"2024-01-02T03:04:`, and its first moment are kept, so that such a row takes one subtraction of 32-bit integers.
   const spanUnits = unitsPerSecond === 1_000_000_000 ? unitsPerSecond : 60 * unitsPerSecond;
@@ -56,8 +55,8 @@ export function createTimestampWriter(
   return (out, at, low, high) => {
     let units = (low - firstLow) | 0;
     if (high !== firstHigh || units < 0 || units >= spanUnits) {
-      if (low === -1 && high === 0x7fffffff) return writeBytes(out, at, INFINITY);
-      if (low === 1 && high === -0x80000000) return writeBytes(out, at, MINUS_INFINITY);
+      if (low === -1 && high === 0x7fffffff) return writeBytes(out, at, infinity);
+      if (low === 1 && high === -0x80000000) return writeBytes(out, at, minusInfinity);
       units = setSpan(low, high) | 0;
     }
     if (out !== lastOut) {
@@ -83,23 +82,33 @@ export function createTimestampWriter(
     view.setInt16(to + 7, DIGIT_PAIRS[micros - upper * 10_000 - middle * 100]);
     const end = microsPerUnit < 1 ? writePadded(out, to + 9, rest - micros * 1000, 3) : to + 9;
     out[end] = 90;
+    // Behind a time without quotes this byte is overwritten by what follows.
     out[end + 1] = 34;
-    return end + 2;
+    return end + endBytes;
+  };
+}
+
+function endlessTexts(quote: Quote): { infinity: Uint8Array; minusInfinity: Uint8Array } {
+  return {
+    infinity: ENCODER.encode(`${quote}infinity${quote}`),
+    minusInfinity: ENCODER.encode(`${quote}-infinity${quote}`),
   };
 }
 
 /** Writes a day as the timestamp of its midnight with three decimals, the way time-series databases print dates. */
-export function createDateWriter(): (out: Uint8Array, at: number, date: number) => number {
-  const writeDay = createDayWriter();
+export function createDateWriter(quote: Quote): (out: Uint8Array, at: number, date: number) => number {
+  const { infinity, minusInfinity } = endlessTexts(quote);
+  const midnight = ENCODER.encode(`00:00:00.000Z${quote}`);
+  const writeDay = createDayWriter(quote);
   return (out, at, date) => {
-    if (date === 0x7fffffff) return writeBytes(out, at, INFINITY);
-    if (date === -0x7fffffff) return writeBytes(out, at, MINUS_INFINITY);
-    return writeBytes(out, writeDay(out, at, date), MIDNIGHT);
+    if (date === Infinity) return writeBytes(out, at, infinity);
+    if (date === -Infinity) return writeBytes(out, at, minusInfinity);
+    return writeBytes(out, writeDay(out, at, date), midnight);
   };
 }
 
 /** Writes a day, given as days since 1970, with the quote before and the T behind it: `"2024-01-02T`. */
-function createDayWriter(): (out: Uint8Array, at: number, date: number) => number {
+function createDayWriter(quote: Quote): (out: Uint8Array, at: number, date: number) => number {
   // The day of one row is often the one of the row before.
   let lastDate = 0;
   let { year, month, day } = calendarDay(lastDate);
@@ -109,7 +118,7 @@ function createDayWriter(): (out: Uint8Array, at: number, date: number) => numbe
       ({ year, month, day } = calendarDay(date));
     }
     out[at] = 34;
-    const to = writeYear(out, at + 1, year);
+    const to = writeYear(out, at + quote.length, year);
     out[to] = 45;
     writePair(out, to + 1, month);
     out[to + 3] = 45;
@@ -147,43 +156,4 @@ function calendarDay(date: number): CalendarDay {
   const month = shiftedMonth < 10 ? shiftedMonth + 3 : shiftedMonth - 9;
   const day = dayOfYear - Math.floor((153 * shiftedMonth + 2) / 5) + 1;
   return { year: yearOfEra + era * 400 + (month <= 2 ? 1 : 0), month, day };
-}
-
-// What a split leaves behind, in a typed array so that no number is boxed for each cell.
-const parts = new Float64Array(3);
-const DAY = 0;
-const SECOND = 1;
-const UNITS = 2;
-
-/** Splits `high * 2^32 + low` into day, second of the day and units left over; every product stays below 2^53. */
-const SPLITS: Record<UnitsPerSecond, (low: number, high: number) => void> = {
-  1: (low, high) => {
-    parts[UNITS] = 0;
-    splitDay(high * 49_710, high * 23_296 + (low >>> 0));
-  },
-  1_000: (low, high) => {
-    const part = high * 296 + (low >>> 0);
-    const carry = Math.floor(part / 1_000);
-    parts[UNITS] = part - carry * 1_000;
-    splitDay(high * 49, high * 61_367 + carry);
-  },
-  1_000_000: (low, high) => {
-    const part = high * 967_296 + (low >>> 0);
-    const carry = Math.floor(part / 1_000_000);
-    parts[UNITS] = part - carry * 1_000_000;
-    splitDay(0, high * 4294 + carry);
-  },
-  1_000_000_000: (low, high) => {
-    const upper = high >> 16;
-    const part = upper * 976_710_656 + (high & 0xffff) * 294_967_296 + (low >>> 0);
-    const carry = Math.floor(part / 1_000_000_000);
-    parts[UNITS] = part - carry * 1_000_000_000;
-    splitDay(0, high * 4 + upper * 19_330 + carry);
-  },
-};
-
-function splitDay(days: number, seconds: number): void {
-  const more = Math.floor(seconds / DAY_SECONDS);
-  parts[DAY] = days + more;
-  parts[SECOND] = seconds - more * DAY_SECONDS;
 }

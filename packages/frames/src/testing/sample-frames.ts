@@ -1,5 +1,89 @@
-import { Field, Int64, makeData, RecordBatch, Schema, Struct, tableFromIPC, tableToIPC, Table } from 'apache-arrow';
+import { Dictionary, Field, Int32, Int64, Schema, tableFromIPC, tableToIPC, Table, Utf8 } from 'apache-arrow';
+import { createRecordBatch } from '../create-record-batch.ts';
 import type { FrameStream } from '../frame-stream.ts';
+import { bytes, dictionaryOf, longs, numbers } from './column-builders.ts';
+import {
+  both,
+  cycle,
+  frameOfColumn,
+  frameOfColumns,
+  NULL,
+  type SampleFrame,
+  sampleColumn,
+  text,
+  bare,
+} from './sample-frame.ts';
+import { NESTED_COLUMNS } from './sample-nested.ts';
+import { NUMBER_COLUMNS } from './sample-numbers.ts';
+import { TEXT_COLUMNS } from './sample-texts.ts';
+import { TIME_COLUMNS } from './sample-times.ts';
+
+const COLUMNS = { ...NUMBER_COLUMNS, ...TIME_COLUMNS, ...TEXT_COLUMNS, ...NESTED_COLUMNS };
+
+function allNull(): SampleFrame {
+  const columns = Object.values(COLUMNS).filter(({ field }) => field.nullable);
+  const frame = frameOfColumns('all null, of every type', columns, 9);
+  const children = columns.map((column) => column.buildNulls(9));
+  const row = { json: columns.map(() => NULL.json), csv: columns.map(() => NULL.csv) };
+  return { ...frame, batches: [createRecordBatch(frame.schema, 9, children)], rows: cycle([row], 9) };
+}
+
+function withoutColumns(name: string, rows: number): SampleFrame {
+  const schema = new Schema([]);
+  const batches = rows === 0 ? [] : [createRecordBatch(schema, rows, [])];
+  return { name, schema, batches, types: [], rows: cycle([{ json: [], csv: [] }], rows) };
+}
+
+function namedColumns(): SampleFrame {
+  const names = ['plain', '', 'a,b', 'say "x"', 'two\r\nlines', 'é😀', '__proto__', 'constructor', '1'];
+  const column = sampleColumn('INT', new Int32(), numbers, [[1, bare('1')]]);
+  const frame = frameOfColumns('columns with names of all kinds', Array(names.length).fill(column), 2);
+  const schema = new Schema(frame.schema.fields.map((field, i) => field.clone({ name: names[i] })));
+  const [{ data }] = frame.batches;
+  return { ...frame, schema, batches: [createRecordBatch(schema, 2, data.children)] };
+}
+
+function dictionariesOfBatches(): SampleFrame {
+  const type = new Dictionary(new Utf8(), new Int32());
+  const schema = new Schema([new Field('c', type, true)]);
+  const words = [['a', 'b', null], ['c'], [], ['d', 'a', 'e', null, 'd']];
+  return {
+    name: 'batches with a dictionary each, one of them empty',
+    schema,
+    batches: words.map((values) => createRecordBatch(schema, values.length, [dictionaryOf(bytes)(type, values)])),
+    types: ['SYMBOL'],
+    rows: words.flat().map((word) => {
+      const cell = word === null ? NULL : text(word);
+      return { json: [cell.json], csv: [cell.csv] };
+    }),
+  };
+}
+
+const HUGE = 'x'.repeat(400_000);
+const HUGE_QUOTES = '",\n'.repeat(100_000);
+
+/** Frames of every Arrow type there is a name for, and frames that are special in another way. */
+export const SAMPLE_FRAMES: readonly SampleFrame[] = [
+  ...Object.entries(COLUMNS).map(([name, column]) => frameOfColumn(name, column)),
+  frameOfColumns('every type side by side', Object.values(COLUMNS), 37),
+  { ...frameOfColumns('empty, of every type', Object.values(COLUMNS), 0), batches: [] },
+  frameOfColumns('one batch of no rows', Object.values(COLUMNS), 0),
+  allNull(),
+  withoutColumns('without columns or rows', 0),
+  withoutColumns('without columns', 3),
+  frameOfColumns('wide', Array(1000).fill(NUMBER_COLUMNS.int32), 3),
+  namedColumns(),
+  dictionariesOfBatches(),
+  frameOfColumn(
+    'huge texts',
+    sampleColumn('STRING', new Utf8(), bytes, [
+      [HUGE, text(HUGE)],
+      ['short', text('short')],
+      [HUGE_QUOTES, both(JSON.stringify(HUGE_QUOTES), `"${HUGE_QUOTES.replaceAll('"', '""')}"`)],
+    ]),
+    3,
+  ),
+];
 
 /** A frame of one LONG column `id` that counts from `start`, in batches of `batchRows`. */
 export function longFrame(
@@ -12,9 +96,8 @@ export function longFrame(
     batches: (async function* () {
       for (let at = 0; at < rows; at += batchRows) {
         const length = Math.min(batchRows, rows - at);
-        const values = BigInt64Array.from({ length }, (_, i) => BigInt(start + at + i));
-        const children = [makeData({ type: new Int64(), length, nullCount: 0, data: values })];
-        yield new RecordBatch(schema, makeData({ type: new Struct(schema.fields), length, nullCount: 0, children }));
+        const values = Array.from({ length }, (_, i) => BigInt(start + at + i));
+        yield createRecordBatch(schema, length, [longs(new Int64(), values)]);
       }
     })(),
   };

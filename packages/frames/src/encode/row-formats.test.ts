@@ -1,0 +1,170 @@
+import {
+  Decimal,
+  Dictionary,
+  Field,
+  Float64,
+  Int32,
+  Int64,
+  List,
+  makeData,
+  Schema,
+  Uint64,
+  Utf8,
+  vectorFromArray,
+} from 'apache-arrow';
+import { describe, expect, test } from 'vitest';
+import { createRecordBatch } from '../create-record-batch.ts';
+import type { FrameStream } from '../frame-stream.ts';
+import { bytes, decimals, listsOf, longs, numbers } from '../testing/column-builders.ts';
+import { frameOfColumns, NULL, sampleColumn, streamOfSample } from '../testing/sample-frame.ts';
+import { longFrame, SAMPLE_FRAMES } from '../testing/sample-frames.ts';
+import { encodeCsv } from './csv.ts';
+import type { ChunkOptions } from './encode-rows.ts';
+import { encodeJsonTable } from './json-table.ts';
+import { encodeNdjson } from './ndjson.ts';
+
+async function chunksOf(encoded: AsyncIterable<Uint8Array>): Promise<Uint8Array[]> {
+  const chunks: Uint8Array[] = [];
+  for await (const chunk of encoded) chunks.push(chunk);
+  return chunks;
+}
+
+async function textOf(encoded: AsyncIterable<Uint8Array>): Promise<string> {
+  return Buffer.concat(await chunksOf(encoded)).toString();
+}
+
+const FORMATS: [name: string, encode: (source: FrameStream, options: ChunkOptions) => AsyncIterable<Uint8Array>][] = [
+  ['JSON', (source, options) => encodeJsonTable(source, { query: 'q', ...options })],
+  ['NDJSON', encodeNdjson],
+  ['CSV', encodeCsv],
+];
+
+describe.each(FORMATS)('%s', (name, encode) => {
+  test('begins with a chunk of about 128 KiB, goes on with chunks of about 256 KiB', async () => {
+    const sizes = (await chunksOf(encode(longFrame(200_000), {}))).map((chunk) => chunk.length);
+    const [first, ...others] = sizes.slice(0, -1);
+    expect(first).toBeGreaterThan(127 * 1024);
+    expect(first).toBeLessThan(129 * 1024);
+    for (const size of others) {
+      expect(size).toBeGreaterThan(255 * 1024);
+      expect(size).toBeLessThanOrEqual(256 * 1024);
+    }
+  });
+
+  test('takes the memory of every chunk from `allocate`', async () => {
+    const given = new Set<ArrayBufferLike>();
+    const allocate = (size: number): Uint8Array => {
+      // Memory that was used before is as good.
+      const memory = new Uint8Array(size).fill(170);
+      given.add(memory.buffer);
+      return memory;
+    };
+    for (const sample of SAMPLE_FRAMES) {
+      const chunks = await chunksOf(encode(streamOfSample(sample), { allocate }));
+      expect(chunks.every((chunk) => given.has(chunk.buffer))).toBe(true);
+      const usual = await chunksOf(encode(streamOfSample(sample), {}));
+      expect(Buffer.concat(chunks).equals(Buffer.concat(usual))).toBe(true);
+    }
+  });
+
+  test('refuses a row that shared values make far longer than the frame', async () => {
+    const texts = vectorFromArray(
+      Array.from({ length: 100 }, () => 'x'.repeat(2_000_000)),
+      new Dictionary(new Utf8(), new Int32()),
+    );
+    const type = new List(new Field('item', texts.type, true));
+    const valueOffsets = new Int32Array([0, 0, 100]);
+    const data = makeData({ type, length: 2, nullCount: 0, valueOffsets, child: texts.data[0] });
+    const schema = new Schema([new Field('c', type, true)]);
+    const source = {
+      schema,
+      batches: (async function* () {
+        yield createRecordBatch(schema, 2, [data]);
+      })(),
+    };
+    await expect(textOf(encode(source, {}))).rejects.toMatchObject({
+      code: 'out_of_memory',
+      message: `Row 2 of the answer can take more than 128 MiB as ${name}.`,
+    });
+  });
+
+  test('lets other work happen between chunks', async () => {
+    let turns = 0;
+    const timer = setInterval(() => turns++, 0);
+    await chunksOf(encode(longFrame(1_000_000), {}));
+    clearInterval(timer);
+    expect(turns).toBeGreaterThan(2);
+  });
+});
+
+describe('large numbers', () => {
+  const cells = [[7n, NULL] as const];
+  const source = (): FrameStream =>
+    streamOfSample(
+      frameOfColumns(
+        'large numbers',
+        [
+          sampleColumn('LONG', new Int64(), longs, cells),
+          sampleColumn('ULONG', new Uint64(), longs, cells),
+          sampleColumn('LONG128', new Decimal(0, 38, 128), decimals, cells, { metadata: { 'svc:type': 'LONG128' } }),
+          sampleColumn('ARRAY', new List(new Field('item', new Int64(), true)), listsOf(longs), [[[7n], NULL]]),
+          sampleColumn('INT', new Int32(), numbers, [[7, NULL]]),
+        ],
+        1,
+      ),
+    );
+
+  test.each([
+    [false, '7,"c1":7,"c2":7,"c3":[7],"c4":7'],
+    [true, '"7","c1":"7","c2":"7","c3":["7"],"c4":7'],
+  ])('are texts in NDJSON where quoteLargeNum is %s', async (quoteLargeNum, expected) => {
+    expect(await textOf(encodeNdjson(source(), { quoteLargeNum }))).toBe(`{"c":${expected}}\n`);
+  });
+
+  test('are texts in a JSON table with quoteLargeNum', async () => {
+    const text = await textOf(encodeJsonTable(source(), { query: 'q', quoteLargeNum: true }));
+    expect(text).toContain('"dataset":[["7","7","7",["7"],7]]');
+  });
+
+  test('are never in quotes in CSV', async () => {
+    expect(await textOf(encodeCsv(source()))).toBe('c,c1,c2,c3,c4\r\n7,7,7,[7],7\r\n');
+  });
+});
+
+describe('CSV', () => {
+  test('has the header alone where there are no rows', async () => {
+    expect(await textOf(encodeCsv(longFrame(0)))).toBe('id\r\n');
+  });
+
+  test('tells an empty text from no value, in one column too', async () => {
+    const column = sampleColumn('STRING', new Utf8(), bytes, [
+      ['', NULL],
+      [null, NULL],
+    ]);
+    const one = streamOfSample(frameOfColumns('texts', [column], 2));
+    expect(await textOf(encodeCsv(one))).toBe('c\r\n""\r\n\r\n');
+    const two = streamOfSample(frameOfColumns('texts', [column, column], 2));
+    expect(await textOf(encodeCsv(two))).toBe('c,c1\r\n"",""\r\n,\r\n');
+  });
+
+  test('has names for what is not a finite number, and null inside of JSON', async () => {
+    const values = [Number.NaN, Infinity, -Infinity];
+    const frame = frameOfColumns(
+      'not finite',
+      [
+        sampleColumn(
+          'DOUBLE',
+          new Float64(),
+          numbers,
+          values.map((value) => [value, NULL] as const),
+        ),
+        sampleColumn('ARRAY', new List(new Field('item', new Float64(), true)), listsOf(numbers), [[values, NULL]]),
+      ],
+      3,
+    );
+    const nested = '"[null,null,null]"';
+    expect(await textOf(encodeCsv(streamOfSample(frame)))).toBe(
+      `c,c1\r\nNaN,${nested}\r\nInfinity,${nested}\r\n-Infinity,${nested}\r\n`,
+    );
+  });
+});

@@ -1,0 +1,71 @@
+import { Data, DataType } from 'apache-arrow';
+
+/**
+ * Some rows of a column. Values are not copied; bits are where the first of them is not at the start of a byte, and so
+ * are the offsets of lists. So every slice begins at its own row 0, and its lists at their own item 0: apache-arrow loses
+ * its way in columns of views and of nulls that begin elsewhere.
+ */
+export function sliceData(data: Data, start: number, length: number): Data {
+  const { type, dictionary, variadicBuffers } = data;
+  if (DataType.isNull(type)) return new Data(type, 0, length, length);
+  const hasNulls = data.nullCount > 0;
+  const validity = hasNulls ? sliceBits(data.nullBitmap, data.offset + start, length) : new Uint8Array(0);
+  const { offsets, children } = sliceChildren(data, start, length);
+  return new Data(
+    type,
+    0,
+    length,
+    hasNulls ? -1 : 0,
+    [offsets, sliceValues(data, start, length), validity],
+    children,
+    dictionary,
+    variadicBuffers,
+  );
+}
+
+/** Texts are behind their offsets, and stay as they are. */
+function sliceValues(data: Data, start: number, length: number): Data['values'] {
+  const { type, values, stride } = data;
+  if (values === undefined || data.valueOffsets !== undefined) return values;
+  if (DataType.isBool(type)) return sliceBits(values, data.offset + start, length);
+  return values.subarray(stride * start, stride * (start + length));
+}
+
+type Offsets = Int32Array | BigInt64Array;
+
+function sliceChildren(data: Data, start: number, length: number): { offsets?: Offsets; children: Data[] } {
+  const { type, children, stride } = data;
+  const all: Offsets | undefined = data.valueOffsets;
+  if (all === undefined) {
+    const perRow = DataType.isFixedSizeList(type) ? stride : 1;
+    return { children: children.map((child) => sliceData(child, perRow * start, perRow * length)) };
+  }
+  const offsets = all.subarray(start, start + length + 1);
+  if (children.length === 0) return { offsets, children: [] };
+  const first = Number(offsets[0]);
+  const items = Number(offsets[length]) - first;
+  return { offsets: rebased(offsets), children: children.map((child) => sliceData(child, first, items)) };
+}
+
+function rebased(offsets: Offsets): Offsets {
+  if (offsets instanceof Int32Array) {
+    const [first] = offsets;
+    return first === 0 ? offsets : offsets.map((offset) => offset - first);
+  }
+  const [first] = offsets;
+  return first === 0n ? offsets : offsets.map((offset) => offset - first);
+}
+
+/** So many bits from a place on, the first of them at the start of a byte. */
+function sliceBits(bits: Uint8Array, start: number, length: number): Uint8Array {
+  const first = start >> 3;
+  const bytes = Math.ceil(length / 8);
+  const shift = start & 7;
+  if (shift === 0) return bits.subarray(first, first + bytes);
+  const sliced = new Uint8Array(bytes);
+  for (let i = 0; i < bytes; i++) {
+    // Beyond the last byte there is nothing, which counts as 0.
+    sliced[i] = (bits[first + i] >> shift) | (bits[first + i + 1] << (8 - shift));
+  }
+  return sliced;
+}

@@ -1,0 +1,113 @@
+import type { Data, RecordBatch } from 'apache-arrow';
+import { describe, expect, test } from 'vitest';
+import { createRecordBatch } from '../create-record-batch.ts';
+import type { Format } from '../encoding.ts';
+import type { FrameStream } from '../frame-stream.ts';
+import { ENCODING_CHECKS } from './encoding-checks.ts';
+import { type SampleFrame, streamOfSample } from './sample-frame.ts';
+import { longFrame, SAMPLE_FRAMES } from './sample-frames.ts';
+
+type Encode = (source: FrameStream) => AsyncIterable<Uint8Array>;
+
+/** The rules every encoder keeps; a JSON table is written for the query `q`. */
+export function encodingContract(format: Format, encode: Encode): void {
+  const check = async (sample: SampleFrame): Promise<void> => {
+    await ENCODING_CHECKS[format](await bytesOf(encode(streamOfSample(sample))), sample);
+  };
+
+  describe(`${format} keeps the contract of encodings`, () => {
+    test.each(SAMPLE_FRAMES)('$name: every cell of the whole frame', check);
+    test.each(SAMPLE_FRAMES)('$name: every cell of slices at odd offsets', async (sample) => {
+      for (const [start, end] of SLICES) await check(sliceOf(sample, start, end));
+    });
+    test.each(SAMPLE_FRAMES)('$name: every cell of a slice of a slice', async (sample) => {
+      await check(sliceOf(sliceOf(sample, 1, 18), 2, 13));
+    });
+    test.each(SAMPLE_FRAMES)('$name: every cell of many batches', async (sample) => {
+      await check({ ...sample, batches: sample.batches.flatMap((batch) => piecesOf(sample, batch)) });
+    });
+
+    test('no chunk is empty, and none shares its memory with another', async () => {
+      const chunks: Uint8Array[] = [];
+      for await (const chunk of encode(longFrame(200_000, { batchRows: 30_000 }))) chunks.push(chunk);
+      expect(chunks.length).toBeGreaterThan(2);
+      expect(Math.min(...chunks.map((chunk) => chunk.length))).toBeGreaterThan(0);
+      const before = Buffer.concat(chunks);
+      chunks.pop()?.fill(0);
+      expect(Buffer.concat(chunks).equals(before.subarray(0, Buffer.concat(chunks).length))).toBe(true);
+    });
+
+    test('a reader that leaves ends the source', async () => {
+      let isEnded = false;
+      const { schema, batches } = longFrame(500_000, { batchRows: 100_000 });
+      const source = {
+        schema,
+        batches: (async function* () {
+          try {
+            yield* batches;
+          } finally {
+            isEnded = true;
+          }
+        })(),
+      };
+      for await (const chunk of encode(source)) if (chunk.length > 0) break;
+      expect(isEnded).toBe(true);
+    });
+
+    test('a source that fails ends the encoding with its error', async () => {
+      const { schema, batches } = longFrame(10);
+      const source = {
+        schema,
+        batches: (async function* () {
+          yield* batches;
+          throw new RangeError('no more');
+        })(),
+      };
+      await expect(bytesOf(encode(source))).rejects.toThrow(new RangeError('no more'));
+    });
+  });
+}
+
+const SLICES = [
+  [1, 2],
+  [3, 17],
+  [7, 9],
+  [8, 19],
+  [9, 19],
+] as const;
+
+async function bytesOf(chunks: AsyncIterable<Uint8Array>): Promise<Uint8Array> {
+  const all: Uint8Array[] = [];
+  for await (const chunk of chunks) all.push(chunk);
+  return Buffer.concat(all);
+}
+
+function sliceBatch({ schema }: SampleFrame, batch: RecordBatch, start: number, end: number): RecordBatch {
+  const children: readonly Data[] = batch.data.children;
+  return createRecordBatch(
+    schema,
+    end - start,
+    children.map((data) => data.slice(start, end - start)),
+  );
+}
+
+/** The rows from `start` to `end` of a sample, as views of its batches. */
+function sliceOf(sample: SampleFrame, start: number, end: number): SampleFrame {
+  let before = 0;
+  const batches = sample.batches.flatMap((batch) => {
+    const from = Math.max(start - before, 0);
+    const to = Math.min(end - before, batch.numRows);
+    before += batch.numRows;
+    return from < to ? [sliceBatch(sample, batch, from, to)] : [];
+  });
+  return { ...sample, batches, rows: sample.rows.slice(start, end) };
+}
+
+/** A batch as pieces of one row, two rows, three rows and so on. */
+function piecesOf(sample: SampleFrame, batch: RecordBatch): RecordBatch[] {
+  const pieces: RecordBatch[] = [];
+  for (let start = 0, rows = 1; start < batch.numRows; start += rows++) {
+    pieces.push(sliceBatch(sample, batch, start, Math.min(start + rows, batch.numRows)));
+  }
+  return pieces;
+}
