@@ -58,6 +58,18 @@ function uploadFormatsTable() {
   return table(['`fmt`', '`Content-Type`', 'What it is'], rows);
 }
 
+function exportFormatsTable() {
+  const rows = Object.entries(ENCODINGS)
+    .filter(([name]) => name !== 'json')
+    .map(([name, { contentType, extension, description }]) => [
+      code(name),
+      code(contentType),
+      code(`.${extension}`),
+      description,
+    ]);
+  return table(['`fmt`', '`content-type`', 'File', 'What it is'], rows);
+}
+
 /** The page as it is, with the text between the markers of each table written anew. */
 function withTables(page, tables) {
   let text = readFileSync(join(root, page), 'utf8');
@@ -73,7 +85,11 @@ function withTables(page, tables) {
 const pages = {
   'docs/configuration.md': NOTE + formatSettingsReference({ name: 'service' }),
   'docs/errors.md': NOTE + errorsReference(),
-  'docs/http-api.md': withTables('docs/http-api.md', { types: typesTable(), 'upload formats': uploadFormatsTable() }),
+  'docs/http-api.md': withTables('docs/http-api.md', {
+    types: typesTable(),
+    'upload formats': uploadFormatsTable(),
+    'export formats': exportFormatsTable(),
+  }),
 };
 
 for (const [page, text] of Object.entries(pages)) {

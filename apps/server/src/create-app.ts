@@ -4,6 +4,7 @@ import { addEndpoint, answerRequest, createExecApp, type ExecEnv } from '@svc/ex
 import type { Service } from '@svc/service';
 import { type Context, Hono } from 'hono';
 import { allowOrigins } from './allow-origins.ts';
+import { refuseForeignPages } from './refuse-foreign-pages.ts';
 import { requestProblem } from './request-problem.ts';
 
 const INDEX = `A data-frame server.
@@ -11,9 +12,11 @@ const INDEX = `A data-frame server.
 GET    /ping                                  ok
 GET    /exec?handle=<handle>&fmt=json         a frame as a JSON table (limit, cols, quoteLargeNum, timings)
 GET    /exec?query=<sql>&fmt=json             SQL, answered by the time-series database (POST: SQL as the body)
+GET    /exp?handle=<handle>&fmt=csv           a frame as csv, ndjson or arrow (limit, cols, quoteLargeNum)
+GET    /exp?query=<sql>                       SQL, answered by the export of the time-series database
 GET    /frames                                the frames there are (prefix, after, limit)
 GET    /frames/<handle>                       what is known of one
-PUT    /frames/<handle>                       put or replace one: JSON rows or Arrow IPC (ttl)
+PUT    /frames/<handle>                       put or replace one: JSON rows, NDJSON or Arrow IPC (ttl)
 PATCH  /frames/<handle>                       change how long it lives: {"ttl": 3600}
 DELETE /frames/<handle>                       drop it
 GET    /health                                the state of the server
@@ -31,6 +34,9 @@ export function createApp({ http }: Config, service: Service): Hono<ExecEnv> {
     const problem = requestProblem(c.env.incoming);
     return problem === undefined ? next() : refuse(c, problem);
   });
+  for (const path of ['/exec', '/exp', '/chk']) {
+    app.use(path, refuseForeignPages(http.cors_origins ?? [], endpoint));
+  }
   addEndpoint(app, '/', endpoint, {
     GET: () => ({ body: INDEX, headers: { 'content-type': 'text/plain; charset=utf-8' } }),
   });

@@ -310,3 +310,31 @@ function residentBytes({ child }: ServerProcess): number {
   const [, kilobytes] = /VmRSS:\s+(\d+) kB/.exec(readFileSync(`/proc/${child.pid}/status`, 'utf8')) ?? [];
   return Number(kilobytes) * 1024;
 }
+
+describe('a web page of another origin', () => {
+  const page = (site: string, origin?: string): RequestInit => ({
+    headers: { 'sec-fetch-site': site, ...(origin !== undefined && { origin }) },
+  });
+
+  test('cannot run SQL, unless its origin is allowed', async () => {
+    const upstream = await startUpstream((_request, response) => void response.end('ran'));
+    const server = await behind(upstream.url, '[http]\ncors_origins = ["https://app.example"]\n');
+    for (const path of [SQL, '/exec?fmt=json&qu%65ry=select%201', '/exp?query=select%201']) {
+      for (const init of [page('cross-site'), page('same-site'), page('cross-site', 'https://evil.example')]) {
+        expect(await codeOf(await server.fetch(path, init))).toEqual([403, 'permission_denied']);
+      }
+    }
+    const post = { method: 'POST', body: 'select 1', headers: { 'sec-fetch-site': 'cross-site' } };
+    expect(await codeOf(await server.fetch('/exec?fmt=json', post))).toEqual([403, 'permission_denied']);
+    expect(upstream.requests).toEqual([]);
+    for (const init of [page('none'), page('same-origin'), page('cross-site', 'https://app.example'), {}]) {
+      expect(await (await server.fetch(SQL, init)).text()).toBe('ran');
+    }
+  });
+
+  test('may link to a frame', async () => {
+    const server = await startProcess();
+    await server.put('t', [{ id: 1 }]);
+    expect((await server.fetch('/exec?handle=t&fmt=json', page('cross-site'))).status).toBe(200);
+  });
+});

@@ -140,7 +140,7 @@ test('a client that leaves lets go of the frames of all its pipelined reads', as
 });
 
 describe('http.idle_timeout_ms', () => {
-  const toml = '[http]\nidle_timeout_ms = 400\n';
+  const toml = '[http]\nidle_timeout_ms = 1000\n';
   const READ = 'GET /exec?handle=t&fmt=json&limit=200000 HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n';
   const rows = Array.from({ length: 200_000 }, (_, id) => ({ id, text: 'x'.repeat(50) }));
 

@@ -8,6 +8,7 @@ export type GrpcStatusName =
   | 'INTERNAL'
   | 'INVALID_ARGUMENT'
   | 'NOT_FOUND'
+  | 'PERMISSION_DENIED'
   | 'RESOURCE_EXHAUSTED'
   | 'UNAVAILABLE'
   | 'UNIMPLEMENTED';
@@ -37,6 +38,12 @@ export const ERROR_CODES = {
     grpc: 'INVALID_ARGUMENT',
     meaning: 'The uploaded bytes are not what their format says; the sentence names the place.',
     hint: 'Check that the body is whole and that its format matches Content-Type.',
+  },
+  permission_denied: {
+    http: 403,
+    grpc: 'PERMISSION_DENIED',
+    meaning: 'The caller may not do this.',
+    hint: 'Ask whoever runs the server.',
   },
   handle_not_found: {
     http: 404,

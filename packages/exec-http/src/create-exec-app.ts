@@ -1,7 +1,7 @@
 import type { Service } from '@svc/service';
 import { Hono } from 'hono';
 import { addEndpoint, type ExecEnv } from './endpoint.ts';
-import { execHandlers } from './exec-endpoint.ts';
+import { chkHandlers, execHandlers, expHandlers } from './exec-endpoint.ts';
 import { frameHandlers, frameListHandlers, jsonAnswer } from './frames-endpoint.ts';
 
 /** Options of `createExecApp`. */
@@ -17,7 +17,7 @@ export interface ExecAppOptions {
 
 /**
  * The HTTP API as a Hono app, to be served alone or mounted under a path of another app. It answers `/ping`, `/exec`,
- * `/frames` and `/health`; every other path belongs to the host.
+ * `/exp`, `/chk`, `/frames` and `/health`; every other path belongs to the host.
  */
 export function createExecApp(options: ExecAppOptions): Hono<ExecEnv> {
   const { service, defaultFmt, maxRows, compression = true } = options;
@@ -28,6 +28,8 @@ export function createExecApp(options: ExecAppOptions): Hono<ExecEnv> {
     GET: () => ({ body: 'ok', headers: { 'content-type': 'text/plain; charset=utf-8' } }),
   });
   addEndpoint(app, '/exec', endpoint, execHandlers(service, rules));
+  addEndpoint(app, '/exp', endpoint, expHandlers(service, rules));
+  addEndpoint(app, '/chk', endpoint, chkHandlers(service, rules));
   addEndpoint(app, '/frames', endpoint, frameListHandlers(service));
   addEndpoint(app, '/frames/:handle', endpoint, frameHandlers(service));
   addEndpoint(app, '/health', endpoint, {

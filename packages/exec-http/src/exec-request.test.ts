@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { type ExecRules, parseExecRequest } from './exec-request.ts';
+import { type ExecRules, parseChkRequest, parseExecRequest, parseExpRequest } from './exec-request.ts';
 import { parseQueryString } from './query-string.ts';
 
 const rules: ExecRules = { hasTsdb: true };
@@ -7,7 +7,14 @@ const parse = (query: string, changes: Partial<ExecRules> = {}): unknown =>
   parseExecRequest(parseQueryString(`/exec?${query}`), { ...rules, ...changes });
 
 describe('handle mode', () => {
-  const defaults = { kind: 'handle', handle: 't', columns: undefined, quoteLargeNum: false, timings: false };
+  const defaults = {
+    kind: 'handle',
+    handle: 't',
+    format: 'json',
+    columns: undefined,
+    quoteLargeNum: false,
+    timings: false,
+  };
 
   test.each<[query: string, expected: object]>([
     ['handle=t&fmt=json', { rows: { offset: 0, limit: 1000 } }],
@@ -137,4 +144,71 @@ test('http.default_fmt stands in for a missing fmt in both modes', () => {
     ],
   });
   expect(() => parse('handle=t&fmt=csv', { defaultFmt: 'json' })).toThrow(/fmt="csv"/);
+});
+
+describe('/exp', () => {
+  const parseExp = (query: string, changes: Partial<ExecRules> = {}): unknown =>
+    parseExpRequest(parseQueryString(`/exp?${query}`), { ...rules, ...changes });
+
+  test.each<[query: string, expected: object]>([
+    ['handle=t', { format: 'csv', rows: { offset: 0 } }],
+    ['handle=t&fmt=csv', { format: 'csv' }],
+    ['handle=t&fmt=ndjson&quoteLargeNum=true', { format: 'ndjson', quoteLargeNum: true }],
+    ['handle=t&fmt=arrow&limit=5', { format: 'arrow', rows: { offset: 0, limit: 5 } }],
+    ['handle=t&limit=11,20&cols=b,a', { rows: { offset: 10, limit: 10 }, columns: ['b', 'a'] }],
+    ['handle=t&timings=whatever', { timings: false }],
+  ])('%s', (query, expected) => {
+    expect(parseExp(query)).toMatchObject(expected);
+  });
+
+  test('a query goes on with every parameter but engine, as they came', () => {
+    const params = [
+      ['query', 'select 1'],
+      ['fmt', 'parquet'],
+      ['fmt', 'csv'],
+      ['limit', 'abc'],
+      ['any', ''],
+    ];
+    expect(parseExp('query=select%201&fmt=parquet&fmt=csv&engine=tsdb&limit=abc&any=')).toEqual({
+      kind: 'query',
+      params,
+    });
+  });
+
+  test.each<[query: string, changes: Partial<ExecRules>, code: string, message: RegExp]>([
+    ['', {}, 'invalid_argument', /Neither/],
+    ['handle=t&query=x', {}, 'invalid_argument', /Both/],
+    ['query=x&query=y', {}, 'invalid_argument', /query is given more than once/],
+    ['query=x&engine=tsdb&engine=tsdb', {}, 'invalid_argument', /engine is given more than once/],
+    ['query=x&engine=nope', {}, 'invalid_argument', /engine "nope"/],
+    ['query=x', { hasTsdb: false }, 'tsdb_not_configured', /No time-series database/],
+    ['handle=t&fmt=json', {}, 'invalid_argument', /fmt="json"/],
+    ['handle=t&fmt=', {}, 'invalid_argument', /fmt=""/],
+    ['handle=t&fmt=xlsx&limit=abc', {}, 'invalid_argument', /fmt="xlsx"/],
+    ['handle=t&limit=abc', {}, 'invalid_argument', /limit="abc"/],
+    ['handle=t&limit=11', { maxRows: 10 }, 'invalid_argument', /asks for 11 rows/],
+    ['handle=t&cols=a&cols=b', {}, 'invalid_argument', /cols is given more than once/],
+  ])('%s is refused', (query, changes, code, message) => {
+    expect(() => parseExp(query, changes)).toThrow(
+      expect.objectContaining({ code, message: expect.stringMatching(message) }),
+    );
+  });
+
+  test('the hint for fmt=json names /exec, and that of /exec names /exp', () => {
+    expect(() => parseExp('handle=t&fmt=json')).toThrow(
+      expect.objectContaining({ hint: expect.stringContaining('/exec') }),
+    );
+    expect(() => parse('handle=t&fmt=csv')).toThrow(expect.objectContaining({ hint: expect.stringContaining('/exp') }));
+  });
+});
+
+test('/chk goes on with every parameter but engine, where there is a database', () => {
+  const params = parseQueryString('/chk?f=json&j=trades&engine=tsdb&v=2');
+  expect(parseChkRequest(params, rules).params).toEqual([
+    ['f', 'json'],
+    ['j', 'trades'],
+    ['v', '2'],
+  ]);
+  expect(() => parseChkRequest(params, { hasTsdb: false })).toThrow(/No time-series database/);
+  expect(() => parseChkRequest([['engine', 'local']], rules)).toThrow(/engine "local"/);
 });

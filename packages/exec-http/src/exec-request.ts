@@ -1,25 +1,31 @@
 import { quoted, ServiceError } from '@svc/errors';
+import type { Format } from '@svc/frames';
 import { tsdbNotConfigured } from '@svc/service';
 import { parseColumns, parseFlag, parseLimit, type RowRange } from './exec-params.ts';
 import { mapGiven, type Params, single } from './query-string.ts';
 
-/** A request to `/exec`, read and checked. */
-export type ExecRequest =
-  | {
-      readonly kind: 'handle';
-      readonly handle: string;
-      readonly rows: RowRange;
-      readonly columns: readonly string[] | undefined;
-      readonly quoteLargeNum: boolean;
-      readonly timings: boolean;
-    }
-  | {
-      readonly kind: 'query';
-      /** What the database gets, in this order. */
-      readonly params: Params;
-    };
+/** A request for the rows of a frame. */
+export interface HandleRequest {
+  readonly kind: 'handle';
+  readonly handle: string;
+  readonly format: Format;
+  readonly rows: RowRange;
+  readonly columns: readonly string[] | undefined;
+  readonly quoteLargeNum: boolean;
+  readonly timings: boolean;
+}
 
-/** What the rules of `/exec` depend on. */
+/** A request to run SQL. */
+export interface QueryRequest {
+  readonly kind: 'query';
+  /** What the database gets, in this order. */
+  readonly params: Params;
+}
+
+/** A request to `/exec` or `/exp`, read and checked. */
+export type ExecRequest = HandleRequest | QueryRequest;
+
+/** What the rules of `/exec` and `/exp` depend on. */
 export interface ExecRules {
   /** Whether there is a database to forward SQL to. */
   readonly hasTsdb: boolean;
@@ -36,37 +42,79 @@ const KNOWN = new Set([...FORWARDED, 'handle', 'query', 'fmt', 'engine']);
 
 /** Reads the parameters of `/exec`. The order of the checks decides which error a client sees first. */
 export function parseExecRequest(params: Params, rules: ExecRules): ExecRequest {
-  const given = collect(params);
-  const handle = given.get('handle');
-  const query = given.get('query');
-  if ((handle === undefined) === (query === undefined)) {
-    throw new ServiceError(
-      'invalid_argument',
-      handle === undefined ? 'Neither handle nor query is given.' : 'Both handle and query are given.',
-      { hint: 'Send handle=<handle> to read a frame, or query=<sql> to run SQL.' },
-    );
-  }
-  checkEngine(given.get('engine'));
-  if (query !== undefined && !rules.hasTsdb) throw tsdbNotConfigured();
+  const given = collect(params, KNOWN);
+  const query = checkMode(given, rules);
   const fmt = given.get('fmt') ?? rules.defaultFmt;
   checkFmt(fmt);
   if (query !== undefined) {
     const others = params.filter(([name]) => FORWARDED.has(name));
     return { kind: 'query', params: [['query', query], ['fmt', fmt], ...others] };
   }
+  const rows = rowRange(given.get('limit'), { defaultLimit: DEFAULT_LIMIT, maxRows: rules.maxRows });
+  const timings = mapGiven(given.get('timings'), (text) => parseFlag('timings', text)) ?? false;
+  return { ...handleRequest(given, fmt, rows), timings };
+}
+
+const EXPORT_FORMATS = ['csv', 'ndjson', 'arrow'] as const satisfies readonly Format[];
+
+/** Reads the parameters of `/exp`: as `/exec`, in the other formats, and whole unless there is a limit. */
+export function parseExpRequest(params: Params, rules: ExecRules): ExecRequest {
+  const query = checkMode(collect(params, ['handle', 'query', 'engine']), rules);
+  if (query !== undefined) return { kind: 'query', params: withoutEngine(params) };
+  const given = collect(params, KNOWN);
+  const fmt = given.get('fmt') ?? 'csv';
+  const format = EXPORT_FORMATS.find((name) => name === fmt);
+  if (format === undefined) {
+    const others = fmt === 'json' ? ', or ask /exec for JSON' : '';
+    throw new ServiceError('invalid_argument', `fmt=${quoted(fmt)} is not a format of /exp.`, {
+      hint: `Send one of fmt=${EXPORT_FORMATS.join(', fmt=')}${others}.`,
+    });
+  }
+  return handleRequest(given, format, rowRange(given.get('limit'), { maxRows: rules.maxRows }));
+}
+
+/** Reads the parameters of `/chk`, a question that only the database answers. */
+export function parseChkRequest(params: Params, rules: ExecRules): QueryRequest {
+  checkEngine(single(params, 'engine'));
+  if (!rules.hasTsdb) throw tsdbNotConfigured();
+  return { kind: 'query', params: withoutEngine(params) };
+}
+
+function withoutEngine(params: Params): Params {
+  return params.filter(([name]) => name !== 'engine');
+}
+
+/** Checks that there is one of `handle` and `query`, and who would run it; returns the query if it is that. */
+function checkMode(given: ReadonlyMap<string, string>, rules: ExecRules): string | undefined {
+  const query = given.get('query');
+  if (given.has('handle') === (query !== undefined)) {
+    throw new ServiceError(
+      'invalid_argument',
+      query === undefined ? 'Neither handle nor query is given.' : 'Both handle and query are given.',
+      { hint: 'Send handle=<handle> to read a frame, or query=<sql> to run SQL.' },
+    );
+  }
+  checkEngine(given.get('engine'));
+  if (query !== undefined && !rules.hasTsdb) throw tsdbNotConfigured();
+  return query;
+}
+
+function handleRequest(given: ReadonlyMap<string, string>, format: Format, rows: RowRange): HandleRequest {
   return {
     kind: 'handle',
-    handle: handle ?? '',
-    rows: rowRange(given.get('limit'), rules.maxRows),
+    handle: given.get('handle') ?? '',
+    format,
+    rows,
     columns: mapGiven(given.get('cols'), parseColumns),
     quoteLargeNum: mapGiven(given.get('quoteLargeNum'), (text) => parseFlag('quoteLargeNum', text)) ?? false,
-    timings: mapGiven(given.get('timings'), (text) => parseFlag('timings', text)) ?? false,
+    timings: false,
   };
 }
 
-function collect(params: Params): ReadonlyMap<string, string> {
+/** The parameters of these names, each given at most once. */
+function collect(params: Params, names: Iterable<string>): ReadonlyMap<string, string> {
   return new Map(
-    [...KNOWN].flatMap((name) => {
+    [...names].flatMap((name) => {
       const value = single(params, name);
       return value === undefined ? [] : [[name, value] as const];
     }),
@@ -85,12 +133,17 @@ function checkFmt(fmt: string | undefined): asserts fmt is 'json' {
   throw new ServiceError(
     'invalid_argument',
     fmt === undefined ? 'The parameter fmt is missing.' : `fmt=${quoted(fmt)} is not supported.`,
-    { hint: 'Send fmt=json, the only format of /exec.' },
+    { hint: `Send fmt=json; ${EXPORT_FORMATS.join(', ')} come from /exp.` },
   );
 }
 
-function rowRange(limit: string | undefined, maxRows = Infinity): RowRange {
-  if (limit === undefined) return { offset: 0, limit: Math.min(DEFAULT_LIMIT, maxRows) };
+function rowRange(
+  limit: string | undefined,
+  { defaultLimit, maxRows = Infinity }: { defaultLimit?: number; maxRows: number | undefined },
+): RowRange {
+  if (limit === undefined) {
+    return defaultLimit === undefined ? { offset: 0 } : { offset: 0, limit: Math.min(defaultLimit, maxRows) };
+  }
   const rows = parseLimit(limit);
   if (rows.limit !== undefined) checkMaxRows(rows.limit, maxRows);
   return rows;

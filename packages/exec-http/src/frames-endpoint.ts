@@ -1,5 +1,5 @@
 import { quoted, ServiceError } from '@svc/errors';
-import { ENCODINGS, type Format, type FrameInfo, type ListOptions } from '@svc/frames';
+import { ENCODINGS, type FrameInfo, type ListOptions, UPLOAD_FORMATS, type UploadFormat } from '@svc/frames';
 import { type PutFrameOptions, type Service, TTL_HINT } from '@svc/service';
 import * as v from 'valibot';
 import type { Answer } from './answer.ts';
@@ -89,12 +89,13 @@ function listOptions(params: Params): ListOptions {
   };
 }
 
-const FORMATS: readonly Format[] = ['json', 'arrow'];
-const UPLOAD_TYPES = FORMATS.flatMap((format) => ENCODINGS[format].uploadTypes.map((type) => [type, format] as const));
+const UPLOAD_TYPES = UPLOAD_FORMATS.flatMap((format) =>
+  ENCODINGS[format].uploadTypes.map((type) => [type, format] as const),
+);
 
-function uploadFormat(fmt: string | undefined, contentType = '', contentEncoding = 'identity'): Format {
+function uploadFormat(fmt: string | undefined, contentType = '', contentEncoding = 'identity'): UploadFormat {
   const types = UPLOAD_TYPES.map(([type]) => type).join(', ');
-  const hint = `Send one of these as Content-Type: ${types}; or say it with ?fmt=${FORMATS.join(' or ?fmt=')}.`;
+  const hint = `Send one of these as Content-Type: ${types}; or say it with ?fmt=${UPLOAD_FORMATS.join(' or ?fmt=')}.`;
   if (contentEncoding.trim().toLowerCase() !== 'identity') {
     throw new ServiceError('unsupported_media_type', `Content-Encoding: ${quoted(contentEncoding)} is not read here.`, {
       hint: 'Send the body as it is, without Content-Encoding.',

@@ -6,6 +6,7 @@ import { errorStatus } from './error-status.ts';
 test.each([
   ['invalid_argument', Status.INVALID_ARGUMENT],
   ['invalid_data', Status.INVALID_ARGUMENT],
+  ['permission_denied', Status.PERMISSION_DENIED],
   ['handle_not_found', Status.NOT_FOUND],
   ['route_not_found', Status.UNIMPLEMENTED],
   ['handle_exists', Status.ALREADY_EXISTS],

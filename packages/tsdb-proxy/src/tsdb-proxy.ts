@@ -2,7 +2,7 @@ import type { Call } from '@svc/frames';
 
 /** What to forward: a path of the database and the parameters, in order, unchanged and unchecked. */
 export interface TsdbRequest {
-  readonly path: '/exec';
+  readonly path: '/exec' | '/exp' | '/chk';
   readonly params: readonly (readonly [name: string, value: string])[];
 }
 

@@ -1,0 +1,152 @@
+import { tableFromIPC } from 'apache-arrow';
+import { describe, expect, test } from 'vitest';
+import { startProcess } from './server-process.ts';
+import { startUpstream } from './upstream.ts';
+
+const TRADES = [
+  { id: 1, price: 10.5, symbol: 'AB', tags: [1, 2] },
+  { id: 2, price: null, symbol: 'C,"D', tags: null },
+  { id: 9007199254740991, price: 9.25, symbol: '', tags: [] },
+];
+
+describe('GET /exp?handle=', () => {
+  test.each<[params: string, contentType: string, fileName: string, body: string]>([
+    [
+      '',
+      'text/csv; charset=utf-8; header=present',
+      'trades.csv',
+      'id,price,symbol,tags\r\n1,10.5,AB,"[1,2]"\r\n2,,"C,""D",\r\n9007199254740991,9.25,"",[]\r\n',
+    ],
+    [
+      '&fmt=csv&limit=2,3&cols=symbol,id',
+      'text/csv; charset=utf-8; header=present',
+      'trades.csv',
+      'symbol,id\r\n"C,""D",2\r\n"",9007199254740991\r\n',
+    ],
+    [
+      '&fmt=ndjson&limit=2',
+      'application/x-ndjson',
+      'trades.ndjson',
+      '{"id":1,"price":10.5,"symbol":"AB","tags":[1,2]}\n{"id":2,"price":null,"symbol":"C,\\"D","tags":null}\n',
+    ],
+    ['&fmt=ndjson&cols=id&quoteLargeNum=true&limit=1', 'application/x-ndjson', 'trades.ndjson', '{"id":"1"}\n'],
+    ['&fmt=csv&limit=0&cols=id', 'text/csv; charset=utf-8; header=present', 'trades.csv', 'id\r\n'],
+  ])('%s', async (params, contentType, fileName, body) => {
+    const server = await startProcess();
+    await server.put('trades', TRADES);
+    const response = await server.fetch(`/exp?handle=trades${params}`);
+    expect([response.status, await response.text()]).toEqual([200, body]);
+    expect(Object.fromEntries(response.headers)).toMatchObject({
+      'content-type': contentType,
+      'content-disposition': `attachment; filename="${fileName}"`,
+      'x-total-count': '3',
+      etag: expect.stringMatching(/^"[0-9A-Z]{26}"$/),
+    });
+  });
+
+  test('fmt=arrow is an IPC stream that has every row', async () => {
+    const server = await startProcess();
+    await server.put('trades', TRADES);
+    const response = await server.fetch('/exp?handle=trades&fmt=arrow&cols=symbol,id');
+    expect(response.headers.get('content-type')).toBe('application/vnd.apache.arrow.stream');
+    expect(response.headers.get('content-disposition')).toBe('attachment; filename="trades.arrows"');
+    const table = tableFromIPC(new Uint8Array(await response.arrayBuffer()));
+    expect(table.toArray().map((row) => row.toJSON())).toEqual([
+      { symbol: 'AB', id: 1n },
+      { symbol: 'C,"D', id: 2n },
+      { symbol: '', id: 9007199254740991n },
+    ]);
+  });
+
+  test('an export is whole: there is no default limit', async () => {
+    const server = await startProcess();
+    await server.put(
+      'many',
+      Array.from({ length: 1500 }, (_, id) => ({ id })),
+    );
+    const lines = (await (await server.fetch('/exp?handle=many')).text()).split('\r\n');
+    expect(lines).toEqual(['id', ...Array.from({ length: 1500 }, (_, id) => String(id)), '']);
+  });
+
+  test('what came out goes in again', async () => {
+    const server = await startProcess();
+    await server.put('trades', TRADES);
+    for (const [fmt, type] of [
+      ['ndjson', 'application/x-ndjson'],
+      ['arrow', 'application/vnd.apache.arrow.stream'],
+    ]) {
+      const body = await (await server.fetch(`/exp?handle=trades&fmt=${fmt}`)).arrayBuffer();
+      const put = await server.fetch(`/frames/${fmt}`, { method: 'PUT', body, headers: { 'content-type': type } });
+      expect(put.status).toBe(201);
+      const [before, after] = await Promise.all(
+        ['trades', fmt].map(async (handle) => (await server.fetch(`/exec?handle=${handle}&fmt=json`)).json()),
+      );
+      expect(after).toEqual({ ...(before as object), query: `handle:${fmt}` });
+    }
+  });
+
+  test('HEAD, 304, gzip and the limit of rows work as for /exec', async () => {
+    const server = await startProcess({ toml: '[http]\nmax_rows = 2\n' });
+    await server.put('trades', TRADES);
+    const head = await server.fetch('/exp?handle=trades&limit=1', { method: 'HEAD' });
+    expect([head.status, await head.text()]).toEqual([200, '']);
+    const etag = head.headers.get('etag') ?? '';
+    const again = await server.fetch('/exp?handle=trades&limit=1', { headers: { 'if-none-match': etag } });
+    expect(again.status).toBe(304);
+    const whole = await server.fetch('/exp?handle=trades');
+    expect([whole.status, await whole.json()]).toMatchObject([400, { error: expect.stringContaining('3 rows') }]);
+    await server.put('wide', [{ text: 'x'.repeat(5000) }]);
+    const packed = await server.fetch('/exp?handle=wide', { headers: { 'accept-encoding': 'gzip' } });
+    expect(packed.headers.get('content-encoding')).toBe('gzip');
+    expect(await packed.text()).toBe(`text\r\n${'x'.repeat(5000)}\r\n`);
+  });
+
+  test.each<[params: string, status: number, code: string]>([
+    ['handle=nope', 404, 'handle_not_found'],
+    ['handle=t&fmt=json', 400, 'invalid_argument'],
+    ['handle=t&fmt=parquet', 400, 'invalid_argument'],
+    ['handle=t&cols=nope', 400, 'invalid_argument'],
+    ['handle=t&query=x', 400, 'invalid_argument'],
+    ['query=x', 412, 'tsdb_not_configured'],
+  ])('%s is %i', async (params, status, code) => {
+    const server = await startProcess();
+    await server.put('t', [{ id: 1 }]);
+    const response = await server.fetch(`/exp?${params}`);
+    expect([response.status, await response.json()]).toMatchObject([status, { code }]);
+  });
+});
+
+describe('with a time-series database', () => {
+  test('/exp and /chk pass every parameter but engine, and give back what came', async () => {
+    const upstream = await startUpstream((request, response) => {
+      response.setHeader('content-type', 'text/csv');
+      response.setHeader('content-disposition', 'attachment; filename="questdb.csv"');
+      response.end(request.url);
+    });
+    const server = await startProcess({ env: { SERVICE_TSDB_HTTP_URL: upstream.url } });
+    const exported = await server.fetch('/exp?limit=a&query=select%201&engine=tsdb&fmt=parquet&limit=b');
+    expect(await exported.text()).toBe('/exp?limit=a&query=select%201&fmt=parquet&limit=b');
+    expect(exported.headers.get('content-disposition')).toBe('attachment; filename="questdb.csv"');
+    expect(await (await server.fetch('/chk?f=json&j=trades&engine=tsdb')).text()).toBe('/chk?f=json&j=trades');
+    const posted = await server.fetch('/exp?fmt=csv', {
+      method: 'POST',
+      body: 'select 2',
+      headers: { 'content-type': 'application/sql' },
+    });
+    expect(await posted.text()).toBe('/exp?fmt=csv&query=select%202');
+  });
+
+  test('HEAD never reaches it', async () => {
+    const upstream = await startUpstream((_request, response) => void response.end());
+    const server = await startProcess({ env: { SERVICE_TSDB_HTTP_URL: upstream.url } });
+    for (const path of ['/exp?query=x', '/chk']) {
+      expect((await server.fetch(path, { method: 'HEAD' })).status).toBe(405);
+    }
+    expect(upstream.requests).toEqual([]);
+  });
+});
+
+test('/chk without a database is 412', async () => {
+  const response = await (await startProcess()).fetch('/chk?f=json');
+  expect([response.status, await response.json()]).toMatchObject([412, { code: 'tsdb_not_configured' }]);
+});
