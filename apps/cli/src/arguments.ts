@@ -23,9 +23,9 @@ export function parseArguments(command: Command, argv: readonly string[]): Argum
     options: {
       help: { type: 'boolean', short: 'h' },
       ...Object.fromEntries(
-        Object.entries(command.options).map(([name, { value }]) => [
+        Object.entries(command.options).map(([name, { value, short }]) => [
           name,
-          { type: value === undefined ? ('boolean' as const) : ('string' as const) },
+          { type: value === undefined ? ('boolean' as const) : ('string' as const), ...(short && { short }) },
         ]),
       ),
     },
@@ -81,7 +81,7 @@ function checkPositionals(command: Command, positionals: readonly string[]): voi
   const missing = command.usage.slice(positionals.length).find((word) => word.startsWith('<'));
   if (missing !== undefined) throw new CliError('usage', `svc ${command.name} needs ${missing}.`, { hint });
   const extra = positionals[command.usage.length];
-  if (extra === undefined) return;
+  if (extra === undefined || command.usage.at(-1)?.endsWith('...')) return;
   throw new CliError('usage', `svc ${command.name} has no place for the argument ${JSON.stringify(extra)}.`, {
     hint: `${hint} (an argument with spaces goes in quotes)`,
   });

@@ -1,5 +1,5 @@
 /** The exit codes of `svc`; `svc serve` has those of the server instead. */
-export const EXIT = { ok: 0, refused: 1, usage: 2, unreachable: 3, interrupted: 130 } as const;
+export const EXIT = { ok: 0, refused: 1, usage: 2, unreachable: 3, warned: 4, interrupted: 130 } as const;
 
 /** What a `CliError` can say beside its sentence. */
 export interface CliErrorOptions {

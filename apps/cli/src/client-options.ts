@@ -9,15 +9,18 @@ const DEFAULT_ERROR_WIDTH = 100;
 /** The flag of every command that talks to a server. */
 export const URL_OPTION: CommandOption = {
   value: '<url>',
-  summary: `The server. Default: SVC_URL, else ${DEFAULT_URL}.`,
+  summary: `Default: SVC_URL, else ${DEFAULT_URL}.`,
 };
 
 /** How to reach the server that the command line or the environment names. */
 export function clientOptions(args: Arguments, { env, signal, stderr }: Context): ClientOptions {
-  const flag = args.text('url');
+  return { url: resolveUrl(args.text('url'), env), signal, errorWidth: stderr.width ?? DEFAULT_ERROR_WIDTH };
+}
+
+/** The URL of the server: that of the flag, else of the environment, else the default. */
+export function resolveUrl(flag: string | undefined, env: Context['env']): string {
   // An empty variable counts as unset.
-  const url = flag === undefined ? checkUrl('SVC_URL', env['SVC_URL'] || DEFAULT_URL) : checkUrl('--url', flag);
-  return { url, signal, errorWidth: stderr.width ?? DEFAULT_ERROR_WIDTH };
+  return flag === undefined ? checkUrl('SVC_URL', env['SVC_URL'] || DEFAULT_URL) : checkUrl('--url', flag);
 }
 
 function checkUrl(source: string, text: string): string {

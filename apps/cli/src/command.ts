@@ -6,12 +6,16 @@ import type { Output } from './output.ts';
 export interface CommandOption {
   /** What stands behind the flag, as the help shows it: `<url>`. A flag without it is a switch. */
   readonly value?: string;
+  /** A letter that stands for it behind one dash. */
+  readonly short?: string;
   readonly summary: string;
 }
 
 /** What a command has of the process it runs in. */
 export interface Context {
   readonly env: Readonly<Record<string, string | undefined>>;
+  /** The user's home directory; empty where there is none. */
+  readonly homeDir: string;
   readonly stdin: Readable;
   readonly stdout: Output;
   readonly stderr: Output;
@@ -23,18 +27,19 @@ interface CommandText {
   readonly name: string;
   /** What it does, in a sentence. */
   readonly summary: string;
-  /** The arguments, each as the help shows it: `<handle>`, or `[prefix]` where it may be left out. */
+  /** The arguments as the help shows them: `<handle>`, `[prefix]` where it may be left out, `<handle>...` for several. */
   readonly usage: readonly string[];
+  /** By name, without the dashes. */
+  readonly options: Readonly<Record<string, CommandOption>>;
+  /** Lines of the help behind the flags: rules that need a sentence, and examples. */
+  readonly notes: readonly string[];
 }
 
 /** A command whose flags `svc` reads. */
 export interface Command extends CommandText {
   readonly kind: 'command';
-  /** By name, without the dashes. */
-  readonly options: Readonly<Record<string, CommandOption>>;
-  /** Lines of the help behind the flags: rules that need a sentence, and examples. */
-  readonly notes: readonly string[];
-  run(args: Arguments, context: Context): Promise<void>;
+  /** Resolves to the exit code, where it is another than that of success. */
+  run(args: Arguments, context: Context): Promise<number | void>;
 }
 
 /** A command that is another program: it reads its words and handles signals by itself. */

@@ -25,6 +25,7 @@ const BROKEN: Readonly<Record<string, string>> = {
   UND_ERR_SOCKET: 'the server closed the connection without an answer',
   UND_ERR_HEADERS_TIMEOUT: 'the server was silent for five minutes',
   UND_ERR_REQ_CONTENT_LENGTH_MISMATCH: 'the file changed while it was sent',
+  TimeoutError: 'the server did not answer in time',
   HTTPParserError: 'what it answers is not HTTP',
   'unexpected redirect': 'the server redirects, and an upload is sent only once',
   'bad port': 'HTTP clients refuse to use this port',

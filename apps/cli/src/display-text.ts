@@ -12,6 +12,11 @@ export function visibleText(text: string): string {
   });
 }
 
+/** A number of things in words: `1 row`, `2 rows`. */
+export function counted(count: number, thing: string): string {
+  return count === 1 ? `1 ${thing}` : `${count} ${thing}s`;
+}
+
 /** How many columns of a terminal a visible text takes. */
 export function textWidth(text: string): number {
   return PLAIN.test(text) ? text.length : stringWidth(text);

@@ -1,3 +1,4 @@
+import { homedir } from 'node:os';
 import { createOutput } from './output.ts';
 import { runCli } from './run-cli.ts';
 
@@ -6,6 +7,7 @@ process.once('SIGINT', () => controller.abort());
 
 const exitCode = await runCli(process.argv.slice(2), {
   env: process.env,
+  homeDir: homedir(),
   stdin: process.stdin,
   stdout: createOutput(process.stdout),
   stderr: createOutput(process.stderr),

@@ -1,6 +1,8 @@
 import type { Writable } from 'node:stream';
 import { CliError, OutputClosedError } from './cli-error.ts';
 
+const DEFAULT_WIDTH = 80;
+
 /** Where text goes. */
 export interface Output {
   /** Columns of the terminal; undefined where it is none, and lines may be as long as they are. */
@@ -25,17 +27,29 @@ export function createOutput(stream: OutputStream): Output {
   stream.on('error', () => {});
   return {
     // Some terminals report 0 columns when they do not know.
-    width: isTerminal && stream.columns ? stream.columns : undefined,
+    width: isTerminal ? stream.columns || DEFAULT_WIDTH : undefined,
     isStyled: isTerminal && stream.hasColors?.() === true,
     write: (chunk) =>
       new Promise((resolve, reject) => {
-        stream.write(chunk, (error) => (error ? reject(outputError(error)) : resolve()));
+        stream.write(chunk, (error) => (error ? reject(outputError(error, 'The output')) : resolve()));
       }),
   };
 }
 
-function outputError(error: NodeJS.ErrnoException): Error {
+const REASONS: Readonly<Record<string, string>> = {
+  ENOSPC: 'no space is left',
+  EDQUOT: 'no space is left',
+  ENOENT: 'there is no such folder',
+  ENOTDIR: 'there is no such folder',
+  EACCES: 'this user may not write there',
+  EPERM: 'this user may not write there',
+  EROFS: 'the disk can only be read',
+  EISDIR: 'it is a directory',
+};
+
+/** A failed write as an error for the user; `name` begins the sentence. */
+export function outputError(error: unknown, name: string): unknown {
+  if (!(error instanceof Error && 'code' in error && typeof error.code === 'string')) return error;
   if (error.code === 'EPIPE' || error.code === 'ERR_STREAM_DESTROYED') return new OutputClosedError();
-  const reason = error.code === 'ENOSPC' ? 'no space is left' : (error.code ?? error.message);
-  return new CliError('usage', `The output cannot be written: ${reason}.`, { cause: error });
+  return new CliError('usage', `${name} cannot be written: ${REASONS[error.code] ?? error.code}.`, { cause: error });
 }

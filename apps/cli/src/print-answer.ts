@@ -49,9 +49,9 @@ export async function printAnswer(
   else if (output.width !== undefined) await output.write('\n');
 }
 
-/** A number of rows in words. */
-export function countedRows(rows: number): string {
-  return rows === 1 ? '1 row' : `${rows} rows`;
+/** Prints an answer as it comes, byte for byte. */
+export async function copyAnswer(body: AsyncIterable<Uint8Array>, output: Output): Promise<void> {
+  for await (const chunk of body) await output.write(chunk);
 }
 
 async function* copyTo(output: Output, body: AsyncIterable<Uint8Array>): AsyncGenerator<Uint8Array> {

@@ -1,20 +1,21 @@
-import { readFileSync } from 'node:fs';
 import { nearestName } from '@svc/config';
 import { parseArguments } from './arguments.ts';
 import { CliError, EXIT, OutputClosedError } from './cli-error.ts';
-import type { Command, Context } from './command.ts';
+import type { Command, Context, Program } from './command.ts';
 import { COMMANDS } from './commands.ts';
+import { COMPLETE, complete, formatCompletion } from './complete.ts';
 import { visibleText } from './display-text.ts';
-import { formatCommandHelp, formatOverview } from './help.ts';
+import { formatCommandHelp, formatOverview, formatTopic, HELP_TOPICS } from './help.ts';
 import type { Output } from './output.ts';
+import { packageVersion } from './package-version.ts';
 
 /** Does what the command line says; resolves to the exit code. */
 export async function runCli(argv: readonly string[], context: Context): Promise<number> {
   try {
     const [word, ...rest] = argv;
     const command = COMMANDS.find(({ name }) => name === word);
-    if (command === undefined) return await runWithoutCommand(word, context);
-    if (command.kind === 'program') return await command.run(rest);
+    if (command === undefined) return await runWithoutCommand(word, rest, context);
+    if (command.kind === 'program' && !asksForHelp(rest)) return await command.run(rest);
     return await Promise.race([runCommand(command, rest, context), interrupted(context.signal)]);
   } catch (error) {
     if (context.signal.aborted) return EXIT.interrupted;
@@ -25,15 +26,27 @@ export async function runCli(argv: readonly string[], context: Context): Promise
   }
 }
 
-async function runCommand(command: Command, argv: readonly string[], context: Context): Promise<number> {
-  const args = parseArguments(command, argv);
-  if (args === undefined) await context.stdout.write(formatCommandHelp(command));
-  else await command.run(args, context);
+async function runCommand(command: Command | Program, argv: readonly string[], context: Context): Promise<number> {
+  const args = command.kind === 'command' ? parseArguments(command, argv) : undefined;
+  if (command.kind === 'command' && args !== undefined) return (await command.run(args, context)) ?? EXIT.ok;
+  await context.stdout.write(formatCommandHelp(command));
   return EXIT.ok;
 }
 
-async function runWithoutCommand(word: string | undefined, { stdout, stderr }: Context): Promise<number> {
+/** Whether the words of a program ask for its help; the others it reads by itself. */
+function asksForHelp(argv: readonly string[]): boolean {
+  return argv.includes('--help') || argv.includes('-h');
+}
+
+async function runWithoutCommand(word: string | undefined, rest: readonly string[], context: Context): Promise<number> {
+  const { stdout, stderr } = context;
   switch (word) {
+    case COMPLETE:
+      await stdout.write(formatCompletion(await complete(rest, context)));
+      return EXIT.ok;
+    case 'help':
+      await stdout.write(helpAbout(rest));
+      return EXIT.ok;
     case '--help':
     case '-h':
       await stdout.write(formatOverview(COMMANDS));
@@ -50,9 +63,21 @@ async function runWithoutCommand(word: string | undefined, { stdout, stderr }: C
   }
 }
 
+function helpAbout([topic, extra]: readonly string[]): string {
+  if (topic === undefined || topic.startsWith('-')) return formatOverview(COMMANDS);
+  const command = COMMANDS.find(({ name }) => name === topic);
+  const text = command === undefined ? formatTopic(topic) : formatCommandHelp(command);
+  if (text !== undefined && extra === undefined) return text;
+  const names = [...COMMANDS.map(({ name }) => name), ...HELP_TOPICS.map(([name]) => name)];
+  const nearest = text === undefined ? nearestName(topic, new Map(names.map((name) => [name, name]))) : topic;
+  throw new CliError('usage', `There is no help about ${JSON.stringify([topic, extra].filter(Boolean).join(' '))}.`, {
+    hint: nearest === undefined ? 'svc --help lists the commands and topics.' : `Did you mean svc help ${nearest}?`,
+  });
+}
+
 function unknownWord(word: string): CliError {
   const isFlag = word.startsWith('-');
-  const names = isFlag ? ['--help', '--version'] : COMMANDS.map(({ name }) => name);
+  const names = isFlag ? ['--help', '--version'] : [...COMMANDS.map(({ name }) => name), 'help'];
   const nearest = nearestName(word, new Map(names.map((name) => [name, name])));
   if (nearest === undefined && isFlag) {
     return new CliError('usage', `svc itself has no flag ${JSON.stringify(word)}.`, {
@@ -77,9 +102,4 @@ async function printError({ message, details, hint }: CliError, stderr: Output):
   if (hint !== undefined) lines.push(`hint: ${visibleText(hint)}`);
   // Nobody is left to be told when the place for errors is closed too; the exit code still says it.
   await stderr.write(`${lines.join('\n')}\n`).catch(() => {});
-}
-
-function packageVersion(): string {
-  const file: unknown = JSON.parse(readFileSync(new URL('../package.json', import.meta.url), 'utf8'));
-  return typeof file === 'object' && file !== null && 'version' in file ? String(file.version) : 'unknown';
 }

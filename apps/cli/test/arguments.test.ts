@@ -1,22 +1,44 @@
 import { describe, expect, test } from 'vitest';
+import { type Setting, SETTINGS } from '@svc/config';
+import { EXIT } from '../src/cli-error.ts';
 import { COMMANDS } from '../src/commands.ts';
 import { sqlCaret } from '../src/sql-caret.ts';
 import { run } from './run.ts';
 
 describe('help', () => {
-  const asked = COMMANDS.filter(({ kind }) => kind === 'command').map(({ name }) => [[name, '--help']]);
+  const asked = COMMANDS.flatMap(({ name }) => [[[name, '--help']], [[name, '-h']], [['help', name]]]);
 
-  test.each([...asked, [['--help']], [['-h']]])('svc %j fits a screen of 80 by 24', async (argv) => {
-    const { code, stdout, stderr } = await run(argv);
-    const lines = stdout.trimEnd().split('\n');
-    expect({ code, stderr }).toEqual({ code: 0, stderr: '' });
-    expect(lines[0]).toMatch(/^Usage: svc /);
-    expect(lines.filter((line) => line.length > 80)).toEqual([]);
-    expect(lines.length).toBeLessThanOrEqual(24);
-  });
+  test.each([...asked, [['--help']], [['-h']], [['help']], [['help', '--help']], [['help', 'exit-codes']]])(
+    'svc %j fits a screen of 80 by 24',
+    async (argv) => {
+      const { code, stdout, stderr } = await run(argv);
+      const lines = stdout.trimEnd().split('\n');
+      expect({ code, stderr }).toEqual({ code: 0, stderr: '' });
+      expect(lines[0]).toMatch(/^Usage: svc |^Exit codes of svc:$/);
+      expect(lines.filter((line) => line.length > 80)).toEqual([]);
+      expect(lines.length).toBeLessThanOrEqual(24);
+    },
+  );
 
   test('wins over what else is wrong on the line', async () => {
     expect(await run(['put', '--help', 'too', 'many', 'words'])).toMatchObject({ code: 0 });
+  });
+
+  test('of exit codes names each of them', async () => {
+    const { stdout } = await run(['help', 'exit-codes']);
+    expect(Object.values(EXIT).filter((code) => !stdout.includes(`\n  ${code} `))).toEqual([]);
+  });
+
+  test('of settings names each of them', async () => {
+    const { stdout } = await run(['help', 'settings']);
+    const keys = Object.values(SETTINGS).flatMap((section) => Object.keys(section));
+    expect(keys.filter((key) => !stdout.includes(`\n  ${key}`))).toEqual([]);
+  });
+
+  test('of serve names every flag of the server', async () => {
+    const { stdout } = await run(['serve', '--help']);
+    const flags = Object.values(SETTINGS).flatMap((section) => Object.values<Setting>(section).map(({ flag }) => flag));
+    expect(flags.filter((flag) => flag !== undefined && !stdout.includes(`--${flag} <`))).toEqual([]);
   });
 
   test('names every command', async () => {
@@ -42,6 +64,19 @@ describe('wrong usage ends with 2, a sentence and a hint', () => {
     [['get', 't', '--limt', '3'], 'svc get has no flag "--limt".', 'Did you mean --limit?'],
     [['get', 't', '-x'], 'svc get has no flag "-x".', 'goes behind --.'],
     [['get', 't', '--constructor'], 'svc get has no flag "--constructor".', 'lists its flags'],
+    [['hlep'], 'svc has no command "hlep".', 'Did you mean svc help?'],
+    [['help', 'exit-code'], 'There is no help about "exit-code".', 'Did you mean svc help exit-codes?'],
+    [['help', 'weather'], 'There is no help about "weather".', 'svc --help lists the commands and topics.'],
+    [['help', 'get', 'x'], 'There is no help about "get x".', 'Did you mean svc help get?'],
+    [['get', 't', '-o'], '-o needs a value.', 'Write -o <file>.'],
+    [['get', 't', '--csv', '--arrow'], '--csv and --arrow cannot be done together.', 'Give one of them.'],
+    [['get', 't', '-o', 'x.parquet'], 'The name "x.parquet" does not tell a format', 'Say --json or --csv or --ndjson'],
+    [['query', 'x', '--output=x.arrow'], 'The name "x.arrow" does not tell a format', 'Say --json or --csv.'],
+    [['query', 'x', '--arrow'], 'svc query has no flag "--arrow".', 'svc query --help lists its flags'],
+    [['drop'], 'svc drop needs <handle>...', 'Usage: svc drop <handle>... [flags]'],
+    [['drop', 'a', '.'], '"." cannot be a handle.', 'A handle has 1 to 128'],
+    [['describe', ''], '"" cannot be a handle.', 'A handle has 1 to 128'],
+    [['completion', 'tcsh'], 'There is no completion for the shell "tcsh".', 'Write svc completion bash, svc'],
     [['get'], 'svc get needs <handle>.', 'Usage: svc get <handle> [flags]'],
     [['put', 't'], 'svc put needs <file|->.', 'Usage: svc put <handle> <file|-> [flags]'],
     [['query', 'select', '1'], 'svc query has no place for the argument "1".', 'goes in quotes'],
@@ -55,9 +90,13 @@ describe('wrong usage ends with 2, a sentence and a hint', () => {
     [['ping', '--url', 'http://h/?a=1'], 'with a query or a fragment.', 'Write it as http://'],
     [['drop', '..'], '".." cannot be a handle.', 'A handle has 1 to 128'],
     [['put', '', 'x.json'], '"" cannot be a handle.', 'A handle has 1 to 128'],
-    [['put', 't', 'x.csv'], 'The name "x.csv" does not tell the format.', 'Say --fmt json or --fmt arrow.'],
-    [['put', 't', '-'], 'The name "-" does not tell the format.', 'Say --fmt json or --fmt arrow.'],
-    [['put', 't', '-', '--fmt', 'csv'], '--fmt "csv" is not a format', 'Say --fmt json or --fmt arrow.'],
+    [
+      ['put', 't', 'x.csv'],
+      'The name "x.csv" does not tell the format.',
+      'Say --fmt json or --fmt ndjson or --fmt arrow',
+    ],
+    [['put', 't', '-'], 'The name "-" does not tell the format.', 'Say --fmt json or --fmt ndjson or --fmt arrow'],
+    [['put', 't', '-', '--fmt', 'csv'], '--fmt "csv" is not a format', 'Say --fmt json or --fmt ndjson or --fmt arrow'],
     [['put', 't', 'x.json', '--ttl', '1.5'], '--ttl "1.5" is not a whole number of seconds', 'Write --ttl 3600'],
     [['put', 't', 'x.json', '--ttl', '-1'], '--ttl "-1" is not a whole number of seconds', 'Write --ttl 3600'],
   ])('svc %j', async (argv, message, hint) => {

@@ -1,7 +1,7 @@
 // The real binary as a process: signals, pipes, memory.
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { mkdtemp, open, readFile, rm } from 'node:fs/promises';
+import { mkdtemp, open, readdir, readFile, rm, stat } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
@@ -51,8 +51,26 @@ describe('Ctrl-C', () => {
   });
 });
 
+test('Ctrl-C leaves nothing of a file that is not complete', async () => {
+  const folder = await mkdtemp(join(tmpdir(), 'svc-out-'));
+  const stand = await startStandIn((_, response) => void response.write('id\r\n'));
+  const child = startBinary(['get', 't', '-o', join(folder, 'x.csv'), '--url', stand.url]);
+  try {
+    const partSize = async (): Promise<number | undefined> => {
+      const [part] = await readdir(folder);
+      return part === undefined ? undefined : (await stat(join(folder, part))).size;
+    };
+    await expect.poll(partSize).toBe(4);
+    child.kill('SIGINT');
+    expect(await child.ran).toEqual({ code: 130, stdout: '', stderr: '' });
+    expect(await readdir(folder)).toEqual([]);
+  } finally {
+    await rm(folder, { recursive: true });
+  }
+});
+
 describe('a reader that goes away', () => {
-  test.each([['--limit=1,'], ['--json']])('ends the request and the process silently (%s)', async (flag) => {
+  test.each([['--limit=1,'], ['--json'], ['--csv']])('ends the request and the process silently (%s)', async (flag) => {
     let isOpen = true;
     const { url } = await startStandIn((_, response) => {
       response.on('close', () => (isOpen = false)).write(HEAD);

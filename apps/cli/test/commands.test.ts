@@ -33,7 +33,11 @@ async function bodyOf(request: IncomingMessage): Promise<string> {
 describe('ping', () => {
   test('prints ok, from the URL of the flag, else of SVC_URL, under its base path', async () => {
     const { url, requests } = await startStandIn((_, response) => response.end('ok'));
-    expect(await run(['ping'], { env: { SVC_URL: `${url}/data/` } })).toEqual({ code: 0, stdout: 'ok\n', stderr: '' });
+    expect(await run(['ping'], { env: { SVC_URL: `${url}/data/` } })).toEqual({
+      code: 0,
+      stdout: expect.stringMatching(/^ok \(\d+\.\d ms\)\n$/),
+      stderr: '',
+    });
     await run(['ping', '--url', url], { env: { SVC_URL: 'http://nowhere.invalid' } });
     expect(requests).toEqual(['GET /data/ping', 'GET /ping']);
   });
@@ -233,6 +237,8 @@ describe('put', () => {
 
   test.each([
     ['package.json', 'json'],
+    ['x.ndjson', 'ndjson'],
+    ['x.jsonl', 'ndjson'],
     ['x.ARROW', 'arrow'],
     ['x.arrows', 'arrow'],
     ['x.feather', 'arrow'],
@@ -333,6 +339,20 @@ describe('list', () => {
     expect(requests).toEqual(['GET /frames?limit=500&prefix=f', 'GET /frames?limit=500&prefix=f&after=f499']);
   });
 
+  test('--json is one object with all pages', async () => {
+    const handles = Array.from({ length: 501 }, (_, i) => `f${String(i).padStart(3, '0')}`);
+    const { url } = await startStandIn((request, response) => {
+      const isSecond = request.url?.includes('after=') ?? false;
+      sendJson(response, { frames: (isSecond ? handles.slice(500) : handles.slice(0, 500)).map(frame) });
+    });
+    expect(JSON.parse((await run(['list', '--json', '--url', url])).stdout)).toEqual({ frames: handles.map(frame) });
+  });
+
+  test('--json of no frames is an empty list', async () => {
+    const { url } = await startStandIn((_, response) => sendJson(response, { frames: [] }));
+    expect(JSON.parse((await run(['list', '--json', '--url', url])).stdout)).toEqual({ frames: [] });
+  });
+
   test('ends where a server does not page', async () => {
     const frames = Array.from({ length: 500 }, () => frame('same'));
     const { url, requests } = await startStandIn((_, response) => sendJson(response, { frames }));
@@ -341,77 +361,89 @@ describe('list', () => {
   });
 });
 
-test('drop names what it dropped', async () => {
-  const { url, requests } = await startStandIn((_, response) => response.writeHead(204).end());
-  expect(await run(['drop', 't', '--url', url])).toEqual({ code: 0, stdout: 'dropped t\n', stderr: '' });
-  expect(requests).toEqual(['DELETE /frames/t']);
+describe('drop', () => {
+  const stand = (): ReturnType<typeof startStandIn> =>
+    startStandIn((request, response) => {
+      if (request.url?.includes('no')) return sendJson(response, { ...ERROR, error: `No ${request.url}.` }, 404);
+      return response.writeHead(204).end();
+    });
+
+  test('names what it dropped, each once', async () => {
+    const { url, requests } = await stand();
+    expect(await run(['drop', 'a', 'b', 'a', '--url', url])).toEqual({
+      code: 0,
+      stdout: 'dropped a\ndropped b\n',
+      stderr: '',
+    });
+    expect(requests).toEqual(['DELETE /frames/a', 'DELETE /frames/b']);
+  });
+
+  test('drops the others where one cannot be dropped', async () => {
+    const { url } = await stand();
+    expect(await run(['drop', 'a', 'no', 'b', '--url', url])).toEqual({
+      code: 1,
+      stdout: 'dropped a\ndropped b\n',
+      stderr: 'error: No /frames/no.\nhint: svc list prints the handles there are.\n',
+    });
+    expect((await run(['drop', 'no1', 'a', 'no2', '--url', url])).stderr).toBe(
+      'error: 2 of 3 frames were not dropped.\n  No /frames/no1.\n  No /frames/no2.\n' +
+        'hint: svc list prints the handles there are.\n',
+    );
+  });
+
+  test('asks nothing of a server that is gone after the first handle', async () => {
+    const { url, requests } = await startStandIn((request) => request.destroy());
+    expect(await run(['drop', 'a', 'b', '--url', url])).toMatchObject({ code: 3, stdout: '' });
+    expect(requests).toEqual(['DELETE /frames/a']);
+  });
 });
 
-describe('query', () => {
-  const answers = (body: unknown, status = 200): ReturnType<typeof startStandIn> =>
-    startStandIn((_, response) => sendJson(response, body, status));
+describe('svc describe', () => {
+  const info = {
+    ...frame('t'),
+    columns: [
+      { name: 'id', type: 'LONG', nullable: false },
+      { name: 'a\nb', type: 'DECIMAL(10,2)', nullable: true },
+    ],
+  };
 
-  test('sends the SQL of the argument or of the standard input, and prints the table', async () => {
-    const { url, requests } = await answers(table([['9007199254740993', 'a']], { timestamp: -1 }));
-    const { stdout } = await run(['query', 'select 1 + 1', '--url', url]);
-    expect(stdout).toContain('\n9007199254740993  a\n1 row\n');
-    await run(['query', '-', '--url', url], { stdin: 'select é' });
-    expect(requests.map((request) => new URL(request.slice(4), url).searchParams.get('query'))).toEqual([
-      'select 1 + 1',
-      'select é',
+  test('prints what is known and the columns, aligned', async () => {
+    const { url, requests } = await startStandIn((_, response) => sendJson(response, info));
+    expect((await run(['describe', 'a b', '--url', url])).stdout.split('\n')).toEqual([
+      'handle   t',
+      'rows     3',
+      'bytes    24',
+      'created  2024-01-02T03:04:05.678Z',
+      'expires  never',
+      'version  v1',
+      'tier     memory',
+      '',
+      'column  type           nullable',
+      '──────  ─────────────  ────────',
+      'id      LONG           no',
+      'a\\nb    DECIMAL(10,2)  yes',
+      '2 columns',
+      '',
     ]);
-    expect(requests[0]).toMatch(/&fmt=json$/);
+    expect(requests).toEqual(['GET /frames/a%20b']);
+  });
+
+  test('--json prints it as the server sent it', async () => {
+    const { url } = await startStandIn((_, response) => sendJson(response, info));
+    expect(JSON.parse((await run(['describe', 't', '--json', '--url', url])).stdout)).toEqual(info);
   });
 
   test.each([
-    [{ ddl: 'OK' }, 'OK\n'],
-    [{ dml: 'OK' }, 'OK\n'],
-    [{ dml: 'OK', updated: 2 }, 'OK, 2 rows updated\n'],
-  ])('%j is printed as %s', async (body, stdout) => {
-    const { url } = await answers(body);
-    expect(await run(['query', 'x', '--url', url])).toEqual({ code: 0, stdout, stderr: '' });
-  });
-
-  test('an error shows its place in the SQL', async () => {
-    const sql = 'select a,\n  nosuch\nfrom t';
-    const { url } = await answers({ query: sql, error: 'Invalid column: nosuch', position: 12 }, 400);
-    expect(await run(['query', sql, '--url', url])).toEqual({
-      code: 1,
-      stdout: '',
-      stderr: 'error: Invalid column: nosuch\n    nosuch\n    ^\n',
-    });
-  });
-
-  test.each([
-    ['instead of an answer', { error: 'empty query', query: '--', position: '0' }],
-    ['behind rows', table([['1', 'a']], { error: 'empty query', errorPos: 0 })],
-  ])('an error with status 200 %s is one all the same', async (_name, body) => {
-    const { url } = await answers(body);
-    const expected = { code: 1, stderr: 'error: empty query\n  --\n  ^\n' };
-    expect(await run(['query', '--url', url, '--', '--'])).toEqual({ ...expected, stdout: '' });
-    expect(await run(['query', '--json', '--url', url, '--', '--'])).toEqual({
-      ...expected,
-      stdout: JSON.stringify(body),
-    });
-  });
-
-  test('another object is no answer', async () => {
-    const { url } = await answers({ status: 'fine' });
-    expect(await run(['query', 'x', '--url', url])).toMatchObject({
+    [{ status: 'fine' }, 'it does not describe a frame'],
+    [{ ...info, rows: '3' }, 'a frame has no number of rows'],
+    [{ ...info, version: null }, 'a frame has no version'],
+    [{ ...info, columns: [{}] }, 'a column has no name or no type'],
+  ])('%j is no frame', async (body, message) => {
+    const { url } = await startStandIn((_, response) => sendJson(response, body));
+    expect(await run(['describe', 't', '--url', url])).toMatchObject({
       code: 3,
-      stderr: expect.stringContaining('it is neither a table nor an acknowledgement'),
+      stdout: '',
+      stderr: expect.stringContaining(`The answer cannot be read: ${message}.`),
     });
-  });
-
-  test.each([
-    ['is not UTF-8', [Uint8Array.of(0xff)], 'The SQL on the standard input is not UTF-8.'],
-    ['ends inside a character', [Uint8Array.of(0xc3)], 'The SQL on the standard input is not UTF-8.'],
-    ['is endless', [new Uint8Array(2 ** 20), new Uint8Array(1)], 'The SQL on the standard input is longer than 1 MiB.'],
-  ])('SQL that %s is not sent', async (_name, stdin, message) => {
-    const { url, requests } = await answers({ ddl: 'OK' });
-    const { code, stderr } = await run(['query', '-', '--url', url], { stdin });
-    expect(code).toBe(2);
-    expect(stderr).toContain(`error: ${message}\n`);
-    expect(requests).toEqual([]);
   });
 });

@@ -16,18 +16,21 @@ export interface Ran {
 /** What a run begins with. */
 export interface RunOptions {
   readonly env?: Readonly<Record<string, string>>;
+  /** Default: none. */
+  readonly homeDir?: string;
   readonly stdin?: string | Iterable<Uint8Array>;
   /** Columns of a terminal. Default: none, as in a pipe. */
   readonly width?: number;
 }
 
 /** Runs `svc` inside this process. */
-export async function run(argv: readonly string[], { env = {}, stdin = '', width }: RunOptions = {}): Promise<Ran> {
+export async function run(argv: readonly string[], options: RunOptions = {}): Promise<Ran> {
+  const { env = {}, homeDir = '', stdin = '', width } = options;
   const stdout = createSink(width);
   const stderr = createSink(width);
   const input = typeof stdin === 'string' ? [Buffer.from(stdin)] : stdin;
   const { signal } = new AbortController();
-  const code = await runCli(argv, { env, stdin: Readable.from(input), stdout, stderr, signal });
+  const code = await runCli(argv, { env, homeDir, stdin: Readable.from(input), stdout, stderr, signal });
   return { code, stdout: stdout.text(), stderr: stderr.text() };
 }
 

@@ -1,20 +1,41 @@
+import { CliError, EXIT } from '../cli-error.ts';
 import { createClient } from '../client.ts';
 import type { Command } from '../command.ts';
 import { framePath } from '../frame-path.ts';
 import { clientOptions, URL_OPTION } from '../client-options.ts';
 
-/** `svc drop`: ends a frame. */
+/** `svc drop`: ends frames. */
 export const drop: Command = {
   kind: 'command',
   name: 'drop',
-  summary: 'Drop a frame.',
-  usage: ['<handle>'],
+  summary: 'Drop frames.',
+  usage: ['<handle>...'],
   options: { url: URL_OPTION },
-  notes: ['Reads that have begun finish; there is no way back.'],
+  notes: [
+    'Reads that have begun finish; there is no way back. Where one of several cannot',
+    'be dropped the others are, and the exit code is 1.',
+  ],
   async run(args, context) {
-    const [handle = ''] = args.positionals;
-    const path = framePath(handle);
-    await createClient(clientOptions(args, context)).send({ method: 'DELETE', path, isAction: true });
-    await context.stdout.write(`dropped ${handle}\n`);
+    const handles = [...new Set(args.positionals)];
+    // All of them before the first request: a wrong word must not leave half of the work done.
+    const paths = handles.map((handle) => ({ handle, path: framePath(handle) }));
+    const client = createClient(clientOptions(args, context));
+    const refusals: CliError[] = [];
+    for (const { handle, path } of paths) {
+      try {
+        await client.send({ method: 'DELETE', path, isAction: true });
+        await context.stdout.write(`dropped ${handle}\n`);
+      } catch (error) {
+        if (!(error instanceof CliError) || error.exitCode !== EXIT.refused) throw error;
+        refusals.push(error);
+      }
+    }
+    const [first] = refusals;
+    if (first === undefined) return;
+    if (refusals.length === 1) throw first;
+    throw new CliError('refused', `${refusals.length} of ${handles.length} frames were not dropped.`, {
+      details: refusals.map(({ message }) => `  ${message}`),
+      hint: first.hint,
+    });
   },
 };

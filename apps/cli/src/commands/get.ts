@@ -1,8 +1,14 @@
 import { invalidAnswer } from '../cli-error.ts';
 import { createClient } from '../client.ts';
 import type { Command } from '../command.ts';
-import { countedRows, printAnswer } from '../print-answer.ts';
+import { copyAnswer, printAnswer } from '../print-answer.ts';
+import { counted } from '../display-text.ts';
 import { clientOptions, URL_OPTION } from '../client-options.ts';
+import { type ResultFormat, resultOptions, resultTarget } from '../result-format.ts';
+import { writeOutput } from '../write-output.ts';
+
+const FORMATS: readonly ResultFormat[] = ['json', 'csv', 'ndjson', 'arrow'];
+const ALL_ROWS = '1,';
 
 /** `svc get`: reads a frame. */
 export const get: Command = {
@@ -11,48 +17,51 @@ export const get: Command = {
   summary: 'Print the rows of a frame.',
   usage: ['<handle>'],
   options: {
-    limit: {
-      value: '<rows>',
-      summary: 'n, or lo,hi or lo, counted from 1. Default: 1000.',
-    },
-    cols: { value: '<names>', summary: 'Only these columns, in this order: a,b.' },
-    json: { summary: "Print the server's JSON table as it is." },
+    limit: { value: '<rows>', summary: 'n, or lo,hi or lo, counted from 1.' },
+    cols: { value: '<names>', summary: 'Only these columns, in this order: a,b or "a,b",c.' },
+    ...resultOptions(FORMATS),
     url: URL_OPTION,
   },
   notes: [
-    'On a terminal, values that do not fit are cut with …; a file or a pipe gets them',
-    'whole. null is a missing value, "null" a text; control characters are escaped.',
-    'A column whose name has a comma goes in double quotes inside --cols.',
+    'Without a format: a table of the first 1000 rows, with values cut to fit a',
+    'terminal, and whole in a pipe or a file. With one: all rows. In a table null is',
+    'a missing value, "null" a text, and control characters are escaped.',
     '',
     'Examples:',
-    '  svc get trades --limit 20',
     '  svc get trades --limit 1001,2000 --cols ts,price',
-    '  svc get trades --limit 1, --json > trades.json',
+    '  svc get trades --csv | head -5',
+    '  svc get trades -o trades.arrows',
   ],
   async run(args, context) {
     const [handle = ''] = args.positionals;
-    const limit = args.text('limit');
+    const { format, file } = resultTarget(args, FORMATS, context.stdout);
+    const isTable = format === 'table';
+    const limit = args.text('limit') ?? (isTable ? undefined : ALL_ROWS);
     const cols = args.text('cols');
-    const isJson = args.has('json');
-    const answer = await createClient(clientOptions(args, context)).send({
-      method: 'GET',
-      path: 'exec',
-      params: {
-        handle,
-        fmt: 'json',
-        ...(limit !== undefined && { limit }),
-        ...(cols !== undefined && { cols }),
-      },
-    });
-    const total = Number(answer.headers.get('x-total-count') ?? Number.NaN);
-    await printAnswer(answer.body, {
-      output: context.stdout,
-      isJson,
-      lastLine: ({ members, rows }) => {
-        if (rows === undefined || members['count'] !== rows) throw invalidAnswer('its count is not that of its rows');
-        if (!(total > rows)) return countedRows(rows);
-        return `${rows} of ${countedRows(total)}${limit === undefined ? ' (--limit 1, prints all)' : ''}`;
-      },
+    const client = createClient(clientOptions(args, context));
+    await writeOutput(file, context, async (output) => {
+      const isJson = format === 'json';
+      const answer = await client.send({
+        method: 'GET',
+        path: isTable || isJson ? 'exec' : 'exp',
+        params: {
+          handle,
+          fmt: isTable ? 'json' : format,
+          ...(limit !== undefined && { limit }),
+          ...(cols !== undefined && { cols }),
+        },
+      });
+      if (!isTable && !isJson) return copyAnswer(answer.body, output);
+      const total = Number(answer.headers.get('x-total-count') ?? Number.NaN);
+      await printAnswer(answer.body, {
+        output,
+        isJson,
+        lastLine: ({ members, rows }) => {
+          if (rows === undefined || members['count'] !== rows) throw invalidAnswer('its count is not that of its rows');
+          if (!(total > rows)) return counted(rows, 'row');
+          return `${rows} of ${counted(total, 'row')}${limit === undefined ? ` (--limit ${ALL_ROWS} prints all)` : ''}`;
+        },
+      });
     });
   },
 };

@@ -1,12 +1,12 @@
-import { invalidAnswer } from '../cli-error.ts';
-import { type Client, createClient, readJson } from '../client.ts';
-import type { Command } from '../command.ts';
-import { isObject } from '../refusal.ts';
+import { createClient } from '../client.ts';
 import { clientOptions, URL_OPTION } from '../client-options.ts';
-import { type Cell, createTablePrinter } from '../table-printer.ts';
+import type { Command } from '../command.ts';
+import { counted } from '../display-text.ts';
+import { frameInfo } from '../frame-info.ts';
+import { listFrames } from '../list-frames.ts';
+import type { Output } from '../output.ts';
+import { createTablePrinter } from '../table-printer.ts';
 
-const PAGE = 500;
-const MAX_PAGE_BYTES = 256 * 1024 * 1024;
 const COLUMNS = ['handle', 'rows', 'bytes', 'columns', 'created', 'expires', 'version'].map((name) => ({
   name,
   isNumeric: ['rows', 'bytes', 'columns'].includes(name),
@@ -18,47 +18,38 @@ export const list: Command = {
   name: 'list',
   summary: 'List the frames, all or those with a prefix.',
   usage: ['[prefix]'],
-  options: { url: URL_OPTION },
-  notes: [],
+  options: { json: { summary: 'Print what the server knows of each, as one JSON object.' }, url: URL_OPTION },
+  notes: ['Examples:', '  svc list', "  svc list tra --json | jq -r '.frames[].handle'"],
   async run(args, context) {
     const [prefix] = args.positionals;
-    const printer = createTablePrinter(COLUMNS, context.stdout);
-    let frames = 0;
-    for await (const rows of readPages(createClient(clientOptions(args, context)), prefix)) {
-      await printer.add(rows);
-      frames += rows.length;
-    }
-    await printer.end();
-    await context.stdout.write(frames === 1 ? '1 frame\n' : `${frames} frames\n`);
+    const pages = listFrames(createClient(clientOptions(args, context)), prefix);
+    await (args.has('json') ? printJson(pages, context.stdout) : printTable(pages, context.stdout));
   },
 };
 
-async function* readPages(client: Client, prefix: string | undefined): AsyncGenerator<readonly (readonly Cell[])[]> {
-  let after: string | undefined;
-  for (;;) {
-    const params = {
-      limit: String(PAGE),
-      ...(prefix !== undefined && { prefix }),
-      ...(after !== undefined && { after }),
-    };
-    const answer = await client.send({ method: 'GET', path: 'frames', params });
-    const body = await readJson(answer, MAX_PAGE_BYTES);
-    if (!isObject(body) || !Array.isArray(body['frames'])) throw invalidAnswer('it is not a list of frames');
-    const rows = body['frames'].map(rowOf);
-    yield rows;
-    const last = rows.at(-1)?.[0];
-    // A server that does not page would be asked for ever.
-    if (rows.length !== PAGE || typeof last !== 'string' || last === after) return;
-    after = last;
+async function printTable(pages: AsyncIterable<readonly unknown[]>, output: Output): Promise<void> {
+  const printer = createTablePrinter(COLUMNS, output);
+  let count = 0;
+  for await (const page of pages) {
+    await printer.add(
+      page.map((frame) => {
+        const { handle, rows, bytes, columns, created, expires, version } = frameInfo(frame);
+        return [handle, String(rows), String(bytes), String(columns.length), created, expires ?? 'never', version];
+      }),
+    );
+    count += page.length;
   }
+  await printer.end();
+  await output.write(`${counted(count, 'frame')}\n`);
 }
 
-function rowOf(frame: unknown): readonly Cell[] {
-  if (!isObject(frame) || typeof frame['handle'] !== 'string' || !Array.isArray(frame['columns'])) {
-    throw invalidAnswer('it lists something that is not a frame');
+async function printJson(pages: AsyncIterable<readonly unknown[]>, output: Output): Promise<void> {
+  let separator = '{"frames":[';
+  for await (const page of pages) {
+    for (const frame of page) {
+      await output.write(`${separator}\n${JSON.stringify(frame)}`);
+      separator = ',';
+    }
   }
-  const { handle, rows, bytes, columns, created, expires, version } = frame;
-  return [handle, rows, bytes, columns.length, created, expires ?? 'never', version].map((value) =>
-    typeof value === 'string' || typeof value === 'number' ? String(value) : null,
-  );
+  await output.write(separator === ',' ? '\n]}\n' : `${separator}]}\n`);
 }

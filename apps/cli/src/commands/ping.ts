@@ -9,14 +9,15 @@ const MAX_BYTES = 1024;
 export const ping: Command = {
   kind: 'command',
   name: 'ping',
-  summary: 'Print ok if the server answers.',
+  summary: 'Print ok, and the time, if the server answers.',
   usage: [],
   options: { url: URL_OPTION },
-  notes: [],
+  notes: ['The time is that of one request, connecting included.'],
   async run(args, context) {
+    const start = performance.now();
     const answer = await createClient(clientOptions(args, context)).send({ method: 'GET', path: 'ping' });
     const text = await readText(answer, MAX_BYTES);
     if (text !== 'ok') throw invalidAnswer(`it is ${JSON.stringify(text.slice(0, 60))}, not "ok"`);
-    await context.stdout.write('ok\n');
+    await context.stdout.write(`ok (${(performance.now() - start).toFixed(1)} ms)\n`);
   },
 };

@@ -4,14 +4,17 @@ import { CliError, invalidAnswer } from '../cli-error.ts';
 import { createClient, readJson } from '../client.ts';
 import type { Command } from '../command.ts';
 import { framePath } from '../frame-path.ts';
-import { countedRows } from '../print-answer.ts';
+import { counted } from '../display-text.ts';
 import { isObject } from '../refusal.ts';
 import { clientOptions, URL_OPTION } from '../client-options.ts';
+import { startProgress } from '../progress.ts';
 import { openSource } from '../source.ts';
 
-const FORMATS = ['json', 'arrow'];
+const FORMATS = ['json', 'ndjson', 'arrow'];
 const FORMAT_OF_EXTENSION: Readonly<Record<string, string>> = {
   '.json': 'json',
+  '.ndjson': 'ndjson',
+  '.jsonl': 'ndjson',
   '.arrow': 'arrow',
   '.arrows': 'arrow',
   '.feather': 'arrow',
@@ -23,18 +26,18 @@ const MAX_ANSWER_BYTES = 16 * 1024 * 1024;
 export const put: Command = {
   kind: 'command',
   name: 'put',
-  summary: 'Put a file under a handle, replacing the frame there.',
+  summary: 'Put a file under a handle, replacing the frame.',
   usage: ['<handle>', '<file|->'],
   options: {
-    fmt: { value: 'json|arrow', summary: 'The format. Default: by the extension of the file.' },
+    fmt: { value: FORMATS.join('|'), summary: 'The format. Default: by the extension of the file.' },
     ttl: { value: '<seconds>', summary: 'Let the frame end by itself. Default: never.' },
     'if-new': { summary: 'Only where the handle is free.' },
     url: URL_OPTION,
   },
   notes: [
-    'json: an array of objects (.json). arrow: an Arrow IPC stream or file (.arrow,',
-    '.arrows, .feather, .ipc). - reads the standard input. A broken upload changes',
-    'nothing.',
+    'json: an array of objects (.json). ndjson: one object a line (.ndjson, .jsonl).',
+    'arrow: an Arrow IPC stream or file (.arrow, .arrows, .feather, .ipc). - reads',
+    'the standard input. A broken upload changes nothing.',
     '',
     'Examples:',
     '  svc put trades trades.json',
@@ -48,6 +51,7 @@ export const put: Command = {
     const ttl = ttlOf(args);
     const client = createClient(clientOptions(args, context));
     const source = await openSource(file, context.stdin);
+    const progress = startProgress({ output: context.stderr, totalBytes: source.bytes, signal: context.signal });
     try {
       const answer = await client.send({
         method: 'PUT',
@@ -57,16 +61,18 @@ export const put: Command = {
           ...(source.bytes !== undefined && { 'content-length': String(source.bytes) }),
           ...(args.has('if-new') && { 'if-none-match': '*' }),
         },
-        body: source.chunks,
+        body: progress.track(source.chunks),
         isAction: true,
       });
       const info = await readJson(answer, MAX_ANSWER_BYTES);
       if (!isObject(info) || typeof info['rows'] !== 'number' || typeof info['version'] !== 'string') {
         throw invalidAnswer('it does not describe a frame');
       }
+      progress.end();
       const what = answer.status === 201 ? 'new' : 'replaced';
-      await context.stdout.write(`${handle}: ${countedRows(info['rows'])}, version ${info['version']} (${what})\n`);
+      await context.stdout.write(`${handle}: ${counted(info['rows'], 'row')}, version ${info['version']} (${what})\n`);
     } finally {
+      progress.end();
       await source.close();
     }
   },
@@ -76,7 +82,7 @@ function formatOf(args: Arguments, file: string): string {
   const given = args.text('fmt');
   const fmt = given ?? FORMAT_OF_EXTENSION[extname(file).toLowerCase()];
   if (fmt !== undefined && FORMATS.includes(fmt)) return fmt;
-  const hint = `Say --fmt ${FORMATS.join(' or --fmt ')}.`;
+  const hint = `Say --fmt ${FORMATS.join(' or --fmt ')}: these can be put.`;
   throw given === undefined
     ? new CliError('usage', `The name ${JSON.stringify(file)} does not tell the format.`, { hint })
     : new CliError('usage', `--fmt ${JSON.stringify(given)} is not a format that can be put.`, { hint });

@@ -2,61 +2,71 @@ import { TextDecoder } from 'node:util';
 import { CliError, invalidAnswer } from '../cli-error.ts';
 import { createClient } from '../client.ts';
 import type { Command } from '../command.ts';
-import { countedRows, printAnswer, type ReadAnswer } from '../print-answer.ts';
+import { copyAnswer, printAnswer, type ReadAnswer } from '../print-answer.ts';
 import { refusalOf } from '../refusal.ts';
+import { counted } from '../display-text.ts';
 import { clientOptions, URL_OPTION } from '../client-options.ts';
+import { type ResultFormat, resultOptions, resultTarget } from '../result-format.ts';
 import { readSource, STDIN } from '../source.ts';
+import { writeOutput } from '../write-output.ts';
 
+/** Those the database writes itself. */
+const FORMATS: readonly ResultFormat[] = ['json', 'csv'];
 const MAX_SQL_BYTES = 1024 * 1024;
 
 /** `svc query`: SQL for the time-series database behind the server. */
 export const query: Command = {
   kind: 'command',
   name: 'query',
-  summary: 'Run SQL on the time-series database behind the server.',
+  summary: 'Run SQL on the database behind the server.',
   usage: ['<sql|->'],
   options: {
-    json: { summary: "Print the database's answer as it is." },
+    ...resultOptions(FORMATS),
     url: URL_OPTION,
   },
   notes: [
     'The SQL is one argument, in quotes; - reads it from the standard input. Tables',
-    'are printed as by svc get; an error shows its place in the SQL.',
+    'are printed as by svc get, with all rows; an error shows its place in the SQL.',
     '',
     'Examples:',
     "  svc query 'select * from trades limit 10'",
+    "  svc query 'select * from trades' -o trades.csv",
     '  svc query - < report.sql',
   ],
   async run(args, context) {
     const [argument = ''] = args.positionals;
-    const sql = argument === STDIN ? await readSql(readSource(STDIN, context.stdin)) : argument;
-    const isJson = args.has('json');
+    const { format, file } = resultTarget(args, FORMATS, context.stdout);
     const client = clientOptions(args, context);
-    const answer = await createClient(client).send({
-      method: 'GET',
-      path: 'exec',
-      params: { query: sql, fmt: 'json' },
-      isAction: true,
-      sql,
-    });
-    await printAnswer(answer.body, {
-      output: context.stdout,
-      isJson,
-      lastLine: (whole) => {
-        // The database reports some errors with a status of 200, also behind rows it has already sent.
-        const refusal = refusalOf(whole.members, { sql, width: client.errorWidth });
-        if (refusal !== undefined) throw refusal;
-        return describeAnswer(whole);
-      },
+    const sql = argument === STDIN ? await readSql(readSource(STDIN, context.stdin)) : argument;
+    await writeOutput(file, context, async (output) => {
+      const isCsv = format === 'csv';
+      const answer = await createClient(client).send({
+        method: 'GET',
+        path: isCsv ? 'exp' : 'exec',
+        params: { query: sql, fmt: isCsv ? 'csv' : 'json' },
+        isAction: true,
+        sql,
+      });
+      if (isCsv) return copyAnswer(answer.body, output);
+      await printAnswer(answer.body, {
+        output,
+        isJson: format === 'json',
+        lastLine: (whole) => {
+          // The database reports some errors with a status of 200, also behind rows it has already sent.
+          const refusal = refusalOf(whole.members, { sql, width: client.errorWidth });
+          if (refusal !== undefined) throw refusal;
+          return describeAnswer(whole);
+        },
+      });
     });
   },
 };
 
 function describeAnswer({ members, rows }: ReadAnswer): string {
-  if (rows !== undefined) return countedRows(rows);
+  if (rows !== undefined) return counted(rows, 'row');
   const { ddl, dml, updated } = members;
   if (typeof (ddl ?? dml) !== 'string') throw invalidAnswer('it is neither a table nor an acknowledgement');
-  return typeof updated === 'number' ? `${String(ddl ?? dml)}, ${countedRows(updated)} updated` : String(ddl ?? dml);
+  return typeof updated === 'number' ? `${String(ddl ?? dml)}, ${counted(updated, 'row')} updated` : String(ddl ?? dml);
 }
 
 async function readSql(source: AsyncIterable<Uint8Array>): Promise<string> {

@@ -1,0 +1,49 @@
+import { EXIT } from '../cli-error.ts';
+import { clientOptions, URL_OPTION } from '../client-options.ts';
+import type { Command } from '../command.ts';
+import { visibleText } from '../display-text.ts';
+import type { Diagnosis } from '../doctor/diagnosis.ts';
+import type { Output } from '../output.ts';
+import { packageVersion } from '../package-version.ts';
+import { CONFIG_OPTION, loadServerConfig } from '../server-config.ts';
+
+/** `svc doctor`: what would keep a server or `svc` from working here, and what to do about it. */
+export const doctor: Command = {
+  kind: 'command',
+  name: 'doctor',
+  summary: 'Check what a server needs here; say what to do.',
+  usage: [],
+  options: { config: CONFIG_OPTION, url: URL_OPTION },
+  notes: [
+    'Checks Node, the configuration, the ports of both listeners, the rights on the',
+    'data directories, the time-series database (by select 1), and the server that',
+    'svc talks to. Each is a line: ok, warning or problem, and what to do.',
+    '',
+    'Exit codes: 0 all is well, 4 there are warnings, 1 there are problems.',
+  ],
+  async run(args, context) {
+    const client = clientOptions(args, context);
+    const isNamed = args.has('url') || Boolean(context.env['SVC_URL']);
+    // Loaded only here: the other commands start faster without it.
+    const { runChecks } = await import('../doctor/run-checks.ts');
+    const found = await runChecks({
+      loaded: loadServerConfig(args, context),
+      server: { client, isNamed, version: packageVersion() },
+    });
+    await printDiagnoses(found, context.stdout);
+    const isThere = (status: Diagnosis['status']): boolean => found.some((diagnosis) => diagnosis.status === status);
+    if (isThere('problem')) return EXIT.refused;
+    return isThere('warning') ? EXIT.warned : EXIT.ok;
+  },
+};
+
+const COLOURS = { ok: 32, warning: 33, problem: 31 } as const;
+
+async function printDiagnoses(diagnoses: readonly Diagnosis[], output: Output): Promise<void> {
+  const lines = diagnoses.map(({ status, text, advice }) => {
+    const padded = status.padEnd('problem'.length);
+    const shown = output.isStyled ? `\u001b[${COLOURS[status]}m${padded}\u001b[39m` : padded;
+    return `${shown}  ${visibleText(advice === undefined ? text : `${text} ${advice}`)}\n`;
+  });
+  await output.write(lines.join(''));
+}

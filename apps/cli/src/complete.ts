@@ -1,0 +1,125 @@
+import { createClient } from './client.ts';
+import { resolveUrl } from './client-options.ts';
+import type { Command, CommandOption, Context, Program } from './command.ts';
+import { COMMANDS } from './commands.ts';
+import { counted } from './display-text.ts';
+import { frameInfo } from './frame-info.ts';
+import { HELP_TOPICS } from './help.ts';
+import { listFrames } from './list-frames.ts';
+
+/** The word the completion scripts ask `svc` with; behind it stand the words of the line, up to the cursor. */
+export const COMPLETE = '__complete';
+
+/** What may stand at the cursor. */
+export type Completion =
+  | { readonly kind: 'files' }
+  | { readonly kind: 'words'; readonly words: readonly (readonly [word: string, summary?: string])[] };
+
+/** Nobody waits longer for a Tab. */
+const PATIENCE_MS = 1000;
+const HANDLE = /^[A-Za-z\d][\w.-]*$/;
+const NOTHING: Completion = { kind: 'words', words: [] };
+
+/** What may stand in place of the last of these words. It asks the server for handles, and never fails. */
+export async function complete(line: readonly string[], context: Context): Promise<Completion> {
+  const last = line.at(-1) ?? '';
+  const found = await candidates(line.slice(0, -1), last, context);
+  if (found.kind === 'files') return found;
+  return words(found.words.filter(([word]) => word.startsWith(last)));
+}
+
+/** The text for the scripts: a line with the kind, then a line for each word and what it does. */
+export function formatCompletion(completion: Completion): string {
+  const lines = completion.kind === 'files' ? [] : completion.words.map((word) => word.join('\t'));
+  return `${[completion.kind, ...lines].join('\n')}\n`;
+}
+
+async function candidates(before: readonly string[], last: string, context: Context): Promise<Completion> {
+  const [name, ...behind] = before;
+  const commands = COMMANDS.map((command) => [command.name, command.summary] as const);
+  if (name === undefined) {
+    return words([...commands, ['help', 'Say more about a command or a topic.'], ['--help'], ['--version']]);
+  }
+  if (name === 'help') return behind.length === 0 ? words([...commands, ...HELP_TOPICS]) : NOTHING;
+  const command = COMMANDS.find((one) => one.name === name);
+  if (command === undefined) return NOTHING;
+  const { positionals, pending, isOver } = readLine(command, behind);
+  if (pending !== undefined) return completePlaceholder(pending, before, last, context);
+  if (last.startsWith('-') && !isOver) {
+    const options = Object.entries(command.options).map(([flag, { summary }]) => [`--${flag}`, summary] as const);
+    return words([...options, ['--help', 'Print the help.']]);
+  }
+  const usage = command.usage[positionals] ?? command.usage.findLast((word) => word.endsWith('...'));
+  return usage === undefined ? NOTHING : completePlaceholder(usage, before, last, context);
+}
+
+interface Line {
+  /** How many arguments are complete. */
+  readonly positionals: number;
+  /** The placeholder of the flag whose value comes next. */
+  readonly pending: string | undefined;
+  /** Whether a `--` has ended the flags. */
+  readonly isOver: boolean;
+}
+
+function readLine({ options }: Command | Program, line: readonly string[]): Line {
+  let positionals = 0;
+  let pending: string | undefined;
+  let isOver = false;
+  for (const word of line) {
+    if (pending !== undefined) pending = undefined;
+    else if (isOver || !word.startsWith('-') || word === '-') positionals += 1;
+    else if (word === '--') isOver = true;
+    else pending = optionOf(options, word)?.value;
+  }
+  return { positionals, pending, isOver };
+}
+
+function optionOf(options: Readonly<Record<string, CommandOption>>, word: string): CommandOption | undefined {
+  return Object.entries(options).find(([name, { short }]) => word === `--${name}` || word === `-${short}`)?.[1];
+}
+
+const FILES = new Set(['<file>', '<file|->', '<directory>']);
+const HANDLES = new Set(['<handle>', '<handle>...', '[prefix]']);
+
+/** What may stand where the help shows this. */
+async function completePlaceholder(
+  placeholder: string,
+  line: readonly string[],
+  last: string,
+  context: Context,
+): Promise<Completion> {
+  if (FILES.has(placeholder)) return { kind: 'files' };
+  if (HANDLES.has(placeholder)) return words(await handlesOf(line, last, context));
+  const choices = placeholder.replaceAll(/[<>]/g, '').split('|');
+  return choices.length > 1 && !choices.includes('-') ? words(choices.map((choice) => [choice])) : NOTHING;
+}
+
+async function handlesOf(
+  line: readonly string[],
+  prefix: string,
+  { env, signal }: Context,
+): Promise<readonly (readonly [string, string])[]> {
+  try {
+    const flag = line.lastIndexOf('--url');
+    const inline = line.findLast((word) => word.startsWith('--url='))?.slice('--url='.length);
+    const url = resolveUrl(flag < 0 ? inline : line[flag + 1], env);
+    const patience = AbortSignal.any([signal, AbortSignal.timeout(PATIENCE_MS)]);
+    const client = createClient({ url, signal: patience, errorWidth: Infinity });
+    for await (const firstPage of listFrames(client, prefix)) {
+      // A shell types what it gets: a name that is no handle could be anything.
+      const frames = firstPage.map((frame) => frameInfo(frame)).filter(({ handle }) => HANDLE.test(handle));
+      return frames.map(({ handle, rows, columns }) => [
+        handle,
+        `${counted(rows, 'row')}, ${counted(columns.length, 'column')}`,
+      ]);
+    }
+  } catch {
+    // In the midst of a line nobody can be told.
+  }
+  return [];
+}
+
+function words(all: readonly (readonly [word: string, summary?: string])[]): Completion {
+  return { kind: 'words', words: all };
+}

@@ -1,0 +1,29 @@
+import type { Config, LoadConfigResult } from '@svc/config';
+import { findingText } from '../server-config.ts';
+import type { Diagnosis } from './diagnosis.ts';
+
+/** Whether the server's configuration loads; the other checks need it. */
+export function checkConfiguration(loaded: LoadConfigResult): {
+  readonly diagnoses: readonly Diagnosis[];
+  readonly config: Config | undefined;
+} {
+  if (loaded.kind === 'help' || loaded.kind === 'version') return { diagnoses: [], config: undefined };
+  const warnings = loaded.warnings.map((warning): Diagnosis => ({
+    status: 'warning',
+    text: findingText(warning),
+    advice: warning.hint,
+  }));
+  if (loaded.kind === 'problems') {
+    const problems = loaded.problems.map((problem): Diagnosis => ({
+      status: 'problem',
+      text: findingText(problem),
+      advice: problem.hint,
+    }));
+    return { diagnoses: [...problems, ...warnings], config: undefined };
+  }
+  const from = loaded.file === undefined ? 'there is no configuration file' : `from ${JSON.stringify(loaded.file)}`;
+  return {
+    diagnoses: [{ status: 'ok', text: `The configuration loads; ${from}.` }, ...warnings],
+    config: loaded.config,
+  };
+}

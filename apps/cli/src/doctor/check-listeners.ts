@@ -1,0 +1,123 @@
+import { once } from 'node:events';
+import { connect } from 'node:http2';
+import { createServer } from 'node:net';
+import { type Address, type Config, formatAddress } from '@svc/config';
+import { createClient } from '../client.ts';
+import { readHealth } from '../health.ts';
+import { type Diagnosis, PATIENCE_MS } from './diagnosis.ts';
+
+interface Listener {
+  readonly protocol: 'HTTP' | 'gRPC';
+  readonly address: Address;
+  /** The variables that move it to another host and another port. */
+  readonly hostVariable: string;
+  readonly portVariable: string;
+  /** Who is there, where it is a server of ours. */
+  readonly identify: (address: Address, signal: AbortSignal) => Promise<string | undefined>;
+}
+
+/** Whether the ports of both listeners are free, or held by a server of ours. */
+export async function checkListeners({ server }: Config, signal: AbortSignal): Promise<readonly Diagnosis[]> {
+  const listeners: readonly Listener[] = [
+    {
+      protocol: 'HTTP',
+      address: server.http_bind_address,
+      hostVariable: 'SERVICE_HTTP_BIND_ADDRESS',
+      portVariable: 'SERVICE_HTTP_BIND_ADDRESS',
+      identify: identifyHttp,
+    },
+    {
+      protocol: 'gRPC',
+      address: { host: server.grpc_host, port: server.grpc_port },
+      hostVariable: 'SERVICE_GRPC_HOST',
+      portVariable: 'SERVICE_GRPC_PORT',
+      identify: identifyGrpc,
+    },
+  ];
+  return Promise.all(listeners.map((listener) => checkListener(listener, signal)));
+}
+
+const REASONS: Readonly<Record<string, readonly [reason: string, choose: string]>> = {
+  EACCES: ['this user may not listen there', 'a port above 1023'],
+  EADDRNOTAVAIL: ['this machine does not have the address', 'one of its own addresses'],
+  ENOTFOUND: ['the host name is unknown', 'an address of this machine'],
+};
+
+async function checkListener(
+  { protocol, address, hostVariable, portVariable, identify }: Listener,
+  signal: AbortSignal,
+): Promise<Diagnosis> {
+  const name = `The ${protocol} address ${formatAddress(address)}`;
+  if (address.port === 0) return { status: 'ok', text: `${name} takes any free port.` };
+  const failure = await tryToListen(address);
+  if (failure === undefined) return { status: 'ok', text: `${name} is free.` };
+  if (failure !== 'EADDRINUSE') {
+    const [reason, choose] = REASONS[failure] ?? [failure, 'another address'];
+    const variable = failure === 'EACCES' ? portVariable : hostVariable;
+    const advice = `Choose ${choose} with ${variable}.`;
+    return { status: 'problem', text: `${name} cannot be used: ${reason}.`, advice };
+  }
+  const holder = await identify(reachable(address), AbortSignal.any([signal, AbortSignal.timeout(PATIENCE_MS)]));
+  if (holder !== undefined) return { status: 'ok', text: `${name} is held by a running ${holder}.` };
+  return {
+    status: 'problem',
+    text: `${name} is held by another program.`,
+    advice: `End that program, or choose another port with ${portVariable}.`,
+  };
+}
+
+/** Listens for a moment; the code of what prevents it. */
+async function tryToListen({ host, port }: Address): Promise<string | undefined> {
+  const server = createServer();
+  try {
+    server.listen({ host, port, exclusive: true });
+    await once(server, 'listening');
+  } catch (error) {
+    return error instanceof Error && 'code' in error ? String(error.code) : String(error);
+  }
+  server.close();
+  await once(server, 'close');
+  return undefined;
+}
+
+/** An address to listen on as one to connect to. */
+function reachable({ host, port }: Address): Address {
+  if (host === '0.0.0.0') return { host: '127.0.0.1', port };
+  return host === '::' ? { host: '::1', port } : { host, port };
+}
+
+async function identifyHttp(address: Address, signal: AbortSignal): Promise<string | undefined> {
+  const client = createClient({ url: `http://${formatAddress(address)}`, signal, errorWidth: Infinity });
+  try {
+    const { version, uptimeSeconds } = await readHealth(client);
+    return `data-frame server, version ${version}, up for ${Math.round(uptimeSeconds)} s`;
+  } catch {
+    return undefined;
+  }
+}
+
+/** Only a server of ours knows the method, and says so in the error that an empty handle gets. */
+async function identifyGrpc(address: Address, signal: AbortSignal): Promise<string | undefined> {
+  const session = connect(`http://${formatAddress(address)}`);
+  try {
+    return await new Promise((resolve) => {
+      const look = (headers: Readonly<Record<string, unknown>>): void => {
+        if ('svc-error-code' in headers) resolve('data-frame server');
+      };
+      const giveUp = (): void => resolve(undefined);
+      session.on('error', giveUp).on('close', giveUp);
+      signal.addEventListener('abort', giveUp, { once: true });
+      const call = session.request({
+        ':method': 'POST',
+        ':path': '/svc.frames.v1.FrameService/DescribeFrame',
+        'content-type': 'application/grpc',
+        te: 'trailers',
+      });
+      call.on('response', look).on('trailers', look).on('error', giveUp).on('close', giveUp).resume();
+      // One message of no bytes: not compressed, length 0.
+      call.end(new Uint8Array(5));
+    });
+  } finally {
+    session.destroy();
+  }
+}

@@ -1,0 +1,25 @@
+import { type ClientOptions, createClient } from '../client.ts';
+import { readHealth } from '../health.ts';
+import { type Diagnosis, failedCheck, PATIENCE_MS } from './diagnosis.ts';
+
+/** What is known of the server to be asked. */
+export interface CheckServerOptions {
+  readonly client: ClientOptions;
+  /** Whether the user named it: that one is missed, the default one may not have been started yet. */
+  readonly isNamed: boolean;
+  /** The version of `svc`. */
+  readonly version: string;
+}
+
+/** Whether the server that the other commands talk to answers, and is of the same version. */
+export async function checkServer({ client, isNamed, version }: CheckServerOptions): Promise<Diagnosis> {
+  const signal = AbortSignal.any([client.signal, AbortSignal.timeout(PATIENCE_MS)]);
+  try {
+    const health = await readHealth(createClient({ ...client, signal }));
+    const text = `The server ${client.url} answers: ${health.status}, version ${health.version}.`;
+    if (health.version === version) return { status: 'ok', text };
+    return { status: 'warning', text, advice: `This svc has version ${version}: use the same for both.` };
+  } catch (error) {
+    return failedCheck(isNamed ? 'problem' : 'warning', error);
+  }
+}

@@ -1,0 +1,48 @@
+import type { Config } from '@svc/config';
+import { createTsdbProxy } from '@svc/tsdb-proxy';
+import { type Diagnosis, PATIENCE_MS } from './diagnosis.ts';
+
+const NAME = 'The time-series database';
+
+/** Whether the time-series database answers, asked in the way the server asks. */
+export async function checkUpstream({ tsdb }: Config, signal: AbortSignal): Promise<Diagnosis> {
+  if (tsdb.http_url === undefined) {
+    return { status: 'ok', text: 'No time-series database is set: SQL is refused, frames work.' };
+  }
+  const proxy = createTsdbProxy({
+    url: tsdb.http_url,
+    user: tsdb.user,
+    password: tsdb.password,
+    token: tsdb.token,
+    connectTimeoutMs: Math.min(tsdb.connect_timeout_ms, PATIENCE_MS),
+    timeoutMs: Math.min(tsdb.timeout_ms, PATIENCE_MS),
+  });
+  try {
+    const answer = await proxy.forward(
+      { tenant: 'default', requestId: 'svc-doctor', signal },
+      {
+        path: '/exec',
+        params: [
+          ['query', 'select 1'],
+          ['fmt', 'json'],
+        ],
+      },
+    );
+    await answer.body?.cancel();
+    if (answer.status < 400) return { status: 'ok', text: `${NAME} ${tsdb.http_url} answers.` };
+    return {
+      status: 'warning',
+      text: `${NAME} ${tsdb.http_url} answers select 1 with status ${answer.status}.`,
+      advice: 'Check that SERVICE_TSDB_HTTP_URL is its base URL, and what its user may do.',
+    };
+  } catch (error) {
+    if (!(error instanceof Error)) throw error;
+    return {
+      status: 'problem',
+      text: `${NAME} ${tsdb.http_url} does not answer: ${error.message}`,
+      advice: 'Check that it runs, and SERVICE_TSDB_HTTP_URL and the credentials that go with it.',
+    };
+  } finally {
+    await proxy.close();
+  }
+}

@@ -1,0 +1,38 @@
+import { describeSource, type Finding, loadConfig, type LoadConfigResult, type Setting, SETTINGS } from '@svc/config';
+import type { Arguments } from './arguments.ts';
+import type { CommandOption, Context } from './command.ts';
+
+/** The name that the server's variables (`SERVICE_…`) and its file (`~/.service/`) carry. */
+export const SERVICE_NAME = 'service';
+
+/** The flag of every command that looks at the server's configuration. */
+export const CONFIG_OPTION: CommandOption = {
+  value: '<file>',
+  summary: 'TOML file; default ~/.service/config.toml.',
+};
+
+/** The configuration `svc serve` would start with here, or what is wrong with it. */
+export function loadServerConfig(args: Arguments, { env, homeDir, stderr }: Context): ServerConfig {
+  const file = args.text('config');
+  const argv = file === undefined ? [] : [`--config=${file}`];
+  return loadConfig({ name: SERVICE_NAME, argv, env, homeDir, isTerminal: stderr.width !== undefined });
+}
+
+type ServerConfig = LoadConfigResult;
+
+/** A setting of the server and where it stands in the table. */
+export interface NamedSetting {
+  readonly section: string;
+  readonly key: string;
+  readonly setting: Setting;
+}
+
+/** The settings there are, in the order of the table. */
+export const NAMED_SETTINGS: readonly NamedSetting[] = Object.entries(SETTINGS).flatMap(([section, settings]) =>
+  Object.entries<Setting>(settings).map(([key, setting]) => ({ section, key, setting })),
+);
+
+/** A finding about the configuration on one line. */
+export function findingText({ source, message }: Finding): string {
+  return `${message} (${describeSource(source)})`;
+}

@@ -1,0 +1,224 @@
+import { chmod, mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { type AddressInfo, createServer } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { checkNode } from '../src/doctor/check-node.ts';
+import { packageVersion } from '../src/package-version.ts';
+import { run, type Ran } from './run.ts';
+import { sendJson, startRawStandIn, startStandIn, unusedUrl } from './stand-in.ts';
+
+const FREE = { SERVICE_HTTP_BIND_ADDRESS: '127.0.0.1:0', SERVICE_GRPC_HOST: '127.0.0.1', SERVICE_GRPC_PORT: '0' };
+const HEALTH = { status: 'ok', version: packageVersion(), uptimeSeconds: 7.4, parts: {} };
+
+let folder: string;
+
+beforeEach(async () => {
+  folder = await mkdtemp(join(tmpdir(), 'svc-doctor-'));
+});
+
+afterEach(async () => {
+  await rm(folder, { recursive: true });
+});
+
+/** Runs the doctor where nothing but what `env` says is out of order. */
+async function doctor(env: Readonly<Record<string, string>>, argv: readonly string[] = []): Promise<Ran> {
+  const { url } = await startStandIn((_, response) => sendJson(response, HEALTH));
+  return run(['doctor', ...argv], { env: { SVC_URL: url, ...FREE, ...env } });
+}
+
+test('all is well: a line for each check, and 0', async () => {
+  const { code, stdout, stderr } = await doctor({});
+  expect({ code, stderr }).toEqual({ code: 0, stderr: '' });
+  expect(stdout.split('\n')).toEqual([
+    `ok       Node is ${process.versions.node}.`,
+    'ok       The configuration loads; there is no configuration file.',
+    'ok       The HTTP address 127.0.0.1:0 takes any free port.',
+    'ok       The gRPC address 127.0.0.1:0 takes any free port.',
+    'ok       No data directory is set: frames end with the server.',
+    'ok       No time-series database is set: SQL is refused, frames work.',
+    expect.stringMatching(/^ok {7}The server http:\S+ answers: ok, version \d+\.\d+\.\d+\.$/),
+    '',
+  ]);
+});
+
+test.each([
+  ['18.20.1', 'problem'],
+  ['20.18.9', 'problem'],
+  ['20.19.0', 'ok'],
+  ['22.0.0', 'ok'],
+])('Node %s is %s', (version, status) => {
+  expect(checkNode(version)).toMatchObject({ status });
+});
+
+describe('the configuration', () => {
+  test('problems are lines with what to do, and 1', async () => {
+    const { code, stdout } = await doctor({ SERVICE_GRPC_PORT: 'x', SERVICE_LOG_LEVEL: 'loud' });
+    expect(code).toBe(1);
+    expect(stdout).toMatch(/\nproblem {2}server\.grpc_port is "x", .* For example: SERVICE_GRPC_PORT=50052\n/);
+    expect(stdout).toMatch(/\nproblem {2}logging\.level is "loud", /);
+  });
+
+  test('warnings are lines, and 4', async () => {
+    const { code, stdout } = await doctor({ SERVICE_GRPC_PROT: '1' });
+    expect(code).toBe(4);
+    expect(stdout).toMatch(/\nwarning {2}.*SERVICE_GRPC_PROT.* Did you mean SERVICE_GRPC_PORT\?\n/);
+  });
+
+  test('the file of --config is the one that is read', async () => {
+    const file = join(folder, 'a.toml');
+    await writeFile(file, '[logging]\nlevel = "info"');
+    expect((await doctor({}, ['--config', file])).stdout).toContain(`The configuration loads; from "${file}".\n`);
+  });
+});
+
+describe('a port', () => {
+  test('that is free is ok', async () => {
+    const { host } = new URL(await unusedUrl());
+    const { code, stdout } = await doctor({ SERVICE_HTTP_BIND_ADDRESS: host });
+    expect(code).toBe(0);
+    expect(stdout).toContain(`ok       The HTTP address ${host} is free.\n`);
+  });
+
+  test('that a server of ours holds is ok, and says which', async () => {
+    const { url } = await startStandIn((_, response) => sendJson(response, HEALTH));
+    const { host, port } = new URL(url);
+    const held = `is held by a running data-frame server, version ${packageVersion()}, up for 7 s.\n`;
+    expect((await doctor({ SERVICE_HTTP_BIND_ADDRESS: host })).stdout).toContain(
+      `ok       The HTTP address ${host} ${held}`,
+    );
+    expect((await doctor({ SERVICE_HTTP_BIND_ADDRESS: `:${port}` })).stdout).toContain(
+      `ok       The HTTP address 0.0.0.0:${port} ${held}`,
+    );
+  });
+
+  test.each([
+    ['a web server', (): Promise<string> => startStandIn((_, response) => response.end('hi')).then(({ url }) => url)],
+    ['something else', () => startRawStandIn('SSH-2.0-OpenSSH_9.2\r\n')],
+  ])('that %s holds is a problem, for either listener', async (_name, start) => {
+    const { host, port } = new URL(await start());
+    const { code, stdout } = await doctor({ SERVICE_HTTP_BIND_ADDRESS: host });
+    expect(code).toBe(1);
+    expect(stdout).toContain(
+      `problem  The HTTP address ${host} is held by another program. ` +
+        'End that program, or choose another port with SERVICE_HTTP_BIND_ADDRESS.\n',
+    );
+    expect((await doctor({ SERVICE_GRPC_PORT: port })).stdout).toContain(
+      `problem  The gRPC address ${host} is held by another program. `,
+    );
+  });
+
+  test('of somebody who is silent is a problem in a few seconds', async () => {
+    const server = createServer((socket) => socket.on('error', () => {}).resume());
+    await new Promise<void>((resolve) => void server.listen(0, '127.0.0.1', resolve));
+    const { port } = server.address() as AddressInfo;
+    try {
+      const { stdout } = await doctor({ SERVICE_GRPC_PORT: String(port) });
+      expect(stdout).toContain(`problem  The gRPC address 127.0.0.1:${port} is held by another program.`);
+    } finally {
+      server.close();
+    }
+  });
+
+  test('at an address that this machine does not have is a problem', async () => {
+    expect((await doctor({ SERVICE_HTTP_BIND_ADDRESS: '192.0.2.1:9000' })).stdout).toContain(
+      'problem  The HTTP address 192.0.2.1:9000 cannot be used: this machine does not have the address. ' +
+        'Choose one of its own addresses with SERVICE_HTTP_BIND_ADDRESS.\n',
+    );
+    expect((await doctor({ SERVICE_GRPC_HOST: '192.0.2.1', SERVICE_GRPC_PORT: '9' })).stdout).toContain(
+      'Choose one of its own addresses with SERVICE_GRPC_HOST.\n',
+    );
+  });
+});
+
+describe('a data directory', () => {
+  const line = (stdout: string, setting: string): string | undefined =>
+    stdout.split('\n').find((text) => text.includes(`  ${setting}, "`));
+
+  test('that is there, or can be made, is ok', async () => {
+    const { stdout } = await doctor({ SERVICE_DATA_DIR: folder });
+    expect(line(stdout, 'storage.data_dir')).toBe(`ok       storage.data_dir, "${folder}", can be read and written.`);
+    expect(line(stdout, 'storage.parquet_path')).toMatch(/^ok .*cold", is not there yet and can be made\.$/);
+    expect(line(stdout, 'storage.duckdb_path')).toMatch(
+      /^ok .*analytics\.duckdb", is not there yet and can be made\.$/,
+    );
+  });
+
+  test('that is a file, and a file that is a directory, are problems', async () => {
+    const file = join(folder, 'file');
+    await writeFile(file, '');
+    const { code, stdout } = await doctor({ SERVICE_PARQUET_PATH: file, SERVICE_DUCKDB_PATH: folder });
+    expect(code).toBe(1);
+    expect(line(stdout, 'storage.parquet_path')).toMatch(/^problem .* is not a directory\. Move it away, or set/);
+    expect(line(stdout, 'storage.duckdb_path')).toMatch(/^problem .* is not a file\. Move it away, or set/);
+    expect(line((await doctor({ SERVICE_DATA_DIR: join(file, 'x') })).stdout, 'storage.data_dir')).toMatch(/^problem /);
+  });
+
+  test.skipIf(process.getuid?.() === 0)('without the rights is a problem', async () => {
+    const locked = join(folder, 'locked');
+    await mkdir(locked);
+    await chmod(locked, 0o500);
+    const { stdout } = await doctor({ SERVICE_DATA_DIR: locked });
+    expect(line(stdout, 'storage.data_dir')).toMatch(/^problem .* cannot be read and written by this user\. /);
+    expect(line(stdout, 'storage.parquet_path')).toMatch(/^problem .* is not there, and this user cannot make it\. /);
+  });
+});
+
+describe('the time-series database', () => {
+  test('that answers is ok, asked with the credentials of the settings', async () => {
+    const seen: unknown[] = [];
+    const { url } = await startStandIn((request, response) => {
+      seen.push(request.url, request.headers.authorization);
+      sendJson(response, { columns: [], dataset: [], count: 0 });
+    });
+    const { code, stdout } = await doctor({ SERVICE_TSDB_HTTP_URL: url, SERVICE_TSDB_TOKEN: 'hunter2' });
+    expect(code).toBe(0);
+    expect(stdout).toContain(`ok       The time-series database ${url} answers.\n`);
+    expect(stdout).not.toContain('hunter2');
+    expect(seen).toEqual([expect.stringMatching(/^\/exec\?query=select(\+|%20)1&fmt=json$/), 'Bearer hunter2']);
+  });
+
+  test.each([
+    ['refuses the credentials', 401, 1, 'problem'],
+    ['knows no such path', 404, 4, 'warning'],
+  ])('that %s is told', async (_name, status, code, word) => {
+    const { url } = await startStandIn((_, response) => response.writeHead(status).end());
+    const ran = await doctor({ SERVICE_TSDB_HTTP_URL: url });
+    expect(ran.code).toBe(code);
+    expect(ran.stdout).toMatch(new RegExp(`\n${word} +The time-series database ${url} .* Check that `));
+  });
+
+  test('that is not there is a problem', async () => {
+    const url = await unusedUrl();
+    const { code, stdout } = await doctor({ SERVICE_TSDB_HTTP_URL: url });
+    expect(code).toBe(1);
+    expect(stdout).toMatch(
+      new RegExp(`\nproblem {2}The time-series database ${url} does not answer: .*\\. Check that `),
+    );
+  });
+});
+
+describe('the server', () => {
+  test('that was named and is not there is a problem', async () => {
+    const url = await unusedUrl();
+    const { code, stdout } = await doctor({}, ['--url', url]);
+    expect(code).toBe(1);
+    expect(stdout).toContain(
+      `problem  The server ${url} cannot be reached: nothing listens there. Start one with svc serve`,
+    );
+  });
+
+  test('of another version is a warning', async () => {
+    const { url } = await startStandIn((_, response) => sendJson(response, { ...HEALTH, version: '99.0.0' }));
+    const { code, stdout } = await doctor({}, ['--url', url]);
+    expect(code).toBe(4);
+    expect(stdout).toMatch(/\nwarning {2}The server .* version 99\.0\.0\. This svc has version \d/);
+  });
+
+  test('that is something else is a problem', async () => {
+    const { url } = await startStandIn((_, response) => sendJson(response, { status: 'UP' }));
+    expect((await doctor({}, ['--url', url])).stdout).toContain(
+      'problem  The answer cannot be read: it is not the state of a data-frame server.',
+    );
+  });
+});

@@ -1,0 +1,167 @@
+import { chmod, mkdir, mkdtemp, readdir, readFile, rm, stat, symlink, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { run } from './run.ts';
+import { sendJson, type StandIn, startStandIn } from './stand-in.ts';
+
+const BYTES = { csv: 'id\r\n1\r\n', ndjson: '{"id":1}\n', arrow: '\u0000\u0001bytes' };
+const TABLE = '{"query":"handle:t","columns":[{"name":"id","type":"LONG"}],"dataset":[[1]],"count":1}';
+
+let folder: string;
+
+beforeEach(async () => {
+  folder = await mkdtemp(join(tmpdir(), 'svc-out-'));
+});
+
+afterEach(async () => {
+  await rm(folder, { recursive: true });
+});
+
+/** Answers as the server does: JSON at /exec, the other formats at /exp. */
+function startFormats(): Promise<StandIn> {
+  return startStandIn((request, response) => {
+    const { pathname, searchParams } = new URL(request.url ?? '', 'http://x');
+    const fmt = searchParams.get('fmt') ?? '';
+    if (pathname === '/exec' && fmt === 'json') return sendJson(response, TABLE);
+    if (pathname === '/exp' && fmt in BYTES) return response.end(BYTES[fmt as keyof typeof BYTES]);
+    return sendJson(response, { error: `No ${request.url}.` }, 400);
+  });
+}
+
+describe('rows for programs', () => {
+  test.each([
+    ['--csv', BYTES.csv, 'GET /exp?handle=t&fmt=csv&limit=1%2C'],
+    ['--ndjson', BYTES.ndjson, 'GET /exp?handle=t&fmt=ndjson&limit=1%2C'],
+    ['--arrow', BYTES.arrow, 'GET /exp?handle=t&fmt=arrow&limit=1%2C'],
+    ['--json', TABLE, 'GET /exec?handle=t&fmt=json&limit=1%2C'],
+  ])('svc get %s prints the bytes of the server, all rows of them', async (flag, stdout, request) => {
+    const { url, requests } = await startFormats();
+    expect(await run(['get', 't', flag, '--url', url])).toEqual({ code: 0, stdout, stderr: '' });
+    expect(requests).toEqual([request]);
+  });
+
+  test('--limit and --cols hold for them too', async () => {
+    const { url, requests } = await startFormats();
+    await run(['get', 't', '--csv', '--limit', '2,3', '--cols', 'b,a', '--url', url]);
+    expect(requests).toEqual(['GET /exp?handle=t&fmt=csv&limit=2%2C3&cols=b%2Ca']);
+  });
+
+  test('svc query asks the database for CSV, and shows the place of an error', async () => {
+    const { url, requests } = await startFormats();
+    expect(await run(['query', 'select 1', '--csv', '--url', url])).toMatchObject({ code: 0, stdout: BYTES.csv });
+    expect(requests).toEqual(['GET /exp?query=select+1&fmt=csv']);
+    const failing = await startStandIn((_, response) => sendJson(response, { error: 'no x', position: 7 }, 400));
+    expect((await run(['query', 'select x', '--csv', '--url', failing.url])).stderr).toBe(
+      'error: no x\n  select x\n         ^\n',
+    );
+  });
+
+  test('Arrow is not printed on a terminal, and goes into a file there', async () => {
+    const { url, requests } = await startFormats();
+    expect(await run(['get', 't', '--arrow', '--url', url], { width: 80 })).toEqual({
+      code: 2,
+      stdout: '',
+      stderr: expect.stringMatching(/^error: Arrow is bytes for programs, .*\nhint: Write it into a file with -o/),
+    });
+    expect(requests).toEqual([]);
+    const file = join(folder, 'x.bin');
+    expect(await run(['get', 't', '--arrow', '-o', file, '--url', url], { width: 80 })).toMatchObject({ code: 0 });
+    expect(await readFile(file, 'utf8')).toBe(BYTES.arrow);
+  });
+
+  test('a connection that breaks half way is an error', async () => {
+    const { url } = await startStandIn((_, response) => void response.write('id\r\n1', () => response.destroy()));
+    expect(await run(['get', 't', '--csv', '--url', url])).toEqual({
+      code: 3,
+      stdout: 'id\r\n1',
+      stderr: expect.stringContaining('error: The connection broke in the middle of the answer; it is not complete.'),
+    });
+  });
+});
+
+test('on the same machine nothing is asked to be compressed', async () => {
+  const encodings: unknown[] = [];
+  const { url } = await startStandIn((request, response) => {
+    encodings.push(request.headers['accept-encoding']);
+    response.end();
+  });
+  await run(['get', 't', '--csv', '--url', url]);
+  await run(['get', 't', '--csv', '--url', url.replace('127.0.0.1', '0.0.0.0')]);
+  expect(encodings).toEqual(['identity', expect.stringContaining('gzip')]);
+});
+
+describe('-o', () => {
+  test.each([
+    ['x.csv', BYTES.csv],
+    ['x.CSV', BYTES.csv],
+    ['x.ndjson', BYTES.ndjson],
+    ['x.jsonl', BYTES.ndjson],
+    ['x.arrow', BYTES.arrow],
+    ['x.arrows', BYTES.arrow],
+    ['x.json', TABLE],
+  ])('%s gets the format of its extension', async (name, text) => {
+    const { url } = await startFormats();
+    expect(await run(['get', 't', '-o', join(folder, name), '--url', url])).toEqual({
+      code: 0,
+      stdout: '',
+      stderr: '',
+    });
+    expect(await readFile(join(folder, name), 'utf8')).toBe(text);
+    expect(await readdir(folder)).toEqual([name]);
+  });
+
+  test('a flag wins over the extension, and - is the standard output', async () => {
+    const { url } = await startFormats();
+    await run(['get', 't', '--csv', '--output', join(folder, 'x.json'), '--url', url]);
+    expect(await readFile(join(folder, 'x.json'), 'utf8')).toBe(BYTES.csv);
+    expect((await run(['get', 't', '--csv', '-o', '-', '--url', url])).stdout).toBe(BYTES.csv);
+  });
+
+  test.each([
+    ['is refused', 1, (): ReturnType<typeof startStandIn> => startStandIn((_, r) => sendJson(r, { error: 'no' }, 404))],
+    ['breaks half way', 3, () => startStandIn((_, r) => void r.write('id', () => r.destroy()))],
+  ])('leaves the old file, and nothing beside it, where the request %s', async (_name, code, start) => {
+    const { url } = await start();
+    const file = join(folder, 'x.csv');
+    await writeFile(file, 'old');
+    expect(await run(['get', 't', '-o', file, '--url', url])).toMatchObject({ code, stdout: '' });
+    expect(await readFile(file, 'utf8')).toBe('old');
+    expect(await readdir(folder)).toEqual(['x.csv']);
+  });
+
+  test('keeps the rights of a file it replaces, and a link to it', async () => {
+    const { url } = await startFormats();
+    await writeFile(join(folder, 'real.csv'), 'old');
+    await chmod(join(folder, 'real.csv'), 0o662);
+    await symlink('real.csv', join(folder, 'link.csv'));
+    await run(['get', 't', '-o', join(folder, 'link.csv'), '--url', url]);
+    expect(await readFile(join(folder, 'real.csv'), 'utf8')).toBe(BYTES.csv);
+    expect((await stat(join(folder, 'real.csv'))).mode & 0o777).toBe(0o662);
+    expect((await readdir(folder)).toSorted()).toEqual(['link.csv', 'real.csv']);
+  });
+
+  test.runIf(process.platform === 'linux')('writes to a device instead of taking its place', async () => {
+    const { url } = await startFormats();
+    expect(await run(['get', 't', '--csv', '-o', '/dev/null', '--url', url])).toMatchObject({ code: 0 });
+    expect((await stat('/dev/null')).isCharacterDevice()).toBe(true);
+    expect(await run(['get', 't', '--csv', '-o', '/dev/full', '--url', url])).toMatchObject({
+      code: 2,
+      stderr: 'error: "/dev/full" cannot be written: no space is left.\n',
+    });
+  });
+
+  test('a file that cannot be written is said before anything is asked', async () => {
+    const { url, requests } = await startFormats();
+    await mkdir(join(folder, 'x.csv'));
+    expect(await run(['get', 't', '-o', join(folder, 'no', 'x.csv'), '--url', url])).toMatchObject({
+      code: 2,
+      stderr: expect.stringMatching(/^error: ".*x\.csv" cannot be written: there is no such folder\.\n$/),
+    });
+    expect(await run(['query', 'insert', '-o', join(folder, 'x.csv'), '--url', url])).toMatchObject({
+      code: 2,
+      stderr: expect.stringMatching(/^error: ".*x\.csv" cannot be written: it is a directory\.\n$/),
+    });
+    expect(requests).toEqual([]);
+  });
+});

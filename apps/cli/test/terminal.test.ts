@@ -1,0 +1,135 @@
+// The real binary on a pseudo-terminal, which the command script makes.
+import { spawn, spawnSync } from 'node:child_process';
+import { once } from 'node:events';
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { BINARY } from './run.ts';
+import { sendJson, startStandIn } from './stand-in.ts';
+
+const SCRIPT = 'script';
+const hasScript = process.platform === 'linux' && spawnSync(SCRIPT, ['--version']).status === 0;
+
+let folder: string;
+let onEnd: (() => void)[];
+
+beforeEach(async () => {
+  folder = await mkdtemp(join(tmpdir(), 'svc-terminal-'));
+  onEnd = [];
+});
+
+afterEach(async () => {
+  for (const end of onEnd) end();
+  await rm(folder, { recursive: true });
+});
+
+interface OnTerminal {
+  readonly ended: Promise<{ readonly code: number | null; readonly screen: string }>;
+  /** Resolves when this has been shown. */
+  shows(text: string): Promise<void>;
+  type(keys: string): void;
+}
+
+/** Runs a line of a shell on a terminal of 60 columns; in it `svc` is the binary. */
+function onTerminal(line: string): OnTerminal {
+  const setUp = `svc() { "${process.execPath}" "${BINARY}" "$@"; }; stty cols 60 rows 24`;
+  const child = spawn(SCRIPT, ['-qec', `${setUp}; ${line}`, '/dev/null'], {
+    env: { ...process.env, TERM: 'xterm', SHELL: '/bin/bash', NO_COLOR: '1' },
+  });
+  onEnd.push(() => child.kill('SIGKILL'));
+  let screen = '';
+  child.stdout.setEncoding('utf8').on('data', (text: string) => (screen += text));
+  const ended = once(child, 'close').then(() => ({ code: child.exitCode, screen }));
+  return {
+    ended,
+    async shows(text) {
+      await expect.poll(() => screen, { timeout: 10_000 }).toContain(text);
+    },
+    type: (keys) => void child.stdin.write(keys),
+  };
+}
+
+describe.skipIf(!hasScript)('on a terminal (skipped without the command script)', () => {
+  const table = {
+    query: 'handle:t',
+    columns: [
+      { name: 'id', type: 'LONG' },
+      { name: 's', type: 'STRING' },
+    ],
+    dataset: [[1, 'x'.repeat(100)]],
+    count: 1,
+  };
+
+  test('a table is cut to its width', async () => {
+    const { url } = await startStandIn((_, response) => sendJson(response, table));
+    const { code, screen } = await onTerminal(`svc get t --url ${url}`).ended;
+    expect(code).toBe(0);
+    expect(screen.split('\r\n').slice(3)).toEqual([`   1  ${'x'.repeat(53)}…`, '1 row', '']);
+  });
+
+  test('Arrow is refused, and not into a pipe', async () => {
+    const { url } = await startStandIn((_, response) => response.end('ARROW'));
+    expect(await onTerminal(`svc get t --arrow --url ${url}`).ended).toMatchObject({
+      code: 2,
+      screen: expect.stringContaining('error: Arrow is bytes for programs, not for a terminal.'),
+    });
+    expect(await onTerminal(`svc get t --arrow --url ${url} | wc -c`).ended).toMatchObject({ screen: '5\r\n' });
+  });
+
+  test('an upload shows how far it is, and takes that away', async () => {
+    const file = join(folder, 'large.arrow');
+    await writeFile(file, new Uint8Array(64 * 1024 * 1024));
+    // Nothing is read before the bar is there.
+    const { url } = await startStandIn(async (request, response) => {
+      await shell.shows(' %  ');
+      request.resume().on('end', () => {
+        void shell.shows('waiting for the server').then(() => sendJson(response, { rows: 1, version: 'v' }, 201));
+      });
+    });
+    const shell = onTerminal(`svc put t ${file} --url ${url}`);
+    const { code, screen } = await shell.ended;
+    expect(code).toBe(0);
+    expect(screen).toMatch(/\r█*░+ +\d+ % {2}[\d.]+ k?M?B of 67\.1 MB {2}[\d.]+ k?M?B\/s/);
+    expect(screen).toMatch(/\r {59}\rt: 1 row, version v \(new\)\r\n$/);
+  });
+
+  test('an upload shows nothing where the errors go elsewhere', async () => {
+    const file = join(folder, 'a.json');
+    await writeFile(file, '[{"id":1}]');
+    const { url } = await startStandIn((request, response) => {
+      // Longer than the bar waits before it is drawn.
+      request.resume().on('end', () => setTimeout(() => sendJson(response, { rows: 1, version: 'v' }, 201), 500));
+    });
+    const errors = join(folder, 'errors');
+    expect(await onTerminal(`svc put t ${file} --url ${url} 2> ${errors}; wc -c < ${errors}`).ended).toEqual({
+      code: 0,
+      screen: 't: 1 row, version v (new)\r\n0\r\n',
+    });
+  });
+
+  test('the keys Ctrl-C end an upload with 130, and take its bar away', async () => {
+    const { url } = await startStandIn(() => {});
+    const shell = onTerminal(`trap : INT; yes | svc put t - --fmt ndjson --url ${url}; echo code $?`);
+    await shell.shows('B/s');
+    shell.type('\u0003');
+    expect((await shell.ended).screen).toMatch(/B\/s[^]*\r {59}\r[^]*code 130\r\n$/);
+  });
+
+  test('bash completes a handle at the key Tab', async () => {
+    const columns: unknown[] = [];
+    const info = { rows: 1, bytes: 1, columns, created: 'c', version: 'v', expires: null, tier: 'memory' };
+    const { url } = await startStandIn((_, response) =>
+      sendJson(response, { frames: [{ handle: 'trades', ...info }] }),
+    );
+    const bin = `ln -s ${BINARY} ${folder}/svc; export PATH=${folder}:$PATH; unset -f svc`;
+    const shell = onTerminal(`${bin}; PS1='> ' bash --norc --noprofile -i`);
+    await shell.shows('> ');
+    shell.type('eval "$(svc completion bash)"; echo rea""dy\n');
+    await shell.shows('ready');
+    shell.type(`svc get --url ${url} tr\t`);
+    await shell.shows(`svc get --url ${url} trades `);
+    shell.type('\u0015exit\n');
+    await shell.ended;
+  });
+});
