@@ -34,7 +34,12 @@ const packageFolders = [
 ];
 /** The pages whose commands are run. */
 const pages = [...markdownIn('.').filter((path) => path === 'README.md'), ...markdownIn('docs')];
-const allPages = [...markdownIn('.'), ...markdownIn('docs'), ...packageFolders.flatMap(markdownIn)];
+const allPages = [
+  ...markdownIn('.'),
+  ...markdownIn('docs'),
+  ...markdownIn('interop'),
+  ...packageFolders.flatMap(markdownIn),
+];
 
 interface Block {
   readonly language: string;
@@ -66,11 +71,14 @@ type Step =
   | { readonly kind: 'file'; readonly line: number; readonly name: string; readonly text: string }
   | { readonly kind: 'run' | 'start'; readonly line: number; readonly command: string; readonly shown: Block };
 
+/** The name of the file that a block is, where its first line says so. */
+const fileNameOf = ({ text }: Block): string | undefined => /^\/\/ (\S+\.m?js)\n/.exec(text)?.[1];
+
 function stepsOf(markdown: string): Step[] {
   const blocks = blocksOf(markdown);
   return blocks.flatMap((block, index): Step[] => {
     const { language, mark, text, line } = block;
-    const name = /^\/\/ (\S+\.m?js)\n/.exec(text)?.[1];
+    const name = fileNameOf(block);
     if (language === 'js' && name !== undefined) return [{ kind: 'file', line, name, text }];
     if (language !== 'sh' || mark === 'no-run') return [];
     if (mark !== '' && mark !== 'start') throw new Error(`Line ${line}: "sh ${mark}" means nothing.`);
@@ -271,6 +279,25 @@ describe.each(pages)('%s', (page) => {
 
 test('the session of the README is run', () => {
   expect(stepsOf(read('README.md')).length).toBeGreaterThan(2);
+});
+
+describe('the files of examples', () => {
+  const examples = namesIn('examples').filter((name) => name.endsWith('.js'));
+  const shown = pages.flatMap((page) =>
+    blocksOf(read(page)).flatMap((block) => {
+      const name = fileNameOf(block);
+      return name !== undefined && examples.includes(name) ? [[name, block.text] as const] : [];
+    }),
+  );
+
+  test.each(examples)('%s is shown on a page, as it is', (name) => {
+    expect(shown.filter(([shownName]) => shownName === name)).toEqual([[name, read(join('examples', name))]]);
+  });
+
+  test.each(examples.filter((name) => name !== 'embed-observed.js'))('%s has at most ten lines of code', (name) => {
+    const lines = read(join('examples', name)).split('\n');
+    expect(lines.filter((line) => line !== '' && !line.startsWith('//')).length).toBeLessThanOrEqual(10);
+  });
 });
 
 test.each([

@@ -1,65 +1,94 @@
-// Installs all packages from their tarballs into an empty project, as a user would, and uses every entry point.
-import { spawnSync } from 'node:child_process';
-import { mkdirSync, writeFileSync } from 'node:fs';
-import { join } from 'node:path';
+// Installs all packages from their tarballs into an empty project, as a user would, and uses them: every entry point is
+// imported, every program run, a frame put and read. With `--node 24`, or the path of a Node, the same again on that one.
+import { strict as assert } from 'node:assert';
+import { posix } from 'node:path';
+import { parseArgs } from 'node:util';
+import { createEmptyProject, provideNode } from './empty-project.js';
 import { pack, packageFolders, temporaryDirectory } from './pack.js';
 
+const { values } = parseArgs({ options: { node: { type: 'string', multiple: true, default: [] } } });
 const directory = temporaryDirectory();
-const project = join(directory, 'project');
 const packages = packageFolders().map((folder) => pack(folder, directory));
 
-function run(command, args) {
-  const result = spawnSync(command, args, {
-    cwd: project,
-    encoding: 'utf8',
-    timeout: 300_000,
-    shell: process.platform === 'win32',
-    // A registry, a prefix or a workspace of the project this runs in must not reach into the empty one.
-    env: Object.fromEntries(Object.entries(process.env).filter(([name]) => !/^npm_(package|lifecycle)_/.test(name))),
-  });
-  return { ok: result.status === 0, output: `${result.stdout}${result.stderr}${result.error?.message ?? ''}`.trim() };
+/** Imports every entry point. One besides the main one may need an optional peer, which is not installed here. */
+function checkImports(project, manifests) {
+  const entries = manifests.flatMap(({ name, exports, peerDependenciesMeta = {} }) =>
+    Object.keys(exports ?? {})
+      .filter((entry) => entry !== './package.json')
+      .map((entry) => ({
+        specifier: posix.join(name, entry),
+        optional:
+          entry === '.' ? [] : Object.keys(peerDependenciesMeta).filter((peer) => peerDependenciesMeta[peer].optional),
+      })),
+  );
+  const { ok, output } = project.runCode(`
+    for (const { specifier, optional } of ${JSON.stringify(entries)}) {
+      await import(specifier).catch((error) => {
+        if (!optional.some((peer) => error.message.includes("'" + peer + "'"))) throw error;
+      });
+    }`);
+  assert(ok, `An entry point cannot be imported:\n${output}`);
 }
 
-function install() {
-  mkdirSync(project);
-  writeFileSync(join(project, 'package.json'), JSON.stringify({ name: 'user', private: true, type: 'module' }));
-  const tarballs = packages.map(({ tarball }) => tarball);
-  const result = run('npm', ['install', '--no-audit', '--no-fund', '--prefer-offline', ...tarballs]);
-  return result.ok ? [] : [`npm install failed:\n${result.output}`];
+function checkBinaries(project, { bin = {}, version }) {
+  for (const name of Object.keys(bin)) {
+    const versionRun = project.run(project.binary(name), ['--version']);
+    assert(
+      versionRun.ok && versionRun.output.includes(version),
+      `${name} --version does not print ${version}:\n${versionRun.output}`,
+    );
+    const help = project.run(project.binary(name), ['--help']);
+    assert(help.ok && help.output.includes(name), `${name} --help does not print its usage:\n${help.output}`);
+  }
 }
 
-function importProblems({ name, exports, peerDependenciesMeta = {} }) {
-  return Object.keys(exports ?? {})
-    .filter((entry) => entry !== './package.json')
-    .flatMap((entry) => {
-      const specifier = join(name, entry);
-      const { ok, output } = run(process.execPath, ['--input-type=module', '--eval', `await import('${specifier}');`]);
-      const missing = output.match(/Cannot find package '([^']+)'/)?.[1];
-      const needsOptionalPeer = entry !== '.' && peerDependenciesMeta[missing]?.optional === true;
-      return ok || needsOptionalPeer ? [] : [`import '${specifier}' failed:\n${output}`];
+/** One frame the whole way: started, put by one program and read by another, over HTTP and from the command line. */
+async function checkServing(project) {
+  const args = ['--http-bind-address', '127.0.0.1:0', '--grpc-host', '127.0.0.1', '--grpc-port', '0'];
+  const options = { ready: /"message":"ready".*\n/, env: { SERVICE_LOG_FORMAT: 'json' } };
+  const server = await project.start(project.binary('server'), args, options);
+  const url = /"http":"([^"]+)"/.exec(server.output())?.[1];
+  const svc = (...rest) => project.run(project.binary('svc'), rest, { SVC_URL: url });
+  try {
+    const put = await fetch(`${url}/frames/trades`, {
+      method: 'PUT',
+      headers: { 'content-type': 'application/json' },
+      body: '[{"id":9007199254740993,"symbol":"BTC"},{"id":2,"symbol":null}]',
     });
+    assert.equal(put.status, 201, await put.text());
+    const read = await fetch(`${url}/exec?handle=trades&fmt=json`);
+    assert.equal(
+      await read.text(),
+      '{"query":"handle:trades","columns":[{"name":"id","type":"LONG"},{"name":"symbol","type":"STRING"}],' +
+        '"dataset":[[9007199254740993,"BTC"],[2,null]],"count":2}',
+    );
+    const ping = svc('ping');
+    assert(ping.ok, `svc ping failed:\n${ping.output}`);
+    const get = svc('get', 'trades');
+    assert(get.ok && get.output.includes('9007199254740993'), `svc get does not show the frame:\n${get.output}`);
+  } finally {
+    const ended = await server.stop();
+    assert.equal(ended, 0, `The server did not stop as it should:\n${server.output()}`);
+  }
 }
 
-function binaryProblems({ bin = {}, version }) {
-  return Object.keys(bin).flatMap((name) => {
-    const binary = join(project, 'node_modules/.bin', name);
-    const versionRun = run(binary, ['--version']);
-    const help = run(binary, ['--help']);
-    return [
-      ...(versionRun.ok && versionRun.output.includes(version)
-        ? []
-        : [`${name} --version does not print ${version}:\n${versionRun.output}`]),
-      ...(help.ok && help.output.includes(name) ? [] : [`${name} --help does not print its usage:\n${help.output}`]),
-    ];
-  });
+async function checkOn(version) {
+  const project = createEmptyProject(directory, provideNode(version, directory));
+  project.install(packages.map(({ tarball }) => tarball));
+  const manifests = packages.map(({ manifest }) => manifest);
+  checkImports(project, manifests);
+  for (const manifest of manifests) checkBinaries(project, manifest);
+  await checkServing(project);
+  return project.runCode('console.log(process.version)').output;
 }
 
-const problems = install();
-if (problems.length === 0) {
-  for (const { manifest } of packages) problems.push(...importProblems(manifest), ...binaryProblems(manifest));
+try {
+  const versions = [];
+  for (const version of [undefined, ...values.node]) versions.push(await checkOn(version));
+  console.log(
+    `${packages.length} packages install from their tarballs into an empty project, and work on Node ${versions.join(' and ')}.`,
+  );
+} catch (error) {
+  console.error(error.message);
+  process.exitCode = 1;
 }
-for (const problem of problems) console.error(problem);
-if (problems.length > 0) process.exit(1);
-console.log(
-  `${packages.length} packages install from their tarballs into an empty project, and every entry point works.`,
-);

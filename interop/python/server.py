@@ -1,0 +1,59 @@
+"""The server under test, as the tests ask it."""
+
+import io
+import json
+import os
+import urllib.error
+import urllib.parse
+import urllib.request
+
+import pyarrow as pa
+
+URL = os.environ["SVC_URL"]
+STREAM = "application/vnd.apache.arrow.stream"
+FILE = "application/vnd.apache.arrow.file"
+
+
+def send(method, path, body=None, headers=None):
+    """The body of an answer; an error is raised with its sentence."""
+    request = urllib.request.Request(URL + path, data=body, method=method, headers=headers or {})
+    try:
+        with urllib.request.urlopen(request, timeout=30) as answer:
+            return answer.read()
+    except urllib.error.HTTPError as error:
+        raise AssertionError(f"{method} {path}: {error.code} {error.read().decode()}") from None
+
+
+def put(handle, body, content_type=STREAM):
+    """Puts a frame; what the server then knows of it."""
+    return json.loads(send("PUT", f"/frames/{handle}", bytes(body), {"Content-Type": content_type}))
+
+
+def get(path, **parameters):
+    """The bytes of an answer."""
+    return send("GET", f"{path}?{urllib.parse.urlencode(parameters)}")
+
+
+def get_arrow(handle, **parameters):
+    """A frame as Arrow."""
+    table = pa.ipc.open_stream(get("/exp", handle=handle, fmt="arrow", **parameters)).read_all()
+    table.validate(full=True)
+    return table
+
+
+def stream_of(table, compression=None, max_chunksize=None, **options):
+    """A table as an Arrow IPC stream."""
+    sink = io.BytesIO()
+    write = pa.ipc.IpcWriteOptions(compression=compression, **options)
+    with pa.ipc.new_stream(sink, table.schema, options=write) as writer:
+        writer.write_table(table, max_chunksize)
+    return sink.getvalue()
+
+
+def file_of(table, compression=None, max_chunksize=None, **options):
+    """A table as an Arrow IPC file."""
+    sink = io.BytesIO()
+    write = pa.ipc.IpcWriteOptions(compression=compression, **options)
+    with pa.ipc.new_file(sink, table.schema, options=write) as writer:
+        writer.write_table(table, max_chunksize)
+    return sink.getvalue()

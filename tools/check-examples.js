@@ -1,0 +1,140 @@
+// Runs every example on its own, in an empty project that has only the tarballs of what it imports, and asks it the same
+// questions: whatever the host, the API must answer the same, stream both ways, and leave the rest to the host.
+import { strict as assert } from 'node:assert';
+import { once } from 'node:events';
+import { copyFileSync, readdirSync, readFileSync } from 'node:fs';
+import { get, request } from 'node:http';
+import { createServer } from 'node:net';
+import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { createEmptyProject } from './empty-project.js';
+import { pack, packageFolders, root, temporaryDirectory } from './pack.js';
+
+const examples = join(root, 'examples');
+const directory = temporaryDirectory();
+
+/** What the examples ask for, with the tarballs of our own packages and of what those need. */
+function dependencies() {
+  const { dependencies: asked } = JSON.parse(readFileSync(join(examples, 'package.json'), 'utf8'));
+  const folders = new Map(
+    packageFolders().map((folder) => [JSON.parse(readFileSync(join(folder, 'package.json'), 'utf8')).name, folder]),
+  );
+  const tarballs = new Map();
+  const add = (name) => {
+    if (!folders.has(name) || tarballs.has(name)) return;
+    const { tarball, manifest } = pack(folders.get(name), directory);
+    tarballs.set(name, tarball);
+    for (const needed of Object.keys(manifest.dependencies ?? {})) add(needed);
+  };
+  for (const name of Object.keys(asked)) add(name);
+  const others = Object.entries(asked).filter(([name]) => !tarballs.has(name));
+  return [...tarballs.values(), ...others.map(([name, version]) => `${name}@${version}`)];
+}
+
+function checkNothingElseIsInstalled(project) {
+  const unwanted = project
+    .installedNames()
+    .filter((name) => /duckdb|^@svc\/(server|cli|grpc|config|proto)$/.test(name));
+  assert.deepEqual(unwanted, [], 'An app that mounts the API must not install these.');
+}
+
+async function freePort() {
+  const server = createServer().listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  const { port } = server.address();
+  await once(server.close(), 'close');
+  return port;
+}
+
+const put = (url, handle, rows) =>
+  fetch(`${url}/frames/${handle}`, {
+    method: 'PUT',
+    headers: { 'content-type': 'application/json' },
+    body: JSON.stringify(rows),
+  });
+
+async function checkAnswers(host, url) {
+  assert.equal((await put(url, 't', [{ id: 1, name: 'a' }, { id: 2 }])).status, 201);
+  const table = await fetch(`${url}/exec?handle=t&fmt=json&cols=id,name`);
+  assert.deepEqual((await table.json()).dataset, [
+    [1, 'a'],
+    [2, null],
+  ]);
+  const csv = await fetch(`${url}/exp?handle=t&fmt=csv`);
+  assert.equal(await csv.text(), 'id,name\r\n1,a\r\n2,\r\n');
+  const missing = await fetch(`${url}/exec?handle=nope&fmt=json`, { headers: { 'x-request-id': 'r-1' } });
+  assert.equal(missing.status, 404);
+  const body = await missing.json();
+  assert.deepEqual([body.code, body.requestId], ['handle_not_found', 'r-1']);
+  const wrongMethod = await fetch(`${url}/ping`, { method: 'DELETE' });
+  assert.deepEqual([wrongMethod.status, wrongMethod.headers.get('allow')], [405, 'GET, HEAD']);
+  for (const unknown of [`${host}/nope`, `${url}/nope`]) {
+    const answer = await fetch(unknown, { method: 'POST', body: 'x' });
+    assert.equal(answer.status, 404, `${unknown} is not answered with 404`);
+    assert(!answer.headers.has('x-request-id'), `${unknown} is answered by the API instead of the host`);
+  }
+}
+
+const storedBytes = async (url) => (await (await fetch(`${url}/health`)).json()).parts.store.bytes;
+
+async function waitUntil(fact, isSo) {
+  for (const end = Date.now() + 5000; Date.now() < end; await sleep(20)) if (await isSo()) return;
+  assert.fail(`Not within 5 s: ${fact}.`);
+}
+
+/** A reader keeps a dropped frame in memory until it is through, or gone. */
+async function checkLeavingReader(url) {
+  const rows = Array.from({ length: 32 }, (_, id) => ({ id, text: 'x'.repeat(1024 * 1024) }));
+  assert.equal((await put(url, 'large', rows)).status, 201);
+  const [answer] = await once(get(`${url}/exp?handle=large&fmt=ndjson`), 'response');
+  await once(answer, 'readable');
+  await fetch(`${url}/frames/large`, { method: 'DELETE' });
+  assert((await storedBytes(url)) > 16 * 1024 * 1024, 'An answer of 32 MiB is not streamed: it was made at once.');
+  answer.destroy();
+  await waitUntil('the request of a client that left has ended', async () => (await storedBytes(url)) < 1024 * 1024);
+}
+
+/** An upload is taken while it comes, and one that breaks off leaves nothing. */
+async function checkLeavingWriter(url) {
+  const headers = { 'content-type': 'application/json' };
+  const upload = request(`${url}/frames/half`, { method: 'PUT', headers }).on('error', () => {});
+  await new Promise((resolve) => upload.write('[{"id":1},', resolve));
+  await new Promise((resolve) => upload.on('close', resolve).destroy());
+  assert.equal((await fetch(`${url}/frames/half`)).status, 404);
+}
+
+async function checkExample(project, file) {
+  copyFileSync(join(examples, file), join(project.directory, file));
+  const host = `http://127.0.0.1:${await freePort()}`;
+  const env = { PORT: new URL(host).port };
+  const example = await project.start(process.execPath, [file], { ready: /^listening/m, env });
+  try {
+    await checkAnswers(host, `${host}/data`);
+    await checkLeavingReader(`${host}/data`);
+    await checkLeavingWriter(`${host}/data`);
+    // A stack, or a warning of Node, would be indented or in parentheses.
+    assert.doesNotMatch(example.output(), /^[\s(]/m, `It printed something else:\n${example.output()}`);
+    const [, observed] = /^GET \/data\/exec 404 (\w+)/m.exec(example.output()) ?? [];
+    if (file === 'embed-observed.js') assert.equal(observed, 'handle_not_found', 'It did not observe the failure.');
+  } finally {
+    const ended = await example.stop();
+    const expected = file === 'embed-observed.js' ? 0 : 'SIGTERM';
+    assert.equal(ended, expected, `It did not end as it should:\n${example.output()}`);
+  }
+}
+
+const files = readdirSync(examples).filter((name) => name.endsWith('.js'));
+try {
+  const project = createEmptyProject(directory, process.execPath);
+  project.install(dependencies());
+  checkNothingElseIsInstalled(project);
+  for (const file of files) {
+    await checkExample(project, file).catch((error) => {
+      throw new Error(`examples/${file}: ${error.message}`, { cause: error });
+    });
+  }
+  console.log(`${files.length} examples run on the packed packages alone.`);
+} catch (error) {
+  console.error(error.message);
+  process.exitCode = 1;
+}
