@@ -53,20 +53,15 @@ function typesTable() {
 
 function uploadFormatsTable() {
   const rows = Object.entries(ENCODINGS)
-    .filter(([, { uploadTypes }]) => uploadTypes.length > 0)
-    .map(([name, { uploadTypes, description }]) => [code(name), uploadTypes.map(code).join(', '), description]);
+    .filter(([, row]) => row.in)
+    .map(([name, { in: upload }]) => [code(name), upload.types.map(code).join(', '), upload.description]);
   return table(['`fmt`', '`Content-Type`', 'What it is'], rows);
 }
 
 function exportFormatsTable() {
   const rows = Object.entries(ENCODINGS)
     .filter(([name]) => name !== 'json')
-    .map(([name, { contentType, extension, description }]) => [
-      code(name),
-      code(contentType),
-      code(`.${extension}`),
-      description,
-    ]);
+    .map(([name, { out }]) => [code(name), code(out.contentType), code(`.${out.extension}`), out.description]);
   return table(['`fmt`', '`content-type`', 'File', 'What it is'], rows);
 }
 

@@ -9,6 +9,6 @@ export function errorResponse(
 ): Response {
   return new Response(JSON.stringify(toErrorBody(error, requestId)), {
     status: ERROR_CODES[error.code].http,
-    headers: { ...headers, 'content-type': ENCODINGS.json.contentType, 'x-request-id': requestId },
+    headers: { ...headers, 'content-type': ENCODINGS.json.out.contentType, 'x-request-id': requestId },
   });
 }

@@ -65,7 +65,7 @@ export function frameHandlers(service: Service): Handlers {
 
 /** A value as the JSON body of an answer. */
 export function jsonAnswer(value: unknown, status = 200): Answer {
-  return { status, headers: { 'content-type': ENCODINGS.json.contentType }, body: JSON.stringify(value) };
+  return { status, headers: { 'content-type': ENCODINGS.json.out.contentType }, body: JSON.stringify(value) };
 }
 
 function frameAnswer(info: FrameInfo, status = 200): Answer {
@@ -90,7 +90,7 @@ function listOptions(params: Params): ListOptions {
 }
 
 const UPLOAD_TYPES = UPLOAD_FORMATS.flatMap((format) =>
-  ENCODINGS[format].uploadTypes.map((type) => [type, format] as const),
+  ENCODINGS[format].in.types.map((type) => [type, format] as const),
 );
 
 function uploadFormat(fmt: string | undefined, contentType = '', contentEncoding = 'identity'): UploadFormat {

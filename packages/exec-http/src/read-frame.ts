@@ -46,7 +46,7 @@ export async function readFrame(
 
 /** An export comes with the name of a file to save it in. */
 function headersOf({ format, handle }: HandleRequest): Readonly<Record<string, string>> {
-  const { contentType, extension } = ENCODINGS[format];
+  const { contentType, extension } = ENCODINGS[format].out;
   const fileName = format !== 'json' && { 'content-disposition': `attachment; filename="${handle}.${extension}"` };
   return { 'content-type': contentType, ...fileName };
 }

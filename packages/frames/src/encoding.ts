@@ -6,51 +6,75 @@ export interface DecodeOptions {
   readonly maxBytes?: number;
 }
 
-/** One row of `ENCODINGS`: a format frames can be read or written in. */
+/** One row of `ENCODINGS`: a format frames are read or written in. */
 export interface EncodingRow {
-  /** The media type of answers in this format. */
-  readonly contentType: string;
-  /** The media types that uploads in this format come with; none where it cannot be uploaded. */
-  readonly uploadTypes: readonly string[];
-  /** How the name of a file in this format ends. */
-  readonly extension: string;
-  /** What the format is, for the documentation. */
-  readonly description: string;
+  /** How frames are uploaded in this format; left out where they cannot be. */
+  readonly in?: {
+    /** The media types of such an upload. */
+    readonly types: readonly string[];
+    /** How names of files in this format end. */
+    readonly extensions: readonly string[];
+    /** What the format is, for the documentation. */
+    readonly description: string;
+  };
+  /** How frames are sent in this format. */
+  readonly out: {
+    readonly contentType: string;
+    /** How the name of a file with the answer ends. */
+    readonly extension: string;
+    /** What the format is, for the documentation. */
+    readonly description: string;
+  };
 }
 
 /** The formats there are. */
 export const ENCODINGS = {
   json: {
-    contentType: 'application/json; charset=utf-8',
-    uploadTypes: ['application/json'],
-    extension: 'json',
-    description: 'Out: the JSON table of `/exec`. In: rows, an array of objects.',
+    in: { types: ['application/json'], extensions: ['json'], description: 'Rows: an array of objects.' },
+    out: {
+      contentType: 'application/json; charset=utf-8',
+      extension: 'json',
+      description: 'The JSON table of `/exec`.',
+    },
   },
   ndjson: {
-    contentType: 'application/x-ndjson',
-    uploadTypes: ['application/x-ndjson'],
-    extension: 'ndjson',
-    description: 'Rows, one JSON object a line.',
+    in: {
+      types: ['application/x-ndjson'],
+      extensions: ['ndjson', 'jsonl'],
+      description: 'Rows: one JSON object a line.',
+    },
+    out: { contentType: 'application/x-ndjson', extension: 'ndjson', description: 'One JSON object a line.' },
   },
   csv: {
-    contentType: 'text/csv; charset=utf-8; header=present',
-    uploadTypes: [],
-    extension: 'csv',
-    description: 'Comma-separated values as in RFC 4180, with a header row.',
+    out: {
+      contentType: 'text/csv; charset=utf-8; header=present',
+      extension: 'csv',
+      description: 'Comma-separated values as in RFC 4180, with a header row.',
+    },
   },
   arrow: {
-    contentType: 'application/vnd.apache.arrow.stream',
-    uploadTypes: ['application/vnd.apache.arrow.stream', 'application/vnd.apache.arrow.file'],
-    extension: 'arrows',
-    description: 'Arrow IPC, as a stream or as a file.',
+    in: {
+      types: ['application/vnd.apache.arrow.stream', 'application/vnd.apache.arrow.file'],
+      extensions: ['arrow', 'arrows', 'feather', 'ipc'],
+      description: 'Arrow IPC, as a stream or as a file.',
+    },
+    out: {
+      contentType: 'application/vnd.apache.arrow.stream',
+      extension: 'arrows',
+      description: 'An Arrow IPC stream.',
+    },
   },
 } as const satisfies Record<string, EncodingRow>;
 
 /** The name of a format. */
 export type Format = keyof typeof ENCODINGS;
 
-/** The formats that frames can be uploaded in. */
-export const UPLOAD_FORMATS = ['json', 'ndjson', 'arrow'] as const satisfies readonly Format[];
-
 /** The name of a format that frames can be uploaded in. */
-export type UploadFormat = (typeof UPLOAD_FORMATS)[number];
+export type UploadFormat = {
+  [Name in Format]: (typeof ENCODINGS)[Name] extends { in: object } ? Name : never;
+}[Format];
+
+/** The formats that frames can be uploaded in. */
+export const UPLOAD_FORMATS: readonly UploadFormat[] = Object.entries<EncodingRow>(ENCODINGS)
+  .filter(([, row]) => row.in !== undefined)
+  .map(([name]) => name as UploadFormat);

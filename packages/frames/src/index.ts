@@ -29,8 +29,7 @@ export {
 } from './column-types.ts';
 export { createDecoders, type Decoders, type DecodersOptions } from './decode/decoders.ts';
 export { encodeArrowStream } from './encode/arrow-stream.ts';
-export { type CsvOptions, encodeCsv } from './encode/csv.ts';
-export type { ChunkOptions } from './encode/encode-rows.ts';
+export { encodeCsv } from './encode/csv.ts';
 export { encodeJsonTable, type JsonTableOptions } from './encode/json-table.ts';
 export { encodeNdjson, type NdjsonOptions } from './encode/ndjson.ts';
 export {

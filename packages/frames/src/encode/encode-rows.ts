@@ -1,14 +1,9 @@
 import { setImmediate } from 'node:timers/promises';
 import { ServiceError } from '@svc/errors';
-import type { RecordBatch } from 'apache-arrow';
 import type { FrameStream } from '../frame-stream.ts';
-import { type ColumnWriter, MAX_ROW_BYTES } from './cell-writer.ts';
-
-/** Where the bytes of an encoding go. */
-export interface ChunkOptions {
-  /** Gives the memory of a chunk, of at least so many bytes. Default: `new Uint8Array(bytes)`. */
-  readonly allocate?: (bytes: number) => Uint8Array;
-}
+import { recordColumn, type RecordText } from './column.ts';
+import { type CellOptions, createColumns } from './create-column.ts';
+import { createRowCursor } from './row-cursor.ts';
 
 /** What one format of rows has for itself; how rows become chunks is the same for all. */
 export interface RowFormat {
@@ -16,8 +11,9 @@ export interface RowFormat {
   readonly name: string;
   /** What stands before the first row. */
   readonly head: Uint8Array;
-  /** The writer of the rows of a batch: a row is written like one wide cell. */
-  createRowWriter(batch: RecordBatch): ColumnWriter;
+  /** What stands around the cells of a row. */
+  readonly row: RecordText;
+  readonly cells: CellOptions;
   /** How many bytes at the end of a row only separate it from the next, and are not wanted behind the last. */
   readonly separatorBytes: number;
   /** What stands behind the last row, given the number of rows. */
@@ -34,29 +30,32 @@ const TAIL_BYTES = 64;
  * Writes a frame row by row, in chunks of 256 KiB, the first of 128 KiB, that each belong to the reader. Between chunks
  * other work gets its turn.
  */
-export async function* encodeRows(
-  source: FrameStream,
-  format: RowFormat,
-  { allocate = allocateChunk }: ChunkOptions,
-): AsyncGenerator<Uint8Array, void, undefined> {
+export async function* encodeRows(source: FrameStream, format: RowFormat): AsyncGenerator<Uint8Array, void, undefined> {
   const { head } = format;
-  let out = allocate(head.length + FIRST_CHUNK_BYTES);
+  let out = new Uint8Array(head.length + FIRST_CHUNK_BYTES);
   out.set(head);
   let at = head.length;
   let count = 0;
   for await (const batch of source.batches) {
     // apache-arrow reads a stream without batches as one of no rows, whose nested columns have no children.
     if (batch.numRows === 0) continue;
-    const rows = createRowCursor(format.createRowWriter(batch), batch.numRows);
-    while (rows.row < batch.numRows) {
-      at = rows.write(out, at);
+    const columns = createColumns(batch, source.schema.fields, format.cells);
+    const rows = createRowCursor(recordColumn(columns, format.row), batch.numRows);
+    for (;;) {
+      at = rows.write(out, at, out.length - TAIL_BYTES);
       if (rows.row === batch.numRows) break;
-      if (at > 0) yield out.subarray(0, at);
-      await setImmediate();
-      const rowBytes = rows.nextBytes();
-      if (rowBytes > MAX_ROW_BYTES) throw rowTooLong(count + rows.row + 1, format.name);
-      out = allocate(Math.max(CHUNK_BYTES, rowBytes + TAIL_BYTES));
-      at = 0;
+      if (at > 0) {
+        yield out.subarray(0, at);
+        await setImmediate();
+        out = new Uint8Array(CHUNK_BYTES);
+        at = 0;
+      } else {
+        const long = rows.writeLong();
+        if (long === undefined) throw rowTooLong(count + rows.row + 1, format.name);
+        out = new Uint8Array(long.length + TAIL_BYTES);
+        out.set(long);
+        at = long.length;
+      }
     }
     count += batch.numRows;
   }
@@ -65,51 +64,15 @@ export async function* encodeRows(
   const tail = format.tail(count);
   if (at + tail.length > out.length) {
     yield out.subarray(0, at);
-    out = allocate(tail.length);
+    out = new Uint8Array(tail.length);
     at = 0;
   }
   out.set(tail, at);
   if (at + tail.length > 0) yield out.subarray(0, at + tail.length);
 }
 
-function allocateChunk(bytes: number): Uint8Array {
-  return new Uint8Array(bytes);
-}
-
 function rowTooLong(row: number, format: string): ServiceError {
   return new ServiceError('out_of_memory', `Row ${row} of the answer can take more than 128 MiB as ${format}.`, {
     hint: 'Leave out the columns with long values, or read the frame as Arrow.',
   });
-}
-
-interface RowCursor {
-  /** The next row to write. */
-  readonly row: number;
-  /** The most bytes the next row takes. */
-  nextBytes(): number;
-  /** Writes rows until the batch or the room ends; returns the position behind them. */
-  write(out: Uint8Array, at: number): number;
-}
-
-function createRowCursor(rows: ColumnWriter, numRows: number): RowCursor {
-  const { write: writeRow, fixedBytes, variableBytes } = rows;
-  let row = 0;
-  return {
-    get row() {
-      return row;
-    },
-    nextBytes: () => fixedBytes + (variableBytes?.(row) ?? 0),
-    write: (out, at) => {
-      const room = out.length - TAIL_BYTES;
-      let to = at;
-      let index = row;
-      if (variableBytes === undefined) {
-        while (index < numRows && to + fixedBytes <= room) to = writeRow(out, to, index++);
-      } else {
-        while (index < numRows && to + fixedBytes + variableBytes(index) <= room) to = writeRow(out, to, index++);
-      }
-      row = index;
-      return to;
-    },
-  };
 }

@@ -17,9 +17,8 @@ import { createRecordBatch } from '../create-record-batch.ts';
 import type { FrameStream } from '../frame-stream.ts';
 import { bytes, decimals, listsOf, longs, numbers } from '../testing/column-builders.ts';
 import { frameOfColumns, NULL, sampleColumn, streamOfSample } from '../testing/sample-frame.ts';
-import { longFrame, SAMPLE_FRAMES } from '../testing/sample-frames.ts';
+import { longFrame } from '../testing/sample-frames.ts';
 import { encodeCsv } from './csv.ts';
-import type { ChunkOptions } from './encode-rows.ts';
 import { encodeJsonTable } from './json-table.ts';
 import { encodeNdjson } from './ndjson.ts';
 
@@ -33,37 +32,21 @@ async function textOf(encoded: AsyncIterable<Uint8Array>): Promise<string> {
   return Buffer.concat(await chunksOf(encoded)).toString();
 }
 
-const FORMATS: [name: string, encode: (source: FrameStream, options: ChunkOptions) => AsyncIterable<Uint8Array>][] = [
-  ['JSON', (source, options) => encodeJsonTable(source, { query: 'q', ...options })],
+const FORMATS: [name: string, encode: (source: FrameStream) => AsyncIterable<Uint8Array>][] = [
+  ['JSON', (source) => encodeJsonTable(source, { query: 'q' })],
   ['NDJSON', encodeNdjson],
   ['CSV', encodeCsv],
 ];
 
 describe.each(FORMATS)('%s', (name, encode) => {
   test('begins with a chunk of about 128 KiB, goes on with chunks of about 256 KiB', async () => {
-    const sizes = (await chunksOf(encode(longFrame(200_000), {}))).map((chunk) => chunk.length);
+    const sizes = (await chunksOf(encode(longFrame(200_000)))).map((chunk) => chunk.length);
     const [first, ...others] = sizes.slice(0, -1);
     expect(first).toBeGreaterThan(127 * 1024);
     expect(first).toBeLessThan(129 * 1024);
     for (const size of others) {
       expect(size).toBeGreaterThan(255 * 1024);
       expect(size).toBeLessThanOrEqual(256 * 1024);
-    }
-  });
-
-  test('takes the memory of every chunk from `allocate`', async () => {
-    const given = new Set<ArrayBufferLike>();
-    const allocate = (size: number): Uint8Array => {
-      // Memory that was used before is as good.
-      const memory = new Uint8Array(size).fill(170);
-      given.add(memory.buffer);
-      return memory;
-    };
-    for (const sample of SAMPLE_FRAMES) {
-      const chunks = await chunksOf(encode(streamOfSample(sample), { allocate }));
-      expect(chunks.every((chunk) => given.has(chunk.buffer))).toBe(true);
-      const usual = await chunksOf(encode(streamOfSample(sample), {}));
-      expect(Buffer.concat(chunks).equals(Buffer.concat(usual))).toBe(true);
     }
   });
 
@@ -82,7 +65,7 @@ describe.each(FORMATS)('%s', (name, encode) => {
         yield createRecordBatch(schema, 2, [data]);
       })(),
     };
-    await expect(textOf(encode(source, {}))).rejects.toMatchObject({
+    await expect(textOf(encode(source))).rejects.toMatchObject({
       code: 'out_of_memory',
       message: `Row 2 of the answer can take more than 128 MiB as ${name}.`,
     });
@@ -91,7 +74,7 @@ describe.each(FORMATS)('%s', (name, encode) => {
   test('lets other work happen between chunks', async () => {
     let turns = 0;
     const timer = setInterval(() => turns++, 0);
-    await chunksOf(encode(longFrame(1_000_000), {}));
+    await chunksOf(encode(longFrame(1_000_000)));
     clearInterval(timer);
     expect(turns).toBeGreaterThan(2);
   });

@@ -1,121 +1,148 @@
-import { type Data, DataType, type Field } from 'apache-arrow';
-import { columnTypeName } from '../column-types.ts';
-import type { CellOptions } from './cell-options.ts';
-import { type CellWriter, type ColumnWriter, quotedColumn } from './cell-writer.ts';
-import { base64Bytes, UUID_BYTES, writeBase64, writeUuid } from './write-binary.ts';
-import { writeCsvText } from './write-csv-text.ts';
-import { maxStringBytes, stringBytes, writeString } from './write-string.ts';
+import { type Data, DataType } from 'apache-arrow';
+import { type Column, setField } from './column.ts';
+import type { Kernel } from './kernel.ts';
+import {
+  IS_CSV,
+  KIND,
+  KIND_BINARY,
+  KIND_CSV_TEXT,
+  KIND_JSON_TEXT,
+  OFFSET_BASE,
+  OFFSETS,
+  STRIDE,
+  VALUES,
+  VALUES_END,
+} from './kernel-layout.ts';
 
-const SHORT_TEXT_BYTES = 256;
-
-/** The writer of a column of texts or bytes; undefined where it is none. */
-export function createTextColumn(data: Data, field: Field, options: CellOptions): ColumnWriter | undefined {
+/** The column of texts as JSON strings or fields of CSV, or of bytes as base64 without quotes; undefined for others. */
+export function createTextColumn(data: Data, isCsv: boolean): Column | undefined {
   const { type } = data;
-  if (DataType.isUtf8(type) || DataType.isLargeUtf8(type)) return stringColumn(data, options);
-  if (DataType.isUtf8View(type)) return stringViewColumn(createViews(data), options);
-  if (DataType.isBinary(type) || DataType.isLargeBinary(type)) return binaryColumn(createRanges(data), options);
-  if (DataType.isBinaryView(type)) return binaryColumn(createViews(data), options);
-  if (DataType.isFixedSizeBinary(type)) {
-    if (columnTypeName(field) === 'UUID') return uuidColumn(data, options);
-    return binaryColumn(createFixedRanges(data, type.byteWidth), options);
-  }
-  return undefined;
+  const textKind = isCsv ? KIND_CSV_TEXT : KIND_JSON_TEXT;
+  if (DataType.isUtf8(type) || DataType.isLargeUtf8(type)) return rangesColumn(data, textKind, isCsv);
+  if (DataType.isBinary(type) || DataType.isLargeBinary(type)) return rangesColumn(data, KIND_BINARY, isCsv);
+  if (DataType.isUtf8View(type)) return viewsColumn(data, textKind, isCsv);
+  if (DataType.isBinaryView(type)) return viewsColumn(data, KIND_BINARY, isCsv);
+  return DataType.isFixedSizeBinary(type) ? fixedColumn(data, type.byteWidth, isCsv) : undefined;
 }
 
-function stringColumn(data: Data, { syntax }: CellOptions): ColumnWriter {
-  const bytes: Uint8Array = data.values;
-  const offsets = offsetNumbers(data.valueOffsets);
-  // Two closures, each with its own call: a call that is always the same is compiled in line.
-  const write: CellWriter =
-    syntax === 'json'
-      ? (out, at, row) => writeString(out, at, bytes, offsets[row], offsets[row + 1])
-      : (out, at, row) => writeCsvText(out, at, bytes, offsets[row], offsets[row + 1]);
-  let longest = 0;
-  for (let row = 0; row < data.length; row++) longest = Math.max(longest, offsets[row + 1] - offsets[row]);
-  // Short texts get the room of the longest, which spares asking each for its own.
-  if (longest <= SHORT_TEXT_BYTES) return { write, fixedBytes: maxStringBytes(longest) };
-  return { write, fixedBytes: 0, variableBytes: (row) => stringBytes(bytes, offsets[row], offsets[row + 1]) };
+/** Where the values of each row are in what they have in common. */
+export interface Offsets {
+  at(row: number): number;
+  /** Puts the offsets of these rows, and the one behind them, into the kernel's memory and the description. */
+  load(kernel: Kernel, place: number, from: number, to: number): void;
+  /** The bytes of one. */
+  readonly width: number;
 }
 
-/** Offsets as numbers: those of large types come as 64-bit integers. */
-export function offsetNumbers(offsets: Int32Array | BigInt64Array): Int32Array | Float64Array {
-  return offsets instanceof BigInt64Array ? Float64Array.from(offsets, Number) : offsets;
-}
-
-/** Where the bytes of each value are. */
-interface ByteRanges {
-  bytes(row: number): Uint8Array;
-  start(row: number): number;
-  length(row: number): number;
-}
-
-function createRanges(data: Data): ByteRanges {
-  const bytes: Uint8Array = data.values;
-  const offsets = offsetNumbers(data.valueOffsets);
+/** The offsets of texts and lists. Of those with 64 bits the kernel looks at the lower 32, which tell rows apart. */
+export function createOffsets(offsets: Int32Array | BigInt64Array): Offsets {
+  const width = offsets.BYTES_PER_ELEMENT;
+  const bytes = new Uint8Array(offsets.buffer, offsets.byteOffset, offsets.byteLength);
+  const at = (row: number): number => Number(offsets[row] ?? 0);
   return {
-    bytes: () => bytes,
-    start: (row) => offsets[row],
-    length: (row) => offsets[row + 1] - offsets[row],
+    at,
+    width,
+    load: (kernel, place, from, to) => {
+      const size = width * (to + 1 - from);
+      setField(kernel, place, OFFSETS, kernel.put(bytes.subarray(width * from, width * from + size), size));
+      setField(kernel, place, OFFSET_BASE, at(from) | 0);
+      setField(kernel, place, STRIDE, width);
+    },
   };
 }
 
-function createFixedRanges(data: Data, byteWidth: number): ByteRanges {
+/** Beside the bytes: two quotes. */
+const QUOTE_BYTES = 2;
+
+function rangesColumn(data: Data, kind: number, isCsv: boolean): Column {
   const bytes: Uint8Array = data.values;
-  return { bytes: () => bytes, start: (row) => row * byteWidth, length: () => byteWidth };
+  const offsets = createOffsets(data.valueOffsets);
+  return {
+    fixedBytes: QUOTE_BYTES,
+    loadedBytes: (from, to) => Math.max(0, offsets.at(to) - offsets.at(from)) + offsets.width * (to - from),
+    load: (kernel, place, from, to) => {
+      offsets.load(kernel, place, from, to);
+      loadBytes(kernel, place, bytes.subarray(offsets.at(from), offsets.at(to)));
+      setKind(kernel, place, kind, isCsv);
+    },
+  };
+}
+
+function loadBytes(kernel: Kernel, place: number, bytes: Uint8Array): void {
+  const pointer = kernel.put(bytes);
+  setField(kernel, place, VALUES, pointer);
+  setField(kernel, place, VALUES_END, pointer + bytes.length);
+}
+
+function setKind(kernel: Kernel, place: number, kind: number, isCsv: boolean): void {
+  setField(kernel, place, KIND, kind);
+  setField(kernel, place, IS_CSV, isCsv ? 1 : 0);
+}
+
+function fixedColumn(data: Data, width: number, isCsv: boolean): Column {
+  const bytes: Uint8Array = data.values;
+  return {
+    fixedBytes: QUOTE_BYTES,
+    loadedBytes: (from, to) => (width + 1) * (to - from),
+    load: (kernel, place, from, to) => {
+      setKind(kernel, place, KIND_BINARY, isCsv);
+      setField(kernel, place, STRIDE, width);
+      setField(kernel, place, VALUES, kernel.put(bytes.subarray(width * from, width * to), width * (to - from)));
+    },
+  };
 }
 
 const VIEW_BYTES = 16;
 /** A view holds a value of so many bytes itself. */
 const INLINE_BYTES = 12;
+const OFFSET_BYTES = 4;
 
-function createViews(data: Data): ByteRanges {
+/** Views: their bytes are gathered, so that the kernel sees offsets like those of other texts. */
+function viewsColumn(data: Data, kind: number, isCsv: boolean): Column {
   const views: Uint8Array = data.values;
   const words = new DataView(views.buffer, views.byteOffset, views.byteLength);
-  const length = (row: number): number => words.getInt32(VIEW_BYTES * row, true);
+  const hasNulls = data.nullCount > 0;
+  // A view that stands for no value can be anything.
+  const lengthOf = (row: number): number =>
+    hasNulls && !data.getValid(row) ? 0 : Math.max(0, words.getInt32(VIEW_BYTES * row, true));
+  const totalLength = (from: number, to: number): number => {
+    let bytes = 0;
+    for (let row = from; row < to; row++) bytes += lengthOf(row);
+    return bytes;
+  };
+
+  function bytesOf(row: number, length: number): Uint8Array {
+    const place = VIEW_BYTES * row;
+    if (length <= INLINE_BYTES) return views.subarray(place + 4, place + 4 + length);
+    const buffer = data.variadicBuffers[words.getInt32(place + 8, true)];
+    const start = words.getInt32(place + 12, true);
+    if (buffer === undefined || start < 0 || start + length > buffer.length) {
+      throw new RangeError('A view leads outside of its buffers.');
+    }
+    return buffer.subarray(start, start + length);
+  }
+
   return {
-    length,
-    bytes: (row) => {
-      if (length(row) <= INLINE_BYTES) return views;
-      const bytes = data.variadicBuffers[words.getInt32(VIEW_BYTES * row + 8, true)];
-      if (bytes === undefined) throw new RangeError('A view names a buffer that is not there.');
-      return bytes;
-    },
-    start: (row) => (length(row) <= INLINE_BYTES ? VIEW_BYTES * row + 4 : words.getInt32(VIEW_BYTES * row + 12, true)),
-  };
-}
-
-function stringViewColumn(texts: ByteRanges, { syntax }: CellOptions): ColumnWriter {
-  const writeText = syntax === 'json' ? writeString : writeCsvText;
-  return {
-    write: (out, at, row) => {
-      const start = texts.start(row);
-      return writeText(out, at, texts.bytes(row), start, start + texts.length(row));
-    },
-    fixedBytes: 0,
-    variableBytes: (row) => {
-      const start = texts.start(row);
-      return stringBytes(texts.bytes(row), start, start + texts.length(row));
+    fixedBytes: QUOTE_BYTES,
+    loadedBytes: (from, to) => totalLength(from, to) + OFFSET_BYTES * (to - from),
+    load: (kernel, place, from, to) => {
+      const end = totalLength(from, to);
+      const pointer = kernel.allocate(end);
+      const offsets = kernel.allocate(OFFSET_BYTES * (to + 1 - from));
+      const { bytes, words: kernelWords } = kernel;
+      let at = 0;
+      for (let row = from; row < to; row++) {
+        kernelWords[(offsets >> 2) + row - from] = at;
+        const length = lengthOf(row);
+        bytes.set(bytesOf(row, length), pointer + at);
+        at += length;
+      }
+      kernelWords[(offsets >> 2) + to - from] = end;
+      setKind(kernel, place, kind, isCsv);
+      setField(kernel, place, OFFSETS, offsets);
+      setField(kernel, place, STRIDE, OFFSET_BYTES);
+      setField(kernel, place, VALUES, pointer);
+      setField(kernel, place, VALUES_END, pointer + end);
     },
   };
-}
-
-function binaryColumn(values: ByteRanges, { syntax }: CellOptions): ColumnWriter {
-  const write: CellWriter = (out, at, row) => {
-    const start = values.start(row);
-    return writeBase64(out, at, values.bytes(row), start, start + values.length(row));
-  };
-  const column: ColumnWriter = { write, fixedBytes: 0, variableBytes: (row) => base64Bytes(values.length(row)) };
-  const quoted = quotedColumn(column);
-  if (syntax === 'json') return quoted;
-  // Without quotes no bytes would look like no value.
-  return { ...quoted, write: (out, at, row) => (values.length(row) === 0 ? quoted : column).write(out, at, row) };
-}
-
-function uuidColumn(data: Data, { syntax }: CellOptions): ColumnWriter {
-  const bytes: Uint8Array = data.values;
-  const column = {
-    write: (out: Uint8Array, at: number, row: number) => writeUuid(out, at, bytes, 16 * row),
-    fixedBytes: UUID_BYTES,
-  };
-  return syntax === 'json' ? quotedColumn(column) : column;
 }

@@ -3,7 +3,6 @@ import {
   type DataType,
   Decimal,
   Duration,
-  Field,
   Interval,
   IntervalUnit,
   Time,
@@ -15,39 +14,42 @@ import {
 } from 'apache-arrow';
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { createRecordBatch } from '../create-record-batch.ts';
 import { type BuildColumn, bytes, decimals, intervals, longs } from '../testing/column-builders.ts';
 import { SAMPLE_FRAMES } from '../testing/sample-frames.ts';
-import { createColumnWriters, createCsvCells, createJsonCells } from './column-writer.ts';
+import { writtenCells } from '../../test/written-cells.ts';
+import { allocateColumns } from './column.ts';
+import { createCellOptions, createColumns } from './create-column.ts';
+import { useKernel } from './kernel.ts';
+import { SLACK_BYTES } from './kernel-layout.ts';
 
-describe.each([
-  ['JSON', createJsonCells],
-  ['CSV', createCsvCells],
-] as const)('%s', (_name, createCells) => {
-  test.each(SAMPLE_FRAMES)('no cell of $name takes more bytes than its column said', ({ schema, batches }) => {
-    const out = new Uint8Array(2_000_000);
-    const cells = createCells();
+describe.each(['json', 'csv'] as const)('%s', (syntax) => {
+  test.each(SAMPLE_FRAMES)('whatever the room, nothing is written behind it: $name', ({ schema, batches }) => {
+    const kernel = useKernel();
+    const cells = createCellOptions(syntax);
     for (const batch of batches.filter(({ numRows }) => numRows > 0)) {
-      for (const { write, fixedBytes, variableBytes } of createColumnWriters(batch, schema.fields, cells)) {
-        for (let row = 0; row < batch.numRows; row++) {
-          out.fill(0);
-          const bound = fixedBytes + (variableBytes?.(row) ?? 0);
-          expect(write(out, 0, row)).toBeLessThanOrEqual(bound);
-          // Not even for a moment: behind the bound another's memory may begin.
-          expect(out.subarray(bound, bound + 64).every((byte) => byte === 0)).toBe(true);
+      for (const column of createColumns(batch, schema.fields, cells)) {
+        kernel.owner = undefined;
+        kernel.clear();
+        const place = allocateColumns(kernel, 1);
+        column.load(kernel, place, 0, batch.numRows);
+        const out = kernel.allocate(2 * MOST_ROOM);
+        for (let size = 0; size < MOST_ROOM; size += 1 + (size >> 2)) {
+          kernel.bytes.fill(170, out, out + 2 * MOST_ROOM);
+          const room = { out, bytes: size, cellBytes: column.fixedBytes, ends: 0 };
+          expect(kernel.write(place, 0, batch.numRows, room).bytes).toBeLessThanOrEqual(size);
+          const behind = kernel.bytes.subarray(out + size + SLACK_BYTES, out + 2 * MOST_ROOM);
+          expect(behind.every((byte) => byte === 170)).toBe(true);
         }
       }
     }
   });
 });
 
-/** The text of one value in CSV, where nothing is around it. */
+const MOST_ROOM = 1024;
+
+/** The text of one value in CSV. */
 function cell<V>(type: DataType, build: BuildColumn<V>, value: V): string {
-  const field = new Field('c', type, true);
-  const batch = createRecordBatch({ fields: [field] } as never, 1, [build(type, [value])]);
-  const [{ write }] = createColumnWriters(batch, [field], createCsvCells());
-  const out = new Uint8Array(1024);
-  return new TextDecoder().decode(out.subarray(0, write(out, 0, 0)));
+  return writtenCells(build(type, [value]))[0];
 }
 
 const int64 = fc.bigInt(-(2n ** 63n), 2n ** 63n - 1n);
@@ -131,6 +133,23 @@ describe('random values are written exactly', () => {
       }),
     );
   });
+
+  test.each([new TimestampSecond(), new TimestampMillisecond(), new TimestampMicrosecond(), new TimestampNanosecond()])(
+    '%s: a moment does not depend on the one above it',
+    (type) => {
+      const most = 2n ** 63n - 1n;
+      // Moments of one minute, those whose lower 32 bits are like theirs, and both ends of time.
+      const near = fc.tuple(fc.bigInt(-2n, 2n), fc.bigInt(-100n, 100n)).map(([n, more]) => (n << 32n) + more);
+      const moments = fc.oneof(near, fc.constantFrom(most, most - 1n, -most, -most - 1n, -most + 1n), int64);
+      fc.assert(
+        fc.property(fc.array(moments, { minLength: 2, maxLength: 10 }), (values) => {
+          const alone = values.map((value) => cell(type, longs, value));
+          expect(writtenCells(longs(type, values))).toEqual(alone);
+        }),
+        { numRuns: 300 },
+      );
+    },
+  );
 
   test.each([32, 64, 128, 256])('decimals of %i bits', (bitWidth) => {
     const most = 2n ** BigInt(bitWidth - 1);
