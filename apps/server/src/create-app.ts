@@ -4,7 +4,6 @@ import { addEndpoint, answerRequest, createExecApp, type ExecEnv } from '@svc/ex
 import type { Service } from '@svc/service';
 import { type Context, Hono } from 'hono';
 import { allowOrigins } from './allow-origins.ts';
-import { refuseForeignPages } from './refuse-foreign-pages.ts';
 import { requestProblem } from './request-problem.ts';
 
 const INDEX = `A data-frame server.
@@ -34,14 +33,11 @@ export function createApp({ http }: Config, service: Service): Hono<ExecEnv> {
     const problem = requestProblem(c.env.incoming);
     return problem === undefined ? next() : refuse(c, problem);
   });
-  for (const path of ['/exec', '/exp', '/chk']) {
-    app.use(path, refuseForeignPages(http.cors_origins ?? [], endpoint));
-  }
   addEndpoint(app, '/', endpoint, {
     GET: () => ({ body: INDEX, headers: { 'content-type': 'text/plain; charset=utf-8' } }),
   });
-  const { default_fmt: defaultFmt, max_rows: maxRows, compression } = http;
-  app.route('/', createExecApp({ service, defaultFmt, maxRows, compression }));
+  const { default_fmt: defaultFmt, max_rows: maxRows, cors_origins: allowedOrigins, compression } = http;
+  app.route('/', createExecApp({ service, defaultFmt, maxRows, allowedOrigins, compression }));
   app.notFound((c) => refuse(c, new ServiceError('route_not_found', `There is nothing at ${quoted(c.req.path)}.`)));
   app.onError((error, c) => refuse(c, toServiceError(error)));
   return app;

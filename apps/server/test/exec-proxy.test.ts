@@ -324,10 +324,22 @@ describe('a web page of another origin', () => {
         expect(await codeOf(await server.fetch(path, init))).toEqual([403, 'permission_denied']);
       }
     }
-    const post = { method: 'POST', body: 'select 1', headers: { 'sec-fetch-site': 'cross-site' } };
-    expect(await codeOf(await server.fetch('/exec?fmt=json', post))).toEqual([403, 'permission_denied']);
+    for (const headers of [
+      { 'sec-fetch-site': 'cross-site' },
+      { origin: 'https://evil.example' },
+      { origin: 'null' },
+    ]) {
+      const post = { method: 'POST', body: 'select 1', headers };
+      expect(await codeOf(await server.fetch('/exec?fmt=json', post))).toEqual([403, 'permission_denied']);
+    }
     expect(upstream.requests).toEqual([]);
-    for (const init of [page('none'), page('same-origin'), page('cross-site', 'https://app.example'), {}]) {
+    for (const init of [
+      page('none'),
+      page('same-origin'),
+      page('cross-site', 'https://app.example'),
+      page('same-origin', server.url),
+      {},
+    ]) {
       expect(await (await server.fetch(SQL, init)).text()).toBe('ran');
     }
   });
@@ -335,6 +347,8 @@ describe('a web page of another origin', () => {
   test('may link to a frame', async () => {
     const server = await startProcess();
     await server.put('t', [{ id: 1 }]);
-    expect((await server.fetch('/exec?handle=t&fmt=json', page('cross-site'))).status).toBe(200);
+    for (const method of ['GET', 'HEAD']) {
+      expect((await server.fetch('/exec?handle=t&fmt=json', { ...page('cross-site'), method })).status).toBe(200);
+    }
   });
 });

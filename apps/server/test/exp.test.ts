@@ -10,40 +10,6 @@ const TRADES = [
 ];
 
 describe('GET /exp?handle=', () => {
-  test.each<[params: string, contentType: string, fileName: string, body: string]>([
-    [
-      '',
-      'text/csv; charset=utf-8; header=present',
-      'trades.csv',
-      'id,price,symbol,tags\r\n1,10.5,AB,"[1,2]"\r\n2,,"C,""D",\r\n9007199254740991,9.25,"",[]\r\n',
-    ],
-    [
-      '&fmt=csv&limit=2,3&cols=symbol,id',
-      'text/csv; charset=utf-8; header=present',
-      'trades.csv',
-      'symbol,id\r\n"C,""D",2\r\n"",9007199254740991\r\n',
-    ],
-    [
-      '&fmt=ndjson&limit=2',
-      'application/x-ndjson',
-      'trades.ndjson',
-      '{"id":1,"price":10.5,"symbol":"AB","tags":[1,2]}\n{"id":2,"price":null,"symbol":"C,\\"D","tags":null}\n',
-    ],
-    ['&fmt=ndjson&cols=id&quoteLargeNum=true&limit=1', 'application/x-ndjson', 'trades.ndjson', '{"id":"1"}\n'],
-    ['&fmt=csv&limit=0&cols=id', 'text/csv; charset=utf-8; header=present', 'trades.csv', 'id\r\n'],
-  ])('%s', async (params, contentType, fileName, body) => {
-    const server = await startProcess();
-    await server.put('trades', TRADES);
-    const response = await server.fetch(`/exp?handle=trades${params}`);
-    expect([response.status, await response.text()]).toEqual([200, body]);
-    expect(Object.fromEntries(response.headers)).toMatchObject({
-      'content-type': contentType,
-      'content-disposition': `attachment; filename="${fileName}"`,
-      'x-total-count': '3',
-      etag: expect.stringMatching(/^"[0-9A-Z]{26}"$/),
-    });
-  });
-
   test('fmt=arrow is an IPC stream that has every row', async () => {
     const server = await startProcess();
     await server.put('trades', TRADES);
@@ -99,20 +65,6 @@ describe('GET /exp?handle=', () => {
     const packed = await server.fetch('/exp?handle=wide', { headers: { 'accept-encoding': 'gzip' } });
     expect(packed.headers.get('content-encoding')).toBe('gzip');
     expect(await packed.text()).toBe(`text\r\n${'x'.repeat(5000)}\r\n`);
-  });
-
-  test.each<[params: string, status: number, code: string]>([
-    ['handle=nope', 404, 'handle_not_found'],
-    ['handle=t&fmt=json', 400, 'invalid_argument'],
-    ['handle=t&fmt=parquet', 400, 'invalid_argument'],
-    ['handle=t&cols=nope', 400, 'invalid_argument'],
-    ['handle=t&query=x', 400, 'invalid_argument'],
-    ['query=x', 412, 'tsdb_not_configured'],
-  ])('%s is %i', async (params, status, code) => {
-    const server = await startProcess();
-    await server.put('t', [{ id: 1 }]);
-    const response = await server.fetch(`/exp?${params}`);
-    expect([response.status, await response.json()]).toMatchObject([status, { code }]);
   });
 });
 

@@ -11,6 +11,8 @@ export interface ExecAppOptions {
   readonly defaultFmt?: 'json' | undefined;
   /** The most rows one answer may have; a request for more is refused. Default: any number. */
   readonly maxRows?: number | undefined;
+  /** Origins of web pages that may run SQL, such as `https://app.example`. Default: none but the server's own. */
+  readonly allowedOrigins?: readonly string[] | undefined;
   /** Compresses answers for clients that accept it. Default true. */
   readonly compression?: boolean;
 }
@@ -20,10 +22,10 @@ export interface ExecAppOptions {
  * `/exp`, `/chk`, `/frames` and `/health`; every other path belongs to the host.
  */
 export function createExecApp(options: ExecAppOptions): Hono<ExecEnv> {
-  const { service, defaultFmt, maxRows, compression = true } = options;
+  const { service, defaultFmt, maxRows, allowedOrigins, compression = true } = options;
   const app = new Hono<ExecEnv>();
   const endpoint = { service, compression };
-  const rules = { hasTsdb: service.hasTsdb, defaultFmt, maxRows };
+  const rules = { hasTsdb: service.hasTsdb, defaultFmt, maxRows, allowedOrigins };
   addEndpoint(app, '/ping', endpoint, {
     GET: () => ({ body: 'ok', headers: { 'content-type': 'text/plain; charset=utf-8' } }),
   });

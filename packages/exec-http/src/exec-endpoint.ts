@@ -1,6 +1,7 @@
 import type { Service } from '@svc/service';
 import type { Answer } from './answer.ts';
 import { type Exchange, type Handlers, methodNotAllowed } from './endpoint.ts';
+import { refuseForeignPage } from './foreign-page.ts';
 import {
   type ExecRequest,
   type ExecRules,
@@ -42,6 +43,7 @@ function readHandlers(
   async function answer(exchange: Exchange, params: Params): Promise<Answer> {
     const request = parse(params, rules);
     if (request.kind === 'handle') return readFrame(service, exchange, request, rules.maxRows);
+    refuseForeignPage((name) => exchange.c.req.header(name), rules.allowedOrigins ?? []);
     return { forwarded: await service.forward(exchange.call, { path, params: request.params }) };
   }
   return {
