@@ -1,23 +1,38 @@
 /** The exit codes of `svc`; `svc serve` has those of the server instead. */
-export const EXIT = { ok: 0, refused: 1, usage: 2, unreachable: 3, warned: 4, interrupted: 130 } as const;
+export const EXIT = {
+  ok: 0,
+  refused: 1,
+  usage: 2,
+  unreachable: 3,
+  warned: 4,
+  interrupted: 130,
+  terminated: 143,
+} as const;
 
-/** What a `CliError` can say beside its sentence. */
+/** What a `CliError` says beside its sentence. */
 export interface CliErrorOptions {
   /** What the reader can do about it. */
-  readonly hint?: string | undefined;
+  readonly hint: string;
   /** Lines shown between the sentence and the hint, as they are. */
   readonly details?: readonly string[];
   readonly cause?: unknown;
 }
 
-/** A failure the user is told of: which exit code, one sentence, perhaps a hint. */
+/** The same for a refusal of the server, which may not say what to do: the database behind it never does. */
+export interface RefusalErrorOptions extends Omit<CliErrorOptions, 'hint'> {
+  readonly hint: string | undefined;
+}
+
+/** A failure the user is told of: which exit code, one sentence, and a hint. */
 export class CliError extends Error {
   override readonly name = 'CliError';
   readonly exitCode: number;
   readonly hint: string | undefined;
   readonly details: readonly string[];
 
-  constructor(kind: 'refused' | 'usage' | 'unreachable', message: string, options: CliErrorOptions = {}) {
+  constructor(kind: 'usage' | 'unreachable', message: string, options: CliErrorOptions);
+  constructor(kind: 'refused', message: string, options: RefusalErrorOptions);
+  constructor(kind: 'refused' | 'usage' | 'unreachable', message: string, options: RefusalErrorOptions) {
     super(message, 'cause' in options ? { cause: options.cause } : undefined);
     this.exitCode = EXIT[kind];
     this.hint = options.hint;
@@ -28,6 +43,17 @@ export class CliError extends Error {
 /** The reader of the output has gone (`svc get trades | head`): nothing is left to do, and nothing went wrong. */
 export class OutputClosedError extends Error {
   override readonly name = 'OutputClosedError';
+}
+
+/** The user, or the system, wants the process to end: the reason of an aborted signal. */
+export class InterruptedError extends Error {
+  override readonly name = 'InterruptedError';
+  readonly exitCode: number;
+
+  constructor(kind: 'interrupted' | 'terminated') {
+    super(kind);
+    this.exitCode = EXIT[kind];
+  }
 }
 
 /** An answer that came whole and still is not one of a data-frame server. */

@@ -1,19 +1,21 @@
 import { isLoopback } from '@svc/config';
 import ky from 'ky';
+import type { GenericSchema } from 'valibot';
 import { CliError, invalidAnswer } from './cli-error.ts';
 import { connectionError } from './connection-error.ts';
 import { cutAnswer } from './json-table.ts';
 import { refusalOf } from './refusal.ts';
+import { parseAnswer } from './server-answers.ts';
 
 /** A request to the server. */
 export interface Request {
-  readonly method: 'GET' | 'PUT' | 'DELETE';
+  readonly method: 'GET' | 'POST' | 'PUT' | 'DELETE';
   /** Behind the base URL, without a slash at its beginning. */
   readonly path: string;
   readonly params?: Readonly<Record<string, string>>;
   readonly headers?: Readonly<Record<string, string>>;
-  /** Read as the server takes it, never held whole. */
-  readonly body?: AsyncIterable<Uint8Array>;
+  /** A text, or chunks that are read as the server takes them and never held whole. */
+  readonly body?: string | AsyncIterable<Uint8Array>;
   /** Whether a request that was cut off may have changed something all the same. Default: no. */
   readonly isAction?: boolean;
   /** The SQL it sends, to show where in it an error is. */
@@ -77,8 +79,13 @@ export function createClient({ url, signal, errorWidth }: ClientOptions): Client
 
   return {
     async send({ method, path, params = {}, headers = {}, body, isAction = false, sql }) {
-      const upload = body && trackFailure(body);
-      const options = { method, headers, ...(Object.keys(params).length > 0 && { searchParams: params }) };
+      const upload = typeof body === 'object' ? trackFailure(body) : undefined;
+      const options = {
+        method,
+        headers,
+        ...(Object.keys(params).length > 0 && { searchParams: params }),
+        ...(typeof body === 'string' && { body }),
+      };
       let response: Response;
       try {
         response = await http(path, { ...options, ...(upload && { fetch: fetchWithBody(upload.chunks) }) });
@@ -105,11 +112,11 @@ export async function readText({ body }: Answer, maxBytes: number): Promise<stri
   return text + decoder.decode();
 }
 
-/** The body of an answer as JSON. */
-export async function readJson(answer: Answer, maxBytes: number): Promise<unknown> {
+/** The body of an answer, which is JSON, as what it should be. */
+export async function readAnswer<T>(answer: Answer, schema: GenericSchema<unknown, T>, maxBytes: number): Promise<T> {
   const value = parseJson(await readText(answer, maxBytes));
   if (value === undefined) throw invalidAnswer('it is not JSON');
-  return value;
+  return parseAnswer(schema, value);
 }
 
 function parseJson(text: string): unknown {

@@ -19,7 +19,7 @@ export interface Context {
   readonly stdin: Readable;
   readonly stdout: Output;
   readonly stderr: Output;
-  /** Aborted by Ctrl-C. */
+  /** Aborted by Ctrl-C and by SIGTERM. */
   readonly signal: AbortSignal;
 }
 
@@ -42,7 +42,7 @@ export interface Command extends CommandText {
   run(args: Arguments, context: Context): Promise<number | void>;
 }
 
-/** A command that is another program: it reads its words and handles signals by itself. */
+/** A command that is another program: it reads its words, and handles signals once it runs, by itself. */
 export interface Program extends CommandText {
   readonly kind: 'program';
   /** Resolves to the exit code. */

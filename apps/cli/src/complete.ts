@@ -3,9 +3,9 @@ import { resolveUrl } from './client-options.ts';
 import type { Command, CommandOption, Context, Program } from './command.ts';
 import { COMMANDS } from './commands.ts';
 import { counted } from './display-text.ts';
-import { frameInfo } from './frame-info.ts';
 import { HELP_TOPICS } from './help.ts';
 import { listFrames } from './list-frames.ts';
+import { DASH } from './source.ts';
 
 /** The word the completion scripts ask `svc` with; behind it stand the words of the line, up to the cursor. */
 export const COMPLETE = '__complete';
@@ -68,7 +68,7 @@ function readLine({ options }: Command | Program, line: readonly string[]): Line
   let isOver = false;
   for (const word of line) {
     if (pending !== undefined) pending = undefined;
-    else if (isOver || !word.startsWith('-') || word === '-') positionals += 1;
+    else if (isOver || !word.startsWith('-') || word === DASH) positionals += 1;
     else if (word === '--') isOver = true;
     else pending = optionOf(options, word)?.value;
   }
@@ -92,7 +92,7 @@ async function completePlaceholder(
   if (FILES.has(placeholder)) return { kind: 'files' };
   if (HANDLES.has(placeholder)) return words(await handlesOf(line, last, context));
   const choices = placeholder.replaceAll(/[<>]/g, '').split('|');
-  return choices.length > 1 && !choices.includes('-') ? words(choices.map((choice) => [choice])) : NOTHING;
+  return choices.length > 1 && !choices.includes(DASH) ? words(choices.map((choice) => [choice])) : NOTHING;
 }
 
 async function handlesOf(
@@ -108,7 +108,7 @@ async function handlesOf(
     const client = createClient({ url, signal: patience, errorWidth: Infinity });
     for await (const firstPage of listFrames(client, prefix)) {
       // A shell types what it gets: a name that is no handle could be anything.
-      const frames = firstPage.map((frame) => frameInfo(frame)).filter(({ handle }) => HANDLE.test(handle));
+      const frames = firstPage.filter(({ handle }) => HANDLE.test(handle));
       return frames.map(({ handle, rows, columns }) => [
         handle,
         `${counted(rows, 'row')}, ${counted(columns.length, 'column')}`,

@@ -1,4 +1,5 @@
 import { CliError } from './cli-error.ts';
+import { errorCode } from './error-code.ts';
 
 /** What the failed request was. */
 export interface ConnectionErrorOptions {
@@ -55,6 +56,9 @@ function rootCause(thrown: unknown): { readonly code: string; readonly name: str
   let error = thrown;
   while (error instanceof Error && error.cause instanceof Error) error = error.cause;
   if (!(error instanceof Error)) return { code: '', name: '', message: String(error) };
-  const code = 'code' in error && typeof error.code === 'string' ? error.code : '';
-  return { code, name: error.name, message: error.message === '' ? String(error) : error.message };
+  return {
+    code: errorCode(error) ?? '',
+    name: error.name,
+    message: error.message === '' ? String(error) : error.message,
+  };
 }

@@ -64,6 +64,7 @@ export function formatTopic(topic: string): string | undefined {
       [String(EXIT.unreachable), 'server not reachable, connection broken, or answer not readable'],
       [String(EXIT.warned), 'svc doctor found nothing worse than a warning'],
       [String(EXIT.interrupted), 'ended by Ctrl-C'],
+      [String(EXIT.terminated), 'ended by SIGTERM'],
     ]),
     '',
     'svc serve has those of the server: 0 stopped, 1 cannot listen, 2 wrong settings.',

@@ -1,12 +1,11 @@
-import { invalidAnswer } from './cli-error.ts';
-import { type Client, readJson } from './client.ts';
-import { isObject } from './refusal.ts';
+import { type Client, readAnswer } from './client.ts';
+import { FRAME_LIST, type FrameInfo } from './server-answers.ts';
 
 const PAGE = 500;
 const MAX_PAGE_BYTES = 256 * 1024 * 1024;
 
-/** The frames there are, a page at a time, as the server sends them. */
-export async function* listFrames(client: Client, prefix: string | undefined): AsyncGenerator<readonly unknown[]> {
+/** The frames there are, a page at a time. */
+export async function* listFrames(client: Client, prefix: string | undefined): AsyncGenerator<readonly FrameInfo[]> {
   let after: string | undefined;
   for (;;) {
     const params = {
@@ -15,14 +14,11 @@ export async function* listFrames(client: Client, prefix: string | undefined): A
       ...(after !== undefined && { after }),
     };
     const answer = await client.send({ method: 'GET', path: 'frames', params });
-    const body = await readJson(answer, MAX_PAGE_BYTES);
-    if (!isObject(body) || !Array.isArray(body['frames'])) throw invalidAnswer('it is not a list of frames');
-    const frames: readonly unknown[] = body['frames'];
+    const { frames } = await readAnswer(answer, FRAME_LIST, MAX_PAGE_BYTES);
     yield frames;
-    const lastFrame = frames.at(-1);
-    const last = isObject(lastFrame) ? lastFrame['handle'] : undefined;
+    const last = frames.at(-1)?.handle;
     // A server that does not page would be asked for ever.
-    if (frames.length !== PAGE || typeof last !== 'string' || last === after) return;
+    if (frames.length !== PAGE || last === after) return;
     after = last;
   }
 }

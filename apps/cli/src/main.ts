@@ -1,9 +1,18 @@
 import { homedir } from 'node:os';
+import { InterruptedError } from './cli-error.ts';
 import { createOutput } from './output.ts';
 import { runCli } from './run-cli.ts';
 
 const controller = new AbortController();
-process.once('SIGINT', () => controller.abort());
+for (const [signal, kind] of [
+  ['SIGINT', 'interrupted'],
+  ['SIGTERM', 'terminated'],
+] as const) {
+  process.once(signal, () => {
+    // A server that runs in this process listens too, and stops in its own way.
+    if (process.listenerCount(signal) === 0) controller.abort(new InterruptedError(kind));
+  });
+}
 
 const exitCode = await runCli(process.argv.slice(2), {
   env: process.env,

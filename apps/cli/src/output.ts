@@ -1,5 +1,6 @@
 import type { Writable } from 'node:stream';
 import { CliError, OutputClosedError } from './cli-error.ts';
+import { errorCode } from './error-code.ts';
 
 const DEFAULT_WIDTH = 80;
 
@@ -36,20 +37,23 @@ export function createOutput(stream: OutputStream): Output {
   };
 }
 
-const REASONS: Readonly<Record<string, string>> = {
-  ENOSPC: 'no space is left',
-  EDQUOT: 'no space is left',
-  ENOENT: 'there is no such folder',
-  ENOTDIR: 'there is no such folder',
-  EACCES: 'this user may not write there',
-  EPERM: 'this user may not write there',
-  EROFS: 'the disk can only be read',
-  EISDIR: 'it is a directory',
+const REASONS: Readonly<Record<string, readonly [reason: string, hint: string]>> = {
+  ENOSPC: ['no space is left', 'Make some, or write to another disk.'],
+  EDQUOT: ['no space is left', 'Make some, or write to another disk.'],
+  ENOENT: ['there is no such folder', 'Make the folder, or check its name.'],
+  ENOTDIR: ['there is no such folder', 'Make the folder, or check its name.'],
+  EACCES: ['this user may not write there', 'Write into a folder of your own, or change the rights of this one.'],
+  EPERM: ['this user may not write there', 'Write into a folder of your own, or change the rights of this one.'],
+  EROFS: ['the disk can only be read', 'Write to another disk.'],
+  EISDIR: ['it is a directory', 'Name a file.'],
 };
+const OTHER_HINT = 'Check that other programs can write there, or write elsewhere.';
 
 /** A failed write as an error for the user; `name` begins the sentence. */
 export function outputError(error: unknown, name: string): unknown {
-  if (!(error instanceof Error && 'code' in error && typeof error.code === 'string')) return error;
-  if (error.code === 'EPIPE' || error.code === 'ERR_STREAM_DESTROYED') return new OutputClosedError();
-  return new CliError('usage', `${name} cannot be written: ${REASONS[error.code] ?? error.code}.`, { cause: error });
+  const code = errorCode(error);
+  if (code === undefined) return error;
+  if (code === 'EPIPE' || code === 'ERR_STREAM_DESTROYED') return new OutputClosedError();
+  const [reason, hint] = REASONS[code] ?? [code, OTHER_HINT];
+  return new CliError('usage', `${name} cannot be written: ${reason}.`, { hint, cause: error });
 }

@@ -1,8 +1,10 @@
 import { readFileSync } from 'node:fs';
-import { isObject } from './refusal.ts';
+import * as v from 'valibot';
+
+const MANIFEST = v.object({ version: v.string() });
 
 /** The version of `svc`. */
 export function packageVersion(): string {
   const manifest: unknown = JSON.parse(readFileSync(new URL('../package.json', import.meta.url), 'utf8'));
-  return isObject(manifest) ? String(manifest['version']) : 'unknown';
+  return v.parse(MANIFEST, manifest).version;
 }

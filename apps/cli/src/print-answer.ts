@@ -1,7 +1,7 @@
 import { invalidAnswer } from './cli-error.ts';
 import { readJsonTable } from './json-table.ts';
 import type { Output } from './output.ts';
-import { isObject } from './refusal.ts';
+import { parseAnswer, TABLE_COLUMNS } from './server-answers.ts';
 import { type Cell, createTablePrinter, type TableColumn, type TablePrinter } from './table-printer.ts';
 
 /** An answer of `/exec` that came whole. */
@@ -64,13 +64,8 @@ async function* copyTo(output: Output, body: AsyncIterable<Uint8Array>): AsyncGe
 const NUMERIC = /^(?:BYTE|SHORT|INT|LONG|ULONG|LONG128|FLOAT|DOUBLE|DECIMAL\b.*)$/;
 
 function columnsOf(value: unknown): readonly TableColumn[] {
-  if (!Array.isArray(value)) throw invalidAnswer('its columns are not a list');
-  return value.map((column: unknown) => {
-    if (!isObject(column) || typeof column['name'] !== 'string' || typeof column['type'] !== 'string') {
-      throw invalidAnswer('a column has no name or no type');
-    }
-    return { name: column['name'], type: column['type'], isNumeric: NUMERIC.test(column['type']) };
-  });
+  const columns = parseAnswer(TABLE_COLUMNS, value);
+  return columns.map(({ name, type }) => ({ name, type, isNumeric: NUMERIC.test(type) }));
 }
 
 function checkLengths(rows: readonly (readonly Cell[])[], columns: number): void {

@@ -1,4 +1,6 @@
+import * as v from 'valibot';
 import { CliError } from './cli-error.ts';
+import { REFUSAL } from './server-answers.ts';
 import { sqlCaret } from './sql-caret.ts';
 
 /** What is known of the request that was refused. */
@@ -10,26 +12,21 @@ export interface RefusalOptions {
 }
 
 /** Where the server's hint speaks of HTTP and `svc` has words of its own. */
-const HINTS: ReadonlyMap<unknown, string> = new Map([
+const HINTS: ReadonlyMap<string | undefined, string> = new Map([
   ['handle_not_found', 'svc list prints the handles there are.'],
   ['handle_exists', 'Choose another handle, or leave --if-new out to replace the frame.'],
 ]);
 
 /** The members of an error body, of this server or of the database behind it; undefined where it is none. */
 export function refusalOf(body: unknown, { sql, width }: RefusalOptions): CliError | undefined {
-  if (!isObject(body) || typeof body['error'] !== 'string') return undefined;
-  const { error, code, hint, requestId } = body;
+  const parsed = v.safeParse(REFUSAL, body);
+  if (!parsed.success) return undefined;
+  const { error, code, hint, requestId, position, errorPos } = parsed.output;
   // The database writes the position as a text now and then, and under another name when it failed half way.
-  const position = Number(body['position'] ?? body['errorPos'] ?? Number.NaN);
-  const caret = sql === undefined ? [] : sqlCaret(sql, position, width);
-  const isFault = code === 'internal' && typeof requestId === 'string';
+  const caret = sql === undefined ? [] : sqlCaret(sql, Number(position ?? errorPos ?? Number.NaN), width);
+  const isFault = code === 'internal' && requestId !== undefined;
   return new CliError('refused', error, {
-    hint: HINTS.get(code) ?? (typeof hint === 'string' ? hint : undefined),
+    hint: HINTS.get(code) ?? hint,
     details: [...caret, ...(isFault ? [`  request id: ${requestId}`] : [])],
   });
-}
-
-/** An object of JSON. */
-export function isObject(value: unknown): value is Readonly<Record<string, unknown>> {
-  return typeof value === 'object' && value !== null && !Array.isArray(value);
 }

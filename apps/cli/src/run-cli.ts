@@ -1,6 +1,6 @@
 import { nearestName } from '@svc/config';
 import { parseArguments } from './arguments.ts';
-import { CliError, EXIT, OutputClosedError } from './cli-error.ts';
+import { CliError, EXIT, InterruptedError, OutputClosedError } from './cli-error.ts';
 import type { Command, Context, Program } from './command.ts';
 import { COMMANDS } from './commands.ts';
 import { COMPLETE, complete, formatCompletion } from './complete.ts';
@@ -15,10 +15,9 @@ export async function runCli(argv: readonly string[], context: Context): Promise
     const [word, ...rest] = argv;
     const command = COMMANDS.find(({ name }) => name === word);
     if (command === undefined) return await runWithoutCommand(word, rest, context);
-    if (command.kind === 'program' && !asksForHelp(rest)) return await command.run(rest);
     return await Promise.race([runCommand(command, rest, context), interrupted(context.signal)]);
   } catch (error) {
-    if (context.signal.aborted) return EXIT.interrupted;
+    if (context.signal.aborted) return interruptedCode(context.signal);
     if (error instanceof OutputClosedError) return EXIT.ok;
     if (!(error instanceof CliError)) throw error;
     await printError(error, context.stderr);
@@ -27,6 +26,7 @@ export async function runCli(argv: readonly string[], context: Context): Promise
 }
 
 async function runCommand(command: Command | Program, argv: readonly string[], context: Context): Promise<number> {
+  if (command.kind === 'program' && !asksForHelp(argv)) return command.run(argv);
   const args = command.kind === 'command' ? parseArguments(command, argv) : undefined;
   if (command.kind === 'command' && args !== undefined) return (await command.run(args, context)) ?? EXIT.ok;
   await context.stdout.write(formatCommandHelp(command));
@@ -89,12 +89,16 @@ function unknownWord(word: string): CliError {
   });
 }
 
-/** Resolves at once when the user interrupts, whatever a write or a read is still waiting for. */
+/** Resolves at once when the process should end, whatever a write or a read is still waiting for. */
 function interrupted(signal: AbortSignal): Promise<number> {
   return new Promise((resolve) => {
-    if (signal.aborted) resolve(EXIT.interrupted);
-    signal.addEventListener('abort', () => resolve(EXIT.interrupted), { once: true });
+    if (signal.aborted) resolve(interruptedCode(signal));
+    signal.addEventListener('abort', () => resolve(interruptedCode(signal)), { once: true });
   });
+}
+
+function interruptedCode({ reason }: AbortSignal): number {
+  return reason instanceof InterruptedError ? reason.exitCode : EXIT.interrupted;
 }
 
 async function printError({ message, details, hint }: CliError, stderr: Output): Promise<void> {

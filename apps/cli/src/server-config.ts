@@ -12,13 +12,16 @@ export const CONFIG_OPTION: CommandOption = {
 };
 
 /** The configuration `svc serve` would start with here, or what is wrong with it. */
+export type ServerConfig = Extract<LoadConfigResult, { kind: 'config' | 'problems' }>;
+
+/** Loads it as `svc serve` would. */
 export function loadServerConfig(args: Arguments, { env, homeDir, stderr }: Context): ServerConfig {
   const file = args.text('config');
   const argv = file === undefined ? [] : [`--config=${file}`];
-  return loadConfig({ name: SERVICE_NAME, argv, env, homeDir, isTerminal: stderr.width !== undefined });
+  const loaded = loadConfig({ name: SERVICE_NAME, argv, env, homeDir, isTerminal: stderr.width !== undefined });
+  if (loaded.kind === 'config' || loaded.kind === 'problems') return loaded;
+  throw new TypeError(`Nothing here asks for ${loaded.kind}.`);
 }
-
-type ServerConfig = LoadConfigResult;
 
 /** A setting of the server and where it stands in the table. */
 export interface NamedSetting {

@@ -1,9 +1,10 @@
 import { open } from 'node:fs/promises';
 import type { Readable } from 'node:stream';
 import { CliError } from './cli-error.ts';
+import { errorCode } from './error-code.ts';
 
-/** The argument that stands for the standard input. */
-export const STDIN = '-';
+/** The name that stands for the standard input or output. */
+export const DASH = '-';
 
 const CHUNK_BYTES = 256 * 1024;
 
@@ -17,7 +18,7 @@ export interface OpenSource {
 
 /** Opens a file, or the standard input for `-`. */
 export async function openSource(file: string, stdin: Readable): Promise<OpenSource> {
-  if (file === STDIN) {
+  if (file === DASH) {
     return {
       chunks: readSource(file, stdin),
       bytes: undefined,
@@ -50,19 +51,22 @@ export async function* readSource(file: string, stream: Readable): AsyncGenerato
   }
 }
 
-const REASONS: Readonly<Record<string, string>> = {
-  ENOENT: 'there is no such file',
-  ENOTDIR: 'there is no such file',
-  EACCES: 'this user may not read it',
-  EISDIR: 'it is a directory',
-  EIO: 'the disk reports an error',
+const REASONS: Readonly<Record<string, readonly [reason: string, hint: string]>> = {
+  ENOENT: ['there is no such file', 'Check its name, and the folder you are in.'],
+  ENOTDIR: ['there is no such file', 'Check its name, and the folder you are in.'],
+  EACCES: ['this user may not read it', 'Change its rights, or be another user.'],
+  EPERM: ['this user may not read it', 'Change its rights, or be another user.'],
+  EISDIR: ['it is a directory', 'Name a file.'],
+  EIO: ['the disk reports an error', 'Try again, with a copy on another disk if there is one.'],
 };
+const OTHER_HINT = 'Check that other programs can read it.';
 
 function fail(file: string): (error: unknown) => never {
   return (error) => {
-    if (!(error instanceof Error && 'code' in error && typeof error.code === 'string')) throw error;
-    const name = file === STDIN ? 'The standard input' : JSON.stringify(file);
-    const reason = REASONS[error.code] ?? error.code;
-    throw new CliError('usage', `${name} cannot be read: ${reason}.`, { cause: error });
+    const code = errorCode(error);
+    if (code === undefined) throw error;
+    const name = file === DASH ? 'The standard input' : JSON.stringify(file);
+    const [reason, hint] = REASONS[code] ?? [code, OTHER_HINT];
+    throw new CliError('usage', `${name} cannot be read: ${reason}.`, { hint, cause: error });
   };
 }

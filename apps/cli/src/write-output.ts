@@ -38,7 +38,7 @@ export async function writeOutput(
       // It has its name already, or somebody else removed it.
     }
   };
-  // Ctrl-C ends the process as soon as its listeners have run.
+  // Ctrl-C and SIGTERM end the process as soon as its listeners have run.
   signal.addEventListener('abort', discard, { once: true });
   try {
     try {

@@ -41,6 +41,10 @@ describe('help', () => {
     expect(flags.filter((flag) => flag !== undefined && !stdout.includes(`--${flag} <`))).toEqual([]);
   });
 
+  test('of query says why it has no --arrow', async () => {
+    expect((await run(['query', '--help'])).stdout).toMatch(/so there is no --arrow/);
+  });
+
   test('names every command', async () => {
     const { stdout } = await run(['--help']);
     expect(COMMANDS.filter(({ name }) => !stdout.includes(`\n  ${name} `))).toEqual([]);
@@ -70,7 +74,7 @@ describe('wrong usage ends with 2, a sentence and a hint', () => {
     [['help', 'get', 'x'], 'There is no help about "get x".', 'Did you mean svc help get?'],
     [['get', 't', '-o'], '-o needs a value.', 'Write -o <file>.'],
     [['get', 't', '--csv', '--arrow'], '--csv and --arrow cannot be done together.', 'Give one of them.'],
-    [['get', 't', '-o', 'x.parquet'], 'The name "x.parquet" does not tell a format', 'Say --json or --csv or --ndjson'],
+    [['get', 't', '-o', 'x.parquet'], 'The name "x.parquet" does not tell a format', 'Say --json or --ndjson or --csv'],
     [['query', 'x', '--output=x.arrow'], 'The name "x.arrow" does not tell a format', 'Say --json or --csv.'],
     [['query', 'x', '--arrow'], 'svc query has no flag "--arrow".', 'svc query --help lists its flags'],
     [['drop'], 'svc drop needs <handle>...', 'Usage: svc drop <handle>... [flags]'],
@@ -120,7 +124,8 @@ describe('wrong usage ends with 2, a sentence and a hint', () => {
     expect(await run(['put', 't', 'no/such.json'])).toEqual({
       code: 2,
       stdout: '',
-      stderr: 'error: "no/such.json" cannot be read: there is no such file.\n',
+      stderr:
+        'error: "no/such.json" cannot be read: there is no such file.\nhint: Check its name, and the folder you are in.\n',
     });
     expect(await run(['put', 't', import.meta.dirname, '--fmt', 'json'])).toMatchObject({
       code: 2,

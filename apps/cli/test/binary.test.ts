@@ -51,7 +51,10 @@ describe('Ctrl-C', () => {
   });
 });
 
-test('Ctrl-C leaves nothing of a file that is not complete', async () => {
+test.each([
+  ['SIGINT', 130],
+  ['SIGTERM', 143],
+] as const)('%s leaves nothing of a file that is not complete, and ends with %d', async (signal, code) => {
   const folder = await mkdtemp(join(tmpdir(), 'svc-out-'));
   const stand = await startStandIn((_, response) => void response.write('id\r\n'));
   const child = startBinary(['get', 't', '-o', join(folder, 'x.csv'), '--url', stand.url]);
@@ -60,9 +63,9 @@ test('Ctrl-C leaves nothing of a file that is not complete', async () => {
       const [part] = await readdir(folder);
       return part === undefined ? undefined : (await stat(join(folder, part))).size;
     };
-    await expect.poll(partSize).toBe(4);
-    child.kill('SIGINT');
-    expect(await child.ran).toEqual({ code: 130, stdout: '', stderr: '' });
+    await expect.poll(partSize, { timeout: 10_000 }).toBe(4);
+    child.kill(signal);
+    expect(await child.ran).toEqual({ code, stdout: '', stderr: '' });
     expect(await readdir(folder)).toEqual([]);
   } finally {
     await rm(folder, { recursive: true });
@@ -107,7 +110,7 @@ test.runIf(process.platform === 'linux')('a full disk is an error, not a short f
     await once(child, 'close');
     expect({ code: child.exitCode, stderr }).toEqual({
       code: 2,
-      stderr: 'error: The output cannot be written: no space is left.\n',
+      stderr: 'error: The output cannot be written: no space is left.\nhint: Make some, or write to another disk.\n',
     });
   } finally {
     await full.close();

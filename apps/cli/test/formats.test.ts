@@ -50,7 +50,7 @@ describe('rows for programs', () => {
   test('svc query asks the database for CSV, and shows the place of an error', async () => {
     const { url, requests } = await startFormats();
     expect(await run(['query', 'select 1', '--csv', '--url', url])).toMatchObject({ code: 0, stdout: BYTES.csv });
-    expect(requests).toEqual(['GET /exp?query=select+1&fmt=csv']);
+    expect(requests).toEqual(['POST /exp?fmt=csv']);
     const failing = await startStandIn((_, response) => sendJson(response, { error: 'no x', position: 7 }, 400));
     expect((await run(['query', 'select x', '--csv', '--url', failing.url])).stderr).toBe(
       'error: no x\n  select x\n         ^\n',
@@ -97,7 +97,6 @@ describe('-o', () => {
     ['x.CSV', BYTES.csv],
     ['x.ndjson', BYTES.ndjson],
     ['x.jsonl', BYTES.ndjson],
-    ['x.arrow', BYTES.arrow],
     ['x.arrows', BYTES.arrow],
     ['x.json', TABLE],
   ])('%s gets the format of its extension', async (name, text) => {
@@ -109,6 +108,29 @@ describe('-o', () => {
     });
     expect(await readFile(join(folder, name), 'utf8')).toBe(text);
     expect(await readdir(folder)).toEqual([name]);
+  });
+
+  test.each([
+    ['x.arrow', 'x.arrows'],
+    ['dir.x/y.feather', 'dir.x/y.arrows'],
+    ['x.IPC', 'x.arrows'],
+  ])('%s would be a file that its readers refuse, and %s is proposed', async (name, better) => {
+    const { url, requests } = await startFormats();
+    expect(await run(['get', 't', '-o', name, '--url', url])).toEqual({
+      code: 2,
+      stdout: '',
+      stderr:
+        `error: "${name}" is a name for an Arrow IPC file, and the server sends a stream.\n` +
+        `hint: Call it "${better}", or say --arrow to give the stream this name all the same.\n`,
+    });
+    expect(requests).toEqual([]);
+    expect((await run(['query', 'x', '-o', name, '--url', url])).stderr).toMatch(/\nhint: Say --json or --csv\.\n$/);
+  });
+
+  test('--arrow gives a stream any name', async () => {
+    const { url } = await startFormats();
+    await run(['get', 't', '--arrow', '-o', join(folder, 'x.feather'), '--url', url]);
+    expect(await readFile(join(folder, 'x.feather'), 'utf8')).toBe(BYTES.arrow);
   });
 
   test('a flag wins over the extension, and - is the standard output', async () => {
@@ -147,7 +169,7 @@ describe('-o', () => {
     expect((await stat('/dev/null')).isCharacterDevice()).toBe(true);
     expect(await run(['get', 't', '--csv', '-o', '/dev/full', '--url', url])).toMatchObject({
       code: 2,
-      stderr: 'error: "/dev/full" cannot be written: no space is left.\n',
+      stderr: 'error: "/dev/full" cannot be written: no space is left.\nhint: Make some, or write to another disk.\n',
     });
   });
 
@@ -156,11 +178,15 @@ describe('-o', () => {
     await mkdir(join(folder, 'x.csv'));
     expect(await run(['get', 't', '-o', join(folder, 'no', 'x.csv'), '--url', url])).toMatchObject({
       code: 2,
-      stderr: expect.stringMatching(/^error: ".*x\.csv" cannot be written: there is no such folder\.\n$/),
+      stderr: expect.stringMatching(
+        /^error: ".*x\.csv" cannot be written: there is no such folder\.\nhint: Make the folder, .*\n$/,
+      ),
     });
     expect(await run(['query', 'insert', '-o', join(folder, 'x.csv'), '--url', url])).toMatchObject({
       code: 2,
-      stderr: expect.stringMatching(/^error: ".*x\.csv" cannot be written: it is a directory\.\n$/),
+      stderr: expect.stringMatching(
+        /^error: ".*x\.csv" cannot be written: it is a directory\.\nhint: Name a file\.\n$/,
+      ),
     });
     expect(requests).toEqual([]);
   });

@@ -1,6 +1,9 @@
+import { PassThrough } from 'node:stream';
 import { describe, expect, test, vi } from 'vitest';
+import { createOutput } from '../src/output.ts';
 import { formatBytes, formatProgress, startProgress } from '../src/progress.ts';
-import { createSink } from './run.ts';
+import { createSink, run } from './run.ts';
+import { sendJson, startStandIn } from './stand-in.ts';
 
 describe('bytes', () => {
   test.each([
@@ -79,4 +82,36 @@ describe('on a terminal', () => {
   test('elsewhere nothing is shown', async () => {
     expect(await upload(undefined, 10_000)).toBe('');
   });
+});
+
+test.each([
+  ['nothing elsewhere', undefined, /^$/],
+  ['on a terminal', 60, /^\r10 B {2}.*B\/s +\r[^]*\r {59}\r$/],
+])('svc put draws on the error stream: %s', async (_name, errorWidth, drawn) => {
+  vi.useFakeTimers({ toFake: ['setInterval', 'clearInterval'] });
+  try {
+    const { url } = await startStandIn((request, response) => {
+      request.resume().on('end', () => {
+        vi.advanceTimersByTime(1000);
+        sendJson(response, { rows: 1, version: 'v' }, 201);
+      });
+    });
+    const argv = ['put', 't', '-', '--fmt', 'json', '--url', url];
+    expect(await run(argv, { stdin: '[{"id":1}]', width: 60, errorWidth })).toEqual({
+      code: 0,
+      stdout: 't: 1 row, version v (new)\n',
+      stderr: expect.stringMatching(drawn),
+    });
+  } finally {
+    vi.useRealTimers();
+  }
+});
+
+test.each([
+  [{}, undefined],
+  [{ columns: 60 }, undefined],
+  [{ isTTY: true, columns: 60 }, 60],
+  [{ isTTY: true, columns: 0 }, 80],
+])('a stream with %j has %s columns', (terminal, width) => {
+  expect(createOutput(Object.assign(new PassThrough(), terminal)).width).toBe(width);
 });

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { run } from './run.ts';
-import { sendJson, startStandIn } from './stand-in.ts';
+import { bodyOf, sendJson, startStandIn } from './stand-in.ts';
 
 function table(rows: unknown[][], more: object = {}): object {
   const columns = [
@@ -15,21 +15,34 @@ describe('query', () => {
     startStandIn((_, response) => sendJson(response, body, status));
 
   test('sends the SQL of the argument or of the standard input, and prints the table', async () => {
-    const { url, requests } = await answers(table([['9007199254740993', 'a']], { timestamp: -1 }));
+    const seen: unknown[] = [];
+    const { url, requests } = await startStandIn(async (request, response) => {
+      seen.push(request.headers['content-type'], await bodyOf(request));
+      sendJson(response, table([['9007199254740993', 'a']], { timestamp: -1 }));
+    });
     const { stdout } = await run(['query', 'select 1 + 1', '--url', url]);
     expect(stdout).toContain('\n9007199254740993  a\n1 row\n');
     await run(['query', '-', '--url', url], { stdin: 'select é' });
-    expect(requests.map((request) => new URL(request.slice(4), url).searchParams.get('query'))).toEqual([
-      'select 1 + 1',
-      'select é',
-    ]);
-    expect(requests[0]).toMatch(/&fmt=json$/);
+    expect(seen).toEqual(['application/sql', 'select 1 + 1', 'application/sql', 'select é']);
+    expect(requests).toEqual(['POST /exec?fmt=json', 'POST /exec?fmt=json']);
+  });
+
+  test('a redirect is not followed, and named', async () => {
+    const { url, requests } = await startStandIn((_, response) =>
+      response.writeHead(307, { location: 'https://x.invalid/exec' }).end(),
+    );
+    expect(await run(['query', 'insert', '--url', url])).toMatchObject({
+      code: 1,
+      stderr: expect.stringContaining('The server answered 307 and points to "https://x.invalid/exec".'),
+    });
+    expect(requests).toHaveLength(1);
   });
 
   test.each([
     [{ ddl: 'OK' }, 'OK\n'],
     [{ dml: 'OK' }, 'OK\n'],
     [{ dml: 'OK', updated: 2 }, 'OK, 2 rows updated\n'],
+    [{ ddl: 'OK', updated: 1 }, 'OK, 1 row updated\n'],
   ])('%j is printed as %s', async (body, stdout) => {
     const { url } = await answers(body);
     expect(await run(['query', 'x', '--url', url])).toEqual({ code: 0, stdout, stderr: '' });
@@ -74,6 +87,7 @@ describe('query', () => {
     const { url, requests } = await answers({ ddl: 'OK' });
     const { code, stderr } = await run(['query', '-', '--url', url], { stdin });
     expect(code).toBe(2);
+    expect(stderr).toMatch(/\nhint: .+\n$/);
     expect(stderr).toContain(`error: ${message}\n`);
     expect(requests).toEqual([]);
   });

@@ -21,16 +21,25 @@ export interface RunOptions {
   readonly stdin?: string | Iterable<Uint8Array>;
   /** Columns of a terminal. Default: none, as in a pipe. */
   readonly width?: number;
+  /** The same of the error stream. Default: as `width`. */
+  readonly errorWidth?: number | undefined;
 }
 
 /** Runs `svc` inside this process. */
 export async function run(argv: readonly string[], options: RunOptions = {}): Promise<Ran> {
   const { env = {}, homeDir = '', stdin = '', width } = options;
   const stdout = createSink(width);
-  const stderr = createSink(width);
+  const stderr = createSink('errorWidth' in options ? options.errorWidth : width);
   const input = typeof stdin === 'string' ? [Buffer.from(stdin)] : stdin;
   const { signal } = new AbortController();
-  const code = await runCli(argv, { env, homeDir, stdin: Readable.from(input), stdout, stderr, signal });
+  const code = await runCli(argv, {
+    env,
+    homeDir,
+    stdin: Readable.from(input),
+    stdout,
+    stderr,
+    signal,
+  });
   return { code, stdout: stdout.text(), stderr: stderr.text() };
 }
 

@@ -8,7 +8,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { run, runBinary, spawnBinary } from './run.ts';
+import { run, runBinary, spawnBinary, startBinary } from './run.ts';
 
 const ONE = { columns: [{ name: '1', type: 'INT' }], dataset: [[1]], count: 1 };
 const SQL_ERROR = { query: 'select nosuch', error: 'Invalid column: nosuch', position: 7 };
@@ -167,7 +167,21 @@ test('SQL goes through to the database, and its errors come back with their plac
   });
 });
 
+test('SQL that is too long for the database is refused with a sentence', async () => {
+  expect(await svc(['query', '-'], `select '${'x'.repeat(1_000_000)}'`)).toEqual({
+    code: 1,
+    stdout: '',
+    stderr: expect.stringMatching(/^error: The encoded request has \d+ bytes; .*\nhint: Shorten the SQL.*\n$/),
+  });
+});
+
 describe('serve', () => {
+  test('ends at SIGTERM also while it starts', async () => {
+    const child = startBinary(['serve', '--http-bind-address=127.0.0.1:0', '--grpc-host=127.0.0.1', '--grpc-port=0']);
+    child.stderr.once('data', () => child.kill('SIGTERM'));
+    expect([0, 143]).toContain((await child.ran).code);
+  });
+
   test('stops in order at Ctrl-C', async () => {
     const { child, http } = await startServer();
     expect(await stopServer(child)).toBe(0);

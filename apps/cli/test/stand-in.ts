@@ -62,6 +62,13 @@ export async function unusedUrl(): Promise<string> {
   return `http://127.0.0.1:${port}`;
 }
 
+/** The whole body of a request. */
+export async function bodyOf(request: IncomingMessage): Promise<string> {
+  let text = '';
+  for await (const chunk of request.setEncoding('utf8')) text += chunk;
+  return text;
+}
+
 /** Answers with JSON. */
 export function sendJson(response: ServerResponse, body: unknown, status = 200, headers: object = {}): void {
   response.writeHead(status, { 'content-type': 'application/json; charset=utf-8', ...headers });

@@ -94,20 +94,6 @@ describe.skipIf(!hasScript)('on a terminal (skipped without the command script)'
     expect(screen).toMatch(/\r {59}\rt: 1 row, version v \(new\)\r\n$/);
   });
 
-  test('an upload shows nothing where the errors go elsewhere', async () => {
-    const file = join(folder, 'a.json');
-    await writeFile(file, '[{"id":1}]');
-    const { url } = await startStandIn((request, response) => {
-      // Longer than the bar waits before it is drawn.
-      request.resume().on('end', () => setTimeout(() => sendJson(response, { rows: 1, version: 'v' }, 201), 500));
-    });
-    const errors = join(folder, 'errors');
-    expect(await onTerminal(`svc put t ${file} --url ${url} 2> ${errors}; wc -c < ${errors}`).ended).toEqual({
-      code: 0,
-      screen: 't: 1 row, version v (new)\r\n0\r\n',
-    });
-  });
-
   test('the keys Ctrl-C end an upload with 130, and take its bar away', async () => {
     const { url } = await startStandIn(() => {});
     const shell = onTerminal(`trap : INT; yes | svc put t - --fmt ndjson --url ${url}; echo code $?`);

@@ -49,8 +49,10 @@ async function serve({ config, warnings }: LoadedConfig): Promise<number> {
   for (const sentence of startWarnings(config)) log.warn(sentence);
   try {
     const server = await startServer(config, log, packageVersion());
+    // Whoever sees that the server is ready may signal at once.
+    const signalled = waitForSignal();
     log.always('ready', { http: server.httpUrl, grpc: server.grpcAddress, pid: process.pid });
-    const signal = await waitForSignal();
+    const signal = await signalled;
     log.info('stopping', { signal });
     await server.stop();
     log.info('stopped');

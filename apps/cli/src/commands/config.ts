@@ -33,7 +33,6 @@ export const config: Command = {
         hint: 'svc help settings lists the settings and what each may be.',
       });
     }
-    if (loaded.kind === 'help' || loaded.kind === 'version') return;
     for (const warning of loaded.warnings) {
       await context.stderr.write(`warning: ${visibleText(findingText(warning))}\nhint: ${visibleText(warning.hint)}\n`);
     }

@@ -1,9 +1,9 @@
-import { createClient, readJson } from '../client.ts';
+import { createClient, readAnswer } from '../client.ts';
 import { clientOptions, URL_OPTION } from '../client-options.ts';
 import type { Command } from '../command.ts';
 import { counted, visibleText } from '../display-text.ts';
-import { frameInfo } from '../frame-info.ts';
 import { framePath } from '../frame-path.ts';
+import { FRAME } from '../server-answers.ts';
 import { createTablePrinter } from '../table-printer.ts';
 
 const MAX_BYTES = 64 * 1024 * 1024;
@@ -21,9 +21,9 @@ export const describe: Command = {
     const { stdout } = context;
     const [handle = ''] = args.positionals;
     const client = createClient(clientOptions(args, context));
-    const body = await readJson(await client.send({ method: 'GET', path: framePath(handle) }), MAX_BYTES);
-    if (args.has('json')) return stdout.write(`${JSON.stringify(body)}\n`);
-    const { columns, rows, bytes, expires, created, version, tier, handle: name } = frameInfo(body);
+    const frame = await readAnswer(await client.send({ method: 'GET', path: framePath(handle) }), FRAME, MAX_BYTES);
+    if (args.has('json')) return stdout.write(`${JSON.stringify(frame)}\n`);
+    const { columns, rows, bytes, expires, created, version, tier, handle: name } = frame;
     const facts = { handle: name, rows, bytes, created, expires: expires ?? 'never', version, tier };
     const lines = Object.entries(facts).map(([key, value]) => `${key.padEnd(9)}${visibleText(String(value))}\n`);
     await stdout.write(`${lines.join('')}\n`);

@@ -1,13 +1,13 @@
 import { invalidAnswer } from '../cli-error.ts';
 import { createClient } from '../client.ts';
 import type { Command } from '../command.ts';
+import { OUTPUT_FORMATS } from '../file-formats.ts';
 import { copyAnswer, printAnswer } from '../print-answer.ts';
 import { counted } from '../display-text.ts';
 import { clientOptions, URL_OPTION } from '../client-options.ts';
-import { type ResultFormat, resultOptions, resultTarget } from '../result-format.ts';
+import { resultOptions, resultTarget } from '../result-format.ts';
 import { writeOutput } from '../write-output.ts';
 
-const FORMATS: readonly ResultFormat[] = ['json', 'csv', 'ndjson', 'arrow'];
 const ALL_ROWS = '1,';
 
 /** `svc get`: reads a frame. */
@@ -19,7 +19,7 @@ export const get: Command = {
   options: {
     limit: { value: '<rows>', summary: 'n, or lo,hi or lo, counted from 1.' },
     cols: { value: '<names>', summary: 'Only these columns, in this order: a,b or "a,b",c.' },
-    ...resultOptions(FORMATS),
+    ...resultOptions(OUTPUT_FORMATS),
     url: URL_OPTION,
   },
   notes: [
@@ -34,7 +34,7 @@ export const get: Command = {
   ],
   async run(args, context) {
     const [handle = ''] = args.positionals;
-    const { format, file } = resultTarget(args, FORMATS, context.stdout);
+    const { format, file } = resultTarget(args, OUTPUT_FORMATS, context.stdout);
     const isTable = format === 'table';
     const limit = args.text('limit') ?? (isTable ? undefined : ALL_ROWS);
     const cols = args.text('cols');

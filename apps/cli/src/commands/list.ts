@@ -2,9 +2,9 @@ import { createClient } from '../client.ts';
 import { clientOptions, URL_OPTION } from '../client-options.ts';
 import type { Command } from '../command.ts';
 import { counted } from '../display-text.ts';
-import { frameInfo } from '../frame-info.ts';
 import { listFrames } from '../list-frames.ts';
 import type { Output } from '../output.ts';
+import type { FrameInfo } from '../server-answers.ts';
 import { createTablePrinter } from '../table-printer.ts';
 
 const COLUMNS = ['handle', 'rows', 'bytes', 'columns', 'created', 'expires', 'version'].map((name) => ({
@@ -27,15 +27,20 @@ export const list: Command = {
   },
 };
 
-async function printTable(pages: AsyncIterable<readonly unknown[]>, output: Output): Promise<void> {
+async function printTable(pages: AsyncIterable<readonly FrameInfo[]>, output: Output): Promise<void> {
   const printer = createTablePrinter(COLUMNS, output);
   let count = 0;
   for await (const page of pages) {
     await printer.add(
-      page.map((frame) => {
-        const { handle, rows, bytes, columns, created, expires, version } = frameInfo(frame);
-        return [handle, String(rows), String(bytes), String(columns.length), created, expires ?? 'never', version];
-      }),
+      page.map(({ handle, rows, bytes, columns, created, expires, version }) => [
+        handle,
+        String(rows),
+        String(bytes),
+        String(columns.length),
+        created,
+        expires ?? 'never',
+        version,
+      ]),
     );
     count += page.length;
   }
@@ -43,7 +48,7 @@ async function printTable(pages: AsyncIterable<readonly unknown[]>, output: Outp
   await output.write(`${counted(count, 'frame')}\n`);
 }
 
-async function printJson(pages: AsyncIterable<readonly unknown[]>, output: Output): Promise<void> {
+async function printJson(pages: AsyncIterable<readonly FrameInfo[]>, output: Output): Promise<void> {
   let separator = '{"frames":[';
   for await (const page of pages) {
     for (const frame of page) {

@@ -1,25 +1,15 @@
-import { extname } from 'node:path';
 import type { Arguments } from '../arguments.ts';
-import { CliError, invalidAnswer } from '../cli-error.ts';
-import { createClient, readJson } from '../client.ts';
+import { CliError } from '../cli-error.ts';
+import { createClient, readAnswer } from '../client.ts';
 import type { Command } from '../command.ts';
+import { describeInputFormats, INPUT_FORMATS, inputFormat, isInputFormat } from '../file-formats.ts';
 import { framePath } from '../frame-path.ts';
 import { counted } from '../display-text.ts';
-import { isObject } from '../refusal.ts';
 import { clientOptions, URL_OPTION } from '../client-options.ts';
 import { startProgress } from '../progress.ts';
+import { NEW_FRAME } from '../server-answers.ts';
 import { openSource } from '../source.ts';
 
-const FORMATS = ['json', 'ndjson', 'arrow'];
-const FORMAT_OF_EXTENSION: Readonly<Record<string, string>> = {
-  '.json': 'json',
-  '.ndjson': 'ndjson',
-  '.jsonl': 'ndjson',
-  '.arrow': 'arrow',
-  '.arrows': 'arrow',
-  '.feather': 'arrow',
-  '.ipc': 'arrow',
-};
 const MAX_ANSWER_BYTES = 16 * 1024 * 1024;
 
 /** `svc put`: makes a frame of a file. */
@@ -29,15 +19,16 @@ export const put: Command = {
   summary: 'Put a file under a handle, replacing the frame.',
   usage: ['<handle>', '<file|->'],
   options: {
-    fmt: { value: FORMATS.join('|'), summary: 'The format. Default: by the extension of the file.' },
+    fmt: { value: INPUT_FORMATS.join('|'), summary: 'The format. Default: by the extension of the file.' },
     ttl: { value: '<seconds>', summary: 'Let the frame end by itself. Default: never.' },
     'if-new': { summary: 'Only where the handle is free.' },
     url: URL_OPTION,
   },
   notes: [
-    'json: an array of objects (.json). ndjson: one object a line (.ndjson, .jsonl).',
-    'arrow: an Arrow IPC stream or file (.arrow, .arrows, .feather, .ipc). - reads',
-    'the standard input. A broken upload changes nothing.',
+    'The formats, and the extensions that tell them:',
+    ...describeInputFormats(),
+    '',
+    '- reads the standard input. A broken upload changes nothing.',
     '',
     'Examples:',
     '  svc put trades trades.json',
@@ -64,13 +55,10 @@ export const put: Command = {
         body: progress.track(source.chunks),
         isAction: true,
       });
-      const info = await readJson(answer, MAX_ANSWER_BYTES);
-      if (!isObject(info) || typeof info['rows'] !== 'number' || typeof info['version'] !== 'string') {
-        throw invalidAnswer('it does not describe a frame');
-      }
+      const { rows, version } = await readAnswer(answer, NEW_FRAME, MAX_ANSWER_BYTES);
       progress.end();
       const what = answer.status === 201 ? 'new' : 'replaced';
-      await context.stdout.write(`${handle}: ${counted(info['rows'], 'row')}, version ${info['version']} (${what})\n`);
+      await context.stdout.write(`${handle}: ${counted(rows, 'row')}, version ${version} (${what})\n`);
     } finally {
       progress.end();
       await source.close();
@@ -80,9 +68,9 @@ export const put: Command = {
 
 function formatOf(args: Arguments, file: string): string {
   const given = args.text('fmt');
-  const fmt = given ?? FORMAT_OF_EXTENSION[extname(file).toLowerCase()];
-  if (fmt !== undefined && FORMATS.includes(fmt)) return fmt;
-  const hint = `Say --fmt ${FORMATS.join(' or --fmt ')}: these can be put.`;
+  const fmt = given ?? inputFormat(file);
+  if (fmt !== undefined && isInputFormat(fmt)) return fmt;
+  const hint = `Say --fmt ${INPUT_FORMATS.join(' or --fmt ')}: these can be put.`;
   throw given === undefined
     ? new CliError('usage', `The name ${JSON.stringify(file)} does not tell the format.`, { hint })
     : new CliError('usage', `--fmt ${JSON.stringify(given)} is not a format that can be put.`, { hint });

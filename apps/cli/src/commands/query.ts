@@ -1,17 +1,19 @@
 import { TextDecoder } from 'node:util';
-import { CliError, invalidAnswer } from '../cli-error.ts';
+import type { Format } from '@svc/frames';
+import { CliError } from '../cli-error.ts';
 import { createClient } from '../client.ts';
 import type { Command } from '../command.ts';
 import { copyAnswer, printAnswer, type ReadAnswer } from '../print-answer.ts';
 import { refusalOf } from '../refusal.ts';
 import { counted } from '../display-text.ts';
 import { clientOptions, URL_OPTION } from '../client-options.ts';
-import { type ResultFormat, resultOptions, resultTarget } from '../result-format.ts';
-import { readSource, STDIN } from '../source.ts';
+import { resultOptions, resultTarget } from '../result-format.ts';
+import { ACKNOWLEDGEMENT, parseAnswer } from '../server-answers.ts';
+import { DASH, readSource } from '../source.ts';
 import { writeOutput } from '../write-output.ts';
 
 /** Those the database writes itself. */
-const FORMATS: readonly ResultFormat[] = ['json', 'csv'];
+const FORMATS: readonly Format[] = ['json', 'csv'];
 const MAX_SQL_BYTES = 1024 * 1024;
 
 /** `svc query`: SQL for the time-series database behind the server. */
@@ -27,6 +29,8 @@ export const query: Command = {
   notes: [
     'The SQL is one argument, in quotes; - reads it from the standard input. Tables',
     'are printed as by svc get, with all rows; an error shows its place in the SQL.',
+    'The database itself writes the answer, as JSON or CSV, and the server passes it',
+    'on unread: so there is no --arrow and no --ndjson here, as svc get has them.',
     '',
     'Examples:',
     "  svc query 'select * from trades limit 10'",
@@ -37,13 +41,15 @@ export const query: Command = {
     const [argument = ''] = args.positionals;
     const { format, file } = resultTarget(args, FORMATS, context.stdout);
     const client = clientOptions(args, context);
-    const sql = argument === STDIN ? await readSql(readSource(STDIN, context.stdin)) : argument;
+    const sql = argument === DASH ? await readSql(readSource(DASH, context.stdin)) : argument;
     await writeOutput(file, context, async (output) => {
       const isCsv = format === 'csv';
       const answer = await createClient(client).send({
-        method: 'GET',
+        method: 'POST',
         path: isCsv ? 'exp' : 'exec',
-        params: { query: sql, fmt: isCsv ? 'csv' : 'json' },
+        params: { fmt: isCsv ? 'csv' : 'json' },
+        headers: { 'content-type': 'application/sql' },
+        body: sql,
         isAction: true,
         sql,
       });
@@ -64,9 +70,8 @@ export const query: Command = {
 
 function describeAnswer({ members, rows }: ReadAnswer): string {
   if (rows !== undefined) return counted(rows, 'row');
-  const { ddl, dml, updated } = members;
-  if (typeof (ddl ?? dml) !== 'string') throw invalidAnswer('it is neither a table nor an acknowledgement');
-  return typeof updated === 'number' ? `${String(ddl ?? dml)}, ${counted(updated, 'row')} updated` : String(ddl ?? dml);
+  const { word, updated } = parseAnswer(ACKNOWLEDGEMENT, members);
+  return typeof updated === 'number' ? `${word}, ${counted(updated, 'row')} updated` : word;
 }
 
 async function readSql(source: AsyncIterable<Uint8Array>): Promise<string> {
@@ -75,7 +80,11 @@ async function readSql(source: AsyncIterable<Uint8Array>): Promise<string> {
   let bytes = 0;
   for await (const chunk of source) {
     bytes += chunk.length;
-    if (bytes > MAX_SQL_BYTES) throw new CliError('usage', 'The SQL on the standard input is longer than 1 MiB.');
+    if (bytes > MAX_SQL_BYTES) {
+      throw new CliError('usage', 'The SQL on the standard input is longer than 1 MiB.', {
+        hint: 'Split it into shorter queries.',
+      });
+    }
     sql += decode(decoder, chunk);
   }
   return sql + decode(decoder);

@@ -1,13 +1,12 @@
-import type { Config, LoadConfigResult } from '@svc/config';
-import { findingText } from '../server-config.ts';
+import type { Config } from '@svc/config';
+import { findingText, type ServerConfig } from '../server-config.ts';
 import type { Diagnosis } from './diagnosis.ts';
 
 /** Whether the server's configuration loads; the other checks need it. */
-export function checkConfiguration(loaded: LoadConfigResult): {
+export function checkConfiguration(loaded: ServerConfig): {
   readonly diagnoses: readonly Diagnosis[];
   readonly config: Config | undefined;
 } {
-  if (loaded.kind === 'help' || loaded.kind === 'version') return { diagnoses: [], config: undefined };
   const warnings = loaded.warnings.map((warning): Diagnosis => ({
     status: 'warning',
     text: findingText(warning),

@@ -1,6 +1,7 @@
 import { access, constants, stat } from 'node:fs/promises';
 import { dirname } from 'node:path';
 import type { Config } from '@svc/config';
+import { errorCode } from '../error-code.ts';
 import type { Diagnosis } from './diagnosis.ts';
 
 /** Whether the server could read and write where the settings say its data is. */
@@ -64,5 +65,5 @@ async function isWritable(path: string, isFile: boolean): Promise<boolean> {
 }
 
 function codeOf(error: unknown): string {
-  return error instanceof Error && 'code' in error ? String(error.code) : String(error);
+  return errorCode(error) ?? String(error);
 }

@@ -3,6 +3,7 @@ import { connect } from 'node:http2';
 import { createServer } from 'node:net';
 import { type Address, type Config, formatAddress } from '@svc/config';
 import { createClient } from '../client.ts';
+import { errorCode } from '../error-code.ts';
 import { readHealth } from '../health.ts';
 import { type Diagnosis, PATIENCE_MS } from './diagnosis.ts';
 
@@ -73,7 +74,7 @@ async function tryToListen({ host, port }: Address): Promise<string | undefined>
     server.listen({ host, port, exclusive: true });
     await once(server, 'listening');
   } catch (error) {
-    return error instanceof Error && 'code' in error ? String(error.code) : String(error);
+    return errorCode(error) ?? String(error);
   }
   server.close();
   await once(server, 'close');

@@ -1,4 +1,4 @@
-import type { LoadConfigResult } from '@svc/config';
+import type { ServerConfig } from '../server-config.ts';
 import { checkConfiguration } from './check-configuration.ts';
 import { checkDirectories } from './check-directories.ts';
 import { checkListeners } from './check-listeners.ts';
@@ -9,7 +9,7 @@ import type { Diagnosis } from './diagnosis.ts';
 
 /** What the checks look at. */
 export interface RunChecksOptions {
-  readonly loaded: LoadConfigResult;
+  readonly loaded: ServerConfig;
   readonly server: CheckServerOptions;
 }
 

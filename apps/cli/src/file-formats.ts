@@ -1,0 +1,96 @@
+import { extname } from 'node:path';
+import type { ENCODINGS, Format, UploadFormat } from '@svc/frames';
+
+type Encodings = typeof ENCODINGS;
+
+type FileFormats = {
+  readonly [Name in Format]: {
+    readonly in: Encodings[Name] extends { readonly in: infer In extends object }
+      ? Pick<In, keyof In & ('extensions' | 'description')>
+      : undefined;
+    readonly out: Pick<Encodings[Name]['out'], 'extension'>;
+  };
+};
+
+/**
+ * What `svc` needs of `ENCODINGS`. Only its type is imported: the package brings Arrow along, and every command would take
+ * nearly twice as long to start. Each text in the table is a type of its own, so the compiler finds what differs here.
+ */
+const FILE_FORMATS: FileFormats = {
+  json: {
+    in: { extensions: ['json'], description: 'Rows: an array of objects.' },
+    out: { extension: 'json' },
+  },
+  ndjson: {
+    in: { extensions: ['ndjson', 'jsonl'], description: 'Rows: one JSON object a line.' },
+    out: { extension: 'ndjson' },
+  },
+  csv: {
+    in: undefined,
+    out: { extension: 'csv' },
+  },
+  arrow: {
+    in: { extensions: ['arrow', 'arrows', 'feather', 'ipc'], description: 'Arrow IPC, as a stream or as a file.' },
+    out: { extension: 'arrows' },
+  },
+};
+
+/** The formats that rows can be printed and written in. */
+export const OUTPUT_FORMATS: readonly Format[] = Object.keys(FILE_FORMATS).filter(isFormat);
+
+/** The formats that can be put. */
+export const INPUT_FORMATS: readonly UploadFormat[] = OUTPUT_FORMATS.filter(isInputFormat);
+
+/** Whether it is the name of a format that can be put. */
+export function isInputFormat(name: string): name is UploadFormat {
+  return isFormat(name) && FILE_FORMATS[name].in !== undefined;
+}
+
+/** The format of a file to be put, by its name. */
+export function inputFormat(file: string): UploadFormat | undefined {
+  return INPUT_FORMATS.find((format) => inputExtensions(format).includes(extensionOf(file)));
+}
+
+/** A line of the help for each format that can be put: its name, its extensions, what it is. */
+export function describeInputFormats(): readonly string[] {
+  const rows = INPUT_FORMATS.map((format) => ({
+    format,
+    extensions: inputExtensions(format)
+      .map((extension) => `.${extension}`)
+      .join(', '),
+  }));
+  const width = Math.max(...rows.map(({ extensions }) => extensions.length));
+  return rows.map(
+    ({ format, extensions }) =>
+      `  ${format.padEnd(6)}  ${extensions.padEnd(width)}  ${FILE_FORMATS[format].in.description}`,
+  );
+}
+
+/** What the name of a file says about the rows to be written to it. */
+export type OutputName =
+  | { readonly kind: 'format'; readonly format: Format }
+  /** An Arrow IPC file, whose readers refuse the stream that the server sends; `better` is a name for the stream. */
+  | { readonly kind: 'arrow-file'; readonly better: string }
+  | { readonly kind: 'unknown' };
+
+/** The format of a file to be written, by its name. */
+export function outputFormat(file: string): OutputName {
+  const extension = extensionOf(file);
+  const format = OUTPUT_FORMATS.find((name) => FILE_FORMATS[name].out.extension === extension) ?? inputFormat(file);
+  if (format === undefined) return { kind: 'unknown' };
+  const ownExtension = FILE_FORMATS[format].out.extension;
+  if (format !== 'arrow' || extension === ownExtension) return { kind: 'format', format };
+  return { kind: 'arrow-file', better: `${file.slice(0, -extension.length)}${ownExtension}` };
+}
+
+function isFormat(name: string): name is Format {
+  return Object.hasOwn(FILE_FORMATS, name);
+}
+
+function inputExtensions(format: UploadFormat): readonly string[] {
+  return FILE_FORMATS[format].in.extensions;
+}
+
+function extensionOf(file: string): string {
+  return extname(file).slice(1).toLowerCase();
+}

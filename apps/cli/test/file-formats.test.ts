@@ -1,0 +1,25 @@
+import { ENCODINGS, UPLOAD_FORMATS } from '@svc/frames';
+import { expect, test } from 'vitest';
+import { describeInputFormats, INPUT_FORMATS, inputFormat, OUTPUT_FORMATS, outputFormat } from '../src/file-formats.ts';
+
+test('the formats are those of the server', () => {
+  expect(OUTPUT_FORMATS).toEqual(Object.keys(ENCODINGS));
+  expect(INPUT_FORMATS).toEqual(UPLOAD_FORMATS);
+});
+
+test.each(UPLOAD_FORMATS.flatMap((format) => ENCODINGS[format].in.extensions.map((ext) => [ext, format] as const)))(
+  'a file .%s is put as %s, and the help says so',
+  (extension, format) => {
+    expect(inputFormat(`a.b.${extension.toUpperCase()}`)).toBe(format);
+    expect(describeInputFormats().find((line) => line.includes(`.${extension}`))).toMatch(new RegExp(`^ +${format} `));
+  },
+);
+
+test.each(Object.entries(ENCODINGS))('the name that the server gives to %s is one for -o', (format, { out }) => {
+  expect(outputFormat(`x.${out.extension}`)).toEqual({ kind: 'format', format });
+});
+
+test.each(['x', '.json', 'x.', 'x.json.gz', 'json', '-', '', 'x.parquet'])('%j tells no format', (name) => {
+  expect(inputFormat(name)).toBeUndefined();
+  expect(outputFormat(name)).toEqual({ kind: 'unknown' });
+});
