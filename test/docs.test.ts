@@ -33,7 +33,7 @@ const packageFolders = [
   'proto',
 ];
 /** The pages whose commands are run. */
-const pages = [...markdownIn('.').filter((path) => path === 'README.md'), ...markdownIn('docs')];
+const pages = ['README.md', ...markdownIn('docs'), 'apps/cli/README.md'];
 const allPages = [
   ...markdownIn('.'),
   ...markdownIn('docs'),

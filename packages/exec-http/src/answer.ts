@@ -25,6 +25,9 @@ export type Answer =
     }
   | { readonly error: ServiceError; readonly headers?: Readonly<Record<string, string>> };
 
+/** Data must not be taken for a page, whatever a browser finds in it. */
+const NO_SNIFFING = { 'x-content-type-options': 'nosniff' };
+
 /** An answer as it goes out: compressed where that helps, whole with its length where it is short, else as it is made. */
 export async function toResponse(answer: Answer, exchange: Exchange, compression: boolean): Promise<Response> {
   if ('forwarded' in answer) return forwardedResponse(answer.forwarded, exchange);
@@ -33,7 +36,7 @@ export async function toResponse(answer: Answer, exchange: Exchange, compression
     exchange.report(response.status, answer.error);
     return response;
   }
-  const headers = new Headers({ ...answer.headers, 'x-request-id': exchange.call.requestId });
+  const headers = new Headers({ ...NO_SNIFFING, ...answer.headers, 'x-request-id': exchange.call.requestId });
   const { status = 200, version } = answer;
   const body = await shortened(answer.body);
   const isLong = body !== undefined && (!('byteLength' in body) || body.byteLength >= COMPRESSED_FROM_BYTES);
@@ -58,6 +61,7 @@ function forwardedResponse(
   exchange: Exchange,
 ): Response {
   headers.set('x-request-id', exchange.call.requestId);
+  headers.set('x-content-type-options', 'nosniff');
   if (body === null) {
     exchange.report(status);
     return new Response(null, { status, headers });
@@ -77,12 +81,21 @@ async function shortened(
   return second.done === true ? first.value : startingWith([first.value, second.value], body);
 }
 
-async function* startingWith<T>(head: readonly T[], rest: AsyncGenerator<T, void>): AsyncGenerator<T, void> {
-  try {
-    yield* head;
-    yield* rest;
-  } finally {
-    // A reader that leaves during the head has not begun the rest, which then would not end by itself.
-    await rest.return();
-  }
+/**
+ * The head, then the rest. Not a generator: one that nobody has begun to read does nothing when it is told to end, and
+ * what the rest holds would never be let go.
+ */
+function startingWith<T>(head: readonly T[], rest: AsyncGenerator<T, void>): AsyncGenerator<T, void> {
+  const queue = [...head];
+  return {
+    next: async () => {
+      const value = queue.shift();
+      return value === undefined ? rest.next() : { done: false, value };
+    },
+    return: () => rest.return(),
+    throw: (error) => rest.throw(error),
+    [Symbol.asyncIterator]() {
+      return this;
+    },
+  };
 }

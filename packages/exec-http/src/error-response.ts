@@ -9,6 +9,11 @@ export function errorResponse(
 ): Response {
   return new Response(JSON.stringify(toErrorBody(error, requestId)), {
     status: ERROR_CODES[error.code].http,
-    headers: { ...headers, 'content-type': ENCODINGS.json.out.contentType, 'x-request-id': requestId },
+    headers: {
+      'x-content-type-options': 'nosniff',
+      ...headers,
+      'content-type': ENCODINGS.json.out.contentType,
+      'x-request-id': requestId,
+    },
   });
 }

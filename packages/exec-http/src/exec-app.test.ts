@@ -135,10 +135,16 @@ describe('a frame being sent', () => {
     expect((await store.usage()).bytes).toBe(0);
   });
 
-  test('is let go after HEAD and 304', async () => {
-    const app = await appWith(10);
-    const { headers } = await app.request('/exec?handle=t&fmt=json', { method: 'HEAD' });
-    await app.request('/exec?handle=t&fmt=json', { headers: { 'if-none-match': headers.get('etag') ?? '' } });
+  test.each([
+    ['HEAD of a short answer', '/exec?handle=t&fmt=json', 'HEAD'],
+    ['HEAD of a long answer', '/exec?handle=t&fmt=json&limit=200000', 'HEAD'],
+    ['HEAD of an export', '/exp?handle=t&fmt=arrow', 'HEAD'],
+    ['an answer that nobody begins to read', '/exp?handle=t&fmt=csv', 'GET'],
+  ])('is let go after %s, and after 304', async (_name, path, method) => {
+    const app = await appWith(200_000);
+    const answer = await app.request(path, { method });
+    await answer.body?.cancel();
+    await app.request(path, { headers: { 'if-none-match': answer.headers.get('etag') ?? '' } });
     await app.request('/frames/t', { method: 'DELETE' });
     const health = (await (await app.request('/health')).json()) as { parts: { store: { bytes: number } } };
     expect(health.parts.store.bytes).toBe(0);

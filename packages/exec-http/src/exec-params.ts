@@ -48,6 +48,12 @@ export function parseColumns(text: string): readonly string[] {
     names.push(inQuotes === undefined ? (plain ?? '') : inQuotes.replaceAll('""', '"'));
     if (separator === '') break;
   }
+  const repeated = names.find((name, i) => names.indexOf(name) < i);
+  if (repeated !== undefined) {
+    throw new ServiceError('invalid_argument', `cols=${quoted(text)} names the column ${quoted(repeated)} twice.`, {
+      hint: 'Name each column once.',
+    });
+  }
   return names;
 }
 

@@ -66,7 +66,7 @@ describe('handle mode', () => {
     );
   });
 
-  test.each(['', ',', 'a,', ',a', 'a,,b', '"a', 'a"b', '"a"b'])('cols=%s is refused', (cols) => {
+  test.each(['', ',', 'a,', ',a', 'a,,b', '"a', 'a"b', '"a"b', 'a,b,a'])('cols=%s is refused', (cols) => {
     expect(() => parse(`handle=t&fmt=json&cols=${encodeURIComponent(cols)}`)).toThrow(
       expect.objectContaining({ code: 'invalid_argument', message: expect.stringContaining('cols=') }),
     );

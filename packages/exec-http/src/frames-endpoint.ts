@@ -45,7 +45,7 @@ export function frameHandlers(service: Service): Handlers {
         const { info, created } = await service.putFrame(call, handle, { format, body, bytes }, options);
         return frameAnswer(info, created ? 201 : 200);
       } catch (error) {
-        if (stream) await discardRest(stream);
+        if (stream) await discardRest(stream, body);
         throw error;
       }
     },

@@ -14,6 +14,8 @@ export async function readText(request: Request, maxBytes: number, hint: string)
   try {
     return new TextDecoder('utf-8', { fatal: true }).decode(Buffer.concat(chunks));
   } catch {
-    throw new ServiceError('invalid_argument', 'The body is not UTF-8 text.', { hint });
+    throw new ServiceError('invalid_argument', 'The body is not UTF-8 text.', {
+      hint: 'Send the text encoded as UTF-8.',
+    });
   }
 }

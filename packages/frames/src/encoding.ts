@@ -75,6 +75,9 @@ export type UploadFormat = {
 }[Format];
 
 /** The formats that frames can be uploaded in. */
-export const UPLOAD_FORMATS: readonly UploadFormat[] = Object.entries<EncodingRow>(ENCODINGS)
-  .filter(([, row]) => row.in !== undefined)
-  .map(([name]) => name as UploadFormat);
+export const UPLOAD_FORMATS: readonly UploadFormat[] = Object.keys(ENCODINGS).filter(isUploadFormat);
+
+function isUploadFormat(name: string): name is UploadFormat {
+  const rows: Readonly<Record<string, EncodingRow>> = ENCODINGS;
+  return rows[name]?.in !== undefined;
+}
