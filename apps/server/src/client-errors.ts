@@ -39,6 +39,7 @@ function rawResponse(error: ServiceError): string {
   return [
     `HTTP/1.1 ${status} ${STATUS_CODES[status]}`,
     'content-type: application/json; charset=utf-8',
+    'x-content-type-options: nosniff',
     `content-length: ${Buffer.byteLength(body)}`,
     `x-request-id: ${requestId}`,
     'connection: close',
