@@ -59,6 +59,6 @@ export class InterruptedError extends Error {
 /** An answer that came whole and still is not one of a data-frame server. */
 export function invalidAnswer(what: string): CliError {
   return new CliError('unreachable', `The answer cannot be read: ${what}.`, {
-    hint: 'Check that --url or SVC_URL names a data-frame server; --json prints a table as it comes.',
+    hint: 'Check that --url or SVC_URL names a data-frame server, and its base path if it has one.',
   });
 }

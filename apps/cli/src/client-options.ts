@@ -6,15 +6,48 @@ import type { CommandOption, Context } from './command.ts';
 const DEFAULT_URL = 'http://127.0.0.1:9000';
 const DEFAULT_ERROR_WIDTH = 100;
 
-/** The flag of every command that talks to a server. */
+const DEFAULT_TIMEOUT_SECONDS = 30;
+
+/** What Node waits for an answer at most, and so the timeout of what may take long. */
+export const MAX_TIMEOUT_SECONDS = 300;
+
+/** The flag that names the server. */
 export const URL_OPTION: CommandOption = {
   value: '<url>',
   summary: `Default: SVC_URL, else ${DEFAULT_URL}.`,
 };
 
+/** The flags of every command that sends one request to a server. */
+export function serverOptions(timeoutSeconds = DEFAULT_TIMEOUT_SECONDS): Readonly<Record<string, CommandOption>> {
+  return {
+    timeout: { value: '<seconds>', summary: `How long an answer may take to begin. Default: ${timeoutSeconds}.` },
+    url: URL_OPTION,
+  };
+}
+
 /** How to reach the server that the command line or the environment names. */
-export function clientOptions(args: Arguments, { env, signal, stderr }: Context): ClientOptions {
-  return { url: resolveUrl(args.text('url'), env), signal, errorWidth: stderr.width ?? DEFAULT_ERROR_WIDTH };
+export function clientOptions(
+  args: Arguments,
+  { env, signal, stderr }: Context,
+  timeoutSeconds = DEFAULT_TIMEOUT_SECONDS,
+): Required<ClientOptions> {
+  return {
+    url: resolveUrl(args.text('url'), env),
+    signal,
+    errorWidth: stderr.width ?? DEFAULT_ERROR_WIDTH,
+    timeoutMs: 1000 * (resolveTimeout(args.text('timeout')) ?? timeoutSeconds),
+  };
+}
+
+function resolveTimeout(flag: string | undefined): number | undefined {
+  if (flag === undefined) return undefined;
+  const seconds = /^\d{1,3}(?:\.\d{1,3})?$/.test(flag) ? Number(flag) : 0;
+  if (seconds > 0 && seconds <= MAX_TIMEOUT_SECONDS) return seconds;
+  throw new CliError(
+    'usage',
+    `--timeout ${JSON.stringify(flag)} is not a number of seconds above 0 and up to ${MAX_TIMEOUT_SECONDS}.`,
+    { hint: 'Write --timeout 10, or --timeout 0.5 for half a second.' },
+  );
 }
 
 /** The URL of the server: that of the flag, else of the environment, else the default. */

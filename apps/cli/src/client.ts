@@ -1,10 +1,12 @@
 import { isLoopback } from '@svc/config';
 import ky from 'ky';
 import type { GenericSchema } from 'valibot';
+import { checkAnswer, type ExpectedAnswer } from './check-answer.ts';
 import { CliError, invalidAnswer } from './cli-error.ts';
 import { connectionError } from './connection-error.ts';
 import { cutAnswer } from './json-table.ts';
 import { refusalOf } from './refusal.ts';
+import { AnswerTimeoutError, type RequestWatch, watchRequest } from './request-watch.ts';
 import { parseAnswer } from './server-answers.ts';
 
 /** A request to the server. */
@@ -18,11 +20,15 @@ export interface Request {
   readonly body?: string | AsyncIterable<Uint8Array>;
   /** Whether a request that was cut off may have changed something all the same. Default: no. */
   readonly isAction?: boolean;
+  /** Whether the answer may be long: the timeout is then for its head alone. Default: no. */
+  readonly isLong?: boolean;
+  /** What an answer of 2xx must be. Default: one of 200. */
+  readonly expects?: ExpectedAnswer;
   /** The SQL it sends, to show where in it an error is. */
   readonly sql?: string;
 }
 
-/** An answer with a status of 2xx. */
+/** An answer as it was expected. */
 export interface Answer {
   readonly status: number;
   readonly headers: Headers;
@@ -31,7 +37,7 @@ export interface Answer {
 
 /** Talks to one server. */
 export interface Client {
-  /** Sends one request, once. Whatever is not a whole answer of 2xx is a `CliError`. */
+  /** Sends one request, once. Whatever is not the answer it expects is a `CliError`. */
   send(request: Request): Promise<Answer>;
 }
 
@@ -43,19 +49,20 @@ export interface ClientOptions {
   readonly signal: AbortSignal;
   /** Columns of the terminal errors are shown on. */
   readonly errorWidth: number;
+  /** How long an answer may take, from when the request is sent. Default: five minutes until it begins, as Node has it. */
+  readonly timeoutMs?: number;
 }
 
 const MAX_ERROR_BYTES = 1024 * 1024;
 
 /** A client of the server at a URL. */
-export function createClient({ url, signal, errorWidth }: ClientOptions): Client {
+export function createClient({ url, signal, errorWidth, timeoutMs }: ClientOptions): Client {
   const http = ky.create({
     prefixUrl: url,
     retry: 0,
     timeout: false,
     throwHttpErrors: false,
     redirect: 'manual',
-    signal,
     // On the way to this machine itself compression costs time and saves nothing.
     ...(isLoopback(new URL(url).hostname.replaceAll(/[[\]]/g, '')) && { headers: { 'accept-encoding': 'identity' } }),
   });
@@ -78,29 +85,38 @@ export function createClient({ url, signal, errorWidth }: ClientOptions): Client
   }
 
   return {
-    async send({ method, path, params = {}, headers = {}, body, isAction = false, sql }) {
-      const upload = typeof body === 'object' ? trackFailure(body) : undefined;
+    async send({ method, path, params = {}, headers = {}, body, isAction = false, isLong = false, expects = {}, sql }) {
+      const watch = watchRequest({ url, signal, timeoutMs });
+      const upload = typeof body === 'object' ? trackUpload(body, watch) : undefined;
+      const fail = (error: unknown): CliError => connectionError(error, { url, isAction });
       const options = {
         method,
         headers,
+        signal: watch.signal,
         ...(Object.keys(params).length > 0 && { searchParams: params }),
         ...(typeof body === 'string' && { body }),
       };
+      if (upload === undefined) watch.startClock();
       let response: Response;
       try {
         response = await http(path, { ...options, ...(upload && { fetch: fetchWithBody(upload.chunks) }) });
       } catch (error) {
-        throw upload?.failure() ?? connectionError(error, { url, isAction });
+        watch.stopClock();
+        throw upload?.failure() ?? fail(error);
+      } finally {
+        watch.headIsOver();
       }
-      const answer = { status: response.status, headers: response.headers, body: answerBody(response) };
-      if (response.ok) return answer;
-      throw await refusal(response, answer, sql);
+      const answer = { status: response.status, headers: response.headers, body: answerBody(response, watch, fail) };
+      if (!response.ok) throw await refusal(response, answer, sql);
+      if (isLong || response.body === null) watch.stopClock();
+      checkAnswer(response, expects);
+      return answer;
     },
   };
 }
 
 /** The body of an answer as text, at most so many bytes of it. */
-export async function readText({ body }: Answer, maxBytes: number): Promise<string> {
+export async function readText({ body }: Pick<Answer, 'body'>, maxBytes: number): Promise<string> {
   const decoder = new TextDecoder();
   let text = '';
   let bytes = 0;
@@ -113,7 +129,11 @@ export async function readText({ body }: Answer, maxBytes: number): Promise<stri
 }
 
 /** The body of an answer, which is JSON, as what it should be. */
-export async function readAnswer<T>(answer: Answer, schema: GenericSchema<unknown, T>, maxBytes: number): Promise<T> {
+export async function readAnswer<T>(
+  answer: Pick<Answer, 'body'>,
+  schema: GenericSchema<unknown, T>,
+  maxBytes: number,
+): Promise<T> {
   const value = parseJson(await readText(answer, maxBytes));
   if (value === undefined) throw invalidAnswer('it is not JSON');
   return parseAnswer(schema, value);
@@ -135,8 +155,14 @@ function fetchWithBody(body: AsyncIterable<Uint8Array>): typeof fetch {
   return (input, init) => fetch(input, { ...init, body, duplex: 'half', redirect: 'error', window: null });
 }
 
-/** Remembers what the source of an upload failed with: fetch would report it as a failure of the network. */
-function trackFailure(source: AsyncIterable<Uint8Array>): {
+/**
+ * Remembers what the source of an upload failed with: fetch would report it as a failure of the network. The clock starts
+ * when all is sent, however long that takes.
+ */
+function trackUpload(
+  source: AsyncIterable<Uint8Array>,
+  watch: RequestWatch,
+): {
   readonly chunks: AsyncIterable<Uint8Array>;
   failure(): CliError | undefined;
 } {
@@ -144,6 +170,7 @@ function trackFailure(source: AsyncIterable<Uint8Array>): {
   async function* read(): AsyncGenerator<Uint8Array> {
     try {
       yield* source;
+      watch.startClock();
     } catch (error) {
       if (error instanceof CliError) failure = error;
       throw error;
@@ -152,11 +179,17 @@ function trackFailure(source: AsyncIterable<Uint8Array>): {
   return { chunks: read(), failure: () => failure };
 }
 
-async function* answerBody(response: Response): AsyncGenerator<Uint8Array> {
+async function* answerBody(
+  response: Response,
+  watch: RequestWatch,
+  fail: (error: unknown) => CliError,
+): AsyncGenerator<Uint8Array> {
   try {
     for await (const chunk of response.body ?? []) yield chunk;
   } catch (error) {
     if (error instanceof CliError) throw error;
-    throw cutAnswer();
+    throw error instanceof AnswerTimeoutError ? fail(error) : cutAnswer();
+  } finally {
+    watch.stopClock();
   }
 }

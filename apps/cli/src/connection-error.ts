@@ -1,5 +1,6 @@
 import { CliError } from './cli-error.ts';
 import { errorCode } from './error-code.ts';
+import { AnswerTimeoutError } from './request-watch.ts';
 
 /** What the failed request was. */
 export interface ConnectionErrorOptions {
@@ -32,6 +33,18 @@ const BROKEN: Readonly<Record<string, string>> = {
   'bad port': 'HTTP clients refuse to use this port',
 };
 
+/** What OpenSSL makes of plain text. */
+const NOT_TLS: ReadonlySet<string> = new Set(['ERR_SSL_WRONG_VERSION_NUMBER', 'ERR_SSL_PACKET_LENGTH_TOO_LONG']);
+
+const CERTIFICATE: Readonly<Record<string, string>> = {
+  DEPTH_ZERO_SELF_SIGNED_CERT: 'its certificate is signed by itself',
+  SELF_SIGNED_CERT_IN_CHAIN: 'the authority of its certificate is unknown here',
+  UNABLE_TO_VERIFY_LEAF_SIGNATURE: 'the authority of its certificate is unknown here',
+  UNABLE_TO_GET_ISSUER_CERT_LOCALLY: 'the authority of its certificate is unknown here',
+  CERT_HAS_EXPIRED: 'its certificate has expired',
+  ERR_TLS_CERT_ALTNAME_INVALID: 'its certificate is for another host name',
+};
+
 /** A failed fetch as an error for the user. */
 export function connectionError(thrown: unknown, { url, isAction }: ConnectionErrorOptions): CliError {
   const { code, name, message } = rootCause(thrown);
@@ -42,11 +55,32 @@ export function connectionError(thrown: unknown, { url, isAction }: ConnectionEr
       cause: thrown,
     });
   }
+  if (NOT_TLS.has(code)) {
+    return new CliError('unreachable', `The server ${url} cannot be reached: what it answers is not TLS.`, {
+      hint: `Write ${url.replace(/^https:/, 'http:')} if it speaks plain HTTP.`,
+      cause: thrown,
+    });
+  }
+  if (code === 'EPROTO' || code.startsWith('ERR_SSL_')) {
+    return new CliError('unreachable', `The server ${url} cannot be reached: the TLS handshake failed (${code}).`, {
+      hint: 'Check which versions of TLS it speaks, and whether it asks for a certificate: svc has none.',
+      cause: thrown,
+    });
+  }
+  const certificate = CERTIFICATE[code];
+  if (certificate !== undefined) {
+    return new CliError('unreachable', `The server ${url} is not trusted: ${certificate}.`, {
+      hint: 'Name the file of its certificate authority in the variable NODE_EXTRA_CA_CERTS, or correct the certificate.',
+      cause: thrown,
+    });
+  }
   const broken = BROKEN[code] ?? BROKEN[name] ?? BROKEN[message] ?? message;
   return new CliError('unreachable', `The request to ${url} failed: ${broken}.`, {
     hint: isAction
       ? 'It may have been carried out all the same: look before you repeat it.'
-      : 'Check that --url or SVC_URL names a data-frame server, and that it runs.',
+      : thrown instanceof AnswerTimeoutError
+        ? 'Wait longer with --timeout <seconds>, or look whether the server is busy.'
+        : 'Check that --url or SVC_URL names a data-frame server, and that it runs.',
     cause: thrown,
   });
 }

@@ -8,7 +8,7 @@ type FileFormats = {
     readonly in: Encodings[Name] extends { readonly in: infer In extends object }
       ? Pick<In, keyof In & ('extensions' | 'description')>
       : undefined;
-    readonly out: Pick<Encodings[Name]['out'], 'extension'>;
+    readonly out: Pick<Encodings[Name]['out'], 'extension' | 'contentType'>;
   };
 };
 
@@ -19,19 +19,19 @@ type FileFormats = {
 const FILE_FORMATS: FileFormats = {
   json: {
     in: { extensions: ['json'], description: 'Rows: an array of objects.' },
-    out: { extension: 'json' },
+    out: { extension: 'json', contentType: 'application/json; charset=utf-8' },
   },
   ndjson: {
     in: { extensions: ['ndjson', 'jsonl'], description: 'Rows: one JSON object a line.' },
-    out: { extension: 'ndjson' },
+    out: { extension: 'ndjson', contentType: 'application/x-ndjson' },
   },
   csv: {
     in: undefined,
-    out: { extension: 'csv' },
+    out: { extension: 'csv', contentType: 'text/csv; charset=utf-8; header=present' },
   },
   arrow: {
     in: { extensions: ['arrow', 'arrows', 'feather', 'ipc'], description: 'Arrow IPC, as a stream or as a file.' },
-    out: { extension: 'arrows' },
+    out: { extension: 'arrows', contentType: 'application/vnd.apache.arrow.stream' },
   },
 };
 
@@ -64,6 +64,11 @@ export function describeInputFormats(): readonly string[] {
     ({ format, extensions }) =>
       `  ${format.padEnd(6)}  ${extensions.padEnd(width)}  ${FILE_FORMATS[format].in.description}`,
   );
+}
+
+/** The content type of rows in a format. */
+export function outputContentType(format: Format): string {
+  return FILE_FORMATS[format].out.contentType;
 }
 
 /** What the name of a file says about the rows to be written to it. */

@@ -1,5 +1,5 @@
 import { homedir } from 'node:os';
-import { InterruptedError } from './cli-error.ts';
+import { CliError, InterruptedError } from './cli-error.ts';
 import { createOutput } from './output.ts';
 import { runCli } from './run-cli.ts';
 
@@ -13,6 +13,16 @@ for (const [signal, kind] of [
     if (process.listenerCount(signal) === 0) controller.abort(new InterruptedError(kind));
   });
 }
+
+// Nothing is left that could go on, and the command waits all the same: Node would end here with a code of its own, and
+// without a word.
+process.once('beforeExit', () => {
+  controller.abort(
+    new CliError('unreachable', 'svc cannot go on: what it waits for will never come.', {
+      hint: 'Look whether the command was carried out before you repeat it. This is a fault of svc: please report it.',
+    }),
+  );
+});
 
 const exitCode = await runCli(process.argv.slice(2), {
   env: process.env,

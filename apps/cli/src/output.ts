@@ -46,6 +46,7 @@ const REASONS: Readonly<Record<string, readonly [reason: string, hint: string]>>
   EPERM: ['this user may not write there', 'Write into a folder of your own, or change the rights of this one.'],
   EROFS: ['the disk can only be read', 'Write to another disk.'],
   EISDIR: ['it is a directory', 'Name a file.'],
+  ELOOP: ['its links lead in a circle', 'Remove the link, or name another file.'],
 };
 const OTHER_HINT = 'Check that other programs can write there, or write elsewhere.';
 

@@ -11,12 +11,6 @@ export interface RefusalOptions {
   readonly width: number;
 }
 
-/** Where the server's hint speaks of HTTP and `svc` has words of its own. */
-const HINTS: ReadonlyMap<string | undefined, string> = new Map([
-  ['handle_not_found', 'svc list prints the handles there are.'],
-  ['handle_exists', 'Choose another handle, or leave --if-new out to replace the frame.'],
-]);
-
 /** The members of an error body, of this server or of the database behind it; undefined where it is none. */
 export function refusalOf(body: unknown, { sql, width }: RefusalOptions): CliError | undefined {
   const parsed = v.safeParse(REFUSAL, body);
@@ -26,7 +20,17 @@ export function refusalOf(body: unknown, { sql, width }: RefusalOptions): CliErr
   const caret = sql === undefined ? [] : sqlCaret(sql, Number(position ?? errorPos ?? Number.NaN), width);
   const isFault = code === 'internal' && requestId !== undefined;
   return new CliError('refused', error, {
-    hint: HINTS.get(code) ?? hint,
+    hint: hintOf(code, hint),
     details: [...caret, ...(isFault ? [`  request id: ${requestId}`] : [])],
   });
+}
+
+/** Where the server's hint speaks of HTTP, `svc` has words of its own. */
+function hintOf(code: string | undefined, hint: string | undefined): string | undefined {
+  if (code === 'handle_not_found') return 'svc list prints the handles there are.';
+  // A handle can also be taken by one in other letter case, about which the server's hint is the better one.
+  if (code === 'handle_exists' && hint?.includes('If-None-Match')) {
+    return 'Choose another handle, or leave --if-new out to replace the frame.';
+  }
+  return hint;
 }

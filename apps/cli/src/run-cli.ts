@@ -14,10 +14,11 @@ export async function runCli(argv: readonly string[], context: Context): Promise
   try {
     const [word, ...rest] = argv;
     const command = COMMANDS.find(({ name }) => name === word);
-    if (command === undefined) return await runWithoutCommand(word, rest, context);
-    return await Promise.race([runCommand(command, rest, context), interrupted(context.signal)]);
-  } catch (error) {
-    if (context.signal.aborted) return interruptedCode(context.signal);
+    const running = command === undefined ? runWithoutCommand(word, rest, context) : runCommand(command, rest, context);
+    return await Promise.race([running, aborted(context.signal)]);
+  } catch (thrown) {
+    const error: unknown = context.signal.aborted ? context.signal.reason : thrown;
+    if (error instanceof InterruptedError) return error.exitCode;
     if (error instanceof OutputClosedError) return EXIT.ok;
     if (!(error instanceof CliError)) throw error;
     await printError(error, context.stderr);
@@ -89,16 +90,12 @@ function unknownWord(word: string): CliError {
   });
 }
 
-/** Resolves at once when the process should end, whatever a write or a read is still waiting for. */
-function interrupted(signal: AbortSignal): Promise<number> {
-  return new Promise((resolve) => {
-    if (signal.aborted) resolve(interruptedCode(signal));
-    signal.addEventListener('abort', () => resolve(interruptedCode(signal)), { once: true });
+/** Rejects at once when the process should end, whatever a write or a read is still waiting for. */
+function aborted(signal: AbortSignal): Promise<never> {
+  return new Promise((_, reject) => {
+    if (signal.aborted) reject(signal.reason);
+    signal.addEventListener('abort', () => reject(signal.reason), { once: true });
   });
-}
-
-function interruptedCode({ reason }: AbortSignal): number {
-  return reason instanceof InterruptedError ? reason.exitCode : EXIT.interrupted;
 }
 
 async function printError({ message, details, hint }: CliError, stderr: Output): Promise<void> {

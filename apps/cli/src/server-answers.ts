@@ -51,6 +51,9 @@ export type Health = v.InferOutput<typeof HEALTH>;
 /** The columns of a JSON table. */
 export const TABLE_COLUMNS = v.array(v.object(COLUMN, NO_COLUMN), 'its columns are not a list');
 
+/** A JSON table that is short enough to be read at once. */
+export const SHORT_TABLE = v.object({ columns: TABLE_COLUMNS, dataset: v.array(v.unknown()) }, 'it is not a table');
+
 const UPDATED = v.nullish(v.number());
 
 /** What the database says of SQL that has no rows; the word for it depends on the SQL. */

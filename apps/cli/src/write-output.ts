@@ -1,8 +1,9 @@
 import { randomUUID } from 'node:crypto';
 import { unlinkSync } from 'node:fs';
-import { type FileHandle, open, realpath, rename, stat } from 'node:fs/promises';
-import { basename, dirname, join } from 'node:path';
+import { type FileHandle, open, readlink, realpath, rename, stat } from 'node:fs/promises';
+import { basename, dirname, join, resolve } from 'node:path';
 import type { Context } from './command.ts';
+import { errorCode } from './error-code.ts';
 import { type Output, outputError } from './output.ts';
 
 /**
@@ -18,7 +19,7 @@ export async function writeOutput(
   const fail = (error: unknown): never => {
     throw outputError(error, JSON.stringify(file));
   };
-  const path = await realpath(file).catch(() => file);
+  const path = await followLinks(file).catch(fail);
   const there = await stat(path).catch(() => undefined);
   // A device or a pipe is written to; to put a file in its place would be to destroy it.
   if (there !== undefined && !there.isFile()) {
@@ -54,6 +55,18 @@ export async function writeOutput(
     signal.removeEventListener('abort', discard);
     discard();
   }
+}
+
+/** The file that a name leads to, also where it is not there yet: a link is never replaced. */
+async function followLinks(file: string): Promise<string> {
+  try {
+    return await realpath(file);
+  } catch (error) {
+    if (errorCode(error) !== 'ENOENT') throw error;
+  }
+  const folder = await realpath(dirname(file));
+  const target = await readlink(file).catch(() => undefined);
+  return target === undefined ? join(folder, basename(file)) : followLinks(resolve(folder, target));
 }
 
 function fileOutput(handle: FileHandle, fail: (error: unknown) => never): Output {

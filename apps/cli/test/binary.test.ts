@@ -1,12 +1,13 @@
 // The real binary as a process: signals, pipes, memory.
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
+import type { Socket } from 'node:net';
 import { mkdtemp, open, readdir, readFile, rm, stat } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { BINARY, runBinary, startBinary } from './run.ts';
-import { sendJson, startStandIn } from './stand-in.ts';
+import { sendJson, startStandIn, startTcpStandIn } from './stand-in.ts';
 
 const MIB = 1024 * 1024;
 const HEAD = '{"query":"handle:t","columns":[{"name":"a","type":"LONG"},{"name":"s","type":"STRING"}],"dataset":[';
@@ -24,6 +25,51 @@ test('wrong usage ends the process with 2 and no stack', async () => {
     stdout: '',
     stderr: 'error: svc has no command "pign".\nhint: Did you mean svc ping?\n',
   });
+});
+
+describe('a server that closes every connection at once', () => {
+  const argvs = [
+    ['ping'],
+    ['list'],
+    ['drop', 't'],
+    ['get', 't'],
+    ['describe', 't'],
+    ['query', 'x'],
+    ['put', 't', '-', '--fmt=json'],
+  ];
+  const ways = [
+    ['in order', (socket: Socket): unknown => socket.end()],
+    ['by a reset', (socket: Socket): unknown => socket.resetAndDestroy()],
+  ] as const;
+
+  test.each(ways.flatMap(([how, meet]) => argvs.map((argv) => [argv, how, meet] as const)))(
+    'svc %j says so where it is done %s, and ends with 3',
+    async (argv, _how, meet) => {
+      const url = await startTcpStandIn(meet);
+      expect(await runBinary([...argv, '--url', url], '[]')).toEqual({
+        code: 3,
+        stdout: '',
+        stderr: expect.stringMatching(
+          /^error: The request to \S+ failed: the server closed the connection without an answer\.\nhint: .+\n$/,
+        ),
+      });
+    },
+  );
+});
+
+test('a promise that never settles ends svc with a sentence, and leaves no half file', async () => {
+  const folder = await mkdtemp(join(tmpdir(), 'svc-out-'));
+  const never = { NODE_OPTIONS: '--import=data:text/javascript,globalThis.fetch=()=>new%20Promise(()=>{})' };
+  try {
+    expect(await runBinary(['get', 't', '-o', join(folder, 'x.csv')], '', never)).toEqual({
+      code: 3,
+      stdout: '',
+      stderr: expect.stringMatching(/^error: svc cannot go on: what it waits for will never come\.\nhint: .+\n$/),
+    });
+    expect(await readdir(folder)).toEqual([]);
+  } finally {
+    await rm(folder, { recursive: true });
+  }
 });
 
 describe('Ctrl-C', () => {
@@ -56,7 +102,9 @@ test.each([
   ['SIGTERM', 143],
 ] as const)('%s leaves nothing of a file that is not complete, and ends with %d', async (signal, code) => {
   const folder = await mkdtemp(join(tmpdir(), 'svc-out-'));
-  const stand = await startStandIn((_, response) => void response.write('id\r\n'));
+  const stand = await startStandIn((_, response) => {
+    response.writeHead(200, { 'content-type': 'text/csv' }).write('id\r\n');
+  });
   const child = startBinary(['get', 't', '-o', join(folder, 'x.csv'), '--url', stand.url]);
   try {
     const partSize = async (): Promise<number | undefined> => {
@@ -76,7 +124,11 @@ describe('a reader that goes away', () => {
   test.each([['--limit=1,'], ['--json'], ['--csv']])('ends the request and the process silently (%s)', async (flag) => {
     let isOpen = true;
     const { url } = await startStandIn((_, response) => {
-      response.on('close', () => (isOpen = false)).write(HEAD);
+      const type = flag === '--csv' ? 'text/csv' : 'application/json';
+      response
+        .on('close', () => (isOpen = false))
+        .writeHead(200, { 'content-type': type })
+        .write(HEAD);
       const more = (): void => {
         while (response.write(`${ROWS},`));
       };
@@ -92,6 +144,7 @@ describe('a reader that goes away', () => {
 
 test('a cut answer ends with 3 and without the line that ends a table', async () => {
   const { url } = await startStandIn((_, response) => {
+    response.writeHead(200, { 'content-type': 'application/json' });
     response.write(`${HEAD}${ROWS},${ROWS},[1`, () => response.destroy());
   });
   const { code, stdout, stderr } = await runBinary(['get', 't', '--url', url]);
@@ -149,7 +202,7 @@ describe.runIf(process.platform === 'linux')('memory stays small', () => {
     const blocks = 1600;
     let peak = 0;
     const stand = await startStandIn(async (_, response) => {
-      response.write(HEAD);
+      response.writeHead(200, { 'content-type': 'application/json' }).write(HEAD);
       for (let i = 1; i <= blocks; i += 1) {
         if (!response.write(i < blocks ? `${ROWS},` : ROWS)) await once(response, 'drain');
       }

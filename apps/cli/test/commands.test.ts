@@ -1,11 +1,12 @@
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import type { ServerResponse } from 'node:http';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { Readable } from 'node:stream';
 import { describe, expect, test } from 'vitest';
 import { createClient } from '../src/client.ts';
 import { run } from './run.ts';
-import { bodyOf, sendJson, startRawStandIn, startStandIn, unusedUrl } from './stand-in.ts';
+import { bodyOf, sendJson, startStandIn } from './stand-in.ts';
 
 const ERROR = { error: 'There is no frame "t".', code: 'handle_not_found', hint: 'GET /frames lists.', requestId: 'r' };
 
@@ -22,53 +23,6 @@ function table(rows: unknown[][], more: object = {}): object {
   ];
   return { query: 'handle:t', columns, dataset: rows, count: rows.length, ...more };
 }
-
-describe('ping', () => {
-  test('prints ok, from the URL of the flag, else of SVC_URL, under its base path', async () => {
-    const { url, requests } = await startStandIn((_, response) => response.end('ok'));
-    expect(await run(['ping'], { env: { SVC_URL: `${url}/data/` } })).toEqual({
-      code: 0,
-      stdout: expect.stringMatching(/^ok \(\d+\.\d ms\)\n$/),
-      stderr: '',
-    });
-    await run(['ping', '--url', url], { env: { SVC_URL: 'http://nowhere.invalid' } });
-    expect(requests).toEqual(['GET /data/ping', 'GET /ping']);
-  });
-
-  test('does not take any 200 for a data-frame server', async () => {
-    const { url } = await startStandIn((_, response) => response.end('<html>'));
-    expect(await run(['ping', '--url', url])).toMatchObject({
-      code: 3,
-      stdout: '',
-      stderr: expect.stringContaining('error: The answer cannot be read: it is "<html>", not "ok".\nhint: '),
-    });
-  });
-
-  test('says that nothing listens there, once, without trying again', async () => {
-    const url = await unusedUrl();
-    const { code, stderr } = await run(['ping', '--url', url]);
-    expect(code).toBe(3);
-    expect(stderr).toBe(
-      `error: The server ${url} cannot be reached: nothing listens there.\n` +
-        'hint: Start one with svc serve, or name another with --url or SVC_URL.\n',
-    );
-  });
-});
-
-test.each([
-  ['http://127.0.0.1:1', 'The request to http://127.0.0.1:1 failed: HTTP clients refuse to use this port.'],
-  ['http://nowhere.invalid', 'The server http://nowhere.invalid cannot be reached: the host name'],
-])('ping of %s says what is wrong and ends with 3', async (url, message) => {
-  expect(await run(['ping', '--url', url])).toMatchObject({ code: 3, stderr: expect.stringContaining(message) });
-});
-
-test('ping of something that does not speak HTTP says so', async () => {
-  const url = await startRawStandIn('SSH-2.0-OpenSSH_9.2\r\n');
-  expect(await run(['ping', '--url', url])).toMatchObject({
-    code: 3,
-    stderr: expect.stringContaining('failed: what it answers is not HTTP.'),
-  });
-});
 
 describe('a refusal', () => {
   test('shows the sentence and a hint, and ends with 1', async () => {
@@ -193,6 +147,7 @@ describe('get', () => {
 
   test.each([['--json'], ['--limit=9']])('a connection that breaks half way is an error (%s)', async (flag) => {
     const { url } = await startStandIn((_, response) => {
+      response.writeHead(200, { 'content-type': 'application/json' });
       response.write('{"query":"handle:t","columns":[{"name":"a","type":"INT"}],"dataset":[[1],[2]', () =>
         response.destroy(),
       );
@@ -256,13 +211,13 @@ describe('put', () => {
   });
 
   test('hears a refusal that comes before all is sent', async () => {
-    const { url } = await startStandIn((_, response) => sendJson(response, { ...ERROR, code: 'handle_exists' }, 409));
+    const { url } = await startStandIn((_, response) => sendJson(response, { ...ERROR, code: 'x' }, 409));
     const endless = function* (): Generator<Uint8Array> {
       for (let i = 0; i < 4096; i += 1) yield new Uint8Array(65_536);
     };
     expect(await run(['put', 't', '-', '--fmt', 'arrow', '--url', url], { stdin: endless() })).toMatchObject({
       code: 1,
-      stderr: expect.stringContaining('hint: Choose another handle, or leave --if-new out'),
+      stderr: 'error: There is no frame "t".\nhint: GET /frames lists.\n',
     });
   });
 
@@ -384,6 +339,19 @@ describe('drop', () => {
       'error: 2 of 3 frames were not dropped.\n  No /frames/no1.\n  No /frames/no2.\n' +
         'hint: svc list prints the handles there are.\n',
     );
+  });
+
+  test.each([
+    ['a page', (r: ServerResponse): unknown => r.writeHead(200, { 'content-type': 'text/html' }).end('<html>')],
+    ['an answer that is cut', (r: ServerResponse): unknown => r.writeHead(200, { 'content-length': '9' }).write('{')],
+  ])('does not take %s for an acknowledgement', async (_name, answer) => {
+    const { url, requests } = await startStandIn((_, response) => answer(response));
+    expect(await run(['drop', 'a', 'b', '--url', url])).toEqual({
+      code: 3,
+      stdout: '',
+      stderr: expect.stringContaining('error: The answer cannot be read: its status is 200, not 204.\nhint: '),
+    });
+    expect(requests).toEqual(['DELETE /frames/a']);
   });
 
   test('asks nothing of a server that is gone after the first handle', async () => {

@@ -179,6 +179,20 @@ describe('the time-series database', () => {
   });
 
   test.each([
+    ['a page', '<html>', 'text/html'],
+    ['another object', '{"status":"ok"}', 'application/json'],
+    ['nothing', '', 'application/json'],
+    ['no end of it', `{"columns":[],"dataset":[${'1,'.repeat(100_000)}1]}`, 'application/json'],
+  ])('that answers with %s is a problem', async (_name, body, type) => {
+    const { url } = await startStandIn((_, response) => response.writeHead(200, { 'content-type': type }).end(body));
+    const { code, stdout } = await doctor({ SERVICE_TSDB_HTTP_URL: url });
+    expect(code).toBe(1);
+    expect(stdout).toContain(
+      `problem  The time-series database ${url} answers select 1 with something that is not a table. Check that `,
+    );
+  });
+
+  test.each([
     ['refuses the credentials', 401, 1, 'problem'],
     ['knows no such path', 404, 4, 'warning'],
   ])('that %s is told', async (_name, status, code, word) => {
@@ -218,7 +232,8 @@ describe('the server', () => {
   test('that is something else is a problem', async () => {
     const { url } = await startStandIn((_, response) => sendJson(response, { status: 'UP' }));
     expect((await doctor({}, ['--url', url])).stdout).toContain(
-      'problem  The answer cannot be read: it is not the state of a data-frame server.',
+      'problem  The answer cannot be read: it is not the state of a data-frame server. ' +
+        'Check that --url or SVC_URL names a data-frame server, and its base path if it has one.\n',
     );
   });
 });

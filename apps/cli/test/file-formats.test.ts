@@ -1,6 +1,13 @@
 import { ENCODINGS, UPLOAD_FORMATS } from '@svc/frames';
 import { expect, test } from 'vitest';
-import { describeInputFormats, INPUT_FORMATS, inputFormat, OUTPUT_FORMATS, outputFormat } from '../src/file-formats.ts';
+import {
+  describeInputFormats,
+  INPUT_FORMATS,
+  inputFormat,
+  OUTPUT_FORMATS,
+  outputContentType,
+  outputFormat,
+} from '../src/file-formats.ts';
 
 test('the formats are those of the server', () => {
   expect(OUTPUT_FORMATS).toEqual(Object.keys(ENCODINGS));
@@ -17,6 +24,10 @@ test.each(UPLOAD_FORMATS.flatMap((format) => ENCODINGS[format].in.extensions.map
 
 test.each(Object.entries(ENCODINGS))('the name that the server gives to %s is one for -o', (format, { out }) => {
   expect(outputFormat(`x.${out.extension}`)).toEqual({ kind: 'format', format });
+});
+
+test.each(OUTPUT_FORMATS)('%s is expected with the content type that the server sends', (format) => {
+  expect(outputContentType(format)).toBe(ENCODINGS[format].out.contentType);
 });
 
 test.each(['x', '.json', 'x.', 'x.json.gz', 'json', '-', '', 'x.parquet'])('%j tells no format', (name) => {

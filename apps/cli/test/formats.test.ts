@@ -1,12 +1,16 @@
-import { chmod, mkdir, mkdtemp, readdir, readFile, rm, stat, symlink, writeFile } from 'node:fs/promises';
+import { chmod, mkdir, mkdtemp, readdir, readFile, readlink, rm, stat, symlink, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { ENCODINGS } from '@svc/frames';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { run } from './run.ts';
 import { sendJson, type StandIn, startStandIn } from './stand-in.ts';
 
 const BYTES = { csv: 'id\r\n1\r\n', ndjson: '{"id":1}\n', arrow: '\u0000\u0001bytes' };
+const CSV = { 'content-type': 'text/csv; charset=utf-8' };
 const TABLE = '{"query":"handle:t","columns":[{"name":"id","type":"LONG"}],"dataset":[[1]],"count":1}';
+
+const NOT_A_SERVER = 'hint: Check that --url or SVC_URL names a data-frame server, and its base path if it has one.\n';
 
 let folder: string;
 
@@ -18,13 +22,19 @@ afterEach(async () => {
   await rm(folder, { recursive: true });
 });
 
+function isExported(fmt: string): fmt is keyof typeof BYTES {
+  return fmt in BYTES;
+}
+
 /** Answers as the server does: JSON at /exec, the other formats at /exp. */
 function startFormats(): Promise<StandIn> {
   return startStandIn((request, response) => {
     const { pathname, searchParams } = new URL(request.url ?? '', 'http://x');
     const fmt = searchParams.get('fmt') ?? '';
     if (pathname === '/exec' && fmt === 'json') return sendJson(response, TABLE);
-    if (pathname === '/exp' && fmt in BYTES) return response.end(BYTES[fmt as keyof typeof BYTES]);
+    if (pathname === '/exp' && isExported(fmt)) {
+      return response.writeHead(200, { 'content-type': ENCODINGS[fmt].out.contentType }).end(BYTES[fmt]);
+    }
     return sendJson(response, { error: `No ${request.url}.` }, 400);
   });
 }
@@ -71,7 +81,9 @@ describe('rows for programs', () => {
   });
 
   test('a connection that breaks half way is an error', async () => {
-    const { url } = await startStandIn((_, response) => void response.write('id\r\n1', () => response.destroy()));
+    const { url } = await startStandIn((_, response) => {
+      response.writeHead(200, CSV).write('id\r\n1', () => response.destroy());
+    });
     expect(await run(['get', 't', '--csv', '--url', url])).toEqual({
       code: 3,
       stdout: 'id\r\n1',
@@ -84,11 +96,17 @@ test('on the same machine nothing is asked to be compressed', async () => {
   const encodings: unknown[] = [];
   const { url } = await startStandIn((request, response) => {
     encodings.push(request.headers['accept-encoding']);
-    response.end();
+    response.writeHead(200, CSV).end();
   });
   await run(['get', 't', '--csv', '--url', url]);
   await run(['get', 't', '--csv', '--url', url.replace('127.0.0.1', '0.0.0.0')]);
   expect(encodings).toEqual(['identity', expect.stringContaining('gzip')]);
+});
+
+test('rows for programs reach a terminal as they are, and the help says so', async () => {
+  const { url } = await startStandIn((_, response) => response.writeHead(200, CSV).end('s\r\n\u001b[2J\r\n'));
+  expect((await run(['get', 't', '--csv', '--url', url], { width: 80 })).stdout).toBe('s\r\n\u001b[2J\r\n');
+  expect((await run(['get', '--help'])).stdout).toMatch(/bytes of the server as they are, also on a terminal/);
 });
 
 describe('-o', () => {
@@ -140,9 +158,45 @@ describe('-o', () => {
     expect((await run(['get', 't', '--csv', '-o', '-', '--url', url])).stdout).toBe(BYTES.csv);
   });
 
+  const pages = [
+    ['a page', 200, { 'content-type': 'text/html; charset=utf-8' }, 'it is text/html, not text/csv'],
+    ['a body without a type', 200, {}, 'it does not say that it is text/csv'],
+    ['nothing', 204, {}, 'its status is 204, not 200'],
+    ['a part', 206, CSV, 'its status is 206, not 200'],
+  ] as const;
+  test.each(pages)('%s with a status of success is not taken for rows', async (_name, status, headers, message) => {
+    const { url } = await startStandIn((_, response) => response.writeHead(status, headers).end('<html>'));
+    const file = join(folder, 'x.csv');
+    await writeFile(file, 'old');
+    for (const argv of [
+      ['get', 't', '-o', file],
+      ['get', 't', '--csv'],
+      ['query', 'x', '-o', file],
+      ['query', 'x', '--csv'],
+    ]) {
+      expect(await run([...argv, '--url', url])).toEqual({
+        code: 3,
+        stdout: '',
+        stderr: `error: The answer cannot be read: ${message}.\n${NOT_A_SERVER}`,
+      });
+    }
+    expect(await readFile(file, 'utf8')).toBe('old');
+    expect(await readdir(folder)).toEqual(['x.csv']);
+  });
+
+  test.each(['json', 'ndjson', 'csv', 'arrow'] as const)('--%s prints nothing of a page', async (format) => {
+    const { url } = await startStandIn((_, r) => r.writeHead(200, { 'content-type': 'text/html' }).end('<html>'));
+    const wanted = ENCODINGS[format].out.contentType.split(';')[0];
+    expect(await run(['get', 't', `--${format}`, '--url', url])).toEqual({
+      code: 3,
+      stdout: '',
+      stderr: `error: The answer cannot be read: it is text/html, not ${wanted}.\n${NOT_A_SERVER}`,
+    });
+  });
+
   test.each([
     ['is refused', 1, (): ReturnType<typeof startStandIn> => startStandIn((_, r) => sendJson(r, { error: 'no' }, 404))],
-    ['breaks half way', 3, () => startStandIn((_, r) => void r.write('id', () => r.destroy()))],
+    ['breaks half way', 3, () => startStandIn((_, r) => void r.writeHead(200, CSV).write('id', () => r.destroy()))],
   ])('leaves the old file, and nothing beside it, where the request %s', async (_name, code, start) => {
     const { url } = await start();
     const file = join(folder, 'x.csv');
@@ -161,6 +215,33 @@ describe('-o', () => {
     expect(await readFile(join(folder, 'real.csv'), 'utf8')).toBe(BYTES.csv);
     expect((await stat(join(folder, 'real.csv'))).mode & 0o777).toBe(0o662);
     expect((await readdir(folder)).toSorted()).toEqual(['link.csv', 'real.csv']);
+  });
+
+  test('writes the file that a link leads to, also where it is not there yet', async () => {
+    const { url } = await startFormats();
+    await mkdir(join(folder, 'data'));
+    await symlink('data', join(folder, 'dir'));
+    await symlink('../far.csv', join(folder, 'data', 'near.csv'));
+    await symlink('dir/near.csv', join(folder, 'link.csv'));
+    expect(await run(['get', 't', '-o', join(folder, 'link.csv'), '--url', url])).toMatchObject({ code: 0 });
+    expect(await readFile(join(folder, 'far.csv'), 'utf8')).toBe(BYTES.csv);
+    expect(await readlink(join(folder, 'link.csv'))).toBe('dir/near.csv');
+    expect(await readlink(join(folder, 'data', 'near.csv'))).toBe('../far.csv');
+    expect((await readdir(folder)).toSorted()).toEqual(['data', 'dir', 'far.csv', 'link.csv']);
+  });
+
+  test.each([
+    ['into a folder that is not there', 'no/x.csv', 'there is no such folder'],
+    ['to itself', 'link.csv', 'its links lead in a circle'],
+  ])('a link %s is an error, and stays', async (_name, target, message) => {
+    const { url, requests } = await startFormats();
+    await symlink(target, join(folder, 'link.csv'));
+    expect(await run(['get', 't', '-o', join(folder, 'link.csv'), '--url', url])).toMatchObject({
+      code: 2,
+      stderr: expect.stringContaining(`link.csv" cannot be written: ${message}.\nhint: `),
+    });
+    expect(await readdir(folder)).toEqual(['link.csv']);
+    expect(requests).toEqual([]);
   });
 
   test.runIf(process.platform === 'linux')('writes to a device instead of taking its place', async () => {

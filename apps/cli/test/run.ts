@@ -18,7 +18,7 @@ export interface RunOptions {
   readonly env?: Readonly<Record<string, string>>;
   /** Default: none. */
   readonly homeDir?: string;
-  readonly stdin?: string | Iterable<Uint8Array>;
+  readonly stdin?: string | Iterable<Uint8Array> | AsyncIterable<Uint8Array>;
   /** Columns of a terminal. Default: none, as in a pipe. */
   readonly width?: number;
   /** The same of the error stream. Default: as `width`. */
@@ -69,8 +69,8 @@ afterEach(async () => {
 });
 
 /** Starts the real binary; to end it is for the caller. */
-export function spawnBinary(argv: readonly string[]): ChildProcessWithoutNullStreams {
-  return spawn(process.execPath, [BINARY, ...argv]);
+export function spawnBinary(argv: readonly string[], env: NodeJS.ProcessEnv = {}): ChildProcessWithoutNullStreams {
+  return spawn(process.execPath, [BINARY, ...argv], { env: { ...process.env, ...env } });
 }
 
 /** The real binary while it runs. */
@@ -79,8 +79,8 @@ export interface StartedBinary extends ChildProcessWithoutNullStreams {
 }
 
 /** Starts the real binary; it ends with the test. */
-export function startBinary(argv: readonly string[]): StartedBinary {
-  const child = spawnBinary(argv);
+export function startBinary(argv: readonly string[], env?: NodeJS.ProcessEnv): StartedBinary {
+  const child = spawnBinary(argv, env);
   children.push(child);
   let stdout = '';
   let stderr = '';
@@ -93,8 +93,8 @@ export function startBinary(argv: readonly string[]): StartedBinary {
 }
 
 /** Runs the real binary to its end. */
-export async function runBinary(argv: readonly string[], stdin = ''): Promise<Ran> {
-  const child = startBinary(argv);
+export async function runBinary(argv: readonly string[], stdin = '', env?: NodeJS.ProcessEnv): Promise<Ran> {
+  const child = startBinary(argv, env);
   child.stdin.end(stdin);
   return child.ran;
 }

@@ -16,9 +16,9 @@ const ROWS = '[{"id":9007199254740993,"price":1.5,"sym":"a"},{"id":2,"price":nul
 
 const tsdb = createServer((request, response) => {
   const isRight = request.url?.includes('select+1') || request.url?.includes('select%201');
-  response.writeHead(isRight ? 200 : 400, { 'content-type': 'application/json' });
-  if (!isRight) response.end(JSON.stringify(SQL_ERROR));
-  else response.end(request.url?.startsWith('/exp?') ? '1\r\n1\r\n' : JSON.stringify(ONE));
+  const isCsv = isRight && request.url?.startsWith('/exp?');
+  response.writeHead(isRight ? 200 : 400, { 'content-type': isCsv ? 'text/csv' : 'application/json' });
+  response.end(isCsv ? '1\r\n1\r\n' : JSON.stringify(isRight ? ONE : SQL_ERROR));
 });
 
 const children: ChildProcess[] = [];
@@ -140,6 +140,19 @@ test('a frame with a life is replaced, unless it must be new', async () => {
     code: 1,
     stderr: expect.stringMatching(/^error: .*"again".*\nhint: Choose another handle, or leave --if-new out/),
   });
+});
+
+test('a handle in other letter case is refused with the hint of the server, with and without --if-new', async () => {
+  await svc(['put', 'c4', '-', '--fmt', 'json'], ROWS);
+  for (const more of [[], ['--if-new']]) {
+    expect(await svc(['put', 'C4', '-', '--fmt', 'json', ...more], ROWS)).toEqual({
+      code: 1,
+      stdout: '',
+      stderr:
+        'error: There is a frame "c4", which differs from "C4" only by letter case.\n' +
+        'hint: Use the handle "c4", or another one.\n',
+    });
+  }
 });
 
 describe('the server refuses, and svc ends with 1', () => {

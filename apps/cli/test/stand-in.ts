@@ -36,11 +36,16 @@ export async function startStandIn(
 }
 
 /** Starts something that says one thing to whoever connects, HTTP or not; it ends with the test. */
-export async function startRawStandIn(says: string): Promise<string> {
+export function startRawStandIn(says: string): Promise<string> {
+  return startTcpStandIn((socket) => void socket.write(says));
+}
+
+/** Starts something that does this with every connection; it ends with the test. */
+export async function startTcpStandIn(meet: (socket: Socket) => void): Promise<string> {
   const sockets = new Set<Socket>();
   const server = createTcpServer((socket) => {
     sockets.add(socket.on('error', () => {}));
-    socket.write(says);
+    meet(socket);
   });
   await new Promise<void>((resolve) => void server.listen(0, '127.0.0.1', resolve));
   closers.push(

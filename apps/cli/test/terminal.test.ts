@@ -69,7 +69,9 @@ describe.skipIf(!hasScript)('on a terminal (skipped without the command script)'
   });
 
   test('Arrow is refused, and not into a pipe', async () => {
-    const { url } = await startStandIn((_, response) => response.end('ARROW'));
+    const { url } = await startStandIn((_, response) =>
+      response.writeHead(200, { 'content-type': 'application/vnd.apache.arrow.stream' }).end('ARROW'),
+    );
     expect(await onTerminal(`svc get t --arrow --url ${url}`).ended).toMatchObject({
       code: 2,
       screen: expect.stringContaining('error: Arrow is bytes for programs, not for a terminal.'),

@@ -1,5 +1,5 @@
 import { createClient, readAnswer } from '../client.ts';
-import { clientOptions, URL_OPTION } from '../client-options.ts';
+import { clientOptions, serverOptions } from '../client-options.ts';
 import type { Command } from '../command.ts';
 import { counted, visibleText } from '../display-text.ts';
 import { framePath } from '../frame-path.ts';
@@ -15,7 +15,7 @@ export const describe: Command = {
   name: 'describe',
   summary: 'Print what is known of a frame, and its columns.',
   usage: ['<handle>'],
-  options: { json: { summary: 'Print it as the JSON object of the server.' }, url: URL_OPTION },
+  options: { json: { summary: 'Print it as the JSON object of the server.' }, ...serverOptions() },
   notes: [],
   async run(args, context) {
     const { stdout } = context;

@@ -2,7 +2,7 @@ import { CliError, EXIT } from '../cli-error.ts';
 import { createClient } from '../client.ts';
 import type { Command } from '../command.ts';
 import { framePath } from '../frame-path.ts';
-import { clientOptions, URL_OPTION } from '../client-options.ts';
+import { clientOptions, serverOptions } from '../client-options.ts';
 
 /** `svc drop`: ends frames. */
 export const drop: Command = {
@@ -10,7 +10,7 @@ export const drop: Command = {
   name: 'drop',
   summary: 'Drop frames.',
   usage: ['<handle>...'],
-  options: { url: URL_OPTION },
+  options: serverOptions(),
   notes: [
     'Reads that have begun finish; there is no way back. Where one of several cannot',
     'be dropped the others are, and the exit code is 1.',
@@ -23,7 +23,7 @@ export const drop: Command = {
     const refusals: CliError[] = [];
     for (const { handle, path } of paths) {
       try {
-        await client.send({ method: 'DELETE', path, isAction: true });
+        await client.send({ method: 'DELETE', path, isAction: true, expects: { statuses: [204] } });
         await context.stdout.write(`dropped ${handle}\n`);
       } catch (error) {
         if (!(error instanceof CliError) || error.exitCode !== EXIT.refused) throw error;

@@ -1,10 +1,10 @@
 import { invalidAnswer } from '../cli-error.ts';
 import { createClient } from '../client.ts';
 import type { Command } from '../command.ts';
-import { OUTPUT_FORMATS } from '../file-formats.ts';
+import { OUTPUT_FORMATS, outputContentType } from '../file-formats.ts';
 import { copyAnswer, printAnswer } from '../print-answer.ts';
 import { counted } from '../display-text.ts';
-import { clientOptions, URL_OPTION } from '../client-options.ts';
+import { clientOptions, serverOptions } from '../client-options.ts';
 import { resultOptions, resultTarget } from '../result-format.ts';
 import { writeOutput } from '../write-output.ts';
 
@@ -20,12 +20,12 @@ export const get: Command = {
     limit: { value: '<rows>', summary: 'n, or lo,hi or lo, counted from 1.' },
     cols: { value: '<names>', summary: 'Only these columns, in this order: a,b or "a,b",c.' },
     ...resultOptions(OUTPUT_FORMATS),
-    url: URL_OPTION,
+    ...serverOptions(),
   },
   notes: [
-    'Without a format: a table of the first 1000 rows, with values cut to fit a',
-    'terminal, and whole in a pipe or a file. With one: all rows. In a table null is',
-    'a missing value, "null" a text, and control characters are escaped.',
+    'Without a format: a table of the first 1000 rows, cut to fit a terminal; null is',
+    'a missing value, "null" a text, and control characters are escaped. With one:',
+    'all rows, the bytes of the server as they are, also on a terminal (as by cat).',
     '',
     'Examples:',
     '  svc get trades --limit 1001,2000 --cols ts,price',
@@ -41,15 +41,18 @@ export const get: Command = {
     const client = createClient(clientOptions(args, context));
     await writeOutput(file, context, async (output) => {
       const isJson = format === 'json';
+      const fmt = isTable ? 'json' : format;
       const answer = await client.send({
         method: 'GET',
         path: isTable || isJson ? 'exec' : 'exp',
         params: {
           handle,
-          fmt: isTable ? 'json' : format,
+          fmt,
           ...(limit !== undefined && { limit }),
           ...(cols !== undefined && { cols }),
         },
+        isLong: true,
+        expects: { contentType: outputContentType(fmt) },
       });
       if (!isTable && !isJson) return copyAnswer(answer.body, output);
       const total = Number(answer.headers.get('x-total-count') ?? Number.NaN);

@@ -1,5 +1,5 @@
 import { createClient } from '../client.ts';
-import { clientOptions, URL_OPTION } from '../client-options.ts';
+import { clientOptions, serverOptions } from '../client-options.ts';
 import type { Command } from '../command.ts';
 import { counted } from '../display-text.ts';
 import { listFrames } from '../list-frames.ts';
@@ -18,7 +18,7 @@ export const list: Command = {
   name: 'list',
   summary: 'List the frames, all or those with a prefix.',
   usage: ['[prefix]'],
-  options: { json: { summary: 'Print what the server knows of each, as one JSON object.' }, url: URL_OPTION },
+  options: { json: { summary: 'Print what the server knows of each, as one JSON object.' }, ...serverOptions() },
   notes: ['Examples:', '  svc list', "  svc list tra --json | jq -r '.frames[].handle'"],
   async run(args, context) {
     const [prefix] = args.positionals;

@@ -1,9 +1,10 @@
 import { invalidAnswer } from '../cli-error.ts';
 import { createClient, readText } from '../client.ts';
 import type { Command } from '../command.ts';
-import { clientOptions, URL_OPTION } from '../client-options.ts';
+import { clientOptions, serverOptions } from '../client-options.ts';
 
 const MAX_BYTES = 1024;
+const TIMEOUT_SECONDS = 5;
 
 /** `svc ping`: whether the server answers. */
 export const ping: Command = {
@@ -11,11 +12,12 @@ export const ping: Command = {
   name: 'ping',
   summary: 'Print ok, and the time, if the server answers.',
   usage: [],
-  options: { url: URL_OPTION },
+  options: serverOptions(TIMEOUT_SECONDS),
   notes: ['The time is that of one request, connecting included.'],
   async run(args, context) {
     const start = performance.now();
-    const answer = await createClient(clientOptions(args, context)).send({ method: 'GET', path: 'ping' });
+    const client = createClient(clientOptions(args, context, TIMEOUT_SECONDS));
+    const answer = await client.send({ method: 'GET', path: 'ping' });
     const text = await readText(answer, MAX_BYTES);
     if (text !== 'ok') throw invalidAnswer(`it is ${JSON.stringify(text.slice(0, 60))}, not "ok"`);
     await context.stdout.write(`ok (${(performance.now() - start).toFixed(1)} ms)\n`);

@@ -5,7 +5,7 @@ import type { Command } from '../command.ts';
 import { describeInputFormats, INPUT_FORMATS, inputFormat, isInputFormat } from '../file-formats.ts';
 import { framePath } from '../frame-path.ts';
 import { counted } from '../display-text.ts';
-import { clientOptions, URL_OPTION } from '../client-options.ts';
+import { clientOptions, MAX_TIMEOUT_SECONDS, serverOptions } from '../client-options.ts';
 import { startProgress } from '../progress.ts';
 import { NEW_FRAME } from '../server-answers.ts';
 import { openSource } from '../source.ts';
@@ -22,7 +22,7 @@ export const put: Command = {
     fmt: { value: INPUT_FORMATS.join('|'), summary: 'The format. Default: by the extension of the file.' },
     ttl: { value: '<seconds>', summary: 'Let the frame end by itself. Default: never.' },
     'if-new': { summary: 'Only where the handle is free.' },
-    url: URL_OPTION,
+    ...serverOptions(MAX_TIMEOUT_SECONDS),
   },
   notes: [
     'The formats, and the extensions that tell them:',
@@ -40,7 +40,7 @@ export const put: Command = {
     const path = framePath(handle);
     const fmt = formatOf(args, file);
     const ttl = ttlOf(args);
-    const client = createClient(clientOptions(args, context));
+    const client = createClient(clientOptions(args, context, MAX_TIMEOUT_SECONDS));
     const source = await openSource(file, context.stdin);
     const progress = startProgress({ output: context.stderr, totalBytes: source.bytes, signal: context.signal });
     try {
@@ -54,6 +54,7 @@ export const put: Command = {
         },
         body: progress.track(source.chunks),
         isAction: true,
+        expects: { statuses: [200, 201] },
       });
       const { rows, version } = await readAnswer(answer, NEW_FRAME, MAX_ANSWER_BYTES);
       progress.end();

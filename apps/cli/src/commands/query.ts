@@ -3,10 +3,11 @@ import type { Format } from '@svc/frames';
 import { CliError } from '../cli-error.ts';
 import { createClient } from '../client.ts';
 import type { Command } from '../command.ts';
+import { outputContentType } from '../file-formats.ts';
 import { copyAnswer, printAnswer, type ReadAnswer } from '../print-answer.ts';
 import { refusalOf } from '../refusal.ts';
 import { counted } from '../display-text.ts';
-import { clientOptions, URL_OPTION } from '../client-options.ts';
+import { clientOptions, MAX_TIMEOUT_SECONDS, serverOptions } from '../client-options.ts';
 import { resultOptions, resultTarget } from '../result-format.ts';
 import { ACKNOWLEDGEMENT, parseAnswer } from '../server-answers.ts';
 import { DASH, readSource } from '../source.ts';
@@ -24,7 +25,7 @@ export const query: Command = {
   usage: ['<sql|->'],
   options: {
     ...resultOptions(FORMATS),
-    url: URL_OPTION,
+    ...serverOptions(MAX_TIMEOUT_SECONDS),
   },
   notes: [
     'The SQL is one argument, in quotes; - reads it from the standard input. Tables',
@@ -40,17 +41,20 @@ export const query: Command = {
   async run(args, context) {
     const [argument = ''] = args.positionals;
     const { format, file } = resultTarget(args, FORMATS, context.stdout);
-    const client = clientOptions(args, context);
+    const client = clientOptions(args, context, MAX_TIMEOUT_SECONDS);
     const sql = argument === DASH ? await readSql(readSource(DASH, context.stdin)) : argument;
     await writeOutput(file, context, async (output) => {
       const isCsv = format === 'csv';
+      const fmt = isCsv ? 'csv' : 'json';
       const answer = await createClient(client).send({
         method: 'POST',
         path: isCsv ? 'exp' : 'exec',
-        params: { fmt: isCsv ? 'csv' : 'json' },
+        params: { fmt },
         headers: { 'content-type': 'application/sql' },
         body: sql,
         isAction: true,
+        isLong: true,
+        expects: { contentType: outputContentType(fmt) },
         sql,
       });
       if (isCsv) return copyAnswer(answer.body, output);

@@ -1,8 +1,12 @@
 import type { Config } from '@svc/config';
 import { createTsdbProxy } from '@svc/tsdb-proxy';
+import { CliError } from '../cli-error.ts';
+import { readAnswer } from '../client.ts';
+import { SHORT_TABLE } from '../server-answers.ts';
 import { type Diagnosis, PATIENCE_MS } from './diagnosis.ts';
 
 const NAME = 'The time-series database';
+const MAX_BYTES = 64 * 1024;
 
 /** Whether the time-series database answers, asked in the way the server asks. */
 export async function checkUpstream({ tsdb }: Config, signal: AbortSignal): Promise<Diagnosis> {
@@ -16,6 +20,7 @@ export async function checkUpstream({ tsdb }: Config, signal: AbortSignal): Prom
     token: tsdb.token,
     connectTimeoutMs: Math.min(tsdb.connect_timeout_ms, PATIENCE_MS),
     timeoutMs: Math.min(tsdb.timeout_ms, PATIENCE_MS),
+    idleTimeoutMs: Math.min(tsdb.idle_timeout_ms, PATIENCE_MS),
   });
   try {
     const answer = await proxy.forward(
@@ -28,12 +33,19 @@ export async function checkUpstream({ tsdb }: Config, signal: AbortSignal): Prom
         ],
       },
     );
-    await answer.body?.cancel();
-    if (answer.status < 400) return { status: 'ok', text: `${NAME} ${tsdb.http_url} answers.` };
+    if (answer.status >= 400) {
+      await answer.body?.cancel();
+      return {
+        status: 'warning',
+        text: `${NAME} ${tsdb.http_url} answers select 1 with status ${answer.status}.`,
+        advice: 'Check that SERVICE_TSDB_HTTP_URL is its base URL, and what its user may do.',
+      };
+    }
+    if (await isTable(answer.body)) return { status: 'ok', text: `${NAME} ${tsdb.http_url} answers.` };
     return {
-      status: 'warning',
-      text: `${NAME} ${tsdb.http_url} answers select 1 with status ${answer.status}.`,
-      advice: 'Check that SERVICE_TSDB_HTTP_URL is its base URL, and what its user may do.',
+      status: 'problem',
+      text: `${NAME} ${tsdb.http_url} answers select 1 with something that is not a table.`,
+      advice: 'Check that SERVICE_TSDB_HTTP_URL is the base URL of a database, and not of something else.',
     };
   } catch (error) {
     if (!(error instanceof Error)) throw error;
@@ -44,5 +56,16 @@ export async function checkUpstream({ tsdb }: Config, signal: AbortSignal): Prom
     };
   } finally {
     await proxy.close();
+  }
+}
+
+async function isTable(body: AsyncIterable<Uint8Array> | null): Promise<boolean> {
+  if (body === null) return false;
+  try {
+    await readAnswer({ body }, SHORT_TABLE, MAX_BYTES);
+    return true;
+  } catch (error) {
+    if (error instanceof CliError) return false;
+    throw error;
   }
 }
