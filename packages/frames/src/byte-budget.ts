@@ -11,8 +11,15 @@ export interface ByteBudget {
   free(bytes: number): void;
 }
 
-/** A budget of `maxBytes`; `refusal` is the error of who takes more. */
-export function createByteBudget(maxBytes: number, refusal: (budget: ByteBudget) => ServiceError): ByteBudget {
+/**
+ * A budget of `maxBytes`; `refusal` is the error of who takes more. `resize` hears of what is used before that changes,
+ * and refuses it by an error.
+ */
+export function createByteBudget(
+  maxBytes: number,
+  refusal: (budget: ByteBudget) => ServiceError,
+  resize: (usedBytes: number) => void = () => undefined,
+): ByteBudget {
   let usedBytes = 0;
   const budget: ByteBudget = {
     maxBytes,
@@ -24,9 +31,11 @@ export function createByteBudget(maxBytes: number, refusal: (budget: ByteBudget)
     },
     take: (bytes) => {
       if (usedBytes + bytes > maxBytes) throw refusal(budget);
+      resize(usedBytes + bytes);
       usedBytes += bytes;
     },
     free: (bytes) => {
+      resize(usedBytes - bytes);
       usedBytes -= bytes;
     },
   };

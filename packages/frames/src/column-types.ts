@@ -67,16 +67,22 @@ export interface ColumnInfo {
 /** A field says with this key of its metadata that it is of a type that Arrow has not. */
 export const TYPE_METADATA_KEY = 'svc:type';
 
+/** A field says with this key of its metadata that it is of an extension type of Arrow. */
+export const EXTENSION_METADATA_KEY = 'ARROW:extension:name';
+
+/** The extension type of UUIDs: fixed-size binary of 16 bytes. */
+export const UUID_EXTENSION = 'arrow.uuid';
+
 /** The type name of an Arrow field; undefined where the server does not hold columns of that type. */
 export function columnTypeName(field: Field): ColumnTypeName | undefined {
   const { type, metadata } = field;
-  if (DataType.isDictionary(type)) return dictionaryName(type.dictionary);
+  if (DataType.isDictionary(type)) return dictionaryName(new Field('', type.dictionary, true, metadata));
   if (DataType.isDecimal(type)) {
     const isWhole = type.scale === 0 && metadata.get(TYPE_METADATA_KEY) === 'LONG128';
     return isWhole ? 'LONG128' : `DECIMAL(${type.precision},${type.scale})`;
   }
   if (DataType.isFixedSizeBinary(type)) {
-    const isUuid = type.byteWidth === 16 && metadata.get('ARROW:extension:name') === 'arrow.uuid';
+    const isUuid = type.byteWidth === 16 && metadata.get(EXTENSION_METADATA_KEY) === UUID_EXTENSION;
     return isUuid ? 'UUID' : 'BINARY';
   }
   const { typeId }: DataType = type;
@@ -90,9 +96,10 @@ export function columnTypeName(field: Field): ColumnTypeName | undefined {
 }
 
 /** A dictionary has the type of its values, except that one of texts has a name of its own. */
-function dictionaryName(values: DataType): ColumnTypeName | undefined {
-  if (DataType.isDictionary(values) || values.typeId in NESTED_NAMES) return undefined;
-  const name = columnTypeName(new Field('', values));
+function dictionaryName(values: Field): ColumnTypeName | undefined {
+  const { type }: { readonly type: DataType } = values;
+  if (DataType.isDictionary(type) || type.typeId in NESTED_NAMES) return undefined;
+  const name = columnTypeName(values);
   return name === 'STRING' ? 'SYMBOL' : name;
 }
 

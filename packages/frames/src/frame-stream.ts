@@ -6,12 +6,20 @@ export interface FrameStream {
   readonly batches: AsyncIterable<RecordBatch>;
 }
 
-/** A table of apache-arrow as a stream, to put it into a store. */
-export function streamFromTable(table: Table): FrameStream {
+/** Batches of a schema as a stream. */
+export function streamOfBatches(
+  schema: Schema,
+  batches: Iterable<RecordBatch> | AsyncIterable<RecordBatch>,
+): FrameStream {
   return {
-    schema: table.schema,
+    schema,
     batches: (async function* () {
-      yield* table.batches;
+      yield* batches;
     })(),
   };
+}
+
+/** A table of apache-arrow as a stream, to put it into a store. */
+export function streamFromTable(table: Table): FrameStream {
+  return streamOfBatches(table.schema, table.batches);
 }

@@ -1,4 +1,5 @@
 import { Data, DataType } from 'apache-arrow';
+import { sliceBits } from './bits.ts';
 
 /**
  * Some rows of a column. Values are not copied; bits are where the first of them is not at the start of a byte, and so
@@ -9,13 +10,14 @@ export function sliceData(data: Data, start: number, length: number): Data {
   const { type, dictionary, variadicBuffers } = data;
   if (DataType.isNull(type)) return new Data(type, 0, length, length);
   const hasNulls = data.nullCount > 0;
+  const isWhole = length === data.length;
   const validity = hasNulls ? sliceBits(data.nullBitmap, data.offset + start, length) : new Uint8Array(0);
   const { offsets, children } = sliceChildren(data, start, length);
   return new Data(
     type,
     0,
     length,
-    hasNulls ? -1 : 0,
+    isWhole ? data.nullCount : hasNulls ? -1 : 0,
     [offsets, sliceValues(data, start, length), validity],
     children,
     dictionary,
@@ -54,18 +56,4 @@ function rebased(offsets: Offsets): Offsets {
   }
   const [first] = offsets;
   return first === 0n ? offsets : offsets.map((offset) => offset - first);
-}
-
-/** So many bits from a place on, the first of them at the start of a byte. */
-function sliceBits(bits: Uint8Array, start: number, length: number): Uint8Array {
-  const first = start >> 3;
-  const bytes = Math.ceil(length / 8);
-  const shift = start & 7;
-  if (shift === 0) return bits.subarray(first, first + bytes);
-  const sliced = new Uint8Array(bytes);
-  for (let i = 0; i < bytes; i++) {
-    // Beyond the last byte there is nothing, which counts as 0.
-    sliced[i] = (bits[first + i] >> shift) | (bits[first + i + 1] << (8 - shift));
-  }
-  return sliced;
 }

@@ -1,6 +1,7 @@
 import { ServiceError } from '@svc/errors';
 import type { ByteBudget } from '../byte-budget.ts';
 import { type Compression, decompressBuffer } from './arrow-compression.ts';
+import { SLOT } from './arrow-slots.ts';
 import { type IsWorking, WORKING } from './decode-steps.ts';
 import type { FlatTable } from './flatbuffer.ts';
 import { allocateCounted } from './limits.ts';
@@ -20,18 +21,18 @@ export interface ArrowBatchHead {
 /** Reads the head out of its flatbuffer table. */
 export function readBatchHead(table: FlatTable): ArrowBatchHead {
   return {
-    rows: table.size(0),
-    nodes: table.sizes(1, 2),
-    buffers: table.sizes(2, 2),
-    partCounts: table.sizes(4, 1),
-    compression: readCompression(table.table(3)),
+    rows: table.size(SLOT.recordBatch.rows),
+    nodes: table.sizes(SLOT.recordBatch.nodes, 2),
+    buffers: table.sizes(SLOT.recordBatch.buffers, 2),
+    partCounts: table.sizes(SLOT.recordBatch.partCounts, 1),
+    compression: readCompression(table.table(SLOT.recordBatch.compression)),
   };
 }
 
 function readCompression(table: FlatTable | undefined): Compression | undefined {
   if (table === undefined) return undefined;
-  const codec = table.byte(0);
-  if (codec > 1 || table.byte(1) !== 0) {
+  const codec = table.byte(SLOT.compression.codec);
+  if (codec > 1 || table.byte(SLOT.compression.method) !== 0) {
     throw new ServiceError('invalid_data', `The Arrow data is compressed with the unknown codec ${codec}.`, {
       hint: 'Compress the data with LZ4 (frame) or ZSTD, or not at all.',
     });
@@ -67,7 +68,7 @@ export function* readBuffers(
   let silentBytes = 0;
   for (let i = 0; i < buffers.length; i += 2) {
     const end = buffers[i] + buffers[i + 1];
-    if (end > body.length) throw faultOf(name, `has a buffer beyond the end of its ${body.length} bytes`);
+    if (end > body.length) throw batchFault(name, `has a buffer beyond the end of its ${body.length} bytes`);
     const bytes = body.subarray(buffers[i], end);
     const plain = compression === undefined ? bytes : decompressBuffer(bytes, compression, budget);
     found.push(plain);
@@ -93,7 +94,7 @@ export function createArrowBatch(
 
   function next<Part>(parts: readonly Part[], index: number): Part {
     if (index < parts.length) return parts[index];
-    throw faultOf(name, 'has fewer parts than its schema needs');
+    throw batchFault(name, 'has fewer parts than its schema needs');
   }
   return {
     name,
@@ -105,18 +106,18 @@ export function createArrowBatch(
     nextBuffer: () => next(buffers, buffer++),
     nextPartCount() {
       const count = next(head.partCounts, partCount++);
-      if (count > buffers.length - buffer) throw faultOf(name, 'has fewer buffers than it says');
+      if (count > buffers.length - buffer) throw batchFault(name, 'has fewer buffers than it says');
       return count;
     },
     allocate: (bytes) => allocateCounted(budget, bytes),
     finish() {
       if (node < head.nodes.length || buffer < buffers.length) {
-        throw faultOf(name, 'has more parts than its schema needs');
+        throw batchFault(name, 'has more parts than its schema needs');
       }
     },
   };
 }
 
-function faultOf(name: string, what: string): ServiceError {
+function batchFault(name: string, what: string): ServiceError {
   return new ServiceError('invalid_data', `${name.slice(0, 1).toUpperCase()}${name.slice(1)} ${what}.`);
 }

@@ -1,6 +1,8 @@
 import type { ServiceError } from '@svc/errors';
 import type { ArrowBatch } from './arrow-batch.ts';
-import type { ColumnData, Values } from './column-data.ts';
+import { countBits } from '../bits.ts';
+import { INLINE_BYTES, VIEW_BYTES, viewLength, viewPart, viewStart, viewWords } from '../views.ts';
+import { type ColumnData, isNullAt, type Values } from './column-data.ts';
 
 /** What loading a column needs: the batch that is taken apart, and the errors of that column. */
 export interface Loading {
@@ -54,20 +56,6 @@ export function loadValidity(length: number, nullCount: number, { batch, fault }
 
 type Bits = Uint8Array<ArrayBuffer>;
 
-function countBits(bits: Bits, length: number): number {
-  let count = 0;
-  const whole = length >> 3;
-  for (let i = 0; i < whole; i++) count += BITS_SET[bits[i]];
-  return length % 8 === 0 ? count : count + BITS_SET[bits[whole] & ((1 << (length % 8)) - 1)];
-}
-
-const BITS_SET = Uint8Array.from({ length: 256 }, (_, byte) => byte.toString(2).replaceAll('0', '').length);
-
-/** Whether a row is null. */
-export function isNullAt({ validity }: ColumnHead, row: number): boolean {
-  return validity !== undefined && (validity[row >> 3] & (1 << (row & 7))) === 0;
-}
-
 /** The offsets of so many rows, of 64 bits where they are wide; not checked yet. */
 export function loadOffsets(isWide: boolean, length: number, loading: Loading): Offsets {
   const offsetType: TypedArrayType<Offsets> = isWide ? BigInt64Array : Int32Array;
@@ -91,18 +79,18 @@ export function checkOffsets(offsets: Offsets, limit: number, fault: Loading['fa
   }
 }
 
-/** Views: 16 bytes a row, either the bytes themselves or where in which data buffer they are. */
+/** Views, and the data buffers they lead to. */
 export function loadViews(head: ColumnHead, loading: Loading): Pick<ColumnData, 'values' | 'parts'> {
   const { batch, fault } = loading;
-  const values = loadValues(Uint8Array, head.length, loading, 16);
+  const values = loadValues(Uint8Array, head.length, loading, VIEW_BYTES);
   const parts = Array.from({ length: batch.nextPartCount() }, () => batch.nextBuffer());
-  const words = new DataView(values.buffer, values.byteOffset, values.byteLength);
+  const words = viewWords(values);
   for (let row = 0; row < head.length; row++) {
     if (isNullAt(head, row)) continue;
-    const length = words.getInt32(16 * row, true);
-    if (length >= 0 && length <= 12) continue;
-    const part = parts[words.getInt32(16 * row + 8, true)];
-    const start = words.getInt32(16 * row + 12, true);
+    const length = viewLength(words, row);
+    if (length >= 0 && length <= INLINE_BYTES) continue;
+    const part = parts[viewPart(words, row)];
+    const start = viewStart(words, row);
     if (part === undefined || length < 0 || start < 0 || start + length > part.length) {
       throw fault(`the view of row ${row} points outside of its data`);
     }

@@ -4,14 +4,13 @@ import type { ArrowBatch } from './arrow-batch.ts';
 import {
   checkOffsets,
   type ColumnHead,
-  isNullAt,
   type Loading,
   loadOffsets,
   loadValidity,
   loadValues,
   loadViews,
 } from './arrow-buffers.ts';
-import { type ColumnData, elementsPerRow, isWide, type Values } from './column-data.ts';
+import { type ColumnData, elementsPerRow, isNullAt, isWide, type Values } from './column-data.ts';
 import { joinColumns, wholeColumn } from './join-columns.ts';
 
 /** Rows one batch may have, nested ones included. */
@@ -54,7 +53,7 @@ function loadColumn(type: DataType, loading: Loading): ColumnData {
   if (DataType.isStruct(type)) return { ...head, children: loadMembers(type, head, loading) };
   if (DataType.isFixedSizeList(type)) return { ...head, children: [loadFixedItems(type, head, loading)] };
   if (isList(type)) return { ...head, ...loadItems(type, head, loading) };
-  if (isText(type)) {
+  if (hasBytesBehindOffsets(type)) {
     const offsets = loadOffsets(isWide(type), length, loading);
     const values = batch.nextBuffer();
     checkOffsets(offsets, values.length, fault);
@@ -69,7 +68,8 @@ function isList(type: DataType): boolean {
   return DataType.isList(type) || DataType.isLargeList(type) || DataType.isMap(type);
 }
 
-function isText(type: DataType): boolean {
+/** Whether a type is text or bytes of any length, with an offset for each row. */
+export function hasBytesBehindOffsets(type: DataType): boolean {
   return DataType.isUtf8(type) || DataType.isLargeUtf8(type) || DataType.isBinary(type) || DataType.isLargeBinary(type);
 }
 
@@ -113,11 +113,10 @@ function loadItems(type: DataType, head: ColumnHead, loading: Loading): ListPart
   const parts = { offsets, children: [child] };
   if (Number(offsets[0]) === 0) return parts;
   // Whoever writes the lists later would have to know that their items begin later: they begin at 0 from here on.
-  const { offsets: rebased = offsets, children = [] } = joinColumns(
-    type,
-    [wholeColumn({ ...head, ...parts })],
-    (bytes) => loading.batch.allocate(bytes),
-  );
+  const { offsets: rebased = offsets, children = [] } = joinColumns(type, [wholeColumn({ ...head, ...parts })], {
+    allocate: (bytes) => loading.batch.allocate(bytes),
+    tooLarge: loading.fault,
+  });
   return { offsets: rebased, children };
 }
 

@@ -1,9 +1,10 @@
-import { ServiceError } from '@svc/errors';
-import { type DataType, Field, type Schema } from 'apache-arrow';
+import { quoted, ServiceError } from '@svc/errors';
+import { DataType, Field, type Schema } from 'apache-arrow';
 import type { ByteBudget } from '../byte-budget.ts';
-import { createArrowBatch, readBuffers } from './arrow-batch.ts';
-import { loadColumns } from './arrow-columns.ts';
-import { type ArrowBody, type ArrowMessage, readArrowMessages } from './arrow-messages.ts';
+import { type ArrowBatchHead, createArrowBatch, readBuffers } from './arrow-batch.ts';
+import { hasBytesBehindOffsets, loadColumns } from './arrow-columns.ts';
+import type { ArrowBody, ArrowMessage } from './arrow-message.ts';
+import { readArrowMessages } from './arrow-messages.ts';
 import { encodeSchema, schemaFromFooter, schemaFromUpload } from './arrow-schema.ts';
 import type { ColumnData } from './column-data.ts';
 import type { ByteInput, DecodeStep, DecodeSteps, IsWorking } from './decode-steps.ts';
@@ -21,29 +22,27 @@ interface ArrowFrame {
 }
 
 /**
- * Decodes an Arrow IPC stream or file. A file is read like the stream it contains, front to back: so neither is in
- * memory as a whole. Some writers leave the schema out of that stream; then the batches wait for the footer.
+ * Decodes an Arrow IPC stream or file. A stream, and a file with its schema in front, is read front to back and never in
+ * memory as a whole; a file that has its schema in the footer alone is held until that has come.
  */
 export function* decodeArrow(input: ByteInput, budget: ByteBudget): DecodeSteps {
-  const waiting: ColumnsMessage[] = [];
   let frame: ArrowFrame | undefined;
   for (const message of readArrowMessages(input, budget)) {
     if (message.kind === 'more') yield message;
-    else if (message.kind === 'schema') {
+    else if (message.kind === 'schema' || message.kind === 'footer') {
       if (frame !== undefined) throw new ServiceError('invalid_data', 'The Arrow data has a second schema.');
-      frame = createFrame(schemaFromUpload(message.metadata), budget);
-      yield { kind: 'schema', message: message.metadata };
-    } else if (message.kind !== 'footer') {
-      if (frame === undefined) waiting.push(message);
-      else yield* decodeColumns(frame, message);
-    } else if (frame === undefined) {
-      frame = createFrame(schemaFromFooter(message.metadata), budget);
-      yield { kind: 'schema', message: encodeSchema(frame.schema) };
-    }
+      const isMessage = message.kind === 'schema';
+      frame = createFrame(isMessage ? schemaFromUpload(message.metadata) : schemaFromFooter(message.metadata), budget);
+      yield { kind: 'schema', message: isMessage ? message.metadata : encodeSchema(frame.schema) };
+    } else if (frame === undefined) throw withoutSchema();
+    else yield* decodeColumns(frame, message);
   }
-  if (frame === undefined) throw new ServiceError('invalid_data', 'The Arrow data has no schema.');
-  for (const message of waiting.splice(0)) yield* decodeColumns(frame, message);
+  if (frame === undefined) throw withoutSchema();
   yield* frame.merger.flush();
+}
+
+function withoutSchema(): ServiceError {
+  return new ServiceError('invalid_data', 'The Arrow data has no schema.');
 }
 
 type ColumnsMessage = Extract<ArrowMessage, { kind: 'batch' | 'dictionary' }>;
@@ -83,19 +82,41 @@ function* decodeDictionary(
   if (type === undefined) {
     throw new ServiceError('invalid_data', `The Arrow data has a dictionary ${id} that no column uses.`);
   }
-  const name = `dictionary ${id}`;
-  const { columns, heldBytes } = yield* takeApart(frame, name, message, [new Field(name, type, true)]);
+  const { name } = frame.schema.fields.find((field) => hasDictionary(field.type, id)) ?? { name: '' };
+  if (hasIndicesAsValues(type, message.head)) throw dictionaryOfDictionaries(name);
+  const fields = [new Field(name, type, true)];
+  const { columns, heldBytes } = yield* takeApart(frame, `dictionary ${id}`, message, fields);
   let [dictionary] = columns;
   const base = isDelta ? frame.dictionaries.get(id) : undefined;
   if (base !== undefined) {
     // The old one stays counted: batches that are in the frame already have it.
-    dictionary = joinColumns(type, [wholeColumn(base), wholeColumn(dictionary)], (bytes) =>
-      allocateCounted(frame.budget, bytes),
-    );
+    dictionary = joinColumns(type, [wholeColumn(base), wholeColumn(dictionary)], {
+      allocate: (bytes) => allocateCounted(frame.budget, bytes),
+      tooLarge: (what) =>
+        new ServiceError('invalid_data', `Dictionary ${id} of the Arrow data has grown too large: ${what}.`, {
+          hint: 'Use large utf8 or large binary as the type of its values.',
+        }),
+    });
     frame.budget.free(heldBytes);
   }
   frame.dictionaries.set(id, dictionary);
   return { kind: 'dictionary', id, data: dictionary };
+}
+
+function hasDictionary(type: DataType, id: number): boolean {
+  if (DataType.isDictionary(type)) return type.id === id;
+  const children: readonly Field[] = type.children ?? [];
+  return children.some((child) => hasDictionary(child.type, id));
+}
+
+/** The format cannot say that a dictionary has one: writers name the type of the inmost values, and send indices. */
+function hasIndicesAsValues(type: DataType, { nodes, buffers }: ArrowBatchHead): boolean {
+  return hasBytesBehindOffsets(type) && nodes.length === 2 && buffers.length === 4;
+}
+
+function dictionaryOfDictionaries(name: string): ServiceError {
+  const message = `Column ${quoted(name)} has the Arrow type dictionary of dictionaries, which this server does not hold.`;
+  return new ServiceError('invalid_data', message, { hint: 'Cast it to a dictionary of plain values.' });
 }
 
 function* takeApart(

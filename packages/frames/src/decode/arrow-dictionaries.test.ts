@@ -163,6 +163,21 @@ describe('dictionaries inside of other columns', () => {
     },
   );
 
+  test('a dictionary of texts that has indices as its values is refused as a dictionary of dictionaries', () => {
+    const type = new Dictionary(new Utf8(), new Int32(), 0);
+    const data = build.numbers(new Int32(), [0, 1, 0]);
+    for (const column of [type, new List(new Field('item', type, true))]) {
+      const bytes = writePieces(new Schema([new Field('x', column, true)]), [
+        { kind: 'dictionary', id: 0, data, isDelta: false },
+      ]);
+      expect(refusalOf(() => decodeBody(decodeArrow, bytes))).toMatchObject({
+        code: 'invalid_data',
+        message: 'Column "x" has the Arrow type dictionary of dictionaries, which this server does not hold.',
+        hint: 'Cast it to a dictionary of plain values.',
+      });
+    }
+  });
+
   test('a dictionary that no column uses is refused', () => {
     const schema = schemaOf(new Int32());
     const piece: StreamPiece = { kind: 'dictionary', id: 9, data: build.bytes(new Utf8(), ['x']), isDelta: false };

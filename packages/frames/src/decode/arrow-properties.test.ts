@@ -21,7 +21,6 @@ import {
   LargeUtf8,
   List,
   Map_,
-  type RecordBatch,
   Schema,
   Struct,
   TimestampMicrosecond,
@@ -31,12 +30,13 @@ import {
 } from 'apache-arrow';
 import * as fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { decodeBody } from '../../test/decode-body.ts';
+import { decodeBody, type DecodedBody } from '../../test/decode-body.ts';
 import { writeArrow } from '../../test/write-arrow.ts';
 import { createRecordBatch } from '../create-record-batch.ts';
 import { encodeArrowStream } from '../encode/arrow-stream.ts';
 import { encodeJsonTable } from '../encode/json-table.ts';
-import type { FrameStream } from '../frame-stream.ts';
+import { streamOfBatches } from '../frame-stream.ts';
+import { bytesOf } from '../testing/bytes-of.ts';
 import * as build from '../testing/column-builders.ts';
 import { decodeArrow } from './arrow-decoder.ts';
 
@@ -144,23 +144,8 @@ const frames = fc.array(anyKind, { minLength: 1, maxLength: 3 }).chain((kinds) =
   }),
 );
 
-async function bytesOf(chunks: AsyncIterable<Uint8Array>): Promise<Buffer> {
-  const all: Uint8Array[] = [];
-  for await (const chunk of chunks) all.push(chunk);
-  return Buffer.concat(all);
-}
-
-function streamOf({ schema, batches }: { schema: Schema; batches: readonly RecordBatch[] }): FrameStream {
-  return {
-    schema,
-    batches: (async function* () {
-      yield* batches;
-    })(),
-  };
-}
-
-const jsonOf = async (frame: Parameters<typeof streamOf>[0]) =>
-  (await bytesOf(encodeJsonTable(streamOf(frame), { query: 'q' }))).toString();
+const jsonOf = async ({ schema, batches }: DecodedBody) =>
+  (await bytesOf(encodeJsonTable(streamOfBatches(schema, batches), { query: 'q' }))).toString();
 
 test(
   'any frame of any types is the same when it is written, decoded, written and decoded',
@@ -179,7 +164,10 @@ test(
         const decoded = decodeBody(decodeArrow, writeArrow(schema, built, { compression }), { chunkBytes });
         const expected = await jsonOf({ schema, batches: built });
         expect(await jsonOf(decoded)).toBe(expected);
-        const again = decodeBody(decodeArrow, await bytesOf(encodeArrowStream(streamOf(decoded))));
+        const again = decodeBody(
+          decodeArrow,
+          await bytesOf(encodeArrowStream(streamOfBatches(decoded.schema, decoded.batches))),
+        );
         expect(String(again.schema)).toBe(String(schema));
         expect(await jsonOf(again)).toBe(expected);
       }),

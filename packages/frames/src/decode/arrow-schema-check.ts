@@ -1,4 +1,5 @@
 import { quoted, ServiceError } from '@svc/errors';
+import { SLOT } from './arrow-slots.ts';
 import type { FlatTable } from './flatbuffer.ts';
 import { MAX_COLUMNS, MAX_DEPTH } from './limits.ts';
 
@@ -31,14 +32,14 @@ interface Tally {
  */
 export function checkSchemaTable(schema: FlatTable | undefined): void {
   if (schema === undefined) throw new RangeError('There is no schema.');
-  if (schema.short(0) !== 0) {
+  if (schema.short(SLOT.schema.endianness) !== 0) {
     throw new ServiceError('invalid_data', 'The Arrow data is big-endian.', {
       hint: 'Write the data in little-endian byte order.',
     });
   }
   const tally = { columns: 0, textBytes: 0 };
-  checkMetadata(schema, 2, tally);
-  for (const column of fieldsOf(schema, 1, tally, 1)) checkField(column, column, tally, 1);
+  checkMetadata(schema, SLOT.schema.metadata, tally);
+  for (const column of fieldsOf(schema, SLOT.schema.fields, tally, 1)) checkField(column, column, tally, 1);
 }
 
 function fieldsOf(parent: FlatTable, slot: number, tally: Tally, depth: number): readonly FlatTable[] {
@@ -59,30 +60,30 @@ function fieldsOf(parent: FlatTable, slot: number, tally: Tally, depth: number):
 }
 
 function checkField(field: FlatTable, column: FlatTable, tally: Tally, depth: number): void {
-  addText(field, 0, tally);
-  checkMetadata(field, 6, tally);
-  const number = field.byte(2);
-  const type = field.table(3);
+  addText(field, SLOT.field.name, tally);
+  checkMetadata(field, SLOT.field.metadata, tally);
+  const number = field.byte(SLOT.field.typeNumber);
+  const type = field.table(SLOT.field.type);
   if (type === undefined || number === TYPE.none) throw new RangeError('A field has no type.');
   if (REFUSED_TYPES.has(number) || number > LAST_TYPE) throw notHeld(column, number, depth);
-  if (number === TYPE.timestamp) addText(type, 1, tally);
+  if (number === TYPE.timestamp) addText(type, SLOT.timestamp.zone, tally);
   // Looks whether there is a whole table for a dictionary and its index.
-  field.table(4)?.table(1);
-  const children = fieldsOf(field, 5, tally, depth + 1);
+  field.table(SLOT.field.dictionary)?.table(SLOT.dictionaryEncoding.indexType);
+  const children = fieldsOf(field, SLOT.field.children, tally, depth + 1);
   if (LIST_TYPES.has(number) && children.length !== 1) throw new RangeError('A list does not have one child.');
   if (number === TYPE.map && !isPair(children[0])) throw new RangeError('A map does not consist of pairs.');
   for (const child of children) checkField(child, column, tally, depth + 1);
 }
 
 function isPair(entries: FlatTable): boolean {
-  return entries.byte(2) === TYPE.struct && entries.count(5, 4) === 2;
+  return entries.byte(SLOT.field.typeNumber) === TYPE.struct && entries.count(SLOT.field.children, 4) === 2;
 }
 
 function checkMetadata(parent: FlatTable, slot: number, tally: Tally): void {
   if (parent.count(slot, 4) > MAX_COLUMNS) throw new RangeError('There are too many metadata entries.');
   for (const entry of parent.tables(slot)) {
-    addText(entry, 0, tally);
-    addText(entry, 1, tally);
+    addText(entry, SLOT.keyValue.key, tally);
+    addText(entry, SLOT.keyValue.value, tally);
   }
 }
 
@@ -94,7 +95,7 @@ function addText(table: FlatTable, slot: number, tally: Tally): void {
 function notHeld(column: FlatTable, number: number, depth: number): ServiceError {
   const refused = REFUSED_TYPES.get(number);
   const type = refused ? `the Arrow type ${refused.name}` : `an Arrow type of the unknown number ${number}`;
-  const name = quoted(column.text(0));
+  const name = quoted(column.text(SLOT.field.name));
   return new ServiceError(
     'invalid_data',
     `Column ${name} ${depth === 1 ? 'has' : 'contains'} ${type}, which this server does not hold.`,

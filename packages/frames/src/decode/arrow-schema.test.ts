@@ -24,6 +24,8 @@ import {
 } from 'apache-arrow';
 import { describe, expect, test } from 'vitest';
 import { decodeBody, refusalOf } from '../../test/decode-body.ts';
+import { writeArrow } from '../../test/write-arrow.ts';
+import { EXTENSION_METADATA_KEY, TYPE_METADATA_KEY, UUID_EXTENSION } from '../column-types.ts';
 import { decodeArrow } from './arrow-decoder.ts';
 
 function schemaStream(schema: Schema): Buffer {
@@ -81,7 +83,6 @@ describe('a type that no server should be asked to hold is invalid_data', () => 
     ['a duration of an unknown unit', withUnit(new DurationSecond()), 'a timestamp or duration of an unknown unit'],
     ['a timestamp of an unknown unit', withUnit(new TimestampSecond()), 'a timestamp or duration of an unknown unit'],
     ['an interval of an unknown unit', withUnit(new IntervalYearMonth()), 'an interval of an unknown unit'],
-    ['bytes of no length', new FixedSizeBinary(0), 'a fixed-size binary has 0 bytes'],
     ['bytes of a negative length', new FixedSizeBinary(-1), 'a fixed-size binary has -1 bytes'],
     [
       'lists of a negative length',
@@ -90,17 +91,30 @@ describe('a type that no server should be asked to hold is invalid_data', () => 
     ],
   ])('%s', (_name, type, fault) => {
     const message = `Column "x" has a malformed Arrow type: ${fault}.`;
-    expect(refusal(type)).toMatchObject({ code: 'invalid_data', message });
+    expect(refusal(type)).toMatchObject({
+      code: 'invalid_data',
+      message,
+      hint: expect.stringMatching(/^(Write|Give|Cast) /),
+    });
     const inner = new Field('inner', type, true);
     expect(refusal(new Struct([new Field('list', new List(inner), true)])).message).toBe(message);
   });
 
   test.each([
-    ['of 15 bytes', new FixedSizeBinary(15)],
-    ['of text', new Utf8()],
-  ])('a UUID %s', (_name, type) => {
-    expect(refusal(type, { 'ARROW:extension:name': 'arrow.uuid' }).message).toBe(
-      'Column "x" has a malformed Arrow type: a UUID is a fixed-size binary of 16 bytes.',
+    ['of 15 bytes', new FixedSizeBinary(15), 'of 15'],
+    ['of text', new Utf8(), 'STRING'],
+    ['in a dictionary of 15 bytes', new Dictionary(new FixedSizeBinary(15), new Int32()), 'of 15'],
+    ['in a dictionary of text', new Dictionary(new Utf8(), new Int32()), 'STRING'],
+  ])('a UUID %s', (_name, type, found) => {
+    expect(refusal(type, { [EXTENSION_METADATA_KEY]: UUID_EXTENSION })).toMatchObject({
+      message: `Column "x" has a malformed Arrow type: a UUID is a fixed-size binary of 16 bytes, not ${found}.`,
+      hint: 'Cast the column to fixed-size binary of 16 bytes, or leave "arrow.uuid" out of its metadata.',
+    });
+  });
+
+  test('a dictionary of such a type', () => {
+    expect(refusal(new Dictionary(new Decimal(0, 39), new Int32())).message).toBe(
+      'Column "x" has a malformed Arrow type: a decimal of 128 bits has 1 to 38 digits, not 39.',
     );
   });
 });
@@ -133,6 +147,14 @@ describe('types that are not held are refused with what to cast them to', () => 
     });
   });
 
+  test('bytes of no length', () => {
+    const type = new FixedSizeBinary(0);
+    const message = 'Column "x" has the Arrow type fixed-size binary of 0 bytes, which this server does not hold.';
+    expect(refusal(type)).toMatchObject({ code: 'invalid_data', message, hint: 'Cast it to binary.' });
+    expect(refusal(new Dictionary(type, new Int32())).message).toBe(message);
+    expect(refusal(new List(new Field('item', type, true))).message).toBe(message.replace('has', 'contains'));
+  });
+
   test('a dictionary of something else than plain values', () => {
     const type = new Dictionary(new Struct([new Field('a', new Int32(), true)]), new Int32());
     expect(refusal(type).message).toMatch(
@@ -144,7 +166,7 @@ describe('types that are not held are refused with what to cast them to', () => 
 describe('what a schema says is kept', () => {
   test('the metadata of fields, of nested ones too, and of the schema', () => {
     const metadata = new Map([
-      ['svc:type', 'LONG128'],
+      [TYPE_METADATA_KEY, 'LONG128'],
       ['é', ''],
     ]);
     const inner = new Field('inner', new Decimal(0, 38), false, metadata);
@@ -153,6 +175,26 @@ describe('what a schema says is kept', () => {
     expect(decoded.metadata).toEqual(new Map([['top', 'level']]));
     expect(decoded.fields[0].metadata).toEqual(metadata);
     expect(decoded.fields[0].type.children[0].metadata).toEqual(metadata);
+  });
+
+  test.each(['stream', 'file'] as const)('U+FEFF at the start of a text, in a %s', (kind) => {
+    const metadata = new Map([
+      ['\ufeffk', '\ufeffv'],
+      ['k', 'v'],
+    ]);
+    const zoned = new Field('\ufeff', new TimestampSecond('\ufeffUTC'), true);
+    const fields = [
+      new Field('\ufeffa', new Int32(), true, metadata),
+      new Field('a', new Struct([new Field('\ufeffb', new Int32(), true), new Field('b', new Int32(), true)]), true),
+      new Field('', new List(zoned), true),
+    ];
+    const bytes = writeArrow(new Schema(fields, metadata), [], { kind });
+    const { schema } = decodeBody(decodeArrow, bytes);
+    expect(schema.fields.map(({ name }) => name)).toEqual(['\ufeffa', 'a', '']);
+    expect(schema.fields[1].type.children.map(({ name }: Field) => name)).toEqual(['\ufeffb', 'b']);
+    expect([schema.metadata, schema.fields[0].metadata]).toEqual([metadata, metadata]);
+    const [item] = schema.fields[2].type.children;
+    expect([item.name, item.type.timezone]).toEqual(['\ufeff', '\ufeffUTC']);
   });
 
   test('except that the entries and keys of a map are never null', () => {

@@ -3,35 +3,43 @@ import { DataType, type Field, Message, type Schema } from 'apache-arrow';
 import { Footer } from 'apache-arrow/ipc/metadata/file';
 import { columnInfo } from '../column-types.ts';
 import { checkSchemaTable } from './arrow-schema-check.ts';
+import { restoreTexts } from './arrow-schema-texts.ts';
+import { SLOT } from './arrow-slots.ts';
 import { checkFieldType } from './arrow-type-check.ts';
 import { readFlatbuffer } from './flatbuffer.ts';
 
+const SCHEMA = 'The Arrow schema';
+const FOOTER = 'The footer of the Arrow file';
+
 /** The schema in an Arrow schema message that comes from outside: checked before anything else looks at it. */
 export function schemaFromUpload(message: Uint8Array): Schema {
-  readFlatbuffer(message, 'The Arrow schema', (root) => checkSchemaTable(root.table(2)));
+  readFlatbuffer(message, SCHEMA, (root) => checkSchemaTable(root.table(SLOT.message.header)));
   return checkedSchema(decodeSchema(message));
 }
 
 /** The schema in the footer of an Arrow file that comes from outside. */
 export function schemaFromFooter(footer: Uint8Array): Schema {
-  readFlatbuffer(footer, 'The footer of the Arrow file', (root) => checkSchemaTable(root.table(1)));
-  return checkedSchema(decoded(() => Footer.decode(footer).schema));
+  readFlatbuffer(footer, FOOTER, (root) => checkSchemaTable(root.table(SLOT.footer.schema)));
+  const schema = decoded(() => Footer.decode(footer).schema);
+  readFlatbuffer(footer, FOOTER, (root) => restoreTexts(schema, root.table(SLOT.footer.schema)));
+  return checkedSchema(schema);
 }
 
 /** The schema in an Arrow schema message that was checked before. */
 export function decodeSchema(message: Uint8Array): Schema {
-  return decoded(() => {
+  const schema = decoded(() => {
     const head = Message.decode(message);
     if (!head.isSchema()) throw new TypeError('The message is not a schema.');
     return head.header();
   });
+  readFlatbuffer(message, SCHEMA, (root) => restoreTexts(schema, root.table(SLOT.message.header)));
+  return schema;
 }
 
 function decoded(decode: () => Schema): Schema {
   try {
     const schema = decode();
-    fillMetadata(schema.metadata);
-    normaliseFields(schema.fields);
+    normaliseMaps(schema.fields);
     return schema;
   } catch (error) {
     throw new ServiceError('invalid_data', 'The Arrow schema cannot be read.', { cause: error });
@@ -52,23 +60,16 @@ export function encodeSchema(schema: Schema): Uint8Array {
   return Message.encode(Message.from(schema));
 }
 
-/** An empty text is left out by some writers, and read back as null. The entries of a map and their keys are never null. */
-function normaliseFields(fields: readonly Field[]): void {
-  for (const field of fields) {
-    if (typeof field.name !== 'string') Object.assign(field, { name: '' });
-    fillMetadata(field.metadata);
-    const { type } = field;
+/** The entries of a map and their keys are never null. */
+function normaliseMaps(fields: readonly Field[]): void {
+  for (const { type } of fields) {
     if (DataType.isMap(type)) {
       const [entries] = type.children;
       Object.assign(entries, { nullable: false });
       Object.assign(entries.type.children[0], { nullable: false });
     }
-    normaliseFields(type.children ?? []);
+    normaliseMaps(type.children ?? []);
   }
-}
-
-function fillMetadata(metadata: Map<string, string | null>): void {
-  for (const [key, value] of metadata) if (value === null) metadata.set(key, '');
 }
 
 function checkNames(fields: readonly Field[], parent?: string): void {

@@ -5,7 +5,7 @@ import type { FrameStream } from '../frame-stream.ts';
 import { parseHandle } from '../handle.ts';
 import { createMemoryStore } from '../memory-store.ts';
 import { ENCODING_CHECKS } from '../testing/encoding-checks.ts';
-import { SAMPLE_FRAMES } from '../testing/index.ts';
+import { bodyOf, bytesOf, SAMPLE_FRAMES } from '../testing/index.ts';
 import type { SampleFrame } from '../testing/sample-frame.ts';
 import { createDecoders } from './decoders.ts';
 
@@ -18,19 +18,12 @@ const WAYS: WriteArrowOptions[] = (['stream', 'file'] as const).flatMap((kind) =
 
 function decode(sample: SampleFrame, way: WriteArrowOptions, chunkBytes = Infinity): Promise<FrameStream> {
   const bytes = writeArrow(sample.schema, sample.batches, way);
-  return decoders.decode(
-    'arrow',
-    (async function* () {
-      for (let at = 0; at < bytes.length; at += chunkBytes) yield bytes.subarray(at, at + chunkBytes);
-    })(),
-  );
+  return decoders.decode('arrow', bodyOf(bytes, chunkBytes));
 }
 
 /** Checks type, metadata and every cell, by what encoders make of the frame. */
 async function check(frame: FrameStream, sample: SampleFrame): Promise<void> {
-  const chunks: Uint8Array[] = [];
-  for await (const chunk of encodeArrowStream(frame)) chunks.push(chunk);
-  await ENCODING_CHECKS.arrow(Buffer.concat(chunks), sample);
+  await ENCODING_CHECKS.arrow(await bytesOf(encodeArrowStream(frame)), sample);
 }
 
 /** A file cannot replace a dictionary. */
@@ -50,6 +43,7 @@ describe('what a store keeps is what was decoded', () => {
     const { info } = await store.put(ref, await decode(sample, {}, 997));
     expect([info.rows, info.columns.map(({ type }) => type)]).toEqual([sample.rows.length, sample.types]);
     const frame = await store.open(ref);
+    if (frame === undefined) throw new Error('The store has lost the frame.');
     for (const [offset, limit] of [
       [0, Infinity],
       [0, 1],
@@ -60,8 +54,8 @@ describe('what a store keeps is what was decoded', () => {
       [9, 1],
     ]) {
       const rows = sample.rows.slice(offset, offset + limit);
-      if (frame) await check(frame.read({ offset, limit }), { ...sample, rows });
+      await check(frame.read({ offset, limit }), { ...sample, rows });
     }
-    frame?.close();
+    frame.close();
   });
 });

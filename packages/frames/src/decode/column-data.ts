@@ -1,4 +1,5 @@
 import { DataType } from 'apache-arrow';
+import { isBitSet } from '../bits.ts';
 
 /** The values of a column, or its index of dictionary values; see `elementsPerRow`. */
 export type Values =
@@ -27,6 +28,11 @@ export interface ColumnData {
   /** The data buffers of a column of views. */
   readonly parts?: readonly Uint8Array<ArrayBuffer>[];
   readonly children?: readonly ColumnData[];
+}
+
+/** Whether a row is null. */
+export function isNullAt({ validity }: Pick<ColumnData, 'validity'>, row: number): boolean {
+  return validity !== undefined && !isBitSet(validity, row);
 }
 
 /** Every ArrayBuffer behind the columns, once: what is handed over with them. */

@@ -1,4 +1,3 @@
-import type { ByteBudget } from '../byte-budget.ts';
 import type { BodyReader } from './body-reader.ts';
 import { cancelledError } from './cancelled-error.ts';
 import type { FramePiece } from './decode-steps.ts';
@@ -21,14 +20,11 @@ interface SessionParts {
   /** The first piece of the body, undefined where it is empty. */
   readonly first: Uint8Array<ArrayBuffer> | undefined;
   readonly signal: AbortSignal | undefined;
-  /** What all sessions hold together. */
-  readonly held: ByteBudget;
 }
 
 /** Begins a session on a worker of the pool. */
-export function createDecodeSession({ pool, link, reader, first, signal, held }: SessionParts): DecodeSession {
+export function createDecodeSession({ pool, link, reader, first, signal }: SessionParts): DecodeSession {
   let upcoming = Promise.resolve(first);
-  let heldBytes = 0;
   let isOpen = true;
 
   function finish(): void {
@@ -36,7 +32,6 @@ export function createDecodeSession({ pool, link, reader, first, signal, held }:
     isOpen = false;
     signal?.removeEventListener('abort', close);
     reader.close();
-    held.free(heldBytes);
     pool.release(link);
   }
   function close(): void {
@@ -47,16 +42,10 @@ export function createDecodeSession({ pool, link, reader, first, signal, held }:
   const isAborted = () => signal?.aborted === true;
   signal?.addEventListener('abort', close);
 
-  function hold(bytes: number): void {
-    held.take(bytes - heldBytes);
-    heldBytes = bytes;
-  }
   async function call(request: WorkerRequest) {
     // It may have been closed while the body was awaited, and the worker may have another body by now.
     if (!isOpen) throw new Error('The decoding was given up.');
-    const reply = await link.call(request);
-    if (isOpen) hold(reply.heldBytes);
-    return reply.outcome;
+    return link.call(request);
   }
   /** Sends the next piece, and has the one after it fetched meanwhile. */
   async function feed() {

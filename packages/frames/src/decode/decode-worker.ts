@@ -1,4 +1,4 @@
-import { parentPort } from 'node:worker_threads';
+import { parentPort, workerData } from 'node:worker_threads';
 import type { ByteBudget } from '../byte-budget.ts';
 import type { UploadFormat } from '../encoding.ts';
 import { decodeArrow } from './arrow-decoder.ts';
@@ -6,7 +6,8 @@ import { buffersOf } from './column-data.ts';
 import { type ByteInput, createByteInput, type DecodeSteps } from './decode-steps.ts';
 import { decodeJson, decodeNdjson } from './json-decoder.ts';
 import { createFrameBudget } from './limits.ts';
-import { type Outcome, outcomeFromError, type WorkerReply, type WorkerRequest } from './worker-messages.ts';
+import { type MemoryShare, resizeShare } from './memory-shares.ts';
+import { type Outcome, outcomeFromError, type WorkerRequest } from './worker-messages.ts';
 
 // The whole worker: it decodes one body at a time, and only while it is asked for a step.
 
@@ -18,17 +19,17 @@ const DECODERS: Record<UploadFormat, (input: ByteInput, budget: ByteBudget) => D
 
 interface Decoding {
   readonly input: ByteInput;
-  readonly budget: ByteBudget;
   readonly steps: DecodeSteps;
 }
 
+const share: MemoryShare = workerData;
 let decoding: Decoding | undefined;
 
 function answer(request: WorkerRequest): Outcome {
   if (request.kind === 'open') {
     const input = createByteInput();
-    const budget = createFrameBudget(request.maxBytes);
-    decoding = { input, budget, steps: DECODERS[request.format](input, budget) };
+    const budget = createFrameBudget(request.maxBytes, share);
+    decoding = { input, steps: DECODERS[request.format](input, budget) };
   }
   if (decoding === undefined) return { kind: 'done' };
   if (request.kind === 'chunk') decoding.input.push(request.bytes);
@@ -36,6 +37,7 @@ function answer(request: WorkerRequest): Outcome {
   const { value, done } = decoding.steps.next();
   if (done !== true) return value;
   decoding = undefined;
+  resizeShare(share, 0);
   return { kind: 'done' };
 }
 
@@ -43,6 +45,7 @@ function answerSafely(request: WorkerRequest): Outcome {
   try {
     return answer(request);
   } catch (error) {
+    // What it took stays counted: the memory is not free before it is collected.
     decoding = undefined;
     return outcomeFromError(error);
   }
@@ -54,8 +57,7 @@ parentPort?.on('message', (request: WorkerRequest) => {
     return;
   }
   const outcome = answerSafely(request);
-  const reply: WorkerReply = { outcome, heldBytes: decoding?.budget.usedBytes ?? 0 };
   // Batches are moved, not copied. Dictionaries are copied: the decoder still needs them for what follows.
-  parentPort?.postMessage(reply, outcome.kind === 'batch' ? [...buffersOf(outcome.columns)] : []);
+  parentPort?.postMessage(outcome, outcome.kind === 'batch' ? [...buffersOf(outcome.columns)] : []);
 });
 parentPort?.postMessage('ready', []);

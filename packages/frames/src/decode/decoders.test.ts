@@ -9,6 +9,7 @@ import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
 import type { FrameStream } from '../frame-stream.ts';
 import { createDecoders, type Decoders, type DecodersOptions } from './decoders.ts';
 import { createFrameAssembler } from './frame-assembler.ts';
+import { createMemoryShares } from './memory-shares.ts';
 import { createWorkerLink } from './worker-link.ts';
 
 vi.mock('./frame-assembler.ts', { spy: true });
@@ -217,13 +218,19 @@ describe('workers', () => {
     const text = Array.from({ length: 20 }, (_, i) => `"c${i}":"x"`).join(',');
     const body = bodyOf(`[${`{${mixed}},`.repeat(60_000)}{${text}}]`);
     const error = await failureOf(decoders.decode('json', body).then(countRows));
-    expect(error).toMatchObject({ code: 'invalid_data', message: 'Decoding the body made no progress for 100 ms.' });
+    expect(error).toMatchObject({
+      code: 'unavailable',
+      message: 'Decoding the body made no progress for 100 ms.',
+      hint: 'Send the upload again when the server is less busy; if that fails too, send it in smaller parts.',
+    });
     expect(await countRows(await decoders.decode('json', bodyOf('[{}]')))).toBe(1);
     expect(started).toBe(2);
   });
 
   test('that run out of memory fail their body and nothing else', async () => {
-    const link = createWorkerLink(10_000, { maxOldGenerationSizeMb: 4, maxYoungGenerationSizeMb: 1 });
+    const [share] = createMemoryShares(1000, 1);
+    const resourceLimits = { maxOldGenerationSizeMb: 4, maxYoungGenerationSizeMb: 1 };
+    const link = createWorkerLink({ stallTimeoutMs: 10_000, share, resourceLimits });
     const error = await failureOf(link.call({ kind: 'open', format: 'json', maxBytes: 1 }));
     expect(error).toMatchObject({ name: 'ServiceError', code: 'out_of_memory' });
     expect(link.isAlive).toBe(false);
@@ -238,6 +245,29 @@ describe('workers', () => {
       message: 'The uploads being decoded take more than 1500000 bytes together.',
     });
     expect(await countRows(first)).toBe(100_001);
+    expect(await countRows(await decoders.decode('json', bodyOf(rows)))).toBe(100_001);
+  });
+
+  test.each([
+    ['replaced where that took much', 20_000_000, 2],
+    ['kept where that took little', 2_000_000, 1],
+  ])('that had a body that failed are %s', async (_name, bytes, workers) => {
+    use({ maxWorkers: 1, maxBytes: 100_000_000 });
+    const body = bodyOf(`[{"a":"${'x'.repeat(bytes)}"},nonsense]`);
+    expect(await failureOf(decoders.decode('json', body))).toMatchObject({ code: 'invalid_data' });
+    expect(await countRows(await decoders.decode('json', bodyOf('[{}]')))).toBe(1);
+    expect(started).toBe(workers);
+  });
+
+  test('give their share back when a body is given up', async () => {
+    use({ maxWorkers: 2, maxBytes: 1_500_000 });
+    const rows = `[${'{"id":1},'.repeat(100_000)}{}]`;
+    for (let i = 0; i < 3; i++) {
+      for await (const batch of (await decoders.decode('json', bodyOf(rows))).batches) {
+        expect(batch.numRows).toBe(65_536);
+        break;
+      }
+    }
     expect(await countRows(await decoders.decode('json', bodyOf(rows)))).toBe(100_001);
   });
 

@@ -1,6 +1,4 @@
-import { ServiceError } from '@svc/errors';
 import type { RecordBatch } from 'apache-arrow';
-import { type ByteBudget, createByteBudget } from '../byte-budget.ts';
 import type { DecodeOptions, UploadFormat } from '../encoding.ts';
 import type { FrameStream } from '../frame-stream.ts';
 import { createBodyReader } from './body-reader.ts';
@@ -12,11 +10,11 @@ import { createWorkerPool } from './worker-pool.ts';
 export interface DecodersOptions {
   /** Bodies decoded at the same moment; others wait. Default 16. */
   readonly maxWorkers?: number;
-  /** Bytes that the bodies being decoded may take together, else `out_of_memory`. Default: no limit. */
+  /** Bytes that the bodies being decoded may take together, counted before they are taken, else `out_of_memory`. Default: no limit. */
   readonly maxBytes?: number;
   /** How long a body may wait for its turn before it is `unavailable`. Default 30 000. */
   readonly waitTimeoutMs?: number;
-  /** How long a decoder may take for a piece of a body before it is ended. Default 10 000. */
+  /** How long a decoder may take for a piece of a body before it is ended and the body `unavailable`. Default 10 000. */
   readonly stallTimeoutMs?: number;
 }
 
@@ -38,9 +36,13 @@ export interface Decoders {
 
 /** Decoders with workers of their own. */
 export function createDecoders(options: DecodersOptions = {}): Decoders {
-  const { maxWorkers = 16, waitTimeoutMs = 30_000, stallTimeoutMs = 10_000 } = options;
-  const held = createByteBudget(options.maxBytes ?? Infinity, tooMuchHeld);
-  const pool = createWorkerPool({ maxWorkers, waitTimeoutMs, stallTimeoutMs });
+  const {
+    maxWorkers = 16,
+    maxBytes: maxBytesTogether = Infinity,
+    waitTimeoutMs = 30_000,
+    stallTimeoutMs = 10_000,
+  } = options;
+  const pool = createWorkerPool({ maxWorkers, maxBytes: maxBytesTogether, waitTimeoutMs, stallTimeoutMs });
   return {
     async decode(format, body, { signal, maxBytes = Infinity } = {}) {
       const reader = createBodyReader(body, signal);
@@ -48,7 +50,7 @@ export function createDecoders(options: DecodersOptions = {}): Decoders {
       try {
         // The first piece comes before the worker: a client that trickles a small body does not hold one meanwhile.
         const first = await reader.next();
-        session = createDecodeSession({ pool, link: await pool.acquire(signal), reader, first, signal, held });
+        session = createDecodeSession({ pool, link: await pool.acquire(signal), reader, first, signal });
         return await openFrame(session, format, maxBytes);
       } catch (error) {
         (session ?? reader).close();
@@ -88,10 +90,4 @@ async function openFrame(session: DecodeSession, format: UploadFormat, maxBytes:
     },
   };
   return { schema: frame.schema, batches: { [Symbol.asyncIterator]: () => iterator } };
-}
-
-function tooMuchHeld({ maxBytes }: ByteBudget): ServiceError {
-  return new ServiceError('out_of_memory', `The uploads being decoded take more than ${maxBytes} bytes together.`, {
-    hint: 'Send the upload again when others are done, or in smaller parts.',
-  });
 }

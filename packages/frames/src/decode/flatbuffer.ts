@@ -5,7 +5,6 @@ import { ServiceError } from '@svc/errors';
  * which `readFlatbuffer` turns into `invalid_data`.
  */
 export interface FlatTable {
-  has(slot: number): boolean;
   byte(slot: number): number;
   short(slot: number): number;
   /** A 64-bit length, offset or id that is not negative. */
@@ -55,7 +54,6 @@ function tableAt(view: DataView, position: number): FlatTable {
   }
 
   return {
-    has: (slot) => place(slot) !== 0,
     byte: (slot) => (place(slot) === 0 ? 0 : view.getUint8(place(slot))),
     short: (slot) => (place(slot) === 0 ? 0 : view.getInt16(place(slot), true)),
     size: (slot) => (place(slot) === 0 ? 0 : sizeAt(view, place(slot))),

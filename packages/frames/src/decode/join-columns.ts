@@ -1,12 +1,20 @@
-import { ServiceError } from '@svc/errors';
+import type { ServiceError } from '@svc/errors';
 import { DataType } from 'apache-arrow';
-import { type ColumnData, elementsPerRow, isWide, type Values } from './column-data.ts';
+import { countBits, isBitSet, setBit } from '../bits.ts';
+import { moveParts, moveValues, partBytes, usedBytes, VIEW_BYTES, viewWords } from '../views.ts';
+import { type ColumnData, elementsPerRow, isNullAt, isWide, type Values } from './column-data.ts';
 
-/** Where the memory of joined columns comes from, counted: columns of one body may all be the same bytes of it. */
-export type Allocate = (bytes: number) => Uint8Array<ArrayBuffer>;
+/** What joining needs. */
+export interface Joining {
+  /** Where the memory of joined columns comes from, counted: columns of one body may all be the same bytes of it. */
+  allocate(bytes: number): Uint8Array<ArrayBuffer>;
+  /** The error of joined columns that are too large for their type; it is told in what way they are. */
+  tooLarge(what: string): ServiceError;
+}
 
 /** What an offset of 32 bits can say. */
 const MAX_OFFSET = 2 ** 31 - 1;
+const BEYOND_OFFSETS = `its values have more than the ${MAX_OFFSET} bytes or items that an offset of 32 bits can count`;
 
 /** Some rows of a column. */
 export interface ColumnSpan {
@@ -21,30 +29,30 @@ export function wholeColumn(column: ColumnData): ColumnSpan {
 }
 
 /** The rows of spans of columns of one type, one after the other, as one column with buffers of its own. */
-export function joinColumns(type: DataType, spans: readonly ColumnSpan[], allocate: Allocate): ColumnData {
+export function joinColumns(type: DataType, spans: readonly ColumnSpan[], joining: Joining): ColumnData {
   const length = spans.reduce((sum, span) => sum + span.length, 0);
   if (DataType.isNull(type)) return { length, nullCount: length };
-  const head = { length, ...joinValidity(spans, length, allocate) };
+  const head = { length, ...joinValidity(spans, length, joining) };
   if (DataType.isUtf8View(type) || DataType.isBinaryView(type))
-    return { ...head, ...joinViews(spans, length, allocate) };
+    return { ...head, ...joinViews(spans, length, joining) };
   if (DataType.isStruct(type)) {
     const members = type.children.map((_, i) => childSpans(spans, i, (row) => row));
-    return { ...head, children: type.children.map((child, i) => joinColumns(child.type, members[i], allocate)) };
+    return { ...head, children: type.children.map((child, i) => joinColumns(child.type, members[i], joining)) };
   }
   if (DataType.isFixedSizeList(type)) {
     const items = childSpans(spans, 0, (row) => row * type.listSize);
-    return { ...head, children: [joinColumns(type.valueType, items, allocate)] };
+    return { ...head, children: [joinColumns(type.valueType, items, joining)] };
   }
   if (spans[0]?.column.offsets !== undefined) {
-    const offsets = joinOffsets(isWide(type), spans, length, allocate);
+    const offsets = joinOffsets(isWide(type), spans, length, joining);
     if (type.children?.length === 1) {
       const items = childSpans(spans, 0, (row, column) => offsetAt(column, row));
-      return { ...head, offsets, children: [joinColumns(type.children[0].type, items, allocate)] };
+      return { ...head, offsets, children: [joinColumns(type.children[0].type, items, joining)] };
     }
-    return { ...head, offsets, values: joinTexts(spans, Number(offsets[length]), allocate) };
+    return { ...head, offsets, values: joinTexts(spans, Number(offsets[length]), joining) };
   }
-  if (DataType.isBool(type)) return { ...head, values: joinBits(spans, length, bytesOf, allocate) };
-  return { ...head, values: joinValues(spans, length, elementsPerRow(type), allocate) };
+  if (DataType.isBool(type)) return { ...head, values: joinBits(spans, length, bytesOf, joining) };
+  return { ...head, values: joinValues(spans, length, elementsPerRow(type), joining) };
 }
 
 function childSpans(
@@ -71,12 +79,11 @@ function bytesOf({ values }: ColumnData): Uint8Array<ArrayBuffer> {
 function joinValidity(
   spans: readonly ColumnSpan[],
   length: number,
-  allocate: Allocate,
+  joining: Joining,
 ): Pick<ColumnData, 'nullCount' | 'validity'> {
   if (spans.every(({ column }) => column.nullCount === 0)) return { nullCount: 0 };
-  const validity = joinBits(spans, length, (column) => column.validity, allocate);
-  let nullCount = 0;
-  for (let row = 0; row < length; row++) if ((validity[row >> 3] & (1 << (row & 7))) === 0) nullCount++;
+  const validity = joinBits(spans, length, (column) => column.validity, joining);
+  const nullCount = length - countBits(validity, length);
   return nullCount === 0 ? { nullCount } : { nullCount, validity };
 }
 
@@ -85,15 +92,15 @@ function joinBits(
   spans: readonly ColumnSpan[],
   length: number,
   bitsOf: (column: ColumnData) => Uint8Array | undefined,
-  allocate: Allocate,
+  joining: Joining,
 ): Uint8Array<ArrayBuffer> {
-  const joined = allocate(Math.ceil(length / 8));
+  const joined = joining.allocate(Math.ceil(length / 8));
   let at = 0;
   for (const span of spans) {
     const bits = bitsOf(span.column);
     const end = span.start + span.length;
     for (let row = span.start; row < end; row++, at++) {
-      if (bits === undefined || (bits[row >> 3] & (1 << (row & 7))) !== 0) joined[at >> 3] |= 1 << (at & 7);
+      if (bits === undefined || isBitSet(bits, row)) setBit(joined, at);
     }
   }
   return joined;
@@ -103,14 +110,14 @@ function joinOffsets(
   wide: boolean,
   spans: readonly ColumnSpan[],
   length: number,
-  allocate: Allocate,
+  joining: Joining,
 ): NonNullable<ColumnData['offsets']> {
   const total = spans.reduce(
     (sum, { column, start, length: rows }) => sum + offsetAt(column, start + rows) - offsetAt(column, start),
     0,
   );
-  if (!wide && total > MAX_OFFSET) throw tooLarge();
-  const { buffer } = allocate((wide ? 8 : 4) * (length + 1));
+  if (!wide && total > MAX_OFFSET) throw joining.tooLarge(BEYOND_OFFSETS);
+  const { buffer } = joining.allocate((wide ? 8 : 4) * (length + 1));
   const offsets = wide ? new BigInt64Array(buffer) : new Int32Array(buffer);
   let at = 0;
   let end = 0;
@@ -125,8 +132,8 @@ function joinOffsets(
   return offsets;
 }
 
-function joinTexts(spans: readonly ColumnSpan[], bytes: number, allocate: Allocate): Uint8Array<ArrayBuffer> {
-  const joined = allocate(bytes);
+function joinTexts(spans: readonly ColumnSpan[], bytes: number, joining: Joining): Uint8Array<ArrayBuffer> {
+  const joined = joining.allocate(bytes);
   let at = 0;
   for (const { column, start, length } of spans) {
     const part = bytesOf(column).subarray(offsetAt(column, start), offsetAt(column, start + length));
@@ -137,10 +144,10 @@ function joinTexts(spans: readonly ColumnSpan[], bytes: number, allocate: Alloca
 }
 
 /** Copies bytes, whatever the elements are, and gives them the array type of the first span. */
-function joinValues(spans: readonly ColumnSpan[], length: number, perRow: number, allocate: Allocate): Values {
+function joinValues(spans: readonly ColumnSpan[], length: number, perRow: number, joining: Joining): Values {
   const model = spans.find(({ column }) => column.values !== undefined)?.column.values ?? new Uint8Array(0);
   const rowBytes = perRow * model.BYTES_PER_ELEMENT;
-  const joined = allocate(length * rowBytes);
+  const joined = joining.allocate(length * rowBytes);
   let at = 0;
   for (const { column, start, length: rows } of spans) {
     if (column.values === undefined || rows === 0) continue;
@@ -163,41 +170,31 @@ function arrayLike(model: Values, buffer: ArrayBuffer): Values {
   return model instanceof BigInt64Array ? new BigInt64Array(buffer) : new BigUint64Array(buffer);
 }
 
-/** The data buffers of all spans become one, so that nothing of the old ones is kept. */
+/**
+ * The data buffers of all spans become one, so that nothing of the old ones is kept. It has the values of the rows, or
+ * where these share bytes and would take more without that, the old buffers as they are.
+ */
 function joinViews(
   spans: readonly ColumnSpan[],
   length: number,
-  allocate: Allocate,
+  joining: Joining,
 ): Pick<ColumnData, 'values' | 'parts'> {
-  const values = allocate(16 * length);
-  const words = new DataView(values.buffer);
-  const old = spans.flatMap(({ column }) => column.parts ?? []);
-  const total = old.reduce((sum, part) => sum + part.length, 0);
-  if (total > MAX_OFFSET) throw tooLarge();
-  const joined = allocate(total);
+  const values = joining.allocate(VIEW_BYTES * length);
   let row = 0;
-  let at = 0;
-  for (const { column, start, length: rows } of spans) {
-    values.set(bytesOf(column).subarray(16 * start, 16 * (start + rows)), 16 * row);
-    const places: number[] = [];
-    for (const part of column.parts ?? []) {
-      places.push(at);
-      joined.set(part, at);
-      at += part.length;
-    }
-    for (const end = row + rows; row < end; row++) {
-      if (words.getInt32(16 * row, true) <= 12) continue;
-      // Rows that are null may point anywhere.
-      const place = places[words.getInt32(16 * row + 8, true)] ?? 0;
-      words.setInt32(16 * row + 8, 0, true);
-      words.setInt32(16 * row + 12, words.getInt32(16 * row + 12, true) + place, true);
-    }
-  }
-  return { values, parts: [joined] };
-}
-
-function tooLarge(): ServiceError {
-  return new ServiceError('invalid_data', 'A dictionary has grown beyond 2 GiB.', {
-    hint: 'Use large utf8 or large binary as the type of its values.',
+  const moves = spans.map(({ column, start, length: rows }) => {
+    const own = values.subarray(VIEW_BYTES * row, VIEW_BYTES * (row + rows));
+    own.set(bytesOf(column).subarray(VIEW_BYTES * start, VIEW_BYTES * (start + rows)));
+    row += rows;
+    const isNull = (at: number): boolean => isNullAt(column, start + at);
+    const views = { words: viewWords(own), rows, parts: column.parts ?? [], isNull };
+    const used = usedBytes(views);
+    const whole = partBytes(views);
+    return { views, move: used < whole ? moveValues : moveParts, bytes: Math.min(used, whole) };
   });
+  const total = moves.reduce((sum, { bytes }) => sum + bytes, 0);
+  if (total > MAX_OFFSET) throw joining.tooLarge(BEYOND_OFFSETS);
+  const joined = joining.allocate(total);
+  let at = 0;
+  for (const { views, move } of moves) at = move(views, joined, at);
+  return { values, parts: total === 0 ? [] : [joined] };
 }

@@ -1,3 +1,4 @@
+import { setBit } from '../bits.ts';
 import type { ColumnData } from './column-data.ts';
 import type { IsWorking } from './decode-steps.ts';
 import { itemsOf, type JsonColumn, type JsonSegment, TAG } from './json-column.ts';
@@ -91,7 +92,7 @@ function bitsOf(
   if (segment === undefined) return bits;
   const { tags } = segment;
   for (let row = 0; row < tags.length; row++) {
-    if (isMeant(tags[row])) bits[row >> 3] |= 1 << (row & 7);
+    if (isMeant(tags[row])) setBit(bits, row);
   }
   return bits;
 }

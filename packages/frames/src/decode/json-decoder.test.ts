@@ -197,3 +197,9 @@ describe('for any rows', () => {
     );
   });
 });
+
+test('U+FEFF is a part of names and values, but not in front of the body', () => {
+  const { schema } = decode('\ufeff[{"\ufeffa":1,"a":2,"b":{"\ufeff":1,"":2}}]');
+  expect(schema.fields.map(({ name }) => name)).toEqual(['\ufeffa', 'a', 'b']);
+  expect(String(schema.fields[2].type)).toBe('Struct<{\ufeff:Int64, :Int64}>');
+});

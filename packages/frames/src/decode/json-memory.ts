@@ -30,7 +30,7 @@ export function allocateCounted(memory: JsonMemory, bytes: number): Uint8Array<A
   return allocate(bytes);
 }
 
-/** A step wherever much was taken since the last one: all uploads together have a limit too. */
+/** A step wherever much was taken since the last one: it shows that the decoder is alive. */
 export function* showProgress(memory: JsonMemory): Generator<IsWorking, void, void> {
   if (memory.budget.usedBytes - memory.shownBytes < SHOWN_BYTES) return;
   memory.shownBytes = memory.budget.usedBytes;

@@ -111,3 +111,25 @@ describe('what is not JSON rows is refused with the place', () => {
     );
   });
 });
+
+describe('the text of a row has at most 64 MiB', () => {
+  const MAX_BYTES = 1 << 26;
+  /** A row of so many bytes. */
+  const rowOf = (bytes: number) => `{"a":"${'x'.repeat(bytes - 8)}"}`;
+
+  test('and a row of that length is read', () => {
+    expect(decode(`[{},${rowOf(MAX_BYTES)}]`).batches.map(({ numRows }) => numRows)).toEqual([2]);
+  });
+
+  test.each([
+    ['at once', Infinity, 1],
+    ['in parts', 5 << 20, 1],
+    ['in parts that do not end soon', 5 << 20, 1 << 25],
+  ])('and a longer one is refused, also where it comes %s', (_name, chunkBytes, more) => {
+    expect(failure(`[{},\n${rowOf(MAX_BYTES + more)}]`, { chunkBytes })).toMatchObject({
+      code: 'invalid_data',
+      message: 'Row 2: the text of a row has more than 67108864 bytes, at byte 5 (line 2, character 1).',
+      hint: 'Send smaller rows.',
+    });
+  });
+});

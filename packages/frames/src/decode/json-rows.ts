@@ -59,8 +59,10 @@ export function createJsonRowReader(memory: JsonMemory, layout: JsonLayout): Jso
   function readRow(): void {
     cursor.row++;
     if (cursor.bytes[cursor.position] !== 0x7b) throw notAnObject(cursor);
+    const { position, line, lineStart } = cursor;
     readObject(parser, columns, rows.count, 0);
     cursor.column = undefined;
+    if (cursor.position - position > MAX_ROW_BYTES) throw tooLong(Object.assign(cursor, { position, line, lineStart }));
     rows.add();
     state = 'after';
   }
@@ -86,7 +88,7 @@ export function createJsonRowReader(memory: JsonMemory, layout: JsonLayout): Jso
   }
   function readNext(): void {
     if (state === 'start') state = readStart(cursor);
-    else if (layout === 'lines') readNextLine(nextByte(cursor));
+    else if (cursor.layout === 'lines') readNextLine(nextByte(cursor));
     else readNextItem(nextByte(cursor));
   }
   /**
@@ -102,8 +104,8 @@ export function createJsonRowReader(memory: JsonMemory, layout: JsonLayout): Jso
         if (error !== INCOMPLETE) throw error;
         Object.assign(cursor, { position, line, lineStart, row, column: undefined });
         retryAt = 2 * (cursor.end - position);
-        if (retryAt > 2 * MAX_ROW_BYTES) throw tooLong(cursor);
-        return;
+        if (retryAt <= 2 * MAX_ROW_BYTES) return;
+        throw tooLong(atNextRow(cursor));
       }
     }
   }
@@ -181,11 +183,11 @@ function nextByte(cursor: JsonCursor): number {
   return byte;
 }
 
-/** The last line may lack its end. */
+/** The last line may lack its end, and a frame without rows is a text without lines. */
 function isComplete(cursor: JsonCursor, state: State): boolean {
   if (cursor.layout === 'array') return state === 'end';
   skipSpace(cursor);
-  return cursor.row > 0 && cursor.position >= cursor.end;
+  return cursor.position >= cursor.end;
 }
 
 function notAnObject(cursor: JsonCursor): Error {
@@ -196,19 +198,22 @@ function shownByte({ bytes, position }: JsonCursor): string {
   return JSON.stringify(String.fromCharCode(bytes[position]));
 }
 
+function atNextRow(cursor: JsonCursor): JsonCursor {
+  skipSpace(cursor);
+  cursor.row++;
+  return cursor;
+}
+
 function tooLong(cursor: JsonCursor): ServiceError {
   return invalidJson(cursor, `the text of a row has more than ${MAX_ROW_BYTES} bytes`, 'Send smaller rows.');
 }
 
 function cutError(cursor: JsonCursor, state: State): ServiceError {
   const { layout, row } = cursor;
-  const isEmpty = cursor.before + cursor.end === 0;
+  if (cursor.before + cursor.end === 0)
+    return new ServiceError('invalid_data', 'The body is empty.', { hint: HINTS.array });
   skipSpace(cursor);
   const isInside = state !== 'start' && cursor.position < cursor.end;
-  if (isEmpty || (layout === 'lines' && !isInside)) {
-    const hint = layout === 'array' ? HINTS.array : `${HINTS.lines} A frame without rows is [] as JSON.`;
-    return new ServiceError('invalid_data', isEmpty ? 'The body is empty.' : 'The body has no rows.', { hint });
-  }
   const where = isInside ? `inside of row ${row + 1}` : row > 0 ? `after row ${row}` : 'before the first row';
   return new ServiceError('invalid_data', `The body ends ${where}, at byte ${cursor.before + cursor.end}.`, {
     hint: `Send the whole body; ${layout === 'array' ? 'the array ends with "]"' : 'the last object ends with "}"'}.`,

@@ -1,5 +1,6 @@
 import { ServiceError } from '@svc/errors';
 import { type ByteBudget, createByteBudget } from '../byte-budget.ts';
+import { type MemoryShare, resizeShare } from './memory-shares.ts';
 
 /** Columns an uploaded frame may have; fields inside of structs and lists count too. */
 export const MAX_COLUMNS = 10_000;
@@ -7,11 +8,12 @@ export const MAX_COLUMNS = 10_000;
 /** How deep lists and structs of an uploaded frame may be nested. */
 export const MAX_DEPTH = 32;
 
-/** Counts the bytes of a frame while it is decoded, before they are allocated. */
-export function createFrameBudget(maxBytes: number): ByteBudget {
+/** Counts the bytes of a frame while it is decoded, before they are allocated: its own, and in the share of its worker. */
+export function createFrameBudget(maxBytes: number, share?: MemoryShare): ByteBudget {
   return createByteBudget(
     maxBytes,
     () => new ServiceError('out_of_memory', `The frame takes more than the ${maxBytes} bytes that are free for it.`),
+    share && ((bytes) => resizeShare(share, bytes)),
   );
 }
 

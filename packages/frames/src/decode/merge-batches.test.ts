@@ -7,7 +7,7 @@ import { encodeArrowStream } from '../encode/arrow-stream.ts';
 import { sliceData } from '../slice-data.ts';
 import { bytes, dictionaryOf } from '../testing/column-builders.ts';
 import { ENCODING_CHECKS } from '../testing/encoding-checks.ts';
-import { longFrame, SAMPLE_FRAMES, streamOfSample } from '../testing/index.ts';
+import { bytesOf, longFrame, SAMPLE_FRAMES, streamOfSample } from '../testing/index.ts';
 import type { SampleFrame } from '../testing/sample-frame.ts';
 import { decodeArrow } from './arrow-decoder.ts';
 
@@ -78,7 +78,5 @@ const SAMPLES = SAMPLE_FRAMES.filter(({ batches }) => batches.length === 1);
 test.each(SAMPLES)('$name: batches of one row become one again', async (sample) => {
   const decoded = decodeBody(decodeArrow, writeArrow(sample.schema, singleRows(sample)));
   expect(decoded.batches.length).toBeLessThanOrEqual(1);
-  const chunks: Uint8Array[] = [];
-  for await (const chunk of encodeArrowStream(streamOfSample(sample, decoded.batches))) chunks.push(chunk);
-  await ENCODING_CHECKS.arrow(Buffer.concat(chunks), sample);
+  await ENCODING_CHECKS.arrow(await bytesOf(encodeArrowStream(streamOfSample(sample, decoded.batches))), sample);
 });

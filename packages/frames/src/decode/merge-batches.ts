@@ -1,3 +1,4 @@
+import { quoted, ServiceError } from '@svc/errors';
 import type { Field } from 'apache-arrow';
 import type { ByteBudget } from '../byte-budget.ts';
 import type { ColumnData } from './column-data.ts';
@@ -46,11 +47,17 @@ export function createBatchMerger(fields: readonly Field[], budget: ByteBudget):
     return [merged];
   }
   function joined(batches: readonly HeldBatch[], heldBytes: number): readonly ColumnData[] {
-    const columns = fields.map(({ type }, i) =>
+    const columns = fields.map(({ name, type }, i) =>
       joinColumns(
         type,
         batches.map((batch) => wholeColumn(batch.columns[i])),
-        (size) => allocateCounted(budget, size),
+        {
+          allocate: (size) => allocateCounted(budget, size),
+          tooLarge: (what) =>
+            new ServiceError('invalid_data', `Column ${quoted(name)}: ${what}.`, {
+              hint: 'Send it in larger batches, or with the type large utf8, large binary or large list.',
+            }),
+        },
       ),
     );
     budget.free(heldBytes);

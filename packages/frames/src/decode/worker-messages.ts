@@ -2,19 +2,13 @@ import { type ErrorCode, ServiceError } from '@svc/errors';
 import type { UploadFormat } from '../encoding.ts';
 import type { DecodeStep } from './decode-steps.ts';
 
-/** What the main thread asks of a worker. Each but `close` is answered by exactly one reply. */
+/** What the main thread asks of a worker. Each but `close` is answered by exactly one outcome. */
 export type WorkerRequest =
   | { readonly kind: 'open'; readonly format: UploadFormat; readonly maxBytes: number }
   | { readonly kind: 'chunk'; readonly bytes: Uint8Array<ArrayBuffer> }
   | { readonly kind: 'end' }
   | { readonly kind: 'next' }
   | { readonly kind: 'close' };
-
-/** What a worker answers, and how many bytes the body takes by now. */
-export interface WorkerReply {
-  readonly outcome: Outcome;
-  readonly heldBytes: number;
-}
 
 /** What came of a request: the next step of the decoding, its end, or why it failed. */
 export type Outcome =

@@ -1,5 +1,6 @@
 import { ServiceError } from '@svc/errors';
 import { cancelledError } from './cancelled-error.ts';
+import { createMemoryShares, type MemoryShare } from './memory-shares.ts';
 import { type Resolvers, withResolvers } from './with-resolvers.ts';
 import { createWorkerLink, type WorkerLink } from './worker-link.ts';
 
@@ -15,6 +16,8 @@ export interface WorkerPool {
 /** How many workers there may be, and how long they may take. */
 export interface WorkerPoolOptions {
   readonly maxWorkers: number;
+  /** What all of them may take for bodies together. */
+  readonly maxBytes: number;
   readonly waitTimeoutMs: number;
   readonly stallTimeoutMs: number;
 }
@@ -23,7 +26,10 @@ export interface WorkerPoolOptions {
 const MAX_IDLE_WORKERS = 2;
 
 /** A pool without workers yet. */
-export function createWorkerPool({ maxWorkers, waitTimeoutMs, stallTimeoutMs }: WorkerPoolOptions): WorkerPool {
+export function createWorkerPool(options: WorkerPoolOptions): WorkerPool {
+  const { maxWorkers, maxBytes, waitTimeoutMs, stallTimeoutMs } = options;
+  /** One for each worker that may be started now: it is another's only when the thread that had it is gone. */
+  const shares = createMemoryShares(maxBytes, maxWorkers);
   const links = new Set<WorkerLink>();
   const idle: WorkerLink[] = [];
   const waiters = new Set<Resolvers<WorkerLink>>();
@@ -32,18 +38,29 @@ export function createWorkerPool({ maxWorkers, waitTimeoutMs, stallTimeoutMs }: 
   function take(): WorkerLink | undefined {
     for (let link = idle.pop(); link !== undefined; link = idle.pop()) {
       if (link.isAlive) return link;
-      links.delete(link);
     }
-    if (links.size >= maxWorkers) return undefined;
-    const link = createWorkerLink(stallTimeoutMs);
+    const share = shares.pop();
+    return share && start(share);
+  }
+
+  function start(share: MemoryShare): WorkerLink {
+    const link = createWorkerLink({ stallTimeoutMs, share, onExit });
+    function onExit(): void {
+      links.delete(link);
+      shares.push(share);
+      serveNext();
+    }
     links.add(link);
     return link;
   }
 
-  function end(link: WorkerLink | undefined): void {
-    if (link === undefined) return;
-    links.delete(link);
-    void link.end(new Error('The decoding worker is not needed any more.'));
+  /** Gives a worker to who waits for the longest time. */
+  function serveNext(): void {
+    const [waiter] = waiters;
+    const link = waiter === undefined || isClosed ? undefined : take();
+    if (waiter === undefined || link === undefined) return;
+    waiters.delete(waiter);
+    waiter.resolve(link);
   }
 
   async function wait(signal: AbortSignal | undefined): Promise<WorkerLink> {
@@ -73,14 +90,9 @@ export function createWorkerPool({ maxWorkers, waitTimeoutMs, stallTimeoutMs }: 
     },
     release(link) {
       if (link.isAlive) idle.push(link);
-      else links.delete(link);
-      const [waiter] = waiters;
-      const next = waiter === undefined || isClosed ? undefined : take();
-      if (waiter !== undefined && next !== undefined) {
-        waiters.delete(waiter);
-        waiter.resolve(next);
-      }
-      if (idle.length > MAX_IDLE_WORKERS) end(idle.shift());
+      serveNext();
+      if (idle.length > MAX_IDLE_WORKERS)
+        void idle.shift()?.end(new Error('The decoding worker is not needed any more.'));
     },
     async close() {
       isClosed = true;

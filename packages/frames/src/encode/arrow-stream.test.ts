@@ -20,17 +20,12 @@ import {
   vectorFromArray,
 } from 'apache-arrow';
 import { describe, expect, test } from 'vitest';
-import { type FrameStream, streamFromTable } from '../frame-stream.ts';
+import { streamFromTable, streamOfBatches } from '../frame-stream.ts';
+import { bytesOf, chunksOf } from '../testing/bytes-of.ts';
 import { views } from '../testing/column-builders.ts';
 import { encodeArrowStream } from './arrow-stream.ts';
 
-async function chunksOf(stream: FrameStream): Promise<Uint8Array[]> {
-  const chunks: Uint8Array[] = [];
-  for await (const chunk of encodeArrowStream(stream)) chunks.push(chunk);
-  return chunks;
-}
-
-const encode = (table: Table) => chunksOf(streamFromTable(table));
+const encode = (table: Table) => chunksOf(encodeArrowStream(streamFromTable(table)));
 const values = (table: Table) => table.toArray().map((row) => JSON.parse(JSON.stringify(row, bigintText)));
 const bigintText = (_key: string, value: unknown) => (typeof value === 'bigint' ? `${value}n` : value);
 const sequence = (length: number) => Array.from({ length }, (_, index) => index);
@@ -160,13 +155,7 @@ describe('an Arrow stream', () => {
         makeData({ type: new Struct(schema.fields), length: words.length, children: [data] }),
       );
     });
-    const source = {
-      schema,
-      batches: (async function* () {
-        yield* batches;
-      })(),
-    };
-    const bytes = Buffer.concat(await chunksOf(source));
+    const bytes = await bytesOf(encodeArrowStream(streamOfBatches(schema, batches)));
     const read = [...RecordBatchReader.from(bytes)].flatMap((batch) => [...(batch.getChild('s') ?? [])]);
     expect(read).toEqual(['a', 'b', 'c', 'd', 'a', 'e']);
   });
@@ -175,17 +164,14 @@ describe('an Arrow stream', () => {
     const { schema, batches } = tableFromArrays({ x: new Float64Array(128 * 1024) });
     let taken = 0;
     let isEnded = false;
-    const source = {
-      schema,
-      batches: (async function* () {
-        try {
-          for (; taken < 100; taken++) yield batches[0];
-        } finally {
-          isEnded = true;
-        }
-      })(),
-    };
-    const chunks = encodeArrowStream(source);
+    function* observed() {
+      try {
+        for (; taken < 100; taken++) yield batches[0];
+      } finally {
+        isEnded = true;
+      }
+    }
+    const chunks = encodeArrowStream(streamOfBatches(schema, observed()));
     await chunks.next();
     expect(taken).toBe(0);
     await chunks.return();

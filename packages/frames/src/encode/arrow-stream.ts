@@ -22,7 +22,8 @@ export async function* encodeArrowStream(source: FrameStream): AsyncGenerator<Ui
       const length = left < 1.5 * rows ? left : rows;
       const pending = writer.pendingBytes;
       // With the schema of the stream: the writer begins a new one where a batch's own differs, even in its metadata.
-      const part = columns.map((data) => compact(length === numRows ? data : data.slice(start, length)));
+      const from = start;
+      const part = columns.map((data) => compact(data, from, length));
       writer.write(createRecordBatch(source.schema, length, part));
       start += length;
       // The bytes a batch holds say little where it is a view of a larger one, so every part corrects the guess.

@@ -22,8 +22,8 @@ export interface CellOptions {
   readonly syntax: 'json' | 'csv';
   /** LONG, ULONG and LONG128 as strings, for clients that read JSON numbers as doubles. */
   readonly quoteLargeNum: boolean;
-  /** The last dictionary of each id, with what is written of it so far: the next batch has mostly the same. */
-  readonly dictionaries: Map<number, DictionaryValues>;
+  /** The last dictionary of each id, type and syntax, with what is written of it so far: the next batch has mostly the same. */
+  readonly dictionaries: Map<string, DictionaryValues>;
 }
 
 /** How the values of one answer are written. */
@@ -49,7 +49,7 @@ function createValueColumn(data: Data, field: Field, options: CellOptions): Colu
   if (DataType.isBool(type)) return booleanColumn(data);
   if (DataType.isFloat(type)) return floatColumn(data, type, isCsv);
   if (DataType.isTimestamp(type)) return timestampColumn(data, type.unit, !isCsv);
-  if (DataType.isDictionary(type)) return dictionaryColumn(data, type, options);
+  if (DataType.isDictionary(type)) return dictionaryColumn(data, type, field, options);
   if (DataType.isInt(type)) {
     const isLong = type.bitWidth === 64 || (type.bitWidth === 32 && !type.isSigned);
     const column = integerColumn(data, type);
@@ -74,15 +74,16 @@ function nestedColumn(data: Data, options: CellOptions): Column {
   return options.syntax === 'csv' ? wrappedColumn(column, KIND_CSV_JSON) : column;
 }
 
-function dictionaryColumn(data: Data, type: Dictionary, options: CellOptions): Column {
+function dictionaryColumn(data: Data, type: Dictionary, { metadata }: Field, options: CellOptions): Column {
   const { dictionary, values: indices } = data;
-  const known = options.dictionaries.get(type.id);
-  const field = new Field('', type.dictionary, true);
+  const field = new Field('', type.dictionary, true, metadata);
+  const key = `${type.id} ${columnTypeName(field)} ${options.syntax}`;
+  const known = options.dictionaries.get(key);
   const values =
     known !== undefined && known.dictionary === dictionary
       ? known
       : createDictionaryValues(dictionary, (part) => createColumn(part, field, options));
-  options.dictionaries.set(type.id, values);
+  options.dictionaries.set(key, values);
   return {
     fixedBytes: 0,
     loadedBytes: (from, to) => values.loadedBytes(indices, from, to),

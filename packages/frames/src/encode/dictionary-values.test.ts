@@ -11,7 +11,8 @@ import {
   vectorFromArray,
 } from 'apache-arrow';
 import { expect, test } from 'vitest';
-import type { FrameStream } from '../frame-stream.ts';
+import { type FrameStream, streamOfBatches } from '../frame-stream.ts';
+import { bytesOf } from '../testing/bytes-of.ts';
 import { encodeJsonTable } from './json-table.ts';
 
 /** A frame of one SYMBOL column, a batch for each list of indices into the same dictionary. */
@@ -19,21 +20,17 @@ function symbols(dictionary: Vector<Utf8>, ...batches: Int32Array[]): FrameStrea
   const type = new Dictionary(new Utf8(), new Int32(), 1);
   const schema = new Schema([new Field('s', type, false)]);
   const rows = new Struct(schema.fields);
-  return {
+  return streamOfBatches(
     schema,
-    batches: (async function* () {
-      for (const data of batches) {
-        const children = [makeData({ type, length: data.length, nullCount: 0, data, dictionary })];
-        yield new RecordBatch(schema, makeData({ type: rows, length: data.length, nullCount: 0, children }));
-      }
-    })(),
-  };
+    batches.map((data) => {
+      const children = [makeData({ type, length: data.length, nullCount: 0, data, dictionary })];
+      return new RecordBatch(schema, makeData({ type: rows, length: data.length, nullCount: 0, children }));
+    }),
+  );
 }
 
 async function cells(frame: FrameStream): Promise<unknown[]> {
-  const chunks: Uint8Array[] = [];
-  for await (const chunk of encodeJsonTable(frame, { query: 'q' })) chunks.push(chunk);
-  return JSON.parse(Buffer.concat(chunks).toString()).dataset.flat();
+  return JSON.parse((await bytesOf(encodeJsonTable(frame, { query: 'q' }))).toString()).dataset.flat();
 }
 
 /** The least time of three. */
@@ -79,13 +76,10 @@ test('batches that share a dictionary do not each pay for the whole of it', asyn
 test('batches with dictionaries of their own each have their own values', async () => {
   const [first, second] = [['a', 'b'], ['c']].map((words) => vectorFromArray(words, new Utf8()));
   const { schema, batches } = symbols(first, Int32Array.of(1, 0));
-  const frame = {
-    schema,
-    batches: (async function* () {
-      yield* batches;
-      yield* symbols(second, Int32Array.of(0)).batches;
-      yield* symbols(first, Int32Array.of(0)).batches;
-    })(),
-  };
-  expect(await cells(frame)).toEqual(['b', 'a', 'c', 'a']);
+  async function* all() {
+    yield* batches;
+    yield* symbols(second, Int32Array.of(0)).batches;
+    yield* symbols(first, Int32Array.of(0)).batches;
+  }
+  expect(await cells(streamOfBatches(schema, all()))).toEqual(['b', 'a', 'c', 'a']);
 });

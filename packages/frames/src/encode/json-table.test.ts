@@ -35,14 +35,14 @@ import {
 } from 'apache-arrow';
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import type { FrameStream } from '../frame-stream.ts';
+import { type FrameStream, streamOfBatches } from '../frame-stream.ts';
+import { bytesOf } from '../testing/bytes-of.ts';
 import { longFrame } from '../testing/sample-frames.ts';
 import { encodeJsonTable, type JsonTableOptions } from './json-table.ts';
 
 async function encode(stream: FrameStream, options: Partial<JsonTableOptions> = {}): Promise<string> {
-  const chunks: Uint8Array[] = [];
-  for await (const chunk of encodeJsonTable(stream, { query: 'q', ...options })) chunks.push(chunk);
-  return new TextDecoder('utf-8', { fatal: true }).decode(Buffer.concat(chunks));
+  const bytes = await bytesOf(encodeJsonTable(stream, { query: 'q', ...options }));
+  return new TextDecoder('utf-8', { fatal: true }).decode(bytes);
 }
 
 function frameOf(columns: Record<string, Vector>): FrameStream {
@@ -50,12 +50,7 @@ function frameOf(columns: Record<string, Vector>): FrameStream {
   const schema = new Schema(fields);
   const children = Object.values(columns).map((vector) => vector.data[0]);
   const data = makeData({ type: new Struct(fields), length: children[0].length, nullCount: 0, children });
-  return {
-    schema,
-    batches: (async function* () {
-      yield new RecordBatch(schema, data);
-    })(),
-  };
+  return streamOfBatches(schema, [new RecordBatch(schema, data)]);
 }
 
 /** A column straight from its buffer, because builders round or refuse some values. */
@@ -285,11 +280,8 @@ describe('a cell', () => {
       ),
     });
     for await (const batch of batches) {
-      const sliced = async function* (): AsyncGenerator<RecordBatch> {
-        yield batch.slice(9, 11);
-        yield batch.slice(1, 5);
-      };
-      expect(JSON.parse(await encode({ schema, batches: sliced() })).dataset).toEqual([
+      const sliced = streamOfBatches(schema, [batch.slice(9, 11), batch.slice(1, 5)]);
+      expect(JSON.parse(await encode(sliced)).dataset).toEqual([
         [true, 'j', [9], { i: 9 }],
         [false, 'k', [10], { i: 10 }],
         [false, null, [1], { i: 1 }],

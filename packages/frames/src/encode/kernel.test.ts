@@ -1,7 +1,8 @@
 import { Dictionary, Field, Int32, List, makeData, Schema, Utf8, vectorFromArray } from 'apache-arrow';
 import { describe, expect, test } from 'vitest';
 import { createRecordBatch } from '../create-record-batch.ts';
-import type { FrameStream } from '../frame-stream.ts';
+import { type FrameStream, streamOfBatches } from '../frame-stream.ts';
+import { bytesOf } from '../testing/bytes-of.ts';
 import { streamOfSample } from '../testing/sample-frame.ts';
 import { SAMPLE_FRAMES } from '../testing/sample-frames.ts';
 import { encodeCsv } from './csv.ts';
@@ -10,20 +11,13 @@ import { useKernel } from './kernel.ts';
 import { encodeNdjson } from './ndjson.ts';
 
 async function textOf(encoded: AsyncIterable<Uint8Array>): Promise<string> {
-  const chunks: Uint8Array[] = [];
-  for await (const chunk of encoded) chunks.push(chunk);
-  return Buffer.concat(chunks).toString();
+  return (await bytesOf(encoded)).toString();
 }
 
 /** A frame of one column. */
 function frameOf(data: ReturnType<typeof makeData>): FrameStream {
   const schema = new Schema([new Field('c', data.type, true)]);
-  return {
-    schema,
-    batches: (async function* () {
-      yield createRecordBatch(schema, data.length, [data]);
-    })(),
-  };
+  return streamOfBatches(schema, [createRecordBatch(schema, data.length, [data])]);
 }
 
 function textFrame(rows: number, letter: string): FrameStream {

@@ -13,8 +13,10 @@ import {
   vectorFromArray,
 } from 'apache-arrow';
 import { describe, expect, test } from 'vitest';
+import { TYPE_METADATA_KEY } from '../column-types.ts';
 import { createRecordBatch } from '../create-record-batch.ts';
-import type { FrameStream } from '../frame-stream.ts';
+import { type FrameStream, streamOfBatches } from '../frame-stream.ts';
+import { bytesOf, chunksOf } from '../testing/bytes-of.ts';
 import { bytes, decimals, listsOf, longs, numbers } from '../testing/column-builders.ts';
 import { frameOfColumns, NULL, sampleColumn, streamOfSample } from '../testing/sample-frame.ts';
 import { longFrame } from '../testing/sample-frames.ts';
@@ -22,14 +24,8 @@ import { encodeCsv } from './csv.ts';
 import { encodeJsonTable } from './json-table.ts';
 import { encodeNdjson } from './ndjson.ts';
 
-async function chunksOf(encoded: AsyncIterable<Uint8Array>): Promise<Uint8Array[]> {
-  const chunks: Uint8Array[] = [];
-  for await (const chunk of encoded) chunks.push(chunk);
-  return chunks;
-}
-
 async function textOf(encoded: AsyncIterable<Uint8Array>): Promise<string> {
-  return Buffer.concat(await chunksOf(encoded)).toString();
+  return (await bytesOf(encoded)).toString();
 }
 
 const FORMATS: [name: string, encode: (source: FrameStream) => AsyncIterable<Uint8Array>][] = [
@@ -59,12 +55,7 @@ describe.each(FORMATS)('%s', (name, encode) => {
     const valueOffsets = new Int32Array([0, 0, 100]);
     const data = makeData({ type, length: 2, nullCount: 0, valueOffsets, child: texts.data[0] });
     const schema = new Schema([new Field('c', type, true)]);
-    const source = {
-      schema,
-      batches: (async function* () {
-        yield createRecordBatch(schema, 2, [data]);
-      })(),
-    };
+    const source = streamOfBatches(schema, [createRecordBatch(schema, 2, [data])]);
     await expect(textOf(encode(source))).rejects.toMatchObject({
       code: 'out_of_memory',
       message: `Row 2 of the answer can take more than 128 MiB as ${name}.`,
@@ -89,7 +80,9 @@ describe('large numbers', () => {
         [
           sampleColumn('LONG', new Int64(), longs, cells),
           sampleColumn('ULONG', new Uint64(), longs, cells),
-          sampleColumn('LONG128', new Decimal(0, 38, 128), decimals, cells, { metadata: { 'svc:type': 'LONG128' } }),
+          sampleColumn('LONG128', new Decimal(0, 38, 128), decimals, cells, {
+            metadata: { [TYPE_METADATA_KEY]: 'LONG128' },
+          }),
           sampleColumn('ARRAY', new List(new Field('item', new Int64(), true)), listsOf(longs), [[[7n], NULL]]),
           sampleColumn('INT', new Int32(), numbers, [[7, NULL]]),
         ],

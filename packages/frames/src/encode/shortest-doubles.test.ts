@@ -57,7 +57,7 @@ function powers(base: number, from: number, to: number): number[] {
 
 describe('a double is written as JavaScript writes it', () => {
   test.each<[name: string, values: () => Iterable<number>]>([
-    ['4 million random bit patterns', () => randomDoubles(4_000_000, { isUsual: false })],
+    ['10 million random bit patterns', () => randomDoubles(10_000_000, { isUsual: false })],
     ['4 million of usual size', () => randomDoubles(4_000_000, { isUsual: true })],
     ['2 million on and beside decimals', () => nearDecimals(2_000_000)],
   ])('%s', { timeout: 120_000 }, (_name, values) => {

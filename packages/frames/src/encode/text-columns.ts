@@ -1,4 +1,5 @@
 import { type Data, DataType } from 'apache-arrow';
+import { INLINE_BYTES, inlineStart, viewLength, viewPart, viewStart, viewWords } from '../views.ts';
 import { type Column, setField } from './column.ts';
 import type { Kernel } from './kernel.ts';
 import {
@@ -92,19 +93,15 @@ function fixedColumn(data: Data, width: number, isCsv: boolean): Column {
   };
 }
 
-const VIEW_BYTES = 16;
-/** A view holds a value of so many bytes itself. */
-const INLINE_BYTES = 12;
 const OFFSET_BYTES = 4;
 
 /** Views: their bytes are gathered, so that the kernel sees offsets like those of other texts. */
 function viewsColumn(data: Data, kind: number, isCsv: boolean): Column {
   const views: Uint8Array = data.values;
-  const words = new DataView(views.buffer, views.byteOffset, views.byteLength);
+  const words = viewWords(views);
   const hasNulls = data.nullCount > 0;
   // A view that stands for no value can be anything.
-  const lengthOf = (row: number): number =>
-    hasNulls && !data.getValid(row) ? 0 : Math.max(0, words.getInt32(VIEW_BYTES * row, true));
+  const lengthOf = (row: number): number => (hasNulls && !data.getValid(row) ? 0 : Math.max(0, viewLength(words, row)));
   const totalLength = (from: number, to: number): number => {
     let bytes = 0;
     for (let row = from; row < to; row++) bytes += lengthOf(row);
@@ -112,10 +109,9 @@ function viewsColumn(data: Data, kind: number, isCsv: boolean): Column {
   };
 
   function bytesOf(row: number, length: number): Uint8Array {
-    const place = VIEW_BYTES * row;
-    if (length <= INLINE_BYTES) return views.subarray(place + 4, place + 4 + length);
-    const buffer = data.variadicBuffers[words.getInt32(place + 8, true)];
-    const start = words.getInt32(place + 12, true);
+    if (length <= INLINE_BYTES) return views.subarray(inlineStart(row), inlineStart(row) + length);
+    const buffer = data.variadicBuffers[viewPart(words, row)];
+    const start = viewStart(words, row);
     if (buffer === undefined || start < 0 || start + length > buffer.length) {
       throw new RangeError('A view leads outside of its buffers.');
     }

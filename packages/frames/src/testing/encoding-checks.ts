@@ -2,7 +2,9 @@ import { DataType, type Field, type RecordBatch, RecordBatchReader, Schema } fro
 import { expect } from 'vitest';
 import { encodeJsonTable } from '../encode/json-table.ts';
 import type { Format } from '../encoding.ts';
-import { type SampleFrame, streamOfSample } from './sample-frame.ts';
+import { streamOfBatches } from '../frame-stream.ts';
+import { bytesOf } from './bytes-of.ts';
+import type { SampleFrame } from './sample-frame.ts';
 
 type Check = (bytes: Uint8Array, sample: SampleFrame) => void | Promise<void>;
 
@@ -51,10 +53,8 @@ async function checkArrow(bytes: Uint8Array, sample: SampleFrame): Promise<void>
     checkNullCounts(batch);
     batches.push(batch);
   }
-  const chunks: Uint8Array[] = [];
-  const read = streamOfSample({ ...sample, schema: new Schema(schema.fields.map(named)) }, batches);
-  for await (const chunk of encodeJsonTable(read, { query: 'q' })) chunks.push(chunk);
-  checkJsonTable(Buffer.concat(chunks), sample);
+  const read = streamOfBatches(new Schema(schema.fields.map(named)), batches);
+  checkJsonTable(await bytesOf(encodeJsonTable(read, { query: 'q' })), sample);
 }
 
 function checkNullCounts(batch: RecordBatch): void {

@@ -2,7 +2,8 @@ import type { Data, RecordBatch } from 'apache-arrow';
 import { describe, expect, test } from 'vitest';
 import { createRecordBatch } from '../create-record-batch.ts';
 import type { Format } from '../encoding.ts';
-import type { FrameStream } from '../frame-stream.ts';
+import { type FrameStream, streamOfBatches } from '../frame-stream.ts';
+import { bytesOf, chunksOf } from './bytes-of.ts';
 import { ENCODING_CHECKS } from './encoding-checks.ts';
 import { type SampleFrame, streamOfSample } from './sample-frame.ts';
 import { longFrame, SAMPLE_FRAMES } from './sample-frames.ts';
@@ -28,8 +29,7 @@ export function encodingContract(format: Format, encode: Encode): void {
     });
 
     test('no chunk is empty, and none shares its memory with another', async () => {
-      const chunks: Uint8Array[] = [];
-      for await (const chunk of encode(longFrame(200_000, { batchRows: 30_000 }))) chunks.push(chunk);
+      const chunks = await chunksOf(encode(longFrame(200_000, { batchRows: 30_000 })));
       expect(chunks.length).toBeGreaterThan(2);
       expect(Math.min(...chunks.map((chunk) => chunk.length))).toBeGreaterThan(0);
       const before = Buffer.concat(chunks);
@@ -40,30 +40,24 @@ export function encodingContract(format: Format, encode: Encode): void {
     test('a reader that leaves ends the source', async () => {
       let isEnded = false;
       const { schema, batches } = longFrame(500_000, { batchRows: 100_000 });
-      const source = {
-        schema,
-        batches: (async function* () {
-          try {
-            yield* batches;
-          } finally {
-            isEnded = true;
-          }
-        })(),
-      };
-      for await (const chunk of encode(source)) if (chunk.length > 0) break;
+      async function* observed() {
+        try {
+          yield* batches;
+        } finally {
+          isEnded = true;
+        }
+      }
+      for await (const chunk of encode(streamOfBatches(schema, observed()))) if (chunk.length > 0) break;
       expect(isEnded).toBe(true);
     });
 
     test('a source that fails ends the encoding with its error', async () => {
       const { schema, batches } = longFrame(10);
-      const source = {
-        schema,
-        batches: (async function* () {
-          yield* batches;
-          throw new RangeError('no more');
-        })(),
-      };
-      await expect(bytesOf(encode(source))).rejects.toThrow(new RangeError('no more'));
+      async function* failing() {
+        yield* batches;
+        throw new RangeError('no more');
+      }
+      await expect(bytesOf(encode(streamOfBatches(schema, failing())))).rejects.toThrow(new RangeError('no more'));
     });
   });
 }
@@ -75,12 +69,6 @@ const SLICES = [
   [8, 19],
   [9, 19],
 ] as const;
-
-async function bytesOf(chunks: AsyncIterable<Uint8Array>): Promise<Uint8Array> {
-  const all: Uint8Array[] = [];
-  for await (const chunk of chunks) all.push(chunk);
-  return Buffer.concat(all);
-}
 
 function sliceBatch({ schema }: SampleFrame, batch: RecordBatch, start: number, end: number): RecordBatch {
   const children: readonly Data[] = batch.data.children;

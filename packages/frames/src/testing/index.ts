@@ -3,14 +3,19 @@
  * vitest.
  *
  * ```ts
- * import { createMemoryStore, encodeCsv } from '@svc/frames';
- * import { encodingContract, storeContract } from '@svc/frames/testing';
+ * import { createDecoders, createMemoryStore, encodeCsv } from '@svc/frames';
+ * import { decodingContract, encodingContract, storeContract } from '@svc/frames/testing';
  *
  * storeContract('the memory store', async (options) => createMemoryStore(options));
  * encodingContract('csv', encodeCsv);
+ * const decoders = createDecoders();
+ * decodingContract('json', (body) => decoders.decode('json', body));
  * ```
  */
+export { streamOfBatches } from '../frame-stream.ts';
+export { bodyOf, bytesOf, chunksOf } from './bytes-of.ts';
+export { decodingContract } from './decoding-contract.ts';
 export { encodingContract } from './encoding-contract.ts';
-export { type SampleFrame, streamOfSample } from './sample-frame.ts';
+export { type SampleFrame, type SampleReading, streamOfSample } from './sample-frame.ts';
 export { longFrame, readRows, SAMPLE_FRAMES } from './sample-frames.ts';
 export { storeContract, type StoreContractOptions } from './store-contract.ts';

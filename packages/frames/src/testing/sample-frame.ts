@@ -1,6 +1,6 @@
 import { type Data, type DataType, Field, type RecordBatch, Schema } from 'apache-arrow';
 import { createRecordBatch } from '../create-record-batch.ts';
-import type { FrameStream } from '../frame-stream.ts';
+import { type FrameStream, streamOfBatches } from '../frame-stream.ts';
 import type { BuildColumn } from './column-builders.ts';
 
 /** A frame and what every format makes of it. */
@@ -13,6 +13,15 @@ export interface SampleFrame {
   readonly types: readonly string[];
   /** The text of each cell of each row, in JSON and in CSV. */
   readonly rows: readonly { readonly json: readonly string[]; readonly csv: readonly string[] }[];
+  /** What its rows become where they are read as JSON. */
+  readonly reading: SampleReading;
+}
+
+/** What a frame becomes that is written as JSON rows and read again: JSON has fewer types, and no types without values. */
+export interface SampleReading {
+  readonly columns: readonly { readonly name: string; readonly type: string }[];
+  /** The text of each cell of each row in JSON. */
+  readonly rows: readonly (readonly string[])[];
 }
 
 /** The text of a cell. */
@@ -35,6 +44,9 @@ export interface SampleColumn {
   readonly field: Field;
   readonly type: string;
   readonly cells: readonly SampleCell[];
+  /** The type it has where its JSON texts are read, and the text that such a text has then. */
+  readonly readType: string;
+  readonly readText: (json: string) => string;
   /** The column of all rows, or of these. */
   build(rows: number): Data;
   buildNulls(rows: number): Data;
@@ -43,7 +55,25 @@ export interface SampleColumn {
 interface FieldOptions {
   readonly metadata?: Readonly<Record<string, string>>;
   readonly nullable?: boolean;
+  /** Where its JSON texts are read as something else than `READ_TYPES` say. */
+  readonly readType?: string;
+  readonly readText?: (json: string) => string;
 }
+
+/** The types that columns have when their JSON texts are read; all others are read as STRING. */
+const READ_TYPES: Readonly<Record<string, string>> = {
+  BOOLEAN: 'BOOLEAN',
+  BYTE: 'LONG',
+  SHORT: 'LONG',
+  INT: 'LONG',
+  LONG: 'LONG',
+  ULONG: 'ULONG',
+  FLOAT: 'DOUBLE',
+  DOUBLE: 'DOUBLE',
+  ARRAY: 'ARRAY',
+  MAP: 'ARRAY',
+  STRUCT: 'STRUCT',
+};
 
 /** A column of some values, each with its texts. */
 export function sampleColumn<V>(
@@ -51,12 +81,19 @@ export function sampleColumn<V>(
   arrowType: DataType,
   build: BuildColumn<V>,
   values: readonly (readonly [V | null, SampleCell])[],
-  { metadata = {}, nullable = true }: FieldOptions = {},
+  {
+    metadata = {},
+    nullable = true,
+    readType = READ_TYPES[type] ?? 'STRING',
+    readText = (json) => json,
+  }: FieldOptions = {},
 ): SampleColumn {
   return {
     field: new Field('c', arrowType, nullable, new Map(Object.entries(metadata))),
     type,
     cells: values.map(([, cell]) => cell),
+    readType,
+    readText,
     build: (rows) =>
       build(
         arrowType,
@@ -84,6 +121,10 @@ export function frameOfColumns(name: string, columns: readonly SampleColumn[], r
   return {
     name,
     schema,
+    reading: readingOf(
+      columns.map(({ readType }, i) => ({ name: fields[i].name, type: readType })),
+      Array.from({ length: rows }, (_, row) => columns.map(({ readText }, i) => readText(cells[i][row].json))),
+    ),
     batches: [
       createRecordBatch(
         schema,
@@ -99,12 +140,12 @@ export function frameOfColumns(name: string, columns: readonly SampleColumn[], r
   };
 }
 
+/** What rows are read as: without a row there is no column. */
+export function readingOf(columns: SampleReading['columns'], rows: SampleReading['rows']): SampleReading {
+  return { columns: rows.length === 0 ? [] : columns, rows };
+}
+
 /** A sample as what encoders take; with other batches, those. */
 export function streamOfSample(sample: SampleFrame, batches = sample.batches): FrameStream {
-  return {
-    schema: sample.schema,
-    batches: (async function* () {
-      yield* batches;
-    })(),
-  };
+  return streamOfBatches(sample.schema, batches);
 }

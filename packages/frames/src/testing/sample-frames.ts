@@ -1,6 +1,6 @@
 import { Dictionary, Field, Int32, Int64, Schema, tableFromIPC, tableToIPC, Table, Utf8 } from 'apache-arrow';
 import { createRecordBatch } from '../create-record-batch.ts';
-import type { FrameStream } from '../frame-stream.ts';
+import { type FrameStream, streamOfBatches } from '../frame-stream.ts';
 import { bytes, dictionaryOf, longs, numbers } from './column-builders.ts';
 import {
   both,
@@ -8,6 +8,7 @@ import {
   frameOfColumn,
   frameOfColumns,
   NULL,
+  readingOf,
   type SampleFrame,
   sampleColumn,
   text,
@@ -25,13 +26,28 @@ function allNull(): SampleFrame {
   const frame = frameOfColumns('all null, of every type', columns, 9);
   const children = columns.map((column) => column.buildNulls(9));
   const row = { json: columns.map(() => NULL.json), csv: columns.map(() => NULL.csv) };
-  return { ...frame, batches: [createRecordBatch(frame.schema, 9, children)], rows: cycle([row], 9) };
+  return {
+    ...frame,
+    batches: [createRecordBatch(frame.schema, 9, children)],
+    rows: cycle([row], 9),
+    reading: readingOf(
+      frame.schema.fields.map(({ name }) => ({ name, type: 'STRING' })),
+      cycle([row.json], 9),
+    ),
+  };
 }
 
 function withoutColumns(name: string, rows: number): SampleFrame {
   const schema = new Schema([]);
   const batches = rows === 0 ? [] : [createRecordBatch(schema, rows, [])];
-  return { name, schema, batches, types: [], rows: cycle([{ json: [], csv: [] }], rows) };
+  return {
+    name,
+    schema,
+    batches,
+    types: [],
+    rows: cycle([{ json: [], csv: [] }], rows),
+    reading: readingOf([], cycle([[]], rows)),
+  };
 }
 
 function namedColumns(): SampleFrame {
@@ -40,22 +56,30 @@ function namedColumns(): SampleFrame {
   const frame = frameOfColumns('columns with names of all kinds', Array(names.length).fill(column), 2);
   const schema = new Schema(frame.schema.fields.map((field, i) => field.clone({ name: names[i] })));
   const [{ data }] = frame.batches;
-  return { ...frame, schema, batches: [createRecordBatch(schema, 2, data.children)] };
+  const columns = frame.reading.columns.map(({ type }, i) => ({ name: names[i], type }));
+  return {
+    ...frame,
+    schema,
+    batches: [createRecordBatch(schema, 2, data.children)],
+    reading: { ...frame.reading, columns },
+  };
 }
 
 function dictionariesOfBatches(): SampleFrame {
   const type = new Dictionary(new Utf8(), new Int32());
   const schema = new Schema([new Field('c', type, true)]);
   const words = [['a', 'b', null], ['c'], [], ['d', 'a', 'e', null, 'd']];
+  const cells = words.flat().map((word) => (word === null ? NULL : text(word)));
   return {
     name: 'batches with a dictionary each, one of them empty',
     schema,
     batches: words.map((values) => createRecordBatch(schema, values.length, [dictionaryOf(bytes)(type, values)])),
     types: ['SYMBOL'],
-    rows: words.flat().map((word) => {
-      const cell = word === null ? NULL : text(word);
-      return { json: [cell.json], csv: [cell.csv] };
-    }),
+    rows: cells.map(({ json, csv }) => ({ json: [json], csv: [csv] })),
+    reading: readingOf(
+      [{ name: 'c', type: 'STRING' }],
+      cells.map(({ json }) => [json]),
+    ),
   };
 }
 
@@ -91,16 +115,14 @@ export function longFrame(
   { start = 0, batchRows = rows }: { start?: number; batchRows?: number } = {},
 ): FrameStream {
   const schema = new Schema([new Field('id', new Int64(), false)]);
-  return {
-    schema,
-    batches: (async function* () {
-      for (let at = 0; at < rows; at += batchRows) {
-        const length = Math.min(batchRows, rows - at);
-        const values = Array.from({ length }, (_, i) => BigInt(start + at + i));
-        yield createRecordBatch(schema, length, [longs(new Int64(), values)]);
-      }
-    })(),
-  };
+  function* batches() {
+    for (let at = 0; at < rows; at += batchRows) {
+      const length = Math.min(batchRows, rows - at);
+      const values = Array.from({ length }, (_, i) => BigInt(start + at + i));
+      yield createRecordBatch(schema, length, [longs(new Int64(), values)]);
+    }
+  }
+  return streamOfBatches(schema, batches());
 }
 
 /** All rows of a stream as plain values, for comparisons in tests. */

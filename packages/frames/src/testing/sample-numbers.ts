@@ -13,6 +13,7 @@ import {
   Uint64,
   Uint8,
 } from 'apache-arrow';
+import { TYPE_METADATA_KEY } from '../column-types.ts';
 import { bits, decimals, longs, numbers } from './column-builders.ts';
 import { bare, both, NULL, type SampleCell, sampleColumn, type SampleColumn, text } from './sample-frame.ts';
 
@@ -25,6 +26,8 @@ const notFinite: (readonly [number, SampleCell])[] = [
   [Infinity, both('null', 'Infinity')],
   [-Infinity, both('null', '-Infinity')],
 ];
+/** A whole number has no sign without a value. */
+const readText = (json: string): string => (json === '-0' ? '0' : json);
 const NINES = 10n ** 38n - 1n;
 
 /** Booleans and numbers. */
@@ -48,7 +51,7 @@ export const NUMBER_COLUMNS: Readonly<Record<string, SampleColumn>> = {
     new Decimal(0, 38, 128),
     decimals,
     digits(2n ** 127n - 1n, -(2n ** 127n), null, 0n, -1n, 2n ** 53n, -(2n ** 63n), 12n),
-    { metadata: { 'svc:type': 'LONG128' } },
+    { metadata: { [TYPE_METADATA_KEY]: 'LONG128' }, readText: (json) => (json === 'null' ? json : `"${json}"`) },
   ),
   float16: sampleColumn('FLOAT', new Float16(), numbers, [
     [0x3c00, bare('1')],
@@ -60,19 +63,31 @@ export const NUMBER_COLUMNS: Readonly<Record<string, SampleColumn>> = {
     [0x7c00, both('null', 'Infinity')],
     [0xfc00, both('null', '-Infinity')],
   ]),
-  float32: sampleColumn('FLOAT', new Float32(), numbers, [
-    ...digits(0.1, 16777216, null, -1.5, 0),
-    [-0, bare('-0')],
-    [3.4028234663852886e38, bare('3.4028235e+38')],
-    [1.401298464324817e-45, bare('1e-45')],
-    [1.1754943508222875e-38, bare('1.1754944e-38')],
-    ...notFinite,
-  ]),
-  float64: sampleColumn('DOUBLE', new Float64(), numbers, [
-    ...digits(0.1, 1, -2.5, null, 1e21, 5e-324, 1234567.123456, 0.30000000000000004, 1.7976931348623157e308),
-    [-0, bare('-0')],
-    ...notFinite,
-  ]),
+  float32: sampleColumn(
+    'FLOAT',
+    new Float32(),
+    numbers,
+    [
+      ...digits(0.1, 16777216, null, -1.5, 0),
+      [-0, bare('-0')],
+      [3.4028234663852886e38, bare('3.4028235e+38')],
+      [1.401298464324817e-45, bare('1e-45')],
+      [1.1754943508222875e-38, bare('1.1754944e-38')],
+      ...notFinite,
+    ],
+    { readText },
+  ),
+  float64: sampleColumn(
+    'DOUBLE',
+    new Float64(),
+    numbers,
+    [
+      ...digits(0.1, 1, -2.5, null, 1e21, 5e-324, 1234567.123456, 0.30000000000000004, 1.7976931348623157e308),
+      [-0, bare('-0')],
+      ...notFinite,
+    ],
+    { readText },
+  ),
   decimal32: decimal(
     2,
     9,

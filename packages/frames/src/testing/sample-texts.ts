@@ -18,6 +18,7 @@ import {
   Utf8,
   Utf8View,
 } from 'apache-arrow';
+import { EXTENSION_METADATA_KEY, UUID_EXTENSION } from '../column-types.ts';
 import {
   type BuildColumn,
   type Bytes,
@@ -74,7 +75,7 @@ const symbol = (values: DataType, indices: Int8 | Uint16 | Int32 | Int64, build:
 const uuid = (start: number) => Array.from({ length: 16 }, (_, i) => (start + 0x11 * i) & 255);
 
 /** A field of such metadata holds UUIDs. */
-export const UUID_METADATA = { 'ARROW:extension:name': 'arrow.uuid', 'ARROW:extension:metadata': '' };
+export const UUID_METADATA = { [EXTENSION_METADATA_KEY]: UUID_EXTENSION, 'ARROW:extension:metadata': '' };
 
 /** UUIDs and their texts. */
 export const UUIDS: readonly (readonly [Bytes | null, SampleCell])[] = [
@@ -131,4 +132,11 @@ export const TEXT_COLUMNS: Readonly<Record<string, SampleColumn>> = {
     [null, NULL],
     ['', both('""', '""')],
   ]),
+  'dictionary of uuid': sampleColumn(
+    'UUID',
+    new Dictionary(new FixedSizeBinary(16), new Int8()),
+    dictionaryOf(fixedBytes),
+    UUIDS,
+    { metadata: UUID_METADATA },
+  ),
 };

@@ -1,0 +1,16 @@
+/** Where the fields of the flatbuffer tables of the Arrow format are: each table by its name in the format. */
+export const SLOT = {
+  message: { version: 0, headerType: 1, header: 2, bodyLength: 3 },
+  footer: { schema: 1, dictionaries: 2, batches: 3 },
+  schema: { endianness: 0, fields: 1, metadata: 2 },
+  field: { name: 0, typeNumber: 2, type: 3, dictionary: 4, children: 5, metadata: 6 },
+  keyValue: { key: 0, value: 1 },
+  timestamp: { zone: 1 },
+  dictionaryEncoding: { indexType: 1 },
+  dictionaryBatch: { id: 0, data: 1, isDelta: 2 },
+  recordBatch: { rows: 0, nodes: 1, buffers: 2, compression: 3, partCounts: 4 },
+  compression: { codec: 0, method: 1 },
+} as const;
+
+/** A block of a footer: where a message is, the length of its metadata and that of its body. */
+export const BLOCK = { sizes: 3, bytes: 24, offset: 0, bodyLength: 2 } as const;
