@@ -60,7 +60,7 @@ function uploadFormatsTable() {
 
 function exportFormatsTable() {
   const rows = Object.entries(ENCODINGS)
-    .filter(([name]) => name !== 'json')
+    .filter(([name, row]) => name !== 'json' && row.out)
     .map(([name, { out }]) => [code(name), code(out.contentType), code(`.${out.extension}`), out.description]);
   return table(['`fmt`', '`content-type`', 'File', 'What it is'], rows);
 }

@@ -4,6 +4,7 @@ import type { Command, CommandOption, Context, Program } from './command.ts';
 import { COMMANDS } from './commands.ts';
 import { counted } from './display-text.ts';
 import { HELP_TOPICS } from './help.ts';
+import { INPUT_FORMATS } from './file-formats.ts';
 import { listFrames } from './list-frames.ts';
 import { DASH } from './source.ts';
 
@@ -79,6 +80,7 @@ function optionOf(options: Readonly<Record<string, CommandOption>>, word: string
   return Object.entries(options).find(([name, { short }]) => word === `--${name}` || word === `-${short}`)?.[1];
 }
 
+const FORMAT = '<format>';
 const FILES = new Set(['<file>', '<file|->', '<directory>']);
 const HANDLES = new Set(['<handle>', '<handle>...', '[prefix]']);
 
@@ -90,6 +92,7 @@ async function completePlaceholder(
   context: Context,
 ): Promise<Completion> {
   if (FILES.has(placeholder)) return { kind: 'files' };
+  if (placeholder === FORMAT) return words(INPUT_FORMATS.map((format) => [format]));
   if (HANDLES.has(placeholder)) return words(await handlesOf(line, last, context));
   const choices = placeholder.replaceAll(/[<>]/g, '').split('|');
   return choices.length > 1 && !choices.includes(DASH) ? words(choices.map((choice) => [choice])) : NOTHING;

@@ -1,5 +1,5 @@
 import { extname } from 'node:path';
-import type { ENCODINGS, Format, UploadFormat } from '@svc/frames';
+import type { AnswerFormat, ENCODINGS, Format, UploadFormat } from '@svc/frames';
 
 type Encodings = typeof ENCODINGS;
 
@@ -8,7 +8,9 @@ type FileFormats = {
     readonly in: Encodings[Name] extends { readonly in: infer In extends object }
       ? Pick<In, keyof In & ('extensions' | 'description')>
       : undefined;
-    readonly out: Pick<Encodings[Name]['out'], 'extension' | 'contentType'>;
+    readonly out: Encodings[Name] extends { readonly out: infer Out extends object }
+      ? Pick<Out, keyof Out & ('extension' | 'contentType')>
+      : undefined;
   };
 };
 
@@ -26,20 +28,27 @@ const FILE_FORMATS: FileFormats = {
     out: { extension: 'ndjson', contentType: 'application/x-ndjson' },
   },
   csv: {
-    in: undefined,
+    in: {
+      extensions: ['csv'],
+      description: 'CSV, where frames are on disk.',
+    },
     out: { extension: 'csv', contentType: 'text/csv; charset=utf-8; header=present' },
   },
   arrow: {
     in: { extensions: ['arrow', 'arrows', 'feather', 'ipc'], description: 'Arrow IPC, as a stream or as a file.' },
     out: { extension: 'arrows', contentType: 'application/vnd.apache.arrow.stream' },
   },
+  parquet: {
+    in: { extensions: ['parquet'], description: 'Parquet, where frames are on disk.' },
+    out: undefined,
+  },
 };
 
 /** The formats that rows can be printed and written in. */
-export const OUTPUT_FORMATS: readonly Format[] = Object.keys(FILE_FORMATS).filter(isFormat);
+export const OUTPUT_FORMATS: readonly AnswerFormat[] = Object.keys(FILE_FORMATS).filter(isOutputFormat);
 
 /** The formats that can be put. */
-export const INPUT_FORMATS: readonly UploadFormat[] = OUTPUT_FORMATS.filter(isInputFormat);
+export const INPUT_FORMATS: readonly UploadFormat[] = Object.keys(FILE_FORMATS).filter(isInputFormat);
 
 /** Whether it is the name of a format that can be put. */
 export function isInputFormat(name: string): name is UploadFormat {
@@ -62,18 +71,18 @@ export function describeInputFormats(): readonly string[] {
   const width = Math.max(...rows.map(({ extensions }) => extensions.length));
   return rows.map(
     ({ format, extensions }) =>
-      `  ${format.padEnd(6)}  ${extensions.padEnd(width)}  ${FILE_FORMATS[format].in.description}`,
+      `  ${format.padEnd(7)}  ${extensions.padEnd(width)}  ${FILE_FORMATS[format].in.description}`,
   );
 }
 
 /** The content type of rows in a format. */
-export function outputContentType(format: Format): string {
+export function outputContentType(format: AnswerFormat): string {
   return FILE_FORMATS[format].out.contentType;
 }
 
 /** What the name of a file says about the rows to be written to it. */
 export type OutputName =
-  | { readonly kind: 'format'; readonly format: Format }
+  | { readonly kind: 'format'; readonly format: AnswerFormat }
   /** An Arrow IPC file, whose readers refuse the stream that the server sends; `better` is a name for the stream. */
   | { readonly kind: 'arrow-file'; readonly better: string }
   | { readonly kind: 'unknown' };
@@ -81,11 +90,20 @@ export type OutputName =
 /** The format of a file to be written, by its name. */
 export function outputFormat(file: string): OutputName {
   const extension = extensionOf(file);
-  const format = OUTPUT_FORMATS.find((name) => FILE_FORMATS[name].out.extension === extension) ?? inputFormat(file);
+  const format = OUTPUT_FORMATS.find((name) => FILE_FORMATS[name].out.extension === extension) ?? inputAsOutput(file);
   if (format === undefined) return { kind: 'unknown' };
   const ownExtension = FILE_FORMATS[format].out.extension;
   if (format !== 'arrow' || extension === ownExtension) return { kind: 'format', format };
   return { kind: 'arrow-file', better: `${file.slice(0, -extension.length)}${ownExtension}` };
+}
+
+function inputAsOutput(file: string): AnswerFormat | undefined {
+  const format = inputFormat(file);
+  return format !== undefined && isOutputFormat(format) ? format : undefined;
+}
+
+function isOutputFormat(name: string): name is AnswerFormat {
+  return isFormat(name) && FILE_FORMATS[name].out !== undefined;
 }
 
 function isFormat(name: string): name is Format {

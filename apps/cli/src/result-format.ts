@@ -1,4 +1,4 @@
-import type { Format } from '@svc/frames';
+import type { AnswerFormat } from '@svc/frames';
 import type { Arguments } from './arguments.ts';
 import { CliError } from './cli-error.ts';
 import type { CommandOption } from './command.ts';
@@ -8,12 +8,12 @@ import { DASH } from './source.ts';
 
 /** Where rows go, and in which form. */
 export interface ResultTarget {
-  readonly format: Format | 'table';
+  readonly format: AnswerFormat | 'table';
   /** Undefined: the standard output. */
   readonly file: string | undefined;
 }
 
-const FORMAT_OPTIONS: Readonly<Record<Format, CommandOption>> = {
+const FORMAT_OPTIONS: Readonly<Record<AnswerFormat, CommandOption>> = {
   json: { summary: 'Print the JSON table of the server as it is.' },
   csv: { summary: 'Print CSV with a header row.' },
   ndjson: { summary: 'Print one JSON object a row.' },
@@ -27,7 +27,7 @@ const OUTPUT_OPTION: CommandOption = {
 };
 
 /** The flags of a command that prints rows in one of these formats, or as a table. */
-export function resultOptions(formats: readonly Format[]): Readonly<Record<string, CommandOption>> {
+export function resultOptions(formats: readonly AnswerFormat[]): Readonly<Record<string, CommandOption>> {
   return {
     ...Object.fromEntries(formats.map((format) => [format, FORMAT_OPTIONS[format]])),
     output: OUTPUT_OPTION,
@@ -35,7 +35,7 @@ export function resultOptions(formats: readonly Format[]): Readonly<Record<strin
 }
 
 /** What those flags say. */
-export function resultTarget(args: Arguments, formats: readonly Format[], stdout: Output): ResultTarget {
+export function resultTarget(args: Arguments, formats: readonly AnswerFormat[], stdout: Output): ResultTarget {
   const asked = formats.filter((format) => args.has(format));
   if (asked.length > 1) {
     const both = asked.map((format) => `--${format}`).join(' and ');
@@ -52,7 +52,7 @@ export function resultTarget(args: Arguments, formats: readonly Format[], stdout
   return { format, file };
 }
 
-function formatOfName(file: string, formats: readonly Format[]): Format {
+function formatOfName(file: string, formats: readonly AnswerFormat[]): AnswerFormat {
   const named = outputFormat(file);
   if (named.kind === 'format' && formats.includes(named.format)) return named.format;
   if (named.kind === 'arrow-file' && formats.includes('arrow')) {

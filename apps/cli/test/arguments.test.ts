@@ -95,12 +95,20 @@ describe('wrong usage ends with 2, a sentence and a hint', () => {
     [['drop', '..'], '".." cannot be a handle.', 'A handle has 1 to 128'],
     [['put', '', 'x.json'], '"" cannot be a handle.', 'A handle has 1 to 128'],
     [
-      ['put', 't', 'x.csv'],
-      'The name "x.csv" does not tell the format.',
-      'Say --fmt json or --fmt ndjson or --fmt arrow',
+      ['put', 't', 'x.xlsx'],
+      'The name "x.xlsx" does not tell the format.',
+      'Say --fmt json or --fmt ndjson or --fmt csv or --fmt arrow',
     ],
-    [['put', 't', '-'], 'The name "-" does not tell the format.', 'Say --fmt json or --fmt ndjson or --fmt arrow'],
-    [['put', 't', '-', '--fmt', 'csv'], '--fmt "csv" is not a format', 'Say --fmt json or --fmt ndjson or --fmt arrow'],
+    [
+      ['put', 't', '-'],
+      'The name "-" does not tell the format.',
+      'Say --fmt json or --fmt ndjson or --fmt csv or --fmt arrow',
+    ],
+    [
+      ['put', 't', '-', '--fmt', 'xlsx'],
+      '--fmt "xlsx" is not a format',
+      'Say --fmt json or --fmt ndjson or --fmt csv or --fmt arrow',
+    ],
     [['put', 't', 'x.json', '--ttl', '1.5'], '--ttl "1.5" is not a whole number of seconds', 'Write --ttl 3600'],
     [['put', 't', 'x.json', '--ttl', '-1'], '--ttl "-1" is not a whole number of seconds', 'Write --ttl 3600'],
   ])('svc %j', async (argv, message, hint) => {

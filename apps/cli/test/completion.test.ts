@@ -58,7 +58,7 @@ describe('what may stand at the cursor', () => {
     [['put', 't', ''], ['files']],
     [
       ['put', '--fmt', ''],
-      ['words', 'json', 'ndjson', 'arrow'],
+      ['words', 'json', 'ndjson', 'csv', 'arrow', 'parquet'],
     ],
     [
       ['put', '--fmt', 'n'],

@@ -13,9 +13,12 @@ GET    /exec?handle=<handle>&fmt=json         a frame as a JSON table (limit, co
 GET    /exec?query=<sql>&fmt=json             SQL, answered by the time-series database (POST: SQL as the body)
 GET    /exp?handle=<handle>&fmt=csv           a frame as csv, ndjson or arrow (limit, cols, quoteLargeNum)
 GET    /exp?query=<sql>                       SQL, answered by the export of the time-series database
+GET    /chk                                   asked of the time-series database as it is
 GET    /frames                                the frames there are (prefix, after, limit)
 GET    /frames/<handle>                       what is known of one
-PUT    /frames/<handle>                       put or replace one: JSON rows, NDJSON or Arrow IPC (ttl)
+PUT    /frames/<handle>                       put or replace one: JSON rows, NDJSON, Arrow IPC; on disk CSV, Parquet (ttl)
+POST   /frames/<handle>                       append rows to one (ttl)
+POST   /frames                                put one under a new handle
 PATCH  /frames/<handle>                       change how long it lives: {"ttl": 3600}
 DELETE /frames/<handle>                       drop it
 GET    /health                                the state of the server

@@ -11,6 +11,7 @@ export function createLogObserver(log: Log): Observer {
     const { kind, ...fields } = event;
     switch (event.kind) {
       case 'frame_put':
+      case 'frame_appended':
       case 'frame_dropped':
       case 'frame_expiry_set':
         log.info(kind, rounded(fields));

@@ -9,6 +9,7 @@ import {
   type LoadedConfig,
   loadConfig,
 } from '@svc/config';
+import { DirectoryInUseError } from '@svc/duckdb';
 import { createLog } from './log.ts';
 import { ListenError, startServer } from './start-server.ts';
 import { startWarnings } from './start-warnings.ts';
@@ -16,7 +17,7 @@ import { waitForSignal } from './wait-for-signal.ts';
 
 /** The name that environment variables (`SERVICE_…`) and the configuration file (`~/.service/`) carry. */
 const NAME = 'service';
-const EXIT = { ok: 0, cannotListen: 1, badConfiguration: 2 } as const;
+const EXIT = { ok: 0, cannotStart: 1, badConfiguration: 2 } as const;
 
 /** How `runServer` was called. */
 export interface RunOptions {
@@ -58,9 +59,9 @@ async function serve({ config, warnings }: LoadedConfig): Promise<number> {
     log.info('stopped');
     return EXIT.ok;
   } catch (error) {
-    if (!(error instanceof ListenError)) throw error;
+    if (!(error instanceof ListenError || error instanceof DirectoryInUseError)) throw error;
     log.error(error.message);
-    return EXIT.cannotListen;
+    return EXIT.cannotStart;
   }
 }
 

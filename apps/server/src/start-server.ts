@@ -1,7 +1,7 @@
 import { createServer, type Server } from 'node:http';
 import { getRequestListener } from '@hono/node-server';
 import { type Config, formatAddress } from '@svc/config';
-import { createMemoryStore } from '@svc/frames';
+import type { Store } from '@svc/frames';
 import { createGrpcServer } from '@svc/grpc';
 import { createService, type Service } from '@svc/service';
 import { createTsdbProxy } from '@svc/tsdb-proxy';
@@ -11,6 +11,7 @@ import { createApp } from './create-app.ts';
 import { endIdleSockets } from './idle-sockets.ts';
 import { createLogObserver } from './log-observer.ts';
 import type { Log } from './log.ts';
+import { openStore } from './open-store.ts';
 import { shutdown } from './shutdown.ts';
 
 /** A server whose listeners are both up. */
@@ -34,7 +35,7 @@ const GIGABYTE = 1e9;
 
 /** Makes the parts of the server from its configuration and starts both listeners. */
 export async function startServer(config: Config, log: Log, version: string): Promise<RunningServer> {
-  const service = createConfiguredService(config, log, version);
+  const service = createConfiguredService(config, await openStore(config, log), log, version);
   const { http, connections } = createHttpServer(config, service);
   const grpc = createGrpcServer({
     service,
@@ -62,7 +63,7 @@ export async function startServer(config: Config, log: Log, version: string): Pr
   }
 }
 
-function createConfiguredService({ storage, tsdb, http }: Config, log: Log, version: string): Service {
+function createConfiguredService({ storage, tsdb, http }: Config, store: Store, log: Log, version: string): Service {
   const { http_url: url, user, password, token } = tsdb;
   const proxy =
     url &&
@@ -75,10 +76,9 @@ function createConfiguredService({ storage, tsdb, http }: Config, log: Log, vers
       timeoutMs: tsdb.timeout_ms,
       idleTimeoutMs: tsdb.idle_timeout_ms,
     });
-  const maxBytes = Math.floor(storage.cache_size_gb * GIGABYTE);
   return createService({
-    store: createMemoryStore({ maxBytes }),
-    maxDecodeBytes: maxBytes,
+    store,
+    maxDecodeBytes: Math.floor(storage.cache_size_gb * GIGABYTE),
     ...(proxy && { tsdb: proxy }),
     maxUploadBytes: http.max_upload_bytes,
     observe: createLogObserver(log),

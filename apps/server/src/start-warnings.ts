@@ -1,12 +1,12 @@
 import { type Config, isLoopback } from '@svc/config';
 
 /** What an operator should know at the start: who can reach the server, and what becomes of the frames. */
-export function startWarnings({ server }: Config): readonly string[] {
+export function startWarnings({ server, storage }: Config): readonly string[] {
   const open = new Set([server.http_bind_address.host, server.grpc_host].filter((host) => !isLoopback(host)));
   return [
     ...(open.size > 0
       ? [`Anyone who can reach ${[...open].join(' or ')} can read and change every frame: there is no authentication.`]
       : []),
-    'Frames are kept in memory and end with this process.',
+    ...(storage.parquet_path === undefined ? ['Frames are kept in memory and end with this process.'] : []),
   ];
 }

@@ -1,3 +1,4 @@
+import { once } from 'node:events';
 import { connect } from 'node:net';
 import {
   Field,
@@ -192,10 +193,11 @@ describe('PUT /frames/{handle}', () => {
       const socket = connect(server.port, '127.0.0.1');
       const body = head.startsWith('C') ? '[{"id":1},' : 'a\r\n[{"id":1}]\r\n';
       const id = `cut-${head.length}`;
+      // The answer to the first request says that the second, sent with it, has come in, too.
       socket.write(
-        `PUT /frames/t HTTP/1.1\r\nHost: x\r\nx-request-id: ${id}\r\nContent-Type: application/json\r\n${head}\r\n\r\n${body}`,
+        `GET /ping HTTP/1.1\r\nHost: x\r\n\r\nPUT /frames/t HTTP/1.1\r\nHost: x\r\nx-request-id: ${id}\r\nContent-Type: application/json\r\n${head}\r\n\r\n${body}`,
       );
-      await server.fetch('/ping');
+      await once(socket, 'data');
       socket.destroy();
       await server.logged((line) => line['requestId'] === id && line.message === 'request_answered');
     }
@@ -294,5 +296,40 @@ describe('the life of a frame', () => {
     expect((await patch(`{"ttl":${' '.repeat(20_000)}1}`)).status).toBe(413);
     expect((await patch('{"ttl":1}')).status).toBe(200);
     await expect.poll(async () => (await server.fetch('/frames/t')).status, { timeout: 5000 }).toBe(404);
+  });
+});
+
+describe('POST', () => {
+  test('/frames puts rows under a handle that the server makes', async () => {
+    const server = await startProcess();
+    const headers = { 'content-type': 'application/json' };
+    const made = await server.fetch('/frames', { method: 'POST', body: '[{"id":1}]', headers });
+    const { handle } = (await made.json()) as { handle: string };
+    expect(made.status).toBe(201);
+    expect(handle).toMatch(/^f-[0-9a-z]{26}$/);
+    expect(made.headers.get('location')).toBe(`/frames/${handle}`);
+    expect((await server.fetch(`/frames/${handle}`)).status).toBe(200);
+  });
+
+  test('/frames/{handle} appends to a frame in memory', async () => {
+    const server = await startProcess();
+    const append = (body: string): Promise<Response> =>
+      server.fetch('/frames/t', { method: 'POST', body, headers: { 'content-type': 'application/json' } });
+    expect((await append('[{"id":1}]')).status).toBe(201);
+    const { version } = (await (await append('[{"id":2},{"id":3}]')).json()) as { version: string };
+    const table = await (await server.fetch('/exec?handle=t&fmt=json')).json();
+    expect(table).toMatchObject({ dataset: [[1], [2], [3]] });
+    expect(await (await server.fetch('/frames/t')).json()).toMatchObject({ rows: 3, version });
+    expect((await append('[{"id":"text"}]')).status).toBe(400);
+  });
+
+  test('CSV is refused where frames are kept in memory, and the hint names what works', async () => {
+    const server = await startProcess();
+    const headers = { 'content-type': 'text/csv' };
+    const refused = await server.fetch('/frames/t', { method: 'PUT', body: 'a\n1\n', headers });
+    expect([refused.status, await refused.json()]).toMatchObject([
+      415,
+      { code: 'unsupported_media_type', hint: expect.stringContaining('--data-dir') },
+    ]);
   });
 });

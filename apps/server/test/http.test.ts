@@ -58,8 +58,8 @@ describe('every answer', () => {
       ['POST', '/ping', 'GET, HEAD'],
       ['PUT', '/exec', 'GET, HEAD, POST'],
       ['DELETE', '/', 'GET, HEAD'],
-      ['PUT', '/frames', 'GET, HEAD'],
-      ['POST', '/frames/t', 'GET, HEAD, PUT, PATCH, DELETE'],
+      ['PUT', '/frames', 'GET, HEAD, POST'],
+      ['OPTIONS', '/frames/t', 'GET, HEAD, PUT, POST, PATCH, DELETE'],
       ['OPTIONS', '/health', 'GET, HEAD'],
       ['PROPFIND', '/exec', 'GET, HEAD, POST'],
     ];

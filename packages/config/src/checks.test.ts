@@ -54,25 +54,6 @@ describe('settings together', () => {
       expect(load(env)).toMatchObject({ kind: 'config', warnings: [] });
     },
   );
-
-  test.each([
-    ['SERVICE_DATA_DIR', '/d', 'storage.data_dir'],
-    ['SERVICE_PARQUET_PATH', '/p', 'storage.parquet_path'],
-    ['SERVICE_DUCKDB_PATH', '/d', 'storage.duckdb_path'],
-    ['SERVICE_COMPRESSION', 'lz4', 'compression.algorithm'],
-    ['SERVICE_COMPRESSION_LEVEL', '4', 'compression.level'],
-  ])('%s is warned of as being without effect', (variable, text, setting) => {
-    expect(load({ [variable]: text })).toMatchObject({
-      kind: 'config',
-      warnings: [
-        {
-          setting,
-          source: { kind: 'variable', name: variable },
-          message: `${setting} is set. It has no effect yet: frames are kept in memory only and end with the process.`,
-        },
-      ],
-    });
-  });
 });
 
 describe('the two listeners', () => {

@@ -1,8 +1,7 @@
 import { isIPv4 } from 'node:net';
 import { type Address, formatAddress } from './address.ts';
 import type { Resolved } from './resolve-settings.ts';
-import { SETTING_ROWS } from './setting-rows.ts';
-import { describeSource, type Finding, isGiven, type Source } from './source.ts';
+import { describeSource, type Finding, isGiven } from './source.ts';
 import { isLoopback } from './loopback.ts';
 
 /** What settings that are right each by itself get wrong together. */
@@ -15,7 +14,7 @@ export interface Checked {
 export function checkTogether(resolved: Resolved): Checked {
   return {
     problems: [...credentialProblems(resolved), ...sharedPort(resolved), ...ownAddress(resolved)],
-    warnings: [...credentialWarnings(resolved), ...idleLevel(resolved), ...settingsWithoutEffect(resolved)],
+    warnings: [...credentialWarnings(resolved), ...idleLevel(resolved)],
   };
 }
 
@@ -77,17 +76,6 @@ function idleLevel({ draft: { compression }, sources }: Resolved): readonly Find
       hint: 'Remove it, or set compression.algorithm to zstd.',
     },
   ];
-}
-
-const NO_EFFECT_HINT = 'Nothing needs to be done: the value is checked and otherwise ignored.';
-
-function settingsWithoutEffect({ sources }: Resolved): readonly Finding[] {
-  const bySection: Readonly<Record<string, Readonly<Record<string, Source>>>> = sources;
-  return SETTING_ROWS.flatMap(({ section, key, path, setting }) => {
-    const source = bySection[section]?.[key];
-    if (setting.noEffect === undefined || source === undefined || !isGiven(source)) return [];
-    return [{ source, setting: path, message: `${path} is set. ${setting.noEffect}`, hint: NO_EFFECT_HINT }];
-  });
 }
 
 const ANY_HOSTS: ReadonlySet<string> = new Set(['0.0.0.0', '::']);

@@ -7,9 +7,8 @@ export function describeDefault({ type, default: value, derived }: Setting): str
 }
 
 /** What a setting is for, which values it takes, and what else there is to know, in sentences. */
-export function describeSetting({ description, type, noEffect, secret }: Setting): string {
+export function describeSetting({ description, type, secret }: Setting): string {
   const sentences = [description, `Value: ${type.expected}.`];
   if (secret === true) sentences.push('Secret: it is never printed.');
-  if (noEffect !== undefined) sentences.push(noEffect);
   return sentences.join(' ');
 }

@@ -76,8 +76,8 @@ function formatExampleFile(): string {
 
 function exampleLines({
   key,
-  setting: { type, default: value, description, derived, example, noEffect },
+  setting: { type, default: value, description, derived, example },
 }: SettingRow): readonly string[] {
-  const isPlain = value !== undefined && derived === undefined && noEffect === undefined;
+  const isPlain = value !== undefined && derived === undefined;
   return [`# ${description}`, isPlain ? `${key} = ${type.toToml(value)}` : `# ${key} = ${type.toToml(example)}`];
 }

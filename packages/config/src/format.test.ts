@@ -142,18 +142,6 @@ describe('formatSettingsReference', () => {
     expect(line.split(/(?<!\\)\|/)).toHaveLength(7);
   });
 
-  test('says of the settings without effect that they have none', () => {
-    const inert = SETTING_ROWS.filter(({ setting }) => setting.noEffect !== undefined).map(({ path }) => path);
-    expect(inert).toEqual([
-      'storage.data_dir',
-      'storage.parquet_path',
-      'storage.duckdb_path',
-      'compression.algorithm',
-      'compression.level',
-    ]);
-    expect(reference.match(/It has no effect yet/g)).toHaveLength(inert.length);
-  });
-
   const [, example = ''] = /```toml\n([^]*?)```/.exec(reference) ?? [];
 
   test('has an example file that loads without a warning and gives the defaults', () => {

@@ -43,8 +43,6 @@ export interface Setting<T extends SettingValue = SettingValue, D extends T | un
   readonly example: NoInfer<T>;
   /** Never printed. */
   readonly secret?: true;
-  /** Why setting it changes nothing, in one sentence: for the documentation, and a warning when it is set. */
-  readonly noEffect?: string;
 }
 
 /** Makes a row of `SETTINGS`; the type of the value follows from `type` and from whether there is a default. */

@@ -9,8 +9,6 @@ import { boolean, choice, decimal, integer, matchingText, path } from './value-t
 const MAX_TIMER_MS = 2 ** 31 - 1;
 const timerMs = integer({ min: 1, max: MAX_TIMER_MS }, 'ms');
 const byteCount = integer({ min: 1, max: Number.MAX_SAFE_INTEGER }, 'bytes');
-const IN_MEMORY = 'It has no effect yet: frames are kept in memory only and end with the process.';
-
 /** Every setting there is, by section and key as in the TOML file. */
 export const SETTINGS = {
   server: {
@@ -61,7 +59,6 @@ export const SETTINGS = {
       flag: 'data-dir',
       description: 'Directory for everything the server keeps; gives the two paths below where they are not set.',
       example: '/data',
-      noEffect: IN_MEMORY,
     }),
     parquet_path: setting({
       type: path('directory'),
@@ -73,9 +70,8 @@ export const SETTINGS = {
       },
       env: ['SERVICE_PARQUET_PATH'],
       flag: 'parquet-path',
-      description: 'Directory for cold columnar storage.',
+      description: 'Directory of the frames, as Parquet files; without it frames end with the process.',
       example: '/data/cold',
-      noEffect: IN_MEMORY,
     }),
     duckdb_path: setting({
       type: path('file'),
@@ -87,16 +83,16 @@ export const SETTINGS = {
       },
       env: ['SERVICE_DUCKDB_PATH'],
       flag: 'duckdb-path',
-      description: 'File of the embedded analytics database.',
+      description: 'DuckDB database whose tables are read-only frames; made where it is missing.',
       example: '/data/analytics.duckdb',
-      noEffect: IN_MEMORY,
     }),
     cache_size_gb: setting({
       type: decimal({ max: 1_000_000, unit: 'gigabytes' }),
       default: 1,
       env: ['SERVICE_CACHE_SIZE'],
       flag: 'cache-size',
-      description: 'Memory for frames, in gigabytes of 10^9 bytes; what does not fit is refused.',
+      description:
+        'Memory for frames, in gigabytes of 10^9 bytes: of frames on disk those used lately; of others what does not fit is refused.',
       example: 2,
     }),
   },
@@ -105,9 +101,8 @@ export const SETTINGS = {
       type: choice(['zstd', 'snappy', 'gzip', 'lz4', 'none']),
       default: 'zstd',
       env: ['SERVICE_COMPRESSION'],
-      description: 'How cold columnar storage is compressed.',
+      description: 'How the Parquet files are compressed.',
       example: 'zstd',
-      noEffect: IN_MEMORY,
     }),
     level: setting({
       type: integer({ min: 1, max: 22 }),
@@ -115,7 +110,6 @@ export const SETTINGS = {
       env: ['SERVICE_COMPRESSION_LEVEL'],
       description: 'How hard zstd tries; the other algorithms have no level.',
       example: 19,
-      noEffect: IN_MEMORY,
     }),
   },
   logging: {

@@ -126,7 +126,7 @@ export const ERROR_CODES = {
   unavailable: {
     http: 503,
     grpc: 'UNAVAILABLE',
-    meaning: 'The server is stopping, or too busy to begin.',
+    meaning: 'The server is stopping, too busy to begin, or makes no progress.',
     hint: 'Send the request again in a moment.',
   },
   deadline_exceeded: {
@@ -134,6 +134,12 @@ export const ERROR_CODES = {
     grpc: 'DEADLINE_EXCEEDED',
     meaning: 'The answer was not ready in time.',
     hint: 'Ask for less, or raise the timeout that the message names.',
+  },
+  out_of_disk: {
+    http: 507,
+    grpc: 'RESOURCE_EXHAUSTED',
+    meaning: 'There is no space left on the disk that keeps the frames.',
+    hint: 'Drop frames that are no longer needed, or give the directory of the frames more space.',
   },
   out_of_memory: {
     http: 507,

@@ -2,7 +2,8 @@ import type { Service } from '@svc/service';
 import { Hono } from 'hono';
 import { addEndpoint, type ExecEnv } from './endpoint.ts';
 import { chkHandlers, execHandlers, expHandlers } from './exec-endpoint.ts';
-import { frameHandlers, frameListHandlers, jsonAnswer } from './frames-endpoint.ts';
+import { frameHandlers, frameListHandlers } from './frames-endpoint.ts';
+import { jsonAnswer } from './json-answer.ts';
 
 /** Options of `createExecApp`. */
 export interface ExecAppOptions {

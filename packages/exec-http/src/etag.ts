@@ -1,7 +1,7 @@
 import { quoted, ServiceError } from '@svc/errors';
 
 const GZIP_SUFFIX = '-gzip';
-const ETAG = new RegExp(`^(?:W/)?"([0-9A-Z]+)(?:${GZIP_SUFFIX})?"$`);
+const ETAG = new RegExp(`^(?:W/)?"([0-9A-Za-z-]+?)(?:${GZIP_SUFFIX})?"$`);
 
 /** The etag of a version; a compressed answer has its own. */
 export function etagOf(version: string, isCompressed = false): string {

@@ -34,15 +34,15 @@ export function parseLimit(text: string): RowRange {
 }
 
 /** Reads `cols`: names separated by commas; one that has a comma or a quote stands in double quotes, `""` for `"`. */
-export function parseColumns(text: string): readonly string[] {
+export function parseColumns(text: string, parameter = 'cols'): readonly string[] {
   const names: string[] = [];
   const pattern = /(?:"((?:[^"]|"")*)"|([^",]*))(,|$)/y;
   while (pattern.lastIndex <= text.length) {
     const match = pattern.exec(text);
     const [, inQuotes, plain, separator] = match ?? [];
     if (inQuotes === undefined && !plain) {
-      throw new ServiceError('invalid_argument', `cols=${quoted(text)} is not a list of columns.`, {
-        hint: 'Write cols=a,b; a name that has a comma or a quote goes in double quotes, "" standing for a quote.',
+      throw new ServiceError('invalid_argument', `${parameter}=${quoted(text)} is not a list of columns.`, {
+        hint: `Write ${parameter}=a,b; a name that has a comma or a quote goes in double quotes, "" standing for a quote.`,
       });
     }
     names.push(inQuotes === undefined ? (plain ?? '') : inQuotes.replaceAll('""', '"'));
@@ -50,9 +50,13 @@ export function parseColumns(text: string): readonly string[] {
   }
   const repeated = names.find((name, i) => names.indexOf(name) < i);
   if (repeated !== undefined) {
-    throw new ServiceError('invalid_argument', `cols=${quoted(text)} names the column ${quoted(repeated)} twice.`, {
-      hint: 'Name each column once.',
-    });
+    throw new ServiceError(
+      'invalid_argument',
+      `${parameter}=${quoted(text)} names the column ${quoted(repeated)} twice.`,
+      {
+        hint: 'Name each column once.',
+      },
+    );
   }
   return names;
 }

@@ -1,5 +1,5 @@
 import { quoted, ServiceError } from '@svc/errors';
-import type { Format } from '@svc/frames';
+import type { AnswerFormat } from '@svc/frames';
 import { tsdbNotConfigured } from '@svc/service';
 import { parseColumns, parseFlag, parseLimit, type RowRange } from './exec-params.ts';
 import { mapGiven, type Params, single } from './query-string.ts';
@@ -8,7 +8,7 @@ import { mapGiven, type Params, single } from './query-string.ts';
 export interface HandleRequest {
   readonly kind: 'handle';
   readonly handle: string;
-  readonly format: Format;
+  readonly format: AnswerFormat;
   readonly rows: RowRange;
   readonly columns: readonly string[] | undefined;
   readonly quoteLargeNum: boolean;
@@ -57,7 +57,7 @@ export function parseExecRequest(params: Params, rules: ExecRules): ExecRequest 
   return { ...handleRequest(given, fmt, rows), timings };
 }
 
-const EXPORT_FORMATS = ['csv', 'ndjson', 'arrow'] as const satisfies readonly Format[];
+const EXPORT_FORMATS = ['csv', 'ndjson', 'arrow'] as const satisfies readonly AnswerFormat[];
 
 /** Reads the parameters of `/exp`: as `/exec`, in the other formats, and whole unless there is a limit. */
 export function parseExpRequest(params: Params, rules: ExecRules): ExecRequest {
@@ -101,7 +101,7 @@ function checkMode(given: ReadonlyMap<string, string>, rules: ExecRules): string
   return query;
 }
 
-function handleRequest(given: ReadonlyMap<string, string>, format: Format, rows: RowRange): HandleRequest {
+function handleRequest(given: ReadonlyMap<string, string>, format: AnswerFormat, rows: RowRange): HandleRequest {
   return {
     kind: 'handle',
     handle: given.get('handle') ?? '',

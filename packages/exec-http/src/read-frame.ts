@@ -4,7 +4,7 @@ import {
   encodeJsonTable,
   encodeNdjson,
   ENCODINGS,
-  type Format,
+  type AnswerFormat,
   type FrameStream,
 } from '@svc/frames';
 import type { FrameReading, Service } from '@svc/service';
@@ -52,7 +52,7 @@ function headersOf({ format, handle }: HandleRequest): Readonly<Record<string, s
 }
 
 const ENCODERS: Record<
-  Format,
+  AnswerFormat,
   (
     stream: FrameStream,
     request: HandleRequest,

@@ -17,8 +17,8 @@ export interface EncodingRow {
     /** What the format is, for the documentation. */
     readonly description: string;
   };
-  /** How frames are sent in this format. */
-  readonly out: {
+  /** How frames are sent in this format; left out where they are not. */
+  readonly out?: {
     readonly contentType: string;
     /** How the name of a file with the answer ends. */
     readonly extension: string;
@@ -46,6 +46,11 @@ export const ENCODINGS = {
     out: { contentType: 'application/x-ndjson', extension: 'ndjson', description: 'One JSON object a line.' },
   },
   csv: {
+    in: {
+      types: ['text/csv'],
+      extensions: ['csv'],
+      description: 'CSV, where frames are on disk.',
+    },
     out: {
       contentType: 'text/csv; charset=utf-8; header=present',
       extension: 'csv',
@@ -64,6 +69,13 @@ export const ENCODINGS = {
       description: 'An Arrow IPC stream.',
     },
   },
+  parquet: {
+    in: {
+      types: ['application/vnd.apache.parquet'],
+      extensions: ['parquet'],
+      description: 'Parquet, where frames are on disk.',
+    },
+  },
 } as const satisfies Record<string, EncodingRow>;
 
 /** The name of a format. */
@@ -73,6 +85,25 @@ export type Format = keyof typeof ENCODINGS;
 export type UploadFormat = {
   [Name in Format]: (typeof ENCODINGS)[Name] extends { in: object } ? Name : never;
 }[Format];
+
+/** The name of a format that frames are sent in. */
+export type AnswerFormat = {
+  [Name in Format]: (typeof ENCODINGS)[Name] extends { out: object } ? Name : never;
+}[Format];
+
+/** The formats of files that only some stores read, by themselves. */
+export const FILE_FORMATS = ['csv', 'parquet'] as const satisfies readonly UploadFormat[];
+
+/** The name of a format of files that only some stores read. */
+export type FileFormat = (typeof FILE_FORMATS)[number];
+
+/** The name of a format that decoders read, whatever the store. */
+export type DecodedFormat = Exclude<UploadFormat, FileFormat>;
+
+/** Whether files of this format are read by the store, and not by decoders. */
+export function isFileFormat(format: UploadFormat): format is FileFormat {
+  return FILE_FORMATS.some((name) => name === format);
+}
 
 /** The formats that frames can be uploaded in. */
 export const UPLOAD_FORMATS: readonly UploadFormat[] = Object.keys(ENCODINGS).filter(isUploadFormat);

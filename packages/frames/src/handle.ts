@@ -1,3 +1,4 @@
+import { ulid } from 'ulid';
 import { quoted, ServiceError } from '@svc/errors';
 
 declare const handleBrand: unique symbol;
@@ -18,4 +19,9 @@ export function parseHandle(text: string): Handle {
   throw new ServiceError('invalid_argument', `${quoted(text)} cannot be a handle.`, {
     hint: 'A handle has 1 to 128 letters, digits, dots, dashes and underscores, and begins with a letter or digit.',
   });
+}
+
+/** A handle that nobody has: `f-` and a ULID in lower case, so that later ones sort after earlier ones. */
+export function createHandle(): Handle {
+  return parseHandle(`f-${ulid().toLowerCase()}`);
 }

@@ -27,6 +27,7 @@ export {
   type ColumnTypeRow,
   TYPE_METADATA_KEY,
 } from './column-types.ts';
+export { schemaFromUpload } from './decode/arrow-schema.ts';
 export { createDecoders, type Decoders, type DecodersOptions } from './decode/decoders.ts';
 export { encodeArrowStream } from './encode/arrow-stream.ts';
 export { encodeCsv } from './encode/csv.ts';
@@ -36,21 +37,30 @@ export {
   type DecodeOptions,
   type EncodingRow,
   ENCODINGS,
+  type AnswerFormat,
+  type DecodedFormat,
+  FILE_FORMATS,
+  type FileFormat,
   type Format,
+  isFileFormat,
   UPLOAD_FORMATS,
   type UploadFormat,
 } from './encoding.ts';
 export type { Engine } from './engine.ts';
+export { type ColumnMatch, matchColumns, underSchema } from './match-columns.ts';
 export { type FrameStream, streamFromTable } from './frame-stream.ts';
-export { type Handle, isHandle, parseHandle } from './handle.ts';
+export { createHandle, type Handle, isHandle, parseHandle } from './handle.ts';
 export { createMemoryStore, type MemoryStoreOptions } from './memory-store.ts';
 export type {
+  CsvOptions,
+  FileUpload,
   FrameInfo,
   FrameRef,
   ListOptions,
   OpenFrame,
   PutOptions,
   PutResult,
+  PutSource,
   ReadOptions,
   Store,
   StoreUsage,

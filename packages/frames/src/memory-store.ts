@@ -5,7 +5,8 @@ import { columnInfo } from './column-types.ts';
 import { createFrameBytes, schemaBytes } from './frame-bytes.ts';
 import type { FrameStream } from './frame-stream.ts';
 import { createKeptFrames, type KeptFrame, type KeptFrames } from './kept-frames.ts';
-import type { FrameRef, PutOptions, PutResult, Store } from './store.ts';
+import { matchColumns, underSchema } from './match-columns.ts';
+import type { FrameInfo, FrameRef, PutOptions, PutResult, PutSource, Store } from './store.ts';
 
 /** Options of `createMemoryStore`. */
 export interface MemoryStoreOptions {
@@ -21,7 +22,9 @@ export function createMemoryStore(options: MemoryStoreOptions = {}): Store {
   const frames = createKeptFrames(options.maxBytes ?? 1024 ** 3);
   const nextVersion = monotonicFactory();
   return {
-    put: (ref, source, put = {}) => putFrame(frames, nextVersion, ref, source, put),
+    fileFormats: [],
+    put: (ref, source, put = {}) => putFrame({ frames, nextVersion }, ref, batchesOnly(source), put),
+    append: (ref, source, put = {}) => appendFrame({ frames, nextVersion }, ref, batchesOnly(source), put),
     open: async (ref) => {
       const frame = frames.findExact(ref);
       return frame && frames.open(frame);
@@ -55,9 +58,18 @@ export function createMemoryStore(options: MemoryStoreOptions = {}): Store {
   };
 }
 
+interface Parts {
+  readonly frames: KeptFrames;
+  readonly nextVersion: () => string;
+}
+
+function batchesOnly(source: PutSource): FrameStream {
+  if (!('format' in source)) return source;
+  throw new ServiceError('unsupported_media_type', `A store in memory does not read ${source.format} files.`);
+}
+
 async function putFrame(
-  frames: KeptFrames,
-  nextVersion: () => string,
+  { frames, nextVersion }: Parts,
   ref: FrameRef,
   source: FrameStream,
   options: PutOptions,
@@ -71,22 +83,66 @@ async function putFrame(
     // Once more, now that nothing can come in between: another put may have been faster.
     const replaced = checkConditions(frames, ref, options);
     const now = Date.now();
-    const info = {
-      handle: ref.handle,
-      rows,
-      bytes,
-      columns,
-      created: new Date(now),
-      version: nextVersion(),
-      expires: expiry(now, options.ttlSeconds ?? null),
-      tier: 'memory',
-    } as const;
-    frames.set(ref.tenant, { info, schema: source.schema, batches });
-    return { info, created: replaced === undefined };
+    const expires = expiry(now, options.ttlSeconds ?? null);
+    const frame = {
+      schema: source.schema,
+      batches,
+      info: infoOf(ref, nextVersion(), now, { rows, bytes, columns, expires }),
+    };
+    frames.set(ref.tenant, frame);
+    return { info: frame.info, created: replaced === undefined };
   } catch (error) {
     frames.budget.free(bytes);
     throw error;
   }
+}
+
+async function appendFrame(parts: Parts, ref: FrameRef, source: FrameStream, options: PutOptions): Promise<PutResult> {
+  const { frames, nextVersion } = parts;
+  const before = checkConditions(frames, ref, options);
+  // What cannot fit is refused before it is received.
+  if (before) matchColumns(before.schema, source.schema);
+  source.schema.fields.forEach(columnInfo);
+  const added = await collect(frames, source, options.signal);
+  let { bytes } = added;
+  try {
+    options.signal?.throwIfAborted();
+    const current = checkConditions(frames, ref, options);
+    const match = matchColumns(current?.schema ?? source.schema, source.schema);
+    const { schema } = match;
+    const batches = [
+      ...(current?.batches ?? []).map((batch) => underSchema(schema, batch)),
+      ...added.batches.map((batch) => match.conform(batch)),
+    ];
+    const counter = createFrameBytes();
+    const wholeBytes = batches.reduce((sum, batch) => sum + counter.add(batch), schemaBytes(schema));
+    frames.budget.take(Math.max(0, wholeBytes - bytes));
+    bytes = Math.max(bytes, wholeBytes);
+    const now = Date.now();
+    const expires = options.ttlSeconds === undefined ? current?.info.expires : expiry(now, options.ttlSeconds);
+    const contents = {
+      rows: (current?.info.rows ?? 0) + added.rows,
+      bytes,
+      columns: schema.fields.map(columnInfo),
+      expires: expires ?? null,
+    };
+    const info = infoOf(ref, nextVersion(), now, contents);
+    frames.set(ref.tenant, { info, schema, batches });
+    return { info, created: current === undefined };
+  } catch (error) {
+    frames.budget.free(bytes);
+    throw error;
+  }
+}
+
+function infoOf(
+  { handle }: FrameRef,
+  version: string,
+  now: number,
+  contents: Pick<FrameInfo, 'rows' | 'bytes' | 'columns' | 'expires'>,
+): FrameInfo {
+  const { rows, bytes, columns, expires } = contents;
+  return { handle, rows, bytes, columns, created: new Date(now), version, expires, tier: 'memory' };
 }
 
 interface Collected {

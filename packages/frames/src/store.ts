@@ -1,4 +1,5 @@
 import type { ColumnInfo } from './column-types.ts';
+import type { FileFormat } from './encoding.ts';
 import type { FrameStream } from './frame-stream.ts';
 import type { Handle } from './handle.ts';
 
@@ -21,7 +22,7 @@ export interface FrameInfo {
   /** When the frame ends by itself; null = never. */
   readonly expires: Date | null;
   /** Where the frame is kept. */
-  readonly tier: 'memory';
+  readonly tier: 'memory' | 'disk';
 }
 
 /** Which part of a frame to read. */
@@ -57,6 +58,24 @@ export interface PutOptions {
   readonly signal?: AbortSignal;
 }
 
+/** How a CSV file is to be read, where its reader should not find out by itself. */
+export interface CsvOptions {
+  /** Whether the first line has the names of the columns. */
+  readonly header?: boolean;
+  /** What stands between two values. */
+  readonly delimiter?: string;
+  /** Names of all columns in order, with their types (`LONG`) or without. */
+  readonly columns?: readonly { readonly name: string; readonly type?: string }[];
+}
+
+/** The bytes of a file in a format that a store reads by itself. */
+export type FileUpload =
+  | { readonly format: 'csv'; readonly body: AsyncIterable<Uint8Array>; readonly options?: CsvOptions }
+  | { readonly format: 'parquet'; readonly body: AsyncIterable<Uint8Array> };
+
+/** The rows of a put or append: batches, or the bytes of a file. */
+export type PutSource = FrameStream | FileUpload;
+
 /** What a put did. */
 export interface PutResult {
   readonly info: FrameInfo;
@@ -88,8 +107,16 @@ export interface StoreUsage {
  * a read that has begun finishes on the version it began with.
  */
 export interface Store {
+  /** The formats of files that it reads; a put of another one is `unsupported_media_type`. */
+  readonly fileFormats: readonly FileFormat[];
   /** Puts or replaces a frame. A source that is not read to its end, because the put failed, is left to the caller. */
-  put(ref: FrameRef, source: FrameStream, options?: PutOptions): Promise<PutResult>;
+  put(ref: FrameRef, source: PutSource, options?: PutOptions): Promise<PutResult>;
+  /**
+   * Adds rows to the end of a frame, or makes one of them where there is none. The columns must be those of the frame by
+   * name, in any order; values may come in another type where they stay exactly the same; else `invalid_data`. Without
+   * `ttlSeconds` the frame ends when it would have. Appends to one frame at once all end up in it.
+   */
+  append(ref: FrameRef, source: PutSource, options?: PutOptions): Promise<PutResult>;
   open(ref: FrameRef): Promise<OpenFrame | undefined>;
   describe(ref: FrameRef): Promise<FrameInfo | undefined>;
   list(tenant: string, options?: ListOptions): Promise<readonly FrameInfo[]>;

@@ -8,7 +8,7 @@ interface EventBase {
 /** What happens in the service, as data: observers turn it into log lines and counters. */
 export type ServiceEvent =
   | (EventBase & {
-      readonly kind: 'frame_put';
+      readonly kind: 'frame_put' | 'frame_appended';
       readonly handle: string;
       readonly rows: number;
       readonly bytes: number;

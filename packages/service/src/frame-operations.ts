@@ -3,15 +3,18 @@ import {
   type Call,
   type Decoders,
   type FrameRef,
+  isFileFormat,
   isHandle,
   parseHandle,
   type PutOptions,
   type PutResult,
+  type PutSource,
   type Store,
+  UPLOAD_FORMATS,
 } from '@svc/frames';
 import type { Observer } from './events.ts';
 import { limitBytes } from './limit-bytes.ts';
-import type { Service, Upload } from './service.ts';
+import type { PutFrameOptions, Service, Upload } from './service.ts';
 import { checkTtl } from './ttl.ts';
 
 /** What the operations on frames work with. */
@@ -26,13 +29,41 @@ export interface FrameParts {
 
 type FrameOperations = Pick<
   Service,
-  'describeFrame' | 'dropFrame' | 'expireFrame' | 'listFrames' | 'putFrame' | 'readFrame'
+  | 'appendFrame'
+  | 'describeFrame'
+  | 'dropFrame'
+  | 'expireFrame'
+  | 'listFrames'
+  | 'putFrame'
+  | 'readFrame'
+  | 'uploadFormats'
 >;
 
 /** The operations on the frames of a store. */
 export function createFrameOperations(parts: FrameParts): FrameOperations {
   const { store, observe, begin } = parts;
+
+  async function write(
+    kind: 'frame_put' | 'frame_appended',
+    call: Call,
+    handle: string,
+    upload: Upload,
+    options: PutFrameOptions,
+  ): Promise<PutResult> {
+    begin(call);
+    const ref = refOf(call, handle);
+    checkTtl(options.ttlSeconds);
+    const startMs = performance.now();
+    const result = await writeUpload(kind, parts, ref, upload, { ...options, signal: call.signal });
+    const { rows, bytes } = result.info;
+    const durationMs = performance.now() - startMs;
+    observe({ kind, ...who(call), handle, rows, bytes, created: result.created, durationMs });
+    return result;
+  }
+
   return {
+    uploadFormats: UPLOAD_FORMATS.filter((format) => !isFileFormat(format) || store.fileFormats.includes(format)),
+
     async readFrame(call, handle, read = {}) {
       begin(call);
       // A text that could never be a handle names no frame: to a reader that is not found, not malformed.
@@ -58,17 +89,8 @@ export function createFrameOperations(parts: FrameParts): FrameOperations {
       return store.list(call.tenant, list);
     },
 
-    async putFrame(call, handle, upload, put = {}) {
-      begin(call);
-      const ref = refOf(call, handle);
-      checkTtl(put.ttlSeconds);
-      const startMs = performance.now();
-      const result = await putUpload(parts, ref, upload, { ...put, signal: call.signal });
-      const { rows, bytes } = result.info;
-      const durationMs = performance.now() - startMs;
-      observe({ kind: 'frame_put', ...who(call), handle, rows, bytes, created: result.created, durationMs });
-      return result;
-    },
+    putFrame: (call, handle, upload, put = {}) => write('frame_put', call, handle, upload, put),
+    appendFrame: (call, handle, upload, put = {}) => write('frame_appended', call, handle, upload, put),
 
     async expireFrame(call, handle, ttlSeconds) {
       begin(call);
@@ -86,19 +108,24 @@ export function createFrameOperations(parts: FrameParts): FrameOperations {
   };
 }
 
-async function putUpload(
+async function writeUpload(
+  kind: 'frame_put' | 'frame_appended',
   { store, decoders, maxUploadBytes }: FrameParts,
   ref: FrameRef,
   upload: Upload,
   put: PutOptions & { readonly signal: AbortSignal },
 ): Promise<PutResult> {
+  const { format } = upload;
   const body = limitBytes(upload, maxUploadBytes);
+  const write = (source: PutSource): Promise<PutResult> =>
+    kind === 'frame_put' ? store.put(ref, source, put) : store.append(ref, source, put);
+  if (format === 'parquet') return write({ format, body });
+  if (format === 'csv') return write({ format, body, ...(upload.csv && { options: upload.csv }) });
   const { freeBytes } = await store.usage();
   const done = new AbortController();
   try {
     const signal = AbortSignal.any([put.signal, done.signal]);
-    const source = await decoders.decode(upload.format, body, { signal, maxBytes: freeBytes });
-    return await store.put(ref, source, put);
+    return await write(await decoders.decode(format, body, { signal, maxBytes: freeBytes }));
   } finally {
     // A put that was refused has not read its source, which holds a decoder until it is told.
     done.abort(new ServiceError('cancelled', 'The upload was given up.'));

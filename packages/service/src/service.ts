@@ -1,5 +1,6 @@
 import type {
   Call,
+  CsvOptions,
   FrameInfo,
   FrameStream,
   ListOptions,
@@ -17,6 +18,8 @@ export interface Upload {
   /** `arrow` is the IPC stream or file, told apart by their first bytes; `json` is an array of rows, `ndjson` one row a line. */
   readonly format: UploadFormat;
   readonly body: AsyncIterable<Uint8Array>;
+  /** How to read a CSV file, where that should not be found out. */
+  readonly csv?: CsvOptions;
   /** How long the body will be, where the client said so: too much is then refused before it is read. */
   readonly bytes?: number;
 }
@@ -50,7 +53,11 @@ export interface Service {
   readFrame(call: Call, handle: string, options?: ReadFrameOptions): Promise<FrameReading>;
   describeFrame(call: Call, handle: string): Promise<FrameInfo>;
   listFrames(call: Call, options?: ListOptions): Promise<readonly FrameInfo[]>;
+  /** The formats that can be uploaded; which they are depends on the store. */
+  readonly uploadFormats: readonly UploadFormat[];
   putFrame(call: Call, handle: string, upload: Upload, options?: PutFrameOptions): Promise<PutResult>;
+  /** Adds rows to a frame, or makes one of them. */
+  appendFrame(call: Call, handle: string, upload: Upload, options?: PutFrameOptions): Promise<PutResult>;
   expireFrame(call: Call, handle: string, ttlSeconds: number | null): Promise<FrameInfo>;
   dropFrame(call: Call, handle: string): Promise<void>;
   /** Whether SQL can be forwarded. */

@@ -19,7 +19,7 @@ export const put: Command = {
   summary: 'Put a file under a handle, replacing the frame.',
   usage: ['<handle>', '<file|->'],
   options: {
-    fmt: { value: INPUT_FORMATS.join('|'), summary: 'The format. Default: by the extension of the file.' },
+    fmt: { value: '<format>', summary: 'The format. Default: by the extension of the file.' },
     ttl: { value: '<seconds>', summary: 'Let the frame end by itself. Default: never.' },
     'if-new': { summary: 'Only where the handle is free.' },
     ...serverOptions(MAX_TIMEOUT_SECONDS),
@@ -31,7 +31,6 @@ export const put: Command = {
     '- reads the standard input. A broken upload changes nothing.',
     '',
     'Examples:',
-    '  svc put trades trades.json',
     '  svc put today trades.arrow --ttl 86400 --if-new',
     '  echo \'[{"id": 1}]\' | svc put demo - --fmt json',
   ],

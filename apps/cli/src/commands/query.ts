@@ -1,5 +1,5 @@
 import { TextDecoder } from 'node:util';
-import type { Format } from '@svc/frames';
+import type { AnswerFormat } from '@svc/frames';
 import { CliError } from '../cli-error.ts';
 import { createClient } from '../client.ts';
 import type { Command } from '../command.ts';
@@ -14,7 +14,7 @@ import { DASH, readSource } from '../source.ts';
 import { writeOutput } from '../write-output.ts';
 
 /** Those the database writes itself. */
-const FORMATS: readonly Format[] = ['json', 'csv'];
+const FORMATS: readonly AnswerFormat[] = ['json', 'csv'];
 const MAX_SQL_BYTES = 1024 * 1024;
 
 /** `svc query`: SQL for the time-series database behind the server. */

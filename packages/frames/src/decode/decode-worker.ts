@@ -1,6 +1,6 @@
 import { parentPort, workerData } from 'node:worker_threads';
 import type { ByteBudget } from '../byte-budget.ts';
-import type { UploadFormat } from '../encoding.ts';
+import type { DecodedFormat } from '../encoding.ts';
 import { decodeArrow } from './arrow-decoder.ts';
 import { buffersOf } from './column-data.ts';
 import { type ByteInput, createByteInput, type DecodeSteps } from './decode-steps.ts';
@@ -11,7 +11,7 @@ import { type Outcome, outcomeFromError, type WorkerRequest } from './worker-mes
 
 // The whole worker: it decodes one body at a time, and only while it is asked for a step.
 
-const DECODERS: Record<UploadFormat, (input: ByteInput, budget: ByteBudget) => DecodeSteps> = {
+const DECODERS: Record<DecodedFormat, (input: ByteInput, budget: ByteBudget) => DecodeSteps> = {
   arrow: decodeArrow,
   json: decodeJson,
   ndjson: decodeNdjson,

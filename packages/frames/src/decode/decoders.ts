@@ -1,5 +1,5 @@
 import type { RecordBatch } from 'apache-arrow';
-import type { DecodeOptions, UploadFormat } from '../encoding.ts';
+import type { DecodeOptions, DecodedFormat } from '../encoding.ts';
 import type { FrameStream } from '../frame-stream.ts';
 import { createBodyReader } from './body-reader.ts';
 import { createDecodeSession, type DecodeSession } from './decode-session.ts';
@@ -29,7 +29,7 @@ export interface Decoders {
    * or from the batches. The batches can be read once; they hold a worker until they are read to their end, the reader
    * stops, or the signal is aborted.
    */
-  decode(format: UploadFormat, body: AsyncIterable<Uint8Array>, options?: DecodeOptions): Promise<FrameStream>;
+  decode(format: DecodedFormat, body: AsyncIterable<Uint8Array>, options?: DecodeOptions): Promise<FrameStream>;
   /** Ends the workers. What is being decoded fails. */
   close(): Promise<void>;
 }
@@ -61,7 +61,7 @@ export function createDecoders(options: DecodersOptions = {}): Decoders {
   };
 }
 
-async function openFrame(session: DecodeSession, format: UploadFormat, maxBytes: number): Promise<FrameStream> {
+async function openFrame(session: DecodeSession, format: DecodedFormat, maxBytes: number): Promise<FrameStream> {
   const step = await session.next({ kind: 'open', format, maxBytes });
   if (step?.kind !== 'schema') throw new Error('A decoder began with something else than a schema.');
   const frame = createFrameAssembler(step.message);

@@ -1,10 +1,10 @@
 import { type ErrorCode, ServiceError } from '@svc/errors';
-import type { UploadFormat } from '../encoding.ts';
+import type { DecodedFormat } from '../encoding.ts';
 import type { DecodeStep } from './decode-steps.ts';
 
 /** What the main thread asks of a worker. Each but `close` is answered by exactly one outcome. */
 export type WorkerRequest =
-  | { readonly kind: 'open'; readonly format: UploadFormat; readonly maxBytes: number }
+  | { readonly kind: 'open'; readonly format: DecodedFormat; readonly maxBytes: number }
   | { readonly kind: 'chunk'; readonly bytes: Uint8Array<ArrayBuffer> }
   | { readonly kind: 'end' }
   | { readonly kind: 'next' }

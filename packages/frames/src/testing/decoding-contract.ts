@@ -2,7 +2,7 @@ import { RecordBatchStreamWriter } from 'apache-arrow';
 import { describe, expect, test } from 'vitest';
 import { encodeArrowStream } from '../encode/arrow-stream.ts';
 import { encodeJsonTable } from '../encode/json-table.ts';
-import type { UploadFormat } from '../encoding.ts';
+import type { DecodedFormat } from '../encoding.ts';
 import type { FrameStream } from '../frame-stream.ts';
 import { bodyOf, bytesOf } from './bytes-of.ts';
 import { ENCODING_CHECKS } from './encoding-checks.ts';
@@ -17,7 +17,7 @@ interface Direction {
   readonly check: (frame: FrameStream, sample: SampleFrame) => Promise<void>;
 }
 
-const DIRECTIONS: Readonly<Record<UploadFormat, Direction>> = {
+const DIRECTIONS: Readonly<Record<DecodedFormat, Direction>> = {
   json: { write: (sample) => `[${objectsOf(sample).join(', \n')}]`, check: checkReading },
   ndjson: {
     write: (sample) =>
@@ -30,7 +30,7 @@ const DIRECTIONS: Readonly<Record<UploadFormat, Direction>> = {
 };
 
 /** The rules every decoder keeps. */
-export function decodingContract(format: UploadFormat, decode: Decode): void {
+export function decodingContract(format: DecodedFormat, decode: Decode): void {
   const { write, check } = DIRECTIONS[format];
 
   describe(`${format} keeps the contract of decodings`, () => {

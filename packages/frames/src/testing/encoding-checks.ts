@@ -1,7 +1,7 @@
 import { DataType, type Field, type RecordBatch, RecordBatchReader, Schema } from 'apache-arrow';
 import { expect } from 'vitest';
 import { encodeJsonTable } from '../encode/json-table.ts';
-import type { Format } from '../encoding.ts';
+import type { AnswerFormat } from '../encoding.ts';
 import { streamOfBatches } from '../frame-stream.ts';
 import { bytesOf } from './bytes-of.ts';
 import type { SampleFrame } from './sample-frame.ts';
@@ -9,7 +9,7 @@ import type { SampleFrame } from './sample-frame.ts';
 type Check = (bytes: Uint8Array, sample: SampleFrame) => void | Promise<void>;
 
 /** What the bytes of a sample must be in each format. */
-export const ENCODING_CHECKS: Readonly<Record<Format, Check>> = {
+export const ENCODING_CHECKS: Readonly<Record<AnswerFormat, Check>> = {
   json: checkJsonTable,
   ndjson: checkNdjson,
   csv: checkCsv,

@@ -1,7 +1,7 @@
 import type { Data, RecordBatch } from 'apache-arrow';
 import { describe, expect, test } from 'vitest';
 import { createRecordBatch } from '../create-record-batch.ts';
-import type { Format } from '../encoding.ts';
+import type { AnswerFormat } from '../encoding.ts';
 import { type FrameStream, streamOfBatches } from '../frame-stream.ts';
 import { bytesOf, chunksOf } from './bytes-of.ts';
 import { ENCODING_CHECKS } from './encoding-checks.ts';
@@ -11,7 +11,7 @@ import { longFrame, SAMPLE_FRAMES } from './sample-frames.ts';
 type Encode = (source: FrameStream) => AsyncIterable<Uint8Array>;
 
 /** The rules every encoder keeps; a JSON table is written for the query `q`. */
-export function encodingContract(format: Format, encode: Encode): void {
+export function encodingContract(format: AnswerFormat, encode: Encode): void {
   const check = async (sample: SampleFrame): Promise<void> => {
     await ENCODING_CHECKS[format](await bytesOf(encode(streamOfSample(sample))), sample);
   };

@@ -1,0 +1,156 @@
+import { mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { describe, expect, onTestFinished, test } from 'vitest';
+import { runToEnd, type ServerProcess, startProcess } from './server-process.ts';
+
+function dataDirectory(): string {
+  const directory = mkdtempSync(join(tmpdir(), 'svc-data-'));
+  onTestFinished(() => rmSync(directory, { recursive: true, force: true }));
+  return directory;
+}
+
+async function rowsOf(server: ServerProcess, handle: string): Promise<unknown> {
+  const response = await server.fetch(`/exec?handle=${handle}&fmt=json`);
+  const { dataset } = (await response.json()) as { dataset?: unknown };
+  return dataset ?? response.status;
+}
+
+async function kill(server: ServerProcess): Promise<void> {
+  server.child.kill('SIGKILL');
+  await server.exited;
+}
+
+describe('with storage.data_dir', () => {
+  test('what was acknowledged is there after kill -9, and what was dropped is not', async () => {
+    const directory = dataDirectory();
+    const first = await startProcess({ args: ['--data-dir', directory] });
+    const put = await first.put('trades', [{ id: 1, tags: ['a', null], deep: { big: 9007199254740991 } }]);
+    expect([put.status, await put.json()]).toMatchObject([201, { handle: 'trades', rows: 1 }]);
+    await first.put('trades', [{ id: 2 }, { id: 3 }]);
+    await first.put('gone', [{ id: 1 }]);
+    expect((await first.fetch('/frames/gone', { method: 'DELETE' })).status).toBe(204);
+    await kill(first);
+    const second = await startProcess({ args: ['--data-dir', directory] });
+    expect(await rowsOf(second, 'trades')).toEqual([[2], [3]]);
+    expect(await rowsOf(second, 'gone')).toBe(404);
+    expect(await (await second.fetch('/frames')).json()).toMatchObject({
+      frames: [{ handle: 'trades', rows: 2, tier: expect.stringMatching(/^(memory|disk)$/) }],
+    });
+    await expect.poll(() => readdirSync(join(directory, 'cold', 'default'))).toHaveLength(1);
+  });
+
+  test('etag, version and end of a frame outlive the process', async () => {
+    const directory = dataDirectory();
+    const first = await startProcess({ args: ['--data-dir', directory] });
+    const put = await first.put('t', [{ id: 1 }], { query: '?ttl=3600' });
+    const { version, expires, created } = (await put.json()) as Record<string, string>;
+    const etag = put.headers.get('etag') ?? '';
+    await kill(first);
+    const second = await startProcess({ args: ['--data-dir', directory] });
+    const known = await second.fetch('/exec?handle=t&fmt=json', { headers: { 'if-none-match': etag } });
+    expect(known.status).toBe(304);
+    expect(await (await second.fetch('/frames/t')).json()).toMatchObject({ version, expires, created });
+  });
+
+  test('a second server on the directory refuses to start and names the holder', async () => {
+    const directory = dataDirectory();
+    const holder = await startProcess({ args: ['--data-dir', directory] });
+    const local = ['--http-bind-address', '127.0.0.1:0', '--grpc-host', '127.0.0.1', '--grpc-port', '0'];
+    const { code, stderr } = await runToEnd([...local, '--data-dir', directory]);
+    expect(code).toBe(1);
+    expect(stderr).toContain(`in use by process ${holder.child.pid}`);
+    await holder.put('t', [{ id: 1 }]);
+    expect(await rowsOf(holder, 't')).toEqual([[1]]);
+  });
+
+  test('a file put into the directory is a frame without a restart, and read-only', async () => {
+    const directory = dataDirectory();
+    const server = await startProcess({ args: ['--data-dir', directory] });
+    expect(await rowsOf(server, 'mine')).toBe(404);
+    writeFileSync(join(directory, 'cold', 'mine.csv'), 'id,name\n1,x\n2,\n');
+    expect(await rowsOf(server, 'mine')).toEqual([
+      [1, 'x'],
+      [2, null],
+    ]);
+    for (const refused of [
+      await server.put('mine', [{ id: 1 }]),
+      await server.fetch('/frames/mine', { method: 'DELETE' }),
+    ]) {
+      expect([refused.status, await refused.json()]).toMatchObject([403, { code: 'permission_denied' }]);
+    }
+    const { headers } = await server.fetch('/exec?handle=mine&fmt=json');
+    const again = await server.fetch('/exec?handle=mine&fmt=json', {
+      headers: { 'if-none-match': headers.get('etag') ?? '' },
+    });
+    expect(again.status).toBe(304);
+    writeFileSync(join(directory, 'cold', 'broken.parquet'), 'no parquet at all');
+    const broken = await server.fetch('/exec?handle=broken&fmt=json');
+    expect([broken.status, await broken.json()]).toMatchObject([400, { code: 'invalid_data' }]);
+    expect(await rowsOf(server, 'mine')).toHaveLength(2);
+  });
+
+  test('compression.algorithm decides how large the files are', async () => {
+    const rows = Array.from({ length: 20_000 }, (_, id) => ({ id, text: `row ${id % 7}` }));
+    const bytesWith = async (algorithm: string): Promise<number> => {
+      const server = await startProcess({
+        args: ['--data-dir', dataDirectory()],
+        env: { SERVICE_COMPRESSION: algorithm },
+      });
+      return ((await (await server.put('t', rows)).json()) as { bytes: number }).bytes;
+    };
+    const [zstd, none] = [await bytesWith('zstd'), await bytesWith('none')];
+    expect(zstd).toBeLessThan(none);
+  });
+
+  test('CSV comes in with the types that are found in it, or those that are said', async () => {
+    const server = await startProcess({ args: ['--data-dir', dataDirectory()] });
+    const put = (query: string, body: string): Promise<Response> =>
+      server.fetch(`/frames/t${query}`, { method: 'PUT', body, headers: { 'content-type': 'text/csv' } });
+    const types = async (response: Response): Promise<unknown> => {
+      const { columns } = (await response.json()) as { columns: { name: string; type: string }[] };
+      return columns.map(({ name, type }) => [name, type]);
+    };
+    expect(await types(await put('', 'id,price,day\n1,1.5,2024-01-02\n2,,\n'))).toEqual([
+      ['id', 'LONG'],
+      ['price', 'DOUBLE'],
+      ['day', 'DATE'],
+    ]);
+    expect(await rowsOf(server, 't')).toEqual([
+      [1, 1.5, '2024-01-02T00:00:00.000Z'],
+      [2, null, null],
+    ]);
+    const said = await put('?header=false&delimiter=;&columns=a:STRING,b:INT', '1;2\n3;4\n');
+    expect(await types(said)).toEqual([
+      ['a', 'STRING'],
+      ['b', 'INT'],
+    ]);
+    expect(await rowsOf(server, 't')).toEqual([
+      ['1', 2],
+      ['3', 4],
+    ]);
+    const bad = await put('?columns=a:INT,b:INT&header=false', '1,2\n3,x\n');
+    const { code, error } = (await bad.json()) as { code: string; error: string };
+    expect([bad.status, code]).toEqual([400, 'invalid_data']);
+    expect(error).toMatch(/^Line 2 .*"b"/);
+    expect(error).not.toMatch(/svc-data|\/tmp/);
+    expect(await rowsOf(server, 't')).toHaveLength(2);
+  });
+
+  test('rows are appended, also from another format, and appends at once all end up in the frame', async () => {
+    const server = await startProcess({ args: ['--data-dir', dataDirectory()] });
+    const append = (body: string, type = 'application/json'): Promise<Response> =>
+      server.fetch('/frames/t', { method: 'POST', body, headers: { 'content-type': type } });
+    expect((await append('[{"id":1,"s":"a"}]')).status).toBe(201);
+    const appended = await append('s,id\nb,2\n', 'text/csv');
+    expect([appended.status, await appended.json()]).toMatchObject([200, { rows: 2 }]);
+    await Promise.all([3, 4, 5].map((id) => append(`[{"id":${id},"s":"x"}]`)));
+    const rows = (await rowsOf(server, 't')) as [number, string][];
+    expect(rows.map(([id]) => id).toSorted((a, b) => a - b)).toEqual([1, 2, 3, 4, 5]);
+    const wrong = await append('[{"id":1}]');
+    expect([wrong.status, await wrong.json()]).toMatchObject([
+      400,
+      { code: 'invalid_data', error: expect.stringContaining('"s"') },
+    ]);
+  });
+});

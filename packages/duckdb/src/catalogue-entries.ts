@@ -1,0 +1,67 @@
+import { join } from 'node:path';
+import type { FrameRef } from '@svc/frames';
+import { folderOfTenant } from './frame-names.ts';
+import { timeOfVersion } from './frame-versions.ts';
+import type { StoredFrame } from './stored-frame.ts';
+import { createTenantFolder, type TenantFolder, type VersionName } from './tenant-folder.ts';
+
+/** What there is of one handle. */
+export interface Entry {
+  current: StoredFrame | undefined;
+  /** The newest version or tombstone that was ever seen. */
+  floor: string;
+  /** Replaced or dropped; their files are removed when nobody reads them. */
+  readonly left: Set<StoredFrame>;
+  tombstones: readonly VersionName[];
+}
+
+/** What there is of one tenant. */
+export interface Tenant {
+  readonly name: string;
+  readonly folder: TenantFolder;
+  /** By handle in lower case: two handles of a tenant never differ by case alone. */
+  entries: Map<string, Entry>;
+  /** The frames by handle; undefined after a change. */
+  sorted: readonly StoredFrame[] | undefined;
+}
+
+/** All entries of all tenants, in memory. */
+export interface CatalogueEntries {
+  /** Every tenant there could be has a place. */
+  tenantOf(name: string): Tenant;
+  entryOf(ref: FrameRef): Entry | undefined;
+  all(): readonly Entry[];
+}
+
+/** No entries. */
+export function createCatalogueEntries(directory: string): CatalogueEntries {
+  const tenants = new Map<string, Tenant>();
+  return {
+    tenantOf(name) {
+      const known = tenants.get(name);
+      if (known) return known;
+      const folder = createTenantFolder(join(directory, folderOfTenant(name)));
+      const tenant: Tenant = { name, folder, entries: new Map(), sorted: undefined };
+      tenants.set(name, tenant);
+      return tenant;
+    },
+    entryOf: ({ tenant, handle }) => tenants.get(tenant)?.entries.get(handle.toLowerCase()),
+    all: () => [...tenants.values()].flatMap(({ entries }) => [...entries.values()]),
+  };
+}
+
+/** A version of a frame of which only the name is known. */
+export function frameOf({ name, folder }: Tenant, { handle, version }: VersionName): StoredFrame {
+  return {
+    tenant: name,
+    handle,
+    version,
+    created: timeOfVersion(version),
+    source: { kind: 'parquet', path: folder.framePath({ handle, version }) },
+    isForeign: false,
+    expires: null,
+    contents: undefined,
+    fileBytes: undefined,
+    readers: 0,
+  };
+}

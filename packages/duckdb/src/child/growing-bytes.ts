@@ -1,0 +1,120 @@
+/** Bytes that are added one piece after the other. Its memory is used again after `clear`. */
+export class GrowingBytes {
+  array = new Uint8Array(1024);
+  length = 0;
+
+  /** Makes room, and says where it begins. */
+  grow(bytes: number): number {
+    const start = this.length;
+    const needed = start + bytes;
+    if (needed > this.array.length) {
+      const larger = Buffer.allocUnsafeSlow(Math.max(needed, 2 * this.array.length));
+      larger.set(this.array.subarray(0, start));
+      this.array = larger;
+    }
+    this.length = needed;
+    return start;
+  }
+
+  add(bytes: Uint8Array): void {
+    this.array.set(bytes, this.grow(bytes.length));
+  }
+
+  get bytes(): Uint8Array {
+    return this.array.subarray(0, this.length);
+  }
+
+  clear(): void {
+    this.length = 0;
+    // One enormous value must not hold its memory for the rest of the read.
+    if (this.array.length > KEPT_BYTES) this.array = new Uint8Array(1024);
+  }
+}
+
+const KEPT_BYTES = 8 * 1024 * 1024;
+
+/** Which rows have a value: a bit each, and none at all as long as no row is null. */
+export class GrowingValidity {
+  length = 0;
+  nullCount = 0;
+  private bits = new Uint8Array(1024);
+  private hasBits = false;
+
+  /** Adds rows `start` to `start + count` of a vector; `validity` is null where all have a value. */
+  add(validity: Uint8Array | null, start: number, count: number): void {
+    if (validity === null && !this.hasBits) {
+      this.length += count;
+      return;
+    }
+    this.reserve(count);
+    if (validity === null) this.fill(this.length, count);
+    else if ((this.length & 7) === 0 && (start & 7) === 0) this.addBytes(validity, start, count);
+    else this.addBits(validity, start, count);
+    this.length += count;
+  }
+
+  isValid(row: number): boolean {
+    return !this.hasBits || (((this.bits[row >> 3] ?? 0) >> (row & 7)) & 1) === 1;
+  }
+
+  /** The bits, or nothing where no row is null. */
+  get bytes(): Uint8Array {
+    return this.nullCount === 0 ? this.bits.subarray(0, 0) : this.bits.subarray(0, (this.length + 7) >> 3);
+  }
+
+  clear(): void {
+    this.length = 0;
+    this.nullCount = 0;
+    this.hasBits = false;
+  }
+
+  private reserve(count: number): void {
+    const needed = ((this.length + count + 7) >> 3) + 8;
+    if (needed > this.bits.length) {
+      const larger = new Uint8Array(Math.max(needed, 2 * this.bits.length));
+      larger.set(this.bits);
+      this.bits = larger;
+    }
+    if (this.hasBits) return;
+    this.hasBits = true;
+    this.fill(0, this.length);
+  }
+
+  private fill(from: number, count: number): void {
+    const end = from + count;
+    if (count === 0) return;
+    const first = from >> 3;
+    // Bits before `from` stay, bits after the end are not looked at before they are written.
+    const kept = (this.bits[first] ?? 0) & ((1 << (from & 7)) - 1);
+    this.bits.fill(255, first, (end + 7) >> 3);
+    this.bits[first] = kept | (255 << (from & 7));
+  }
+
+  private addBytes(validity: Uint8Array, start: number, count: number): void {
+    const bytes = (count + 7) >> 3;
+    const at = this.length >> 3;
+    this.bits.set(validity.subarray(start >> 3, (start >> 3) + bytes), at);
+    let valid = 0;
+    const whole = count >> 3;
+    for (let i = 0; i < whole; i++) valid += BIT_COUNTS[this.bits[at + i] ?? 0] ?? 0;
+    if ((count & 7) !== 0) valid += BIT_COUNTS[(this.bits[at + whole] ?? 0) & ((1 << (count & 7)) - 1)] ?? 0;
+    this.nullCount += count - valid;
+  }
+
+  private addBits(validity: Uint8Array, start: number, count: number): void {
+    for (let i = 0; i < count; i++) {
+      const at = this.length + i;
+      const mask = 1 << (at & 7);
+      const byte = (this.bits[at >> 3] ?? 0) & ~mask;
+      const isValid = ((validity[(start + i) >> 3] ?? 0) >> ((start + i) & 7)) & 1;
+      this.bits[at >> 3] = isValid === 1 ? byte | mask : byte;
+      this.nullCount += 1 - isValid;
+    }
+  }
+}
+
+const BIT_COUNTS = Uint8Array.from({ length: 256 }, (_, byte) => {
+  let bits = 0;
+  for (let rest = byte; rest > 0; rest >>= 1) bits += rest & 1;
+  return bits;
+});

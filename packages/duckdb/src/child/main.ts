@@ -1,0 +1,143 @@
+import { writeSync } from 'node:fs';
+import { Socket } from 'node:net';
+import type { BatchWriter } from '../pipe-batch.ts';
+import { BATCH_CREDITS, createFrameParser, FRAME, frameHead, jsonPayload, parseJson } from '../pipe-frames.ts';
+import { type Exchange, CancelledError } from './exchange.ts';
+import { createWorkbench } from './workbench.ts';
+import { UnstorableValue } from './column-writer.ts';
+import type { ChildFailure, ChildRequest, ChildSettings } from './requests.ts';
+
+// The program of an engine child: it answers requests that come over the socket at file descriptor 3.
+const STDERR = 2;
+const PIPE = 3;
+const RSS_CHECK_MS = 50;
+
+const settings: ChildSettings = JSON.parse(process.argv[2] ?? '{}');
+const socket = new Socket({ fd: PIPE, readable: true, writable: true });
+const exchanges = new Map<number, RunningExchange>();
+const workbench = createWorkbench(settings.settings);
+
+/** Whatever it was doing is of no use to anyone. */
+function end(): void {
+  process.kill(process.pid, 'SIGKILL');
+}
+socket.on('end', end);
+socket.on('close', end);
+socket.on('error', end);
+socket.on('data', createFrameParser(onFrame));
+
+// An ordinary exit would wait for DuckDB, which may wait for an answer of this very thread.
+for (const event of ['uncaughtException', 'unhandledRejection']) {
+  process.on(event, (error: unknown) => {
+    writeSync(STDERR, `${error instanceof Error ? error.stack : String(error)}\n`);
+    end();
+  });
+}
+
+const { maxRssBytes } = settings;
+if (maxRssBytes !== undefined) {
+  setInterval(() => {
+    if (process.memoryUsage.rss() < maxRssBytes) return;
+    writeSync(STDERR, 'out of memory\n');
+    end();
+  }, RSS_CHECK_MS);
+}
+
+function onFrame(kind: number, id: number, payload: ArrayBuffer): void {
+  if (kind === FRAME.request) {
+    const exchange = createExchange(id);
+    exchanges.set(id, exchange);
+    void answer(exchange, parseJson(payload));
+    return;
+  }
+  // What arrives after the answer is of no use.
+  const exchange = exchanges.get(id);
+  if (exchange === undefined) return;
+  if (kind === FRAME.batch) exchange.incoming.push(payload);
+  else if (kind === FRAME.end) exchange.end();
+  else if (kind === FRAME.credit) exchange.addCredits(new Uint32Array(payload)[0] ?? 0);
+  else exchange.cancel();
+}
+
+async function answer(exchange: RunningExchange, request: ChildRequest): Promise<void> {
+  const { id } = exchange;
+  try {
+    const result = await workbench.run(exchange, request);
+    send(FRAME.end, id, [jsonPayload(result)]);
+  } catch (error) {
+    send(FRAME.error, id, [jsonPayload(failureOf(error, exchange))]);
+  } finally {
+    exchanges.delete(id);
+  }
+}
+
+function failureOf(error: unknown, exchange: Exchange): ChildFailure {
+  if (exchange.signal.aborted || error instanceof CancelledError) return { code: 'cancelled', message: 'Cancelled.' };
+  if (error instanceof UnstorableValue) return { code: 'invalid_data', message: error.message };
+  return { code: 'duckdb', message: error instanceof Error ? error.message : String(error) };
+}
+
+function send(kind: number, id: number, parts: readonly Uint8Array[], length = totalLength(parts)): void {
+  socket.cork();
+  socket.write(frameHead(kind, id, length));
+  for (const part of parts) socket.write(part);
+  socket.uncork();
+}
+
+function totalLength(parts: readonly Uint8Array[]): number {
+  return parts.reduce((sum, part) => sum + part.length, 0);
+}
+
+interface RunningExchange extends Exchange {
+  end(): void;
+  addCredits(count: number): void;
+  cancel(): void;
+}
+
+function createExchange(id: number): RunningExchange {
+  const controller = new AbortController();
+  const credits = { count: BATCH_CREDITS };
+  let wake: (() => void) | undefined;
+  let hasAll = false;
+  return {
+    id,
+    incoming: [],
+    get hasAll() {
+      return hasAll;
+    },
+    end() {
+      hasAll = true;
+    },
+    signal: controller.signal,
+    async sendBatch(batch: BatchWriter) {
+      // Copied before anything is waited for: the next batch is made in the same memory.
+      const { parts, length } = batch.finish();
+      const payload = joined(parts, length);
+      while (credits.count === 0 && !controller.signal.aborted) await new Promise<void>((resolve) => (wake = resolve));
+      if (controller.signal.aborted) throw new CancelledError();
+      credits.count--;
+      send(FRAME.batch, id, [payload]);
+    },
+    requestBatch() {
+      send(FRAME.credit, id, [new Uint8Array(Uint32Array.of(1).buffer)]);
+    },
+    addCredits(count) {
+      credits.count += count;
+      wake?.();
+    },
+    cancel() {
+      controller.abort();
+      wake?.();
+    },
+  };
+}
+
+function joined(parts: readonly Uint8Array[], length: number): Uint8Array {
+  const whole = Buffer.allocUnsafeSlow(length);
+  let at = 0;
+  for (const part of parts) {
+    whole.set(part, at);
+    at += part.length;
+  }
+  return whole;
+}

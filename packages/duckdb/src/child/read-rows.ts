@@ -1,0 +1,99 @@
+import duckdb, { type Connection, type DataChunk } from '@duckdb/node-bindings';
+import { createBatchWriter } from '../pipe-batch.ts';
+import { BATCH_BYTES, BATCH_ROWS } from '../pipe-frames.ts';
+import type { ColumnReader } from './column-reader.ts';
+import { duckTypeOf } from './duck-type.ts';
+import { CancelledError, type Exchange } from './exchange.ts';
+import { fitsPlan } from './fits-plan.ts';
+import { createColumnReader } from './nested-readers.ts';
+import type { ChildAnswers, ChildRequest } from './requests.ts';
+
+/** Rows that take more are sent in several batches. */
+const MAX_PART_BYTES = 4 * BATCH_BYTES;
+
+/** Sends the rows of a query. */
+export async function readRows(
+  connection: Connection,
+  exchange: Exchange,
+  { sql, plans }: Extract<ChildRequest, { op: 'read' }>,
+): Promise<ChildAnswers['read']> {
+  const prepared = await duckdb.prepare(connection, sql);
+  for (const [i, plan] of plans.entries()) {
+    const type = duckTypeOf(duckdb.prepared_statement_column_logical_type(prepared, i));
+    if (!fitsPlan(type, plan))
+      throw new Error(`Column ${i} of the query has the type ${type.name}, not what was agreed on.`);
+  }
+  const result = await duckdb.execute_prepared_streaming(prepared);
+  const readers = plans.map((plan) => createColumnReader(plan));
+  const batch: Batch = { rows: 0, readers, garbage: createGarbage() };
+  let rows = 0;
+  for (;;) {
+    const chunk = await duckdb.fetch_chunk(result);
+    if (exchange.signal.aborted) throw new CancelledError();
+    const count = chunk === null ? 0 : duckdb.data_chunk_get_size(chunk);
+    if (chunk === null || count === 0) break;
+    const bytes = openChunk(chunk, readers, count);
+    const partRows = bytes <= MAX_PART_BYTES ? count : Math.max(1, Math.floor((count * BATCH_BYTES) / bytes));
+    for (let start = 0; start < count; start += partRows) {
+      const taken = Math.min(partRows, count - start);
+      for (const reader of readers) reader.take(start, taken);
+      batch.rows += taken;
+      if (isFull(batch)) await sendBatch(exchange, batch);
+    }
+    rows += count;
+    // Asking it something is what keeps the chunk until its rows are taken.
+    if (duckdb.data_chunk_get_size(chunk) > 0) batch.garbage.add(bytes);
+  }
+  if (batch.rows > 0) await sendBatch(exchange, batch);
+  return { rows };
+}
+
+interface Batch {
+  rows: number;
+  readonly readers: readonly ColumnReader[];
+  readonly garbage: { add(bytes: number): void };
+}
+
+/** Lets the readers look at a chunk; returns about how many bytes its rows take. */
+function openChunk(chunk: DataChunk, readers: readonly ColumnReader[], count: number): number {
+  return readers.reduce((bytes, reader, i) => bytes + reader.open(duckdb.data_chunk_get_vector(chunk, i), count), 0);
+}
+
+/** How much memory may wait to be freed. */
+const MAX_GARBAGE_BYTES = 64 * 1024 * 1024;
+
+/**
+ * Counts memory that is not needed any more, and has it freed when it is much. That of a chunk is freed when its object
+ * is collected, which is so small that nothing else would say that it is time.
+ */
+function createGarbage(): { add(bytes: number): void } {
+  let waiting = 0;
+  return {
+    add(bytes) {
+      waiting += bytes;
+      if (waiting < MAX_GARBAGE_BYTES) return;
+      waiting = 0;
+      globalThis.gc?.();
+    },
+  };
+}
+
+function isFull(batch: Batch): boolean {
+  return batch.rows >= BATCH_ROWS || bytesOf(batch) >= BATCH_BYTES;
+}
+
+function bytesOf({ readers }: Batch): number {
+  return readers.reduce((bytes, reader) => bytes + reader.bytes, 0);
+}
+
+async function sendBatch(exchange: Exchange, batch: Batch): Promise<void> {
+  const writer = createBatchWriter();
+  writer.word(batch.rows);
+  for (const reader of batch.readers) reader.write(writer);
+  batch.garbage.add(bytesOf(batch));
+  const sent = exchange.sendBatch(writer);
+  // `sendBatch` has copied by now.
+  batch.rows = 0;
+  for (const reader of batch.readers) reader.clear();
+  await sent;
+}

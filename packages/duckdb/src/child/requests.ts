@@ -1,0 +1,91 @@
+import type { GetPlan, PutPlan } from './plans.ts';
+
+/** A column of an upload. */
+export interface PutColumn {
+  /** As the file has it. */
+  readonly name: string;
+  /** As whoever sent it knows it, for errors. */
+  readonly title: string;
+  readonly plan: PutPlan;
+}
+
+/** What is to be written down in a file once all its rows are known. */
+export interface FileNotes {
+  /** Keys in the metadata of the file whose values are `NOTE_PLACEHOLDER`. */
+  readonly rowsKey: string;
+  readonly bytesKey: string;
+}
+
+/** Stands in the metadata of a Parquet file for a number that is not known yet; of the same length. */
+export const NOTE_PLACEHOLDER = '0'.repeat(20);
+
+/** Writes the number that a `NOTE_PLACEHOLDER` stands for. */
+export function noteText(value: number): string {
+  return String(value).padStart(NOTE_PLACEHOLDER.length, '0');
+}
+
+/** What the child is asked to do. All SQL is made by the parent; statements in `setup` run first. */
+export type ChildRequest = { readonly setup?: readonly string[] } &
+  /** Names and types of the columns of a query; it is not run. */
+  (
+    | { readonly op: 'inspect'; readonly sql: string }
+    /** The rows of a query whose columns are all texts. */
+    | { readonly op: 'texts'; readonly sql: string }
+    | { readonly op: 'read'; readonly sql: string; readonly plans: readonly GetPlan[] }
+    /** Writes the batches that follow into a Parquet file; `options` are those of COPY. */
+    | {
+        readonly op: 'write';
+        readonly path: string;
+        readonly options: string;
+        readonly columns: readonly PutColumn[];
+        readonly notes: FileNotes;
+      }
+    /** Writes the rows of a query into a Parquet file; `measureSql` gives the bytes they take as Arrow, as a text. */
+    | {
+        readonly op: 'copy';
+        readonly sql: string;
+        readonly path: string;
+        readonly options: string;
+        readonly measureSql: string;
+        readonly notes: FileNotes;
+      }
+  );
+
+/** What the child is told when it is started, as JSON in its first argument. */
+export interface ChildSettings {
+  /** Statements that set DuckDB up. */
+  readonly settings: readonly string[];
+  /** Where the system does not bound its memory, the child ends itself when it has more. */
+  readonly maxRssBytes?: number;
+}
+
+/** The type of a column, as DuckDB has it. */
+export type DuckType =
+  | { readonly name: string }
+  | { readonly name: 'DECIMAL'; readonly precision: number; readonly scale: number }
+  | { readonly name: 'LIST' | 'ARRAY'; readonly item: DuckType }
+  | { readonly name: 'MAP'; readonly key: DuckType; readonly value: DuckType }
+  | { readonly name: 'STRUCT'; readonly fields: readonly { readonly name: string; readonly type: DuckType }[] };
+
+/** Answers to the requests, by their `op`. */
+export interface ChildAnswers {
+  readonly inspect: readonly { readonly name: string; readonly type: DuckType }[];
+  readonly texts: readonly (readonly (string | null)[])[];
+  readonly read: { readonly rows: number };
+  readonly write: WrittenNumbers;
+  readonly copy: WrittenNumbers;
+}
+
+/** What is known of a file that was written. */
+export interface WrittenNumbers {
+  readonly rows: number;
+  readonly arrowBytes: number;
+  readonly fileBytes: number;
+}
+
+/** Why a request failed. */
+export interface ChildFailure {
+  /** `duckdb`: the message is DuckDB's own, and not for clients. */
+  readonly code: 'cancelled' | 'invalid_data' | 'duckdb';
+  readonly message: string;
+}

@@ -1,0 +1,148 @@
+import duckdb, { type Connection, type DataChunk } from '@duckdb/node-bindings';
+import { rm } from 'node:fs/promises';
+import { createBatchReader } from '../pipe-batch.ts';
+import { type ColumnWriter, UnstorableValue } from './column-writer.ts';
+import { CancelledError, type Exchange } from './exchange.ts';
+import { finishFile } from './finish-file.ts';
+import { createColumnWriter } from './nested-writers.ts';
+import type { ChildRequest, WrittenNumbers } from './requests.ts';
+
+type WriteRequest = Extract<ChildRequest, { op: 'write' }>;
+type FileRequest = Pick<WriteRequest, 'path' | 'options' | 'notes'>;
+
+/** Files that are being written from batches of the parent. */
+export interface Uploads {
+  write(connection: Connection, exchange: Exchange, request: WriteRequest): Promise<WrittenNumbers>;
+}
+
+/** DuckDB asks for this many rows at a time. */
+const CHUNK_ROWS = 2048;
+/** How long DuckDB sleeps at the most when it asks for rows and none have come. */
+const MAX_WAIT_MS = 16;
+
+/** Registers the table function that gives the rows of an upload to DuckDB. */
+export function createUploads(connection: Connection): Uploads {
+  const running = new Map<number, Upload>();
+  const source = duckdb.create_table_function();
+  duckdb.table_function_set_name(source, 'svc_source');
+  duckdb.table_function_add_parameter(source, duckdb.create_logical_type(duckdb.Type.BIGINT));
+  duckdb.table_function_set_bind(source, (info) => {
+    const upload = running.get(Number(duckdb.get_int64(duckdb.bind_get_parameter(info, 0))));
+    for (const [i, { type }] of upload?.writers.entries() ?? []) duckdb.bind_add_result_column(info, `c${i}`, type);
+    duckdb.bind_add_result_column(info, 'wait_ms', duckdb.create_logical_type(duckdb.Type.INTEGER));
+    if (upload !== undefined) duckdb.bind_set_bind_data(info, { upload });
+  });
+  duckdb.table_function_set_init(source, (info) => duckdb.init_set_max_threads(info, 1));
+  duckdb.table_function_set_function(source, (info, chunk) => {
+    const data = duckdb.function_get_bind_data(info);
+    const upload = data !== undefined && 'upload' in data && data.upload instanceof Upload ? data.upload : undefined;
+    try {
+      upload?.fill(chunk);
+    } catch (error) {
+      upload?.fail(error);
+      duckdb.function_set_error(info, 'The upload failed.');
+    }
+  });
+  duckdb.register_table_function(connection, source);
+
+  return {
+    async write(writing, exchange, request) {
+      const upload = new Upload(exchange, request);
+      running.set(exchange.id, upload);
+      try {
+        const names = request.columns.map(({ name }, i) => `c${i} AS "${name.replaceAll('"', '""')}"`);
+        // The function cannot wait for rows, and no rows would be the end: it gives a row that is not one, and the
+        // filter sleeps before it drops that.
+        const sql = `SELECT ${names.join(', ')} FROM svc_source(${exchange.id})
+          WHERE CASE WHEN wait_ms > 0 THEN sleep_ms(wait_ms) IS NOT NULL ELSE true END`;
+        return await copyToFile(request, sql, writing, async () => upload.arrowBytes);
+      } catch (error) {
+        throw upload.failure ?? error;
+      } finally {
+        running.delete(exchange.id);
+      }
+    },
+  };
+}
+
+/** Writes the rows of a query into a file. If that fails there is no file. */
+export async function copyToFile(
+  { path, options, notes }: FileRequest,
+  sql: string,
+  connection: Connection,
+  measure: () => Promise<number>,
+): Promise<WrittenNumbers> {
+  try {
+    const result = await duckdb.query(connection, `COPY (${sql}) TO '${path.replaceAll("'", "''")}' (${options})`);
+    const rows = duckdb.rows_changed(result);
+    const arrowBytes = await measure();
+    const fileBytes = await finishFile(path, { [notes.rowsKey]: rows, [notes.bytesKey]: arrowBytes });
+    return { rows, arrowBytes, fileBytes };
+  } catch (error) {
+    await rm(path, { force: true });
+    throw error;
+  }
+}
+
+/** The rows of one upload. */
+class Upload {
+  readonly writers: readonly ColumnWriter[];
+  arrowBytes = 0;
+  failure: unknown;
+  private waitMs = 1;
+  private rows = 0;
+  private next = 0;
+  /** Rows of batches before this one. */
+  private rowsBefore = 0;
+  private readonly exchange: Exchange;
+  private readonly request: WriteRequest;
+
+  constructor(exchange: Exchange, request: WriteRequest) {
+    this.exchange = exchange;
+    this.request = request;
+    this.writers = request.columns.map(({ plan }) => createColumnWriter(plan));
+  }
+
+  fail(error: unknown): void {
+    this.failure ??= error;
+  }
+
+  /** Puts the next rows into a chunk: none after the last, and one that says so when they have not come yet. */
+  fill(chunk: DataChunk): void {
+    if (this.exchange.signal.aborted) throw new CancelledError();
+    while (this.next === this.rows && this.exchange.incoming.length > 0) this.load();
+    const count = Math.min(CHUNK_ROWS, this.rows - this.next);
+    const isWaiting = count === 0 && !this.exchange.hasAll;
+    this.waitMs = isWaiting ? Math.min(2 * this.waitMs, MAX_WAIT_MS) : 1;
+    for (const [i, writer] of count === 0 ? [] : this.writers.entries()) this.fillColumn(chunk, i, writer, count);
+    const rows = isWaiting ? 1 : count;
+    const waits = isWaiting ? Int32Array.of(this.waitMs) : NO_WAITS;
+    duckdb.copy_data_to_vector(duckdb.data_chunk_get_vector(chunk, this.writers.length), 0, waits.buffer, 0, 4 * rows);
+    duckdb.data_chunk_set_size(chunk, rows);
+    this.next += count;
+  }
+
+  private load(): void {
+    const payload = this.exchange.incoming.shift();
+    if (payload === undefined) return;
+    const batch = createBatchReader(payload);
+    this.rowsBefore += this.rows;
+    this.rows = batch.word();
+    this.next = 0;
+    for (const writer of this.writers) writer.load(batch);
+    this.exchange.requestBatch();
+  }
+
+  private fillColumn(chunk: DataChunk, i: number, writer: ColumnWriter, count: number): void {
+    try {
+      this.arrowBytes += writer.fill(duckdb.data_chunk_get_vector(chunk, i), this.next, count);
+    } catch (error) {
+      if (!(error instanceof UnstorableValue)) throw error;
+      const row = this.rowsBefore + error.row + 1;
+      const title = JSON.stringify(this.request.columns[i]?.title.slice(0, 80));
+      throw new UnstorableValue(row, `Row ${row} of column ${title}: ${error.message}.`);
+    }
+  }
+}
+
+const NO_WAITS = new Int32Array(CHUNK_ROWS);

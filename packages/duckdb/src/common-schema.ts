@@ -1,0 +1,31 @@
+import { quoted, ServiceError } from '@svc/errors';
+import { columnTypeName } from '@svc/frames';
+import { Field, Schema } from 'apache-arrow';
+
+/** The schema of the rows of several frames together: their names and types must be the same. */
+export function commonSchema(schemas: readonly Schema[]): Schema {
+  const [first, ...others] = schemas;
+  if (first === undefined) throw new ServiceError('invalid_argument', 'There are no rows to put together.');
+  const fields = first.fields.map((field, i) => {
+    const same = others.flatMap((schema) => schema.fields[i] ?? []);
+    if (same.length < others.length || !same.every((other) => isSame(field, other))) {
+      throw new ServiceError('invalid_data', `The column ${quoted(field.name)} is not the same in all the rows.`, {
+        hint: 'Columns must have the same names and types, in the same order.',
+      });
+    }
+    const nullable = [field, ...same].some((candidate) => candidate.nullable);
+    return new Field(field.name, field.type, nullable, field.metadata);
+  });
+  if (others.some((schema) => schema.fields.length !== first.fields.length)) {
+    throw new ServiceError('invalid_data', 'Some of the rows have more columns than others.');
+  }
+  return new Schema(fields, first.metadata);
+}
+
+function isSame(field: Field, other: Field): boolean {
+  return (
+    field.name === other.name &&
+    columnTypeName(field) === columnTypeName(other) &&
+    String(field.type) === String(other.type)
+  );
+}

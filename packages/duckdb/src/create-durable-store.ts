@@ -1,0 +1,158 @@
+import type { FrameInfo, FrameRef, Store } from '@svc/frames';
+import { createCatalogue } from './catalogue.ts';
+import { lockDirectory } from './directory-lock.ts';
+import type { DurableStoreOptions } from './durable-store.ts';
+import { createForeignFrames } from './foreign-frames.ts';
+import { createContentReader } from './frame-contents.ts';
+import { createFrameVersions } from './frame-versions.ts';
+import { createHotTier } from './hot-tier.ts';
+import { listFrames } from './list-frames.ts';
+import { measureUsage } from './measure-usage.ts';
+import { openStoredFrame } from './open-stored-frame.ts';
+import type { StoreParts } from './store-parts.ts';
+import { readOnlyFrame, readOnlyStore, toStoreError } from './store-errors.ts';
+import { type FrameContents, infoOf, type StoredFrame } from './stored-frame.ts';
+import { createTenantFolder } from './tenant-folder.ts';
+import { appendRows, expiryOf, putRows } from './write-frames.ts';
+
+/** How often frames are looked for whose time is over. */
+const EXPIRY_MS = 10_000;
+
+/**
+ * Opens a directory of frames, and holds it until the store is closed. Another process that holds it is a
+ * `DirectoryInUseError`.
+ */
+export async function createDurableStore(options: DurableStoreOptions): Promise<Store> {
+  const { directory, isReadOnly = false, lockTimes } = options;
+  if (isReadOnly) return storeOf(await createParts(options, async () => {}), options, async () => {});
+  await createTenantFolder(directory).prepare();
+  const lock = await lockDirectory(directory, lockTimes);
+  try {
+    return storeOf(await createParts(options, () => lock.check()), options, () => lock.release());
+  } catch (error) {
+    await lock.release();
+    throw error;
+  }
+}
+
+async function createParts(options: DurableStoreOptions, checkLock: () => Promise<void>): Promise<StoreParts> {
+  const { directory, files, decoders, isReadOnly = false, hasTenants = false, duckdbPath } = options;
+  const { onProblem = () => {}, now = () => Date.now() } = options;
+  const hot = createHotTier<StoredFrame>(options.cacheBytes ?? 1024 ** 3);
+  const onLeave = (frame: StoredFrame): void => hot.remove(frame);
+  const versions = createFrameVersions(now);
+  return {
+    directory,
+    files,
+    compression: options.compression ?? { compression: 'zstd', level: 3 },
+    hot,
+    reader: createContentReader(files, decoders),
+    catalogue: await createCatalogue({ directory, isReadOnly, versions, now, onProblem, onLeave }),
+    foreign: createForeignFrames({
+      directory,
+      hasTenants,
+      hasArrow: decoders !== undefined,
+      duckdbPath,
+      isReadOnly,
+      files,
+      onLeave,
+      onBrokenDatabase: (cause) => onProblem({ kind: 'unreadable_database', tenant: '', handle: '', cause }),
+    }),
+    onProblem,
+    now,
+    checkLock,
+    isReadOnly,
+  };
+}
+
+function storeOf(parts: StoreParts, { files }: DurableStoreOptions, release: () => Promise<void>): Store {
+  const { catalogue, foreign, hot, reader, isReadOnly } = parts;
+  const timer = setInterval(() => catalogue.removeExpired(), EXPIRY_MS).unref();
+
+  async function change<T>(work: () => Promise<T>): Promise<T> {
+    if (isReadOnly) throw readOnlyStore();
+    try {
+      return await work();
+    } catch (error) {
+      throw toStoreError(error);
+    }
+  }
+
+  /** The frame of exactly this handle and what is in it, kept from being removed until it is released. */
+  async function acquire(ref: FrameRef): Promise<{ frame: StoredFrame; contents: FrameContents } | undefined> {
+    for (let attempt = 1; ; attempt += 1) {
+      if (isReadOnly) await catalogue.rescan();
+      const put = catalogue.find(ref);
+      const frame = put ? exact(put, ref) : await foreign.find(ref);
+      if (frame === undefined) return undefined;
+      catalogue.acquire(frame);
+      try {
+        return { frame, contents: await reader.describe(frame) };
+      } catch (error) {
+        catalogue.release(frame);
+        // Who holds the directory knows nothing of readers like us, and may have replaced the file meanwhile.
+        if (!isReadOnly || attempt === 3) throw error;
+      }
+    }
+  }
+
+  return {
+    fileFormats: ['csv', 'parquet'],
+    put: (ref, source, put = {}) => change(() => putRows(parts, ref, source, put)),
+    append: (ref, source, append = {}) => change(() => appendRows(parts, ref, source, append)),
+    async open(ref) {
+      const found = await acquire(ref);
+      return found && openStoredFrame(parts, found.frame, found.contents, () => catalogue.release(found.frame));
+    },
+    async describe(ref) {
+      const found = await acquire(ref);
+      if (found === undefined) return undefined;
+      catalogue.release(found.frame);
+      return infoOf(found.frame, found.contents, hot.has(found.frame));
+    },
+    list: (tenant, list = {}) => listFrames(parts, tenant, list),
+    expire: (ref, ttlSeconds) => change(() => catalogue.change(ref, () => expireFrame(parts, ref, ttlSeconds))),
+    drop: (ref) => change(() => catalogue.change(ref, () => dropFrame(parts, ref))),
+    usage: () => measureUsage(parts),
+    async close() {
+      clearInterval(timer);
+      await catalogue.settle();
+      await files.close();
+      await release();
+    },
+  };
+}
+
+async function expireFrame(
+  parts: StoreParts,
+  ref: FrameRef,
+  ttlSeconds: number | null,
+): Promise<FrameInfo | undefined> {
+  const { catalogue, reader, hot } = parts;
+  const frame = await changeable(parts, ref);
+  if (frame === undefined) return undefined;
+  const contents = await reader.describe(frame);
+  await parts.checkLock();
+  await catalogue.setLife(frame, expiryOf(parts.now(), ttlSeconds));
+  return infoOf(frame, contents, hot.has(frame));
+}
+
+async function dropFrame(parts: StoreParts, ref: FrameRef): Promise<boolean> {
+  const frame = await changeable(parts, ref);
+  if (frame === undefined) return false;
+  await parts.checkLock();
+  await parts.catalogue.drop(frame);
+  return true;
+}
+
+/** The frame of exactly this handle that was put; one of another's is `permission_denied`. */
+async function changeable({ catalogue, foreign }: StoreParts, ref: FrameRef): Promise<StoredFrame | undefined> {
+  const put = catalogue.find(ref);
+  if (put) return exact(put, ref);
+  if (await foreign.find(ref)) throw readOnlyFrame(ref.handle);
+  return undefined;
+}
+
+function exact(frame: StoredFrame, { handle }: FrameRef): StoredFrame | undefined {
+  return frame.handle === handle ? frame : undefined;
+}

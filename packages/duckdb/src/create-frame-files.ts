@@ -1,0 +1,180 @@
+import type { FrameStream } from '@svc/frames';
+import type { RecordBatch, Schema } from 'apache-arrow';
+import type { PutColumn, WrittenNumbers } from './child/requests.ts';
+import { commonSchema } from './common-schema.ts';
+import { describeSource, describeUpload, tablesOf } from './describe-source.ts';
+import type { FrameFiles, FrameSource, ReadPart, SourceInfo, WriteOptions, WrittenFile } from './frame-files.ts';
+import { type BatchPayload, createBatchEncoder, decodeBatch } from './pipe-columns.ts';
+import { createPipeEngine, type PipeEngine } from './pipe-engine.ts';
+import { fromChild, type Subject } from './pipe-errors.ts';
+import type { ChildOptions } from './pipe-launch.ts';
+import { attachment, copyOptions, FILE_NOTES, measureSql, readPlan, storedRowsSql } from './source-sql.ts';
+import { fileNames, NO_COLUMNS_NAME } from './storage-types-names.ts';
+import { type StoredColumn, storedSchema } from './storage-types.ts';
+
+/** How many sources are looked at at the same time. */
+const DESCRIBED_AT_ONCE = 4;
+
+/** `FrameFiles` whose child can be started ahead. */
+export interface DuckdbFrameFiles extends FrameFiles {
+  /** Starts the child, so that the first operation need not wait for it. */
+  warm(): Promise<void>;
+  /** The process id of the child, where one runs. */
+  readonly childPid: number | undefined;
+}
+
+/** Frames in files, by an engine child that is started when it is first needed. */
+export function createFrameFiles(options: ChildOptions): DuckdbFrameFiles {
+  const engine = createPipeEngine(options);
+  return {
+    write: (path, source, write) => writeFrame(engine, path, source, write),
+    async convert(from, path, write) {
+      const { info, columnNames } = await guarded(subjectOf(from), () => describeUpload(engine, from, write.signal));
+      const sql = storedRowsSql(from, info, columnNames);
+      return copyRows(engine, { sql, sources: [from], schema: info.schema }, path, write);
+    },
+    async concat(from, path, write) {
+      const infos = await Promise.all(
+        from.map((source) => guarded(subjectOf(source), () => describeSource(engine, source, write.signal))),
+      );
+      const schema = commonSchema(infos.map((info) => info.schema));
+      const sql = infos.map((info, i) => storedRowsSql(from[i] ?? NO_SOURCE, info)).join('\nUNION ALL\n');
+      const arrowBytes = infos.reduce((sum, info) => sum + (info.arrowBytes ?? NaN), 0);
+      return copyRows(engine, { sql, sources: from, schema, arrowBytes }, path, write);
+    },
+    async describe(sources) {
+      const found: (SourceInfo | Error)[] = [];
+      let next = 0;
+      async function work(): Promise<void> {
+        for (let i = next++; i < sources.length; i = next++) {
+          const source = sources[i] ?? NO_SOURCE;
+          found[i] = await describeSource(engine, source).catch((error: unknown) =>
+            fromChild(error, subjectOf(source)),
+          );
+        }
+      }
+      await Promise.all(Array.from({ length: DESCRIBED_AT_ONCE }, work));
+      return found;
+    },
+    read: (source, info, part = {}) => readSource(engine, source, info, part),
+    tables: (path) => guarded('table', () => tablesOf(engine, path)),
+    get childPid() {
+      return engine.childPid;
+    },
+    warm: () => engine.warm(),
+    close: () => engine.close(),
+  };
+}
+
+async function writeFrame(
+  engine: PipeEngine,
+  path: string,
+  source: FrameStream,
+  write: WriteOptions,
+): Promise<WrittenFile> {
+  write.signal?.throwIfAborted();
+  const { schema, columns } = storedSchema(source.schema);
+  const payloads = payloadsOf(source);
+  // The first rows say about how long they all are.
+  const first = await payloads.next();
+  const options = copyOptions(schema, write, first.done === true ? 0 : first.value.length / first.value.rows);
+  const request = { op: 'write', path, options, notes: FILE_NOTES, columns: putColumns(schema, columns) } as const;
+  const numbers = await guarded('new file', () => engine.write(request, startingWith(first, payloads), write.signal));
+  return written(schema, numbers);
+}
+
+/** Rows that DuckDB reads by itself, as they are stored. */
+interface RowsToCopy {
+  readonly sql: string;
+  readonly sources: readonly FrameSource[];
+  readonly schema: Schema;
+  /** Not a number where it is not known. */
+  readonly arrowBytes?: number;
+}
+
+async function copyRows(
+  engine: PipeEngine,
+  { sql, sources, schema, arrowBytes = NaN }: RowsToCopy,
+  path: string,
+  write: WriteOptions,
+): Promise<WrittenFile> {
+  const request = {
+    op: 'copy',
+    setup: sources.flatMap((source) => attachment(source)),
+    sql,
+    path,
+    options: copyOptions(schema, write),
+    measureSql: Number.isNaN(arrowBytes) ? measureSql(path, schema) : `SELECT '${arrowBytes}'`,
+    notes: FILE_NOTES,
+  } as const;
+  const subject = subjectOf(sources[0] ?? NO_SOURCE);
+  return written(schema, await guarded(subject, () => engine.call(request, write.signal)));
+}
+
+const NO_SOURCE: FrameSource = { kind: 'parquet', path: '' };
+
+function putColumns(schema: Schema, columns: readonly StoredColumn[]): readonly PutColumn[] {
+  if (columns.length === 0) return [{ name: NO_COLUMNS_NAME, title: '', plan: { kind: 'empty_struct' } }];
+  const names = fileNames(schema);
+  return columns.map(({ field, put }, i) => ({ name: names[i] ?? '', title: field.name, plan: put }));
+}
+
+async function guarded<T>(subject: Subject, run: () => Promise<T>): Promise<T> {
+  try {
+    return await run();
+  } catch (error) {
+    throw fromChild(error, subject);
+  }
+}
+
+function written(schema: Schema, { rows, arrowBytes, fileBytes }: WrittenNumbers): WrittenFile {
+  return { schema, rows, arrowBytes, fileBytes };
+}
+
+/** An iterator from whose start something was taken. */
+function startingWith<T>(first: IteratorResult<T, void>, rest: AsyncGenerator<T, void, undefined>): AsyncIterator<T> {
+  let next: IteratorResult<T, void> | undefined = first;
+  return {
+    async next() {
+      const result = next ?? (await rest.next());
+      next = undefined;
+      return result;
+    },
+    async return() {
+      await rest.return();
+      return { done: true, value: undefined };
+    },
+  };
+}
+
+async function* payloadsOf(source: FrameStream): AsyncGenerator<BatchPayload, void, undefined> {
+  const encoder = createBatchEncoder();
+  for await (const batch of source.batches) yield* encoder.encode(batch);
+}
+
+function readSource(engine: PipeEngine, source: FrameSource, info: SourceInfo, part: ReadPart): FrameStream {
+  const { schema, rows, request } = readPlan(source, info, part);
+  async function* batches(): AsyncGenerator<RecordBatch> {
+    part.signal?.throwIfAborted();
+    if (rows === 0) return;
+    try {
+      const payloads = engine.read(request, part.signal);
+      let seen = 0;
+      for await (const payload of payloads) {
+        const batch = decodeBatch(schema, payload);
+        seen += batch.numRows;
+        yield batch;
+      }
+      if (seen !== rows) throw new Error(`A read gave ${seen} rows where there are ${rows}.`);
+    } catch (error) {
+      throw fromChild(error, subjectOf(source));
+    }
+  }
+  return { schema, batches: batches() };
+}
+
+const SUBJECTS = { parquet: 'Parquet file', csv: 'CSV file', table: 'table' } as const;
+
+function subjectOf(source: FrameSource): Subject {
+  return SUBJECTS[source.kind];
+}

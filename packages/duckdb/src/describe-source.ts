@@ -1,0 +1,130 @@
+import { stat } from 'node:fs/promises';
+import { quoted, ServiceError } from '@svc/errors';
+import { columnInfo, TYPE_METADATA_KEY } from '@svc/frames';
+import { Field, Schema } from 'apache-arrow';
+import { fitsPlan } from './child/fits-plan.ts';
+import type { ChildAnswers } from './child/requests.ts';
+import type { FrameSource, SourceInfo } from './frame-files.ts';
+import type { PipeEngine } from './pipe-engine.ts';
+import { attachment, databaseName, fromClause, globFree } from './source-sql.ts';
+import { METADATA_KEYS, schemaFromText } from './storage-schema.ts';
+import { fieldFromDuckdb } from './storage-types-duckdb.ts';
+import { sqlText } from './storage-types-names.ts';
+import { storedColumn } from './storage-types.ts';
+
+type FoundColumns = ChildAnswers['inspect'];
+
+/** What a source holds. A file of ours says so itself. */
+export async function describeSource(
+  engine: PipeEngine,
+  source: FrameSource,
+  signal?: AbortSignal,
+): Promise<SourceInfo> {
+  const own = source.kind === 'parquet' ? await describeOwn(engine, source.path, signal) : undefined;
+  if (own !== undefined) return own;
+  const info = foreignInfo(source, await inspect(engine, source, signal));
+  return { ...info, rows: await countRows(engine, source, signal) };
+}
+
+/**
+ * What a source that came from outside holds: what it says of itself is believed only where it is true. Its rows are
+ * not counted, which would read a CSV file twice.
+ */
+export async function describeUpload(
+  engine: PipeEngine,
+  source: FrameSource,
+  signal?: AbortSignal,
+): Promise<{ readonly info: SourceInfo; readonly columnNames: readonly string[] }> {
+  const found = await inspect(engine, source, signal);
+  const columnNames = found.map(({ name }) => name);
+  const own =
+    source.kind === 'parquet' ? await describeOwn(engine, source.path, signal).catch(() => undefined) : undefined;
+  const info = own !== undefined && isStoredAs(own.schema, found) ? own : foreignInfo(source, found);
+  return { info, columnNames };
+}
+
+function isStoredAs(schema: Schema, found: FoundColumns): boolean {
+  if (schema.fields.length !== found.length) return false;
+  return schema.fields.every((field, i) => {
+    const type = found[i]?.type;
+    const stored = storedColumn(field);
+    // A schema that would not have been written by us has types that are stored as others.
+    return type !== undefined && stored.field.type.toString() === field.type.toString() && fitsPlan(type, stored.get);
+  });
+}
+
+async function inspect(engine: PipeEngine, source: FrameSource, signal?: AbortSignal): Promise<FoundColumns> {
+  if (source.kind === 'csv' && (await stat(source.path)).size === 0) {
+    throw new ServiceError('invalid_data', 'The CSV file is empty.', {
+      hint: 'Send at least a line with the names of the columns.',
+    });
+  }
+  return engine.call({ op: 'inspect', setup: attachment(source), sql: `SELECT * FROM ${fromClause(source)}` }, signal);
+}
+
+async function describeOwn(engine: PipeEngine, path: string, signal?: AbortSignal): Promise<SourceInfo | undefined> {
+  const keys = Object.values(METADATA_KEYS).map((key) => `${sqlText(key)}::BLOB`);
+  const sql = `SELECT decode(key), decode(value) FROM parquet_kv_metadata(${globFree(path)}) WHERE key IN (${keys.join(', ')})`;
+  const notes = new Map(
+    await engine.call({ op: 'texts', sql }, signal).then((rows) => rows.map(([key, value]) => [key, value])),
+  );
+  const schema = notes.get(METADATA_KEYS.schema);
+  const rows = Number(notes.get(METADATA_KEYS.rows) ?? NaN);
+  const arrowBytes = Number(notes.get(METADATA_KEYS.arrowBytes) ?? NaN);
+  if (typeof schema !== 'string' || !Number.isSafeInteger(rows) || !Number.isSafeInteger(arrowBytes)) return undefined;
+  return { schema: schemaFromText(schema), rows, arrowBytes };
+}
+
+/** What a source of others holds, but for how many rows. */
+function foreignInfo(source: FrameSource, found: FoundColumns): SourceInfo {
+  const named = source.kind === 'csv' ? source.columns : undefined;
+  if (named !== undefined && named.length !== found.length) {
+    throw new ServiceError(
+      'invalid_data',
+      `The CSV file has ${found.length} columns, but ${named.length} were named.`,
+      {
+        hint: 'Name every column, in the order of the file.',
+      },
+    );
+  }
+  const symbols = new Set(named?.flatMap(({ name, type }) => (isSymbol(type) ? [name] : [])));
+  const fields = found.map(({ name, type }) => {
+    const field = fieldFromDuckdb(name, type);
+    return symbols.has(name) ? new Field(name, field.type, true, new Map([[TYPE_METADATA_KEY, 'SYMBOL']])) : field;
+  });
+  for (const field of fields) columnInfo(field);
+  return { schema: new Schema(fields), rows: 0, isForeign: true };
+}
+
+function isSymbol(type: string | undefined): boolean {
+  return type?.toUpperCase() === 'SYMBOL';
+}
+
+async function countRows(engine: PipeEngine, source: FrameSource, signal?: AbortSignal): Promise<number> {
+  const sql =
+    source.kind === 'parquet'
+      ? `SELECT num_rows::VARCHAR FROM parquet_file_metadata(${globFree(source.path)})`
+      : `SELECT count(*)::VARCHAR FROM ${fromClause(source)}`;
+  const [[rows] = []] = await engine.call({ op: 'texts', setup: attachment(source), sql }, signal);
+  return Number(rows);
+}
+
+/** The tables of a database file, which is made if there is none. */
+export async function tablesOf(engine: PipeEngine, path: string): Promise<readonly string[]> {
+  const name = databaseName(path);
+  if (path.includes('\0')) throw new ServiceError('invalid_argument', `The path ${quoted(path)} has a NUL character.`);
+  const isThere = await stat(path).then(
+    () => true,
+    () => false,
+  );
+  if (!isThere) {
+    const create = [`ATTACH ${sqlText(path)} AS ${name}_new`, `DETACH ${name}_new`];
+    await engine.call({ op: 'texts', setup: create, sql: "SELECT ''" });
+  }
+  const rows = await engine.call({
+    op: 'texts',
+    setup: attachment({ kind: 'table', path, table: '' }),
+    sql: `SELECT table_name FROM duckdb_tables() WHERE database_name = '${name}' AND schema_name = 'main' ORDER BY 1`,
+  });
+  return rows.map(([table]) => table ?? '');
+}

@@ -1,0 +1,37 @@
+import type { Decoders } from '@svc/frames';
+import type { LockTimes } from './directory-lock.ts';
+import type { FrameFiles, WriteOptions } from './frame-files.ts';
+
+/** Something that is wrong in the directory and concerns one frame. */
+export interface StoreProblem {
+  readonly kind: 'unreadable_frame' | 'unreadable_life' | 'unreadable_database' | 'not_removed';
+  readonly tenant: string;
+  readonly handle: string;
+  readonly cause: unknown;
+}
+
+/** Options of `createDurableStore`. */
+export interface DurableStoreOptions {
+  /** Where the frames are kept, a folder for each tenant. It is made where it is not there. */
+  readonly directory: string;
+  /** Reads and writes the files. The store closes it. */
+  readonly files: FrameFiles;
+  /** Bytes of memory for frames that were put or read lately. Default 1 GiB; 0: none. */
+  readonly cacheBytes?: number;
+  /** How files are compressed. Default zstd, level 3. */
+  readonly compression?: Pick<WriteOptions, 'compression' | 'level'>;
+  /** A DuckDB database whose tables are read-only frames of the default tenant. Default: none. */
+  readonly duckdbPath?: string;
+  /** Reads Arrow files that were put into the directory by hand. Default: such files are not frames. */
+  readonly decoders?: Decoders;
+  /** Whether only files in a tenant's own folder are its frames; else those in the directory are the default tenant's. Default false. */
+  readonly hasTenants?: boolean;
+  /** Opens the directory for reading alone, whoever holds it. Default false. */
+  readonly isReadOnly?: boolean;
+  /** Hears of what is wrong with single frames. Default: nobody. */
+  readonly onProblem?: (problem: StoreProblem) => void;
+  /** The clock. Default `Date.now`. */
+  readonly now?: () => number;
+  /** How the lock of the directory is kept. */
+  readonly lockTimes?: LockTimes;
+}

@@ -1,0 +1,52 @@
+import { stat } from 'node:fs/promises';
+import { type Handle, isHandle } from '@svc/frames';
+import { versionOfFile } from './file-version.ts';
+import type { FrameFiles } from './frame-files.ts';
+import type { ContentSource } from './stored-frame.ts';
+
+/** A file or table that may be a frame. */
+export interface ForeignName {
+  readonly handle: Handle;
+  readonly source: ContentSource;
+}
+
+/** Which database, and who reads it. */
+export interface TableOptions {
+  readonly duckdbPath: string | undefined;
+  readonly isReadOnly: boolean;
+  readonly files: FrameFiles;
+  /** Hears of a database that cannot be read. */
+  readonly onBrokenDatabase: (cause: unknown) => void;
+}
+
+/** The tables of the database, asked for again when its file has changed. */
+export function createTableList({
+  duckdbPath: path,
+  files,
+  isReadOnly,
+  onBrokenDatabase,
+}: TableOptions): () => Promise<readonly ForeignName[]> {
+  let seen: { readonly stamp: string; readonly names: Promise<readonly ForeignName[]> } | undefined;
+  if (path === undefined) return async () => [];
+  const stampOf = async (file: string): Promise<string> => {
+    const status = await stat(file, { bigint: true }).catch(() => undefined);
+    return status ? versionOfFile(status) : '';
+  };
+  return async () => {
+    const [database, log] = await Promise.all([stampOf(path), stampOf(`${path}.wal`)]);
+    // Asking for the tables of a file that is not there makes it.
+    if (database === '' && isReadOnly) return [];
+    const stamp = `${database} ${log}`;
+    if (seen?.stamp !== stamp) {
+      const names = files
+        .tables(path)
+        .then((tables) =>
+          tables
+            .filter(isHandle)
+            .map((handle) => ({ handle, source: { kind: 'table' as const, path, table: handle } })),
+        );
+      seen = { stamp, names: names.catch((cause: unknown) => (onBrokenDatabase(cause), [])) };
+    }
+    return seen.names;
+  };
+}

@@ -1,0 +1,127 @@
+import { createReadStream } from 'node:fs';
+import { stat } from 'node:fs/promises';
+import { ServiceError } from '@svc/errors';
+import type { Decoders, FrameStream, OpenFrame } from '@svc/frames';
+import { type RecordBatch, Schema } from 'apache-arrow';
+import type { FrameFiles, FrameSource, ReadPart, SourceInfo } from './frame-files.ts';
+import { createHotFrame } from './hot-frame.ts';
+import { unreadableFrame } from './store-errors.ts';
+import { type ContentSource, contentsOf, type FrameContents, type StoredFrame } from './stored-frame.ts';
+
+/** Reads the files of frames, whatever their format. */
+export interface ContentReader {
+  /** What is in the file of a frame, read when it is first asked for. */
+  describe(frame: StoredFrame): Promise<FrameContents>;
+  read(source: ContentSource, info: SourceInfo, part: ReadPart): FrameStream;
+}
+
+/** A reader of files that DuckDB knows and, with decoders, of Arrow files. */
+export function createContentReader(files: FrameFiles, decoders: Decoders | undefined): ContentReader {
+  const describeSource = createDescriber(files);
+  return {
+    async describe(frame) {
+      if (frame.contents) return frame.contents;
+      if (frame.failure) throw frame.failure;
+      try {
+        const [info, fileBytes] = await Promise.all([
+          frame.source.kind === 'arrow' ? describeArrow(frame.source.path, decoders) : describeSource(frame.source),
+          frame.fileBytes ?? stat(frame.source.path).then(({ size }) => size),
+        ]);
+        frame.fileBytes = fileBytes;
+        frame.contents = contentsOf(info, fileBytes);
+        return frame.contents;
+      } catch (error) {
+        const failure = unreadableFrame(frame.handle, frame.isForeign, error);
+        if (error instanceof ServiceError && error.code === 'invalid_data') frame.failure = failure;
+        throw failure;
+      }
+    },
+    read: (source, info, part) =>
+      source.kind === 'arrow' ? readArrow(source.path, info, part, decoders) : files.read(source, info, part),
+  };
+}
+
+/** So many files are looked at in one request. */
+const BATCH_FILES = 256;
+
+/** Collects what is asked for at about the same moment, so that a list of many frames is a few requests. */
+function createDescriber(files: FrameFiles): (source: FrameSource) => Promise<SourceInfo> {
+  interface Asked {
+    readonly source: FrameSource;
+    readonly resolve: (info: SourceInfo) => void;
+    readonly reject: (error: unknown) => void;
+  }
+  let asked: Asked[] = [];
+
+  async function ask(batch: readonly Asked[]): Promise<void> {
+    try {
+      const infos = await files.describe(batch.map(({ source }) => source));
+      batch.forEach(({ resolve, reject }, at) => {
+        const info = infos[at] ?? new Error('A file was not described.');
+        if (info instanceof Error) reject(info);
+        else resolve(info);
+      });
+    } catch (error) {
+      for (const { reject } of batch) reject(error);
+    }
+  }
+
+  async function flush(): Promise<void> {
+    const all = asked;
+    asked = [];
+    for (let at = 0; at < all.length; at += BATCH_FILES) await ask(all.slice(at, at + BATCH_FILES));
+  }
+
+  return (source) =>
+    new Promise((resolve, reject) => {
+      if (asked.length === 0) setImmediate(() => void flush());
+      asked.push({ source, resolve, reject });
+    });
+}
+
+async function decodeArrow(path: string, decoders: Decoders | undefined, signal?: AbortSignal): Promise<FrameStream> {
+  if (decoders === undefined) throw new ServiceError('invalid_data', 'Arrow files are not read here.');
+  return decoders.decode('arrow', createReadStream(path), { ...(signal && { signal }) });
+}
+
+async function describeArrow(path: string, decoders: Decoders | undefined): Promise<SourceInfo> {
+  const { schema, batches } = await decodeArrow(path, decoders);
+  let rows = 0;
+  for await (const batch of batches) rows += batch.numRows;
+  return { schema, rows };
+}
+
+function readArrow(path: string, info: SourceInfo, part: ReadPart, decoders: Decoders | undefined): FrameStream {
+  const { offset = 0, limit = Infinity, columns, signal } = part;
+  const fields = columns?.flatMap((at) => info.schema.fields[at] ?? []);
+  async function* batches(): AsyncGenerator<RecordBatch> {
+    if (limit <= 0) return;
+    const source = await decodeArrow(path, decoders, signal);
+    let skip = offset;
+    let left = limit;
+    for await (const batch of source.batches) {
+      signal?.throwIfAborted();
+      const length = Math.min(batch.numRows - skip, left);
+      if (length > 0) {
+        if (length === batch.numRows && fields === undefined) yield batch;
+        else
+          yield* (await inMemory(source.schema, batch)).read({
+            offset: skip,
+            limit: left,
+            ...(fields && { columns: fields.map(({ name }) => name) }),
+          }).batches;
+        left -= length;
+        if (left <= 0) return;
+      }
+      skip = Math.max(0, skip - batch.numRows);
+    }
+  }
+  return { schema: fields ? new Schema(fields, info.schema.metadata) : info.schema, batches: batches() };
+}
+
+/** A frame of one batch: it knows how to give a part of it. */
+async function inMemory(schema: Schema, batch: RecordBatch): Promise<OpenFrame> {
+  const frame = createHotFrame(schema);
+  await frame.add(batch);
+  return frame.finish();
+}

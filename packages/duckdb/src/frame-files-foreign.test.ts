@@ -1,0 +1,142 @@
+import { writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import duckdb from '@duckdb/node-bindings';
+import { columnInfo } from '@svc/frames';
+import { longFrame } from '@svc/frames/testing';
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import type { FrameSource } from './frame-files.ts';
+import { createFilesFixture, type FilesFixture, textOf } from './testing/files-fixture.ts';
+
+const EXOTIC = `SELECT 1::HUGEINT h, 5::UHUGEINT uh, 'ok'::mood m, INTERVAL '1 year 2 days 3 hours' - INTERVAL '4.5 seconds' i,
+  '101'::BIT b, '12:00:00+02'::TIMETZ tz, [1, 2]::INT[2] arr, [170141183460469231731687303715884105727::HUGEINT, NULL] lh,
+  {'a': INTERVAL 1 DAY, 'B': 'sad'::mood} s, MAP {'k': 1.5::DECIMAL(10, 2)} mp, union_value(num := 2) u,
+  '01234567-89ab-cdef-0123-456789abcdef'::UUID id, '2024-01-01'::TIMESTAMP_S ts, '2024-01-01'::TIMESTAMP_NS tn,
+  '12:00:00.123456789'::TIME_NS t9, 'infinity'::DATE inf, 'x'::BLOB bl, '2024-01-01 00:00:00+02'::TIMESTAMPTZ z,
+  18446744073709551615::UBIGINT ub, 1.5::FLOAT f, true AS yes`;
+
+let fixture: FilesFixture;
+let database: string;
+let parquet: string;
+beforeAll(async () => {
+  fixture = await createFilesFixture();
+  database = join(fixture.folder, 'a database.duckdb');
+  parquet = fixture.path();
+  const opened = await duckdb.open(database);
+  const connection = await duckdb.connect(opened);
+  await duckdb.query(connection, "CREATE TYPE mood AS ENUM ('sad', 'ok')");
+  await duckdb.query(connection, `CREATE TABLE "The Table" AS ${EXOTIC}`);
+  await duckdb.query(connection, 'CREATE TABLE empty (a INT, file_row_number INT)');
+  await duckdb.query(
+    connection,
+    `COPY (SELECT i AS file_row_number, 'x' || i AS name FROM range(100) r(i)) TO '${parquet.replaceAll("'", "''")}' (FORMAT parquet)`,
+  );
+  duckdb.disconnect_sync(connection);
+  duckdb.close_sync(opened);
+});
+afterAll(() => fixture.close());
+
+const ROW =
+  '{"h":1,"uh":"5","m":"ok","i":"P1Y2DT2H59M55.5S","b":"101","tz":"12:00:00+02","arr":[1,2],' +
+  '"lh":[170141183460469231731687303715884105727,null],"s":{"a":"1 day","B":"sad"},"mp":[["k","1.50"]],"u":"2",' +
+  '"id":"01234567-89ab-cdef-0123-456789abcdef","ts":"2024-01-01T00:00:00.000000Z","tn":"2024-01-01T00:00:00.000000000Z",' +
+  '"t9":"12:00:00.123456789","inf":"infinity","bl":"eA==","z":"2023-12-31T22:00:00.000000Z","ub":18446744073709551615,"f":1.5,"yes":true}\n';
+
+test('the tables of a database are found, and a database that is not there is made', async () => {
+  expect(await fixture.files.tables(database)).toEqual(['The Table', 'empty']);
+  expect(await fixture.files.tables(join(fixture.folder, 'new.duckdb'))).toEqual([]);
+});
+
+test('every type of DuckDB is read, and comes back the same from a file of ours', async () => {
+  const source: FrameSource = { kind: 'table', path: database, table: 'The Table' };
+  const info = await fixture.describe(source);
+  expect(info.schema.fields.map((field) => columnInfo(field).type).join(' ')).toBe(
+    'LONG128 STRING SYMBOL INTERVAL STRING STRING ARRAY ARRAY STRUCT MAP STRING UUID TIMESTAMP TIMESTAMP_NS TIME DATE BINARY TIMESTAMP ULONG FLOAT BOOLEAN',
+  );
+  expect(await textOf(fixture.files.read(source, info))).toBe(ROW);
+  const path = fixture.path();
+  const written = await fixture.files.convert(source, path, { compression: 'lz4' });
+  expect(String(written.schema)).toBe(String(info.schema));
+  expect(await textOf(fixture.files.read({ kind: 'parquet', path }, written))).toBe(ROW);
+  const joined = fixture.path();
+  const all = await fixture.files.concat([source, { kind: 'parquet', path }], joined, { compression: 'gzip' });
+  expect(await textOf(fixture.files.read({ kind: 'parquet', path: joined }, all))).toBe(ROW + ROW);
+});
+
+test('a Parquet file of others is read where it is, even if a column has the name of DuckDB’s own', async () => {
+  const source: FrameSource = { kind: 'parquet', path: parquet };
+  const info = await fixture.describe(source);
+  expect(info).toMatchObject({ rows: 100, isForeign: true });
+  expect(await textOf(fixture.files.read(source, info, { offset: 98 }))).toBe(
+    '{"file_row_number":98,"name":"x98"}\n{"file_row_number":99,"name":"x99"}\n',
+  );
+});
+
+test('a file of ours that is uploaded again keeps its types', async () => {
+  const path = fixture.path();
+  const first = await fixture.files.convert({ kind: 'table', path: database, table: 'The Table' }, path, {
+    compression: 'zstd',
+  });
+  const again = fixture.path();
+  const second = await fixture.files.convert({ kind: 'parquet', path }, again, { compression: 'zstd' });
+  expect(String(second.schema)).toBe(String(first.schema));
+  expect(await textOf(fixture.files.read({ kind: 'parquet', path: again }, second))).toBe(ROW);
+});
+
+test('a schema in a file that does not fit its columns is not believed', async () => {
+  const path = fixture.path();
+  await fixture.files.write(path, longFrame(3), { compression: 'none' });
+  const forged = fixture.path();
+  const opened = await duckdb.open(':memory:');
+  const connection = await duckdb.connect(opened);
+  const sql = (text: string): string => `'${text.replaceAll("'", "''")}'`;
+  const glob = sql(path.replaceAll(/[*?[]/g, '[$&]'));
+  const found = await duckdb.query(
+    connection,
+    `SELECT decode(value) FROM parquet_kv_metadata(${glob}) WHERE key = 'svc:schema'::BLOB`,
+  );
+  const chunk = await duckdb.fetch_chunk(found);
+  if (chunk === null) throw new Error('The file has no schema.');
+  const vector = duckdb.data_chunk_get_vector(chunk, 0);
+  const entry = duckdb.vector_get_data(vector, 16);
+  const schema = Buffer.from(
+    duckdb.get_data_from_pointer(entry.buffer as ArrayBuffer, 8, Buffer.from(entry).readUInt32LE(0)),
+  ).toString();
+  const notes = `{'svc:schema': '${schema}', 'svc:rows': '00000000000000000003', 'svc:arrow_bytes': '00000000000000000024'}`;
+  await duckdb.query(
+    connection,
+    `COPY (SELECT 'a text' AS id) TO ${sql(forged)} (FORMAT parquet, KV_METADATA ${notes})`,
+  );
+  duckdb.disconnect_sync(connection);
+  duckdb.close_sync(opened);
+  const written = await fixture.files.convert({ kind: 'parquet', path: forged }, fixture.path(), {
+    compression: 'none',
+  });
+  expect(written.schema.fields.map((field) => columnInfo(field).type)).toEqual(['STRING']);
+  const source = { kind: 'parquet', path: forged } as const;
+  await expect(textOf(fixture.files.read(source, await fixture.describe(source)))).rejects.toMatchObject({
+    code: 'invalid_data',
+  });
+});
+
+test.each([
+  ['nothing', ''],
+  ['something else', 'a,b\n1,2\n'],
+  ['a footer that is none', 'PAR1 nonsense PAR1'],
+])('a Parquet file of %s is invalid data, and its path is not told', async (_, content) => {
+  const path = fixture.path();
+  await writeFile(path, content);
+  const error: unknown = await fixture.files
+    .convert({ kind: 'parquet', path }, fixture.path(), { compression: 'none' })
+    .catch((thrown: unknown) => thrown);
+  expect(error).toMatchObject({ code: 'invalid_data', message: 'The Parquet file cannot be read.' });
+});
+
+test('of several sources the broken one alone is an error', async () => {
+  const good = { kind: 'parquet', path: parquet } as const;
+  const missing = { kind: 'parquet', path: join(fixture.folder, 'missing') } as const;
+  expect(await fixture.files.describe([good, missing, good])).toMatchObject([
+    { rows: 100 },
+    { code: 'invalid_data' },
+    { rows: 100 },
+  ]);
+});

@@ -1,0 +1,157 @@
+import type { OpenFrame } from '@svc/frames';
+import type { RecordBatch, Schema } from 'apache-arrow';
+import { createHotFrame, type HotFrame } from './hot-frame.ts';
+
+/** A frame on its way into memory. It counts from its first batch. */
+export interface Filling<Key> {
+  /** Adds a batch; false: there is no room, and the filling has ended. */
+  add(batch: RecordBatch): Promise<boolean>;
+  /** Comes after the last batch. */
+  finish(): Promise<void>;
+  /** Lets readers find the frame, if it is finished. */
+  keep(key: Key): void;
+  /** Ends the filling, unless the frame is kept. */
+  cancel(): void;
+}
+
+/** Frames that were put or read lately, in memory. Their bytes never exceed the budget; the least recently used leave. */
+export interface HotTier<Key extends object> {
+  readonly usedBytes: number;
+  has(key: Key): boolean;
+  /** The frame, which stays (and counts) until it is closed. */
+  open(key: Key): Pick<OpenFrame, 'read' | 'close'> | undefined;
+  /** Begins to take in a frame that is on disk; undefined where it is there, on its way, or would not fit. */
+  fill(key: Key, schema: Schema, expectedBytes?: number): Filling<Key> | undefined;
+  /** Begins to take in a frame that has no key yet. */
+  fillNew(schema: Schema): Filling<Key> | undefined;
+  /** Lets a frame go that nobody will open any more. */
+  remove(key: Key): void;
+}
+
+interface HotEntry {
+  readonly frame: OpenFrame;
+  readonly bytes: number;
+  readers: number;
+}
+
+/** A tier of `maxBytes` with nothing in it. */
+export function createHotTier<Key extends object>(maxBytes: number): HotTier<Key> {
+  /** The least recently used first. */
+  const entries = new Map<Key, HotEntry>();
+  const fillings = new Map<Key, Filling<Key>>();
+  let usedBytes = 0;
+
+  const budget: Budget = {
+    take(bytes) {
+      if (bytes > maxBytes) return false;
+      for (const [key, { readers }] of entries) {
+        if (usedBytes + bytes <= maxBytes) break;
+        if (readers === 0) removeEntry(key);
+      }
+      if (usedBytes + bytes > maxBytes) return false;
+      usedBytes += bytes;
+      return true;
+    },
+    free(bytes) {
+      usedBytes -= bytes;
+    },
+  };
+
+  function removeEntry(key: Key): void {
+    const entry = entries.get(key);
+    entries.delete(key);
+    // With readers it is let go by the last of them.
+    if (entry?.readers === 0) budget.free(entry.bytes);
+  }
+
+  const keep = (key: Key, frame: OpenFrame, bytes: number): void => void entries.set(key, { frame, bytes, readers: 0 });
+
+  return {
+    get usedBytes() {
+      return usedBytes;
+    },
+    has: (key) => entries.has(key),
+    open(key) {
+      const entry = entries.get(key);
+      if (entry === undefined) return undefined;
+      entries.delete(key);
+      entries.set(key, entry);
+      entry.readers += 1;
+      return {
+        read: (options) => entry.frame.read(options),
+        close() {
+          entry.readers -= 1;
+          if (entry.readers === 0 && entries.get(key) !== entry) budget.free(entry.bytes);
+        },
+      };
+    },
+    fill(key, schema, expectedBytes = 0) {
+      if (expectedBytes > maxBytes || maxBytes === 0 || entries.has(key) || fillings.has(key)) return undefined;
+      const limit = expectedBytes === 0 ? maxBytes / 2 : maxBytes;
+      const filling = createFilling({ schema, limit, budget, keep, onEnd: () => fillings.delete(key) });
+      fillings.set(key, filling);
+      return filling;
+    },
+    // A frame of unknown size may turn out not to fit: it may not push out more than half of the others for that.
+    fillNew: (schema) =>
+      maxBytes === 0 ? undefined : createFilling({ schema, limit: maxBytes / 2, budget, keep, onEnd: () => {} }),
+    remove(key) {
+      fillings.get(key)?.cancel();
+      removeEntry(key);
+    },
+  };
+}
+
+interface Budget {
+  /** Makes room where there is none; false: there is not enough to be made. */
+  take(bytes: number): boolean;
+  free(bytes: number): void;
+}
+
+interface FillingParts<Key> {
+  readonly schema: Schema;
+  /** Bytes the frame may take. */
+  readonly limit: number;
+  readonly budget: Budget;
+  readonly keep: (key: Key, frame: OpenFrame, bytes: number) => void;
+  readonly onEnd: () => void;
+}
+
+function createFilling<Key>({ schema, limit, budget, keep, onEnd }: FillingParts<Key>): Filling<Key> {
+  let hot: HotFrame | undefined = createHotFrame(schema);
+  let finished: OpenFrame | undefined;
+  let taken = 0;
+
+  function cancel(): void {
+    if (hot === undefined) return;
+    hot.abandon();
+    hot = undefined;
+    budget.free(taken);
+    onEnd();
+  }
+
+  function take(bytes: number): boolean {
+    if (hot === undefined) return false;
+    if (bytes <= limit && budget.take(bytes - taken)) {
+      taken = bytes;
+      return true;
+    }
+    cancel();
+    return false;
+  }
+
+  return {
+    add: async (batch) => hot !== undefined && take(await hot.add(batch)),
+    async finish() {
+      const frame = await hot?.finish();
+      if (frame !== undefined && take(frame.info.bytes)) finished = frame;
+    },
+    keep(key) {
+      if (hot === undefined || finished === undefined) return;
+      hot = undefined;
+      keep(key, finished, taken);
+      onEnd();
+    },
+    cancel,
+  };
+}

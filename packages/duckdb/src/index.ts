@@ -1,0 +1,23 @@
+/**
+ * The durable store: frames as Parquet files in a directory, read and written by DuckDB in a process of its own.
+ *
+ * ```ts
+ * import { createDurableStore, createFrameFiles } from '@svc/duckdb';
+ * import { parseHandle, streamFromTable } from '@svc/frames';
+ * import { tableFromArrays } from 'apache-arrow';
+ *
+ * const files = createFrameFiles({ tempDirectory: '/tmp' });
+ * const store = await createDurableStore({ directory: './data', files });
+ * const ref = { tenant: 'default', handle: parseHandle('trades') };
+ * await store.put(ref, streamFromTable(tableFromArrays({ id: new BigInt64Array([1n, 2n]) })));
+ * await store.append(ref, { format: 'csv', body: process.stdin });
+ * await store.close();
+ * ```
+ */
+export { createDurableStore } from './create-durable-store.ts';
+export { createFrameFiles, type DuckdbFrameFiles } from './create-frame-files.ts';
+export { DirectoryInUseError, type LockHolder, type LockTimes } from './directory-lock.ts';
+export type { DurableStoreOptions, StoreProblem } from './durable-store.ts';
+export type { FrameFiles, FrameSource, ReadPart, SourceInfo, WriteOptions, WrittenFile } from './frame-files.ts';
+export type { ChildOptions } from './pipe-launch.ts';
+export type { ProcessIdentity } from './process-identity.ts';

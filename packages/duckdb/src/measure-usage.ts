@@ -1,0 +1,23 @@
+import { stat, statfs } from 'node:fs/promises';
+import type { StoreUsage } from '@svc/frames';
+import type { StoreParts } from './store-parts.ts';
+import { inTurns } from './tenant-folder.ts';
+
+/** What the frames that were put take on disk, and what is left of it. */
+export async function measureUsage({ catalogue, directory }: StoreParts): Promise<StoreUsage> {
+  catalogue.removeExpired();
+  const { current, left } = catalogue.needed();
+  const all = [...current, ...left];
+  await inTurns(
+    all.filter(({ fileBytes }) => fileBytes === undefined),
+    async (frame) => {
+      frame.fileBytes = (await stat(frame.source.path).catch(() => undefined))?.size ?? 0;
+    },
+  );
+  const disk = await statfs(directory);
+  return {
+    frames: current.length,
+    bytes: all.reduce((bytes, frame) => bytes + (frame.fileBytes ?? 0), 0),
+    freeBytes: disk.bavail * disk.bsize,
+  };
+}

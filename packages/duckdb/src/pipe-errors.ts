@@ -1,0 +1,67 @@
+import { quoted, ServiceError, toServiceError } from '@svc/errors';
+import { ChildError } from './pipe-link.ts';
+
+/** What was being read or written when something failed. */
+export type Subject = 'Parquet file' | 'CSV file' | 'table' | 'new file';
+
+/**
+ * The error for a client. What DuckDB says has paths in it: it goes no further than the log. A full disk keeps the code
+ * that the system has for it, whoever found it full.
+ */
+export function fromChild(error: unknown, subject: Subject): Error {
+  if (!(error instanceof ChildError)) return error instanceof Error ? error : toServiceError(error);
+  if (error.code === 'invalid_data') return new ServiceError('invalid_data', error.message);
+  if (error.code === 'cancelled') return new ServiceError('cancelled', 'The request was cancelled.', { cause: error });
+  const { message } = error;
+  if (/^out of memory error|failed to allocate/i.test(message)) {
+    return new ServiceError('out_of_memory', `The ${subject} takes more memory than is allowed.`, { cause: error });
+  }
+  if (/no space left on device|ENOSPC|disk quota exceeded|EDQUOT|max_temp_directory_size/i.test(message)) {
+    return Object.assign(new Error(`There is no room on the disk for the ${subject}.`, { cause: error }), {
+      code: 'ENOSPC',
+    });
+  }
+  if (subject === 'new file') return toServiceError(error);
+  return subject === 'CSV file'
+    ? csvError(error)
+    : new ServiceError('invalid_data', `The ${subject} cannot be read.`, { cause: error });
+}
+
+const CSV_HINT = 'Correct the line, or name columns and types with ?columns=.';
+
+/** DuckDB says where, and what it expected there, in a text of many lines. */
+function csvError(cause: ChildError): ServiceError {
+  const { message } = cause;
+  const line = /CSV Error on Line: (\d+)/.exec(message)?.[1];
+  const conversion =
+    /Error when converting column "(.*?)"\.\s*Could not convert string "([\s\S]*?)" to '?([A-Z_0-9(),]+)/.exec(message);
+  const at = line === undefined ? 'The CSV file' : `Line ${line} of the CSV file`;
+  if (conversion !== null) {
+    const [, column = '', value = '', type = ''] = conversion;
+    const where = `${at}, column ${quoted(column)}`;
+    return new ServiceError('invalid_data', `${where}: ${quoted(value)} is not of the type ${type}.`, {
+      hint: CSV_HINT,
+      cause,
+    });
+  }
+  const counts = /Expected Number of Columns: (\d+) Found: (\d+)/.exec(message);
+  if (counts !== null) {
+    const [, expected, found] = counts;
+    return new ServiceError('invalid_data', `${at} has ${found} values where there are ${expected} columns.`, {
+      hint: CSV_HINT,
+      cause,
+    });
+  }
+  const known = CSV_FAULTS.find(([pattern]) => pattern.test(message));
+  return new ServiceError('invalid_data', `${at} ${known?.[1] ?? 'cannot be read'}.`, {
+    hint: 'Check that every line has as many values as the first, and name the form with ?header=, ?delimiter= and ?columns=.',
+    cause,
+  });
+}
+
+const CSV_FAULTS: readonly (readonly [RegExp, string])[] = [
+  [/Error when sniffing file|not possible to automatically detect/i, 'is of a form that cannot be found out'],
+  [/unterminated quote|quote .*not.*closed|Value with unterminated/i, 'has a quote that does not end'],
+  [/Maximum line size/i, 'is longer than a line may be'],
+  [/not utf-8|Invalid unicode|utf-8 encoded/i, 'is not UTF-8'],
+];

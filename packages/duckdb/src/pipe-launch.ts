@@ -1,0 +1,85 @@
+import { type ChildProcess, spawn, type SpawnOptions } from 'node:child_process';
+import { existsSync } from 'node:fs';
+import { Socket } from 'node:net';
+import { fileURLToPath } from 'node:url';
+import type { ChildSettings } from './child/requests.ts';
+import { sqlText } from './storage-types-names.ts';
+
+/** How engine children are made. */
+export interface ChildOptions {
+  /** Where DuckDB may put what does not fit into its memory. */
+  readonly tempDirectory: string;
+  /** What DuckDB may use. Default: 1 GiB. */
+  readonly memoryBytes?: number;
+  /** How many threads DuckDB has. Default: 2. */
+  readonly threads?: number;
+}
+
+/** A process that was started, and the pipe to it. */
+export interface LaunchedChild {
+  readonly process: ChildProcess;
+  readonly socket: Socket;
+}
+
+// The built program, also for the source beside it: Node does not run TypeScript everywhere this runs.
+const PROGRAM = fileURLToPath(new URL('../dist/child/main.js', import.meta.url));
+const SHELL = '/bin/sh';
+
+const DEFAULT_MEMORY_BYTES = 1024 ** 3;
+const DEFAULT_THREADS = 2;
+/** What Node, the pipe and everything that DuckDB does not count may take in addition. */
+const OVERHEAD_BYTES = 1024 ** 3;
+/** The system counts memory that was freed and may be used again, too. */
+const COUNTED_TWICE = 2;
+/** Each query and each file operation holds one while it runs. */
+const POOL_THREADS = 32;
+
+/** Starts a child. Its memory is bounded by the system where there is a shell, else by itself. */
+export function launchChild(options: ChildOptions): LaunchedChild {
+  const { memoryBytes = DEFAULT_MEMORY_BYTES } = options;
+  const limit = COUNTED_TWICE * memoryBytes + OVERHEAD_BYTES;
+  const hasShell = existsSync(SHELL);
+  const settings: ChildSettings = { settings: duckdbSettings(options), ...(hasShell ? {} : { maxRssBytes: limit }) };
+  // The child says itself when it is time to collect garbage.
+  const command = [process.execPath, '--expose-gc', PROGRAM, JSON.stringify(settings)];
+  const spawnOptions: SpawnOptions = {
+    // A socket of its own: standard output would block the child while nobody reads.
+    stdio: ['ignore', 'ignore', 'pipe', 'pipe'],
+    // Of glibc: with a heap for each thread, what is free in one is of no use to the others.
+    env: {
+      PATH: process.env['PATH'],
+      HOME: process.env['HOME'],
+      UV_THREADPOOL_SIZE: String(POOL_THREADS),
+      MALLOC_ARENA_MAX: '2',
+    },
+  };
+  const child = hasShell
+    ? spawn(SHELL, ['-c', `ulimit -d ${Math.ceil(limit / 1024)}; exec "$@"`, SHELL, ...command], spawnOptions)
+    : spawn(process.execPath, command.slice(1), spawnOptions);
+  const socket = child.stdio[3];
+  if (!(socket instanceof Socket)) throw new Error('The engine child has no pipe.');
+  return { process: child, socket };
+}
+
+function duckdbSettings({
+  tempDirectory,
+  memoryBytes = DEFAULT_MEMORY_BYTES,
+  threads = DEFAULT_THREADS,
+}: ChildOptions): string[] {
+  return [
+    `SET memory_limit = '${memoryBytes}B'`,
+    `SET temp_directory = ${sqlText(tempDirectory)}`,
+    `SET threads = ${threads}`,
+    'SET autoinstall_known_extensions = false',
+    'SET autoload_known_extensions = false',
+    'SET allow_community_extensions = false',
+    'SET preserve_insertion_order = true',
+    'SET enable_progress_bar = false',
+    // It does not count what long texts take, so that much more than this is read ahead.
+    "SET streaming_buffer_size = '32KB'",
+    // A file is read before the last numbers are written into it.
+    'SET enable_external_file_cache = false',
+    "SET TimeZone = 'UTC'",
+    'SET lock_configuration = true',
+  ];
+}

@@ -1,0 +1,172 @@
+import type { ChildProcess } from 'node:child_process';
+import { Socket } from 'node:net';
+import { ServiceError } from '@svc/errors';
+import type { ChildFailure, ChildRequest } from './child/requests.ts';
+import type { BatchPayload } from './pipe-columns.ts';
+import { createFrameParser, FRAME, frameHead, jsonPayload, parseJson } from './pipe-frames.ts';
+import { type ChildOptions, launchChild } from './pipe-launch.ts';
+
+/** What comes back for a request. */
+export interface ExchangeHandlers {
+  batch(payload: ArrayBuffer): void;
+  credit(count: number): void;
+  /** The answer, as JSON. */
+  end(answer: ArrayBuffer): void;
+  fail(error: Error): void;
+}
+
+/** A request that a child works on. */
+export interface LinkExchange {
+  sendBatch(batch: BatchPayload): void;
+  sendEnd(): void;
+  sendCredit(count: number): void;
+  /** Asks the child to stop. It fails the exchange, or else it is ended. */
+  cancel(): void;
+}
+
+/** A running child. */
+export interface ChildLink {
+  readonly pid: number | undefined;
+  /** False once it has ended, or is about to. */
+  readonly isAlive: boolean;
+  begin(request: ChildRequest, handlers: ExchangeHandlers): LinkExchange;
+  /** Lets it end by itself, and ends it if it does not. */
+  close(): Promise<void>;
+}
+
+/** Why a request failed that a child answered; the message is DuckDB's own where the code is `duckdb`. */
+export class ChildError extends Error {
+  readonly code: ChildFailure['code'];
+
+  constructor({ code, message }: ChildFailure) {
+    super(message);
+    this.code = code;
+  }
+}
+
+/** How long a child has to obey a cancel, or to end. */
+const OBEY_MS = 1000;
+/** How much of what a child says when it crashes is kept. */
+const MAX_LAST_WORDS = 4096;
+
+/** Starts a child. */
+export function createChildLink(options: ChildOptions): ChildLink {
+  const { process: child, socket } = launchChild(options);
+  const exchanges = new Map<number, ExchangeHandlers>();
+  let lastId = 0;
+  let lastWords = '';
+  let isAlive = true;
+  const send = createSender(socket);
+  const ended = endOf(child);
+
+  /** An idle child must not keep the process alive, a busy one must. */
+  function updateRef(): void {
+    const method = exchanges.size > 0 ? 'ref' : 'unref';
+    child[method]();
+    socket[method]();
+  }
+
+  function finish(id: number): ExchangeHandlers | undefined {
+    const handlers = exchanges.get(id);
+    exchanges.delete(id);
+    updateRef();
+    return handlers;
+  }
+
+  function onGone(reason: string): void {
+    isAlive = false;
+    socket.destroy();
+    const error = crashError(reason, lastWords);
+    for (const id of exchanges.keys()) finish(id)?.fail(error);
+  }
+
+  function kill(): void {
+    isAlive = false;
+    child.kill('SIGKILL');
+  }
+
+  child.on('error', (error) => onGone(error.message));
+  child.on('close', (code, signal) => onGone(`exit code ${code}, signal ${signal}`));
+  child.stderr?.on('data', (chunk: Buffer) => (lastWords = (lastWords + chunk.toString()).slice(-MAX_LAST_WORDS)));
+  // The end of the process says why.
+  socket.on('error', kill);
+  socket.on('close', kill);
+  socket.on(
+    'data',
+    createFrameParser((kind, id, payload) => {
+      if (kind === FRAME.batch) exchanges.get(id)?.batch(payload);
+      else if (kind === FRAME.credit) exchanges.get(id)?.credit(new Uint32Array(payload)[0] ?? 0);
+      else if (kind === FRAME.end) finish(id)?.end(payload);
+      else finish(id)?.fail(new ChildError(parseJson(payload)));
+    }),
+  );
+  if (child.stderr instanceof Socket) child.stderr.unref();
+  updateRef();
+
+  return {
+    pid: child.pid,
+    get isAlive() {
+      return isAlive;
+    },
+    begin(request, handlers) {
+      const id = ++lastId;
+      exchanges.set(id, handlers);
+      updateRef();
+      send(FRAME.request, id, [jsonPayload(request)]);
+      return createExchange(send, id, () => {
+        if (!exchanges.has(id)) return;
+        send(FRAME.cancel, id);
+        setTimeout(() => exchanges.has(id) && kill(), OBEY_MS).unref();
+      });
+    },
+    async close() {
+      isAlive = false;
+      socket.end();
+      const timer = setTimeout(kill, OBEY_MS);
+      await ended;
+      clearTimeout(timer);
+    },
+  };
+}
+
+function endOf(child: ChildProcess): Promise<void> {
+  return new Promise((resolve) => {
+    child.once('close', () => resolve());
+    child.once('error', () => resolve());
+  });
+}
+
+type Send = (kind: number, id: number, parts?: readonly Uint8Array[], length?: number) => void;
+
+function createSender(socket: Socket): Send {
+  return (kind, id, parts = [], length = parts.reduce((sum, part) => sum + part.length, 0)) => {
+    // What runs on a child that is gone is failed when its process ends.
+    if (!socket.writable) return;
+    socket.cork();
+    socket.write(frameHead(kind, id, length));
+    for (const part of parts) socket.write(part);
+    socket.uncork();
+  };
+}
+
+function createExchange(send: Send, id: number, cancel: () => void): LinkExchange {
+  return {
+    sendBatch: ({ parts, length }) => send(FRAME.batch, id, parts, length),
+    sendEnd: () => send(FRAME.end, id),
+    sendCredit: (count) => send(FRAME.credit, id, [new Uint8Array(Uint32Array.of(count).buffer)], 4),
+    cancel,
+  };
+}
+
+function crashError(reason: string, lastWords: string): Error {
+  const cause = new Error(`The engine child ended (${reason}): ${lastWords}`);
+  if (/out of memory|bad_alloc|cannot allocate|allocation failed/i.test(lastWords)) {
+    return new ServiceError('out_of_memory', 'Reading or writing the data takes more memory than is allowed.', {
+      cause,
+    });
+  }
+  return new ServiceError('internal', 'The part of the server that reads and writes files ended unexpectedly.', {
+    hint: 'Send the request again; if it fails again, report it with the request id.',
+    cause,
+  });
+}

@@ -1,0 +1,163 @@
+import { createHash } from 'node:crypto';
+import { ServiceError } from '@svc/errors';
+import { DataType, type Field, Schema } from 'apache-arrow';
+import type { GetPlan } from './child/plans.ts';
+import { type ChildRequest, type FileNotes, NOTE_PLACEHOLDER } from './child/requests.ts';
+import { csvArguments } from './csv-arguments.ts';
+import { findDelimiter } from './csv-delimiter.ts';
+import type { FrameSource, ReadPart, SourceInfo, WriteOptions } from './frame-files.ts';
+import { METADATA_KEYS, schemaText } from './storage-schema.ts';
+import { foreignColumn, storeExpression } from './storage-types-duckdb.ts';
+import { fileNames, sqlName, sqlText } from './storage-types-names.ts';
+import { storedColumn } from './storage-types.ts';
+
+/** The place in SQL from which the rows of a source come. */
+export function fromClause(source: FrameSource, parquetOptions = ''): string {
+  switch (source.kind) {
+    case 'parquet':
+      return `read_parquet(${globFree(source.path)}, hive_partitioning = false${parquetOptions})`;
+    case 'csv':
+      return `read_csv(${globFree(source.path)}${csvArguments({ delimiter: findDelimiter(source.path), ...source })})`;
+    case 'table':
+      return `${databaseName(source.path)}.main.${sqlName(source.table)}`;
+    default:
+      return source satisfies never;
+  }
+}
+
+/** A path in SQL, in which stars and brackets are just themselves. */
+export function globFree(path: string): string {
+  if (path.includes('\0')) throw new ServiceError('invalid_argument', 'A path cannot have a NUL character.');
+  return sqlText(path.replaceAll(/[*?[]/g, '[$&]'));
+}
+
+/** The statements after which a source can be read. */
+export function attachment(source: FrameSource): string[] {
+  if (source.kind !== 'table') return [];
+  return [`ATTACH IF NOT EXISTS ${sqlText(source.path)} AS ${databaseName(source.path)} (READ_ONLY)`];
+}
+
+/** The name under which a database file is attached. */
+export function databaseName(path: string): string {
+  return `file_${createHash('sha256').update(path).digest('hex').slice(0, 16)}`;
+}
+
+/** What to ask for to read a part of a source. */
+export interface ReadPlan {
+  readonly schema: Schema;
+  /** How many rows that is. */
+  readonly rows: number;
+  readonly request: Extract<ChildRequest, { op: 'read' }>;
+}
+
+/** How a part of a source is read. */
+export function readPlan(
+  source: FrameSource,
+  info: SourceInfo,
+  { offset = 0, limit = Infinity, columns }: ReadPart,
+): ReadPlan {
+  const names = info.isForeign ? info.schema.fields.map(({ name }) => name) : fileNames(info.schema);
+  const chosen = (columns ?? names.map((_, i) => i)).flatMap((i) => {
+    const field = info.schema.fields[i];
+    return field === undefined ? [] : [{ field, ...columnPlan(field, sqlName(names[i] ?? ''), info) }];
+  });
+  const rows = Math.max(0, Math.min(limit, info.rows - offset));
+  // A query needs a column, also where only rows are counted.
+  const list = chosen.length === 0 ? 'true' : chosen.map(({ sql }) => sql).join(', ');
+  return {
+    schema: new Schema(
+      chosen.map(({ field }) => field),
+      info.schema.metadata,
+    ),
+    rows,
+    request: {
+      op: 'read',
+      setup: attachment(source),
+      sql: `SELECT ${list} FROM ${rowsClause(source, info, offset, rows)}`,
+      plans: chosen.map(({ get }) => get),
+    },
+  };
+}
+
+function columnPlan(field: Field, name: string, info: SourceInfo): { readonly sql: string; readonly get: GetPlan } {
+  if (info.isForeign === undefined) return { sql: name, get: storedColumn(field).get };
+  const { sqlType, get } = foreignColumn(field);
+  return { sql: `CAST(${name} AS ${sqlType})`, get };
+}
+
+/** Only some rows of a source. The numbers of the rows let DuckDB pass over row groups, which OFFSET does not. */
+function rowsClause(source: FrameSource, info: SourceInfo, offset: number, rows: number): string {
+  if (rows === info.rows) return fromClause(source);
+  const isNumbered = info.schema.fields.every(({ name }) => name.toLowerCase() !== 'file_row_number');
+  if (source.kind !== 'parquet' || (info.isForeign && !isNumbered)) {
+    return `${fromClause(source)} LIMIT ${rows} OFFSET ${offset}`;
+  }
+  const numbered = fromClause(source, ', file_row_number = true');
+  return `${numbered} WHERE file_row_number >= ${offset} AND file_row_number < ${offset + rows}`;
+}
+
+/** The rows of a source as they are stored in a file with its schema. */
+export function storedRowsSql(source: FrameSource, info: SourceInfo, columnNames?: readonly string[]): string {
+  const target = fileNames(info.schema);
+  const names = columnNames ?? (info.isForeign ? info.schema.fields.map(({ name }) => name) : target);
+  const list = info.schema.fields.map((field, i) => {
+    const name = sqlName(names[i] ?? '');
+    const stored = info.isForeign ? storeExpression(name, field) : name;
+    return `${stored} AS ${sqlName(target[i] ?? '')}`;
+  });
+  return `SELECT ${list.length === 0 ? '*' : list.join(', ')} FROM ${fromClause(source)}`;
+}
+
+/** Row groups of this many rows: reading a few rows anywhere is quick, and files stay small. */
+const ROW_GROUP_ROWS = 20_480;
+/** DuckDB holds a row group in memory until it is written: rows that are long make smaller ones. */
+const MAX_ROW_GROUP_BYTES = 32 * 1024 * 1024;
+
+/** Which numbers are written into a file at its end. */
+export const FILE_NOTES: FileNotes = { rowsKey: METADATA_KEYS.rows, bytesKey: METADATA_KEYS.arrowBytes };
+
+/** The options of COPY for a file with this schema; `bytesPerRow` is a guess, where there is one. */
+export function copyOptions(schema: Schema, { compression, level }: WriteOptions, bytesPerRow = 0): string {
+  const groupRows = Math.max(1, Math.min(ROW_GROUP_ROWS, Math.floor(MAX_ROW_GROUP_BYTES / Math.max(1, bytesPerRow))));
+  const metadata = {
+    [METADATA_KEYS.schema]: schemaText(schema),
+    [METADATA_KEYS.rows]: NOTE_PLACEHOLDER,
+    [METADATA_KEYS.arrowBytes]: NOTE_PLACEHOLDER,
+  };
+  const pairs = Object.entries(metadata).map(([key, value]) => `${sqlText(key)}: ${sqlText(value)}`);
+  return [
+    'FORMAT parquet',
+    `COMPRESSION ${compression === 'none' ? 'uncompressed' : compression}`,
+    ...(compression === 'zstd' && level !== undefined ? [`COMPRESSION_LEVEL ${level}`] : []),
+    `ROW_GROUP_SIZE ${groupRows}`,
+    'USE_TMP_FILE false',
+    `KV_METADATA {${pairs.join(', ')}}`,
+  ].join(', ');
+}
+
+/** SQL for about how many bytes the rows of a file of ours take as Arrow; nested values are guessed from their texts. */
+export function measureSql(path: string, schema: Schema): string {
+  const names = fileNames(schema);
+  const widths = schema.fields.map((field, i) => widthSql(field, sqlName(names[i] ?? '')));
+  const sum = widths.length === 0 ? '0' : widths.join(' + ');
+  return `SELECT ceil(${sum})::BIGINT::VARCHAR FROM ${fromClause({ kind: 'parquet', path })}`;
+}
+
+function widthSql(field: Field, name: string): string {
+  const { type } = field;
+  const nulls = `CASE WHEN count(*) = count(${name}) THEN 0 ELSE count(*) / 8 END`;
+  if (DataType.isUtf8(type)) return `coalesce(sum(strlen(${name})), 0) + 4 * count(*) + ${nulls}`;
+  if (DataType.isBinary(type)) return `coalesce(sum(octet_length(${name})), 0) + 4 * count(*) + ${nulls}`;
+  if ((type.children ?? []).length > 0) return `coalesce(sum(strlen(${name}::VARCHAR)), 0) + 4 * count(*)`;
+  return `${bytesPerValue(type)} * count(*) + ${nulls}`;
+}
+
+function bytesPerValue(type: DataType): number {
+  if (DataType.isBool(type)) return 1 / 8;
+  if (DataType.isInterval(type)) return 4 * 2 ** type.unit;
+  if (DataType.isDecimal(type)) return type.bitWidth / 8;
+  if (DataType.isFixedSizeBinary(type)) return type.byteWidth;
+  if (DataType.isStruct(type)) return 0;
+  const { ArrayType } = type as { ArrayType?: { BYTES_PER_ELEMENT?: number } };
+  return ArrayType?.BYTES_PER_ELEMENT ?? 8;
+}

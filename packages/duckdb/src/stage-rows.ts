@@ -1,0 +1,92 @@
+import { createWriteStream } from 'node:fs';
+import { pipeline } from 'node:stream/promises';
+import type { FileUpload, FrameStream, PutOptions, PutSource } from '@svc/frames';
+import type { RecordBatch } from 'apache-arrow';
+import type { FrameFiles, WriteOptions, WrittenFile } from './frame-files.ts';
+import type { Filling } from './hot-tier.ts';
+import type { StoredFrame } from './stored-frame.ts';
+import type { TenantFolder } from './tenant-folder.ts';
+
+/** Rows that came in and are on disk, but do not count yet. */
+export interface StagedRows {
+  readonly path: string;
+  readonly written: WrittenFile;
+}
+
+/** What staging works with. */
+export interface Staging {
+  readonly files: FrameFiles;
+  readonly compression: Pick<WriteOptions, 'compression' | 'level'>;
+}
+
+/** Writes rows to a file that does not count yet. `filling` sees the batches on their way. On failure there is no file. */
+export async function stageRows(
+  { files, compression }: Staging,
+  folder: TenantFolder,
+  source: PutSource,
+  options: PutOptions & { readonly filling?: Filling<StoredFrame> | undefined },
+): Promise<StagedRows> {
+  const { signal, filling } = options;
+  signal?.throwIfAborted();
+  const write = { ...compression, ...(signal && { signal }) };
+  const path = folder.unfinishedPath();
+  const tapped = 'format' in source ? undefined : tapBatches(source, filling, signal);
+  try {
+    const written =
+      'format' in source
+        ? await convertUpload(files, folder, source, path, write)
+        : await files.write(path, tapped?.stream ?? source, write);
+    return { path, written };
+  } catch (error) {
+    signal?.throwIfAborted();
+    throw tapped?.failure() ?? error;
+  }
+}
+
+async function convertUpload(
+  files: FrameFiles,
+  folder: TenantFolder,
+  upload: FileUpload,
+  path: string,
+  write: WriteOptions,
+): Promise<WrittenFile> {
+  const received = folder.unfinishedPath();
+  try {
+    // Only its rows must last, and those are flushed once they are converted.
+    await pipeline(upload.body, createWriteStream(received, { flags: 'wx' }), {
+      ...(write.signal && { signal: write.signal }),
+    });
+    return await files.convert(
+      upload.format === 'csv'
+        ? { kind: 'csv', path: received, ...upload.options }
+        : { kind: 'parquet', path: received },
+      path,
+      write,
+    );
+  } finally {
+    await folder.discard(received).catch(() => {});
+  }
+}
+
+/** A stream whose failure is known as it was, whatever a writer makes of it. */
+function tapBatches(
+  source: FrameStream,
+  filling: Filling<StoredFrame> | undefined,
+  signal: AbortSignal | undefined,
+): { readonly stream: FrameStream; failure(): unknown } {
+  let failure: unknown;
+  async function* batches(): AsyncGenerator<RecordBatch> {
+    try {
+      let isFilling = filling !== undefined;
+      for await (const batch of source.batches) {
+        signal?.throwIfAborted();
+        isFilling = isFilling && filling !== undefined && (await filling.add(batch));
+        yield batch;
+      }
+    } catch (error) {
+      failure = error;
+      throw error;
+    }
+  }
+  return { stream: { schema: source.schema, batches: batches() }, failure: () => failure };
+}

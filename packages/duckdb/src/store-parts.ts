@@ -1,0 +1,23 @@
+import type { Catalogue } from './catalogue.ts';
+import type { StoreProblem } from './durable-store.ts';
+import type { ForeignFrames } from './foreign-frames.ts';
+import type { ContentReader } from './frame-contents.ts';
+import type { FrameFiles, WriteOptions } from './frame-files.ts';
+import type { HotTier } from './hot-tier.ts';
+import type { StoredFrame } from './stored-frame.ts';
+
+/** What the operations of a durable store work with. */
+export interface StoreParts {
+  readonly directory: string;
+  readonly files: FrameFiles;
+  readonly compression: Pick<WriteOptions, 'compression' | 'level'>;
+  readonly hot: HotTier<StoredFrame>;
+  readonly reader: ContentReader;
+  readonly catalogue: Catalogue;
+  readonly foreign: ForeignFrames;
+  readonly onProblem: (problem: StoreProblem) => void;
+  readonly now: () => number;
+  /** Fails where the directory is no longer held. */
+  readonly checkLock: () => Promise<void>;
+  readonly isReadOnly: boolean;
+}

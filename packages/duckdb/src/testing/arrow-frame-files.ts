@@ -1,0 +1,131 @@
+import { open, readFile, unlink } from 'node:fs/promises';
+import { ServiceError } from '@svc/errors';
+import { encodeArrowStream, type FrameStream, streamFromTable } from '@svc/frames';
+import { Int64, type RecordBatch, Schema, Table, tableFromIPC, vectorFromArray } from 'apache-arrow';
+import type { FrameFiles, FrameSource, SourceInfo, WrittenFile } from '../frame-files.ts';
+
+/** What was asked of the files, for tests to look at. */
+export interface ArrowFrameFiles extends FrameFiles {
+  readonly reads: { readonly path: string; readonly limit: number | undefined }[];
+  readonly described: string[];
+}
+
+/** Frames in files as Arrow bytes under whatever name: the rules of `FrameFiles` without DuckDB and without a child. */
+export function createArrowFrameFiles({ batchRows = 1000 }: { readonly batchRows?: number } = {}): ArrowFrameFiles {
+  const reads: { path: string; limit: number | undefined }[] = [];
+  const described: string[] = [];
+
+  async function write(path: string, source: FrameStream): Promise<WrittenFile> {
+    const file = await open(path, 'wx');
+    let rows = 0;
+    const counted = async function* (): AsyncGenerator<RecordBatch> {
+      for await (const batch of source.batches) {
+        rows += batch.numRows;
+        yield batch;
+      }
+    };
+    try {
+      for await (const bytes of encodeArrowStream({ schema: source.schema, batches: counted() }))
+        await file.write(bytes);
+      await file.sync();
+      const { size } = await file.stat();
+      return { schema: source.schema, rows, arrowBytes: size, fileBytes: size };
+    } catch (error) {
+      await unlink(path);
+      throw error;
+    } finally {
+      await file.close();
+    }
+  }
+
+  return {
+    reads,
+    described,
+    write,
+    convert: async (from, path) => write(path, streamFromTable(await load(from))),
+    async concat(from, path) {
+      const tables = await Promise.all(from.map(load));
+      const fields = tables[0]?.schema.fields.map((field, at) =>
+        field.clone({ nullable: tables.some(({ schema }) => schema.fields[at]?.nullable) }),
+      );
+      async function* batches(): AsyncGenerator<RecordBatch> {
+        for (const table of tables) yield* table.batches;
+      }
+      return write(path, { schema: new Schema(fields, tables[0]?.schema.metadata), batches: batches() });
+    },
+    describe(sources) {
+      described.push(...sources.map(({ path }) => path));
+      return Promise.all(
+        sources.map((source) =>
+          infoOf(source).catch((cause: unknown) =>
+            cause instanceof Error ? cause : new Error('It failed.', { cause }),
+          ),
+        ),
+      );
+    },
+    read(source, info, { offset = 0, limit, columns, signal } = {}) {
+      reads.push({ path: source.path, limit });
+      const schema = columns ? new Schema(columns.flatMap((at) => info.schema.fields[at] ?? [])) : info.schema;
+      async function* batches(): AsyncGenerator<RecordBatch> {
+        const table = await load(source);
+        const end = Math.min(table.numRows, offset + (limit ?? Infinity));
+        for (let at = offset; at < end; at += batchRows) {
+          signal?.throwIfAborted();
+          const part = table.slice(at, Math.min(at + batchRows, end));
+          yield* (columns ? part.selectAt([...columns]) : part).batches;
+        }
+      }
+      return { schema, batches: batches() };
+    },
+    tables: async (path) => Object.keys(await loadTables(path)),
+    close: async () => {},
+  };
+}
+
+async function infoOf(source: FrameSource): Promise<SourceInfo> {
+  const { schema, numRows: rows } = await load(source);
+  return { schema, rows };
+}
+
+async function load(source: FrameSource): Promise<Table> {
+  const bytes = await readFile(source.path);
+  if (source.kind === 'parquet') {
+    try {
+      return tableFromIPC(bytes);
+    } catch (cause) {
+      throw new ServiceError('invalid_data', 'The file is not what its name says.', { cause });
+    }
+  }
+  if (source.kind === 'table') return longTable({ id: (await loadTables(source.path))[source.table] ?? [] });
+  return loadCsv(bytes.toString());
+}
+
+/** A database is a JSON object: the whole numbers of each table. */
+async function loadTables(path: string): Promise<Readonly<Record<string, readonly number[]>>> {
+  const tables: Readonly<Record<string, readonly number[]>> = JSON.parse(await readFile(path, 'utf8'));
+  return tables;
+}
+
+/** Whole numbers with a line of names. */
+function loadCsv(text: string): Table {
+  const [names = [], ...lines] = text
+    .trimEnd()
+    .split('\n')
+    .map((line) => line.split(','));
+  const columns = names.map((name, at) => {
+    const values = lines.map((line, row) => {
+      if (line[at] !== undefined && /^-?\d+$/.test(line[at])) return Number(line[at]);
+      throw new ServiceError('invalid_data', `Line ${row + 2}, column "${name}": "${line[at]}" is not a number.`);
+    });
+    return [name, values] as const;
+  });
+  return longTable(Object.fromEntries(columns));
+}
+
+function longTable(columns: Readonly<Record<string, readonly number[]>>): Table {
+  return new Table(
+    Object.fromEntries(
+      Object.entries(columns).map(([name, values]) => [name, vectorFromArray(values.map(BigInt), new Int64())]),
+    ),
+  );
+}

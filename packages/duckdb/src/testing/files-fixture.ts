@@ -1,0 +1,53 @@
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { encodeNdjson, type FrameStream } from '@svc/frames';
+import { createFrameFiles, type DuckdbFrameFiles } from '../create-frame-files.ts';
+import type { FrameSource, SourceInfo } from '../frame-files.ts';
+
+/** `FrameFiles` on a folder of their own. */
+export interface FilesFixture {
+  readonly files: DuckdbFrameFiles;
+  readonly folder: string;
+  /** A path that no file has yet. */
+  path(): string;
+  /** Writes a frame and reads it back as text. */
+  roundTrip(frame: FrameStream): Promise<string>;
+  describe(source: FrameSource): Promise<SourceInfo>;
+  close(): Promise<void>;
+}
+
+/** Makes a fixture. */
+export async function createFilesFixture(): Promise<FilesFixture> {
+  const folder = await mkdtemp(join(tmpdir(), 'svc-files-'));
+  const files = createFrameFiles({ tempDirectory: folder });
+  let paths = 0;
+  const fixture: FilesFixture = {
+    files,
+    folder,
+    path: () => join(folder, `it's ${paths++} [a]*.parquet`),
+    async roundTrip(frame) {
+      const path = fixture.path();
+      await files.write(path, frame, { compression: 'zstd' });
+      const source = { kind: 'parquet', path } as const;
+      return textOf(files.read(source, await fixture.describe(source)));
+    },
+    async describe(source) {
+      const [info] = await files.describe([source]);
+      if (info === undefined || info instanceof Error) throw info ?? new Error('Nothing was described.');
+      return info;
+    },
+    async close() {
+      await files.close();
+      await rm(folder, { recursive: true });
+    },
+  };
+  return fixture;
+}
+
+/** The rows of a frame as NDJSON, which says every value exactly. */
+export async function textOf(frame: FrameStream): Promise<string> {
+  const parts: Uint8Array[] = [];
+  for await (const bytes of encodeNdjson(frame)) parts.push(bytes.slice());
+  return Buffer.concat(parts).toString();
+}

@@ -1,0 +1,64 @@
+import { mkdtemp, readdir, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { type FrameRef, parseHandle, type Store } from '@svc/frames';
+import { readRows } from '@svc/frames/testing';
+import { createDurableStore } from '../create-durable-store.ts';
+import type { DurableStoreOptions } from '../durable-store.ts';
+import type { FrameFiles } from '../frame-files.ts';
+import { createArrowFrameFiles } from './arrow-frame-files.ts';
+
+/** A directory for one test, and the stores in it. */
+export interface StoreFixture {
+  readonly directory: string;
+  /** The folder of the default tenant. */
+  readonly folder: string;
+  open(options?: Partial<DurableStoreOptions>): Promise<Store>;
+  /** The names in the folder of the default tenant. */
+  names(): Promise<string[]>;
+  /** Closes what is open and removes the directory. */
+  remove(): Promise<void>;
+}
+
+/** An empty directory. The stores read and write with `files`, which stay open, or else with Arrow files. */
+export async function createStoreFixture(files?: FrameFiles): Promise<StoreFixture> {
+  const directory = await mkdtemp(join(tmpdir(), 'durable-store-'));
+  const folder = join(directory, 'default');
+  const stores = new Set<Store>();
+  return {
+    directory,
+    folder,
+    async open(options = {}) {
+      const kept = files ? { ...files, close: async () => {} } : createArrowFrameFiles();
+      const store = await createDurableStore({ directory, files: kept, ...options });
+      stores.add(store);
+      return {
+        ...store,
+        close: async () => {
+          if (stores.delete(store)) await store.close();
+        },
+      };
+    },
+    names: async () => (await readdir(folder)).toSorted(),
+    async remove() {
+      await Promise.all([...stores].map((store) => store.close()));
+      await rm(directory, { recursive: true });
+    },
+  };
+}
+
+/** A frame of the default tenant. */
+export function refOf(handle: string, tenant = 'default'): FrameRef {
+  return { tenant, handle: parseHandle(handle) };
+}
+
+/** The rows of a frame; undefined where there is none. */
+export async function rowsOf(store: Store, ref: FrameRef): Promise<unknown[][] | undefined> {
+  const frame = await store.open(ref);
+  if (frame === undefined) return undefined;
+  try {
+    return await readRows(frame.read());
+  } finally {
+    frame.close();
+  }
+}

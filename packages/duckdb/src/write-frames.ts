@@ -1,0 +1,201 @@
+import { quoted, ServiceError } from '@svc/errors';
+import {
+  columnInfo,
+  type ColumnMatch,
+  type FrameRef,
+  type FrameStream,
+  matchColumns,
+  type PutOptions,
+  type PutResult,
+  type PutSource,
+  underSchema,
+} from '@svc/frames';
+import { type RecordBatch, type Schema, util } from 'apache-arrow';
+import type { WriteOptions } from './frame-files.ts';
+import type { Filling } from './hot-tier.ts';
+import { type StagedRows, stageRows } from './stage-rows.ts';
+import { readOnlyFrame } from './store-errors.ts';
+import type { StoreParts } from './store-parts.ts';
+import { contentsOf, infoOf, type StoredFrame } from './stored-frame.ts';
+
+/** Puts or replaces a frame. */
+export async function putRows(
+  parts: StoreParts,
+  ref: FrameRef,
+  source: PutSource,
+  options: PutOptions,
+): Promise<PutResult> {
+  const { catalogue, hot } = parts;
+  const folder = catalogue.folderOf(ref.tenant);
+  await checkConditions(parts, ref, options);
+  if (!('format' in source)) source.schema.fields.forEach(columnInfo);
+  await folder.prepare();
+  const filling = 'format' in source ? undefined : hot.fillNew(source.schema);
+  let staged: StagedRows | undefined;
+  try {
+    staged = await stageRows(parts, folder, source, { ...options, filling });
+    const { path, written } = staged;
+    await finishFilling(filling, source, written.schema);
+    return await catalogue.change(ref, async () => {
+      options.signal?.throwIfAborted();
+      // Once more, now that nothing can come in between: another put may have been faster.
+      const replaced = await checkConditions(parts, ref, options);
+      const expires = expiryOf(parts.now(), options.ttlSeconds ?? null);
+      return publish(parts, ref, { path, written }, { expires, filling, replaced });
+    });
+  } catch (error) {
+    if (staged) await folder.discard(staged.path).catch(() => {});
+    throw error;
+  } finally {
+    filling?.cancel();
+  }
+}
+
+/** What is read from a file is normalised: rows stay in memory only where that has changed nothing. */
+async function finishFilling(
+  filling: Filling<StoredFrame> | undefined,
+  source: PutSource,
+  written: Schema,
+): Promise<void> {
+  if (filling && !('format' in source) && isSameSchema(source.schema, written)) await filling.finish();
+  else filling?.cancel();
+}
+
+/** Adds rows to a frame, or makes one of them. */
+export async function appendRows(
+  parts: StoreParts,
+  ref: FrameRef,
+  source: PutSource,
+  options: PutOptions,
+): Promise<PutResult> {
+  const { catalogue, reader } = parts;
+  const folder = catalogue.folderOf(ref.tenant);
+  const before = await checkConditions(parts, ref, options);
+  if (!('format' in source)) {
+    source.schema.fields.forEach(columnInfo);
+    // What cannot fit is refused before it is received.
+    if (before) matchColumns((await reader.describe(before)).schema, source.schema);
+  }
+  await folder.prepare();
+  const added = await stageRows(parts, folder, source, options);
+  try {
+    return await catalogue.change(ref, async () => {
+      options.signal?.throwIfAborted();
+      const current = await checkConditions(parts, ref, options);
+      const ends = options.ttlSeconds === undefined ? current?.expires : expiryOf(parts.now(), options.ttlSeconds);
+      const joined = current ? await joinRows(parts, current, added, options.signal) : added;
+      try {
+        return await publish(parts, ref, joined, { expires: ends ?? null, replaced: current });
+      } catch (error) {
+        await folder.discard(joined.path).catch(() => {});
+        throw error;
+      }
+    });
+  } finally {
+    // Where it became the frame there is no file of this name any more.
+    await folder.discard(added.path).catch(() => {});
+  }
+}
+
+/** A new file with the rows of a frame and then the added ones. */
+async function joinRows(
+  { catalogue, files, reader, compression }: StoreParts,
+  frame: StoredFrame,
+  added: StagedRows,
+  signal: AbortSignal | undefined,
+): Promise<StagedRows> {
+  const path = catalogue.folderOf(frame.tenant).unfinishedPath();
+  const write: WriteOptions = { ...compression, ...(signal && { signal }) };
+  const contents = await reader.describe(frame);
+  const match = matchColumns(contents.schema, added.written.schema);
+  const from = { kind: 'parquet', path: added.path } as const;
+  if (match.isPlain && frame.source.kind === 'parquet') {
+    return { path, written: await files.concat([frame.source, from], path, write) };
+  }
+  const rows = joinStreams(
+    match,
+    reader.read(frame.source, contents, { ...(signal && { signal }) }),
+    files.read(from, added.written, { ...(signal && { signal }) }),
+  );
+  return { path, written: await files.write(path, rows, write) };
+}
+
+function joinStreams(match: ColumnMatch, first: FrameStream, second: FrameStream): FrameStream {
+  async function* batches(): AsyncGenerator<RecordBatch> {
+    for await (const batch of first.batches) yield underSchema(match.schema, batch);
+    for await (const batch of second.batches) yield match.conform(batch);
+  }
+  return { schema: match.schema, batches: batches() };
+}
+
+interface Publication {
+  readonly expires: Date | null;
+  readonly filling?: Filling<StoredFrame> | undefined;
+  readonly replaced: StoredFrame | undefined;
+}
+
+async function publish(
+  { catalogue, checkLock, hot }: StoreParts,
+  ref: FrameRef,
+  { path, written }: StagedRows,
+  { expires, filling, replaced }: Publication,
+): Promise<PutResult> {
+  const contents = contentsOf(written, written.fileBytes);
+  await checkLock();
+  const frame = await catalogue.publish(ref, path, contents, expires);
+  filling?.keep(frame);
+  return { info: infoOf(frame, contents, hot.has(frame)), created: replaced === undefined };
+}
+
+/** The frame that a change would be of, or why the change may not be. */
+async function checkConditions(
+  { catalogue, foreign }: StoreParts,
+  ref: FrameRef,
+  options: PutOptions,
+): Promise<StoredFrame | undefined> {
+  options.signal?.throwIfAborted();
+  if (catalogue.find(ref) === undefined && (await foreign.find(ref))) throw readOnlyFrame(ref.handle);
+  const frame = catalogue.find(ref);
+  if (frame && frame.handle !== ref.handle) {
+    throw new ServiceError(
+      'handle_exists',
+      `There is a frame ${quoted(frame.handle)}, which differs from ${quoted(ref.handle)} only by letter case.`,
+      { hint: `Use the handle ${quoted(frame.handle)}, or another one.` },
+    );
+  }
+  if (frame && options.ifAbsent === true) {
+    throw new ServiceError('handle_exists', `There is a frame ${quoted(ref.handle)} already.`);
+  }
+  if (!frame && options.ifPresent === true) {
+    throw new ServiceError('version_conflict', `The frame ${quoted(ref.handle)} does not exist.`, {
+      hint: 'Leave the condition out to make a new frame.',
+    });
+  }
+  if (options.ifVersion !== undefined && options.ifVersion !== frame?.version) {
+    const now = frame ? `is version ${quoted(frame.version)} now` : 'does not exist';
+    throw new ServiceError(
+      'version_conflict',
+      `The frame ${quoted(ref.handle)} ${now}, not ${quoted(options.ifVersion)}.`,
+    );
+  }
+  return frame;
+}
+
+/** When a life of so many seconds from now on ends; null: never. */
+export function expiryOf(now: number, ttlSeconds: number | null): Date | null {
+  return ttlSeconds === null ? null : new Date(now + ttlSeconds * 1000);
+}
+
+function isSameSchema(a: Schema, b: Schema): boolean {
+  return (
+    util.compareSchemas(a, b) &&
+    isSameMetadata(a.metadata, b.metadata) &&
+    a.fields.every((field, at) => {
+      return isSameMetadata(field.metadata, b.fields[at]?.metadata ?? new Map());
+    })
+  );
+}
+
+function isSameMetadata(a: ReadonlyMap<string, string>, b: ReadonlyMap<string, string>): boolean {
+  return a.size === b.size && [...a].every(([key, value]) => b.get(key) === value);
+}

@@ -1,0 +1,107 @@
+import { quoted, ServiceError } from '@svc/errors';
+import { type CsvOptions, ENCODINGS, type FrameInfo, UPLOAD_FORMATS, type UploadFormat } from '@svc/frames';
+import { type PutFrameOptions, type Service, TTL_HINT } from '@svc/service';
+import type { Answer } from './answer.ts';
+import { discardRest } from './discard-rest.ts';
+import type { Exchange } from './endpoint.ts';
+import { parseIfMatch } from './etag.ts';
+import { parseColumns, parseCount, parseFlag } from './exec-params.ts';
+import { jsonAnswer } from './json-answer.ts';
+import { mapGiven, type Params, parseQueryString, single } from './query-string.ts';
+
+/** What is known of a frame, as an answer. */
+export function frameAnswer(info: FrameInfo, status = 200): Extract<Answer, { body?: unknown }> {
+  return { ...jsonAnswer(info, status), version: info.version };
+}
+
+/** Puts or appends the rows of a request's body, and answers with what is known of the frame then. */
+export async function writeFrame(
+  service: Service,
+  exchange: Exchange,
+  handle: string,
+  operation: 'putFrame' | 'appendFrame',
+): Promise<Extract<Answer, { body?: unknown }>> {
+  const { c, call } = exchange;
+  const params = parseQueryString(c.req.url);
+  const format = uploadFormat(service.uploadFormats, single(params, 'fmt'), (name) => c.req.header(name));
+  const csv = format === 'csv' && { csv: csvOptions(params) };
+  const options = putOptions(exchange, single(params, 'ttl'));
+  const bytes = Number(c.req.header('content-length') ?? 0);
+  const stream = c.req.raw.body;
+  const body = stream?.values({ preventCancel: true }) ?? emptyBody();
+  try {
+    const { info, created } = await service[operation](call, handle, { format, body, bytes, ...csv }, options);
+    return frameAnswer(info, created ? 201 : 200);
+  } catch (error) {
+    if (stream) await discardRest(stream, body);
+    throw error;
+  }
+}
+
+function uploadFormat(
+  formats: readonly UploadFormat[],
+  fmt: string | undefined,
+  header: (name: string) => string | undefined,
+): UploadFormat {
+  const contentEncoding = header('content-encoding') ?? 'identity';
+  if (contentEncoding.trim().toLowerCase() !== 'identity') {
+    throw new ServiceError('unsupported_media_type', `Content-Encoding: ${quoted(contentEncoding)} is not read here.`, {
+      hint: 'Send the body as it is, without Content-Encoding.',
+    });
+  }
+  const contentType = header('content-type') ?? '';
+  const mediaType = contentType.split(';')[0]?.trim().toLowerCase() ?? '';
+  const typesOf = (format: UploadFormat): readonly string[] => ENCODINGS[format].in.types;
+  const found = formats.find((name) => (fmt === undefined ? typesOf(name).includes(mediaType) : name === fmt));
+  if (found !== undefined) return found;
+  const given = fmt === undefined ? `Content-Type ${quoted(contentType)}` : `fmt=${quoted(fmt)}`;
+  const types = formats.flatMap(typesOf).join(', ');
+  const isKnown = UPLOAD_FORMATS.some(
+    (name) => name === fmt || (fmt === undefined && typesOf(name).includes(mediaType)),
+  );
+  if (isKnown) {
+    throw new ServiceError('unsupported_media_type', `${given} is read only where frames are kept on disk.`, {
+      hint: `Start the server with --data-dir, or send ${formats.join(', ')}.`,
+    });
+  }
+  throw new ServiceError('unsupported_media_type', `${given} is not a format that frames can be uploaded in.`, {
+    hint: `Send one of these as Content-Type: ${types}; or say it with ?fmt=${formats.join(' or ?fmt=')}.`,
+  });
+}
+
+/** `header`, `delimiter` and `columns`: what is known of a CSV file. A column may say its type, `id:LONG`. */
+function csvOptions(params: Params): CsvOptions {
+  const header = mapGiven(single(params, 'header'), (text) => parseFlag('header', text));
+  const delimiter = single(params, 'delimiter');
+  const columns = mapGiven(single(params, 'columns'), (text) => parseColumns(text, 'columns').map(csvColumn));
+  return {
+    ...(header !== undefined && { header }),
+    ...(delimiter !== undefined && { delimiter }),
+    ...(columns !== undefined && { columns }),
+  };
+}
+
+function csvColumn(text: string): { readonly name: string; readonly type?: string } {
+  const [, name, type] = /^(.+):([A-Za-z][A-Za-z0-9_]*(?:\([0-9, ]*\))?)$/.exec(text) ?? [];
+  return name === undefined || type === undefined ? { name: text } : { name, type };
+}
+
+function putOptions({ c }: Exchange, ttl: string | undefined): PutFrameOptions {
+  const ifMatch = mapGiven(c.req.header('if-match'), parseIfMatch);
+  const ifNoneMatch = c.req.header('if-none-match');
+  if (ifNoneMatch !== undefined && ifNoneMatch.trim() !== '*') {
+    throw new ServiceError(
+      'invalid_argument',
+      `If-None-Match: ${quoted(ifNoneMatch)} has no meaning for ${c.req.method}.`,
+      { hint: 'Send If-None-Match: * to put only where there is no frame yet.' },
+    );
+  }
+  return {
+    ifAbsent: ifNoneMatch !== undefined,
+    ifPresent: ifMatch === '*',
+    ...(ifMatch !== undefined && ifMatch !== '*' && { ifVersion: ifMatch }),
+    ...(ttl !== undefined && { ttlSeconds: parseCount('ttl', ttl, TTL_HINT) }),
+  };
+}
+
+async function* emptyBody(): AsyncGenerator<Uint8Array, void> {}
