@@ -1,12 +1,15 @@
+import { ServiceError } from '@svc/errors';
 import type { FrameStream } from '@svc/frames';
 import type { RecordBatch, Schema } from 'apache-arrow';
+import { findBrokenLine } from './broken-csv-line.ts';
 import type { PutColumn, WrittenNumbers } from './child/requests.ts';
 import { commonSchema } from './common-schema.ts';
+import { findDelimiter } from './csv-delimiter.ts';
 import { describeSource, describeUpload, tablesOf } from './describe-source.ts';
 import type { FrameFiles, FrameSource, ReadPart, SourceInfo, WriteOptions, WrittenFile } from './frame-files.ts';
 import { type BatchPayload, createBatchEncoder, decodeBatch } from './pipe-columns.ts';
 import { createPipeEngine, type PipeEngine } from './pipe-engine.ts';
-import { fromChild, type Subject } from './pipe-errors.ts';
+import { fromChild, type Subject, UNKNOWN_CSV_FORM } from './pipe-errors.ts';
 import type { ChildOptions } from './pipe-launch.ts';
 import { attachment, copyOptions, FILE_NOTES, measureSql, readPlan, storedRowsSql } from './source-sql.ts';
 import { fileNames, NO_COLUMNS_NAME } from './storage-types-names.ts';
@@ -29,7 +32,9 @@ export function createFrameFiles(options: ChildOptions): DuckdbFrameFiles {
   return {
     write: (path, source, write) => writeFrame(engine, path, source, write),
     async convert(from, path, write) {
-      const { info, columnNames } = await guarded(subjectOf(from), () => describeUpload(engine, from, write.signal));
+      const { info, columnNames } = await guarded(subjectOf(from), () =>
+        describeUpload(engine, from, write.signal),
+      ).catch((error: unknown) => explained(from, error));
       const sql = storedRowsSql(from, info, columnNames);
       return copyRows(engine, { sql, sources: [from], schema: info.schema }, path, write);
     },
@@ -117,6 +122,13 @@ function putColumns(schema: Schema, columns: readonly StoredColumn[]): readonly 
   if (columns.length === 0) return [{ name: NO_COLUMNS_NAME, title: '', plan: { kind: 'empty_struct' } }];
   const names = fileNames(schema);
   return columns.map(({ field, put }, i) => ({ name: names[i] ?? '', title: field.name, plan: put }));
+}
+
+/** Why a source cannot be read, with the line of a CSV file where one is to blame. */
+async function explained(source: FrameSource, error: unknown): Promise<never> {
+  const isForm = error instanceof ServiceError && error.message === UNKNOWN_CSV_FORM;
+  if (source.kind !== 'csv' || !isForm) throw error;
+  throw (await findBrokenLine(source.path, source.delimiter ?? findDelimiter(source.path))) ?? error;
 }
 
 async function guarded<T>(subject: Subject, run: () => Promise<T>): Promise<T> {

@@ -113,24 +113,42 @@ describe('a CSV file', () => {
       { header: false, columns },
       'The CSV file has 3 columns, but 2 were named.',
     ],
-    ...[
+    [
+      'an early line with too many values',
       'a,b\n1,2\n3,4,5\n',
-      'a,b\n1,2\n3\n5,6\n',
-      'a,b\nx,"open\n3,4\n',
-      'Report of today\n\na,b\n1,2\n',
-      '# note\na,b\n1,2\n',
-    ].map((body): [string, string, CsvOptions, string] => [
-      `lines that do not fit together, ${JSON.stringify(body)},`,
-      body,
       {},
-      'The CSV file is of a form that cannot be found out.',
-    ]),
+      'Line 3 of the CSV file has 3 values where there are 2 columns.',
+    ],
+    [
+      'an early line with too few values',
+      'a,b\r\n"x\ny",2\r\n3\r\n',
+      {},
+      'Line 4 of the CSV file has 1 values where there are 2 columns.',
+    ],
+    [
+      'an early quote that does not end',
+      'a,b\nx,"open\n3,4\n',
+      {},
+      'Line 2 of the CSV file has a quote that does not end.',
+    ],
+    [
+      'a title above the header',
+      'Report of today\n\na,b\n1,2\n',
+      {},
+      'Line 3 of the CSV file has 2 values where there are 1 columns.',
+    ],
+    [
+      'a comment above the header',
+      '# note\na,b\n1,2\n',
+      {},
+      'Line 2 of the CSV file has 2 values where there are 1 columns.',
+    ],
     ['no bytes', '', {}, 'The CSV file is empty.'],
     [
       'bytes of something else',
-      Uint8Array.from({ length: 3000 }, (_, i) => (i * 7919) % 256),
+      Uint8Array.from({ length: 3000 }, (_, i) => 128 + ((i * 79) % 128)),
       {},
-      'The CSV file is of a form that cannot be found out.',
+      'Line 1 of the CSV file is not UTF-8.',
     ],
   ])('with %s is refused', async (_, body, options, message) => {
     const error: unknown = await convert(body, options).catch((thrown: unknown) => thrown);

@@ -59,6 +59,9 @@ function csvError(cause: ChildError): ServiceError {
   });
 }
 
+/** What is said of a CSV file whose lines have nothing in common. */
+export const UNKNOWN_CSV_FORM = 'The CSV file is of a form that cannot be found out.';
+
 const CSV_FAULTS: readonly (readonly [RegExp, string])[] = [
   [/Error when sniffing file|not possible to automatically detect/i, 'is of a form that cannot be found out'],
   [/unterminated quote|quote .*not.*closed|Value with unterminated/i, 'has a quote that does not end'],
