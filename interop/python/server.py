@@ -41,19 +41,19 @@ def get_arrow(handle, **parameters):
     return table
 
 
-def stream_of(table, compression=None, max_chunksize=None, **options):
+def stream_of(table, compression=None, **options):
     """A table as an Arrow IPC stream."""
-    sink = io.BytesIO()
-    write = pa.ipc.IpcWriteOptions(compression=compression, **options)
-    with pa.ipc.new_stream(sink, table.schema, options=write) as writer:
-        writer.write_table(table, max_chunksize)
-    return sink.getvalue()
+    return written(pa.ipc.new_stream, table, compression, **options)
 
 
-def file_of(table, compression=None, max_chunksize=None, **options):
+def file_of(table, compression=None, **options):
     """A table as an Arrow IPC file."""
+    return written(pa.ipc.new_file, table, compression, **options)
+
+
+def written(new_writer, table, compression, max_chunksize=None, **options):
     sink = io.BytesIO()
     write = pa.ipc.IpcWriteOptions(compression=compression, **options)
-    with pa.ipc.new_file(sink, table.schema, options=write) as writer:
+    with new_writer(sink, table.schema, options=write) as writer:
         writer.write_table(table, max_chunksize)
     return sink.getvalue()

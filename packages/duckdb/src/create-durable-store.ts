@@ -1,4 +1,4 @@
-import type { FrameInfo, FrameRef, Store } from '@svc/frames';
+import { expiryOf, type FrameInfo, type FrameRef, type Store } from '@svc/frames';
 import { createCatalogue } from './catalogue.ts';
 import { lockDirectory } from './directory-lock.ts';
 import type { DurableStoreOptions } from './durable-store.ts';
@@ -13,7 +13,7 @@ import type { StoreParts } from './store-parts.ts';
 import { readOnlyFrame, readOnlyStore, toStoreError } from './store-errors.ts';
 import { type FrameContents, infoOf, type StoredFrame } from './stored-frame.ts';
 import { createTenantFolder } from './tenant-folder.ts';
-import { appendRows, expiryOf, putRows } from './write-frames.ts';
+import { appendRows, putRows } from './write-frames.ts';
 
 /** How often frames are looked for whose time is over. */
 const EXPIRY_MS = 10_000;

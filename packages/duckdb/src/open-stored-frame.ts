@@ -1,6 +1,5 @@
-import { quoted, ServiceError } from '@svc/errors';
-import type { FrameStream, OpenFrame, ReadOptions } from '@svc/frames';
-import type { RecordBatch, Schema } from 'apache-arrow';
+import { type FrameStream, type OpenFrame, type ReadOptions, selectColumns } from '@svc/frames';
+import type { RecordBatch } from 'apache-arrow';
 import type { ContentReader } from './frame-contents.ts';
 import type { Filling, HotTier } from './hot-tier.ts';
 import { type FrameContents, infoOf, type StoredFrame } from './stored-frame.ts';
@@ -24,7 +23,7 @@ export function openStoredFrame(
   let isOpen = true;
 
   function readCold({ offset = 0, limit = Infinity, columns, signal }: ReadOptions): FrameStream {
-    const positions = columns && columnPositions(contents.schema, columns);
+    const { indices: positions } = selectColumns(contents.schema, columns);
     const isWhole = positions === undefined && offset === 0 && limit >= contents.rows;
     const stream = reader.read(frame.source, contents, {
       offset,
@@ -66,17 +65,4 @@ export function openStoredFrame(
       onClose();
     },
   };
-}
-
-/** Where the named columns are; an unknown one is `invalid_argument`. */
-function columnPositions(schema: Schema, names: readonly string[]): readonly number[] {
-  const places = new Map(schema.fields.map((field, index) => [field.name, index]));
-  return names.map((name) => {
-    const place = places.get(name);
-    if (place !== undefined) return place;
-    const known = schema.fields.slice(0, 20).map((field) => quoted(field.name));
-    throw new ServiceError('invalid_argument', `There is no column ${quoted(name)}.`, {
-      hint: `The columns are: ${known.join(', ')}${schema.fields.length > known.length ? ', …' : ''}.`,
-    });
-  });
 }

@@ -1,5 +1,6 @@
-import { quoted, ServiceError } from '@svc/errors';
 import {
+  checkPutConditions,
+  expiryOf,
   columnInfo,
   type ColumnMatch,
   type FrameRef,
@@ -156,34 +157,8 @@ async function checkConditions(
   options.signal?.throwIfAborted();
   if (catalogue.find(ref) === undefined && (await foreign.find(ref))) throw readOnlyFrame(ref.handle);
   const frame = catalogue.find(ref);
-  if (frame && frame.handle !== ref.handle) {
-    throw new ServiceError(
-      'handle_exists',
-      `There is a frame ${quoted(frame.handle)}, which differs from ${quoted(ref.handle)} only by letter case.`,
-      { hint: `Use the handle ${quoted(frame.handle)}, or another one.` },
-    );
-  }
-  if (frame && options.ifAbsent === true) {
-    throw new ServiceError('handle_exists', `There is a frame ${quoted(ref.handle)} already.`);
-  }
-  if (!frame && options.ifPresent === true) {
-    throw new ServiceError('version_conflict', `The frame ${quoted(ref.handle)} does not exist.`, {
-      hint: 'Leave the condition out to make a new frame.',
-    });
-  }
-  if (options.ifVersion !== undefined && options.ifVersion !== frame?.version) {
-    const now = frame ? `is version ${quoted(frame.version)} now` : 'does not exist';
-    throw new ServiceError(
-      'version_conflict',
-      `The frame ${quoted(ref.handle)} ${now}, not ${quoted(options.ifVersion)}.`,
-    );
-  }
+  checkPutConditions(ref, frame, options);
   return frame;
-}
-
-/** When a life of so many seconds from now on ends; null: never. */
-export function expiryOf(now: number, ttlSeconds: number | null): Date | null {
-  return ttlSeconds === null ? null : new Date(now + ttlSeconds * 1000);
 }
 
 function isSameSchema(a: Schema, b: Schema): boolean {

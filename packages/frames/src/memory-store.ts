@@ -1,4 +1,4 @@
-import { quoted, ServiceError } from '@svc/errors';
+import { ServiceError } from '@svc/errors';
 import type { RecordBatch } from 'apache-arrow';
 import { monotonicFactory } from 'ulid';
 import { columnInfo } from './column-types.ts';
@@ -6,6 +6,7 @@ import { createFrameBytes, schemaBytes } from './frame-bytes.ts';
 import type { FrameStream } from './frame-stream.ts';
 import { createKeptFrames, type KeptFrame, type KeptFrames } from './kept-frames.ts';
 import { matchColumns, underSchema } from './match-columns.ts';
+import { checkPutConditions, expiryOf } from './put-conditions.ts';
 import type { FrameInfo, FrameRef, PutOptions, PutResult, PutSource, Store } from './store.ts';
 
 /** Options of `createMemoryStore`. */
@@ -41,7 +42,7 @@ export function createMemoryStore(options: MemoryStoreOptions = {}): Store {
     },
     expire: async (ref, ttlSeconds) => {
       const frame = frames.findExact(ref);
-      if (frame) frame.info = { ...frame.info, expires: expiry(Date.now(), ttlSeconds) };
+      if (frame) frame.info = { ...frame.info, expires: expiryOf(Date.now(), ttlSeconds) };
       return frame?.info;
     },
     drop: async (ref) => {
@@ -83,7 +84,7 @@ async function putFrame(
     // Once more, now that nothing can come in between: another put may have been faster.
     const replaced = checkConditions(frames, ref, options);
     const now = Date.now();
-    const expires = expiry(now, options.ttlSeconds ?? null);
+    const expires = expiryOf(now, options.ttlSeconds ?? null);
     const frame = {
       schema: source.schema,
       batches,
@@ -119,7 +120,7 @@ async function appendFrame(parts: Parts, ref: FrameRef, source: FrameStream, opt
     frames.budget.take(Math.max(0, wholeBytes - bytes));
     bytes = Math.max(bytes, wholeBytes);
     const now = Date.now();
-    const expires = options.ttlSeconds === undefined ? current?.info.expires : expiry(now, options.ttlSeconds);
+    const expires = options.ttlSeconds === undefined ? current?.info.expires : expiryOf(now, options.ttlSeconds);
     const contents = {
       rows: (current?.info.rows ?? 0) + added.rows,
       bytes,
@@ -180,31 +181,6 @@ async function collect({ budget }: KeptFrames, source: FrameStream, signal?: Abo
 
 function checkConditions(frames: KeptFrames, ref: FrameRef, options: PutOptions): KeptFrame | undefined {
   const frame = frames.find(ref);
-  if (frame && frame.info.handle !== ref.handle) {
-    throw new ServiceError(
-      'handle_exists',
-      `There is a frame ${quoted(frame.info.handle)}, which differs from ${quoted(ref.handle)} only by letter case.`,
-      { hint: `Use the handle ${quoted(frame.info.handle)}, or another one.` },
-    );
-  }
-  if (frame && options.ifAbsent === true) {
-    throw new ServiceError('handle_exists', `There is a frame ${quoted(ref.handle)} already.`);
-  }
-  if (!frame && options.ifPresent === true) {
-    throw new ServiceError('version_conflict', `The frame ${quoted(ref.handle)} does not exist.`, {
-      hint: 'Leave the condition out to make a new frame.',
-    });
-  }
-  if (options.ifVersion !== undefined && options.ifVersion !== frame?.info.version) {
-    const now = frame ? `is version ${quoted(frame.info.version)} now` : 'does not exist';
-    throw new ServiceError(
-      'version_conflict',
-      `The frame ${quoted(ref.handle)} ${now}, not ${quoted(options.ifVersion)}.`,
-    );
-  }
+  checkPutConditions(ref, frame?.info, options);
   return frame;
-}
-
-function expiry(now: number, ttlSeconds: number | null): Date | null {
-  return ttlSeconds === null ? null : new Date(now + ttlSeconds * 1000);
 }
