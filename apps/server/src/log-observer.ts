@@ -17,6 +17,7 @@ export function createLogObserver(log: Log): Observer {
         log.info(kind, rounded(fields));
         break;
       case 'frame_opened':
+      case 'query_answered':
       case 'query_forwarded':
         log.debug(kind, rounded(fields));
         break;

@@ -119,6 +119,7 @@ describe('defaults', () => {
         compression: true,
         cors_origins: undefined,
       },
+      sql: { timeout_ms: 60_000, memory_gb: 1, max_concurrent: 4, max_queued: 64 },
       tsdb: {
         http_url: undefined,
         connect_timeout_ms: 2000,

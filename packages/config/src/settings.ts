@@ -172,6 +172,32 @@ export const SETTINGS = {
       example: ['https://app.example.com', 'http://localhost:5173'],
     }),
   },
+  sql: {
+    timeout_ms: setting({
+      type: timerMs,
+      default: 60_000,
+      description: 'How long SQL over frames may take to its first rows, waiting for an engine included.',
+      example: 60_000,
+    }),
+    memory_gb: setting({
+      type: decimal({ max: 1_000_000, unit: 'gigabytes' }),
+      default: 1,
+      description: 'Memory of one query, in gigabytes of 10^9 bytes.',
+      example: 1,
+    }),
+    max_concurrent: setting({
+      type: integer({ min: 1, max: 64 }),
+      default: 4,
+      description: 'How many queries run at once, each in a process of its own.',
+      example: 4,
+    }),
+    max_queued: setting({
+      type: integer({ min: 0, max: 100_000 }),
+      default: 64,
+      description: 'How many queries may wait for others to end; one more is refused.',
+      example: 64,
+    }),
+  },
   tsdb: {
     http_url: setting({
       type: httpUrl(),

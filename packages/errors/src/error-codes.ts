@@ -39,6 +39,13 @@ export const ERROR_CODES = {
     meaning: 'The uploaded bytes are not what their format says; the sentence names the place.',
     hint: 'Check that the body is whole and that its format matches Content-Type.',
   },
+  invalid_sql: {
+    http: 400,
+    grpc: 'INVALID_ARGUMENT',
+    meaning:
+      'The engine does not understand the SQL, or it failed on the data; `position` says where, if that is known.',
+    hint: 'Correct the SQL and send it again.',
+  },
   permission_denied: {
     http: 403,
     grpc: 'PERMISSION_DENIED',
@@ -81,6 +88,12 @@ export const ERROR_CODES = {
     meaning: 'SQL was sent, and no external time-series database is configured.',
     hint: 'Set SERVICE_TSDB_HTTP_URL to the base URL of the time-series database, for example http://tsdb.example.com:9000.',
   },
+  scheduler_not_configured: {
+    http: 412,
+    grpc: 'FAILED_PRECONDITION',
+    meaning: 'SQL was sent with engine=scheduler, and no scheduler is configured.',
+    hint: 'Send engine=local to run the SQL in this server.',
+  },
   payload_too_large: {
     http: 413,
     grpc: 'RESOURCE_EXHAUSTED',
@@ -104,6 +117,12 @@ export const ERROR_CODES = {
     grpc: 'INVALID_ARGUMENT',
     meaning: 'The request line and headers are longer than 64 KiB.',
     hint: 'Send fewer or shorter headers, or a shorter URL.',
+  },
+  too_many_requests: {
+    http: 429,
+    grpc: 'RESOURCE_EXHAUSTED',
+    meaning: 'More SQL is waiting for an engine than may wait; Retry-After says when to try again.',
+    hint: 'Send the request again after the seconds of Retry-After, or raise sql.max_queued.',
   },
   cancelled: {
     http: 499,

@@ -78,7 +78,7 @@ export function parseExpRequest(params: Params, rules: ExecRules): ExecRequest {
 /** Reads the parameters of `/chk`, a question that only the database answers. */
 export function parseChkRequest(params: Params, rules: ExecRules): QueryRequest {
   checkEngine(single(params, 'engine'));
-  if (!rules.hasTsdb) throw tsdbNotConfigured();
+  if (!rules.hasTsdb) throw tsdbNotConfigured(false);
   return { kind: 'query', params: withoutEngine(params) };
 }
 
@@ -97,7 +97,7 @@ function checkMode(given: ReadonlyMap<string, string>, rules: ExecRules): string
     );
   }
   checkEngine(given.get('engine'));
-  if (query !== undefined && !rules.hasTsdb) throw tsdbNotConfigured();
+  if (query !== undefined && !rules.hasTsdb) throw tsdbNotConfigured(false);
   return query;
 }
 

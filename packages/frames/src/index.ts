@@ -46,10 +46,10 @@ export {
   UPLOAD_FORMATS,
   type UploadFormat,
 } from './encoding.ts';
-export type { Engine } from './engine.ts';
+export type { Engine, QueryAnswer, QueryOptions, SqlValue, StatementInfo } from './engine.ts';
 export { type ColumnMatch, matchColumns, underSchema } from './match-columns.ts';
 export { checkPutConditions, expiryOf } from './put-conditions.ts';
-export { selectColumns, type SelectedColumns } from './slice-batches.ts';
+export { selectColumns, type SelectedColumns, sliceStream } from './slice-batches.ts';
 export { type FrameStream, streamFromTable } from './frame-stream.ts';
 export { createHandle, type Handle, isHandle, parseHandle } from './handle.ts';
 export { createMemoryStore, type MemoryStoreOptions } from './memory-store.ts';

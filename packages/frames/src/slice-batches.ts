@@ -1,5 +1,7 @@
 import { quoted, ServiceError } from '@svc/errors';
 import { type Data, type RecordBatch, Schema } from 'apache-arrow';
+import type { FrameStream } from './frame-stream.ts';
+import type { ReadOptions } from './store.ts';
 import { createRecordBatch } from './create-record-batch.ts';
 import { sliceData } from './slice-data.ts';
 
@@ -40,13 +42,25 @@ export function selectColumns(schema: Schema, names: readonly string[] | undefin
   };
 }
 
+/** A part of a stream, as `OpenFrame.read` gives it of a frame. */
+export function sliceStream(
+  { schema, batches }: FrameStream,
+  { offset = 0, limit = Infinity, columns, signal }: ReadOptions,
+): FrameStream {
+  const selected = selectColumns(schema, columns);
+  return { schema: selected.schema, batches: sliceBatches(batches, { ...selected, offset, limit, signal }) };
+}
+
 /** The rows from `offset` on, `limit` at the most, of some batches; values are not copied. */
-export async function* sliceBatches(batches: readonly RecordBatch[], slice: Slice): AsyncGenerator<RecordBatch> {
+export async function* sliceBatches(
+  batches: Iterable<RecordBatch> | AsyncIterable<RecordBatch>,
+  slice: Slice,
+): AsyncGenerator<RecordBatch> {
   let skip = slice.offset;
   let left = slice.limit;
-  for (const batch of batches) {
+  if (left <= 0) return;
+  for await (const batch of batches) {
     slice.signal?.throwIfAborted();
-    if (left <= 0) return;
     if (skip >= batch.numRows) {
       skip -= batch.numRows;
       continue;
@@ -54,6 +68,7 @@ export async function* sliceBatches(batches: readonly RecordBatch[], slice: Slic
     const length = Math.min(batch.numRows - skip, left);
     yield sliceBatch(batch, skip, length, slice);
     left -= length;
+    if (left <= 0) return;
     skip = 0;
   }
 }

@@ -1,15 +1,20 @@
 import { ServiceError } from '@svc/errors';
-import { type Call, createDecoders, type Store } from '@svc/frames';
-import { TsdbCredentialsError, type TsdbProxy } from '@svc/tsdb-proxy';
+import { type Call, createDecoders, type Engine, type Store } from '@svc/frames';
+import { type TsdbAnswer, TsdbCredentialsError, type TsdbProxy, type TsdbRequest } from '@svc/tsdb-proxy';
 import type { Observer } from './events.ts';
 import { createFrameOperations, who } from './frame-operations.ts';
-import type { Service } from './service.ts';
+import { createQueryOperations } from './query-operations.ts';
+import type { EngineName, ParquetEncoder, Service } from './service.ts';
 import { tsdbNotConfigured } from './tsdb-not-configured.ts';
 
 /** The parts a service is made of. */
 export interface ServiceOptions {
   /** Where frames are kept. The service closes it. */
   readonly store: Store;
+  /** Who answers SQL over frames. The service closes them. Default: nobody. */
+  readonly engines?: Readonly<Partial<Record<EngineName, Engine>>>;
+  /** Writes frames as Parquet files. Default: they cannot be asked for. */
+  readonly encodeParquet?: ParquetEncoder;
   /** The external time-series database. Default: none, SQL is answered with `tsdb_not_configured`. */
   readonly tsdb?: TsdbProxy;
   /** The longest upload, in bytes. Default 10 GiB. */
@@ -24,7 +29,8 @@ export interface ServiceOptions {
 
 /** The operations of the server over these parts. */
 export function createService(options: ServiceOptions): Service {
-  const { store, tsdb, maxUploadBytes = 10 * 1024 ** 3, observe = () => {}, version = 'unknown' } = options;
+  const { store, engines = {}, tsdb, maxUploadBytes = 10 * 1024 ** 3, observe = () => {} } = options;
+  const { version = 'unknown', encodeParquet } = options;
   const decoders = createDecoders({ maxBytes: options.maxDecodeBytes ?? 1024 ** 3 });
   const startedAt = performance.now();
   let isStopping = false;
@@ -34,23 +40,27 @@ export function createService(options: ServiceOptions): Service {
     if (isStopping) throw new ServiceError('unavailable', 'The server is stopping.');
   }
 
+  async function forward(call: Call, request: TsdbRequest): Promise<TsdbAnswer> {
+    begin(call);
+    if (tsdb === undefined) throw tsdbNotConfigured(engines.local !== undefined);
+    const startMs = performance.now();
+    const answer = await tsdb.forward(call, request).catch((error: unknown) => {
+      if (error instanceof TsdbCredentialsError) observe({ kind: 'tsdb_refused_credentials', ...who(call) });
+      throw error;
+    });
+    const durationMs = performance.now() - startMs;
+    observe({ kind: 'query_forwarded', ...who(call), status: answer.status, durationMs });
+    return answer;
+  }
+
   return {
     ...createFrameOperations({ store, decoders, maxUploadBytes, observe, begin }),
 
-    hasTsdb: tsdb !== undefined,
+    ...createQueryOperations({ store, engines, forward, maxUploadBytes, observe, begin }),
+    encodeParquet,
 
-    async forward(call, request) {
-      begin(call);
-      if (tsdb === undefined) throw tsdbNotConfigured();
-      const startMs = performance.now();
-      const answer = await tsdb.forward(call, request).catch((error: unknown) => {
-        if (error instanceof TsdbCredentialsError) observe({ kind: 'tsdb_refused_credentials', ...who(call) });
-        throw error;
-      });
-      const durationMs = performance.now() - startMs;
-      observe({ kind: 'query_forwarded', ...who(call), status: answer.status, durationMs });
-      return answer;
-    },
+    hasTsdb: tsdb !== undefined,
+    forward,
 
     async health() {
       return {
@@ -72,7 +82,7 @@ export function createService(options: ServiceOptions): Service {
 
     async close() {
       isStopping = true;
-      await Promise.all([decoders.close(), tsdb?.close()]);
+      await Promise.all([decoders.close(), tsdb?.close(), engines.local?.close(), engines.scheduler?.close()]);
       await store.close();
     },
   };

@@ -18,6 +18,7 @@ export type ServiceEvent =
   | (EventBase & { readonly kind: 'frame_opened'; readonly handle: string; readonly rows: number })
   | (EventBase & { readonly kind: 'frame_dropped'; readonly handle: string })
   | (EventBase & { readonly kind: 'frame_expiry_set'; readonly handle: string; readonly expires: Date | null })
+  | (EventBase & { readonly kind: 'query_answered'; readonly engine: string; readonly durationMs: number })
   | (EventBase & { readonly kind: 'query_forwarded'; readonly status: number; readonly durationMs: number })
   | (EventBase & { readonly kind: 'tsdb_refused_credentials' })
   | {

@@ -12,6 +12,17 @@
  */
 export { createService, type ServiceOptions } from './create-service.ts';
 export type { Observer, ServiceEvent } from './events.ts';
-export type { FrameReading, Health, PutFrameOptions, ReadFrameOptions, Service, Upload } from './service.ts';
+export type {
+  EngineName,
+  FrameReading,
+  Health,
+  KeepQueryOptions,
+  ParquetEncoder,
+  PutFrameOptions,
+  QueryFramesOptions,
+  ReadFrameOptions,
+  Service,
+  Upload,
+} from './service.ts';
 export { TTL_HINT } from './ttl.ts';
 export { tsdbNotConfigured } from './tsdb-not-configured.ts';

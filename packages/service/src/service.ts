@@ -6,7 +6,10 @@ import type {
   ListOptions,
   PutOptions,
   PutResult,
+  QueryAnswer,
   ReadOptions,
+  SqlValue,
+  StatementInfo,
   StoreUsage,
   UploadFormat,
 } from '@svc/frames';
@@ -37,6 +40,30 @@ export interface FrameReading {
 /** Conditions and life of a put. */
 export type PutFrameOptions = Omit<PutOptions, 'signal'>;
 
+/** Who answers SQL over frames: this server, or others that a scheduler asks. */
+export type EngineName = 'local' | 'scheduler';
+
+/** How SQL over frames is run. */
+export interface QueryFramesOptions extends ReadFrameOptions {
+  /** Default `local`. */
+  readonly engine?: EngineName;
+  /** The values of `?` or `$1`, in order. */
+  readonly params?: readonly SqlValue[];
+}
+
+/** How the answer of a query is kept. */
+export interface KeepQueryOptions extends PutFrameOptions {
+  /** Who answers the SQL. Default `local`. */
+  readonly engine?: EngineName | 'tsdb';
+  /** The values of `?` or `$1`, in order. The time-series database takes none. */
+  readonly params?: readonly SqlValue[];
+  /** The handle of the frame. Default: one that the service makes. */
+  readonly handle?: string;
+}
+
+/** Writes a frame as a Parquet file. */
+export type ParquetEncoder = (stream: FrameStream, signal: AbortSignal) => AsyncGenerator<Uint8Array, void>;
+
 /** The state of the service and its parts. */
 export interface Health {
   readonly status: 'ok' | 'stopping';
@@ -60,6 +87,16 @@ export interface Service {
   appendFrame(call: Call, handle: string, upload: Upload, options?: PutFrameOptions): Promise<PutResult>;
   expireFrame(call: Call, handle: string, ttlSeconds: number | null): Promise<FrameInfo>;
   dropFrame(call: Call, handle: string): Promise<void>;
+  /** Who can be asked with `query`. */
+  readonly engines: readonly EngineName[];
+  /** Runs one statement that only reads, over the caller's frames as tables. Whoever asked closes the answer. */
+  query(call: Call, sql: string, options?: QueryFramesOptions): Promise<QueryAnswer>;
+  /** What a statement would answer and which parameters it has. */
+  describeQuery(call: Call, sql: string, engine?: EngineName): Promise<StatementInfo>;
+  /** Puts the answer of a query under a handle. */
+  keepQuery(call: Call, sql: string, options?: KeepQueryOptions): Promise<PutResult>;
+  /** Writes Parquet files; left out where nothing here can. */
+  readonly encodeParquet?: ParquetEncoder | undefined;
   /** Whether SQL can be forwarded. */
   readonly hasTsdb: boolean;
   /** Sends SQL to the time-series database; `tsdb_not_configured` where there is none. */

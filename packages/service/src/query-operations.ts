@@ -1,0 +1,117 @@
+import { quoted, ServiceError } from '@svc/errors';
+import {
+  type Call,
+  createHandle,
+  type Engine,
+  type FrameRef,
+  parseHandle,
+  type PutOptions,
+  type PutResult,
+  type QueryAnswer,
+  sliceStream,
+  type Store,
+} from '@svc/frames';
+import type { Observer } from './events.ts';
+import { who } from './frame-operations.ts';
+import { limitBytes } from './limit-bytes.ts';
+import type { EngineName, KeepQueryOptions, QueryFramesOptions, Service } from './service.ts';
+import { tsdbExport } from './tsdb-export.ts';
+import { checkTtl } from './ttl.ts';
+
+/** What the operations with SQL work with. */
+export interface QueryParts {
+  readonly store: Store;
+  readonly engines: Readonly<Partial<Record<EngineName, Engine>>>;
+  readonly forward: Service['forward'];
+  readonly maxUploadBytes: number;
+  readonly observe: Observer;
+  /** Fails where the call may not begin. */
+  readonly begin: (call: Call) => void;
+}
+
+type QueryOperations = Pick<Service, 'describeQuery' | 'engines' | 'keepQuery' | 'query'>;
+
+const ENGINE_NAMES: readonly EngineName[] = ['local', 'scheduler'];
+
+/** The operations that answer SQL over frames, and keep answers. */
+export function createQueryOperations(parts: QueryParts): QueryOperations {
+  const { engines, observe, begin } = parts;
+
+  async function query(call: Call, sql: string, options: QueryFramesOptions = {}): Promise<QueryAnswer> {
+    begin(call);
+    const { engine = 'local', params = [], offset = 0, limit = Infinity, columns } = options;
+    const startMs = performance.now();
+    const answer = await engineOf(engines, engine).query(call, sql, { params });
+    observe({ kind: 'query_answered', ...who(call), engine, durationMs: performance.now() - startMs });
+    try {
+      const part = sliceStream(answer, { offset, limit, ...(columns && { columns }), signal: call.signal });
+      return { ...part, close: () => answer.close() };
+    } catch (error) {
+      answer.close();
+      throw error;
+    }
+  }
+
+  return {
+    engines: ENGINE_NAMES.filter((name) => engines[name] !== undefined),
+    query,
+
+    async describeQuery(call, sql, engine = 'local') {
+      begin(call);
+      return engineOf(engines, engine).describe(call, sql);
+    },
+
+    async keepQuery(call, sql, options = {}) {
+      begin(call);
+      checkTtl(options.ttlSeconds);
+      const handle = options.handle === undefined ? createHandle() : parseHandle(options.handle);
+      const ref = { tenant: call.tenant, handle };
+      const startMs = performance.now();
+      const result = await keep(parts, call, query, { sql, ref, options });
+      const { rows, bytes } = result.info;
+      const durationMs = performance.now() - startMs;
+      observe({ kind: 'frame_put', ...who(call), handle, rows, bytes, created: result.created, durationMs });
+      return result;
+    },
+  };
+}
+
+interface Keeping {
+  readonly sql: string;
+  readonly ref: FrameRef;
+  readonly options: KeepQueryOptions;
+}
+
+async function keep(
+  { store, forward, maxUploadBytes }: QueryParts,
+  call: Call,
+  query: Service['query'],
+  { sql, ref, options }: Keeping,
+): Promise<PutResult> {
+  const { engine = 'local', params = [], ...conditions } = options;
+  const put: PutOptions = { ...conditions, signal: call.signal };
+  if (engine !== 'tsdb') {
+    const answer = await query(call, sql, { engine, params });
+    try {
+      return await store.put(ref, answer, put);
+    } finally {
+      answer.close();
+    }
+  }
+  if (params.length > 0) {
+    throw new ServiceError('invalid_argument', 'The time-series database takes no parameters with its SQL.');
+  }
+  const body = limitBytes({ format: 'parquet', body: await tsdbExport(call, sql, forward) }, maxUploadBytes);
+  return store.put(ref, { format: 'parquet', body }, put);
+}
+
+function engineOf(engines: QueryParts['engines'], name: EngineName): Engine {
+  const engine = engines[name];
+  if (engine !== undefined) return engine;
+  if (name === 'scheduler') {
+    throw new ServiceError('scheduler_not_configured', 'No scheduler is configured to send SQL to.');
+  }
+  throw new ServiceError('invalid_argument', `There is no engine ${quoted(name)} here.`, {
+    hint: 'Read frames by their handles, or send SQL to the time-series database.',
+  });
+}

@@ -1,0 +1,61 @@
+import { ServiceError } from '@svc/errors';
+import type { Call } from '@svc/frames';
+import type { TsdbAnswer } from '@svc/tsdb-proxy';
+import type { Service } from './service.ts';
+
+/** The answer of the time-series database to SQL, as the bytes of a Parquet file. */
+export async function tsdbExport(
+  call: Call,
+  sql: string,
+  forward: Service['forward'],
+): Promise<AsyncIterable<Uint8Array>> {
+  const answer = await forward(call, {
+    path: '/exp',
+    params: [
+      ['query', sql],
+      ['fmt', 'parquet'],
+    ],
+  });
+  const { status, headers, body } = answer;
+  const isFile = status === 200 && !/json|text/i.test(headers.get('content-type') ?? '');
+  if (isFile && body !== null) return body;
+  throw refusal(sql, status, await firstText(answer));
+}
+
+/** What the database said, which is JSON like ours where it did not like the SQL. */
+function refusal(sql: string, status: number, text: string): ServiceError {
+  const { error, position } = parsed(text);
+  if (typeof error !== 'string') {
+    return new ServiceError(
+      'tsdb_failed',
+      `The time-series database answered ${status} instead of sending a Parquet file.`,
+    );
+  }
+  return new ServiceError('invalid_sql', error, {
+    query: sql,
+    ...(Number.isSafeInteger(position) && { position: Number(position) }),
+  });
+}
+
+function parsed(text: string): { readonly error?: unknown; readonly position?: unknown } {
+  try {
+    const value: unknown = JSON.parse(text);
+    return typeof value === 'object' && value !== null ? value : {};
+  } catch {
+    return {};
+  }
+}
+
+const MAX_TEXT_BYTES = 64 * 1024;
+
+async function firstText({ body }: TsdbAnswer): Promise<string> {
+  const chunks: Uint8Array[] = [];
+  let bytes = 0;
+  // Leaving the loop cancels what is left of the body.
+  for await (const chunk of body ?? []) {
+    chunks.push(chunk);
+    bytes += chunk.byteLength;
+    if (bytes > MAX_TEXT_BYTES) break;
+  }
+  return Buffer.concat(chunks).toString();
+}
