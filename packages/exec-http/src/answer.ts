@@ -3,6 +3,7 @@ import { acceptsGzip, compressBytes, compressChunks, COMPRESSED_FROM_BYTES } fro
 import type { Exchange } from './endpoint.ts';
 import { errorResponse } from './error-response.ts';
 import { etagOf } from './etag.ts';
+import { startingWith } from './starting-with.ts';
 import { streamedBody } from './streamed-body.ts';
 
 /** What a handler answers. */
@@ -79,23 +80,4 @@ async function shortened(
   if (first.done === true) return new Uint8Array(0);
   const second = await body.next();
   return second.done === true ? first.value : startingWith([first.value, second.value], body);
-}
-
-/**
- * The head, then the rest. Not a generator: one that nobody has begun to read does nothing when it is told to end, and
- * what the rest holds would never be let go.
- */
-function startingWith<T>(head: readonly T[], rest: AsyncGenerator<T, void>): AsyncGenerator<T, void> {
-  const queue = [...head];
-  return {
-    next: async () => {
-      const value = queue.shift();
-      return value === undefined ? rest.next() : { done: false, value };
-    },
-    return: () => rest.return(),
-    throw: (error) => rest.throw(error),
-    [Symbol.asyncIterator]() {
-      return this;
-    },
-  };
 }

@@ -26,14 +26,14 @@ export function createExecApp(options: ExecAppOptions): Hono<ExecEnv> {
   const { service, defaultFmt, maxRows, allowedOrigins, compression = true } = options;
   const app = new Hono<ExecEnv>();
   const endpoint = { service, compression };
-  const rules = { hasTsdb: service.hasTsdb, defaultFmt, maxRows, allowedOrigins };
+  const rules = { hasTsdb: service.hasTsdb, engines: service.engines, defaultFmt, maxRows, allowedOrigins };
   addEndpoint(app, '/ping', endpoint, {
     GET: () => ({ body: 'ok', headers: { 'content-type': 'text/plain; charset=utf-8' } }),
   });
   addEndpoint(app, '/exec', endpoint, execHandlers(service, rules));
   addEndpoint(app, '/exp', endpoint, expHandlers(service, rules));
   addEndpoint(app, '/chk', endpoint, chkHandlers(service, rules));
-  addEndpoint(app, '/frames', endpoint, frameListHandlers(service));
+  addEndpoint(app, '/frames', endpoint, frameListHandlers(service, allowedOrigins ?? []));
   addEndpoint(app, '/frames/:handle', endpoint, frameHandlers(service));
   addEndpoint(app, '/health', endpoint, {
     GET: async () => {

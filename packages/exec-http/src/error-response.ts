@@ -1,6 +1,9 @@
 import { ERROR_CODES, type ServiceError, toErrorBody } from '@svc/errors';
 import { ENCODINGS } from '@svc/frames';
 
+/** By then some of what runs has ended, as a rule. */
+const RETRY_AFTER_SECONDS = '1';
+
 /** The answer to a failure: the status of its code, and its JSON body. */
 export function errorResponse(
   error: ServiceError,
@@ -11,6 +14,7 @@ export function errorResponse(
     status: ERROR_CODES[error.code].http,
     headers: {
       'x-content-type-options': 'nosniff',
+      ...(error.code === 'too_many_requests' && { 'retry-after': RETRY_AFTER_SECONDS }),
       ...headers,
       'content-type': ENCODINGS.json.out.contentType,
       'x-request-id': requestId,

@@ -11,14 +11,15 @@ import {
 } from './exec-request.ts';
 import { type Params, parseQueryString } from './query-string.ts';
 import { readFrame } from './read-frame.ts';
+import { runSql } from './run-sql.ts';
 import { sqlParams } from './sql-body.ts';
 
-/** `/exec`: reads a frame as a JSON table, or forwards SQL. */
+/** `/exec`: reads a frame or runs SQL and answers with a JSON table, or forwards SQL. */
 export function execHandlers(service: Service, rules: ExecRules): Handlers {
   return readHandlers('/exec', service, rules, parseExecRequest);
 }
 
-/** `/exp`: reads a frame in the other formats, or forwards SQL. */
+/** `/exp`: the same in the other formats. */
 export function expHandlers(service: Service, rules: ExecRules): Handlers {
   return readHandlers('/exp', service, rules, parseExpRequest);
 }
@@ -44,6 +45,7 @@ function readHandlers(
     const request = parse(params, rules);
     if (request.kind === 'handle') return readFrame(service, exchange, request, rules.maxRows);
     refuseForeignPage((name) => exchange.c.req.header(name), rules.allowedOrigins ?? []);
+    if (request.kind === 'sql') return runSql(service, exchange, request);
     return { forwarded: await service.forward(exchange.call, { path, params: request.params }) };
   }
   return {

@@ -1,4 +1,5 @@
 import { quoted, ServiceError } from '@svc/errors';
+import type { SqlValue } from '@svc/frames';
 
 /** Rows of a frame: so many from `offset` on; without `limit`, all that follow. */
 export interface RowRange {
@@ -67,4 +68,29 @@ export function parseFlag(name: string, text: string): boolean {
   throw new ServiceError('invalid_argument', `${name}=${quoted(text)} is neither true nor false.`, {
     hint: `Write ${name}=true, or leave it out.`,
   });
+}
+
+/** Reads a value for SQL, written as JSON; whole numbers are exact. */
+export function parseSqlValue(text: string): SqlValue {
+  if (/^-?(0|[1-9][0-9]*)$/.test(text.trim())) return exactInteger(text);
+  const value = parsedJson(text);
+  if (value === null || typeof value === 'boolean' || typeof value === 'number' || typeof value === 'string')
+    return value;
+  throw new ServiceError('invalid_argument', `param=${quoted(text)} is not a value for SQL.`, {
+    hint: 'Write it as JSON: param=42, param=1.5, param=true, param=null or param="a text" with its double quotes.',
+  });
+}
+
+function exactInteger(text: string): number | bigint {
+  const n = Number(text);
+  return Number.isSafeInteger(n) && !Object.is(n, -0) ? n : BigInt(text);
+}
+
+/** What a text is as JSON; undefined where it is none. */
+export function parsedJson(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return undefined;
+  }
 }

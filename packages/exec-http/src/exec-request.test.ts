@@ -2,7 +2,7 @@ import { describe, expect, test } from 'vitest';
 import { type ExecRules, parseChkRequest, parseExecRequest, parseExpRequest } from './exec-request.ts';
 import { parseQueryString } from './query-string.ts';
 
-const rules: ExecRules = { hasTsdb: true };
+const rules: ExecRules = { hasTsdb: true, engines: ['local'] };
 const parse = (query: string, changes: Partial<ExecRules> = {}): unknown =>
   parseExecRequest(parseQueryString(`/exec?${query}`), { ...rules, ...changes });
 
@@ -85,7 +85,7 @@ describe('handle mode', () => {
 describe('query mode', () => {
   test('forwards query and fmt first, then what the database knows, in the order and form of the client', () => {
     expect(parse('src=con&limit=abc&handled=1&query=select%201&fmt=json&engine=tsdb&cols=a,,&nm=true')).toEqual({
-      kind: 'query',
+      kind: 'forward',
       params: [
         ['query', 'select 1'],
         ['fmt', 'json'],
@@ -98,7 +98,47 @@ describe('query mode', () => {
   });
 
   test('an empty query counts as given', () => {
-    expect(parse('query=&fmt=json')).toMatchObject({ kind: 'query' });
+    expect(parse('query=&fmt=json')).toMatchObject({ kind: 'forward' });
+  });
+});
+
+describe('SQL over frames', () => {
+  const defaults = {
+    kind: 'sql',
+    engine: 'local',
+    sql: 'select 1',
+    params: [],
+    format: 'json',
+    rows: { offset: 0 },
+    columns: undefined,
+    quoteLargeNum: false,
+    timings: false,
+  };
+
+  test.each<[query: string, expected: object]>([
+    ['', {}],
+    ['&limit=5', { rows: { offset: 0, limit: 5 } }],
+    ['&limit=11,20&cols=b,a', { rows: { offset: 10, limit: 10 }, columns: ['b', 'a'] }],
+    ['&quoteLargeNum=true&timings=true', { quoteLargeNum: true, timings: true }],
+    ['&param=1&param="a%20b"&param=null', { params: [1, 'a b', null] }],
+    ['&param=9007199254740993&param=-1.5e3&param=true', { params: [9_007_199_254_740_993n, -1500, true] }],
+  ])('query=select 1&engine=local&fmt=json%s', (query, expected) => {
+    expect(parse(`query=select%201&engine=local&fmt=json${query}`)).toEqual({ ...defaults, ...expected });
+  });
+
+  test.each(['', 'x', '[1]', '{}', '01', '1 2', "'a'", 'NaN'])('param=%s is refused and quoted', (text) => {
+    expect(() => parse(`query=x&engine=local&fmt=json&param=${encodeURIComponent(text)}`)).toThrow(
+      expect.objectContaining({
+        code: 'invalid_argument',
+        message: expect.stringContaining(`param=${JSON.stringify(text)}`),
+      }),
+    );
+  });
+
+  test('/exp reads the same parameters, and csv is its default', () => {
+    expect(
+      parseExpRequest(parseQueryString('/exp?query=x&engine=local&param=7&limit=3'), { ...rules, hasTsdb: false }),
+    ).toMatchObject({ kind: 'sql', sql: 'x', params: [7], format: 'csv', rows: { offset: 0, limit: 3 } });
   });
 });
 
@@ -116,8 +156,15 @@ describe('the first thing that is wrong is what is said', () => {
     ['handle=t&fmt=', {}, 'invalid_argument', /fmt=""/],
     ['handle=t&fmt=JSON', {}, 'invalid_argument', /fmt="JSON"/],
     ['handle=t&fmt=json&limit=abc&cols=', {}, 'invalid_argument', /limit/],
-    ['query=x&fmt=json&engine=local', {}, 'invalid_argument', /engine "local"/],
-    ['handle=x&fmt=json&engine=local', {}, 'invalid_argument', /engine "local"/],
+    ['query=x&engine=nope', { hasTsdb: false }, 'invalid_argument', /engine "nope"/],
+    ['handle=x&fmt=json&engine=nope', {}, 'invalid_argument', /engine "nope"/],
+    ['query=x&engine=scheduler', {}, 'scheduler_not_configured', /No scheduler/],
+    ['query=x&engine=local', { engines: [] }, 'invalid_argument', /no engine to run SQL/],
+    ['query=x&engine=local', {}, 'invalid_argument', /fmt is missing/],
+    ['query=x&engine=local&fmt=json&limit=abc&cols=', {}, 'invalid_argument', /limit/],
+    ['query=x&engine=local&fmt=json&limit=11', { maxRows: 10 }, 'invalid_argument', /asks for 11 rows/],
+    ['query=x&engine=local&fmt=json', { maxRows: 10 }, 'invalid_argument', /at most 10 rows/],
+    ['query=x&engine=local&fmt=json&param=1&param=x', {}, 'invalid_argument', /param="x"/],
     ['handle=t&handle=t&fmt=json', {}, 'invalid_argument', /handle is given more than once/],
     ['handle=t&fmt=json&fmt=json', {}, 'invalid_argument', /fmt is given more than once/],
     ['query=t&fmt=json&nm=a&nm=b', {}, 'invalid_argument', /nm is given more than once/],
@@ -128,9 +175,12 @@ describe('the first thing that is wrong is what is said', () => {
     );
   });
 
-  test('the hint of 412 names the setting', () => {
-    expect(() => parse('query=x&fmt=json', { hasTsdb: false })).toThrow(
-      expect.objectContaining({ hint: expect.stringContaining('SERVICE_TSDB_HTTP_URL') }),
+  test.each<[engines: ExecRules['engines'], hint: RegExp]>([
+    [[], /SERVICE_TSDB_HTTP_URL((?!engine).)*$/],
+    [['local'], /SERVICE_TSDB_HTTP_URL.*engine=local/],
+  ])('the hint of 412 names the setting, and the other engine where there is one: %j', (engines, hint) => {
+    expect(() => parse('query=x&fmt=json', { hasTsdb: false, engines })).toThrow(
+      expect.objectContaining({ hint: expect.stringMatching(hint) }),
     );
   });
 });
@@ -170,7 +220,7 @@ describe('/exp', () => {
       ['any', ''],
     ];
     expect(parseExp('query=select%201&fmt=parquet&fmt=csv&engine=tsdb&limit=abc&any=')).toEqual({
-      kind: 'query',
+      kind: 'forward',
       params,
     });
   });
@@ -209,6 +259,6 @@ test('/chk goes on with every parameter but engine, where there is a database', 
     ['j', 'trades'],
     ['v', '2'],
   ]);
-  expect(() => parseChkRequest(params, { hasTsdb: false })).toThrow(/No time-series database/);
-  expect(() => parseChkRequest([['engine', 'local']], rules)).toThrow(/engine "local"/);
+  expect(() => parseChkRequest(params, { ...rules, hasTsdb: false })).toThrow(/No time-series database/);
+  expect(() => parseChkRequest([['engine', 'local']], rules)).toThrow(/engine="local"/);
 });

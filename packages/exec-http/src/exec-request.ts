@@ -1,13 +1,11 @@
 import { quoted, ServiceError } from '@svc/errors';
-import type { AnswerFormat } from '@svc/frames';
-import { tsdbNotConfigured } from '@svc/service';
-import { parseColumns, parseFlag, parseLimit, type RowRange } from './exec-params.ts';
+import type { AnswerFormat, SqlValue } from '@svc/frames';
+import { engineNotConfigured, type EngineName } from '@svc/service';
+import { parseColumns, parseFlag, parseLimit, parseSqlValue, type RowRange } from './exec-params.ts';
 import { mapGiven, type Params, single } from './query-string.ts';
 
-/** A request for the rows of a frame. */
-export interface HandleRequest {
-  readonly kind: 'handle';
-  readonly handle: string;
+/** Which part of a table is wanted, and how it is written. */
+export interface TableRequest {
   readonly format: AnswerFormat;
   readonly rows: RowRange;
   readonly columns: readonly string[] | undefined;
@@ -15,20 +13,36 @@ export interface HandleRequest {
   readonly timings: boolean;
 }
 
-/** A request to run SQL. */
-export interface QueryRequest {
-  readonly kind: 'query';
+/** A request for the rows of a frame. */
+export interface HandleRequest extends TableRequest {
+  readonly kind: 'handle';
+  readonly handle: string;
+}
+
+/** A request to run SQL over frames. */
+export interface SqlRequest extends TableRequest {
+  readonly kind: 'sql';
+  readonly engine: EngineName;
+  readonly sql: string;
+  readonly params: readonly SqlValue[];
+}
+
+/** A request to the time-series database. */
+export interface ForwardRequest {
+  readonly kind: 'forward';
   /** What the database gets, in this order. */
   readonly params: Params;
 }
 
 /** A request to `/exec` or `/exp`, read and checked. */
-export type ExecRequest = HandleRequest | QueryRequest;
+export type ExecRequest = HandleRequest | SqlRequest | ForwardRequest;
 
 /** What the rules of `/exec` and `/exp` depend on. */
 export interface ExecRules {
   /** Whether there is a database to forward SQL to. */
   readonly hasTsdb: boolean;
+  /** Who can answer SQL over frames. */
+  readonly engines: readonly EngineName[];
   /** What a missing `fmt` means; undefined: it is an error. */
   readonly defaultFmt?: string | undefined;
   /** The most rows a request may ask for; undefined: any number. */
@@ -45,24 +59,25 @@ const KNOWN = new Set([...FORWARDED, 'handle', 'query', 'fmt', 'engine']);
 /** Reads the parameters of `/exec`. The order of the checks decides which error a client sees first. */
 export function parseExecRequest(params: Params, rules: ExecRules): ExecRequest {
   const given = collect(params, KNOWN);
-  const query = checkMode(given, rules);
+  const target = parseTarget(given, rules);
   const fmt = given.get('fmt') ?? rules.defaultFmt;
   checkFmt(fmt);
-  if (query !== undefined) {
+  if (target.kind === 'forward') {
     const others = params.filter(([name]) => FORWARDED.has(name));
-    return { kind: 'query', params: [['query', query], ['fmt', fmt], ...others] };
+    return { kind: 'forward', params: [['query', target.query], ['fmt', fmt], ...others] };
   }
-  const rows = rowRange(given.get('limit'), { defaultLimit: DEFAULT_LIMIT, maxRows: rules.maxRows });
+  const defaultLimit = target.kind === 'handle' ? { defaultLimit: DEFAULT_LIMIT } : {};
+  const table = tableRequest(given, fmt, rowRange(given.get('limit'), { ...defaultLimit, maxRows: rules.maxRows }));
   const timings = mapGiven(given.get('timings'), (text) => parseFlag('timings', text)) ?? false;
-  return { ...handleRequest(given, fmt, rows), timings };
+  return readRequest(target, { ...table, timings }, params, rules);
 }
 
 const EXPORT_FORMATS = ['csv', 'ndjson', 'arrow'] as const satisfies readonly AnswerFormat[];
 
 /** Reads the parameters of `/exp`: as `/exec`, in the other formats, and whole unless there is a limit. */
 export function parseExpRequest(params: Params, rules: ExecRules): ExecRequest {
-  const query = checkMode(collect(params, ['handle', 'query', 'engine']), rules);
-  if (query !== undefined) return { kind: 'query', params: withoutEngine(params) };
+  const target = parseTarget(collect(params, ['handle', 'query', 'engine']), rules);
+  if (target.kind === 'forward') return { kind: 'forward', params: withoutEngine(params) };
   const given = collect(params, KNOWN);
   const fmt = given.get('fmt') ?? 'csv';
   const format = EXPORT_FORMATS.find((name) => name === fmt);
@@ -72,39 +87,68 @@ export function parseExpRequest(params: Params, rules: ExecRules): ExecRequest {
       hint: `Send one of fmt=${EXPORT_FORMATS.join(', fmt=')}${others}.`,
     });
   }
-  return handleRequest(given, format, rowRange(given.get('limit'), { maxRows: rules.maxRows }));
+  const table = tableRequest(given, format, rowRange(given.get('limit'), { maxRows: rules.maxRows }));
+  return readRequest(target, table, params, rules);
 }
 
 /** Reads the parameters of `/chk`, a question that only the database answers. */
-export function parseChkRequest(params: Params, rules: ExecRules): QueryRequest {
-  checkEngine(single(params, 'engine'));
-  if (!rules.hasTsdb) throw tsdbNotConfigured(false);
-  return { kind: 'query', params: withoutEngine(params) };
+export function parseChkRequest(params: Params, rules: ExecRules): ForwardRequest {
+  const engine = parseEngine(single(params, 'engine'), rules);
+  if (engine !== 'tsdb') {
+    throw new ServiceError('invalid_argument', `engine=${quoted(engine)} has no meaning for /chk.`, {
+      hint: 'Leave engine out: only the time-series database answers /chk.',
+    });
+  }
+  return { kind: 'forward', params: withoutEngine(params) };
 }
 
 function withoutEngine(params: Params): Params {
   return params.filter(([name]) => name !== 'engine');
 }
 
-/** Checks that there is one of `handle` and `query`, and who would run it; returns the query if it is that. */
-function checkMode(given: ReadonlyMap<string, string>, rules: ExecRules): string | undefined {
+/** What a request asks: a frame, the database, or an engine. */
+type Target =
+  | { readonly kind: 'handle'; readonly handle: string }
+  | { readonly kind: 'forward'; readonly query: string }
+  | { readonly kind: 'sql'; readonly engine: EngineName; readonly sql: string };
+
+/** Checks that there is one of `handle` and `query`, and that somebody can answer it. */
+function parseTarget(given: ReadonlyMap<string, string>, rules: ExecRules): Target {
   const query = given.get('query');
-  if (given.has('handle') === (query !== undefined)) {
+  const handle = given.get('handle');
+  if ((handle === undefined) === (query === undefined)) {
     throw new ServiceError(
       'invalid_argument',
       query === undefined ? 'Neither handle nor query is given.' : 'Both handle and query are given.',
       { hint: 'Send handle=<handle> to read a frame, or query=<sql> to run SQL.' },
     );
   }
-  checkEngine(given.get('engine'));
-  if (query !== undefined && !rules.hasTsdb) throw tsdbNotConfigured(false);
-  return query;
+  if (query === undefined) {
+    checkEngineName(given.get('engine') ?? 'tsdb');
+    return { kind: 'handle', handle: handle ?? '' };
+  }
+  const engine = parseEngine(given.get('engine'), rules);
+  return engine === 'tsdb' ? { kind: 'forward', query } : { kind: 'sql', engine, sql: query };
 }
 
-function handleRequest(given: ReadonlyMap<string, string>, format: AnswerFormat, rows: RowRange): HandleRequest {
+function readRequest(
+  target: Exclude<Target, { kind: 'forward' }>,
+  table: TableRequest,
+  params: Params,
+  { maxRows }: ExecRules,
+): HandleRequest | SqlRequest {
+  if (target.kind === 'handle') return { ...target, ...table };
+  if (maxRows !== undefined && table.rows.limit === undefined) {
+    throw new ServiceError('invalid_argument', `This server sends at most ${maxRows} rows, and there is no limit.`, {
+      hint: `Send limit=${maxRows} or less with the query.`,
+    });
+  }
+  const values = params.filter(([name]) => name === 'param').map(([, text]) => parseSqlValue(text));
+  return { ...target, ...table, params: values };
+}
+
+function tableRequest(given: ReadonlyMap<string, string>, format: AnswerFormat, rows: RowRange): TableRequest {
   return {
-    kind: 'handle',
-    handle: given.get('handle') ?? '',
     format,
     rows,
     columns: mapGiven(given.get('cols'), parseColumns),
@@ -123,11 +167,22 @@ function collect(params: Params, names: Iterable<string>): ReadonlyMap<string, s
   );
 }
 
-function checkEngine(engine: string | undefined): void {
-  if (engine === undefined || engine === 'tsdb') return;
-  throw new ServiceError('invalid_argument', `There is no engine ${quoted(engine)}.`, {
-    hint: 'The engine is tsdb, the external time-series database; leave engine out to use it.',
+const ENGINES = ['tsdb', 'local', 'scheduler'] as const;
+
+function checkEngineName(name: string): (typeof ENGINES)[number] {
+  const known = ENGINES.find((engine) => engine === name);
+  if (known !== undefined) return known;
+  throw new ServiceError('invalid_argument', `There is no engine ${quoted(name)}.`, {
+    hint: 'Send engine=local to ask the frames of this server, engine=tsdb (or none) for the time-series database.',
   });
+}
+
+/** Who is to run SQL, where that is there. */
+function parseEngine(name: string | undefined, { hasTsdb, engines }: ExecRules): (typeof ENGINES)[number] {
+  const engine = checkEngineName(name ?? 'tsdb');
+  const isThere = engine === 'tsdb' ? hasTsdb : engines.includes(engine);
+  if (!isThere) throw engineNotConfigured(engine, engines);
+  return engine;
 }
 
 function checkFmt(fmt: string | undefined): asserts fmt is 'json' {

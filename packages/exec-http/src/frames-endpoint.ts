@@ -3,30 +3,52 @@ import { createHandle, type ListOptions } from '@svc/frames';
 import { type Service, TTL_HINT } from '@svc/service';
 import * as v from 'valibot';
 import type { Exchange, Handlers } from './endpoint.ts';
-import { parseCount } from './exec-params.ts';
+import { parseCount, parsedJson } from './exec-params.ts';
+import { refuseForeignPage } from './foreign-page.ts';
 import { jsonAnswer } from './json-answer.ts';
+import { keepQuery } from './keep-query.ts';
 import { decodePart, type Params, parseQueryString, single } from './query-string.ts';
 import { readText } from './read-text.ts';
+import { beginsWith, openBody } from './request-body.ts';
 import { frameAnswer, writeFrame } from './write-frame.ts';
 
 const MAX_PATCH_BYTES = 16 * 1024;
 
 const PatchBody = v.strictObject({ ttl: v.nullable(v.number()) });
 
-/** `/frames`: what there is, and new frames whose handle the server makes. */
-export function frameListHandlers(service: Service): Handlers {
+/** `/frames`: what there is, and new frames: of rows, under a handle that the server makes, or of SQL. */
+export function frameListHandlers(service: Service, allowedOrigins: readonly string[]): Handlers {
   return {
     GET: async ({ c, call }) => {
       const frames = await service.listFrames(call, listOptions(parseQueryString(c.req.url)));
       return jsonAnswer({ frames });
     },
     POST: async (exchange) => {
-      const handle = createHandle();
       const { pathname } = new URL(exchange.c.req.url);
-      const answer = await writeFrame(service, exchange, handle, 'putFrame');
+      const { answer, handle } = await newFrame(service, exchange, allowedOrigins);
       return { ...answer, headers: { ...answer.headers, location: `${pathname}/${handle}` } };
     },
   };
+}
+
+type FrameAnswer = ReturnType<typeof frameAnswer>;
+
+/** Makes a frame of the rows in the body, or of the answer to the SQL in it: rows are a list, SQL is in an object. */
+async function newFrame(
+  service: Service,
+  exchange: Exchange,
+  allowedOrigins: readonly string[],
+): Promise<{ readonly answer: FrameAnswer; readonly handle: string }> {
+  const { req } = exchange.c;
+  const isJson = /^application\/json\s*(;|$)/i.test(req.header('content-type') ?? '');
+  const { isSo: isQuery, body } = isJson ? await beginsWith(req.raw, '{') : { isSo: false, body: openBody(req.raw) };
+  if (!isQuery) {
+    const handle = createHandle();
+    return { answer: await writeFrame(service, exchange, handle, 'putFrame', body), handle };
+  }
+  refuseForeignPage((name) => req.header(name), allowedOrigins);
+  const { info, created } = await keepQuery(service, exchange, body);
+  return { answer: frameAnswer(info, created ? 201 : 200), handle: info.handle };
 }
 
 /** `/frames/{handle}`: the life of one frame. */
@@ -78,16 +100,8 @@ function refuseConditions({ c }: Exchange): void {
 
 async function patchBody({ c }: Exchange): Promise<v.InferOutput<typeof PatchBody>> {
   const hint = `Send {"ttl": 3600} to let the frame end in an hour, {"ttl": null} to keep it. ${TTL_HINT}`;
-  const text = await readText(c.req.raw, MAX_PATCH_BYTES, hint);
-  const parsed = v.safeParse(PatchBody, parseJson(text));
+  const text = await readText(c.req.raw.body, MAX_PATCH_BYTES, hint);
+  const parsed = v.safeParse(PatchBody, parsedJson(text));
   if (parsed.success) return parsed.output;
   throw new ServiceError('invalid_argument', `The body ${quoted(text)} is not a change of a frame.`, { hint });
-}
-
-function parseJson(text: string): unknown {
-  try {
-    return JSON.parse(text);
-  } catch {
-    return undefined;
-  }
 }

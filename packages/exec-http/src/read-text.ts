@@ -1,11 +1,14 @@
 import { ServiceError } from '@svc/errors';
 
-/** The body of a request as text, or an error where it is longer than `maxBytes` or not UTF-8. */
-export async function readText(request: Request, maxBytes: number, hint: string): Promise<string> {
+/** A body as text, or an error where it is longer than `maxBytes` or not UTF-8. */
+export async function readText(
+  body: AsyncIterable<Uint8Array> | null,
+  maxBytes: number,
+  hint: string,
+): Promise<string> {
   const chunks: Uint8Array[] = [];
   let bytes = 0;
-  const body: AsyncIterable<Uint8Array> = request.body ?? new Blob([]).stream();
-  for await (const chunk of body) {
+  for await (const chunk of body ?? []) {
     chunks.push(chunk);
     bytes += chunk.byteLength;
     if (bytes > maxBytes)

@@ -16,6 +16,6 @@ export async function sqlParams(request: Request): Promise<Params> {
       hint: `Send the SQL as ${PLAIN.join(' or ')}, or as the field query of ${FORM}.`,
     });
   }
-  const text = await readText(request, MAX_BYTES, 'Send shorter SQL.');
+  const text = await readText(request.body, MAX_BYTES, 'Send shorter SQL.');
   return mediaType === FORM ? parseForm(text) : [['query', text]];
 }

@@ -2,11 +2,11 @@ import { quoted, ServiceError } from '@svc/errors';
 import { type CsvOptions, ENCODINGS, type FrameInfo, UPLOAD_FORMATS, type UploadFormat } from '@svc/frames';
 import { type PutFrameOptions, type Service, TTL_HINT } from '@svc/service';
 import type { Answer } from './answer.ts';
-import { discardRest } from './discard-rest.ts';
 import type { Exchange } from './endpoint.ts';
 import { parseIfMatch } from './etag.ts';
 import { parseColumns, parseCount, parseFlag } from './exec-params.ts';
 import { jsonAnswer } from './json-answer.ts';
+import { openBody } from './request-body.ts';
 import { mapGiven, type Params, parseQueryString, single } from './query-string.ts';
 
 /** What is known of a frame, as an answer. */
@@ -20,6 +20,7 @@ export async function writeFrame(
   exchange: Exchange,
   handle: string,
   operation: 'putFrame' | 'appendFrame',
+  body = openBody(exchange.c.req.raw),
 ): Promise<Extract<Answer, { body?: unknown }>> {
   const { c, call } = exchange;
   const params = parseQueryString(c.req.url);
@@ -27,13 +28,12 @@ export async function writeFrame(
   const csv = format === 'csv' && { csv: csvOptions(params) };
   const options = putOptions(exchange, single(params, 'ttl'));
   const bytes = Number(c.req.header('content-length') ?? 0);
-  const stream = c.req.raw.body;
-  const body = stream?.values({ preventCancel: true }) ?? emptyBody();
+  const upload = { format, body: body.chunks, bytes, ...csv };
   try {
-    const { info, created } = await service[operation](call, handle, { format, body, bytes, ...csv }, options);
+    const { info, created } = await service[operation](call, handle, upload, options);
     return frameAnswer(info, created ? 201 : 200);
   } catch (error) {
-    if (stream) await discardRest(stream, body);
+    await body.discard();
     throw error;
   }
 }
@@ -86,7 +86,8 @@ function csvColumn(text: string): { readonly name: string; readonly type?: strin
   return name === undefined || type === undefined ? { name: text } : { name, type };
 }
 
-function putOptions({ c }: Exchange, ttl: string | undefined): PutFrameOptions {
+/** The conditions that a request puts on a change, and how long the frame is to live. */
+export function putOptions({ c }: Exchange, ttl: string | undefined): PutFrameOptions {
   const ifMatch = mapGiven(c.req.header('if-match'), parseIfMatch);
   const ifNoneMatch = c.req.header('if-none-match');
   if (ifNoneMatch !== undefined && ifNoneMatch.trim() !== '*') {
@@ -103,5 +104,3 @@ function putOptions({ c }: Exchange, ttl: string | undefined): PutFrameOptions {
     ...(ttl !== undefined && { ttlSeconds: parseCount('ttl', ttl, TTL_HINT) }),
   };
 }
-
-async function* emptyBody(): AsyncGenerator<Uint8Array, void> {}

@@ -1,11 +1,11 @@
 import { ServiceError } from '@svc/errors';
 import { type Call, createDecoders, type Engine, type Store } from '@svc/frames';
 import { type TsdbAnswer, TsdbCredentialsError, type TsdbProxy, type TsdbRequest } from '@svc/tsdb-proxy';
+import { engineNotConfigured } from './engine-not-configured.ts';
 import type { Observer } from './events.ts';
 import { createFrameOperations, who } from './frame-operations.ts';
 import { createQueryOperations } from './query-operations.ts';
 import type { EngineName, ParquetEncoder, Service } from './service.ts';
-import { tsdbNotConfigured } from './tsdb-not-configured.ts';
 
 /** The parts a service is made of. */
 export interface ServiceOptions {
@@ -42,7 +42,7 @@ export function createService(options: ServiceOptions): Service {
 
   async function forward(call: Call, request: TsdbRequest): Promise<TsdbAnswer> {
     begin(call);
-    if (tsdb === undefined) throw tsdbNotConfigured(engines.local !== undefined);
+    if (tsdb === undefined) throw engineNotConfigured('tsdb', queries.engines);
     const startMs = performance.now();
     const answer = await tsdb.forward(call, request).catch((error: unknown) => {
       if (error instanceof TsdbCredentialsError) observe({ kind: 'tsdb_refused_credentials', ...who(call) });
@@ -53,10 +53,12 @@ export function createService(options: ServiceOptions): Service {
     return answer;
   }
 
+  const queries = createQueryOperations({ store, engines, forward, maxUploadBytes, observe, begin });
+
   return {
     ...createFrameOperations({ store, decoders, maxUploadBytes, observe, begin }),
 
-    ...createQueryOperations({ store, engines, forward, maxUploadBytes, observe, begin }),
+    ...queries,
     encodeParquet,
 
     hasTsdb: tsdb !== undefined,

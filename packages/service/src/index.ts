@@ -11,6 +11,7 @@
  * ```
  */
 export { createService, type ServiceOptions } from './create-service.ts';
+export { engineNotConfigured } from './engine-not-configured.ts';
 export type { Observer, ServiceEvent } from './events.ts';
 export type {
   EngineName,
@@ -25,4 +26,3 @@ export type {
   Upload,
 } from './service.ts';
 export { TTL_HINT } from './ttl.ts';
-export { tsdbNotConfigured } from './tsdb-not-configured.ts';

@@ -1,4 +1,4 @@
-import { quoted, ServiceError } from '@svc/errors';
+import { ServiceError } from '@svc/errors';
 import {
   type Call,
   createHandle,
@@ -11,6 +11,7 @@ import {
   sliceStream,
   type Store,
 } from '@svc/frames';
+import { engineNotConfigured } from './engine-not-configured.ts';
 import type { Observer } from './events.ts';
 import { who } from './frame-operations.ts';
 import { limitBytes } from './limit-bytes.ts';
@@ -35,13 +36,20 @@ const ENGINE_NAMES: readonly EngineName[] = ['local', 'scheduler'];
 
 /** The operations that answer SQL over frames, and keep answers. */
 export function createQueryOperations(parts: QueryParts): QueryOperations {
-  const { engines, observe, begin } = parts;
+  const { observe, begin } = parts;
+  const engines = ENGINE_NAMES.filter((name) => parts.engines[name] !== undefined);
+
+  function engineOf(name: EngineName): Engine {
+    const engine = parts.engines[name];
+    if (engine === undefined) throw engineNotConfigured(name, engines);
+    return engine;
+  }
 
   async function query(call: Call, sql: string, options: QueryFramesOptions = {}): Promise<QueryAnswer> {
     begin(call);
     const { engine = 'local', params = [], offset = 0, limit = Infinity, columns } = options;
     const startMs = performance.now();
-    const answer = await engineOf(engines, engine).query(call, sql, { params });
+    const answer = await engineOf(engine).query(call, sql, { params });
     observe({ kind: 'query_answered', ...who(call), engine, durationMs: performance.now() - startMs });
     try {
       const part = sliceStream(answer, { offset, limit, ...(columns && { columns }), signal: call.signal });
@@ -53,12 +61,12 @@ export function createQueryOperations(parts: QueryParts): QueryOperations {
   }
 
   return {
-    engines: ENGINE_NAMES.filter((name) => engines[name] !== undefined),
+    engines,
     query,
 
     async describeQuery(call, sql, engine = 'local') {
       begin(call);
-      return engineOf(engines, engine).describe(call, sql);
+      return engineOf(engine).describe(call, sql);
     },
 
     async keepQuery(call, sql, options = {}) {
@@ -103,15 +111,4 @@ async function keep(
   }
   const body = limitBytes({ format: 'parquet', body: await tsdbExport(call, sql, forward) }, maxUploadBytes);
   return store.put(ref, { format: 'parquet', body }, put);
-}
-
-function engineOf(engines: QueryParts['engines'], name: EngineName): Engine {
-  const engine = engines[name];
-  if (engine !== undefined) return engine;
-  if (name === 'scheduler') {
-    throw new ServiceError('scheduler_not_configured', 'No scheduler is configured to send SQL to.');
-  }
-  throw new ServiceError('invalid_argument', `There is no engine ${quoted(name)} here.`, {
-    hint: 'Read frames by their handles, or send SQL to the time-series database.',
-  });
 }

@@ -1,0 +1,18 @@
+import type { Service } from '@svc/service';
+import type { Answer } from './answer.ts';
+import type { Exchange } from './endpoint.ts';
+import type { SqlRequest } from './exec-request.ts';
+import { writeTable } from './write-table.ts';
+
+/** Answers with the rows of a statement over frames. */
+export async function runSql(service: Service, { call }: Exchange, request: SqlRequest): Promise<Answer> {
+  const { sql, engine, params, rows, columns } = request;
+  const startNs = process.hrtime.bigint();
+  const answer = await service.query(call, sql, { engine, params, ...rows, ...(columns && { columns }) });
+  const firstRowsNs = process.hrtime.bigint();
+  const timings = () => ({
+    execute: Number(firstRowsNs - startNs),
+    encode: Number(process.hrtime.bigint() - firstRowsNs),
+  });
+  return writeTable({ stream: answer, query: sql, name: 'query', timings, close: () => answer.close() }, request);
+}

@@ -1,0 +1,188 @@
+import { ServiceError } from '@svc/errors';
+import {
+  type Call,
+  createMemoryStore,
+  type Engine,
+  type QueryOptions,
+  streamFromTable,
+  type StatementInfo,
+} from '@svc/frames';
+import { longFrame } from '@svc/frames/testing';
+import { createService, type Service } from '@svc/service';
+import { tableFromArrays } from 'apache-arrow';
+import type { Hono } from 'hono';
+import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { createExecApp, type ExecAppOptions, type ExecEnv } from './index.ts';
+
+interface Asked {
+  readonly sql: string;
+  readonly options: QueryOptions | undefined;
+  readonly call: Call;
+}
+
+/** An engine that knows three statements, and remembers what it was asked and what was closed. */
+function createRecordedEngine(): Engine & { readonly asked: Asked[]; open: number } {
+  const asked: Asked[] = [];
+  return {
+    asked,
+    open: 0,
+    async query(call, sql, options) {
+      asked.push({ sql, options, call });
+      if (sql === 'bad') throw new ServiceError('invalid_sql', 'No.', { query: sql, position: 2 });
+      if (sql === 'busy') throw new ServiceError('too_many_requests', 'Busy.');
+      this.open += 1;
+      const stream =
+        sql === 'long'
+          ? longFrame(300_000, { batchRows: 10_000 })
+          : streamFromTable(tableFromArrays({ id: new BigInt64Array([1n, 2n, 3n]), n: Int32Array.of(7, 8, 9) }));
+      return { ...stream, close: () => void (this.open -= 1) };
+    },
+    describe: (): Promise<StatementInfo> => Promise.reject(new Error('not asked')),
+    close: async () => {},
+  };
+}
+
+let engine: ReturnType<typeof createRecordedEngine>;
+let service: Service;
+
+function appWith(options: Partial<ExecAppOptions> = {}): Hono<ExecEnv> {
+  return createExecApp({ service, ...options });
+}
+
+beforeEach(() => {
+  engine = createRecordedEngine();
+  service = createService({ store: createMemoryStore(), engines: { local: engine } });
+});
+afterEach(() => service.close());
+
+describe('engine=local', () => {
+  test.each<[target: string, contentType: string, body: string]>([
+    [
+      '/exec?query=three&engine=local&fmt=json',
+      'application/json; charset=utf-8',
+      '{"query":"three","columns":[{"name":"id","type":"LONG"},{"name":"n","type":"INT"}],"dataset":[[1,7],[2,8],[3,9]],"count":3}',
+    ],
+    [
+      '/exec?query=three&engine=local&fmt=json&limit=2,2&cols=n',
+      'application/json; charset=utf-8',
+      '{"query":"three","columns":[{"name":"n","type":"INT"}],"dataset":[[8]],"count":1}',
+    ],
+    ['/exp?query=three&engine=local&limit=1', 'text/csv; charset=utf-8; header=present', 'id,n\r\n1,7\r\n'],
+    ['/exp?query=three&engine=local&fmt=ndjson&cols=id&limit=1', 'application/x-ndjson', '{"id":1}\n'],
+  ])('%s', async (target, contentType, body) => {
+    const response = await appWith().request(target);
+    expect([response.status, await response.text()]).toEqual([200, body]);
+    expect(response.headers.get('content-type')).toBe(contentType);
+    expect(engine.open).toBe(0);
+  });
+
+  test('an export has the name of a file, and nothing of an answer that changes has an etag', async () => {
+    const { headers } = await appWith().request('/exp?query=three&engine=local');
+    expect(headers.get('content-disposition')).toBe('attachment; filename="query.csv"');
+    expect(headers.get('etag')).toBeNull();
+  });
+
+  test('POST takes the SQL as the body, and parameters from the URL', async () => {
+    const response = await appWith().request('/exec?engine=local&fmt=json&param=1&param="x"', {
+      method: 'POST',
+      body: 'three',
+      headers: { 'content-type': 'application/sql' },
+    });
+    expect(response.status).toBe(200);
+    expect(engine.asked).toMatchObject([{ sql: 'three', options: { params: [1, 'x'] } }]);
+  });
+
+  test('an error of the SQL has its position, and too many requests say when to come again', async () => {
+    const app = appWith();
+    const bad = await app.request('/exec?query=bad&engine=local&fmt=json');
+    expect([bad.status, await bad.json()]).toMatchObject([400, { code: 'invalid_sql', query: 'bad', position: 2 }]);
+    const busy = await app.request('/exec?query=busy&engine=local&fmt=json');
+    expect([busy.status, busy.headers.get('retry-after')]).toEqual([429, '1']);
+  });
+
+  test('an unknown column is 400, and the answer it would have been of is let go', async () => {
+    const response = await appWith().request('/exec?query=three&engine=local&fmt=json&cols=nope');
+    expect([response.status, await response.json()]).toMatchObject([400, { code: 'invalid_argument' }]);
+    expect(engine.open).toBe(0);
+  });
+
+  test('a reader that leaves lets the engine go', async () => {
+    const response = await appWith().request('/exp?query=long&engine=local&fmt=ndjson');
+    const reader = response.body?.getReader();
+    await reader?.read();
+    expect(engine.open).toBe(1);
+    await reader?.cancel();
+    expect(engine.open).toBe(0);
+  });
+
+  test('HEAD runs nothing, and neither does a page of another origin', async () => {
+    const app = appWith();
+    const target = '/exec?query=three&engine=local&fmt=json';
+    expect((await app.request(target, { method: 'HEAD' })).status).toBe(405);
+    expect((await app.request(target, { headers: { 'sec-fetch-site': 'cross-site' } })).status).toBe(403);
+    expect(engine.asked).toEqual([]);
+  });
+
+  test('where frames alone are there it is 400', async () => {
+    const plain = createService({ store: createMemoryStore() });
+    const response = await createExecApp({ service: plain }).request('/exec?query=x&engine=local&fmt=json');
+    expect([response.status, await response.json()]).toMatchObject([400, { code: 'invalid_argument' }]);
+    await plain.close();
+  });
+});
+
+describe('POST /frames with SQL', () => {
+  const json = { 'content-type': 'application/json' };
+  const keep = (body: unknown, headers: Record<string, string> = {}): Promise<Response> =>
+    Promise.resolve(
+      appWith().request('/frames', { method: 'POST', body: JSON.stringify(body), headers: { ...json, ...headers } }),
+    );
+
+  test('keeps the answer under the handle that is given, and says where', async () => {
+    const response = await keep({ sql: 'three', handle: 'kept', ttl: 60, params: [1, null] });
+    expect([response.status, await response.json()]).toMatchObject([201, { handle: 'kept', rows: 3 }]);
+    expect(response.headers.get('location')).toBe('/frames/kept');
+    expect(engine.asked).toMatchObject([{ sql: 'three', options: { params: [1, null] } }]);
+    expect(engine.open).toBe(0);
+    const again = await keep({ sql: 'three', engine: 'local', handle: 'kept' });
+    expect([again.status, await again.json()]).toMatchObject([200, { handle: 'kept', expires: null }]);
+  });
+
+  test('makes a handle where none is given', async () => {
+    const response = await keep({ sql: 'three' });
+    const { handle } = (await response.json()) as { handle: string };
+    expect([response.status, response.headers.get('location')]).toEqual([201, `/frames/${handle}`]);
+    expect(handle).toMatch(/^f-[0-9a-z]{26}$/);
+  });
+
+  test('rows are still rows, whatever stands before them', async () => {
+    const response = await appWith().request('/frames', { method: 'POST', body: ' \n [{"sql":"x"}]', headers: json });
+    expect([response.status, await response.json()]).toMatchObject([201, { rows: 1 }]);
+    expect(engine.asked).toEqual([]);
+  });
+
+  test.each<[body: unknown, status: number, code: string]>([
+    [{}, 400, 'invalid_argument'],
+    [{ sql: 1 }, 400, 'invalid_argument'],
+    [{ sql: 'three', engine: 'nope' }, 400, 'invalid_argument'],
+    [{ sql: 'three', more: 1 }, 400, 'invalid_argument'],
+    [{ sql: 'three', handle: '../x' }, 400, 'invalid_argument'],
+    [{ sql: 'three', ttl: -1 }, 400, 'invalid_argument'],
+    [{ sql: 'three', params: [[1]] }, 400, 'invalid_argument'],
+    [{ sql: 'bad' }, 400, 'invalid_sql'],
+    [{ sql: 'three', engine: 'tsdb' }, 412, 'tsdb_not_configured'],
+    [{ sql: 'three', engine: 'scheduler' }, 412, 'scheduler_not_configured'],
+  ])('%j is %i', async (body, status, code) => {
+    const response = await keep(body);
+    expect([response.status, await response.json()]).toMatchObject([status, { code }]);
+    expect(
+      (await service.listFrames({ tenant: 'default', requestId: 'r', signal: new AbortController().signal })).length,
+    ).toBe(0);
+  });
+
+  test('conditions hold', async () => {
+    await keep({ sql: 'three', handle: 'kept' });
+    const response = await keep({ sql: 'three', handle: 'kept' }, { 'if-none-match': '*' });
+    expect([response.status, await response.json()]).toMatchObject([409, { code: 'handle_exists' }]);
+  });
+});

@@ -1,0 +1,22 @@
+import { ERROR_CODES, ServiceError } from '@svc/errors';
+import type { EngineName } from './service.ts';
+
+/** The answer to SQL where there is nobody to run it; `engines` are those that there are. */
+export function engineNotConfigured(engine: EngineName | 'tsdb', engines: readonly EngineName[]): ServiceError {
+  switch (engine) {
+    case 'tsdb': {
+      const { hint } = ERROR_CODES.tsdb_not_configured;
+      return new ServiceError('tsdb_not_configured', 'No time-series database is configured to send SQL to.', {
+        hint: engines.includes('local') ? `${hint} Or send engine=local to ask the frames of this server.` : hint,
+      });
+    }
+    case 'scheduler':
+      return new ServiceError('scheduler_not_configured', 'No scheduler is configured to send SQL to.');
+    case 'local':
+      return new ServiceError('invalid_argument', 'This server has no engine to run SQL over its frames.', {
+        hint: 'Read frames by their handles.',
+      });
+    default:
+      return engine satisfies never;
+  }
+}
