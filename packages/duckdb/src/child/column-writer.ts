@@ -1,10 +1,11 @@
-import duckdb, { type LogicalType, type Vector } from '@duckdb/node-bindings';
+import type { DuckDBType } from '@duckdb/node-api';
+import duckdb, { type Vector } from '@duckdb/node-bindings';
 import type { BatchReader } from '../pipe-batch.ts';
 
 /** Puts the buffers of an Arrow column into vectors of DuckDB. */
 export interface ColumnWriter {
   /** The type of the vectors. */
-  readonly type: LogicalType;
+  readonly type: DuckDBType;
   /** Takes the buffers of the next batch. */
   load(batch: BatchReader): void;
   /** Puts rows of the batch to the start of a vector; returns how many bytes they take as Arrow when they are read. */

@@ -1,4 +1,5 @@
-import type { LogicalType, Vector } from '@duckdb/node-bindings';
+import type { DuckDBType } from '@duckdb/node-api';
+import type { Vector } from '@duckdb/node-bindings';
 import { arrayOver, type BatchReader } from '../pipe-batch.ts';
 import { type ColumnWriter, Validity } from './column-writer.ts';
 import { FixedWriter, IntervalWriter } from './fixed-writers.ts';
@@ -16,7 +17,7 @@ interface ValuesWriter {
 
 /** Indices into values that came before; the values are stored, not the indices. */
 export class DictionaryWriter implements ColumnWriter {
-  readonly type: LogicalType;
+  readonly type: DuckDBType;
   private readonly validity = new Validity();
   private indices: ArrayLike<number | bigint> = [];
   /** The values may come in several parts. */

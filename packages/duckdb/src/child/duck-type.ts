@@ -1,25 +1,17 @@
-import duckdb, { type LogicalType } from '@duckdb/node-bindings';
+import type { DuckDBType } from '@duckdb/node-api';
+import { DuckDBTypeId } from './node-api.ts';
 import type { DuckType } from './requests.ts';
 
 /** A type of DuckDB as plain data. */
-export function duckTypeOf(type: LogicalType): DuckType {
-  const id = duckdb.get_type_id(type);
-  const { DECIMAL, LIST, ARRAY, MAP, STRUCT } = duckdb.Type;
-  if (id === DECIMAL) {
-    return { name: 'DECIMAL', precision: duckdb.decimal_width(type), scale: duckdb.decimal_scale(type) };
-  }
-  if (id === LIST) return { name: 'LIST', item: duckTypeOf(duckdb.list_type_child_type(type)) };
-  if (id === ARRAY) return { name: 'ARRAY', item: duckTypeOf(duckdb.array_type_child_type(type)) };
-  if (id === MAP) {
-    const key = duckTypeOf(duckdb.map_type_key_type(type));
-    return { name: 'MAP', key, value: duckTypeOf(duckdb.map_type_value_type(type)) };
-  }
-  if (id !== STRUCT) return { name: duckdb.Type[id] };
+export function duckTypeOf(type: DuckDBType): DuckType {
+  const { DECIMAL, LIST, ARRAY, MAP, STRUCT } = DuckDBTypeId;
+  if (type.typeId === DECIMAL) return { name: 'DECIMAL', precision: type.width, scale: type.scale };
+  if (type.typeId === LIST) return { name: 'LIST', item: duckTypeOf(type.valueType) };
+  if (type.typeId === ARRAY) return { name: 'ARRAY', item: duckTypeOf(type.valueType) };
+  if (type.typeId === MAP) return { name: 'MAP', key: duckTypeOf(type.keyType), value: duckTypeOf(type.valueType) };
+  if (type.typeId !== STRUCT) return { name: DuckDBTypeId[type.typeId] };
   return {
     name: 'STRUCT',
-    fields: Array.from({ length: duckdb.struct_type_child_count(type) }, (_, i) => ({
-      name: duckdb.struct_type_child_name(type, i),
-      type: duckTypeOf(duckdb.struct_type_child_type(type, i)),
-    })),
+    fields: type.entryTypes.map((entry, i) => ({ name: type.entryNames[i] ?? '', type: duckTypeOf(entry) })),
   };
 }

@@ -1,6 +1,8 @@
-import duckdb, { type LogicalType, type Vector } from '@duckdb/node-bindings';
+import type { DuckDBType } from '@duckdb/node-api';
+import duckdb, { type Vector } from '@duckdb/node-bindings';
 import type { BatchReader } from '../pipe-batch.ts';
 import { type ColumnWriter, UnstorableValue, Validity } from './column-writer.ts';
+import { DuckDBDecimalType, DuckDBStructType, PLAIN_TYPES } from './node-api.ts';
 import type { FixedType, IntervalUnit } from './plans.ts';
 
 const NO_BYTES: Uint8Array<ArrayBuffer> = new Uint8Array(0);
@@ -10,7 +12,7 @@ type ConvertValue = (from: DataView, row: number, to: DataView, at: number) => v
 
 /** What a column whose values all have the same number of bytes is made into. */
 export interface FixedOptions {
-  readonly type: LogicalType;
+  readonly type: DuckDBType;
   /** Bytes of a value as it comes; 0 for bits. */
   readonly width: number;
   /** Bytes of a value in the vector. */
@@ -23,7 +25,7 @@ export interface FixedOptions {
 
 /** Values that all have the same number of bytes. */
 export class FixedWriter implements ColumnWriter {
-  readonly type: LogicalType;
+  readonly type: DuckDBType;
   readonly validity = new Validity();
   values: Uint8Array<ArrayBuffer> = NO_BYTES;
   readonly options: FixedOptions;
@@ -65,12 +67,7 @@ export class FixedWriter implements ColumnWriter {
 
 /** Values whose bytes stay as they are. */
 export function createCopyWriter(type: FixedType, width: number): FixedWriter {
-  return new FixedWriter({ type: logicalType(type), width, outWidth: width, arrowWidth: width });
-}
-
-/** A type that its name alone says. */
-export function logicalType(name: FixedType | 'BOOLEAN' | 'VARCHAR' | 'BLOB' | 'UUID'): LogicalType {
-  return duckdb.create_logical_type(duckdb.Type[name]);
+  return new FixedWriter({ type: PLAIN_TYPES[type], width, outWidth: width, arrowWidth: width });
 }
 
 /** The largest value, and its opposite, mean "infinity" and its opposite in Arrow and DuckDB alike. */
@@ -89,7 +86,7 @@ export function createScaleWriter(type: FixedType, width: 4 | 8, factor: number)
     }
     to.setBigInt64(at, scaled, true);
   }
-  return new FixedWriter({ type: logicalType(type), width, outWidth: 8, arrowWidth: 8, convert });
+  return new FixedWriter({ type: PLAIN_TYPES[type], width, outWidth: 8, arrowWidth: 8, convert });
 }
 
 const DAY_MS = 86_400_000n;
@@ -106,7 +103,7 @@ export function createDaysWriter(): FixedWriter {
     }
     to.setInt32(at, Number(days), true);
   }
-  return new FixedWriter({ type: logicalType('DATE'), width: 8, outWidth: 4, arrowWidth: 4, convert });
+  return new FixedWriter({ type: PLAIN_TYPES.DATE, width: 8, outWidth: 4, arrowWidth: 4, convert });
 }
 
 /** Floats of 16 bits as floats of 32. */
@@ -120,7 +117,7 @@ export function createHalfWriter(): FixedWriter {
     else if (exponent === 0) to.setFloat32(at, sign * fraction * 2 ** -24, true);
     else to.setFloat32(at, sign * (1 + fraction / 1024) * 2 ** (exponent - 15), true);
   }
-  return new FixedWriter({ type: logicalType('FLOAT'), width: 2, outWidth: 4, arrowWidth: 4, convert });
+  return new FixedWriter({ type: PLAIN_TYPES.FLOAT, width: 2, outWidth: 4, arrowWidth: 4, convert });
 }
 
 /** Bits as bytes. */
@@ -128,7 +125,7 @@ export function createBitWriter(): FixedWriter {
   function convert(from: DataView, row: number, to: DataView, at: number): void {
     to.setUint8(at, (from.getUint8(row >> 3) >> (row & 7)) & 1);
   }
-  return new BitWriter({ type: logicalType('BOOLEAN'), width: 0, outWidth: 1, arrowWidth: 0.125, convert });
+  return new BitWriter({ type: PLAIN_TYPES.BOOLEAN, width: 0, outWidth: 1, arrowWidth: 0.125, convert });
 }
 
 /** The bits of the values begin where those of the validity do. */
@@ -155,12 +152,12 @@ export function createUuidWriter(): FixedWriter {
     to.setUint32(at + 8, from.getUint32(16 * row + 4), true);
     to.setBigUint64(at, from.getBigUint64(16 * row + 8), true);
   }
-  return new FixedWriter({ type: logicalType('UUID'), width: 16, outWidth: 16, arrowWidth: 16, convert });
+  return new FixedWriter({ type: PLAIN_TYPES.UUID, width: 16, outWidth: 16, arrowWidth: 16, convert });
 }
 
 /** Decimals, in as many bytes as DuckDB has for their precision. */
 export function createDecimalWriter(width: number, precision: number, scale: number): FixedWriter {
-  const type = duckdb.create_decimal_type(precision, scale);
+  const type = new DuckDBDecimalType(precision, scale);
   const outWidth = precision > 18 ? 16 : precision > 9 ? 8 : precision > 4 ? 4 : 2;
   if (outWidth === 16 && width === 16) return new FixedWriter({ type, width, outWidth, arrowWidth: 16 });
   const bits = 8 * outWidth;
@@ -187,7 +184,7 @@ export function integerAt(from: DataView, row: number, width: number): bigint {
 
 /** A struct without fields, as a boolean. */
 export class EmptyStructWriter implements ColumnWriter {
-  readonly type = logicalType('BOOLEAN');
+  readonly type = PLAIN_TYPES.BOOLEAN;
   private readonly validity = new Validity();
 
   load(batch: BatchReader): void {
@@ -204,16 +201,16 @@ const INTERVAL_WIDTHS = { months: 4, days_millis: 8, months_days_nanos: 16 } as 
 
 /** Intervals, as a struct of months, days and nanoseconds. */
 export class IntervalWriter implements ColumnWriter {
-  readonly type: LogicalType;
+  readonly type: DuckDBType;
   readonly validity = new Validity();
   values: Uint8Array<ArrayBuffer> = NO_BYTES;
   private readonly unit: IntervalUnit;
 
   constructor(unit: IntervalUnit) {
     this.unit = unit;
-    this.type = duckdb.create_struct_type(
-      [logicalType('INTEGER'), logicalType('INTEGER'), logicalType('BIGINT')],
+    this.type = new DuckDBStructType(
       ['months', 'days', 'nanos'],
+      [PLAIN_TYPES.INTEGER, PLAIN_TYPES.INTEGER, PLAIN_TYPES.BIGINT],
     );
   }
 

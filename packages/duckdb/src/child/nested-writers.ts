@@ -1,4 +1,5 @@
-import duckdb, { type LogicalType, type Vector } from '@duckdb/node-bindings';
+import type { DuckDBType } from '@duckdb/node-api';
+import duckdb, { type Vector } from '@duckdb/node-bindings';
 import type { BatchReader } from '../pipe-batch.ts';
 import { type ColumnWriter, UnstorableValue, Validity } from './column-writer.ts';
 import { DictionaryWriter } from './dictionary-writer.ts';
@@ -13,6 +14,7 @@ import {
   EmptyStructWriter,
   IntervalWriter,
 } from './fixed-writers.ts';
+import { DuckDBListType, DuckDBMapType, DuckDBStructType } from './node-api.ts';
 import type { PutPlan } from './plans.ts';
 import {
   DigitsWriter,
@@ -53,7 +55,7 @@ export function createColumnWriter<K extends PutPlan['kind']>(plan: PlanOf<K>): 
 
 /** Lists, also those of one length, and maps, which are lists of entries. */
 class ListWriter implements ColumnWriter {
-  readonly type: LogicalType;
+  readonly type: DuckDBType;
   private readonly validity = new Validity();
   private offsets: Int32Array = new Int32Array(1);
   private readonly item: ColumnWriter;
@@ -63,7 +65,7 @@ class ListWriter implements ColumnWriter {
     this.plan = plan;
     this.item = createColumnWriter(plan.item);
     const isMap = plan.kind === 'list' && plan.isMap;
-    this.type = isMap ? mapType(this.item) : duckdb.create_list_type(this.item.type);
+    this.type = isMap ? mapType(this.item) : new DuckDBListType(this.item.type);
   }
 
   load(batch: BatchReader): void {
@@ -106,22 +108,22 @@ class ListWriter implements ColumnWriter {
 }
 
 /** The type of a map with these entries. */
-function mapType(entries: ColumnWriter): LogicalType {
+function mapType(entries: ColumnWriter): DuckDBType {
   const [key, value] = entries instanceof StructWriter ? entries.fields : [];
   if (key === undefined || value === undefined) throw new Error('The entries of a map are a key and a value.');
-  return duckdb.create_map_type(key.type, value.type);
+  return new DuckDBMapType(key.type, value.type);
 }
 
 class StructWriter implements ColumnWriter {
-  readonly type: LogicalType;
+  readonly type: DuckDBType;
   readonly fields: readonly ColumnWriter[];
   private readonly validity = new Validity();
 
   constructor({ fields, names }: PlanOf<'struct'>) {
     this.fields = fields.map((field) => createColumnWriter(field));
-    this.type = duckdb.create_struct_type(
-      this.fields.map((field) => field.type),
+    this.type = new DuckDBStructType(
       names,
+      this.fields.map((field) => field.type),
     );
   }
 

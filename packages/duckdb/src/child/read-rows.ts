@@ -1,4 +1,5 @@
-import duckdb, { type Connection, type DataChunk } from '@duckdb/node-bindings';
+import type { DuckDBConnection, DuckDBDataChunk } from '@duckdb/node-api';
+import duckdb from '@duckdb/node-bindings';
 import { createBatchWriter } from '../pipe-batch.ts';
 import { BATCH_BYTES, BATCH_ROWS } from '../pipe-frames.ts';
 import type { ColumnReader } from './column-reader.ts';
@@ -13,24 +14,24 @@ const MAX_PART_BYTES = 4 * BATCH_BYTES;
 
 /** Sends the rows of a query. */
 export async function readRows(
-  connection: Connection,
+  connection: DuckDBConnection,
   exchange: Exchange,
   { sql, plans }: Extract<ChildRequest, { op: 'read' }>,
 ): Promise<ChildAnswers['read']> {
-  const prepared = await duckdb.prepare(connection, sql);
+  const prepared = await connection.prepare(sql);
   for (const [i, plan] of plans.entries()) {
-    const type = duckTypeOf(duckdb.prepared_statement_column_logical_type(prepared, i));
+    const type = duckTypeOf(prepared.columnType(i));
     if (!fitsPlan(type, plan))
       throw new Error(`Column ${i} of the query has the type ${type.name}, not what was agreed on.`);
   }
-  const result = await duckdb.execute_prepared_streaming(prepared);
+  const result = await prepared.stream();
   const readers = plans.map((plan) => createColumnReader(plan));
   const batch: Batch = { rows: 0, readers, garbage: createGarbage() };
   let rows = 0;
   for (;;) {
-    const chunk = await duckdb.fetch_chunk(result);
+    const chunk = await result.fetchChunk();
     if (exchange.signal.aborted) throw new CancelledError();
-    const count = chunk === null ? 0 : duckdb.data_chunk_get_size(chunk);
+    const count = chunk?.rowCount ?? 0;
     if (chunk === null || count === 0) break;
     const bytes = openChunk(chunk, readers, count);
     const partRows = bytes <= MAX_PART_BYTES ? count : Math.max(1, Math.floor((count * BATCH_BYTES) / bytes));
@@ -42,7 +43,7 @@ export async function readRows(
     }
     rows += count;
     // Asking it something is what keeps the chunk until its rows are taken.
-    if (duckdb.data_chunk_get_size(chunk) > 0) batch.garbage.add(bytes);
+    if (chunk.rowCount > 0) batch.garbage.add(bytes);
   }
   if (batch.rows > 0) await sendBatch(exchange, batch);
   return { rows };
@@ -55,7 +56,7 @@ interface Batch {
 }
 
 /** Lets the readers look at a chunk; returns about how many bytes its rows take. */
-function openChunk(chunk: DataChunk, readers: readonly ColumnReader[], count: number): number {
+function openChunk({ chunk }: DuckDBDataChunk, readers: readonly ColumnReader[], count: number): number {
   return readers.reduce((bytes, reader, i) => bytes + reader.open(duckdb.data_chunk_get_vector(chunk, i), count), 0);
 }
 

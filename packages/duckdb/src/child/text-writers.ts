@@ -1,8 +1,10 @@
-import duckdb, { type LogicalType, type Vector } from '@duckdb/node-bindings';
+import type { DuckDBType } from '@duckdb/node-api';
+import duckdb, { type Vector } from '@duckdb/node-bindings';
 import { isUtf8 } from 'node:buffer';
 import { arrayOver, type BatchReader } from '../pipe-batch.ts';
 import { type ColumnWriter, Validity } from './column-writer.ts';
-import { integerAt, logicalType } from './fixed-writers.ts';
+import { integerAt } from './fixed-writers.ts';
+import { PLAIN_TYPES } from './node-api.ts';
 
 const MAX_INLINE = 12;
 
@@ -14,7 +16,7 @@ export interface Texts {
 
 /** Texts or bytes, in whatever form they come. */
 export abstract class TextsWriter implements ColumnWriter {
-  readonly type: LogicalType;
+  readonly type: DuckDBType;
   readonly validity = new Validity();
   texts: Texts = { offsets: new Int32Array(1), content: new Uint8Array(0) };
   private readonly isText: boolean;
@@ -22,7 +24,7 @@ export abstract class TextsWriter implements ColumnWriter {
 
   constructor(isText: boolean) {
     this.isText = isText;
-    this.type = logicalType(isText ? 'VARCHAR' : 'BLOB');
+    this.type = isText ? PLAIN_TYPES.VARCHAR : PLAIN_TYPES.BLOB;
   }
 
   load(batch: BatchReader): void {
@@ -199,7 +201,7 @@ export class DigitsWriter extends TextsWriter {
 
 /** A column of no type, in which every row is null. */
 export class NullWriter implements ColumnWriter {
-  readonly type = logicalType('VARCHAR');
+  readonly type = PLAIN_TYPES.VARCHAR;
   private readonly validity = new Validity();
 
   load(batch: BatchReader): void {

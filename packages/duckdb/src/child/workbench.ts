@@ -1,7 +1,9 @@
-import duckdb, { type Connection, type Result } from '@duckdb/node-bindings';
+import type { DuckDBConnection, DuckDBInstance as Instance, DuckDBResult } from '@duckdb/node-api';
+import duckdb from '@duckdb/node-bindings';
 import { CancelledError, type Exchange } from './exchange.ts';
 import { copyToFile, createUploads, type Uploads } from './write-file.ts';
 import { duckTypeOf } from './duck-type.ts';
+import { DuckDBInstance } from './node-api.ts';
 import { readRows } from './read-rows.ts';
 import { TextReader } from './text-reader.ts';
 import type { ChildAnswers, ChildRequest } from './requests.ts';
@@ -18,30 +20,30 @@ export function createWorkbench(settings: readonly string[]): Workbench {
   opened.catch(() => undefined);
   return {
     async run(exchange, request) {
-      const { database, uploads } = await opened;
+      const { instance, uploads } = await opened;
       if (exchange.signal.aborted) throw new CancelledError();
       // One for each request: a second statement on a connection ends the result of the first.
-      const connection = await duckdb.connect(database);
-      const interrupt = (): void => duckdb.interrupt(connection);
+      const connection = await instance.connect();
+      const interrupt = (): void => connection.interrupt();
       exchange.signal.addEventListener('abort', interrupt, { once: true });
       try {
-        for (const sql of request.setup ?? []) await duckdb.query(connection, sql);
+        for (const sql of request.setup ?? []) await connection.run(sql);
         return await answer({ connection, uploads }, exchange, request);
       } finally {
         exchange.signal.removeEventListener('abort', interrupt);
         await endResult(connection);
-        duckdb.disconnect_sync(connection);
+        connection.disconnectSync();
         freeMemory();
       }
     },
   };
 }
 
-async function open(settings: readonly string[]): Promise<{ database: duckdb.Database; uploads: Uploads }> {
-  const database = await duckdb.open(':memory:');
-  const connection = await duckdb.connect(database);
-  for (const sql of settings) await duckdb.query(connection, sql);
-  return { database, uploads: createUploads(connection) };
+async function open(settings: readonly string[]): Promise<{ instance: Instance; uploads: Uploads }> {
+  const instance = await DuckDBInstance.create(':memory:');
+  const connection = await instance.connect();
+  for (const sql of settings) await connection.run(sql);
+  return { instance, uploads: createUploads(connection) };
 }
 
 /** Results and chunks of DuckDB are freed when their small objects are collected: that is seen to where they are much. */
@@ -58,7 +60,7 @@ function freeMemory(): void {
 }
 
 interface Tools {
-  readonly connection: Connection;
+  readonly connection: DuckDBConnection;
   readonly uploads: Uploads;
 }
 
@@ -71,14 +73,14 @@ async function answer(
     case 'inspect':
       return inspect(connection, request.sql);
     case 'texts':
-      return await texts(await duckdb.query(connection, request.sql));
+      return await texts(await connection.run(request.sql));
     case 'read':
       return await readRows(connection, exchange, request);
     case 'write':
       return await uploads.write(connection, exchange, request);
     case 'copy':
       return await copyToFile(request, request.sql, connection, async () => {
-        const [[bytes] = []] = await texts(await duckdb.query(connection, request.measureSql));
+        const [[bytes] = []] = await texts(await connection.run(request.measureSql));
         return Number(bytes ?? 0);
       });
     default:
@@ -87,29 +89,29 @@ async function answer(
 }
 
 /** A result that was not read to its end holds files and memory until the next statement. */
-async function endResult(connection: Connection): Promise<void> {
-  await duckdb.query(connection, 'SELECT 1').catch(() => undefined);
+async function endResult(connection: DuckDBConnection): Promise<void> {
+  await connection.run('SELECT 1').catch(() => undefined);
 }
 
-async function inspect(connection: Connection, sql: string): Promise<ChildAnswers['inspect']> {
-  const prepared = await duckdb.prepare(connection, sql);
-  return Array.from({ length: duckdb.prepared_statement_column_count(prepared) }, (_, i) => ({
-    name: duckdb.prepared_statement_column_name(prepared, i),
-    type: duckTypeOf(duckdb.prepared_statement_column_logical_type(prepared, i)),
+async function inspect(connection: DuckDBConnection, sql: string): Promise<ChildAnswers['inspect']> {
+  const prepared = await connection.prepare(sql);
+  return Array.from({ length: prepared.columnCount }, (_, i) => ({
+    name: prepared.columnName(i),
+    type: duckTypeOf(prepared.columnType(i)),
   }));
 }
 
-async function texts(result: Result): Promise<ChildAnswers['texts']> {
+async function texts(result: DuckDBResult): Promise<ChildAnswers['texts']> {
   const rows: (string | null)[][] = [];
-  const readers = Array.from({ length: duckdb.column_count(result) }, () => new TextReader());
+  const readers = Array.from({ length: result.columnCount }, () => new TextReader());
   for (;;) {
-    const chunk = await duckdb.fetch_chunk(result);
-    const count = chunk === null ? 0 : duckdb.data_chunk_get_size(chunk);
+    const chunk = await result.fetchChunk();
+    const count = chunk?.rowCount ?? 0;
     if (chunk === null || count === 0) return rows;
     const first = rows.length;
     for (let row = 0; row < count; row++) rows.push([]);
     for (const [column, reader] of readers.entries()) {
-      reader.open(duckdb.data_chunk_get_vector(chunk, column), count);
+      reader.open(duckdb.data_chunk_get_vector(chunk.chunk, column), count);
       reader.take(0, count);
       for (let row = 0; row < count; row++) rows[first + row]?.push(reader.textAt(row));
       reader.clear();

@@ -1,10 +1,12 @@
-import duckdb, { type Connection, type DataChunk } from '@duckdb/node-bindings';
+import type { DuckDBConnection, DuckDBDataChunk } from '@duckdb/node-api';
+import duckdb, { type DataChunk } from '@duckdb/node-bindings';
 import { rm } from 'node:fs/promises';
 import { createBatchReader } from '../pipe-batch.ts';
 import { type ColumnWriter, UnstorableValue } from './column-writer.ts';
 import { CancelledError, type Exchange } from './exchange.ts';
 import { finishFile } from './finish-file.ts';
 import { createColumnWriter } from './nested-writers.ts';
+import { DuckDBTableFunction, PLAIN_TYPES } from './node-api.ts';
 import type { ChildRequest, WrittenNumbers } from './requests.ts';
 
 type WriteRequest = Extract<ChildRequest, { op: 'write' }>;
@@ -12,7 +14,7 @@ type FileRequest = Pick<WriteRequest, 'path' | 'options' | 'notes'>;
 
 /** Files that are being written from batches of the parent. */
 export interface Uploads {
-  write(connection: Connection, exchange: Exchange, request: WriteRequest): Promise<WrittenNumbers>;
+  write(connection: DuckDBConnection, exchange: Exchange, request: WriteRequest): Promise<WrittenNumbers>;
 }
 
 /** DuckDB asks for this many rows at a time. */
@@ -21,29 +23,31 @@ const CHUNK_ROWS = 2048;
 const MAX_WAIT_MS = 16;
 
 /** Registers the table function that gives the rows of an upload to DuckDB. */
-export function createUploads(connection: Connection): Uploads {
+export function createUploads(connection: DuckDBConnection): Uploads {
   const running = new Map<number, Upload>();
-  const source = duckdb.create_table_function();
-  duckdb.table_function_set_name(source, 'svc_source');
-  duckdb.table_function_add_parameter(source, duckdb.create_logical_type(duckdb.Type.BIGINT));
-  duckdb.table_function_set_bind(source, (info) => {
-    const upload = running.get(Number(duckdb.get_int64(duckdb.bind_get_parameter(info, 0))));
-    for (const [i, { type }] of upload?.writers.entries() ?? []) duckdb.bind_add_result_column(info, `c${i}`, type);
-    duckdb.bind_add_result_column(info, 'wait_ms', duckdb.create_logical_type(duckdb.Type.INTEGER));
-    if (upload !== undefined) duckdb.bind_set_bind_data(info, { upload });
+  const source = DuckDBTableFunction.create({
+    name: 'svc_source',
+    parameterTypes: [PLAIN_TYPES.BIGINT],
+    bindFunction(info) {
+      const upload = running.get(Number(info.getParameter(0)));
+      for (const [i, { type }] of upload?.writers.entries() ?? []) info.addResultColumn(`c${i}`, type);
+      info.addResultColumn('wait_ms', PLAIN_TYPES.INTEGER);
+      if (upload !== undefined) info.setBindData({ upload });
+    },
+    initFunction: (info) => info.setMaxThreads(1),
+    mainFunction(info, chunk) {
+      const { bindData } = info;
+      const upload =
+        bindData && 'upload' in bindData && bindData.upload instanceof Upload ? bindData.upload : undefined;
+      try {
+        upload?.fill(chunk);
+      } catch (error) {
+        upload?.fail(error);
+        info.setError('The upload failed.');
+      }
+    },
   });
-  duckdb.table_function_set_init(source, (info) => duckdb.init_set_max_threads(info, 1));
-  duckdb.table_function_set_function(source, (info, chunk) => {
-    const data = duckdb.function_get_bind_data(info);
-    const upload = data !== undefined && 'upload' in data && data.upload instanceof Upload ? data.upload : undefined;
-    try {
-      upload?.fill(chunk);
-    } catch (error) {
-      upload?.fail(error);
-      duckdb.function_set_error(info, 'The upload failed.');
-    }
-  });
-  duckdb.register_table_function(connection, source);
+  connection.registerTableFunction(source);
 
   return {
     async write(writing, exchange, request) {
@@ -69,12 +73,12 @@ export function createUploads(connection: Connection): Uploads {
 export async function copyToFile(
   { path, options, notes }: FileRequest,
   sql: string,
-  connection: Connection,
+  connection: DuckDBConnection,
   measure: () => Promise<number>,
 ): Promise<WrittenNumbers> {
   try {
-    const result = await duckdb.query(connection, `COPY (${sql}) TO '${path.replaceAll("'", "''")}' (${options})`);
-    const rows = duckdb.rows_changed(result);
+    const result = await connection.run(`COPY (${sql}) TO '${path.replaceAll("'", "''")}' (${options})`);
+    const rows = result.rowsChanged;
     const arrowBytes = await measure();
     const fileBytes = await finishFile(path, { [notes.rowsKey]: rows, [notes.bytesKey]: arrowBytes });
     return { rows, arrowBytes, fileBytes };
@@ -108,7 +112,8 @@ class Upload {
   }
 
   /** Puts the next rows into a chunk: none after the last, and one that says so when they have not come yet. */
-  fill(chunk: DataChunk): void {
+  fill(output: DuckDBDataChunk): void {
+    const { chunk } = output;
     if (this.exchange.signal.aborted) throw new CancelledError();
     while (this.next === this.rows && this.exchange.incoming.length > 0) this.load();
     const count = Math.min(CHUNK_ROWS, this.rows - this.next);
@@ -118,7 +123,7 @@ class Upload {
     const rows = isWaiting ? 1 : count;
     const waits = isWaiting ? Int32Array.of(this.waitMs) : NO_WAITS;
     duckdb.copy_data_to_vector(duckdb.data_chunk_get_vector(chunk, this.writers.length), 0, waits.buffer, 0, 4 * rows);
-    duckdb.data_chunk_set_size(chunk, rows);
+    output.rowCount = rows;
     this.next += count;
   }
 
