@@ -1,0 +1,142 @@
+import { createMemoryStore, type Engine, type FileUpload, type Store, streamFromTable } from '@svc/frames';
+import { readRows } from '@svc/frames/testing';
+import type { TsdbProxy, TsdbRequest } from '@svc/tsdb-proxy';
+import { tableFromArrays } from 'apache-arrow';
+import { afterEach, describe, expect, test } from 'vitest';
+import { createService, type Service, type ServiceEvent, type ServiceOptions } from './index.ts';
+
+const services: Service[] = [];
+
+afterEach(async () => {
+  await Promise.all(services.splice(0).map((service) => service.close()));
+});
+
+function serviceWith(parts: Partial<ServiceOptions> = {}): Service {
+  const service = createService({ store: createMemoryStore(), ...parts });
+  services.push(service);
+  return service;
+}
+
+const call = { tenant: 'default', requestId: 'r-1', signal: new AbortController().signal };
+
+/** Answers every statement with the same three rows. */
+function createThreeRows(): Engine & { open: number; isClosed: boolean } {
+  return {
+    open: 0,
+    isClosed: false,
+    async query() {
+      this.open += 1;
+      const stream = streamFromTable(tableFromArrays({ id: Int32Array.of(1, 2, 3), n: Int32Array.of(7, 8, 9) }));
+      return { ...stream, close: () => void (this.open -= 1) };
+    },
+    async describe() {
+      const { schema } = tableFromArrays({ id: Int32Array.of(1) });
+      return { schema, parameters: schema };
+    },
+    async close() {
+      this.isClosed = true;
+    },
+  };
+}
+
+describe('query', () => {
+  test('gives a part of the rows and columns, and an event', async () => {
+    const events: ServiceEvent[] = [];
+    const engine = createThreeRows();
+    const service = serviceWith({ engines: { local: engine }, observe: (event) => events.push(event) });
+    const answer = await service.query(call, 'x', { offset: 1, limit: 1, columns: ['n'] });
+    expect(await readRows(answer)).toEqual([[8]]);
+    answer.close();
+    expect(engine.open).toBe(0);
+    expect(events).toMatchObject([{ kind: 'query_answered', engine: 'local', tenant: 'default' }]);
+  });
+
+  test('an engine that is not there is refused with its own code', async () => {
+    const service = serviceWith();
+    expect(service.engines).toEqual([]);
+    await expect(service.query(call, 'x')).rejects.toMatchObject({ code: 'invalid_argument' });
+    await expect(service.query(call, 'x', { engine: 'scheduler' })).rejects.toMatchObject({
+      code: 'scheduler_not_configured',
+    });
+    await expect(service.describeQuery(call, 'x')).rejects.toMatchObject({ code: 'invalid_argument' });
+  });
+
+  test('engines are closed with the service', async () => {
+    const engine = createThreeRows();
+    const service = createService({ store: createMemoryStore(), engines: { local: engine } });
+    await service.close();
+    expect(engine.isClosed).toBe(true);
+  });
+});
+
+describe('keepQuery with the time-series database', () => {
+  /** A store that remembers the file it was given. */
+  function createFileStore(): Store & { file: string } {
+    const memory = createMemoryStore();
+    return {
+      ...memory,
+      file: '',
+      fileFormats: ['parquet'],
+      async put(ref, source, options) {
+        const { body } = source as FileUpload;
+        for await (const chunk of body) this.file += Buffer.from(chunk).toString();
+        return memory.put(ref, streamFromTable(tableFromArrays({ id: Int32Array.of(1) })), options);
+      },
+    };
+  }
+
+  function databaseThat(status: number, contentType: string, text: string): TsdbProxy & { requests: TsdbRequest[] } {
+    const requests: TsdbRequest[] = [];
+    return {
+      requests,
+      async forward(_call, request) {
+        requests.push(request);
+        return { status, headers: new Headers({ 'content-type': contentType }), body: new Blob([text]).stream() };
+      },
+      close: async () => {},
+    };
+  }
+
+  test('asks for its Parquet export, and puts that as any Parquet file', async () => {
+    const tsdb = databaseThat(200, 'application/vnd.apache.parquet', 'PAR1…');
+    const store = createFileStore();
+    const service = serviceWith({ store, tsdb });
+    const { info } = await service.keepQuery(call, 'select 1', { engine: 'tsdb', handle: 'kept' });
+    expect([info.handle, store.file]).toEqual(['kept', 'PAR1…']);
+    expect(tsdb.requests).toEqual([
+      {
+        path: '/exp',
+        params: [
+          ['query', 'select 1'],
+          ['fmt', 'parquet'],
+        ],
+      },
+    ]);
+  });
+
+  test.each<[status: number, contentType: string, text: string, expected: object]>([
+    [
+      400,
+      'application/json',
+      '{"query":"x","error":"bad","position":3}',
+      { code: 'invalid_sql', message: 'bad', position: 3 },
+    ],
+    [200, 'application/json', '{"query":"","error":"empty query"}', { code: 'invalid_sql', message: 'empty query' }],
+    [500, 'text/html', '<h1>no</h1>', { code: 'tsdb_failed', message: expect.stringContaining('500') }],
+    [200, 'text/plain', '', { code: 'tsdb_failed' }],
+    [403, 'application/json', '[]', { code: 'tsdb_failed' }],
+  ])('%i %s %s is a failure that keeps nothing', async (status, contentType, text, expected) => {
+    const service = serviceWith({ store: createFileStore(), tsdb: databaseThat(status, contentType, text) });
+    await expect(service.keepQuery(call, 'x', { engine: 'tsdb' })).rejects.toMatchObject(expected);
+    expect(await service.listFrames(call)).toEqual([]);
+  });
+
+  test('takes no parameters, and no more bytes than an upload may have', async () => {
+    const tsdb = databaseThat(200, 'application/vnd.apache.parquet', 'PAR1…');
+    const service = serviceWith({ store: createFileStore(), tsdb, maxUploadBytes: 3 });
+    await expect(service.keepQuery(call, 'x', { engine: 'tsdb', params: [1] })).rejects.toMatchObject({
+      code: 'invalid_argument',
+    });
+    await expect(service.keepQuery(call, 'x', { engine: 'tsdb' })).rejects.toMatchObject({ code: 'payload_too_large' });
+  });
+});
