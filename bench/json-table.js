@@ -4,12 +4,13 @@
 import { fork } from 'node:child_process';
 import { once } from 'node:events';
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
-import { connect } from 'node:net';
-import { availableParallelism, cpus, tmpdir } from 'node:os';
+import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
+import { download } from './download.js';
 import { cpuMs, median, residentBytes } from './measure.js';
 import { startServer } from './server-process.js';
+import { writeResults } from './take-turns.js';
 import { tradesAsArrow } from './trades-frame.js';
 
 const ROWS = 1_000_000;
@@ -28,32 +29,19 @@ async function startServerSide(frame) {
   return {
     async run() {
       const cpuBefore = cpuMs(server.pid);
-      const { bytes, peak } = await download(`${server.url}/exec?handle=trades&fmt=json&limit=${ROWS}`, server.pid);
+      const { bytes, peak } = await watched(`${server.url}/exec?handle=trades&fmt=json&limit=${ROWS}`, server.pid);
       return { cpuMs: cpuMs(server.pid) - cpuBefore, bytes, growthMiB: (peak - before) / 2 ** 20 };
     },
     stop: server.stop,
   };
 }
 
-/** Reads an answer to its end as cheaply as can be, so that the reader does not take the server's share of the core. */
-function download(url, pid) {
-  return new Promise((resolve, reject) => {
-    const { hostname, port, pathname, search } = new URL(url);
-    let bytes = 0;
-    let peak = 0;
-    const timer = setInterval(() => (peak = Math.max(peak, residentBytes(pid))), 20);
-    const callback = (length) => {
-      bytes += length;
-      return true;
-    };
-    const socket = connect({ host: hostname, port, onread: { buffer: Buffer.alloc(1024 * 1024), callback } });
-    socket.write(`GET ${pathname}${search} HTTP/1.1\r\nHost: ${hostname}\r\nConnection: close\r\n\r\n`);
-    socket.on('error', reject);
-    socket.on('close', () => {
-      clearInterval(timer);
-      resolve({ bytes, peak });
-    });
-  });
+/** Reads an answer, and looks at the memory of the server meanwhile. */
+async function watched(url, pid) {
+  let peak = 0;
+  const timer = setInterval(() => (peak = Math.max(peak, residentBytes(pid))), 20);
+  const { bytes } = await download(url).finally(() => clearInterval(timer));
+  return { bytes, peak };
 }
 
 async function startBaseline(file) {
@@ -115,6 +103,4 @@ console.log(summary);
 const verdict = (isMet) => (isMet ? 'met' : 'MISSED');
 console.log(`CPU ratio at most ${TARGETS.cpuRatio}: ${verdict(summary.cpuRatio <= TARGETS.cpuRatio)}`);
 console.log(`growth below ${TARGETS.growthMiB} MiB: ${verdict(summary.growthMiB < TARGETS.growthMiB)}`);
-const machine = { node: process.version, cpu: cpus()[0]?.model, cores: availableParallelism() };
-const results = { rows: ROWS, machine, targets: TARGETS, summary, rounds };
-writeFileSync(new URL('results/json-table.json', import.meta.url), `${JSON.stringify(results, null, 2)}\n`);
+writeResults('json-table', { rows: ROWS, targets: TARGETS, summary, rounds });

@@ -1,0 +1,141 @@
+// Frames on disk through the server, against DuckDB on the same files: a few rows cold and hot, all rows as Arrow, and
+// uploads until they are on disk.
+import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { readdir } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { createClient, download } from './download.js';
+import { median } from './measure.js';
+import { startDuckdb } from './peers/duckdb-process.js';
+import { startDuckdbPython } from './peers/duckdb-python.js';
+import { startServer } from './server-process.js';
+import { ratio, takeTurns, writeResults } from './take-turns.js';
+import { tradesAsArrow } from './trades-frame.js';
+
+const ROWS = 1_000_000;
+/** As the server writes its files. */
+const COPY_OPTIONS = 'FORMAT parquet, COMPRESSION zstd, COMPRESSION_LEVEL 3, ROW_GROUP_SIZE 20480';
+
+const directory = mkdtempSync(join(tmpdir(), 'svc-bench-'));
+const client = createClient();
+const ended = [() => client.close(), () => rmSync(directory, { recursive: true })];
+
+async function timed(work) {
+  const startMs = performance.now();
+  await work();
+  return performance.now() - startMs;
+}
+
+async function put(url, body, contentType) {
+  const response = await fetch(url, { method: 'PUT', body, headers: { 'content-type': contentType } });
+  const text = await response.text();
+  if (!response.ok) throw new Error(`PUT answered ${response.status}: ${text}`);
+}
+
+/** A server on a directory; with `cacheGb` of nothing every read is from disk. */
+async function serverOn(folder, cacheGb) {
+  const server = await startServer(['--parquet-path', folder, '--cache-size', String(cacheGb)]);
+  ended.unshift(server.stop);
+  return server;
+}
+
+async function measureReads(file, folder, duckdb, python) {
+  const cold = await serverOn(folder, 0.001);
+  const first = await takeTurns(
+    {
+      server: () => timed(() => client.read(`${cold.url}/exec?handle=trades&fmt=json&limit=1000`)),
+      duckdb: async () => (await duckdb.run('query', `SELECT * FROM read_parquet('${file}') LIMIT 1000`)).ms,
+    },
+    { rounds: 41, warmUp: 10 },
+  );
+  const all = await takeTurns(
+    {
+      server: () => timed(() => download(`${cold.url}/exp?handle=trades&fmt=arrow`)),
+      python: async () => (await python.run(`SELECT * FROM read_parquet('${file}')`)).ms,
+    },
+    { rounds: 15 },
+  );
+  await cold.stop();
+  return { first, all };
+}
+
+async function measureHot(folder, file, duckdb) {
+  const hot = await serverOn(folder, 1);
+  await download(`${hot.url}/exp?handle=trades&fmt=arrow`);
+  const values = await takeTurns(
+    {
+      server: () => timed(() => client.read(`${hot.url}/exec?handle=trades&fmt=json&limit=1000`)),
+      duckdb: async () => (await duckdb.run('query', `SELECT * FROM read_parquet('${file}') LIMIT 1000`)).ms,
+    },
+    { rounds: 41, warmUp: 10 },
+  );
+  await hot.stop();
+  return values;
+}
+
+async function measureUploads(file, duckdb) {
+  const csv = join(directory, 'trades.csv');
+  const parquet = join(directory, 'plain.parquet');
+  await duckdb.run('copy', `FROM read_parquet('${file}')`, csv, 'FORMAT csv, HEADER');
+  await duckdb.run('copy', `FROM read_parquet('${file}')`, parquet, 'FORMAT parquet');
+  const server = await serverOn(join(directory, 'uploads'), 1);
+  const measure = async (path, reader, contentType) => {
+    const body = readFileSync(path);
+    return takeTurns(
+      {
+        server: (round) => timed(() => put(`${server.url}/frames/up-${round}`, body, contentType)),
+        duckdb: async () =>
+          (await duckdb.run('copy', `FROM ${reader}('${path}')`, join(directory, 'copy.parquet'), COPY_OPTIONS)).ms,
+      },
+      { rounds: 11 },
+    );
+  };
+  return {
+    csv: await measure(csv, 'read_csv', 'text/csv'),
+    parquet: await measure(parquet, 'read_parquet', 'application/vnd.apache.parquet'),
+  };
+}
+
+try {
+  const folder = join(directory, 'frames');
+  const writer = await serverOn(folder, 1);
+  await put(`${writer.url}/frames/trades`, tradesAsArrow(ROWS), 'application/vnd.apache.arrow.stream');
+  await writer.stop();
+  const tenant = join(folder, 'default');
+  const [name] = (await readdir(tenant)).filter((entry) => entry.endsWith('.parquet'));
+  const file = join(tenant, name);
+  const duckdb = await startDuckdb();
+  const python = await startDuckdbPython();
+  ended.unshift(duckdb.stop, python.stop);
+
+  const { first, all } = await measureReads(file, folder, duckdb, python);
+  const hot = await measureHot(folder, file, duckdb);
+  const uploads = await measureUploads(file, duckdb);
+  const summary = {
+    'first 1000 rows, cold': {
+      ratio: median(first.server.map((ms, i) => Math.max(0, ms - 2) / first.duckdb[i])),
+      aim: 1.5,
+      what: `of in-process DuckDB, after taking 2 ms off (${median(first.server).toFixed(1)} and ${median(first.duckdb).toFixed(1)} ms)`,
+    },
+    'first 1000 rows, hot': {
+      ratio: ratio(hot.server, hot.duckdb),
+      aim: 0.2,
+      what: 'of in-process DuckDB on the file',
+    },
+    'all rows as Arrow, cold': {
+      ratio: ratio(all.server, all.python),
+      aim: 2,
+      what: `of ${python.name} and an IPC writer`,
+    },
+    'upload of CSV': { ratio: ratio(uploads.csv.server, uploads.csv.duckdb), aim: 1.5, what: 'of COPY and fsync' },
+    'upload of Parquet': {
+      ratio: ratio(uploads.parquet.server, uploads.parquet.duckdb),
+      aim: 1.5,
+      what: 'of COPY and fsync',
+    },
+  };
+  console.table(summary);
+  writeResults('store', { rows: ROWS, summary, values: { first, hot, all, uploads } });
+} finally {
+  for (const end of ended) await end();
+}
