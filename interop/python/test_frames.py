@@ -12,6 +12,7 @@ import polars as pl
 import polars.testing
 import pyarrow as pa
 import pyarrow.feather
+import pyarrow.parquet
 
 from server import FILE, URL, file_of, get, get_arrow, put, stream_of
 
@@ -103,6 +104,46 @@ class Arrow(unittest.TestCase):
                 pyarrow.feather.write_feather(table, sink, **options)
                 put("feather", sink.getvalue(), FILE)
                 self.assertTrue(get_arrow("feather").equals(table))
+
+
+class Parquet(unittest.TestCase):
+    TABLE = pa.table(
+        {
+            "id": pa.array([1, None, 2**53 + 1]),
+            "u64": pa.array([0, 2**64 - 1, None], pa.uint64()),
+            "price": [1.5, None, -0.25],
+            "name": ["a", None, "with, comma"],
+            "ok": [True, None, False],
+            "at": pa.array([NOON, None, NOON], pa.timestamp("us", tz="UTC")),
+            "day": [dt.date(2024, 1, 2), None, dt.date(1969, 12, 31)],
+            "clock": pa.array([dt.time(3, 4, 5, 678901), None, dt.time()], pa.time64("us")),
+            "cost": pa.array([decimal.Decimal("1.10"), None, decimal.Decimal("-2.00")], pa.decimal128(10, 2)),
+            "raw": [b"\x00\xff", None, b""],
+            "list": [[1, None], [], None],
+            "place": [{"city": "Bonn", "at": [50.7]}, None, {"city": None, "at": []}],
+        }
+    )
+
+    def parquet(self, **parameters):
+        return io.BytesIO(get("/exp", handle="parquet", fmt="parquet", **parameters))
+
+    def test_pyarrow_pandas_and_polars_read_what_was_put(self):
+        put("parquet", stream_of(self.TABLE))
+        table = pa.parquet.read_table(self.parquet())
+        self.assertEqual(table.to_pylist(), self.TABLE.to_pylist())
+        self.assertEqual(table.column_names, self.TABLE.column_names)
+        pandas.testing.assert_frame_equal(pd.read_parquet(self.parquet()), self.TABLE.to_pandas())
+        self.assertEqual(pl.read_parquet(self.parquet()).to_dicts(), pl.from_arrow(self.TABLE).to_dicts())
+
+    def test_it_is_compressed_with_zstd_and_has_the_rows_and_columns_asked_for(self):
+        put("parquet", stream_of(self.TABLE))
+        file = pa.parquet.ParquetFile(self.parquet(limit="2,3", cols="name,id"))
+        self.assertEqual(file.metadata.row_group(0).column(0).compression, "ZSTD")
+        self.assertEqual(file.read().to_pylist(), self.TABLE.slice(1).select(["name", "id"]).to_pylist())
+
+    def test_a_dictionary_of_texts_is_texts(self):
+        put("parquet", stream_of(pa.table({"s": pa.array(["x", None, "x"]).dictionary_encode()})))
+        self.assertEqual(pa.parquet.read_table(self.parquet())["s"].to_pylist(), ["x", None, "x"])
 
 
 class Rows(unittest.TestCase):

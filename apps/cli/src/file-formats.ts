@@ -40,7 +40,7 @@ const FILE_FORMATS: FileFormats = {
   },
   parquet: {
     in: { extensions: ['parquet'], description: 'Parquet, where frames are on disk.' },
-    out: undefined,
+    out: { extension: 'parquet', contentType: 'application/vnd.apache.parquet' },
   },
 };
 
@@ -78,6 +78,11 @@ export function describeInputFormats(): readonly string[] {
 /** The content type of rows in a format. */
 export function outputContentType(format: AnswerFormat): string {
   return FILE_FORMATS[format].out.contentType;
+}
+
+/** How the name of a file with rows in a format ends. */
+export function outputExtension(format: AnswerFormat): string {
+  return FILE_FORMATS[format].out.extension;
 }
 
 /** What the name of a file says about the rows to be written to it. */

@@ -2,7 +2,7 @@ import type { AnswerFormat } from '@svc/frames';
 import type { Arguments } from './arguments.ts';
 import { CliError } from './cli-error.ts';
 import type { CommandOption } from './command.ts';
-import { outputFormat } from './file-formats.ts';
+import { outputExtension, outputFormat } from './file-formats.ts';
 import type { Output } from './output.ts';
 import { DASH } from './source.ts';
 
@@ -18,6 +18,7 @@ const FORMAT_OPTIONS: Readonly<Record<AnswerFormat, CommandOption>> = {
   csv: { summary: 'Print CSV with a header row.' },
   ndjson: { summary: 'Print one JSON object a row.' },
   arrow: { summary: 'Print an Arrow IPC stream.' },
+  parquet: { summary: 'Print a Parquet file.' },
 };
 
 const OUTPUT_OPTION: CommandOption = {
@@ -44,12 +45,18 @@ export function resultTarget(args: Arguments, formats: readonly AnswerFormat[], 
   const output = args.text('output');
   const file = output === DASH ? undefined : output;
   const format = asked.at(0) ?? (file === undefined ? 'table' : formatOfName(file, formats));
-  if (format === 'arrow' && file === undefined && stdout.width !== undefined) {
-    throw new CliError('usage', 'Arrow is bytes for programs, not for a terminal.', {
-      hint: 'Write it into a file with -o trades.arrows, pipe it on, or leave --arrow out to see a table.',
+  if (isBinary(format) && file === undefined && stdout.width !== undefined) {
+    throw new CliError('usage', `${BINARY_NAMES[format]} is bytes for programs, not for a terminal.`, {
+      hint: `Write it into a file with -o trades.${outputExtension(format)}, pipe it on, or leave --${format} out to see a table.`,
     });
   }
   return { format, file };
+}
+
+const BINARY_NAMES = { arrow: 'Arrow', parquet: 'Parquet' } as const;
+
+function isBinary(format: string): format is keyof typeof BINARY_NAMES {
+  return Object.hasOwn(BINARY_NAMES, format);
 }
 
 function formatOfName(file: string, formats: readonly AnswerFormat[]): AnswerFormat {

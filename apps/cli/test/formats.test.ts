@@ -6,7 +6,7 @@ import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { run } from './run.ts';
 import { sendJson, type StandIn, startStandIn } from './stand-in.ts';
 
-const BYTES = { csv: 'id\r\n1\r\n', ndjson: '{"id":1}\n', arrow: '\u0000\u0001bytes' };
+const BYTES = { csv: 'id\r\n1\r\n', ndjson: '{"id":1}\n', arrow: '\u0000\u0001bytes', parquet: 'PAR1PAR1' };
 const CSV = { 'content-type': 'text/csv; charset=utf-8' };
 const TABLE = '{"query":"handle:t","columns":[{"name":"id","type":"LONG"}],"dataset":[[1]],"count":1}';
 
@@ -44,6 +44,7 @@ describe('rows for programs', () => {
     ['--csv', BYTES.csv, 'GET /exp?handle=t&fmt=csv&limit=1%2C'],
     ['--ndjson', BYTES.ndjson, 'GET /exp?handle=t&fmt=ndjson&limit=1%2C'],
     ['--arrow', BYTES.arrow, 'GET /exp?handle=t&fmt=arrow&limit=1%2C'],
+    ['--parquet', BYTES.parquet, 'GET /exp?handle=t&fmt=parquet&limit=1%2C'],
     ['--json', TABLE, 'GET /exec?handle=t&fmt=json&limit=1%2C'],
   ])('svc get %s prints the bytes of the server, all rows of them', async (flag, stdout, request) => {
     const { url, requests } = await startFormats();
@@ -74,6 +75,9 @@ describe('rows for programs', () => {
       stdout: '',
       stderr: expect.stringMatching(/^error: Arrow is bytes for programs, .*\nhint: Write it into a file with -o/),
     });
+    expect((await run(['get', 't', '--parquet', '--url', url], { width: 80 })).stderr).toMatch(
+      /^error: Parquet is bytes for programs, .*\nhint: .* -o trades\.parquet, .* leave --parquet out/,
+    );
     expect(requests).toEqual([]);
     const file = join(folder, 'x.bin');
     expect(await run(['get', 't', '--arrow', '-o', file, '--url', url], { width: 80 })).toMatchObject({ code: 0 });
@@ -116,6 +120,7 @@ describe('-o', () => {
     ['x.ndjson', BYTES.ndjson],
     ['x.jsonl', BYTES.ndjson],
     ['x.arrows', BYTES.arrow],
+    ['x.parquet', BYTES.parquet],
     ['x.json', TABLE],
   ])('%s gets the format of its extension', async (name, text) => {
     const { url } = await startFormats();
@@ -184,7 +189,7 @@ describe('-o', () => {
     expect(await readdir(folder)).toEqual(['x.csv']);
   });
 
-  test.each(['json', 'ndjson', 'csv', 'arrow'] as const)('--%s prints nothing of a page', async (format) => {
+  test.each(['json', 'ndjson', 'csv', 'arrow', 'parquet'] as const)('--%s prints nothing of a page', async (format) => {
     const { url } = await startStandIn((_, r) => r.writeHead(200, { 'content-type': 'text/html' }).end('<html>'));
     const wanted = ENCODINGS[format].out.contentType.split(';')[0];
     expect(await run(['get', 't', `--${format}`, '--url', url])).toEqual({

@@ -1,7 +1,6 @@
 import { createServer, type Server } from 'node:http';
 import { getRequestListener } from '@hono/node-server';
 import { type Config, formatAddress } from '@svc/config';
-import type { Store } from '@svc/frames';
 import { createGrpcServer } from '@svc/grpc';
 import { createService, type Service } from '@svc/service';
 import { createTsdbProxy } from '@svc/tsdb-proxy';
@@ -11,7 +10,7 @@ import { createApp } from './create-app.ts';
 import { endIdleSockets } from './idle-sockets.ts';
 import { createLogObserver } from './log-observer.ts';
 import type { Log } from './log.ts';
-import { openStore } from './open-store.ts';
+import { type OpenedStore, openStore } from './open-store.ts';
 import { shutdown } from './shutdown.ts';
 
 /** A server whose listeners are both up. */
@@ -63,7 +62,8 @@ export async function startServer(config: Config, log: Log, version: string): Pr
   }
 }
 
-function createConfiguredService({ storage, tsdb, http }: Config, store: Store, log: Log, version: string): Service {
+function createConfiguredService(config: Config, opened: OpenedStore, log: Log, version: string): Service {
+  const { storage, tsdb, http } = config;
   const { http_url: url, user, password, token } = tsdb;
   const proxy =
     url &&
@@ -77,7 +77,7 @@ function createConfiguredService({ storage, tsdb, http }: Config, store: Store, 
       idleTimeoutMs: tsdb.idle_timeout_ms,
     });
   return createService({
-    store,
+    ...opened,
     maxDecodeBytes: Math.floor(storage.cache_size_gb * GIGABYTE),
     ...(proxy && { tsdb: proxy }),
     maxUploadBytes: http.max_upload_bytes,

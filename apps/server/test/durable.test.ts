@@ -153,4 +153,27 @@ describe('with storage.data_dir', () => {
       { code: 'invalid_data', error: expect.stringContaining('"s"') },
     ]);
   });
+
+  test('Parquet that came out goes in again with every type, whole and in part', async () => {
+    const server = await startProcess({ args: ['--data-dir', dataDirectory()] });
+    await server.put('t', [
+      { id: '9007199254740993', big: 2 ** 60, text: 'a', tags: [1, null], deep: { x: 1.5 } },
+      { id: null, big: 2, text: '', tags: [], deep: null },
+    ]);
+    for (const part of ['', '&cols=text,deep', '&limit=2,2', '&limit=0']) {
+      const out = await server.fetch(`/exp?handle=t&fmt=parquet${part}`);
+      const back = await server.fetch('/frames/back', {
+        method: 'PUT',
+        body: await out.arrayBuffer(),
+        headers: { 'content-type': out.headers.get('content-type') ?? '' },
+      });
+      expect(back.ok).toBe(true);
+      const [before, after] = await Promise.all(
+        [`t&fmt=json${part}`, 'back&fmt=json'].map(async (query) =>
+          (await server.fetch(`/exec?handle=${query}`)).json(),
+        ),
+      );
+      expect(after).toEqual({ ...(before as object), query: 'handle:back' });
+    }
+  });
 });

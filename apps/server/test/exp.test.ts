@@ -51,6 +51,25 @@ describe('GET /exp?handle=', () => {
     }
   });
 
+  test('fmt=parquet is a Parquet file, as it is for a client that takes gzip, and a HEAD does not make it', async () => {
+    const server = await startProcess();
+    await server.put('trades', TRADES);
+    const headers = { 'accept-encoding': 'gzip' };
+    const response = await server.fetch('/exp?handle=trades&fmt=parquet', { headers });
+    expect(Object.fromEntries(response.headers)).toMatchObject({
+      'content-type': 'application/vnd.apache.parquet',
+      'content-disposition': 'attachment; filename="trades.parquet"',
+      'x-total-count': '3',
+    });
+    expect(response.headers.has('content-encoding')).toBe(false);
+    const bytes = Buffer.from(await response.arrayBuffer());
+    expect([bytes.toString('latin1', 0, 4), bytes.toString('latin1', bytes.length - 4)]).toEqual(['PAR1', 'PAR1']);
+    const head = await server.fetch('/exp?handle=trades&fmt=parquet', { method: 'HEAD', headers });
+    expect([head.status, head.headers.get('etag')]).toEqual([200, response.headers.get('etag')]);
+    const known = { 'if-none-match': head.headers.get('etag') ?? '' };
+    expect((await server.fetch('/exp?handle=trades&fmt=parquet', { headers: known })).status).toBe(304);
+  });
+
   test('HEAD, 304, gzip and the limit of rows work as for /exec', async () => {
     const server = await startProcess({ toml: '[http]\nmax_rows = 2\n' });
     await server.put('trades', TRADES);

@@ -19,5 +19,6 @@ export { createFrameFiles, type DuckdbFrameFiles } from './create-frame-files.ts
 export { DirectoryInUseError, type LockHolder, type LockTimes } from './directory-lock.ts';
 export type { DurableStoreOptions, StoreProblem } from './durable-store.ts';
 export type { FrameFiles, FrameSource, ReadPart, SourceInfo, WriteOptions, WrittenFile } from './frame-files.ts';
+export { createParquetEncoder, type ParquetEncoderOptions } from './parquet-encoder.ts';
 export type { ChildOptions } from './pipe-launch.ts';
 export type { ProcessIdentity } from './process-identity.ts';

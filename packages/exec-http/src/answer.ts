@@ -13,6 +13,8 @@ export type Answer =
       readonly headers?: Readonly<Record<string, string>>;
       /** The body: whole, or in chunks as they are made. Default: none. */
       readonly body?: string | Uint8Array | AsyncGenerator<Uint8Array, void>;
+      /** Whether the body is compressed in itself. Default false. */
+      readonly isPacked?: boolean;
       /** The version of the frame the answer is about: its etag. */
       readonly version?: string;
     }
@@ -38,10 +40,10 @@ export async function toResponse(answer: Answer, exchange: Exchange, compression
     return response;
   }
   const headers = new Headers({ ...NO_SNIFFING, ...answer.headers, 'x-request-id': exchange.call.requestId });
-  const { status = 200, version } = answer;
+  const { status = 200, version, isPacked = false } = answer;
   const body = await shortened(answer.body);
   const isLong = body !== undefined && (!('byteLength' in body) || body.byteLength >= COMPRESSED_FROM_BYTES);
-  const isCompressed = compression && isLong && acceptsGzip(exchange.c.req.header('accept-encoding'));
+  const isCompressed = compression && isLong && !isPacked && acceptsGzip(exchange.c.req.header('accept-encoding'));
   if (compression && body) headers.set('vary', 'accept-encoding');
   if (isCompressed) headers.set('content-encoding', 'gzip');
   if (version !== undefined && !headers.has('etag')) headers.set('etag', etagOf(version, isCompressed));

@@ -26,7 +26,9 @@ export function createExecApp(options: ExecAppOptions): Hono<ExecEnv> {
   const { service, defaultFmt, maxRows, allowedOrigins, compression = true } = options;
   const app = new Hono<ExecEnv>();
   const endpoint = { service, compression };
-  const rules = { hasTsdb: service.hasTsdb, engines: service.engines, defaultFmt, maxRows, allowedOrigins };
+  const { hasTsdb, engines } = service;
+  const hasParquet = service.encodeParquet !== undefined;
+  const rules = { hasTsdb, engines, hasParquet, defaultFmt, maxRows, allowedOrigins };
   addEndpoint(app, '/ping', endpoint, {
     GET: () => ({ body: 'ok', headers: { 'content-type': 'text/plain; charset=utf-8' } }),
   });

@@ -244,6 +244,22 @@ describe('/exp', () => {
     );
   });
 
+  test('Parquet is there where something writes it, and the hints say so', () => {
+    expect(parseExp('handle=t&fmt=parquet', { hasParquet: true })).toMatchObject({ format: 'parquet' });
+    expect(() => parseExp('handle=t&fmt=xlsx', { hasParquet: true })).toThrow(
+      expect.objectContaining({ hint: 'Send one of fmt=csv, fmt=ndjson, fmt=arrow, fmt=parquet.' }),
+    );
+    expect(() => parseExp('handle=t&fmt=parquet')).toThrow(
+      expect.objectContaining({
+        message: 'fmt="parquet" is not a format of /exp.',
+        hint: 'Send one of fmt=csv, fmt=ndjson, fmt=arrow.',
+      }),
+    );
+    expect(() => parse('handle=t&fmt=parquet', { hasParquet: true })).toThrow(
+      expect.objectContaining({ hint: 'Send fmt=json; csv, ndjson, arrow, parquet come from /exp.' }),
+    );
+  });
+
   test('the hint for fmt=json names /exec, and that of /exec names /exp', () => {
     expect(() => parseExp('handle=t&fmt=json')).toThrow(
       expect.objectContaining({ hint: expect.stringContaining('/exec') }),

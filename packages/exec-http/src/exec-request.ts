@@ -43,6 +43,8 @@ export interface ExecRules {
   readonly hasTsdb: boolean;
   /** Who can answer SQL over frames. */
   readonly engines: readonly EngineName[];
+  /** Whether frames can be sent as Parquet files. */
+  readonly hasParquet?: boolean | undefined;
   /** What a missing `fmt` means; undefined: it is an error. */
   readonly defaultFmt?: string | undefined;
   /** The most rows a request may ask for; undefined: any number. */
@@ -61,7 +63,7 @@ export function parseExecRequest(params: Params, rules: ExecRules): ExecRequest 
   const given = collect(params, KNOWN);
   const target = parseTarget(given, rules);
   const fmt = given.get('fmt') ?? rules.defaultFmt;
-  checkFmt(fmt);
+  checkFmt(fmt, rules);
   if (target.kind === 'forward') {
     const others = params.filter(([name]) => FORWARDED.has(name));
     return { kind: 'forward', params: [['query', target.query], ['fmt', fmt], ...others] };
@@ -72,7 +74,11 @@ export function parseExecRequest(params: Params, rules: ExecRules): ExecRequest 
   return readRequest(target, { ...table, timings }, params, rules);
 }
 
-const EXPORT_FORMATS = ['csv', 'ndjson', 'arrow'] as const satisfies readonly AnswerFormat[];
+const EXPORT_FORMATS = ['csv', 'ndjson', 'arrow', 'parquet'] as const satisfies readonly AnswerFormat[];
+
+function exportFormats({ hasParquet = false }: ExecRules): readonly (typeof EXPORT_FORMATS)[number][] {
+  return EXPORT_FORMATS.filter((format) => format !== 'parquet' || hasParquet);
+}
 
 /** Reads the parameters of `/exp`: as `/exec`, in the other formats, and whole unless there is a limit. */
 export function parseExpRequest(params: Params, rules: ExecRules): ExecRequest {
@@ -80,11 +86,12 @@ export function parseExpRequest(params: Params, rules: ExecRules): ExecRequest {
   if (target.kind === 'forward') return { kind: 'forward', params: withoutEngine(params) };
   const given = collect(params, KNOWN);
   const fmt = given.get('fmt') ?? 'csv';
-  const format = EXPORT_FORMATS.find((name) => name === fmt);
+  const formats = exportFormats(rules);
+  const format = formats.find((name) => name === fmt);
   if (format === undefined) {
     const others = fmt === 'json' ? ', or ask /exec for JSON' : '';
     throw new ServiceError('invalid_argument', `fmt=${quoted(fmt)} is not a format of /exp.`, {
-      hint: `Send one of fmt=${EXPORT_FORMATS.join(', fmt=')}${others}.`,
+      hint: `Send one of fmt=${formats.join(', fmt=')}${others}.`,
     });
   }
   const table = tableRequest(given, format, rowRange(given.get('limit'), { maxRows: rules.maxRows }));
@@ -185,12 +192,12 @@ function parseEngine(name: string | undefined, { hasTsdb, engines }: ExecRules):
   return engine;
 }
 
-function checkFmt(fmt: string | undefined): asserts fmt is 'json' {
+function checkFmt(fmt: string | undefined, rules: ExecRules): asserts fmt is 'json' {
   if (fmt === 'json') return;
   throw new ServiceError(
     'invalid_argument',
     fmt === undefined ? 'The parameter fmt is missing.' : `fmt=${quoted(fmt)} is not supported.`,
-    { hint: `Send fmt=json; ${EXPORT_FORMATS.join(', ')} come from /exp.` },
+    { hint: `Send fmt=json; ${exportFormats(rules).join(', ')} come from /exp.` },
   );
 }
 

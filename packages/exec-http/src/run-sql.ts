@@ -14,5 +14,6 @@ export async function runSql(service: Service, { call }: Exchange, request: SqlR
     execute: Number(firstRowsNs - startNs),
     encode: Number(process.hrtime.bigint() - firstRowsNs),
   });
-  return writeTable({ stream: answer, query: sql, name: 'query', timings, close: () => answer.close() }, request);
+  const table = { stream: answer, query: sql, name: 'query', timings, close: () => answer.close() };
+  return writeTable(service, call, table, request);
 }

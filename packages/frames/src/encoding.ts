@@ -1,3 +1,5 @@
+import type { FrameStream } from './frame-stream.ts';
+
 /** Bounds of a decoding. */
 export interface DecodeOptions {
   /** Ends the decoding. */
@@ -5,6 +7,9 @@ export interface DecodeOptions {
   /** Bytes of memory the decoded frame may take, else `out_of_memory`. */
   readonly maxBytes?: number;
 }
+
+/** Writes a frame as a Parquet file. What it makes on the way is gone when it ends, however it ends. */
+export type ParquetEncoder = (stream: FrameStream, signal: AbortSignal) => AsyncGenerator<Uint8Array, void>;
 
 /** One row of `ENCODINGS`: a format frames are read or written in. */
 export interface EncodingRow {
@@ -74,6 +79,11 @@ export const ENCODINGS = {
       types: ['application/vnd.apache.parquet'],
       extensions: ['parquet'],
       description: 'Parquet, where frames are on disk.',
+    },
+    out: {
+      contentType: 'application/vnd.apache.parquet',
+      extension: 'parquet',
+      description: 'A Parquet file, compressed with zstd.',
     },
   },
 } as const satisfies Record<string, EncodingRow>;

@@ -43,6 +43,7 @@ export {
   type FileFormat,
   type Format,
   isFileFormat,
+  type ParquetEncoder,
   UPLOAD_FORMATS,
   type UploadFormat,
 } from './encoding.ts';

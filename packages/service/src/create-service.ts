@@ -1,11 +1,11 @@
 import { ServiceError } from '@svc/errors';
-import { type Call, createDecoders, type Engine, type Store } from '@svc/frames';
+import { type Call, createDecoders, type Engine, type ParquetEncoder, type Store } from '@svc/frames';
 import { type TsdbAnswer, TsdbCredentialsError, type TsdbProxy, type TsdbRequest } from '@svc/tsdb-proxy';
 import { engineNotConfigured } from './engine-not-configured.ts';
 import type { Observer } from './events.ts';
 import { createFrameOperations, who } from './frame-operations.ts';
 import { createQueryOperations } from './query-operations.ts';
-import type { EngineName, ParquetEncoder, Service } from './service.ts';
+import type { EngineName, Service } from './service.ts';
 
 /** The parts a service is made of. */
 export interface ServiceOptions {

@@ -18,7 +18,6 @@ export type {
   FrameReading,
   Health,
   KeepQueryOptions,
-  ParquetEncoder,
   PutFrameOptions,
   QueryFramesOptions,
   ReadFrameOptions,

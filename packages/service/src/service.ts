@@ -4,6 +4,7 @@ import type {
   FrameInfo,
   FrameStream,
   ListOptions,
+  ParquetEncoder,
   PutOptions,
   PutResult,
   QueryAnswer,
@@ -60,9 +61,6 @@ export interface KeepQueryOptions extends PutFrameOptions {
   /** The handle of the frame. Default: one that the service makes. */
   readonly handle?: string;
 }
-
-/** Writes a frame as a Parquet file. */
-export type ParquetEncoder = (stream: FrameStream, signal: AbortSignal) => AsyncGenerator<Uint8Array, void>;
 
 /** The state of the service and its parts. */
 export interface Health {

@@ -6,10 +6,11 @@ import { streamOfBatches } from '../frame-stream.ts';
 import { bytesOf } from './bytes-of.ts';
 import type { SampleFrame } from './sample-frame.ts';
 
-type Check = (bytes: Uint8Array, sample: SampleFrame) => void | Promise<void>;
+/** Checks the bytes of a sample in a format. */
+export type EncodingCheck = (bytes: Uint8Array, sample: SampleFrame) => void | Promise<void>;
 
-/** What the bytes of a sample must be in each format. */
-export const ENCODING_CHECKS: Readonly<Record<AnswerFormat, Check>> = {
+/** What the bytes of a sample must be in each format that is read here. */
+export const ENCODING_CHECKS: Readonly<Record<Exclude<AnswerFormat, 'parquet'>, EncodingCheck>> = {
   json: checkJsonTable,
   ndjson: checkNdjson,
   csv: checkCsv,
