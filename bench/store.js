@@ -18,7 +18,7 @@ const COPY_OPTIONS = 'FORMAT parquet, COMPRESSION zstd, COMPRESSION_LEVEL 3, ROW
 
 const directory = mkdtempSync(join(tmpdir(), 'svc-bench-'));
 const client = createClient();
-const ended = [() => client.close(), () => rmSync(directory, { recursive: true })];
+const ended = [async () => client.close(), async () => rmSync(directory, { recursive: true })];
 
 async function timed(work) {
   const startMs = performance.now();
@@ -102,11 +102,14 @@ try {
   await put(`${writer.url}/frames/trades`, tradesAsArrow(ROWS), 'application/vnd.apache.arrow.stream');
   await writer.stop();
   const tenant = join(folder, 'default');
-  const [name] = (await readdir(tenant)).filter((entry) => entry.endsWith('.parquet'));
+  const name = (await readdir(tenant)).find((entry) => entry.endsWith('.parquet'));
   const file = join(tenant, name);
   const duckdb = await startDuckdb();
   const python = await startDuckdbPython();
-  ended.unshift(duckdb.stop, python.stop);
+  ended.unshift(
+    async () => duckdb.stop(),
+    async () => python.stop(),
+  );
 
   const { first, all } = await measureReads(file, folder, duckdb, python);
   const hot = await measureHot(folder, file, duckdb);

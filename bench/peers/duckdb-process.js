@@ -47,16 +47,18 @@ const JOBS = {
   },
 };
 
+async function answer(connection, { job, args }) {
+  const startMs = performance.now();
+  try {
+    const rows = await JOBS[job](connection, ...args);
+    process.send({ ms: performance.now() - startMs, rows });
+  } catch (error) {
+    process.send({ error: String(error) });
+  }
+}
+
 if (process.argv[2] === 'loop') {
   const connection = await (await DuckDBInstance.create(':memory:')).connect();
-  process.on('message', async ({ job, args }) => {
-    const startMs = performance.now();
-    try {
-      const rows = await JOBS[job](connection, ...args);
-      process.send({ ms: performance.now() - startMs, rows });
-    } catch (error) {
-      process.send({ error: String(error) });
-    }
-  });
+  process.on('message', (message) => void answer(connection, message));
   process.send('ready');
 }
