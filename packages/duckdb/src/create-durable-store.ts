@@ -1,7 +1,12 @@
-import { expiryOf, type FrameInfo, type FrameRef, type Store } from '@svc/frames';
+import { randomBytes } from 'node:crypto';
+import { rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { expiryOf, type FrameInfo, type FrameRef } from '@svc/frames';
 import { createCatalogue } from './catalogue.ts';
 import { lockDirectory } from './directory-lock.ts';
-import type { DurableStoreOptions } from './durable-store.ts';
+import { createSqlFrames } from './create-sql-frames.ts';
+import type { DurableStore, DurableStoreOptions } from './durable-store.ts';
 import { createForeignFrames } from './foreign-frames.ts';
 import { createContentReader } from './frame-contents.ts';
 import { createFrameVersions } from './frame-versions.ts';
@@ -9,6 +14,7 @@ import { createHotTier } from './hot-tier.ts';
 import { listFrames } from './list-frames.ts';
 import { measureUsage } from './measure-usage.ts';
 import { openStoredFrame } from './open-stored-frame.ts';
+import { createParquetCopies } from './parquet-copies.ts';
 import type { StoreParts } from './store-parts.ts';
 import { readOnlyFrame, readOnlyStore, toStoreError } from './store-errors.ts';
 import { type FrameContents, infoOf, type StoredFrame } from './stored-frame.ts';
@@ -22,7 +28,7 @@ const EXPIRY_MS = 10_000;
  * Opens a directory of frames, and holds it until the store is closed. Another process that holds it is a
  * `DirectoryInUseError`.
  */
-export async function createDurableStore(options: DurableStoreOptions): Promise<Store> {
+export async function createDurableStore(options: DurableStoreOptions): Promise<DurableStore> {
   const { directory, isReadOnly = false, lockTimes } = options;
   if (isReadOnly) return storeOf(await createParts(options, async () => {}), options, async () => {});
   await createTenantFolder(directory).prepare();
@@ -39,15 +45,33 @@ async function createParts(options: DurableStoreOptions, checkLock: () => Promis
   const { directory, files, decoders, isReadOnly = false, hasTenants = false, duckdbPath } = options;
   const { onProblem = () => {}, now = () => Date.now() } = options;
   const hot = createHotTier<StoredFrame>(options.cacheBytes ?? 1024 ** 3);
-  const onLeave = (frame: StoredFrame): void => hot.remove(frame);
+  const reader = createContentReader(files, decoders);
+  const copyDirectory = isReadOnly ? join(tmpdir(), `frames-${randomBytes(12).toString('hex')}`) : undefined;
+  const copies = createParquetCopies({ files, reader, newPath: ({ tenant }) => newCopyPath(tenant) });
+  const onLeave = (frame: StoredFrame): void => {
+    hot.remove(frame);
+    copies.remove(frame);
+  };
   const versions = createFrameVersions(now);
+  const catalogue = await createCatalogue({ directory, isReadOnly, versions, now, onProblem, onLeave });
+
+  /** Beside the frames, where what is left over is swept at the next start. */
+  async function newCopyPath(tenant: string): Promise<string> {
+    const folder = copyDirectory === undefined ? catalogue.folderOf(tenant) : createTenantFolder(copyDirectory);
+    await folder.prepare();
+    return folder.unfinishedPath();
+  }
+
   return {
     directory,
+    hasTenants,
     files,
     compression: options.compression ?? { compression: 'zstd', level: 3 },
     hot,
-    reader: createContentReader(files, decoders),
-    catalogue: await createCatalogue({ directory, isReadOnly, versions, now, onProblem, onLeave }),
+    reader,
+    copies,
+    copyDirectory,
+    catalogue,
     foreign: createForeignFrames({
       directory,
       hasTenants,
@@ -65,8 +89,8 @@ async function createParts(options: DurableStoreOptions, checkLock: () => Promis
   };
 }
 
-function storeOf(parts: StoreParts, { files }: DurableStoreOptions, release: () => Promise<void>): Store {
-  const { catalogue, foreign, hot, reader, isReadOnly } = parts;
+function storeOf(parts: StoreParts, { files }: DurableStoreOptions, release: () => Promise<void>): DurableStore {
+  const { catalogue, foreign, hot, reader, copies, copyDirectory, isReadOnly } = parts;
   const timer = setInterval(() => catalogue.removeExpired(), EXPIRY_MS).unref();
 
   async function change<T>(work: () => Promise<T>): Promise<T> {
@@ -97,6 +121,7 @@ function storeOf(parts: StoreParts, { files }: DurableStoreOptions, release: () 
   }
 
   return {
+    ...createSqlFrames(parts, acquire),
     fileFormats: ['csv', 'parquet'],
     put: (ref, source, put = {}) => change(() => putRows(parts, ref, source, put)),
     append: (ref, source, append = {}) => change(() => appendRows(parts, ref, source, append)),
@@ -117,6 +142,8 @@ function storeOf(parts: StoreParts, { files }: DurableStoreOptions, release: () 
     async close() {
       clearInterval(timer);
       await catalogue.settle();
+      await copies.removeAll();
+      if (copyDirectory !== undefined) await rm(copyDirectory, { recursive: true, force: true });
       await files.close();
       await release();
     },

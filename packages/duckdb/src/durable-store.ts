@@ -1,6 +1,7 @@
-import type { Decoders } from '@svc/frames';
+import type { Decoders, Store } from '@svc/frames';
 import type { LockTimes } from './directory-lock.ts';
 import type { FrameFiles, WriteOptions } from './frame-files.ts';
+import type { SqlFrames } from './sql-frames.ts';
 
 /** Something that is wrong in the directory and concerns one frame. */
 export interface StoreProblem {
@@ -35,3 +36,6 @@ export interface DurableStoreOptions {
   /** How the lock of the directory is kept. */
   readonly lockTimes?: LockTimes;
 }
+
+/** A store whose frames are files, over which `createSqlEngine` answers SQL. */
+export interface DurableStore extends Store, SqlFrames {}

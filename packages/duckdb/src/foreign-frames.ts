@@ -26,6 +26,12 @@ export interface ForeignOptions extends TableOptions {
   readonly onLeave: (frame: StoredFrame) => void;
 }
 
+/** Where the files of a tenant's frames are. */
+export function foldersOfTenant(directory: string, tenant: string, hasTenants: boolean): readonly string[] {
+  const own = join(directory, folderOfTenant(tenant));
+  return tenant === DEFAULT_TENANT && !hasTenants ? [own, directory] : [own];
+}
+
 /** The frames of others. */
 export function createForeignFrames(options: ForeignOptions): ForeignFrames {
   const { directory, hasTenants, hasArrow, onLeave } = options;
@@ -34,10 +40,7 @@ export function createForeignFrames(options: ForeignOptions): ForeignFrames {
   const load = createLoader(onLeave);
   const tables = createTableList(options);
 
-  function foldersOf(tenant: string): readonly string[] {
-    const own = join(directory, folderOfTenant(tenant));
-    return tenant === DEFAULT_TENANT && !hasTenants ? [own, directory] : [own];
-  }
+  const foldersOf = (tenant: string): readonly string[] => foldersOfTenant(directory, tenant, hasTenants);
 
   function list(folder: string): Promise<readonly string[]> {
     const listing =

@@ -17,8 +17,11 @@
 export { createDurableStore } from './create-durable-store.ts';
 export { createFrameFiles, type DuckdbFrameFiles } from './create-frame-files.ts';
 export { DirectoryInUseError, type LockHolder, type LockTimes } from './directory-lock.ts';
-export type { DurableStoreOptions, StoreProblem } from './durable-store.ts';
+export type { DurableStore, DurableStoreOptions, StoreProblem } from './durable-store.ts';
 export type { FrameFiles, FrameSource, ReadPart, SourceInfo, WriteOptions, WrittenFile } from './frame-files.ts';
 export { createParquetEncoder, type ParquetEncoderOptions } from './parquet-encoder.ts';
 export type { ChildOptions } from './pipe-launch.ts';
+export { createSqlEngine, type SqlEngineOptions } from './sql/create-sql-engine.ts';
+export type { SqlChildOptions } from './sql/launch-sql-child.ts';
+export type { PinnedFrame, PinOptions, SqlFrames } from './sql-frames.ts';
 export type { ProcessIdentity } from './process-identity.ts';

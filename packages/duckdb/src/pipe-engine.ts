@@ -1,10 +1,11 @@
 import { ServiceError } from '@svc/errors';
 import type { ChildAnswers, ChildRequest } from './child/requests.ts';
 import type { BatchPayload } from './pipe-columns.ts';
-import { BATCH_CREDITS, parseJson } from './pipe-frames.ts';
-import type { ChildOptions } from './pipe-launch.ts';
+import { type Begin, createSignalling, download, type Running, startExchange } from './pipe-exchange.ts';
+import { BATCH_CREDITS } from './pipe-frames.ts';
+import { type ChildOptions, launchChild } from './pipe-launch.ts';
 import { createSlots } from './pipe-slots.ts';
-import { type ChildLink, createChildLink, type ExchangeHandlers, type LinkExchange } from './pipe-link.ts';
+import { type ChildLink, createChildLink, type ExchangeHandlers } from './pipe-link.ts';
 
 /** Requests that are answered without batches. */
 type SimpleOp = 'inspect' | 'texts' | 'copy';
@@ -43,7 +44,7 @@ export function createPipeEngine(options: ChildOptions): PipeEngine {
   ): Running<Answer> {
     signal?.throwIfAborted();
     if (isClosed) throw new ServiceError('unavailable', 'The store is closed.');
-    if (link?.isAlive !== true) link = createChildLink(options);
+    if (link?.isAlive !== true) link = createChildLink(() => launchChild(options));
     return startExchange(link, request, signal, partial);
   }
 
@@ -67,41 +68,6 @@ export function createPipeEngine(options: ChildOptions): PipeEngine {
       await link?.close();
     },
   };
-}
-
-type Begin<Answer> = (handlers: Partial<ExchangeHandlers>) => Running<Answer>;
-
-/** Takes the batches of an exchange, and asks for one more with each that was taken. */
-async function* download(begin: Begin<ChildAnswers['read']>): AsyncGenerator<ArrayBuffer, number, undefined> {
-  const waiting: ArrayBuffer[] = [];
-  const news = createSignalling();
-  let isDone = false;
-  const { exchange, answer } = begin({
-    batch(payload) {
-      waiting.push(payload);
-      news.signal();
-    },
-  });
-  const onAnswer = (): void => {
-    isDone = true;
-    news.signal();
-  };
-  answer.then(onAnswer, onAnswer);
-  try {
-    for (;;) {
-      const payload = waiting.shift();
-      if (payload !== undefined) {
-        yield payload;
-        exchange.sendCredit(1);
-      } else if (isDone) {
-        return (await answer).rows;
-      } else {
-        await news.wait();
-      }
-    }
-  } finally {
-    exchange.cancel();
-  }
 }
 
 /** Sends batches, each when the child wants one. */
@@ -136,72 +102,4 @@ async function upload(
     // A source that waits for bytes that never come must not hold up the answer.
     batches.return?.().catch(() => undefined);
   }
-}
-
-/** Lets one wait until another has news. */
-function createSignalling(): { signal(): void; wait(): Promise<void> } {
-  let wake = (): void => undefined;
-  return {
-    signal: () => wake(),
-    wait: () => new Promise((resolve) => (wake = resolve)),
-  };
-}
-
-interface Running<Answer> {
-  readonly exchange: LinkExchange;
-  readonly answer: Promise<Answer>;
-  /** Waits for something, but not longer than until the exchange fails. */
-  readonly orFailed: <T>(promise: Promise<T>) => Promise<T>;
-}
-
-/** Begins an exchange that is cancelled when the signal is. */
-function startExchange<Answer>(
-  link: ChildLink,
-  request: ChildRequest,
-  signal: AbortSignal | undefined,
-  partial: Partial<ExchangeHandlers>,
-): Running<Answer> {
-  let exchange: LinkExchange | undefined;
-  let failure: Error | undefined;
-  let onFailure: ((error: Error) => void) | undefined;
-  const cancel = (): void => exchange?.cancel();
-  const answer = new Promise<Answer>((resolve, reject) => {
-    const done = (): void => signal?.removeEventListener('abort', cancel);
-    exchange = link.begin(request, {
-      batch: () => undefined,
-      credit: () => undefined,
-      ...partial,
-      end(result) {
-        done();
-        resolve(parseJson(result));
-      },
-      fail(error) {
-        done();
-        failure = signal?.aborted === true ? abortReason(signal) : error;
-        reject(failure);
-        onFailure?.(failure);
-      },
-    });
-    signal?.addEventListener('abort', cancel, { once: true });
-  });
-  answer.catch(() => undefined);
-  if (exchange === undefined) throw new Error('The exchange did not begin.');
-  return {
-    exchange,
-    answer,
-    // Not `Promise.race`: that would leave something behind at `answer` for every batch of a long upload.
-    orFailed: (promise) =>
-      new Promise((resolve, reject) => {
-        onFailure = reject;
-        if (failure !== undefined) reject(failure);
-        promise.then(resolve, reject);
-      }),
-  };
-}
-
-function abortReason(signal: AbortSignal): Error {
-  const reason: unknown = signal.reason;
-  return reason instanceof Error
-    ? reason
-    : new ServiceError('cancelled', 'The request was cancelled.', { cause: reason });
 }

@@ -10,8 +10,9 @@ export type Subject = 'Parquet file' | 'CSV file' | 'table' | 'new file';
  */
 export function fromChild(error: unknown, subject: Subject): Error {
   if (!(error instanceof ChildError)) return error instanceof Error ? error : toServiceError(error);
-  if (error.code === 'invalid_data') return new ServiceError('invalid_data', error.message);
-  if (error.code === 'cancelled') return new ServiceError('cancelled', 'The request was cancelled.', { cause: error });
+  if (error.failure.code === 'invalid_data') return new ServiceError('invalid_data', error.message);
+  if (error.failure.code === 'cancelled')
+    return new ServiceError('cancelled', 'The request was cancelled.', { cause: error });
   const { message } = error;
   if (/^out of memory error|failed to allocate/i.test(message)) {
     return new ServiceError('out_of_memory', `The ${subject} takes more memory than is allowed.`, { cause: error });

@@ -34,32 +34,62 @@ const COUNTED_TWICE = 2;
 /** Each query and each file operation holds one while it runs. */
 const POOL_THREADS = 32;
 
-/** Starts a child. Its memory is bounded by the system where there is a shell, else by itself. */
+/** What a child is started with. */
+export interface ChildProgram {
+  readonly settings: ChildSettings;
+  /** What it may take of the system's memory, all in all. */
+  readonly maxBytes: number;
+  /** How many queries and file operations can run at once. */
+  readonly poolThreads: number;
+  /** Its current and home directory. Default: those of this process. */
+  readonly directory?: string;
+}
+
+/** Starts a child that reads and writes the files of frames. */
 export function launchChild(options: ChildOptions): LaunchedChild {
   const { memoryBytes = DEFAULT_MEMORY_BYTES } = options;
-  const limit = COUNTED_TWICE * memoryBytes + OVERHEAD_BYTES;
+  return launchProgram({
+    settings: { settings: duckdbSettings(options) },
+    maxBytes: COUNTED_TWICE * memoryBytes + OVERHEAD_BYTES,
+    poolThreads: POOL_THREADS,
+  });
+}
+
+/** Starts a child. Its memory is bounded by the system where there is a shell, else by itself. */
+export function launchProgram({ settings, maxBytes, poolThreads, directory }: ChildProgram): LaunchedChild {
   const hasShell = existsSync(SHELL);
-  const settings: ChildSettings = { settings: duckdbSettings(options), ...(hasShell ? {} : { maxRssBytes: limit }) };
+  const told: ChildSettings = hasShell ? settings : { ...settings, maxRssBytes: maxBytes };
   // The child says itself when it is time to collect garbage.
-  const command = [process.execPath, '--expose-gc', PROGRAM, JSON.stringify(settings)];
+  const command = [process.execPath, '--expose-gc', PROGRAM, JSON.stringify(told)];
   const spawnOptions: SpawnOptions = {
     // A socket of its own: standard output would block the child while nobody reads.
     stdio: ['ignore', 'ignore', 'pipe', 'pipe'],
+    ...(directory !== undefined && { cwd: directory }),
     // Of glibc: with a heap for each thread, what is free in one is of no use to the others.
     env: {
       PATH: process.env['PATH'],
-      HOME: process.env['HOME'],
-      UV_THREADPOOL_SIZE: String(POOL_THREADS),
+      HOME: directory ?? process.env['HOME'],
+      UV_THREADPOOL_SIZE: String(poolThreads),
       MALLOC_ARENA_MAX: '2',
     },
   };
   const child = hasShell
-    ? spawn(SHELL, ['-c', `ulimit -d ${Math.ceil(limit / 1024)}; exec "$@"`, SHELL, ...command], spawnOptions)
+    ? spawn(SHELL, ['-c', `ulimit -d ${Math.ceil(maxBytes / 1024)}; exec "$@"`, SHELL, ...command], spawnOptions)
     : spawn(process.execPath, command.slice(1), spawnOptions);
   const socket = child.stdio[3];
   if (!(socket instanceof Socket)) throw new Error('The engine child has no pipe.');
   return { process: child, socket };
 }
+
+/** How DuckDB is set up in every child. */
+export const COMMON_SETTINGS = [
+  'SET autoinstall_known_extensions = false',
+  'SET autoload_known_extensions = false',
+  'SET allow_community_extensions = false',
+  'SET preserve_insertion_order = true',
+  'SET enable_progress_bar = false',
+  "SET TimeZone = 'UTC'",
+];
 
 function duckdbSettings({
   tempDirectory,
@@ -70,16 +100,11 @@ function duckdbSettings({
     `SET memory_limit = '${memoryBytes}B'`,
     `SET temp_directory = ${sqlText(tempDirectory)}`,
     `SET threads = ${threads}`,
-    'SET autoinstall_known_extensions = false',
-    'SET autoload_known_extensions = false',
-    'SET allow_community_extensions = false',
-    'SET preserve_insertion_order = true',
-    'SET enable_progress_bar = false',
+    ...COMMON_SETTINGS,
     // It does not count what long texts take, so that much more than this is read ahead.
     "SET streaming_buffer_size = '32KB'",
     // A file is read before the last numbers are written into it.
     'SET enable_external_file_cache = false',
-    "SET TimeZone = 'UTC'",
     'SET lock_configuration = true',
   ];
 }

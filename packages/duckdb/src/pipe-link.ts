@@ -4,7 +4,11 @@ import { ServiceError } from '@svc/errors';
 import type { ChildFailure, ChildRequest } from './child/requests.ts';
 import type { BatchPayload } from './pipe-columns.ts';
 import { createFrameParser, FRAME, frameHead, jsonPayload, parseJson } from './pipe-frames.ts';
-import { type ChildOptions, launchChild } from './pipe-launch.ts';
+import type { LaunchedChild } from './pipe-launch.ts';
+import type { SqlRequest } from './child/sql-requests.ts';
+
+/** What one of both kinds of children can be asked. */
+export type LinkRequest = ChildRequest | SqlRequest;
 
 /** What comes back for a request. */
 export interface ExchangeHandlers {
@@ -29,18 +33,20 @@ export interface ChildLink {
   readonly pid: number | undefined;
   /** False once it has ended, or is about to. */
   readonly isAlive: boolean;
-  begin(request: ChildRequest, handlers: ExchangeHandlers): LinkExchange;
+  begin(request: LinkRequest, handlers: ExchangeHandlers): LinkExchange;
   /** Lets it end by itself, and ends it if it does not. */
   close(): Promise<void>;
+  /** Resolves when it has ended. */
+  readonly ended: Promise<void>;
 }
 
-/** Why a request failed that a child answered; the message is DuckDB's own where the code is `duckdb`. */
+/** Why a request failed that a child answered. */
 export class ChildError extends Error {
-  readonly code: ChildFailure['code'];
+  readonly failure: ChildFailure;
 
-  constructor({ code, message }: ChildFailure) {
-    super(message);
-    this.code = code;
+  constructor(failure: ChildFailure) {
+    super(failure.message);
+    this.failure = failure;
   }
 }
 
@@ -50,8 +56,8 @@ const OBEY_MS = 1000;
 const MAX_LAST_WORDS = 4096;
 
 /** Starts a child. */
-export function createChildLink(options: ChildOptions): ChildLink {
-  const { process: child, socket } = launchChild(options);
+export function createChildLink(launch: () => LaunchedChild): ChildLink {
+  const { process: child, socket } = launch();
   const exchanges = new Map<number, ExchangeHandlers>();
   let lastId = 0;
   let lastWords = '';
@@ -105,6 +111,7 @@ export function createChildLink(options: ChildOptions): ChildLink {
 
   return {
     pid: child.pid,
+    ended,
     get isAlive() {
       return isAlive;
     },

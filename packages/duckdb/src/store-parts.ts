@@ -4,17 +4,23 @@ import type { ForeignFrames } from './foreign-frames.ts';
 import type { ContentReader } from './frame-contents.ts';
 import type { FrameFiles, WriteOptions } from './frame-files.ts';
 import type { HotTier } from './hot-tier.ts';
+import type { ParquetCopies } from './parquet-copies.ts';
 import type { StoredFrame } from './stored-frame.ts';
 
 /** What the operations of a durable store work with. */
 export interface StoreParts {
   readonly directory: string;
+  readonly hasTenants: boolean;
   readonly files: FrameFiles;
   readonly compression: Pick<WriteOptions, 'compression' | 'level'>;
   readonly hot: HotTier<StoredFrame>;
   readonly reader: ContentReader;
   readonly catalogue: Catalogue;
   readonly foreign: ForeignFrames;
+  /** Frames of other formats, for SQL. */
+  readonly copies: ParquetCopies;
+  /** Where copies are, if not beside the frames. */
+  readonly copyDirectory: string | undefined;
   readonly onProblem: (problem: StoreProblem) => void;
   readonly now: () => number;
   /** Fails where the directory is no longer held. */

@@ -3,9 +3,12 @@ import { Socket } from 'node:net';
 import type { BatchWriter } from '../pipe-batch.ts';
 import { BATCH_CREDITS, createFrameParser, FRAME, frameHead, jsonPayload, parseJson } from '../pipe-frames.ts';
 import { type Exchange, CancelledError } from './exchange.ts';
+import { createSqlBench } from './sql-bench.ts';
+import { SqlFaultError } from './sql-fault.ts';
+import { SqlRefusal } from './sql-refusal.ts';
 import { createWorkbench } from './workbench.ts';
 import { UnstorableValue } from './column-writer.ts';
-import type { ChildFailure, ChildRequest, ChildSettings } from './requests.ts';
+import type { ChildFailure, ChildSettings } from './requests.ts';
 
 // The program of an engine child: it answers requests that come over the socket at file descriptor 3.
 const STDERR = 2;
@@ -15,7 +18,7 @@ const RSS_CHECK_MS = 50;
 const settings: ChildSettings = JSON.parse(process.argv[2] ?? '{}');
 const socket = new Socket({ fd: PIPE, readable: true, writable: true });
 const exchanges = new Map<number, RunningExchange>();
-const workbench = createWorkbench(settings.settings);
+const bench = settings.isLocked === true ? createSqlBench(settings.settings) : createWorkbench(settings.settings);
 
 /** Whatever it was doing is of no use to anyone. */
 function end(): void {
@@ -59,10 +62,10 @@ function onFrame(kind: number, id: number, payload: ArrayBuffer): void {
   else exchange.cancel();
 }
 
-async function answer(exchange: RunningExchange, request: ChildRequest): Promise<void> {
+async function answer(exchange: RunningExchange, request: ReturnType<typeof parseJson>): Promise<void> {
   const { id } = exchange;
   try {
-    const result = await workbench.run(exchange, request);
+    const result = await bench.run(exchange, request);
     send(FRAME.end, id, [jsonPayload(result)]);
   } catch (error) {
     send(FRAME.error, id, [jsonPayload(failureOf(error, exchange))]);
@@ -73,6 +76,8 @@ async function answer(exchange: RunningExchange, request: ChildRequest): Promise
 
 function failureOf(error: unknown, exchange: Exchange): ChildFailure {
   if (exchange.signal.aborted || error instanceof CancelledError) return { code: 'cancelled', message: 'Cancelled.' };
+  if (error instanceof SqlRefusal) return error.failure;
+  if (error instanceof SqlFaultError) return error.fault;
   if (error instanceof UnstorableValue) return { code: 'invalid_data', message: error.message };
   return { code: 'duckdb', message: error instanceof Error ? error.message : String(error) };
 }

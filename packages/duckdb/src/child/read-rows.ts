@@ -1,4 +1,4 @@
-import type { DuckDBConnection, DuckDBDataChunk } from '@duckdb/node-api';
+import type { DuckDBConnection, DuckDBDataChunk, DuckDBResult } from '@duckdb/node-api';
 import duckdb from '@duckdb/node-bindings';
 import { createBatchWriter } from '../pipe-batch.ts';
 import { BATCH_BYTES, BATCH_ROWS } from '../pipe-frames.ts';
@@ -7,6 +7,7 @@ import { duckTypeOf } from './duck-type.ts';
 import { CancelledError, type Exchange } from './exchange.ts';
 import { fitsPlan } from './fits-plan.ts';
 import { createColumnReader } from './nested-readers.ts';
+import type { GetPlan } from './plans.ts';
 import type { ChildAnswers, ChildRequest } from './requests.ts';
 
 /** Rows that take more are sent in several batches. */
@@ -19,12 +20,20 @@ export async function readRows(
   { sql, plans }: Extract<ChildRequest, { op: 'read' }>,
 ): Promise<ChildAnswers['read']> {
   const prepared = await connection.prepare(sql);
+  return sendRows(exchange, await prepared.stream(), plans);
+}
+
+/** Sends the rows of a result. */
+export async function sendRows(
+  exchange: Exchange,
+  result: DuckDBResult,
+  plans: readonly GetPlan[],
+): Promise<ChildAnswers['read']> {
   for (const [i, plan] of plans.entries()) {
-    const type = duckTypeOf(prepared.columnType(i));
+    const type = duckTypeOf(result.columnType(i));
     if (!fitsPlan(type, plan))
       throw new Error(`Column ${i} of the query has the type ${type.name}, not what was agreed on.`);
   }
-  const result = await prepared.stream();
   const readers = plans.map((plan) => createColumnReader(plan));
   const batch: Batch = { rows: 0, readers, garbage: createGarbage() };
   let rows = 0;

@@ -1,4 +1,6 @@
 import type { GetPlan, PutPlan } from './plans.ts';
+import type { SqlFault } from './sql-fault.ts';
+import type { SqlFailure } from './sql-requests.ts';
 
 /** A column of an upload. */
 export interface PutColumn {
@@ -55,6 +57,8 @@ export type ChildRequest = { readonly setup?: readonly string[] } &
 export interface ChildSettings {
   /** Statements that set DuckDB up. */
   readonly settings: readonly string[];
+  /** Whether it answers SQL of clients (`SqlRequest`), and nothing else. */
+  readonly isLocked?: true;
   /** Where the system does not bound its memory, the child ends itself when it has more. */
   readonly maxRssBytes?: number;
 }
@@ -84,8 +88,8 @@ export interface WrittenNumbers {
 }
 
 /** Why a request failed. */
-export interface ChildFailure {
+export type ChildFailure =
+  | SqlFailure
+  | SqlFault
   /** `duckdb`: the message is DuckDB's own, and not for clients. */
-  readonly code: 'cancelled' | 'invalid_data' | 'duckdb';
-  readonly message: string;
-}
+  | { readonly code: 'cancelled' | 'invalid_data' | 'duckdb'; readonly message: string };

@@ -1,0 +1,19 @@
+import type { SqlFailure } from './sql-requests.ts';
+
+/** A name that does not exist, and those that do. */
+export interface UnknownName {
+  readonly name: string;
+  readonly candidates: readonly string[];
+}
+
+/** A statement that is not run, and why. */
+export class SqlRefusal extends Error {
+  readonly failure: SqlFailure;
+  readonly unknown: UnknownName | undefined;
+
+  constructor(failure: SqlFailure, unknown?: UnknownName) {
+    super(failure.message);
+    this.failure = failure;
+    this.unknown = unknown;
+  }
+}

@@ -1,0 +1,70 @@
+import type { GetPlan } from './plans.ts';
+import type { DuckType } from './requests.ts';
+
+/** A table that a statement names. */
+export interface NamedTable {
+  readonly name: string;
+  /** Where, in bytes of the statement. */
+  readonly position: number;
+}
+
+/** A frame as SQL sees it. */
+export interface SqlView {
+  /** The handle. */
+  readonly name: string;
+  /** The statement that gives its rows. */
+  readonly sql: string;
+}
+
+/** A value for a parameter: a text, and the type it is read as. */
+export interface SqlParam {
+  readonly type: string;
+  /** Null is null, whatever the type. */
+  readonly text: string | null;
+}
+
+/**
+ * What a locked child is asked for, in this order: a statement is checked, then prepared over the frames it names, then
+ * its rows are read. The next check ends what was there before.
+ */
+export type SqlRequest =
+  | { readonly op: 'check'; readonly sql: string }
+  | {
+      readonly op: 'prepare';
+      /** The only directories the child ever reads: always the same ones. */
+      readonly directories: readonly string[];
+      readonly views: readonly SqlView[];
+      /** Left out where the statement will not be run. */
+      readonly params?: readonly SqlParam[];
+    }
+  | { readonly op: 'nearest'; readonly name: string; readonly candidates: readonly string[] }
+  | {
+      readonly op: 'rows';
+      readonly plans: readonly GetPlan[];
+      /** The types that columns are cast to first, where any has to be. */
+      readonly casts?: readonly string[];
+    };
+
+/** Answers to the requests, by their `op`. */
+export interface SqlAnswers {
+  readonly check: {
+    readonly tables: readonly NamedTable[];
+    /** Where it asks for the frames there are instead: their names, or their columns too. */
+    readonly lists?: 'names' | 'columns';
+  };
+  readonly prepare: {
+    readonly columns: readonly { readonly name: string; readonly type: DuckType }[];
+    readonly parameters: readonly DuckType[];
+  };
+  readonly nearest: string | null;
+  readonly rows: { readonly rows: number };
+}
+
+/** Why a statement is not run, or failed. */
+export interface SqlFailure {
+  readonly code: 'invalid_sql' | 'permission_denied';
+  readonly message: string;
+  readonly hint?: string;
+  /** In bytes of the statement. */
+  readonly position?: number;
+}

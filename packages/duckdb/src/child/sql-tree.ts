@@ -1,0 +1,222 @@
+import { ALLOWED_FUNCTIONS } from './generated/allowed-functions.ts';
+import { CATALOGUE_HINT, type FunctionPlace, namesIn, REFUSED_FUNCTIONS } from './refused-functions.ts';
+import { quoted } from '@svc/errors';
+import { SqlRefusal } from './sql-refusal.ts';
+import type { NamedTable, SqlAnswers } from './sql-requests.ts';
+
+/** A node of a statement as `json_serialize_sql` writes it. */
+type Node = Readonly<Record<string, unknown>>;
+/** The names of queries that hide tables, in lower case. */
+type Scope = ReadonlySet<string>;
+
+/** What a tree names. */
+export type TreeNames = SqlAnswers['check'];
+
+const ALLOWED: Readonly<Record<FunctionPlace, ReadonlySet<string>>> = {
+  values: new Set(namesIn(ALLOWED_FUNCTIONS.values)),
+  tables: new Set(namesIn(ALLOWED_FUNCTIONS.tables)),
+};
+
+const EXPRESSIONS = new Set(
+  namesIn(`BETWEEN CASE CAST COLLATE COLUMN_REF COMPARISON CONJUNCTION CONSTANT DEFAULT FUNCTION LAMBDA LAMBDA_REF
+    OPERATOR PARAMETER POSITIONAL_REFERENCE STAR SUBQUERY TYPE WINDOW`),
+);
+const QUERIES = new Set(namesIn('CTE_NODE RECURSIVE_CTE_NODE SELECT_NODE SET_OPERATION_NODE'));
+const SOURCES = new Set(namesIn('BASE_TABLE EMPTY EXPRESSION_LIST JOIN PIVOT SHOW_REF SUBQUERY TABLE_FUNCTION'));
+const MODIFIERS = new Set(namesIn('DISTINCT_MODIFIER LIMIT_MODIFIER LIMIT_PERCENT_MODIFIER ORDER_MODIFIER'));
+/** What is known of the type in a cast. */
+const TYPE_INFO = '_TYPE_INFO';
+const ORDERS = new Set(namesIn('ASCENDING DESCENDING ORDER_DEFAULT INVALID'));
+
+/**
+ * Walks the tree of a statement. Whatever it holds that is not known to be harmless is refused: functions, kinds of
+ * nodes, schemas. What it returns are the tables that are no names of queries in the statement itself.
+ */
+export function walkTree(statement: Node): TreeNames {
+  const lists = listedFrames(statement);
+  if (lists !== undefined) return { tables: [], lists };
+  const tables: NamedTable[] = [];
+  walk(statement, new Set(), tables);
+  return { tables };
+}
+
+function isNode(value: unknown): value is Node {
+  return typeof value === 'object' && value !== null && !Array.isArray(value);
+}
+
+function textOf(node: Node, key: string): string {
+  const value = node[key];
+  return typeof value === 'string' ? value : '';
+}
+
+function positionOf(node: Node): { readonly position?: number } {
+  const value = node['query_location'];
+  return typeof value === 'number' ? { position: value } : {};
+}
+
+function walk(value: unknown, scope: Scope, tables: NamedTable[]): void {
+  if (Array.isArray(value)) {
+    for (const item of value) walk(item, scope, tables);
+    return;
+  }
+  if (!isNode(value)) return;
+  const kind = value['class'];
+  const type = value['type'];
+  if (typeof kind === 'string') {
+    if (!EXPRESSIONS.has(kind)) throw unknownPart(kind, value);
+    if (kind === 'FUNCTION' || kind === 'WINDOW') checkFunction(value, 'values');
+    walkInside(value, scope, tables);
+  } else if (typeof type === 'string') {
+    walkTyped(type, value, scope, tables);
+  } else {
+    walkInside(value, scope, tables);
+  }
+}
+
+function walkInside(node: Node, scope: Scope, tables: NamedTable[]): void {
+  for (const value of Object.values(node)) walk(value, scope, tables);
+}
+
+function walkTyped(type: string, node: Node, scope: Scope, tables: NamedTable[]): void {
+  if (QUERIES.has(type)) {
+    walkQuery(type, node, scope, tables);
+  } else if (type === 'BASE_TABLE') {
+    addTable(node, scope, tables);
+    walkInside(node, scope, tables);
+  } else if (type === 'TABLE_FUNCTION') {
+    walkTableFunction(node, scope, tables);
+  } else if (SOURCES.has(type) || MODIFIERS.has(type) || ORDERS.has(type) || type.endsWith(TYPE_INFO)) {
+    if (type === 'SHOW_REF' && !isNode(node['query'])) throw hiddenList();
+    walkInside(node, scope, tables);
+  } else {
+    throw unknownPart(type, node);
+  }
+}
+
+/** Queries that are named by a query are seen by those that are named after them, and by itself. */
+function walkQuery(type: string, node: Node, outer: Scope, tables: NamedTable[]): void {
+  const { cte_map: named, ...rest } = node;
+  const scope = new Set(outer);
+  for (const entry of entriesOf(named)) {
+    const name = textOf(entry, 'key').toLowerCase();
+    walk(entry['value'], scope, tables);
+    scope.add(name);
+  }
+  if (type === 'RECURSIVE_CTE_NODE') {
+    const { right, ...others } = rest;
+    walkInside(others, scope, tables);
+    walk(right, new Set([...scope, textOf(node, 'cte_name').toLowerCase()]), tables);
+  } else if (type === 'CTE_NODE') {
+    const { child, ...others } = rest;
+    walkInside(others, scope, tables);
+    walk(child, new Set([...scope, textOf(node, 'cte_name').toLowerCase()]), tables);
+  } else {
+    walkInside(rest, scope, tables);
+  }
+}
+
+function entriesOf(named: unknown): readonly Node[] {
+  const map = isNode(named) ? named['map'] : undefined;
+  return Array.isArray(map) ? map.filter(isNode) : [];
+}
+
+function walkTableFunction(node: Node, scope: Scope, tables: NamedTable[]): void {
+  const { function: called, ...rest } = node;
+  if (!isNode(called) || called['class'] !== 'FUNCTION') throw unknownPart('TABLE_FUNCTION', node);
+  checkFunction(called, 'tables');
+  walkInside(called, scope, tables);
+  walkInside(rest, scope, tables);
+}
+
+/** Refuses a function unless it is allowed where it stands. */
+function checkFunction(node: Node, place: FunctionPlace): void {
+  const written = textOf(node, 'function_name');
+  const name = written.toLowerCase();
+  if (ALLOWED[place].has(name)) return;
+  const refusal = REFUSED_FUNCTIONS[place].get(name);
+  if (refusal !== undefined) {
+    throw new SqlRefusal({
+      code: 'permission_denied',
+      message: `The function ${written} ${refusal.reason}.`,
+      hint: refusal.hint,
+      ...positionOf(node),
+    });
+  }
+  const other: FunctionPlace = place === 'values' ? 'tables' : 'values';
+  const isElsewhere = ALLOWED[other].has(name) || REFUSED_FUNCTIONS[other].has(name);
+  const kind = place === 'values' ? 'function' : 'table function';
+  const failure = {
+    code: 'invalid_sql',
+    message: `There is no ${kind} ${quoted(written)}.`,
+    ...positionOf(node),
+  } as const;
+  if (!isElsewhere) throw new SqlRefusal(failure, { name, candidates: [...ALLOWED[place]] });
+  const hint = place === 'values' ? 'Call it after FROM.' : 'Call it in an expression, not after FROM.';
+  throw new SqlRefusal({ ...failure, hint });
+}
+
+/** Adds a table that is not a name of a query. Frames are in one schema, whose name may be written. */
+function addTable(node: Node, scope: Scope, tables: NamedTable[]): void {
+  const name = textOf(node, 'table_name');
+  const schema = textOf(node, 'schema_name').toLowerCase();
+  const catalogue = textOf(node, 'catalog_name').toLowerCase();
+  const { position = 0 } = positionOf(node);
+  if (catalogue === '' && (schema === '' || schema === 'recurring') && scope.has(name.toLowerCase())) return;
+  const isFrame = (schema === '' || schema === 'main') && (catalogue === '' || catalogue === 'memory');
+  if (isFrame) {
+    tables.push({ name, position });
+    return;
+  }
+  const parts = ['catalog_name', 'schema_name', 'table_name'].map((key) => textOf(node, key));
+  const written = parts.filter((part) => part !== '').join('.');
+  if (CATALOGUES.has(schema)) {
+    throw new SqlRefusal({
+      code: 'permission_denied',
+      message: `The table ${quoted(written)} shows more than the frames of the caller.`,
+      hint: CATALOGUE_HINT,
+      position,
+    });
+  }
+  throw new SqlRefusal({
+    code: 'invalid_sql',
+    message: `There is no frame ${quoted(written)}: frames have no schema.`,
+    hint: `Quote a handle with a point in it: "${written}".`,
+    position,
+  });
+}
+
+const CATALOGUES = new Set(['information_schema', 'pg_catalog']);
+
+/** Which list of frames a statement asks for, if it is nothing but that. */
+function listedFrames(statement: Node): TreeNames['lists'] {
+  const node = statement['node'];
+  const source = isNode(node) ? node['from_table'] : undefined;
+  if (!isNode(node) || !isNode(source) || source['type'] !== 'SHOW_REF' || isNode(source['query'])) return undefined;
+  // A statement with a WHERE or an ORDER BY would have more parts.
+  if (Object.keys(node).length > PARTS_OF_SHOW) return undefined;
+  if (textOf(source, 'schema_name') !== '' || textOf(source, 'catalog_name') !== '') return undefined;
+  return LISTS[textOf(source, 'table_name')];
+}
+
+const PARTS_OF_SHOW = ['type', 'select_list', 'from_table', 'aggregate_handling'].length;
+const LISTS: Readonly<Record<string, TreeNames['lists']>> = {
+  '"tables"': 'names',
+  __show_tables_expanded: 'columns',
+};
+
+function hiddenList(): SqlRefusal {
+  return new SqlRefusal({
+    code: 'permission_denied',
+    message: 'Of SHOW only SHOW TABLES and SHOW ALL TABLES are offered, each as a statement of its own.',
+    hint: CATALOGUE_HINT,
+  });
+}
+
+function unknownPart(kind: string, node: Node): SqlRefusal {
+  return new SqlRefusal({
+    code: 'permission_denied',
+    message: `The SQL has a part of a kind that is not offered: ${kind}.`,
+    hint: 'Write the SQL without it.',
+    ...positionOf(node),
+  });
+}

@@ -1,0 +1,66 @@
+import { isHandle, type FrameRef, type Handle } from '@svc/frames';
+import { foldersOfTenant } from './foreign-frames.ts';
+import type { PinnedFrame, SqlFrames } from './sql-frames.ts';
+import type { StoreParts } from './store-parts.ts';
+import type { FrameContents, StoredFrame } from './stored-frame.ts';
+
+/** Finds the frame of exactly a handle and what is in it, and keeps it from being removed until it is released. */
+export type AcquireFrame = (
+  ref: FrameRef,
+) => Promise<{ readonly frame: StoredFrame; readonly contents: FrameContents } | undefined>;
+
+/** The frames of a store as files that SQL can be run over. */
+export function createSqlFrames(parts: StoreParts, acquire: AcquireFrame): SqlFrames {
+  const { catalogue, foreign, copies, directory, hasTenants, copyDirectory } = parts;
+
+  /** SQL does not tell letter case apart, and neither do handles of one tenant. */
+  async function handleOf(tenant: string, name: string): Promise<Handle | undefined> {
+    if (!isHandle(name)) return undefined;
+    const put = catalogue.find({ tenant, handle: name });
+    if (put) return put.handle;
+    if (await foreign.find({ tenant, handle: name })) return name;
+    const names = await foreign.names(tenant);
+    return names.find(({ handle }) => handle.toLowerCase() === name.toLowerCase())?.handle;
+  }
+
+  return {
+    async pin({ tenant, name, signal }) {
+      const handle = await handleOf(tenant, name);
+      const found = handle && (await acquire({ tenant, handle }));
+      if (found === undefined) return undefined;
+      const { frame, contents } = found;
+      const pinned = (path: string, info: PinnedFrame['info']): PinnedFrame => ({
+        handle: frame.handle,
+        path,
+        info,
+        release() {
+          catalogue.release(frame);
+          copies.released(frame);
+        },
+      });
+      if (frame.source.kind === 'parquet') return pinned(frame.source.path, contents);
+      try {
+        const { path, info } = await copies.of(frame, contents);
+        signal?.throwIfAborted();
+        return pinned(path, info);
+      } catch (error) {
+        catalogue.release(frame);
+        copies.released(frame);
+        throw error;
+      }
+    },
+    async handles(tenant) {
+      if (parts.isReadOnly) await catalogue.rescan();
+      const own = catalogue.of(tenant).map(({ handle }) => handle);
+      const taken = new Set(own.map((handle) => handle.toLowerCase()));
+      const others = (await foreign.names(tenant))
+        .map(({ handle }) => handle)
+        .filter((handle) => !taken.has(handle.toLowerCase()));
+      return [...own, ...others].toSorted((a, b) => (a < b ? -1 : 1));
+    },
+    directories: (tenant) => [
+      ...foldersOfTenant(directory, tenant, hasTenants),
+      ...(copyDirectory === undefined ? [] : [copyDirectory]),
+    ],
+  };
+}

@@ -1,0 +1,110 @@
+import { ServiceError } from '@svc/errors';
+import { parseJson } from './pipe-frames.ts';
+import type { ChildLink, ExchangeHandlers, LinkExchange, LinkRequest } from './pipe-link.ts';
+
+/** Begins an exchange. */
+export type Begin<Answer> = (handlers: Partial<ExchangeHandlers>) => Running<Answer>;
+
+/** Takes the batches of an exchange, and asks for one more with each that was taken. */
+export async function* download(
+  begin: Begin<{ readonly rows: number }>,
+): AsyncGenerator<ArrayBuffer, number, undefined> {
+  const waiting: ArrayBuffer[] = [];
+  const news = createSignalling();
+  let isDone = false;
+  const { exchange, answer } = begin({
+    batch(payload) {
+      waiting.push(payload);
+      news.signal();
+    },
+  });
+  const onAnswer = (): void => {
+    isDone = true;
+    news.signal();
+  };
+  answer.then(onAnswer, onAnswer);
+  try {
+    for (;;) {
+      const payload = waiting.shift();
+      if (payload !== undefined) {
+        yield payload;
+        exchange.sendCredit(1);
+      } else if (isDone) {
+        return (await answer).rows;
+      } else {
+        await news.wait();
+      }
+    }
+  } finally {
+    exchange.cancel();
+  }
+}
+
+/** Lets one wait until another has news. */
+export function createSignalling(): { signal(): void; wait(): Promise<void> } {
+  let wake = (): void => undefined;
+  return {
+    signal: () => wake(),
+    wait: () => new Promise((resolve) => (wake = resolve)),
+  };
+}
+
+/** An exchange that has begun. */
+export interface Running<Answer> {
+  readonly exchange: LinkExchange;
+  readonly answer: Promise<Answer>;
+  /** Waits for something, but not longer than until the exchange fails. */
+  readonly orFailed: <T>(promise: Promise<T>) => Promise<T>;
+}
+
+/** Begins an exchange that is cancelled when the signal is. */
+export function startExchange<Answer>(
+  link: ChildLink,
+  request: LinkRequest,
+  signal: AbortSignal | undefined,
+  partial: Partial<ExchangeHandlers>,
+): Running<Answer> {
+  let exchange: LinkExchange | undefined;
+  let failure: Error | undefined;
+  let onFailure: ((error: Error) => void) | undefined;
+  const cancel = (): void => exchange?.cancel();
+  const answer = new Promise<Answer>((resolve, reject) => {
+    const done = (): void => signal?.removeEventListener('abort', cancel);
+    exchange = link.begin(request, {
+      batch: () => undefined,
+      credit: () => undefined,
+      ...partial,
+      end(result) {
+        done();
+        resolve(parseJson(result));
+      },
+      fail(error) {
+        done();
+        failure = signal?.aborted === true ? abortReason(signal) : error;
+        reject(failure);
+        onFailure?.(failure);
+      },
+    });
+    signal?.addEventListener('abort', cancel, { once: true });
+  });
+  answer.catch(() => undefined);
+  if (exchange === undefined) throw new Error('The exchange did not begin.');
+  return {
+    exchange,
+    answer,
+    // Not `Promise.race`: that would leave something behind at `answer` for every batch of a long upload.
+    orFailed: (promise) =>
+      new Promise((resolve, reject) => {
+        onFailure = reject;
+        if (failure !== undefined) reject(failure);
+        promise.then(resolve, reject);
+      }),
+  };
+}
+
+function abortReason(signal: AbortSignal): Error {
+  const reason: unknown = signal.reason;
+  return reason instanceof Error
+    ? reason
+    : new ServiceError('cancelled', 'The request was cancelled.', { cause: reason });
+}

@@ -1,0 +1,29 @@
+import type { Handle } from '@svc/frames';
+import type { SourceInfo } from './frame-files.ts';
+
+/** A frame whose file stays until it is released, whatever happens to the frame. */
+export interface PinnedFrame {
+  readonly handle: Handle;
+  /** A Parquet file with its rows. */
+  readonly path: string;
+  readonly info: SourceInfo;
+  release(): void;
+}
+
+/** Which frame is to be pinned. */
+export interface PinOptions {
+  readonly tenant: string;
+  /** The name of a table: the handle, in any letter case. */
+  readonly name: string;
+  readonly signal?: AbortSignal;
+}
+
+/** Frames as files that SQL can be run over. */
+export interface SqlFrames {
+  /** The frame of a name, as it is now; undefined where there is none. */
+  pin(options: PinOptions): Promise<PinnedFrame | undefined>;
+  /** The handles of a tenant's frames, sorted. */
+  handles(tenant: string): Promise<readonly Handle[]>;
+  /** All directories in which pinned frames of a tenant have their files. */
+  directories(tenant: string): readonly string[];
+}

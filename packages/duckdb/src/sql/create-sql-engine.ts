@@ -1,0 +1,110 @@
+import { quoted, ServiceError } from '@svc/errors';
+import { type Call, type Engine, type FrameStream, type QueryAnswer, streamFromTable } from '@svc/frames';
+import { type RecordBatch, Table, Utf8, vectorFromArray } from 'apache-arrow';
+import type { SqlParam } from '../child/sql-requests.ts';
+import { decodeBatch } from '../pipe-columns.ts';
+import type { SqlFrames } from '../sql-frames.ts';
+import { answerPlan, parameterSchema } from './answer-plan.ts';
+import type { SqlChildOptions } from './launch-sql-child.ts';
+import { createSqlChild } from './sql-child.ts';
+import { createSqlChildren } from './sql-children.ts';
+import { sqlParam } from './sql-values.ts';
+import { createStatement, type Statement } from './statement.ts';
+import { createTimeLimit } from './time-limit.ts';
+
+/** Options of `createSqlEngine`. */
+export interface SqlEngineOptions extends SqlChildOptions {
+  /** Whose frames are the tables: a store that `createDurableStore` made. The engine does not close it. */
+  readonly store: SqlFrames;
+  /** How long a statement may take to its first rows, and then between rows that somebody waits for. Default 60 000. */
+  readonly timeoutMs?: number;
+  /** How many statements run at the same time. Default 4. */
+  readonly maxConcurrent?: number;
+  /** How many statements may wait for their turn. Default 64. */
+  readonly maxQueued?: number;
+  /** How long a child that has nothing to do is kept. Default 30 000. */
+  readonly idleMs?: number;
+}
+
+/** Longer SQL is refused. */
+const MAX_SQL_LENGTH = 1024 * 1024;
+
+/** An engine that answers SQL over the frames of a store, in child processes that can do nothing else. */
+export function createSqlEngine(options: SqlEngineOptions): Engine {
+  const { store, tempDirectory, timeoutMs = 60_000, maxConcurrent = 4, maxQueued = 64, idleMs = 30_000 } = options;
+  const children = createSqlChildren({ start: () => createSqlChild(options), maxConcurrent, maxQueued, idleMs });
+
+  async function begin(call: Call, sql: string): Promise<Statement> {
+    if (sql.length > MAX_SQL_LENGTH) {
+      throw new ServiceError('invalid_sql', `The SQL is longer than ${MAX_SQL_LENGTH} characters: ${quoted(sql)}.`);
+    }
+    const limit = createTimeLimit(call.signal, timeoutMs);
+    try {
+      const place = await children.take(call.tenant, limit.signal);
+      return createStatement({ store, call, sql, limit, place, privatePaths: [tempDirectory] });
+    } catch (error) {
+      limit.abort(new ServiceError('cancelled', 'The statement did not begin.'));
+      throw error;
+    }
+  }
+
+  return {
+    async query(call, sql, { params = [] } = {}) {
+      const values = params.map((value) => sqlParam(value));
+      const statement = await begin(call, sql);
+      try {
+        return await answer(statement, values);
+      } catch (error) {
+        statement.end();
+        throw statement.failure(error);
+      }
+    },
+    async describe(call, sql) {
+      const statement = await begin(call, sql);
+      try {
+        const names = await statement.check();
+        if (names !== undefined) return { schema: namesStream(names).schema, parameters: parameterSchema([]) };
+        const { columns, parameters } = await statement.prepare();
+        return { schema: answerPlan(columns).schema, parameters: parameterSchema(parameters) };
+      } catch (error) {
+        throw statement.failure(error);
+      } finally {
+        statement.end();
+      }
+    },
+    close: () => children.close(),
+  };
+}
+
+async function answer(statement: Statement, params: readonly SqlParam[]): Promise<QueryAnswer> {
+  const names = await statement.check();
+  if (names !== undefined) {
+    statement.end();
+    return { ...namesStream(names), close: () => {} };
+  }
+  const { columns } = await statement.prepare(params);
+  const { schema, ...plan } = answerPlan(columns);
+  const payloads = statement.rows(plan);
+  const first = await payloads.next();
+  statement.limit.stop();
+
+  async function* batches(): AsyncGenerator<RecordBatch> {
+    try {
+      for (let next = first; next.done !== true; next = await payloads.next()) {
+        statement.limit.stop();
+        yield decodeBatch(schema, next.value);
+        statement.limit.start();
+      }
+    } catch (error) {
+      throw statement.failure(error);
+    } finally {
+      statement.end();
+    }
+  }
+
+  return { schema, batches: batches(), close: () => statement.end() };
+}
+
+function namesStream(names: readonly string[]): FrameStream {
+  return streamFromTable(new Table({ name: vectorFromArray([...names], new Utf8()) }));
+}

@@ -1,0 +1,56 @@
+import { mkdtempSync, rmSync } from 'node:fs';
+import { availableParallelism } from 'node:os';
+import { join } from 'node:path';
+import { COMMON_SETTINGS, type LaunchedChild, launchProgram } from '../pipe-launch.ts';
+import { sqlText } from '../storage-types-names.ts';
+
+/** How much a statement may take. */
+export interface SqlChildOptions {
+  /** Where statements put what does not fit into their memory, each in a folder of its own. */
+  readonly tempDirectory: string;
+  /** What one statement may use of memory. Default 1 GiB. */
+  readonly memoryBytes?: number;
+  /** What one statement may put into its folder. Default ten times its memory. */
+  readonly maxTempBytes?: number;
+  /** How many threads work on one statement. Default: one for each core. */
+  readonly threads?: number;
+}
+
+const DEFAULT_MEMORY_BYTES = 1024 ** 3;
+/** What Node and whatever DuckDB does not count may take in addition. */
+const OVERHEAD_BYTES = 512 * 1024 ** 2;
+/** The system counts memory that was freed and may be used again, too. */
+const COUNTED_AGAIN = 1.5;
+/** One statement, and one that ends it. */
+const POOL_THREADS = 4;
+
+/** Starts a child for SQL of clients, in a folder that is gone when it has ended. */
+export function launchSqlChild(options: SqlChildOptions): LaunchedChild {
+  const { tempDirectory, memoryBytes = DEFAULT_MEMORY_BYTES, threads = availableParallelism() } = options;
+  const { maxTempBytes = 10 * memoryBytes } = options;
+  const directory = mkdtempSync(join(tempDirectory, folderPrefix(process.pid)));
+  const launched = launchProgram({
+    settings: {
+      settings: [
+        ...COMMON_SETTINGS,
+        `SET memory_limit = '${memoryBytes}B'`,
+        `SET temp_directory = ${sqlText(directory)}`,
+        `SET max_temp_directory_size = '${maxTempBytes}B'`,
+        `SET threads = ${threads}`,
+        'SET GLOBAL errors_as_json = true',
+      ],
+      isLocked: true,
+    },
+    maxBytes: COUNTED_AGAIN * memoryBytes + OVERHEAD_BYTES,
+    poolThreads: POOL_THREADS,
+    directory,
+  });
+  const remove = (): void => rmSync(directory, { recursive: true, force: true });
+  launched.process.once('close', remove);
+  launched.process.once('error', remove);
+  return launched;
+}
+
+function folderPrefix(pid: number): string {
+  return `svc-sql-${pid}-`;
+}

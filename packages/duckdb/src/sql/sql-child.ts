@@ -1,0 +1,55 @@
+import type { SqlAnswers, SqlRequest } from '../child/sql-requests.ts';
+import { download, type Running, startExchange } from '../pipe-exchange.ts';
+import { createChildLink, type ExchangeHandlers } from '../pipe-link.ts';
+import { launchSqlChild, type SqlChildOptions } from './launch-sql-child.ts';
+
+type RequestOf<Op extends SqlRequest['op']> = Extract<SqlRequest, { op: Op }>;
+
+/** A locked child. It answers one request at a time. */
+export interface SqlChild {
+  readonly pid: number | undefined;
+  readonly isAlive: boolean;
+  /** Whose statements it has answered: from the first on it takes no others'. */
+  tenant: string | undefined;
+  call<Op extends Exclude<SqlRequest['op'], 'rows'>>(
+    request: RequestOf<Op>,
+    signal: AbortSignal,
+  ): Promise<SqlAnswers[Op]>;
+  /** The batches of a statement, only as fast as they are taken. */
+  rows(request: RequestOf<'rows'>, signal: AbortSignal): AsyncGenerator<ArrayBuffer, number, undefined>;
+  /** Resolves when what was asked last is answered, or the child has ended. */
+  settled(): Promise<void>;
+  close(): Promise<void>;
+}
+
+/** Starts a locked child. */
+export function createSqlChild(options: SqlChildOptions): SqlChild {
+  const link = createChildLink(() => launchSqlChild(options));
+  let last: Promise<unknown> = Promise.resolve();
+
+  function begin<Answer>(
+    request: SqlRequest,
+    signal: AbortSignal,
+    handlers: Partial<ExchangeHandlers> = {},
+  ): Running<Answer> {
+    signal.throwIfAborted();
+    const running = startExchange<Answer>(link, request, signal, handlers);
+    last = running.answer;
+    return running;
+  }
+
+  return {
+    pid: link.pid,
+    get isAlive() {
+      return link.isAlive;
+    },
+    tenant: undefined,
+    call: async <Op extends Exclude<SqlRequest['op'], 'rows'>>(request: RequestOf<Op>, signal: AbortSignal) =>
+      begin<SqlAnswers[Op]>(request, signal).answer,
+    rows: (request, signal) => download((handlers) => begin<SqlAnswers['rows']>(request, signal, handlers)),
+    async settled() {
+      await last.catch(() => undefined);
+    },
+    close: () => link.close(),
+  };
+}

@@ -1,0 +1,71 @@
+import { ServiceError, toServiceError } from '@svc/errors';
+import type { SqlFault } from '../child/sql-fault.ts';
+import { ChildError } from '../pipe-link.ts';
+
+/** The error of a statement for a client. Texts of DuckDB keep what they say, but for paths. */
+export function toSqlError(error: unknown, sql: string, paths: readonly string[]): ServiceError {
+  if (!(error instanceof ChildError)) return toServiceError(error);
+  const { failure } = error;
+  switch (failure.code) {
+    case 'cancelled':
+      return new ServiceError('cancelled', 'The request was cancelled.', { cause: error });
+    case 'invalid_sql':
+    case 'permission_denied': {
+      const { code, message, hint, position } = failure;
+      const at = position === undefined ? {} : { position: charactersBefore(sql, position) };
+      return new ServiceError(code, message, { query: sql, ...(hint !== undefined && { hint }), ...at });
+    }
+    case 'sql_fault':
+      return faultError(failure, sql, paths, error);
+    case 'duckdb':
+    case 'invalid_data':
+      return toServiceError(error);
+    default:
+      return failure satisfies never;
+  }
+}
+
+function faultError(fault: SqlFault, sql: string, paths: readonly string[], cause: ChildError): ServiceError {
+  const { kind, position } = fault;
+  const message = withoutPaths(fault.message, paths);
+  if (/max_temp_directory_size|no space left on device|disk quota exceeded/i.test(fault.message)) {
+    return new ServiceError('out_of_disk', 'The SQL needs more room on disk than one statement may take.', {
+      hint: 'Ask for less at once: filter earlier, or aggregate before sorting and joining.',
+      query: sql,
+      cause,
+    });
+  }
+  if (kind === 'Out of Memory' || /failed to allocate|bad_alloc|out of memory/i.test(fault.message)) {
+    return new ServiceError('out_of_memory', 'The SQL needs more memory than one statement may take.', {
+      hint: 'Ask for less at once, or raise sql.memory_gb.',
+      query: sql,
+      cause,
+    });
+  }
+  if (kind === 'Permission') {
+    return new ServiceError('permission_denied', 'The SQL reaches outside of the frames.', { query: sql, cause });
+  }
+  if (OURS.has(kind)) return toServiceError(cause);
+  return new ServiceError('invalid_sql', sentence(message), {
+    query: sql,
+    cause,
+    ...(position !== undefined && { position: charactersBefore(sql, position) }),
+  });
+}
+
+/** Failures that no SQL should bring about. */
+const OURS: ReadonlySet<string> = new Set(['INTERNAL', 'FATAL', 'IO', 'Serialization', 'Connection', 'HTTP']);
+
+function withoutPaths(message: string, paths: readonly string[]): string {
+  return paths.reduce((text, path) => text.replaceAll(path, '…'), message);
+}
+
+function sentence(message: string): string {
+  const text = message.trim();
+  return /[.!?]$/.test(text) ? text : `${text}.`;
+}
+
+/** Positions come in bytes of UTF-8, and go in characters. */
+export function charactersBefore(sql: string, bytes: number): number {
+  return [...Buffer.from(sql).subarray(0, bytes).toString()].length;
+}

@@ -1,0 +1,55 @@
+import { quoted, ServiceError } from '@svc/errors';
+import type { SqlValue } from '@svc/frames';
+import type { SqlParam } from '../child/sql-requests.ts';
+
+/** The types that a text can be read as. */
+const TYPES = new Set(
+  `BIGINT BIGNUM BIT BLOB BOOLEAN DATE DOUBLE FLOAT HUGEINT INTEGER INTERVAL JSON SMALLINT TIME TIMESTAMP TIMESTAMPTZ
+   TIMESTAMP_MS TIMESTAMP_NS TIMESTAMP_S TIMETZ TINYINT UBIGINT UHUGEINT UINTEGER USMALLINT UTINYINT UUID VARCHAR`.split(
+    /\s+/,
+  ),
+);
+const DECIMAL = /^DECIMAL\(\d{1,2},\s*\d{1,2}\)$/;
+const MAX_INTEGER = 2 ** 31;
+const MAX_BIGINT = 2n ** 63n;
+
+/** The value of a parameter as the child takes it. */
+export function sqlParam(value: SqlValue): SqlParam {
+  if (value === null) return { type: 'VARCHAR', text: null };
+  if (typeof value === 'boolean') return { type: 'BOOLEAN', text: String(value) };
+  if (typeof value === 'string') return { type: 'VARCHAR', text: value };
+  if (typeof value === 'bigint') return { type: bigintType(value), text: String(value) };
+  if (typeof value === 'number') return { type: numberType(value), text: numberText(value) };
+  if (value instanceof Uint8Array) return { type: 'BLOB', text: blobText(value) };
+  const type = value.type.trim().toUpperCase();
+  if (!TYPES.has(type) && !DECIMAL.test(type)) {
+    throw new ServiceError(
+      'invalid_argument',
+      `A parameter is of the type ${quoted(value.type)}, which is not known.`,
+      {
+        hint: `Use one of: ${[...TYPES].join(', ')}, DECIMAL(precision, scale).`,
+      },
+    );
+  }
+  return { type, text: value.text };
+}
+
+/** Of whole numbers the smallest type that others are made of: a date plus a BIGINT does not exist. */
+function numberType(value: number): string {
+  if (!Number.isSafeInteger(value) || Object.is(value, -0)) return 'DOUBLE';
+  return value >= -MAX_INTEGER && value < MAX_INTEGER ? 'INTEGER' : 'BIGINT';
+}
+
+function numberText(value: number): string {
+  return Number.isFinite(value) || Number.isNaN(value) ? String(value) : value > 0 ? 'inf' : '-inf';
+}
+
+function bigintType(value: bigint): string {
+  return value >= -MAX_BIGINT && value < MAX_BIGINT ? 'BIGINT' : 'HUGEINT';
+}
+
+function blobText(bytes: Uint8Array): string {
+  return Buffer.from(bytes)
+    .toString('hex')
+    .replaceAll(/../g, String.raw`\x$&`);
+}

@@ -1,0 +1,88 @@
+import { quoted, ServiceError } from '@svc/errors';
+import type { Call } from '@svc/frames';
+import type { NamedTable, SqlAnswers, SqlParam } from '../child/sql-requests.ts';
+import { globFreePath } from '../source-sql.ts';
+import type { PinnedFrame, SqlFrames } from '../sql-frames.ts';
+import type { AnswerPlan } from './answer-plan.ts';
+import { frameViewSql } from './frame-view.ts';
+import type { SqlPlace } from './sql-children.ts';
+import { charactersBefore, toSqlError } from './sql-errors.ts';
+import type { TimeLimit } from './time-limit.ts';
+
+/** One statement in the child that was found for it. */
+export interface Statement {
+  readonly limit: TimeLimit;
+  /** Checks it and pins the frames it names. Returns the list of frames instead where that is all it asks for. */
+  check(): Promise<readonly string[] | undefined>;
+  prepare(params?: readonly SqlParam[]): Promise<SqlAnswers['prepare']>;
+  rows(plan: Omit<AnswerPlan, 'schema'>): AsyncGenerator<ArrayBuffer, number, undefined>;
+  /** Any failure as the client sees it. */
+  failure(error: unknown): ServiceError;
+  /** Stops it, wherever it is, and lets frames and child go. */
+  end(): void;
+}
+
+/** What a statement is made of. */
+export interface StatementParts {
+  readonly store: SqlFrames;
+  readonly call: Call;
+  readonly sql: string;
+  readonly limit: TimeLimit;
+  readonly place: SqlPlace;
+  /** Paths that no error may show. */
+  readonly privatePaths: readonly string[];
+}
+
+/** A statement that nothing was done with yet. */
+export function createStatement({ store, call, sql, limit, place, privatePaths }: StatementParts): Statement {
+  const { child } = place;
+  const { tenant } = call;
+  const { signal } = limit;
+  const pins: PinnedFrame[] = [];
+  let isEnded = false;
+
+  async function pin({ name, position }: NamedTable): Promise<void> {
+    const frame = await store.pin({ tenant, name, signal });
+    if (frame === undefined) throw await unknownFrame(name, position);
+    // Whoever ended the statement meanwhile did not know of this one.
+    if (isEnded) frame.release();
+    else pins.push(frame);
+  }
+
+  async function unknownFrame(name: string, position: number): Promise<ServiceError> {
+    const candidates = await store.handles(tenant);
+    const nearest = await child.call({ op: 'nearest', name, candidates }, signal);
+    return new ServiceError('invalid_sql', `There is no frame ${quoted(name)}.`, {
+      hint: nearest === null ? 'SHOW TABLES lists the frames there are.' : `Did you mean ${quoted(nearest)}?`,
+      query: sql,
+      position: charactersBefore(sql, position),
+    });
+  }
+
+  return {
+    limit,
+    async check() {
+      const { tables, lists } = await child.call({ op: 'check', sql }, signal);
+      if (lists !== undefined) return store.handles(tenant);
+      const named = new Map(tables.toReversed().map((table) => [table.name.toLowerCase(), table]));
+      for (const table of named.values()) await pin(table);
+      return undefined;
+    },
+    prepare(params) {
+      const directories = store.directories(tenant).flatMap((path) => [...new Set([path, globFreePath(path)])]);
+      const views = pins.map((frame) => ({ name: frame.handle, sql: frameViewSql(frame) }));
+      return child.call({ op: 'prepare', directories, views, ...(params && { params }) }, signal);
+    },
+    rows: ({ plans, casts }) => child.rows({ op: 'rows', plans, ...(casts && { casts }) }, signal),
+    failure: (error) => toSqlError(error, sql, [...pins.map(({ path }) => path), ...privatePaths]),
+    end() {
+      if (isEnded) return;
+      isEnded = true;
+      limit.abort(new ServiceError('cancelled', 'The answer was closed.'));
+      place.free();
+      void child.settled().then(() => {
+        for (const frame of pins) frame.release();
+      });
+    },
+  };
+}

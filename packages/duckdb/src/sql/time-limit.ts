@@ -1,0 +1,45 @@
+import { ServiceError } from '@svc/errors';
+
+/** How long something may take; its signal is aborted when that is over, or the caller's is. */
+export interface TimeLimit {
+  readonly signal: AbortSignal;
+  /** Begins to count anew. */
+  start(): void;
+  /** Stops counting. */
+  stop(): void;
+  /** Aborts the signal, unless that has happened. */
+  abort(reason: ServiceError): void;
+}
+
+/** A limit that counts from now on. */
+export function createTimeLimit(outer: AbortSignal, timeoutMs: number): TimeLimit {
+  const controller = new AbortController();
+  const onOuter = (): void => abort(outer.reason);
+  let timer: NodeJS.Timeout | undefined;
+
+  function stop(): void {
+    clearTimeout(timer);
+  }
+
+  function start(): void {
+    stop();
+    if (!controller.signal.aborted) timer = setTimeout(() => abort(tooLate(timeoutMs)), timeoutMs);
+  }
+
+  function abort(reason: unknown): void {
+    stop();
+    outer.removeEventListener('abort', onOuter);
+    controller.abort(reason);
+  }
+
+  outer.addEventListener('abort', onOuter, { once: true });
+  if (outer.aborted) onOuter();
+  start();
+  return { signal: controller.signal, start, stop, abort };
+}
+
+function tooLate(timeoutMs: number): ServiceError {
+  return new ServiceError('deadline_exceeded', `The SQL did not give rows within ${timeoutMs} ms.`, {
+    hint: 'Ask for less, or raise sql.timeout_ms.',
+  });
+}
