@@ -5,7 +5,7 @@ import { findBrokenLine } from './broken-csv-line.ts';
 import type { PutColumn, WrittenNumbers } from './child/requests.ts';
 import { commonSchema } from './common-schema.ts';
 import { findDelimiter } from './csv-delimiter.ts';
-import { describeSource, describeUpload, tablesOf } from './describe-source.ts';
+import { describeSource, describeSources, describeUpload, tablesOf } from './describe-source.ts';
 import type { FrameFiles, FrameSource, ReadPart, SourceInfo, WriteOptions, WrittenFile } from './frame-files.ts';
 import { type BatchPayload, createBatchEncoder, decodeBatch } from './pipe-columns.ts';
 import { createPipeEngine, type PipeEngine } from './pipe-engine.ts';
@@ -14,9 +14,6 @@ import type { ChildOptions } from './pipe-launch.ts';
 import { attachment, copyOptions, FILE_NOTES, measureSql, readPlan, storedRowsSql } from './source-sql.ts';
 import { fileNames, NO_COLUMNS_NAME } from './storage-types-names.ts';
 import { type StoredColumn, storedSchema } from './storage-types.ts';
-
-/** How many sources are looked at at the same time. */
-const DESCRIBED_AT_ONCE = 4;
 
 /** `FrameFiles` whose child can be started ahead. */
 export interface DuckdbFrameFiles extends FrameFiles {
@@ -48,18 +45,10 @@ export function createFrameFiles(options: ChildOptions): DuckdbFrameFiles {
       return copyRows(engine, { sql, sources: from, schema, arrowBytes }, path, write);
     },
     async describe(sources) {
-      const found: (SourceInfo | Error)[] = [];
-      let next = 0;
-      async function work(): Promise<void> {
-        for (let i = next++; i < sources.length; i = next++) {
-          const source = sources[i] ?? NO_SOURCE;
-          found[i] = await describeSource(engine, source).catch((error: unknown) =>
-            fromChild(error, subjectOf(source)),
-          );
-        }
-      }
-      await Promise.all(Array.from({ length: DESCRIBED_AT_ONCE }, work));
-      return found;
+      const found = await describeSources(engine, sources);
+      return found.map((info, i) =>
+        info instanceof Error ? fromChild(info, subjectOf(sources[i] ?? NO_SOURCE)) : info,
+      );
     },
     read: (source, info, part = {}) => readSource(engine, source, info, part),
     tables: (path) => guarded('table', () => tablesOf(engine, path)),
@@ -128,7 +117,7 @@ function putColumns(schema: Schema, columns: readonly StoredColumn[]): readonly 
 async function explained(source: FrameSource, error: unknown): Promise<never> {
   const isForm = error instanceof ServiceError && error.message === UNKNOWN_CSV_FORM;
   if (source.kind !== 'csv' || !isForm) throw error;
-  throw (await findBrokenLine(source.path, source.delimiter ?? findDelimiter(source.path))) ?? error;
+  throw (await findBrokenLine(source.path, source.delimiter ?? (await findDelimiter(source.path)))) ?? error;
 }
 
 async function guarded<T>(subject: Subject, run: () => Promise<T>): Promise<T> {

@@ -1,4 +1,4 @@
-import { closeSync, openSync, readSync } from 'node:fs';
+import { open } from 'node:fs/promises';
 
 const DELIMITERS = [',', ';', '\t', '|'] as const;
 const LOOKED_AT_BYTES = 64 * 1024;
@@ -7,17 +7,13 @@ const LOOKED_AT_BYTES = 64 * 1024;
  * What stands between the values of a CSV file: of the usual characters the one that its first line has most of. DuckDB
  * would look for one that fits all lines, and so take a file with one broken line for a file of one column.
  */
-export function findDelimiter(path: string): string {
-  return mostUsed(firstBytes(path));
-}
-
-function firstBytes(path: string): string {
-  const file = openSync(path, 'r');
+export async function findDelimiter(path: string): Promise<string> {
+  const file = await open(path);
   try {
-    const bytes = Buffer.alloc(LOOKED_AT_BYTES);
-    return bytes.toString('latin1', 0, readSync(file, bytes));
+    const { buffer, bytesRead } = await file.read(Buffer.alloc(LOOKED_AT_BYTES));
+    return mostUsed(buffer.toString('latin1', 0, bytesRead));
   } finally {
-    closeSync(file);
+    await file.close();
   }
 }
 

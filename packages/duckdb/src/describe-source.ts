@@ -4,15 +4,19 @@ import { columnInfo, TYPE_METADATA_KEY } from '@svc/frames';
 import { Field, Schema } from 'apache-arrow';
 import { fitsPlan } from './child/fits-plan.ts';
 import type { ChildAnswers } from './child/requests.ts';
+import { findDelimiter } from './csv-delimiter.ts';
+import { describeOwnFiles, toError } from './describe-own-files.ts';
 import type { FrameSource, SourceInfo } from './frame-files.ts';
 import type { PipeEngine } from './pipe-engine.ts';
-import { attachment, databaseName, fromClause, globFree } from './source-sql.ts';
-import { METADATA_KEYS, schemaFromText } from './storage-schema.ts';
+import { attachment, databaseName, fromClause, globFree, type SettledSource } from './source-sql.ts';
 import { fieldFromDuckdb } from './storage-types-duckdb.ts';
 import { sqlText } from './storage-types-names.ts';
 import { storedColumn } from './storage-types.ts';
 
 type FoundColumns = ChildAnswers['inspect'];
+
+/** How many sources of others are looked at at the same time. */
+const DESCRIBED_AT_ONCE = 4;
 
 /** What a source holds. A file of ours says so itself. */
 export async function describeSource(
@@ -21,9 +25,39 @@ export async function describeSource(
   signal?: AbortSignal,
 ): Promise<SourceInfo> {
   const own = source.kind === 'parquet' ? await describeOwn(engine, source.path, signal) : undefined;
-  if (own !== undefined) return own;
-  const info = foreignInfo(source, await inspect(engine, source, signal));
-  return { ...info, rows: await countRows(engine, source, signal) };
+  return own ?? (await describeForeign(engine, source, signal));
+}
+
+/** What each source holds, or why it cannot be read. Files of ours are looked at all at once. */
+export async function describeSources(
+  engine: PipeEngine,
+  sources: readonly FrameSource[],
+): Promise<readonly (SourceInfo | Error)[]> {
+  const paths = sources.flatMap((source) => (source.kind === 'parquet' ? [source.path] : []));
+  const own = await describeOwnFiles(engine, paths);
+  const found: (SourceInfo | Error)[] = [];
+  let next = 0;
+  async function work(): Promise<void> {
+    for (let i = next++; i < sources.length; i = next++) {
+      const source = sources[i];
+      if (source === undefined) return;
+      found[i] = own.get(source.path) ?? (await describeForeign(engine, source).catch(toError));
+    }
+  }
+  await Promise.all(Array.from({ length: DESCRIBED_AT_ONCE }, work));
+  return found;
+}
+
+async function describeForeign(engine: PipeEngine, source: FrameSource, signal?: AbortSignal): Promise<SourceInfo> {
+  const settled = await settle(source);
+  const info = foreignInfo(settled, await inspect(engine, settled, signal));
+  return { ...info, rows: await countRows(engine, settled, signal) };
+}
+
+/** Finds out what SQL has to say of a source and nobody has said. */
+async function settle(source: FrameSource): Promise<SettledSource> {
+  if (source.kind !== 'csv') return source;
+  return { ...source, delimiter: source.delimiter ?? (await findDelimiter(source.path)) };
 }
 
 /**
@@ -35,11 +69,12 @@ export async function describeUpload(
   source: FrameSource,
   signal?: AbortSignal,
 ): Promise<{ readonly info: SourceInfo; readonly columnNames: readonly string[] }> {
-  const found = await inspect(engine, source, signal);
+  const settled = await settle(source);
+  const found = await inspect(engine, settled, signal);
   const columnNames = found.map(({ name }) => name);
   const own =
     source.kind === 'parquet' ? await describeOwn(engine, source.path, signal).catch(() => undefined) : undefined;
-  const info = own !== undefined && isStoredAs(own.schema, found) ? own : foreignInfo(source, found);
+  const info = own !== undefined && isStoredAs(own.schema, found) ? own : foreignInfo(settled, found);
   return { info, columnNames };
 }
 
@@ -53,7 +88,7 @@ function isStoredAs(schema: Schema, found: FoundColumns): boolean {
   });
 }
 
-async function inspect(engine: PipeEngine, source: FrameSource, signal?: AbortSignal): Promise<FoundColumns> {
+async function inspect(engine: PipeEngine, source: SettledSource, signal?: AbortSignal): Promise<FoundColumns> {
   if (source.kind === 'csv' && (await stat(source.path)).size === 0) {
     throw new ServiceError('invalid_data', 'The CSV file is empty.', {
       hint: 'Send at least a line with the names of the columns.',
@@ -63,20 +98,13 @@ async function inspect(engine: PipeEngine, source: FrameSource, signal?: AbortSi
 }
 
 async function describeOwn(engine: PipeEngine, path: string, signal?: AbortSignal): Promise<SourceInfo | undefined> {
-  const keys = Object.values(METADATA_KEYS).map((key) => `${sqlText(key)}::BLOB`);
-  const sql = `SELECT decode(key), decode(value) FROM parquet_kv_metadata(${globFree(path)}) WHERE key IN (${keys.join(', ')})`;
-  const notes = new Map(
-    await engine.call({ op: 'texts', sql }, signal).then((rows) => rows.map(([key, value]) => [key, value])),
-  );
-  const schema = notes.get(METADATA_KEYS.schema);
-  const rows = Number(notes.get(METADATA_KEYS.rows) ?? NaN);
-  const arrowBytes = Number(notes.get(METADATA_KEYS.arrowBytes) ?? NaN);
-  if (typeof schema !== 'string' || !Number.isSafeInteger(rows) || !Number.isSafeInteger(arrowBytes)) return undefined;
-  return { schema: schemaFromText(schema), rows, arrowBytes };
+  const found = (await describeOwnFiles(engine, [path], signal)).get(path);
+  if (found instanceof Error) throw found;
+  return found;
 }
 
 /** What a source of others holds, but for how many rows. */
-function foreignInfo(source: FrameSource, found: FoundColumns): SourceInfo {
+function foreignInfo(source: SettledSource, found: FoundColumns): SourceInfo {
   const named = source.kind === 'csv' ? source.columns : undefined;
   if (named !== undefined && named.length !== found.length) {
     throw new ServiceError(
@@ -93,14 +121,15 @@ function foreignInfo(source: FrameSource, found: FoundColumns): SourceInfo {
     return symbols.has(name) ? new Field(name, field.type, true, new Map([[TYPE_METADATA_KEY, 'SYMBOL']])) : field;
   });
   for (const field of fields) columnInfo(field);
-  return { schema: new Schema(fields), rows: 0, isForeign: true };
+  const delimiter = source.kind === 'csv' ? { delimiter: source.delimiter } : {};
+  return { schema: new Schema(fields), rows: 0, isForeign: true, ...delimiter };
 }
 
 function isSymbol(type: string | undefined): boolean {
   return type?.toUpperCase() === 'SYMBOL';
 }
 
-async function countRows(engine: PipeEngine, source: FrameSource, signal?: AbortSignal): Promise<number> {
+async function countRows(engine: PipeEngine, source: SettledSource, signal?: AbortSignal): Promise<number> {
   const sql =
     source.kind === 'parquet'
       ? `SELECT num_rows::VARCHAR FROM parquet_file_metadata(${globFree(source.path)})`

@@ -41,10 +41,7 @@ export function createContentReader(files: FrameFiles, decoders: Decoders | unde
   };
 }
 
-/** So many files are looked at in one request. */
-const BATCH_FILES = 256;
-
-/** Collects what is asked for at about the same moment, so that a list of many frames is a few requests. */
+/** Collects what is asked for at about the same moment: many files are looked at together. */
 function createDescriber(files: FrameFiles): (source: FrameSource) => Promise<SourceInfo> {
   interface Asked {
     readonly source: FrameSource;
@@ -53,7 +50,9 @@ function createDescriber(files: FrameFiles): (source: FrameSource) => Promise<So
   }
   let asked: Asked[] = [];
 
-  async function ask(batch: readonly Asked[]): Promise<void> {
+  async function flush(): Promise<void> {
+    const batch = asked;
+    asked = [];
     try {
       const infos = await files.describe(batch.map(({ source }) => source));
       batch.forEach(({ resolve, reject }, at) => {
@@ -64,12 +63,6 @@ function createDescriber(files: FrameFiles): (source: FrameSource) => Promise<So
     } catch (error) {
       for (const { reject } of batch) reject(error);
     }
-  }
-
-  async function flush(): Promise<void> {
-    const all = asked;
-    asked = [];
-    for (let at = 0; at < all.length; at += BATCH_FILES) await ask(all.slice(at, at + BATCH_FILES));
   }
 
   return (source) =>

@@ -1,6 +1,6 @@
-import { writeFile } from 'node:fs/promises';
+import { copyFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import duckdb from '@duckdb/node-bindings';
+import { DuckDBInstance } from '@duckdb/node-api';
 import { columnInfo } from '@svc/frames';
 import { longFrame } from '@svc/frames/testing';
 import { afterAll, beforeAll, expect, test } from 'vitest';
@@ -21,17 +21,16 @@ beforeAll(async () => {
   fixture = await createFilesFixture();
   database = join(fixture.folder, 'a database.duckdb');
   parquet = fixture.path();
-  const opened = await duckdb.open(database);
-  const connection = await duckdb.connect(opened);
-  await duckdb.query(connection, "CREATE TYPE mood AS ENUM ('sad', 'ok')");
-  await duckdb.query(connection, `CREATE TABLE "The Table" AS ${EXOTIC}`);
-  await duckdb.query(connection, 'CREATE TABLE empty (a INT, file_row_number INT)');
-  await duckdb.query(
-    connection,
+  const instance = await DuckDBInstance.create(database);
+  const connection = await instance.connect();
+  await connection.run("CREATE TYPE mood AS ENUM ('sad', 'ok')");
+  await connection.run(`CREATE TABLE "The Table" AS ${EXOTIC}`);
+  await connection.run('CREATE TABLE empty (a INT, file_row_number INT)');
+  await connection.run(
     `COPY (SELECT i AS file_row_number, 'x' || i AS name FROM range(100) r(i)) TO '${parquet.replaceAll("'", "''")}' (FORMAT parquet)`,
   );
-  duckdb.disconnect_sync(connection);
-  duckdb.close_sync(opened);
+  connection.disconnectSync();
+  instance.closeSync();
 });
 afterAll(() => fixture.close());
 
@@ -86,28 +85,19 @@ test('a schema in a file that does not fit its columns is not believed', async (
   const path = fixture.path();
   await fixture.files.write(path, longFrame(3), { compression: 'none' });
   const forged = fixture.path();
-  const opened = await duckdb.open(':memory:');
-  const connection = await duckdb.connect(opened);
+  const instance = await DuckDBInstance.create(':memory:');
+  const connection = await instance.connect();
   const sql = (text: string): string => `'${text.replaceAll("'", "''")}'`;
   const glob = sql(path.replaceAll(/[*?[]/g, '[$&]'));
-  const found = await duckdb.query(
-    connection,
+  const found = await connection.runAndReadAll(
     `SELECT decode(value) FROM parquet_kv_metadata(${glob}) WHERE key = 'svc:schema'::BLOB`,
   );
-  const chunk = await duckdb.fetch_chunk(found);
-  if (chunk === null) throw new Error('The file has no schema.');
-  const vector = duckdb.data_chunk_get_vector(chunk, 0);
-  const entry = duckdb.vector_get_data(vector, 16);
-  const schema = Buffer.from(
-    duckdb.get_data_from_pointer(entry.buffer as ArrayBuffer, 8, Buffer.from(entry).readUInt32LE(0)),
-  ).toString();
+  const [[schema] = []] = found.getRowsJson();
+  if (typeof schema !== 'string') throw new Error('The file has no schema.');
   const notes = `{'svc:schema': '${schema}', 'svc:rows': '00000000000000000003', 'svc:arrow_bytes': '00000000000000000024'}`;
-  await duckdb.query(
-    connection,
-    `COPY (SELECT 'a text' AS id) TO ${sql(forged)} (FORMAT parquet, KV_METADATA ${notes})`,
-  );
-  duckdb.disconnect_sync(connection);
-  duckdb.close_sync(opened);
+  await connection.run(`COPY (SELECT 'a text' AS id) TO ${sql(forged)} (FORMAT parquet, KV_METADATA ${notes})`);
+  connection.disconnectSync();
+  instance.closeSync();
   const written = await fixture.files.convert({ kind: 'parquet', path: forged }, fixture.path(), {
     compression: 'none',
   });
@@ -138,5 +128,23 @@ test('of several sources the broken one alone is an error', async () => {
     { rows: 100 },
     { code: 'invalid_data' },
     { rows: 100 },
+  ]);
+});
+
+test('of many files that are looked at together only the broken ones are errors', async () => {
+  const path = fixture.path();
+  await fixture.files.write(path, longFrame(2), { compression: 'zstd' });
+  const isBroken = (i: number): boolean => i === 7 || i === 299;
+  const sources = await Promise.all(
+    Array.from({ length: 300 }, async (_, i): Promise<FrameSource> => {
+      const copy = fixture.path();
+      await (isBroken(i) ? writeFile(copy, 'PAR1 and no more') : copyFile(path, copy));
+      return { kind: 'parquet', path: copy };
+    }),
+  );
+  const described = await fixture.files.describe([...sources, { kind: 'parquet', path: parquet }]);
+  expect(described.map((info) => (info instanceof Error ? info.message : info.rows))).toEqual([
+    ...sources.map((_, i) => (isBroken(i) ? 'The Parquet file cannot be read.' : 2)),
+    100,
   ]);
 });

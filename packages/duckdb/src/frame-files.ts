@@ -19,6 +19,8 @@ export interface SourceInfo {
   readonly arrowBytes?: number;
   /** Set where the source was not written by `FrameFiles`, and so has no schema of ours. Keep it for `read`. */
   readonly isForeign?: true;
+  /** What stands between the values, of a CSV file. Keep it for `read`. */
+  readonly delimiter?: string;
 }
 
 /** How a Parquet file is written. */

@@ -4,20 +4,27 @@ import { DataType, type Field, Schema } from 'apache-arrow';
 import type { GetPlan } from './child/plans.ts';
 import { type ChildRequest, type FileNotes, NOTE_PLACEHOLDER } from './child/requests.ts';
 import { csvArguments } from './csv-arguments.ts';
-import { findDelimiter } from './csv-delimiter.ts';
 import type { FrameSource, ReadPart, SourceInfo, WriteOptions } from './frame-files.ts';
 import { METADATA_KEYS, schemaText } from './storage-schema.ts';
 import { foreignColumn, storeExpression } from './storage-types-duckdb.ts';
 import { fileNames, sqlName, sqlText } from './storage-types-names.ts';
 import { storedColumn } from './storage-types.ts';
 
+/** A source of which everything is known that SQL has to say. */
+export type SettledSource = FrameSource & ({ readonly kind: 'parquet' | 'table' } | { readonly delimiter: string });
+
+/** A source as it was found to be. */
+export function settledSource(source: FrameSource, { delimiter = ',' }: SourceInfo): SettledSource {
+  return source.kind === 'csv' ? { delimiter, ...source } : source;
+}
+
 /** The place in SQL from which the rows of a source come. */
-export function fromClause(source: FrameSource, parquetOptions = ''): string {
+export function fromClause(source: SettledSource, parquetOptions = ''): string {
   switch (source.kind) {
     case 'parquet':
       return `read_parquet(${globFree(source.path)}, hive_partitioning = false${parquetOptions})`;
     case 'csv':
-      return `read_csv(${globFree(source.path)}${csvArguments({ delimiter: findDelimiter(source.path), ...source })})`;
+      return `read_csv(${globFree(source.path)}${csvArguments(source)})`;
     case 'table':
       return `${databaseName(source.path)}.main.${sqlName(source.table)}`;
     default:
@@ -78,7 +85,7 @@ export function readPlan(
     request: {
       op: 'read',
       setup: attachment(source),
-      sql: `SELECT ${list} FROM ${rowsClause(source, info, offset, rows)}`,
+      sql: `SELECT ${list} FROM ${rowsClause(settledSource(source, info), info, offset, rows)}`,
       plans: chosen.map(({ get }) => get),
     },
   };
@@ -91,7 +98,7 @@ function columnPlan(field: Field, name: string, info: SourceInfo): { readonly sq
 }
 
 /** Only some rows of a source. The numbers of the rows let DuckDB pass over row groups, which OFFSET does not. */
-function rowsClause(source: FrameSource, info: SourceInfo, offset: number, rows: number): string {
+function rowsClause(source: SettledSource, info: SourceInfo, offset: number, rows: number): string {
   if (rows === info.rows) return fromClause(source);
   const isNumbered = info.schema.fields.every(({ name }) => name.toLowerCase() !== 'file_row_number');
   if (source.kind !== 'parquet' || (info.isForeign && !isNumbered)) {
@@ -110,7 +117,7 @@ export function storedRowsSql(source: FrameSource, info: SourceInfo, columnNames
     const stored = info.isForeign ? storeExpression(name, field) : name;
     return `${stored} AS ${sqlName(target[i] ?? '')}`;
   });
-  return `SELECT ${list.length === 0 ? '*' : list.join(', ')} FROM ${fromClause(source)}`;
+  return `SELECT ${list.length === 0 ? '*' : list.join(', ')} FROM ${fromClause(settledSource(source, info))}`;
 }
 
 /** Row groups of this many rows: reading a few rows anywhere is quick, and files stay small. */

@@ -1,7 +1,7 @@
 import { writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import duckdb from '@duckdb/node-bindings';
+import { DuckDBInstance } from '@duckdb/node-api';
 import { encodeJsonTable, type Store } from '@svc/frames';
 import { longFrame, readRows, SAMPLE_FRAMES, streamOfSample } from '@svc/frames/testing';
 import { afterAll, afterEach, beforeEach, describe, expect, test } from 'vitest';
@@ -63,11 +63,11 @@ test.each(KEPT_FRAMES.map((sample) => [sample.name, sample] as const))(
 
 describe('frames of others', () => {
   async function makeDatabase(path: string, ...statements: readonly string[]): Promise<void> {
-    const database = await duckdb.open(path);
-    const connection = await duckdb.connect(database);
-    for (const statement of statements) await duckdb.query(connection, statement);
-    duckdb.disconnect_sync(connection);
-    duckdb.close_sync(database);
+    const instance = await DuckDBInstance.create(path);
+    const connection = await instance.connect();
+    for (const statement of statements) await connection.run(statement);
+    connection.disconnectSync();
+    instance.closeSync();
   }
 
   test('are tables of a database', async () => {
