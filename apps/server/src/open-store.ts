@@ -7,14 +7,16 @@ import {
   type FrameFiles,
   type StoreProblem,
 } from '@svc/duckdb';
-import { createDecoders, createMemoryStore, type ParquetEncoder, type Store } from '@svc/frames';
+import { createDecoders, createMemoryStore, type Engine, type ParquetEncoder, type Store } from '@svc/frames';
+import { createEngine } from './create-engine.ts';
 import type { Log } from './log.ts';
 
 const GIGABYTE = 1e9;
 
-/** A store, and what writes its frames as Parquet files. Closing the store closes both. */
+/** A store, what answers SQL over its frames, and what writes them as Parquet files. Closing the store closes that, too. */
 export interface OpenedStore {
   readonly store: Store;
+  readonly engines?: { readonly local: Engine };
   readonly encodeParquet: ParquetEncoder;
 }
 
@@ -23,13 +25,20 @@ export async function openStore(config: Config, log: Log): Promise<OpenedStore> 
   // The process that reads and writes files is started when it is first needed.
   const files = createFrameFiles({ tempDirectory: tmpdir() });
   const encodeParquet = createParquetEncoder(files, { directory: tmpdir() });
-  return { store: await createStore(config, files, log), encodeParquet };
+  return { ...(await createStore(config, files, log)), encodeParquet };
 }
 
-async function createStore({ storage, compression }: Config, files: FrameFiles, log: Log): Promise<Store> {
+async function createStore(
+  config: Config,
+  files: FrameFiles,
+  log: Log,
+): Promise<Pick<OpenedStore, 'engines' | 'store'>> {
+  const { storage, compression } = config;
   const cacheBytes = Math.floor(storage.cache_size_gb * GIGABYTE);
   const { parquet_path: directory, duckdb_path: duckdbPath } = storage;
-  if (directory === undefined) return closingToo(createMemoryStore({ maxBytes: cacheBytes }), files);
+  if (directory === undefined) {
+    return { store: closingToo(createMemoryStore({ maxBytes: cacheBytes }), files) };
+  }
   const decoders = createDecoders();
   const { algorithm, level } = compression;
   const store = await createDurableStore({
@@ -41,7 +50,7 @@ async function createStore({ storage, compression }: Config, files: FrameFiles, 
     decoders,
     onProblem: (problem) => reportProblem(problem, log),
   });
-  return closingToo(store, decoders);
+  return { store: closingToo(store, decoders), engines: { local: createEngine(config, store) } };
 }
 
 /** A store that closes another part after itself. */
