@@ -30,7 +30,7 @@ const FILE_FORMATS: FileFormats = {
   csv: {
     in: {
       extensions: ['csv'],
-      description: 'CSV, where frames are on disk.',
+      description: 'CSV, of any delimiter.',
     },
     out: { extension: 'csv', contentType: 'text/csv; charset=utf-8; header=present' },
   },
@@ -39,7 +39,7 @@ const FILE_FORMATS: FileFormats = {
     out: { extension: 'arrows', contentType: 'application/vnd.apache.arrow.stream' },
   },
   parquet: {
-    in: { extensions: ['parquet'], description: 'Parquet, where frames are on disk.' },
+    in: { extensions: ['parquet'], description: 'Parquet.' },
     out: { extension: 'parquet', contentType: 'application/vnd.apache.parquet' },
   },
 };

@@ -16,7 +16,7 @@ GET    /exp?query=<sql>                       SQL, answered by the export of the
 GET    /chk                                   asked of the time-series database as it is
 GET    /frames                                the frames there are (prefix, after, limit)
 GET    /frames/<handle>                       what is known of one
-PUT    /frames/<handle>                       put or replace one: JSON rows, NDJSON, Arrow IPC; on disk CSV, Parquet (ttl)
+PUT    /frames/<handle>                       put or replace one: JSON rows, NDJSON, CSV, Arrow IPC, Parquet (ttl)
 POST   /frames/<handle>                       append rows to one (ttl)
 POST   /frames                                put one under a new handle
 PATCH  /frames/<handle>                       change how long it lives: {"ttl": 3600}

@@ -4,63 +4,106 @@ import {
   createDurableStore,
   createFrameFiles,
   createParquetEncoder,
-  type FrameFiles,
+  createPrivateDirectory,
+  createSqlEngine,
   type StoreProblem,
 } from '@svc/duckdb';
-import { createDecoders, createMemoryStore, type Engine, type ParquetEncoder, type Store } from '@svc/frames';
-import { createEngine } from './create-engine.ts';
+import { createDecoders, type Engine, type ParquetEncoder, type Store } from '@svc/frames';
 import type { Log } from './log.ts';
 
 const GIGABYTE = 1e9;
 
-/** A store, what answers SQL over its frames, and what writes them as Parquet files. Closing the store closes that, too. */
+/** The frames cannot be kept where they are to be; the message names the directory and the setting. */
+export class StorageError extends Error {
+  override readonly name = 'StorageError';
+}
+
+/** A store, what answers SQL over its frames, and what writes them as Parquet files. */
 export interface OpenedStore {
   readonly store: Store;
-  readonly engines?: { readonly local: Engine };
+  readonly engines: { readonly local: Engine };
   readonly encodeParquet: ParquetEncoder;
 }
 
-/** The store that the configuration asks for: files where there is a path for them, else memory. */
+/** The store that the configuration asks for. Without a path for its files they are in a directory that ends with it. */
 export async function openStore(config: Config, log: Log): Promise<OpenedStore> {
-  // The process that reads and writes files is started when it is first needed.
-  const files = createFrameFiles({ tempDirectory: tmpdir() });
-  const encodeParquet = createParquetEncoder(files, { directory: tmpdir() });
-  return { ...(await createStore(config, files, log)), encodeParquet };
+  const { parquet_path: directory } = config.storage;
+  if (directory !== undefined) return openDirectory(directory, config, log).catch(storageError(directory, NAMED));
+  const parent = tmpdir();
+  const temporary = await createPrivateDirectory(parent).catch(storageError(parent, TEMPORARY));
+  try {
+    const opened = await openDirectory(temporary.path, config, log).catch(storageError(parent, TEMPORARY));
+    return { ...opened, store: closingToo(opened.store, () => temporary.remove()) };
+  } catch (error) {
+    await temporary.remove();
+    throw error;
+  }
 }
 
-async function createStore(
-  config: Config,
-  files: FrameFiles,
-  log: Log,
-): Promise<Pick<OpenedStore, 'engines' | 'store'>> {
-  const { storage, compression } = config;
-  const cacheBytes = Math.floor(storage.cache_size_gb * GIGABYTE);
-  const { parquet_path: directory, duckdb_path: duckdbPath } = storage;
-  if (directory === undefined) {
-    return { store: closingToo(createMemoryStore({ maxBytes: cacheBytes }), files) };
-  }
+async function openDirectory(directory: string, config: Config, log: Log): Promise<OpenedStore> {
+  const { storage, compression, sql } = config;
+  const { duckdb_path: duckdbPath, cache_size_gb: cacheGigabytes } = storage;
+  const tempDirectory = tmpdir();
+  const files = createFrameFiles({ tempDirectory });
   const decoders = createDecoders();
   const { algorithm, level } = compression;
   const store = await createDurableStore({
     directory,
     files,
-    cacheBytes,
+    cacheBytes: Math.floor(cacheGigabytes * GIGABYTE),
     compression: { compression: algorithm, ...(algorithm === 'zstd' && { level }) },
     ...(duckdbPath !== undefined && { duckdbPath }),
     decoders,
     onProblem: (problem) => reportProblem(problem, log),
   });
-  return { store: closingToo(store, decoders), engines: { local: createEngine(config, store) } };
+  const local = createSqlEngine({
+    store,
+    tempDirectory,
+    memoryBytes: Math.floor(sql.memory_gb * GIGABYTE),
+    timeoutMs: sql.timeout_ms,
+    maxConcurrent: sql.max_concurrent,
+    maxQueued: sql.max_queued,
+  });
+  return {
+    store: closingToo(store, () => decoders.close()),
+    engines: { local },
+    encodeParquet: createParquetEncoder(files, { directory: tempDirectory }),
+  };
 }
 
-/** A store that closes another part after itself. */
-function closingToo(store: Store, part: { close(): Promise<void> }): Store {
+/** A store that does something more when it is closed. */
+function closingToo(store: Store, close: () => Promise<void>): Store {
   return {
     ...store,
     async close() {
       await store.close();
-      await part.close();
+      await close();
     },
+  };
+}
+
+const NAMED = 'Give storage.parquet_path or storage.data_dir a directory that this user can write to.';
+const TEMPORARY =
+  'Set storage.data_dir (--data-dir) to keep frames elsewhere, or TMPDIR to a directory that can be used.';
+
+const REASONS: Readonly<Record<string, string>> = {
+  ENOENT: 'it does not exist',
+  ENOTDIR: 'it is not a directory',
+  EEXIST: 'it is not a directory',
+  EACCES: 'this user may not write to it',
+  EPERM: 'this user may not write to it',
+  EROFS: 'it can only be read',
+  ENOSPC: 'its disk is full',
+};
+
+/** Says what the operating system has against a directory. */
+function storageError(directory: string, hint: string): (error: unknown) => never {
+  return (error) => {
+    const reason = error instanceof Error && 'code' in error ? REASONS[String(error.code)] : undefined;
+    if (reason === undefined) throw error;
+    throw new StorageError(`Frames cannot be kept in ${JSON.stringify(directory)}: ${reason}. ${hint}`, {
+      cause: error,
+    });
   };
 }
 

@@ -11,6 +11,7 @@ import {
 } from '@svc/config';
 import { DirectoryInUseError } from '@svc/duckdb';
 import { createLog } from './log.ts';
+import { StorageError } from './open-store.ts';
 import { ListenError, startServer } from './start-server.ts';
 import { startWarnings } from './start-warnings.ts';
 import { waitForSignal } from './wait-for-signal.ts';
@@ -59,10 +60,15 @@ async function serve({ config, warnings }: LoadedConfig): Promise<number> {
     log.info('stopped');
     return EXIT.ok;
   } catch (error) {
-    if (!(error instanceof ListenError || error instanceof DirectoryInUseError)) throw error;
+    if (!isForOperator(error)) throw error;
     log.error(error.message);
     return EXIT.cannotStart;
   }
+}
+
+/** Whether it is something that keeps the server from starting and its operator can change. */
+function isForOperator(error: unknown): error is Error {
+  return [ListenError, DirectoryInUseError, StorageError].some((kind) => error instanceof kind);
 }
 
 function packageVersion(): string {

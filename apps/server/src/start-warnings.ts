@@ -7,6 +7,8 @@ export function startWarnings({ server, storage }: Config): readonly string[] {
     ...(open.size > 0
       ? [`Anyone who can reach ${[...open].join(' or ')} can read and change every frame: there is no authentication.`]
       : []),
-    ...(storage.parquet_path === undefined ? ['Frames are kept in memory and end with this process.'] : []),
+    ...(storage.parquet_path === undefined
+      ? ['Frames are kept in a temporary directory and end with this process.']
+      : []),
   ];
 }

@@ -119,13 +119,8 @@ describe('PUT /frames/{handle}', () => {
       ['t', { body: '', headers: json }, 400, 'invalid_data', /./],
       ['t', { body: twice, headers: { 'content-type': ARROW_STREAM } }, 400, 'invalid_data', /"id"/],
       ['t', { body: 'not arrow', headers: { 'content-type': ARROW_STREAM } }, 400, 'invalid_data', /./],
-      [
-        't',
-        { body: 'a,b\n1,2', headers: { 'content-type': 'text/csv' } },
-        415,
-        'unsupported_media_type',
-        /"text\/csv"/,
-      ],
+      ['t', { body: 'a,b\n1,2\n3\n', headers: { 'content-type': 'text/csv' } }, 400, 'invalid_data', /Line 3/],
+      ['t', { body: '<t/>', headers: { 'content-type': 'text/xml' } }, 415, 'unsupported_media_type', /"text\/xml"/],
       ['t', { body: new Uint8Array([1]) }, 415, 'unsupported_media_type', /Content-Type ""/],
       ['t?fmt=xml', { body: 'x' }, 415, 'unsupported_media_type', /fmt="xml"/],
       ['t', { body: 'x', headers: { ...json, 'content-encoding': 'gzip' } }, 415, 'unsupported_media_type', /"gzip"/],
@@ -287,7 +282,7 @@ describe('the life of a frame', () => {
     const server = await startProcess();
     const put = await server.put('t', [{ id: 1 }], { query: '?ttl=3600' });
     const { created, expires } = (await put.json()) as { created: string; expires: string };
-    expect(Date.parse(expires) - Date.parse(created)).toBe(3_600_000);
+    expect(Date.parse(expires) - Date.parse(created)).toBeCloseTo(3_600_000, -4);
     const patch = (body: string): Promise<Response> => server.fetch('/frames/t', { method: 'PATCH', body });
     expect(await (await patch('{"ttl":null}')).json()).toMatchObject({ expires: null });
     for (const body of ['', '{}', '{"ttl":0}', '{"ttl":1.5}', '{"ttl":"1"}', '{"ttl":1,"x":1}', '[]', 'nope']) {
@@ -311,7 +306,7 @@ describe('POST', () => {
     expect((await server.fetch(`/frames/${handle}`)).status).toBe(200);
   });
 
-  test('/frames/{handle} appends to a frame in memory', async () => {
+  test('/frames/{handle} appends to a frame', async () => {
     const server = await startProcess();
     const append = (body: string): Promise<Response> =>
       server.fetch('/frames/t', { method: 'POST', body, headers: { 'content-type': 'application/json' } });
@@ -321,15 +316,5 @@ describe('POST', () => {
     expect(table).toMatchObject({ dataset: [[1], [2], [3]] });
     expect(await (await server.fetch('/frames/t')).json()).toMatchObject({ rows: 3, version });
     expect((await append('[{"id":"text"}]')).status).toBe(400);
-  });
-
-  test('CSV is refused where frames are kept in memory, and the hint names what works', async () => {
-    const server = await startProcess();
-    const headers = { 'content-type': 'text/csv' };
-    const refused = await server.fetch('/frames/t', { method: 'PUT', body: 'a\n1\n', headers });
-    expect([refused.status, await refused.json()]).toMatchObject([
-      415,
-      { code: 'unsupported_media_type', hint: expect.stringContaining('--data-dir') },
-    ]);
   });
 });

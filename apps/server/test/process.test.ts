@@ -64,12 +64,12 @@ describe('the start', () => {
     expect(stderr).toContain('another process listens there');
   });
 
-  test('says that frames are in memory where no path is set for them', async () => {
+  test('says that frames end with it where no path is set for them', async () => {
     const warnings = async (args: string[]): Promise<string[]> => {
       const server = await startProcess({ args });
       return server.log.filter((line) => line.level === 'warn').map((line) => line.message);
     };
-    expect(await warnings([])).toEqual([expect.stringContaining('kept in memory')]);
+    expect(await warnings([])).toEqual([expect.stringContaining('end with this process')]);
     const directory = mkdtempSync(join(tmpdir(), 'svc-'));
     onTestFinished(() => rmSync(directory, { recursive: true }));
     expect(await warnings(['--data-dir', directory])).toEqual([]);
@@ -184,15 +184,16 @@ describe('configuration', () => {
   });
 
   test('flags win over the environment, the environment over the file', async () => {
-    const toml = '[storage]\ncache_size_gb = 0.5\n';
-    const free = async (env: Record<string, string>, args: string[]): Promise<number> => {
+    const toml = '[storage]\ncache_size_gb = 0.0000001\n';
+    const tier = async (env: Record<string, string>, args: string[]): Promise<string> => {
       const server = await startProcess({ toml, env, args });
-      const { parts } = (await (await server.fetch('/health')).json()) as { parts: { store: { freeBytes: number } } };
-      return parts.store.freeBytes;
+      await server.fetch('/frames/t', { method: 'PUT', body: 'id\n1\n', headers: { 'content-type': 'text/csv' } });
+      await (await server.fetch('/exec?handle=t&fmt=json')).text();
+      return ((await (await server.fetch('/frames/t')).json()) as { tier: string }).tier;
     };
-    expect(await free({}, [])).toBe(0.5e9);
-    expect(await free({ SERVICE_CACHE_SIZE: '2.0' }, [])).toBe(2e9);
-    expect(await free({ SERVICE_CACHE_SIZE: '2.0' }, ['--cache-size', '3'])).toBe(3e9);
+    expect(await tier({}, [])).toBe('disk');
+    expect(await tier({ SERVICE_CACHE_SIZE: '1.0' }, [])).toBe('memory');
+    expect(await tier({ SERVICE_CACHE_SIZE: '1.0' }, ['--cache-size', '0.0000001'])).toBe('disk');
   });
 });
 

@@ -70,7 +70,8 @@ export const SETTINGS = {
       },
       env: ['SERVICE_PARQUET_PATH'],
       flag: 'parquet-path',
-      description: 'Directory of the frames, as Parquet files; without it frames end with the process.',
+      description:
+        'Directory of the frames, as Parquet files; without it they are in a temporary directory that ends with the process.',
       example: '/data/cold',
     }),
     duckdb_path: setting({
@@ -92,7 +93,7 @@ export const SETTINGS = {
       env: ['SERVICE_CACHE_SIZE'],
       flag: 'cache-size',
       description:
-        'Memory for frames, in gigabytes of 10^9 bytes: of frames on disk those used lately; of others what does not fit is refused.',
+        'Memory for frames that were put or read lately, in gigabytes of 10^9 bytes; never exceeded, and none is lost for it.',
       example: 2,
     }),
   },

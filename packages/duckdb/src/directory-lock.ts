@@ -79,6 +79,22 @@ export async function lockDirectory(directory: string, times: LockTimes = {}): P
   }
 }
 
+/** A process that cannot be asked and is silent for so long is gone. Without a lock a directory is as old as it looks. */
+const GONE_MS = 60_000;
+
+/** Whether whoever held or was about to hold a directory is gone. Says so at once, and leaves the directory as it is. */
+export async function isAbandoned(directory: string): Promise<boolean> {
+  const self = await identifyProcess();
+  const names = (await readdir(directory)).filter((name) => name.startsWith(PREFIX) && !name.endsWith(HELD_SUFFIX));
+  const isYoung = async (path: string): Promise<boolean> => ((await touchedAt(path)) ?? 0) > Date.now() - GONE_MS;
+  for (const name of names) {
+    const path = join(directory, name);
+    const holder = await readHolder(path);
+    if (holder !== undefined && ((await isRunning(holder, self)) ?? (await isYoung(path)))) return false;
+  }
+  return names.length > 0 || !(await isYoung(directory));
+}
+
 interface OtherProcess {
   readonly holder: LockHolder;
   /** Whether it holds the directory, and does not only want to. */

@@ -21,6 +21,7 @@ export type { DurableStore, DurableStoreOptions, StoreProblem } from './durable-
 export type { FrameFiles, FrameSource, ReadPart, SourceInfo, WriteOptions, WrittenFile } from './frame-files.ts';
 export { createParquetEncoder, type ParquetEncoderOptions } from './parquet-encoder.ts';
 export type { ChildOptions } from './pipe-launch.ts';
+export { createPrivateDirectory, type PrivateDirectory } from './private-directory.ts';
 export { createSqlEngine, type SqlEngineOptions } from './sql/create-sql-engine.ts';
 export type { SqlChildOptions } from './sql/launch-sql-child.ts';
 export type { PinnedFrame, PinOptions, SqlFrames } from './sql-frames.ts';

@@ -14,7 +14,7 @@ import { storedColumn } from './storage-types.ts';
 export type SettledSource = FrameSource & ({ readonly kind: 'parquet' | 'table' } | { readonly delimiter: string });
 
 /** A source as it was found to be. */
-export function settledSource(source: FrameSource, { delimiter = ',' }: SourceInfo): SettledSource {
+function settledSource(source: FrameSource, { delimiter = ',' }: SourceInfo): SettledSource {
   return source.kind === 'csv' ? { delimiter, ...source } : source;
 }
 

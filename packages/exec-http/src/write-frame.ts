@@ -60,8 +60,8 @@ function uploadFormat(
     (name) => name === fmt || (fmt === undefined && typesOf(name).includes(mediaType)),
   );
   if (isKnown) {
-    throw new ServiceError('unsupported_media_type', `${given} is read only where frames are kept on disk.`, {
-      hint: `Start the server with --data-dir, or send ${formats.join(', ')}.`,
+    throw new ServiceError('unsupported_media_type', `${given} is not read here: frames are kept in memory.`, {
+      hint: `Send ${formats.join(', ')}.`,
     });
   }
   throw new ServiceError('unsupported_media_type', `${given} is not a format that frames can be uploaded in.`, {

@@ -54,7 +54,7 @@ export const ENCODINGS = {
     in: {
       types: ['text/csv'],
       extensions: ['csv'],
-      description: 'CSV, where frames are on disk.',
+      description: 'CSV, of any delimiter.',
     },
     out: {
       contentType: 'text/csv; charset=utf-8; header=present',
@@ -78,7 +78,7 @@ export const ENCODINGS = {
     in: {
       types: ['application/vnd.apache.parquet'],
       extensions: ['parquet'],
-      description: 'Parquet, where frames are on disk.',
+      description: 'Parquet.',
     },
     out: {
       contentType: 'application/vnd.apache.parquet',
