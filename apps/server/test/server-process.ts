@@ -38,6 +38,8 @@ export interface ServerOptions {
   readonly env?: Readonly<Record<string, string>>;
   /** The text of the configuration file. */
   readonly toml?: string;
+  /** Takes what ends the process. Default: it ends with the test. */
+  readonly onEnd?: (end: () => Promise<void>) => void;
 }
 
 /** An empty home, so that no configuration of the machine reaches a test. */
@@ -63,14 +65,19 @@ export async function runToEnd(
 }
 
 /** Starts the server on free ports of the loopback and waits until it is ready. */
-export async function startProcess({ args = [], env = {}, toml }: ServerOptions = {}): Promise<ServerProcess> {
+export async function startProcess({
+  args = [],
+  env = {},
+  toml,
+  onEnd = onTestFinished,
+}: ServerOptions = {}): Promise<ServerProcess> {
   const config = toml === undefined ? [] : ['--config', tomlFile(toml)];
   const child = spawn(process.execPath, [BINARY, ...LOCAL, ...config, ...args], {
     env: environment(env),
     stdio: ['ignore', 'inherit', 'pipe'],
   });
   const exited = exitOf(child);
-  onTestFinished(async () => {
+  onEnd(async () => {
     child.kill('SIGKILL');
     await exited;
   });

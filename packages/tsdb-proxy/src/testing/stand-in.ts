@@ -73,7 +73,7 @@ function portOf(server: Server): number {
 }
 
 /** A proxy that is closed with the test. */
-export function proxyTo(standIn: StandIn, options: Partial<TsdbProxyOptions> = {}): TsdbProxy {
+export function proxyTo(standIn: Pick<StandIn, 'url'>, options: Partial<TsdbProxyOptions> = {}): TsdbProxy {
   const proxy = createTsdbProxy({ url: standIn.url, ...options });
   onTestFinished(() => proxy.close());
   return proxy;
@@ -96,7 +96,7 @@ export function sql(query: string): TsdbRequest {
 }
 
 /** The whole body. */
-export async function bytesOf(answer: TsdbAnswer): Promise<Buffer> {
+export async function bytesOf(answer: Pick<TsdbAnswer, 'body'>): Promise<Buffer> {
   return Buffer.from(await new Response(answer.body).arrayBuffer());
 }
 

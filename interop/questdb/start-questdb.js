@@ -1,0 +1,95 @@
+// A real QuestDB as a process of its own, on the loopback and in a directory that ends with it.
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { mkdtempSync, openSync, readFileSync, rmSync } from 'node:fs';
+import { createServer } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { setTimeout as delay } from 'node:timers/promises';
+import { provideJar } from './provide-jar.js';
+
+const START_TIMEOUT_MS = 180_000;
+const INTERNALS = ['jdk.internal.math', 'jdk.internal.vm'].flatMap((name) => [
+  '--add-exports',
+  `java.base/${name}=ALL-UNNAMED`,
+]);
+
+/** Starts one and waits until it answers; `env` holds further settings of it, such as `QDB_HTTP_USER`. */
+export async function startQuestdb({ env = {} } = {}) {
+  const jar = await provideJar();
+  const port = await freePort();
+  const root = mkdtempSync(join(tmpdir(), 'svc-questdb-'));
+  const log = join(root, 'log');
+  let child;
+
+  const start = async () => {
+    const output = openSync(log, 'a');
+    child = spawn(
+      'java',
+      ['-Xms64m', '-Xmx512m', ...INTERNALS, '-p', jar, '-m', 'io.questdb/io.questdb.ServerMain', '-d', root, '-n'],
+      { env: { PATH: process.env.PATH, HOME: root, ...settings(port), ...env }, stdio: ['ignore', output, output] },
+    );
+    await untilReady(child, port, log);
+  };
+  const kill = async () => {
+    if (child === undefined || child.exitCode !== null || child.signalCode !== null) return;
+    const exited = once(child, 'exit');
+    child.kill('SIGKILL');
+    await exited;
+  };
+  // Whatever ends this process ends the database too.
+  process.once('exit', () => child?.kill('SIGKILL'));
+  await start();
+  return {
+    url: `http://127.0.0.1:${port}`,
+    port,
+    /** Ends it at once, as a crash would. */
+    kill,
+    /** Starts it again where it was killed, with what it had. */
+    start,
+    stop: async () => {
+      await kill();
+      rmSync(root, { recursive: true, force: true });
+    },
+  };
+}
+
+function settings(port) {
+  return {
+    QDB_HTTP_BIND_TO: `127.0.0.1:${port}`,
+    QDB_HTTP_NET_BIND_TO: `127.0.0.1:${port}`,
+    QDB_HTTP_MIN_ENABLED: 'false',
+    QDB_PG_ENABLED: 'false',
+    QDB_LINE_TCP_ENABLED: 'false',
+    QDB_TELEMETRY_ENABLED: 'false',
+    QDB_METRICS_ENABLED: 'false',
+    QDB_SHARED_WORKER_COUNT: '2',
+  };
+}
+
+async function untilReady(child, port, log) {
+  const problems = [];
+  child.once('error', ({ message }) =>
+    problems.push(`Java could not be started (${message}); QuestDB needs Java 17 or newer.`),
+  );
+  child.once('exit', (code) => problems.push(`QuestDB ended with code ${code}:\n${readFileSync(log, 'utf8')}`));
+  const end = performance.now() + START_TIMEOUT_MS;
+  while (problems.length === 0 && performance.now() < end) {
+    const status = await fetch(`http://127.0.0.1:${port}/ping`).then(
+      (response) => response.status,
+      () => undefined,
+    );
+    if (status === 204) return;
+    await delay(100);
+  }
+  throw new Error(problems[0] ?? `QuestDB did not answer within ${START_TIMEOUT_MS} ms.`);
+}
+
+async function freePort() {
+  const server = createServer().listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  const { port } = server.address();
+  server.close();
+  await once(server, 'close');
+  return port;
+}

@@ -1,0 +1,11 @@
+// Runs the suite of every peer, one after the other: they share the machine. All of them run, even when one fails.
+import { spawnSync } from 'node:child_process';
+import { fileURLToPath } from 'node:url';
+
+const failed = ['python', 'questdb'].filter((peer) => {
+  console.error(`\n== interop/${peer}`);
+  const script = fileURLToPath(new URL(`${peer}/run.js`, import.meta.url));
+  return spawnSync(process.execPath, [script], { stdio: 'inherit' }).status !== 0;
+});
+if (failed.length > 0) console.error(`\nFailed: ${failed.join(', ')}.`);
+process.exit(failed.length > 0 ? 1 : 0);

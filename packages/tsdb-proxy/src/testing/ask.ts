@@ -1,0 +1,43 @@
+import { type IncomingMessage, request } from 'node:http';
+
+/** A request as it goes over the wire. */
+export interface Asked {
+  readonly method?: string;
+  /** Path and query string, byte for byte. */
+  readonly path: string;
+  readonly headers?: Readonly<Record<string, string>>;
+  readonly body?: string;
+}
+
+/** A whole answer. */
+export interface Answered {
+  readonly status: number;
+  readonly reason: string;
+  /** In small letters. */
+  readonly headers: Readonly<Record<string, string>>;
+  readonly body: Buffer;
+}
+
+/**
+ * Asks a server, on a connection of its own, without any of the kindness of `fetch`: the path is not touched and nothing
+ * is decoded. Undefined: the server closed the connection before its answer was whole, or did not speak HTTP.
+ */
+export function ask(url: string, { method = 'GET', path, headers = {}, body }: Asked): Promise<Answered | undefined> {
+  const { hostname, port } = new URL(url);
+  return new Promise((resolve) => {
+    const sent = request({ hostname: hostname.replaceAll(/[[\]]/g, ''), port, method, path, headers, agent: false });
+    sent.on('error', () => resolve(undefined));
+    sent.on('response', (response) => {
+      const chunks: Buffer[] = [];
+      response.on('data', (chunk: Buffer) => chunks.push(chunk));
+      response.on('error', () => resolve(undefined));
+      response.on('end', () => resolve(answered(response, Buffer.concat(chunks))));
+    });
+    sent.end(body);
+  });
+}
+
+function answered({ statusCode = 0, statusMessage = '', headers }: IncomingMessage, body: Buffer): Answered {
+  const texts = Object.entries(headers).map(([name, value]) => [name, String(value)] as const);
+  return { status: statusCode, reason: statusMessage, headers: Object.fromEntries(texts), body };
+}
