@@ -1,6 +1,6 @@
-import { readFileSync } from 'node:fs';
 import { connect, type Socket } from 'node:net';
 import { describe, expect, test } from 'vitest';
+import { residentBytes } from './process-resources.ts';
 import { sendRaw, type ServerProcess, startProcess } from './server-process.ts';
 import { closedPort, deferred, startTcpUpstream, startUpstream } from './upstream.ts';
 
@@ -305,11 +305,6 @@ test.runIf(process.platform === 'linux')('1 GB to a slow reader keeps memory fla
   const warm = await read(128);
   expect(((await read(1024)) - warm) / 1024 ** 2).toBeLessThan(64);
 });
-
-function residentBytes({ child }: ServerProcess): number {
-  const [, kilobytes] = /VmRSS:\s+(\d+) kB/.exec(readFileSync(`/proc/${child.pid}/status`, 'utf8')) ?? [];
-  return Number(kilobytes) * 1024;
-}
 
 describe('a web page of another origin', () => {
   const page = (site: string, origin?: string): RequestInit => ({

@@ -1,0 +1,59 @@
+import { once } from 'node:events';
+import { connect, type Socket } from 'node:net';
+import { describe, expect, inject, onTestFinished, test } from 'vitest';
+import { startProcess } from '../../apps/server/test/server-process.ts';
+import { exec, execUrl } from './exec.ts';
+
+/** Takes hours, and answers only at its end. */
+const ENDLESS_SQL = 'select sum(sqrt(x) * sin(x)) from long_sequence(1000000000000)';
+/** Answers at once, and goes on for hours. */
+const ENDLESS_ROWS_SQL = 'select x, sin(x) from long_sequence(1000000000000)';
+
+/** How many queries with this mark in their text run in the database. */
+async function running(mark: string): Promise<number> {
+  const { dataset } = await exec(inject('questdbUrl'), 'select query from query_activity()');
+  return dataset.filter((row) => String(row).includes(mark)).length;
+}
+
+/** A client that reads nothing unless it is told to. */
+async function send(serverUrl: string, sql: string): Promise<Socket> {
+  const { hostname, port } = new URL(serverUrl);
+  const socket = connect(Number(port), hostname).on('error', () => undefined);
+  onTestFinished(() => void socket.destroy());
+  await once(socket, 'connect');
+  const target = execUrl(serverUrl, sql).slice(serverUrl.length);
+  socket.write(`GET ${target} HTTP/1.1\r\nHost: x\r\n\r\n`);
+  return socket;
+}
+
+describe('a client that leaves ends its query in the database within 1 s', () => {
+  test.each([
+    ['before the answer begins', ENDLESS_SQL, async () => undefined],
+    ['in the midst of the answer', ENDLESS_ROWS_SQL, async (socket: Socket) => once(socket, 'data')],
+    ['when it has read nothing at all', ENDLESS_ROWS_SQL, async () => undefined],
+  ])('%s', async (name, sql, read) => {
+    const server = await startProcess({ env: { SERVICE_TSDB_HTTP_URL: inject('questdbUrl') } });
+    const mark = `cancel ${name}`;
+    const socket = await send(server.url, `${sql} -- ${mark}`);
+    await read(socket);
+    await expect.poll(() => running(mark), { timeout: 10_000 }).toBe(1);
+    const leftAt = performance.now();
+    socket.destroy();
+    await expect.poll(() => running(mark), { interval: 20, timeout: 10_000 }).toBe(0);
+    expect(performance.now() - leftAt).toBeLessThan(1_000);
+  });
+
+  test('and so does a deadline of the server', async () => {
+    const server = await startProcess({
+      env: { SERVICE_TSDB_HTTP_URL: inject('questdbUrl') },
+      toml: '[tsdb]\ntimeout_ms = 1000\n',
+    });
+    const mark = 'cancel by deadline';
+    const answer = fetch(execUrl(server.url, `${ENDLESS_SQL} -- ${mark}`));
+    await expect.poll(() => running(mark), { interval: 20, timeout: 1_000 }).toBe(1);
+    expect((await answer).status).toBe(504);
+    const answeredAt = performance.now();
+    await expect.poll(() => running(mark), { interval: 20, timeout: 10_000 }).toBe(0);
+    expect(performance.now() - answeredAt).toBeLessThan(1_000);
+  });
+});
