@@ -1,5 +1,5 @@
 /** A message as a caller writes it: what is left out is the zero of its type, or absent. */
-export type Partially<T> = T extends bigint | boolean | number | string | Uint8Array
+export type Partially<T> = T extends bigint | boolean | number | string | Uint8Array | ReadonlyMap<string, unknown>
   ? T
   : T extends readonly (infer Item)[]
     ? readonly Partially<Item>[]
@@ -8,21 +8,19 @@ export type Partially<T> = T extends bigint | boolean | number | string | Uint8A
 interface LongBits {
   readonly low: number;
   readonly high: number;
+  readonly unsigned: boolean;
 }
 
 /** A 64-bit integer as protobufjs writes it. */
-export function longFromBigint(value: bigint): LongBits & { readonly unsigned: boolean } {
-  if (BigInt.asIntN(64, value) !== value) {
+export function longFromBigint(value: bigint, unsigned = false): LongBits {
+  if ((unsigned ? BigInt.asUintN(64, value) : BigInt.asIntN(64, value)) !== value) {
     throw new RangeError(`${value} does not fit into 64 bits.`);
   }
-  return {
-    low: Number(BigInt.asIntN(32, value)),
-    high: Number(BigInt.asIntN(32, value >> 32n)),
-    unsigned: false,
-  };
+  return { low: Number(BigInt.asIntN(32, value)), high: Number(BigInt.asIntN(32, value >> 32n)), unsigned };
 }
 
 /** A 64-bit integer that protobufjs read, exact. */
 export function bigintFromLong(value: LongBits): bigint {
-  return (BigInt(value.high) << 32n) | BigInt(value.low >>> 0);
+  const high = BigInt(value.unsigned ? value.high >>> 0 : value.high);
+  return (high << 32n) | BigInt(value.low >>> 0);
 }

@@ -11,7 +11,10 @@
  */
 export type { Partially } from './codec.ts';
 export { FILE_DESCRIPTORS, type FileDescriptor } from './file-descriptors.ts';
-export { Timestamp } from './generated/google-protobuf.ts';
+export * as flight from './generated/arrow-flight-protocol.ts';
+export * as flightSql from './generated/arrow-flight-protocol-sql.ts';
+export { Any } from './generated/google-protobuf-any.ts';
+export { Timestamp } from './generated/google-protobuf-timestamp.ts';
 export {
   HealthCheckRequest,
   HealthCheckResponse,
@@ -32,9 +35,15 @@ export {
   FrameServiceDefinition,
   GetFrameRequest,
   GetFrameResponse,
+  KeepQueryRequest,
+  KeepQueryResponse,
   ListFramesRequest,
   ListFramesResponse,
   PutFrameRequest,
   PutFrameResponse,
   PutFrameTarget,
+  QueryRequest,
+  QueryResponse,
+  SqlValue,
+  TypedText,
 } from './generated/svc-frames-v1.ts';

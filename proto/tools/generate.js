@@ -10,6 +10,9 @@ const ROOT = new URL('../', import.meta.url);
 const OUT = new URL('src/generated/', ROOT);
 const FILES = [
   'google/protobuf/timestamp.proto',
+  'google/protobuf/any.proto',
+  'arrow/flight/protocol/flight.proto',
+  'arrow/flight/protocol/sql/flight_sql.proto',
   'grpc/health/v1/health.proto',
   'grpc/reflection/v1/reflection.proto',
   'grpc/reflection/v1alpha/reflection.proto',
@@ -20,7 +23,7 @@ const root = new protobuf.Root();
 const files = FILES.map((name) => loadFile(name));
 root.resolveAll();
 
-const output = new Map(files.map((file) => [`${file.module}.ts`, writeModule(file)]));
+const output = new Map(files.map((file) => [`${file.module}.ts`, writeModule(file, files)]));
 output.set('file-descriptors.ts', writeDescriptors(files));
 
 if (process.argv.includes('--check')) {
@@ -41,20 +44,19 @@ function isUpToDate(name, text) {
   return existsSync(file) && readFileSync(file, 'utf8') === text;
 }
 
-/** One .proto file: what it declares lies in `namespace`, the part of the common root that is its package. */
+/** One .proto file: its `declared` messages, enums and services. */
 function loadFile(name) {
   const wellKnown = protobuf.common.get(name);
-  let packageName;
-  let imports = [];
   if (wellKnown) {
     root.addJSON(wellKnown.nested);
-    packageName = 'google.protobuf';
-  } else {
-    const source = readFileSync(fileURLToPath(new URL(name, ROOT)), 'utf8');
-    const parsed = protobuf.parse(source, root, { keepCase: true, alternateCommentMode: true });
-    packageName = parsed.package;
-    imports = parsed.imports ?? [];
+    const packageName = 'google.protobuf';
+    const names = Object.keys(wellKnown.nested.google.nested.protobuf.nested);
+    const declared = names.map((type) => root.lookup(`${packageName}.${type}`));
+    return { name, imports: [], packageName, module: name.replace('.proto', '').replaceAll('/', '-'), declared };
   }
-  const module = packageName.replaceAll('.', '-');
-  return { name, imports, packageName, module, namespace: root.lookup(packageName) };
+  const source = readFileSync(fileURLToPath(new URL(name, ROOT)), 'utf8');
+  const parsed = protobuf.parse(source, root, { keepCase: true, alternateCommentMode: true });
+  const packageName = parsed.package;
+  const declared = root.lookup(packageName).nestedArray.filter((item) => item.constructor !== protobuf.Namespace);
+  return { name, imports: parsed.imports ?? [], packageName, module: packageName.replaceAll('.', '-'), declared };
 }

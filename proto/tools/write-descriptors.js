@@ -6,7 +6,17 @@ const LABEL_OPTIONAL = 1;
 const LABEL_REPEATED = 3;
 const TYPE_MESSAGE = 11;
 const TYPE_ENUM = 14;
-const SCALAR_TYPES = { int64: 3, int32: 5, bool: 8, string: 9, bytes: 12 };
+const SCALAR_TYPES = {
+  double: 1,
+  int64: 3,
+  uint64: 4,
+  int32: 5,
+  bool: 8,
+  string: 9,
+  bytes: 12,
+  uint32: 13,
+  sfixed64: 16,
+};
 const IDEMPOTENCY_LEVELS = { NO_SIDE_EFFECTS: 1, IDEMPOTENT: 2 };
 
 /** The module with the descriptors of all files. */
@@ -16,7 +26,7 @@ export function writeDescriptors(files) {
     `    name: '${file.name}',`,
     `    imports: [${file.imports.map((name) => `'${name}'`).join(', ')}],`,
     '    symbols: [',
-    ...symbolsOf(file.namespace).map((symbol) => `      '${symbol}',`),
+    ...file.declared.flatMap(symbolsOf).map((symbol) => `      '${symbol}',`),
     '    ],',
     `    base64:\n      '${encodeFile(file).toString('base64')}',`,
     '  },',
@@ -31,13 +41,13 @@ export function writeDescriptors(files) {
   ].join('\n');
 }
 
-function encodeFile(file) {
-  const declared = file.namespace.nestedArray;
+function encodeFile({ name, packageName, imports, declared }) {
   return encode('FileDescriptorProto', {
-    name: file.name,
-    package: file.packageName,
-    dependency: file.imports,
+    name,
+    package: packageName,
+    dependency: imports,
     messageType: declared.filter((item) => item instanceof protobuf.Type).map(messageDescriptor),
+    enumType: declared.filter((item) => item instanceof protobuf.Enum).map(enumDescriptor),
     service: declared.filter((item) => item instanceof protobuf.Service).map(serviceDescriptor),
     syntax: 'proto3',
   });
@@ -50,23 +60,43 @@ function messageDescriptor(type) {
     name: type.name,
     field: type.fieldsArray.map((field) => fieldDescriptor(field, oneofs)),
     oneofDecl: oneofs.map((oneof) => ({ name: oneof.name })),
-    enumType: type.nestedArray.map((item) => ({
-      name: item.name,
-      value: Object.entries(item.values).map(([name, number]) => ({ name, number })),
-    })),
+    nestedType: [
+      ...type.nestedArray.filter((item) => item instanceof protobuf.Type).map(messageDescriptor),
+      ...type.fieldsArray.filter((field) => field.map).map(entryDescriptor),
+    ],
+    enumType: type.nestedArray.filter((item) => item instanceof protobuf.Enum).map(enumDescriptor),
   };
 }
 
-function fieldDescriptor(field, oneofs) {
+/** A map travels as a repeated message of keys and values. */
+function entryDescriptor(field) {
+  const key = { name: 'key', number: 1, label: LABEL_OPTIONAL, type: SCALAR_TYPES[field.keyType], jsonName: 'key' };
+  const value = { name: 'value', number: 2, label: LABEL_OPTIONAL, ...fieldType(field), jsonName: 'value' };
+  return { name: entryName(field), field: [key, value], options: { mapEntry: true } };
+}
+
+function entryName(field) {
+  return `${field.name.replaceAll(/(?:^|_)([a-z0-9])/g, (_match, letter) => letter.toUpperCase())}Entry`;
+}
+
+function enumDescriptor(item) {
+  return { name: item.name, value: Object.entries(item.values).map(([name, number]) => ({ name, number })) };
+}
+
+function fieldType(field) {
   const target = field.resolvedType;
-  const targetType = target instanceof protobuf.Enum ? TYPE_ENUM : TYPE_MESSAGE;
+  if (!target) return { type: SCALAR_TYPES[field.type] };
+  return { type: target instanceof protobuf.Enum ? TYPE_ENUM : TYPE_MESSAGE, typeName: target.fullName };
+}
+
+function fieldDescriptor(field, oneofs) {
+  const entry = { type: TYPE_MESSAGE, typeName: `${field.parent.fullName}.${entryName(field)}` };
   return {
     name: field.name,
     number: field.id,
-    label: field.repeated ? LABEL_REPEATED : LABEL_OPTIONAL,
-    type: target ? targetType : SCALAR_TYPES[field.type],
+    label: field.repeated || field.map ? LABEL_REPEATED : LABEL_OPTIONAL,
+    ...(field.map ? entry : fieldType(field)),
     jsonName: field.name.replaceAll(/_([a-z0-9])/g, (_match, letter) => letter.toUpperCase()),
-    ...(target ? { typeName: target.fullName } : {}),
     ...(field.partOf ? { oneofIndex: oneofs.indexOf(field.partOf) } : {}),
     ...(field.partOf?.isProto3Optional ? { proto3Optional: true } : {}),
   };
@@ -94,21 +124,16 @@ function encode(name, message) {
   return Buffer.from(type.encode(type.fromObject(message)).finish());
 }
 
-/** Every name a file declares: messages, fields, oneofs, enums and their values, services and methods. */
-function symbolsOf(namespace) {
-  return namespace.nestedArray.flatMap((item) => {
-    const own = item.fullName.slice(1);
-    if (item instanceof protobuf.Service)
-      return [own, ...item.methodsArray.map((method) => memberName(item, method.name))];
-    if (!(item instanceof protobuf.Type)) return [];
-    const real = item.oneofsArray.filter((oneof) => !oneof.isProto3Optional);
-    const members = [...item.fieldsArray, ...real].map((member) => memberName(item, member.name));
-    const enums = item.nestedArray.flatMap((nested) => [
-      nested.fullName.slice(1),
-      ...Object.keys(nested.values).map((value) => memberName(item, value)),
-    ]);
-    return [own, ...members, ...enums];
-  });
+/** Every name that comes with a declaration: messages, fields, oneofs, enums and their values, services and methods. */
+function symbolsOf(item) {
+  const own = item.fullName.slice(1);
+  if (item instanceof protobuf.Service)
+    return [own, ...item.methodsArray.map((method) => memberName(item, method.name))];
+  if (item instanceof protobuf.Enum)
+    return [own, ...Object.keys(item.values).map((value) => memberName(item.parent, value))];
+  const real = item.oneofsArray.filter((oneof) => !oneof.isProto3Optional);
+  const members = [...item.fieldsArray, ...real].map((member) => memberName(item, member.name));
+  return [own, ...members, ...item.nestedArray.flatMap(symbolsOf)];
 }
 
 function memberName(parent, name) {

@@ -1,63 +1,68 @@
 // Writes one .proto file as a TypeScript module: interfaces, codecs over protobufjs' reader and writer, and service
 // definitions of the shape that nice-grpc reads.
 import protobuf from 'protobufjs';
+import {
+  camel,
+  elementType,
+  fieldType,
+  hasPresence,
+  isBigint,
+  isMessage,
+  isPackable,
+  isSynthetic,
+  nameOf,
+  scalarName,
+  tagOf,
+  typeName,
+  wireOf,
+  zeroOf,
+} from './fields.js';
 
-const BIGINT_TYPES = new Set(['int64', 'uint64', 'sint64', 'fixed64', 'sfixed64']);
-const SCALARS = {
-  string: { type: 'string', zero: "''", wire: 2 },
-  bytes: { type: 'Uint8Array', zero: 'new Uint8Array(0)', wire: 2 },
-  bool: { type: 'boolean', zero: 'false', wire: 0 },
-  int32: { type: 'number', zero: '0', wire: 0 },
-  int64: { type: 'bigint', zero: '0n', wire: 0 },
-};
-
-/** The module of a file. */
-export function writeModule(file) {
-  const declared = file.namespace.nestedArray;
-  const types = declared.filter((item) => item instanceof protobuf.Type);
-  const services = declared.filter((item) => item instanceof protobuf.Service);
-  const body = [
-    ...types.flatMap((type) => [...writeEnums(type), writeInterface(type), writeCodec(type)]),
-    ...services.map(writeService),
-  ].join('\n\n');
+/** The module of a file; `files` are all there are. */
+export function writeModule(file, files) {
+  const services = file.declared.filter((item) => item instanceof protobuf.Service);
+  const others = file.declared.filter((item) => !(item instanceof protobuf.Service));
+  const body = [...others.flatMap(writeDeclared), ...services.map(writeService)].join('\n\n');
   return [
     `// Written by the script "generate" from ${file.name}; changes belong there.`,
-    ...writeImports(file, body),
+    ...writeImports(file, files, body),
     '',
   ]
     .concat(body, '')
     .join('\n');
 }
 
-function writeImports(file, body) {
+function writeDeclared(item) {
+  if (item instanceof protobuf.Enum) return [writeEnum(item)];
+  return [...item.nestedArray.flatMap(writeDeclared), writeInterface(item), writeCodec(item)];
+}
+
+function writeImports(file, files, body) {
   const longs = ['bigintFromLong', 'longFromBigint'].filter((name) => body.includes(`${name}(`));
-  const imported = file.imports.map((name) => ({
-    module: `./${name.split('/').slice(0, -1).join('-')}.ts`,
-    name: 'Timestamp',
-  }));
+  const imported = files.filter(({ name }) => file.imports.includes(name));
   return [
     "import protobuf from 'protobufjs/minimal.js';",
     `import { ${[...longs, 'type Partially'].join(', ')} } from '../codec.ts';`,
-    ...imported.map(({ module, name }) => `import { ${name} } from '${module}';`),
+    ...imported.map(({ module, declared }) => {
+      return `import { ${declared.map(nameOf).join(', ')} } from './${module}.ts';`;
+    }),
   ];
 }
 
-function writeEnums(type) {
-  return type.nestedArray.map((item) => {
-    const name = `${type.name}${item.name}`;
-    const values = Object.entries(item.values).flatMap(([key, value]) => [
-      ...comment(item.comments[key], '  '),
-      `  ${key}: ${value},`,
-    ]);
-    return [
-      ...comment(item.comment),
-      `export const ${name} = {`,
-      ...values,
-      '} as const;',
-      `/** A number of \`${name}\`, or one that a newer peer knows. */`,
-      `export type ${name} = number;`,
-    ].join('\n');
-  });
+function writeEnum(item) {
+  const name = nameOf(item);
+  const values = Object.entries(item.values).flatMap(([key, value]) => [
+    ...comment(item.comments[key], '  '),
+    `  ${key}: ${value},`,
+  ]);
+  return [
+    ...comment(item.comment),
+    `export const ${name} = {`,
+    ...values,
+    '} as const;',
+    `/** A number of \`${name}\`, or one that a newer peer knows. */`,
+    `export type ${name} = number;`,
+  ].join('\n');
 }
 
 function writeInterface(type) {
@@ -65,11 +70,11 @@ function writeInterface(type) {
     ...comment(field.comment, '  '),
     `  readonly ${camel(field.name)}: ${fieldType(field)};`,
   ]);
-  return [...comment(type.comment), `export interface ${type.name} {`, ...fields, '}'].join('\n');
+  return [...comment(type.comment), `export interface ${nameOf(type)} {`, ...fields, '}'].join('\n');
 }
 
 function writeCodec(type) {
-  const { name } = type;
+  const name = nameOf(type);
   const isEmpty = type.fieldsArray.length === 0;
   return [
     ...comment(`Writes and reads \`${name}\`.`),
@@ -110,6 +115,15 @@ function writeCodec(type) {
 
 function writeField(field) {
   const name = `message.${camel(field.name)}`;
+  if (field.map) {
+    return [
+      `for (const [key, value] of ${name}) {`,
+      `      writer.uint32(${tagOf(field, 2)}).fork().uint32(10).string(key);`,
+      `      ${writeValue(field, 'value', (2 << 3) | wireOf(field))};`,
+      '      writer.ldelim();',
+      '    }',
+    ].join('\n');
+  }
   if (field.repeated && isPackable(field)) {
     return [
       `if (${name}.length > 0) {`,
@@ -123,10 +137,10 @@ function writeField(field) {
   return `if (${isSet(field, name)}) ${writeValue(field, name)};`;
 }
 
-function writeValue(field, value) {
-  const tag = `writer.uint32(${tagOf(field)})`;
+function writeValue(field, value, number = tagOf(field)) {
+  const tag = `writer.uint32(${number})`;
   if (isMessage(field)) return `${typeName(field)}.encode(${value}, ${tag}.fork()).ldelim()`;
-  return `${tag}.${scalarName(field)}(${BIGINT_TYPES.has(field.type) ? `longFromBigint(${value})` : value})`;
+  return `${tag}.${scalarName(field)}(${isBigint(field) ? `longFromBigint(${value}${field.type === 'uint64' ? ', true' : ''})` : value})`;
 }
 
 function isSet(field, name) {
@@ -137,6 +151,7 @@ function isSet(field, name) {
 
 function declareField(field) {
   const name = camel(field.name);
+  if (field.map) return `const ${name} = new Map<string, ${elementType(field)}>();`;
   if (field.repeated) return `const ${name}: ${elementType(field)}[] = [];`;
   if (hasPresence(field)) return `let ${name}: ${fieldType(field)};`;
   return `let ${name}${field.type === 'bytes' ? ': Uint8Array' : ''} = ${zeroOf(field)};`;
@@ -145,6 +160,7 @@ function declareField(field) {
 function readField(field) {
   const name = camel(field.name);
   const value = readValue(field);
+  if (field.map) return readMapEntry(field, name, value);
   const others = (isSynthetic(field.partOf) ? [] : (field.partOf?.fieldsArray ?? [])).filter(
     (other) => other !== field,
   );
@@ -164,15 +180,35 @@ function readField(field) {
   ];
 }
 
+function readMapEntry(field, name, value) {
+  const zero = isMessage(field) ? `${typeName(field)}.fromPartial({})` : zeroOf(field);
+  return [
+    `        case ${tagOf(field, 2)}: {`,
+    '          const stop = reader.uint32() + reader.pos;',
+    "          let key = '';",
+    `          let value: ${elementType(field)} = ${zero};`,
+    '          while (reader.pos < stop) {',
+    '            const part = reader.uint32();',
+    '            if (part === 10) key = reader.string();',
+    `            else if (part === ${(2 << 3) | wireOf(field)}) value = ${value};`,
+    '            else reader.skipType(part & 7);',
+    '          }',
+    `          ${name}.set(key, value);`,
+    '          break;',
+    '        }',
+  ];
+}
+
 function readValue(field) {
   if (isMessage(field)) return `${typeName(field)}.decode(reader, reader.uint32())`;
   const value = `reader.${scalarName(field)}()`;
-  return BIGINT_TYPES.has(field.type) ? `bigintFromLong(${value})` : value;
+  return isBigint(field) ? `bigintFromLong(${value})` : value;
 }
 
 function partialField(field) {
   const name = `partial.${camel(field.name)}`;
   const build = `${typeName(field)}.fromPartial`;
+  if (field.map) return `${name} ?? new Map()`;
   if (field.repeated) return isMessage(field) ? `${name}?.map((item) => ${build}(item)) ?? []` : `${name} ?? []`;
   if (isMessage(field)) return `${name} === undefined ? undefined : ${build}(${name})`;
   return hasPresence(field) ? name : `${name} ?? ${zeroOf(field)}`;
@@ -203,53 +239,6 @@ function writeService(service) {
     '  },',
     '} as const;',
   ].join('\n');
-}
-
-function fieldType(field) {
-  if (field.repeated) return `readonly ${elementType(field)}[]`;
-  return hasPresence(field) ? `${elementType(field)} | undefined` : elementType(field);
-}
-
-function elementType(field) {
-  return SCALARS[field.type]?.type ?? typeName(field);
-}
-
-function typeName(field) {
-  const type = field.resolvedType;
-  if (type instanceof protobuf.Enum) return `${type.parent.name}${type.name}`;
-  return type?.name;
-}
-
-function hasPresence(field) {
-  return isMessage(field) || field.partOf !== null;
-}
-
-function isSynthetic(oneof) {
-  return oneof?.isProto3Optional === true;
-}
-
-function isMessage(field) {
-  return field.resolvedType instanceof protobuf.Type;
-}
-
-function isPackable(field) {
-  return !isMessage(field) && (SCALARS[field.type]?.wire ?? 0) === 0;
-}
-
-function scalarName(field) {
-  return field.resolvedType instanceof protobuf.Enum ? 'int32' : field.type;
-}
-
-function zeroOf(field) {
-  return SCALARS[field.type]?.zero ?? '0';
-}
-
-function tagOf(field, wire = isMessage(field) ? 2 : (SCALARS[field.type]?.wire ?? 0)) {
-  return ((field.id << 3) | wire) >>> 0;
-}
-
-function camel(name) {
-  return name.replaceAll(/_([a-z0-9])/g, (_match, letter) => letter.toUpperCase());
 }
 
 function comment(text, indent = '') {

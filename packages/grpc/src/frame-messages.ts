@@ -1,7 +1,13 @@
 import { quoted, ServiceError } from '@svc/errors';
-import type { FrameInfo } from '@svc/frames';
-import type { FrameInfo as FrameInfoMessage, PutFrameRequest, PutFrameTarget, Timestamp } from '@svc/proto';
-import { TTL_HINT } from '@svc/service';
+import { type Call, encodeArrowStream, type FrameInfo, type FrameStream } from '@svc/frames';
+import type {
+  FrameInfo as FrameInfoMessage,
+  GetFrameRequest,
+  PutFrameRequest,
+  PutFrameTarget,
+  Timestamp,
+} from '@svc/proto';
+import { type ReadFrameOptions, TTL_HINT } from '@svc/service';
 
 /** What is known of a frame, as a message. */
 export function frameInfoMessage(info: FrameInfo): FrameInfoMessage {
@@ -55,6 +61,24 @@ export function countFrom(field: string, value: bigint): number {
   throw new ServiceError('invalid_argument', `The field ${field} is ${value}.`, {
     hint: `Set ${field} to a number from 0 to ${Number.MAX_SAFE_INTEGER}, or leave it out.`,
   });
+}
+
+/** Which rows and columns a request asks for. */
+export function partFrom(request: Pick<GetFrameRequest, 'columns' | 'limit' | 'offset'>): ReadFrameOptions {
+  const { limit, offset, columns } = request;
+  return {
+    offset: countFrom('offset', offset),
+    ...(limit === undefined ? {} : { limit: countFrom('limit', limit) }),
+    ...(columns.length === 0 ? {} : { columns }),
+  };
+}
+
+/** A stream as the chunks of an answer, while the call is wanted. */
+export async function* chunkMessages(call: Call, stream: FrameStream): AsyncGenerator<{ readonly chunk: Uint8Array }> {
+  for await (const chunk of encodeArrowStream(stream)) {
+    call.signal.throwIfAborted();
+    yield { chunk };
+  }
 }
 
 /** A time to live; the service says how long it may be. */

@@ -1,8 +1,17 @@
-import { type Call, encodeArrowStream } from '@svc/frames';
+import type { Call } from '@svc/frames';
 import type { FrameServiceDefinition } from '@svc/proto';
 import type { Service } from '@svc/service';
 import type { ServiceImplementation } from 'nice-grpc';
-import { countFrom, frameInfoMessage, handleFrom, targetFrom, ttlFrom } from './frame-messages.ts';
+import {
+  chunkMessages,
+  countFrom,
+  frameInfoMessage,
+  handleFrom,
+  partFrom,
+  targetFrom,
+  ttlFrom,
+} from './frame-messages.ts';
+import { createQueryMethods } from './query-methods.ts';
 import { inTime } from './in-time.ts';
 import { uploadBody } from './upload-body.ts';
 
@@ -42,17 +51,10 @@ export function createFrameService({
 
     async *getFrame(request) {
       const call = current();
-      const reading = await service.readFrame(call, handleFrom(request.handle), {
-        offset: countFrom('offset', request.offset),
-        ...(request.limit === undefined ? {} : { limit: countFrom('limit', request.limit) }),
-        ...(request.columns.length === 0 ? {} : { columns: request.columns }),
-      });
+      const reading = await service.readFrame(call, handleFrom(request.handle), partFrom(request));
       try {
         yield { frame: frameInfoMessage(reading.info) };
-        for await (const chunk of encodeArrowStream(reading.stream)) {
-          call.signal.throwIfAborted();
-          yield { chunk };
-        }
+        yield* chunkMessages(call, reading.stream);
       } finally {
         reading.close();
       }
@@ -80,5 +82,7 @@ export function createFrameService({
       const ttl = ttlSeconds === undefined ? null : ttlFrom(ttlSeconds);
       return { frame: frameInfoMessage(await service.expireFrame(current(), handleFrom(handle), ttl)) };
     },
+
+    ...createQueryMethods({ service, current }),
   };
 }

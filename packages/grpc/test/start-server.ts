@@ -1,7 +1,7 @@
 import { once } from 'node:events';
 import http2 from 'node:http2';
 import { connect } from 'node:net';
-import { createMemoryStore } from '@svc/frames';
+import { createMemoryStore, type Engine } from '@svc/frames';
 import { FrameServiceDefinition, type PutFrameTarget } from '@svc/proto';
 import { createService, type Service, type ServiceEvent } from '@svc/service';
 import { type Table, tableFromIPC, tableToIPC } from 'apache-arrow';
@@ -21,18 +21,23 @@ export interface TestServer {
   readonly answered: () => Extract<ServiceEvent, { kind: 'request_answered' }>[];
 }
 
-type Overrides = Partial<Service> & Omit<GrpcServerOptions, 'service'>;
+type Overrides = Partial<Service> & Omit<GrpcServerOptions, 'service'> & { readonly engine?: Engine };
 
 /** Starts a server on a free port and ends it with the test. */
 export async function startServer({
   maxConnections,
   maxMessageBytes,
   idleTimeoutMs,
+  engine,
   ...overrides
 }: Overrides = {}): Promise<TestServer> {
   const events: ServiceEvent[] = [];
   const service = {
-    ...createService({ store: createMemoryStore(), observe: (event) => void events.push(event) }),
+    ...createService({
+      store: createMemoryStore(),
+      ...(engine && { engines: { local: engine } }),
+      observe: (event) => void events.push(event),
+    }),
     ...overrides,
   };
   const server = createGrpcServer({

@@ -1,7 +1,7 @@
 // Written by the script "generate" from svc/frames/v1/frames.proto; changes belong there.
 import protobuf from 'protobufjs/minimal.js';
 import { bigintFromLong, longFromBigint, type Partially } from '../codec.ts';
-import { Timestamp } from './google-protobuf.ts';
+import { Timestamp } from './google-protobuf-timestamp.ts';
 
 /** What is known of a frame without reading it. */
 export interface FrameInfo {
@@ -737,8 +737,410 @@ export const ExtendFrameResponse = {
   },
 };
 
+/** A statement, and which part of its answer to send. */
+export interface QueryRequest {
+  /** The statement. */
+  readonly sql: string;
+  /** The values of `?` or `$1`, in order. */
+  readonly params: readonly SqlValue[];
+  /** Who answers it: `local` (this server; also where it is empty) or `scheduler`. */
+  readonly engine: string;
+  /** Rows to return at the most; absent = all. */
+  readonly limit: bigint | undefined;
+  /** Rows to skip. */
+  readonly offset: bigint;
+  /** Columns to return, in this order; empty = all. */
+  readonly columns: readonly string[];
+}
+
+/** Writes and reads `QueryRequest`. */
+export const QueryRequest = {
+  encode(message: QueryRequest, writer: protobuf.Writer = protobuf.Writer.create()): protobuf.Writer {
+    if (message.sql !== '') writer.uint32(10).string(message.sql);
+    for (const item of message.params) SqlValue.encode(item, writer.uint32(18).fork()).ldelim();
+    if (message.engine !== '') writer.uint32(26).string(message.engine);
+    if (message.limit !== undefined) writer.uint32(32).int64(longFromBigint(message.limit));
+    if (message.offset !== 0n) writer.uint32(40).int64(longFromBigint(message.offset));
+    for (const item of message.columns) writer.uint32(50).string(item);
+    return writer;
+  },
+
+  decode(input: Uint8Array | protobuf.Reader, length?: number): QueryRequest {
+    const reader = input instanceof protobuf.Reader ? input : protobuf.Reader.create(input);
+    const end = length === undefined ? reader.len : reader.pos + length;
+    let sql = '';
+    const params: SqlValue[] = [];
+    let engine = '';
+    let limit: bigint | undefined;
+    let offset = 0n;
+    const columns: string[] = [];
+    while (reader.pos < end) {
+      const tag = reader.uint32();
+      switch (tag) {
+        case 10:
+          sql = reader.string();
+          break;
+        case 18:
+          params.push(SqlValue.decode(reader, reader.uint32()));
+          break;
+        case 26:
+          engine = reader.string();
+          break;
+        case 32:
+          limit = bigintFromLong(reader.int64());
+          break;
+        case 40:
+          offset = bigintFromLong(reader.int64());
+          break;
+        case 50:
+          columns.push(reader.string());
+          break;
+        default:
+          reader.skipType(tag & 7);
+      }
+    }
+    if (reader.pos !== end) throw new RangeError('QueryRequest ends inside a field.');
+    return { sql, params, engine, limit, offset, columns };
+  },
+
+  fromPartial(partial: Partially<QueryRequest>): QueryRequest {
+    return {
+      sql: partial.sql ?? '',
+      params: partial.params?.map((item) => SqlValue.fromPartial(item)) ?? [],
+      engine: partial.engine ?? '',
+      limit: partial.limit,
+      offset: partial.offset ?? 0n,
+      columns: partial.columns ?? [],
+    };
+  },
+};
+
+/** A value for a parameter of a statement; without any of its kinds it is null. */
+export interface SqlValue {
+  /** A truth. */
+  readonly boolValue: boolean | undefined;
+  /** An integer. */
+  readonly intValue: bigint | undefined;
+  /** A number. */
+  readonly doubleValue: number | undefined;
+  /** A text. */
+  readonly stringValue: string | undefined;
+  /** Bytes. */
+  readonly bytesValue: Uint8Array | undefined;
+  /** Anything else, as a text. */
+  readonly typedValue: TypedText | undefined;
+}
+
+/** Writes and reads `SqlValue`. */
+export const SqlValue = {
+  encode(message: SqlValue, writer: protobuf.Writer = protobuf.Writer.create()): protobuf.Writer {
+    if (message.boolValue !== undefined) writer.uint32(8).bool(message.boolValue);
+    if (message.intValue !== undefined) writer.uint32(16).int64(longFromBigint(message.intValue));
+    if (message.doubleValue !== undefined) writer.uint32(25).double(message.doubleValue);
+    if (message.stringValue !== undefined) writer.uint32(34).string(message.stringValue);
+    if (message.bytesValue !== undefined) writer.uint32(42).bytes(message.bytesValue);
+    if (message.typedValue !== undefined) TypedText.encode(message.typedValue, writer.uint32(50).fork()).ldelim();
+    return writer;
+  },
+
+  decode(input: Uint8Array | protobuf.Reader, length?: number): SqlValue {
+    const reader = input instanceof protobuf.Reader ? input : protobuf.Reader.create(input);
+    const end = length === undefined ? reader.len : reader.pos + length;
+    let boolValue: boolean | undefined;
+    let intValue: bigint | undefined;
+    let doubleValue: number | undefined;
+    let stringValue: string | undefined;
+    let bytesValue: Uint8Array | undefined;
+    let typedValue: TypedText | undefined;
+    while (reader.pos < end) {
+      const tag = reader.uint32();
+      switch (tag) {
+        case 8:
+          boolValue = reader.bool();
+          intValue = undefined;
+          doubleValue = undefined;
+          stringValue = undefined;
+          bytesValue = undefined;
+          typedValue = undefined;
+          break;
+        case 16:
+          intValue = bigintFromLong(reader.int64());
+          boolValue = undefined;
+          doubleValue = undefined;
+          stringValue = undefined;
+          bytesValue = undefined;
+          typedValue = undefined;
+          break;
+        case 25:
+          doubleValue = reader.double();
+          boolValue = undefined;
+          intValue = undefined;
+          stringValue = undefined;
+          bytesValue = undefined;
+          typedValue = undefined;
+          break;
+        case 34:
+          stringValue = reader.string();
+          boolValue = undefined;
+          intValue = undefined;
+          doubleValue = undefined;
+          bytesValue = undefined;
+          typedValue = undefined;
+          break;
+        case 42:
+          bytesValue = reader.bytes();
+          boolValue = undefined;
+          intValue = undefined;
+          doubleValue = undefined;
+          stringValue = undefined;
+          typedValue = undefined;
+          break;
+        case 50:
+          typedValue = TypedText.decode(reader, reader.uint32());
+          boolValue = undefined;
+          intValue = undefined;
+          doubleValue = undefined;
+          stringValue = undefined;
+          bytesValue = undefined;
+          break;
+        default:
+          reader.skipType(tag & 7);
+      }
+    }
+    if (reader.pos !== end) throw new RangeError('SqlValue ends inside a field.');
+    return { boolValue, intValue, doubleValue, stringValue, bytesValue, typedValue };
+  },
+
+  fromPartial(partial: Partially<SqlValue>): SqlValue {
+    return {
+      boolValue: partial.boolValue,
+      intValue: partial.intValue,
+      doubleValue: partial.doubleValue,
+      stringValue: partial.stringValue,
+      bytesValue: partial.bytesValue,
+      typedValue: partial.typedValue === undefined ? undefined : TypedText.fromPartial(partial.typedValue),
+    };
+  },
+};
+
+/** A text, and the SQL type to read it as: `TIMESTAMP` and `2024-01-02 03:04:05`. */
+export interface TypedText {
+  /** The name of the type. */
+  readonly type: string;
+  /** The text. */
+  readonly text: string;
+}
+
+/** Writes and reads `TypedText`. */
+export const TypedText = {
+  encode(message: TypedText, writer: protobuf.Writer = protobuf.Writer.create()): protobuf.Writer {
+    if (message.type !== '') writer.uint32(10).string(message.type);
+    if (message.text !== '') writer.uint32(18).string(message.text);
+    return writer;
+  },
+
+  decode(input: Uint8Array | protobuf.Reader, length?: number): TypedText {
+    const reader = input instanceof protobuf.Reader ? input : protobuf.Reader.create(input);
+    const end = length === undefined ? reader.len : reader.pos + length;
+    let type = '';
+    let text = '';
+    while (reader.pos < end) {
+      const tag = reader.uint32();
+      switch (tag) {
+        case 10:
+          type = reader.string();
+          break;
+        case 18:
+          text = reader.string();
+          break;
+        default:
+          reader.skipType(tag & 7);
+      }
+    }
+    if (reader.pos !== end) throw new RangeError('TypedText ends inside a field.');
+    return { type, text };
+  },
+
+  fromPartial(partial: Partially<TypedText>): TypedText {
+    return {
+      type: partial.type ?? '',
+      text: partial.text ?? '',
+    };
+  },
+};
+
+/** A part of an answer. */
+export interface QueryResponse {
+  /** The next bytes of an Arrow IPC stream, cut anywhere. */
+  readonly chunk: Uint8Array;
+}
+
+/** Writes and reads `QueryResponse`. */
+export const QueryResponse = {
+  encode(message: QueryResponse, writer: protobuf.Writer = protobuf.Writer.create()): protobuf.Writer {
+    if (message.chunk.length > 0) writer.uint32(10).bytes(message.chunk);
+    return writer;
+  },
+
+  decode(input: Uint8Array | protobuf.Reader, length?: number): QueryResponse {
+    const reader = input instanceof protobuf.Reader ? input : protobuf.Reader.create(input);
+    const end = length === undefined ? reader.len : reader.pos + length;
+    let chunk: Uint8Array = new Uint8Array(0);
+    while (reader.pos < end) {
+      const tag = reader.uint32();
+      switch (tag) {
+        case 10:
+          chunk = reader.bytes();
+          break;
+        default:
+          reader.skipType(tag & 7);
+      }
+    }
+    if (reader.pos !== end) throw new RangeError('QueryResponse ends inside a field.');
+    return { chunk };
+  },
+
+  fromPartial(partial: Partially<QueryResponse>): QueryResponse {
+    return {
+      chunk: partial.chunk ?? new Uint8Array(0),
+    };
+  },
+};
+
+/** A statement, and where its answer is kept. */
+export interface KeepQueryRequest {
+  /** The statement. */
+  readonly sql: string;
+  /** The values of `?` or `$1`, in order. The time-series database takes none. */
+  readonly params: readonly SqlValue[];
+  /** Who answers it: `local` (this server; also where it is empty), `scheduler`, or `tsdb` (the time-series database). */
+  readonly engine: string;
+  /** The handle of the frame; empty = the server makes one. */
+  readonly handle: string;
+  /** Keep only where the handle is free, else ALREADY_EXISTS. */
+  readonly ifAbsent: boolean;
+  /** Keep only over this version, else ABORTED; empty = over any. */
+  readonly ifVersion: string;
+  /** Seconds until the frame ends by itself, 1 to 3153600000 (100 years); absent = it never does. */
+  readonly ttlSeconds: bigint | undefined;
+}
+
+/** Writes and reads `KeepQueryRequest`. */
+export const KeepQueryRequest = {
+  encode(message: KeepQueryRequest, writer: protobuf.Writer = protobuf.Writer.create()): protobuf.Writer {
+    if (message.sql !== '') writer.uint32(10).string(message.sql);
+    for (const item of message.params) SqlValue.encode(item, writer.uint32(18).fork()).ldelim();
+    if (message.engine !== '') writer.uint32(26).string(message.engine);
+    if (message.handle !== '') writer.uint32(34).string(message.handle);
+    if (message.ifAbsent) writer.uint32(40).bool(message.ifAbsent);
+    if (message.ifVersion !== '') writer.uint32(50).string(message.ifVersion);
+    if (message.ttlSeconds !== undefined) writer.uint32(56).int64(longFromBigint(message.ttlSeconds));
+    return writer;
+  },
+
+  decode(input: Uint8Array | protobuf.Reader, length?: number): KeepQueryRequest {
+    const reader = input instanceof protobuf.Reader ? input : protobuf.Reader.create(input);
+    const end = length === undefined ? reader.len : reader.pos + length;
+    let sql = '';
+    const params: SqlValue[] = [];
+    let engine = '';
+    let handle = '';
+    let ifAbsent = false;
+    let ifVersion = '';
+    let ttlSeconds: bigint | undefined;
+    while (reader.pos < end) {
+      const tag = reader.uint32();
+      switch (tag) {
+        case 10:
+          sql = reader.string();
+          break;
+        case 18:
+          params.push(SqlValue.decode(reader, reader.uint32()));
+          break;
+        case 26:
+          engine = reader.string();
+          break;
+        case 34:
+          handle = reader.string();
+          break;
+        case 40:
+          ifAbsent = reader.bool();
+          break;
+        case 50:
+          ifVersion = reader.string();
+          break;
+        case 56:
+          ttlSeconds = bigintFromLong(reader.int64());
+          break;
+        default:
+          reader.skipType(tag & 7);
+      }
+    }
+    if (reader.pos !== end) throw new RangeError('KeepQueryRequest ends inside a field.');
+    return { sql, params, engine, handle, ifAbsent, ifVersion, ttlSeconds };
+  },
+
+  fromPartial(partial: Partially<KeepQueryRequest>): KeepQueryRequest {
+    return {
+      sql: partial.sql ?? '',
+      params: partial.params?.map((item) => SqlValue.fromPartial(item)) ?? [],
+      engine: partial.engine ?? '',
+      handle: partial.handle ?? '',
+      ifAbsent: partial.ifAbsent ?? false,
+      ifVersion: partial.ifVersion ?? '',
+      ttlSeconds: partial.ttlSeconds,
+    };
+  },
+};
+
+/** What was kept. */
+export interface KeepQueryResponse {
+  /** The frame. */
+  readonly frame: FrameInfo | undefined;
+  /** True where the handle was free before. */
+  readonly created: boolean;
+}
+
+/** Writes and reads `KeepQueryResponse`. */
+export const KeepQueryResponse = {
+  encode(message: KeepQueryResponse, writer: protobuf.Writer = protobuf.Writer.create()): protobuf.Writer {
+    if (message.frame !== undefined) FrameInfo.encode(message.frame, writer.uint32(10).fork()).ldelim();
+    if (message.created) writer.uint32(16).bool(message.created);
+    return writer;
+  },
+
+  decode(input: Uint8Array | protobuf.Reader, length?: number): KeepQueryResponse {
+    const reader = input instanceof protobuf.Reader ? input : protobuf.Reader.create(input);
+    const end = length === undefined ? reader.len : reader.pos + length;
+    let frame: FrameInfo | undefined;
+    let created = false;
+    while (reader.pos < end) {
+      const tag = reader.uint32();
+      switch (tag) {
+        case 10:
+          frame = FrameInfo.decode(reader, reader.uint32());
+          break;
+        case 16:
+          created = reader.bool();
+          break;
+        default:
+          reader.skipType(tag & 7);
+      }
+    }
+    if (reader.pos !== end) throw new RangeError('KeepQueryResponse ends inside a field.');
+    return { frame, created };
+  },
+
+  fromPartial(partial: Partially<KeepQueryResponse>): KeepQueryResponse {
+    return {
+      frame: partial.frame === undefined ? undefined : FrameInfo.fromPartial(partial.frame),
+      created: partial.created ?? false,
+    };
+  },
+};
+
 /**
- * Puts, reads, lists and drops frames: tables of typed columns, each under a handle.
+ * Puts, reads, lists and drops frames: tables of typed columns, each under a handle; and answers SQL over them.
  *
  * A handle has 1 to 128 letters, digits, dots, dashes and underscores, and begins with a letter or digit.
  */
@@ -800,6 +1202,24 @@ export const FrameServiceDefinition = {
       requestType: ExtendFrameRequest,
       requestStream: false,
       responseType: ExtendFrameResponse,
+      responseStream: false,
+      options: {},
+    },
+    /** Answers one SQL statement that only reads; the caller's frames are tables, named by their handles. */
+    query: {
+      name: 'Query',
+      requestType: QueryRequest,
+      requestStream: false,
+      responseType: QueryResponse,
+      responseStream: true,
+      options: { idempotencyLevel: 'NO_SIDE_EFFECTS' },
+    },
+    /** Keeps the answer of an SQL statement as a frame, new or instead of the one there. All or nothing. */
+    keepQuery: {
+      name: 'KeepQuery',
+      requestType: KeepQueryRequest,
+      requestStream: false,
+      responseType: KeepQueryResponse,
       responseStream: false,
       options: {},
     },

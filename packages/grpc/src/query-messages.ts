@@ -1,0 +1,36 @@
+import { quoted, ServiceError } from '@svc/errors';
+import type { SqlValue } from '@svc/frames';
+import type { SqlValue as SqlValueMessage } from '@svc/proto';
+import type { EngineName } from '@svc/service';
+
+/** The statement of a request, which cannot be left out. */
+export function sqlFrom(sql: string): string {
+  if (sql.trim() !== '') return sql;
+  throw new ServiceError('invalid_argument', 'The field sql is empty.', { hint: 'Set sql to one SQL statement.' });
+}
+
+/** The engine that is to answer a statement. */
+export function engineFrom(engine: string): EngineName {
+  if (engine === '') return 'local';
+  if (engine === 'local' || engine === 'scheduler') return engine;
+  throw unknownEngine(engine, 'local or scheduler');
+}
+
+/** The engine whose answer is to be kept. */
+export function keepEngineFrom(engine: string): EngineName | 'tsdb' {
+  if (engine === '') return 'local';
+  if (engine === 'local' || engine === 'scheduler' || engine === 'tsdb') return engine;
+  throw unknownEngine(engine, 'local, scheduler or tsdb');
+}
+
+/** The value of a parameter. */
+export function sqlValueFrom(message: SqlValueMessage): SqlValue {
+  const { boolValue, intValue, doubleValue, stringValue, bytesValue, typedValue } = message;
+  return boolValue ?? intValue ?? doubleValue ?? stringValue ?? bytesValue ?? typedValue ?? null;
+}
+
+function unknownEngine(engine: string, names: string): ServiceError {
+  return new ServiceError('invalid_argument', `There is no engine ${quoted(engine)}.`, {
+    hint: `Set engine to ${names}, or leave it out.`,
+  });
+}

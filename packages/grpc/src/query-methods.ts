@@ -1,0 +1,39 @@
+import type { FrameServiceDefinition } from '@svc/proto';
+import type { ServiceImplementation } from 'nice-grpc';
+import { chunkMessages, frameInfoMessage, partFrom, ttlFrom } from './frame-messages.ts';
+import type { FrameServiceOptions } from './frame-service.ts';
+import { engineFrom, keepEngineFrom, sqlFrom, sqlValueFrom } from './query-messages.ts';
+
+type QueryMethods = Pick<ServiceImplementation<typeof FrameServiceDefinition>, 'keepQuery' | 'query'>;
+
+/** The methods of the frame service that take SQL. */
+export function createQueryMethods({
+  service,
+  current,
+}: Pick<FrameServiceOptions, 'current' | 'service'>): QueryMethods {
+  return {
+    async *query(request) {
+      const call = current();
+      const engine = engineFrom(request.engine);
+      const params = request.params.map(sqlValueFrom);
+      const answer = await service.query(call, sqlFrom(request.sql), { engine, params, ...partFrom(request) });
+      try {
+        yield* chunkMessages(call, answer);
+      } finally {
+        answer.close();
+      }
+    },
+
+    async keepQuery({ sql, params, engine, handle, ifAbsent, ifVersion, ttlSeconds }) {
+      const { info, created } = await service.keepQuery(current(), sqlFrom(sql), {
+        engine: keepEngineFrom(engine),
+        params: params.map(sqlValueFrom),
+        ...(handle === '' ? {} : { handle }),
+        ...(ifAbsent ? { ifAbsent } : {}),
+        ...(ifVersion === '' ? {} : { ifVersion }),
+        ...(ttlSeconds === undefined ? {} : { ttlSeconds: ttlFrom(ttlSeconds) }),
+      });
+      return { frame: frameInfoMessage(info), created };
+    },
+  };
+}

@@ -1,0 +1,59 @@
+import { ServiceError } from '@svc/errors';
+import { type Call, type Engine, type SqlValue, streamFromTable } from '@svc/frames';
+import { Bool, Field, Int64, Null, Schema, Table, Utf8, vectorFromArray } from 'apache-arrow';
+
+/** An engine that knows a few statements, and remembers what it was asked. */
+export interface FakeEngine extends Engine {
+  readonly asked: { readonly sql: string; readonly params: readonly SqlValue[]; readonly call: Call }[];
+  /** How many answers were not closed yet. */
+  readonly openAnswers: () => number;
+}
+
+const FIELDS: Readonly<Record<string, Field>> = {
+  'SELECT 1 AS one': new Field('one', new Int64(), true),
+  'SELECT ? AS echo': new Field('echo', new Utf8(), true),
+  'SELECT $1 IS NULL AS missing': new Field('missing', new Bool(), true),
+  'SELECT slowly': new Field('never', new Int64(), true),
+};
+
+/** Makes an engine for tests of the front; `SELECT slowly` ends only with its call. */
+export function createFakeEngine(): FakeEngine {
+  const asked: FakeEngine['asked'] = [];
+  let open = 0;
+
+  function tableOf(sql: string, params: readonly SqlValue[]): Table {
+    const [first = null] = params;
+    const field = fieldOf(sql);
+    const text = typeof first === 'object' ? JSON.stringify(first) : String(first);
+    const value = { one: 1n, echo: text, missing: first === null }[field.name];
+    return new Table({ [field.name]: vectorFromArray([value], field.type) });
+  }
+
+  return {
+    asked,
+    openAnswers: () => open,
+    async query(call, sql, { params = [] } = {}) {
+      asked.push({ sql, params, call });
+      if (sql === 'SELECT slowly') {
+        await new Promise((_resolve, reject) =>
+          call.signal.addEventListener('abort', () => reject(call.signal.reason)),
+        );
+      }
+      const table = tableOf(sql, params);
+      open++;
+      return { ...streamFromTable(table), schema: new Schema([fieldOf(sql)]), close: () => void open-- };
+    },
+    async describe(_call, sql) {
+      const count = sql.split(/\?|\$1/).length - 1;
+      const parameters = Array.from({ length: count }, (_, i) => new Field(String(i + 1), new Null(), true));
+      return { schema: new Schema([fieldOf(sql)]), parameters: new Schema(parameters) };
+    },
+    async close() {},
+  };
+}
+
+function fieldOf(sql: string): Field {
+  const field = FIELDS[sql];
+  if (field === undefined) throw new ServiceError('invalid_sql', `The engine does not know ${sql}.`);
+  return field;
+}
