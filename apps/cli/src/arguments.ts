@@ -8,8 +8,12 @@ import { formatUsage } from './help.ts';
 export interface Arguments {
   /** The arguments in their order. */
   readonly positionals: readonly string[];
+  /** The directory of frames that stands before them. */
+  readonly directory: string | undefined;
   /** The value of a flag. */
   text(flag: string): string | undefined;
+  /** All values of a flag that may be given several times. */
+  texts(flag: string): readonly string[];
   /** Whether a switch is given. */
   has(flag: string): boolean;
 }
@@ -30,19 +34,30 @@ export function parseArguments(command: Command, argv: readonly string[]): Argum
       ),
     },
   });
-  const given = new Map<string, string>();
-  const positionals: string[] = [];
+  const given = new Map<string, readonly string[]>();
+  const words: string[] = [];
   for (const token of tokens) {
-    if (token.kind === 'positional') positionals.push(token.value);
+    if (token.kind === 'positional') words.push(token.value);
     if (token.kind !== 'option') continue;
     const { name, rawName, value, inlineValue } = token;
     if (name === 'help' && value === undefined) return undefined;
     checkFlag(command, { name, rawName, value, isInline: inlineValue === true });
-    if (given.has(name)) throw new CliError('usage', `${rawName} is given more than once.`, { hint: 'Give it once.' });
-    given.set(name, value ?? '');
+    const before = given.get(name) ?? [];
+    if (before.length > 0 && command.options[name]?.isRepeatable !== true) {
+      throw new CliError('usage', `${rawName} is given more than once.`, { hint: 'Give it once.' });
+    }
+    given.set(name, [...before, value ?? '']);
   }
+  const hasDirectory = words.length > 0 && command.takesDirectory?.(words) === true;
+  const positionals = hasDirectory ? words.slice(1) : words;
   checkPositionals(command, positionals);
-  return { positionals, text: (flag) => given.get(flag), has: (flag) => given.has(flag) };
+  return {
+    positionals,
+    directory: hasDirectory ? words[0] : undefined,
+    text: (flag) => given.get(flag)?.[0],
+    texts: (flag) => given.get(flag) ?? [],
+    has: (flag) => given.has(flag),
+  };
 }
 
 interface Flag {

@@ -28,14 +28,23 @@ export function serverOptions(timeoutSeconds = DEFAULT_TIMEOUT_SECONDS): Readonl
 /** How to reach the server that the command line or the environment names. */
 export function clientOptions(
   args: Arguments,
-  { env, signal, stderr }: Context,
+  context: Context,
   timeoutSeconds = DEFAULT_TIMEOUT_SECONDS,
-): Required<ClientOptions> {
+): ClientOptions {
+  return { url: resolveUrl(args.text('url'), context.env), ...answerOptions(args, context, timeoutSeconds) };
+}
+
+/** How to wait for answers, whoever gives them. */
+export function answerOptions(
+  args: Arguments,
+  { signal, stderr }: Context,
+  timeoutSeconds?: number,
+): Omit<ClientOptions, 'url'> {
+  const seconds = resolveTimeout(args.text('timeout')) ?? timeoutSeconds;
   return {
-    url: resolveUrl(args.text('url'), env),
     signal,
     errorWidth: stderr.width ?? DEFAULT_ERROR_WIDTH,
-    timeoutMs: 1000 * (resolveTimeout(args.text('timeout')) ?? timeoutSeconds),
+    ...(seconds !== undefined && { timeoutMs: 1000 * seconds }),
   };
 }
 
@@ -51,7 +60,7 @@ function resolveTimeout(flag: string | undefined): number | undefined {
 }
 
 /** The URL of the server: that of the flag, else of the environment, else the default. */
-export function resolveUrl(flag: string | undefined, env: Context['env']): string {
+function resolveUrl(flag: string | undefined, env: Context['env']): string {
   // An empty variable counts as unset.
   return flag === undefined ? checkUrl('SVC_URL', env['SVC_URL'] || DEFAULT_URL) : checkUrl('--url', flag);
 }

@@ -1,4 +1,5 @@
 import { isLoopback } from '@svc/config';
+import { ServiceError } from '@svc/errors';
 import ky from 'ky';
 import type { GenericSchema } from 'valibot';
 import { checkAnswer, type ExpectedAnswer } from './check-answer.ts';
@@ -51,12 +52,17 @@ export interface ClientOptions {
   readonly errorWidth: number;
   /** How long an answer may take, from when the request is sent. Default: five minutes until it begins, as Node has it. */
   readonly timeoutMs?: number;
+  /** What errors call it. Default: its URL. */
+  readonly name?: string;
+  /** Sends a request and resolves to its answer. Default: that of Node. */
+  readonly fetch?: typeof fetch;
 }
 
 const MAX_ERROR_BYTES = 1024 * 1024;
 
 /** A client of the server at a URL. */
-export function createClient({ url, signal, errorWidth, timeoutMs }: ClientOptions): Client {
+export function createClient({ url, signal, errorWidth, timeoutMs, name = url, ...options }: ClientOptions): Client {
+  const fetchAnswer: typeof fetch = (input, init) => (options.fetch ?? fetch)(input, init);
   const http = ky.create({
     prefixUrl: url,
     retry: 0,
@@ -88,8 +94,8 @@ export function createClient({ url, signal, errorWidth, timeoutMs }: ClientOptio
     async send({ method, path, params = {}, headers = {}, body, isAction = false, isLong = false, expects = {}, sql }) {
       const watch = watchRequest({ url, signal, timeoutMs });
       const upload = typeof body === 'object' ? trackUpload(body, watch) : undefined;
-      const fail = (error: unknown): CliError => connectionError(error, { url, isAction });
-      const options = {
+      const fail = (error: unknown): CliError => connectionError(error, { url: name, isAction });
+      const request = {
         method,
         headers,
         signal: watch.signal,
@@ -99,7 +105,10 @@ export function createClient({ url, signal, errorWidth, timeoutMs }: ClientOptio
       if (upload === undefined) watch.startClock();
       let response: Response;
       try {
-        response = await http(path, { ...options, ...(upload && { fetch: fetchWithBody(upload.chunks) }) });
+        response = await http(path, {
+          ...request,
+          fetch: upload ? fetchWithBody(fetchAnswer, upload.chunks) : fetchAnswer,
+        });
       } catch (error) {
         watch.stopClock();
         throw upload?.failure() ?? fail(error);
@@ -151,8 +160,8 @@ function parseJson(text: string): unknown {
  * ky keeps a copy of a body it is given, for retries, and fetch keeps one for redirects unless these are errors and there
  * is no window. Without the two a body is streamed and forgotten.
  */
-function fetchWithBody(body: AsyncIterable<Uint8Array>): typeof fetch {
-  return (input, init) => fetch(input, { ...init, body, duplex: 'half', redirect: 'error', window: null });
+function fetchWithBody(send: typeof fetch, body: AsyncIterable<Uint8Array>): typeof fetch {
+  return (input, init) => send(input, { ...init, body, duplex: 'half', redirect: 'error', window: null });
 }
 
 /**
@@ -188,6 +197,8 @@ async function* answerBody(
     for await (const chunk of response.body ?? []) yield chunk;
   } catch (error) {
     if (error instanceof CliError) throw error;
+    // Only where the answer is made in this process; over a connection nobody hears why it broke.
+    if (error instanceof ServiceError) throw new CliError('refused', error.message, { hint: error.hint });
     throw error instanceof AnswerTimeoutError ? fail(error) : cutAnswer();
   } finally {
     watch.stopClock();

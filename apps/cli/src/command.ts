@@ -9,6 +9,8 @@ export interface CommandOption {
   /** A letter that stands for it behind one dash. */
   readonly short?: string;
   readonly summary: string;
+  /** Whether it may be given several times. Default: no. */
+  readonly isRepeatable?: boolean;
 }
 
 /** What a command has of the process it runs in. */
@@ -29,6 +31,8 @@ interface CommandText {
   readonly summary: string;
   /** The arguments as the help shows them: `<handle>`, `[prefix]` where it may be left out, `<handle>...` for several. */
   readonly usage: readonly string[];
+  /** Whether the first of these words names a directory of frames; the others are then the arguments. Default: never. */
+  readonly takesDirectory?: (words: readonly string[]) => boolean;
   /** By name, without the dashes. */
   readonly options: Readonly<Record<string, CommandOption>>;
   /** Lines of the help behind the flags: rules that need a sentence, and examples. */

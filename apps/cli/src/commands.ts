@@ -1,6 +1,7 @@
 import type { Command, Program } from './command.ts';
 import { completion } from './commands/completion.ts';
 import { config } from './commands/config.ts';
+import { convert } from './commands/convert.ts';
 import { describe } from './commands/describe.ts';
 import { doctor } from './commands/doctor.ts';
 import { drop } from './commands/drop.ts';
@@ -21,6 +22,7 @@ export const COMMANDS: readonly (Command | Program)[] = [
   list,
   describe,
   drop,
+  convert,
   config,
   doctor,
   completion,

@@ -1,5 +1,5 @@
-import { createClient } from './client.ts';
-import { resolveUrl } from './client-options.ts';
+import type { Arguments } from './arguments.ts';
+import type { Client } from './client.ts';
 import type { Command, CommandOption, Context, Program } from './command.ts';
 import { COMMANDS } from './commands.ts';
 import { counted } from './display-text.ts';
@@ -7,6 +7,7 @@ import { HELP_TOPICS } from './help.ts';
 import { INPUT_FORMATS } from './file-formats.ts';
 import { listFrames } from './list-frames.ts';
 import { DASH } from './source.ts';
+import { withClient } from './with-client.ts';
 
 /** The word the completion scripts ask `svc` with; behind it stand the words of the line, up to the cursor. */
 export const COMPLETE = '__complete';
@@ -45,18 +46,23 @@ async function candidates(before: readonly string[], last: string, context: Cont
   const command = COMMANDS.find((one) => one.name === name);
   if (command === undefined) return NOTHING;
   const { positionals, pending, isOver } = readLine(command, behind);
-  if (pending !== undefined) return completePlaceholder(pending, before, last, context);
+  const { takesDirectory = () => false } = command;
+  const directory = takesDirectory(positionals) ? positionals[0] : undefined;
+  const place: Place = { line: before, directory };
+  if (pending !== undefined) return completePlaceholder(pending, place, last, context);
+  if (positionals.length === 0 && takesDirectory([last])) return { kind: 'files' };
   if (last.startsWith('-') && !isOver) {
     const options = Object.entries(command.options).map(([flag, { summary }]) => [`--${flag}`, summary] as const);
     return words([...options, ['--help', 'Print the help.']]);
   }
-  const usage = command.usage[positionals] ?? command.usage.findLast((word) => word.endsWith('...'));
-  return usage === undefined ? NOTHING : completePlaceholder(usage, before, last, context);
+  const index = positionals.length - (directory === undefined ? 0 : 1);
+  const usage = command.usage[index] ?? command.usage.findLast((word) => word.endsWith('...'));
+  return usage === undefined ? NOTHING : completePlaceholder(usage, place, last, context);
 }
 
 interface Line {
-  /** How many arguments are complete. */
-  readonly positionals: number;
+  /** The arguments that are complete. */
+  readonly positionals: readonly string[];
   /** The placeholder of the flag whose value comes next. */
   readonly pending: string | undefined;
   /** Whether a `--` has ended the flags. */
@@ -64,12 +70,12 @@ interface Line {
 }
 
 function readLine({ options }: Command | Program, line: readonly string[]): Line {
-  let positionals = 0;
+  const positionals: string[] = [];
   let pending: string | undefined;
   let isOver = false;
   for (const word of line) {
     if (pending !== undefined) pending = undefined;
-    else if (isOver || !word.startsWith('-') || word === DASH) positionals += 1;
+    else if (isOver || !word.startsWith('-') || word === DASH) positionals.push(word);
     else if (word === '--') isOver = true;
     else pending = optionOf(options, word)?.value;
   }
@@ -81,46 +87,70 @@ function optionOf(options: Readonly<Record<string, CommandOption>>, word: string
 }
 
 const FORMAT = '<format>';
-const FILES = new Set(['<file>', '<file|->', '<directory>']);
+const FILES = new Set(['<file>', '<file|->', '<new|->', '<directory>']);
 const HANDLES = new Set(['<handle>', '<handle>...', '[prefix]']);
+
+/** Where the frames are. */
+interface Place {
+  /** The words before the last. */
+  readonly line: readonly string[];
+  readonly directory: string | undefined;
+}
 
 /** What may stand where the help shows this. */
 async function completePlaceholder(
   placeholder: string,
-  line: readonly string[],
+  place: Place,
   last: string,
   context: Context,
 ): Promise<Completion> {
   if (FILES.has(placeholder)) return { kind: 'files' };
   if (placeholder === FORMAT) return words(INPUT_FORMATS.map((format) => [format]));
-  if (HANDLES.has(placeholder)) return words(await handlesOf(line, last, context));
+  if (HANDLES.has(placeholder)) return words(await handlesOf(place, last, context));
   const choices = placeholder.replaceAll(/[<>]/g, '').split('|');
   return choices.length > 1 && !choices.includes(DASH) ? words(choices.map((choice) => [choice])) : NOTHING;
 }
 
 async function handlesOf(
-  line: readonly string[],
+  place: Place,
   prefix: string,
-  { env, signal }: Context,
+  context: Context,
 ): Promise<readonly (readonly [string, string])[]> {
+  const patience = AbortSignal.any([context.signal, AbortSignal.timeout(PATIENCE_MS)]);
+  const found: (readonly [string, string])[] = [];
   try {
-    const flag = line.lastIndexOf('--url');
-    const inline = line.findLast((word) => word.startsWith('--url='))?.slice('--url='.length);
-    const url = resolveUrl(flag < 0 ? inline : line[flag + 1], env);
-    const patience = AbortSignal.any([signal, AbortSignal.timeout(PATIENCE_MS)]);
-    const client = createClient({ url, signal: patience, errorWidth: Infinity });
-    for await (const firstPage of listFrames(client, prefix)) {
-      // A shell types what it gets: a name that is no handle could be anything.
-      const frames = firstPage.filter(({ handle }) => HANDLE.test(handle));
-      return frames.map(({ handle, rows, columns }) => [
-        handle,
-        `${counted(rows, 'row')}, ${counted(columns.length, 'column')}`,
-      ]);
-    }
+    await withPlace(place, { ...context, signal: patience }, async (client) => {
+      for await (const firstPage of listFrames(client, prefix)) {
+        // A shell types what it gets: a name that is no handle could be anything.
+        const frames = firstPage.filter(({ handle }) => HANDLE.test(handle));
+        for (const { handle, rows, columns } of frames) {
+          found.push([handle, `${counted(rows, 'row')}, ${counted(columns.length, 'column')}`]);
+        }
+        break;
+      }
+    });
   } catch {
     // In the midst of a line nobody can be told.
   }
-  return [];
+  return found;
+}
+
+function withPlace(
+  { line, directory }: Place,
+  context: Context,
+  run: (client: Client) => Promise<void>,
+): Promise<void> {
+  const flag = line.lastIndexOf('--url');
+  const inline = line.findLast((word) => word.startsWith('--url='))?.slice('--url='.length);
+  const url = flag < 0 ? inline : line[flag + 1];
+  const args: Arguments = {
+    positionals: [],
+    directory,
+    text: (name) => (name === 'url' ? url : undefined),
+    texts: () => [],
+    has: () => false,
+  };
+  return withClient(args, context, {}, run);
 }
 
 function words(all: readonly (readonly [word: string, summary?: string])[]): Completion {

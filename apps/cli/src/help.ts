@@ -11,7 +11,8 @@ export const HELP_TOPICS = [
 
 /** How a command is written, on one line. */
 export function formatUsage(command: Command | Program): string {
-  return ['svc', command.name, ...command.usage, '[flags]'].join(' ');
+  const directory = command.takesDirectory === undefined ? [] : ['[directory]'];
+  return ['svc', command.name, ...directory, ...command.usage, '[flags]'].join(' ');
 }
 
 /** The text of `svc <command> --help`. */
@@ -45,8 +46,8 @@ export function formatOverview(commands: readonly (Command | Program)[]): string
     '',
     'svc <command> --help says more about one, svc help <topic> about:',
     ...listed(HELP_TOPICS),
-    '',
-    'The server is the one of --url, else of SVC_URL, else http://127.0.0.1:9000.',
+    'The server is the one of --url, else of SVC_URL, else http://127.0.0.1:9000; a',
+    'directory in its place needs none: svc list ./data, svc get ./data trades.',
     'svc --version prints the version.',
   );
 }

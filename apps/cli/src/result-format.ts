@@ -45,12 +45,16 @@ export function resultTarget(args: Arguments, formats: readonly AnswerFormat[], 
   const output = args.text('output');
   const file = output === DASH ? undefined : output;
   const format = asked.at(0) ?? (file === undefined ? 'table' : formatOfName(file, formats));
-  if (isBinary(format) && file === undefined && stdout.width !== undefined) {
-    throw new CliError('usage', `${BINARY_NAMES[format]} is bytes for programs, not for a terminal.`, {
-      hint: `Write it into a file with -o trades.${outputExtension(format)}, pipe it on, or leave --${format} out to see a table.`,
-    });
-  }
+  if (file === undefined) refuseTerminal(format, stdout);
   return { format, file };
+}
+
+/** Refuses to print a format that only programs read on a terminal. */
+export function refuseTerminal(format: ResultTarget['format'], stdout: Output): void {
+  if (!isBinary(format) || stdout.width === undefined) return;
+  throw new CliError('usage', `${BINARY_NAMES[format]} is bytes for programs, not for a terminal.`, {
+    hint: `Write it into a file such as trades.${outputExtension(format)}, pipe it on, or choose another format.`,
+  });
 }
 
 const BINARY_NAMES = { arrow: 'Arrow', parquet: 'Parquet' } as const;
@@ -59,19 +63,24 @@ function isBinary(format: string): format is keyof typeof BINARY_NAMES {
   return Object.hasOwn(BINARY_NAMES, format);
 }
 
-function formatOfName(file: string, formats: readonly AnswerFormat[]): AnswerFormat {
+/** The format that the name of a file tells; `flagOf` is how it is said otherwise. */
+export function formatOfName(
+  file: string,
+  formats: readonly AnswerFormat[],
+  flagOf: (format: AnswerFormat) => string = (format) => `--${format}`,
+): AnswerFormat {
   const named = outputFormat(file);
   if (named.kind === 'format' && formats.includes(named.format)) return named.format;
   if (named.kind === 'arrow-file' && formats.includes('arrow')) {
     throw new CliError(
       'usage',
-      `${JSON.stringify(file)} is a name for an Arrow IPC file, and the server sends a stream.`,
+      `${JSON.stringify(file)} is a name for an Arrow IPC file, and a stream is written here.`,
       {
-        hint: `Call it ${JSON.stringify(named.better)}, or say --arrow to give the stream this name all the same.`,
+        hint: `Call it ${JSON.stringify(named.better)}, or say ${flagOf('arrow')} to give the stream this name all the same.`,
       },
     );
   }
   throw new CliError('usage', `The name ${JSON.stringify(file)} does not tell a format that can be written here.`, {
-    hint: `Say ${formats.map((format) => `--${format}`).join(' or ')}.`,
+    hint: `Say ${formats.map(flagOf).join(' or ')}.`,
   });
 }

@@ -56,6 +56,9 @@ describe('what may stand at the cursor', () => {
     [['get', 't', '-o', ''], ['files']],
     [['get', 't', 'x'], ['words']],
     [['put', 't', ''], ['files']],
+    [['get', './da'], ['files']],
+    [['put', './data', 't', ''], ['files']],
+    [['put', './data', 't', 'x.csv', ''], ['words']],
     [
       ['put', '--fmt', ''],
       ['words', 'json', 'ndjson', 'csv', 'arrow', 'parquet'],
@@ -120,6 +123,17 @@ describe('what may stand at the cursor', () => {
       ]);
     },
   );
+
+  test('handles come from the directory that the line names', async () => {
+    const folder = await mkdtemp(join(tmpdir(), 'svc-complete-'));
+    try {
+      await run(['put', folder, 'trades', '-', '--fmt', 'json'], { stdin: '[{"id":1}]' });
+      // A busy machine may take longer than anybody waits for a Tab.
+      await expect.poll(() => complete(['get', folder, 'tr']), { timeout: 15_000 }).toEqual(['words', 'trades']);
+    } finally {
+      await rm(folder, { recursive: true });
+    }
+  });
 
   test('a name that is no handle is not typed into the line', async () => {
     const info = { rows: 3, bytes: 24, columns: [], created: 'c', version: 'v', expires: null, tier: 'memory' };

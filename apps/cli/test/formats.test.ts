@@ -73,10 +73,12 @@ describe('rows for programs', () => {
     expect(await run(['get', 't', '--arrow', '--url', url], { width: 80 })).toEqual({
       code: 2,
       stdout: '',
-      stderr: expect.stringMatching(/^error: Arrow is bytes for programs, .*\nhint: Write it into a file with -o/),
+      stderr: expect.stringMatching(
+        /^error: Arrow is bytes for programs, .*\nhint: Write it into a file such as trades.arrows/,
+      ),
     });
     expect((await run(['get', 't', '--parquet', '--url', url], { width: 80 })).stderr).toMatch(
-      /^error: Parquet is bytes for programs, .*\nhint: .* -o trades\.parquet, .* leave --parquet out/,
+      /^error: Parquet is bytes for programs, .*\nhint: .* a file such as trades\.parquet, .*/,
     );
     expect(requests).toEqual([]);
     const file = join(folder, 'x.bin');
@@ -143,7 +145,7 @@ describe('-o', () => {
       code: 2,
       stdout: '',
       stderr:
-        `error: "${name}" is a name for an Arrow IPC file, and the server sends a stream.\n` +
+        `error: "${name}" is a name for an Arrow IPC file, and a stream is written here.\n` +
         `hint: Call it "${better}", or say --arrow to give the stream this name all the same.\n`,
     });
     expect(requests).toEqual([]);

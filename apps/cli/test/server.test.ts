@@ -161,7 +161,7 @@ describe('the server refuses, and svc ends with 1', () => {
     [['drop', 'nosuch'], 'error: There is no frame "nosuch".\nhint: svc list prints the handles there are.\n'],
     [['get', 'x', '--limit', '1.5'], 'limit="1.5"'],
     [['get', 'x', '--limit', '-1'], 'limit="-1"'],
-    [['put', 'a/b', '-', '--fmt', 'json'], '"a/b" cannot be a handle.'],
+    [['put', 'a b', '-', '--fmt', 'json'], '"a b" cannot be a handle.'],
     [['put', 'x', '-', '--fmt', 'json'], 'error: '],
   ])('svc %j', async (argv, message) => {
     const { code, stdout, stderr } = await svc(argv, '{"not":"rows"}');

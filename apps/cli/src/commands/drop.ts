@@ -1,8 +1,9 @@
 import { CliError, EXIT } from '../cli-error.ts';
-import { createClient } from '../client.ts';
 import type { Command } from '../command.ts';
+import { beginsWithDirectory } from '../directory-name.ts';
 import { framePath } from '../frame-path.ts';
-import { clientOptions, serverOptions } from '../client-options.ts';
+import { serverOptions } from '../client-options.ts';
+import { withClient } from '../with-client.ts';
 
 /** `svc drop`: ends frames. */
 export const drop: Command = {
@@ -10,6 +11,7 @@ export const drop: Command = {
   name: 'drop',
   summary: 'Drop frames.',
   usage: ['<handle>...'],
+  takesDirectory: beginsWithDirectory,
   options: serverOptions(),
   notes: [
     'Reads that have begun finish; there is no way back. Where one of several cannot',
@@ -19,17 +21,18 @@ export const drop: Command = {
     const handles = [...new Set(args.positionals)];
     // All of them before the first request: a wrong word must not leave half of the work done.
     const paths = handles.map((handle) => ({ handle, path: framePath(handle) }));
-    const client = createClient(clientOptions(args, context));
     const refusals: CliError[] = [];
-    for (const { handle, path } of paths) {
-      try {
-        await client.send({ method: 'DELETE', path, isAction: true, expects: { statuses: [204] } });
-        await context.stdout.write(`dropped ${handle}\n`);
-      } catch (error) {
-        if (!(error instanceof CliError) || error.exitCode !== EXIT.refused) throw error;
-        refusals.push(error);
+    await withClient(args, context, { isWriting: true }, async (client) => {
+      for (const { handle, path } of paths) {
+        try {
+          await client.send({ method: 'DELETE', path, isAction: true, expects: { statuses: [204] } });
+          await context.stdout.write(`dropped ${handle}\n`);
+        } catch (error) {
+          if (!(error instanceof CliError) || error.exitCode !== EXIT.refused) throw error;
+          refusals.push(error);
+        }
       }
-    }
+    });
     const [first] = refusals;
     if (first === undefined) return;
     if (refusals.length === 1) throw first;

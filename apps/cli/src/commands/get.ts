@@ -1,11 +1,14 @@
 import { invalidAnswer } from '../cli-error.ts';
-import { createClient } from '../client.ts';
+import type { Client } from '../client.ts';
 import type { Command } from '../command.ts';
+import { beginsWithDirectory } from '../directory-name.ts';
 import { OUTPUT_FORMATS, outputContentType } from '../file-formats.ts';
+import type { Output } from '../output.ts';
 import { copyAnswer, printAnswer } from '../print-answer.ts';
 import { counted } from '../display-text.ts';
-import { clientOptions, serverOptions } from '../client-options.ts';
-import { resultOptions, resultTarget } from '../result-format.ts';
+import { serverOptions } from '../client-options.ts';
+import { resultOptions, type ResultTarget, resultTarget } from '../result-format.ts';
+import { withClient } from '../with-client.ts';
 import { writeOutput } from '../write-output.ts';
 
 const ALL_ROWS = '1,';
@@ -16,6 +19,7 @@ export const get: Command = {
   name: 'get',
   summary: 'Print the rows of a frame.',
   usage: ['<handle>'],
+  takesDirectory: beginsWithDirectory,
   options: {
     limit: { value: '<rows>', summary: 'n, or lo,hi or lo, counted from 1.' },
     cols: { value: '<names>', summary: 'Only these columns, in this order: a,b or "a,b",c.' },
@@ -26,45 +30,48 @@ export const get: Command = {
     'Without a format: a table of the first 1000 rows, cut to fit a terminal; null is',
     'a missing value, "null" a text, and control characters are escaped. With one:',
     'all rows, the bytes of the server as they are, also on a terminal (as by cat).',
-    '',
     'Examples:',
     '  svc get trades --limit 1001,2000 --cols ts,price',
-    '  svc get trades --csv | head -5',
-    '  svc get trades -o trades.arrows',
+    '  svc get ./data trades -o trades.parquet',
   ],
   async run(args, context) {
     const [handle = ''] = args.positionals;
     const { format, file } = resultTarget(args, OUTPUT_FORMATS, context.stdout);
-    const isTable = format === 'table';
-    const limit = args.text('limit') ?? (isTable ? undefined : ALL_ROWS);
+    const limit = args.text('limit') ?? (format === 'table' ? undefined : ALL_ROWS);
     const cols = args.text('cols');
-    const client = createClient(clientOptions(args, context));
-    await writeOutput(file, context, async (output) => {
-      const isJson = format === 'json';
-      const fmt = isTable ? 'json' : format;
-      const answer = await client.send({
-        method: 'GET',
-        path: isTable || isJson ? 'exec' : 'exp',
-        params: {
-          handle,
-          fmt,
-          ...(limit !== undefined && { limit }),
-          ...(cols !== undefined && { cols }),
-        },
-        isLong: true,
-        expects: { contentType: outputContentType(fmt) },
-      });
-      if (!isTable && !isJson) return copyAnswer(answer.body, output);
-      const total = Number(answer.headers.get('x-total-count') ?? Number.NaN);
-      await printAnswer(answer.body, {
-        output,
-        isJson,
-        lastLine: ({ members, rows }) => {
-          if (rows === undefined || members['count'] !== rows) throw invalidAnswer('its count is not that of its rows');
-          if (!(total > rows)) return counted(rows, 'row');
-          return `${rows} of ${counted(total, 'row')}${limit === undefined ? ` (--limit ${ALL_ROWS} prints all)` : ''}`;
-        },
-      });
-    });
+    await withClient(args, context, {}, (client) =>
+      writeOutput(file, context, (output) => printRows(client, { handle, limit, cols, format, output })),
+    );
   },
 };
+
+interface Printing {
+  readonly handle: string;
+  readonly limit: string | undefined;
+  readonly cols: string | undefined;
+  readonly format: ResultTarget['format'];
+  readonly output: Output;
+}
+
+async function printRows(client: Client, { handle, limit, cols, format, output }: Printing): Promise<void> {
+  const fmt = format === 'table' ? 'json' : format;
+  const answer = await client.send({
+    method: 'GET',
+    path: fmt === 'json' ? 'exec' : 'exp',
+    params: { handle, fmt, ...(limit !== undefined && { limit }), ...(cols !== undefined && { cols }) },
+    isLong: true,
+    expects: { contentType: outputContentType(fmt) },
+  });
+  if (fmt !== 'json') return copyAnswer(answer.body, output);
+  const total = Number(answer.headers.get('x-total-count') ?? Number.NaN);
+  await printAnswer(answer.body, {
+    output,
+    isJson: format === 'json',
+    lastLine: ({ members, rows }) => {
+      if (rows === undefined || members['count'] !== rows) throw invalidAnswer('its count is not that of its rows');
+      if (!(total > rows)) return counted(rows, 'row');
+      const hint = limit === undefined ? ` (--limit ${ALL_ROWS} prints all)` : '';
+      return `${rows} of ${counted(total, 'row')}${hint}`;
+    },
+  });
+}

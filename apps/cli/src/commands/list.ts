@@ -1,11 +1,12 @@
-import { createClient } from '../client.ts';
-import { clientOptions, serverOptions } from '../client-options.ts';
+import { serverOptions } from '../client-options.ts';
 import type { Command } from '../command.ts';
+import { beginsWithDirectory } from '../directory-name.ts';
 import { counted } from '../display-text.ts';
 import { listFrames } from '../list-frames.ts';
 import type { Output } from '../output.ts';
 import type { FrameInfo } from '../server-answers.ts';
 import { createTablePrinter } from '../table-printer.ts';
+import { withClient } from '../with-client.ts';
 
 const COLUMNS = ['handle', 'rows', 'bytes', 'columns', 'created', 'expires', 'version'].map((name) => ({
   name,
@@ -18,12 +19,15 @@ export const list: Command = {
   name: 'list',
   summary: 'List the frames, all or those with a prefix.',
   usage: ['[prefix]'],
+  takesDirectory: beginsWithDirectory,
   options: { json: { summary: 'Print what the server knows of each, as one JSON object.' }, ...serverOptions() },
-  notes: ['Examples:', '  svc list', "  svc list tra --json | jq -r '.frames[].handle'"],
+  notes: ['Examples:', '  svc list', '  svc list ./data', "  svc list tra --json | jq -r '.frames[].handle'"],
   async run(args, context) {
     const [prefix] = args.positionals;
-    const pages = listFrames(createClient(clientOptions(args, context)), prefix);
-    await (args.has('json') ? printJson(pages, context.stdout) : printTable(pages, context.stdout));
+    await withClient(args, context, {}, (client) => {
+      const pages = listFrames(client, prefix);
+      return args.has('json') ? printJson(pages, context.stdout) : printTable(pages, context.stdout);
+    });
   },
 };
 

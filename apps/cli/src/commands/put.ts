@@ -1,16 +1,16 @@
 import type { Arguments } from '../arguments.ts';
 import { CliError } from '../cli-error.ts';
-import { createClient, readAnswer } from '../client.ts';
+import type { Request } from '../client.ts';
 import type { Command } from '../command.ts';
-import { describeInputFormats, INPUT_FORMATS, inputFormat, isInputFormat } from '../file-formats.ts';
+import { CSV_OPTIONS, csvParams } from '../csv-options.ts';
+import { beginsWithDirectory } from '../directory-name.ts';
+import { describeInputFormats } from '../file-formats.ts';
 import { framePath } from '../frame-path.ts';
 import { counted } from '../display-text.ts';
-import { clientOptions, MAX_TIMEOUT_SECONDS, serverOptions } from '../client-options.ts';
-import { startProgress } from '../progress.ts';
-import { NEW_FRAME } from '../server-answers.ts';
-import { openSource } from '../source.ts';
-
-const MAX_ANSWER_BYTES = 16 * 1024 * 1024;
+import { givenFormat } from '../given-format.ts';
+import { sendFile } from '../send-file.ts';
+import { withClient } from '../with-client.ts';
+import { MAX_TIMEOUT_SECONDS, serverOptions } from '../client-options.ts';
 
 /** `svc put`: makes a frame of a file. */
 export const put: Command = {
@@ -18,63 +18,43 @@ export const put: Command = {
   name: 'put',
   summary: 'Put a file under a handle, replacing the frame.',
   usage: ['<handle>', '<file|->'],
+  takesDirectory: beginsWithDirectory,
   options: {
     fmt: { value: '<format>', summary: 'The format. Default: by the extension of the file.' },
+    append: { summary: 'Add the rows to the frame instead, or make it of them.' },
     ttl: { value: '<seconds>', summary: 'Let the frame end by itself. Default: never.' },
     'if-new': { summary: 'Only where the handle is free.' },
+    ...CSV_OPTIONS,
     ...serverOptions(MAX_TIMEOUT_SECONDS),
   },
   notes: [
     'The formats, and the extensions that tell them:',
     ...describeInputFormats(),
-    '',
     '- reads the standard input. A broken upload changes nothing.',
-    '',
-    'Examples:',
-    '  svc put today trades.arrow --ttl 86400 --if-new',
-    '  echo \'[{"id": 1}]\' | svc put demo - --fmt json',
+    'Example: svc put today trades.arrow --ttl 86400 --if-new',
   ],
   async run(args, context) {
     const [handle = '', file = ''] = args.positionals;
     const path = framePath(handle);
-    const fmt = formatOf(args, file);
+    const fmt = givenFormat(args, 'fmt', file);
     const ttl = ttlOf(args);
-    const client = createClient(clientOptions(args, context, MAX_TIMEOUT_SECONDS));
-    const source = await openSource(file, context.stdin);
-    const progress = startProgress({ output: context.stderr, totalBytes: source.bytes, signal: context.signal });
-    try {
-      const answer = await client.send({
-        method: 'PUT',
-        path,
-        params: { fmt, ...(ttl !== undefined && { ttl }) },
-        headers: {
-          ...(source.bytes !== undefined && { 'content-length': String(source.bytes) }),
-          ...(args.has('if-new') && { 'if-none-match': '*' }),
-        },
-        body: progress.track(source.chunks),
-        isAction: true,
-        expects: { statuses: [200, 201] },
-      });
-      const { rows, version } = await readAnswer(answer, NEW_FRAME, MAX_ANSWER_BYTES);
-      progress.end();
-      const what = answer.status === 201 ? 'new' : 'replaced';
-      await context.stdout.write(`${handle}: ${counted(rows, 'row')}, version ${version} (${what})\n`);
-    } finally {
-      progress.end();
-      await source.close();
+    const isAppending = args.has('append');
+    if (isAppending && args.has('if-new')) {
+      throw new CliError('usage', '--append and --if-new cannot be done together.', { hint: 'Give one of them.' });
     }
+    const request: Pick<Request, 'method' | 'path' | 'params' | 'headers'> = {
+      method: isAppending ? 'POST' : 'PUT',
+      path,
+      params: { fmt, ...(ttl !== undefined && { ttl }), ...csvParams(args, fmt) },
+      headers: args.has('if-new') ? { 'if-none-match': '*' } : {},
+    };
+    await withClient(args, context, { isWriting: true, timeoutSeconds: MAX_TIMEOUT_SECONDS }, async (client) => {
+      const { rows, version, isNew } = await sendFile(client, request, file, context);
+      const what = isNew ? 'new' : isAppending ? 'appended' : 'replaced';
+      await context.stdout.write(`${handle}: ${counted(rows, 'row')}, version ${version} (${what})\n`);
+    });
   },
 };
-
-function formatOf(args: Arguments, file: string): string {
-  const given = args.text('fmt');
-  const fmt = given ?? inputFormat(file);
-  if (fmt !== undefined && isInputFormat(fmt)) return fmt;
-  const hint = `Say --fmt ${INPUT_FORMATS.join(' or --fmt ')}: these can be put.`;
-  throw given === undefined
-    ? new CliError('usage', `The name ${JSON.stringify(file)} does not tell the format.`, { hint })
-    : new CliError('usage', `--fmt ${JSON.stringify(given)} is not a format that can be put.`, { hint });
-}
 
 function ttlOf(args: Arguments): string | undefined {
   const ttl = args.text('ttl');

@@ -1,0 +1,88 @@
+import { stat } from 'node:fs/promises';
+import type { AnswerFormat } from '@svc/frames';
+import type { Arguments } from '../arguments.ts';
+import { CliError } from '../cli-error.ts';
+import type { Command } from '../command.ts';
+import { CSV_OPTIONS, csvParams } from '../csv-options.ts';
+import { OUTPUT_FORMATS, outputContentType } from '../file-formats.ts';
+import { framePath } from '../frame-path.ts';
+import { givenFormat } from '../given-format.ts';
+import { rowsAsJson } from '../json-rows.ts';
+import { copyAnswer } from '../print-answer.ts';
+import { formatOfName, refuseTerminal } from '../result-format.ts';
+import { sendFile } from '../send-file.ts';
+import { DASH } from '../source.ts';
+import { withPrivateClient } from '../with-client.ts';
+import { writeOutput } from '../write-output.ts';
+
+const HANDLE = 'frame';
+
+/** `svc convert`: a file in another format. */
+export const convert: Command = {
+  kind: 'command',
+  name: 'convert',
+  summary: 'Write a file in another format; needs no server.',
+  usage: ['<file|->', '<new|->'],
+  options: {
+    from: { value: '<format>', summary: 'The format of the file. Default: by its extension.' },
+    to: { value: '<format>', summary: 'The format of the new one. Default: by its extension.' },
+    force: { short: 'f', summary: 'Replace the new file, where it is there.' },
+    ...CSV_OPTIONS,
+  },
+  notes: [
+    'Formats are json (rows: an array of objects), ndjson, csv, arrow and parquet.',
+    'Types of CSV and JSON are found out as by svc put; - is the standard input or',
+    'output. The new file gets its name only when all of it is there.',
+    '',
+    'Examples:',
+    '  svc convert trades.csv trades.parquet',
+    '  svc convert trades.parquet - --to ndjson | head',
+  ],
+  async run(args, context) {
+    const [from = '', to = ''] = args.positionals;
+    const fmt = givenFormat(args, 'from', from);
+    const params = { fmt, ...csvParams(args, fmt) };
+    const format = targetFormat(args, to);
+    const file = to === DASH ? undefined : to;
+    if (file === undefined) refuseTerminal(format, context.stdout);
+    else if (!args.has('force')) await refuseExisting(file);
+    await withPrivateClient(args, context, (client) =>
+      writeOutput(file, context, async (output) => {
+        await sendFile(client, { method: 'PUT', path: framePath(HANDLE), params }, from, context);
+        // The JSON table is for readers of /exec; a file of rows can be read again by this program and by others.
+        const sent = format === 'json' ? 'ndjson' : format;
+        const answer = await client.send({
+          method: 'GET',
+          path: 'exp',
+          params: { handle: HANDLE, fmt: sent },
+          isLong: true,
+          expects: { contentType: outputContentType(sent) },
+        });
+        await copyAnswer(format === 'json' ? rowsAsJson(answer.body) : answer.body, output);
+      }),
+    );
+  },
+};
+
+function targetFormat(args: Arguments, file: string): AnswerFormat {
+  const given = args.text('to');
+  if (given === undefined) return formatOfName(file, OUTPUT_FORMATS, flagOf);
+  const format = OUTPUT_FORMATS.find((name) => name === given);
+  if (format !== undefined) return format;
+  throw new CliError('usage', `--to ${JSON.stringify(given)} is not a format that can be written.`, {
+    hint: `Say ${OUTPUT_FORMATS.map(flagOf).join(' or ')}.`,
+  });
+}
+
+function flagOf(format: AnswerFormat): string {
+  return `--to ${format}`;
+}
+
+async function refuseExisting(file: string): Promise<void> {
+  const there = await stat(file).catch(() => undefined);
+  // A device or a pipe is written to, and keeps its place.
+  if (there === undefined || !(there.isFile() || there.isDirectory())) return;
+  throw new CliError('usage', `${JSON.stringify(file)} is there already.`, {
+    hint: there.isDirectory() ? 'Name a file.' : 'Choose another name, or replace it with --force.',
+  });
+}

@@ -1,0 +1,107 @@
+import { rmSync } from 'node:fs';
+import { mkdtemp } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import {
+  createDurableStore,
+  createFrameFiles,
+  createParquetEncoder,
+  DirectoryInUseError,
+  type StoreProblem,
+} from '@svc/duckdb';
+import { createExecApp } from '@svc/exec-http';
+import { createDecoders } from '@svc/frames';
+import { createService } from '@svc/service';
+import { CliError } from './cli-error.ts';
+import type { FrameDirectory } from './find-directory.ts';
+
+/** The HTTP API over a directory, in this process. */
+export interface LocalService {
+  /** Answers as a server with this directory would. */
+  readonly fetch: typeof fetch;
+  /** What is wrong with single frames, a sentence each. */
+  readonly problems: readonly string[];
+  close(): Promise<void>;
+}
+
+/** What is done with the directory. */
+export interface LocalServiceOptions {
+  /** As the user wrote it. */
+  readonly name: string;
+  /** Only reads, whoever holds the directory; else it is held, and nobody else may. */
+  readonly isReadOnly: boolean;
+  /** Takes away at once what is only needed while this runs. */
+  readonly signal: AbortSignal;
+}
+
+/** Opens a directory as a server would; none: a private one that ends with the service. */
+export async function openLocalService(
+  directory: FrameDirectory | undefined,
+  { name, isReadOnly, signal }: LocalServiceOptions,
+): Promise<LocalService> {
+  const temporary = await mkdtemp(join(tmpdir(), 'svc-local-'));
+  const discard = (): void => rmSync(temporary, { recursive: true, force: true });
+  // Ctrl-C and SIGTERM end the process as soon as its listeners have run.
+  signal.addEventListener('abort', discard, { once: true });
+  const { parquetPath, duckdbPath } = directory ?? { parquetPath: join(temporary, 'frames') };
+  const files = createFrameFiles({ tempDirectory: temporary });
+  const decoders = createDecoders();
+  const problems = new Set<string>();
+  try {
+    const store = await createDurableStore({
+      directory: parquetPath,
+      ...(duckdbPath !== undefined && { duckdbPath }),
+      files,
+      decoders,
+      isReadOnly,
+      // What is asked once is not asked again.
+      cacheBytes: 0,
+      onProblem: (problem) => problems.add(problemText(problem)),
+    }).catch((error: unknown) => {
+      throw error instanceof DirectoryInUseError ? inUse(name, error) : error;
+    });
+    const service = createService({ store, encodeParquet: createParquetEncoder(files, { directory: temporary }) });
+    const app = createExecApp({ service, compression: false });
+    return {
+      async fetch(input, init) {
+        const request = new Request(input, init);
+        const response = await app.fetch(request);
+        request.signal.throwIfAborted();
+        return response;
+      },
+      get problems() {
+        return [...problems];
+      },
+      async close() {
+        await service.close();
+        await decoders.close();
+        signal.removeEventListener('abort', discard);
+        discard();
+      },
+    };
+  } catch (error) {
+    await Promise.all([files.close(), decoders.close()]);
+    discard();
+    throw error;
+  }
+}
+
+function inUse(name: string, { holder }: DirectoryInUseError): CliError {
+  const { pid, host, since } = holder;
+  return new CliError(
+    'refused',
+    `Process ${pid} on ${host} holds the directory ${JSON.stringify(name)} since ${since}.`,
+    { hint: 'If it is a server, send the change to it: leave the directory out, and name its address with --url.' },
+  );
+}
+
+const PROBLEMS: Readonly<Record<StoreProblem['kind'], (handle: string) => string>> = {
+  unreadable_frame: (handle) => `The frame ${handle} cannot be read, and is left out.`,
+  unreadable_life: (handle) => `When the frame ${handle} ends cannot be read.`,
+  unreadable_database: () => 'The database of the directory cannot be read.',
+  not_removed: (handle) => `The file of the frame ${handle}, which is gone, cannot be removed.`,
+};
+
+function problemText({ kind, handle }: StoreProblem): string {
+  return PROBLEMS[kind](JSON.stringify(handle));
+}

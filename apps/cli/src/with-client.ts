@@ -1,0 +1,70 @@
+import type { Arguments } from './arguments.ts';
+import { CliError } from './cli-error.ts';
+import { type Client, createClient } from './client.ts';
+import { answerOptions, clientOptions } from './client-options.ts';
+import type { Context } from './command.ts';
+import { visibleText } from './display-text.ts';
+import { findDirectory, type FrameDirectory } from './find-directory.ts';
+
+/** What a command does with the frames. */
+export interface ClientUse {
+  /** Whether it changes them: a directory is then held while it runs. Default: no. */
+  readonly isWriting?: boolean;
+  /** Default: that of most commands. */
+  readonly timeoutSeconds?: number;
+}
+
+/** Nobody is asked for it. */
+const LOCAL_URL = 'http://directory.invalid';
+
+/** Lets a command talk to the server, or to the directory, that the command line names. */
+export async function withClient(
+  args: Arguments,
+  context: Context,
+  { isWriting = false, timeoutSeconds }: ClientUse,
+  run: (client: Client) => Promise<void>,
+): Promise<void> {
+  const { directory } = args;
+  if (directory === undefined) return run(createClient(clientOptions(args, context, timeoutSeconds)));
+  if (args.has('url')) {
+    throw new CliError('usage', `${JSON.stringify(directory)} is a directory, and --url names a server.`, {
+      hint: 'Give one of them.',
+    });
+  }
+  const found = await findDirectory(directory, { homeDir: context.homeDir, isMade: isWriting });
+  await withLocalClient(args, context, { directory: found, name: directory, isReadOnly: !isWriting }, run);
+}
+
+/** Lets a command keep frames that end with it. */
+export function withPrivateClient(
+  args: Arguments,
+  context: Context,
+  run: (client: Client) => Promise<void>,
+): Promise<void> {
+  return withLocalClient(args, context, { directory: undefined, name: '', isReadOnly: false }, run);
+}
+
+interface LocalUse {
+  readonly directory: FrameDirectory | undefined;
+  readonly name: string;
+  readonly isReadOnly: boolean;
+}
+
+async function withLocalClient(
+  args: Arguments,
+  context: Context,
+  { directory, name, isReadOnly }: LocalUse,
+  run: (client: Client) => Promise<void>,
+): Promise<void> {
+  const { signal, stderr } = context;
+  const options = answerOptions(args, context);
+  // Loaded only here: what only talks to a server starts in a third of the time without it.
+  const { openLocalService } = await import('./local-service.ts');
+  const local = await openLocalService(directory, { name, isReadOnly, signal });
+  try {
+    await run(createClient({ ...options, url: LOCAL_URL, name: JSON.stringify(name), fetch: local.fetch }));
+  } finally {
+    await local.close();
+    for (const problem of local.problems) await stderr.write(`warning: ${visibleText(problem)}\n`);
+  }
+}

@@ -1,0 +1,96 @@
+import { mkdir, mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { tableFromIPC } from 'apache-arrow';
+import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { rowsAsJson } from '../src/json-rows.ts';
+import { run } from './run.ts';
+
+const NDJSON = '{"id":9007199254740993,"s":"é,\\n","l":[1,null]}\n{"id":2,"s":null,"l":null}\n';
+
+let folder: string;
+let input: string;
+
+beforeEach(async () => {
+  folder = await mkdtemp(join(tmpdir(), 'svc-convert-'));
+  input = join(folder, 'in.ndjson');
+  await writeFile(input, NDJSON);
+});
+
+afterEach(() => rm(folder, { recursive: true }));
+
+describe('svc convert', () => {
+  test.each(['json', 'arrows', 'parquet', 'jsonl'])('to .%s and back keeps every value', async (extension) => {
+    const there = join(folder, `there.${extension}`);
+    expect(await run(['convert', input, there])).toEqual({ code: 0, stdout: '', stderr: '' });
+    expect(await run(['convert', there, '-', '--to', 'ndjson'])).toEqual({ code: 0, stdout: NDJSON, stderr: '' });
+    expect((await readdir(folder)).toSorted()).toEqual(['in.ndjson', `there.${extension}`]);
+  });
+
+  test('from the standard input to the standard output, with the form of CSV said', async () => {
+    const argv = ['convert', '-', '-', '--from', 'csv', '--to', 'json', '--header', 'false', '--columns', 'a:STRING,b'];
+    expect((await run(argv, { stdin: '1,2\n3,4\n' })).stdout).toBe('[{"a":"1","b":2},\n{"a":"3","b":4}]\n');
+  });
+
+  test('a format that is said wins over the name', async () => {
+    await run(['convert', input, join(folder, 'x.feather'), '--to', 'arrow']);
+    expect(tableFromIPC(await readFile(join(folder, 'x.feather'))).numRows).toBe(2);
+  });
+
+  test('replaces a file only with --force, and leaves it where the input is wrong', async () => {
+    const there = join(folder, 'x.csv');
+    await writeFile(there, 'old');
+    expect(await run(['convert', input, there])).toEqual({
+      code: 2,
+      stdout: '',
+      stderr: `error: ${JSON.stringify(there)} is there already.\nhint: Choose another name, or replace it with --force.\n`,
+    });
+    await writeFile(join(folder, 'bad.json'), '[{"id":1},');
+    expect(await run(['convert', join(folder, 'bad.json'), there, '--force'])).toMatchObject({ code: 1, stdout: '' });
+    expect(await readFile(there, 'utf8')).toBe('old');
+    expect(await run(['convert', input, there, '-f'])).toMatchObject({ code: 0 });
+    expect(await readFile(there, 'utf8')).toBe('id,s,l\r\n9007199254740993,"é,\n","[1,null]"\r\n2,,\r\n');
+    expect((await readdir(folder)).toSorted()).toEqual(['bad.json', 'in.ndjson', 'x.csv']);
+  });
+
+  test.each([
+    [['x.txt', 'y.csv'], 'The name "x.txt" does not tell the format.', 'Say --from json or --from ndjson'],
+    [['-', 'y.csv'], 'The name "-" does not tell the format.', 'Say --from json'],
+    [['x.csv', 'y.txt'], 'The name "y.txt" does not tell a format', 'Say --to json or --to ndjson'],
+    [['x.csv', 'y.arrow'], '"y.arrow" is a name for an Arrow IPC file', 'Call it "y.arrows", or say --to arrow'],
+    [['x.csv', '-'], 'The name "-" does not tell a format', 'Say --to json'],
+    [['x.csv', 'y.csv', '--to', 'xlsx'], '--to "xlsx" is not a format that can be written.', 'Say --to json'],
+    [['x.csv', 'y.csv', '--from', 'xlsx'], '--from "xlsx" is not a format that can be read.', 'Say --from json'],
+    [['no-such.csv', 'y.csv'], '"no-such.csv" cannot be read: there is no such file.', 'Check its name'],
+    [['x.csv'], 'svc convert needs <new|->.', 'Usage: svc convert <file|-> <new|-> [flags]'],
+  ])('%j is wrong usage', async (words, message, hint) => {
+    const { code, stdout, stderr } = await run(['convert', ...words]);
+    expect({ code, stdout }).toEqual({ code: 2, stdout: '' });
+    expect(stderr).toContain(`error: ${message}`);
+    expect(stderr).toContain(`hint: ${hint}`);
+  });
+
+  test('a directory is no file to write, and a terminal no place for Parquet', async () => {
+    await mkdir(join(folder, 'x.csv'));
+    expect((await run(['convert', input, join(folder, 'x.csv')])).stderr).toMatch(
+      /is there already\.\nhint: Name a file\.\n$/,
+    );
+    expect((await run(['convert', input, '-', '--to', 'parquet'], { width: 80 })).stderr).toMatch(
+      /^error: Parquet is bytes for programs, not for a terminal\./,
+    );
+  });
+});
+
+test.each([
+  [[], '[]\n'],
+  [['{}\n'], '[{}]\n'],
+  [['{"a":"x"}\n{', '}\n', '{}', '\n', '', '{}\n'], '[{"a":"x"},\n{},\n{},\n{}]\n'],
+  [['{"a":"é\\n"}\n'], '[{"a":"é\\n"}]\n'],
+])('rows in the chunks %j are the array %j', async (chunks, expected) => {
+  async function* bytes(): AsyncGenerator<Uint8Array> {
+    for (const chunk of chunks) yield Buffer.from(chunk);
+  }
+  const parts: Uint8Array[] = [];
+  for await (const part of rowsAsJson(bytes())) parts.push(part);
+  expect(Buffer.concat(parts).toString()).toBe(expected);
+});

@@ -1,0 +1,183 @@
+// Frames in a directory, without a server.
+import { copyFile, mkdir, mkdtemp, readdir, rm, writeFile } from 'node:fs/promises';
+import { homedir, hostname, tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { createInterface } from 'node:readline';
+import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { type Ran, run, startBinary } from './run.ts';
+
+const ROWS = '[{"id":9007199254740993,"s":"a"},{"id":2,"s":null}]';
+
+let folder: string;
+let data: string;
+
+beforeEach(async () => {
+  folder = await mkdtemp(join(tmpdir(), 'svc-directory-'));
+  data = join(folder, 'data');
+});
+
+afterEach(() => rm(folder, { recursive: true }));
+
+const put = (handle: string, rows = ROWS, ...flags: readonly string[]): Promise<Ran> =>
+  run(['put', data, handle, '-', '--fmt', 'json', ...flags], { stdin: rows });
+
+describe('a directory instead of a server', () => {
+  test('takes, lists, describes, gives and drops frames', async () => {
+    expect(await put('trades')).toEqual({
+      code: 0,
+      stdout: expect.stringMatching(/^trades: 2 rows, version [0-9A-Z]{26} \(new\)\n$/),
+      stderr: '',
+    });
+    expect((await run(['list', data, 'tra'])).stdout).toMatch(/\ntrades +2 .*\n1 frame\n$/);
+    expect((await run(['list', data, 'x'])).stdout).toMatch(/\n0 frames\n$/);
+    expect(JSON.parse((await run(['describe', data, 'trades', '--json'])).stdout)).toMatchObject({
+      handle: 'trades',
+      rows: 2,
+      tier: 'disk',
+    });
+    expect((await run(['get', data, 'trades'])).stdout).toContain(
+      '\n9007199254740993  a\n               2  null\n2 rows\n',
+    );
+    expect((await run(['get', data, 'trades', '--csv', '--limit', '2,2'])).stdout).toBe('id,s\r\n2,\r\n');
+    expect(await run(['drop', data, 'trades'])).toEqual({ code: 0, stdout: 'dropped trades\n', stderr: '' });
+    expect(await run(['get', data, 'trades'])).toEqual({
+      code: 1,
+      stdout: '',
+      stderr: 'error: There is no frame "trades".\nhint: svc list prints the handles there are.\n',
+    });
+  });
+
+  test('is one that svc serve --data-dir takes, where it was not there or empty', async () => {
+    await put('t');
+    expect(await readdir(data)).toEqual(['cold']);
+    await mkdir(join(folder, 'empty'));
+    await run(['put', join(folder, 'empty'), 't', '-', '--fmt', 'json'], { stdin: ROWS });
+    expect(await readdir(join(folder, 'empty'))).toEqual(['cold']);
+  });
+
+  test('may be the folder of Parquet files itself, with files of others in it', async () => {
+    await mkdir(data);
+    await writeFile(join(data, 'prices.csv'), 'day,close\n2024-01-02,1.5\n');
+    expect((await run(['get', data, 'prices', '--ndjson'])).stdout).toBe(
+      '{"day":"2024-01-02T00:00:00.000Z","close":1.5}\n',
+    );
+    expect(await put('prices')).toMatchObject({ code: 1, stderr: expect.stringContaining('"prices" is read-only') });
+    await put('mine');
+    expect(await readdir(data)).toEqual(expect.arrayContaining(['default', 'prices.csv']));
+    expect((await run(['get', join(data, '..', 'data'), 'mine', '--csv'])).code).toBe(0);
+  });
+
+  test('is left as it is by what only reads', async () => {
+    await mkdir(data);
+    await writeFile(join(data, 'prices.csv'), 'day\n1\n');
+    expect((await run(['list', data])).stdout).toMatch(/\n1 frame\n$/);
+    expect(await readdir(data)).toEqual(['prices.csv']);
+  });
+
+  test('tells of a frame that cannot be read, and lists the others', async () => {
+    await put('good');
+    await writeFile(join(data, 'cold', 'broken.parquet'), 'no parquet at all');
+    expect(await run(['list', data])).toEqual({
+      code: 0,
+      stdout: expect.stringMatching(/\ngood .*\n1 frame\n$/),
+      stderr: 'warning: The frame "broken" cannot be read, and is left out.\n',
+    });
+  });
+
+  test('is found under ~', async () => {
+    await put('t');
+    expect((await run(['list', '~/data'], { homeDir: folder })).stdout).toMatch(/\n1 frame\n$/);
+    expect((await run(['list', '~'], { homeDir: data })).stdout).toMatch(/\n1 frame\n$/);
+    expect(homedir()).not.toBe(folder);
+  });
+
+  test('has a Parquet file for every frame that is asked for', async () => {
+    await put('t');
+    await run(['get', data, 't', '-o', join(folder, 'x.parquet')]);
+    expect((await run(['put', data, 'again', join(folder, 'x.parquet')])).stdout).toMatch(/^again: 2 rows/);
+    expect((await run(['get', data, 'again', '--ndjson'])).stdout).toBe(
+      '{"id":9007199254740993,"s":"a"}\n{"id":2,"s":null}\n',
+    );
+  });
+
+  test.each([
+    ['list', ['list', './no-such-directory'], 'there is no such directory', 'svc put makes one.'],
+    ['get', ['get', './no-such-directory', 't'], 'there is no such directory', 'svc put makes one.'],
+    ['a file', ['get', './package.json', 't'], 'it is not a directory', 'svc convert reads single files.'],
+  ])('is not made by %s', async (_name, argv, reason, hint) => {
+    const { code, stdout, stderr } = await run(argv);
+    expect({ code, stdout }).toEqual({ code: 2, stdout: '' });
+    expect(stderr).toBe(
+      `error: The frames in ${JSON.stringify(argv[1])} cannot be reached: ${reason}.\nhint: ${stderr.split('hint: ')[1]}`,
+    );
+    expect(stderr).toContain(hint);
+  });
+
+  test('and a server at once are refused', async () => {
+    expect(await run(['list', data, '--url', 'http://127.0.0.1:1'])).toEqual({
+      code: 2,
+      stdout: '',
+      stderr: `error: ${JSON.stringify(data)} is a directory, and --url names a server.\nhint: Give one of them.\n`,
+    });
+    expect((await run(['list', data], { env: { SVC_URL: 'nonsense' } })).stderr).toContain('no such directory');
+  });
+
+  test('has answers that take too long for --timeout', async () => {
+    await put('t');
+    expect(await run(['get', data, 't', '--timeout', '0.001'])).toMatchObject({
+      code: 3,
+      stderr: expect.stringContaining('did not answer within 0.001 s'),
+    });
+  });
+});
+
+describe('a directory that a server holds', () => {
+  test('can be read, and who holds it is said to who would change it', async () => {
+    await put('t');
+    const listen = ['--http-bind-address=127.0.0.1:0', '--grpc-host=127.0.0.1', '--grpc-port=0', '--log-format=json'];
+    const server = startBinary(['serve', ...listen, '--data-dir', data]);
+    for await (const line of createInterface({ input: server.stderr })) if (line.includes('"ready"')) break;
+    expect((await run(['get', data, 't', '--csv'])).stdout).toBe('id,s\r\n9007199254740993,a\r\n2,\r\n');
+    const refused = {
+      code: 1,
+      stdout: '',
+      stderr: expect.stringMatching(
+        new RegExp(
+          `^error: Process ${server.pid} on ${hostname()} holds the directory ".*" since .*\\nhint: .*--url\\.\\n$`,
+        ),
+      ),
+    };
+    expect(await put('t')).toEqual(refused);
+    expect(await run(['drop', data, 't'])).toEqual(refused);
+    server.kill('SIGTERM');
+    await server.ran;
+    expect(await run(['drop', data, 't'])).toMatchObject({ code: 0 });
+  }, 20_000);
+});
+
+describe('put --append', () => {
+  test('adds rows, or makes the frame, and not with --if-new', async () => {
+    expect((await put('t', ROWS, '--append')).stdout).toMatch(/^t: 2 rows, .* \(new\)\n$/);
+    expect((await put('t', '[{"id":3,"s":"x"}]', '--append')).stdout).toMatch(/^t: 3 rows, .* \(appended\)\n$/);
+    expect(await put('t', '[{"other":3}]', '--append')).toMatchObject({
+      code: 1,
+      stderr: expect.stringContaining('other'),
+    });
+    expect(await put('t', ROWS, '--append', '--if-new')).toEqual({
+      code: 2,
+      stdout: '',
+      stderr: 'error: --append and --if-new cannot be done together.\nhint: Give one of them.\n',
+    });
+  });
+
+  test('of CSV takes what is said of its form', async () => {
+    const flags = ['--header', 'false', '--delimiter', ';', '--columns', 'id:LONG,s:STRING'];
+    await writeFile(join(folder, 'x.csv'), '7;8\n');
+    await run(['put', data, 't', join(folder, 'x.csv'), ...flags]);
+    expect((await run(['get', data, 't', '--ndjson'])).stdout).toBe('{"id":7,"s":"8"}\n');
+    await copyFile(join(folder, 'x.csv'), join(folder, 'x.json'));
+    expect((await run(['put', data, 't', join(folder, 'x.json'), ...flags])).stderr).toBe(
+      'error: --header is about CSV, and this is json.\nhint: Leave it out.\n',
+    );
+  });
+});
