@@ -11,14 +11,16 @@ const INDEX = `A data-frame server.
 GET    /ping                                  ok
 GET    /exec?handle=<handle>&fmt=json         a frame as a JSON table (limit, cols, quoteLargeNum, timings)
 GET    /exec?query=<sql>&fmt=json             SQL, answered by the time-series database (POST: SQL as the body)
-GET    /exp?handle=<handle>&fmt=csv           a frame as csv, ndjson or arrow (limit, cols, quoteLargeNum)
+GET    /exec?query=<sql>&engine=local&fmt=json  SQL over frames as tables (param, limit, cols)
+GET    /exp?handle=<handle>&fmt=csv           a frame as csv, ndjson, arrow or parquet (limit, cols, quoteLargeNum)
+GET    /exp?query=<sql>&engine=local          SQL over frames in the same formats
 GET    /exp?query=<sql>                       SQL, answered by the export of the time-series database
 GET    /chk                                   asked of the time-series database as it is
 GET    /frames                                the frames there are (prefix, after, limit)
 GET    /frames/<handle>                       what is known of one
 PUT    /frames/<handle>                       put or replace one: JSON rows, NDJSON, CSV, Arrow IPC, Parquet (ttl)
 POST   /frames/<handle>                       append rows to one (ttl)
-POST   /frames                                put one under a new handle
+POST   /frames                                put one under a new handle, or keep an answer: {"sql": "select …"}
 PATCH  /frames/<handle>                       change how long it lives: {"ttl": 3600}
 DELETE /frames/<handle>                       drop it
 GET    /health                                the state of the server
@@ -40,7 +42,8 @@ export function createApp({ http }: Config, service: Service): Hono<ExecEnv> {
     GET: () => ({ body: INDEX, headers: { 'content-type': 'text/plain; charset=utf-8' } }),
   });
   const { default_fmt: defaultFmt, max_rows: maxRows, cors_origins: allowedOrigins, compression } = http;
-  app.route('/', createExecApp({ service, defaultFmt, maxRows, allowedOrigins, compression }));
+  const answerCacheBytes = http.answer_cache_bytes;
+  app.route('/', createExecApp({ service, defaultFmt, maxRows, allowedOrigins, compression, answerCacheBytes }));
   app.notFound((c) => refuse(c, new ServiceError('route_not_found', `There is nothing at ${quoted(c.req.path)}.`)));
   app.onError((error, c) => refuse(c, toServiceError(error)));
   return app;

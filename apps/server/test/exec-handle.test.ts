@@ -123,7 +123,7 @@ describe('a request that is wrong is answered with what is wrong', () => {
       [`handle=${'x'.repeat(10_000)}&fmt=json`, 404, 'handle_not_found', /"x{80}…"/],
       ['handle=%zz&fmt=json', 400, 'invalid_argument', /broken escape/],
       ['handle=%FF&fmt=json', 400, 'invalid_argument', /not UTF-8/],
-      ['query=select+1&fmt=json&engine=local', 400, 'invalid_argument', /no engine "local"/],
+      ['query=select+1&fmt=json&engine=nope', 400, 'invalid_argument', /no engine "nope"/],
       ['query=select+1&fmt=json', 412, 'tsdb_not_configured', /No time-series database/],
       ['query=', 412, 'tsdb_not_configured', /No time-series database/],
     ];

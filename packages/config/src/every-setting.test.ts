@@ -30,6 +30,7 @@ const VALUES: Readonly<Record<string, readonly [text: string, toml: string, valu
   'http.default_fmt': ['json', '"json"', 'json'],
   'http.idle_timeout_ms': ['1', '1', 1],
   'http.compression': ['off', 'false', false],
+  'http.answer_cache_bytes': ['0', '0', 0],
   'http.cors_origins': [
     'https://a.example, http://b:81',
     '["https://a.example", "http://b:81"]',

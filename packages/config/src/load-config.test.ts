@@ -117,6 +117,7 @@ describe('defaults', () => {
         default_fmt: undefined,
         idle_timeout_ms: 60_000,
         compression: true,
+        answer_cache_bytes: 67_108_864,
         cors_origins: undefined,
       },
       sql: { timeout_ms: 60_000, memory_gb: 1, max_concurrent: 4, max_queued: 64 },

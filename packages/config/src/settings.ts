@@ -166,6 +166,12 @@ export const SETTINGS = {
       description: 'Compress answers where the client accepts it; answers of the time-series database pass untouched.',
       example: true,
     }),
+    answer_cache_bytes: setting({
+      type: integer({ min: 0, max: Number.MAX_SAFE_INTEGER }, 'bytes'),
+      default: 64 * 2 ** 20,
+      description: 'Memory for short answers that were sent lately, in bytes; the default is 64 MiB, 0 keeps none.',
+      example: 64 * 2 ** 20,
+    }),
     cors_origins: setting({
       type: origins(),
       default: undefined,

@@ -1,5 +1,6 @@
 import type { Service } from '@svc/service';
 import { Hono } from 'hono';
+import { createAnswerCache } from './answer-cache.ts';
 import { addEndpoint, type ExecEnv } from './endpoint.ts';
 import { chkHandlers, execHandlers, expHandlers } from './exec-endpoint.ts';
 import { frameHandlers, frameListHandlers } from './frames-endpoint.ts';
@@ -16,7 +17,11 @@ export interface ExecAppOptions {
   readonly allowedOrigins?: readonly string[] | undefined;
   /** Compresses answers for clients that accept it. Default true. */
   readonly compression?: boolean;
+  /** Memory for short answers that were sent lately, in bytes. Default 64 MiB; 0: none are kept. */
+  readonly answerCacheBytes?: number;
 }
+
+const DEFAULT_ANSWER_CACHE_BYTES = 64 * 1024 ** 2;
 
 /**
  * The HTTP API as a Hono app, to be served alone or mounted under a path of another app. It answers `/ping`, `/exec`,
@@ -24,16 +29,18 @@ export interface ExecAppOptions {
  */
 export function createExecApp(options: ExecAppOptions): Hono<ExecEnv> {
   const { service, defaultFmt, maxRows, allowedOrigins, compression = true } = options;
+  const { answerCacheBytes = DEFAULT_ANSWER_CACHE_BYTES } = options;
   const app = new Hono<ExecEnv>();
   const endpoint = { service, compression };
   const { hasTsdb, engines } = service;
   const hasParquet = service.encodeParquet !== undefined;
   const rules = { hasTsdb, engines, hasParquet, defaultFmt, maxRows, allowedOrigins };
+  const reads = { service, answers: createAnswerCache(answerCacheBytes), compression, maxRows };
   addEndpoint(app, '/ping', endpoint, {
     GET: () => ({ body: 'ok', headers: { 'content-type': 'text/plain; charset=utf-8' } }),
   });
-  addEndpoint(app, '/exec', endpoint, execHandlers(service, rules));
-  addEndpoint(app, '/exp', endpoint, expHandlers(service, rules));
+  addEndpoint(app, '/exec', endpoint, execHandlers(reads, rules));
+  addEndpoint(app, '/exp', endpoint, expHandlers(reads, rules));
   addEndpoint(app, '/chk', endpoint, chkHandlers(service, rules));
   addEndpoint(app, '/frames', endpoint, frameListHandlers(service, allowedOrigins ?? []));
   addEndpoint(app, '/frames/:handle', endpoint, frameHandlers(service));

@@ -10,18 +10,18 @@ import {
   parseExpRequest,
 } from './exec-request.ts';
 import { type Params, parseQueryString } from './query-string.ts';
-import { readFrame } from './read-frame.ts';
+import { type FrameReads, readFrame } from './read-frame.ts';
 import { runSql } from './run-sql.ts';
 import { sqlParams } from './sql-body.ts';
 
 /** `/exec`: reads a frame or runs SQL and answers with a JSON table, or forwards SQL. */
-export function execHandlers(service: Service, rules: ExecRules): Handlers {
-  return readHandlers('/exec', service, rules, parseExecRequest);
+export function execHandlers(reads: FrameReads, rules: ExecRules): Handlers {
+  return readHandlers('/exec', reads, rules, parseExecRequest);
 }
 
 /** `/exp`: the same in the other formats. */
-export function expHandlers(service: Service, rules: ExecRules): Handlers {
-  return readHandlers('/exp', service, rules, parseExpRequest);
+export function expHandlers(reads: FrameReads, rules: ExecRules): Handlers {
+  return readHandlers('/exp', reads, rules, parseExpRequest);
 }
 
 /** `/chk`: asks the database whether it could take an import. */
@@ -37,13 +37,14 @@ export function chkHandlers(service: Service, rules: ExecRules): Handlers {
 
 function readHandlers(
   path: '/exec' | '/exp',
-  service: Service,
+  reads: FrameReads,
   rules: ExecRules,
   parse: (params: Params, rules: ExecRules) => ExecRequest,
 ): Handlers {
+  const { service } = reads;
   async function answer(exchange: Exchange, params: Params): Promise<Answer> {
     const request = parse(params, rules);
-    if (request.kind === 'handle') return readFrame(service, exchange, request, rules.maxRows);
+    if (request.kind === 'handle') return readFrame(reads, exchange, request);
     refuseForeignPage((name) => exchange.c.req.header(name), rules.allowedOrigins ?? []);
     if (request.kind === 'sql') return runSql(service, exchange, request);
     return { forwarded: await service.forward(exchange.call, { path, params: request.params }) };

@@ -1,46 +1,84 @@
-import type { Service } from '@svc/service';
+import type { Call, FrameInfo } from '@svc/frames';
+import type { FrameReading, Service } from '@svc/service';
 import type { Answer } from './answer.ts';
+import type { AnswerCache } from './answer-cache.ts';
+import { acceptsGzip, COMPRESSED_FROM_BYTES } from './compress.ts';
 import type { Exchange } from './endpoint.ts';
-import { matchingEtag } from './etag.ts';
+import { etagOf, matchingEtag } from './etag.ts';
 import { checkMaxRows, type HandleRequest } from './exec-request.ts';
-import { writeTable } from './write-table.ts';
+import { tableHeaders, writeTable } from './write-table.ts';
+
+/** What reads of frames work with. */
+export interface FrameReads {
+  readonly service: Service;
+  readonly answers: AnswerCache;
+  /** Compresses answers for clients that accept it. */
+  readonly compression: boolean;
+  /** The most rows an answer may have; undefined: any number. */
+  readonly maxRows?: number | undefined;
+}
 
 /** Answers with the rows of a frame. */
-export async function readFrame(
-  service: Service,
-  { c, call }: Exchange,
-  request: HandleRequest,
-  maxRows: number | undefined,
-): Promise<Answer> {
-  const { handle } = request;
+export async function readFrame(reads: FrameReads, exchange: Exchange, request: HandleRequest): Promise<Answer> {
   const startNs = process.hrtime.bigint();
-  const reading = await service.readFrame(call, handle, {
+  const reading = await reads.service.readFrame(exchange.call, request.handle, {
     ...request.rows,
     ...(request.columns && { columns: request.columns }),
   });
-  const openedNs = process.hrtime.bigint();
-  const { version, rows } = reading.info;
-  const close = (): void => reading.close();
   try {
-    if (request.rows.limit === undefined) checkMaxRows(rows - request.rows.offset, maxRows);
-    const timings = () => ({ open: Number(openedNs - startNs), encode: Number(process.hrtime.bigint() - openedNs) });
-    const query = `handle:${handle}`;
-    const table = { stream: reading.stream, query, name: handle, timings, close };
-    const { headers, ...written } = writeTable(service, call, table, request);
-    const counted = { ...headers, 'x-total-count': String(rows) };
-    const etag = request.timings ? undefined : matchingEtag(c.req.header('if-none-match'), version);
-    if (etag !== undefined) {
-      close();
-      return { status: 304, headers: { ...counted, etag } };
-    }
-    // A Parquet file is made whole before its first byte: too much for an answer without a body.
-    if (written.isPacked && c.req.method === 'HEAD') {
-      close();
-      return { headers: counted, version };
-    }
-    return { headers: counted, ...written, ...(!request.timings && { version }) };
+    const answer = await answerOf(reads, exchange, request, reading, startNs);
+    // What is written while it is sent closes the frame at its end.
+    const isWrittenYet = !(typeof answer.body === 'object' && 'next' in answer.body);
+    if (isWrittenYet) reading.close();
+    return answer;
   } catch (error) {
-    close();
+    reading.close();
     throw error;
   }
+}
+
+async function answerOf(
+  reads: FrameReads,
+  { c, call }: Exchange,
+  request: HandleRequest,
+  reading: FrameReading,
+  startNs: bigint,
+): Promise<Exclude<Answer, { error: unknown } | { forwarded: unknown }>> {
+  const { handle, format } = request;
+  const { version, rows } = reading.info;
+  if (request.rows.limit === undefined) checkMaxRows(rows - request.rows.offset, reads.maxRows);
+  const headers = { ...tableHeaders(handle, format), 'x-total-count': String(rows) };
+  const openedNs = process.hrtime.bigint();
+  const timings = () => ({ open: Number(openedNs - startNs), encode: Number(process.hrtime.bigint() - openedNs) });
+  const table = { stream: reading.stream, query: `handle:${handle}`, timings, close: () => reading.close() };
+  if (request.timings) return { headers, body: writeTable(reads.service, call, table, request) };
+  const etag = matchingEtag(c.req.header('if-none-match'), version);
+  if (etag !== undefined) return { status: 304, headers: { ...headers, etag } };
+  // A Parquet file is made whole before its first byte: too much for an answer without a body.
+  const isPacked = format === 'parquet';
+  if (isPacked && c.req.method === 'HEAD') return { headers, version };
+  const key = keyOf(call, reading.info, request);
+  const kept = reads.answers.get(key);
+  if (kept === undefined) {
+    return {
+      headers,
+      body: reads.answers.keeping(key, writeTable(reads.service, call, table, request)),
+      isPacked,
+      version,
+    };
+  }
+  const isCompressed =
+    reads.compression &&
+    !isPacked &&
+    kept.bytes.byteLength >= COMPRESSED_FROM_BYTES &&
+    acceptsGzip(c.req.header('accept-encoding'));
+  if (!isCompressed) return { headers, body: kept.bytes, isPacked, version };
+  const packed = { ...headers, 'content-encoding': 'gzip', etag: etagOf(version, true) };
+  return { headers: packed, body: await kept.compressed(), isPacked: true, version };
+}
+
+/** Which rows of what, in which form: the same key is the same bytes. */
+function keyOf({ tenant }: Call, { version }: FrameInfo, request: HandleRequest): string {
+  const { handle, format, rows, columns, quoteLargeNum } = request;
+  return JSON.stringify([tenant, handle, version, format, rows.offset, rows.limit, columns, quoteLargeNum]);
 }

@@ -2,7 +2,7 @@ import type { Service } from '@svc/service';
 import type { Answer } from './answer.ts';
 import type { Exchange } from './endpoint.ts';
 import type { SqlRequest } from './exec-request.ts';
-import { writeTable } from './write-table.ts';
+import { tableHeaders, writeTable } from './write-table.ts';
 
 /** Answers with the rows of a statement over frames. */
 export async function runSql(service: Service, { call }: Exchange, request: SqlRequest): Promise<Answer> {
@@ -14,6 +14,10 @@ export async function runSql(service: Service, { call }: Exchange, request: SqlR
     execute: Number(firstRowsNs - startNs),
     encode: Number(process.hrtime.bigint() - firstRowsNs),
   });
-  const table = { stream: answer, query: sql, name: 'query', timings, close: () => answer.close() };
-  return writeTable(service, call, table, request);
+  const table = { stream: answer, query: sql, timings, close: () => answer.close() };
+  return {
+    headers: tableHeaders('query', request.format),
+    body: writeTable(service, call, table, request),
+    isPacked: request.format === 'parquet',
+  };
 }

@@ -1,5 +1,6 @@
 import { ServiceError } from '@svc/errors';
 import {
+  type AnswerFormat,
   type Call,
   encodeArrowStream,
   encodeCsv,
@@ -16,32 +17,31 @@ export interface Table {
   readonly stream: FrameStream;
   /** What a JSON table says it is the answer to. */
   readonly query: string;
-  /** The name of a file to save it in, without what says its format. */
-  readonly name: string;
   /** What is said about how long it took, where that was asked for. */
   readonly timings: () => Readonly<Record<string, number>>;
   /** Lets go of where the rows come from. */
   close(): void;
 }
 
-/** The headers and the body of an answer that has rows. */
-export interface WrittenTable {
-  readonly headers: Readonly<Record<string, string>>;
-  readonly body: AsyncGenerator<Uint8Array, void>;
-  /** Whether the body is compressed in itself. */
-  readonly isPacked: boolean;
+/** The headers of a table: an export comes with the name of a file to save it in. */
+export function tableHeaders(name: string, format: AnswerFormat): Readonly<Record<string, string>> {
+  const { contentType, extension } = ENCODINGS[format].out;
+  const fileName = format !== 'json' && { 'content-disposition': `attachment; filename="${name}.${extension}"` };
+  return { 'content-type': contentType, ...fileName };
 }
 
-/** Writes a table in the format that was asked for. An export comes with the name of a file to save it in. */
-export function writeTable(service: Service, call: Call, table: Table, request: TableRequest): WrittenTable {
-  const { format } = request;
-  const { contentType, extension } = ENCODINGS[format].out;
-  const fileName = format !== 'json' && { 'content-disposition': `attachment; filename="${table.name}.${extension}"` };
-  return {
-    headers: { 'content-type': contentType, ...fileName },
-    body: closing(table, () => encoded(service, call, table, request)),
-    isPacked: format === 'parquet',
-  };
+/** Writes a table in the format that was asked for, and lets go of where it came from. */
+export async function* writeTable(
+  service: Service,
+  call: Call,
+  table: Table,
+  request: TableRequest,
+): AsyncGenerator<Uint8Array, void> {
+  try {
+    yield* encoded(service, call, table, request);
+  } finally {
+    table.close();
+  }
 }
 
 function encoded(
@@ -64,13 +64,5 @@ function encoded(
       throw new ServiceError('invalid_argument', 'This server does not write Parquet files.');
     default:
       return format satisfies never;
-  }
-}
-
-async function* closing(table: Table, encode: () => AsyncIterable<Uint8Array>): AsyncGenerator<Uint8Array, void> {
-  try {
-    yield* encode();
-  } finally {
-    table.close();
   }
 }

@@ -1,0 +1,109 @@
+import { gunzipSync } from 'node:zlib';
+import { createMemoryStore, parseHandle } from '@svc/frames';
+import { longFrame } from '@svc/frames/testing';
+import { createService } from '@svc/service';
+import type { Hono } from 'hono';
+import { describe, expect, onTestFinished, test } from 'vitest';
+import { createAnswerCache } from './answer-cache.ts';
+import { createExecApp, type ExecEnv } from './index.ts';
+
+async function* chunksOf(...sizes: number[]): AsyncGenerator<Uint8Array, void> {
+  for (const size of sizes) yield new Uint8Array(size).fill(65);
+}
+
+async function drain(chunks: AsyncIterable<Uint8Array>): Promise<number> {
+  let bytes = 0;
+  for await (const chunk of chunks) bytes += chunk.byteLength;
+  return bytes;
+}
+
+describe('createAnswerCache', () => {
+  test('keeps an answer once all of it has come', async () => {
+    const cache = createAnswerCache(1e6);
+    const chunks = cache.keeping('a', chunksOf(10, 20));
+    await chunks.next();
+    expect(cache.get('a')).toBeUndefined();
+    expect(await drain(chunks)).toBe(20);
+    expect(cache.get('a')?.bytes.byteLength).toBe(30);
+  });
+
+  test('keeps nothing of an answer that was left, failed, or is too long', async () => {
+    const cache = createAnswerCache(1e6);
+    const left = cache.keeping('left', chunksOf(10, 20));
+    await left.next();
+    await left.return();
+    async function* failing(): AsyncGenerator<Uint8Array, void> {
+      yield* chunksOf(10);
+      throw new Error('no');
+    }
+    await expect(drain(cache.keeping('failed', failing()))).rejects.toThrow('no');
+    expect(await drain(cache.keeping('long', chunksOf(30_000, 40_000)))).toBe(70_000);
+    expect(['left', 'failed', 'long'].map((key) => cache.get(key))).toEqual([undefined, undefined, undefined]);
+  });
+
+  test('lets go of what was asked for least lately, compressed bytes counted', async () => {
+    const cache = createAnswerCache(100_000);
+    for (const key of ['a', 'b', 'c']) await drain(cache.keeping(key, chunksOf(6000)));
+    for (let i = 0; i < 12; i++) {
+      cache.get('a');
+      await drain(cache.keeping(`n${i}`, chunksOf(6000)));
+    }
+    expect(['a', 'b', 'c', 'n10'].map((key) => cache.get(key) !== undefined)).toEqual([true, false, true, true]);
+    await cache.get('a')?.compressed();
+    await drain(cache.keeping('more', chunksOf(6000)));
+    expect(['n0', 'more'].map((key) => cache.get(key) !== undefined)).toEqual([false, true]);
+  });
+
+  test('a cache of no bytes keeps nothing', async () => {
+    const cache = createAnswerCache(0);
+    await drain(cache.keeping('a', chunksOf(1)));
+    expect(cache.get('a')).toBeUndefined();
+  });
+});
+
+describe('answers that are kept', () => {
+  async function appWith(rows: number): Promise<{ app: Hono<ExecEnv>; put(rows: number): Promise<void> }> {
+    const store = createMemoryStore();
+    const service = createService({ store });
+    onTestFinished(() => service.close());
+    const put = async (count: number): Promise<void> => {
+      await store.put({ tenant: 'default', handle: parseHandle('t') }, longFrame(count, { batchRows: 1000 }));
+    };
+    await put(rows);
+    return { app: createExecApp({ service }), put };
+  }
+
+  const read = async (app: Hono<ExecEnv>, target: string, headers: Record<string, string> = {}): Promise<object> => {
+    const response = await app.request(target, { headers });
+    const body = Buffer.from(await response.arrayBuffer());
+    const names = ['content-type', 'content-encoding', 'content-length', 'etag', 'vary', 'x-total-count'];
+    const text = response.headers.get('content-encoding') === 'gzip' ? gunzipSync(body).toString() : body.toString();
+    return { status: response.status, text, headers: names.map((name) => response.headers.get(name)) };
+  };
+
+  test.each<[target: string, headers: Record<string, string>]>([
+    ['/exec?handle=t&fmt=json', {}],
+    ['/exec?handle=t&fmt=json&limit=0', {}],
+    ['/exec?handle=t&fmt=json', { 'accept-encoding': 'gzip' }],
+    ['/exp?handle=t&fmt=csv&limit=5', { 'accept-encoding': 'gzip' }],
+    ['/exp?handle=t&fmt=arrow', {}],
+  ])('%s %j is the same again, headers included', async (target, headers) => {
+    const { app } = await appWith(2500);
+    const first = await read(app, target, headers);
+    expect(await read(app, target, headers)).toEqual(first);
+    expect(await read(app, target, headers)).toEqual(first);
+  });
+
+  test('are of the version, part and form that was asked for', async () => {
+    const { app, put } = await appWith(3);
+    const targets = ['', '&limit=2', '&limit=2,3', '&cols=id', '&quoteLargeNum=true'].map(
+      (more) => `/exec?handle=t&fmt=json${more}`,
+    );
+    const before = await Promise.all(targets.map((target) => read(app, target)));
+    expect(new Set(before.map((answer) => JSON.stringify(answer))).size).toBe(4);
+    await put(4);
+    for (const target of targets) expect(await read(app, target)).not.toEqual(before[targets.indexOf(target)]);
+    await app.request('/frames/t', { method: 'DELETE' });
+    expect((await app.request(targets[0] ?? '')).status).toBe(404);
+  });
+});

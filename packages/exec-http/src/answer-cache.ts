@@ -1,0 +1,82 @@
+import { compressBytes } from './compress.ts';
+
+/** An answer as it was sent. */
+export interface KeptAnswer {
+  readonly bytes: Uint8Array;
+  /** The same, compressed when that is first asked for. */
+  compressed(): Promise<Uint8Array>;
+}
+
+/** Short answers that were sent lately, as bytes: the rows of a frame are the same as long as its version is. */
+export interface AnswerCache {
+  get(key: string): KeptAnswer | undefined;
+  /** Hands the chunks of an answer on, and keeps them once they have all come and are not too many. */
+  keeping(key: string, chunks: AsyncGenerator<Uint8Array, void>): AsyncGenerator<Uint8Array, void>;
+}
+
+/** One answer may take this part of the cache, and no more than `MAX_ANSWER_BYTES`. */
+const MAX_SHARE = 1 / 16;
+const MAX_ANSWER_BYTES = 1024 * 1024;
+/** What an answer takes beside its bytes: its key, and its place in a table. */
+const OVERHEAD_BYTES = 1024;
+
+/** A cache of so many bytes; what was asked for least lately goes first. */
+export function createAnswerCache(maxBytes: number): AnswerCache {
+  const maxAnswerBytes = Math.min(maxBytes * MAX_SHARE, MAX_ANSWER_BYTES);
+  const kept = new Map<string, KeptAnswer & { size: number }>();
+  let total = 0;
+
+  function drop(key: string): void {
+    total -= kept.get(key)?.size ?? 0;
+    kept.delete(key);
+  }
+
+  function makeRoom(): void {
+    for (const key of kept.keys()) {
+      if (total <= maxBytes) return;
+      drop(key);
+    }
+  }
+
+  function put(key: string, bytes: Uint8Array): void {
+    drop(key);
+    let packed: Promise<Uint8Array> | undefined;
+    const answer = {
+      bytes,
+      size: bytes.byteLength + OVERHEAD_BYTES,
+      compressed: () => (packed ??= pack()),
+    };
+    async function pack(): Promise<Uint8Array> {
+      const short = await compressBytes(bytes);
+      if (kept.get(key) !== answer) return short;
+      answer.size += short.byteLength;
+      total += short.byteLength;
+      makeRoom();
+      return short;
+    }
+    kept.set(key, answer);
+    total += answer.size;
+    makeRoom();
+  }
+
+  return {
+    get(key) {
+      const answer = kept.get(key);
+      if (answer === undefined) return undefined;
+      kept.delete(key);
+      kept.set(key, answer);
+      return answer;
+    },
+    async *keeping(key, chunks) {
+      const seen: Uint8Array[] = [];
+      let bytes = 0;
+      for await (const chunk of chunks) {
+        bytes += chunk.byteLength;
+        if (bytes <= maxAnswerBytes) seen.push(chunk);
+        else seen.length = 0;
+        yield chunk;
+      }
+      if (bytes <= maxAnswerBytes) put(key, Buffer.concat(seen));
+    },
+  };
+}
