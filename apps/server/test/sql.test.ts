@@ -91,7 +91,7 @@ describe('SQL over frames', () => {
       const sql = 'select count(distinct version), count(*) from (from moving union all from moving)';
       expect(await ask(server, sql)).toEqual([[1, 100]]);
     }
-    isOver = true;
+    over.abort();
     await writer;
   });
 });

@@ -62,7 +62,7 @@ describe('createAnswerCache', () => {
 });
 
 describe('answers that are kept', () => {
-  async function appWith(rows: number): Promise<{ app: Hono<ExecEnv>; put(rows: number): Promise<void> }> {
+  async function appWith(rows: number): Promise<{ app: Hono<ExecEnv>; put: (rows: number) => Promise<void> }> {
     const store = createMemoryStore();
     const service = createService({ store });
     onTestFinished(() => service.close());
