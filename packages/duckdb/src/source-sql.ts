@@ -35,12 +35,7 @@ export function fromClause(source: SettledSource, parquetOptions = ''): string {
 /** A path in SQL, in which stars and brackets are just themselves. */
 export function globFree(path: string): string {
   if (path.includes('\0')) throw new ServiceError('invalid_argument', 'A path cannot have a NUL character.');
-  return sqlText(globFreePath(path));
-}
-
-/** A pattern that only a path itself fits. */
-export function globFreePath(path: string): string {
-  return path.replaceAll(/[*?[]/g, '[$&]');
+  return sqlText(path.replaceAll(/[*?[]/g, '[$&]'));
 }
 
 /** The statements after which a source can be read. */

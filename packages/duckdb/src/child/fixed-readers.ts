@@ -109,12 +109,20 @@ export function createUuidReader(): FixedReader {
   });
 }
 
-/** DuckDB's own intervals have microseconds. */
+const MICROS_PER_DAY = 86_400_000_000n;
+/** As many as can be told in nanoseconds of 64 bits. */
+const MAX_MICROS = 9_223_372_036_854_775n;
+
+/** DuckDB's own intervals have microseconds: those that are too many for nanoseconds become days, which count the same. */
 export function createDuckdbIntervalReader(): FixedReader {
   return new FixedReader(16, 16, (from, to, count) => {
     for (let row = 0; row < count; row++) {
-      to.setBigUint64(16 * row, from.getBigUint64(16 * row, true), true);
-      to.setBigInt64(16 * row + 8, from.getBigInt64(16 * row + 8, true) * 1000n, true);
+      const at = 16 * row;
+      const micros = from.getBigInt64(at + 8, true);
+      const days = micros > MAX_MICROS || micros < -MAX_MICROS ? micros / MICROS_PER_DAY : 0n;
+      to.setInt32(at, from.getInt32(at, true), true);
+      to.setInt32(at + 4, from.getInt32(at + 4, true) + Number(days), true);
+      to.setBigInt64(at + 8, (micros - days * MICROS_PER_DAY) * 1000n, true);
     }
   });
 }

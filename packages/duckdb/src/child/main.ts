@@ -5,7 +5,7 @@ import { BATCH_CREDITS, createFrameParser, FRAME, frameHead, jsonPayload, parseJ
 import { type Exchange, CancelledError } from './exchange.ts';
 import { createSqlBench } from './sql-bench.ts';
 import { SqlFaultError } from './sql-fault.ts';
-import { SqlRefusal } from './sql-refusal.ts';
+import { SqlRefusal, UnreadableFrameError } from './sql-refusal.ts';
 import { createWorkbench } from './workbench.ts';
 import { UnstorableValue } from './column-writer.ts';
 import type { ChildFailure, ChildSettings } from './requests.ts';
@@ -76,7 +76,7 @@ async function answer(exchange: RunningExchange, request: ReturnType<typeof pars
 
 function failureOf(error: unknown, exchange: Exchange): ChildFailure {
   if (exchange.signal.aborted || error instanceof CancelledError) return { code: 'cancelled', message: 'Cancelled.' };
-  if (error instanceof SqlRefusal) return error.failure;
+  if (error instanceof SqlRefusal || error instanceof UnreadableFrameError) return error.failure;
   if (error instanceof SqlFaultError) return error.fault;
   if (error instanceof UnstorableValue) return { code: 'invalid_data', message: error.message };
   return { code: 'duckdb', message: error instanceof Error ? error.message : String(error) };

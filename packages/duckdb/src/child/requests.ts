@@ -1,6 +1,6 @@
 import type { GetPlan, PutPlan } from './plans.ts';
 import type { SqlFault } from './sql-fault.ts';
-import type { SqlFailure } from './sql-requests.ts';
+import type { SqlFailure, UnreadableFrame } from './sql-requests.ts';
 
 /** A column of an upload. */
 export interface PutColumn {
@@ -91,5 +91,6 @@ export interface WrittenNumbers {
 export type ChildFailure =
   | SqlFailure
   | SqlFault
+  | UnreadableFrame
   /** `duckdb`: the message is DuckDB's own, and not for clients. */
   | { readonly code: 'cancelled' | 'invalid_data' | 'duckdb'; readonly message: string };

@@ -13,7 +13,7 @@ import { sendRows } from './read-rows.ts';
 import type { DuckType } from './requests.ts';
 import { type CheckedSql, createSqlChecker, type SqlChecker } from './sql-check.ts';
 import { faultOf, SqlFaultError } from './sql-fault.ts';
-import { SqlRefusal } from './sql-refusal.ts';
+import { SqlRefusal, UnreadableFrameError } from './sql-refusal.ts';
 import type { SqlAnswers, SqlParam, SqlRequest, SqlView } from './sql-requests.ts';
 
 /** Answers SQL of one tenant, one statement at a time. */
@@ -77,7 +77,9 @@ export function createSqlBench(settings: readonly string[]): SqlBench {
     for (const { name, sql } of wanted) {
       if (views.get(name) === sql) continue;
       views.delete(name);
-      await inner.run(`CREATE OR REPLACE VIEW ${sqlName(name)} AS ${sql}`);
+      await inner.run(`CREATE OR REPLACE VIEW ${sqlName(name)} AS ${sql}`).catch((error: unknown) => {
+        throw new UnreadableFrameError({ code: 'unreadable_frame', frame: name, message: String(error) });
+      });
       views.set(name, sql);
     }
   }
@@ -88,13 +90,16 @@ export function createSqlBench(settings: readonly string[]): SqlBench {
         endSession();
         const checked = await tools.checker.check(request.sql);
         session = { checked, shift: checked.shift, params: [] };
-        return { tables: checked.tables, ...(checked.lists && { lists: checked.lists }) };
+        return { tables: checked.tables, ...(checked.listsFrames && { listsFrames: true }) };
       }
       case 'nearest':
         return (await tools.checker.nearest(request)) ?? null;
       case 'prepare': {
         const current = required(session);
         await lock(tools, request.directories);
+        const [home] = request.directories;
+        // A tenant without frames has no folder yet.
+        if (home !== undefined && request.views.length > 0) process.chdir(home);
         await show(tools, request.views);
         return prepare(tools, current, request.params);
       }
@@ -127,7 +132,8 @@ export function createSqlBench(settings: readonly string[]): SqlBench {
       } catch (error) {
         const shift = session?.shift ?? 0;
         endSession();
-        if (error instanceof SqlRefusal || error instanceof CancelledError) throw error;
+        const isOwn = error instanceof SqlRefusal || error instanceof UnreadableFrameError;
+        if (isOwn || error instanceof CancelledError) throw error;
         throw new SqlFaultError(faultOf(error, shift));
       } finally {
         exchange.signal.removeEventListener('abort', stop);

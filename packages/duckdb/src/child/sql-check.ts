@@ -1,7 +1,7 @@
 import type { DuckDBConnection, DuckDBPreparedStatement } from '@duckdb/node-api';
 import { SqlRefusal, type UnknownName } from './sql-refusal.ts';
 import type { SqlFailure } from './sql-requests.ts';
-import { type TreeNames, walkTree } from './sql-tree.ts';
+import { hiddenList, type TreeNames, walkTree } from './sql-tree.ts';
 
 /** A statement that may be run. */
 export interface CheckedSql extends TreeNames {
@@ -18,16 +18,17 @@ export interface SqlChecker {
   nearest(unknown: UnknownName): Promise<string | undefined>;
 }
 
-/** The parse of a text. A failed one says where, in bytes and as a text. */
+/** The parse of a text. A failed one says where, as a text. */
 type Parsed =
   | { readonly error: false; readonly statements: readonly Readonly<Record<string, unknown>>[] }
   | {
       readonly error: true;
-      readonly error_type: string;
       readonly error_message: string;
       readonly position?: string;
     };
 
+/** What is said of a text that parses, but is no query. */
+const NOT_A_QUERY = 'Only SELECT statements can be serialized';
 const SERIALIZE = 'SELECT json_serialize_sql($1::VARCHAR, skip_null := true, skip_empty := true, skip_default := true)';
 const NEAREST = `SELECT name FROM (SELECT unnest(from_json($2::VARCHAR, '["VARCHAR"]')) AS name)
   WHERE damerau_levenshtein(lower($1::VARCHAR), lower(name)) <= greatest(1, length($1::VARCHAR) // 3)
@@ -76,19 +77,23 @@ async function checkSql(
 ): Promise<CheckedSql> {
   const parsed = await parse(sql);
   if (!parsed.error) return { text: sql, shift: 0, ...walkTree(onlyStatement(parsed)) };
-  if (parsed.error_type === 'not implemented') {
+  if (parsed.error_message.startsWith(NOT_A_QUERY)) {
     const explained = explainedPart(sql);
     const inner = explained && (await parse(explained.rest));
     if (explained !== undefined && inner?.error === false) {
       const { prefix, rest } = explained;
       const shift = byteLength(sql) - byteLength(rest) - prefix.length;
       // Positions in the tree are those in what stands behind EXPLAIN.
-      const { tables } = shifted(() => walkTree(onlyStatement(inner)), shift + prefix.length);
+      const { tables, listsFrames } = shifted(() => walkTree(onlyStatement(inner)), shift + prefix.length);
+      if (listsFrames) throw hiddenList();
       return { text: prefix + rest, shift, tables };
     }
-    throw await refusalOf(sql, count);
+    throw await refusalOf(sql, explained?.rest ?? sql, count);
   }
-  throw invalid(firstLetterUp(parsed.error_message), Number(parsed.position ?? NaN));
+  // Unlike all others, positions of the parser count characters.
+  const characters = Number(parsed.position ?? NaN);
+  const position = byteLength([...sql].slice(0, characters).join(''));
+  throw invalid(`${firstLetterUp(parsed.error_message)}.`, Number.isNaN(characters) ? NaN : position);
 }
 
 function shifted(walk: () => TreeNames, bytes: number): TreeNames {
@@ -137,9 +142,9 @@ function explainedPart(sql: string): { readonly prefix: string; readonly rest: s
 }
 
 /** Why a text that is not a query is not run. */
-async function refusalOf(sql: string, count: () => Promise<number>): Promise<SqlRefusal> {
+async function refusalOf(sql: string, statement: string, count: () => Promise<number>): Promise<SqlRefusal> {
   const statements = await count();
-  const keyword = KEYWORD.exec(sql)?.[1]?.toUpperCase() ?? '';
+  const keyword = KEYWORD.exec(statement)?.[1]?.toUpperCase() ?? '';
   if (statements > 1 && /\bpivot\b/i.test(sql) && !/;\s*\S/.test(sql)) {
     return new SqlRefusal({
       code: 'invalid_sql',

@@ -1,4 +1,4 @@
-import type { SqlFailure } from './sql-requests.ts';
+import type { SqlFailure, UnreadableFrame } from './sql-requests.ts';
 
 /** A name that does not exist, and those that do. */
 export interface UnknownName {
@@ -15,5 +15,15 @@ export class SqlRefusal extends Error {
     super(failure.message);
     this.failure = failure;
     this.unknown = unknown;
+  }
+}
+
+/** A statement that cannot be run, for a reason that is not its own. */
+export class UnreadableFrameError extends Error {
+  readonly failure: UnreadableFrame;
+
+  constructor(failure: UnreadableFrame) {
+    super(failure.message);
+    this.failure = failure;
   }
 }

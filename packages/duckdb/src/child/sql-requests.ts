@@ -31,7 +31,7 @@ export type SqlRequest =
   | { readonly op: 'check'; readonly sql: string }
   | {
       readonly op: 'prepare';
-      /** The only directories the child ever reads: always the same ones. */
+      /** The only directories the child ever reads, always the same ones. Paths in views are relative to the first. */
       readonly directories: readonly string[];
       readonly views: readonly SqlView[];
       /** Left out where the statement will not be run. */
@@ -49,8 +49,8 @@ export type SqlRequest =
 export interface SqlAnswers {
   readonly check: {
     readonly tables: readonly NamedTable[];
-    /** Where it asks for the frames there are instead: their names, or their columns too. */
-    readonly lists?: 'names' | 'columns';
+    /** It asks for the list of the frames there are, and nothing else. */
+    readonly listsFrames?: true;
   };
   readonly prepare: {
     readonly columns: readonly { readonly name: string; readonly type: DuckType }[];
@@ -60,7 +60,15 @@ export interface SqlAnswers {
   readonly rows: { readonly rows: number };
 }
 
-/** Why a statement is not run, or failed. */
+/** A frame whose file cannot be read. */
+export interface UnreadableFrame {
+  readonly code: 'unreadable_frame';
+  readonly frame: string;
+  /** What DuckDB says of it, not for clients. */
+  readonly message: string;
+}
+
+/** Why a statement is not run. */
 export interface SqlFailure {
   readonly code: 'invalid_sql' | 'permission_denied';
   readonly message: string;

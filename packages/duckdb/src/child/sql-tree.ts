@@ -33,8 +33,7 @@ const ORDERS = new Set(namesIn('ASCENDING DESCENDING ORDER_DEFAULT INVALID'));
  * nodes, schemas. What it returns are the tables that are no names of queries in the statement itself.
  */
 export function walkTree(statement: Node): TreeNames {
-  const lists = listedFrames(statement);
-  if (lists !== undefined) return { tables: [], lists };
+  if (isShowTables(statement)) return { tables: [], listsFrames: true };
   const tables: NamedTable[] = [];
   walk(statement, new Set(), tables);
   return { tables };
@@ -133,7 +132,8 @@ function checkFunction(node: Node, place: FunctionPlace): void {
   const written = textOf(node, 'function_name');
   const name = written.toLowerCase();
   if (ALLOWED[place].has(name)) return;
-  const refusal = REFUSED_FUNCTIONS[place].get(name);
+  const other: FunctionPlace = place === 'values' ? 'tables' : 'values';
+  const refusal = REFUSED_FUNCTIONS[place].get(name) ?? REFUSED_FUNCTIONS[other].get(name);
   if (refusal !== undefined) {
     throw new SqlRefusal({
       code: 'permission_denied',
@@ -142,8 +142,7 @@ function checkFunction(node: Node, place: FunctionPlace): void {
       ...positionOf(node),
     });
   }
-  const other: FunctionPlace = place === 'values' ? 'tables' : 'values';
-  const isElsewhere = ALLOWED[other].has(name) || REFUSED_FUNCTIONS[other].has(name);
+  const isElsewhere = ALLOWED[other].has(name);
   const kind = place === 'values' ? 'function' : 'table function';
   const failure = {
     code: 'invalid_sql',
@@ -187,27 +186,28 @@ function addTable(node: Node, scope: Scope, tables: NamedTable[]): void {
 
 const CATALOGUES = new Set(['information_schema', 'pg_catalog']);
 
-/** Which list of frames a statement asks for, if it is nothing but that. */
-function listedFrames(statement: Node): TreeNames['lists'] {
+/** Whether a statement is nothing but SHOW TABLES. */
+function isShowTables(statement: Node): boolean {
   const node = statement['node'];
   const source = isNode(node) ? node['from_table'] : undefined;
-  if (!isNode(node) || !isNode(source) || source['type'] !== 'SHOW_REF' || isNode(source['query'])) return undefined;
-  // A statement with a WHERE or an ORDER BY would have more parts.
-  if (Object.keys(node).length > PARTS_OF_SHOW) return undefined;
-  if (textOf(source, 'schema_name') !== '' || textOf(source, 'catalog_name') !== '') return undefined;
-  return LISTS[textOf(source, 'table_name')];
+  if (!isNode(node) || !isNode(source) || source['type'] !== 'SHOW_REF') return false;
+  // With a WHERE or an ORDER BY it would have more parts.
+  return source['table_name'] === '"tables"' && [node, source].every((part) => isPartOf(part, PARTS_OF_SHOW));
 }
 
-const PARTS_OF_SHOW = ['type', 'select_list', 'from_table', 'aggregate_handling'].length;
-const LISTS: Readonly<Record<string, TreeNames['lists']>> = {
-  '"tables"': 'names',
-  __show_tables_expanded: 'columns',
-};
+const PARTS_OF_SHOW = new Set(
+  namesIn('type select_list from_table aggregate_handling table_name show_type query_location'),
+);
 
-function hiddenList(): SqlRefusal {
+function isPartOf(node: Node, keys: ReadonlySet<string>): boolean {
+  return Object.keys(node).every((key) => keys.has(key));
+}
+
+/** Lists that would show what is in the child, not what the caller has. */
+export function hiddenList(): SqlRefusal {
   return new SqlRefusal({
     code: 'permission_denied',
-    message: 'Of SHOW only SHOW TABLES and SHOW ALL TABLES are offered, each as a statement of its own.',
+    message: 'Of the lists that SHOW gives there is only SHOW TABLES, as a statement of its own.',
     hint: CATALOGUE_HINT,
   });
 }

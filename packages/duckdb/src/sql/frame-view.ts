@@ -1,12 +1,12 @@
 import { TYPE_METADATA_KEY } from '@svc/frames';
 import { DataType, type Field, TimeUnit } from 'apache-arrow';
+import type { SourceInfo } from '../frame-files.ts';
 import { fromClause } from '../source-sql.ts';
 import { fileNames, sqlName, sqlText, uniqueNames } from '../storage-types-names.ts';
 import { storedColumn } from '../storage-types.ts';
-import type { PinnedFrame } from '../sql-frames.ts';
 
 /** The query behind the name of a frame: its columns under their own names, as DuckDB would have them by itself. */
-export function frameViewSql({ path, info }: Pick<PinnedFrame, 'path' | 'info'>): string {
+export function frameViewSql(path: string, info: SourceInfo): string {
   const from = fromClause({ kind: 'parquet', path });
   const { fields } = info.schema;
   // What others have written is what they want it to be.
@@ -62,7 +62,7 @@ function structValue(children: readonly Field[], value: string): string {
 function wholeNumber({ type, metadata }: Field, value: string): string {
   if (metadata.get(TYPE_METADATA_KEY) === 'LONG128') return `CAST(${value} AS HUGEINT)`;
   const scale = DataType.isDecimal(type) ? type.scale : 0;
-  if (scale <= 0) return `(${value} || ${sqlText('0'.repeat(-scale))})`;
+  if (scale <= 0) return `(CASE WHEN ${value} = '0' THEN '0' ELSE ${value} || ${sqlText('0'.repeat(-scale))} END)`;
   const digits = `ltrim(${value}, '-')`;
   const padded = `lpad(${digits}, greatest(length(${digits}), ${scale + 1})::INTEGER, '0')`;
   return `(CASE WHEN ${value} LIKE '-%' THEN '-' ELSE '' END || ${padded}[:-${scale + 1}] || '.' || ${padded}[-${scale}:])`;

@@ -1,11 +1,23 @@
 import { ServiceError, toServiceError } from '@svc/errors';
 import type { SqlFault } from '../child/sql-fault.ts';
 import { ChildError } from '../pipe-link.ts';
+import type { PinnedFrame } from '../sql-frames.ts';
+import { unreadableFrame } from '../store-errors.ts';
+
+/** What an error is about. */
+export interface SqlContext {
+  readonly sql: string;
+  /** The frames that the statement names. */
+  readonly pins: readonly PinnedFrame[];
+  /** Paths that no error may show. */
+  readonly privatePaths: readonly string[];
+}
 
 /** The error of a statement for a client. Texts of DuckDB keep what they say, but for paths. */
-export function toSqlError(error: unknown, sql: string, paths: readonly string[]): ServiceError {
+export function toSqlError(error: unknown, context: SqlContext): ServiceError {
   if (!(error instanceof ChildError)) return toServiceError(error);
   const { failure } = error;
+  const { sql, pins } = context;
   switch (failure.code) {
     case 'cancelled':
       return new ServiceError('cancelled', 'The request was cancelled.', { cause: error });
@@ -16,7 +28,14 @@ export function toSqlError(error: unknown, sql: string, paths: readonly string[]
       return new ServiceError(code, message, { query: sql, ...(hint !== undefined && { hint }), ...at });
     }
     case 'sql_fault':
-      return faultError(failure, sql, paths, error);
+      return faultError(failure, context, error);
+    case 'unreadable_frame': {
+      const frame = pins.find(({ handle }) => handle === failure.frame);
+      const unread = frame?.info.isForeign
+        ? new ServiceError('invalid_data', 'Its file is damaged.', { cause: error })
+        : error;
+      return unreadableFrame(failure.frame, frame?.info.isForeign === true, unread);
+    }
     case 'duckdb':
     case 'invalid_data':
       return toServiceError(error);
@@ -25,9 +44,9 @@ export function toSqlError(error: unknown, sql: string, paths: readonly string[]
   }
 }
 
-function faultError(fault: SqlFault, sql: string, paths: readonly string[], cause: ChildError): ServiceError {
+function faultError(fault: SqlFault, { sql, pins, privatePaths }: SqlContext, cause: ChildError): ServiceError {
   const { kind, position } = fault;
-  const message = withoutPaths(fault.message, paths);
+  const message = withoutPaths(fault.message, privatePaths);
   if (/max_temp_directory_size|no space left on device|disk quota exceeded/i.test(fault.message)) {
     return new ServiceError('out_of_disk', 'The SQL needs more room on disk than one statement may take.', {
       hint: 'Ask for less at once: filter earlier, or aggregate before sorting and joining.',
@@ -44,6 +63,12 @@ function faultError(fault: SqlFault, sql: string, paths: readonly string[], caus
   }
   if (kind === 'Permission') {
     return new ServiceError('permission_denied', 'The SQL reaches outside of the frames.', { query: sql, cause });
+  }
+  if (kind === 'IO' && pins.some(({ info }) => info.isForeign)) {
+    return new ServiceError('invalid_data', 'The file of a frame was changed while it was read.', {
+      query: sql,
+      cause,
+    });
   }
   if (OURS.has(kind)) return toServiceError(cause);
   return new ServiceError('invalid_sql', sentence(message), {

@@ -1,7 +1,7 @@
+import { relative } from 'node:path';
 import { quoted, ServiceError } from '@svc/errors';
 import type { Call } from '@svc/frames';
 import type { NamedTable, SqlAnswers, SqlParam } from '../child/sql-requests.ts';
-import { globFreePath } from '../source-sql.ts';
 import type { PinnedFrame, SqlFrames } from '../sql-frames.ts';
 import type { AnswerPlan } from './answer-plan.ts';
 import { frameViewSql } from './frame-view.ts';
@@ -62,19 +62,24 @@ export function createStatement({ store, call, sql, limit, place, privatePaths }
   return {
     limit,
     async check() {
-      const { tables, lists } = await child.call({ op: 'check', sql }, signal);
-      if (lists !== undefined) return store.handles(tenant);
+      const { tables, listsFrames } = await child.call({ op: 'check', sql }, signal);
+      if (listsFrames) return store.handles(tenant);
       const named = new Map(tables.toReversed().map((table) => [table.name.toLowerCase(), table]));
       for (const table of named.values()) await pin(table);
       return undefined;
     },
     prepare(params) {
-      const directories = store.directories(tenant).flatMap((path) => [...new Set([path, globFreePath(path)])]);
-      const views = pins.map((frame) => ({ name: frame.handle, sql: frameViewSql(frame) }));
+      const directories = store.directories(tenant);
+      const [home = ''] = directories;
+      // Relative paths: what DuckDB shows of them says nothing of where frames are kept.
+      const views = pins.map(({ handle, path, info }) => ({
+        name: handle,
+        sql: frameViewSql(relative(home, path), info),
+      }));
       return child.call({ op: 'prepare', directories, views, ...(params && { params }) }, signal);
     },
     rows: ({ plans, casts }) => child.rows({ op: 'rows', plans, ...(casts && { casts }) }, signal),
-    failure: (error) => toSqlError(error, sql, [...pins.map(({ path }) => path), ...privatePaths]),
+    failure: (error) => toSqlError(error, { sql, pins, privatePaths }),
     end() {
       if (isEnded) return;
       isEnded = true;

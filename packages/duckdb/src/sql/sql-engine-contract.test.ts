@@ -1,0 +1,8 @@
+import { engineContract } from '@svc/frames/testing';
+import { createSqlFixture } from '../testing/sql-fixture.ts';
+
+engineContract('the local engine', async () => {
+  const maxConcurrent = 2;
+  const { store, engine, close } = await createSqlFixture({ maxConcurrent }, { hasTenants: true });
+  return { store, engine, maxConcurrent, close };
+});

@@ -1,0 +1,140 @@
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import type { Call } from '../call.ts';
+import { columnInfo } from '../column-types.ts';
+import type { Engine, QueryOptions } from '../engine.ts';
+import { parseHandle } from '../handle.ts';
+import type { FrameRef, Store } from '../store.ts';
+import { longFrame, readRows } from './sample-frames.ts';
+
+/** An engine, and the store whose frames it sees. */
+export interface EngineContractParts {
+  readonly engine: Engine;
+  readonly store: Store;
+  /** How many statements the engine answers at the same time. */
+  readonly maxConcurrent: number;
+  close(): Promise<void>;
+}
+
+/** The rules every engine keeps. `create` makes one over an empty store; the suite closes it. */
+export function engineContract(name: string, create: () => Promise<EngineContractParts>): void {
+  describe(`${name} keeps the contract of engines`, () => {
+    let parts: EngineContractParts;
+
+    beforeAll(async () => {
+      parts = await create();
+      await parts.store.put(refOf('trades'), longFrame(5));
+      await parts.store.put(refOf('secret', 'another'), longFrame(1));
+    });
+
+    afterAll(() => parts.close());
+
+    async function rows(sql: string, options?: QueryOptions, call = callOf()): Promise<unknown[][]> {
+      const answer = await parts.engine.query(call, sql, options);
+      try {
+        return await readRows(answer);
+      } finally {
+        answer.close();
+      }
+    }
+
+    test('a frame is a table under its handle, in any letter case', async () => {
+      expect(await rows('SELECT id FROM trades WHERE id >= 3 ORDER BY id')).toEqual([[3n], [4n]]);
+      expect(await rows('SELECT max(ID) FROM Trades')).toEqual([[4n]]);
+    });
+
+    test('an answer without rows has its columns', async () => {
+      const answer = await parts.engine.query(callOf(), "SELECT id, 'x' AS name FROM trades WHERE id < 0");
+      expect(answer.schema.fields.map((field) => columnInfo(field))).toMatchObject([
+        { name: 'id', type: 'LONG' },
+        { name: 'name', type: 'STRING' },
+      ]);
+      expect(await readRows(answer)).toEqual([]);
+      answer.close();
+    });
+
+    test('columns of one name get numbers', async () => {
+      const { schema } = await parts.engine.describe(callOf(), 'SELECT 1 AS a, 2 AS a, 3 AS a_1, 4 AS "A"');
+      expect(schema.names).toEqual(['a', 'a_1', 'a_1_1', 'A']);
+    });
+
+    test('parameters are given in order', async () => {
+      const params = [2n, 'x'];
+      expect(await rows('SELECT id, $2 || id FROM trades WHERE id = $1', { params })).toEqual([[2n, 'x2']]);
+    });
+
+    test.each([
+      ['SELECT $1 + $2', [1]],
+      ['SELECT ?', []],
+      ['SELECT 1', [1]],
+    ])('%s with the values %o is invalid_sql', async (sql, params) => {
+      await expect(rows(sql, { params })).rejects.toMatchObject({ code: 'invalid_sql', query: sql });
+    });
+
+    test('describe tells columns and parameters, and does not run anything', async () => {
+      const info = await parts.engine.describe(callOf(), "SELECT id, error('run') AS e FROM trades WHERE id = $1");
+      expect(info.schema.names).toEqual(['id', 'e']);
+      expect(info.parameters.fields.map(({ name, type }) => `${name} ${type}`)).toEqual(['1 Int64']);
+    });
+
+    test('a table that is not there is invalid_sql, with its position', async () => {
+      const sql = "SELECT 'é' FROM trade";
+      const failure = { code: 'invalid_sql', query: sql, position: 16, hint: 'Did you mean "trades"?' };
+      await expect(rows(sql)).rejects.toMatchObject(failure);
+      await expect(parts.engine.describe(callOf(), sql)).rejects.toMatchObject(failure);
+    });
+
+    test("another tenant's frame is not there", async () => {
+      await expect(rows('FROM secret')).rejects.toMatchObject({ code: 'invalid_sql' });
+      expect(await rows('FROM secret', {}, callOf('another'))).toEqual([[0n]]);
+    });
+
+    test.each([
+      ['DELETE FROM trades', 'permission_denied'],
+      ['SELECT 1; SELECT 2', 'invalid_sql'],
+      ['SELEKT 1', 'invalid_sql'],
+      ['', 'invalid_sql'],
+    ])('%o is %s', async (sql, code) => {
+      await expect(rows(sql)).rejects.toMatchObject({ code });
+      await expect(parts.engine.describe(callOf(), sql)).rejects.toMatchObject({ code });
+    });
+
+    test('answers that are closed unread let others have their place', async () => {
+      for (let i = 0; i < 2 * parts.maxConcurrent; i++) {
+        const answer = await parts.engine.query(callOf(), 'SELECT * FROM trades, trades AS b');
+        answer.close();
+        answer.close();
+      }
+      expect(await rows('SELECT count(*) FROM trades')).toEqual([[5n]]);
+    });
+
+    test('an answer stays on the version it began with', async () => {
+      const ref = refOf('changing');
+      await parts.store.put(ref, longFrame(3));
+      const answer = await parts.engine.query(callOf(), 'SELECT count(*) FROM changing a, changing b');
+      await parts.store.put(ref, longFrame(1));
+      expect(await readRows(answer)).toEqual([[9n]]);
+      answer.close();
+      expect(await rows('SELECT count(*) FROM changing')).toEqual([[1n]]);
+      await parts.store.drop(ref);
+      await expect(rows('FROM changing')).rejects.toMatchObject({ code: 'invalid_sql' });
+    });
+
+    test('a call that is over does not begin', async () => {
+      const call = { ...callOf(), signal: AbortSignal.abort(new Error('gone')) };
+      await expect(rows('SELECT 1', {}, call)).rejects.toThrow();
+    });
+
+    test('a closed engine is unavailable', async () => {
+      await parts.engine.close();
+      await expect(rows('SELECT 1')).rejects.toMatchObject({ code: 'unavailable' });
+    });
+  });
+}
+
+function refOf(handle: string, tenant = 'default'): FrameRef {
+  return { tenant, handle: parseHandle(handle) };
+}
+
+function callOf(tenant = 'default'): Call {
+  return { tenant, requestId: 'test', signal: new AbortController().signal };
+}
