@@ -3,6 +3,8 @@ import type {
   DuckDBInstance as Instance,
   DuckDBPreparedStatement,
   DuckDBResult,
+  DuckDBType,
+  DuckDBTypeId as TypeId,
 } from '@duckdb/node-api';
 import { sqlName, sqlText } from '../storage-types-names.ts';
 import { bindParams } from './bind-params.ts';
@@ -165,7 +167,9 @@ async function prepare(
   session.connection = await instance.connect();
   const prepared = await session.connection.prepare(session.checked.text);
   session.prepared = prepared;
-  const parameters = Array.from({ length: prepared.parameterCount }, (_, i) => parameterTypeOf(prepared, i + 1));
+  const parameters = Array.from({ length: prepared.parameterCount }, (_, i) =>
+    typeOr(prepared.parameterTypeId(i + 1), () => prepared.parameterType(i + 1)),
+  );
   if (params === undefined) return { columns: columnsOf(prepared), parameters };
   if (params.length !== parameters.length) {
     throw new SqlRefusal({
@@ -189,14 +193,13 @@ async function prepare(
 function columnsOf(prepared: DuckDBPreparedStatement): SqlAnswers['prepare']['columns'] {
   return Array.from({ length: prepared.columnCount }, (_, i) => ({
     name: prepared.columnName(i),
-    type: duckTypeOf(prepared.columnType(i)),
+    type: typeOr(prepared.columnTypeId(i), () => prepared.columnType(i)),
   }));
 }
 
-/** A parameter that could be anything has no type. */
-function parameterTypeOf(prepared: DuckDBPreparedStatement, index: number): DuckType {
-  const { INVALID } = DuckDBTypeId;
-  return prepared.parameterTypeId(index) === INVALID ? { name: 'INVALID' } : duckTypeOf(prepared.parameterType(index));
+/** A parameter that could be anything has no type, and neither has a column that is made of it. */
+function typeOr(id: TypeId, type: () => DuckDBType): DuckType {
+  return id === DuckDBTypeId.INVALID ? { name: 'INVALID' } : duckTypeOf(type());
 }
 
 /** Runs the statement, with its columns cast where some are of types that cannot be read as they are. */

@@ -1,6 +1,6 @@
 import type { SqlAnswers, SqlRequest } from '../child/sql-requests.ts';
 import { download, type Running, startExchange } from '../pipe-exchange.ts';
-import { createChildLink, type ExchangeHandlers } from '../pipe-link.ts';
+import { ChildError, createChildLink, type ExchangeHandlers } from '../pipe-link.ts';
 import { launchSqlChild, type SqlChildOptions } from './launch-sql-child.ts';
 
 type RequestOf<Op extends SqlRequest['op']> = Extract<SqlRequest, { op: Op }>;
@@ -34,7 +34,11 @@ export function createSqlChild(options: SqlChildOptions): SqlChild {
   ): Running<Answer> {
     signal.throwIfAborted();
     const running = startExchange<Answer>(link, request, signal, handlers);
-    last = running.answer;
+    // Whoever asked hears of the failure.
+    last = running.answer.catch((error: unknown) => {
+      if (isSpoilt(error)) return link.close();
+      return undefined;
+    });
     return running;
   }
 
@@ -48,8 +52,14 @@ export function createSqlChild(options: SqlChildOptions): SqlChild {
       begin<SqlAnswers[Op]>(request, signal).answer,
     rows: (request, signal) => download((handlers) => begin<SqlAnswers['rows']>(request, signal, handlers)),
     async settled() {
-      await last.catch(() => undefined);
+      await last;
     },
     close: () => link.close(),
   };
+}
+
+/** After a failure that should not be, DuckDB refuses everything else. */
+function isSpoilt(error: unknown): boolean {
+  const failure = error instanceof ChildError ? error.failure : undefined;
+  return failure?.code === 'sql_fault' && (failure.kind === 'INTERNAL' || failure.kind === 'FATAL');
 }

@@ -78,8 +78,8 @@ function faultError(fault: SqlFault, { sql, pins, privatePaths }: SqlContext, ca
   });
 }
 
-/** Failures that no SQL should bring about. */
-const OURS: ReadonlySet<string> = new Set(['INTERNAL', 'FATAL', 'IO', 'Serialization', 'Connection', 'HTTP']);
+/** Failures that no SQL should bring about; those without a kind are not DuckDB's. */
+const OURS: ReadonlySet<string> = new Set(['', 'INTERNAL', 'FATAL', 'IO', 'Serialization', 'Connection', 'HTTP']);
 
 function withoutPaths(message: string, paths: readonly string[]): string {
   return paths.reduce((text, path) => text.replaceAll(path, '…'), message);

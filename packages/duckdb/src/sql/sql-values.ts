@@ -41,7 +41,8 @@ function numberType(value: number): string {
 }
 
 function numberText(value: number): string {
-  return Number.isFinite(value) || Number.isNaN(value) ? String(value) : value > 0 ? 'inf' : '-inf';
+  if (Object.is(value, -0)) return '-0.0';
+  return String(value).replace('Infinity', 'inf');
 }
 
 function bigintType(value: bigint): string {
