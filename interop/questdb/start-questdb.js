@@ -14,8 +14,11 @@ const INTERNALS = ['jdk.internal.math', 'jdk.internal.vm'].flatMap((name) => [
   `java.base/${name}=ALL-UNNAMED`,
 ]);
 
-/** Starts one and waits until it answers; `env` holds further settings of it, such as `QDB_HTTP_USER`. */
-export async function startQuestdb({ env = {} } = {}) {
+/**
+ * Starts one and waits until it answers. `env` holds further settings of it, such as `QDB_HTTP_USER`; `path` is the one
+ * that they put it below.
+ */
+export async function startQuestdb({ env = {}, path = '' } = {}) {
   const jar = await provideJar();
   const port = await freePort();
   const root = mkdtempSync(join(tmpdir(), 'svc-questdb-'));
@@ -41,7 +44,7 @@ export async function startQuestdb({ env = {} } = {}) {
   process.once('exit', () => child?.kill('SIGKILL'));
   await start();
   return {
-    url: `http://127.0.0.1:${port}`,
+    url: `http://127.0.0.1:${port}${path}`,
     port,
     /** Ends it at once, as a crash would. */
     kill,

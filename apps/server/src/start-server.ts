@@ -1,3 +1,4 @@
+import { readFileSync } from 'node:fs';
 import { createServer, type Server } from 'node:http';
 import { getRequestListener } from '@hono/node-server';
 import { type Config, formatAddress } from '@svc/config';
@@ -64,7 +65,7 @@ export async function startServer(config: Config, log: Log, version: string): Pr
 
 function createConfiguredService(config: Config, opened: OpenedStore, log: Log, version: string): Service {
   const { storage, tsdb, http } = config;
-  const { http_url: url, user, password, token } = tsdb;
+  const { http_url: url, user, password, token, ca_file: caFile } = tsdb;
   const proxy =
     url &&
     createTsdbProxy({
@@ -72,6 +73,7 @@ function createConfiguredService(config: Config, opened: OpenedStore, log: Log, 
       user,
       password,
       token,
+      ...(caFile !== undefined && { ca: readFileSync(caFile, 'utf8') }),
       connectTimeoutMs: tsdb.connect_timeout_ms,
       timeoutMs: tsdb.timeout_ms,
       idleTimeoutMs: tsdb.idle_timeout_ms,

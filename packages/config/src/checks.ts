@@ -14,7 +14,7 @@ export interface Checked {
 export function checkTogether(resolved: Resolved): Checked {
   return {
     problems: [...credentialProblems(resolved), ...sharedPort(resolved), ...ownAddress(resolved)],
-    warnings: [...credentialWarnings(resolved), ...idleLevel(resolved)],
+    warnings: [...credentialWarnings(resolved), ...idleAuthority(resolved), ...idleLevel(resolved)],
   };
 }
 
@@ -53,7 +53,7 @@ function credentialWarnings({ sources: { tsdb } }: Resolved): readonly Finding[]
       hint: 'Set tsdb.password, unless the user has an empty one.',
     });
   }
-  for (const name of ['user', 'password', 'token'] as const) {
+  for (const name of ['user', 'password', 'token', 'ca_file'] as const) {
     if (isGiven(tsdb.http_url) || !isGiven(tsdb[name])) continue;
     warnings.push({
       source: tsdb[name],
@@ -63,6 +63,18 @@ function credentialWarnings({ sources: { tsdb } }: Resolved): readonly Finding[]
     });
   }
   return warnings;
+}
+
+function idleAuthority({ draft: { tsdb }, sources }: Resolved): readonly Finding[] {
+  if (!isGiven(sources.tsdb.ca_file) || tsdb.http_url?.startsWith('http:') !== true) return [];
+  return [
+    {
+      source: sources.tsdb.ca_file,
+      setting: 'tsdb.ca_file',
+      message: 'tsdb.ca_file has no effect, because tsdb.http_url begins with http://.',
+      hint: 'Remove it, or set tsdb.http_url to an https:// URL.',
+    },
+  ];
 }
 
 function idleLevel({ draft: { compression }, sources }: Resolved): readonly Finding[] {

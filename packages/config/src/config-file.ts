@@ -1,6 +1,6 @@
-import { closeSync, openSync, readSync } from 'node:fs';
 import { parse } from '@iarna/toml';
 import * as v from 'valibot';
+import { MISSING, readFailure, type ReadFile } from './bounded-file.ts';
 import { nearestName } from './nearest-name.ts';
 import { rowsOf, SECTIONS, SETTING_ROWS } from './setting-rows.ts';
 import type { Finding, Given } from './source.ts';
@@ -16,25 +16,7 @@ export interface ConfigFile {
   readonly warnings: readonly Finding[];
 }
 
-/** Reads a whole file; throws what `node:fs` throws. */
-export type ReadFile = (path: string) => Uint8Array;
-
 const MAX_FILE_BYTES = 64 * 2 ** 10;
-
-/** `node:fs` in a bounded form: never more than one byte past what is allowed, from pipes and devices too. */
-export function readBoundedFile(path: string): Uint8Array {
-  const file = openSync(path, 'r');
-  try {
-    const bytes = new Uint8Array(MAX_FILE_BYTES + 1);
-    let length = 0;
-    for (let count = -1; count !== 0 && length < bytes.length; length += count) {
-      count = readSync(file, bytes, length, bytes.length - length, null);
-    }
-    return bytes.subarray(0, length);
-  } finally {
-    closeSync(file);
-  }
-}
 
 /**
  * Reads and parses the file. `namedBy` is the flag or variable that names it; without one it is the default file, and
@@ -50,7 +32,7 @@ export function readConfigFile(path: string, namedBy: string | undefined, readFi
   });
   let bytes: Uint8Array;
   try {
-    bytes = readFile(path);
+    bytes = readFile(path, MAX_FILE_BYTES);
   } catch (error) {
     const reason = readFailure(error);
     if (reason === MISSING && namedBy === undefined) return undefined;
@@ -70,21 +52,6 @@ export function readConfigFile(path: string, namedBy: string | undefined, readFi
     return refuse(parseFailure(error), 'Correct the file; the documentation of the settings has a whole example.');
   }
   return { path, isRead: true, ...readTable(isTable(table) ? table : {}, path) };
-}
-
-const MISSING = 'there is no such file';
-
-const READ_FAILURES: Readonly<Record<string, string>> = {
-  ENOENT: MISSING,
-  ENOTDIR: MISSING,
-  EACCES: 'permission is denied',
-  EPERM: 'permission is denied',
-  EISDIR: 'it is a directory',
-};
-
-function readFailure(error: unknown): string {
-  const code = v.is(v.object({ code: v.string() }), error) ? error.code : 'an unknown failure';
-  return READ_FAILURES[code] ?? `the system says ${code}`;
 }
 
 /** The parser's own text quotes the lines around the place, and a password may stand there: only its first part is used. */

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { FILE, loaded } from '../test/load-given.ts';
+import { CA_FILE, FILE, loaded } from '../test/load-given.ts';
 import { createServiceNames } from './service-names.ts';
 import { SETTING_ROWS } from './setting-rows.ts';
 
@@ -47,6 +47,7 @@ const VALUES: Readonly<Record<string, readonly [text: string, toml: string, valu
   'tsdb.user': ['ada', '"ada"', 'ada'],
   'tsdb.password': [' p w ', '" p w "', ' p w '],
   'tsdb.token': ['t0k', '"t0k"', 't0k'],
+  'tsdb.ca_file': [CA_FILE, `"${CA_FILE}"`, CA_FILE],
   'grpc.max_message_bytes': ['65536', '65536', 65_536],
 };
 

@@ -1,3 +1,4 @@
+import { rootCertificates } from 'node:tls';
 import { parse } from '@iarna/toml';
 import { describe, expect, test } from 'vitest';
 import {
@@ -9,12 +10,19 @@ import {
   formatSettingsReference,
   loadConfig,
   type LoadConfigOptions,
+  type ReadFile,
 } from './index.ts';
 import { createServiceNames } from './service-names.ts';
 import { SECTIONS, SETTING_ROWS } from './setting-rows.ts';
+import { SETTINGS } from './settings.ts';
+
+/** Reads this as the configuration file, and a certificate where the example of a setting names one. */
+function reading(toml = ''): ReadFile {
+  return (path) => Buffer.from(path === SETTINGS.tsdb.ca_file.example ? (rootCertificates[0] ?? '') : toml);
+}
 
 function load(options: Partial<LoadConfigOptions> = {}) {
-  const result = loadConfig({ name: 'service', argv: [], env: {}, homeDir: '', ...options });
+  const result = loadConfig({ name: 'service', argv: [], env: {}, homeDir: '', readFile: reading(), ...options });
   if (result.kind !== 'config' && result.kind !== 'print-config') throw new Error(JSON.stringify(result));
   return result;
 }
@@ -156,7 +164,7 @@ describe('formatSettingsReference', () => {
       const line = part.split('\n').find((text) => text.replace(/^# /, '').startsWith(`${key} = `)) ?? '';
       const company = key === 'password' ? 'user = "u"\n' : '';
       const toml = `[${section}]\n${company}${line.replace(/^# /, '')}\n`;
-      const { sources } = load({ argv: ['--config', 'x'], readFile: () => Buffer.from(toml) });
+      const { sources } = load({ argv: ['--config', 'x'], readFile: reading(toml) });
       expect(valueAt(sources, section, key)).toEqual({ kind: 'file', path: 'x', key: `${section}.${key}` });
     }
   });

@@ -12,7 +12,7 @@
  */
 export { type Address, formatAddress } from './address.ts';
 export type { Config, Sources } from './config.ts';
-export type { ReadFile } from './config-file.ts';
+export type { ReadFile } from './bounded-file.ts';
 export type { Variables } from './environment.ts';
 export { formatConfig } from './format-config.ts';
 export { formatHelp, type FormatHelpOptions } from './format-help.ts';

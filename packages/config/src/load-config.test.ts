@@ -129,6 +129,7 @@ describe('defaults', () => {
         user: undefined,
         password: undefined,
         token: undefined,
+        ca_file: undefined,
       },
       grpc: { max_message_bytes: 67_108_864 },
     } satisfies Config);

@@ -1,6 +1,8 @@
+import { readBoundedFile, type ReadFile } from './bounded-file.ts';
+import { caFileProblems } from './ca-file.ts';
 import { checkTogether } from './checks.ts';
 import type { Config, Sources } from './config.ts';
-import { type ConfigFile, readBoundedFile, readConfigFile, type ReadFile } from './config-file.ts';
+import { type ConfigFile, readConfigFile } from './config-file.ts';
 import { readEnvironment, type Variables } from './environment.ts';
 import { readFlags } from './flags.ts';
 import { resolveSettings } from './resolve-settings.ts';
@@ -19,7 +21,7 @@ export interface LoadConfigOptions {
   readonly homeDir: string;
   /** Whether the log goes to a terminal, as `process.stderr.isTTY`. Default: false. */
   readonly isTerminal?: boolean;
-  /** Reads a file; throws what `node:fs` throws. Default: from the file system, at most 64 KiB. */
+  /** Reads a file; throws what `node:fs` throws. Default: from the file system. */
   readonly readFile?: ReadFile;
 }
 
@@ -50,6 +52,7 @@ export function loadConfig(options: LoadConfigOptions): LoadConfigResult {
   if (flags.asked.has('help')) return { kind: 'help' };
   if (flags.asked.has('version')) return { kind: 'version' };
 
+  const { readFile = readBoundedFile } = options;
   const environment = readEnvironment(options.env, names);
   const file = readFirst(
     [
@@ -57,14 +60,20 @@ export function loadConfig(options: LoadConfigOptions): LoadConfigResult {
       { path: environment.file, namedBy: names.fileVariable },
       { path: names.defaultFileIn(options.homeDir) },
     ],
-    options.readFile ?? readBoundedFile,
+    readFile,
   );
   const given = new Map([...(file?.given ?? []), ...environment.given, ...flags.given]);
   const resolved = resolveSettings(given, options.isTerminal ?? false);
   // What an unreadable file would have said is unknown, so nothing can be said about settings that belong together.
   const together = file?.isRead === false ? { problems: [], warnings: [] } : checkTogether(resolved);
 
-  const problems = [...flags.problems, ...(file?.problems ?? []), ...resolved.problems, ...together.problems];
+  const problems = [
+    ...flags.problems,
+    ...(file?.problems ?? []),
+    ...resolved.problems,
+    ...together.problems,
+    ...caFileProblems(resolved, readFile),
+  ];
   const warnings = [...environment.warnings, ...(file?.warnings ?? []), ...together.warnings];
   if (problems.length > 0 || resolved.config === undefined) return { kind: 'problems', problems, warnings };
   return {

@@ -256,6 +256,13 @@ export const SETTINGS = {
       example: 'change-me',
       secret: true,
     }),
+    ca_file: setting({
+      type: path('file'),
+      default: undefined,
+      description:
+        'Certificates in PEM form: the authorities that are trusted, instead of the well-known ones, to sign that of the time-series database.',
+      example: '/etc/service/tsdb-ca.pem',
+    }),
   },
   grpc: {
     max_message_bytes: setting({

@@ -1,7 +1,11 @@
+import { rootCertificates } from 'node:tls';
 import { loadConfig, type LoadConfigOptions, type LoadConfigResult, type LoadedConfig } from '../src/index.ts';
 
 /** The default configuration file of the user these tests run as. */
 export const FILE = '/home/ada/.service/config.toml';
+
+/** A file with a certificate in it. */
+export const CA_FILE = '/etc/ssl/ca.pem';
 
 /** What a test gives; everything else is empty. */
 export interface Given extends Partial<LoadConfigOptions> {
@@ -18,6 +22,7 @@ export function load({ toml, ...options }: Given): LoadConfigResult {
     homeDir: '/home/ada',
     readFile: (path) => {
       if (path === FILE && toml !== undefined) return Buffer.from(toml);
+      if (path === CA_FILE) return Buffer.from(rootCertificates.slice(0, 2).join('\n'));
       throw Object.assign(new Error('none'), { code: 'ENOENT' });
     },
     ...options,

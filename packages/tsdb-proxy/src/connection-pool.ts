@@ -5,6 +5,8 @@ import { createConnectionValve } from './connection-valve.ts';
 export interface ConnectionPoolOptions {
   readonly connectTimeoutMs: number;
   readonly maxConnections: number;
+  /** The authorities to trust, in PEM form; undefined: those that Node trusts. */
+  readonly ca: string | undefined;
 }
 
 /** The largest head of an answer, as large as the heads this server takes itself. */
@@ -15,7 +17,7 @@ const MAX_HEAD_BYTES = 64 * 1024;
  * less 2 s), one request at a time each. The waiting is timed by the caller, so the timeouts of the client are off.
  */
 export function createConnectionPool(origin: string, options: ConnectionPoolOptions): Dispatcher {
-  const connector = createConnector(options.connectTimeoutMs);
+  const connector = createConnector(options);
   return new Pool(origin, {
     connections: options.maxConnections,
     pipelining: 1,
@@ -48,8 +50,8 @@ function createClient(origin: URL, options: Client.Options, connector: buildConn
 }
 
 /** Connects in time. undici's own timer can be a second late, so that it only clears away what came to nothing. */
-function createConnector(timeoutMs: number): buildConnector.connector {
-  const connect = buildConnector({ timeout: timeoutMs, allowH2: false });
+function createConnector({ connectTimeoutMs: timeoutMs, ca }: ConnectionPoolOptions): buildConnector.connector {
+  const connect = buildConnector({ timeout: timeoutMs, allowH2: false, ...(ca !== undefined && { ca }) });
   return (options, callback) => {
     let isLate = false;
     const timer = setTimeout(() => {

@@ -12,8 +12,8 @@ import { late, noAnswer, redirected, uselessStatus } from './upstream-failures.t
 
 /** Makes a proxy for one time-series database. Connects with the first `forward`; throws on options it cannot use. */
 export function createTsdbProxy(options: TsdbProxyOptions): TsdbProxy {
-  const { base, authorization, connectTimeoutMs, timeoutMs, idleTimeoutMs, maxConnections } = checkOptions(options);
-  const pool = createConnectionPool(base.origin, { connectTimeoutMs, maxConnections });
+  const { base, authorization, ca, connectTimeoutMs, timeoutMs, idleTimeoutMs, maxConnections } = checkOptions(options);
+  const pool = createConnectionPool(base.origin, { connectTimeoutMs, maxConnections, ca });
   const running = new Set<Exchange>();
   let isClosed = false;
 

@@ -36,6 +36,8 @@ describe('checkOptions', () => {
     ['an empty token', { token: '' }],
     ['a token with a line end', { token: 's3cret\r\nx: y' }],
     ['a token beyond ASCII', { token: 's3cret€' }],
+    ['a CA that is none', { ca: 's3cret' }],
+    ['an empty CA', { ca: '' }],
     ['no time at all', { timeoutMs: 0 }],
     ['a fraction', { connectTimeoutMs: 1.5 }],
     ['more than a timer can wait', { idleTimeoutMs: 2 ** 31 }],

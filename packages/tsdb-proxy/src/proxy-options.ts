@@ -1,3 +1,4 @@
+import { X509Certificate } from 'node:crypto';
 import { ServiceError } from '@svc/errors';
 
 /** How to reach the time-series database, and how long to wait for it. */
@@ -10,6 +11,11 @@ export interface TsdbProxyOptions {
   readonly password?: string | undefined;
   /** Bearer token; instead of `user`. Default: none. */
   readonly token?: string | undefined;
+  /**
+   * Certificates in PEM form of the authorities that are trusted to sign the one of an `https:` database, instead of the
+   * well-known ones. Default: those that Node trusts.
+   */
+  readonly ca?: string | undefined;
   /** How long to wait for a connection (TLS included), in milliseconds. Default: 2000. */
   readonly connectTimeoutMs?: number | undefined;
   /** How long to wait for the head of the answer, waiting for a connection included. Default: 60 000. */
@@ -24,6 +30,7 @@ export interface TsdbProxyOptions {
 export interface CheckedOptions {
   readonly base: URL;
   readonly authorization: string | undefined;
+  readonly ca: string | undefined;
   readonly connectTimeoutMs: number;
   readonly timeoutMs: number;
   readonly idleTimeoutMs: number;
@@ -38,6 +45,7 @@ export function checkOptions(options: TsdbProxyOptions): CheckedOptions {
   return {
     base: checkUrl(options.url),
     authorization: authorizationOf(options),
+    ca: checkCa(options.ca),
     connectTimeoutMs: checkWhole('connectTimeoutMs', options.connectTimeoutMs ?? 2_000, MAX_TIMEOUT_MS),
     timeoutMs: checkWhole('timeoutMs', options.timeoutMs ?? 60_000, MAX_TIMEOUT_MS),
     idleTimeoutMs: checkWhole('idleTimeoutMs', options.idleTimeoutMs ?? 30_000, MAX_TIMEOUT_MS),
@@ -81,6 +89,21 @@ function authorizationOf({ user, password, token }: TsdbProxyOptions): string | 
     throw invalid('The user for the time-series database is empty or has a colon in it.');
   }
   return `Basic ${Buffer.from(`${user}:${password ?? ''}`).toString('base64')}`;
+}
+
+function checkCa(pem: string | undefined): string | undefined {
+  if (pem === undefined || holdsCertificates(pem)) return pem;
+  throw invalid('The authorities to trust for the time-series database are not certificates in PEM form.');
+}
+
+/** OpenSSL takes anything without a word and then trusts nobody, so it is looked at here. */
+function holdsCertificates(pem: string): boolean {
+  const blocks = pem.match(/-----BEGIN CERTIFICATE-----[^-]*-----END CERTIFICATE-----/g) ?? [];
+  try {
+    return blocks.length > 0 && blocks.every((block) => new X509Certificate(block).serialNumber !== '');
+  } catch {
+    return false;
+  }
 }
 
 function checkWhole(name: string, value: number, max: number): number {

@@ -18,7 +18,22 @@ const FAILURES: readonly FailureRow[] = [
     message: 'There is no route to the host of the time-series database.',
   },
   {
-    match: /^(EPROTO|ERR_TLS_|ERR_SSL_|CERT_|DEPTH_ZERO_|SELF_SIGNED_|UNABLE_TO_)/,
+    match: /^(DEPTH_ZERO_SELF_SIGNED_CERT|SELF_SIGNED_CERT_IN_CHAIN|UNABLE_TO_\w+|CERT_SIGNATURE_FAILURE)$/,
+    message: 'The certificate of the time-series database is not signed by an authority that this server trusts.',
+    hint: 'Set tsdb.ca_file to the certificate of its authority.',
+  },
+  {
+    match: /^(CERT_HAS_EXPIRED|CERT_NOT_YET_VALID)$/,
+    message: 'The certificate of the time-series database is not valid at this time.',
+    hint: 'Renew it, and check the clocks of both machines.',
+  },
+  {
+    match: /^ERR_TLS_CERT_ALTNAME_INVALID$/,
+    message: 'The certificate of the time-series database is for another host name.',
+    hint: 'Set tsdb.http_url to a name that the certificate holds.',
+  },
+  {
+    match: /^(EPROTO|ERR_TLS_|ERR_SSL_|CERT_)/,
     message: 'No TLS connection to the time-series database could be made.',
     hint: 'Check the scheme of tsdb.http_url and the certificate of the time-series database.',
   },

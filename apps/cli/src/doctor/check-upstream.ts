@@ -1,3 +1,4 @@
+import { readFileSync } from 'node:fs';
 import type { Config } from '@svc/config';
 import { createTsdbProxy } from '@svc/tsdb-proxy';
 import { CliError } from '../cli-error.ts';
@@ -18,6 +19,7 @@ export async function checkUpstream({ tsdb }: Config, signal: AbortSignal): Prom
     user: tsdb.user,
     password: tsdb.password,
     token: tsdb.token,
+    ...(tsdb.ca_file !== undefined && { ca: readFileSync(tsdb.ca_file, 'utf8') }),
     connectTimeoutMs: Math.min(tsdb.connect_timeout_ms, PATIENCE_MS),
     timeoutMs: Math.min(tsdb.timeout_ms, PATIENCE_MS),
     idleTimeoutMs: Math.min(tsdb.idle_timeout_ms, PATIENCE_MS),

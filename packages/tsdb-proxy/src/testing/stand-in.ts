@@ -1,5 +1,6 @@
 import { once } from 'node:events';
 import { createServer as createHttpServer, type RequestListener } from 'node:http';
+import { createServer as createHttpsServer, type ServerOptions } from 'node:https';
 import { createServer, type Server, type Socket } from 'node:net';
 import { ServiceError } from '@svc/errors';
 import type { Call } from '@svc/frames';
@@ -15,8 +16,13 @@ export interface StandIn {
 }
 
 /** A stand-in that speaks HTTP by Node's own server. */
-export function httpStandIn(listener: RequestListener): Promise<StandIn> {
-  return listen(createHttpServer({ keepAliveTimeout: 60_000, maxHeaderSize: 64 * 1024 }, listener));
+export function httpStandIn(listener: RequestListener, host?: string): Promise<StandIn> {
+  return listen(createHttpServer({ keepAliveTimeout: 60_000, maxHeaderSize: 64 * 1024 }, listener), { host });
+}
+
+/** A stand-in that speaks HTTP over TLS. */
+export function httpsStandIn(options: ServerOptions, listener: RequestListener, host?: string): Promise<StandIn> {
+  return listen(createHttpsServer(options, listener), { scheme: 'https', host });
 }
 
 /** A stand-in that answers each request head with whatever `answer` writes. */
@@ -49,21 +55,27 @@ export async function closedStandIn(): Promise<StandIn> {
   return { port, url: `http://127.0.0.1:${port}`, sockets: [] };
 }
 
-async function listen(server: Server): Promise<StandIn> {
+interface Place {
+  readonly scheme?: 'http' | 'https';
+  /** Default: 127.0.0.1. */
+  readonly host?: string | undefined;
+}
+
+async function listen(server: Server, { scheme = 'http', host = '127.0.0.1' }: Place = {}): Promise<StandIn> {
   const sockets: Socket[] = [];
   server.prependListener('connection', (socket: Socket) => {
     sockets.push(socket);
     // Being cut off is what many tests do to it.
     socket.on('error', () => undefined);
   });
-  server.listen(0, '127.0.0.1');
+  server.listen(0, host);
   await once(server, 'listening');
   onTestFinished(() => {
     server.close();
     for (const socket of sockets) socket.destroy();
   });
   const port = portOf(server);
-  return { port, url: `http://127.0.0.1:${port}`, sockets };
+  return { port, url: `${scheme}://${host.includes(':') ? `[${host}]` : host}:${port}`, sockets };
 }
 
 function portOf(server: Server): number {

@@ -1,0 +1,66 @@
+import { once } from 'node:events';
+import { mkdtempSync, writeFileSync } from 'node:fs';
+import { createServer, type Server } from 'node:https';
+import { networkInterfaces, tmpdir } from 'node:os';
+import { join } from 'node:path';
+import type { AddressInfo } from 'node:net';
+import { describe, expect, onTestFinished, test } from 'vitest';
+import { createTestAuthority } from '../../../packages/tsdb-proxy/src/testing/test-certificates.ts';
+import { runToEnd, startProcess } from './server-process.ts';
+
+const SQL = '/exec?query=select%201&fmt=json';
+const authority = createTestAuthority();
+const hasIpv6 = Object.values(networkInterfaces()).some((list) => list?.some(({ address }) => address === '::1'));
+
+function caFile(text = authority.cert): string {
+  const file = join(mkdtempSync(join(tmpdir(), 'svc-ca-')), 'ca.pem');
+  writeFileSync(file, text);
+  return file;
+}
+
+/** A stand-in over TLS that answers with what it was asked; its port. */
+async function startTls(host: string): Promise<number> {
+  const server: Server = createServer(authority.issue([host]), ({ headers, url }, response) => {
+    response.end(`${headers.authorization} ${url}`);
+  });
+  server.listen(0, host);
+  await once(server, 'listening');
+  onTestFinished(() => server.closeAllConnections());
+  onTestFinished(() => void server.close());
+  return (server.address() as AddressInfo).port;
+}
+
+describe('a database over TLS', () => {
+  test('is asked with tsdb.ca_file, credentials and a path, and not without the authority', async () => {
+    const port = await startTls('127.0.0.1');
+    const env = {
+      SERVICE_TSDB_HTTP_URL: `https://127.0.0.1:${port}/team/db`,
+      SERVICE_TSDB_USER: 'me',
+      SERVICE_TSDB_PASSWORD: 'right',
+    };
+    const trusting = await startProcess({ env: { ...env, SERVICE_TSDB_CA_FILE: caFile() } });
+    expect(await (await trusting.fetch(SQL)).text()).toBe(
+      `Basic ${btoa('me:right')} /team/db/exec?query=select%201&fmt=json`,
+    );
+    expect(await (await trusting.fetch('/chk?j=t')).text()).toBe(`Basic ${btoa('me:right')} /team/db/chk?j=t`);
+    const strict = await startProcess({ env });
+    const refused = await strict.fetch(SQL);
+    expect([refused.status, await refused.json()]).toMatchObject([
+      502,
+      { code: 'tsdb_failed', hint: 'Set tsdb.ca_file to the certificate of its authority.' },
+    ]);
+  });
+
+  test.runIf(hasIpv6)('is reached at an IPv6 address', async () => {
+    const port = await startTls('::1');
+    const env = { SERVICE_TSDB_HTTP_URL: `https://[::1]:${port}`, SERVICE_TSDB_CA_FILE: caFile() };
+    const server = await startProcess({ env: { ...env, SERVICE_TSDB_TOKEN: 'abc' } });
+    expect(await (await server.fetch(SQL)).text()).toBe('Bearer abc /exec?query=select%201&fmt=json');
+  });
+
+  test('whose authority is in no file that can be read is a problem at the start', async () => {
+    const env = { SERVICE_TSDB_HTTP_URL: 'https://127.0.0.1:1', SERVICE_TSDB_CA_FILE: caFile('none') };
+    const { code, stderr } = await runToEnd([], env);
+    expect([code, stderr]).toEqual([2, expect.stringContaining('which does not hold certificates in PEM form')]);
+  });
+});

@@ -1,0 +1,47 @@
+import { X509Certificate } from 'node:crypto';
+import { readFailure, type ReadFile } from './bounded-file.ts';
+import type { Resolved } from './resolve-settings.ts';
+import type { Finding } from './source.ts';
+
+/** As large as a bundle of all the authorities of a system, and some more. */
+const MAX_FILE_BYTES = 2 ** 20;
+
+/** What is wrong with the file that `tsdb.ca_file` names: said at the start, and not with the first query. */
+export function caFileProblems({ draft, sources }: Resolved, readFile: ReadFile): readonly Finding[] {
+  const path = draft.tsdb.ca_file;
+  const reason = path === undefined ? undefined : failureOf(path, readFile);
+  if (reason === undefined) return [];
+  const value = JSON.stringify(path);
+  return [
+    {
+      source: sources.tsdb.ca_file,
+      setting: 'tsdb.ca_file',
+      value,
+      message: `tsdb.ca_file is ${value}, ${reason}.`,
+      hint: 'Name a PEM file with the certificate of the authority that signed the one of the time-series database.',
+    },
+  ];
+}
+
+function failureOf(path: string, readFile: ReadFile): string | undefined {
+  let bytes: Uint8Array;
+  try {
+    bytes = readFile(path, MAX_FILE_BYTES);
+  } catch (error) {
+    return `which cannot be read: ${readFailure(error)}`;
+  }
+  if (bytes.length > MAX_FILE_BYTES) return `which is larger than ${MAX_FILE_BYTES} bytes`;
+  return holdsCertificates(new TextDecoder().decode(bytes))
+    ? undefined
+    : 'which does not hold certificates in PEM form';
+}
+
+/** OpenSSL takes anything without a word and then trusts nobody, so it is looked at here. */
+function holdsCertificates(pem: string): boolean {
+  const blocks = pem.match(/-----BEGIN CERTIFICATE-----[^-]*-----END CERTIFICATE-----/g) ?? [];
+  try {
+    return blocks.length > 0 && blocks.every((block) => new X509Certificate(block).serialNumber !== '');
+  } catch {
+    return false;
+  }
+}

@@ -1,0 +1,56 @@
+import { networkInterfaces } from 'node:os';
+import { rootCertificates } from 'node:tls';
+import { describe, expect, test } from 'vitest';
+import { aCall, bytesOf, failureOf, httpsStandIn, httpStandIn, proxyTo, sql } from './testing/stand-in.ts';
+import { createTestAuthority } from './testing/test-certificates.ts';
+
+const hasIpv6 = Object.values(networkInterfaces()).some((list) => list?.some(({ address }) => address === '::1'));
+const authority = createTestAuthority();
+const YESTERDAY = new Date(Date.now() - 86_400_000);
+
+describe('TLS to the database', () => {
+  test.each([
+    ['by its authority alone', authority.cert],
+    ['by one of several authorities', [...rootCertificates.slice(0, 2), authority.cert].join('\n')],
+  ])('is trusted %s', async (_name, ca) => {
+    const standIn = await httpsStandIn(authority.issue(['127.0.0.1']), (request, response) => {
+      response.end(request.headers.authorization);
+    });
+    const answer = await proxyTo(standIn, { ca, token: 'abc' }).forward(aCall(), sql('select 1'));
+    expect((await bytesOf(answer)).toString()).toBe('Bearer abc');
+  });
+
+  test.each([
+    ['nobody knows the authority', undefined, authority.issue(['127.0.0.1']), 'not signed by an authority'],
+    ['another authority signed it', createTestAuthority().cert, authority.issue(['127.0.0.1']), 'authority'],
+    ['it is for another host', authority.cert, authority.issue(['db.example']), 'another host name'],
+    ['it has expired', authority.cert, authority.issue(['127.0.0.1'], YESTERDAY), 'not valid at this time'],
+  ])('is not trusted where %s, and nothing is sent', async (_name, ca, certified, words) => {
+    let arrivals = 0;
+    const standIn = await httpsStandIn(certified, (_request, response) => {
+      arrivals += 1;
+      response.end();
+    });
+    const failure = await failureOf(proxyTo(standIn, { ca, token: 's3cret' }).forward(aCall(), sql('insert')));
+    expect(failure).toMatchObject({ code: 'tsdb_failed', message: expect.stringContaining(words) });
+    expect(`${failure.message} ${failure.hint}`).not.toMatch(/127\.0\.0\.1|s3cret|db\.example/);
+    expect(arrivals).toBe(0);
+  });
+});
+
+describe.runIf(hasIpv6)('an IPv6 address', () => {
+  test('is reached over HTTP, below a path', async () => {
+    const standIn = await httpStandIn(
+      (request, response) => response.end(`${request.headers.host} ${request.url}`),
+      '::1',
+    );
+    const answer = await proxyTo(standIn, { url: `${standIn.url}/db` }).forward(aCall(), sql('x'));
+    expect((await bytesOf(answer)).toString()).toBe(`[::1]:${standIn.port} /db/exec?query=x&fmt=json`);
+  });
+
+  test('is reached over TLS', async () => {
+    const standIn = await httpsStandIn(authority.issue(['::1']), (_request, response) => response.end('ok'), '::1');
+    const answer = await proxyTo(standIn, { ca: authority.cert }).forward(aCall(), sql('x'));
+    expect((await bytesOf(answer)).toString()).toBe('ok');
+  });
+});
