@@ -12,6 +12,8 @@ import { createDecoders, type Engine, type ParquetEncoder, type Store } from '@s
 import type { Log } from './log.ts';
 
 const GIGABYTE = 1e9;
+/** For all uploads that are decoded at a moment; each takes some megabytes, however large it is. */
+const DECODE_BYTES = 1e9;
 
 /** The frames cannot be kept where they are to be; the message names the directory and the setting. */
 export class StorageError extends Error {
@@ -45,7 +47,7 @@ async function openDirectory(directory: string, config: Config, log: Log): Promi
   const { duckdb_path: duckdbPath, cache_size_gb: cacheGigabytes } = storage;
   const tempDirectory = tmpdir();
   const files = createFrameFiles({ tempDirectory });
-  const decoders = createDecoders();
+  const decoders = createDecoders({ maxBytes: DECODE_BYTES });
   const { algorithm, level } = compression;
   const store = await createDurableStore({
     directory,

@@ -31,7 +31,6 @@ export class ListenError extends Error {
 const MAX_HEAD_BYTES = 64 * 1024;
 /** How long a client may take to send its head. */
 const HEAD_TIMEOUT_MS = 60_000;
-const GIGABYTE = 1e9;
 
 /** Makes the parts of the server from its configuration and starts both listeners. */
 export async function startServer(config: Config, log: Log, version: string): Promise<RunningServer> {
@@ -64,7 +63,7 @@ export async function startServer(config: Config, log: Log, version: string): Pr
 }
 
 function createConfiguredService(config: Config, opened: OpenedStore, log: Log, version: string): Service {
-  const { storage, tsdb, http } = config;
+  const { tsdb, http } = config;
   const { http_url: url, user, password, token, ca_file: caFile } = tsdb;
   const proxy =
     url &&
@@ -80,7 +79,6 @@ function createConfiguredService(config: Config, opened: OpenedStore, log: Log, 
     });
   return createService({
     ...opened,
-    maxDecodeBytes: Math.floor(storage.cache_size_gb * GIGABYTE),
     ...(proxy && { tsdb: proxy }),
     maxUploadBytes: http.max_upload_bytes,
     observe: createLogObserver(log),

@@ -2,7 +2,7 @@ import { randomBytes } from 'node:crypto';
 import { rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { expiryOf, type FrameInfo, type FrameRef } from '@svc/frames';
+import { expiryOf, FILE_FORMATS, type FrameInfo, type FrameRef, UPLOAD_FORMATS } from '@svc/frames';
 import { createCatalogue } from './catalogue.ts';
 import { lockDirectory } from './directory-lock.ts';
 import { createSqlFrames } from './create-sql-frames.ts';
@@ -68,6 +68,7 @@ async function createParts(options: DurableStoreOptions, checkLock: () => Promis
     files,
     compression: options.compression ?? { compression: 'zstd', level: 3 },
     hot,
+    decoders,
     reader,
     copies,
     copyDirectory,
@@ -89,7 +90,11 @@ async function createParts(options: DurableStoreOptions, checkLock: () => Promis
   };
 }
 
-function storeOf(parts: StoreParts, { files }: DurableStoreOptions, release: () => Promise<void>): DurableStore {
+function storeOf(
+  parts: StoreParts,
+  { files, decoders }: DurableStoreOptions,
+  release: () => Promise<void>,
+): DurableStore {
   const { catalogue, foreign, hot, reader, copies, copyDirectory, isReadOnly } = parts;
   const timer = setInterval(() => catalogue.removeExpired(), EXPIRY_MS).unref();
 
@@ -122,7 +127,7 @@ function storeOf(parts: StoreParts, { files }: DurableStoreOptions, release: () 
 
   return {
     ...createSqlFrames(parts, acquire),
-    fileFormats: ['csv', 'parquet'],
+    fileFormats: decoders === undefined ? FILE_FORMATS : UPLOAD_FORMATS,
     put: (ref, source, put = {}) => change(() => putRows(parts, ref, source, put)),
     append: (ref, source, append = {}) => change(() => appendRows(parts, ref, source, append)),
     async open(ref) {

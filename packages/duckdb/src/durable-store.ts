@@ -23,7 +23,10 @@ export interface DurableStoreOptions {
   readonly compression?: Pick<WriteOptions, 'compression' | 'level'>;
   /** A DuckDB database whose tables are read-only frames of the default tenant. Default: none. */
   readonly duckdbPath?: string;
-  /** Reads Arrow files that were put into the directory by hand. Default: such files are not frames. */
+  /**
+   * Reads uploads of JSON, NDJSON and Arrow, and Arrow files that were put into the directory by hand. The store leaves it
+   * open. Default: such uploads are not read, and such files are not frames.
+   */
   readonly decoders?: Decoders;
   /** Whether only files in a tenant's own folder are its frames; else those in the directory are the default tenant's. Default false. */
   readonly hasTenants?: boolean;

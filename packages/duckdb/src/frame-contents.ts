@@ -74,7 +74,8 @@ function createDescriber(files: FrameFiles): (source: FrameSource) => Promise<So
 
 async function decodeArrow(path: string, decoders: Decoders | undefined, signal?: AbortSignal): Promise<FrameStream> {
   if (decoders === undefined) throw new ServiceError('invalid_data', 'Arrow files are not read here.');
-  return decoders.decode('arrow', createReadStream(path), { ...(signal && { signal }) });
+  const read = (): AsyncIterable<Uint8Array> => createReadStream(path);
+  return decoders.decode('arrow', read(), { reread: read, ...(signal && { signal }) });
 }
 
 async function describeArrow(path: string, decoders: Decoders | undefined): Promise<SourceInfo> {

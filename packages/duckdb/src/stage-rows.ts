@@ -1,9 +1,8 @@
-import { createWriteStream } from 'node:fs';
-import { pipeline } from 'node:stream/promises';
-import type { FileUpload, FrameStream, PutOptions, PutSource } from '@svc/frames';
+import type { FrameStream, PutOptions } from '@svc/frames';
 import type { RecordBatch } from 'apache-arrow';
 import type { FrameFiles, WriteOptions, WrittenFile } from './frame-files.ts';
 import type { Filling } from './hot-tier.ts';
+import type { ReceivedRows } from './receive-upload.ts';
 import type { StoredFrame } from './stored-frame.ts';
 import type { TenantFolder } from './tenant-folder.ts';
 
@@ -23,48 +22,21 @@ export interface Staging {
 export async function stageRows(
   { files, compression }: Staging,
   folder: TenantFolder,
-  source: PutSource,
+  rows: ReceivedRows,
   options: PutOptions & { readonly filling?: Filling<StoredFrame> | undefined },
 ): Promise<StagedRows> {
   const { signal, filling } = options;
   signal?.throwIfAborted();
   const write = { ...compression, ...(signal && { signal }) };
   const path = folder.unfinishedPath();
-  const tapped = 'format' in source ? undefined : tapBatches(source, filling, signal);
+  const tapped = 'kind' in rows ? undefined : tapBatches(rows, filling, signal);
   try {
     const written =
-      'format' in source
-        ? await convertUpload(files, folder, source, path, write)
-        : await files.write(path, tapped?.stream ?? source, write);
+      'kind' in rows ? await files.convert(rows, path, write) : await files.write(path, tapped?.stream ?? rows, write);
     return { path, written };
   } catch (error) {
     signal?.throwIfAborted();
     throw tapped?.failure() ?? error;
-  }
-}
-
-async function convertUpload(
-  files: FrameFiles,
-  folder: TenantFolder,
-  upload: FileUpload,
-  path: string,
-  write: WriteOptions,
-): Promise<WrittenFile> {
-  const received = folder.unfinishedPath();
-  try {
-    // Only its rows must last, and those are flushed once they are converted.
-    await pipeline(upload.body, createWriteStream(received, { flags: 'wx' }), {
-      ...(write.signal && { signal: write.signal }),
-    });
-    return await files.convert(
-      upload.format === 'csv'
-        ? { kind: 'csv', path: received, ...upload.options }
-        : { kind: 'parquet', path: received },
-      path,
-      write,
-    );
-  } finally {
-    await folder.discard(received).catch(() => {});
   }
 }
 

@@ -1,3 +1,4 @@
+import type { Decoders } from '@svc/frames';
 import type { Catalogue } from './catalogue.ts';
 import type { StoreProblem } from './durable-store.ts';
 import type { ForeignFrames } from './foreign-frames.ts';
@@ -12,6 +13,7 @@ export interface StoreParts {
   readonly directory: string;
   readonly hasTenants: boolean;
   readonly files: FrameFiles;
+  readonly decoders: Decoders | undefined;
   readonly compression: Pick<WriteOptions, 'compression' | 'level'>;
   readonly hot: HotTier<StoredFrame>;
   readonly reader: ContentReader;

@@ -14,6 +14,7 @@ import {
 import { type RecordBatch, type Schema, util } from 'apache-arrow';
 import type { WriteOptions } from './frame-files.ts';
 import type { Filling } from './hot-tier.ts';
+import { type ReceivedRows, type Receiving, withReceived } from './receive-upload.ts';
 import { type StagedRows, stageRows } from './stage-rows.ts';
 import { readOnlyFrame } from './store-errors.ts';
 import type { StoreParts } from './store-parts.ts';
@@ -26,17 +27,31 @@ export async function putRows(
   source: PutSource,
   options: PutOptions,
 ): Promise<PutResult> {
+  await checkConditions(parts, ref, options);
+  return withReceived(source, await receiving(parts, ref, options), (rows) => putReceived(parts, ref, rows, options));
+}
+
+async function receiving({ catalogue, decoders }: StoreParts, ref: FrameRef, options: PutOptions): Promise<Receiving> {
+  const folder = catalogue.folderOf(ref.tenant);
+  await folder.prepare();
+  return { decoders, folder, signal: options.signal };
+}
+
+async function putReceived(
+  parts: StoreParts,
+  ref: FrameRef,
+  rows: ReceivedRows,
+  options: PutOptions,
+): Promise<PutResult> {
   const { catalogue, hot } = parts;
   const folder = catalogue.folderOf(ref.tenant);
-  await checkConditions(parts, ref, options);
-  if (!('format' in source)) source.schema.fields.forEach(columnInfo);
-  await folder.prepare();
-  const filling = 'format' in source ? undefined : hot.fillNew(source.schema);
+  if (!('kind' in rows)) rows.schema.fields.forEach(columnInfo);
+  const filling = 'kind' in rows ? undefined : hot.fillNew(rows.schema);
   let staged: StagedRows | undefined;
   try {
-    staged = await stageRows(parts, folder, source, { ...options, filling });
+    staged = await stageRows(parts, folder, rows, { ...options, filling });
     const { path, written } = staged;
-    await finishFilling(filling, source, written.schema);
+    await finishFilling(filling, rows, written.schema);
     return await catalogue.change(ref, async () => {
       options.signal?.throwIfAborted();
       // Once more, now that nothing can come in between: another put may have been faster.
@@ -55,10 +70,10 @@ export async function putRows(
 /** What is read from a file is normalised: rows stay in memory only where that has changed nothing. */
 async function finishFilling(
   filling: Filling<StoredFrame> | undefined,
-  source: PutSource,
+  rows: ReceivedRows,
   written: Schema,
 ): Promise<void> {
-  if (filling && !('format' in source) && isSameSchema(source.schema, written)) await filling.finish();
+  if (filling && !('kind' in rows) && isSameSchema(rows.schema, written)) await filling.finish();
   else filling?.cancel();
 }
 
@@ -69,16 +84,27 @@ export async function appendRows(
   source: PutSource,
   options: PutOptions,
 ): Promise<PutResult> {
-  const { catalogue, reader } = parts;
-  const folder = catalogue.folderOf(ref.tenant);
   const before = await checkConditions(parts, ref, options);
-  if (!('format' in source)) {
-    source.schema.fields.forEach(columnInfo);
-    // What cannot fit is refused before it is received.
-    if (before) matchColumns((await reader.describe(before)).schema, source.schema);
-  }
-  await folder.prepare();
-  const added = await stageRows(parts, folder, source, options);
+  const received = await receiving(parts, ref, options);
+  return withReceived(source, received, async (rows) => {
+    if (!('kind' in rows)) {
+      rows.schema.fields.forEach(columnInfo);
+      // What cannot fit is refused before it is written.
+      if (before) matchColumns((await parts.reader.describe(before)).schema, rows.schema);
+    }
+    return appendReceived(parts, ref, rows, options);
+  });
+}
+
+async function appendReceived(
+  parts: StoreParts,
+  ref: FrameRef,
+  rows: ReceivedRows,
+  options: PutOptions,
+): Promise<PutResult> {
+  const { catalogue } = parts;
+  const folder = catalogue.folderOf(ref.tenant);
+  const added = await stageRows(parts, folder, rows, options);
   try {
     return await catalogue.change(ref, async () => {
       options.signal?.throwIfAborted();

@@ -4,8 +4,13 @@ import type { FrameStream } from './frame-stream.ts';
 export interface DecodeOptions {
   /** Ends the decoding. */
   readonly signal?: AbortSignal;
-  /** Bytes of memory the decoded frame may take, else `out_of_memory`. */
+  /** Bytes of memory the decoded frame may take, else `out_of_memory`. Default: no limit of its own. */
   readonly maxBytes?: number;
+  /**
+   * The same body once more, from its start. Given this, a body may be of any size: batches do not count any more once
+   * they are handed on, and rows of JSON that are too many to hold are read twice, first for their columns.
+   */
+  readonly reread?: () => AsyncIterable<Uint8Array>;
 }
 
 /** Writes a frame as a Parquet file. What it makes on the way is gone when it ends, however it ends. */
@@ -107,10 +112,10 @@ export const FILE_FORMATS = ['csv', 'parquet'] as const satisfies readonly Uploa
 /** The name of a format of files that only some stores read. */
 export type FileFormat = (typeof FILE_FORMATS)[number];
 
-/** The name of a format that decoders read, whatever the store. */
+/** The name of a format that decoders read, for stores that do not by themselves. */
 export type DecodedFormat = Exclude<UploadFormat, FileFormat>;
 
-/** Whether files of this format are read by the store, and not by decoders. */
+/** Whether files of this format are read by stores alone, and not by decoders. */
 export function isFileFormat(format: UploadFormat): format is FileFormat {
   return FILE_FORMATS.some((name) => name === format);
 }

@@ -1,5 +1,5 @@
 import type { ColumnInfo } from './column-types.ts';
-import type { FileFormat } from './encoding.ts';
+import type { UploadFormat } from './encoding.ts';
 import type { FrameStream } from './frame-stream.ts';
 import type { Handle } from './handle.ts';
 
@@ -68,10 +68,10 @@ export interface CsvOptions {
   readonly columns?: readonly { readonly name: string; readonly type?: string }[];
 }
 
-/** The bytes of a file in a format that a store reads by itself. */
+/** The bytes of a frame in a format that a store reads by itself. */
 export type FileUpload =
   | { readonly format: 'csv'; readonly body: AsyncIterable<Uint8Array>; readonly options?: CsvOptions }
-  | { readonly format: 'parquet'; readonly body: AsyncIterable<Uint8Array> };
+  | { readonly format: Exclude<UploadFormat, 'csv'>; readonly body: AsyncIterable<Uint8Array> };
 
 /** The rows of a put or append: batches, or the bytes of a file. */
 export type PutSource = FrameStream | FileUpload;
@@ -107,8 +107,8 @@ export interface StoreUsage {
  * a read that has begun finishes on the version it began with.
  */
 export interface Store {
-  /** The formats of files that it reads; a put of another one is `unsupported_media_type`. */
-  readonly fileFormats: readonly FileFormat[];
+  /** The formats of bodies that it reads by itself; a put of another one is `unsupported_media_type`. */
+  readonly fileFormats: readonly UploadFormat[];
   /** Puts or replaces a frame. A source that is not read to its end, because the put failed, is left to the caller. */
   put(ref: FrameRef, source: PutSource, options?: PutOptions): Promise<PutResult>;
   /**

@@ -29,7 +29,8 @@ export function decodeBody(
   const batches: RecordBatch[] = [];
   let at = 0;
   for (const step of decoder(input, createFrameBudget(maxBytes))) {
-    if (step.kind === 'more') {
+    if (step.kind === 'again') at = 0;
+    else if (step.kind === 'more') {
       if (at < bytes.length) input.push(bytes.slice(at, at + chunkBytes));
       else input.end();
       at += chunkBytes;

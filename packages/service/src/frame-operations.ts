@@ -119,8 +119,8 @@ async function writeUpload(
   const body = limitBytes(upload, maxUploadBytes);
   const write = (source: PutSource): Promise<PutResult> =>
     kind === 'frame_put' ? store.put(ref, source, put) : store.append(ref, source, put);
-  if (format === 'parquet') return write({ format, body });
   if (format === 'csv') return write({ format, body, ...(upload.csv && { options: upload.csv }) });
+  if (format === 'parquet' || store.fileFormats.includes(format)) return write({ format, body });
   const { freeBytes } = await store.usage();
   const done = new AbortController();
   try {

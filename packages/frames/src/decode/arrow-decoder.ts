@@ -10,7 +10,7 @@ import type { ColumnData } from './column-data.ts';
 import type { ByteInput, DecodeStep, DecodeSteps, IsWorking } from './decode-steps.ts';
 import { joinColumns, wholeColumn } from './join-columns.ts';
 import { allocateCounted } from './limits.ts';
-import { type BatchMerger, createBatchMerger, type HeldBatch } from './merge-batches.ts';
+import { type Batch, type BatchMerger, createBatchMerger } from './merge-batches.ts';
 
 /** What is known of the frame so far. */
 interface ArrowFrame {
@@ -63,7 +63,7 @@ function* decodeColumns(frame: ArrowFrame, message: ColumnsMessage): DecodeSteps
 /** What shows now and then that it is alive, before its result. */
 type Working<Result> = Generator<IsWorking, Result, void>;
 
-function* decodeBatch(frame: ArrowFrame, message: ArrowBody): Working<HeldBatch> {
+function* decodeBatch(frame: ArrowFrame, message: ArrowBody): Working<Batch> {
   const { columns, heldBytes } = yield* takeApart(
     frame,
     `record batch ${++frame.batches}`,
@@ -85,11 +85,13 @@ function* decodeDictionary(
   const { name } = frame.schema.fields.find((field) => hasDictionary(field.type, id)) ?? { name: '' };
   if (hasIndicesAsValues(type, message.head)) throw dictionaryOfDictionaries(name);
   const fields = [new Field(name, type, true)];
-  const { columns, heldBytes } = yield* takeApart(frame, `dictionary ${id}`, message, fields);
+  const { columns, heldBytes: ownBytes } = yield* takeApart(frame, `dictionary ${id}`, message, fields);
   let [dictionary] = columns;
+  let heldBytes = ownBytes;
   const base = isDelta ? frame.dictionaries.get(id) : undefined;
   if (base !== undefined) {
     // The old one stays counted: batches that are in the frame already have it.
+    const before = frame.budget.usedBytes;
     dictionary = joinColumns(type, [wholeColumn(base), wholeColumn(dictionary)], {
       allocate: (bytes) => allocateCounted(frame.budget, bytes),
       tooLarge: (what) =>
@@ -97,10 +99,11 @@ function* decodeDictionary(
           hint: 'Use large utf8 or large binary as the type of its values.',
         }),
     });
-    frame.budget.free(heldBytes);
+    heldBytes = frame.budget.usedBytes - before;
+    frame.budget.free(ownBytes);
   }
   frame.dictionaries.set(id, dictionary);
-  return { kind: 'dictionary', id, data: dictionary };
+  return { kind: 'dictionary', id, data: dictionary, heldBytes };
 }
 
 function hasDictionary(type: DataType, id: number): boolean {

@@ -1,4 +1,4 @@
-import type { BodyReader } from './body-reader.ts';
+import { type BodyReader, createBodyReader } from './body-reader.ts';
 import { cancelledError } from './cancelled-error.ts';
 import type { FramePiece } from './decode-steps.ts';
 import type { WorkerLink } from './worker-link.ts';
@@ -19,11 +19,15 @@ interface SessionParts {
   readonly reader: BodyReader;
   /** The first piece of the body, undefined where it is empty. */
   readonly first: Uint8Array<ArrayBuffer> | undefined;
+  /** The body once more. */
+  readonly reread: (() => AsyncIterable<Uint8Array>) | undefined;
   readonly signal: AbortSignal | undefined;
 }
 
 /** Begins a session on a worker of the pool. */
-export function createDecodeSession({ pool, link, reader, first, signal }: SessionParts): DecodeSession {
+export function createDecodeSession(parts: SessionParts): DecodeSession {
+  const { pool, link, first, reread, signal } = parts;
+  let { reader } = parts;
   let upcoming = Promise.resolve(first);
   let isOpen = true;
 
@@ -55,6 +59,24 @@ export function createDecodeSession({ pool, link, reader, first, signal }: Sessi
     upcoming.catch(() => undefined);
     return call({ kind: 'chunk', bytes });
   }
+  /** Begins at the start of the body again. */
+  async function restart() {
+    if (reread === undefined) throw new Error('A decoder wants a body again that comes but once.');
+    reader.close();
+    reader = createBodyReader(reread(), signal);
+    upcoming = reader.next();
+    upcoming.catch(() => undefined);
+    return call({ kind: 'next' });
+  }
+  /** What came of a request that is a piece of the frame, its end or a failure. */
+  async function ask(request: WorkerRequest) {
+    for (let outcome = await call(request); ;) {
+      if (outcome.kind === 'more') outcome = await feed();
+      else if (outcome.kind === 'working') outcome = await call({ kind: 'next' });
+      else if (outcome.kind === 'again') outcome = await restart();
+      else return outcome;
+    }
+  }
 
   return {
     async next(request) {
@@ -62,10 +84,7 @@ export function createDecodeSession({ pool, link, reader, first, signal }: Sessi
         // Also where that was before anybody listened: the worker is given back then too.
         if (isAborted()) throw cancelledError(signal?.reason);
         if (!isOpen) return undefined;
-        let outcome = await call(request);
-        while (outcome.kind === 'more' || outcome.kind === 'working') {
-          outcome = outcome.kind === 'more' ? await feed() : await call({ kind: 'next' });
-        }
+        const outcome = await ask(request);
         throwIfFailed(outcome);
         if (outcome.kind !== 'done') return outcome;
         finish();

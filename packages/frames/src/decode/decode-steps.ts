@@ -11,16 +11,27 @@ export interface IsWorking {
   readonly kind: 'working';
 }
 
+/** A decoder wants the body once more, from its start. */
+export interface WantsAgain {
+  readonly kind: 'again';
+}
+
 /** What a decoder yields: how it fares, or a piece of the frame. The schema is the first piece. */
 export type DecodeStep =
   | WantsMore
   | IsWorking
+  | WantsAgain
   | { readonly kind: 'schema'; readonly message: Uint8Array }
-  | { readonly kind: 'dictionary'; readonly id: number; readonly data: ColumnData }
-  | { readonly kind: 'batch'; readonly rows: number; readonly columns: readonly ColumnData[] };
+  | ({ readonly kind: 'dictionary'; readonly id: number; readonly data: ColumnData } & Held)
+  | ({ readonly kind: 'batch'; readonly rows: number; readonly columns: readonly ColumnData[] } & Held);
+
+interface Held {
+  /** What it takes of the budget. */
+  readonly heldBytes: number;
+}
 
 /** A piece of a frame. */
-export type FramePiece = Exclude<DecodeStep, WantsMore | IsWorking>;
+export type FramePiece = Exclude<DecodeStep, WantsMore | IsWorking | WantsAgain>;
 
 /** A decoder at work. It runs only while it is asked for its next step, so it never runs ahead of its reader. */
 export type DecodeSteps = Generator<DecodeStep, void, void>;
@@ -31,10 +42,15 @@ export const MORE: WantsMore = { kind: 'more' };
 /** Asks to be asked again. */
 export const WORKING: IsWorking = { kind: 'working' };
 
+/** Asks for the body from its start. */
+export const AGAIN: WantsAgain = { kind: 'again' };
+
 /** The bytes that have come in and are not decoded yet. */
 export interface ByteInput {
   push(chunk: Uint8Array): void;
   end(): void;
+  /** Forgets everything: the same bytes come once more. */
+  restart(): void;
   /** True once no more bytes will come. */
   readonly ended: boolean;
   /** How many bytes were read so far. */
@@ -56,6 +72,11 @@ export function createByteInput(): ByteInput {
     },
     end() {
       ended = true;
+    },
+    restart() {
+      chunks.length = 0;
+      ended = false;
+      position = 0;
     },
     get ended() {
       return ended;

@@ -5,13 +5,14 @@ import { decodeArrow } from './arrow-decoder.ts';
 import { buffersOf } from './column-data.ts';
 import { type ByteInput, createByteInput, type DecodeSteps } from './decode-steps.ts';
 import { decodeJson, decodeNdjson } from './json-decoder.ts';
+import { handOn } from './hand-on.ts';
 import { createFrameBudget } from './limits.ts';
 import { type MemoryShare, resizeShare } from './memory-shares.ts';
 import { type Outcome, outcomeFromError, type WorkerRequest } from './worker-messages.ts';
 
 // The whole worker: it decodes one body at a time, and only while it is asked for a step.
 
-const DECODERS: Record<DecodedFormat, (input: ByteInput, budget: ByteBudget) => DecodeSteps> = {
+const DECODERS: Record<DecodedFormat, (input: ByteInput, budget: ByteBudget, canReread: boolean) => DecodeSteps> = {
   arrow: decodeArrow,
   json: decodeJson,
   ndjson: decodeNdjson,
@@ -29,7 +30,8 @@ function answer(request: WorkerRequest): Outcome {
   if (request.kind === 'open') {
     const input = createByteInput();
     const budget = createFrameBudget(request.maxBytes, share);
-    decoding = { input, steps: DECODERS[request.format](input, budget) };
+    const steps = DECODERS[request.format](input, budget, request.canReread);
+    decoding = { input, steps: request.canReread ? handOn(steps, budget) : steps };
   }
   if (decoding === undefined) return { kind: 'done' };
   if (request.kind === 'chunk') decoding.input.push(request.bytes);

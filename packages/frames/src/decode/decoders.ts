@@ -4,6 +4,7 @@ import type { FrameStream } from '../frame-stream.ts';
 import { createBodyReader } from './body-reader.ts';
 import { createDecodeSession, type DecodeSession } from './decode-session.ts';
 import { createFrameAssembler } from './frame-assembler.ts';
+import type { WorkerRequest } from './worker-messages.ts';
 import { createWorkerPool } from './worker-pool.ts';
 
 /** How uploads are decoded. */
@@ -44,14 +45,14 @@ export function createDecoders(options: DecodersOptions = {}): Decoders {
   } = options;
   const pool = createWorkerPool({ maxWorkers, maxBytes: maxBytesTogether, waitTimeoutMs, stallTimeoutMs });
   return {
-    async decode(format, body, { signal, maxBytes = Infinity } = {}) {
+    async decode(format, body, { signal, maxBytes = Infinity, reread } = {}) {
       const reader = createBodyReader(body, signal);
       let session: DecodeSession | undefined;
       try {
         // The first piece comes before the worker: a client that trickles a small body does not hold one meanwhile.
         const first = await reader.next();
-        session = createDecodeSession({ pool, link: await pool.acquire(signal), reader, first, signal });
-        return await openFrame(session, format, maxBytes);
+        session = createDecodeSession({ pool, link: await pool.acquire(signal), reader, first, reread, signal });
+        return await openFrame(session, { kind: 'open', format, maxBytes, canReread: reread !== undefined });
       } catch (error) {
         (session ?? reader).close();
         throw error;
@@ -61,8 +62,8 @@ export function createDecoders(options: DecodersOptions = {}): Decoders {
   };
 }
 
-async function openFrame(session: DecodeSession, format: DecodedFormat, maxBytes: number): Promise<FrameStream> {
-  const step = await session.next({ kind: 'open', format, maxBytes });
+async function openFrame(session: DecodeSession, request: WorkerRequest): Promise<FrameStream> {
+  const step = await session.next(request);
   if (step?.kind !== 'schema') throw new Error('A decoder began with something else than a schema.');
   const frame = createFrameAssembler(step.message);
 

@@ -37,6 +37,12 @@ export function createJsonCursor(layout: JsonLayout): JsonCursor {
   };
 }
 
+/** Goes back to the start of the text, which comes once more. */
+export function restartCursor(cursor: JsonCursor): void {
+  // The window stays, and with it what is counted for it.
+  Object.assign(cursor, { ...createJsonCursor(cursor.layout), bytes: cursor.bytes });
+}
+
 /** Thrown where the window ends before a row does. */
 export const INCOMPLETE = new Error('The row goes on beyond the bytes that came so far.');
 

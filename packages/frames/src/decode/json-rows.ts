@@ -8,6 +8,7 @@ import {
   invalidJson,
   type JsonCursor,
   type JsonLayout,
+  restartCursor,
   skipSpace,
   unexpected,
 } from './json-cursor.ts';
@@ -28,6 +29,8 @@ export interface JsonRowReader {
   push(chunk: Uint8Array): void;
   /** Says that the text is complete. */
   end(): void;
+  /** Goes back to the start: the same text comes once more. The columns stay. */
+  restart(): void;
   readonly columns: readonly JsonColumn[];
   readonly groups: JsonRowGroup[];
 }
@@ -35,9 +38,10 @@ export interface JsonRowReader {
 /** What comes next: the start of the text, the first row, what is between two rows, another row, nothing. */
 type State = 'start' | 'first' | 'after' | 'row' | 'end';
 
-/** A group is cut after so many rows, or so many bytes of text: offsets have 32 bits. */
+/** A group is cut after so many rows, or so many bytes of text or of memory: offsets have 32 bits. */
 const GROUP_ROWS = 65_536;
-const GROUP_BYTES = 1 << 25;
+const GROUP_BYTES = 1 << 22;
+const GROUP_MEMORY_BYTES = 1 << 26;
 
 /** The text of one row may have so many bytes. */
 const MAX_ROW_BYTES = 1 << 26;
@@ -53,15 +57,13 @@ export function createJsonRowReader(memory: JsonMemory, layout: JsonLayout): Jso
   const columns = createJsonFields();
   const rows = createRowGroups(cursor, columns, memory);
   const parser: JsonParser = { cursor, memory, objects: 0 };
-  let state: State = 'start';
-  let retryAt = 0;
+  let [state, retryAt]: [State, number] = ['start', 0];
 
   function readRow(): void {
     cursor.row++;
     if (cursor.bytes[cursor.position] !== 0x7b) throw notAnObject(cursor);
     const { position, line, lineStart } = cursor;
     readObject(parser, columns, rows.count, 0);
-    cursor.column = undefined;
     if (cursor.position - position > MAX_ROW_BYTES) throw tooLong(Object.assign(cursor, { position, line, lineStart }));
     rows.add();
     state = 'after';
@@ -119,6 +121,10 @@ export function createJsonRowReader(memory: JsonMemory, layout: JsonLayout): Jso
       if (!isComplete(cursor, state)) throw cutError(cursor, state);
       rows.cut();
     },
+    restart() {
+      rows.restart();
+      [state, retryAt] = ['start', 0];
+    },
     columns: columns.list,
     groups: rows.groups,
   };
@@ -133,6 +139,8 @@ interface RowGroups {
   add(): void;
   /** Makes a group of the rows since the last cut, if there are any. */
   cut(): void;
+  /** Goes back to the start of the text, after a cut. */
+  restart(): void;
 }
 
 function createRowGroups(cursor: JsonCursor, columns: JsonFields, memory: JsonMemory): RowGroups {
@@ -154,10 +162,16 @@ function createRowGroups(cursor: JsonCursor, columns: JsonFields, memory: JsonMe
       return count;
     },
     add() {
+      cursor.column = undefined;
       count++;
-      if (count === GROUP_ROWS || cursor.before + cursor.position - start > GROUP_BYTES) cut();
+      const isLarge = cursor.before + cursor.position - start > GROUP_BYTES || memory.groupBytes > GROUP_MEMORY_BYTES;
+      if (count === GROUP_ROWS || isLarge) cut();
     },
     cut,
+    restart() {
+      restartCursor(cursor);
+      start = 0;
+    },
   };
 }
 
@@ -205,6 +219,7 @@ function atNextRow(cursor: JsonCursor): JsonCursor {
 }
 
 function tooLong(cursor: JsonCursor): ServiceError {
+  cursor.column = undefined;
   return invalidJson(cursor, `the text of a row has more than ${MAX_ROW_BYTES} bytes`, 'Send smaller rows.');
 }
 

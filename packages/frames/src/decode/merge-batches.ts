@@ -9,15 +9,10 @@ import { allocateCounted } from './limits.ts';
 /** A batch of a frame. */
 export type Batch = Extract<DecodeStep, { kind: 'batch' }>;
 
-/** A decoded batch, and how many bytes it takes of the budget. */
-export interface HeldBatch extends Batch {
-  readonly heldBytes: number;
-}
-
 /** Collects small batches to larger ones: a frame of very many tiny batches would be slow to read ever after. */
 export interface BatchMerger {
   /** Takes a batch, and returns the batches that are ready now. */
-  add(batch: HeldBatch): readonly Batch[];
+  add(batch: Batch): readonly Batch[];
   /** What is left. */
   flush(): readonly Batch[];
 }
@@ -31,7 +26,7 @@ const MAX_WAITING_COLUMNS = 1 << 17;
 
 /** Merges batches of these fields. Rows keep their order, batches without rows vanish. */
 export function createBatchMerger(fields: readonly Field[], budget: ByteBudget): BatchMerger {
-  let waiting: HeldBatch[] = [];
+  let waiting: Batch[] = [];
   let rows = 0;
   let bytes = 0;
 
@@ -39,15 +34,15 @@ export function createBatchMerger(fields: readonly Field[], budget: ByteBudget):
     const batches = waiting;
     if (batches.length === 0) return [];
     const [first] = batches;
-    const merged: Batch =
-      batches.length === 1 ? plainBatch(first) : { kind: 'batch', rows, columns: joined(batches, bytes) };
+    const merged = batches.length === 1 ? first : joined(batches);
     waiting = [];
     rows = 0;
     bytes = 0;
     return [merged];
   }
-  function joined(batches: readonly HeldBatch[], heldBytes: number): readonly ColumnData[] {
-    const columns = fields.map(({ name, type }, i) =>
+  function joined(batches: readonly Batch[]): Batch {
+    const before = budget.usedBytes;
+    const columns: readonly ColumnData[] = fields.map(({ name, type }, i) =>
       joinColumns(
         type,
         batches.map((batch) => wholeColumn(batch.columns[i])),
@@ -60,8 +55,9 @@ export function createBatchMerger(fields: readonly Field[], budget: ByteBudget):
         },
       ),
     );
-    budget.free(heldBytes);
-    return columns;
+    const heldBytes = budget.usedBytes - before;
+    budget.free(bytes);
+    return { kind: 'batch', rows, columns, heldBytes };
   }
   return {
     add(batch) {
@@ -70,7 +66,7 @@ export function createBatchMerger(fields: readonly Field[], budget: ByteBudget):
         return [];
       }
       const isLarge = 2 * batch.rows >= ENOUGH_ROWS || 2 * batch.heldBytes >= ENOUGH_BYTES;
-      if (isLarge) return [...flush(), plainBatch(batch)];
+      if (isLarge) return [...flush(), batch];
       waiting.push(batch);
       rows += batch.rows;
       bytes += batch.heldBytes;
@@ -79,8 +75,4 @@ export function createBatchMerger(fields: readonly Field[], budget: ByteBudget):
     },
     flush,
   };
-}
-
-function plainBatch({ kind, rows, columns }: Batch): Batch {
-  return { kind, rows, columns };
 }

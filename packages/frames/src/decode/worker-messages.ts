@@ -4,7 +4,13 @@ import type { DecodeStep } from './decode-steps.ts';
 
 /** What the main thread asks of a worker. Each but `close` is answered by exactly one outcome. */
 export type WorkerRequest =
-  | { readonly kind: 'open'; readonly format: DecodedFormat; readonly maxBytes: number }
+  | {
+      readonly kind: 'open';
+      readonly format: DecodedFormat;
+      readonly maxBytes: number;
+      /** Whether the body can be sent once more. */
+      readonly canReread: boolean;
+    }
   | { readonly kind: 'chunk'; readonly bytes: Uint8Array<ArrayBuffer> }
   | { readonly kind: 'end' }
   | { readonly kind: 'next' }
