@@ -1,5 +1,5 @@
 import { quoted, ServiceError, toServiceError } from '@svc/errors';
-import { ChildError } from './pipe-link.ts';
+import { ChildCrash, ChildError } from './pipe-link.ts';
 
 /** What was being read or written when something failed. */
 export type Subject = 'Parquet file' | 'CSV file' | 'table' | 'new file';
@@ -9,6 +9,7 @@ export type Subject = 'Parquet file' | 'CSV file' | 'table' | 'new file';
  * that the system has for it, whoever found it full.
  */
 export function fromChild(error: unknown, subject: Subject): Error {
+  if (error instanceof ChildCrash) return crashError(error);
   if (!(error instanceof ChildError)) return error instanceof Error ? error : toServiceError(error);
   if (error.failure.code === 'invalid_data') return new ServiceError('invalid_data', error.message);
   if (error.failure.code === 'cancelled')
@@ -26,6 +27,18 @@ export function fromChild(error: unknown, subject: Subject): Error {
   return subject === 'CSV file'
     ? csvError(error)
     : new ServiceError('invalid_data', `The ${subject} cannot be read.`, { cause: error });
+}
+
+function crashError(cause: ChildCrash): ServiceError {
+  if (cause.isOutOfMemory) {
+    return new ServiceError('out_of_memory', 'Reading or writing the data takes more memory than is allowed.', {
+      cause,
+    });
+  }
+  return new ServiceError('internal', 'The part of the server that reads and writes files ended unexpectedly.', {
+    hint: 'Send the request again; if it fails again, report it with the request id.',
+    cause,
+  });
 }
 
 const CSV_HINT = 'Correct the line, or name columns and types with ?columns=.';

@@ -1,6 +1,5 @@
 import type { ChildProcess } from 'node:child_process';
 import { Socket } from 'node:net';
-import { ServiceError } from '@svc/errors';
 import type { ChildFailure, ChildRequest } from './child/requests.ts';
 import type { BatchPayload } from './pipe-columns.ts';
 import { createFrameParser, FRAME, frameHead, jsonPayload, parseJson } from './pipe-frames.ts';
@@ -50,6 +49,16 @@ export class ChildError extends Error {
   }
 }
 
+/** A child ended while it worked on a request. */
+export class ChildCrash extends Error {
+  readonly isOutOfMemory: boolean;
+
+  constructor(reason: string, lastWords: string) {
+    super(`The engine child ended (${reason}): ${lastWords}`);
+    this.isOutOfMemory = /out of memory|bad_alloc|cannot allocate|allocation failed/i.test(lastWords);
+  }
+}
+
 /** How long a child has to obey a cancel, or to end. */
 const OBEY_MS = 1000;
 /** How much of what a child says when it crashes is kept. */
@@ -82,7 +91,7 @@ export function createChildLink(launch: () => LaunchedChild): ChildLink {
   function onGone(reason: string): void {
     isAlive = false;
     socket.destroy();
-    const error = crashError(reason, lastWords);
+    const error = new ChildCrash(reason, lastWords);
     for (const id of exchanges.keys()) finish(id)?.fail(error);
   }
 
@@ -163,17 +172,4 @@ function createExchange(send: Send, id: number, cancel: () => void): LinkExchang
     sendCredit: (count) => send(FRAME.credit, id, [new Uint8Array(Uint32Array.of(count).buffer)], 4),
     cancel,
   };
-}
-
-function crashError(reason: string, lastWords: string): Error {
-  const cause = new Error(`The engine child ended (${reason}): ${lastWords}`);
-  if (/out of memory|bad_alloc|cannot allocate|allocation failed/i.test(lastWords)) {
-    return new ServiceError('out_of_memory', 'Reading or writing the data takes more memory than is allowed.', {
-      cause,
-    });
-  }
-  return new ServiceError('internal', 'The part of the server that reads and writes files ended unexpectedly.', {
-    hint: 'Send the request again; if it fails again, report it with the request id.',
-    cause,
-  });
 }

@@ -5,12 +5,12 @@ import type { SqlParam } from '../child/sql-requests.ts';
 import { decodeBatch } from '../pipe-columns.ts';
 import type { SqlFrames } from '../sql-frames.ts';
 import { answerPlan, parameterSchema } from './answer-plan.ts';
-import type { SqlChildOptions } from './launch-sql-child.ts';
+import { type SqlChildOptions, sweepFolders } from './launch-sql-child.ts';
 import { createSqlChild } from './sql-child.ts';
 import { createSqlChildren } from './sql-children.ts';
 import { sqlParam } from './sql-values.ts';
 import { createStatement, type Statement } from './statement.ts';
-import { createTimeLimit } from './time-limit.ts';
+import { createTimeLimit, type TimeLimit } from './time-limit.ts';
 
 /** Options of `createSqlEngine`. */
 export interface SqlEngineOptions extends SqlChildOptions {
@@ -32,13 +32,20 @@ const MAX_SQL_LENGTH = 1024 * 1024;
 /** An engine that answers SQL over the frames of a store, in child processes that can do nothing else. */
 export function createSqlEngine(options: SqlEngineOptions): Engine {
   const { store, tempDirectory, timeoutMs = 60_000, maxConcurrent = 4, maxQueued = 64, idleMs = 30_000 } = options;
+  // Nobody waits for that.
+  void sweepFolders(tempDirectory);
   const children = createSqlChildren({ start: () => createSqlChild(options), maxConcurrent, maxQueued, idleMs });
+
+  /** Of the statements that run or wait. */
+  const limits = new Set<TimeLimit>();
 
   async function begin(call: Call, sql: string): Promise<Statement> {
     if (sql.length > MAX_SQL_LENGTH) {
       throw new ServiceError('invalid_sql', `The SQL is longer than ${MAX_SQL_LENGTH} characters: ${quoted(sql)}.`);
     }
     const limit = createTimeLimit(call.signal, timeoutMs);
+    limits.add(limit);
+    limit.signal.addEventListener('abort', () => limits.delete(limit), { once: true });
     try {
       const place = await children.take(call.tenant, limit.signal);
       return createStatement({ store, call, sql, limit, place, privatePaths: [tempDirectory] });
@@ -72,7 +79,10 @@ export function createSqlEngine(options: SqlEngineOptions): Engine {
         statement.end();
       }
     },
-    close: () => children.close(),
+    async close() {
+      for (const limit of limits) limit.abort(new ServiceError('unavailable', 'The engine is closed.'));
+      await children.close();
+    },
   };
 }
 

@@ -1,6 +1,8 @@
 import { mkdtempSync, rmSync } from 'node:fs';
+import { readdir, rm } from 'node:fs/promises';
 import { availableParallelism } from 'node:os';
 import { join } from 'node:path';
+import { hasCode } from '../durable-files.ts';
 import { COMMON_SETTINGS, type LaunchedChild, launchProgram } from '../pipe-launch.ts';
 import { sqlText } from '../storage-types-names.ts';
 
@@ -53,4 +55,24 @@ export function launchSqlChild(options: SqlChildOptions): LaunchedChild {
 
 function folderPrefix(pid: number): string {
   return `svc-sql-${pid}-`;
+}
+
+const FOLDER = /^svc-sql-(\d+)-/;
+
+/** Removes the folders of processes that were killed before they could. */
+export async function sweepFolders(tempDirectory: string): Promise<void> {
+  const names = await readdir(tempDirectory).catch(() => []);
+  for (const name of names) {
+    const pid = Number(FOLDER.exec(name)?.[1] ?? process.pid);
+    if (!isRunning(pid)) await rm(join(tempDirectory, name), { recursive: true, force: true }).catch(() => undefined);
+  }
+}
+
+function isRunning(pid: number): boolean {
+  try {
+    return process.kill(pid, 0);
+  } catch (error) {
+    // It may be somebody else's.
+    return !hasCode(error, 'ESRCH');
+  }
 }

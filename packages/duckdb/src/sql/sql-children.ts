@@ -33,6 +33,7 @@ interface Idle {
 export function createSqlChildren({ start, maxConcurrent, maxQueued, idleMs }: SqlChildrenOptions): SqlChildren {
   const waiting = new Set<() => void>();
   const idle = new Set<Idle>();
+  const busy = new Set<SqlChild>();
   const ending = new Set<Promise<void>>();
   let running = 0;
   let isClosed = false;
@@ -79,9 +80,9 @@ export function createSqlChildren({ start, maxConcurrent, maxQueued, idleMs }: S
   function childFor(tenant: string): SqlChild {
     const child = takeIdle((one) => one.tenant === tenant) ?? takeIdle((one) => one.tenant === undefined) ?? start();
     child.tenant = tenant;
-    // Others' children are ended where there would be too many.
-    while (running + idle.size > maxConcurrent) {
-      const surplus = takeIdle(() => true);
+    // Others' children are ended where there would be too many: as many as can be used, and one that is started ahead.
+    while (running + idle.size > maxConcurrent + 1) {
+      const surplus = takeIdle((one) => one.tenant !== undefined) ?? takeIdle(() => true);
       if (surplus !== undefined) end(surplus);
     }
     startAhead();
@@ -93,9 +94,7 @@ export function createSqlChildren({ start, maxConcurrent, maxQueued, idleMs }: S
     return new Promise((resolve, reject) => {
       const abort = (): void => {
         waiting.delete(go);
-        reject(
-          signal.reason instanceof Error ? signal.reason : new ServiceError('cancelled', 'The request was cancelled.'),
-        );
+        reject(signal.reason);
       };
       const go = (): void => {
         signal.removeEventListener('abort', abort);
@@ -119,6 +118,7 @@ export function createSqlChildren({ start, maxConcurrent, maxQueued, idleMs }: S
 
   async function giveBack(child: SqlChild): Promise<void> {
     await child.settled();
+    busy.delete(child);
     if (child.isAlive) putAside(child);
     next();
   }
@@ -134,6 +134,7 @@ export function createSqlChildren({ start, maxConcurrent, maxQueued, idleMs }: S
       try {
         if (isClosed) throw closed();
         const child = childFor(tenant);
+        busy.add(child);
         return {
           child,
           free() {
@@ -154,6 +155,7 @@ export function createSqlChildren({ start, maxConcurrent, maxQueued, idleMs }: S
         end(entry.child);
       }
       idle.clear();
+      for (const child of busy) end(child);
       for (const go of waiting) go();
       waiting.clear();
       await Promise.all(ending);

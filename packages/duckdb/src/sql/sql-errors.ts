@@ -1,6 +1,6 @@
 import { ServiceError, toServiceError } from '@svc/errors';
 import type { SqlFault } from '../child/sql-fault.ts';
-import { ChildError } from '../pipe-link.ts';
+import { ChildCrash, ChildError } from '../pipe-link.ts';
 import type { PinnedFrame } from '../sql-frames.ts';
 import { unreadableFrame } from '../store-errors.ts';
 
@@ -15,9 +15,10 @@ export interface SqlContext {
 
 /** The error of a statement for a client. Texts of DuckDB keep what they say, but for paths. */
 export function toSqlError(error: unknown, context: SqlContext): ServiceError {
+  const { sql, pins } = context;
+  if (error instanceof ChildCrash) return crashError(error, sql);
   if (!(error instanceof ChildError)) return toServiceError(error);
   const { failure } = error;
-  const { sql, pins } = context;
   switch (failure.code) {
     case 'cancelled':
       return new ServiceError('cancelled', 'The request was cancelled.', { cause: error });
@@ -55,11 +56,7 @@ function faultError(fault: SqlFault, { sql, pins, privatePaths }: SqlContext, ca
     });
   }
   if (kind === 'Out of Memory' || /failed to allocate|bad_alloc|out of memory/i.test(fault.message)) {
-    return new ServiceError('out_of_memory', 'The SQL needs more memory than one statement may take.', {
-      hint: 'Ask for less at once, or raise sql.memory_gb.',
-      query: sql,
-      cause,
-    });
+    return outOfMemory(sql, cause);
   }
   if (kind === 'Permission') {
     return new ServiceError('permission_denied', 'The SQL reaches outside of the frames.', { query: sql, cause });
@@ -75,6 +72,23 @@ function faultError(fault: SqlFault, { sql, pins, privatePaths }: SqlContext, ca
     query: sql,
     cause,
     ...(position !== undefined && { position: charactersBefore(sql, position) }),
+  });
+}
+
+function crashError(cause: ChildCrash, sql: string): ServiceError {
+  if (cause.isOutOfMemory) return outOfMemory(sql, cause);
+  return new ServiceError('internal', 'The engine ended unexpectedly while it worked on the SQL.', {
+    hint: 'Send the SQL again; if it fails again, report it with the request id.',
+    query: sql,
+    cause,
+  });
+}
+
+function outOfMemory(sql: string, cause: Error): ServiceError {
+  return new ServiceError('out_of_memory', 'The SQL needs more memory than one statement may take.', {
+    hint: 'Ask for less at once, or raise sql.memory_gb.',
+    query: sql,
+    cause,
   });
 }
 

@@ -14,7 +14,10 @@ export interface TimeLimit {
 /** A limit that counts from now on. */
 export function createTimeLimit(outer: AbortSignal, timeoutMs: number): TimeLimit {
   const controller = new AbortController();
-  const onOuter = (): void => abort(outer.reason);
+  const onOuter = (): void => {
+    const reason: unknown = outer.reason;
+    abort(reason instanceof ServiceError ? reason : cancelled(reason));
+  };
   let timer: NodeJS.Timeout | undefined;
 
   function stop(): void {
@@ -26,7 +29,7 @@ export function createTimeLimit(outer: AbortSignal, timeoutMs: number): TimeLimi
     if (!controller.signal.aborted) timer = setTimeout(() => abort(tooLate(timeoutMs)), timeoutMs);
   }
 
-  function abort(reason: unknown): void {
+  function abort(reason: ServiceError): void {
     stop();
     outer.removeEventListener('abort', onOuter);
     controller.abort(reason);
@@ -36,6 +39,10 @@ export function createTimeLimit(outer: AbortSignal, timeoutMs: number): TimeLimi
   if (outer.aborted) onOuter();
   start();
   return { signal: controller.signal, start, stop, abort };
+}
+
+function cancelled(cause: unknown): ServiceError {
+  return new ServiceError('cancelled', 'The request was cancelled.', { cause });
 }
 
 function tooLate(timeoutMs: number): ServiceError {

@@ -1,0 +1,222 @@
+import { existsSync } from 'node:fs';
+import { mkdir, readdir } from 'node:fs/promises';
+import { join } from 'node:path';
+import type { Engine, QueryAnswer } from '@svc/frames';
+import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
+import { callOf, createSqlFixture, rowsOf, type SqlFixture } from '../testing/sql-fixture.ts';
+import { sqlChildPids } from '../testing/sql-processes.ts';
+import type { SqlEngineOptions } from './create-sql-engine.ts';
+
+let fixture: SqlFixture;
+
+beforeAll(async () => {
+  fixture = await createSqlFixture();
+});
+
+afterAll(() => fixture.close());
+
+/** Runs a test with an engine of its own. */
+function withEngine(options: Partial<SqlEngineOptions>, run: (engine: Engine) => Promise<void>): () => Promise<void> {
+  return async () => {
+    const engine = fixture.otherEngine({ maxConcurrent: 1, ...options });
+    try {
+      // On a busy machine a child may take longer to start than a statement may in some tests.
+      await vi.waitFor(() => rowsOf(engine, 'SELECT 1'), { timeout: 15_000 });
+      await run(engine);
+    } finally {
+      await engine.close();
+    }
+  };
+}
+
+/** An answer that is not read holds its place. */
+const holdPlace = (engine: Engine): Promise<QueryAnswer> => engine.query(callOf(), 'FROM range(10000000)');
+const ENDLESS = 'SELECT count(*) FROM range(1000000000000)';
+// One call of a function, which does not hear that it should stop.
+const DEAF = "SELECT levenshtein(repeat('a', 200000), repeat('b', 200000))";
+const hasProc = existsSync('/proc');
+
+describe('waiting', () => {
+  test(
+    'statements take turns in their order, and no more than may wait',
+    withEngine({ maxQueued: 2 }, async (engine) => {
+      const held = await holdPlace(engine);
+      const done: number[] = [];
+      const ask = async (i: number): Promise<void> => {
+        expect(await rowsOf(engine, `SELECT ${i}`)).toEqual([[i]]);
+        done.push(i);
+      };
+      const waiting = [ask(1), ask(2)];
+      await expect(rowsOf(engine, 'SELECT 3')).rejects.toMatchObject({ code: 'too_many_requests' });
+      expect(done).toEqual([]);
+      held.close();
+      await Promise.all(waiting);
+      expect(done).toEqual([1, 2]);
+    }),
+  );
+
+  test(
+    'counts, and whoever waited too long is gone',
+    withEngine({ maxQueued: 1, timeoutMs: 1000 }, async (engine) => {
+      const held = await holdPlace(engine);
+      const late = rowsOf(engine, 'SELECT 1');
+      await expect(late).rejects.toMatchObject({
+        code: 'deadline_exceeded',
+        hint: expect.stringContaining('sql.timeout_ms'),
+      });
+      const controller = new AbortController();
+      const gone = rowsOf(engine, 'SELECT 2', {}, callOf('default', controller.signal));
+      controller.abort(new Error('gone'));
+      await expect(gone).rejects.toMatchObject({ code: 'cancelled' });
+      const next = rowsOf(engine, 'SELECT 3');
+      held.close();
+      expect(await next).toEqual([[3]]);
+    }),
+  );
+});
+
+describe('time', () => {
+  test(
+    'a statement that gives no rows in time is deadline_exceeded, and its place is free',
+    withEngine({ timeoutMs: 1000 }, async (engine) => {
+      await expect(rowsOf(engine, ENDLESS)).rejects.toMatchObject({ code: 'deadline_exceeded' });
+      expect(await rowsOf(engine, 'SELECT 1')).toEqual([[1]]);
+    }),
+  );
+
+  test(
+    'one that gives rows and then no more is ended too',
+    withEngine({ timeoutMs: 2000 }, async (engine) => {
+      const slow = `levenshtein(repeat('a', 30000 + (i % 2)::INTEGER), repeat('b', 30000))`;
+      const answer = await engine.query(
+        callOf(),
+        `SELECT CASE WHEN i < 300000 THEN 0 ELSE ${slow} END FROM range(900000) t(i)`,
+      );
+      const read = async (): Promise<void> => {
+        for await (const batch of answer.batches) expect(batch.numRows).toBeGreaterThan(0);
+      };
+      await expect(read()).rejects.toMatchObject({ code: 'deadline_exceeded' });
+      expect(await rowsOf(engine, 'SELECT 1')).toEqual([[1]]);
+    }),
+  );
+
+  test(
+    'a reader may take its time',
+    withEngine({ timeoutMs: 1500 }, async (engine) => {
+      const answer = await engine.query(callOf(), 'FROM range(1000000)');
+      let rows = 0;
+      for await (const batch of answer.batches) {
+        if (rows === 0) await new Promise((resolve) => setTimeout(resolve, 1700));
+        rows += batch.numRows;
+      }
+      expect(rows).toBe(1_000_000);
+    }),
+  );
+});
+
+describe('a call that is cancelled', () => {
+  test(
+    'ends its statement, and its child goes on',
+    withEngine({}, async (engine) => {
+      const pids = hasProc ? sqlChildPids() : [];
+      const controller = new AbortController();
+      const running = rowsOf(engine, ENDLESS, {}, callOf('default', controller.signal));
+      setTimeout(() => controller.abort(new Error('gone')), 200);
+      await expect(running).rejects.toMatchObject({ code: 'cancelled' });
+      expect(await rowsOf(engine, 'SELECT 1')).toEqual([[1]]);
+      if (hasProc) expect(sqlChildPids()).toEqual(expect.arrayContaining(pids));
+    }),
+  );
+
+  test(
+    'ends a child that does not obey, and another takes its place',
+    withEngine({}, async (engine) => {
+      const controller = new AbortController();
+      const running = rowsOf(engine, DEAF, {}, callOf('default', controller.signal));
+      setTimeout(() => controller.abort(new Error('gone')), 200);
+      await expect(running).rejects.toMatchObject({ code: 'cancelled' });
+      expect(await rowsOf(engine, 'SELECT 1')).toEqual([[1]]);
+    }),
+  );
+
+  test(
+    'ends an answer that is being read',
+    withEngine({}, async (engine) => {
+      const controller = new AbortController();
+      const answer = await engine.query(callOf('default', controller.signal), 'FROM range(1000000000)');
+      const read = async (): Promise<void> => {
+        for await (const batch of answer.batches) if (batch.numRows > 0) controller.abort(new Error('gone'));
+      };
+      await expect(read()).rejects.toMatchObject({ code: 'cancelled' });
+      expect(await rowsOf(engine, 'SELECT 1')).toEqual([[1]]);
+    }),
+  );
+});
+
+describe('memory and disk', () => {
+  test(
+    'a statement that takes too much memory is out_of_memory',
+    withEngine({ memoryBytes: 100e6 }, async (engine) => {
+      for (const sql of ["SELECT repeat('x', 2000000000)", 'SELECT list(i) FROM range(100000000) t(i)']) {
+        await expect(rowsOf(engine, sql)).rejects.toMatchObject({ code: 'out_of_memory', query: sql });
+      }
+      expect(await rowsOf(engine, 'SELECT 1')).toEqual([[1]]);
+    }),
+  );
+
+  test(
+    'one that takes too much room on disk is out_of_disk, and leaves nothing there',
+    withEngine({ memoryBytes: 100e6, maxTempBytes: 10e6 }, async (engine) => {
+      const sql = 'SELECT i, hash(i) h FROM range(100000000) t(i) ORDER BY h';
+      await expect(rowsOf(engine, sql)).rejects.toMatchObject({ code: 'out_of_disk' });
+      expect(await rowsOf(engine, 'SELECT 1')).toEqual([[1]]);
+    }),
+  );
+});
+
+describe('children', () => {
+  test.skipIf(!hasProc)(
+    'one that is killed is one failed statement',
+    withEngine({}, async (engine) => {
+      const before = new Set(sqlChildPids());
+      const running = rowsOf(engine, ENDLESS);
+      await vi.waitFor(() => expect(sqlChildPids().length).toBeGreaterThan(0));
+      for (const pid of before) process.kill(pid, 'SIGKILL');
+      await expect(running).rejects.toMatchObject({ code: 'internal', query: ENDLESS });
+      expect(await rowsOf(engine, 'SELECT 1')).toEqual([[1]]);
+    }),
+  );
+
+  test.skipIf(!hasProc)(
+    'those with nothing to do end after a while, but for one',
+    withEngine({ maxConcurrent: 3, idleMs: 200 }, async (engine) => {
+      const others = sqlChildPids().length - 1;
+      await Promise.all([1, 2, 3].map((i) => rowsOf(engine, `SELECT ${i}`)));
+      await vi.waitFor(() => expect(sqlChildPids().length - others).toBe(1), { timeout: 5000 });
+      expect(await rowsOf(engine, 'SELECT 1')).toEqual([[1]]);
+    }),
+  );
+
+  test('close ends what runs, and nothing is left', async () => {
+    const engine = fixture.otherEngine({ maxConcurrent: 1 });
+    const running = rowsOf(engine, ENDLESS).catch((error: unknown) => error);
+    const waiting = rowsOf(engine, 'SELECT 1').catch((error: unknown) => error);
+    await vi.waitFor(async () =>
+      expect(await readdir(fixture.tempDirectory)).toContainEqual(expect.stringMatching(/^svc-sql/)),
+    );
+    await engine.close();
+    expect(await running).toMatchObject({ code: 'unavailable' });
+    expect(await waiting).toMatchObject({ code: 'unavailable' });
+  });
+
+  test('folders of processes that are no more are removed', async () => {
+    // No process has a number as great as this.
+    await mkdir(join(fixture.tempDirectory, 'svc-sql-99999999-abc'));
+    await mkdir(join(fixture.tempDirectory, `svc-sql-${process.pid}-abc`));
+    await withEngine({}, async (engine) => {
+      expect(await rowsOf(engine, 'SELECT 1')).toEqual([[1]]);
+      await vi.waitFor(async () => expect(await readdir(fixture.tempDirectory)).not.toContain('svc-sql-99999999-abc'));
+      expect(await readdir(fixture.tempDirectory)).toContain(`svc-sql-${process.pid}-abc`);
+    })();
+  });
+});
