@@ -1,7 +1,15 @@
 import { writeSync } from 'node:fs';
 import { Socket } from 'node:net';
 import type { BatchWriter } from '../pipe-batch.ts';
-import { BATCH_CREDITS, createFrameParser, FRAME, frameHead, jsonPayload, parseJson } from '../pipe-frames.ts';
+import {
+  BATCH_BYTES,
+  BATCH_CREDITS,
+  createFrameParser,
+  FRAME,
+  frameHead,
+  jsonPayload,
+  parseJson,
+} from '../pipe-frames.ts';
 import { type Exchange, CancelledError } from './exchange.ts';
 import { createSqlBench } from './sql-bench.ts';
 import { SqlFaultError } from './sql-fault.ts';
@@ -14,6 +22,7 @@ import type { ChildFailure, ChildSettings } from './requests.ts';
 const STDERR = 2;
 const PIPE = 3;
 const RSS_CHECK_MS = 50;
+const LARGE_BATCH_BYTES = 8 * BATCH_BYTES;
 
 const settings: ChildSettings = JSON.parse(process.argv[2] ?? '{}');
 const socket = new Socket({ fd: PIPE, readable: true, writable: true });
@@ -118,7 +127,11 @@ function createExchange(id: number): RunningExchange {
       // Copied before anything is waited for: the next batch is made in the same memory.
       const { parts, length } = batch.finish();
       const payload = joined(parts, length);
-      while (credits.count === 0 && !controller.signal.aborted) await new Promise<void>((resolve) => (wake = resolve));
+      // Of batches that are large only one is under way.
+      const needed = length > LARGE_BATCH_BYTES ? BATCH_CREDITS : 1;
+      while (credits.count < needed && !controller.signal.aborted) {
+        await new Promise<void>((resolve) => (wake = resolve));
+      }
       if (controller.signal.aborted) throw new CancelledError();
       credits.count--;
       send(FRAME.batch, id, [payload]);

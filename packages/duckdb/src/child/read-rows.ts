@@ -12,6 +12,8 @@ import type { ChildAnswers, ChildRequest } from './requests.ts';
 
 /** Rows that take more are sent in several batches. */
 const MAX_PART_BYTES = 4 * BATCH_BYTES;
+/** Chunks that take more have long rows. */
+const LONG_ROWS_BYTES = 16 * BATCH_BYTES;
 
 /** Sends the rows of a query. */
 export async function readRows(
@@ -23,11 +25,12 @@ export async function readRows(
   return sendRows(exchange, await prepared.stream(), plans);
 }
 
-/** Sends the rows of a result. */
+/** Sends the rows of a result; one of more than `maxRowBytes` is a `RowTooLarge`. */
 export async function sendRows(
   exchange: Exchange,
   result: DuckDBResult,
   plans: readonly GetPlan[],
+  maxRowBytes = Infinity,
 ): Promise<ChildAnswers['read']> {
   for (const [i, plan] of plans.entries()) {
     const type = duckTypeOf(result.columnType(i));
@@ -43,11 +46,12 @@ export async function sendRows(
     const count = chunk?.rowCount ?? 0;
     if (chunk === null || count === 0) break;
     const bytes = openChunk(chunk, readers, count);
-    const partRows = bytes <= MAX_PART_BYTES ? count : Math.max(1, Math.floor((count * BATCH_BYTES) / bytes));
+    const partRows = rowsPerPart(count, bytes);
     for (let start = 0; start < count; start += partRows) {
       const taken = Math.min(partRows, count - start);
       for (const reader of readers) reader.take(start, taken);
       batch.rows += taken;
+      if (bytesOf(batch) > maxRowBytes) throw new RowTooLarge();
       if (isFull(batch)) await sendBatch(exchange, batch);
     }
     rows += count;
@@ -57,6 +61,15 @@ export async function sendRows(
   if (batch.rows > 0) await sendBatch(exchange, batch);
   return { rows };
 }
+
+/** How many rows of a chunk are taken at once: where rows are long, one of them may be as long as all others together. */
+function rowsPerPart(count: number, bytes: number): number {
+  if (bytes <= MAX_PART_BYTES) return count;
+  return bytes > LONG_ROWS_BYTES ? 1 : Math.max(1, Math.floor((count * BATCH_BYTES) / bytes));
+}
+
+/** A row takes more than may be sent at once. */
+export class RowTooLarge extends Error {}
 
 interface Batch {
   rows: number;

@@ -7,11 +7,12 @@ import type {
   DuckDBTypeId as TypeId,
 } from '@duckdb/node-api';
 import { sqlName, sqlText } from '../storage-types-names.ts';
+import { checkColumnCount, type Columns, limitedColumns, MAX_ROW_BYTES, rowTooLarge } from './answer-limits.ts';
 import { bindParams } from './bind-params.ts';
 import { duckTypeOf } from './duck-type.ts';
 import { CancelledError, type Exchange } from './exchange.ts';
 import { DuckDBInstance, DuckDBTypeId } from './node-api.ts';
-import { sendRows } from './read-rows.ts';
+import { RowTooLarge, sendRows } from './read-rows.ts';
 import type { DuckType } from './requests.ts';
 import { type CheckedSql, createSqlChecker, type SqlChecker } from './sql-check.ts';
 import { faultOf, SqlFaultError } from './sql-fault.ts';
@@ -108,7 +109,7 @@ export function createSqlBench(settings: readonly string[]): SqlBench {
       case 'rows': {
         const current = required(session);
         const result = await begin(current, request.casts);
-        return sendRows(exchange, result, request.plans);
+        return sendRows(exchange, result, request.plans, MAX_ROW_BYTES);
       }
       default:
         return request satisfies never;
@@ -134,6 +135,7 @@ export function createSqlBench(settings: readonly string[]): SqlBench {
       } catch (error) {
         const shift = session?.shift ?? 0;
         endSession();
+        if (error instanceof RowTooLarge) throw rowTooLarge();
         const isOwn = error instanceof SqlRefusal || error instanceof UnreadableFrameError;
         if (isOwn || error instanceof CancelledError) throw error;
         throw new SqlFaultError(faultOf(error, shift));
@@ -166,11 +168,12 @@ async function prepare(
 ): Promise<SqlAnswers['prepare']> {
   session.connection = await instance.connect();
   const prepared = await session.connection.prepare(session.checked.text);
+  checkColumnCount(prepared.columnCount);
   session.prepared = prepared;
   const parameters = Array.from({ length: prepared.parameterCount }, (_, i) =>
     typeOr(prepared.parameterTypeId(i + 1), () => prepared.parameterType(i + 1)),
   );
-  if (params === undefined) return { columns: columnsOf(prepared), parameters };
+  if (params === undefined) return { columns: limitedColumns(columnsOf(prepared)), parameters };
   if (params.length !== parameters.length) {
     throw new SqlRefusal({
       code: 'invalid_sql',
@@ -179,18 +182,16 @@ async function prepare(
     });
   }
   session.params = params;
-  if (params.length === 0) return { columns: columnsOf(prepared), parameters };
+  if (params.length === 0) return { columns: limitedColumns(columnsOf(prepared)), parameters };
   await bindParams(session.connection, prepared, params);
   const result = await prepared.stream();
   session.result = result;
   const names = result.columnNames();
-  return {
-    columns: result.columnTypes().map((type, i) => ({ name: names[i] ?? '', type: duckTypeOf(type) })),
-    parameters,
-  };
+  const columns = result.columnTypes().map((type, i) => ({ name: names[i] ?? '', type: duckTypeOf(type) }));
+  return { columns: limitedColumns(columns), parameters };
 }
 
-function columnsOf(prepared: DuckDBPreparedStatement): SqlAnswers['prepare']['columns'] {
+function columnsOf(prepared: DuckDBPreparedStatement): Columns {
   return Array.from({ length: prepared.columnCount }, (_, i) => ({
     name: prepared.columnName(i),
     type: typeOr(prepared.columnTypeId(i), () => prepared.columnType(i)),

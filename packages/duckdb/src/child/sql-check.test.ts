@@ -42,6 +42,7 @@ describe('tables that a statement names', () => {
     ['EXPLAIN SELECT * FROM trades', ['trades@22']],
     ['  explain /* why */ ANALYZE FROM trades', ['trades@33']],
     ['EXPLAIN (ANALYZE, FORMAT json) FROM trades', ['trades@36']],
+    ['/* /* a */ b */ EXPLAIN -- c\n (FROM trades)', ['trades@36']],
     ["PIVOT t ON s IN ('a', 'b') USING sum(x)", ['t@6']],
     ['UNPIVOT t ON a, b', ['t@8']],
     ['SELECT * FROM t LIMIT (SELECT count(*) FROM u)', ['t@14', 'u@44']],
@@ -119,6 +120,8 @@ describe('statements that are refused', () => {
   test.each([
     ["COPY t TO 'x'", 'permission_denied', 'COPY'],
     ["EXPLAIN ANALYZE COPY t TO 'x'", 'permission_denied', 'COPY'],
+    ["EXPLAIN /* /* */ SELECT 1 -- */ COPY t TO 'x'", 'permission_denied', 'COPY'],
+    ['EXPLAIN /* no end', 'invalid_sql', 'comment'],
     ['CREATE TABLE x AS SELECT 1', 'permission_denied', 'CREATE'],
     ['WITH a AS (SELECT 1) INSERT INTO t FROM a', 'permission_denied', 'WITH'],
     ['SET threads = 1', 'permission_denied', 'SET'],

@@ -126,25 +126,55 @@ function several(count: number): SqlRefusal {
   });
 }
 
-const SPACE = String.raw`(?:\s|--[^\n]*(?:\n|$)|/\*[\s\S]*?\*/)*`;
-const KEYWORD = new RegExp(`^${SPACE}([a-z_]+)`, 'i');
-const EXPLAIN = new RegExp(
-  `^${SPACE}explain${SPACE}(?:\\b(analyze|analyse)\\b|(\\((?:analyze|format)\\b[\\w\\s,]*\\)))?`,
-  'i',
-);
+/** Where the next word begins: after spaces and comments, which may hold others. */
+function nextWord(sql: string, start = 0): number {
+  let at = start;
+  for (;;) {
+    if (/\s/.test(sql.charAt(at))) at += 1;
+    else if (sql.startsWith('--', at)) at = indexAfter(sql, '\n', at);
+    else if (sql.startsWith('/*', at)) at = afterComment(sql, at);
+    else return at;
+  }
+}
+
+function afterComment(sql: string, start: number): number {
+  let depth = 0;
+  for (let at = start; at < sql.length;) {
+    if (sql.startsWith('/*', at)) depth += 1;
+    else if (sql.startsWith('*/', at)) depth -= 1;
+    else {
+      at += 1;
+      continue;
+    }
+    at += 2;
+    if (depth === 0) return at;
+  }
+  return sql.length;
+}
+
+function indexAfter(sql: string, text: string, start: number): number {
+  const at = sql.indexOf(text, start);
+  return at < 0 ? sql.length : at + text.length;
+}
+
+function keywordOf(sql: string): string {
+  return (/^[a-z_]+/i.exec(sql.slice(nextWord(sql)))?.[0] ?? '').toUpperCase();
+}
+
+const EXPLAIN_OPTIONS = /^(?:analy[sz]e\b|\((?:analyze|format)\b[\w\s,]*\))/i;
 
 /** What stands behind EXPLAIN, and an EXPLAIN to put before it again. */
 function explainedPart(sql: string): { readonly prefix: string; readonly rest: string } | undefined {
-  const [whole, analyze, options] = EXPLAIN.exec(sql) ?? [];
-  if (whole === undefined) return undefined;
-  const prefix = analyze === undefined ? `EXPLAIN ${options ?? ''} ` : 'EXPLAIN ANALYZE ';
-  return { prefix, rest: sql.slice(whole.length) };
+  if (keywordOf(sql) !== 'EXPLAIN') return undefined;
+  const start = nextWord(sql, nextWord(sql) + 'EXPLAIN'.length);
+  const [options = ''] = EXPLAIN_OPTIONS.exec(sql.slice(start)) ?? [];
+  return { prefix: `EXPLAIN ${options} `, rest: sql.slice(start + options.length) };
 }
 
 /** Why a text that is not a query is not run. */
 async function refusalOf(sql: string, statement: string, count: () => Promise<number>): Promise<SqlRefusal> {
   const statements = await count();
-  const keyword = KEYWORD.exec(statement)?.[1]?.toUpperCase() ?? '';
+  const keyword = keywordOf(statement);
   if (statements > 1 && /\bpivot\b/i.test(sql) && !/;\s*\S/.test(sql)) {
     return new SqlRefusal({
       code: 'invalid_sql',

@@ -18,10 +18,13 @@ export class SqlFaultError extends Error {
   }
 }
 
+/** SQL can make messages of any length. */
+const MAX_MESSAGE_LENGTH = 2000;
+
 /** A failure of DuckDB, which writes its messages as JSON where `errors_as_json` is set. */
 export function faultOf(error: unknown, shift: number): SqlFault {
   const text = error instanceof Error ? error.message : String(error);
-  const fault = { code: 'sql_fault', kind: kindOf(text), message: text } as const;
+  const fault = { code: 'sql_fault', kind: kindOf(text), message: text.slice(0, MAX_MESSAGE_LENGTH) } as const;
   const start = text.indexOf('{');
   if (start < 0) return fault;
   try {
@@ -31,7 +34,7 @@ export function faultOf(error: unknown, shift: number): SqlFault {
     return {
       code: 'sql_fault',
       kind: 'exception_type' in said ? String(said.exception_type) : fault.kind,
-      message: String(said.exception_message),
+      message: String(said.exception_message).slice(0, MAX_MESSAGE_LENGTH),
       ...(position >= 0 && { position }),
     };
   } catch {

@@ -28,15 +28,24 @@ const MODIFIERS = new Set(namesIn('DISTINCT_MODIFIER LIMIT_MODIFIER LIMIT_PERCEN
 const TYPE_INFO = '_TYPE_INFO';
 const ORDERS = new Set(namesIn('ASCENDING DESCENDING ORDER_DEFAULT INVALID'));
 
+/** So many frames can be in one statement. */
+const MAX_TABLES = 256;
+
 /**
  * Walks the tree of a statement. Whatever it holds that is not known to be harmless is refused: functions, kinds of
- * nodes, schemas. What it returns are the tables that are no names of queries in the statement itself.
+ * nodes, schemas. What it returns are the tables
+ * that are no names of queries in the statement itself, each once.
  */
 export function walkTree(statement: Node): TreeNames {
   if (isShowTables(statement)) return { tables: [], listsFrames: true };
   const tables: NamedTable[] = [];
   walk(statement, new Set(), tables);
-  return { tables };
+  const distinct = new Map(tables.toReversed().map((table) => [table.name.toLowerCase(), table]));
+  if (distinct.size > MAX_TABLES) {
+    const message = `The SQL names ${distinct.size} frames, where ${MAX_TABLES} are allowed.`;
+    throw new SqlRefusal({ code: 'invalid_sql', message, hint: 'Ask for fewer frames at once.' });
+  }
+  return { tables: [...distinct.values()] };
 }
 
 function isNode(value: unknown): value is Node {

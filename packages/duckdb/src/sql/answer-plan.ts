@@ -29,12 +29,19 @@ export function answerPlan(columns: SqlAnswers['prepare']['columns']): AnswerPla
   };
 }
 
+/** Names of expressions are as long as those are; columns have shorter ones, with room for a number. */
+const MAX_NAME_LENGTH = 1000;
+
 /** A frame has each name once: the later ones get numbers. */
 function distinctNames(names: readonly string[]): string[] {
   const taken = new Set<string>();
-  return names.map((name) => {
-    let distinct = name;
-    for (let i = 1; taken.has(distinct); i++) distinct = `${name}_${i}`;
+  const numbers = new Map<string, number>();
+  return names.map((whole) => {
+    const name = whole.slice(0, MAX_NAME_LENGTH);
+    let number = numbers.get(name) ?? 0;
+    while (taken.has(number === 0 ? name : `${name}_${number}`)) number += 1;
+    numbers.set(name, number);
+    const distinct = number === 0 ? name : `${name}_${number}`;
     taken.add(distinct);
     return distinct;
   });

@@ -64,8 +64,7 @@ export function createStatement({ store, call, sql, limit, place, privatePaths }
     async check() {
       const { tables, listsFrames } = await child.call({ op: 'check', sql }, signal);
       if (listsFrames) return store.handles(tenant);
-      const named = new Map(tables.toReversed().map((table) => [table.name.toLowerCase(), table]));
-      for (const table of named.values()) await pin(table);
+      for (const table of tables) await pin(table);
       return undefined;
     },
     prepare(params) {
