@@ -2,8 +2,15 @@
 import { Agent, get } from 'node:http';
 import { connect } from 'node:net';
 
+/** A request as it goes over the wire: a path, and if need be a method, headers and a body. */
+export function requestText(hostname, { method = 'GET', path, headers = {}, body = '' }, connection = 'keep-alive') {
+  const lines = Object.entries({ Host: hostname, Connection: connection, ...headers });
+  if (body !== '') lines.push(['Content-Length', Buffer.byteLength(body)]);
+  return `${method} ${path} HTTP/1.1\r\n${lines.map(([name, value]) => `${name}: ${value}\r\n`).join('')}\r\n${body}`;
+}
+
 /** Reads an answer to its end; gives its bytes, head included, and when the first came. Any status but 200 is an error. */
-export function download(url) {
+export function download(url, request) {
   return new Promise((resolve, reject) => {
     const { hostname, port, pathname, search } = new URL(url);
     const startMs = performance.now();
@@ -19,7 +26,7 @@ export function download(url) {
       return true;
     };
     const socket = connect({ host: hostname, port, onread: { buffer: Buffer.alloc(1024 * 1024), callback } });
-    socket.write(`GET ${pathname}${search} HTTP/1.1\r\nHost: ${hostname}\r\nConnection: close\r\n\r\n`);
+    socket.write(requestText(hostname, request ?? { path: `${pathname}${search}` }, 'close'));
     socket.on('error', reject);
     socket.on('close', () => {
       if (head === 'HTTP/1.1 200') resolve({ bytes, firstMs });

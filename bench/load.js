@@ -1,12 +1,13 @@
 // A load of requests over connections that stay open, as cheap as can be: whole answers are counted, not read.
 import { connect } from 'node:net';
+import { requestText } from './download.js';
 import { percentile } from './measure.js';
 
 /**
  * Asks for targets over `connections` at once for `seconds`, each connection one thing after the other; gives the
- * answers a second and how long they took. `targetOf(n)` is the n-th path to ask for.
+ * answers a second and how long they took. `requestOf(n)` is the n-th request.
  */
-export async function load(url, targetOf, { connections, seconds }) {
+export async function load(url, requestOf, { connections, seconds }) {
   const { hostname, port } = new URL(url);
   const times = [];
   const endMs = performance.now() + seconds * 1000;
@@ -23,7 +24,7 @@ export async function load(url, targetOf, { connections, seconds }) {
           resolve();
           return;
         }
-        socket.write(`GET ${targetOf(asked++)} HTTP/1.1\r\nHost: ${hostname}\r\n\r\n`);
+        socket.write(requestText(hostname, requestOf(asked++)));
       };
       const reader = createAnswerCounter(() => {
         times.push(performance.now() - startMs);

@@ -1,0 +1,32 @@
+// Before anything is timed: do all sides answer the same?
+import { strict as assert } from 'node:assert';
+
+/** Reads a whole answer as text. */
+export async function textOf(url, { method, path, headers, body }) {
+  const response = await fetch(`${url}${path}`, { method, headers, ...(body && { body }) });
+  const text = await response.text();
+  if (!response.ok) throw new Error(`${url}${path} answered ${response.status}: ${text.slice(0, 500)}`);
+  return text;
+}
+
+/** Fails where a side gives other rows than the first. Rows are those of the trades set, however times are written. */
+export async function compareTrades(sides, requestOf) {
+  let expected;
+  for (const side of sides) {
+    const rows = side.rowsOf(await textOf(side.url, requestOf(side))).map(normalized);
+    expected ??= rows;
+    assert.deepEqual(rows, expected, `${side.name} answers something else than ${sides[0].name}`);
+  }
+  return expected.length;
+}
+
+function normalized(row) {
+  // A peer may leave a null out at the end of a row.
+  const [id, price, symbol, at, flag, quantity = null] = row;
+  return [Number(id), Number(price), symbol, micros(at), Boolean(flag), quantity];
+}
+
+function micros(text) {
+  const [, day, time, fraction = ''] = /^(\d{4}-\d\d-\d\d)[T ](\d\d:\d\d:\d\d)(?:\.(\d+))?Z?$/.exec(text);
+  return Date.parse(`${day}T${time}Z`) * 1000 + Number(fraction.padEnd(6, '0').slice(0, 6));
+}

@@ -1,0 +1,57 @@
+// The first 1000 rows as JSON: the same window again and again, and another one every time, at several numbers of
+// connections.
+import { compareTrades } from './compare-answers.js';
+import { provideDataSet } from './data-set.js';
+import { load } from './load.js';
+import { median } from './measure.js';
+import { startPeers } from './peers/start-peers.js';
+import { writeResults } from './take-turns.js';
+
+const ROWS = 1_000_000;
+const WINDOW = 1000;
+const SECONDS = 3;
+const ROUNDS = 5;
+const CONNECTIONS = [1, 16, 128];
+
+/** The n-th window: far from the one before it. */
+const offsetOf = (n) => (n * 7_919_000) % (ROWS - WINDOW);
+
+const set = await provideDataSet('trades', ROWS);
+const { sides, missing, stop } = await startPeers(set);
+const values = [];
+try {
+  for (const offset of [0, 123_000]) await compareTrades(sides, (side) => side.json(offset, WINDOW));
+  for (let round = 0; round < ROUNDS; round++) {
+    const order = round % 2 === 0 ? sides : sides.toReversed();
+    for (const connections of CONNECTIONS) {
+      for (const side of order) {
+        const same = await load(side.url, () => side.json(0, WINDOW), { connections, seconds: SECONDS });
+        const other = await load(side.url, (n) => side.json(offsetOf(n + round * 31), WINDOW), {
+          connections,
+          seconds: SECONDS,
+        });
+        values.push({ round, side: side.name, connections, same, other });
+        console.log(side.name, connections, Math.round(same.perSecond), Math.round(other.perSecond));
+      }
+    }
+  }
+} finally {
+  await stop();
+}
+
+const summary = CONNECTIONS.flatMap((connections) =>
+  sides.map(({ name }) => {
+    const own = values.filter((value) => value.side === name && value.connections === connections);
+    const of = (window, key) => median(own.map((value) => value[window][key]));
+    return {
+      peer: name,
+      connections,
+      'same window, answers/s': Math.round(of('same', 'perSecond')),
+      'same window, p99 ms': Number(of('same', 'p99').toFixed(2)),
+      'other windows, answers/s': Math.round(of('other', 'perSecond')),
+      'other windows, p99 ms': Number(of('other', 'p99').toFixed(2)),
+    };
+  }),
+);
+console.table(summary);
+writeResults('first-rows', { rows: ROWS, window: WINDOW, missing, summary, values });

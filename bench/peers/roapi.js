@@ -1,0 +1,43 @@
+// ROAPI on the Parquet file, which it reads into memory at its start.
+import { spawn } from 'node:child_process';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { providePython } from '../../tools/python-environment.js';
+import { freePort, untilAnswers } from './ports.js';
+
+const REQUIREMENTS = fileURLToPath(new URL('requirements.txt', import.meta.url));
+const TYPES = {
+  json: 'application/json',
+  csv: 'application/csv',
+  arrow: 'application/vnd.apache.arrow.stream',
+};
+
+export const roapi = {
+  name: 'ROAPI 0.12.7',
+  async start({ name, files }) {
+    const program = join(providePython('bench-python', REQUIREMENTS), 'roapi');
+    const port = await freePort();
+    const args = ['--table', `${name}=${files.parquet}`, '--addr-http', `127.0.0.1:${port}`];
+    const child = spawn(program, args, { stdio: 'ignore', env: { PATH: process.env.PATH } });
+    const url = `http://127.0.0.1:${port}`;
+    await untilAnswers(`${url}/api/tables/${name}?limit=1`, child);
+    const sql = (text, format = 'json') => ({
+      method: 'POST',
+      path: '/api/sql',
+      headers: { accept: TYPES[format] },
+      body: text,
+    });
+    return {
+      url,
+      pid: child.pid,
+      json: (offset, rows) =>
+        offset === 0
+          ? { path: `/api/tables/${name}?limit=${rows}` }
+          : sql(`select * from ${name} limit ${rows} offset ${offset}`),
+      all: (format) => ({ path: `/api/tables/${name}`, headers: { accept: TYPES[format] } }),
+      sql,
+      rowsOf: (text) => JSON.parse(text).map((row) => Object.values(row)),
+      stop: () => child.kill('SIGKILL'),
+    };
+  },
+};
