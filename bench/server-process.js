@@ -5,10 +5,11 @@ import { fileURLToPath } from 'node:url';
 
 const BINARY = fileURLToPath(new URL('../apps/server/bin/server.js', import.meta.url));
 
-export async function startServer(args = []) {
+export async function startServer(args = [], env = {}) {
   const local = ['--http-bind-address', '127.0.0.1:0', '--grpc-host', '127.0.0.1', '--grpc-port', '0'];
   const child = spawn(process.execPath, [BINARY, ...local, '--log-format', 'json', ...args], {
     stdio: ['ignore', 'inherit', 'pipe'],
+    env: { ...process.env, ...env },
   });
   for await (const line of createInterface({ input: child.stderr })) {
     const { message, http } = JSON.parse(line);

@@ -19,7 +19,10 @@ export async function startPeers(set, { without = [] } = {}) {
       sides.push({ ...(await peer.start(set)), name: peer.name });
     } catch (error) {
       if (peer === svc) throw error;
-      missing[peer.name] = String(error instanceof Error ? error.message : error).trim().split('\n').at(-1);
+      missing[peer.name] = String(error instanceof Error ? error.message : error)
+        .trim()
+        .split('\n')
+        .at(-1);
       console.error(`${peer.name} is missing: ${missing[peer.name]}`);
     }
   }

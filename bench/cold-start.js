@@ -1,0 +1,61 @@
+// From the start of the process to the first rows: the built server on a directory with frames, and ROAPI on the file.
+import { spawn } from 'node:child_process';
+import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { provideDataSet } from './data-set.js';
+import { median } from './measure.js';
+import { freePort, untilAnswers } from './peers/ports.js';
+import { roapi } from './peers/roapi.js';
+import { startServer } from './server-process.js';
+import { takeTurns, writeResults } from './take-turns.js';
+
+const ROWS = 1_000_000;
+const ROUNDS = 7;
+const BINARY = fileURLToPath(new URL('../apps/server/bin/server.js', import.meta.url));
+
+const set = await provideDataSet('trades', ROWS);
+const directory = mkdtempSync(join(tmpdir(), 'svc-bench-'));
+const writer = await startServer(['--data-dir', directory]);
+await fetch(`${writer.url}/frames/trades`, {
+  method: 'PUT',
+  body: readFileSync(set.files.parquet),
+  headers: { 'content-type': 'application/vnd.apache.parquet' },
+});
+await writer.stop();
+
+async function startSvc() {
+  const port = await freePort();
+  const startMs = performance.now();
+  const local = ['--http-bind-address', `127.0.0.1:${port}`, '--grpc-host', '127.0.0.1', '--grpc-port', '0'];
+  const child = spawn(process.execPath, [BINARY, ...local, '--data-dir', directory], { stdio: 'ignore' });
+  await untilAnswers(`http://127.0.0.1:${port}/exec?handle=trades&fmt=json`, child, 2);
+  const ms = performance.now() - startMs;
+  const exited = new Promise((resolve) => {
+    child.once('exit', resolve);
+  });
+  child.kill('SIGTERM');
+  await exited;
+  return ms;
+}
+
+async function startRoapi() {
+  const startMs = performance.now();
+  const side = await roapi.start(set);
+  const ms = performance.now() - startMs;
+  side.stop();
+  return ms;
+}
+
+try {
+  const values = await takeTurns({ svc: startSvc, [roapi.name]: startRoapi }, { rounds: ROUNDS });
+  const summary = Object.entries(values).map(([peer, times]) => ({
+    peer,
+    'ms to the first rows': Math.round(median(times)),
+  }));
+  console.table(summary);
+  writeResults('cold-start', { rows: ROWS, summary, values });
+} finally {
+  rmSync(directory, { recursive: true });
+}

@@ -1,0 +1,80 @@
+// All rows of a set as JSON, CSV and Arrow over HTTP: how long, how long to the first byte, what it costs the server.
+import { compareTrades } from './compare-answers.js';
+import { provideDataSet } from './data-set.js';
+import { download } from './download.js';
+import { cpuMs, median, residentBytes } from './measure.js';
+import { startPeers } from './peers/start-peers.js';
+import { writeResults } from './take-turns.js';
+
+const ROUNDS = 5;
+const SETS = [
+  { name: 'trades', rows: 1_000_000, formats: ['json', 'csv', 'arrow'] },
+  { name: 'doubles', rows: 1_000_000, formats: ['json', 'csv'] },
+  { name: 'texts', rows: 200_000, formats: ['json', 'csv', 'arrow'] },
+  { name: 'wide', rows: 10_000, formats: ['json', 'arrow'] },
+  { name: 'nested', rows: 200_000, formats: ['json', 'arrow'] },
+];
+/** They take minutes where the others take seconds. */
+const SLOW = ['Datasette 0.65.5', 'Node + getRowsJson'];
+
+/** One whole answer, and what it cost the processes of a side. */
+async function measure(side, request) {
+  const cpuBefore = cpuMs(side.pid);
+  const before = residentBytes(side.pid);
+  let peak = before;
+  const timer = setInterval(() => (peak = Math.max(peak, residentBytes(side.pid))), 20);
+  const startMs = performance.now();
+  const { bytes, firstMs } = await download(side.url, request).finally(() => clearInterval(timer));
+  const ms = performance.now() - startMs;
+  return { ms, firstMs, bytes, cpuMs: cpuMs(side.pid) - cpuBefore, growthMiB: (peak - before) / 2 ** 20 };
+}
+
+const values = [];
+const missing = {};
+for (const { name, rows, formats } of SETS) {
+  const set = await provideDataSet(name, rows);
+  const peers = await startPeers(set, { without: name === 'trades' ? [] : SLOW });
+  missing[name] = peers.missing;
+  try {
+    if (name === 'trades') await compareTrades(peers.sides, (side) => side.json(rows - 1000, 1000));
+    for (let round = 0; round < ROUNDS; round++) {
+      const order = round % 2 === 0 ? peers.sides : peers.sides.toReversed();
+      for (const format of formats) {
+        for (const side of order) {
+          const request = side.all(format);
+          if (request === undefined || (SLOW.includes(side.name) && round > 0)) continue;
+          const value = { set: name, format, side: side.name, round, ...(await measure(side, request)) };
+          values.push(value);
+          console.log(name, format, side.name, Math.round(value.ms), Math.round(value.cpuMs));
+        }
+      }
+    }
+  } finally {
+    await peers.stop();
+  }
+}
+
+const groups = Map.groupBy?.(values, keyOf) ?? groupBy(values, keyOf);
+function keyOf({ set, format, side }) {
+  return `${set} ${format} ${side}`;
+}
+function groupBy(list, key) {
+  const map = new Map();
+  for (const item of list) map.set(key(item), [...(map.get(key(item)) ?? []), item]);
+  return map;
+}
+const summary = [...groups.values()].map((own) => {
+  const of = (key) => median(own.map((value) => value[key]));
+  return {
+    set: own[0].set,
+    format: own[0].format,
+    peer: own[0].side,
+    ms: Math.round(of('ms')),
+    'first byte, ms': Number(of('firstMs').toFixed(1)),
+    'CPU of the server, ms': Math.round(of('cpuMs')),
+    'growth, MiB': Math.round(Math.max(...own.map((value) => value.growthMiB))),
+    MB: Number((of('bytes') / 1e6).toFixed(1)),
+  };
+});
+console.table(summary);
+writeResults('exports', { sets: SETS, missing, summary, values });

@@ -1,0 +1,61 @@
+// Uploads until they are acknowledged and on disk, against DuckDB that reads the same file and writes an fsynced Parquet
+// file. Arrow has no such peer here: DuckDB in Node does not read it.
+import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { provideDataSet } from './data-set.js';
+import { median } from './measure.js';
+import { startDuckdb } from './peers/duckdb-process.js';
+import { startServer } from './server-process.js';
+import { ratio, takeTurns, writeResults } from './take-turns.js';
+import { tradesAsArrow } from './trades-frame.js';
+
+const ROWS = 1_000_000;
+const ROUNDS = 9;
+const COPY_OPTIONS = 'FORMAT parquet, COMPRESSION zstd, COMPRESSION_LEVEL 3, ROW_GROUP_SIZE 20480';
+
+const { files } = await provideDataSet('trades', ROWS);
+const directory = mkdtempSync(join(tmpdir(), 'svc-bench-'));
+const server = await startServer(['--data-dir', join(directory, 'data')]);
+const duckdb = await startDuckdb();
+
+const UPLOADS = {
+  csv: { body: readFileSync(files.csv), type: 'text/csv', sql: `FROM read_csv('${files.csv}')` },
+  parquet: {
+    body: readFileSync(files.parquet),
+    type: 'application/vnd.apache.parquet',
+    sql: `FROM read_parquet('${files.parquet}')`,
+  },
+  arrow: { body: tradesAsArrow(ROWS), type: 'application/vnd.apache.arrow.stream' },
+};
+
+try {
+  const values = {};
+  for (const [format, { body, type, sql }] of Object.entries(UPLOADS)) {
+    const put = async (round) => {
+      const startMs = performance.now();
+      const response = await fetch(`${server.url}/frames/${format}-${round}`, {
+        method: 'PUT',
+        body,
+        headers: { 'content-type': type },
+      });
+      const text = await response.text();
+      if (!response.ok) throw new Error(`PUT answered ${response.status}: ${text}`);
+      return performance.now() - startMs;
+    };
+    const copy = async () => (await duckdb.run('copy', sql, join(directory, 'copy.parquet'), COPY_OPTIONS)).ms;
+    values[format] = await takeTurns({ svc: put, ...(sql && { duckdb: copy }) }, { rounds: ROUNDS });
+  }
+  const summary = Object.entries(values).map(([format, sides]) => ({
+    format,
+    'svc, ms': Math.round(median(sides.svc)),
+    'DuckDB COPY and fsync, ms': sides.duckdb && Math.round(median(sides.duckdb)),
+    ratio: sides.duckdb && Number(ratio(sides.svc, sides.duckdb).toFixed(2)),
+  }));
+  console.table(summary);
+  writeResults('uploads', { rows: ROWS, summary, values });
+} finally {
+  duckdb.stop();
+  await server.stop();
+  rmSync(directory, { recursive: true });
+}
