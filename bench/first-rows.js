@@ -17,7 +17,8 @@ const CONNECTIONS = [1, 16, 128];
 const offsetOf = (n) => (n * 7_919_000) % (ROWS - WINDOW);
 
 const set = await provideDataSet('trades', ROWS);
-const { sides, missing, stop } = await startPeers(set);
+const peers = await startPeers(set);
+const { sides, missing } = peers;
 const values = [];
 try {
   for (const offset of [0, 123_000]) await compareTrades(sides, (side) => side.json(offset, WINDOW));
@@ -36,7 +37,7 @@ try {
     }
   }
 } finally {
-  await stop();
+  await peers.stop();
 }
 
 const summary = CONNECTIONS.flatMap((connections) =>

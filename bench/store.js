@@ -118,23 +118,23 @@ try {
     'first 1000 rows, cold': {
       ratio: median(first.server.map((ms, i) => Math.max(0, ms - 2) / first.duckdb[i])),
       aim: 1.5,
-      what: `of in-process DuckDB, after taking 2 ms off (${median(first.server).toFixed(1)} and ${median(first.duckdb).toFixed(1)} ms)`,
+      against: `in-process DuckDB, after taking 2 ms off (${median(first.server).toFixed(1)} and ${median(first.duckdb).toFixed(1)} ms)`,
     },
     'first 1000 rows, hot': {
       ratio: ratio(hot.server, hot.duckdb),
       aim: 0.2,
-      what: 'of in-process DuckDB on the file',
+      against: 'in-process DuckDB on the file',
     },
     'all rows as Arrow, cold': {
       ratio: ratio(all.server, all.python),
       aim: 2,
-      what: `of ${python.name} and an IPC writer`,
+      against: `${python.name} and an IPC writer`,
     },
-    'upload of CSV': { ratio: ratio(uploads.csv.server, uploads.csv.duckdb), aim: 1.5, what: 'of COPY and fsync' },
+    'upload of CSV': { ratio: ratio(uploads.csv.server, uploads.csv.duckdb), aim: 1.5, against: 'COPY and fsync' },
     'upload of Parquet': {
       ratio: ratio(uploads.parquet.server, uploads.parquet.duckdb),
       aim: 1.5,
-      what: 'of COPY and fsync',
+      against: 'COPY and fsync',
     },
   };
   console.table(summary);

@@ -48,7 +48,7 @@ function rssOf({ child }: ServerProcess): number {
 
 async function put(server: ServerProcess, type: string, body: AsyncIterable<Uint8Array>): Promise<Response> {
   const init = { method: 'PUT', body: ReadableStream.from(body), duplex: 'half', headers: { 'content-type': type } };
-  return server.fetch('/frames/t', init as RequestInit);
+  return server.fetch('/frames/t', init);
 }
 
 const BODIES = {

@@ -78,9 +78,9 @@ describe('SQL over frames', () => {
 
   test('a statement sees one version of a frame, whatever is put meanwhile', async () => {
     const server = await startWithTrades();
-    let isOver = false;
+    const over = new AbortController();
     const writer = (async () => {
-      for (let i = 1; !isOver; i++)
+      for (let i = 1; !over.signal.aborted; i++)
         await server.put(
           'moving',
           Array.from({ length: 50 }, () => ({ version: i })),

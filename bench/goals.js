@@ -1,0 +1,126 @@
+// What the benchmarks are to show. `reached` takes the figure from the summary of the results that `of` names.
+
+const row = (summary, fits) =>
+  summary.find((entry) => Object.entries(fits).every(([key, value]) => entry[key] === value));
+const SVC = 'svc';
+
+/** The figure of this server, and the best of its peers. */
+function against(summary, fits, key, better) {
+  const rows = summary.filter((entry) => Object.entries(fits).every(([name, value]) => entry[name] === value));
+  const own = rows.find(({ peer }) => peer === SVC)?.[key];
+  const others = rows.filter(({ peer }) => peer !== SVC).map((entry) => entry[key]);
+  return own === undefined || others.length === 0 ? undefined : own / better(...others);
+}
+
+const ofPeer = (summary, fits, key, peer) => {
+  const own = row(summary, { ...fits, peer: SVC })?.[key];
+  const other = summary.find(
+    (entry) => entry.peer?.startsWith(peer) && Object.entries(fits).every(([k, v]) => entry[k] === v),
+  )?.[key];
+  return own === undefined || other === undefined ? undefined : own / other;
+};
+
+const atLeast = (goal) => ({ goal: `≥ ${goal}`, isMet: (value) => value >= goal });
+const atMost = (goal) => ({ goal: `≤ ${goal}`, isMet: (value) => value <= goal });
+
+export const GOALS = [
+  {
+    what: 'first 1000 rows, same window, 16 connections: answers a second, times the best peer',
+    of: 'first-rows',
+    ...atLeast(10),
+    reached: (summary) => against(summary, { connections: 16 }, 'same window, answers/s', Math.max),
+  },
+  {
+    what: 'first 1000 rows, other windows, 16 connections: answers a second, times the best peer',
+    of: 'first-rows',
+    ...atLeast(1.5),
+    reached: (summary) => against(summary, { connections: 16 }, 'other windows, answers/s', Math.max),
+  },
+  {
+    what: 'JSON of 1 M rows: time, of the best peer',
+    of: 'exports',
+    ...atMost(0.4),
+    reached: (summary) => against(summary, { set: 'trades', format: 'json' }, 'ms', Math.min),
+  },
+  {
+    what: 'JSON of 1 M rows: growth of memory, MiB',
+    of: 'exports',
+    ...atMost(64),
+    reached: (summary) => row(summary, { set: 'trades', format: 'json', peer: SVC })?.['growth, MiB'],
+  },
+  {
+    what: 'JSON of 1 M rows of full-precision doubles: time, of the best peer',
+    of: 'exports',
+    ...atMost(0.8),
+    reached: (summary) => against(summary, { set: 'doubles', format: 'json' }, 'ms', Math.min),
+  },
+  {
+    what: 'CSV of 1 M rows: time, of QuestDB',
+    of: 'exports',
+    ...atMost(0.4),
+    reached: (summary) => ofPeer(summary, { set: 'trades', format: 'csv' }, 'ms', 'QuestDB'),
+  },
+  {
+    what: 'Arrow of 1 M rows over HTTP, hot: time, of ROAPI',
+    of: 'exports',
+    ...atMost(0.5),
+    reached: (summary) => ofPeer(summary, { set: 'trades', format: 'arrow' }, 'ms', 'ROAPI'),
+  },
+  {
+    what: 'first 1000 rows of a cold frame: time less 2 ms, of in-process DuckDB',
+    of: 'store',
+    ...atMost(1.5),
+    reached: (summary) => summary['first 1000 rows, cold']?.ratio,
+  },
+  {
+    what: 'first 1000 rows of a hot frame: time, of in-process DuckDB on the file',
+    of: 'store',
+    ...atMost(0.2),
+    reached: (summary) => summary['first 1000 rows, hot']?.ratio,
+  },
+  {
+    what: 'all rows of a cold frame as Arrow over HTTP: time, of DuckDB in Python and an IPC writer',
+    of: 'store',
+    ...atMost(2),
+    reached: (summary) => summary['all rows as Arrow, cold']?.ratio,
+  },
+  {
+    what: 'upload of CSV: time, of DuckDB and fsync',
+    of: 'store',
+    ...atMost(1.5),
+    reached: (summary) => summary['upload of CSV']?.ratio,
+  },
+  {
+    what: 'upload of Parquet: time, of DuckDB and fsync',
+    of: 'store',
+    ...atMost(1.5),
+    reached: (summary) => summary['upload of Parquet']?.ratio,
+  },
+  {
+    what: 'cold start to the first rows: time, of ROAPI',
+    of: 'cold-start',
+    ...atMost(1),
+    reached: (summary) => against(summary, {}, 'ms to the first rows', Math.min),
+  },
+  {
+    what: '/ping while every engine is busy: p99, ms',
+    of: 'isolation',
+    ...atMost(100),
+    reached: (summary) => summary['ping, busy']?.p99,
+  },
+  {
+    what: 'reads of a hot frame while every engine is busy: p99, ms',
+    of: 'isolation',
+    ...atMost(100),
+    reached: (summary) => summary['read, busy']?.p99,
+  },
+  ...['json', 'csv', 'arrow'].map((format) => ({
+    what: `growth of time per row of ${format} from 10^5 to the most rows`,
+    of: 'growth',
+    ...atMost(1.2),
+    reached: (summary) => {
+      const rows = summary.filter((entry) => entry.format === format);
+      return rows.length < 2 ? undefined : rows.at(-1)['ns per row'] / rows[0]['ns per row'];
+    },
+  })),
+];

@@ -1,0 +1,139 @@
+// Writes docs/benchmarks.md and its charts from the raw values under results/. What is not reached stands first.
+import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { format, resolveConfig } from 'prettier';
+import { barChart } from './bar-chart.js';
+import { GOALS } from './goals.js';
+
+const RESULTS = new URL('results/', import.meta.url);
+const DOCS = new URL('../docs/', import.meta.url);
+
+/** The sections of the page, each from the results of one benchmark. */
+const SECTIONS = [
+  {
+    name: 'first-rows',
+    title: 'The first 1000 rows as JSON',
+    text: 'One million rows of six columns (bigint, double of two decimals, one of 50 texts, timestamp, boolean, nullable int) in every server; 1000 of them as JSON, over connections that stay open. *Same window*: the first 1000 rows again and again. *Other windows*: 1000 rows from another place every time.',
+    chart: {
+      file: 'benchmarks-first-rows.svg',
+      title: 'first 1000 rows as JSON, answers a second, 16 connections',
+      rows: (summary) =>
+        summary
+          .filter(({ connections }) => connections === 16)
+          .map((row) => ({
+            label: row.peer,
+            values: [row['same window, answers/s'], row['other windows, answers/s']],
+          })),
+      series: ['same window', 'other windows'],
+    },
+  },
+  {
+    name: 'exports',
+    title: 'All rows',
+    text: 'Whole sets over HTTP, one client. CPU is that of the server process (of this server: without its engine child); growth is that of its resident memory while it sends.',
+    chart: {
+      file: 'benchmarks-exports.svg',
+      title: 'one million rows × 6, milliseconds',
+      rows: (summary) =>
+        summary
+          .filter(({ set, ms }) => set === 'trades' && ms < 20_000)
+          .map((row) => ({ label: `${row.format}, ${row.peer}`, values: [row.ms] })),
+      series: ['ms'],
+    },
+  },
+  {
+    name: 'store',
+    title: 'Frames on disk',
+    text: 'Against DuckDB on the very same Parquet files, in a process of its own, without HTTP: the ratio is time of this server to time of DuckDB.',
+  },
+  { name: 'sql', title: 'SQL', text: 'SQL over frames through HTTP, against DuckDB in-process over the same files.' },
+  { name: 'uploads', title: 'Uploads', text: 'One million rows until they are acknowledged and on disk.' },
+  { name: 'flight', title: 'Arrow Flight', text: 'Against a Flight server of pyarrow (C++), same frame, same client.' },
+  { name: 'proxy', title: 'Forwarded SQL', text: 'Through this server to a real QuestDB, against asking it directly.' },
+  {
+    name: 'isolation',
+    title: 'While every engine is busy',
+    text: 'What other clients notice while statements that want all time, threads and memory run on every engine and 64 more wait.',
+  },
+  {
+    name: 'mixed-clients',
+    title: 'Many clients',
+    text: 'Each asks for something else: the first rows, other windows, `/ping`, the list of frames.',
+  },
+  {
+    name: 'growth',
+    title: 'Growth',
+    text: 'The same columns, from 10^5 rows on, read from disk: time per row and memory should stay.',
+  },
+  {
+    name: 'cold-start',
+    title: 'Cold start',
+    text: 'From the start of the process to the first rows of a frame of a million.',
+  },
+  {
+    name: 'file-sizes',
+    title: 'Sizes of files',
+    text: 'One million bars of prices (open, high, low, close, volume) of 20 symbols.',
+  },
+];
+
+const read = (name) => JSON.parse(readFileSync(new URL(`${name}.json`, RESULTS), 'utf8'));
+const found = new Map(
+  SECTIONS.filter(({ name }) => existsSync(new URL(`${name}.json`, RESULTS))).map(({ name }) => [name, read(name)]),
+);
+
+function table(rows) {
+  const list = Array.isArray(rows) ? rows : Object.entries(rows).map(([what, row]) => ({ what, ...row }));
+  const keys = [...new Set(list.flatMap((row) => Object.keys(row)))];
+  const cell = (value) =>
+    typeof value === 'number' && !Number.isInteger(value) ? Number(value.toPrecision(3)) : value;
+  const line = (cells) => `| ${cells.join(' | ')} |`;
+  return [
+    line(keys),
+    line(keys.map((key) => (list.every((row) => typeof row[key] !== 'string') ? '---:' : '---'))),
+    ...list.map((row) => line(keys.map((key) => cell(row[key]) ?? ''))),
+  ].join('\n');
+}
+
+function goalTable() {
+  const rows = GOALS.flatMap(({ what, goal, of, reached, isMet, note }) => {
+    const results = found.get(of);
+    const value = results && reached(results.summary);
+    if (value === undefined) return [];
+    return [
+      { what, goal, reached: Number(value.toPrecision(3)), '': isMet(value) ? 'met' : '**missed**', note: note ?? '' },
+    ];
+  });
+  return table(rows.toSorted((a, b) => Number(a[''] === 'met') - Number(b[''] === 'met')));
+}
+
+function section({ name, title, text, chart }) {
+  const results = found.get(name);
+  if (results === undefined) return '';
+  const { machine, missing, summary } = results;
+  const picture = chart ? `\n![${chart.title}](${chart.file})\n` : '';
+  if (chart) writeFileSync(new URL(chart.file, DOCS), barChart(chart.title, chart.series, chart.rows(summary)));
+  const absent = Object.entries(missing ?? {}).filter(([, reason]) => typeof reason === 'string');
+  const gone = absent.length === 0 ? '' : `\nMissing: ${absent.map(([peer, why]) => `${peer} (${why})`).join('; ')}.\n`;
+  const load = machine.loadAtTheEnd === undefined ? '' : `, load ${machine.loadAtTheEnd} at the end`;
+  return `## ${title}\n\n${text}\n${picture}\n${table(summary)}\n${gone}\n<small>\`bench/${name}.js\`; Node ${machine.node}, ${machine.cpu}, ${machine.cores} cores${load}; raw values in \`bench/results/${name}.json\`.</small>\n`;
+}
+
+const page = `# Benchmarks
+
+\`npm run bench\` runs them all, \`npm run bench -- first-rows sql\` some; this page is written from what they leave under
+\`bench/results\` by \`npm run bench -- report\`. Processes are fresh, the sides take turns in one run, answers are compared
+value by value before anything is timed, and what counts are medians and ratios inside one run, never a time across
+machines. The machine of these figures is small and shared: absolute values are worth little.
+
+## Goals
+
+What is missed stands first.
+
+${goalTable()}
+
+${SECTIONS.map(section).filter(Boolean).join('\n')}`;
+
+mkdirSync(DOCS, { recursive: true });
+const target = new URL('benchmarks.md', DOCS);
+const options = await resolveConfig(target);
+writeFileSync(target, await format(page, { ...options, parser: 'markdown' }));

@@ -1,0 +1,35 @@
+// `npm run bench`: all benchmarks one after the other, or those that are named; then the page about them.
+import { spawnSync } from 'node:child_process';
+import { existsSync } from 'node:fs';
+import { fileURLToPath } from 'node:url';
+
+const ALL = [
+  'json-table',
+  'store',
+  'first-rows',
+  'exports',
+  'sql',
+  'uploads',
+  'flight',
+  'proxy',
+  'isolation',
+  'mixed-clients',
+  'cold-start',
+  'file-sizes',
+  'growth',
+];
+
+const named = process.argv.slice(2);
+const unknown = named.find((name) => name !== 'report' && !ALL.includes(name));
+if (unknown !== undefined) {
+  console.error(`There is no benchmark ${unknown}; there are ${ALL.join(', ')}, and report.`);
+  process.exit(2);
+}
+const chosen = [...(named.length === 0 ? ALL : named.filter((name) => name !== 'report')), 'report'];
+for (const name of chosen) {
+  const file = fileURLToPath(new URL(`${name}.js`, import.meta.url));
+  if (!existsSync(file)) continue;
+  console.log(`\n${name}`);
+  const { status } = spawnSync(process.execPath, [file], { stdio: 'inherit' });
+  if (status !== 0) process.exitCode = 1;
+}
