@@ -35,8 +35,6 @@ export interface ChildLink {
   begin(request: LinkRequest, handlers: ExchangeHandlers): LinkExchange;
   /** Lets it end by itself, and ends it if it does not. */
   close(): Promise<void>;
-  /** Resolves when it has ended. */
-  readonly ended: Promise<void>;
 }
 
 /** Why a request failed that a child answered. */
@@ -120,7 +118,6 @@ export function createChildLink(launch: () => LaunchedChild): ChildLink {
 
   return {
     pid: child.pid,
-    ended,
     get isAlive() {
       return isAlive;
     },

@@ -92,7 +92,7 @@ async function checkSql(
   }
   // Unlike all others, positions of the parser count characters.
   const characters = Number(parsed.position ?? NaN);
-  const position = byteLength([...sql].slice(0, characters).join(''));
+  const position = byteLength(Array.from(sql).slice(0, characters).join(''));
   throw invalid(`${firstLetterUp(parsed.error_message)}.`, Number.isNaN(characters) ? NaN : position);
 }
 

@@ -3,6 +3,6 @@ import { createSqlFixture } from '../testing/sql-fixture.ts';
 
 engineContract('the local engine', async () => {
   const maxConcurrent = 2;
-  const { store, engine, close } = await createSqlFixture({ maxConcurrent }, { hasTenants: true });
-  return { store, engine, maxConcurrent, close };
+  const fixture = await createSqlFixture({ maxConcurrent }, { hasTenants: true });
+  return { ...fixture, maxConcurrent };
 });

@@ -16,8 +16,8 @@ export interface EngineContractParts {
 }
 
 /** The rules every engine keeps. `create` makes one over an empty store; the suite closes it. */
-export function engineContract(name: string, create: () => Promise<EngineContractParts>): void {
-  describe(`${name} keeps the contract of engines`, () => {
+export function engineContract(title: string, create: () => Promise<EngineContractParts>): void {
+  describe(`${title} keeps the contract of engines`, () => {
     let parts: EngineContractParts;
 
     beforeAll(async () => {

@@ -1,0 +1,45 @@
+import type { SqlChild } from './sql-child.ts';
+
+/** Children that have nothing to do. */
+export interface IdleChildren {
+  readonly size: number;
+  add(child: SqlChild): void;
+  /** One that lives and fits, which is then no longer here. */
+  take(fits: (child: SqlChild) => boolean): SqlChild | undefined;
+}
+
+/** No children. One that somebody has used is handed to `end` when it was here for `idleMs`. */
+export function createIdleChildren(idleMs: number, end: (child: SqlChild) => void): IdleChildren {
+  const timers = new Map<SqlChild, NodeJS.Timeout | undefined>();
+
+  function remove(child: SqlChild): void {
+    clearTimeout(timers.get(child));
+    timers.delete(child);
+  }
+
+  function onIdle(child: SqlChild): void {
+    remove(child);
+    end(child);
+  }
+
+  return {
+    get size() {
+      return timers.size;
+    },
+    add(child) {
+      const isUsed = child.tenant !== undefined;
+      timers.set(child, isUsed ? setTimeout(() => onIdle(child), idleMs).unref() : undefined);
+    },
+    take(fits) {
+      for (const child of timers.keys()) {
+        if (!child.isAlive) {
+          remove(child);
+        } else if (fits(child)) {
+          remove(child);
+          return child;
+        }
+      }
+      return undefined;
+    },
+  };
+}
