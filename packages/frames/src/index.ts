@@ -27,9 +27,11 @@ export {
   type ColumnTypeRow,
   TYPE_METADATA_KEY,
 } from './column-types.ts';
+export { type ArrowHeader, readArrowHeader } from './decode/arrow-header.ts';
 export { schemaFromUpload } from './decode/arrow-schema.ts';
 export { createDecoders, type Decoders, type DecodersOptions } from './decode/decoders.ts';
-export { encodeArrowStream } from './encode/arrow-stream.ts';
+export { type ArrowMessage, encodeArrowMessages, encodeArrowSchema } from './encode/arrow-messages.ts';
+export { encapsulate, encodeArrowStream, END_OF_STREAM } from './encode/arrow-stream.ts';
 export { encodeCsv } from './encode/csv.ts';
 export { encodeJsonTable, type JsonTableOptions } from './encode/json-table.ts';
 export { encodeNdjson, type NdjsonOptions } from './encode/ndjson.ts';

@@ -9,6 +9,8 @@ import { sliceBits } from './bits.ts';
 export function sliceData(data: Data, start: number, length: number): Data {
   const { type, dictionary, variadicBuffers } = data;
   if (DataType.isNull(type)) return new Data(type, 0, length, length);
+  // Frames have no unions; the small tables that have one are sent whole.
+  if (DataType.isUnion(type)) return data.slice(start, length);
   const hasNulls = data.nullCount > 0;
   const isWhole = length === data.length;
   const validity = hasNulls ? sliceBits(data.nullBitmap, data.offset + start, length) : new Uint8Array(0);

@@ -3,13 +3,17 @@ import { once } from 'node:events';
 import type { IncomingHttpHeaders } from 'node:http2';
 import type { Server } from 'node:net';
 import { setTimeout as delay } from 'node:timers/promises';
+import type { ServerInterceptor } from '@grpc/grpc-js';
 import { ServiceError } from '@svc/errors';
+import { createDecoders } from '@svc/frames';
 import { FrameServiceDefinition, HealthDefinition, reflectionV1, reflectionV1alpha } from '@svc/proto';
 import type { Service } from '@svc/service';
 import { createServer } from 'nice-grpc';
 import { bindListener } from './bind-listener.ts';
 import { createCalls } from './calls.ts';
 import { REQUEST_ID_KEY } from './error-status.ts';
+import { createFlightService, FlightDefinition } from './flight/flight-service.ts';
+import { sendUncopied } from './flight/send-uncopied.ts';
 import { createFrameService } from './frame-service.ts';
 import { freeDeadConnections } from './free-dead-connections.ts';
 import { createHealthService } from './health-service.ts';
@@ -48,20 +52,27 @@ export interface GrpcServer {
   shutdown(options?: ShutdownOptions): Promise<void>;
 }
 
-/** A gRPC server with frames, health and reflection. */
+/** A gRPC server with frames, Arrow Flight, Flight SQL, health and reflection. */
 export function createGrpcServer(options: GrpcServerOptions): GrpcServer {
   const { service, maxConnections = 100, maxMessageBytes = 64 * 1024 * 1024, idleTimeoutMs = 60_000 } = options;
   const calls = createCalls({ observe: service.observe, maxMessageBytes });
+  const decoders = createDecoders({ maxBytes: MAX_PARAMS_BYTES });
+  const interceptor: ServerInterceptor = (method, call) => {
+    sendUncopied(call);
+    return calls.interceptor(method, call);
+  };
   const server = createServer({
     'grpc.max_receive_message_length': maxMessageBytes,
     'grpc.max_concurrent_streams': MAX_CALLS_OF_A_CONNECTION,
     'grpc.keepalive_time_ms': KEEPALIVE_MS,
-    interceptors: [calls.interceptor],
+    interceptors: [interceptor],
   }).use(calls.middleware);
 
   const names = SERVICES.map((definition) => definition.fullName).toSorted();
-  server.add(FrameServiceDefinition, createFrameService({ service, current: calls.current, idleTimeoutMs }));
-  server.add(HealthDefinition, createHealthService({ service, names, current: calls.current }));
+  const { current } = calls;
+  server.add(FrameServiceDefinition, createFrameService({ service, current, idleTimeoutMs }));
+  server.add(FlightDefinition, createFlightService({ service, current, idleTimeoutMs, decoders }));
+  server.add(HealthDefinition, createHealthService({ service, names, current }));
   server.add(reflectionV1.ServerReflectionDefinition, createReflectionService(names));
   server.add<typeof reflectionV1alpha.ServerReflectionDefinition>(
     reflectionV1alpha.ServerReflectionDefinition,
@@ -81,9 +92,10 @@ export function createGrpcServer(options: GrpcServerOptions): GrpcServer {
 
   async function stop(): Promise<void> {
     const closed = server.shutdown();
-    calls.cancel(STOPPING, (operation) => !operation.startsWith(`${FrameServiceDefinition.fullName}/`));
+    calls.cancel(STOPPING, (operation) => operation.startsWith('grpc.'));
     await closed;
     await calls.settled();
+    await decoders.close();
   }
 
   /** Cancels what still runs when the signal aborts; `isOver` aborts when there is nothing left to wait for. */
@@ -118,6 +130,7 @@ export function createGrpcServer(options: GrpcServerOptions): GrpcServer {
 
 const SERVICES = [
   FrameServiceDefinition,
+  FlightDefinition,
   HealthDefinition,
   reflectionV1.ServerReflectionDefinition,
   reflectionV1alpha.ServerReflectionDefinition,
@@ -126,6 +139,8 @@ const PATHS = new Set(
   SERVICES.flatMap(({ fullName, methods }) => Object.values(methods).map(({ name }) => `/${fullName}/${name}`)),
 );
 
+/** For the parameters of statements while they are read, of all clients together. */
+const MAX_PARAMS_BYTES = 256 * 1024 * 1024;
 /** What HTTP/2 advises as the least; more calls of a connection wait at the client. */
 const MAX_CALLS_OF_A_CONNECTION = 100;
 /** A peer that is gone without a word would hold its connection for ever. */

@@ -1,6 +1,6 @@
 import { quoted, ServiceError } from '@svc/errors';
 import type { SqlValue } from '@svc/frames';
-import type { SqlValue as SqlValueMessage } from '@svc/proto';
+import { type Partially, SqlValue as SqlValueMessage } from '@svc/proto';
 import type { EngineName } from '@svc/service';
 
 /** The statement of a request, which cannot be left out. */
@@ -27,6 +27,22 @@ export function keepEngineFrom(engine: string): EngineName | 'tsdb' {
 export function sqlValueFrom(message: SqlValueMessage): SqlValue {
   const { boolValue, intValue, doubleValue, stringValue, bytesValue, typedValue } = message;
   return boolValue ?? intValue ?? doubleValue ?? stringValue ?? bytesValue ?? typedValue ?? null;
+}
+
+/** The value of a parameter as a message. */
+export function sqlValueMessage(value: SqlValue): SqlValueMessage {
+  if (value === null) return SqlValueMessage.fromPartial({});
+  if (typeof value === 'boolean') return SqlValueMessage.fromPartial({ boolValue: value });
+  if (typeof value === 'bigint') return SqlValueMessage.fromPartial(bigintPart(value));
+  if (typeof value === 'number') return SqlValueMessage.fromPartial({ doubleValue: value });
+  if (typeof value === 'string') return SqlValueMessage.fromPartial({ stringValue: value });
+  if (value instanceof Uint8Array) return SqlValueMessage.fromPartial({ bytesValue: value });
+  return SqlValueMessage.fromPartial({ typedValue: value });
+}
+
+function bigintPart(value: bigint): Partially<SqlValueMessage> {
+  const isLong = BigInt.asIntN(64, value) === value;
+  return isLong ? { intValue: value } : { typedValue: { type: 'HUGEINT', text: String(value) } };
 }
 
 function unknownEngine(engine: string, names: string): ServiceError {

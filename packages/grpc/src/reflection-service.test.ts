@@ -20,6 +20,7 @@ describe.each([
   test('lists the services', async () => {
     const [answer] = await ask({ host: 'h', listServices: '*' });
     expect(answer?.listServicesResponse?.service.map(({ name }) => name)).toEqual([
+      'arrow.flight.protocol.FlightService',
       'grpc.health.v1.Health',
       'grpc.reflection.v1.ServerReflection',
       'grpc.reflection.v1alpha.ServerReflection',
@@ -65,7 +66,7 @@ describe.each([
   ])('answers %o with an error, and the next question too', async (question, errorCode, errorMessage) => {
     const [first, second] = await ask(question, { listServices: '' });
     expect(first?.errorResponse).toEqual({ errorCode, errorMessage });
-    expect(second?.listServicesResponse?.service).toHaveLength(4);
+    expect(second?.listServicesResponse?.service).toHaveLength(5);
   });
 
   test('knows no extensions of the types it has', async () => {

@@ -53,7 +53,7 @@ export function createFakeEngine(): FakeEngine {
 }
 
 function fieldOf(sql: string): Field {
-  const field = FIELDS[sql];
+  const field = FIELDS[sql.trim()];
   if (field === undefined) throw new ServiceError('invalid_sql', `The engine does not know ${sql}.`);
   return field;
 }

@@ -687,44 +687,6 @@ export const CommandStatementQuery = {
   },
 };
 
-/** What DoGet takes for a query. */
-export interface TicketStatementQuery {
-  /** Opaque. */
-  readonly statementHandle: Uint8Array;
-}
-
-/** Writes and reads `TicketStatementQuery`. */
-export const TicketStatementQuery = {
-  encode(message: TicketStatementQuery, writer: protobuf.Writer = protobuf.Writer.create()): protobuf.Writer {
-    if (message.statementHandle.length > 0) writer.uint32(10).bytes(message.statementHandle);
-    return writer;
-  },
-
-  decode(input: Uint8Array | protobuf.Reader, length?: number): TicketStatementQuery {
-    const reader = input instanceof protobuf.Reader ? input : protobuf.Reader.create(input);
-    const end = length === undefined ? reader.len : reader.pos + length;
-    let statementHandle: Uint8Array = new Uint8Array(0);
-    while (reader.pos < end) {
-      const tag = reader.uint32();
-      switch (tag) {
-        case 10:
-          statementHandle = reader.bytes();
-          break;
-        default:
-          reader.skipType(tag & 7);
-      }
-    }
-    if (reader.pos !== end) throw new RangeError('TicketStatementQuery ends inside a field.');
-    return { statementHandle };
-  },
-
-  fromPartial(partial: Partially<TicketStatementQuery>): TicketStatementQuery {
-    return {
-      statementHandle: partial.statementHandle ?? new Uint8Array(0),
-    };
-  },
-};
-
 /** Runs a prepared query, or (in DoPut) sets its parameters. */
 export interface CommandPreparedStatementQuery {
   /** Which. */

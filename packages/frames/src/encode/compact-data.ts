@@ -30,6 +30,7 @@ export function createCompactData(): CompactData {
   /** A slice, the dictionaries and views in it made compact. */
   function tidied(slice: Data): Data {
     const { type, length, nullCount, nullBitmap, valueOffsets, children, dictionary } = slice;
+    if (DataType.isUnion(type)) return slice;
     const isViews = DataType.isUtf8View(type) || DataType.isBinaryView(type);
     const { values, parts } = isViews ? compactViews(slice) : { values: slice.values, parts: [] };
     return new Data(

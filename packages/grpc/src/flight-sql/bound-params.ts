@@ -1,0 +1,75 @@
+import { quoted, ServiceError } from '@svc/errors';
+import { columnTypeName, encodeJsonTable, type FrameStream, type SqlValue } from '@svc/frames';
+import { DataType, type Field, type RecordBatch, type Vector } from 'apache-arrow';
+
+/** The values of the one row that a client binds to the parameters of a statement. */
+export async function boundParams(stream: FrameStream): Promise<readonly SqlValue[]> {
+  const batches: RecordBatch[] = [];
+  for await (const batch of stream.batches) if (batch.numRows > 0) batches.push(batch);
+  const rows = batches.reduce((sum, batch) => sum + batch.numRows, 0);
+  const [batch] = batches;
+  if (batch === undefined || rows !== 1) {
+    throw new ServiceError('invalid_argument', `${rows} rows of parameters were bound, and a statement takes one.`, {
+      hint: 'Bind one row, and run the statement once for each.',
+    });
+  }
+  const texts = await jsonRow({ schema: stream.schema, batches: onlyBatch(batch) });
+  return stream.schema.fields.map((field, i) => valueOf(field, batch.getChildAt(i), texts[i]));
+}
+
+async function* onlyBatch(batch: RecordBatch): AsyncGenerator<RecordBatch, void, undefined> {
+  yield batch;
+}
+
+/** The row as JSON: the server has one way to write each value exactly. */
+async function jsonRow(stream: FrameStream): Promise<readonly unknown[]> {
+  const chunks: Uint8Array[] = [];
+  for await (const chunk of encodeJsonTable(stream, { query: '', quoteLargeNum: true })) chunks.push(chunk);
+  const table: unknown = JSON.parse(Buffer.concat(chunks).toString());
+  if (!hasRow(table)) throw new Error('A row that was encoded is not there.');
+  return table.dataset[0];
+}
+
+function hasRow(table: unknown): table is { readonly dataset: readonly [readonly unknown[]] } {
+  if (typeof table !== 'object' || table === null || !('dataset' in table)) return false;
+  return Array.isArray(table.dataset) && Array.isArray(table.dataset[0]);
+}
+
+function valueOf(field: Field, column: Vector | null, json: unknown): SqlValue {
+  const value: unknown = column?.get(0);
+  if (value === null || value === undefined) return null;
+  // In JSON there is no NaN.
+  if (DataType.isFloat(field.type) && typeof value === 'number') return { type: 'DOUBLE', text: floatText(value) };
+  if (typeof json === 'boolean' || typeof json === 'number') return json;
+  const name = columnTypeName(field) ?? '';
+  if (typeof json !== 'string') throw notBindable(field);
+  if (name === 'STRING' || name === 'SYMBOL') return json;
+  if (name === 'LONG' || name === 'ULONG' || name === 'LONG128') return BigInt(json);
+  if (name === 'BINARY') return Buffer.from(json, 'base64');
+  if (name === 'DATE') return { type: name, text: json.replace(/T.*/, '') };
+  if (name === 'TIMESTAMP') return { type: hasZone(field) ? 'TIMESTAMPTZ' : name, text: json };
+  if (SAME_NAMES.has(name) || name.startsWith('DECIMAL')) return { type: name, text: json };
+  throw notBindable(field);
+}
+
+/** Types that SQL calls by the same name, and reads from the same text. */
+const SAME_NAMES: ReadonlySet<string> = new Set(['TIME', 'TIMESTAMP_NS', 'UUID']);
+
+function floatText(value: number): string {
+  if (Number.isFinite(value) || Number.isNaN(value)) return String(value);
+  return value > 0 ? 'inf' : '-inf';
+}
+
+function hasZone({ type }: Field): boolean {
+  return DataType.isTimestamp(type) && typeof type.timezone === 'string' && type.timezone !== '';
+}
+
+function notBindable({ name, type }: Field): ServiceError {
+  return new ServiceError(
+    'invalid_argument',
+    `Parameter ${quoted(name)} is of the Arrow type ${type}, which cannot be bound.`,
+    {
+      hint: 'Bind it as a text, and cast it in the SQL.',
+    },
+  );
+}

@@ -1,0 +1,83 @@
+import { quoted, ServiceError } from '@svc/errors';
+import { Any, flightSql } from '@svc/proto';
+
+/** A command of Flight SQL, by the name of its message. */
+export type Command = ReturnType<(typeof DECODERS)[keyof typeof DECODERS]>;
+
+const DECODERS = {
+  CommandGetCatalogs: decoder('CommandGetCatalogs', flightSql.CommandGetCatalogs),
+  CommandGetCrossReference: decoder('CommandGetCrossReference', flightSql.CommandGetCrossReference),
+  CommandGetDbSchemas: decoder('CommandGetDbSchemas', flightSql.CommandGetDbSchemas),
+  CommandGetExportedKeys: decoder('CommandGetExportedKeys', flightSql.CommandGetExportedKeys),
+  CommandGetImportedKeys: decoder('CommandGetImportedKeys', flightSql.CommandGetImportedKeys),
+  CommandGetPrimaryKeys: decoder('CommandGetPrimaryKeys', flightSql.CommandGetPrimaryKeys),
+  CommandGetSqlInfo: decoder('CommandGetSqlInfo', flightSql.CommandGetSqlInfo),
+  CommandGetTables: decoder('CommandGetTables', flightSql.CommandGetTables),
+  CommandGetTableTypes: decoder('CommandGetTableTypes', flightSql.CommandGetTableTypes),
+  CommandGetXdbcTypeInfo: decoder('CommandGetXdbcTypeInfo', flightSql.CommandGetXdbcTypeInfo),
+  CommandPreparedStatementQuery: decoder('CommandPreparedStatementQuery', flightSql.CommandPreparedStatementQuery),
+  CommandPreparedStatementUpdate: decoder('CommandPreparedStatementUpdate', flightSql.CommandPreparedStatementUpdate),
+  CommandStatementIngest: decoder('CommandStatementIngest', flightSql.CommandStatementIngest),
+  CommandStatementQuery: decoder('CommandStatementQuery', flightSql.CommandStatementQuery),
+  CommandStatementUpdate: decoder('CommandStatementUpdate', flightSql.CommandStatementUpdate),
+} as const;
+
+/** A message of Flight SQL that came packed in an Any, not decoded yet. */
+export interface PackedMessage {
+  /** Its name, without that of its package. */
+  readonly name: string;
+  readonly value: Uint8Array;
+}
+
+/** Reads a command from a descriptor. */
+export function parseCommand(bytes: Uint8Array): Command {
+  const { name, value } = unpack(bytes);
+  if (!isKnown(name)) throw notOffered('command', name);
+  const decode: (bytes: Uint8Array) => Command = DECODERS[name];
+  return decodeMessage(name, { decode }, value);
+}
+
+/** Opens an Any that holds a message of Flight SQL. */
+export function unpack(bytes: Uint8Array): PackedMessage {
+  const { typeUrl, value } = decodeMessage('Any', Any, bytes);
+  if (!typeUrl.startsWith(TYPE_PREFIX)) {
+    throw new ServiceError('invalid_argument', `${quoted(typeUrl)} is not a message of Flight SQL.`, {
+      hint: 'Send a message of arrow.flight.protocol.sql, packed in a google.protobuf.Any.',
+    });
+  }
+  return { name: typeUrl.slice(TYPE_PREFIX.length), value };
+}
+
+/** A message of Flight SQL packed in an Any. */
+export function pack(name: string, value: Uint8Array): Uint8Array {
+  return Any.encode({ typeUrl: `${TYPE_PREFIX}${name}`, value }).finish();
+}
+
+/** Decodes a message; bytes that are not one are the client's fault. */
+export function decodeMessage<T>(name: string, codec: { decode(bytes: Uint8Array): T }, bytes: Uint8Array): T {
+  try {
+    return codec.decode(bytes);
+  } catch (cause) {
+    throw new ServiceError('invalid_argument', `The bytes sent as ${quoted(name)} are not such a message.`, { cause });
+  }
+}
+
+/** What there is in Flight SQL, but not here. */
+export function notOffered(what: string, name: string): ServiceError {
+  return new ServiceError('method_not_allowed', `This server has no ${what} ${quoted(name)}.`, {
+    hint: 'CommandGetSqlInfo and ListActions say what there is.',
+  });
+}
+
+const TYPE_PREFIX = 'type.googleapis.com/arrow.flight.protocol.sql.';
+
+function isKnown(name: string): name is keyof typeof DECODERS {
+  return Object.hasOwn(DECODERS, name);
+}
+
+function decoder<const Name extends string, Message>(name: Name, codec: { decode(bytes: Uint8Array): Message }) {
+  return (bytes: Uint8Array): { readonly name: Name; readonly message: Message } => ({
+    name,
+    message: codec.decode(bytes),
+  });
+}

@@ -1,0 +1,257 @@
+import { status as Status } from '@grpc/grpc-js';
+import { Any, flight, flightSql } from '@svc/proto';
+import { Int64, Table, tableFromIPC, Utf8, vectorFromArray } from 'apache-arrow';
+import { describe, expect, test } from 'vitest';
+import { createFakeEngine } from '../../test/fake-engine.ts';
+import {
+  commandOf,
+  createFlightClient,
+  type FlightClient,
+  get,
+  getTicket,
+  packed,
+  pathOf,
+  put,
+  queryOf,
+  rowsOf,
+  ticketOf,
+} from '../../test/flight-client.ts';
+import { collect, failureOf, startServer } from '../../test/start-server.ts';
+
+const NONE = new Uint8Array(0);
+const two = new Table({ id: vectorFromArray([1n, 2n], new Int64()) });
+
+async function startSql() {
+  const engine = createFakeEngine();
+  const server = await startServer({ engine });
+  return { ...server, engine, sql: createFlightClient(server.channel) };
+}
+
+const updateOf = (query: string) =>
+  commandOf(
+    'CommandStatementUpdate',
+    flightSql.CommandStatementUpdate.encode({ query, transactionId: undefined }).finish(),
+  );
+
+async function update(client: FlightClient, query: string): Promise<bigint> {
+  const [result] = await put(client, updateOf(query));
+  return flightSql.DoPutUpdateResult.decode(result ?? NONE).recordCount;
+}
+
+async function act(client: FlightClient, type: string, body: Uint8Array, options: object = {}): Promise<Uint8Array> {
+  const [answer] = await collect(client.doAction({ type, body }, options));
+  return answer?.body ?? NONE;
+}
+
+async function prepare(client: FlightClient, query: string) {
+  const request = flightSql.ActionCreatePreparedStatementRequest.encode({ query, transactionId: undefined }).finish();
+  const answer = await act(client, 'CreatePreparedStatement', packed('ActionCreatePreparedStatementRequest', request));
+  return flightSql.ActionCreatePreparedStatementResult.decode(Any.decode(answer).value);
+}
+
+const preparedOf = (preparedStatementHandle: Uint8Array, kind: 'Query' | 'Update' = 'Query') =>
+  commandOf(
+    `CommandPreparedStatement${kind}`,
+    flightSql.CommandPreparedStatementQuery.encode({ preparedStatementHandle }).finish(),
+  );
+
+describe('a query', () => {
+  test('is described without being run, and run when its ticket is read', async () => {
+    const { sql, engine } = await startSql();
+    const info = await sql.getFlightInfo(queryOf('SELECT 1 AS one'));
+    expect(tableFromIPC(info.schema).schema.names).toEqual(['one']);
+    expect([info.totalRecords, info.endpoint.length, engine.asked.length]).toEqual([-1n, 1, 0]);
+    expect(rowsOf(await getTicket(sql, ticketOf(info)))).toEqual([{ one: 1n }]);
+    expect([engine.asked.length, engine.openAnswers()]).toEqual([1, 0]);
+  });
+
+  test('that is wrong is INVALID_ARGUMENT', async () => {
+    const { sql } = await startSql();
+    const failure = await failureOf((options) => sql.getFlightInfo(queryOf('SELEC'), options));
+    expect(failure).toMatchObject({ code: Status.INVALID_ARGUMENT, errorCode: 'invalid_sql' });
+  });
+
+  test.each([
+    ['CancelFlightInfo', (info: flight.FlightInfo) => flight.CancelFlightInfoRequest.encode({ info }).finish()],
+    [
+      'CancelQuery',
+      (info: flight.FlightInfo) =>
+        packed(
+          'ActionCancelQueryRequest',
+          flightSql.ActionCancelQueryRequest.encode({ info: flight.FlightInfo.encode(info).finish() }).finish(),
+        ),
+    ],
+  ])('is ended by %s, in the engine too', async (type, bodyOf) => {
+    const { sql, engine } = await startSql();
+    const info = await sql.getFlightInfo(queryOf('SELECT slowly'));
+    const notRunning = await act(sql, type, bodyOf(info));
+    expect(notRunning.at(-1)).toBe(3);
+    const failure = failureOf((options) => getTicket(sql, ticketOf(info), options));
+    await expect.poll(() => engine.asked.length).toBe(1);
+    expect((await act(sql, type, bodyOf(info))).at(-1)).toBe(1);
+    expect(await failure).toMatchObject({ code: Status.CANCELLED, details: 'The client cancelled the query.' });
+    expect(engine.asked[0]?.call.signal.aborted).toBe(true);
+  });
+
+  test('ends in the engine when the client goes away', async () => {
+    const { sql, engine } = await startSql();
+    const info = await sql.getFlightInfo(queryOf('SELECT slowly'));
+    const controller = new AbortController();
+    const answer = getTicket(sql, ticketOf(info), { signal: controller.signal });
+    await expect.poll(() => engine.asked.length).toBe(1);
+    controller.abort();
+    await expect(answer).rejects.toThrow('aborted');
+    await expect.poll(() => engine.asked[0]?.call.signal.aborted).toBe(true);
+  });
+
+  test('in a transaction is refused: there are none', async () => {
+    const { sql } = await startSql();
+    const query = flightSql.CommandStatementQuery.encode({ query: 'SELECT 1 AS one', transactionId: Buffer.from('t') });
+    const failure = await failureOf((options) =>
+      sql.getFlightInfo(commandOf('CommandStatementQuery', query.finish()), options),
+    );
+    expect(failure).toMatchObject({ code: Status.INVALID_ARGUMENT });
+  });
+});
+
+describe('a prepared statement', () => {
+  test('says what it answers and takes, and runs with the values bound to it', async () => {
+    const { sql, engine } = await startSql();
+    const prepared = await prepare(sql, 'SELECT ? AS echo');
+    expect(tableFromIPC(prepared.datasetSchema).schema.names).toEqual(['echo']);
+    expect(tableFromIPC(prepared.parameterSchema).schema.names).toEqual(['1']);
+    expect(prepared.isUpdate).toBe(false);
+    const descriptor = preparedOf(prepared.preparedStatementHandle);
+    for (const value of ['x', 'y']) {
+      const [result] = await put(sql, descriptor, new Table({ p: vectorFromArray([value], new Utf8()) }));
+      const { preparedStatementHandle } = flightSql.DoPutPreparedStatementResult.decode(result ?? NONE);
+      expect(preparedStatementHandle).toEqual(prepared.preparedStatementHandle);
+      expect(rowsOf(await get(sql, descriptor))).toEqual([{ echo: value }]);
+    }
+    expect(engine.asked.map(({ params }) => params)).toEqual([['x'], ['y']]);
+  });
+
+  test('without parameters has a schema, and no parameter schema', async () => {
+    const { sql } = await startSql();
+    const prepared = await prepare(sql, 'SELECT 1 AS one');
+    expect(prepared.parameterSchema).toHaveLength(0);
+    const info = await sql.getFlightInfo(preparedOf(prepared.preparedStatementHandle));
+    expect(tableFromIPC(info.schema).schema.names).toEqual(['one']);
+    expect(rowsOf(await getTicket(sql, ticketOf(info)))).toEqual([{ one: 1n }]);
+  });
+
+  test('that was closed, or that nobody prepared, is INVALID_ARGUMENT', async () => {
+    const { sql } = await startSql();
+    const { preparedStatementHandle } = await prepare(sql, 'SELECT 1 AS one');
+    const close = flightSql.ActionClosePreparedStatementRequest.encode({ preparedStatementHandle }).finish();
+    await act(sql, 'ClosePreparedStatement', packed('ActionClosePreparedStatementRequest', close));
+    for (const handle of [preparedStatementHandle, Buffer.from('forged'), NONE]) {
+      const failure = await failureOf((options) => sql.getFlightInfo(preparedOf(handle), options));
+      expect(failure).toMatchObject({ code: Status.INVALID_ARGUMENT });
+    }
+  });
+
+  test('takes one row of values', async () => {
+    const { sql } = await startSql();
+    const { preparedStatementHandle } = await prepare(sql, 'SELECT ? AS echo');
+    const failure = await failureOf((options) => put(sql, preparedOf(preparedStatementHandle), two, options));
+    expect(failure).toMatchObject({
+      code: Status.INVALID_ARGUMENT,
+      details: '2 rows of parameters were bound, and a statement takes one.',
+    });
+  });
+
+  test('that changes frames says so, and does', async () => {
+    const { sql } = await startSql();
+    const prepared = await prepare(sql, 'CREATE TABLE kept AS SELECT ? AS echo');
+    expect([prepared.isUpdate, prepared.datasetSchema.length]).toEqual([true, 0]);
+    const descriptor = preparedOf(prepared.preparedStatementHandle, 'Update');
+    const [result] = await put(sql, descriptor, new Table({ p: vectorFromArray(['v'], new Utf8()) }));
+    expect(flightSql.DoPutUpdateResult.decode(result ?? NONE).recordCount).toBe(1n);
+    expect(rowsOf(await get(sql, pathOf('kept')))).toEqual([{ echo: 'v' }]);
+  });
+});
+
+describe('an update', () => {
+  test('creates, replaces and drops frames', async () => {
+    const { sql } = await startSql();
+    expect(await update(sql, 'CREATE TABLE t AS SELECT 1 AS one')).toBe(1n);
+    expect(
+      await failureOf((options) => put(sql, updateOf('CREATE TABLE t AS SELECT 1 AS one'), undefined, options)),
+    ).toMatchObject({ code: Status.ALREADY_EXISTS });
+    expect(await update(sql, 'CREATE OR REPLACE TABLE t AS SELECT 1 AS one')).toBe(1n);
+    expect(await update(sql, 'CREATE TABLE IF NOT EXISTS t AS SELECT 1 AS one')).toBe(0n);
+    expect(rowsOf(await get(sql, pathOf('t')))).toEqual([{ one: 1n }]);
+    expect(await update(sql, 'DROP TABLE t')).toBe(0n);
+    expect(await failureOf((options) => put(sql, updateOf('DROP TABLE t'), undefined, options))).toMatchObject({
+      code: Status.NOT_FOUND,
+    });
+    expect(await update(sql, 'DROP TABLE IF EXISTS t')).toBe(0n);
+  });
+
+  test('can be run as a query, once for each read of its ticket, and answers nothing', async () => {
+    const { sql } = await startSql();
+    const info = await sql.getFlightInfo(queryOf('CREATE OR REPLACE TABLE t AS SELECT 1 AS one'));
+    expect(await failureOf((options) => sql.getFlightInfo(pathOf('t'), options))).toMatchObject({
+      code: Status.NOT_FOUND,
+    });
+    expect((await getTicket(sql, ticketOf(info))).numCols).toBe(0);
+    expect((await get(sql, pathOf('t'))).numRows).toBe(1);
+  });
+
+  test('that only reads is invalid_sql', async () => {
+    const { sql } = await startSql();
+    const failure = await failureOf((options) => put(sql, updateOf('SELECT 1 AS one'), undefined, options));
+    expect(failure).toMatchObject({ code: Status.INVALID_ARGUMENT, errorCode: 'invalid_sql' });
+  });
+});
+
+describe('an ingest', () => {
+  const CREATE = 1;
+  const FAIL = 2;
+  const ingestOf = (ifNotExist: number, ifExists: number, more: object = {}) =>
+    commandOf(
+      'CommandStatementIngest',
+      flightSql.CommandStatementIngest.encode(
+        flightSql.CommandStatementIngest.fromPartial({
+          tableDefinitionOptions: { ifNotExist, ifExists },
+          table: 't',
+          ...more,
+        }),
+      ).finish(),
+    );
+
+  test.each([
+    ['create', CREATE, 1, 2, 'ALREADY_EXISTS'],
+    ['append', FAIL, 2, 'NOT_FOUND', 4],
+    ['replace', CREATE, 3, 2, 2],
+    ['create and append', CREATE, 2, 2, 4],
+  ] as const)('that is to %s does so', async (_mode, ifNotExist, ifExists, whereNone, whereOne) => {
+    const { sql } = await startSql();
+    const outcome = async () => {
+      try {
+        const [result] = await put(sql, ingestOf(ifNotExist, ifExists), two);
+        expect(flightSql.DoPutUpdateResult.decode(result ?? NONE).recordCount).toBe(2n);
+        return (await get(sql, pathOf('t'))).numRows;
+      } catch (error) {
+        return /ALREADY_EXISTS|NOT_FOUND/.exec(String(error))?.[0] ?? error;
+      }
+    };
+    expect(await outcome()).toBe(whereNone);
+    if (whereNone === 'NOT_FOUND') await put(sql, pathOf('t'), two);
+    expect(await outcome()).toBe(whereOne);
+  });
+
+  test.each([
+    [{ temporary: true }, 'There are no temporary tables.'],
+    [{ schema: 'other' }, 'There is no schema "other".'],
+    [{ transactionId: Buffer.from('t') }, 'The request names a transaction, and this server has none.'],
+    [{ options: new Map([['fast', 'yes']]) }, 'There is no ingest option "fast".'],
+    [{ table: 'a/b' }, '"a/b" cannot be a handle.'],
+  ])('with %o is INVALID_ARGUMENT and leaves nothing', async (more, details) => {
+    const { sql } = await startSql();
+    const failure = await failureOf((options) => put(sql, ingestOf(CREATE, 3, more), two, options));
+    expect(failure).toMatchObject({ code: Status.INVALID_ARGUMENT, details });
+    expect(await collect(sql.listFlights({}))).toEqual([]);
+  });
+});

@@ -1,0 +1,53 @@
+/** The character of a pattern after which `%`, `_` and itself stand for themselves. */
+export const PATTERN_ESCAPE = '\\';
+
+/**
+ * Whether names are like a pattern, in which `%` is any text and `_` any character; no pattern is like every name. Not
+ * by a regular expression: one with many `%` would take for ever.
+ */
+export function likePattern(pattern: string | undefined): (name: string) => boolean {
+  if (pattern === undefined) return () => true;
+  const parts = partsOf(pattern);
+  return (name) => isLike(parts, Array.from(name));
+}
+
+const ANY_TEXT = Symbol('any text');
+const ANY_CHARACTER = Symbol('any character');
+type Part = string | typeof ANY_TEXT | typeof ANY_CHARACTER;
+
+function partsOf(pattern: string): readonly Part[] {
+  const parts: Part[] = [];
+  let isEscaped = false;
+  for (const character of pattern) {
+    if (isEscaped) parts.push(character);
+    else if (character === '%') parts.push(ANY_TEXT);
+    else if (character === '_') parts.push(ANY_CHARACTER);
+    else if (character !== PATTERN_ESCAPE) parts.push(character);
+    isEscaped = !isEscaped && character === PATTERN_ESCAPE;
+  }
+  return parts;
+}
+
+/** Where what follows a `%` does not fit, only the last `%` has to take one character more. */
+function isLike(parts: readonly Part[], name: readonly string[]): boolean {
+  let part = 0;
+  let at = 0;
+  let afterAny = -1;
+  let anyEnd = 0;
+  while (at < name.length) {
+    if (parts[part] === ANY_TEXT) {
+      afterAny = ++part;
+      anyEnd = at;
+    } else if (parts[part] === ANY_CHARACTER || parts[part] === name[at]) {
+      part++;
+      at++;
+    } else if (afterAny >= 0) {
+      part = afterAny;
+      at = ++anyEnd;
+    } else {
+      return false;
+    }
+  }
+  while (parts[part] === ANY_TEXT) part++;
+  return part === parts.length;
+}

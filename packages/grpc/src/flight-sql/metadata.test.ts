@@ -1,0 +1,149 @@
+import { status as Status } from '@grpc/grpc-js';
+import { flight, flightSql } from '@svc/proto';
+import { Int64, Table, tableFromIPC, vectorFromArray } from 'apache-arrow';
+import { describe, expect, test } from 'vitest';
+import { commandOf, createFlightClient, get, pathOf, put, rowsOf } from '../../test/flight-client.ts';
+import { collect, failureOf, startServer } from '../../test/start-server.ts';
+
+async function startSql() {
+  const { channel } = await startServer();
+  const sql = createFlightClient(channel);
+  for (const handle of ['trades', 'quotes']) {
+    await put(sql, pathOf(handle), new Table({ id: vectorFromArray([1n], new Int64()) }));
+  }
+  return sql;
+}
+
+const tablesOf = (asked: Parameters<typeof flightSql.CommandGetTables.fromPartial>[0]) =>
+  commandOf(
+    'CommandGetTables',
+    flightSql.CommandGetTables.encode(flightSql.CommandGetTables.fromPartial(asked)).finish(),
+  );
+
+describe('tables', () => {
+  test('are the frames', async () => {
+    const sql = await startSql();
+    expect(rowsOf(await get(sql, tablesOf({})))).toEqual(
+      ['quotes', 'trades'].map((table_name) => ({
+        catalog_name: 'memory',
+        db_schema_name: 'main',
+        table_name,
+        table_type: 'TABLE',
+      })),
+    );
+  });
+
+  test.each([
+    [{ tableNameFilterPattern: 'tr%' }, ['trades']],
+    [{ tableTypes: ['VIEW'] }, []],
+    [{ tableTypes: ['VIEW', 'TABLE'] }, ['quotes', 'trades']],
+    [{ catalog: 'memory' }, ['quotes', 'trades']],
+    [{ catalog: '' }, []],
+    [{ catalog: 'other' }, []],
+    [{ dbSchemaFilterPattern: 'ma%' }, ['quotes', 'trades']],
+    [{ dbSchemaFilterPattern: 'x' }, []],
+  ])('with %o are %o', async (asked, names) => {
+    const table = await get(await startSql(), tablesOf(asked));
+    expect([...(table.getChild('table_name') ?? [])]).toEqual(names);
+  });
+
+  test('come with their schemas where these are asked for', async () => {
+    const table = await get(await startSql(), tablesOf({ includeSchema: true, tableNameFilterPattern: 'trades' }));
+    const schema: Uint8Array = table.getChild('table_schema')?.get(0);
+    expect(tableFromIPC(schema).schema.fields.map(String)).toEqual(['id: Int64']);
+  });
+});
+
+test.each([
+  ['CommandGetCatalogs', [{ catalog_name: 'memory' }]],
+  ['CommandGetDbSchemas', [{ catalog_name: 'memory', db_schema_name: 'main' }]],
+  ['CommandGetTableTypes', [{ table_type: 'TABLE' }]],
+  ['CommandGetPrimaryKeys', []],
+  ['CommandGetExportedKeys', []],
+  ['CommandGetImportedKeys', []],
+  ['CommandGetCrossReference', []],
+])('%s answers %o, with the schema it announces', async (name, rows) => {
+  const sql = await startSql();
+  const table = await get(sql, commandOf(name));
+  expect(rowsOf(table)).toEqual(rows);
+  const announced = tableFromIPC((await sql.getSchema(commandOf(name))).schema).schema;
+  expect(table.schema.fields.map((field) => [String(field), field.nullable])).toEqual(
+    announced.fields.map((field) => [String(field), field.nullable]),
+  );
+});
+
+describe('types', () => {
+  const typesOf = (dataType?: number) =>
+    commandOf('CommandGetXdbcTypeInfo', flightSql.CommandGetXdbcTypeInfo.encode({ dataType }).finish());
+
+  test('are sorted by their numbers, and each has a name', async () => {
+    const table = await get(await startSql(), typesOf());
+    const codes = [...(table.getChild('data_type') ?? [])];
+    expect(codes).toEqual(codes.toSorted((a, b) => a - b));
+    expect(new Set(table.getChild('type_name')).size).toBe(table.numRows);
+  });
+
+  test('are those of one number where it is given', async () => {
+    const table = await get(await startSql(), typesOf(-5));
+    expect([...(table.getChild('type_name') ?? [])]).toEqual(['BIGINT', 'UBIGINT']);
+  });
+});
+
+describe('facts about the server', () => {
+  const infoOf = (...info: number[]) =>
+    commandOf('CommandGetSqlInfo', flightSql.CommandGetSqlInfo.encode({ info }).finish());
+
+  test('are all there where none is named', async () => {
+    const table = await get(await startSql(), infoOf());
+    const numbers = [...(table.getChild('info_name') ?? [])];
+    const syntax = Array.from({ length: 77 }, (_, i) => 500 + i);
+    expect(numbers).toEqual([0, 1, 2, 3, 4, 5, 8, 9, 10, 11, 100, 101, ...syntax]);
+  });
+
+  test('have values of every kind', async () => {
+    const table = await get(await startSql(), infoOf(0, 4, 8, 509, 517, 559, 99_999));
+    const values = Object.fromEntries(
+      rowsOf(table).map((row) => Object.values(row as object) as [number, { toArray?: () => unknown[] }]),
+    );
+    expect([values[0], values[4], values[8], values[559]]).toEqual(['Data-frame server', true, 0, 128n]);
+    expect(Object.keys(values)).toHaveLength(6);
+  });
+});
+
+describe('sessions', () => {
+  const set = (options: Record<string, object>) =>
+    flight.SetSessionOptionsRequest.encode({
+      sessionOptions: new Map(
+        Object.entries(options).map(([name, value]) => [name, flight.SessionOptionValue.fromPartial(value)]),
+      ),
+    }).finish();
+
+  test('know the catalogue and schema there are, and no other option', async () => {
+    const sql = await startSql();
+    const act = async (type: string, body: Uint8Array = new Uint8Array(0)) =>
+      (await collect(sql.doAction({ type, body })))[0]?.body ?? new Uint8Array(0);
+    const options = { catalog: { stringValue: 'memory' }, schema: { stringValue: 'x' }, color: { boolValue: true } };
+    const { errors } = flight.SetSessionOptionsResult.decode(await act('SetSessionOptions', set(options)));
+    expect(Object.fromEntries(errors)).toEqual({ schema: { value: 2 }, color: { value: 1 } });
+    const { sessionOptions } = flight.GetSessionOptionsResult.decode(await act('GetSessionOptions'));
+    expect([...sessionOptions].map(([name, { stringValue }]) => [name, stringValue])).toEqual([
+      ['catalog', 'memory'],
+      ['schema', 'main'],
+    ]);
+    expect(flight.CloseSessionResult.decode(await act('CloseSession')).status).toBe(1);
+  });
+
+  test.each([
+    ['CreatePreparedStatement', 'INVALID_ARGUMENT'],
+    ['SetSessionOptions', 'INVALID_ARGUMENT'],
+    ['BeginTransaction', 'UNIMPLEMENTED'],
+    ['EndTransaction', 'UNIMPLEMENTED'],
+    ['BeginSavepoint', 'UNIMPLEMENTED'],
+    ['CreatePreparedSubstraitPlan', 'UNIMPLEMENTED'],
+  ] as const)('%s of noise is %s', async (type, status) => {
+    const sql = await startSql();
+    const body = Buffer.alloc(40, 0xfd);
+    const failure = await failureOf((options) => collect(sql.doAction({ type, body }, options)));
+    expect(failure.code).toBe(Status[status]);
+  });
+});

@@ -1,0 +1,93 @@
+import { ServiceError } from '@svc/errors';
+import { type Call, encapsulate, encodeArrowSchema, type FrameInfo, type FrameStream } from '@svc/frames';
+import type { flightSql } from '@svc/proto';
+import type { Service } from '@svc/service';
+import type { Schema } from 'apache-arrow';
+import { CATALOG, SCHEMA, TABLE_TYPE } from './catalogue-names.ts';
+import type { Command } from './command.ts';
+import { likePattern } from './like-pattern.ts';
+import {
+  CATALOGS_SCHEMA,
+  DB_SCHEMAS_SCHEMA,
+  FOREIGN_KEYS_SCHEMA,
+  PRIMARY_KEYS_SCHEMA,
+  TABLE_TYPES_SCHEMA,
+  TABLES_SCHEMA,
+  TABLES_WITH_SCHEMAS_SCHEMA,
+  XDBC_TYPES_SCHEMA,
+} from './metadata-schemas.ts';
+import { smallTable } from './small-table.ts';
+import { SQL_INFO_SCHEMA, sqlInfo } from './sql-info.ts';
+import { xdbcTypes } from './xdbc-types.ts';
+
+/** A command that asks about the server rather than for rows of a frame. */
+export type MetadataCommand = Extract<Command, { name: `CommandGet${string}` }>;
+
+/** Whether a command asks about the server. */
+export function isMetadataCommand(command: Command): command is MetadataCommand {
+  return command.name.startsWith('CommandGet');
+}
+
+/** The schema of the answer to a command. */
+export function metadataSchema(command: MetadataCommand): Schema {
+  if (command.name !== 'CommandGetTables') return SCHEMAS[command.name];
+  return command.message.includeSchema ? TABLES_WITH_SCHEMAS_SCHEMA : TABLES_SCHEMA;
+}
+
+const SCHEMAS: Readonly<Record<Exclude<MetadataCommand['name'], 'CommandGetTables'>, Schema>> = {
+  CommandGetCatalogs: CATALOGS_SCHEMA,
+  CommandGetCrossReference: FOREIGN_KEYS_SCHEMA,
+  CommandGetDbSchemas: DB_SCHEMAS_SCHEMA,
+  CommandGetExportedKeys: FOREIGN_KEYS_SCHEMA,
+  CommandGetImportedKeys: FOREIGN_KEYS_SCHEMA,
+  CommandGetPrimaryKeys: PRIMARY_KEYS_SCHEMA,
+  CommandGetSqlInfo: SQL_INFO_SCHEMA,
+  CommandGetTableTypes: TABLE_TYPES_SCHEMA,
+  CommandGetXdbcTypeInfo: XDBC_TYPES_SCHEMA,
+};
+
+/** The answer to a command. */
+export async function readMetadata(service: Service, call: Call, command: MetadataCommand): Promise<FrameStream> {
+  if (command.name === 'CommandGetCatalogs') return smallTable(CATALOGS_SCHEMA, [[CATALOG]]);
+  if (command.name === 'CommandGetTableTypes') return smallTable(TABLE_TYPES_SCHEMA, [[TABLE_TYPE]]);
+  if (command.name === 'CommandGetTables') return readTables(service, call, command.message);
+  if (command.name === 'CommandGetXdbcTypeInfo') return xdbcTypes(command.message.dataType);
+  if (command.name === 'CommandGetSqlInfo') return sqlInfo(command.message.info, await service.health());
+  if (command.name === 'CommandGetDbSchemas') {
+    return smallTable(DB_SCHEMAS_SCHEMA, hasSchema(command.message) ? [[CATALOG, SCHEMA]] : []);
+  }
+  // The others ask for keys, and frames have none.
+  return smallTable(metadataSchema(command), []);
+}
+
+/** Whether what a client asks for may be in the one schema there is. */
+function hasSchema(asked: Pick<flightSql.CommandGetDbSchemas, 'catalog' | 'dbSchemaFilterPattern'>): boolean {
+  return (asked.catalog ?? CATALOG) === CATALOG && likePattern(asked.dbSchemaFilterPattern)(SCHEMA);
+}
+
+async function readTables(service: Service, call: Call, asked: flightSql.CommandGetTables): Promise<FrameStream> {
+  const { includeSchema, tableTypes } = asked;
+  const isLike = likePattern(asked.tableNameFilterPattern);
+  const isWanted = hasSchema(asked) && (tableTypes.length === 0 || tableTypes.includes(TABLE_TYPE));
+  const frames = isWanted ? (await service.listFrames(call)).filter(({ handle }) => isLike(handle)) : [];
+  const rowOf = ({ handle }: FrameInfo) => [CATALOG, SCHEMA, handle, TABLE_TYPE];
+  if (!includeSchema) return smallTable(TABLES_SCHEMA, frames.map(rowOf));
+  const described: (readonly unknown[])[] = [];
+  for (const frame of frames) {
+    const schema = await schemaOf(service, call, frame);
+    if (schema !== undefined) described.push([...rowOf(frame), encapsulate(encodeArrowSchema(schema).header)]);
+  }
+  return smallTable(TABLES_WITH_SCHEMAS_SCHEMA, described);
+}
+
+/** The schema of a frame; undefined where it was dropped meanwhile. */
+async function schemaOf(service: Service, call: Call, { handle }: FrameInfo): Promise<Schema | undefined> {
+  try {
+    const reading = await service.readFrame(call, handle, { limit: 0 });
+    reading.close();
+    return reading.stream.schema;
+  } catch (error) {
+    if (error instanceof ServiceError && error.code === 'handle_not_found') return undefined;
+    throw error;
+  }
+}

@@ -1,0 +1,116 @@
+import { randomBytes } from 'node:crypto';
+import { ServiceError } from '@svc/errors';
+import type { Call, SqlValue, StatementInfo } from '@svc/frames';
+
+/** A statement that a client prepared. */
+export interface PreparedStatement {
+  readonly sql: string;
+  /** What is known of its answer and its parameters; undefined where it changes frames instead. */
+  readonly info: StatementInfo | undefined;
+  /** The values that were bound to its parameters last. */
+  readonly params: readonly SqlValue[];
+}
+
+/** The prepared statements of all tenants, in a bounded amount of memory. */
+export interface PreparedStatements {
+  /** Keeps a statement. Where a tenant has too many, those that were not used for longest are forgotten. */
+  create(call: Call, statement: PreparedStatement): Uint8Array;
+  /** The statement of a handle; `invalid_argument` where it was closed, forgotten, or is another tenant's. */
+  get(call: Call, handle: Uint8Array): PreparedStatement;
+  /** Sets the values of its parameters. */
+  bind(call: Call, handle: Uint8Array, params: readonly SqlValue[]): void;
+  /** Forgets it, where it is not forgotten yet. */
+  close(call: Call, handle: Uint8Array): void;
+}
+
+/** How much is kept for each tenant. */
+export interface PreparedStatementsOptions {
+  /** Statements of a tenant. Default 1000. */
+  readonly maxCount?: number;
+  /** Bytes of the texts and values of a tenant's statements. Default 64 MiB. */
+  readonly maxBytes?: number;
+  /** The clock, in ms. */
+  readonly now?: () => number;
+}
+
+/** How long a statement is kept that nobody uses. */
+export const STATEMENT_LIFE_MS = 3_600_000;
+
+/** Keeps prepared statements. */
+export function createPreparedStatements(options: PreparedStatementsOptions = {}): PreparedStatements {
+  const { maxCount = 1000, maxBytes = 64 * 1024 * 1024, now = () => performance.now() } = options;
+  // In each map the one that was used last comes last.
+  const tenants = new Map<string, Map<string, Kept>>();
+
+  function keep(tenant: string, id: string, statement: PreparedStatement): void {
+    const bytes = bytesOf(statement);
+    if (bytes > maxBytes) {
+      throw new ServiceError(
+        'payload_too_large',
+        `A prepared statement of ${bytes} bytes is larger than ${maxBytes}.`,
+        {
+          hint: 'Shorten the SQL or the values of its parameters.',
+        },
+      );
+    }
+    const own = tenants.get(tenant) ?? new Map<string, Kept>();
+    tenants.set(tenant, own);
+    own.delete(id);
+    own.set(id, { statement, bytes, until: now() + STATEMENT_LIFE_MS });
+    let total = [...own.values()].reduce((sum, kept) => sum + kept.bytes, 0);
+    for (const [oldest, kept] of own) {
+      if (own.size <= maxCount && total <= maxBytes && kept.until > now()) break;
+      own.delete(oldest);
+      total -= kept.bytes;
+    }
+  }
+
+  function get({ tenant }: Call, handle: Uint8Array): PreparedStatement {
+    const id = Buffer.from(handle).toString('hex');
+    const kept = tenants.get(tenant)?.get(id);
+    if (kept === undefined || kept.until <= now()) {
+      throw new ServiceError('invalid_argument', 'The prepared statement is not one of yours, or no longer there.', {
+        hint: 'Prepare the statement again.',
+      });
+    }
+    keep(tenant, id, kept.statement);
+    return kept.statement;
+  }
+
+  return {
+    create({ tenant }, statement) {
+      const handle = randomBytes(16);
+      keep(tenant, handle.toString('hex'), statement);
+      return handle;
+    },
+    get,
+    bind(call, handle, params) {
+      keep(call.tenant, Buffer.from(handle).toString('hex'), { ...get(call, handle), params });
+    },
+    close({ tenant }, handle) {
+      const own = tenants.get(tenant);
+      own?.delete(Buffer.from(handle).toString('hex'));
+      if (own?.size === 0) tenants.delete(tenant);
+    },
+  };
+}
+
+interface Kept {
+  readonly statement: PreparedStatement;
+  readonly bytes: number;
+  readonly until: number;
+}
+
+/** What a statement takes beside its text: its schema, and the objects around it. */
+const STATEMENT_BYTES = 1024;
+const VALUE_BYTES = 64;
+
+function bytesOf({ sql, params }: PreparedStatement): number {
+  return params.reduce<number>((sum, value) => sum + VALUE_BYTES + valueBytes(value), STATEMENT_BYTES + 2 * sql.length);
+}
+
+function valueBytes(value: SqlValue): number {
+  if (typeof value === 'string') return 2 * value.length;
+  if (value instanceof Uint8Array) return value.length;
+  return typeof value === 'object' && value !== null ? 2 * value.text.length : 0;
+}

@@ -1,0 +1,50 @@
+import { ServiceError } from '@svc/errors';
+import type { Call } from '@svc/frames';
+import type { Service } from '@svc/service';
+import type { BoundStatement } from '../flight/flight-source.ts';
+import { parseUpdate, type UpdateStatement } from './update-statement.ts';
+
+/** Whether a statement changes frames. */
+export function isUpdate(sql: string): boolean {
+  return parseUpdate(sql) !== undefined;
+}
+
+/** Runs a statement that changes frames. Returns how many rows it made. */
+export async function runUpdate(service: Service, call: Call, { sql, params }: BoundStatement): Promise<number> {
+  const update = parseUpdate(sql);
+  if (update === undefined) {
+    throw new ServiceError('invalid_sql', 'The statement does not change frames.', {
+      hint: 'Run it as a query. Frames are changed by CREATE [OR REPLACE] TABLE name AS query, and by DROP TABLE name.',
+      query: sql,
+    });
+  }
+  try {
+    return update.kind === 'drop' ? await drop(service, call, update) : await create(service, call, update, params);
+  } catch (error) {
+    const isExpected = update.isOptional && error instanceof ServiceError && EXPECTED.has(error.code);
+    if (isExpected) return 0;
+    throw error;
+  }
+}
+
+/** What IF EXISTS and IF NOT EXISTS forgive. */
+const EXPECTED: ReadonlySet<string> = new Set(['handle_exists', 'handle_not_found']);
+
+async function drop(service: Service, call: Call, { handle }: UpdateStatement): Promise<number> {
+  await service.dropFrame(call, handle);
+  return 0;
+}
+
+async function create(
+  service: Service,
+  call: Call,
+  { handle, isReplacing, select }: Extract<UpdateStatement, { kind: 'create' }>,
+  params: BoundStatement['params'],
+): Promise<number> {
+  const { info } = await service.keepQuery(call, select, {
+    handle,
+    params,
+    ...(isReplacing ? {} : { ifAbsent: true }),
+  });
+  return info.rows;
+}

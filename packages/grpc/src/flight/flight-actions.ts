@@ -1,0 +1,134 @@
+import { ServiceError } from '@svc/errors';
+import type { Call } from '@svc/frames';
+import { flight, flightSql } from '@svc/proto';
+import type { Service } from '@svc/service';
+import { decodeMessage, notOffered, pack, unpack } from '../flight-sql/command.ts';
+import type { PreparedStatements } from '../flight-sql/prepared-statements.ts';
+import { refuseTransaction } from '../flight-sql/refuse-transaction.ts';
+import { isUpdate } from '../flight-sql/run-update.ts';
+import { readSessionOptions, setSessionOptions } from '../flight-sql/session-options.ts';
+import { type FlightReads, schemaBytes } from './flight-reads.ts';
+import type { RunningFlights } from './running-flights.ts';
+
+/** What actions are made of. */
+export interface FlightActionsOptions {
+  readonly service: Service;
+  readonly statements: PreparedStatements;
+  readonly reads: FlightReads;
+  readonly running: RunningFlights;
+}
+
+/** An action: what it does, and how. Its answer is undefined where it has none. */
+interface FlightAction {
+  readonly description: string;
+  run(call: Call, body: Uint8Array): Promise<Uint8Array | undefined>;
+}
+
+/** The actions there are. */
+export interface FlightActions {
+  list(): readonly flight.ActionType[];
+  run(call: Call, action: flight.Action): Promise<Uint8Array | undefined>;
+}
+
+/** Actions over a service. */
+export function createFlightActions(options: FlightActionsOptions): FlightActions {
+  const actions: Readonly<Record<string, FlightAction>> = { ...flightActions(options), ...statementActions(options) };
+  return {
+    list: () => Object.entries(actions).map(([type, { description }]) => ({ type, description })),
+    async run(call, { type, body }) {
+      const action = Object.hasOwn(actions, type) ? actions[type] : undefined;
+      if (action === undefined) throw notOffered('action', type);
+      return action.run(call, body);
+    },
+  };
+}
+
+function flightActions({ reads, running }: FlightActionsOptions): Readonly<Record<string, FlightAction>> {
+  function cancel(call: Call, info: flight.FlightInfo | undefined): boolean {
+    const tickets = (info?.endpoint ?? []).map(({ ticket }) => ticket?.ticket ?? NOTHING);
+    // All of them, not only the first that runs.
+    return tickets.map((ticket) => running.cancel(call, ticket)).includes(true);
+  }
+  return {
+    CancelFlightInfo: {
+      description: 'Ends the reads of the tickets of a FlightInfo.',
+      async run(call, body) {
+        const { info } = decodeMessage('CancelFlightInfoRequest', flight.CancelFlightInfoRequest, body);
+        const { CANCEL_STATUS_CANCELLED: done, CANCEL_STATUS_NOT_CANCELLABLE: none } = flight.CancelStatus;
+        return flight.CancelFlightInfoResult.encode({ status: cancel(call, info) ? done : none }).finish();
+      },
+    },
+    CancelQuery: {
+      description: 'The same, for older clients.',
+      async run(call, body) {
+        const { info } = unpacked('ActionCancelQueryRequest', flightSql.ActionCancelQueryRequest, body);
+        const { CANCEL_RESULT_CANCELLED: done, CANCEL_RESULT_NOT_CANCELLABLE: none } =
+          flightSql.ActionCancelQueryResultCancelResult;
+        const isDone = cancel(call, decodeMessage('FlightInfo', flight.FlightInfo, info));
+        const answer = flightSql.ActionCancelQueryResult.encode({ result: isDone ? done : none });
+        return pack('ActionCancelQueryResult', answer.finish());
+      },
+    },
+    RenewFlightEndpoint: {
+      description: 'Gives a new ticket in place of one that will soon be too old.',
+      async run(call, body) {
+        const { endpoint } = decodeMessage('RenewFlightEndpointRequest', flight.RenewFlightEndpointRequest, body);
+        const renewed = reads.renew(call, endpoint?.ticket?.ticket ?? NOTHING);
+        return flight.FlightEndpoint.encode(renewed).finish();
+      },
+    },
+    SetSessionOptions: {
+      description: 'Sets catalog and schema, to those there are.',
+      async run(_call, body) {
+        const request = decodeMessage('SetSessionOptionsRequest', flight.SetSessionOptionsRequest, body);
+        return flight.SetSessionOptionsResult.encode(setSessionOptions(request)).finish();
+      },
+    },
+    GetSessionOptions: {
+      description: 'Says which catalog and schema there are.',
+      run: async () => flight.GetSessionOptionsResult.encode(readSessionOptions()).finish(),
+    },
+    CloseSession: {
+      description: 'Ends the session, of which the server keeps nothing.',
+      run: async () => flight.CloseSessionResult.encode({ status: flight.CloseSessionResultStatus.CLOSED }).finish(),
+    },
+  };
+}
+
+function statementActions({ service, statements }: FlightActionsOptions): Readonly<Record<string, FlightAction>> {
+  return {
+    CreatePreparedStatement: {
+      description: 'Checks a statement and keeps it.',
+      async run(call, body) {
+        const name = 'ActionCreatePreparedStatementRequest';
+        const { query, transactionId } = unpacked(name, flightSql.ActionCreatePreparedStatementRequest, body);
+        refuseTransaction(transactionId);
+        const info = isUpdate(query) ? undefined : await service.describeQuery(call, query);
+        const result = flightSql.ActionCreatePreparedStatementResult.encode({
+          preparedStatementHandle: statements.create(call, { sql: query, info, params: [] }),
+          datasetSchema: info ? schemaBytes(info.schema) : NOTHING,
+          parameterSchema: info && info.parameters.fields.length > 0 ? schemaBytes(info.parameters) : NOTHING,
+          isUpdate: info === undefined,
+        });
+        return pack('ActionCreatePreparedStatementResult', result.finish());
+      },
+    },
+    ClosePreparedStatement: {
+      description: 'Lets a prepared statement go.',
+      async run(call, body) {
+        const name = 'ActionClosePreparedStatementRequest';
+        const request = unpacked(name, flightSql.ActionClosePreparedStatementRequest, body);
+        statements.close(call, request.preparedStatementHandle);
+        return undefined;
+      },
+    },
+  };
+}
+
+const NOTHING = new Uint8Array(0);
+
+function unpacked<T>(name: string, codec: { decode(bytes: Uint8Array): T }, body: Uint8Array): T {
+  const packed = unpack(body);
+  if (packed.name === name) return decodeMessage(name, codec, packed.value);
+  throw new ServiceError('invalid_argument', `The action was sent ${packed.name}, and takes ${name}.`);
+}

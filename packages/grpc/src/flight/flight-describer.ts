@@ -1,0 +1,69 @@
+import { ServiceError } from '@svc/errors';
+import type { Call } from '@svc/frames';
+import type { flight } from '@svc/proto';
+import type { Service } from '@svc/service';
+import { Schema } from 'apache-arrow';
+import type { Command } from '../flight-sql/command.ts';
+import { isMetadataCommand, metadataSchema } from '../flight-sql/metadata.ts';
+import type { PreparedStatements } from '../flight-sql/prepared-statements.ts';
+import { refuseTransaction } from '../flight-sql/refuse-transaction.ts';
+import { isUpdate } from '../flight-sql/run-update.ts';
+import type { FlightSource } from './flight-source.ts';
+import { flightTarget } from './flight-target.ts';
+
+/** What a descriptor stands for. */
+export interface FlightDescription {
+  readonly source: FlightSource;
+  /** Undefined where it is not known yet. */
+  readonly schema: Schema | undefined;
+  readonly rows?: number;
+  readonly bytes?: number;
+  readonly version?: string;
+}
+
+/** Says what a descriptor stands for, without reading it. */
+export type FlightDescriber = (call: Call, descriptor: flight.FlightDescriptor) => Promise<FlightDescription>;
+
+/** The schema of what answers nothing. */
+export const NO_COLUMNS: Schema = new Schema([]);
+
+/** Describes frames, statements and tables about the server. */
+export function createFlightDescriber({
+  service,
+  statements,
+}: {
+  readonly service: Service;
+  readonly statements: PreparedStatements;
+}): FlightDescriber {
+  async function describeCommand(call: Call, command: Command, bytes: Uint8Array): Promise<FlightDescription> {
+    if (isMetadataCommand(command)) {
+      return { source: { kind: 'command', command: bytes }, schema: metadataSchema(command) };
+    }
+    if (command.name === 'CommandStatementQuery') {
+      refuseTransaction(command.message.transactionId);
+      const sql = command.message.query;
+      if (isUpdate(sql)) return { source: { kind: 'update', sql, params: [] }, schema: NO_COLUMNS };
+      const { schema } = await service.describeQuery(call, sql);
+      return { source: { kind: 'query', sql, params: [] }, schema };
+    }
+    if (command.name === 'CommandPreparedStatementQuery') {
+      const { sql, info, params } = statements.get(call, command.message.preparedStatementHandle);
+      if (info === undefined) return { source: { kind: 'update', sql, params }, schema: NO_COLUMNS };
+      // The columns may depend on the values of the parameters: the answer itself tells.
+      const isOpen = info.parameters.fields.length > 0;
+      return { source: { kind: 'query', sql, params }, schema: isOpen ? undefined : info.schema };
+    }
+    throw new ServiceError('invalid_argument', `${command.name} is not something to read.`, {
+      hint: 'Send it with DoPut.',
+    });
+  }
+
+  return async (call, descriptor) => {
+    const target = flightTarget(descriptor);
+    if (target.kind === 'command') return describeCommand(call, target.command, descriptor.cmd);
+    const reading = await service.readFrame(call, target.handle, { limit: 0 });
+    reading.close();
+    const { info, stream } = reading;
+    return { source: target, schema: stream.schema, rows: info.rows, bytes: info.bytes, version: info.version };
+  };
+}

@@ -1,0 +1,90 @@
+import { ServiceError } from '@svc/errors';
+import type { Call, Decoders, SqlValue } from '@svc/frames';
+import { type flight, flightSql } from '@svc/proto';
+import type { Service } from '@svc/service';
+import { boundParams } from '../flight-sql/bound-params.ts';
+import type { Command } from '../flight-sql/command.ts';
+import { ingest } from '../flight-sql/ingest.ts';
+import type { PreparedStatements } from '../flight-sql/prepared-statements.ts';
+import { refuseTransaction } from '../flight-sql/refuse-transaction.ts';
+import { runUpdate } from '../flight-sql/run-update.ts';
+import { flightTarget } from './flight-target.ts';
+import { type FlightUpload, flightUpload } from './flight-upload.ts';
+
+/** What uploads are made of. */
+export interface FlightPutsOptions {
+  readonly service: Service;
+  readonly statements: PreparedStatements;
+  /** Reads the parameters of statements. */
+  readonly decoders: Decoders;
+}
+
+/** Takes an upload, and returns what the client is told of it when all is done. */
+export type FlightPut = (
+  call: Call,
+  messages: AsyncIterator<flight.FlightData, void, undefined>,
+) => Promise<Uint8Array>;
+
+/** Uploads into a service. */
+export function createFlightPuts({ service, statements, decoders }: FlightPutsOptions): FlightPut {
+  async function paramsOf(call: Call, upload: FlightUpload): Promise<readonly SqlValue[] | undefined> {
+    const chunks: Uint8Array[] = [];
+    let bytes = 0;
+    for await (const chunk of upload.body) {
+      chunks.push(chunk);
+      bytes += chunk.length;
+      if (bytes > MAX_PARAMS_BYTES) throw paramsTooLarge();
+    }
+    if (upload.rows() === 0) return undefined;
+    const body = (async function* () {
+      yield* chunks;
+    })();
+    return boundParams(await decoders.decode('arrow', body, { signal: call.signal }));
+  }
+
+  async function run(call: Call, command: Command, upload: FlightUpload): Promise<Uint8Array> {
+    if (command.name === 'CommandStatementIngest') {
+      return updateResult(await ingest(service, call, command.message, upload));
+    }
+    if (command.name === 'CommandStatementUpdate') {
+      refuseTransaction(command.message.transactionId);
+      await upload.end();
+      return updateResult(await runUpdate(service, call, { sql: command.message.query, params: [] }));
+    }
+    if (command.name === 'CommandPreparedStatementUpdate') {
+      const { sql, params } = statements.get(call, command.message.preparedStatementHandle);
+      return updateResult(await runUpdate(service, call, { sql, params: (await paramsOf(call, upload)) ?? params }));
+    }
+    if (command.name === 'CommandPreparedStatementQuery') {
+      const { preparedStatementHandle } = command.message;
+      statements.bind(call, preparedStatementHandle, (await paramsOf(call, upload)) ?? []);
+      return flightSql.DoPutPreparedStatementResult.encode({ preparedStatementHandle }).finish();
+    }
+    throw new ServiceError('invalid_argument', `${command.name} takes no data.`, {
+      hint: 'Send it with GetFlightInfo.',
+    });
+  }
+
+  return async (call, messages) => {
+    const first = await messages.next();
+    if (first.done === true) throw new ServiceError('invalid_argument', 'The upload has no message.');
+    const target = flightTarget(first.value.flightDescriptor);
+    const upload = flightUpload(first.value, messages);
+    if (target.kind === 'command') return run(call, target.command, upload);
+    const { info } = await service.putFrame(call, target.handle, { format: 'arrow', body: upload.body });
+    return Buffer.from(info.version);
+  };
+}
+
+/** The values of one row. */
+const MAX_PARAMS_BYTES = 16 * 1024 * 1024;
+
+function paramsTooLarge(): ServiceError {
+  return new ServiceError('payload_too_large', `The parameters take more than ${MAX_PARAMS_BYTES} bytes.`, {
+    hint: 'Put large values into a frame, and join it.',
+  });
+}
+
+function updateResult(rows: number): Uint8Array {
+  return flightSql.DoPutUpdateResult.encode({ recordCount: BigInt(rows) }).finish();
+}

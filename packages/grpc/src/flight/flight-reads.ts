@@ -1,0 +1,107 @@
+import { ServiceError } from '@svc/errors';
+import { type Call, encapsulate, encodeArrowSchema, type FrameStream } from '@svc/frames';
+import { flight, type Timestamp } from '@svc/proto';
+import type { Service } from '@svc/service';
+import type { Schema } from 'apache-arrow';
+import { parseCommand } from '../flight-sql/command.ts';
+import { isMetadataCommand, type MetadataCommand, readMetadata } from '../flight-sql/metadata.ts';
+import type { PreparedStatements } from '../flight-sql/prepared-statements.ts';
+import { runUpdate } from '../flight-sql/run-update.ts';
+import { smallTable } from '../flight-sql/small-table.ts';
+import { createFlightDescriber, NO_COLUMNS } from './flight-describer.ts';
+import { decodeSource, encodeSource } from './flight-source.ts';
+import type { Tickets } from './tickets.ts';
+
+/** Something that is being read; whoever opened it closes it. */
+export interface OpenFlight {
+  readonly stream: FrameStream;
+  close(): void;
+}
+
+/** What can be read: frames, answers of queries, tables about the server. */
+export interface FlightReads {
+  /** What a descriptor stands for, with a ticket to read it. */
+  info(call: Call, descriptor: flight.FlightDescriptor): Promise<flight.FlightInfo>;
+  /** The schema of what a descriptor stands for: an Arrow IPC message, encapsulated. */
+  schema(call: Call, descriptor: flight.FlightDescriptor): Promise<Uint8Array>;
+  /** Reads what a ticket stands for. */
+  open(call: Call, ticket: Uint8Array): Promise<OpenFlight>;
+  /** A ticket that is good for longer, in place of one that still is. */
+  renew(call: Call, ticket: Uint8Array): flight.FlightEndpoint;
+}
+
+/** What reads are made of. */
+export interface FlightReadsOptions {
+  readonly service: Service;
+  readonly tickets: Tickets;
+  readonly statements: PreparedStatements;
+}
+
+/** A schema as it stands in the messages of Flight. */
+export function schemaBytes(schema: Schema): Uint8Array {
+  return encapsulate(encodeArrowSchema(schema).header);
+}
+
+/** Reads over a service. */
+export function createFlightReads({ service, tickets, statements }: FlightReadsOptions): FlightReads {
+  const describe = createFlightDescriber({ service, statements });
+
+  function endpoint(call: Call, content: Uint8Array): flight.FlightEndpoint {
+    const { ticket, expires } = tickets.issue(call, content);
+    return flight.FlightEndpoint.fromPartial({ ticket: { ticket }, expirationTime: timestampOf(expires) });
+  }
+
+  return {
+    async info(call, descriptor) {
+      const { source, schema, rows, bytes, version } = await describe(call, descriptor);
+      return {
+        schema: schema === undefined ? new Uint8Array(0) : schemaBytes(schema),
+        flightDescriptor: descriptor,
+        endpoint: [endpoint(call, encodeSource(source))],
+        totalRecords: BigInt(rows ?? -1),
+        totalBytes: BigInt(bytes ?? -1),
+        ordered: true,
+        appMetadata: Buffer.from(version ?? ''),
+      };
+    },
+
+    async schema(call, descriptor) {
+      const { schema } = await describe(call, descriptor);
+      if (schema !== undefined) return schemaBytes(schema);
+      throw new ServiceError('invalid_argument', 'The schema depends on the parameters of the statement.', {
+        hint: 'Run the statement: its answer begins with the schema.',
+      });
+    },
+
+    async open(call, ticket) {
+      const source = decodeSource(tickets.open(call, ticket));
+      if (source.kind === 'frame') return service.readFrame(call, source.handle);
+      if (source.kind === 'query') {
+        const answer = await service.query(call, source.sql, { params: source.params });
+        return { stream: answer, close: () => answer.close() };
+      }
+      if (source.kind === 'update') {
+        await runUpdate(service, call, source);
+        return { stream: smallTable(NO_COLUMNS, []), close: () => undefined };
+      }
+      const stream = await readMetadata(service, call, metadataCommand(source.command));
+      return { stream, close: () => undefined };
+    },
+
+    renew(call, ticket) {
+      return endpoint(call, tickets.open(call, ticket));
+    },
+  };
+}
+
+function metadataCommand(bytes: Uint8Array): MetadataCommand {
+  const command = parseCommand(bytes);
+  if (isMetadataCommand(command)) return command;
+  throw new Error(`A ticket was issued for ${command.name}.`);
+}
+
+function timestampOf(date: Date): Timestamp {
+  const ms = date.getTime();
+  const seconds = Math.floor(ms / 1000);
+  return { seconds: BigInt(seconds), nanos: (ms - seconds * 1000) * 1_000_000 };
+}

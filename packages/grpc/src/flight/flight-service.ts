@@ -1,0 +1,136 @@
+import { ServiceError } from '@svc/errors';
+import { type Call, type Decoders, encodeArrowMessages } from '@svc/frames';
+import { flight } from '@svc/proto';
+import type { Service } from '@svc/service';
+import type { ServiceImplementation } from 'nice-grpc';
+import { createPreparedStatements } from '../flight-sql/prepared-statements.ts';
+import { inTime } from '../in-time.ts';
+import { createFlightActions } from './flight-actions.ts';
+import { encodeFlightData, type FlightMessage } from './flight-data.ts';
+import { createFlightPuts } from './flight-puts.ts';
+import { createFlightReads } from './flight-reads.ts';
+import { pacedMessages } from './paced-messages.ts';
+import { createRunningFlights } from './running-flights.ts';
+import { createTickets } from './tickets.ts';
+
+/** What the Flight service is made of. */
+export interface FlightServiceOptions {
+  readonly service: Service;
+  /** The call that is being answered. */
+  readonly current: () => Call;
+  /** How long the next message of an upload may take. */
+  readonly idleTimeoutMs: number;
+  /** Reads the parameters of statements. */
+  readonly decoders: Decoders;
+}
+
+type Definition = typeof flight.FlightServiceDefinition;
+type DoGet = Definition['methods']['doGet'];
+
+/** How what DoGet sends becomes bytes. */
+interface FlightMessageCodec {
+  encode(message: FlightMessage): { finish(): Uint8Array };
+  decode(input: Uint8Array): FlightMessage;
+  fromPartial(message: FlightMessage): FlightMessage;
+}
+
+const MESSAGE_CODEC: FlightMessageCodec = {
+  encode: ({ arrow }) => ({ finish: () => encodeFlightData(arrow) }),
+  decode() {
+    throw new Error('Only clients read what DoGet sends.');
+  },
+  fromPartial: (message) => message,
+};
+
+/** The Flight service as its protocol defines it, except that what DoGet sends is Arrow that was not made a message yet. */
+export const FlightDefinition: Omit<Definition, 'methods'> & {
+  readonly methods: Omit<Definition['methods'], 'doGet'> & {
+    readonly doGet: Omit<DoGet, 'responseType'> & { readonly responseType: FlightMessageCodec };
+  };
+} = {
+  ...flight.FlightServiceDefinition,
+  methods: {
+    ...flight.FlightServiceDefinition.methods,
+    doGet: { ...flight.FlightServiceDefinition.methods.doGet, responseType: MESSAGE_CODEC },
+  },
+};
+
+/** `arrow.flight.protocol.FlightService` over a service. */
+export function createFlightService(options: FlightServiceOptions): ServiceImplementation<typeof FlightDefinition> {
+  const { service, current, idleTimeoutMs, decoders } = options;
+  const statements = createPreparedStatements();
+  const running = createRunningFlights();
+  const reads = createFlightReads({ service, tickets: createTickets(), statements });
+  const put = createFlightPuts({ service, statements, decoders });
+  const actions = createFlightActions({ service, statements, reads, running });
+
+  return {
+    // While there is no authentication every name is welcome, and every token is as good as none.
+    async *handshake(request, context) {
+      context.header.set('authorization', `Bearer ${TOKEN}`);
+      for await (const _ of inTime(request, idleTimeoutMs)) {
+        yield { protocolVersion: 0n, payload: Buffer.from(TOKEN) };
+      }
+    },
+
+    async *listFlights({ expression }) {
+      const call = current();
+      const prefix = Buffer.from(expression).toString();
+      for (const { handle } of await service.listFrames(call, prefix === '' ? {} : { prefix })) {
+        const descriptor = { type: flight.FlightDescriptorDescriptorType.PATH, path: [handle], cmd: new Uint8Array(0) };
+        try {
+          yield await reads.info(call, descriptor);
+        } catch (error) {
+          const isGone = error instanceof ServiceError && error.code === 'handle_not_found';
+          if (!isGone) throw error;
+        }
+      }
+    },
+
+    getFlightInfo: (descriptor) => reads.info(current(), descriptor),
+
+    async pollFlightInfo(descriptor) {
+      return { info: await reads.info(current(), descriptor), progress: 1 };
+    },
+
+    async getSchema(descriptor) {
+      return { schema: await reads.schema(current(), descriptor) };
+    },
+
+    async *doGet({ ticket }) {
+      const read = running.begin(current(), ticket);
+      try {
+        const opened = await reads.open(read.call, ticket);
+        try {
+          yield* pacedMessages(encodeArrowMessages(opened.stream), read.call.signal);
+        } finally {
+          opened.close();
+        }
+      } finally {
+        read.end();
+      }
+    },
+
+    async *doPut(request) {
+      yield { appMetadata: await put(current(), inTime(request, idleTimeoutMs)) };
+    },
+
+    // eslint-disable-next-line require-yield -- It only refuses.
+    async *doExchange() {
+      throw new ServiceError('method_not_allowed', 'This server does not offer DoExchange.', {
+        hint: 'Write with DoPut, read with DoGet.',
+      });
+    },
+
+    async *doAction(action) {
+      const body = await actions.run(current(), action);
+      if (body !== undefined) yield { body };
+    },
+
+    async *listActions() {
+      yield* actions.list();
+    },
+  };
+}
+
+const TOKEN = 'anonymous';

@@ -1,0 +1,42 @@
+import type { SqlValue } from '@svc/frames';
+import { QueryRequest } from '@svc/proto';
+import { sqlValueFrom, sqlValueMessage } from '../query-messages.ts';
+
+/** A statement and the values of its parameters. */
+export interface BoundStatement {
+  readonly sql: string;
+  readonly params: readonly SqlValue[];
+}
+
+/** What a ticket stands for. */
+export type FlightSource =
+  | { readonly kind: 'frame'; readonly handle: string }
+  | ({ readonly kind: 'query' } & BoundStatement)
+  /** A statement that changes frames, from a client that runs it as it runs a query; its answer is empty. */
+  | ({ readonly kind: 'update' } & BoundStatement)
+  /** A command of Flight SQL that asks about the server. */
+  | { readonly kind: 'command'; readonly command: Uint8Array };
+
+const KINDS: readonly FlightSource['kind'][] = ['frame', 'query', 'update', 'command'];
+
+/** A source as the content of a ticket. */
+export function encodeSource(source: FlightSource): Uint8Array {
+  return Buffer.concat([Uint8Array.of(KINDS.indexOf(source.kind)), payloadOf(source)]);
+}
+
+/** The source that a ticket was issued for. */
+export function decodeSource(content: Uint8Array): FlightSource {
+  const kind = KINDS[content[0] ?? 0] ?? 'frame';
+  const payload = content.subarray(1);
+  if (kind === 'frame') return { kind, handle: Buffer.from(payload).toString() };
+  if (kind === 'command') return { kind, command: payload };
+  const { sql, params } = QueryRequest.decode(payload);
+  return { kind, sql, params: params.map(sqlValueFrom) };
+}
+
+function payloadOf(source: FlightSource): Uint8Array {
+  if (source.kind === 'frame') return Buffer.from(source.handle);
+  if (source.kind === 'command') return source.command;
+  const { sql, params } = source;
+  return QueryRequest.encode(QueryRequest.fromPartial({ sql, params: params.map(sqlValueMessage) })).finish();
+}

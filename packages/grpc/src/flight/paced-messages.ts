@@ -1,0 +1,32 @@
+import type { ArrowMessage } from '@svc/frames';
+import { FlightMessage } from './flight-data.ts';
+
+/**
+ * Messages to be sent, of which two at the most wait for the client: grpc-js alone would take sixteen, which is a lot of
+ * memory where each has a megabyte.
+ */
+export async function* pacedMessages(
+  messages: AsyncIterable<ArrowMessage>,
+  signal: AbortSignal,
+): AsyncGenerator<FlightMessage, void, undefined> {
+  let before: Promise<void> = Promise.resolve();
+  for await (const message of messages) {
+    signal.throwIfAborted();
+    const { promise, resolve } = sentOrAborted(signal);
+    yield new FlightMessage(message, resolve);
+    await before;
+    before = promise;
+  }
+}
+
+function sentOrAborted(signal: AbortSignal): { readonly promise: Promise<void>; readonly resolve: () => void } {
+  let settle = (): void => undefined;
+  const promise = new Promise<void>((resolve) => {
+    settle = () => {
+      signal.removeEventListener('abort', settle);
+      resolve();
+    };
+  });
+  signal.addEventListener('abort', settle);
+  return { promise, resolve: () => settle() };
+}

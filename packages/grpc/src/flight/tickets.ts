@@ -1,0 +1,59 @@
+import { createCipheriv, createDecipheriv, randomBytes } from 'node:crypto';
+import { ServiceError } from '@svc/errors';
+import type { Call } from '@svc/frames';
+
+/** Tickets: what a client was promised, sealed so that nobody else can read, change or use it. */
+export interface Tickets {
+  /** A ticket for whoever makes the call, and until when it is good. */
+  issue(call: Call, content: Uint8Array): { readonly ticket: Uint8Array; readonly expires: Date };
+  /** What a ticket was issued for; `invalid_argument` where it is forged, of another tenant, or too old. */
+  open(call: Call, ticket: Uint8Array): Uint8Array;
+}
+
+/** How tickets are made. */
+export interface TicketsOptions {
+  /** How long a ticket is good. Default: an hour. */
+  readonly lifeMs?: number;
+  /** The clock, in ms since 1970. */
+  readonly now?: () => number;
+}
+
+/** Tickets of one server: the key that seals them ends with it. */
+export function createTickets({ lifeMs = 3_600_000, now = Date.now }: TicketsOptions = {}): Tickets {
+  const key = randomBytes(32);
+  return {
+    issue({ tenant }, content) {
+      const expires = now() + lifeMs;
+      const nonce = randomBytes(NONCE_BYTES);
+      const cipher = createCipheriv(CIPHER, key, nonce).setAAD(Buffer.from(tenant));
+      const time = Buffer.alloc(TIME_BYTES);
+      time.writeDoubleBE(expires);
+      const sealed = [nonce, cipher.update(time), cipher.update(content), cipher.final(), cipher.getAuthTag()];
+      return { ticket: Buffer.concat(sealed), expires: new Date(expires) };
+    },
+    open({ tenant }, ticket) {
+      if (ticket.length < NONCE_BYTES + TIME_BYTES + TAG_BYTES) throw refused();
+      const opener = createDecipheriv(CIPHER, key, ticket.subarray(0, NONCE_BYTES)).setAAD(Buffer.from(tenant));
+      opener.setAuthTag(ticket.subarray(-TAG_BYTES));
+      const opened = opener.update(ticket.subarray(NONCE_BYTES, -TAG_BYTES));
+      try {
+        opener.final();
+      } catch {
+        throw refused();
+      }
+      if (opened.readDoubleBE() < now()) throw refused();
+      return opened.subarray(TIME_BYTES);
+    },
+  };
+}
+
+const CIPHER = 'aes-256-gcm';
+const NONCE_BYTES = 12;
+const TIME_BYTES = 8;
+const TAG_BYTES = 16;
+
+function refused(): ServiceError {
+  return new ServiceError('invalid_argument', 'The ticket is not one that this server gave you, or it is too old.', {
+    hint: 'Ask GetFlightInfo for a new one.',
+  });
+}

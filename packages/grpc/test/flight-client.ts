@@ -1,0 +1,84 @@
+import { encodeArrowMessages, encapsulate, END_OF_STREAM, streamFromTable } from '@svc/frames';
+import { Any, flight, flightSql } from '@svc/proto';
+import { type Table, tableFromIPC } from 'apache-arrow';
+import { type CallOptions, type Channel, type Client, createClient } from 'nice-grpc';
+
+/** A client of the Flight service. */
+export type FlightClient = Client<typeof flight.FlightServiceDefinition>;
+
+/** Makes a client of the Flight service. */
+export function createFlightClient(channel: Channel): FlightClient {
+  return createClient(flight.FlightServiceDefinition, channel);
+}
+
+const { PATH, CMD } = flight.FlightDescriptorDescriptorType;
+
+/** The descriptor of a frame. */
+export const pathOf = (...path: string[]) => flight.FlightDescriptor.fromPartial({ type: PATH, path });
+
+/** A message of Flight SQL in an Any. */
+export function packed(name: string, value: Uint8Array): Uint8Array {
+  return Any.encode({ typeUrl: `type.googleapis.com/arrow.flight.protocol.sql.${name}`, value }).finish();
+}
+
+/** The descriptor of a command of Flight SQL. */
+export function commandOf(name: string, value: Uint8Array = new Uint8Array(0)): flight.FlightDescriptor {
+  return flight.FlightDescriptor.fromPartial({ type: CMD, cmd: packed(name, value) });
+}
+
+/** The descriptor of a query. */
+export function queryOf(query: string): flight.FlightDescriptor {
+  return commandOf(
+    'CommandStatementQuery',
+    flightSql.CommandStatementQuery.encode({ query, transactionId: undefined }).finish(),
+  );
+}
+
+/** The messages of an upload. */
+export async function* uploadOf(flightDescriptor: flight.FlightDescriptor, table?: Table) {
+  if (table === undefined) {
+    yield { flightDescriptor };
+    return;
+  }
+  let isFirst = true;
+  for await (const { header, body } of encodeArrowMessages(streamFromTable(table))) {
+    yield { ...(isFirst && { flightDescriptor }), dataHeader: header, dataBody: Buffer.concat(body) };
+    isFirst = false;
+  }
+}
+
+/** Uploads, and returns what the server said of it. */
+export async function put(
+  client: FlightClient,
+  descriptor: flight.FlightDescriptor,
+  table?: Table,
+  options?: CallOptions,
+) {
+  const results: Uint8Array[] = [];
+  for await (const { appMetadata } of client.doPut(uploadOf(descriptor, table), options)) results.push(appMetadata);
+  return results;
+}
+
+/** Reads what a ticket stands for. */
+export async function getTicket(client: FlightClient, ticket: Uint8Array, options?: CallOptions): Promise<Table> {
+  const parts: Uint8Array[] = [];
+  for await (const { dataHeader, dataBody } of client.doGet({ ticket }, options)) {
+    parts.push(encapsulate(dataHeader), dataBody);
+  }
+  return tableFromIPC(Buffer.concat([...parts, END_OF_STREAM]));
+}
+
+/** The ticket in an info. */
+export function ticketOf({ endpoint: [first] }: flight.FlightInfo): Uint8Array {
+  return first?.ticket?.ticket ?? new Uint8Array(0);
+}
+
+/** Asks for a descriptor and reads it. */
+export async function get(client: FlightClient, descriptor: flight.FlightDescriptor): Promise<Table> {
+  return getTicket(client, ticketOf(await client.getFlightInfo(descriptor)));
+}
+
+/** The rows of a table as plain objects. */
+export function rowsOf(table: Table): unknown[] {
+  return table.toArray().map((row: { toJSON(): unknown }) => row.toJSON());
+}
