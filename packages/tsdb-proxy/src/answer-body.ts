@@ -1,49 +1,62 @@
-import type { ServiceError } from '@svc/errors';
 import type { Exchange } from './exchange.ts';
-import { brokenOff, silent } from './upstream-failures.ts';
+import { silent } from './upstream-failures.ts';
+
+/** The connection that the bytes of a body come from. */
+export interface BodySource {
+  /** Sends no more for now, apart from what is already read. */
+  pause(): void;
+  resume(): void;
+  /** Closes the connection. */
+  abort(reason: Error): void;
+}
+
+/** The body of an answer, and the end into which its bytes are put. */
+export interface AnswerBody {
+  readonly stream: ReadableStream<Uint8Array>;
+  push(bytes: Uint8Array): void;
+  close(): void;
+}
 
 /**
- * The body as it comes in, pulled piece by piece: nothing is read that nobody asked for. The silence of the database is
- * measured only while somebody waits for bytes, so that a slow reader is not taken for a silent database.
+ * The body as it comes in: nothing is read that nobody asked for. The silence of the database is measured only while
+ * somebody waits for bytes, so that a slow reader is not taken for a silent database.
  */
-export function answerBody(
-  source: ReadableStream<Uint8Array>,
-  exchange: Exchange,
-  idleTimeoutMs: number,
-): ReadableStream<Uint8Array> {
-  const reader = source.getReader();
-  // This is what closes the connection: `fetch` forgets its signal once the head is there and memory is collected.
-  // That it fails where there is no connection left is no news.
-  const discard = (reason?: ServiceError) => reader.cancel(reason).catch(() => undefined);
-
-  return new ReadableStream<Uint8Array>(
+export function createAnswerBody(source: BodySource, exchange: Exchange, idleTimeoutMs: number): AnswerBody {
+  let sink: ReadableStreamDefaultController<Uint8Array> | undefined;
+  let silence: NodeJS.Timeout | undefined;
+  const stream = new ReadableStream<Uint8Array>(
     {
       start(controller) {
-        const onAbort = () => {
-          controller.error(exchange.failure);
-          void discard(exchange.failure);
-        };
-        exchange.signal.addEventListener('abort', onAbort, { once: true });
+        sink = controller;
       },
-      async pull(controller) {
-        const timer = setTimeout(() => exchange.abort(silent(idleTimeoutMs)), idleTimeoutMs);
-        try {
-          const { done, value } = await reader.read();
-          if (exchange.isOver) return;
-          if (!done) return controller.enqueue(value);
-          exchange.end();
-          controller.close();
-        } catch (error) {
-          exchange.abort(brokenOff(error));
-        } finally {
-          clearTimeout(timer);
-        }
+      pull() {
+        silence = setTimeout(() => exchange.abort(silent(idleTimeoutMs)), idleTimeoutMs);
+        source.resume();
       },
-      async cancel() {
+      cancel() {
+        clearTimeout(silence);
         exchange.end();
-        await discard();
+        source.abort(new Error('nobody reads the answer any more'));
       },
     },
     { highWaterMark: 0 },
   );
+  exchange.onAbort((failure) => {
+    clearTimeout(silence);
+    sink?.error(failure);
+  });
+  return {
+    stream,
+    push(bytes) {
+      clearTimeout(silence);
+      // In this order: whoever waits for more resumes it at once.
+      source.pause();
+      sink?.enqueue(bytes);
+    },
+    close() {
+      clearTimeout(silence);
+      exchange.end();
+      sink?.close();
+    },
+  };
 }

@@ -1,6 +1,5 @@
 import type { Socket } from 'node:net';
 import type { Dispatcher } from 'undici';
-import { KEPT_CONTENT_ENCODING } from './answer-headers.ts';
 
 /** Stands between one connection and the parser of its answers. */
 export interface ConnectionValve {
@@ -57,33 +56,28 @@ export function createConnectionValve(): ConnectionValve {
       });
     },
 
-    handler: (reader) => ({
-      onRequestStart(controller, context) {
-        reader.onRequestStart?.(valved(controller), context);
-      },
-      onResponseStart(controller, status, headers, message) {
-        // Informational answers (103) are not the answer; `fetch` would stop reading at one.
-        if (status >= 200) reader.onResponseStart?.(valved(controller), status, keepEncoding(headers), message);
-      },
-      onResponseData(controller, chunk) {
-        reader.onResponseData?.(valved(controller), chunk);
-      },
-      onResponseEnd(controller, trailers) {
-        open();
-        reader.onResponseEnd?.(valved(controller), trailers);
-      },
-      onResponseError(controller, error) {
-        open();
-        reader.onResponseError?.(valved(controller), error);
-      },
-    }),
+    handler(reader) {
+      let own: Dispatcher.DispatchController | undefined;
+      const valvedOnce = (controller: Dispatcher.DispatchController) => (own ??= valved(controller));
+      return {
+        onRequestStart(controller, context) {
+          reader.onRequestStart?.(valvedOnce(controller), context);
+        },
+        onResponseStart(controller, status, headers, message) {
+          reader.onResponseStart?.(valvedOnce(controller), status, headers, message);
+        },
+        onResponseData(controller, chunk) {
+          reader.onResponseData?.(valvedOnce(controller), chunk);
+        },
+        onResponseEnd(controller, trailers) {
+          open();
+          reader.onResponseEnd?.(valvedOnce(controller), trailers);
+        },
+        onResponseError(controller, error) {
+          open();
+          reader.onResponseError?.(valvedOnce(controller), error);
+        },
+      };
+    },
   };
-}
-
-type Headers = Parameters<NonNullable<Dispatcher.DispatchHandler['onResponseStart']>>[2];
-
-/** Hides `Content-Encoding` from `fetch`, which would decode the body. */
-function keepEncoding(headers: Headers): Headers {
-  const { 'content-encoding': encoding, [KEPT_CONTENT_ENCODING]: _forged, ...others } = headers;
-  return encoding === undefined ? others : { ...others, [KEPT_CONTENT_ENCODING]: encoding };
 }

@@ -3,11 +3,11 @@ import type { Call } from '@svc/frames';
 
 /** One request under way. Whatever ends it early goes through `abort`, and the first reason stays. */
 export interface Exchange {
-  /** Aborted when the exchange ends early. */
-  readonly signal: AbortSignal;
   /** Why it ended early. */
   readonly failure: ServiceError | undefined;
   readonly isOver: boolean;
+  /** Takes what is to be done when the exchange ends early. */
+  onAbort(listener: (failure: ServiceError) => void): void;
   abort(failure: ServiceError): void;
   /** It is over, well or not: nothing is listened to any more. */
   end(): void;
@@ -15,24 +15,26 @@ export interface Exchange {
 
 /** Opens an exchange that the call's signal ends. `onEnd` is called once, when it is over. */
 export function openExchange(call: Call, onEnd: (exchange: Exchange) => void): Exchange {
-  const controller = new AbortController();
+  const listeners: ((failure: ServiceError) => void)[] = [];
   let failure: ServiceError | undefined;
   let isOver = false;
   const onCallAborted = () => exchange.abort(cancelled(call.signal));
 
   const exchange: Exchange = {
-    signal: controller.signal,
     get failure() {
       return failure;
     },
     get isOver() {
       return isOver;
     },
+    onAbort(listener) {
+      listeners.push(listener);
+    },
     abort(reason) {
       if (isOver) return;
       failure = reason;
       exchange.end();
-      controller.abort(reason);
+      for (const listener of listeners) listener(reason);
     },
     end() {
       if (isOver) return;

@@ -38,11 +38,6 @@ const FAILURES: readonly FailureRow[] = [
     hint: 'Check the scheme of tsdb.http_url and the certificate of the time-series database.',
   },
   {
-    match: /^bad port$/,
-    message: 'The port of the time-series database is one that web clients refuse to use.',
-    hint: 'Let the time-series database listen on another port, and name it in tsdb.http_url.',
-  },
-  {
     match: /^UND_ERR_HEADERS_OVERFLOW$/,
     message: 'The time-series database answered with a head that is too large.',
     hint: UNKNOWN_OUTCOME,
@@ -54,7 +49,7 @@ const FAILURES: readonly FailureRow[] = [
   },
 ];
 
-/** A failure before the head of the answer, from what `fetch` threw. */
+/** A failure before the head of the answer, from what the client raised. */
 export function noAnswer(thrown: unknown, connectTimeoutMs: number): ServiceError {
   const { code, name, message, syscall } = errorBehind(thrown);
   if (code === 'UND_ERR_CONNECT_TIMEOUT' || (code === 'ETIMEDOUT' && syscall !== 'read')) {
@@ -118,7 +113,7 @@ export function uselessStatus(status: number): ServiceError {
   );
 }
 
-/** `fetch` wraps every failure into one that says nothing; the innermost cause is the one that does. */
+/** The innermost cause is the one that says something. */
 function errorBehind(thrown: unknown): Record<'code' | 'name' | 'message' | 'syscall', string> {
   let error = thrown;
   while (error instanceof Error && error.cause instanceof Error) error = error.cause;
