@@ -9,27 +9,36 @@ export function requestText(hostname, { method = 'GET', path, headers = {}, body
   return `${method} ${path} HTTP/1.1\r\n${lines.map(([name, value]) => `${name}: ${value}\r\n`).join('')}\r\n${body}`;
 }
 
-/** Reads an answer to its end; gives its bytes, head included, and when the first came. Any status but 200 is an error. */
-export function download(url, request) {
+/**
+ * Reads an answer to its end, on a connection of its own, and calls `watch` every 20 ms meanwhile; gives its bytes, head
+ * included, how long it took, and when the first byte came. Any status but 200 is an error.
+ */
+export function download(url, { request, watch = () => {} } = {}) {
   return new Promise((resolve, reject) => {
     const { hostname, port, pathname, search } = new URL(url);
     const startMs = performance.now();
+    const timer = setInterval(watch, 20);
     let bytes = 0;
     let firstMs;
     let head = '';
+    let tail = '';
     const callback = (length, buffer) => {
       if (bytes === 0) {
         firstMs = performance.now() - startMs;
-        head = buffer.toString('latin1', 0, Math.min(length, 12));
+        head = buffer.latin1Slice(0, Math.min(length, 12));
       }
       bytes += length;
+      tail = `${tail}${buffer.latin1Slice(Math.max(0, length - 16), length)}`.slice(-16);
+      // Who keeps the connection open all the same says with an empty chunk that the answer is whole.
+      if (/\r\n0+\r\n\r\n$/.test(tail)) socket.destroy();
       return true;
     };
     const socket = connect({ host: hostname, port, onread: { buffer: Buffer.alloc(1024 * 1024), callback } });
     socket.write(requestText(hostname, request ?? { path: `${pathname}${search}` }, 'close'));
     socket.on('error', reject);
     socket.on('close', () => {
-      if (head === 'HTTP/1.1 200') resolve({ bytes, firstMs });
+      clearInterval(timer);
+      if (head === 'HTTP/1.1 200') resolve({ bytes, firstMs, ms: performance.now() - startMs });
       else reject(new Error(`${url} answered ${head}`));
     });
   });

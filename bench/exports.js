@@ -22,10 +22,8 @@ async function measure(side, request) {
   const cpuBefore = cpuMs(side.pid);
   const before = residentBytes(side.pid);
   let peak = before;
-  const timer = setInterval(() => (peak = Math.max(peak, residentBytes(side.pid))), 20);
-  const startMs = performance.now();
-  const { bytes, firstMs } = await download(side.url, request).finally(() => clearInterval(timer));
-  const ms = performance.now() - startMs;
+  const watch = () => (peak = Math.max(peak, residentBytes(side.pid)));
+  const { bytes, ms, firstMs } = await download(side.url, { request, watch });
   return { ms, firstMs, bytes, cpuMs: cpuMs(side.pid) - cpuBefore, growthMiB: (peak - before) / 2 ** 20 };
 }
 

@@ -14,10 +14,9 @@ const roundsOf = (rows) => (rows > 10_000_000 ? 1 : 3);
 async function measure(url, pid) {
   const before = residentBytes(pid);
   let peak = before;
-  const timer = setInterval(() => (peak = Math.max(peak, residentBytes(pid))), 50);
-  const startMs = performance.now();
-  const { bytes } = await download(url).finally(() => clearInterval(timer));
-  return { ms: performance.now() - startMs, bytes, growthMiB: (peak - before) / 2 ** 20 };
+  const watch = () => (peak = Math.max(peak, residentBytes(pid)));
+  const { bytes, ms } = await download(url, { watch });
+  return { ms, bytes, growthMiB: (peak - before) / 2 ** 20 };
 }
 
 const values = [];

@@ -29,19 +29,14 @@ async function startServerSide(frame) {
   return {
     async run() {
       const cpuBefore = cpuMs(server.pid);
-      const { bytes, peak } = await watched(`${server.url}/exec?handle=trades&fmt=json&limit=${ROWS}`, server.pid);
+      let peak = 0;
+      const url = `${server.url}/exec?handle=trades&fmt=json&limit=${ROWS}`;
+      const watch = () => (peak = Math.max(peak, residentBytes(server.pid)));
+      const { bytes } = await download(url, { watch });
       return { cpuMs: cpuMs(server.pid) - cpuBefore, bytes, growthMiB: (peak - before) / 2 ** 20 };
     },
     stop: server.stop,
   };
-}
-
-/** Reads an answer, and looks at the memory of the server meanwhile. */
-async function watched(url, pid) {
-  let peak = 0;
-  const timer = setInterval(() => (peak = Math.max(peak, residentBytes(pid))), 20);
-  const { bytes } = await download(url).finally(() => clearInterval(timer));
-  return { bytes, peak };
 }
 
 async function startBaseline(file) {

@@ -1,5 +1,5 @@
 // Measuring other processes, and summing up.
-import { readFileSync } from 'node:fs';
+import { readdirSync, readFileSync, readlinkSync } from 'node:fs';
 
 const TICKS_PER_SECOND = 100;
 
@@ -24,4 +24,19 @@ export function median(values) {
 export function percentile(values, percent) {
   const sorted = values.toSorted((a, b) => a - b);
   return sorted[Math.min(sorted.length - 1, Math.ceil((percent / 100) * sorted.length) - 1)];
+}
+
+/** Sockets a process holds, listeners included. */
+export function socketCount(pid) {
+  const folder = `/proc/${pid}/fd`;
+  return readdirSync(folder).filter((descriptor) => isSocket(`${folder}/${descriptor}`)).length;
+}
+
+function isSocket(path) {
+  try {
+    return readlinkSync(path).startsWith('socket:');
+  } catch {
+    // It was closed meanwhile.
+    return false;
+  }
 }

@@ -67,6 +67,8 @@ function settings(port) {
     QDB_TELEMETRY_ENABLED: 'false',
     QDB_METRICS_ENABLED: 'false',
     QDB_SHARED_WORKER_COUNT: '2',
+    // Else it writes a line for every query.
+    QDB_LOG_W_STDOUT_LEVEL: 'ERROR',
   };
 }
 

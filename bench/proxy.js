@@ -1,0 +1,126 @@
+// SQL asked of a real QuestDB directly and through the server: how long 1 000 000 rows take, how many small answers come
+// in a second, how much the server grows, and whether clients that leave leave anything behind. The two sides take turns,
+// and the ratio is taken of runs that follow each other, because the speed of a shared machine changes by the second.
+import { once } from 'node:events';
+import { connect } from 'node:net';
+import { setTimeout as delay } from 'node:timers/promises';
+import { startQuestdb } from '../interop/questdb/start-questdb.js';
+import { download } from './download.js';
+import { load } from './load.js';
+import { median, residentBytes, socketCount } from './measure.js';
+import { startServer } from './server-process.js';
+import { writeResults } from './take-turns.js';
+
+const ROWS = 1_000_000;
+const ROUNDS = 3;
+const PAIRS = 7;
+const LOAD = { connections: 16, seconds: 3 };
+/** The first runs of a process are slower on both sides, until its code is compiled. */
+const WARM_UP = 2;
+const TARGETS = { rowsRatio: 1.1, growthMiB: 32, requestsRatio: 0.6, socketsLeft: 0 };
+
+const execUrl = (base, sql) => `${base}/exec?query=${encodeURIComponent(sql)}&fmt=json`;
+
+async function run(base, sql) {
+  const response = await fetch(execUrl(base, sql));
+  if (!response.ok) throw new Error(`${sql} was answered with ${response.status}: ${await response.text()}`);
+}
+
+async function createTrades(base) {
+  await run(
+    base,
+    'create table trades (id long, price double, symbol symbol, at timestamp, flag boolean, quantity int) timestamp(at) partition by day bypass wal',
+  );
+  await run(
+    base,
+    `insert into trades select x, round(rnd_double() * 1000, 2), rnd_symbol(50, 4, 6, 0),
+      timestamp_sequence('2024-01-01', 1000000), rnd_boolean(), rnd_int(0, 1000, 10) from long_sequence(${ROWS})`,
+  );
+}
+
+/** Measures both sides one after the other, so often, beginning with another one each time. */
+async function inTurns(sides, measure) {
+  const pairs = [];
+  for (let i = 0; i < PAIRS; i++) {
+    const pair = {};
+    const order = i % 2 === 0 ? ['direct', 'proxied'] : ['proxied', 'direct'];
+    for (const side of order) pair[side] = await measure(sides[side]);
+    pairs.push(pair);
+  }
+  return pairs;
+}
+
+async function requestsPerSecond(base) {
+  const request = { path: '/exec?query=select%201&fmt=json' };
+  return (await load(base, () => request, LOAD)).perSecond;
+}
+
+/** 1000 requests, of which 50 are left in the midst; how many sockets more than before the server then holds. */
+async function leaveSome(server) {
+  const before = socketCount(server.pid);
+  const leavers = new Set(Array.from({ length: 50 }, (_, i) => i * 20));
+  for (let start = 0; start < 1000; start += 20) {
+    const asked = Array.from({ length: 20 }, (_, i) =>
+      leavers.has(start + i) ? askAndLeave(server.url) : run(server.url, `select ${start + i}`),
+    );
+    await Promise.all(asked);
+  }
+  const end = performance.now() + 15_000;
+  while (socketCount(server.pid) > before && performance.now() < end) await delay(100);
+  return socketCount(server.pid) - before;
+}
+
+async function askAndLeave(base) {
+  const { hostname, port, pathname, search } = new URL(execUrl(base, 'trades'));
+  const socket = connect({ host: hostname, port }).on('error', () => undefined);
+  await once(socket, 'connect');
+  socket.write(`GET ${pathname}${search} HTTP/1.1\r\nHost: ${hostname}\r\n\r\n`);
+  await delay(Math.random() * 50);
+  socket.destroy();
+}
+
+async function measureRound(questdb) {
+  const server = await startServer(['--tsdb-url', questdb.url]);
+  try {
+    const sides = { direct: questdb.url, proxied: server.url };
+    const requests = await inTurns(sides, (base) => requestsPerSecond(base));
+    const before = residentBytes(server.pid);
+    let peak = before;
+    const watch = () => (peak = Math.max(peak, residentBytes(server.pid)));
+    const rows = await inTurns(sides, (base) => download(execUrl(base, 'trades'), { watch }));
+    return { requests, rows, growthMiB: (peak - before) / 2 ** 20, socketsLeft: await leaveSome(server) };
+  } finally {
+    await server.stop();
+  }
+}
+
+const questdb = await startQuestdb();
+const rounds = [];
+try {
+  await createTrades(questdb.url);
+  for (let round = 0; round < ROUNDS; round++) {
+    const measured = await measureRound(questdb);
+    rounds.push(measured);
+    console.log(measured.requests.map(({ direct, proxied }) => `${proxied.toFixed()}/${direct.toFixed()}`).join(' '));
+    console.log(measured.rows.map(({ direct, proxied }) => `${proxied.ms.toFixed()}/${direct.ms.toFixed()}`).join(' '));
+  }
+} finally {
+  await questdb.stop();
+}
+
+const warm = (name) => rounds.flatMap((round) => round[name].slice(WARM_UP));
+const summary = {
+  rowsRatio: median(warm('rows').map(({ direct, proxied }) => proxied.ms / direct.ms)),
+  rowsMs: median(warm('rows').map(({ proxied }) => proxied.ms)),
+  rowsDirectMs: median(warm('rows').map(({ direct }) => direct.ms)),
+  growthMiB: Math.max(...rounds.map(({ growthMiB }) => growthMiB)),
+  requestsRatio: median(warm('requests').map(({ direct, proxied }) => proxied / direct)),
+  requestsPerSecond: median(warm('requests').map(({ proxied }) => proxied)),
+  requestsDirectPerSecond: median(warm('requests').map(({ direct }) => direct)),
+  socketsLeft: Math.max(...rounds.map(({ socketsLeft }) => socketsLeft)),
+};
+console.log(summary);
+const verdict = (name, isMet) => console.log(`${name} ${TARGETS[name]}: ${isMet ? 'met' : 'MISSED'}`);
+for (const name of ['rowsRatio', 'growthMiB', 'socketsLeft']) verdict(name, summary[name] <= TARGETS[name]);
+verdict('requestsRatio', summary.requestsRatio >= TARGETS.requestsRatio);
+writeResults('proxy', { rows: ROWS, load: LOAD, targets: TARGETS, summary, rounds });
