@@ -19,6 +19,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { COMMANDS } from '../apps/cli/src/commands.ts';
 import { formatHelp, SETTINGS } from '../packages/config/src/index.ts';
 import { ERROR_CODES } from '../packages/errors/src/index.ts';
+import { type Block, blocksOf, isAsShown, normalize } from './shown-blocks.ts';
 
 const root = fileURLToPath(new URL('..', import.meta.url));
 const read = (path: string): string => readFileSync(join(root, path), 'utf8');
@@ -41,32 +42,6 @@ const allPages = [
   ...packageFolders.flatMap(markdownIn),
 ];
 
-interface Block {
-  readonly language: string;
-  /** What stands behind the language. */
-  readonly mark: string;
-  readonly text: string;
-  /** The line of its opening fence, counted from 1. */
-  readonly line: number;
-  /** Whether only blank lines are between it and the block before it. */
-  readonly followsAtOnce: boolean;
-}
-
-function blocksOf(markdown: string): Block[] {
-  const fence = /^(?<before>[^]*?)^(?<ticks>`{3,})(?<language>\w*) *(?<mark>.*)\n(?<text>[^]*?)^\k<ticks>$/m;
-  const blocks: Block[] = [];
-  let rest = markdown;
-  let line = 1;
-  for (let match = fence.exec(rest); match?.groups; match = fence.exec(rest)) {
-    const { before, language, mark, text } = match.groups;
-    line += before.split('\n').length - 1;
-    blocks.push({ language, mark, text, line, followsAtOnce: before.trim() === '' });
-    line += match[0].slice(before.length).split('\n').length - 1;
-    rest = rest.slice(match[0].length);
-  }
-  return blocks;
-}
-
 type Step =
   | { readonly kind: 'file'; readonly line: number; readonly name: string; readonly text: string }
   | { readonly kind: 'run' | 'start'; readonly line: number; readonly command: string; readonly shown: Block };
@@ -80,29 +55,13 @@ function stepsOf(markdown: string): Step[] {
     const { language, mark, text, line } = block;
     const name = fileNameOf(block);
     if (language === 'js' && name !== undefined) return [{ kind: 'file', line, name, text }];
-    if (language !== 'sh' || mark === 'no-run') return [];
+    if (language !== 'sh' || mark === 'no-run' || mark === 'questdb') return [];
     if (mark !== '' && mark !== 'start') throw new Error(`Line ${line}: "sh ${mark}" means nothing.`);
     const shown = blocks[index + 1];
     const isShown = shown?.followsAtOnce && ['text', 'json'].includes(shown.language);
     if (!isShown && mark === 'start') throw new Error(`Line ${line}: what is started must show when it has.`);
     return isShown ? [{ kind: mark === 'start' ? 'start' : 'run', line, command: text, shown }] : [];
   });
-}
-
-/** The form in which what is shown and what is printed are compared. */
-function normalize(text: string, language: string): string {
-  const plain = text.replaceAll('\r', '').replaceAll('0.0.0.0', '127.0.0.1');
-  if (language === 'json') return plain.replaceAll(/("(?:[^"\\]|\\.)*")|\s+/g, '$1');
-  return `${plain.replaceAll(/[ \t]+$/gm, '').trim()}\n`;
-}
-
-/** Whether a text is the one that is shown, `…` standing for anything inside a line, and alone on a line for any lines. */
-function isAsShown(printed: string, { text, language }: Block): boolean {
-  const pattern = normalize(text, language)
-    .replaceAll(/[.*+?^${}()|[\]\\]/g, String.raw`\$&`)
-    .replaceAll(/^…\n/gm, String.raw`(?:[^\n]*\n)*?`)
-    .replaceAll('…', String.raw`[^\n]*?`);
-  return new RegExp(`^${pattern}$`).test(normalize(printed, language));
 }
 
 async function freePorts(count: number): Promise<number[]> {
