@@ -199,20 +199,32 @@ describe('PUT /frames/{handle}', () => {
     expect(await (await server.fetch('/frames')).json()).toEqual({ frames: [] });
   });
 
-  test('what does not fit into storage.cache_size_gb is 507 and nothing is removed for it', async () => {
+  test('what does not fit into storage.cache_size_gb is on disk', async () => {
     const server = await startProcess({ args: ['--cache-size', '0.001'] });
-    await server.put('small', [{ id: 1 }]);
-    const rows = Array.from({ length: 200_000 }, (_, id) => ({ id }));
-    const refused = await server.put('large', rows);
-    expect([refused.status, ((await refused.json()) as { code: string }).code]).toEqual([507, 'out_of_memory']);
-    const arrow = await server.fetch('/frames/large', {
-      method: 'PUT',
-      headers: { 'content-type': ARROW_STREAM },
-      body: new Uint8Array(tableToIPC(tableFromArrays({ id: new Float64Array(200_000) }), 'stream')),
-    });
-    expect(arrow.status).toBe(507);
-    const { frames } = (await (await server.fetch('/frames')).json()) as { frames: { handle: string }[] };
-    expect(frames.map(({ handle }) => handle)).toEqual(['small']);
+    const small = await server.put('small', [{ id: 1 }]);
+    const large = await server.put(
+      'large',
+      Array.from({ length: 200_000 }, (_, id) => ({ id })),
+    );
+    expect([await small.json(), await large.json()]).toMatchObject([
+      { tier: 'memory' },
+      { rows: 200_000, tier: 'disk' },
+    ]);
+    const last = await server.fetch('/exec?handle=large&fmt=json&limit=200000,');
+    expect(await last.json()).toMatchObject({ dataset: [[199_999]] });
+  });
+
+  test('a batch of more bytes than there is memory for decoding is 507, and the old frame stays', async () => {
+    const server = await startProcess();
+    await server.put('t', [{ id: 1 }]);
+    const body = Buffer.from(tableToIPC(tableFromArrays({ id: new Float64Array(200_000) }), 'stream'));
+    const length = Buffer.alloc(8);
+    length.writeBigInt64LE(1_600_000n);
+    // Wherever the batch says how long it is.
+    for (let at = body.indexOf(length); at >= 0; at = body.indexOf(length, at + 8)) body.writeBigInt64LE(2n ** 33n, at);
+    const refused = await server.fetch('/frames/t', { method: 'PUT', headers: { 'content-type': ARROW_STREAM }, body });
+    expect([refused.status, await refused.json()]).toMatchObject([507, { code: 'out_of_memory' }]);
+    expect((await server.fetch('/frames/t')).status).toBe(200);
   });
 });
 

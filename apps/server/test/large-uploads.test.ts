@@ -36,10 +36,10 @@ async function* arrowRows(count = ROWS): AsyncGenerator<Uint8Array> {
     ];
     const data = makeData({ type: new Struct(schema.fields), length: CHUNK_ROWS, nullCount: 0, children });
     writer.write(new RecordBatch(schema, data));
-    yield (await reader.next()).value as Uint8Array;
+    yield (await reader.next()).value;
   }
   writer.finish();
-  for (let next = await reader.next(); next.done !== true; next = await reader.next()) yield next.value as Uint8Array;
+  for (let next = await reader.next(); next.done !== true; next = await reader.next()) yield next.value;
 }
 
 function rssOf({ child }: ServerProcess): number {
@@ -47,8 +47,8 @@ function rssOf({ child }: ServerProcess): number {
 }
 
 async function put(server: ServerProcess, type: string, body: AsyncIterable<Uint8Array>): Promise<Response> {
-  const init = { method: 'PUT', body: ReadableStream.from(body), duplex: 'half', headers: { 'content-type': type } };
-  return server.fetch('/frames/t', init);
+  const headers = { 'content-type': type };
+  return server.fetch('/frames/t', { method: 'PUT', body: ReadableStream.from(body), duplex: 'half', headers });
 }
 
 const BODIES = {

@@ -14,6 +14,7 @@
  */
 export { streamOfBatches } from '../frame-stream.ts';
 export { bodyOf, bytesOf, chunksOf } from './bytes-of.ts';
+export * as columnBuilders from './column-builders.ts';
 export { decodingContract } from './decoding-contract.ts';
 export type { EncodingCheck } from './encoding-checks.ts';
 export { encodingContract, type EncodingContractOptions } from './encoding-contract.ts';
