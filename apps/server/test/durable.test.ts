@@ -142,11 +142,13 @@ describe('with storage.data_dir', () => {
     const append = (body: string, type = 'application/json'): Promise<Response> =>
       server.fetch('/frames/t', { method: 'POST', body, headers: { 'content-type': type } });
     expect((await append('[{"id":1,"s":"a"}]')).status).toBe(201);
-    const appended = await append('s,id\nb,2\n', 'text/csv');
+    // What is text in the frame is text, also where it looks like a number.
+    const appended = await append('s,id\n007,2\n', 'text/csv');
     expect([appended.status, await appended.json()]).toMatchObject([200, { rows: 2 }]);
     await Promise.all([3, 4, 5].map((id) => append(`[{"id":${id},"s":"x"}]`)));
     const rows = (await rowsOf(server, 't')) as [number, string][];
     expect(rows.map(([id]) => id).toSorted((a, b) => a - b)).toEqual([1, 2, 3, 4, 5]);
+    expect(rows.find(([id]) => id === 2)).toEqual([2, '007']);
     const wrong = await append('[{"id":1}]');
     expect([wrong.status, await wrong.json()]).toMatchObject([
       400,

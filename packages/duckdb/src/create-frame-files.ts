@@ -29,10 +29,10 @@ export function createFrameFiles(options: ChildOptions): DuckdbFrameFiles {
   return {
     write: (path, source, write) => writeFrame(engine, path, source, write),
     async convert(from, path, write) {
-      const { info, columnNames } = await guarded(subjectOf(from), () =>
+      const { source, info, columnNames } = await guarded(subjectOf(from), () =>
         describeUpload(engine, from, write.signal),
       ).catch((error: unknown) => explained(from, error));
-      const sql = storedRowsSql(from, info, columnNames);
+      const sql = storedRowsSql(source, info, columnNames);
       return copyRows(engine, { sql, sources: [from], schema: info.schema }, path, write);
     },
     async concat(from, path, write) {

@@ -22,13 +22,25 @@ const CSV_TYPES: Readonly<Record<string, string>> = {
   UUID: 'UUID',
 };
 
+/** What we call a type of DuckDB; another keeps its name. */
+export function csvTypeName(ofDuckdb: string): string {
+  return Object.entries(CSV_TYPES).find(([, name]) => name === ofDuckdb)?.[0] ?? ofDuckdb;
+}
+
 const MAX_PRECISION = 38;
+
+/** What is known of a CSV file. */
+export interface CsvForm extends CsvOptions {
+  readonly delimiter: string;
+  /** Columns of a file with a header that are text. */
+  readonly texts?: readonly string[];
+}
 
 /**
  * What is said of a CSV file, as arguments of DuckDB's reader. Only names, types and whether there is a header are left
  * for it to find out: it would also skip lines, or take others for comments, rather than say that one is broken.
  */
-export function csvArguments({ header, columns, delimiter }: CsvOptions & { readonly delimiter: string }): string {
+export function csvArguments({ header, columns, delimiter, texts = [] }: CsvForm): string {
   // A quoted empty value is an empty text, an unquoted one is null.
   const parts = [`quote = '"'`, `escape = '"'`, 'allow_quoted_nulls = false'];
   parts.push('skip = 0', `comment = ''`, 'strict_mode = true', 'null_padding = false', 'ignore_errors = false');
@@ -40,6 +52,7 @@ export function csvArguments({ header, columns, delimiter }: CsvOptions & { read
     const types = typed.map(({ name, type }) => `${sqlText(name)}: ${sqlText(duckdbType(name, type))}`);
     if (types.length > 0) parts.push(`types = {${types.join(', ')}}`);
   }
+  if (texts.length > 0) parts.push(`types = {${texts.map((name) => `${sqlText(name)}: 'VARCHAR'`).join(', ')}}`);
   return `, ${parts.join(', ')}`;
 }
 

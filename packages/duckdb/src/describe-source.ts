@@ -1,10 +1,11 @@
 import { stat } from 'node:fs/promises';
 import { quoted, ServiceError } from '@svc/errors';
 import { columnInfo, TYPE_METADATA_KEY } from '@svc/frames';
-import { Field, Schema } from 'apache-arrow';
+import { DataType, Field, Schema } from 'apache-arrow';
 import { fitsPlan } from './child/fits-plan.ts';
 import type { ChildAnswers } from './child/requests.ts';
 import { findDelimiter } from './csv-delimiter.ts';
+import { firstLineOf, isHeaderOf } from './csv-header.ts';
 import { describeOwnFiles, toError } from './describe-own-files.ts';
 import type { FrameSource, SourceInfo } from './frame-files.ts';
 import type { PipeEngine } from './pipe-engine.ts';
@@ -57,7 +58,22 @@ async function describeForeign(engine: PipeEngine, source: FrameSource, signal?:
 /** Finds out what SQL has to say of a source and nobody has said. */
 async function settle(source: FrameSource): Promise<SettledSource> {
   if (source.kind !== 'csv') return source;
-  return { ...source, delimiter: source.delimiter ?? (await findDelimiter(source.path)) };
+  const delimiter = source.delimiter ?? (await findDelimiter(source.path));
+  const { addedTo, columns, header = true } = source;
+  if (addedTo === undefined || columns !== undefined || !header) return { ...source, delimiter };
+  const line = await firstLineOf(source.path, delimiter);
+  const fields = new Map(addedTo.fields.map((field) => [field.name, field]));
+  // A first line of other names may be one of values: what it is, is found out then.
+  if (line === undefined || !line.every((name) => fields.has(name))) return { ...source, delimiter };
+  const texts = new Set(line.filter((name) => DataType.isUtf8(fields.get(name)?.type)));
+  return { ...source, delimiter, header, texts: [...texts] };
+}
+
+/** An upload, what it holds, and what its columns are called where it is. */
+export interface DescribedUpload {
+  readonly source: SettledSource;
+  readonly info: SourceInfo;
+  readonly columnNames: readonly string[];
 }
 
 /**
@@ -68,14 +84,36 @@ export async function describeUpload(
   engine: PipeEngine,
   source: FrameSource,
   signal?: AbortSignal,
-): Promise<{ readonly info: SourceInfo; readonly columnNames: readonly string[] }> {
+): Promise<DescribedUpload> {
   const settled = await settle(source);
   const found = await inspect(engine, settled, signal);
   const columnNames = found.map(({ name }) => name);
+  if (settled.kind === 'csv') {
+    const named = await withOwnNames(settled, found);
+    return { source: settled, info: foreignInfo(settled, named), columnNames };
+  }
   const own =
     source.kind === 'parquet' ? await describeOwn(engine, source.path, signal).catch(() => undefined) : undefined;
   const info = own !== undefined && isStoredAs(own.schema, found) ? own : foreignInfo(settled, found);
-  return { info, columnNames };
+  return { source: settled, info, columnNames };
+}
+
+/** Columns of a CSV file with the names that it gives them: DuckDB changes one that another has, but for letter case. */
+async function withOwnNames(
+  { path, delimiter, columns, header }: Extract<SettledSource, { kind: 'csv' }>,
+  found: FoundColumns,
+): Promise<FoundColumns> {
+  if (columns !== undefined || header === false) return found;
+  const line = await firstLineOf(path, delimiter);
+  const names = found.map(({ name }) => name);
+  if (line === undefined || !isHeaderOf(line, names)) return found;
+  const twice = line.find((name, i) => name !== '' && line.indexOf(name) !== i);
+  if (twice !== undefined) {
+    throw new ServiceError('invalid_data', `The CSV file has two columns with the name ${quoted(twice)}.`, {
+      hint: 'Give every column a name of its own, in the file or with ?columns=.',
+    });
+  }
+  return found.map((column, i) => ({ ...column, name: line[i] === '' ? column.name : (line[i] ?? column.name) }));
 }
 
 function isStoredAs(schema: Schema, found: FoundColumns): boolean {

@@ -51,6 +51,17 @@ describe('a CSV file', () => {
     });
   });
 
+  test.each(['a,b,a\n1,2,3\n', '"a",b,a\n1,2,3\n', 'a,a,a\n'])('with one name twice is refused: %j', async (body) => {
+    await expect(convert(body)).rejects.toMatchObject({
+      code: 'invalid_data',
+      message: 'The CSV file has two columns with the name "a".',
+    });
+  });
+
+  test('keeps names that differ by case, that look numbered, and that are not there', async () => {
+    expect(await convert('a,A,a_1,\n1,2,3,4\n')).toMatchObject({ types: 'a:LONG A:LONG a_1:LONG column3:LONG' });
+  });
+
   test('of only a header has columns and no rows', async () => {
     expect(await convert('a,b\n')).toEqual({ types: 'a:STRING b:STRING', rows: '' });
   });
@@ -75,7 +86,7 @@ describe('a CSV file', () => {
       'a value of another type',
       afterManyLines('oops,7'),
       {},
-      'Line 30002 of the CSV file, column "a": "oops" is not of the type BIGINT.',
+      'Line 30002 of the CSV file, column "a": "oops" is not of the type LONG.',
     ],
     [
       'a line with too few values',
@@ -105,7 +116,7 @@ describe('a CSV file', () => {
       'a value that is not of the named type',
       '1,b\n',
       { header: false, columns },
-      'Line 1 of the CSV file, column "y": "b" is not of the type BIGINT.',
+      'Line 1 of the CSV file, column "y": "b" is not of the type LONG.',
     ],
     [
       'more columns than were named',

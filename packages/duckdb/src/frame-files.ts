@@ -6,7 +6,12 @@ export type FrameSource =
   /** A Parquet file, ours (with our schema in its metadata) or another's. */
   | { readonly kind: 'parquet'; readonly path: string }
   /** A CSV file. Options that are not given are found out by looking at the file. */
-  | ({ readonly kind: 'csv'; readonly path: string } & CsvOptions)
+  | ({
+      readonly kind: 'csv';
+      readonly path: string;
+      /** The frame that its rows are to be added to: columns that are text there are text, whatever their values look like. */
+      readonly addedTo?: Schema;
+    } & CsvOptions)
   /** A table of a DuckDB database file, opened read-only. */
   | { readonly kind: 'table'; readonly path: string; readonly table: string };
 

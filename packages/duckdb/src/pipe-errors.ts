@@ -1,4 +1,5 @@
 import { quoted, ServiceError, toServiceError } from '@svc/errors';
+import { csvTypeName } from './csv-arguments.ts';
 import { ChildCrash, ChildError } from './pipe-link.ts';
 
 /** What was being read or written when something failed. */
@@ -53,7 +54,7 @@ function csvError(cause: ChildError): ServiceError {
   if (conversion !== null) {
     const [, column = '', value = '', type = ''] = conversion;
     const where = `${at}, column ${quoted(column)}`;
-    return new ServiceError('invalid_data', `${where}: ${quoted(value)} is not of the type ${type}.`, {
+    return new ServiceError('invalid_data', `${where}: ${quoted(value)} is not of the type ${csvTypeName(type)}.`, {
       hint: CSV_HINT,
       cause,
     });

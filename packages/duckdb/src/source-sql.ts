@@ -11,7 +11,8 @@ import { fileNames, sqlName, sqlText } from './storage-types-names.ts';
 import { storedColumn } from './storage-types.ts';
 
 /** A source of which everything is known that SQL has to say. */
-export type SettledSource = FrameSource & ({ readonly kind: 'parquet' | 'table' } | { readonly delimiter: string });
+export type SettledSource = FrameSource &
+  ({ readonly kind: 'parquet' | 'table' } | { readonly delimiter: string; readonly texts?: readonly string[] });
 
 /** A source as it was found to be. */
 function settledSource(source: FrameSource, { delimiter = ',' }: SourceInfo): SettledSource {

@@ -99,7 +99,7 @@ const randomFrames: fc.Arbitrary<Random> = frames.chain(({ kinds, rows }) =>
     .tuple(...kinds.map(({ value }) => fc.array(fc.option(value), { minLength: rows, maxLength: rows })))
     .map((columns) => {
       const schema = new Schema(kinds.map(({ type }, i) => new Field(`c ${i}`, type, true)));
-      const children = columns.map((values, i) => kinds[i]!.build(values));
+      const children = columns.map((values, i) => kinds[i].build(values));
       const data = makeData({ type: new Struct(schema.fields), length: rows, nullCount: 0, children });
       const csv = kinds.map((one, i) => ({ name: `c ${i}`, type: one.csv }));
       return { schema, batch: new RecordBatch(schema, data), csv };

@@ -87,11 +87,14 @@ export async function appendRows(
   const before = await checkConditions(parts, ref, options);
   const received = await receiving(parts, ref, options);
   return withReceived(source, received, async (rows) => {
-    if (!('kind' in rows)) {
-      rows.schema.fields.forEach(columnInfo);
-      // What cannot fit is refused before it is written.
-      if (before) matchColumns((await parts.reader.describe(before)).schema, rows.schema);
+    const schema = before && (await parts.reader.describe(before)).schema;
+    if ('kind' in rows) {
+      const addedTo = rows.kind === 'csv' && schema ? { addedTo: schema } : {};
+      return appendReceived(parts, ref, { ...rows, ...addedTo }, options);
     }
+    rows.schema.fields.forEach(columnInfo);
+    // What cannot fit is refused before it is written.
+    if (schema) matchColumns(schema, rows.schema);
     return appendReceived(parts, ref, rows, options);
   });
 }

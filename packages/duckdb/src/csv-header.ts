@@ -1,0 +1,48 @@
+import { open } from 'node:fs/promises';
+
+const LOOKED_AT_BYTES = 64 * 1024;
+
+/** The values of the first line of a CSV file; undefined where the line is longer than is looked at. */
+export async function firstLineOf(path: string, delimiter: string): Promise<readonly string[] | undefined> {
+  const file = await open(path);
+  try {
+    const { buffer, bytesRead } = await file.read(Buffer.alloc(LOOKED_AT_BYTES));
+    const text = buffer.toString('utf8', 0, bytesRead).replace(/^\uFEFF/, '');
+    return splitLine(text, delimiter, bytesRead < LOOKED_AT_BYTES);
+  } finally {
+    await file.close();
+  }
+}
+
+/** The values of the first line of a text, which may lack its end where the text is whole. */
+export function splitLine(text: string, delimiter: string, isWhole = true): readonly string[] | undefined {
+  const values: string[] = [];
+  let value = '';
+  let isQuoted = false;
+  for (let at = 0; at < text.length; at++) {
+    const character = text.charAt(at);
+    if (isQuoted && character === '"' && text[at + 1] === '"') value += text.charAt(++at);
+    else if (character === '"') isQuoted = !isQuoted;
+    else if (isQuoted) value += character;
+    else if (character === '\n' || character === '\r') return [...values, value];
+    else if (text.startsWith(delimiter, at)) {
+      values.push(value);
+      value = '';
+      at += delimiter.length - 1;
+    } else value += character;
+  }
+  return isWhole && !isQuoted ? [...values, value] : undefined;
+}
+
+/** Whether columns have the names that a line gives them; DuckDB adds a number to one that was there before. */
+export function isHeaderOf(line: readonly string[], names: readonly string[]): boolean {
+  return (
+    line.length === names.length &&
+    line.every((value, i) => {
+      const name = names[i] ?? '';
+      return (
+        value === '' || name === value || (name.startsWith(`${value}_`) && /^\d+$/.test(name.slice(value.length + 1)))
+      );
+    })
+  );
+}
