@@ -14,6 +14,7 @@ const ALL = [
   'proxy',
   'isolation',
   'mixed-clients',
+  'event-loop',
   'cold-start',
   'file-sizes',
   'growth',

@@ -5,10 +5,11 @@ import { fileURLToPath } from 'node:url';
 
 const BINARY = fileURLToPath(new URL('../apps/server/bin/server.js', import.meta.url));
 
-export async function startServer(args = [], env = {}) {
+/** Starts it. Its standard output is that of this process, unless `stdout` is `pipe`. */
+export async function startServer(args = [], env = {}, stdout = 'inherit') {
   const local = ['--http-bind-address', '127.0.0.1:0', '--grpc-host', '127.0.0.1', '--grpc-port', '0'];
   const child = spawn(process.execPath, [BINARY, ...local, '--log-format', 'json', ...args], {
-    stdio: ['ignore', 'inherit', 'pipe'],
+    stdio: ['ignore', stdout, 'pipe'],
     env: { ...process.env, ...env },
   });
   for await (const line of createInterface({ input: child.stderr })) {
@@ -20,7 +21,7 @@ export async function startServer(args = [], env = {}) {
       child.kill('SIGTERM');
       return exited;
     };
-    return { url: http, pid: child.pid, stop };
+    return { url: http, pid: child.pid, stdout: child.stdout, stop };
   }
   throw new Error('The server ended before it was ready.');
 }

@@ -1,0 +1,53 @@
+// How long the event loop of the real server is held while a frame of 1 000 000 rows × 6 is put and read, cold and hot.
+import { writeFileSync } from 'node:fs';
+import { availableParallelism, cpus } from 'node:os';
+import { createInterface } from 'node:readline';
+import { startServer } from './server-process.js';
+import { tradesAsArrow } from './trades-frame.js';
+
+const ROWS = 1_000_000;
+const TARGET_P99_MS = 50;
+const PRELOAD = new URL('report-loop-delay.js', import.meta.url).href;
+
+const server = await startServer([], { NODE_OPTIONS: `--import ${PRELOAD}` }, 'pipe');
+const reports = createInterface({ input: server.stdout })[Symbol.asyncIterator]();
+
+async function held(work) {
+  process.kill(server.pid, 'SIGUSR2');
+  await reports.next();
+  await work();
+  process.kill(server.pid, 'SIGUSR2');
+  return JSON.parse((await reports.next()).value);
+}
+
+async function put(handle, type, body) {
+  const headers = { 'content-type': type };
+  const answer = await fetch(`${server.url}/frames/${handle}`, { method: 'PUT', body, headers });
+  if (!answer.ok) throw new Error(`PUT answered ${answer.status}: ${await answer.text()}`);
+}
+
+async function get(path) {
+  const answer = await fetch(`${server.url}${path}`, { headers: { 'accept-encoding': 'identity' } });
+  if (!answer.ok) throw new Error(`GET answered ${answer.status}: ${await answer.text()}`);
+  return Buffer.from(await answer.arrayBuffer());
+}
+
+const arrow = Buffer.from(tradesAsArrow(ROWS));
+const results = {};
+try {
+  await put('warm', 'application/vnd.apache.arrow.stream', Buffer.from(tradesAsArrow(1000)));
+  results['put arrow'] = await held(() => put('trades', 'application/vnd.apache.arrow.stream', arrow));
+  const csv = await get('/exp?handle=trades&fmt=csv');
+  const ndjson = await get('/exp?handle=trades&fmt=ndjson');
+  results['put csv'] = await held(() => put('lines', 'text/csv', csv));
+  results['put ndjson'] = await held(() => put('objects', 'application/x-ndjson', ndjson));
+  results['read arrow, cold'] = await held(() => get('/exp?handle=lines&fmt=arrow'));
+  results['read arrow, hot'] = await held(() => get('/exp?handle=lines&fmt=arrow'));
+  results['read json, hot'] = await held(() => get(`/exec?handle=lines&fmt=json&limit=${ROWS}`));
+  const machine = { cpu: cpus()[0].model, cores: availableParallelism(), node: process.version };
+  const result = { rows: ROWS, targetP99Ms: TARGET_P99_MS, held: results, machine };
+  writeFileSync(new URL('results/event-loop.json', import.meta.url), `${JSON.stringify(result, null, 2)}\n`);
+  process.stdout.write(`${JSON.stringify(result, null, 2)}\n`);
+} finally {
+  await server.stop();
+}
