@@ -60,6 +60,11 @@ const SECTIONS = [
     text: 'Each asks for something else: the first rows, other windows, `/ping`, the list of frames.',
   },
   {
+    name: 'event-loop',
+    title: 'The event loop',
+    text: 'How long the event loop of the server is held, in milliseconds, while a million rows are put and read.',
+  },
+  {
     name: 'growth',
     title: 'Growth',
     text: 'The same columns, from 10^5 rows on, read from disk: time per row and memory should stay.',
