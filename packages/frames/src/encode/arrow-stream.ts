@@ -1,9 +1,11 @@
+import { setImmediate } from 'node:timers/promises';
 import type { FrameStream } from '../frame-stream.ts';
 import { type ArrowMessage, encodeArrowMessages } from './arrow-messages.ts';
 
 /**
  * Writes a frame as an Arrow IPC stream, in chunks of at most 256 KiB. Batches of more than about 1 MiB are sent as
- * several. One batch is encoded at a time, and only when the chunks before it were taken.
+ * several. One batch is encoded at a time, and only when the chunks before it were taken; between batches other work gets
+ * its turn.
  */
 export async function* encodeArrowStream(source: FrameStream): AsyncGenerator<Uint8Array, void, undefined> {
   let parts: Uint8Array[] = [];
@@ -17,6 +19,7 @@ export async function* encodeArrowStream(source: FrameStream): AsyncGenerator<Ui
     body.forEach(add);
     if (bytes >= CHUNK_BYTES) {
       yield* chunksOf(Buffer.concat(parts, bytes));
+      await setImmediate();
       parts = [];
       bytes = 0;
     }
