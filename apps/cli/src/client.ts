@@ -15,7 +15,8 @@ export interface Request {
   readonly method: 'GET' | 'POST' | 'PUT' | 'DELETE';
   /** Behind the base URL, without a slash at its beginning. */
   readonly path: string;
-  readonly params?: Readonly<Record<string, string>>;
+  /** A list is a parameter that is given several times. */
+  readonly params?: Readonly<Record<string, string | readonly string[]>>;
   readonly headers?: Readonly<Record<string, string>>;
   /** A text, or chunks that are read as the server takes them and never held whole. */
   readonly body?: string | AsyncIterable<Uint8Array>;
@@ -27,6 +28,8 @@ export interface Request {
   readonly expects?: ExpectedAnswer;
   /** The SQL it sends, to show where in it an error is. */
   readonly sql?: string;
+  /** Ends this request alone. */
+  readonly signal?: AbortSignal;
 }
 
 /** An answer as it was expected. */
@@ -91,15 +94,17 @@ export function createClient({ url, signal, errorWidth, timeoutMs, name = url, .
   }
 
   return {
-    async send({ method, path, params = {}, headers = {}, body, isAction = false, isLong = false, expects = {}, sql }) {
-      const watch = watchRequest({ url, signal, timeoutMs });
+    async send({ method, path, params = {}, headers = {}, body, expects = {}, sql, ...sending }) {
+      const { isAction = false, isLong = false } = sending;
+      const signals = sending.signal === undefined ? [signal] : [signal, sending.signal];
+      const watch = watchRequest({ url, signal: AbortSignal.any(signals), timeoutMs });
       const upload = typeof body === 'object' ? trackUpload(body, watch) : undefined;
       const fail = (error: unknown): CliError => connectionError(error, { url: name, isAction });
       const request = {
         method,
         headers,
         signal: watch.signal,
-        ...(Object.keys(params).length > 0 && { searchParams: params }),
+        ...(Object.keys(params).length > 0 && { searchParams: toSearchParams(params) }),
         ...(typeof body === 'string' && { body }),
       };
       if (upload === undefined) watch.startClock();
@@ -122,6 +127,14 @@ export function createClient({ url, signal, errorWidth, timeoutMs, name = url, .
       return answer;
     },
   };
+}
+
+function toSearchParams(params: NonNullable<Request['params']>): URLSearchParams {
+  return new URLSearchParams(
+    Object.entries(params).flatMap(([name, value]) =>
+      (typeof value === 'string' ? [value] : value).map((text): [string, string] => [name, text]),
+    ),
+  );
 }
 
 /** The body of an answer as text, at most so many bytes of it. */

@@ -1,4 +1,4 @@
-import type { Readable } from 'node:stream';
+import type { Readable, Writable } from 'node:stream';
 import type { Arguments } from './arguments.ts';
 import type { Output } from './output.ts';
 
@@ -13,6 +13,12 @@ export interface CommandOption {
   readonly isRepeatable?: boolean;
 }
 
+/** Where somebody types and reads. */
+export interface Terminal {
+  readonly input: Readable;
+  readonly output: Writable;
+}
+
 /** What a command has of the process it runs in. */
 export interface Context {
   readonly env: Readonly<Record<string, string | undefined>>;
@@ -21,6 +27,8 @@ export interface Context {
   readonly stdin: Readable;
   readonly stdout: Output;
   readonly stderr: Output;
+  /** The terminal, where both the standard input and output are one. */
+  readonly terminal?: Terminal;
   /** Aborted by Ctrl-C and by SIGTERM. */
   readonly signal: AbortSignal;
 }

@@ -107,7 +107,7 @@ async function completePlaceholder(
   if (FILES.has(placeholder)) return { kind: 'files' };
   if (placeholder === FORMAT) return words(INPUT_FORMATS.map((format) => [format]));
   if (HANDLES.has(placeholder)) return words(await handlesOf(place, last, context));
-  const choices = placeholder.replaceAll(/[<>]/g, '').split('|');
+  const choices = placeholder.replaceAll(/[<>[\]]/g, '').split('|');
   return choices.length > 1 && !choices.includes(DASH) ? words(choices.map((choice) => [choice])) : NOTHING;
 }
 

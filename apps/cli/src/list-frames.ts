@@ -5,7 +5,11 @@ const PAGE = 500;
 const MAX_PAGE_BYTES = 256 * 1024 * 1024;
 
 /** The frames there are, a page at a time. */
-export async function* listFrames(client: Client, prefix: string | undefined): AsyncGenerator<readonly FrameInfo[]> {
+export async function* listFrames(
+  client: Client,
+  prefix: string | undefined,
+  signal?: AbortSignal,
+): AsyncGenerator<readonly FrameInfo[], void> {
   let after: string | undefined;
   for (;;) {
     const params = {
@@ -13,7 +17,7 @@ export async function* listFrames(client: Client, prefix: string | undefined): A
       ...(prefix !== undefined && { prefix }),
       ...(after !== undefined && { after }),
     };
-    const answer = await client.send({ method: 'GET', path: 'frames', params });
+    const answer = await client.send({ method: 'GET', path: 'frames', params, ...(signal && { signal }) });
     const { frames } = await readAnswer(answer, FRAME_LIST, MAX_PAGE_BYTES);
     yield frames;
     const last = frames.at(-1)?.handle;

@@ -6,6 +6,7 @@ import {
   createDurableStore,
   createFrameFiles,
   createParquetEncoder,
+  createSqlEngine,
   DirectoryInUseError,
   type StoreProblem,
 } from '@svc/duckdb';
@@ -34,6 +35,9 @@ export interface LocalServiceOptions {
   readonly signal: AbortSignal;
 }
 
+/** Who waits at a terminal can end a query by hand, and knows what it is worth. */
+const MAX_SQL_MS = 24 * 60 * 60 * 1000;
+
 /** Opens a directory as a server would; none: a private one that ends with the service. */
 export async function openLocalService(
   directory: FrameDirectory | undefined,
@@ -60,7 +64,11 @@ export async function openLocalService(
     }).catch((error: unknown) => {
       throw error instanceof DirectoryInUseError ? inUse(name, error) : error;
     });
-    const service = createService({ store, encodeParquet: createParquetEncoder(files, { directory: temporary }) });
+    const service = createService({
+      store,
+      engines: { local: createSqlEngine({ store, tempDirectory: temporary, timeoutMs: MAX_SQL_MS }) },
+      encodeParquet: createParquetEncoder(files, { directory: temporary }),
+    });
     const app = createExecApp({ service, compression: false });
     return {
       async fetch(input, init) {

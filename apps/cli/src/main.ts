@@ -30,6 +30,7 @@ const exitCode = await runCli(process.argv.slice(2), {
   stdin: process.stdin,
   stdout: createOutput(process.stdout),
   stderr: createOutput(process.stderr),
+  ...(process.stdin.isTTY && process.stdout.isTTY && { terminal: { input: process.stdin, output: process.stdout } }),
   signal: controller.signal,
 });
 // All output has been taken by now; a read or a connection that is still open must not keep the process.

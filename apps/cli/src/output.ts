@@ -27,8 +27,10 @@ export function createOutput(stream: OutputStream): Output {
   // The callback of each write reports failures; without a listener the same failure would end the process.
   stream.on('error', () => {});
   return {
-    // Some terminals report 0 columns when they do not know.
-    width: isTerminal ? stream.columns || DEFAULT_WIDTH : undefined,
+    // Asked each time, as a window changes; some terminals report 0 columns when they do not know.
+    get width() {
+      return isTerminal ? stream.columns || DEFAULT_WIDTH : undefined;
+    },
     isStyled: isTerminal && stream.hasColors?.() === true,
     write: (chunk) =>
       new Promise((resolve, reject) => {

@@ -17,6 +17,8 @@ export interface PrintAnswerOptions {
   readonly output: Output;
   /** The bytes as they come instead of a table. */
   readonly isJson: boolean;
+  /** Sees the rows of a table on their way. */
+  readonly onRows?: (columns: readonly TableColumn[], rows: readonly (readonly Cell[])[]) => void;
   /** Checks the answer when all of it is there, and makes the line that ends a table. */
   readonly lastLine: (answer: ReadAnswer) => string;
 }
@@ -24,7 +26,7 @@ export interface PrintAnswerOptions {
 /** Prints an answer of `/exec` while it arrives. The last rows wait until the answer is known to be whole and right. */
 export async function printAnswer(
   body: AsyncIterable<Uint8Array>,
-  { output, isJson, lastLine }: PrintAnswerOptions,
+  { output, isJson, lastLine, onRows }: PrintAnswerOptions,
 ): Promise<void> {
   const members = new Map<string, unknown>();
   let rows = 0;
@@ -35,6 +37,7 @@ export async function printAnswer(
       if (columns === undefined) throw invalidAnswer('its rows come before its columns');
       checkLengths(part.rows, columns.length);
       rows += part.rows.length;
+      onRows?.(columns, part.rows);
       await printer?.add(part.rows);
     } else {
       members.set(part.name, part.value);

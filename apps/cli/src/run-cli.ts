@@ -4,10 +4,9 @@ import { CliError, EXIT, InterruptedError, OutputClosedError } from './cli-error
 import type { Command, Context, Program } from './command.ts';
 import { COMMANDS } from './commands.ts';
 import { COMPLETE, complete, formatCompletion } from './complete.ts';
-import { visibleText } from './display-text.ts';
 import { formatCommandHelp, formatOverview, formatTopic, HELP_TOPICS } from './help.ts';
-import type { Output } from './output.ts';
 import { packageVersion } from './package-version.ts';
+import { printError } from './print-error.ts';
 
 /** Does what the command line says; resolves to the exit code. */
 export async function runCli(argv: readonly string[], context: Context): Promise<number> {
@@ -96,11 +95,4 @@ function aborted(signal: AbortSignal): Promise<never> {
     if (signal.aborted) reject(signal.reason);
     signal.addEventListener('abort', () => reject(signal.reason), { once: true });
   });
-}
-
-async function printError({ message, details, hint }: CliError, stderr: Output): Promise<void> {
-  const lines = [`error: ${visibleText(message)}`, ...details.map(visibleText)];
-  if (hint !== undefined) lines.push(`hint: ${visibleText(hint)}`);
-  // Nobody is left to be told when the place for errors is closed too; the exit code still says it.
-  await stderr.write(`${lines.join('\n')}\n`).catch(() => {});
 }

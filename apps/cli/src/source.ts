@@ -40,7 +40,7 @@ export async function openSource(file: string, stdin: Readable): Promise<OpenSou
 }
 
 /** The bytes of a stream; what goes wrong names the file. */
-export async function* readSource(file: string, stream: Readable): AsyncGenerator<Uint8Array> {
+async function* readSource(file: string, stream: Readable): AsyncGenerator<Uint8Array> {
   try {
     for await (const chunk of stream) {
       if (!(chunk instanceof Uint8Array)) throw new TypeError('The stream has an encoding set.');

@@ -41,8 +41,8 @@ describe('help', () => {
     expect(flags.filter((flag) => flag !== undefined && !stdout.includes(`--${flag} <`))).toEqual([]);
   });
 
-  test('of query says why it has no --arrow', async () => {
-    expect((await run(['query', '--help'])).stdout).toMatch(/so there is no --arrow/);
+  test('of query says what the database cannot write', async () => {
+    expect((await run(['query', '--help'])).stdout).toMatch(/database writes JSON and CSV alone/);
   });
 
   test('names every command', async () => {
@@ -75,8 +75,15 @@ describe('wrong usage ends with 2, a sentence and a hint', () => {
     [['get', 't', '-o'], '-o needs a value.', 'Write -o <file>.'],
     [['get', 't', '--csv', '--arrow'], '--csv and --arrow cannot be done together.', 'Give one of them.'],
     [['get', 't', '-o', 'x.txt'], 'The name "x.txt" does not tell a format', 'Say --json or --ndjson or --csv'],
-    [['query', 'x', '--output=x.arrow'], 'The name "x.arrow" does not tell a format', 'Say --json or --csv.'],
-    [['query', 'x', '--arrow'], 'svc query has no flag "--arrow".', 'svc query --help lists its flags'],
+    [['query', 'x', '--output=x.arrow'], '"x.arrow" is a name for an Arrow IPC file', 'Call it "x.arrows", or say'],
+    [['query', 'x', '--arrow'], 'The time-series database does not write arrow.', 'Say --engine local to ask'],
+    [['query', 'x', '--engine', 'tsdb', '-o', 'x.parquet'], 'does not write parquet.', 'Say --engine local to ask'],
+    [['query', 'x', '--engine', 'spark'], 'There is no engine "spark".', 'Say --engine local for the frames'],
+    [['query', './data', 'x', '--engine', 'tsdb'], 'Behind a directory there is no', 'Leave --engine tsdb out'],
+    [['query', 'x', '--param', 'BTC'], '--param "BTC" is not JSON.', '--param \'"BTC"\'.'],
+    [['query', 'x', '--file', 'x.sql'], 'There is SQL in a file and SQL in an argument.', 'Give one of them.'],
+    [['query', '--file', 'no.sql'], '"no.sql" cannot be read: there is no such file.', 'Check its name'],
+    [['query', './no/such', 'x'], 'The frames in "./no/such" cannot be reached', 'svc put makes one.'],
     [['drop'], 'svc drop needs <handle>...', 'Usage: svc drop [directory] <handle>... [flags]'],
     [['drop', 'a', '.'], '"." cannot be a handle.', 'A handle has 1 to 128'],
     [['describe', ''], '"" cannot be a handle.', 'A handle has 1 to 128'],

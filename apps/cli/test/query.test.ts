@@ -1,4 +1,7 @@
-import { describe, expect, test } from 'vitest';
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { dirname, join } from 'node:path';
+import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest';
 import { run } from './run.ts';
 import { bodyOf, sendJson, startStandIn } from './stand-in.ts';
 
@@ -58,6 +61,15 @@ describe('query', () => {
     });
   });
 
+  test('an error of this server shows its place behind characters of two units too', async () => {
+    const sql = "select '😀😀', nosuch";
+    const { url } = await answers({ error: 'No.', code: 'invalid_sql', hint: 'h', position: 13 }, 400);
+    expect((await run(['query', sql, '--url', url])).stderr).toBe(
+      `error: No.\n  ${sql}\n                 ^\nhint: h\n`,
+    );
+    expect((await run(['query', 'ab', '--url', url])).stderr).toBe('error: No.\nhint: h\n');
+  });
+
   test.each([
     ['instead of an answer', { error: 'empty query', query: '--', position: '0' }],
     ['behind rows', table([['1', 'a']], { error: 'empty query', errorPos: 0 })],
@@ -90,5 +102,94 @@ describe('query', () => {
     expect(stderr).toMatch(/\nhint: .+\n$/);
     expect(stderr).toContain(`error: ${message}\n`);
     expect(requests).toEqual([]);
+  });
+
+  test('an engine and values go with the SQL, and every format comes back', async () => {
+    const { url, requests } = await startStandIn((request, response) => {
+      const fmt = new URL(request.url ?? '', 'http://x').searchParams.get('fmt') ?? '';
+      if (fmt === 'json') return sendJson(response, table([['1', 'a']]));
+      const type = { ndjson: 'application/x-ndjson', parquet: 'application/vnd.apache.parquet' }[fmt] ?? 'text/plain';
+      return response.writeHead(200, { 'content-type': type }).end('rows');
+    });
+    const params = ['--param', '7', '--param', '"a b"', '--param', 'null'];
+    const argv = ['query', 'select ?', '--engine', 'local', ...params, '--url', url];
+    expect(await run(argv)).toMatchObject({ code: 0 });
+    expect(await run([...argv, '--ndjson'])).toEqual({ code: 0, stdout: 'rows', stderr: '' });
+    expect(await run([...argv, '--parquet'])).toEqual({ code: 0, stdout: 'rows', stderr: '' });
+    expect(requests).toEqual([
+      'POST /exec?fmt=json&engine=local&param=7&param=%22a+b%22&param=null',
+      'POST /exp?fmt=ndjson&engine=local&param=7&param=%22a+b%22&param=null',
+      'POST /exp?fmt=parquet&engine=local&param=7&param=%22a+b%22&param=null',
+    ]);
+  });
+
+  test('SQL comes from a file, from the standard input, or from there without a word', async () => {
+    const seen: string[] = [];
+    const { url } = await startStandIn(async (request, response) => {
+      seen.push(await bodyOf(request));
+      sendJson(response, { ddl: 'OK' });
+    });
+    const file = join(await mkdtemp(join(tmpdir(), 'svc-sql-')), 'x.sql');
+    onTestFinished(() => rm(dirname(file), { recursive: true }));
+    await writeFile(file, 'select 1\n');
+    await run(['query', '--file', file, '--url', url]);
+    await run(['query', '-f', '-', '--url', url], { stdin: 'select 2' });
+    await run(['query', '-', '--url', url], { stdin: 'select 3' });
+    await run(['query', '--url', url], { stdin: 'select 4' });
+    await run(['query', 'select 6/2', '--url', url]);
+    await run(['query', '/* c */ select 5', '--url', url]);
+    expect(seen).toEqual(['select 1\n', 'select 2', 'select 3', 'select 4', 'select 6/2', '/* c */ select 5']);
+  });
+
+  test('a server without a database is told of its frames', async () => {
+    const hint = 'Set X. Or send engine=local to ask the frames of this server.';
+    const { url } = await answers({ error: 'No database.', code: 'tsdb_not_configured', hint }, 412);
+    expect((await run(['query', 'x', '--url', url])).stderr).toBe(
+      'error: No database.\n' +
+        'hint: Say --engine local to ask the frames of the server, or give the server a time-series database.\n',
+    );
+  });
+});
+
+describe('svc query on a directory', () => {
+  let data: string;
+  beforeAll(async () => {
+    data = await mkdtemp(join(tmpdir(), 'svc-query-'));
+    await run(['put', data, 'trades', '-', '--fmt', 'json'], {
+      stdin: '[{"id":9007199254740993,"s":"a"},{"id":2,"s":null}]',
+    });
+    await writeFile(join(data, 'cold', 'prices.csv'), 'id,price\n2,1.5\n');
+  });
+  afterAll(() => rm(data, { recursive: true }));
+
+  test('answers SQL over its frames, and files of others in it', async () => {
+    const sql = 'select t.id, p.price from trades t join prices p using (id) where t.id < ?';
+    expect(await run(['query', data, sql, '--param', '9007199254740993', '--ndjson'])).toEqual({
+      code: 0,
+      stdout: '{"id":2,"price":1.5}\n',
+      stderr: '',
+    });
+    expect((await run(['query', data], { stdin: 'select max(id) as m from trades' })).stdout).toContain(
+      '\n9007199254740993\n1 row\n',
+    );
+  });
+
+  test('shows the place of an error, and refuses what does not read', async () => {
+    expect(await run(['query', data, 'select nosuch\nfrom trades'])).toMatchObject({
+      code: 1,
+      stdout: '',
+      stderr: expect.stringMatching(/^error: .*nosuch.*\n  select nosuch\n         \^\nhint: /),
+    });
+    expect(await run(['query', data, 'drop table trades'])).toMatchObject({
+      code: 1,
+      stderr: expect.stringMatching(/^error: /),
+    });
+    expect((await run(['list', data, 'trades'])).stdout).toMatch(/\n1 frame\n$/);
+  });
+
+  test('writes a file of the answer', async () => {
+    const file = join(data, 'answer.parquet');
+    await run(['query', data, 'select 1 as x', '-o', file]);
+    expect((await run(['convert', file, '-', '--to', 'csv'])).stdout).toBe('x\r\n1\r\n');
   });
 });

@@ -104,6 +104,32 @@ describe.skipIf(!hasScript)('on a terminal (skipped without the command script)'
     expect((await shell.ended).screen).toMatch(/B\/s[^]*\r {59}\r[^]*code 130\r\n$/);
   });
 
+  test('svc query is a prompt, which completes at Tab, draws, and outlives Ctrl-C', async () => {
+    const shell = onTerminal(
+      `export SVC_HISTORY=${folder}/history; echo '[{"price":1},{"price":2}]' | svc put ${folder}/data trades - --fmt json; ` +
+        `svc query ${folder}/data; echo code $?`,
+    );
+    await shell.shows('svc> ');
+    shell.type('\\d\r');
+    await shell.shows('1 frame');
+    shell.type('select pri');
+    await shell.shows('select pri');
+    shell.type('\t');
+    await shell.shows('price');
+    shell.type(' from trades;\r');
+    await shell.shows('2 rows');
+    shell.type('\\chart price\r');
+    await shell.shows('price: 2 rows, min 1, max 2, mean 1.5');
+    shell.type('from range(100000000000);\r');
+    await shell.shows('\n  999\r\n');
+    shell.type('\u0003');
+    await shell.shows('Cancelled.');
+    shell.type('select 6 * 7 as answer;\r');
+    await shell.shows('    42\r\n1 row');
+    shell.type('\u0004');
+    expect((await shell.ended).screen).toMatch(/code 0\r\n$/);
+  }, 30_000);
+
   test('bash completes a handle at the key Tab', async () => {
     const columns: unknown[] = [];
     const info = { rows: 1, bytes: 1, columns, created: 'c', version: 'v', expires: null, tier: 'memory' };

@@ -2,15 +2,12 @@ import { readAnswer } from '../client.ts';
 import { serverOptions } from '../client-options.ts';
 import type { Command } from '../command.ts';
 import { beginsWithDirectory } from '../directory-name.ts';
-import { counted, visibleText } from '../display-text.ts';
 import { framePath } from '../frame-path.ts';
-import type { Output } from '../output.ts';
-import { FRAME, type FrameInfo } from '../server-answers.ts';
-import { createTablePrinter } from '../table-printer.ts';
+import { printFrame } from '../print-frames.ts';
+import { FRAME } from '../server-answers.ts';
 import { withClient } from '../with-client.ts';
 
 const MAX_BYTES = 64 * 1024 * 1024;
-const COLUMNS = ['column', 'type', 'nullable'].map((name) => ({ name, isNumeric: false }));
 
 /** `svc describe`: what is known of a frame without reading it. */
 export const describe: Command = {
@@ -31,14 +28,3 @@ export const describe: Command = {
     });
   },
 };
-
-async function printFrame(frame: FrameInfo, stdout: Output): Promise<void> {
-  const { columns, rows, bytes, expires, created, version, tier, handle: name } = frame;
-  const facts = { handle: name, rows, bytes, created, expires: expires ?? 'never', version, tier };
-  const lines = Object.entries(facts).map(([key, value]) => `${key.padEnd(9)}${visibleText(String(value))}\n`);
-  await stdout.write(`${lines.join('')}\n`);
-  const printer = createTablePrinter(COLUMNS, stdout);
-  await printer.add(columns.map((column) => [column.name, column.type, column.nullable ? 'yes' : 'no']));
-  await printer.end();
-  await stdout.write(`${counted(columns.length, 'column')}\n`);
-}

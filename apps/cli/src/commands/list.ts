@@ -1,17 +1,11 @@
 import { serverOptions } from '../client-options.ts';
 import type { Command } from '../command.ts';
 import { beginsWithDirectory } from '../directory-name.ts';
-import { counted } from '../display-text.ts';
 import { listFrames } from '../list-frames.ts';
 import type { Output } from '../output.ts';
+import { printFrameList } from '../print-frames.ts';
 import type { FrameInfo } from '../server-answers.ts';
-import { createTablePrinter } from '../table-printer.ts';
 import { withClient } from '../with-client.ts';
-
-const COLUMNS = ['handle', 'rows', 'bytes', 'columns', 'created', 'expires', 'version'].map((name) => ({
-  name,
-  isNumeric: ['rows', 'bytes', 'columns'].includes(name),
-}));
 
 /** `svc list`: the frames there are. */
 export const list: Command = {
@@ -26,31 +20,10 @@ export const list: Command = {
     const [prefix] = args.positionals;
     await withClient(args, context, {}, (client) => {
       const pages = listFrames(client, prefix);
-      return args.has('json') ? printJson(pages, context.stdout) : printTable(pages, context.stdout);
+      return args.has('json') ? printJson(pages, context.stdout) : printFrameList(pages, context.stdout);
     });
   },
 };
-
-async function printTable(pages: AsyncIterable<readonly FrameInfo[]>, output: Output): Promise<void> {
-  const printer = createTablePrinter(COLUMNS, output);
-  let count = 0;
-  for await (const page of pages) {
-    await printer.add(
-      page.map(({ handle, rows, bytes, columns, created, expires, version }) => [
-        handle,
-        String(rows),
-        String(bytes),
-        String(columns.length),
-        created,
-        expires ?? 'never',
-        version,
-      ]),
-    );
-    count += page.length;
-  }
-  await printer.end();
-  await output.write(`${counted(count, 'frame')}\n`);
-}
 
 async function printJson(pages: AsyncIterable<readonly FrameInfo[]>, output: Output): Promise<void> {
   let separator = '{"frames":[';

@@ -1,103 +1,122 @@
-import { TextDecoder } from 'node:util';
 import type { AnswerFormat } from '@svc/frames';
+import type { Arguments } from '../arguments.ts';
 import { CliError } from '../cli-error.ts';
-import { createClient } from '../client.ts';
-import type { Command } from '../command.ts';
-import { outputContentType } from '../file-formats.ts';
-import { copyAnswer, printAnswer, type ReadAnswer } from '../print-answer.ts';
-import { refusalOf } from '../refusal.ts';
-import { counted } from '../display-text.ts';
-import { clientOptions, MAX_TIMEOUT_SECONDS, serverOptions } from '../client-options.ts';
-import { resultOptions, resultTarget } from '../result-format.ts';
-import { ACKNOWLEDGEMENT, parseAnswer } from '../server-answers.ts';
-import { DASH, readSource } from '../source.ts';
+import { answerOptions, MAX_TIMEOUT_SECONDS, serverOptions } from '../client-options.ts';
+import type { Command, Context } from '../command.ts';
+import { precedesSql } from '../directory-name.ts';
+import { OUTPUT_FORMATS } from '../file-formats.ts';
+import { resultOptions, type ResultTarget, resultTarget } from '../result-format.ts';
+import { runSql, type SqlEngine } from '../run-sql.ts';
+import { DASH } from '../source.ts';
+import { readSql } from '../sql-source.ts';
+import { withClient } from '../with-client.ts';
 import { writeOutput } from '../write-output.ts';
 
-/** Those the database writes itself. */
-const FORMATS: readonly AnswerFormat[] = ['json', 'csv'];
-const MAX_SQL_BYTES = 1024 * 1024;
+/** Those the time-series database writes itself, and the server passes on unread. */
+const DATABASE_FORMATS: ReadonlySet<AnswerFormat> = new Set(['json', 'csv']);
 
-/** `svc query`: SQL for the time-series database behind the server. */
+const ENGINES: readonly SqlEngine[] = ['local', 'tsdb'];
+
+/** `svc query`: SQL over frames, or for the time-series database behind the server. */
 export const query: Command = {
   kind: 'command',
   name: 'query',
-  summary: 'Run SQL on the database behind the server.',
-  usage: ['<sql|->'],
+  summary: 'Run SQL, or ask for it at a prompt.',
+  usage: ['[sql|-]'],
+  takesDirectory: precedesSql,
   options: {
-    ...resultOptions(FORMATS),
+    engine: { value: '<local|tsdb>', summary: 'The frames, or the database behind the server.' },
+    file: { short: 'f', value: '<file>', summary: 'Read the SQL from a file.' },
+    param: { value: '<json>', isRepeatable: true, summary: 'For ? or $1: 42, \'"a text"\'. Once for each.' },
+    ...resultOptions(OUTPUT_FORMATS),
     ...serverOptions(MAX_TIMEOUT_SECONDS),
   },
   notes: [
-    'The SQL is one argument, in quotes; - reads it from the standard input. Tables',
-    'are printed as by svc get, with all rows; an error shows its place in the SQL.',
-    'The database itself writes the answer, as JSON or CSV, and the server passes it',
-    'on unread: so there is no --arrow and no --ndjson here, as svc get has them.',
-    '',
+    'Without SQL a terminal gets a prompt, else - reads the standard input. In a',
+    'directory the engine is local; a server has its own choice (tsdb, as a rule).',
+    'The database writes JSON and CSV alone. An error shows its place in the SQL.',
     'Examples:',
-    "  svc query 'select * from trades limit 10'",
-    "  svc query 'select * from trades' -o trades.csv",
-    '  svc query - < report.sql',
+    "  svc query ./data 'select symbol, avg(price) from trades group by 1'",
+    "  svc query --engine local 'from trades where id = ?' --param 7 -o x.parquet",
   ],
   async run(args, context) {
-    const [argument = ''] = args.positionals;
-    const { format, file } = resultTarget(args, FORMATS, context.stdout);
-    const client = clientOptions(args, context, MAX_TIMEOUT_SECONDS);
-    const sql = argument === DASH ? await readSql(readSource(DASH, context.stdin)) : argument;
-    await writeOutput(file, context, async (output) => {
-      const isCsv = format === 'csv';
-      const fmt = isCsv ? 'csv' : 'json';
-      const answer = await createClient(client).send({
-        method: 'POST',
-        path: isCsv ? 'exp' : 'exec',
-        params: { fmt },
-        headers: { 'content-type': 'application/sql' },
-        body: sql,
-        isAction: true,
-        isLong: true,
-        expects: { contentType: outputContentType(fmt) },
-        sql,
+    const target = resultTarget(args, OUTPUT_FORMATS, context.stdout);
+    const engine = engineOf(args);
+    checkFormat(target, engine);
+    const params = args.texts('param').map(checkParam);
+    const { errorWidth } = answerOptions(args, context);
+    const use = { timeoutSeconds: MAX_TIMEOUT_SECONDS };
+    const { terminal } = context;
+    if (terminal !== undefined && args.positionals.length === 0 && !args.has('file')) {
+      checkPrompt(target);
+      const formats = ['table', ...OUTPUT_FORMATS.filter((format) => isPrintable(format, engine))] as const;
+      return withClient(args, context, use, async (client) => {
+        // Loaded only here: one statement needs none of it.
+        const { startPrompt } = await import('../prompt/start-prompt.ts');
+        await startPrompt({ client, engine, params, formats, errorWidth, terminal, context });
       });
-      if (isCsv) return copyAnswer(answer.body, output);
-      await printAnswer(answer.body, {
-        output,
-        isJson: format === 'json',
-        lastLine: (whole) => {
-          // The database reports some errors with a status of 200, also behind rows it has already sent.
-          const refusal = refusalOf(whole.members, { sql, width: client.errorWidth });
-          if (refusal !== undefined) throw refusal;
-          return describeAnswer(whole);
-        },
-      });
-    });
+    }
+    const sql = await sqlOf(args, context);
+    await withClient(args, context, use, (client) =>
+      writeOutput(target.file, context, (output) =>
+        runSql(client, { sql, engine, params, format: target.format, output, errorWidth }),
+      ),
+    );
   },
 };
 
-function describeAnswer({ members, rows }: ReadAnswer): string {
-  if (rows !== undefined) return counted(rows, 'row');
-  const { word, updated } = parseAnswer(ACKNOWLEDGEMENT, members);
-  return typeof updated === 'number' ? `${word}, ${counted(updated, 'row')} updated` : word;
-}
-
-async function readSql(source: AsyncIterable<Uint8Array>): Promise<string> {
-  const decoder = new TextDecoder('utf-8', { fatal: true });
-  let sql = '';
-  let bytes = 0;
-  for await (const chunk of source) {
-    bytes += chunk.length;
-    if (bytes > MAX_SQL_BYTES) {
-      throw new CliError('usage', 'The SQL on the standard input is longer than 1 MiB.', {
-        hint: 'Split it into shorter queries.',
-      });
-    }
-    sql += decode(decoder, chunk);
+function engineOf(args: Arguments): SqlEngine | undefined {
+  const given = args.text('engine');
+  const engine = ENGINES.find((name) => name === given);
+  if (given !== undefined && engine === undefined) {
+    throw new CliError('usage', `There is no engine ${JSON.stringify(given)}.`, {
+      hint: 'Say --engine local for the frames, or --engine tsdb for the database behind the server.',
+    });
   }
-  return sql + decode(decoder);
+  if (args.directory === undefined) return engine;
+  if (engine !== 'tsdb') return 'local';
+  throw new CliError('usage', 'Behind a directory there is no time-series database.', {
+    hint: 'Leave --engine tsdb out, or name a server with --url in place of the directory.',
+  });
 }
 
-function decode(decoder: TextDecoder, chunk?: Uint8Array): string {
+function checkFormat({ format }: ResultTarget, engine: SqlEngine | undefined): void {
+  if (engine === 'local' || format === 'table' || DATABASE_FORMATS.has(format)) return;
+  throw new CliError('usage', `The time-series database does not write ${format}.`, {
+    hint: 'Say --engine local to ask the frames of the server, or --json or --csv.',
+  });
+}
+
+/** Whether a prompt can print an answer in a format. */
+function isPrintable(format: AnswerFormat, engine: SqlEngine | undefined): boolean {
+  const isText = format !== 'arrow' && format !== 'parquet';
+  return isText && (engine === 'local' || DATABASE_FORMATS.has(format));
+}
+
+function checkPrompt({ format, file }: ResultTarget): void {
+  if (format === 'table' && file === undefined) return;
+  throw new CliError('usage', 'There is no SQL, and a prompt prints tables.', {
+    hint: 'Give the SQL as an argument; in the prompt \\format says how answers are printed.',
+  });
+}
+
+function checkParam(text: string): string {
   try {
-    return chunk === undefined ? decoder.decode() : decoder.decode(chunk, { stream: true });
+    JSON.parse(text);
+    return text;
   } catch {
-    throw new CliError('usage', 'The SQL on the standard input is not UTF-8.', { hint: 'Save it as UTF-8.' });
+    throw new CliError('usage', `--param ${JSON.stringify(text)} is not JSON.`, {
+      hint: `Write a text in double quotes inside of single ones: --param '${JSON.stringify(text)}'.`,
+    });
   }
+}
+
+async function sqlOf(args: Arguments, context: Context): Promise<string> {
+  const [argument] = args.positionals;
+  const file = args.text('file');
+  if (file === undefined) {
+    return argument === undefined || argument === DASH ? readSql(DASH, context) : argument;
+  }
+  if (argument === undefined) return readSql(file, context);
+  throw new CliError('usage', 'There is SQL in a file and SQL in an argument.', { hint: 'Give one of them.' });
 }

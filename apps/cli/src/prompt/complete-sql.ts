@@ -1,0 +1,59 @@
+import type { FrameInfo } from '../server-answers.ts';
+
+/** What completion knows. */
+export interface CompletionWords {
+  readonly frames: readonly Pick<FrameInfo, 'handle' | 'columns'>[];
+  /** The columns of the last answer. */
+  readonly answerColumns: readonly string[];
+  readonly commands: readonly string[];
+  readonly formats: readonly string[];
+}
+
+/** Words that may stand in place of the last one, and that one. */
+export type Completed = [found: string[], word: string];
+
+const KEYWORDS = `all and anti any as asc asof between by case cast count cross date day desc describe distinct else end
+except exclude exists explain explode false filter first from full group having hour ilike in inner interval intersect
+into is join lag last lateral lead left like limit max mean median min minute month natural not null nulls offset on or
+order outer over partition pivot positional preceding qualify quantile replace right row rows sample second select semi
+show stddev sum summarize tables then time_bucket timestamp true union unnest unpivot using values when where window with
+year avg coalesce date_trunc row_number`.split(/\s+/);
+
+/** Completes the last word of a line; `before` are the lines of the statement before it. */
+export function completeSql(line: string, before: string, words: CompletionWords): Completed {
+  const command = /^\s*\\(\w*)$/.exec(line);
+  if (command !== null && before === '') return starting(words.commands, `\\${command[1] ?? ''}`);
+  const [, name, argument = ''] = /^\s*\\(\w+)\s+(\S*)$/.exec(line) ?? [];
+  if (name !== undefined && before === '') return starting(argumentsOf(name, words), argument);
+  const word = /(?:"[^"]*|[\w.-]*)$/.exec(line)?.[0] ?? '';
+  const isQuoted = word.startsWith('"');
+  const typed = isQuoted ? word.slice(1) : word;
+  const handles = words.frames.map(({ handle }) => handle);
+  const text = `${before} ${line}`.toLowerCase();
+  const named = words.frames.filter(({ handle }) => text.includes(handle.toLowerCase()));
+  const columns = (named.length > 0 ? named : words.frames).flatMap((frame) => frame.columns.map((one) => one.name));
+  const names = [...handles, ...columns].filter((one) => startsWith(one, typed)).map((one) => sqlName(one, isQuoted));
+  const isUpper = /[A-Z]/.test(typed) && typed === typed.toUpperCase();
+  const keywords = isQuoted || typed === '' ? [] : KEYWORDS.filter((one) => startsWith(one, typed));
+  const found = [...names, ...keywords.map((one) => (isUpper ? one.toUpperCase() : one))];
+  return [[...new Set(found)].toSorted(), word];
+}
+
+function argumentsOf(command: string, { frames, answerColumns, formats }: CompletionWords): readonly string[] {
+  if (command === 'd') return frames.map(({ handle }) => handle);
+  if (command === 'chart') return answerColumns;
+  return command === 'format' ? formats : [];
+}
+
+function starting(words: readonly string[], word: string): Completed {
+  return [words.filter((one) => one.startsWith(word)), word];
+}
+
+function startsWith(word: string, typed: string): boolean {
+  return word.toLowerCase().startsWith(typed.toLowerCase());
+}
+
+/** A name as SQL needs it. */
+function sqlName(name: string, isQuoted: boolean): string {
+  return !isQuoted && /^[a-z_]\w*$/i.test(name) ? name : `"${name.replaceAll('"', '""')}"`;
+}

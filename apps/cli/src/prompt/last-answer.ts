@@ -1,0 +1,33 @@
+import type { PrintAnswerOptions } from '../print-answer.ts';
+import type { Series } from './chart.ts';
+
+/** The numbers of the last answer. */
+export interface LastAnswer {
+  readonly series: readonly Series[];
+  /** Whether there were more rows than are kept. */
+  readonly isCut: boolean;
+}
+
+/** Keeps the numbers of an answer while it is printed. */
+export interface AnswerKeeper {
+  readonly onRows: NonNullable<PrintAnswerOptions['onRows']>;
+  answer(): LastAnswer;
+}
+
+/** How many rows are kept: a chart shows no more, and an answer may be of any length. */
+export const MAX_ROWS = 100_000;
+
+/** A keeper for one answer. */
+export function createAnswerKeeper(): AnswerKeeper {
+  let columns: readonly { readonly index: number; readonly name: string; readonly values: number[] }[] | undefined;
+  let rows = 0;
+  return {
+    onRows(all, more) {
+      columns ??= all.flatMap(({ name, isNumeric }, index) => (isNumeric ? [{ index, name, values: [] }] : []));
+      const kept = more.slice(0, Math.max(0, MAX_ROWS - rows));
+      for (const { index, values } of columns) for (const row of kept) values.push(Number(row[index] ?? NaN));
+      rows += more.length;
+    },
+    answer: () => ({ series: columns ?? [], isCut: rows > MAX_ROWS }),
+  };
+}

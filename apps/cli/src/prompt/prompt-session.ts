@@ -1,0 +1,140 @@
+import { nearestName } from '@svc/config';
+import { CliError } from '../cli-error.ts';
+import { type Client, readAnswer } from '../client.ts';
+import type { Context } from '../command.ts';
+import { framePath } from '../frame-path.ts';
+import { listFrames } from '../list-frames.ts';
+import { printFrame, printFrameList } from '../print-frames.ts';
+import type { ResultTarget } from '../result-format.ts';
+import { runSql, type SqlEngine } from '../run-sql.ts';
+import { FRAME } from '../server-answers.ts';
+import { drawChart } from './chart.ts';
+import { type Completed, completeSql } from './complete-sql.ts';
+import { createKnownFrames } from './known-frames.ts';
+import { createAnswerKeeper, type LastAnswer, MAX_ROWS } from './last-answer.ts';
+
+/** What a prompt does with what is typed. */
+export interface PromptSession {
+  /** Runs a statement and prints its answer. */
+  runStatement(sql: string, signal: AbortSignal): Promise<void>;
+  /** Does what a line with a backslash says; `end`: the prompt is over. */
+  runCommand(line: string, signal: AbortSignal): Promise<'end' | 'more'>;
+  /** Completes the last word of a line; `before` are the lines of the statement before it. */
+  complete(line: string, before: string): Promise<Completed>;
+}
+
+/** What a session works with. */
+export interface PromptSessionOptions {
+  readonly client: Client;
+  readonly engine: SqlEngine | undefined;
+  readonly params: readonly string[];
+  readonly formats: readonly ResultTarget['format'][];
+  readonly context: Pick<Context, 'stdout'>;
+  readonly errorWidth: number;
+}
+
+const HELP = `SQL ends with a semicolon, and may have many lines.
+  \\d               the frames
+  \\d <handle>      the columns of a frame
+  \\chart [column]  a chart of a numeric column of the last answer
+  \\format [name]   how answers are printed
+  \\timing          says how long each statement took, or no longer
+  \\help            this text
+  \\q               ends the prompt, as Ctrl-D does
+Tab completes frames, columns and keywords; Ctrl-C ends what runs, or drops what is typed.
+`;
+
+const COMMANDS = ['\\d', '\\chart', '\\format', '\\timing', '\\help', '\\q'];
+const MAX_BYTES = 64 * 1024 * 1024;
+
+/** A session of one prompt. */
+export function createPromptSession(options: PromptSessionOptions): PromptSession {
+  const { client, engine, params, formats, errorWidth, context } = options;
+  const { stdout } = context;
+  let format: ResultTarget['format'] = 'table';
+  let isTimed = false;
+  let last: LastAnswer = { series: [], isCut: false };
+  const known = createKnownFrames(client);
+
+  async function describeFrames(handle: string | undefined, signal: AbortSignal): Promise<void> {
+    if (handle === undefined) return printFrameList(listFrames(client, undefined, signal), stdout);
+    const answer = await client.send({ method: 'GET', path: framePath(handle), signal });
+    await printFrame(await readAnswer(answer, FRAME, MAX_BYTES), stdout);
+  }
+
+  async function setFormat(name: string | undefined): Promise<void> {
+    const found = name === undefined ? format : formats.find((one) => one === name);
+    if (found === undefined) {
+      throw new CliError('usage', `There is no format ${JSON.stringify(name)} here.`, {
+        hint: `Say \\format ${formats.join(' or \\format ')}.`,
+      });
+    }
+    format = found;
+    await stdout.write(`Answers are printed as ${format}.\n`);
+  }
+
+  const commands: Readonly<Record<string, (argument: string | undefined, signal: AbortSignal) => Promise<void>>> = {
+    '\\d': describeFrames,
+    '\\chart': (column) => printChart(last, column, stdout),
+    '\\format': setFormat,
+    '\\timing': () => {
+      isTimed = !isTimed;
+      return stdout.write(`Times are ${isTimed ? 'shown' : 'no longer shown'}.\n`);
+    },
+    '\\help': () => stdout.write(HELP),
+  };
+
+  return {
+    async runStatement(sql, signal) {
+      const keeper = createAnswerKeeper();
+      const startMs = performance.now();
+      await runSql(client, { sql, engine, params, format, output: stdout, errorWidth, onRows: keeper.onRows, signal });
+      last = keeper.answer();
+      if (isTimed) await stdout.write(`${(performance.now() - startMs).toFixed(1)} ms\n`);
+    },
+
+    async runCommand(line, signal) {
+      const [name = '', argument, ...more] = line.trim().replace(/;$/, '').split(/\s+/);
+      if (name === '\\q') return 'end';
+      const run = Object.hasOwn(commands, name) ? commands[name] : undefined;
+      if (run === undefined) throw unknownCommand(name);
+      if (more.length > 0) throw new CliError('usage', `${name} takes one word.`, { hint: '\\help says more.' });
+      await run(argument, signal);
+      return 'more';
+    },
+
+    async complete(line, before) {
+      const frames = await known.look();
+      const answerColumns = last.series.map(({ name }) => name);
+      return completeSql(line, before, { frames, answerColumns, commands: COMMANDS, formats });
+    },
+  };
+}
+
+async function printChart(
+  { series, isCut }: LastAnswer,
+  column: string | undefined,
+  stdout: Context['stdout'],
+): Promise<void> {
+  const names = series.map(({ name }) => name);
+  const chosen = column === undefined && series.length === 1 ? series[0] : series.find(({ name }) => name === column);
+  if (chosen === undefined) {
+    const what = column === undefined ? 'no column is named' : `it has no numeric column ${JSON.stringify(column)}`;
+    throw new CliError('usage', `There is nothing of the last answer to draw: ${what}.`, {
+      hint:
+        names.length === 0
+          ? 'Ask for numbers first, with \\format table or json.'
+          : `Say \\chart ${names.join(' or \\chart ')}.`,
+    });
+  }
+  const lines = drawChart(chosen, stdout.width ?? 80);
+  const note = isCut ? [`(the first ${MAX_ROWS} rows alone)`] : [];
+  await stdout.write(`${[...lines, ...note].join('\n')}\n`);
+}
+
+function unknownCommand(name: string): CliError {
+  const nearest = nearestName(name, new Map(COMMANDS.map((command) => [command, command])));
+  return new CliError('usage', `There is no command ${JSON.stringify(name).replace('\\\\', '\\')}.`, {
+    hint: nearest === undefined ? '\\help lists the commands.' : `Did you mean ${nearest}?`,
+  });
+}
