@@ -1,5 +1,7 @@
+import { execFile } from 'node:child_process';
 import { readdir, readFile } from 'node:fs/promises';
 import { basename } from 'node:path';
+import { promisify } from 'node:util';
 import type { FrameStream } from '@svc/frames';
 import { longFrame } from '@svc/frames/testing';
 import type { RecordBatch } from 'apache-arrow';
@@ -220,4 +222,17 @@ test('after close nothing is read, and the child is gone', async () => {
   await other.close();
   expect(() => process.kill(pid, 0)).toThrow('ESRCH');
   await expect(other.files.warm()).rejects.toMatchObject({ code: 'unavailable' });
+});
+
+test('a close that has to kill the child is waited for, also where nothing else keeps the process', async () => {
+  const program = `
+    const { createFrameFiles } = await import(${JSON.stringify(new URL('../dist/index.js', import.meta.url).href)});
+    const files = createFrameFiles({ tempDirectory: ${JSON.stringify(fixture.folder)} });
+    await files.warm();
+    process.kill(files.childPid, 'SIGSTOP');
+    await files.close();
+    process.stdout.write('closed');
+  `;
+  const { stdout } = await promisify(execFile)(process.execPath, ['--input-type=module', '-e', program]);
+  expect(stdout).toBe('closed');
 });

@@ -69,15 +69,11 @@ export function createChildLink(launch: () => LaunchedChild): ChildLink {
   let lastId = 0;
   let lastWords = '';
   let isAlive = true;
+  let isClosing = false;
   const send = createSender(socket);
   const ended = endOf(child);
 
-  /** An idle child must not keep the process alive, a busy one must. */
-  function updateRef(): void {
-    const method = exchanges.size > 0 ? 'ref' : 'unref';
-    child[method]();
-    socket[method]();
-  }
+  const updateRef = (): void => keepProcess(child, socket, { isBusy: exchanges.size > 0, isClosing });
 
   function finish(id: number): ExchangeHandlers | undefined {
     const handlers = exchanges.get(id);
@@ -113,7 +109,6 @@ export function createChildLink(launch: () => LaunchedChild): ChildLink {
       else finish(id)?.fail(new ChildError(parseJson(payload)));
     }),
   );
-  if (child.stderr instanceof Socket) child.stderr.unref();
   updateRef();
 
   return {
@@ -135,11 +130,25 @@ export function createChildLink(launch: () => LaunchedChild): ChildLink {
     async close() {
       isAlive = false;
       socket.end();
+      isClosing = true;
+      updateRef();
       const timer = setTimeout(kill, OBEY_MS);
       await ended;
       clearTimeout(timer);
     },
   };
+}
+
+/** An idle child must not keep the process alive; a busy one must, and one whose end is waited for. */
+function keepProcess(
+  child: ChildProcess,
+  socket: Socket,
+  { isBusy, isClosing }: { readonly isBusy: boolean; readonly isClosing: boolean },
+): void {
+  const method = isBusy || isClosing ? 'ref' : 'unref';
+  child[method]();
+  socket[method]();
+  if (child.stderr instanceof Socket) child.stderr[isClosing ? 'ref' : 'unref']();
 }
 
 function endOf(child: ChildProcess): Promise<void> {
