@@ -31,6 +31,8 @@ export interface LocalServiceOptions {
   readonly name: string;
   /** Only reads, whoever holds the directory; else it is held, and nobody else may. */
   readonly isReadOnly: boolean;
+  /** Whether SQL is asked: a process for it is started then. */
+  readonly hasSql: boolean;
   /** Takes away at once what is only needed while this runs. */
   readonly signal: AbortSignal;
 }
@@ -41,7 +43,7 @@ const MAX_SQL_MS = 24 * 60 * 60 * 1000;
 /** Opens a directory as a server would; none: a private one that ends with the service. */
 export async function openLocalService(
   directory: FrameDirectory | undefined,
-  { name, isReadOnly, signal }: LocalServiceOptions,
+  { name, isReadOnly, hasSql, signal }: LocalServiceOptions,
 ): Promise<LocalService> {
   const temporary = await mkdtemp(join(tmpdir(), 'svc-local-'));
   const discard = (): void => rmSync(temporary, { recursive: true, force: true });
@@ -66,7 +68,11 @@ export async function openLocalService(
     });
     const service = createService({
       store,
-      engines: { local: createSqlEngine({ store, tempDirectory: temporary, timeoutMs: MAX_SQL_MS }) },
+      ...(hasSql && {
+        engines: {
+          local: createSqlEngine({ store, tempDirectory: temporary, timeoutMs: MAX_SQL_MS, maxConcurrent: 1 }),
+        },
+      }),
       encodeParquet: createParquetEncoder(files, { directory: temporary }),
     });
     const app = createExecApp({ service, compression: false });

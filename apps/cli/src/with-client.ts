@@ -10,6 +10,8 @@ import { findDirectory, type FrameDirectory } from './find-directory.ts';
 export interface ClientUse {
   /** Whether it changes them: a directory is then held while it runs. Default: no. */
   readonly isWriting?: boolean;
+  /** Whether it asks SQL. Default: no. */
+  readonly hasSql?: boolean;
   /** Default: that of most commands. */
   readonly timeoutSeconds?: number;
 }
@@ -21,7 +23,7 @@ const LOCAL_URL = 'http://directory.invalid';
 export async function withClient(
   args: Arguments,
   context: Context,
-  { isWriting = false, timeoutSeconds }: ClientUse,
+  { isWriting = false, hasSql = false, timeoutSeconds }: ClientUse,
   run: (client: Client) => Promise<void>,
 ): Promise<void> {
   const { directory } = args;
@@ -32,7 +34,7 @@ export async function withClient(
     });
   }
   const found = await findDirectory(directory, { homeDir: context.homeDir, isMade: isWriting });
-  await withLocalClient(args, context, { directory: found, name: directory, isReadOnly: !isWriting }, run);
+  await withLocalClient(args, context, { directory: found, name: directory, isReadOnly: !isWriting, hasSql }, run);
 }
 
 /** Lets a command keep frames that end with it. */
@@ -41,28 +43,29 @@ export function withPrivateClient(
   context: Context,
   run: (client: Client) => Promise<void>,
 ): Promise<void> {
-  return withLocalClient(args, context, { directory: undefined, name: '', isReadOnly: false }, run);
+  return withLocalClient(args, context, { directory: undefined, name: '', isReadOnly: false, hasSql: false }, run);
 }
 
 interface LocalUse {
   readonly directory: FrameDirectory | undefined;
   readonly name: string;
   readonly isReadOnly: boolean;
+  readonly hasSql: boolean;
 }
 
 async function withLocalClient(
   args: Arguments,
   context: Context,
-  { directory, name, isReadOnly }: LocalUse,
+  { directory, ...use }: LocalUse,
   run: (client: Client) => Promise<void>,
 ): Promise<void> {
   const { signal, stderr } = context;
   const options = answerOptions(args, context);
   // Loaded only here: what only talks to a server starts in a third of the time without it.
   const { openLocalService } = await import('./local-service.ts');
-  const local = await openLocalService(directory, { name, isReadOnly, signal });
+  const local = await openLocalService(directory, { ...use, signal });
   try {
-    await run(createClient({ ...options, url: LOCAL_URL, name: JSON.stringify(name), fetch: local.fetch }));
+    await run(createClient({ ...options, url: LOCAL_URL, name: JSON.stringify(use.name), fetch: local.fetch }));
   } finally {
     await local.close();
     for (const problem of local.problems) await stderr.write(`warning: ${visibleText(problem)}\n`);

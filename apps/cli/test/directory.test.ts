@@ -1,5 +1,6 @@
 // Frames in a directory, without a server.
-import { copyFile, mkdir, mkdtemp, readdir, rm, writeFile } from 'node:fs/promises';
+import { existsSync } from 'node:fs';
+import { copyFile, mkdir, mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises';
 import { homedir, hostname, tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
@@ -153,6 +154,30 @@ describe('a directory that a server holds', () => {
     await server.ran;
     expect(await run(['drop', data, 't'])).toMatchObject({ code: 0 });
   }, 20_000);
+});
+
+describe.runIf(process.platform === 'linux')('Ctrl-C', () => {
+  /** The processes that a process has started, and those that these have. */
+  async function descendants(pid: number): Promise<number[]> {
+    const text = await readFile(`/proc/${pid}/task/${pid}/children`, 'utf8').catch(() => '');
+    const children = text.split(' ').filter(Boolean).map(Number);
+    return [...children, ...(await Promise.all(children.map(descendants))).flat()];
+  }
+
+  test('ends a query in a directory, with every process and file it has made', async () => {
+    await put('t');
+    const temporary = join(folder, 'tmp');
+    await mkdir(temporary);
+    const sql = 'select count(*) from range(100000000000) a, range(1000) b';
+    const child = startBinary(['query', data, sql], { TMPDIR: temporary });
+    await expect.poll(() => descendants(child.pid ?? 0), { timeout: 10_000 }).not.toEqual([]);
+    const pids = await descendants(child.pid ?? 0);
+    expect(await readdir(temporary)).toEqual([expect.stringMatching(/^svc-local-/)]);
+    child.kill('SIGINT');
+    expect(await child.ran).toEqual({ code: 130, stdout: '', stderr: '' });
+    expect(await readdir(temporary)).toEqual([]);
+    await expect.poll(() => pids.filter((pid) => existsSync(`/proc/${pid}`)), { timeout: 10_000 }).toEqual([]);
+  }, 30_000);
 });
 
 describe('put --append', () => {

@@ -45,7 +45,7 @@ export const query: Command = {
     checkFormat(target, engine);
     const params = args.texts('param').map(checkParam);
     const { errorWidth } = answerOptions(args, context);
-    const use = { timeoutSeconds: MAX_TIMEOUT_SECONDS };
+    const use = { hasSql: true, timeoutSeconds: MAX_TIMEOUT_SECONDS };
     const { terminal } = context;
     if (terminal !== undefined && args.positionals.length === 0 && !args.has('file')) {
       checkPrompt(target);
