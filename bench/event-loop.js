@@ -43,7 +43,7 @@ try {
   results['read arrow, cold'] = await held(() => get('/exp?handle=lines&fmt=arrow'));
   results['read arrow, hot'] = await held(() => get('/exp?handle=lines&fmt=arrow'));
   results['read json, hot'] = await held(() => get(`/exec?handle=lines&fmt=json&limit=${ROWS}`));
-  const aimed = Object.entries(results).map(([what, held]) => [what, { ...held, aim: TARGET_P99_MS }]);
+  const aimed = Object.entries(results).map(([what, delay]) => [what, { ...delay, aim: TARGET_P99_MS }]);
   const summary = Object.fromEntries(aimed);
   console.table(summary);
   writeResults('event-loop', { rows: ROWS, summary });

@@ -15,7 +15,7 @@ export async function firstLineOf(path: string, delimiter: string): Promise<read
 }
 
 /** The values of the first line of a text, which may lack its end where the text is whole. */
-export function splitLine(text: string, delimiter: string, isWhole = true): readonly string[] | undefined {
+function splitLine(text: string, delimiter: string, isWhole = true): readonly string[] | undefined {
   const values: string[] = [];
   let value = '';
   let isQuoted = false;
