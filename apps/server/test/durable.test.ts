@@ -149,7 +149,12 @@ describe('with storage.data_dir', () => {
     const rows = (await rowsOf(server, 't')) as [number, string][];
     expect(rows.map(([id]) => id).toSorted((a, b) => a - b)).toEqual([1, 2, 3, 4, 5]);
     expect(rows.find(([id]) => id === 2)).toEqual([2, '007']);
-    const wrong = await append('[{"id":1}]');
+    const lacking = await append('[{"id":6}]');
+    expect([lacking.status, (await rowsOf(server, 't')) as unknown[]]).toEqual([
+      200,
+      expect.arrayContaining([[6, null]]),
+    ]);
+    const wrong = await append('id\n1\n', 'text/csv');
     expect([wrong.status, await wrong.json()]).toMatchObject([
       400,
       { code: 'invalid_data', error: expect.stringContaining('"s"') },

@@ -1,7 +1,20 @@
 import { readFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { createDecoders, encodeArrowStream, encodeCsv, encodeNdjson, type FrameStream, type Store } from '@svc/frames';
-import { bodyOf, bytesOf, columnBuilders as build, streamOfBatches } from '@svc/frames/testing';
+import {
+  bodyOf,
+  buildBits,
+  buildBytes,
+  type BuildColumn,
+  buildDecimals,
+  buildListsOf,
+  buildLongs,
+  buildNumbers,
+  buildStructsOf,
+  bytesOf,
+  streamOfBatches,
+} from '@svc/frames/testing';
 import {
   Binary,
   Bool,
@@ -31,7 +44,7 @@ const decoders = createDecoders();
 let fixture: StoreFixture;
 let files: DuckdbFrameFiles;
 beforeAll(async () => {
-  files = createFrameFiles({ tempDirectory: '/tmp' });
+  files = createFrameFiles({ tempDirectory: tmpdir() });
   fixture = await createStoreFixture(files);
 });
 afterAll(async () => {
@@ -47,7 +60,7 @@ interface Kind {
   readonly csv: string;
 }
 
-function kind<V>(type: DataType, builder: build.BuildColumn<V>, value: fc.Arbitrary<V>, csv = 'STRING'): Kind {
+function kind<V>(type: DataType, builder: BuildColumn<V>, value: fc.Arbitrary<V>, csv = 'STRING'): Kind {
   return { type, build: (values) => builder(type, values as (V | null)[]), value, csv };
 }
 
@@ -60,26 +73,26 @@ const day = fc.nat(47_000);
 const micros = fc.bigInt(0n, 47_000n * 86_400_000_000n);
 
 const LEAVES = {
-  bool: kind(new Bool(), build.bits, fc.boolean(), 'BOOLEAN'),
-  int: kind(new Int32(), build.numbers, fc.integer(), 'INT'),
-  long: kind(new Int64(), build.longs, long, 'LONG'),
-  ulong: kind(new Uint64(), build.longs, fc.bigInt(0n, 2n ** 64n - 1n), 'ULONG'),
-  double: kind(new Float64(), build.numbers, double, 'DOUBLE'),
-  decimal: kind(new Decimal(2, 20), build.decimals, fc.bigInt(-(10n ** 20n) + 1n, 10n ** 20n - 1n), 'DECIMAL(20,2)'),
-  day: kind(new DateDay(), build.numbers, day, 'DATE'),
-  time: kind(new TimestampMicrosecond(), build.longs, micros, 'TIMESTAMP'),
-  text: kind(new Utf8(), build.bytes, text),
-  binary: kind(new Binary(), build.bytes, text),
+  bool: kind(new Bool(), buildBits, fc.boolean(), 'BOOLEAN'),
+  int: kind(new Int32(), buildNumbers, fc.integer(), 'INT'),
+  long: kind(new Int64(), buildLongs, long, 'LONG'),
+  ulong: kind(new Uint64(), buildLongs, fc.bigInt(0n, 2n ** 64n - 1n), 'ULONG'),
+  double: kind(new Float64(), buildNumbers, double, 'DOUBLE'),
+  decimal: kind(new Decimal(2, 20), buildDecimals, fc.bigInt(-(10n ** 20n) + 1n, 10n ** 20n - 1n), 'DECIMAL(20,2)'),
+  day: kind(new DateDay(), buildNumbers, day, 'DATE'),
+  time: kind(new TimestampMicrosecond(), buildLongs, micros, 'TIMESTAMP'),
+  text: kind(new Utf8(), buildBytes, text),
+  binary: kind(new Binary(), buildBytes, text),
 };
 const { text: texts, long: longs } = LEAVES;
 const LISTS = kind(
   new List(new Field('item', new Int64(), true)),
-  build.listsOf(build.longs) as build.BuildColumn<unknown>,
+  buildListsOf(buildLongs) as BuildColumn<unknown>,
   fc.array(fc.option(long), { maxLength: 4 }),
 );
 const STRUCTS = kind(
   new Struct([new Field('a', texts.type, true), new Field('b', longs.type, true)]),
-  build.structsOf(build.bytes as build.BuildColumn<never>, build.longs as build.BuildColumn<never>),
+  buildStructsOf(buildBytes as BuildColumn<never>, buildLongs as BuildColumn<never>),
   fc.tuple(fc.option(text), fc.option(long)),
 );
 

@@ -1,4 +1,5 @@
 import {
+  type AppendOptions,
   checkPutConditions,
   expiryOf,
   columnInfo,
@@ -10,6 +11,7 @@ import {
   type PutResult,
   type PutSource,
   underSchema,
+  withMissingColumns,
 } from '@svc/frames';
 import { type RecordBatch, type Schema, util } from 'apache-arrow';
 import type { WriteOptions } from './frame-files.ts';
@@ -82,7 +84,7 @@ export async function appendRows(
   parts: StoreParts,
   ref: FrameRef,
   source: PutSource,
-  options: PutOptions,
+  options: AppendOptions,
 ): Promise<PutResult> {
   const before = await checkConditions(parts, ref, options);
   const received = await receiving(parts, ref, options);
@@ -92,10 +94,11 @@ export async function appendRows(
       const addedTo = rows.kind === 'csv' && schema ? { addedTo: schema } : {};
       return appendReceived(parts, ref, { ...rows, ...addedTo }, options);
     }
-    rows.schema.fields.forEach(columnInfo);
+    const added = schema && options.missingAsNull === true ? withMissingColumns(schema, rows) : rows;
+    added.schema.fields.forEach(columnInfo);
     // What cannot fit is refused before it is written.
-    if (schema) matchColumns(schema, rows.schema);
-    return appendReceived(parts, ref, rows, options);
+    if (schema) matchColumns(schema, added.schema);
+    return appendReceived(parts, ref, added, options);
   });
 }
 

@@ -51,12 +51,14 @@ export {
 } from './encoding.ts';
 export type { Engine, QueryAnswer, QueryOptions, SqlValue, StatementInfo } from './engine.ts';
 export { type ColumnMatch, matchColumns, underSchema } from './match-columns.ts';
+export { withMissingColumns } from './missing-columns.ts';
 export { checkPutConditions, expiryOf } from './put-conditions.ts';
 export { selectColumns, type SelectedColumns, sliceStream } from './slice-batches.ts';
 export { type FrameStream, streamFromTable } from './frame-stream.ts';
 export { createHandle, type Handle, isHandle, parseHandle } from './handle.ts';
 export { createMemoryStore, type MemoryStoreOptions } from './memory-store.ts';
 export type {
+  AppendOptions,
   CsvOptions,
   FileUpload,
   FrameInfo,

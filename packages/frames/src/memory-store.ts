@@ -6,8 +6,9 @@ import { createFrameBytes, schemaBytes } from './frame-bytes.ts';
 import type { FrameStream } from './frame-stream.ts';
 import { createKeptFrames, type KeptFrame, type KeptFrames } from './kept-frames.ts';
 import { matchColumns, underSchema } from './match-columns.ts';
+import { withMissingColumns } from './missing-columns.ts';
 import { checkPutConditions, expiryOf } from './put-conditions.ts';
-import type { FrameInfo, FrameRef, PutOptions, PutResult, PutSource, Store } from './store.ts';
+import type { AppendOptions, FrameInfo, FrameRef, PutOptions, PutResult, PutSource, Store } from './store.ts';
 
 /** Options of `createMemoryStore`. */
 export interface MemoryStoreOptions {
@@ -98,9 +99,10 @@ async function putFrame(
   }
 }
 
-async function appendFrame(parts: Parts, ref: FrameRef, source: FrameStream, options: PutOptions): Promise<PutResult> {
+async function appendFrame(parts: Parts, ref: FrameRef, rows: FrameStream, options: AppendOptions): Promise<PutResult> {
   const { frames, nextVersion } = parts;
   const before = checkConditions(frames, ref, options);
+  const source = before && options.missingAsNull === true ? withMissingColumns(before.schema, rows) : rows;
   // What cannot fit is refused before it is received.
   if (before) matchColumns(before.schema, source.schema);
   source.schema.fields.forEach(columnInfo);

@@ -58,6 +58,12 @@ export interface PutOptions {
   readonly signal?: AbortSignal;
 }
 
+/** Conditions and life of an append. */
+export interface AppendOptions extends PutOptions {
+  /** Whether columns that the rows lack are null, where they may be in the frame; else they are `invalid_data`. Default false. */
+  readonly missingAsNull?: boolean;
+}
+
 /** How a CSV file is to be read, where its reader should not find out by itself. */
 export interface CsvOptions {
   /** Whether the first line has the names of the columns. */
@@ -116,7 +122,7 @@ export interface Store {
    * name, in any order; values may come in another type where they stay exactly the same; else `invalid_data`. Without
    * `ttlSeconds` the frame ends when it would have. Appends to one frame at once all end up in it.
    */
-  append(ref: FrameRef, source: PutSource, options?: PutOptions): Promise<PutResult>;
+  append(ref: FrameRef, source: PutSource, options?: AppendOptions): Promise<PutResult>;
   open(ref: FrameRef): Promise<OpenFrame | undefined>;
   describe(ref: FrameRef): Promise<FrameInfo | undefined>;
   list(tenant: string, options?: ListOptions): Promise<readonly FrameInfo[]>;

@@ -117,8 +117,10 @@ async function writeUpload(
 ): Promise<PutResult> {
   const { format } = upload;
   const body = limitBytes(upload, maxUploadBytes);
+  // A key that a row of JSON lacks is null, also where all rows do.
+  const missingAsNull = format === 'json' || format === 'ndjson';
   const write = (source: PutSource): Promise<PutResult> =>
-    kind === 'frame_put' ? store.put(ref, source, put) : store.append(ref, source, put);
+    kind === 'frame_put' ? store.put(ref, source, put) : store.append(ref, source, { ...put, missingAsNull });
   if (format === 'csv') return write({ format, body, ...(upload.csv && { options: upload.csv }) });
   if (format === 'parquet' || store.fileFormats.includes(format)) return write({ format, body });
   const { freeBytes } = await store.usage();

@@ -14,7 +14,16 @@
  */
 export { streamOfBatches } from '../frame-stream.ts';
 export { bodyOf, bytesOf, chunksOf } from './bytes-of.ts';
-export * as columnBuilders from './column-builders.ts';
+export {
+  bits as buildBits,
+  type BuildColumn,
+  bytes as buildBytes,
+  decimals as buildDecimals,
+  listsOf as buildListsOf,
+  longs as buildLongs,
+  numbers as buildNumbers,
+  structsOf as buildStructsOf,
+} from './column-builders.ts';
 export { decodingContract } from './decoding-contract.ts';
 export type { EncodingCheck } from './encoding-checks.ts';
 export { encodingContract, type EncodingContractOptions } from './encoding-contract.ts';
