@@ -19,7 +19,7 @@ const INTERNALS = ['jdk.internal.math', 'jdk.internal.vm'].flatMap((name) => [
  * that they put it below.
  */
 export async function startQuestdb({ env = {}, path = '' } = {}) {
-  const jar = await provideJar();
+  const jar = provideJar();
   const port = await freePort();
   const root = mkdtempSync(join(tmpdir(), 'svc-questdb-'));
   const log = join(root, 'log');
