@@ -1,9 +1,11 @@
 // SQL asked of a real QuestDB directly and through the server: how long 1 000 000 rows take, how many small answers come
 // in a second, how much the server grows, and whether clients that leave leave anything behind. The two sides take turns,
 // and the ratio is taken of runs that follow each other, because the speed of a shared machine changes by the second.
+import { fork } from 'node:child_process';
 import { once } from 'node:events';
 import { connect } from 'node:net';
 import { setTimeout as delay } from 'node:timers/promises';
+import { fileURLToPath } from 'node:url';
 import { startQuestdb } from '../interop/questdb/start-questdb.js';
 import { download } from './download.js';
 import { load } from './load.js';
@@ -14,7 +16,7 @@ import { writeResults } from './take-turns.js';
 const ROWS = 1_000_000;
 const ROUNDS = 3;
 const PAIRS = 7;
-const LOAD = { connections: 16, seconds: 3 };
+const LOAD = { connections: 16, seconds: 2 };
 /** The first runs of a process are slower on both sides, until its code is compiled. */
 const WARM_UP = 2;
 const TARGETS = { rowsRatio: 1.1, growthMiB: 32, requestsRatio: 0.6, socketsLeft: 0 };
@@ -38,13 +40,13 @@ async function createTrades(base) {
   );
 }
 
-/** Measures both sides one after the other, so often, beginning with another one each time. */
+/** Measures all sides one after the other, so often, beginning with another one each time. */
 async function inTurns(sides, measure) {
   const pairs = [];
   for (let i = 0; i < PAIRS; i++) {
     const pair = {};
-    const order = i % 2 === 0 ? ['direct', 'proxied'] : ['proxied', 'direct'];
-    for (const side of order) pair[side] = await measure(sides[side]);
+    const names = Object.keys(sides);
+    for (const side of i % 2 === 0 ? names : names.toReversed()) pair[side] = await measure(sides[side]);
     pairs.push(pair);
   }
   return pairs;
@@ -67,7 +69,7 @@ async function leaveSome(server) {
   }
   const end = performance.now() + 15_000;
   while (socketCount(server.pid) > before && performance.now() < end) await delay(100);
-  return socketCount(server.pid) - before;
+  return Math.max(0, socketCount(server.pid) - before);
 }
 
 async function askAndLeave(base) {
@@ -79,17 +81,25 @@ async function askAndLeave(base) {
   socket.destroy();
 }
 
+async function startBareServer() {
+  const child = fork(fileURLToPath(new URL('bare-server.js', import.meta.url)));
+  const [port] = await once(child, 'message');
+  return { url: `http://127.0.0.1:${port}`, stop: () => child.kill() };
+}
+
 async function measureRound(questdb) {
+  const bare = await startBareServer();
   const server = await startServer(['--tsdb-url', questdb.url]);
   try {
     const sides = { direct: questdb.url, proxied: server.url };
-    const requests = await inTurns(sides, (base) => requestsPerSecond(base));
+    const requests = await inTurns({ ...sides, bare: bare.url }, (base) => requestsPerSecond(base));
     const before = residentBytes(server.pid);
     let peak = before;
     const watch = () => (peak = Math.max(peak, residentBytes(server.pid)));
     const rows = await inTurns(sides, (base) => download(execUrl(base, 'trades'), { watch }));
     return { requests, rows, growthMiB: (peak - before) / 2 ** 20, socketsLeft: await leaveSome(server) };
   } finally {
+    bare.stop();
     await server.stop();
   }
 }
@@ -117,6 +127,7 @@ const summary = {
   requestsRatio: median(warm('requests').map(({ direct, proxied }) => proxied / direct)),
   requestsPerSecond: median(warm('requests').map(({ proxied }) => proxied)),
   requestsDirectPerSecond: median(warm('requests').map(({ direct }) => direct)),
+  requestsRatioOfBareServer: median(warm('requests').map(({ direct, bare }) => bare / direct)),
   socketsLeft: Math.max(...rounds.map(({ socketsLeft }) => socketsLeft)),
 };
 console.log(summary);
