@@ -32,10 +32,10 @@ export async function findDirectory(name: string, { homeDir, isMade }: FindDirec
   const names = await readdir(path).catch((error: unknown) => {
     const none: readonly string[] = [];
     if (isMade && errorCode(error) === 'ENOENT') return none;
-    throw unreadable(name, error);
+    throw directoryError(name, error);
   });
   const cold = join(path, COLD);
-  if (isMade && names.length === 0) await mkdir(cold, { recursive: true }).catch(refuse(name));
+  if (isMade && names.length === 0) await makeDataDir(path, cold).catch(refuse(name));
   const isDataDir = await stat(cold).then(
     (found) => found.isDirectory(),
     () => false,
@@ -44,17 +44,28 @@ export async function findDirectory(name: string, { homeDir, isMade }: FindDirec
   return { parquetPath: cold, ...(names.includes(DATABASE) && { duckdbPath: join(path, DATABASE) }) };
 }
 
+/** Not with the folders above it: a name that is mistyped is seen, and Node never ends trying to make some in /proc. */
+async function makeDataDir(path: string, cold: string): Promise<void> {
+  await mkdir(path).catch((error: unknown) => {
+    if (errorCode(error) !== 'EEXIST') throw error;
+  });
+  await mkdir(cold);
+}
+
 const REASONS: Readonly<Record<string, readonly [reason: string, hint: string]>> = {
   ENOENT: ['there is no such directory', 'Check its name, and the folder you are in. svc put makes one.'],
+  EROFS: ['it can only be read', 'Use a directory on another disk.'],
+  ENOSPC: ['its disk is full', 'Make some space, or use a directory on another disk.'],
   ENOTDIR: ['it is not a directory', 'Name the directory of the frames; svc convert reads single files.'],
   EACCES: ['this user may not use it', 'Change its rights, or be another user.'],
   EPERM: ['this user may not use it', 'Change its rights, or be another user.'],
 };
 
-function unreadable(name: string, error: unknown): unknown {
+/** A failure of the operating system with a directory of frames, as the user is told of it; others stay what they are. */
+export function directoryError(name: string, error: unknown): unknown {
   const code = errorCode(error);
   if (code === undefined) return error;
-  const [reason, hint] = REASONS[code] ?? [code, 'Check that other programs can read it.'];
+  const [reason, hint] = REASONS[code] ?? [code, 'Check that other programs can use it.'];
   return new CliError('usage', `The frames in ${JSON.stringify(name)} cannot be reached: ${reason}.`, {
     hint,
     cause: error,
@@ -63,6 +74,6 @@ function unreadable(name: string, error: unknown): unknown {
 
 function refuse(name: string): (error: unknown) => never {
   return (error) => {
-    throw unreadable(name, error);
+    throw directoryError(name, error);
   };
 }

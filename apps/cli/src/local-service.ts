@@ -14,7 +14,7 @@ import { createExecApp } from '@svc/exec-http';
 import { createDecoders } from '@svc/frames';
 import { createService } from '@svc/service';
 import { CliError } from './cli-error.ts';
-import type { FrameDirectory } from './find-directory.ts';
+import { directoryError, type FrameDirectory } from './find-directory.ts';
 
 /** The HTTP API over a directory, in this process. */
 export interface LocalService {
@@ -64,10 +64,15 @@ export async function openLocalService(
       cacheBytes: 0,
       onProblem: (problem) => problems.add(problemText(problem)),
     }).catch((error: unknown) => {
-      throw error instanceof DirectoryInUseError ? inUse(name, error) : error;
+      throw error instanceof DirectoryInUseError ? inUse(name, error) : directoryError(name, error);
     });
     const service = createService({
       store,
+      // What a server would only tell its log: the files are those of who reads this.
+      observe: (event) => {
+        const isFault = event.kind === 'request_answered' && event.error?.code === 'internal';
+        if (isFault) problems.add(`The cause is: ${String(event.error?.cause)}.`);
+      },
       ...(hasSql && {
         engines: {
           local: createSqlEngine({ store, tempDirectory: temporary, timeoutMs: MAX_SQL_MS, maxConcurrent: 1 }),

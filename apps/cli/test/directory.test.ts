@@ -114,6 +114,21 @@ describe('a directory instead of a server', () => {
     expect(stderr).toContain(hint);
   });
 
+  test('is made, but not the folders above it', async () => {
+    expect(await run(['put', join(data, 'no', 'such'), 't', '-', '--fmt', 'json'], { stdin: ROWS })).toMatchObject({
+      code: 2,
+      stderr: expect.stringContaining('cannot be reached: there is no such directory.\n'),
+    });
+  });
+
+  test('that the system refuses is an error, with what the system says', async () => {
+    await mkdir(data);
+    await writeFile(join(data, 'default'), 'in the way of the frames');
+    const { code, stdout, stderr } = await put('t');
+    expect({ code, stdout }).toEqual({ code: 1, stdout: '' });
+    expect(stderr).toMatch(/^warning: The cause is: Error: (EEXIST|ENOTDIR): .*\nerror: The server failed to answer/);
+  });
+
   test('and a server at once are refused', async () => {
     expect(await run(['list', data, '--url', 'http://127.0.0.1:1'])).toEqual({
       code: 2,
