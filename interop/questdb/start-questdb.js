@@ -35,14 +35,23 @@ export async function startQuestdb({ env = {}, path = '' } = {}) {
     await untilReady(child, port, log);
   };
   const kill = async () => {
-    if (child === undefined || child.exitCode !== null || child.signalCode !== null) return;
+    if (child?.pid === undefined || child.exitCode !== null || child.signalCode !== null) return;
     const exited = once(child, 'exit');
     child.kill('SIGKILL');
     await exited;
   };
+  const stop = async () => {
+    await kill();
+    rmSync(root, { recursive: true, force: true });
+  };
   // Whatever ends this process ends the database too.
   process.once('exit', () => child?.kill('SIGKILL'));
-  await start();
+  try {
+    await start();
+  } catch (error) {
+    await stop();
+    throw error;
+  }
   return {
     url: `http://127.0.0.1:${port}${path}`,
     port,
@@ -50,10 +59,7 @@ export async function startQuestdb({ env = {}, path = '' } = {}) {
     kill,
     /** Starts it again where it was killed, with what it had. */
     start,
-    stop: async () => {
-      await kill();
-      rmSync(root, { recursive: true, force: true });
-    },
+    stop,
   };
 }
 
