@@ -1,5 +1,5 @@
 import type { ErrorCode, ServiceError } from '@svc/errors';
-import type { Observer } from '@svc/service';
+import type { Observer, ServiceEvent } from '@svc/service';
 import type { Log, LogFields } from './log.ts';
 
 /** What the operator should look at; everything else is the client's own doing or passes by itself. */
@@ -8,41 +8,40 @@ const FAULTS: ReadonlySet<ErrorCode> = new Set(['internal', 'tsdb_failed', 'dead
 /** Turns events into log lines: changes as info, faults of the server or the database as errors, the rest as debug. */
 export function createLogObserver(log: Log): Observer {
   return (event) => {
-    const { kind, ...fields } = event;
     switch (event.kind) {
       case 'frame_put':
       case 'frame_appended':
       case 'frame_dropped':
       case 'frame_expiry_set':
-        log.info(kind, rounded(fields));
+        log.info(event.kind, fieldsOf(event));
         break;
       case 'frame_opened':
       case 'query_answered':
       case 'query_forwarded':
-        log.debug(kind, rounded(fields));
+        if (log.isDebugging) log.debug(event.kind, fieldsOf(event));
         break;
       case 'tsdb_refused_credentials':
         log.error(
           'The time-series database refused the credentials of tsdb.user, tsdb.password or tsdb.token.',
-          fields,
+          fieldsOf(event),
         );
         break;
       case 'request_answered': {
-        const { error, kind: _, ...answer } = event;
+        const { error, ...answer } = event;
         const isFault = error !== undefined && FAULTS.has(error.code);
-        log[isFault ? 'error' : 'debug'](kind, { ...rounded(answer), ...(error && errorFields(error, isFault)) });
+        if (!isFault && !log.isDebugging) break;
+        log[isFault ? 'error' : 'debug'](event.kind, {
+          ...fieldsOf(answer),
+          ...(error && errorFields(error, isFault)),
+        });
       }
     }
   };
 }
 
-function rounded(fields: object): LogFields {
-  return Object.fromEntries(
-    Object.entries(fields).map(([name, value]) => [
-      name,
-      name === 'durationMs' ? Math.round(Number(value) * 1000) / 1000 : value,
-    ]),
-  );
+function fieldsOf({ kind: _, ...fields }: ServiceEvent): LogFields {
+  if (!('durationMs' in fields)) return fields;
+  return { ...fields, durationMs: Math.round(fields.durationMs * 1000) / 1000 };
 }
 
 function errorFields(error: ServiceError, isFault: boolean): LogFields {

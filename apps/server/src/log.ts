@@ -10,6 +10,8 @@ export interface Log {
   warn(message: string, fields?: LogFields): void;
   info(message: string, fields?: LogFields): void;
   debug(message: string, fields?: LogFields): void;
+  /** Whether lines of `debug` are written: what they say need not be made where they are not. */
+  readonly isDebugging: boolean;
   /** A line that is written at every level. */
   always(message: string, fields?: LogFields): void;
 }
@@ -33,6 +35,7 @@ export function createLog({ level, format }: Config['logging']): Log {
     warn: write(leveled, 'warn'),
     info: write(leveled, 'info'),
     debug: write(leveled, 'debug'),
+    isDebugging: LEVELS[level] >= LEVELS.debug,
     always: write(always, 'info'),
   };
 }

@@ -22,20 +22,21 @@ export async function bindListener<T>(options: BindOptions, bind: () => Promise<
   await once(attempt, 'listening');
   await once(attempt.close(), 'close');
 
-  const here = {};
+  const storage = new AsyncLocalStorage<true>();
   const onListen = (message: unknown) => {
-    if (storage.getStore() === here && hasServer(message)) onListener(message.server);
+    if (storage.getStore() === true && hasServer(message)) onListener(message.server);
   };
   subscribe(LISTEN_STARTS, onListen);
   try {
-    return await storage.run(here, bind);
+    return await storage.run(true, bind);
   } finally {
     unsubscribe(LISTEN_STARTS, onListen);
+    // As long as there is one, every promise of the process is more expensive.
+    storage.disable();
   }
 }
 
 const LISTEN_STARTS = 'tracing:net.server.listen:asyncStart';
-const storage = new AsyncLocalStorage<object>();
 
 function hasServer(message: unknown): message is { readonly server: Server } {
   return typeof message === 'object' && message !== null && 'server' in message && message.server instanceof Server;
