@@ -1,11 +1,11 @@
 import { type ChildProcess, spawn } from 'node:child_process';
-import { mkdtempSync, writeFileSync } from 'node:fs';
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { connect, type Socket } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { fileURLToPath } from 'node:url';
-import { onTestFinished } from 'vitest';
+import { afterAll, onTestFinished } from 'vitest';
 
 const BINARY = fileURLToPath(new URL('../bin/server.js', import.meta.url));
 const LOCAL = ['--http-bind-address', '127.0.0.1:0', '--grpc-host', '127.0.0.1', '--grpc-port', '0'];
@@ -42,9 +42,13 @@ export interface ServerOptions {
   readonly onEnd?: (end: () => Promise<void>) => void;
 }
 
+/** What servers leave behind, those that are killed above all, ends with the tests of a file. */
+const workplace = mkdtempSync(join(tmpdir(), 'svc-test-'));
+afterAll(() => rmSync(workplace, { recursive: true, force: true }));
+
 /** An empty home, so that no configuration of the machine reaches a test. */
 function environment(env: Readonly<Record<string, string>> = {}): NodeJS.ProcessEnv {
-  return { PATH: process.env['PATH'], HOME: mkdtempSync(join(tmpdir(), 'svc-home-')), ...env };
+  return { PATH: process.env['PATH'], HOME: mkdtempSync(join(workplace, 'home-')), TMPDIR: workplace, ...env };
 }
 
 /** Runs the server until it ends by itself, for what it says and its exit code. */
@@ -135,7 +139,7 @@ function toLogLine(text: string): LogLine {
 
 /** Writes a configuration file for one test. */
 export function tomlFile(text: string): string {
-  const file = join(mkdtempSync(join(tmpdir(), 'svc-config-')), 'config.toml');
+  const file = join(mkdtempSync(join(workplace, 'config-')), 'config.toml');
   writeFileSync(file, text);
   return file;
 }
