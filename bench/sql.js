@@ -1,0 +1,117 @@
+// SQL over frames in a locked child, against DuckDB in a process that does nothing else, on the same Parquet files:
+// group-by, join, window and as-of join over many rows, and statements that are over at once.
+import { mkdirSync, mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { createDurableStore, createFrameFiles, createSqlEngine } from '../packages/duckdb/dist/index.js';
+import { median } from './measure.js';
+import { startDuckdb } from './peers/duckdb-process.js';
+import { takeTurns, writeResults } from './take-turns.js';
+
+const SIZES = [1_000_000, 10_000_000];
+/** As the server writes its files. */
+const COPY_OPTIONS = 'FORMAT parquet, COMPRESSION zstd, COMPRESSION_LEVEL 3, ROW_GROUP_SIZE 20480';
+/** What a statement may take in addition to `AIM` times what DuckDB takes. */
+const EXTRA_MS = 5;
+const AIM = 1.15;
+
+const QUERIES = {
+  'group-by': 'SELECT symbol, count(*), sum(price * quantity), max(ts) FROM trades GROUP BY symbol ORDER BY symbol',
+  join: 'SELECT q.sector, avg(t.price) FROM trades t JOIN symbols q USING (symbol) GROUP BY q.sector ORDER BY 1',
+  window:
+    'SELECT max(m) FROM (SELECT avg(price) OVER (PARTITION BY symbol ORDER BY ts ROWS 20 PRECEDING) AS m FROM trades)',
+  'as-of join':
+    'SELECT count(*), avg(t.price - q.bid) FROM trades t ASOF JOIN quotes q ON t.symbol = q.symbol AND t.ts >= q.ts',
+};
+const SMALL = { 'SELECT 1': 'SELECT 1', '1 row of 50': "SELECT sector FROM symbols WHERE symbol = 'SYM7'" };
+
+/** Writes the frames of a size as files that somebody put into the folder. */
+async function writeFrames(duckdb, folder, rows) {
+  const symbol = "'SYM' || (hash(i) % 50)::VARCHAR";
+  const ts = "TIMESTAMP '2024-01-01' + to_microseconds(i * 1000000 + (hash(i + 1) % 1000000)::BIGINT)";
+  const trades = `SELECT i AS id, round((hash(i + 2) % 100000) / 100, 2) AS price, ${symbol} AS symbol, ${ts} AS ts,
+    (hash(i + 3) % 2 = 0) AS flag, CASE WHEN hash(i + 4) % 10 > 0 THEN (hash(i + 5) % 1000)::INTEGER END AS quantity
+    FROM range(${rows}) t(i)`;
+  const quotes = `SELECT ${symbol} AS symbol, ${ts} AS ts, (hash(i + 6) % 1000) / 10 AS bid FROM range(0, ${rows}, 10) t(i)`;
+  const symbols = "SELECT 'SYM' || i AS symbol, 'sector ' || (i % 7) AS sector FROM range(50) t(i)";
+  for (const [name, sql] of Object.entries({ trades, quotes, symbols })) {
+    await duckdb.run('copy', sql, join(folder, `${name}.parquet`), COPY_OPTIONS);
+  }
+}
+
+/** The same SQL over the files themselves. */
+function overFiles(sql, folder) {
+  return sql.replaceAll(
+    /\b(?:trades|quotes|symbols)\b/g,
+    (name) => `read_parquet('${join(folder, `${name}.parquet`)}')`,
+  );
+}
+
+async function ask(engine, sql) {
+  const startMs = performance.now();
+  const call = { tenant: 'default', requestId: 'bench', signal: new AbortController().signal };
+  const answer = await engine.query(call, sql);
+  let rows = 0;
+  for await (const batch of answer.batches) rows += batch.numRows;
+  answer.close();
+  if (rows === 0) throw new Error(`There are no rows of ${sql}`);
+  return performance.now() - startMs;
+}
+
+async function measure({ engine, duckdb, folder }, queries, { rounds, warmUp }) {
+  const values = {};
+  for (const [name, sql] of Object.entries(queries)) {
+    values[name] = await takeTurns(
+      {
+        engine: () => ask(engine, sql),
+        duckdb: async () => (await duckdb.run('query', overFiles(sql, folder))).ms,
+      },
+      { rounds, warmUp },
+    );
+  }
+  return values;
+}
+
+function summed(values) {
+  return Object.fromEntries(
+    Object.entries(values).map(([name, { engine, duckdb }]) => [
+      name,
+      {
+        'engine ms': Number(median(engine).toFixed(1)),
+        'duckdb ms': Number(median(duckdb).toFixed(1)),
+        'ratio less 5 ms': Number(median(engine.map((ms, i) => Math.max(0, ms - EXTRA_MS) / duckdb[i])).toFixed(2)),
+        'ms more': Number(median(engine.map((ms, i) => ms - duckdb[i])).toFixed(1)),
+        aim: AIM,
+      },
+    ]),
+  );
+}
+
+const directory = mkdtempSync(join(tmpdir(), 'svc-bench-'));
+const results = {};
+const duckdb = await startDuckdb();
+try {
+  for (const rows of SIZES) {
+    const folder = join(directory, String(rows), 'default');
+    mkdirSync(folder, { recursive: true });
+    await writeFrames(duckdb, folder, rows);
+    const files = createFrameFiles({ tempDirectory: directory });
+    const store = await createDurableStore({ directory: join(directory, String(rows)), files });
+    const engine = createSqlEngine({ store, tempDirectory: directory, memoryBytes: 4e9 });
+    const parts = { engine, duckdb, folder };
+    const values = {
+      ...(await measure(parts, QUERIES, rows > 1e6 ? { rounds: 7, warmUp: 1 } : { rounds: 15, warmUp: 3 })),
+      ...(await measure(parts, SMALL, { rounds: 201, warmUp: 20 })),
+    };
+    const summary = summed(values);
+    console.log(`${rows} rows`);
+    console.table(summary);
+    results[rows] = { summary, values };
+    await engine.close();
+    await store.close();
+  }
+  writeResults('sql', results);
+} finally {
+  duckdb.stop();
+  rmSync(directory, { recursive: true });
+}
