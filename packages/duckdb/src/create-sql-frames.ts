@@ -24,13 +24,14 @@ export function createSqlFrames(parts: StoreParts, acquire: AcquireFrame): SqlFr
   }
 
   return {
-    async pin({ tenant, name, signal }) {
+    async pin({ tenant, name }) {
       const handle = await handleOf(tenant, name);
       const found = handle && (await acquire({ tenant, handle }));
       if (found === undefined) return undefined;
       const { frame, contents } = found;
       const pinned = (path: string, info: PinnedFrame['info']): PinnedFrame => ({
         handle: frame.handle,
+        version: frame.version,
         path,
         info,
         release() {
@@ -41,7 +42,6 @@ export function createSqlFrames(parts: StoreParts, acquire: AcquireFrame): SqlFr
       if (frame.source.kind === 'parquet') return pinned(frame.source.path, contents);
       try {
         const { path, info } = await copies.of(frame, contents);
-        signal?.throwIfAborted();
         return pinned(path, info);
       } catch (error) {
         catalogue.release(frame);

@@ -1,8 +1,9 @@
 /**
- * The durable store: frames as Parquet files in a directory, read and written by DuckDB in a process of its own.
+ * The durable store: frames as Parquet files in a directory, read and written by DuckDB in a process of its own, and SQL
+ * over them.
  *
  * ```ts
- * import { createDurableStore, createFrameFiles } from '@svc/duckdb';
+ * import { createDurableStore, createFrameFiles, createSqlEngine } from '@svc/duckdb';
  * import { parseHandle, streamFromTable } from '@svc/frames';
  * import { tableFromArrays } from 'apache-arrow';
  *
@@ -11,6 +12,11 @@
  * const ref = { tenant: 'default', handle: parseHandle('trades') };
  * await store.put(ref, streamFromTable(tableFromArrays({ id: new BigInt64Array([1n, 2n]) })));
  * await store.append(ref, { format: 'csv', body: process.stdin });
+ * const engine = createSqlEngine({ store, tempDirectory: '/tmp' });
+ * const call = { tenant: 'default', requestId: '1', signal: new AbortController().signal };
+ * const answer = await engine.query(call, 'SELECT max(id) FROM trades');
+ * for await (const batch of answer.batches) console.log(batch.toArray());
+ * await engine.close();
  * await store.close();
  * ```
  */

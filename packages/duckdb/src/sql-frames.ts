@@ -4,6 +4,7 @@ import type { SourceInfo } from './frame-files.ts';
 /** A frame whose file stays until it is released, whatever happens to the frame. */
 export interface PinnedFrame {
   readonly handle: Handle;
+  readonly version: string;
   /** A Parquet file with its rows. */
   readonly path: string;
   readonly info: SourceInfo;
@@ -15,7 +16,6 @@ export interface PinOptions {
   readonly tenant: string;
   /** The name of a table: the handle, in any letter case. */
   readonly name: string;
-  readonly signal?: AbortSignal;
 }
 
 /** Frames as files that SQL can be run over. */

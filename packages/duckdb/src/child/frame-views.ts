@@ -30,13 +30,14 @@ export function createFrameViews(connection: DuckDBConnection): FrameViews {
     await connection.run('SET lock_configuration = true');
   }
 
-  async function create({ name, sql }: SqlView): Promise<void> {
-    if (known.get(name) === sql) return;
+  async function create({ name, version, sql }: SqlView): Promise<void> {
+    const view = `${version} ${sql}`;
+    if (known.get(name) === view) return;
     known.delete(name);
     await connection.run(`CREATE OR REPLACE VIEW ${sqlName(name)} AS ${sql}`).catch((error: unknown) => {
       throw new UnreadableFrameError({ code: 'unreadable_frame', frame: name, message: String(error) });
     });
-    known.set(name, sql);
+    known.set(name, view);
   }
 
   return {

@@ -12,6 +12,8 @@ export interface NamedTable {
 export interface SqlView {
   /** The handle. */
   readonly name: string;
+  /** Others' files change under their names. */
+  readonly version: string;
   /** The statement that gives its rows. */
   readonly sql: string;
 }

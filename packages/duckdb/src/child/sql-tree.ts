@@ -1,6 +1,6 @@
+import { quoted } from '@svc/errors';
 import { ALLOWED_FUNCTIONS } from './generated/allowed-functions.ts';
 import { CATALOGUE_HINT, type FunctionPlace, namesIn, REFUSED_FUNCTIONS } from './refused-functions.ts';
-import { quoted } from '@svc/errors';
 import { SqlRefusal } from './sql-refusal.ts';
 import type { NamedTable, SqlAnswers } from './sql-requests.ts';
 
@@ -33,8 +33,7 @@ const MAX_TABLES = 256;
 
 /**
  * Walks the tree of a statement. Whatever it holds that is not known to be harmless is refused: functions, kinds of
- * nodes, schemas. What it returns are the tables
- * that are no names of queries in the statement itself, each once.
+ * nodes, schemas. What it returns are the tables that are no names of queries in the statement itself, each once.
  */
 export function walkTree(statement: Node): TreeNames {
   if (isShowTables(statement)) return { tables: [], listsFrames: true };

@@ -1,3 +1,4 @@
+import { join } from 'node:path';
 import { quoted, ServiceError } from '@svc/errors';
 import { type Call, type Engine, type FrameStream, type QueryAnswer, streamFromTable } from '@svc/frames';
 import { type RecordBatch, Table, Utf8, vectorFromArray } from 'apache-arrow';
@@ -5,7 +6,7 @@ import type { SqlParam } from '../child/sql-requests.ts';
 import { decodeBatch } from '../pipe-columns.ts';
 import type { SqlFrames } from '../sql-frames.ts';
 import { answerPlan, parameterSchema } from './answer-plan.ts';
-import { type SqlChildOptions, sweepFolders } from './launch-sql-child.ts';
+import { FOLDER_PREFIX, type SqlChildOptions, sweepFolders } from './launch-sql-child.ts';
 import { createSqlChild } from './sql-child.ts';
 import { createSqlChildren } from './sql-children.ts';
 import { sqlParam } from './sql-values.ts';
@@ -48,7 +49,7 @@ export function createSqlEngine(options: SqlEngineOptions): Engine {
     limit.signal.addEventListener('abort', () => limits.delete(limit), { once: true });
     try {
       const place = await children.take(call.tenant, limit.signal);
-      return createStatement({ store, call, sql, limit, place, privatePaths: [tempDirectory] });
+      return createStatement({ store, call, sql, limit, place, privatePaths: [join(tempDirectory, FOLDER_PREFIX)] });
     } catch (error) {
       limit.abort(new ServiceError('cancelled', 'The statement did not begin.'));
       throw error;
@@ -97,6 +98,7 @@ async function answer(statement: Statement, params: readonly SqlParam[]): Promis
   const payloads = statement.rows(plan);
   const first = await payloads.next();
   statement.limit.stop();
+  statement.letGo();
 
   async function* batches(): AsyncGenerator<RecordBatch> {
     try {

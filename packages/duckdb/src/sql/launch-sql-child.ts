@@ -1,5 +1,5 @@
 import { mkdtempSync, rmSync } from 'node:fs';
-import { readdir, rm } from 'node:fs/promises';
+import { lstat, readdir, rm } from 'node:fs/promises';
 import { availableParallelism } from 'node:os';
 import { join } from 'node:path';
 import { hasCode } from '../durable-files.ts';
@@ -21,6 +21,8 @@ export interface SqlChildOptions {
 const DEFAULT_MEMORY_BYTES = 1024 ** 3;
 /** What Node and whatever DuckDB does not count may take in addition. */
 const OVERHEAD_BYTES = 512 * 1024 ** 2;
+/** The stack of a thread, which the system counts whole. */
+const THREAD_BYTES = 8 * 1024 ** 2;
 /** The system counts memory that was freed and may be used again, too. */
 const COUNTED_AGAIN = 1.5;
 /** One statement, and one that ends it. */
@@ -30,7 +32,7 @@ const POOL_THREADS = 4;
 export function launchSqlChild(options: SqlChildOptions): LaunchedChild {
   const { tempDirectory, memoryBytes = DEFAULT_MEMORY_BYTES, threads = availableParallelism() } = options;
   const { maxTempBytes = 10 * memoryBytes } = options;
-  const directory = mkdtempSync(join(tempDirectory, folderPrefix(process.pid)));
+  const directory = mkdtempSync(join(tempDirectory, `${FOLDER_PREFIX}${process.pid}-`));
   const launched = launchProgram({
     settings: {
       settings: [
@@ -43,7 +45,7 @@ export function launchSqlChild(options: SqlChildOptions): LaunchedChild {
       ],
       isLocked: true,
     },
-    maxBytes: COUNTED_AGAIN * memoryBytes + OVERHEAD_BYTES,
+    maxBytes: COUNTED_AGAIN * memoryBytes + threads * THREAD_BYTES + OVERHEAD_BYTES,
     poolThreads: POOL_THREADS,
     directory,
   });
@@ -53,19 +55,23 @@ export function launchSqlChild(options: SqlChildOptions): LaunchedChild {
   return launched;
 }
 
-function folderPrefix(pid: number): string {
-  return `svc-sql-${pid}-`;
-}
+/** How the names of folders of children begin. */
+export const FOLDER_PREFIX = 'svc-sql-';
+const FOLDER = new RegExp(`^${FOLDER_PREFIX}(\\d+)-`);
 
-const FOLDER = /^svc-sql-(\d+)-/;
-
-/** Removes the folders of processes that were killed before they could. */
+/** Removes the folders of processes of this user that were killed before they could. */
 export async function sweepFolders(tempDirectory: string): Promise<void> {
   const names = await readdir(tempDirectory).catch(() => []);
   for (const name of names) {
     const pid = Number(FOLDER.exec(name)?.[1] ?? process.pid);
-    if (!isRunning(pid)) await rm(join(tempDirectory, name), { recursive: true, force: true }).catch(() => undefined);
+    if (!isRunning(pid)) await removeOwn(join(tempDirectory, name)).catch(() => undefined);
   }
+}
+
+async function removeOwn(path: string): Promise<void> {
+  const entry = await lstat(path);
+  const isOwn = entry.isDirectory() && entry.uid === (process.getuid?.() ?? entry.uid);
+  if (isOwn) await rm(path, { recursive: true, force: true });
 }
 
 function isRunning(pid: number): boolean {

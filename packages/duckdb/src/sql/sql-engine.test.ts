@@ -6,6 +6,7 @@ import { DuckDBInstance } from '@duckdb/node-api';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { createDurableStore } from '../create-durable-store.ts';
 import { createFrameFiles } from '../create-frame-files.ts';
+import type { DurableStore } from '../durable-store.ts';
 import { callOf, createSqlFixture, rowsOf, type SqlFixture } from '../testing/sql-fixture.ts';
 import { createSqlEngine } from './create-sql-engine.ts';
 
@@ -179,6 +180,22 @@ describe('frames of others', () => {
     await duckdb.run(`COPY (SELECT [1, 2] AS l, {'a': 1} AS s, 'x'::ENUM('x') AS e) TO '${path}' (FORMAT parquet)`);
     expect(await fixture.text('FROM others')).toBe('{"l":[1,2],"s":{"a":1},"e":"x"}\n');
     expect(await fixture.rows('SHOW TABLES')).toEqual([['arrows'], ['others'], ['prices'], ['trades']]);
+  });
+
+  test('one that is replaced is another table', async () => {
+    const duckdb = await (await DuckDBInstance.create(':memory:')).connect();
+    const path = join(folder(), 'replaced.parquet').replaceAll("'", "''");
+    await duckdb.run(`COPY (SELECT 1 AS a) TO '${path}' (FORMAT parquet)`);
+    expect(await fixture.text('FROM replaced')).toBe('{"a":1}\n');
+    await duckdb.run(`COPY (SELECT 'x' AS b, 2 AS a) TO '${path}' (FORMAT parquet)`);
+    expect(await fixture.text('FROM replaced')).toBe('{"b":"x","a":2}\n');
+  });
+
+  test('one that takes too long to be read is over in time all the same', async () => {
+    const slow: DurableStore = { ...fixture.store, pin: () => new Promise(() => {}) };
+    const engine = createSqlEngine({ store: slow, tempDirectory: fixture.tempDirectory, timeoutMs: 2000 });
+    await expect(rowsOf(engine, 'FROM trades')).rejects.toMatchObject({ code: 'deadline_exceeded' });
+    await engine.close();
   });
 
   test('one that cannot be read is invalid_data', async () => {

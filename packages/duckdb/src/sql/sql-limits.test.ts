@@ -2,6 +2,7 @@ import { existsSync } from 'node:fs';
 import { mkdir, readdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { Engine, QueryAnswer } from '@svc/frames';
+import { readRows } from '@svc/frames/testing';
 import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
 import { callOf, createSqlFixture, rowsOf, type SqlFixture } from '../testing/sql-fixture.ts';
 import { sqlChildPids } from '../testing/sql-processes.ts';
@@ -52,6 +53,16 @@ describe('waiting', () => {
       held.close();
       await Promise.all(waiting);
       expect(done).toEqual([1, 2]);
+    }),
+  );
+
+  test(
+    'an answer that is short holds no place, read or not',
+    withEngine({}, async (engine) => {
+      const unread = await engine.query(callOf(), 'FROM range(3)');
+      expect(await rowsOf(engine, 'SELECT 1')).toEqual([[1]]);
+      expect(await readRows(unread)).toEqual([[0n], [1n], [2n]]);
+      unread.close();
     }),
   );
 

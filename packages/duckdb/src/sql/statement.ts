@@ -18,6 +18,8 @@ export interface Statement {
   rows(plan: Omit<AnswerPlan, 'schema'>): AsyncGenerator<ArrayBuffer, number, undefined>;
   /** Any failure as the client sees it. */
   failure(error: unknown): ServiceError;
+  /** Lets frames and child go as soon as the child has sent everything, read or not. */
+  letGo(): void;
   /** Stops it, wherever it is, and lets frames and child go. */
   end(): void;
 }
@@ -39,14 +41,29 @@ export function createStatement({ store, call, sql, limit, place, privatePaths }
   const { tenant } = call;
   const { signal } = limit;
   const pins: PinnedFrame[] = [];
-  let isEnded = false;
+  let isReleased = false;
+
+  function release(): void {
+    if (isReleased) return;
+    isReleased = true;
+    place.free();
+    void child.settled().then(() => {
+      for (const frame of pins) frame.release();
+    });
+  }
 
   async function pin({ name, position }: NamedTable): Promise<void> {
-    const frame = await store.pin({ tenant, name, signal });
+    const pinning = store.pin({ tenant, name });
+    const frame = await orAborted(pinning, signal).catch((error: unknown) => {
+      // A long file of another format goes on becoming a Parquet file: whoever asks next finds it.
+      void pinning.then(
+        (late) => late?.release(),
+        () => undefined,
+      );
+      throw error;
+    });
     if (frame === undefined) throw await unknownFrame(name, position);
-    // Whoever ended the statement meanwhile did not know of this one.
-    if (isEnded) frame.release();
-    else pins.push(frame);
+    pins.push(frame);
   }
 
   async function unknownFrame(name: string, position: number): Promise<ServiceError> {
@@ -71,22 +88,31 @@ export function createStatement({ store, call, sql, limit, place, privatePaths }
       const directories = store.directories(tenant);
       const [home = ''] = directories;
       // Relative paths: what DuckDB shows of them says nothing of where frames are kept.
-      const views = pins.map(({ handle, path, info }) => ({
+      const views = pins.map(({ handle, version, path, info }) => ({
         name: handle,
+        version,
         sql: frameViewSql(relative(home, path), info),
       }));
       return child.call({ op: 'prepare', directories, views, ...(params && { params }) }, signal);
     },
     rows: ({ plans, casts }) => child.rows({ op: 'rows', plans, ...(casts && { casts }) }, signal),
     failure: (error) => toSqlError(error, { sql, pins, privatePaths }),
+    letGo() {
+      void child.settled().then(release);
+    },
     end() {
-      if (isEnded) return;
-      isEnded = true;
       limit.abort(new ServiceError('cancelled', 'The answer was closed.'));
-      place.free();
-      void child.settled().then(() => {
-        for (const frame of pins) frame.release();
-      });
+      release();
     },
   };
+}
+
+/** Waits for something, but not longer than until a signal is aborted. */
+function orAborted<T>(promise: Promise<T>, signal: AbortSignal): Promise<T> {
+  return new Promise((resolve, reject) => {
+    const abort = (): void => reject(signal.reason);
+    if (signal.aborted) abort();
+    signal.addEventListener('abort', abort, { once: true });
+    promise.then(resolve, reject).finally(() => signal.removeEventListener('abort', abort));
+  });
 }
