@@ -96,6 +96,21 @@ export const GOALS = [
     ...atMost(1.5),
     reached: (summary) => summary['upload of Parquet']?.ratio,
   },
+  ...['1 M', '10 M'].map((rows) => ({
+    what: `group-by, join, window and as-of join over ${rows} rows: time less 5 ms, of in-process DuckDB, the worst`,
+    of: 'sql',
+    ...atMost(1.15),
+    reached: (summary) => {
+      const ratios = Object.entries(summary).filter(([name]) => name.endsWith(`, ${rows} rows`));
+      return ratios.length === 0 ? undefined : Math.max(...ratios.map(([, entry]) => entry['ratio less 5 ms']));
+    },
+  })),
+  {
+    what: 'SQL that is over at once: ms more than in-process DuckDB',
+    of: 'sql',
+    ...atMost(5),
+    reached: (summary) => summary['1 row of 50']?.['ms more'],
+  },
   {
     what: 'cold start to the first rows: time, of ROAPI',
     of: 'cold-start',

@@ -45,7 +45,11 @@ const SECTIONS = [
     title: 'Frames on disk',
     text: 'Against DuckDB on the very same Parquet files, in a process of its own, without HTTP: the ratio is time of this server to time of DuckDB.',
   },
-  { name: 'sql', title: 'SQL', text: 'SQL over frames through HTTP, against DuckDB in-process over the same files.' },
+  {
+    name: 'sql',
+    title: 'SQL',
+    text: 'SQL over frames in the engine (a child process, its check of the SQL, Arrow batches back over a pipe), against DuckDB in a process that does nothing else, over the same files.',
+  },
   { name: 'uploads', title: 'Uploads', text: 'One million rows until they are acknowledged and on disk.' },
   { name: 'flight', title: 'Arrow Flight', text: 'Against a Flight server of pyarrow (C++), same frame, same client.' },
   { name: 'proxy', title: 'Forwarded SQL', text: 'Through this server to a real QuestDB, against asking it directly.' },
