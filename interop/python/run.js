@@ -38,7 +38,7 @@ function providePython() {
   const python = join(environment, 'bin/python');
   const stamp = join(environment, 'complete');
   if (existsSync(stamp)) return python;
-  console.error('Installing pyarrow, pandas and polars; this happens once.');
+  console.error('Installing the Python packages of the suite; this happens once.');
   rmSync(environment, { recursive: true, force: true });
   const venv = `Making a virtual environment (${PYTHON} -m venv; on Debian it is in the package python3-venv)`;
   step(venv, PYTHON, ['-m', 'venv', environment]);
@@ -60,20 +60,20 @@ async function startServer(home) {
   return new Promise((resolve, reject) => {
     server.on('exit', () => reject(new SetUpError('The server ended; see above.')));
     createInterface({ input: server.stderr }).on('line', (line) => {
-      const { message, http } = JSON.parse(line);
-      if (message === 'ready') resolve(http);
+      const { message, http, grpc } = JSON.parse(line);
+      if (message === 'ready') resolve({ http, grpc });
       else console.error(line);
     });
   });
 }
 
-async function runTests(python, url) {
+async function runTests(python, { http, grpc }) {
   const names = process.argv.slice(2);
   const args = names.length > 0 ? names : ['discover', '--start-directory', folder];
   const tests = spawn(python, ['-W', 'error', '-m', 'unittest', ...args], {
     cwd: folder,
     stdio: 'inherit',
-    env: { ...process.env, SVC_URL: url, PYTHONDONTWRITEBYTECODE: '1' },
+    env: { ...process.env, SVC_URL: http, SVC_GRPC: grpc, PYTHONDONTWRITEBYTECODE: '1' },
   });
   const [code] = await once(tests, 'close');
   return code ?? 1;

@@ -131,12 +131,12 @@ describe('a prepared statement', () => {
     expect(engine.asked.map(({ params }) => params)).toEqual([['x'], ['y']]);
   });
 
-  test('without parameters has a schema, and no parameter schema', async () => {
+  test('without parameters has no parameter schema, and says its schema when it runs', async () => {
     const { sql } = await startSql();
     const prepared = await prepare(sql, 'SELECT 1 AS one');
     expect(prepared.parameterSchema).toHaveLength(0);
     const info = await sql.getFlightInfo(preparedOf(prepared.preparedStatementHandle));
-    expect(tableFromIPC(info.schema).schema.names).toEqual(['one']);
+    expect(info.schema).toHaveLength(0);
     expect(rowsOf(await getTicket(sql, ticketOf(info)))).toEqual([{ one: 1n }]);
   });
 

@@ -1,12 +1,12 @@
 import { randomBytes } from 'node:crypto';
 import { ServiceError } from '@svc/errors';
-import type { Call, SqlValue, StatementInfo } from '@svc/frames';
+import type { Call, SqlValue } from '@svc/frames';
 
 /** A statement that a client prepared. */
 export interface PreparedStatement {
   readonly sql: string;
-  /** What is known of its answer and its parameters; undefined where it changes frames instead. */
-  readonly info: StatementInfo | undefined;
+  /** Whether it changes frames. */
+  readonly isUpdate: boolean;
   /** The values that were bound to its parameters last. */
   readonly params: readonly SqlValue[];
 }
@@ -101,8 +101,8 @@ interface Kept {
   readonly until: number;
 }
 
-/** What a statement takes beside its text: its schema, and the objects around it. */
-const STATEMENT_BYTES = 1024;
+/** What a statement takes beside its text. */
+const STATEMENT_BYTES = 256;
 const VALUE_BYTES = 64;
 
 function bytesOf({ sql, params }: PreparedStatement): number {

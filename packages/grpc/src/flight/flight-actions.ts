@@ -105,7 +105,7 @@ function statementActions({ service, statements }: FlightActionsOptions): Readon
         refuseTransaction(transactionId);
         const info = isUpdate(query) ? undefined : await service.describeQuery(call, query);
         const result = flightSql.ActionCreatePreparedStatementResult.encode({
-          preparedStatementHandle: statements.create(call, { sql: query, info, params: [] }),
+          preparedStatementHandle: statements.create(call, { sql: query, isUpdate: info === undefined, params: [] }),
           datasetSchema: info ? schemaBytes(info.schema) : NOTHING,
           parameterSchema: info && info.parameters.fields.length > 0 ? schemaBytes(info.parameters) : NOTHING,
           isUpdate: info === undefined,

@@ -47,11 +47,10 @@ export function createFlightDescriber({
       return { source: { kind: 'query', sql, params: [] }, schema };
     }
     if (command.name === 'CommandPreparedStatementQuery') {
-      const { sql, info, params } = statements.get(call, command.message.preparedStatementHandle);
-      if (info === undefined) return { source: { kind: 'update', sql, params }, schema: NO_COLUMNS };
-      // The columns may depend on the values of the parameters: the answer itself tells.
-      const isOpen = info.parameters.fields.length > 0;
-      return { source: { kind: 'query', sql, params }, schema: isOpen ? undefined : info.schema };
+      const { sql, isUpdate: isChange, params } = statements.get(call, command.message.preparedStatementHandle);
+      if (isChange) return { source: { kind: 'update', sql, params }, schema: NO_COLUMNS };
+      // The columns depend on the values of the parameters, and on what the frames are by now: the answer itself tells.
+      return { source: { kind: 'query', sql, params }, schema: undefined };
     }
     throw new ServiceError('invalid_argument', `${command.name} is not something to read.`, {
       hint: 'Send it with DoPut.',

@@ -68,8 +68,8 @@ export function createFlightReads({ service, tickets, statements }: FlightReadsO
     async schema(call, descriptor) {
       const { schema } = await describe(call, descriptor);
       if (schema !== undefined) return schemaBytes(schema);
-      throw new ServiceError('invalid_argument', 'The schema depends on the parameters of the statement.', {
-        hint: 'Run the statement: its answer begins with the schema.',
+      throw new ServiceError('invalid_argument', 'The schema of a prepared statement is known when it runs.', {
+        hint: 'Preparing it told its schema then; its answer begins with the one it has.',
       });
     },
 

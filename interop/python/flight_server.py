@@ -1,0 +1,32 @@
+"""The Flight service under test, as the tests ask it."""
+
+import os
+
+import pyarrow.flight as fl
+
+GRPC = f"grpc://{os.environ['SVC_GRPC']}"
+
+
+def connect():
+    return fl.connect(GRPC)
+
+
+def path_of(*parts):
+    return fl.FlightDescriptor.for_path(*parts)
+
+
+def put(client, handle, table, max_chunksize=None, options=None):
+    """Puts a table; what the server said of it."""
+    writer, reader = client.do_put(path_of(handle), table.schema, options)
+    with writer:
+        writer.write_table(table, max_chunksize)
+        writer.done_writing()
+        return reader.read().to_pybytes()
+
+
+def get(client, handle):
+    """Reads a frame."""
+    info = client.get_flight_info(path_of(handle))
+    table = client.do_get(info.endpoints[0].ticket).read_all()
+    table.validate(full=True)
+    return table

@@ -1,0 +1,230 @@
+"""Flight SQL by ADBC and polars against the server."""
+
+import datetime as dt
+import decimal
+import unittest
+import uuid
+
+import adbc_driver_flightsql.dbapi as dbapi
+import adbc_driver_manager
+import polars as pl
+import pyarrow as pa
+
+from cases import CASES
+from flight_server import GRPC, connect, get, put
+from test_values import bits, table_of
+
+TRADES = pa.table(
+    {
+        "id": pa.array([1, 2, 3], pa.int64()),
+        "symbol": ["BTC", "ETH", None],
+        "price": [64250.5, 3120.25, None],
+        "at": pa.array([0, 1_000_001, None], pa.timestamp("us")),
+    }
+)
+
+
+class FlightSql(unittest.TestCase):
+    maxDiff = 2000
+
+    def setUp(self):
+        self.connection = dbapi.connect(GRPC, autocommit=True)
+        self.addCleanup(self.connection.close)
+        self.cursor = self.connection.cursor()
+        self.addCleanup(self.cursor.close)
+        self.cursor.adbc_ingest("sql_trades", TRADES, mode="replace")
+
+    def query(self, sql, parameters=None):
+        self.cursor.execute(sql, parameters)
+        return self.cursor.fetch_arrow_table()
+
+    def refusal(self, sql, parameters=None):
+        with self.assertRaises(dbapi.Error) as raised:
+            self.query(sql, parameters)
+        return raised.exception
+
+
+class Queries(FlightSql):
+    def test_answer_rows(self):
+        table = self.query("SELECT symbol, price * 2 AS twice FROM sql_trades WHERE id < 3 ORDER BY id")
+        self.assertEqual(table.to_pydict(), {"symbol": ["BTC", "ETH"], "twice": [128501.0, 6240.5]})
+
+    def test_answer_the_columns_of_no_rows(self):
+        self.assertEqual(self.query("SELECT * FROM sql_trades WHERE false").schema, TRADES.schema)
+
+    def test_name_tables_with_their_catalogue_and_schema(self):
+        self.assertEqual(self.query("SELECT count(*) AS n FROM memory.main.sql_trades").to_pylist(), [{"n": 3}])
+
+    def test_of_128_bits_uuids_and_intervals_keep_the_value(self):
+        table = self.query("SELECT 170141183460469231731687303715884105727::HUGEINT AS h, sum(id) AS s FROM sql_trades")
+        self.assertEqual(int(table["h"][0].as_py()), 2**127 - 1)
+        self.assertEqual(int(table["s"][0].as_py()), 6)
+        text = "01234567-89ab-cdef-0123-456789abcdef"
+        value = self.query(f"SELECT '{text}'::UUID AS u")["u"]
+        self.assertEqual(value.type.extension_name, "arrow.uuid")
+        self.assertEqual(value[0].as_py(), uuid.UUID(text))
+        interval = self.query("SELECT INTERVAL '14 months 3 days 1.5 seconds' AS i")["i"]
+        self.assertEqual(interval.type, pa.month_day_nano_interval())
+        self.assertEqual(tuple(interval[0].as_py()), (14, 3, 1_500_000_000))
+
+    def test_of_every_type_answer_what_was_put(self):
+        client = connect()
+        self.addCleanup(client.close)
+        for case in CASES:
+            # SQL has no such types: they become texts and intervals.
+            if case.name in ("decimal of negative scale", "decimal256") or pa.types.is_duration(case.column.type):
+                continue
+            with self.subTest(case.name):
+                put(client, "sql-v", table_of(case))
+                answer = self.query('SELECT v FROM "sql-v" ORDER BY i')["v"]
+                self.assertEqual(bits(answer), bits(get(client, "sql-v")["v"]))
+
+    def test_that_fail_say_so(self):
+        self.assertIn("nope", str(self.refusal("SELECT * FROM nope")))
+        self.assertIsInstance(self.refusal("SELEC 1"), dbapi.ProgrammingError)
+        self.assertIn("Could not convert string 'x'", str(self.refusal("SELECT 'x'::INT")))
+        self.assertEqual(
+            self.refusal("SELECT * FROM read_csv('/etc/passwd')").status_code,
+            adbc_driver_manager.AdbcStatusCode.UNAUTHORIZED,
+        )
+        self.assertIsInstance(self.refusal("INSERT INTO sql_trades SELECT * FROM sql_trades"), dbapi.Error)
+
+    def test_can_be_cancelled(self):
+        self.cursor.execute("SELECT * FROM range(1000000000)")
+        self.cursor.adbc_cancel()
+        with self.assertRaises(dbapi.Error):
+            self.cursor.fetchall()
+
+    def test_can_be_read_by_polars(self):
+        frame = pl.read_database("SELECT id, price FROM sql_trades ORDER BY id", self.connection)
+        self.assertEqual(frame.to_dict(as_series=False), {"id": [1, 2, 3], "price": [64250.5, 3120.25, None]})
+
+    def test_can_be_read_by_pandas(self):
+        self.cursor.execute("SELECT id, symbol FROM sql_trades ORDER BY id")
+        self.assertEqual(list(self.cursor.fetch_df()["id"]), [1, 2, 3])
+
+    def test_stream(self):
+        self.cursor.execute("SELECT range AS i, range * 0.5 AS x FROM range(3000000)")
+        rows = 0
+        for batch in self.cursor.fetch_record_batch():
+            rows += batch.num_rows
+            self.assertLess(batch.nbytes, 4 << 20)
+        self.assertEqual(rows, 3_000_000)
+
+
+class Parameters(FlightSql):
+    def test_of_every_kind_arrive(self):
+        moment = dt.datetime(2024, 1, 2, 3, 4, 5, 678901)
+        for value, sql in [
+            (None, "SELECT ? IS NULL AS same"),
+            (True, "SELECT ? = true AS same"),
+            (2**53 + 1, "SELECT ? = 9007199254740993 AS same"),
+            (-(2**63), "SELECT ? = -9223372036854775808 AS same"),
+            (1.5, "SELECT ? = 1.5 AS same"),
+            (float("nan"), "SELECT isnan(?::DOUBLE) AS same"),
+            (float("inf"), "SELECT isinf(?::DOUBLE) AS same"),
+            ("ü'; DROP", "SELECT ? = 'ü''; DROP' AS same"),
+            ("", "SELECT ? = '' AS same"),
+            (b"\x00\xff", "SELECT ? = '\\x00\\xFF'::BLOB AS same"),
+            (decimal.Decimal("-1.10"), "SELECT ? = -1.10 AS same"),
+            (moment.date(), "SELECT ? = DATE '2024-01-02' AS same"),
+            (moment, "SELECT ? = TIMESTAMP '2024-01-02 03:04:05.678901' AS same"),
+            (moment.time(), "SELECT ? = TIME '03:04:05.678901' AS same"),
+            (moment.replace(tzinfo=dt.timezone.utc), "SELECT ? = TIMESTAMPTZ '2024-01-02 03:04:05.678901+00' AS same"),
+        ]:
+            with self.subTest(repr(value)):
+                self.assertEqual(self.query(sql, (value,)).to_pylist(), [{"same": True}])
+
+    def test_can_be_many_and_change(self):
+        sql = "SELECT id FROM sql_trades WHERE id >= ? AND price > $2 ORDER BY id".replace("$2", "?")
+        self.assertEqual(self.query(sql, (1, 5000.0))["id"].to_pylist(), [1])
+        self.assertEqual(self.query(sql, (2, 0.0))["id"].to_pylist(), [2])
+
+    def test_have_types_where_the_statement_says_which(self):
+        self.assertEqual(self.cursor.adbc_prepare("SELECT * FROM sql_trades WHERE id = ?").types, [pa.int64()])
+        self.assertIsNone(self.cursor.adbc_prepare("SELECT 1"))
+
+    def test_that_are_missing_are_refused(self):
+        self.assertIn("1 parameters", str(self.refusal("SELECT ? AS a")))
+
+
+class Updates(FlightSql):
+    def setUp(self):
+        super().setUp()
+        self.query("DROP TABLE IF EXISTS sql_kept")
+
+    def test_create_replace_and_drop_tables(self):
+        self.query("CREATE TABLE sql_kept AS SELECT id FROM sql_trades")
+        self.assertEqual(self.query("SELECT count(*) AS n FROM sql_kept").to_pylist(), [{"n": 3}])
+        again = self.refusal("CREATE TABLE sql_kept AS SELECT 1 AS id")
+        self.assertEqual(again.status_code, adbc_driver_manager.AdbcStatusCode.ALREADY_EXISTS)
+        self.query("CREATE OR REPLACE TABLE sql_kept AS SELECT 1 AS id")
+        self.assertEqual(self.query("SELECT * FROM sql_kept").to_pylist(), [{"id": 1}])
+        self.query("DROP TABLE sql_kept")
+        self.assertEqual(
+            self.refusal("DROP TABLE sql_kept").status_code, adbc_driver_manager.AdbcStatusCode.NOT_FOUND
+        )
+
+    def test_take_parameters(self):
+        self.query("CREATE TABLE sql_kept AS SELECT id FROM sql_trades WHERE id > ?", (1,))
+        self.assertEqual(self.query("SELECT count(*) AS n FROM sql_kept").to_pylist(), [{"n": 2}])
+
+    def test_ingest_creates_appends_and_replaces(self):
+        ingest = lambda mode: self.cursor.adbc_ingest("sql_kept", TRADES, mode=mode)
+        rows = lambda: self.query("SELECT count(*) AS n FROM sql_kept")["n"][0].as_py()
+        with self.assertRaises(dbapi.Error) as raised:
+            ingest("append")
+        self.assertEqual(raised.exception.status_code, adbc_driver_manager.AdbcStatusCode.NOT_FOUND)
+        self.assertEqual((ingest("create"), rows()), (3, 3))
+        with self.assertRaises(dbapi.Error) as raised:
+            ingest("create")
+        self.assertEqual(raised.exception.status_code, adbc_driver_manager.AdbcStatusCode.ALREADY_EXISTS)
+        self.assertEqual((ingest("append"), rows()), (3, 6))
+        self.assertEqual((ingest("create_append"), rows()), (3, 9))
+        self.assertEqual((ingest("replace"), rows()), (3, 3))
+
+    def test_polars_writes_and_reads(self):
+        frame = pl.DataFrame({"id": [1, 2], "name": ["a", None]})
+        frame.write_database("sql_kept", self.connection, if_table_exists="replace", engine="adbc")
+        self.assertEqual(pl.read_database("SELECT * FROM sql_kept", self.connection).rows(), frame.rows())
+
+
+class Metadata(FlightSql):
+    def test_lists_tables_with_their_columns(self):
+        objects = self.connection.adbc_get_objects(depth="all", table_name_filter="sql\\_trades").read_all().to_pylist()
+        (catalog,) = objects
+        (schema,) = catalog["catalog_db_schemas"]
+        (table,) = schema["db_schema_tables"]
+        self.assertEqual(
+            (catalog["catalog_name"], schema["db_schema_name"], table["table_name"], table["table_type"]),
+            ("memory", "main", "sql_trades", "TABLE"),
+        )
+        self.assertEqual([column["column_name"] for column in table["table_columns"]], TRADES.schema.names)
+
+    def test_knows_the_schema_of_a_table(self):
+        self.assertEqual(self.connection.adbc_get_table_schema("sql_trades"), TRADES.schema)
+        self.assertEqual(self.connection.adbc_get_table_types(), ["TABLE"])
+
+    def test_says_what_the_server_is(self):
+        info = self.connection.adbc_get_info()
+        self.assertEqual(info["vendor_name"], "Data-frame server")
+
+    def test_knows_one_catalogue_and_one_schema(self):
+        self.assertEqual(self.connection.adbc_current_catalog, "memory")
+        self.assertEqual(self.connection.adbc_current_db_schema, "main")
+        self.connection.adbc_current_db_schema = "main"
+        with self.assertRaises(dbapi.Error):
+            self.connection.adbc_current_db_schema = "other"
+
+    def test_has_no_transactions(self):
+        with self.assertWarnsRegex(Warning, "Cannot disable autocommit"):
+            dbapi.connect(GRPC).close()
+
+    def test_takes_any_name_and_password(self):
+        options = {
+            adbc_driver_manager.DatabaseOptions.USERNAME.value: "any",
+            adbc_driver_manager.DatabaseOptions.PASSWORD.value: "thing",
+        }
+        with dbapi.connect(GRPC, db_kwargs=options, autocommit=True) as connection, connection.cursor() as cursor:
+            cursor.execute("SELECT 1")
+            self.assertEqual(cursor.fetchall(), [(1,)])
