@@ -13,7 +13,7 @@ export async function startServer(args = [], env = {}, stdout = 'inherit') {
     env: { ...process.env, ...env },
   });
   for await (const line of createInterface({ input: child.stderr })) {
-    const { message, http } = JSON.parse(line);
+    const { message, http, grpc } = JSON.parse(line);
     if (message !== 'ready') continue;
     child.stderr.resume();
     const exited = new Promise((resolve) => child.once('exit', resolve));
@@ -21,7 +21,7 @@ export async function startServer(args = [], env = {}, stdout = 'inherit') {
       child.kill('SIGTERM');
       return exited;
     };
-    return { url: http, pid: child.pid, stdout: child.stdout, stop };
+    return { url: http, grpc, pid: child.pid, stdout: child.stdout, stop };
   }
   throw new Error('The server ended before it was ready.');
 }

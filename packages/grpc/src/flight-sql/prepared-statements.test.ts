@@ -51,7 +51,7 @@ describe('a prepared statement', () => {
     const statements = createPreparedStatements({ maxBytes: 10_000 });
     const first = statements.create(call(), statement('x'.repeat(3000)));
     statements.create(call(), statement('y'));
-    statements.bind(call(), statements.create(call(), statement('z')), [new Uint8Array(2000), 'v'.repeat(500)]);
+    statements.bind(call(), statements.create(call(), statement('z')), [new Uint8Array(2000), 'v'.repeat(800)]);
     expect(() => statements.get(call(), first)).toThrow(GONE);
     expect(() => statements.create(call(), statement('x'.repeat(5000)))).toThrow('larger than 10000');
   });

@@ -2,22 +2,24 @@ import type { ArrowMessage } from '@svc/frames';
 import { FlightMessage } from './flight-data.ts';
 
 /**
- * Messages to be sent, of which two at the most wait for the client: grpc-js alone would take sixteen, which is a lot of
- * memory where each has a megabyte.
+ * Messages to be sent, of which four at the most wait for the client: grpc-js alone would take sixteen, which is a lot of
+ * memory where each has a megabyte, and with fewer the client waits.
  */
 export async function* pacedMessages(
   messages: AsyncIterable<ArrowMessage>,
   signal: AbortSignal,
 ): AsyncGenerator<FlightMessage, void, undefined> {
-  let before: Promise<void> = Promise.resolve();
+  const waiting: Promise<void>[] = [];
   for await (const message of messages) {
     signal.throwIfAborted();
     const { promise, resolve } = sentOrAborted(signal);
     yield new FlightMessage(message, resolve);
-    await before;
-    before = promise;
+    waiting.push(promise);
+    if (waiting.length >= MAX_WAITING) await waiting.shift();
   }
 }
+
+const MAX_WAITING = 4;
 
 function sentOrAborted(signal: AbortSignal): { readonly promise: Promise<void>; readonly resolve: () => void } {
   let settle = (): void => undefined;
