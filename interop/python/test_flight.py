@@ -11,7 +11,7 @@ import pyarrow.flight as fl
 
 from cases import CASES
 from flight_server import connect, get, path_of, put
-from test_values import bits, table_of
+from test_values import as_type, bits, table_of
 
 
 class Flight(unittest.TestCase):
@@ -20,16 +20,6 @@ class Flight(unittest.TestCase):
     def setUp(self):
         self.client = connect()
         self.addCleanup(self.client.close)
-
-
-def as_type(column, kind):
-    """The column in the type the server keeps its values in, which may be another that holds them exactly."""
-    if pa.types.is_dictionary(column.type):
-        column = pa.chunked_array([chunk.dictionary_decode() for chunk in column.chunks])
-    try:
-        return column.cast(kind)
-    except (pa.ArrowInvalid, pa.ArrowNotImplementedError):
-        return pa.chunked_array([pa.array(column.to_pylist(), kind)])
 
 
 class Values(Flight):

