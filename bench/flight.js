@@ -1,6 +1,7 @@
 // Arrow Flight, side by side with a server of pyarrow (C++): the same frame of 320 MB, put and read by the same client.
 // The other side keeps frames in memory, and writes each upload to Parquet and syncs it before it acknowledges it.
-import { spawn, spawnSync } from 'node:child_process';
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -9,12 +10,9 @@ import { fileURLToPath } from 'node:url';
 import { providePython } from '../tools/python-environment.js';
 import { median } from './measure.js';
 import { startServer } from './server-process.js';
-import { ratio, takeTurns, writeResults } from './take-turns.js';
+import { writeResults } from './take-turns.js';
 
 const ROWS = 5_000_000;
-const ROUNDS = 3;
-const READS = 10;
-const PUTS = 1;
 
 const file = (name) => fileURLToPath(new URL(name, import.meta.url));
 const python = join(providePython('interop-python', file('../interop/python/requirements.txt')), 'python');
@@ -27,35 +25,37 @@ async function startPeer(directory) {
   throw new Error('The server of pyarrow ended before it was ready.');
 }
 
-/** A fresh server, the client's whole run against it, and its end. */
-async function runSide(start) {
-  const directory = mkdtempSync(join(tmpdir(), 'svc-bench-'));
-  const server = await start(directory);
-  try {
-    const args = [file('flight_client.py'), server.grpc, server.pid, ROWS, READS, PUTS].map(String);
-    const { status, stdout, stderr } = spawnSync(python, args, { encoding: 'utf8' });
-    if (status !== 0) throw new Error(`The client failed: ${stderr}`);
-    return JSON.parse(stdout);
-  } finally {
-    await server.stop();
-    rmSync(directory, { recursive: true, force: true });
-  }
+async function runClient(sides) {
+  const servers = Object.entries(sides).map(([name, { grpc, pid }]) => [name, grpc, pid].join(','));
+  const client = spawn(python, [file('flight_client.py'), String(ROWS), ...servers], {
+    stdio: ['ignore', 'pipe', 'inherit'],
+  });
+  const [text, [status]] = await Promise.all([client.stdout.toArray(), once(client, 'exit')]);
+  if (status !== 0) throw new Error('The client failed.');
+  return JSON.parse(Buffer.concat(text).toString());
 }
 
-const sides = {
-  svc: () => runSide((directory) => startServer(['--data-dir', directory, '--cache-size', '2'])),
-  pyarrow: () => runSide(startPeer),
-};
-const values = await takeTurns(sides, { rounds: ROUNDS, warmUp: 0 });
-const of = (call, key) => (run) => median(run[call].map((value) => value[key]));
-const summary = ['gets', 'puts'].flatMap((call) =>
-  ['seconds', 'serverCpuSeconds'].map((key) => ({
-    call: call === 'gets' ? 'DoGet' : 'DoPut',
-    measured: key,
-    svc: Number(median(values.svc.map(of(call, key))).toFixed(3)),
-    pyarrow: Number(median(values.pyarrow.map(of(call, key))).toFixed(3)),
-    ratio: Number(ratio(values.svc, values.pyarrow, of(call, key)).toFixed(2)),
-  })),
-);
-console.table(summary);
-writeResults('flight', { rows: ROWS, bytes: values.svc[0].bytes, summary, values });
+const directory = mkdtempSync(join(tmpdir(), 'svc-bench-'));
+const svc = await startServer(['--data-dir', join(directory, 'data'), '--cache-size', '2']);
+const pyarrow = await startPeer(directory);
+try {
+  const { bytes, ...values } = await runClient({ svc, pyarrow });
+  const summary = Object.entries(values).flatMap(([call, sides]) =>
+    ['seconds', 'serverCpuSeconds'].map((key) => {
+      const of = (value) => value[key];
+      return {
+        call: call === 'gets' ? 'DoGet' : 'DoPut',
+        measured: key,
+        svc: Number(median(sides.svc.map(of)).toFixed(3)),
+        pyarrow: Number(median(sides.pyarrow.map(of)).toFixed(3)),
+        ratio: Number((median(sides.svc.map(of)) / median(sides.pyarrow.map(of))).toFixed(2)),
+      };
+    }),
+  );
+  console.table(summary);
+  writeResults('flight', { rows: ROWS, bytes, summary, values });
+} finally {
+  pyarrow.stop();
+  await svc.stop();
+  rmSync(directory, { recursive: true, force: true });
+}

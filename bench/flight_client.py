@@ -1,4 +1,4 @@
-"""One client for all servers: puts a frame once, reads it so many times. Prints what each took, as JSON."""
+"""One client for all servers, which take turns: each gets a frame and is read. Prints what each call took, as JSON."""
 
 import json
 import sys
@@ -8,52 +8,64 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.flight as fl
 
-
-# Reads before those that count.
+PUTS = 3
+GETS = 30
+# Reads of each server before those that count.
 WARM_UP = 10
+DESCRIPTOR = fl.FlightDescriptor.for_path("frame")
 
 
-def cpu_seconds(pid):
-    with open(f"/proc/{pid}/stat") as file:
-        fields = file.read().rsplit(") ", 1)[1].split(" ")
-    return (int(fields[11]) + int(fields[12])) / 100
+class Side:
+    """A server: its name, and how it is asked."""
+
+    def __init__(self, name, address, pid):
+        self.name, self.pid = name, pid
+        self.client = fl.connect(f"grpc://{address}")
+
+    def cpu_seconds(self):
+        with open(f"/proc/{self.pid}/stat") as file:
+            fields = file.read().rsplit(") ", 1)[1].split(" ")
+        return (int(fields[11]) + int(fields[12])) / 100
+
+    def measured(self, run):
+        started, cpu = time.perf_counter(), self.cpu_seconds()
+        run()
+        return {"seconds": time.perf_counter() - started, "serverCpuSeconds": self.cpu_seconds() - cpu}
+
+    def put(self, table):
+        writer, _ = self.client.do_put(DESCRIPTOR, table.schema)
+        with writer:
+            writer.write_table(table, 65_536)
+
+    def get(self, rows):
+        info = self.client.get_flight_info(DESCRIPTOR)
+        total = sum(chunk.data.num_rows for chunk in self.client.do_get(info.endpoints[0].ticket))
+        assert total == rows, total
 
 
-def measured(pid, run):
-    started, cpu = time.perf_counter(), cpu_seconds(pid)
-    run()
-    return {"seconds": time.perf_counter() - started, "serverCpuSeconds": cpu_seconds(pid) - cpu}
-
-
-def frame_of(rows, seed):
-    random = np.random.default_rng(seed)
+def frame_of(rows):
+    random = np.random.default_rng(1)
     integers = {f"i{n}": random.integers(0, 1_000_000, rows) for n in range(4)}
     doubles = {f"x{n}": random.integers(0, 100_000, rows) / 100 for n in range(4)}
     return pa.table({**integers, **doubles})
 
 
-def main(address, pid, rows, reads, puts):
-    client = fl.connect(f"grpc://{address}")
-    descriptor = fl.FlightDescriptor.for_path("frame")
-    table = frame_of(rows, 1)
-
-    def put():
-        writer, _ = client.do_put(descriptor, table.schema)
-        with writer:
-            writer.write_table(table, 65_536)
-
-    def get():
-        info = client.get_flight_info(descriptor)
-        total = 0
-        for chunk in client.do_get(info.endpoints[0].ticket):
-            total += chunk.data.num_rows
-        assert total == rows, total
-
-    measured_puts = [measured(pid, put) for _ in range(puts)]
-    for _ in range(WARM_UP):
-        get()
-    measured_gets = [measured(pid, get) for _ in range(reads)]
-    print(json.dumps({"bytes": table.nbytes, "puts": measured_puts, "gets": measured_gets}))
+def take_turns(sides, rounds, run):
+    """What the call took on each side, round by round, the order turning round."""
+    values = {side.name: [] for side in sides}
+    for number in range(rounds):
+        for side in sides if number % 2 == 0 else reversed(sides):
+            values[side.name].append(side.measured(lambda: run(side)))
+    return values
 
 
-main(sys.argv[1], *map(int, sys.argv[2:]))
+def main(rows, *servers):
+    sides = [Side(*server.split(",")) for server in servers]
+    table = frame_of(int(rows))
+    puts = take_turns(sides, PUTS, lambda side: side.put(table))
+    take_turns(sides, WARM_UP, lambda side: side.get(table.num_rows))
+    gets = take_turns(sides, GETS, lambda side: side.get(table.num_rows))
+    print(json.dumps({"bytes": table.nbytes, "puts": puts, "gets": gets}))
+
+
+main(*sys.argv[1:])
