@@ -6,7 +6,7 @@ import type { NamedTable, SqlAnswers } from './sql-requests.ts';
 
 /** A node of a statement as `json_serialize_sql` writes it. */
 type Node = Readonly<Record<string, unknown>>;
-/** The names of queries that hide tables, in lower case. */
+/** The names of queries that hide tables, folded. */
 type Scope = ReadonlySet<string>;
 
 /** What a tree names. */
@@ -39,7 +39,7 @@ export function walkTree(statement: Node): TreeNames {
   if (isShowTables(statement)) return { tables: [], listsFrames: true };
   const tables: NamedTable[] = [];
   walk(statement, new Set(), tables);
-  const distinct = new Map(tables.toReversed().map((table) => [table.name.toLowerCase(), table]));
+  const distinct = new Map(tables.toReversed().map((table) => [folded(table.name), table]));
   if (distinct.size > MAX_TABLES) {
     const message = `The SQL names ${distinct.size} frames, where ${MAX_TABLES} are allowed.`;
     throw new SqlRefusal({ code: 'invalid_sql', message, hint: 'Ask for fewer frames at once.' });
@@ -54,6 +54,11 @@ function isNode(value: unknown): value is Node {
 function textOf(node: Node, key: string): string {
   const value = node[key];
   return typeof value === 'string' ? value : '';
+}
+
+/** A name as DuckDB compares it: to it only letters of ASCII have a case. A Kelvin sign, for one, is no k. */
+function folded(name: string): string {
+  return name.replaceAll(/[A-Z]+/g, (letters) => letters.toLowerCase());
 }
 
 function positionOf(node: Node): { readonly position?: number } {
@@ -105,18 +110,18 @@ function walkQuery(type: string, node: Node, outer: Scope, tables: NamedTable[])
   const { cte_map: named, ...rest } = node;
   const scope = new Set(outer);
   for (const entry of entriesOf(named)) {
-    const name = textOf(entry, 'key').toLowerCase();
+    const name = folded(textOf(entry, 'key'));
     walk(entry['value'], scope, tables);
     scope.add(name);
   }
   if (type === 'RECURSIVE_CTE_NODE') {
     const { right, ...others } = rest;
     walkInside(others, scope, tables);
-    walk(right, new Set([...scope, textOf(node, 'cte_name').toLowerCase()]), tables);
+    walk(right, new Set([...scope, folded(textOf(node, 'cte_name'))]), tables);
   } else if (type === 'CTE_NODE') {
     const { child, ...others } = rest;
     walkInside(others, scope, tables);
-    walk(child, new Set([...scope, textOf(node, 'cte_name').toLowerCase()]), tables);
+    walk(child, new Set([...scope, folded(textOf(node, 'cte_name'))]), tables);
   } else {
     walkInside(rest, scope, tables);
   }
@@ -138,7 +143,7 @@ function walkTableFunction(node: Node, scope: Scope, tables: NamedTable[]): void
 /** Refuses a function unless it is allowed where it stands. */
 function checkFunction(node: Node, place: FunctionPlace): void {
   const written = textOf(node, 'function_name');
-  const name = written.toLowerCase();
+  const name = folded(written);
   if (ALLOWED[place].has(name)) return;
   const other: FunctionPlace = place === 'values' ? 'tables' : 'values';
   const refusal = REFUSED_FUNCTIONS[place].get(name) ?? REFUSED_FUNCTIONS[other].get(name);
@@ -165,10 +170,10 @@ function checkFunction(node: Node, place: FunctionPlace): void {
 /** Adds a table that is not a name of a query. Frames are in one schema, whose name may be written. */
 function addTable(node: Node, scope: Scope, tables: NamedTable[]): void {
   const name = textOf(node, 'table_name');
-  const schema = textOf(node, 'schema_name').toLowerCase();
-  const catalogue = textOf(node, 'catalog_name').toLowerCase();
+  const schema = folded(textOf(node, 'schema_name'));
+  const catalogue = folded(textOf(node, 'catalog_name'));
   const { position = 0 } = positionOf(node);
-  if (catalogue === '' && (schema === '' || schema === 'recurring') && scope.has(name.toLowerCase())) return;
+  if (catalogue === '' && (schema === '' || schema === 'recurring') && scope.has(folded(name))) return;
   const isFrame = (schema === '' || schema === 'main') && (catalogue === '' || catalogue === 'memory');
   if (isFrame) {
     tables.push({ name, position });

@@ -41,6 +41,8 @@ export const HOSTILE_SQL: Readonly<Record<string, readonly string[]>> = {
     "FROM read_text /* { */ ('{outside}')",
     "FROM range(1) JOIN read_text('{outside}') ON true",
     "SELECT 1 UNION ALL SELECT content FROM read_text('{outside}')",
+    'WITH "*[!\u212A]*.parquet" AS (SELECT 1) SELECT filename FROM "*[!k]*.parquet", (SELECT count(*) FROM trades)',
+    'WITH "duc\u212Adb_views" AS (SELECT 1) FROM duckdb_views',
   ],
   'write a file': [
     "COPY trades TO '{outside}'",
