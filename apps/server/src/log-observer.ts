@@ -39,9 +39,11 @@ export function createLogObserver(log: Log): Observer {
   };
 }
 
-function fieldsOf({ kind: _, ...fields }: ServiceEvent): LogFields {
-  if (!('durationMs' in fields)) return fields;
-  return { ...fields, durationMs: Math.round(fields.durationMs * 1000) / 1000 };
+function fieldsOf(event: ServiceEvent): LogFields {
+  const fields: Record<string, unknown> = { ...event };
+  delete fields['kind'];
+  if ('durationMs' in event) fields['durationMs'] = Math.round(event.durationMs * 1000) / 1000;
+  return fields;
 }
 
 function errorFields(error: ServiceError, isFault: boolean): LogFields {
