@@ -13,6 +13,11 @@ function temporaryFolder(): string {
   return folder;
 }
 
+/** The folders of servers without a path for frames. */
+function foldersIn(folder: string): string[] {
+  return readdirSync(folder).filter((name) => name.startsWith('svc-frames-'));
+}
+
 function startIn(TMPDIR: string): Promise<ServerProcess> {
   return startProcess({ env: { TMPDIR } });
 }
@@ -27,7 +32,7 @@ describe('without a path for frames', () => {
     expect([csv.status, await csv.json()]).toMatchObject([201, { rows: 1 }]);
     const table = await (await server.fetch('/exec?handle=prices&fmt=json')).json();
     expect(table).toMatchObject({ dataset: [[1, 'x']] });
-    const [name = ''] = readdirSync(folder);
+    const [name = ''] = foldersIn(folder);
     expect(statSync(join(folder, name)).mode & 0o777).toBe(0o700);
     expect(readdirSync(join(folder, name, 'default'))).toHaveLength(2);
     server.child.kill('SIGTERM');
@@ -40,11 +45,11 @@ describe('without a path for frames', () => {
     const [killed, running] = [await startIn(folder), await startIn(folder)];
     await killed.put('left', [{ id: 1 }]);
     await running.put('kept', [{ id: 2 }]);
-    expect(readdirSync(folder)).toHaveLength(2);
+    expect(foldersIn(folder)).toHaveLength(2);
     killed.child.kill('SIGKILL');
     await killed.exited;
     const next = await startIn(folder);
-    expect(readdirSync(folder)).toHaveLength(2);
+    expect(foldersIn(folder)).toHaveLength(2);
     expect((await next.fetch('/frames/left')).status).toBe(404);
     expect((await running.fetch('/exec?handle=kept&fmt=json')).status).toBe(200);
   });
@@ -54,7 +59,7 @@ describe('without a path for frames', () => {
     writeFileSync(join(folder, 'svc-frames-note'), 'a note');
     const young = mkdtempSync(join(folder, 'svc-frames-'));
     const server = await startIn(folder);
-    expect(readdirSync(folder)).toHaveLength(3);
+    expect(foldersIn(folder)).toHaveLength(3);
     expect(readdirSync(folder)).toContain('svc-frames-note');
     expect(statSync(young).isDirectory()).toBe(true);
     expect((await server.put('t', [{ id: 1 }])).status).toBe(201);
