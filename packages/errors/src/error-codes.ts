@@ -163,8 +163,8 @@ export const ERROR_CODES = {
   out_of_memory: {
     http: 507,
     grpc: 'RESOURCE_EXHAUSTED',
-    meaning: 'The frame does not fit into the memory set aside for frames; nothing else was removed for it.',
-    hint: 'Drop frames that are no longer needed, or raise storage.cache_size_gb.',
+    meaning: 'A statement, an upload or a row takes more memory than is set aside for it.',
+    hint: 'Ask for less at once, or raise the limit: sql.memory_gb for SQL, storage.cache_size_gb for frames in memory.',
   },
 } as const satisfies Record<string, ErrorCodeRow>;
 

@@ -1,6 +1,6 @@
 import { mkdtempSync, rmSync } from 'node:fs';
 import { lstat, readdir, rm } from 'node:fs/promises';
-import { availableParallelism } from 'node:os';
+import { availableParallelism, constants, setPriority } from 'node:os';
 import { join } from 'node:path';
 import { hasCode } from '../durable-files.ts';
 import { COMMON_SETTINGS, type LaunchedChild, launchProgram } from '../pipe-launch.ts';
@@ -49,10 +49,20 @@ export function launchSqlChild(options: SqlChildOptions): LaunchedChild {
     poolThreads: POOL_THREADS,
     directory,
   });
+  lowerPriority(launched.process.pid);
   const remove = (): void => rmSync(directory, { recursive: true, force: true });
   launched.process.once('close', remove);
   launched.process.once('error', remove);
   return launched;
+}
+
+/** A statement may want every core there is: who only reads a frame goes first. */
+function lowerPriority(pid: number | undefined): void {
+  try {
+    if (pid !== undefined) setPriority(pid, constants.priority.PRIORITY_BELOW_NORMAL);
+  } catch {
+    // It has ended already, or the system does not let it be: it is as important as the rest then.
+  }
 }
 
 /** How the names of folders of children begin. */
