@@ -3,7 +3,13 @@ import type { Observer, ServiceEvent } from '@svc/service';
 import type { Log, LogFields } from './log.ts';
 
 /** What the operator should look at; everything else is the client's own doing or passes by itself. */
-const FAULTS: ReadonlySet<ErrorCode> = new Set(['internal', 'tsdb_failed', 'deadline_exceeded']);
+const FAULTS: ReadonlySet<ErrorCode> = new Set(['internal', 'tsdb_failed', 'deadline_exceeded', 'out_of_disk']);
+
+function isFaultOf(error: ServiceError | undefined): boolean {
+  // SQL that takes too long is whose it is; one that waits for the database has no text here.
+  const isOwnSql = error?.code === 'deadline_exceeded' && error.query !== undefined;
+  return error !== undefined && FAULTS.has(error.code) && !isOwnSql;
+}
 
 /** Turns events into log lines: changes as info, faults of the server or the database as errors, the rest as debug. */
 export function createLogObserver(log: Log): Observer {
@@ -28,7 +34,7 @@ export function createLogObserver(log: Log): Observer {
         break;
       case 'request_answered': {
         const { error, ...answer } = event;
-        const isFault = error !== undefined && FAULTS.has(error.code);
+        const isFault = isFaultOf(error);
         if (!isFault && !log.isDebugging) break;
         log[isFault ? 'error' : 'debug'](event.kind, {
           ...fieldsOf(answer),

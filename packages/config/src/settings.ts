@@ -183,7 +183,8 @@ export const SETTINGS = {
     timeout_ms: setting({
       type: timerMs,
       default: 60_000,
-      description: 'How long SQL over frames may take to its first rows, waiting for an engine included.',
+      description:
+        'How long SQL over frames may take to its first rows, waiting for an engine included, and then to further ones.',
       example: 60_000,
     }),
     memory_gb: setting({

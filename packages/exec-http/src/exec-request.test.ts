@@ -121,7 +121,10 @@ describe('SQL over frames', () => {
     ['&limit=11,20&cols=b,a', { rows: { offset: 10, limit: 10 }, columns: ['b', 'a'] }],
     ['&quoteLargeNum=true&timings=true', { quoteLargeNum: true, timings: true }],
     ['&param=1&param="a%20b"&param=null', { params: [1, 'a b', null] }],
-    ['&param=9007199254740993&param=-1.5e3&param=true', { params: [9_007_199_254_740_993n, -1500, true] }],
+    [
+      '&param=9007199254740993&param=-1.5e3&param=true',
+      { params: [9_007_199_254_740_993n, { type: 'DOUBLE', text: '-1500' }, true] },
+    ],
   ])('query=select 1&engine=local&fmt=json%s', (query, expected) => {
     expect(parse(`query=select%201&engine=local&fmt=json${query}`)).toEqual({ ...defaults, ...expected });
   });

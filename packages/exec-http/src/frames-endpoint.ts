@@ -46,9 +46,14 @@ async function newFrame(
     const handle = createHandle();
     return { answer: await writeFrame(service, exchange, handle, 'putFrame', body), handle };
   }
-  refuseForeignPage((name) => req.header(name), allowedOrigins);
-  const { info, created } = await keepQuery(service, exchange, body);
-  return { answer: frameAnswer(info, created ? 201 : 200), handle: info.handle };
+  try {
+    refuseForeignPage((name) => req.header(name), allowedOrigins);
+    const { info, created } = await keepQuery(service, exchange, body);
+    return { answer: frameAnswer(info, created ? 201 : 200), handle: info.handle };
+  } catch (error) {
+    await body.discard();
+    throw error;
+  }
 }
 
 /** `/frames/{handle}`: the life of one frame. */

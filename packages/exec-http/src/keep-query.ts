@@ -9,14 +9,21 @@ import type { RequestBody } from './request-body.ts';
 import { putOptions } from './write-frame.ts';
 
 const MAX_BYTES = 1024 * 1024;
-const HINT = 'Send {"sql": "select …"}, and if wanted "engine", "handle", "ttl" in seconds and "params" as a list.';
+const HINT =
+  'Send {"sql": "select …"}, and if wanted "engine", "handle", "ttl" in seconds and "params" as a list, whole numbers past 2^53 as texts.';
+
+/** JSON has lost the digits of a longer one by the time it is seen here. */
+const ExactNumber = v.pipe(
+  v.number(),
+  v.check((n) => !Number.isInteger(n) || Number.isSafeInteger(n)),
+);
 
 const KeepBody = v.strictObject({
   sql: v.string(),
   engine: v.optional(v.picklist(['local', 'tsdb', 'scheduler'])),
   handle: v.optional(v.string()),
   ttl: v.optional(v.nullable(v.number())),
-  params: v.optional(v.array(v.union([v.null(), v.boolean(), v.number(), v.string()]))),
+  params: v.optional(v.array(v.union([v.null(), v.boolean(), ExactNumber, v.string()]))),
 });
 
 /** Keeps the answer of the query that a body describes. */

@@ -169,6 +169,7 @@ describe('POST /frames with SQL', () => {
     [{ sql: 'three', handle: '../x' }, 400, 'invalid_argument'],
     [{ sql: 'three', ttl: -1 }, 400, 'invalid_argument'],
     [{ sql: 'three', params: [[1]] }, 400, 'invalid_argument'],
+    [{ sql: 'three', params: [2 ** 53] }, 400, 'invalid_argument'],
     [{ sql: 'bad' }, 400, 'invalid_sql'],
     [{ sql: 'three', engine: 'tsdb' }, 412, 'tsdb_not_configured'],
     [{ sql: 'three', engine: 'scheduler' }, 412, 'scheduler_not_configured'],

@@ -26,7 +26,9 @@ export function keepEngineFrom(engine: string): EngineName | 'tsdb' {
 /** The value of a parameter. */
 export function sqlValueFrom(message: SqlValueMessage): SqlValue {
   const { boolValue, intValue, doubleValue, stringValue, bytesValue, typedValue } = message;
-  return boolValue ?? intValue ?? doubleValue ?? stringValue ?? bytesValue ?? typedValue ?? null;
+  // A double is one whatever its value: without a type a whole number would be an integer.
+  if (doubleValue !== undefined) return { type: 'DOUBLE', text: String(doubleValue) };
+  return boolValue ?? intValue ?? stringValue ?? bytesValue ?? typedValue ?? null;
 }
 
 /** The value of a parameter as a message. */

@@ -84,8 +84,11 @@ export function createService(options: ServiceOptions): Service {
 
     async close() {
       isStopping = true;
-      await Promise.all([decoders.close(), tsdb?.close(), engines.local?.close(), engines.scheduler?.close()]);
+      const parts = [decoders, tsdb, engines.local, engines.scheduler];
+      const closed = await Promise.allSettled(parts.map((part) => part?.close()));
+      // Last, and whatever became of the others: it holds a directory.
       await store.close();
+      for (const result of closed) if (result.status === 'rejected') throw result.reason;
     },
   };
 }

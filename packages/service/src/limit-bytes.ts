@@ -1,4 +1,5 @@
 import { ServiceError } from '@svc/errors';
+import type { FrameStream } from '@svc/frames';
 import type { Upload } from './service.ts';
 
 /** The body of an upload, which fails with `payload_too_large` as soon as it is longer than the limit. */
@@ -14,6 +15,19 @@ export function limitBytes({ body, bytes = 0 }: Upload, maxBytes: number): Async
   })();
 }
 
-function tooLarge(maxBytes: number): ServiceError {
-  return new ServiceError('payload_too_large', `The upload is longer than ${maxBytes} bytes.`);
+/** Rows that are to be kept, which fail with `payload_too_large` as soon as they take more than the limit. */
+export function limitRows({ schema, batches }: FrameStream, maxBytes: number): FrameStream {
+  async function* limited(): FrameStream['batches'] {
+    let left = maxBytes;
+    for await (const batch of batches) {
+      left -= batch.data.byteLength;
+      if (left < 0) throw tooLarge(maxBytes, 'The answer');
+      yield batch;
+    }
+  }
+  return { schema, batches: limited() };
+}
+
+function tooLarge(maxBytes: number, what = 'The upload'): ServiceError {
+  return new ServiceError('payload_too_large', `${what} is longer than ${maxBytes} bytes.`);
 }

@@ -1,3 +1,4 @@
+import { ServiceError } from '@svc/errors';
 import { createMemoryStore, type Engine, type FileUpload, type Store, streamFromTable } from '@svc/frames';
 import { readRows } from '@svc/frames/testing';
 import type { TsdbProxy, TsdbRequest } from '@svc/tsdb-proxy';
@@ -85,13 +86,24 @@ describe('keepQuery with the time-series database', () => {
     };
   }
 
-  function databaseThat(status: number, contentType: string, text: string): TsdbProxy & { requests: TsdbRequest[] } {
-    const requests: TsdbRequest[] = [];
+  function databaseThat(
+    status: number,
+    contentType: string,
+    text: string,
+  ): TsdbProxy & { readonly requests: TsdbRequest[]; cancelled: number } {
     return {
-      requests,
+      requests: [],
+      cancelled: 0,
       async forward(_call, request) {
-        requests.push(request);
-        return { status, headers: new Headers({ 'content-type': contentType }), body: new Blob([text]).stream() };
+        this.requests.push(request);
+        const body = new ReadableStream<Uint8Array>({
+          start(controller) {
+            controller.enqueue(new TextEncoder().encode(text));
+            controller.close();
+          },
+          cancel: () => void (this.cancelled += 1),
+        });
+        return { status, headers: new Headers({ 'content-type': contentType }), body };
       },
       close: async () => {},
     };
@@ -125,10 +137,29 @@ describe('keepQuery with the time-series database', () => {
     [500, 'text/html', '<h1>no</h1>', { code: 'tsdb_failed', message: expect.stringContaining('500') }],
     [200, 'text/plain', '', { code: 'tsdb_failed' }],
     [403, 'application/json', '[]', { code: 'tsdb_failed' }],
+    [403, 'application/json', '{"error":"read only"}', { code: 'permission_denied', message: 'read only' }],
+    [500, 'application/json', '{"error":"oops"}', { code: 'tsdb_failed' }],
   ])('%i %s %s is a failure that keeps nothing', async (status, contentType, text, expected) => {
     const service = serviceWith({ store: createFileStore(), tsdb: databaseThat(status, contentType, text) });
     await expect(service.keepQuery(call, 'x', { engine: 'tsdb' })).rejects.toMatchObject(expected);
     expect(await service.listFrames(call)).toEqual([]);
+  });
+
+  test('a put that is refused leaves no answer of the database open, nor asks for one where that is known before', async () => {
+    const tsdb = databaseThat(200, 'application/vnd.apache.parquet', 'PAR1…');
+    const store = createFileStore();
+    const service = serviceWith({ store, tsdb });
+    await service.keepQuery(call, 'x', { engine: 'tsdb', handle: 'kept' });
+    await expect(
+      service.keepQuery(call, 'x', { engine: 'tsdb', handle: 'kept', ifAbsent: true }),
+    ).rejects.toMatchObject({
+      code: 'handle_exists',
+    });
+    expect(tsdb.requests).toHaveLength(1);
+    const refusal = new ServiceError('permission_denied', 'No.');
+    const refusing = serviceWith({ store: { ...store, put: () => Promise.reject(refusal) }, tsdb });
+    await expect(refusing.keepQuery(call, 'x', { engine: 'tsdb' })).rejects.toBe(refusal);
+    expect(tsdb.cancelled).toBe(1);
   });
 
   test('takes no parameters, and no more bytes than an upload may have', async () => {

@@ -1,6 +1,7 @@
 import { ServiceError } from '@svc/errors';
 import {
   type Call,
+  checkPutConditions,
   createHandle,
   type Engine,
   type FrameRef,
@@ -14,7 +15,7 @@ import {
 import { engineNotConfigured } from './engine-not-configured.ts';
 import type { Observer } from './events.ts';
 import { who } from './frame-operations.ts';
-import { limitBytes } from './limit-bytes.ts';
+import { limitBytes, limitRows } from './limit-bytes.ts';
 import type { EngineName, KeepQueryOptions, QueryFramesOptions, Service } from './service.ts';
 import { tsdbExport } from './tsdb-export.ts';
 import { checkTtl } from './ttl.ts';
@@ -98,10 +99,12 @@ async function keep(
 ): Promise<PutResult> {
   const { engine = 'local', params = [], ...conditions } = options;
   const put: PutOptions = { ...conditions, signal: call.signal };
+  // What cannot be kept need not be asked for.
+  checkPutConditions(ref, await store.describe(ref), put);
   if (engine !== 'tsdb') {
     const answer = await query(call, sql, { engine, params });
     try {
-      return await store.put(ref, answer, put);
+      return await store.put(ref, limitRows(answer, maxUploadBytes), put);
     } finally {
       answer.close();
     }
@@ -109,6 +112,12 @@ async function keep(
   if (params.length > 0) {
     throw new ServiceError('invalid_argument', 'The time-series database takes no parameters with its SQL.');
   }
-  const body = limitBytes({ format: 'parquet', body: await tsdbExport(call, sql, forward) }, maxUploadBytes);
-  return store.put(ref, { format: 'parquet', body }, put);
+  const file = await tsdbExport(call, sql, forward);
+  try {
+    const body = limitBytes({ format: 'parquet', body: file }, maxUploadBytes);
+    return await store.put(ref, { format: 'parquet', body }, put);
+  } finally {
+    // A put that was refused has not read it, and it holds a connection until it is told.
+    await file.cancel().catch(() => {});
+  }
 }

@@ -8,7 +8,7 @@ export async function tsdbExport(
   call: Call,
   sql: string,
   forward: Service['forward'],
-): Promise<AsyncIterable<Uint8Array>> {
+): Promise<ReadableStream<Uint8Array>> {
   const answer = await forward(call, {
     path: '/exp',
     params: [
@@ -25,12 +25,13 @@ export async function tsdbExport(
 /** What the database said, which is JSON like ours where it did not like the SQL. */
 function refusal(sql: string, status: number, text: string): ServiceError {
   const { error, position } = parsed(text);
-  if (typeof error !== 'string') {
+  if (typeof error !== 'string' || status >= 500) {
     return new ServiceError(
       'tsdb_failed',
       `The time-series database answered ${status} instead of sending a Parquet file.`,
     );
   }
+  if (status === 403) return new ServiceError('permission_denied', error, { query: sql });
   return new ServiceError('invalid_sql', error, {
     query: sql,
     ...(Number.isSafeInteger(position) && { position: Number(position) }),

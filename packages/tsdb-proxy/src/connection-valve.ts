@@ -11,8 +11,8 @@ export interface ConnectionValve {
 
 /**
  * Holds a connection back while its reader is slow. undici's own way is to pause its parser, and a paused parser takes
- * the whole process down when the database closes the connection (nodejs/undici#5360; mended only in version 8, which
- * does not run on Node 20). So the parser never pauses: it is the socket that has nothing to read.
+ * the whole process down when the database closes the connection (mended only in version 8, which does not run on
+ * Node 20). So the parser never pauses: it is the socket that has nothing to read.
  */
 export function createConnectionValve(): ConnectionValve {
   let socket: Socket | undefined;

@@ -44,7 +44,7 @@ export function createSqlEngine(options: SqlEngineOptions): Engine {
     if (sql.length > MAX_SQL_LENGTH) {
       throw new ServiceError('invalid_sql', `The SQL is longer than ${MAX_SQL_LENGTH} characters: ${quoted(sql)}.`);
     }
-    const limit = createTimeLimit(call.signal, timeoutMs);
+    const limit = createTimeLimit(call.signal, timeoutMs, sql);
     limits.add(limit);
     limit.signal.addEventListener('abort', () => limits.delete(limit), { once: true });
     try {

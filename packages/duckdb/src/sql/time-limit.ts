@@ -11,8 +11,8 @@ export interface TimeLimit {
   abort(reason: ServiceError): void;
 }
 
-/** A limit that counts from now on. */
-export function createTimeLimit(outer: AbortSignal, timeoutMs: number): TimeLimit {
+/** A limit for a statement that counts from now on. */
+export function createTimeLimit(outer: AbortSignal, timeoutMs: number, sql: string): TimeLimit {
   const controller = new AbortController();
   const onOuter = (): void => {
     const reason: unknown = outer.reason;
@@ -26,7 +26,7 @@ export function createTimeLimit(outer: AbortSignal, timeoutMs: number): TimeLimi
 
   function start(): void {
     stop();
-    if (!controller.signal.aborted) timer = setTimeout(() => abort(tooLate(timeoutMs)), timeoutMs);
+    if (!controller.signal.aborted) timer = setTimeout(() => abort(tooLate(timeoutMs, sql)), timeoutMs);
   }
 
   function abort(reason: ServiceError): void {
@@ -45,8 +45,9 @@ function cancelled(cause: unknown): ServiceError {
   return new ServiceError('cancelled', 'The request was cancelled.', { cause });
 }
 
-function tooLate(timeoutMs: number): ServiceError {
+function tooLate(timeoutMs: number, sql: string): ServiceError {
   return new ServiceError('deadline_exceeded', `The SQL did not give rows within ${timeoutMs} ms.`, {
     hint: 'Ask for less, or raise sql.timeout_ms.',
+    query: sql,
   });
 }
