@@ -6,7 +6,14 @@ import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
-import { provideJar } from './provide-jar.js';
+import { provideJar } from '../provide-jar.js';
+
+const QUESTDB = {
+  group: 'org.questdb',
+  artifact: 'questdb',
+  version: '9.3.4',
+  sha256: '939bc53ab22f93dbaa6545143a6e7c536d4904c07b7f2d381e8eef10436be062',
+};
 
 const START_TIMEOUT_MS = 180_000;
 const INTERNALS = ['jdk.internal.math', 'jdk.internal.vm'].flatMap((name) => [
@@ -19,7 +26,7 @@ const INTERNALS = ['jdk.internal.math', 'jdk.internal.vm'].flatMap((name) => [
  * that they put it below.
  */
 export async function startQuestdb({ env = {}, path = '' } = {}) {
-  const jar = provideJar();
+  const jar = provideJar(QUESTDB);
   const port = await freePort();
   const root = mkdtempSync(join(tmpdir(), 'svc-questdb-'));
   const log = join(root, 'log');

@@ -119,7 +119,7 @@ describe('a prepared statement', () => {
     const { sql, engine } = await startSql();
     const prepared = await prepare(sql, 'SELECT ? AS echo');
     expect(tableFromIPC(prepared.datasetSchema).schema.names).toEqual(['echo']);
-    expect(tableFromIPC(prepared.parameterSchema).schema.names).toEqual(['1']);
+    expect(tableFromIPC(prepared.parameterSchema).schema.fields.map(String)).toEqual(['1: Utf8']);
     expect(prepared.isUpdate).toBe(false);
     const descriptor = preparedOf(prepared.preparedStatementHandle);
     for (const value of ['x', 'y']) {

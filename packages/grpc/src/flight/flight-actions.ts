@@ -2,6 +2,7 @@ import { ServiceError } from '@svc/errors';
 import type { Call } from '@svc/frames';
 import { flight, flightSql } from '@svc/proto';
 import type { Service } from '@svc/service';
+import { DataType, Field, Schema, Utf8 } from 'apache-arrow';
 import { decodeMessage, notOffered, pack, unpack } from '../flight-sql/command.ts';
 import type { PreparedStatements } from '../flight-sql/prepared-statements.ts';
 import { refuseTransaction } from '../flight-sql/refuse-transaction.ts';
@@ -107,7 +108,7 @@ function statementActions({ service, statements }: FlightActionsOptions): Readon
         const result = flightSql.ActionCreatePreparedStatementResult.encode({
           preparedStatementHandle: statements.create(call, { sql: query, isUpdate: info === undefined, params: [] }),
           datasetSchema: info ? schemaBytes(info.schema) : NOTHING,
-          parameterSchema: info && info.parameters.fields.length > 0 ? schemaBytes(info.parameters) : NOTHING,
+          parameterSchema: info && info.parameters.fields.length > 0 ? schemaBytes(bindable(info.parameters)) : NOTHING,
           isUpdate: info === undefined,
         });
         return pack('ActionCreatePreparedStatementResult', result.finish());
@@ -126,6 +127,15 @@ function statementActions({ service, statements }: FlightActionsOptions): Readon
 }
 
 const NOTHING = new Uint8Array(0);
+
+/** The parameters as clients can bind them: some bind only what is of the type announced, and nothing to one of null. */
+function bindable({ fields }: Schema): Schema {
+  return new Schema(
+    fields.map((field: Field<DataType>) =>
+      DataType.isNull(field.type) ? new Field(field.name, new Utf8(), true) : field,
+    ),
+  );
+}
 
 function unpacked<T>(name: string, codec: { decode(bytes: Uint8Array): T }, body: Uint8Array): T {
   const packed = unpack(body);
