@@ -85,7 +85,7 @@ export function createService(options: ServiceOptions): Service {
     async close() {
       isStopping = true;
       const parts = [decoders, tsdb, engines.local, engines.scheduler];
-      const closed = await Promise.allSettled(parts.map((part) => part?.close()));
+      const closed = await Promise.allSettled(parts.flatMap((part) => (part ? [part.close()] : [])));
       // Last, and whatever became of the others: it holds a directory.
       await store.close();
       for (const result of closed) if (result.status === 'rejected') throw result.reason;
