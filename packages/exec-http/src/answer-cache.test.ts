@@ -54,6 +54,13 @@ describe('createAnswerCache', () => {
     expect(['n0', 'more'].map((key) => cache.get(key) !== undefined)).toEqual([false, true]);
   });
 
+  test('a long key counts, although its answer is short', async () => {
+    const cache = createAnswerCache(100_000);
+    const keys = ['a', 'b', 'c'].map((letter) => letter.repeat(20_000));
+    for (const key of keys) await drain(cache.keeping(key, chunksOf(1)));
+    expect(keys.map((key) => cache.get(key) !== undefined)).toEqual([false, true, true]);
+  });
+
   test('a cache of no bytes keeps nothing', async () => {
     const cache = createAnswerCache(0);
     await drain(cache.keeping('a', chunksOf(1)));

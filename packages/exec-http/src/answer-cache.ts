@@ -17,8 +17,10 @@ export interface AnswerCache {
 /** One answer may take this part of the cache, and no more than `MAX_ANSWER_BYTES`. */
 const MAX_SHARE = 1 / 16;
 const MAX_ANSWER_BYTES = 1024 * 1024;
-/** What an answer takes beside its bytes: its key, and its place in a table. */
+/** What an answer takes beside its bytes and its key: its place in a table. */
 const OVERHEAD_BYTES = 1024;
+/** A key may name many columns, and its answer have no row. */
+const KEY_CHARACTER_BYTES = 2;
 
 /** A cache of so many bytes; what was asked for least lately goes first. */
 export function createAnswerCache(maxBytes: number): AnswerCache {
@@ -43,7 +45,7 @@ export function createAnswerCache(maxBytes: number): AnswerCache {
     let packed: Promise<Uint8Array> | undefined;
     const answer = {
       bytes,
-      size: bytes.byteLength + OVERHEAD_BYTES,
+      size: bytes.byteLength + KEY_CHARACTER_BYTES * key.length + OVERHEAD_BYTES,
       compressed: () => (packed ??= pack()),
     };
     async function pack(): Promise<Uint8Array> {
