@@ -6,6 +6,7 @@ import type { PutColumn, WrittenNumbers } from './child/requests.ts';
 import { commonSchema } from './common-schema.ts';
 import { findDelimiter } from './csv-delimiter.ts';
 import { describeSource, describeSources, describeUpload, tablesOf } from './describe-source.ts';
+import { unlinkIfThere } from './durable-files.ts';
 import type { FrameFiles, FrameSource, ReadPart, SourceInfo, WriteOptions, WrittenFile } from './frame-files.ts';
 import { type BatchPayload, createBatchEncoder, decodeBatch } from './pipe-columns.ts';
 import { createPipeEngine, type PipeEngine } from './pipe-engine.ts';
@@ -27,13 +28,13 @@ export interface DuckdbFrameFiles extends FrameFiles {
 export function createFrameFiles(options: ChildOptions): DuckdbFrameFiles {
   const engine = createPipeEngine(options);
   return {
-    write: (path, source, write) => writeFrame(engine, path, source, write),
+    write: (path, source, write) => orNoFile(path, writeFrame(engine, path, source, write)),
     async convert(from, path, write) {
       const { source, info, columnNames } = await guarded(subjectOf(from), () =>
         describeUpload(engine, from, write.signal),
       ).catch((error: unknown) => explained(from, error));
       const sql = storedRowsSql(source, info, columnNames);
-      return copyRows(engine, { sql, sources: [from], schema: info.schema }, path, write);
+      return orNoFile(path, copyRows(engine, { sql, sources: [from], schema: info.schema }, path, write));
     },
     async concat(from, path, write) {
       const infos = await Promise.all(
@@ -42,7 +43,7 @@ export function createFrameFiles(options: ChildOptions): DuckdbFrameFiles {
       const schema = commonSchema(infos.map((info) => info.schema));
       const sql = infos.map((info, i) => storedRowsSql(from[i] ?? NO_SOURCE, info)).join('\nUNION ALL\n');
       const arrowBytes = infos.reduce((sum, info) => sum + (info.arrowBytes ?? NaN), 0);
-      return copyRows(engine, { sql, sources: from, schema, arrowBytes }, path, write);
+      return orNoFile(path, copyRows(engine, { sql, sources: from, schema, arrowBytes }, path, write));
     },
     async describe(sources) {
       const found = await describeSources(engine, sources);
@@ -58,6 +59,16 @@ export function createFrameFiles(options: ChildOptions): DuckdbFrameFiles {
     warm: () => engine.warm(),
     close: () => engine.close(),
   };
+}
+
+/** A child removes what it could not finish, but not one that was killed. */
+async function orNoFile(path: string, writing: Promise<WrittenFile>): Promise<WrittenFile> {
+  try {
+    return await writing;
+  } catch (error) {
+    await unlinkIfThere(path).catch(() => {});
+    throw error;
+  }
 }
 
 async function writeFrame(

@@ -1,11 +1,11 @@
 import { execFile } from 'node:child_process';
-import { readdir, readFile } from 'node:fs/promises';
+import { access, readdir, readFile } from 'node:fs/promises';
 import { basename } from 'node:path';
 import { promisify } from 'node:util';
 import type { FrameStream } from '@svc/frames';
 import { longFrame } from '@svc/frames/testing';
 import type { RecordBatch } from 'apache-arrow';
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
 import type { FrameSource, SourceInfo } from './frame-files.ts';
 import { createFilesFixture, type FilesFixture } from './testing/files-fixture.ts';
 
@@ -175,6 +175,16 @@ test('a child that is killed fails what runs on it, and the next request works',
   end();
   expect(await idsOf(fixture.files.read(source, info, { limit: 1 }))).toEqual([0n]);
   expect(fixture.files.childPid).not.toBe(pid);
+});
+
+test('a child that is killed leaves no file of what it wrote', async () => {
+  await fixture.files.warm();
+  const path = fixture.path();
+  const writing = fixture.files.write(path, slowFrame(new Promise(() => undefined)), { compression: 'zstd' });
+  await vi.waitFor(() => access(path), 10_000);
+  process.kill(fixture.files.childPid ?? 0, 'SIGKILL');
+  await expect(writing).rejects.toMatchObject({ code: 'internal' });
+  expect(await readdir(fixture.folder)).not.toContain(basename(path));
 });
 
 test('a child that does not obey a cancel is replaced', async () => {
