@@ -55,7 +55,10 @@ function faultError(fault: SqlFault, { sql, pins, privatePaths }: SqlContext, ca
       cause,
     });
   }
-  if (kind === 'Out of Memory' || /failed to allocate|bad_alloc|out of memory/i.test(fault.message)) {
+  if (
+    kind === 'Out of Memory' ||
+    /failed to allocate|bad_alloc|memory allocation failure|out of memory/i.test(fault.message)
+  ) {
     return outOfMemory(sql, cause);
   }
   if (kind === 'Permission') {

@@ -168,7 +168,11 @@ describe('memory and disk', () => {
   test(
     'a statement that takes too much memory is out_of_memory',
     withEngine({ memoryBytes: 100e6 }, async (engine) => {
-      for (const sql of ["SELECT repeat('x', 2000000000)", 'SELECT list(i) FROM range(100000000) t(i)']) {
+      for (const sql of [
+        "SELECT repeat('x', 2000000000)",
+        'SELECT list(i) FROM range(100000000) t(i)',
+        'SELECT reservoir_quantile(i, 0.5, 2000000000) FROM range(9) t(i)',
+      ]) {
         await expect(rowsOf(engine, sql)).rejects.toMatchObject({ code: 'out_of_memory', query: sql });
       }
       expect(await rowsOf(engine, 'SELECT 1')).toEqual([[1]]);
