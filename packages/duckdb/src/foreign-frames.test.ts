@@ -70,6 +70,16 @@ describe('files that somebody puts into the folder', () => {
     expect(await rowsOf(store, refOf('a'))).toEqual([[2n]]);
   });
 
+  test('are another version when they change, although their size and time stay', async () => {
+    const store = await open();
+    const path = join(fixture.folder, 'a.csv');
+    for (const id of [1n, 2n, 3n]) {
+      await leave('a.csv', `id\n${id}\n`);
+      await utimes(path, 1000, 1000);
+      expect(await rowsOf(store, refOf('a'))).toEqual([[id]]);
+    }
+  });
+
   test('cannot be changed', async () => {
     const store = await open();
     await leave('trades.csv', 'id\n1\n');
