@@ -1,5 +1,5 @@
 import { randomBytes } from 'node:crypto';
-import { rm } from 'node:fs/promises';
+import { realpath, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expiryOf, FILE_FORMATS, type FrameInfo, type FrameRef, UPLOAD_FORMATS } from '@svc/frames';
@@ -42,7 +42,9 @@ export async function createDurableStore(options: DurableStoreOptions): Promise<
 }
 
 async function createParts(options: DurableStoreOptions, checkLock: () => Promise<void>): Promise<StoreParts> {
-  const { directory, files, decoders, isReadOnly = false, hasTenants = false, duckdbPath } = options;
+  // SQL is given paths from one directory to another, which go wrong over links.
+  const directory = await realpath(options.directory).catch(() => options.directory);
+  const { files, decoders, isReadOnly = false, hasTenants = false, duckdbPath } = options;
   const { onProblem = () => {}, now = () => Date.now() } = options;
   const hot = createHotTier<StoredFrame>(options.cacheBytes ?? 1024 ** 3);
   const reader = createContentReader(files, decoders);

@@ -58,8 +58,9 @@ export function createSqlFrames(parts: StoreParts, acquire: AcquireFrame): SqlFr
         .filter((handle) => !taken.has(handle.toLowerCase()));
       return [...own, ...others].toSorted((a, b) => (a < b ? -1 : 1));
     },
+    // The directory itself before the folder in it, which is not there before somebody puts a frame.
     directories: (tenant) => [
-      ...foldersOfTenant(directory, tenant, hasTenants),
+      ...foldersOfTenant(directory, tenant, hasTenants).toReversed(),
       ...(copyDirectory === undefined ? [] : [copyDirectory]),
     ],
   };

@@ -24,6 +24,9 @@ export interface SqlFrames {
   pin(options: PinOptions): Promise<PinnedFrame | undefined>;
   /** The handles of a tenant's frames, sorted. */
   handles(tenant: string): Promise<readonly Handle[]>;
-  /** All directories in which pinned frames of a tenant have their files, most of them in the first. */
+  /**
+   * All directories in which pinned frames of a tenant have their files. The first is there whenever the tenant has a
+   * frame.
+   */
   directories(tenant: string): readonly string[];
 }
