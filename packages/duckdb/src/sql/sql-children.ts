@@ -1,4 +1,4 @@
-import { ServiceError } from '@svc/errors';
+import { ServiceError, toServiceError } from '@svc/errors';
 import { createIdleChildren } from './idle-children.ts';
 import type { SqlChild } from './sql-child.ts';
 import { createTurns } from './turns.ts';
@@ -41,7 +41,11 @@ export function createSqlChildren({ start, maxConcurrent, maxQueued, idleMs }: S
 
   function startAhead(): void {
     if (isClosed || turns.running >= maxConcurrent) return;
-    idle.add(idle.take(isUnused) ?? start());
+    try {
+      idle.add(idle.take(isUnused) ?? start());
+    } catch {
+      // Nobody waits for it: the statement that needs one tries again, and hears why there is none.
+    }
   }
 
   function childFor(tenant: string): SqlChild {
@@ -66,6 +70,16 @@ export function createSqlChildren({ start, maxConcurrent, maxQueued, idleMs }: S
     startAhead();
   }
 
+  /** Whoever gets no child does not keep the turn. */
+  function childInTurn(tenant: string): SqlChild {
+    try {
+      return childFor(tenant);
+    } catch (error) {
+      turns.end();
+      throw toServiceError(error);
+    }
+  }
+
   startAhead();
   return {
     async take(tenant, signal) {
@@ -74,7 +88,7 @@ export function createSqlChildren({ start, maxConcurrent, maxQueued, idleMs }: S
         turns.end();
         throw new ServiceError('unavailable', 'The engine is closed.');
       }
-      const child = childFor(tenant);
+      const child = childInTurn(tenant);
       let isFree = false;
       return {
         child,

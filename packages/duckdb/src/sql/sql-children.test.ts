@@ -1,0 +1,76 @@
+import { afterEach, beforeEach, expect, test, vi } from 'vitest';
+import type { SqlChild } from './sql-child.ts';
+import { createSqlChildren, type SqlChildren } from './sql-children.ts';
+
+const noSpace = Object.assign(new Error('ENOSPC: no space left on device, mkdtemp'), { code: 'ENOSPC' });
+const { signal } = new AbortController();
+
+let isFull: boolean;
+let children: SqlChildren;
+
+function fakeChild(): SqlChild {
+  let isAlive = true;
+  return {
+    pid: undefined,
+    get isAlive() {
+      return isAlive;
+    },
+    tenant: undefined,
+    call: () => Promise.reject(new Error('It is not asked anything.')),
+    rows: () => {
+      throw new Error('It is not asked anything.');
+    },
+    settled: () => Promise.resolve(),
+    close() {
+      isAlive = false;
+      return Promise.resolve();
+    },
+  };
+}
+
+const start = vi.fn((): SqlChild => {
+  if (isFull) throw noSpace;
+  return fakeChild();
+});
+
+const options = { start, maxConcurrent: 1, maxQueued: 10, idleMs: 60_000 };
+
+beforeEach(() => {
+  isFull = false;
+  start.mockClear();
+  children = createSqlChildren(options);
+});
+
+afterEach(() => children.close());
+
+test('where no child can be started a statement fails, and the next has its turn', async () => {
+  await children.close();
+  isFull = true;
+  children = createSqlChildren(options);
+  for (let i = 0; i < 3; i++) {
+    await expect(children.take('one', signal)).rejects.toMatchObject({ code: 'internal', cause: noSpace });
+  }
+  isFull = false;
+  (await children.take('one', signal)).free();
+});
+
+test('one that waits has its turn when the one before it fails', async () => {
+  const place = await children.take('one', signal);
+  await place.child.close();
+  isFull = true;
+  const waiting = [children.take('one', signal), children.take('two', signal)];
+  place.free();
+  for (const result of await Promise.allSettled(waiting)) {
+    expect(result).toMatchObject({ status: 'rejected', reason: { code: 'internal' } });
+  }
+});
+
+test('a child that cannot be started ahead is no failure of a statement, and is started when it is needed', async () => {
+  const place = await children.take('one', signal);
+  await place.child.close();
+  isFull = true;
+  place.free();
+  await vi.waitFor(() => expect(start.mock.results.at(-1)).toMatchObject({ type: 'throw', value: noSpace }));
+  isFull = false;
+  expect((await children.take('one', signal)).child).not.toBe(place.child);
+});
