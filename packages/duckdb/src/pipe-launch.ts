@@ -76,9 +76,13 @@ export function launchProgram({ settings, maxBytes, poolThreads, directory }: Ch
   const child = hasShell
     ? spawn(SHELL, ['-c', `ulimit -d ${Math.ceil(maxBytes / 1024)}; exec "$@"`, SHELL, ...command], spawnOptions)
     : spawn(process.execPath, command.slice(1), spawnOptions);
-  const socket = child.stdio[3];
-  if (!(socket instanceof Socket)) throw new Error('The engine child has no pipe.');
-  return { process: child, socket };
+  return { process: child, socket: pipeOf(child) };
+}
+
+/** The pipe to a child: a closed one where the child could not be started, of which an event tells only later. */
+function pipeOf({ stdio = [] }: { readonly stdio?: readonly unknown[] }): Socket {
+  const socket = stdio[3];
+  return socket instanceof Socket ? socket : new Socket().destroy();
 }
 
 /** How DuckDB is set up in every child. */

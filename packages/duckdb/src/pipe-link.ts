@@ -68,8 +68,10 @@ export function createChildLink(launch: () => LaunchedChild): ChildLink {
   const exchanges = new Map<number, ExchangeHandlers>();
   let lastId = 0;
   let lastWords = '';
-  let isAlive = true;
+  // One that could not be started has no number.
+  let isAlive = child.pid !== undefined;
   let isClosing = false;
+  let crash: ChildCrash | undefined;
   const send = createSender(socket);
   const ended = endOf(child);
 
@@ -85,8 +87,8 @@ export function createChildLink(launch: () => LaunchedChild): ChildLink {
   function onGone(reason: string): void {
     isAlive = false;
     socket.destroy();
-    const error = new ChildCrash(reason, lastWords);
-    for (const id of exchanges.keys()) finish(id)?.fail(error);
+    crash ??= new ChildCrash(reason, lastWords);
+    for (const id of exchanges.keys()) finish(id)?.fail(crash);
   }
 
   function kill(): void {
@@ -120,7 +122,8 @@ export function createChildLink(launch: () => LaunchedChild): ChildLink {
       const id = ++lastId;
       exchanges.set(id, handlers);
       updateRef();
-      send(FRAME.request, id, [jsonPayload(request)]);
+      if (crash === undefined) send(FRAME.request, id, [jsonPayload(request)]);
+      else finish(id)?.fail(crash);
       return createExchange(send, id, () => {
         if (!exchanges.has(id)) return;
         send(FRAME.cancel, id);
