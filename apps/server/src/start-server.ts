@@ -81,6 +81,7 @@ function createConfiguredService(config: Config, opened: OpenedStore, log: Log, 
     ...opened,
     ...(proxy && { tsdb: proxy }),
     maxUploadBytes: http.max_upload_bytes,
+    idleTimeoutMs: http.idle_timeout_ms,
     observe: createLogObserver(log),
     version,
   });

@@ -21,6 +21,8 @@ export interface ServiceOptions {
   readonly maxUploadBytes?: number;
   /** Memory for uploads while they are decoded, in bytes, beside what the store holds. Default 1 GiB. */
   readonly maxDecodeBytes?: number;
+  /** How long the reader of an answer to SQL may pause before it is ended, in milliseconds. Default 60 000. */
+  readonly idleTimeoutMs?: number;
   /** Hears of everything that happens. Default: nobody. */
   readonly observe?: Observer;
   /** The version that `health` reports. Default `unknown`. */
@@ -30,7 +32,7 @@ export interface ServiceOptions {
 /** The operations of the server over these parts. */
 export function createService(options: ServiceOptions): Service {
   const { store, engines = {}, tsdb, maxUploadBytes = 10 * 1024 ** 3, observe = () => {} } = options;
-  const { version = 'unknown', encodeParquet } = options;
+  const { version = 'unknown', encodeParquet, idleTimeoutMs = 60_000 } = options;
   const decoders = createDecoders({ maxBytes: options.maxDecodeBytes ?? 1024 ** 3 });
   const startedAt = performance.now();
   let isStopping = false;
@@ -53,7 +55,7 @@ export function createService(options: ServiceOptions): Service {
     return answer;
   }
 
-  const queries = createQueryOperations({ store, engines, forward, maxUploadBytes, observe, begin });
+  const queries = createQueryOperations({ store, engines, forward, maxUploadBytes, idleTimeoutMs, observe, begin });
 
   return {
     ...createFrameOperations({ store, decoders, maxUploadBytes, observe, begin }),

@@ -2,7 +2,7 @@ import { ServiceError } from '@svc/errors';
 import { createMemoryStore, type Engine, type FileUpload, type Store, streamFromTable } from '@svc/frames';
 import { readRows } from '@svc/frames/testing';
 import type { TsdbProxy, TsdbRequest } from '@svc/tsdb-proxy';
-import { tableFromArrays } from 'apache-arrow';
+import { type RecordBatch, tableFromArrays } from 'apache-arrow';
 import { afterEach, describe, expect, test } from 'vitest';
 import { createService, type Service, type ServiceEvent, type ServiceOptions } from './index.ts';
 
@@ -60,6 +60,28 @@ describe('query', () => {
       code: 'scheduler_not_configured',
     });
     await expect(service.describeQuery(call, 'x')).rejects.toMatchObject({ code: 'invalid_argument' });
+  });
+
+  test('an answer whose reader pauses for too long is closed, and ends with an error', async () => {
+    const engine = createThreeRows();
+    const batch = tableFromArrays({ id: Int32Array.of(1) }).batches[0];
+    const endless: Engine = {
+      ...engine,
+      async query() {
+        const { schema } = tableFromArrays({ id: Int32Array.of(1) });
+        async function* batches(): AsyncGenerator<RecordBatch> {
+          for (;;) if (batch) yield batch;
+        }
+        engine.open += 1;
+        return { schema, batches: batches(), close: () => void (engine.open -= 1) };
+      },
+    };
+    const service = serviceWith({ engines: { local: endless }, idleTimeoutMs: 20 });
+    const { batches } = await service.query(call, 'x');
+    const reader = batches[Symbol.asyncIterator]();
+    await reader.next();
+    await expect.poll(() => engine.open).toBe(0);
+    await expect(reader.next()).rejects.toMatchObject({ code: 'deadline_exceeded' });
   });
 
   test('engines are closed with the service', async () => {

@@ -16,6 +16,7 @@ import { engineNotConfigured } from './engine-not-configured.ts';
 import type { Observer } from './events.ts';
 import { who } from './frame-operations.ts';
 import { limitBytes, limitRows } from './limit-bytes.ts';
+import { readInTime } from './read-in-time.ts';
 import type { EngineName, KeepQueryOptions, QueryFramesOptions, Service } from './service.ts';
 import { tsdbExport } from './tsdb-export.ts';
 import { checkTtl } from './ttl.ts';
@@ -26,6 +27,8 @@ export interface QueryParts {
   readonly engines: Readonly<Partial<Record<EngineName, Engine>>>;
   readonly forward: Service['forward'];
   readonly maxUploadBytes: number;
+  /** How long the reader of an answer may pause. */
+  readonly idleTimeoutMs: number;
   readonly observe: Observer;
   /** Fails where the call may not begin. */
   readonly begin: (call: Call) => void;
@@ -50,7 +53,7 @@ export function createQueryOperations(parts: QueryParts): QueryOperations {
     begin(call);
     const { engine = 'local', params = [], offset = 0, limit = Infinity, columns } = options;
     const startMs = performance.now();
-    const answer = await engineOf(engine).query(call, sql, { params });
+    const answer = readInTime(await engineOf(engine).query(call, sql, { params }), parts.idleTimeoutMs);
     observe({ kind: 'query_answered', ...who(call), engine, durationMs: performance.now() - startMs });
     try {
       const part = sliceStream(answer, { offset, limit, ...(columns && { columns }), signal: call.signal });
