@@ -1,7 +1,5 @@
-import { randomBytes } from 'node:crypto';
-import { realpath, rm } from 'node:fs/promises';
+import { realpath } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
-import { join } from 'node:path';
 import { expiryOf, FILE_FORMATS, type FrameInfo, type FrameRef, UPLOAD_FORMATS } from '@svc/frames';
 import { createCatalogue } from './catalogue.ts';
 import { lockDirectory } from './directory-lock.ts';
@@ -15,6 +13,7 @@ import { listFrames } from './list-frames.ts';
 import { measureUsage } from './measure-usage.ts';
 import { openStoredFrame } from './open-stored-frame.ts';
 import { createParquetCopies } from './parquet-copies.ts';
+import { holdPrivateDirectory } from './private-directory.ts';
 import type { StoreParts } from './store-parts.ts';
 import { readOnlyFrame, readOnlyStore, toStoreError } from './store-errors.ts';
 import { type FrameContents, infoOf, type StoredFrame } from './stored-frame.ts';
@@ -30,25 +29,40 @@ const EXPIRY_MS = 10_000;
  */
 export async function createDurableStore(options: DurableStoreOptions): Promise<DurableStore> {
   const { directory, isReadOnly = false, lockTimes } = options;
-  if (isReadOnly) return storeOf(await createParts(options, async () => {}), options, async () => {});
+  if (isReadOnly) return createReader(options);
   await createTenantFolder(directory).prepare();
   const lock = await lockDirectory(directory, lockTimes);
   try {
-    return storeOf(await createParts(options, () => lock.check()), options, () => lock.release());
+    const parts = await createParts(options, { copyDirectory: undefined, checkLock: () => lock.check() });
+    return storeOf(parts, options, () => lock.release());
   } catch (error) {
     await lock.release();
     throw error;
   }
 }
 
-async function createParts(options: DurableStoreOptions, checkLock: () => Promise<void>): Promise<StoreParts> {
+/** A store that changes nothing in its directory: what it has to write goes into a private one. */
+async function createReader(options: DurableStoreOptions): Promise<DurableStore> {
+  const copies = await holdPrivateDirectory(await realpath(tmpdir()));
+  try {
+    const parts = await createParts(options, { copyDirectory: copies.path, checkLock: async () => {} });
+    return storeOf(parts, options, () => copies.remove());
+  } catch (error) {
+    await copies.remove();
+    throw error;
+  }
+}
+
+async function createParts(
+  options: DurableStoreOptions,
+  { copyDirectory, checkLock }: Pick<StoreParts, 'copyDirectory' | 'checkLock'>,
+): Promise<StoreParts> {
   // SQL is given paths from one directory to another, which go wrong over links.
   const directory = await realpath(options.directory).catch(() => options.directory);
   const { files, decoders, isReadOnly = false, hasTenants = false, duckdbPath } = options;
   const { onProblem = () => {}, now = () => Date.now() } = options;
   const hot = createHotTier<StoredFrame>(options.cacheBytes ?? 1024 ** 3);
   const reader = createContentReader(files, decoders);
-  const copyDirectory = isReadOnly ? join(tmpdir(), `frames-${randomBytes(12).toString('hex')}`) : undefined;
   const copies = createParquetCopies({ files, reader, newPath: ({ tenant }) => newCopyPath(tenant) });
   const onLeave = (frame: StoredFrame): void => {
     hot.remove(frame);
@@ -97,7 +111,7 @@ function storeOf(
   { files, decoders }: DurableStoreOptions,
   release: () => Promise<void>,
 ): DurableStore {
-  const { catalogue, foreign, hot, reader, copies, copyDirectory, isReadOnly } = parts;
+  const { catalogue, foreign, hot, reader, copies, isReadOnly } = parts;
   const timer = setInterval(() => catalogue.removeExpired(), EXPIRY_MS).unref();
 
   async function change<T>(work: () => Promise<T>): Promise<T> {
@@ -150,7 +164,6 @@ function storeOf(
       clearInterval(timer);
       await catalogue.settle();
       await copies.removeAll();
-      if (copyDirectory !== undefined) await rm(copyDirectory, { recursive: true, force: true });
       await files.close();
       await release();
     },

@@ -1,6 +1,6 @@
 import { lstat, mkdtemp, readdir, rm } from 'node:fs/promises';
 import { join } from 'node:path';
-import { isAbandoned } from './directory-lock.ts';
+import { isAbandoned, lockDirectory } from './directory-lock.ts';
 
 /** A directory for this process alone, which ends with it. */
 export interface PrivateDirectory {
@@ -24,6 +24,24 @@ export async function createPrivateDirectory(parent: string): Promise<PrivateDir
     throw error;
   });
   return { path, remove };
+}
+
+/** A private directory in which no store is opened: it is held until it is removed. */
+export async function holdPrivateDirectory(parent: string): Promise<PrivateDirectory> {
+  const directory = await createPrivateDirectory(parent);
+  try {
+    const lock = await lockDirectory(directory.path);
+    return {
+      path: directory.path,
+      async remove() {
+        await lock.release();
+        await directory.remove();
+      },
+    };
+  } catch (error) {
+    await directory.remove();
+    throw error;
+  }
 }
 
 async function sweepAbandoned(parent: string): Promise<void> {
