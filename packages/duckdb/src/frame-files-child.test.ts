@@ -1,12 +1,15 @@
 import { execFile } from 'node:child_process';
+import { existsSync } from 'node:fs';
 import { access, readdir, readFile } from 'node:fs/promises';
 import { basename } from 'node:path';
 import { promisify } from 'node:util';
+import { DuckDBInstance } from '@duckdb/node-api';
 import type { FrameStream } from '@svc/frames';
 import { longFrame } from '@svc/frames/testing';
 import type { RecordBatch } from 'apache-arrow';
 import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
 import type { FrameSource, SourceInfo } from './frame-files.ts';
+import { sqlText } from './storage-types-names.ts';
 import { createFilesFixture, type FilesFixture } from './testing/files-fixture.ts';
 
 const ROWS = 1_000_000;
@@ -198,6 +201,29 @@ test('a child that does not obey a cancel is replaced', async () => {
   expect(await idsOf(fixture.files.read(source, info, { limit: 1 }))).toEqual([0n]);
   expect(fixture.files.childPid).not.toBe(pid);
 });
+
+test('what others read from a child that does not obey a cancel goes on, and the next request finds another child', async () => {
+  const bomb = fixture.path();
+  const connection = await (await DuckDBInstance.create(':memory:')).connect();
+  await connection.run(`COPY (SELECT repeat('x', 200000) AS a, range AS b FROM range(20000)) TO ${sqlText(bomb)}
+    (FORMAT parquet, COMPRESSION zstd, ROW_GROUP_SIZE 2048)`);
+  connection.closeSync();
+  await fixture.files.warm();
+  const pid = fixture.files.childPid;
+  const reader = fixture.files.read(source, info).batches[Symbol.asyncIterator]();
+  let rows = (await reader.next()).value?.numRows ?? 0;
+  const controller = new AbortController();
+  const target = fixture.path();
+  const from = { kind: 'parquet', path: bomb } as const;
+  const converting = fixture.files.convert(from, target, { compression: 'zstd', signal: controller.signal });
+  await expect.poll(() => existsSync(target), { timeout: 10_000 }).toBe(true);
+  controller.abort(new Error('enough'));
+  await expect(converting).rejects.toThrow('enough');
+  for (let next = await reader.next(); next.done !== true; next = await reader.next()) rows += next.value.numRows;
+  expect(rows).toBe(info.rows);
+  expect(await idsOf(fixture.files.read(source, info, { limit: 1 }))).toEqual([0n]);
+  expect(fixture.files.childPid).not.toBe(pid);
+}, 60_000);
 
 test.runIf(process.platform === 'linux')(
   'a reader that stops holds the memory of both processes where it is',

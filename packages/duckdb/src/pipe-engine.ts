@@ -31,9 +31,13 @@ export interface PipeEngine {
 /** So many files are written at once. Each holds a thread of the child while it waits for rows, and reads need some too. */
 const MAX_WRITING = 16;
 
+/** So many children that were replaced may still be read from. */
+const MAX_RETIRED = 4;
+
 /** An engine that starts a child when it needs one, and another when that has ended. */
 export function createPipeEngine(options: ChildOptions): PipeEngine {
   let link: ChildLink | undefined;
+  const retired: ChildLink[] = [];
   let isClosed = false;
   const writing = createSlots(MAX_WRITING);
 
@@ -44,7 +48,11 @@ export function createPipeEngine(options: ChildOptions): PipeEngine {
   ): Running<Answer> {
     signal?.throwIfAborted();
     if (isClosed) throw new ServiceError('unavailable', 'The store is closed.');
-    if (link?.isAlive !== true) link = createChildLink(() => launchChild(options));
+    if (link?.isAlive !== true) {
+      if (link !== undefined) retired.push(link);
+      if (retired.length > MAX_RETIRED) void retired.shift()?.close();
+      link = createChildLink(() => launchChild(options));
+    }
     return startExchange(link, request, signal, partial);
   }
 
@@ -65,7 +73,7 @@ export function createPipeEngine(options: ChildOptions): PipeEngine {
     },
     async close() {
       isClosed = true;
-      await link?.close();
+      await Promise.all([...retired, link].map((child) => child?.close()));
     },
   };
 }

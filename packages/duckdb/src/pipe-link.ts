@@ -71,6 +71,7 @@ export function createChildLink(launch: () => LaunchedChild): ChildLink {
   // One that could not be started has no number.
   let isAlive = child.pid !== undefined;
   let isClosing = false;
+  let isRetired = false;
   let crash: ChildCrash | undefined;
   const send = createSender(socket);
   const ended = endOf(child);
@@ -81,6 +82,7 @@ export function createChildLink(launch: () => LaunchedChild): ChildLink {
     const handlers = exchanges.get(id);
     exchanges.delete(id);
     updateRef();
+    if (isRetired && exchanges.size === 0) kill();
     return handlers;
   }
 
@@ -94,6 +96,15 @@ export function createChildLink(launch: () => LaunchedChild): ChildLink {
   function kill(): void {
     isAlive = false;
     child.kill('SIGKILL');
+  }
+
+  /** Ends a child that does not obey; where others use it, when the last of them is done. */
+  function replace(id: number): void {
+    if (!exchanges.has(id)) return;
+    isAlive = false;
+    if (exchanges.size === 1) return kill();
+    isRetired = true;
+    finish(id)?.fail(new ChildError({ code: 'cancelled', message: 'Cancelled.' }));
   }
 
   child.on('error', (error) => onGone(error.message));
@@ -127,7 +138,7 @@ export function createChildLink(launch: () => LaunchedChild): ChildLink {
       return createExchange(send, id, () => {
         if (!exchanges.has(id)) return;
         send(FRAME.cancel, id);
-        setTimeout(() => exchanges.has(id) && kill(), OBEY_MS).unref();
+        setTimeout(() => replace(id), OBEY_MS).unref();
       });
     },
     async close() {
