@@ -13,7 +13,7 @@ import { listFrames } from './list-frames.ts';
 import { measureUsage } from './measure-usage.ts';
 import { openStoredFrame } from './open-stored-frame.ts';
 import { createParquetCopies } from './parquet-copies.ts';
-import { holdPrivateDirectory } from './private-directory.ts';
+import { type LaterDirectory, planPrivateDirectory } from './private-directory.ts';
 import type { StoreParts } from './store-parts.ts';
 import { readOnlyFrame, readOnlyStore, toStoreError } from './store-errors.ts';
 import { type FrameContents, infoOf, type StoredFrame } from './stored-frame.ts';
@@ -33,8 +33,7 @@ export async function createDurableStore(options: DurableStoreOptions): Promise<
   await createTenantFolder(directory).prepare();
   const lock = await lockDirectory(directory, lockTimes);
   try {
-    const parts = await createParts(options, { copyDirectory: undefined, checkLock: () => lock.check() });
-    return storeOf(parts, options, () => lock.release());
+    return storeOf(await createParts(options, () => lock.check()), options, () => lock.release());
   } catch (error) {
     await lock.release();
     throw error;
@@ -43,19 +42,15 @@ export async function createDurableStore(options: DurableStoreOptions): Promise<
 
 /** A store that changes nothing in its directory: what it has to write goes into a private one. */
 async function createReader(options: DurableStoreOptions): Promise<DurableStore> {
-  const copies = await holdPrivateDirectory(await realpath(tmpdir()));
-  try {
-    const parts = await createParts(options, { copyDirectory: copies.path, checkLock: async () => {} });
-    return storeOf(parts, options, () => copies.remove());
-  } catch (error) {
-    await copies.remove();
-    throw error;
-  }
+  const temporary = tmpdir();
+  const copies = planPrivateDirectory(await realpath(temporary).catch(() => temporary));
+  return storeOf(await createParts(options, async () => {}, copies), options, () => copies.remove());
 }
 
 async function createParts(
   options: DurableStoreOptions,
-  { copyDirectory, checkLock }: Pick<StoreParts, 'copyDirectory' | 'checkLock'>,
+  checkLock: () => Promise<void>,
+  copyDirectory?: LaterDirectory,
 ): Promise<StoreParts> {
   // SQL is given paths from one directory to another, which go wrong over links.
   const directory = await realpath(options.directory).catch(() => options.directory);
@@ -73,7 +68,8 @@ async function createParts(
 
   /** Beside the frames, where what is left over is swept at the next start. */
   async function newCopyPath(tenant: string): Promise<string> {
-    const folder = copyDirectory === undefined ? catalogue.folderOf(tenant) : createTenantFolder(copyDirectory);
+    await copyDirectory?.make();
+    const folder = copyDirectory ? createTenantFolder(copyDirectory.path) : catalogue.folderOf(tenant);
     await folder.prepare();
     return folder.unfinishedPath();
   }
@@ -87,7 +83,7 @@ async function createParts(
     decoders,
     reader,
     copies,
-    copyDirectory,
+    copyDirectory: copyDirectory?.path,
     catalogue,
     foreign: createForeignFrames({
       directory,

@@ -1,6 +1,7 @@
-import { lstat, mkdtemp, readdir, rm } from 'node:fs/promises';
+import { randomBytes } from 'node:crypto';
+import { lstat, mkdir, mkdtemp, readdir, rm } from 'node:fs/promises';
 import { join } from 'node:path';
-import { isAbandoned, lockDirectory } from './directory-lock.ts';
+import { type DirectoryLock, isAbandoned, lockDirectory } from './directory-lock.ts';
 
 /** A directory for this process alone, which ends with it. */
 export interface PrivateDirectory {
@@ -26,22 +27,44 @@ export async function createPrivateDirectory(parent: string): Promise<PrivateDir
   return { path, remove };
 }
 
-/** A private directory in which no store is opened: it is held until it is removed. */
-export async function holdPrivateDirectory(parent: string): Promise<PrivateDirectory> {
-  const directory = await createPrivateDirectory(parent);
-  try {
-    const lock = await lockDirectory(directory.path);
-    return {
-      path: directory.path,
-      async remove() {
-        await lock.release();
-        await directory.remove();
-      },
-    };
-  } catch (error) {
-    await directory.remove();
-    throw error;
+/** A private directory that is there from when it is first needed on, and is held until it is removed. */
+export interface LaterDirectory extends PrivateDirectory {
+  /** Makes it, unless that was done. */
+  make(): Promise<void>;
+}
+
+/** The place of a private directory in which no store is opened. */
+export function planPrivateDirectory(parent: string): LaterDirectory {
+  const path = join(parent, `${PREFIX}${randomBytes(12).toString('hex')}`);
+  let making: Promise<DirectoryLock> | undefined;
+
+  async function makeAndHold(): Promise<DirectoryLock> {
+    await mkdir(path, { mode: 0o700 });
+    try {
+      await sweepAbandoned(parent);
+      return await lockDirectory(path);
+    } catch (error) {
+      await rm(path, { recursive: true, force: true });
+      throw error;
+    }
   }
+
+  return {
+    path,
+    async make() {
+      making ??= makeAndHold();
+      await making.catch((error: unknown) => {
+        // Whoever needs it next tries again.
+        making = undefined;
+        throw error;
+      });
+    },
+    async remove() {
+      const lock = await making?.catch(() => undefined);
+      await lock?.release();
+      if (lock !== undefined) await rm(path, { recursive: true, force: true });
+    },
+  };
 }
 
 async function sweepAbandoned(parent: string): Promise<void> {
