@@ -12,6 +12,7 @@ export interface PrivateDirectory {
 
 /** How the names of private directories begin. */
 const PREFIX = 'svc-frames-';
+const NAME = new RegExp(`^${PREFIX}`);
 
 /**
  * Makes a directory that only this user can read, below one that all may write to. Those of processes that ended without
@@ -20,7 +21,7 @@ const PREFIX = 'svc-frames-';
 export async function createPrivateDirectory(parent: string): Promise<PrivateDirectory> {
   const path = await mkdtemp(join(parent, PREFIX));
   const remove = (): Promise<void> => rm(path, { recursive: true, force: true });
-  await sweepAbandoned(parent).catch(async (error: unknown) => {
+  await sweepAbandoned(parent, NAME).catch(async (error: unknown) => {
     await remove();
     throw error;
   });
@@ -41,7 +42,7 @@ export function planPrivateDirectory(parent: string): LaterDirectory {
   async function makeAndHold(): Promise<DirectoryLock> {
     await mkdir(path, { mode: 0o700 });
     try {
-      await sweepAbandoned(parent);
+      await sweepAbandoned(parent, NAME);
       return await lockDirectory(path);
     } catch (error) {
       await rm(path, { recursive: true, force: true });
@@ -67,10 +68,11 @@ export function planPrivateDirectory(parent: string): LaterDirectory {
   };
 }
 
-async function sweepAbandoned(parent: string): Promise<void> {
-  for (const name of await readdir(parent)) {
+/** Removes directories of this user with such names whose processes have ended without that. */
+export async function sweepAbandoned(parent: string, name: RegExp): Promise<void> {
+  for (const entry of await readdir(parent)) {
     // What somebody else made, or cannot be looked at, is not ours to remove.
-    if (name.startsWith(PREFIX)) await sweepOne(join(parent, name)).catch(() => {});
+    if (name.test(entry)) await sweepOne(join(parent, entry)).catch(() => {});
   }
 }
 

@@ -8,7 +8,7 @@ export interface IdleChildren {
   take(fits: (child: SqlChild) => boolean): SqlChild | undefined;
 }
 
-/** No children. One that somebody has used is handed to `end` when it was here for `idleMs`. */
+/** No children. One that somebody has used is handed to `end` when it was here for `idleMs`, and one that has ended. */
 export function createIdleChildren(idleMs: number, end: (child: SqlChild) => void): IdleChildren {
   const timers = new Map<SqlChild, NodeJS.Timeout | undefined>();
 
@@ -17,7 +17,7 @@ export function createIdleChildren(idleMs: number, end: (child: SqlChild) => voi
     timers.delete(child);
   }
 
-  function onIdle(child: SqlChild): void {
+  function endOne(child: SqlChild): void {
     remove(child);
     end(child);
   }
@@ -28,12 +28,12 @@ export function createIdleChildren(idleMs: number, end: (child: SqlChild) => voi
     },
     add(child) {
       const isUsed = child.tenant !== undefined;
-      timers.set(child, isUsed ? setTimeout(() => onIdle(child), idleMs).unref() : undefined);
+      timers.set(child, isUsed ? setTimeout(() => endOne(child), idleMs).unref() : undefined);
     },
     take(fits) {
       for (const child of timers.keys()) {
         if (!child.isAlive) {
-          remove(child);
+          endOne(child);
         } else if (fits(child)) {
           remove(child);
           return child;

@@ -1,9 +1,12 @@
-import { mkdtempSync, rmSync } from 'node:fs';
-import { lstat, readdir, rm } from 'node:fs/promises';
+import type { ChildProcess } from 'node:child_process';
+import { once } from 'node:events';
+import { mkdtempSync, rmdirSync } from 'node:fs';
+import { rm } from 'node:fs/promises';
 import { availableParallelism, constants, setPriority } from 'node:os';
 import { join } from 'node:path';
-import { hasCode } from '../durable-files.ts';
-import { COMMON_SETTINGS, type LaunchedChild, launchProgram } from '../pipe-launch.ts';
+import { lockDirectory } from '../directory-lock.ts';
+import { type ChildProgram, COMMON_SETTINGS, type LaunchedChild, launchProgram } from '../pipe-launch.ts';
+import { sweepAbandoned } from '../private-directory.ts';
 import { sqlText } from '../storage-types-names.ts';
 
 /** How much a statement may take. */
@@ -28,12 +31,18 @@ const COUNTED_AGAIN = 1.5;
 /** One statement, and one that ends it. */
 const POOL_THREADS = 4;
 
-/** Starts a child for SQL of clients, in a folder that is gone when it has ended. */
-export function launchSqlChild(options: SqlChildOptions): LaunchedChild {
+/** A child for SQL of clients, and its folder. */
+export interface LaunchedSqlChild extends LaunchedChild {
+  /** Resolves when the child has ended and its folder is gone. */
+  readonly removed: Promise<void>;
+}
+
+/** Starts a child for SQL of clients, in a folder that goes when it has ended. */
+export function launchSqlChild(options: SqlChildOptions): LaunchedSqlChild {
   const { tempDirectory, memoryBytes = DEFAULT_MEMORY_BYTES, threads = availableParallelism() } = options;
   const { maxTempBytes = 10 * memoryBytes } = options;
   const directory = mkdtempSync(join(tempDirectory, `${FOLDER_PREFIX}${process.pid}-`));
-  const launched = launchProgram({
+  const launched = launchIn(directory, {
     settings: {
       settings: [
         ...COMMON_SETTINGS,
@@ -47,13 +56,29 @@ export function launchSqlChild(options: SqlChildOptions): LaunchedChild {
     },
     maxBytes: COUNTED_AGAIN * memoryBytes + threads * THREAD_BYTES + OVERHEAD_BYTES,
     poolThreads: POOL_THREADS,
-    directory,
   });
   lowerPriority(launched.process.pid);
-  const remove = (): void => rmSync(directory, { recursive: true, force: true });
-  launched.process.once('close', remove);
-  launched.process.once('error', remove);
-  return launched;
+  return { ...launched, removed: removeAfter(launched.process, directory) };
+}
+
+function launchIn(directory: string, program: Omit<ChildProgram, 'directory'>): LaunchedChild {
+  try {
+    return launchProgram({ ...program, directory });
+  } catch (error) {
+    rmdirSync(directory);
+    throw error;
+  }
+}
+
+/** Holds the folder of a child, so that nobody else sweeps it, and removes it when the child has ended. */
+async function removeAfter(child: ChildProcess, directory: string): Promise<void> {
+  // Where there is no room even for that, the folder is as old as it looks.
+  const holding = lockDirectory(directory).catch(() => undefined);
+  // One that could not be started has ended too.
+  await once(child, 'close').catch(() => undefined);
+  await (await holding)?.release().catch(() => undefined);
+  // What cannot be removed is swept later.
+  await rm(directory, { recursive: true, force: true }).catch(() => undefined);
 }
 
 /** A statement may want every core there is: who only reads a frame goes first. */
@@ -67,28 +92,10 @@ function lowerPriority(pid: number | undefined): void {
 
 /** How the names of folders of children begin. */
 export const FOLDER_PREFIX = 'svc-sql-';
-const FOLDER = new RegExp(`^${FOLDER_PREFIX}(\\d+)-`);
+const FOLDER = new RegExp(`^${FOLDER_PREFIX}\\d+-`);
 
 /** Removes the folders of processes of this user that were killed before they could. */
 export async function sweepFolders(tempDirectory: string): Promise<void> {
-  const names = await readdir(tempDirectory).catch(() => []);
-  for (const name of names) {
-    const pid = Number(FOLDER.exec(name)?.[1] ?? process.pid);
-    if (!isRunning(pid)) await removeOwn(join(tempDirectory, name)).catch(() => undefined);
-  }
-}
-
-async function removeOwn(path: string): Promise<void> {
-  const entry = await lstat(path);
-  const isOwn = entry.isDirectory() && entry.uid === (process.getuid?.() ?? entry.uid);
-  if (isOwn) await rm(path, { recursive: true, force: true });
-}
-
-function isRunning(pid: number): boolean {
-  try {
-    return process.kill(pid, 0);
-  } catch (error) {
-    // It may be somebody else's.
-    return !hasCode(error, 'ESRCH');
-  }
+  // A directory that cannot be listed has none that can be used.
+  await sweepAbandoned(tempDirectory, FOLDER).catch(() => undefined);
 }

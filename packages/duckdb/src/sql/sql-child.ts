@@ -19,12 +19,14 @@ export interface SqlChild {
   rows(request: RequestOf<'rows'>, signal: AbortSignal): AsyncGenerator<ArrayBuffer, number, undefined>;
   /** Resolves when what was asked last is answered, or the child has ended. */
   settled(): Promise<void>;
+  /** Ends it, with the folder it has. */
   close(): Promise<void>;
 }
 
 /** Starts a locked child. */
 export function createSqlChild(options: SqlChildOptions): SqlChild {
-  const link = createChildLink(() => launchSqlChild(options));
+  const launched = launchSqlChild(options);
+  const link = createChildLink(() => launched);
   let last: Promise<unknown> = Promise.resolve();
 
   function begin<Answer>(
@@ -54,7 +56,10 @@ export function createSqlChild(options: SqlChildOptions): SqlChild {
     async settled() {
       await last;
     },
-    close: () => link.close(),
+    async close() {
+      await link.close();
+      await launched.removed;
+    },
   };
 }
 

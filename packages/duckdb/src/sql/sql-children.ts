@@ -64,8 +64,8 @@ export function createSqlChildren({ start, maxConcurrent, maxQueued, idleMs }: S
   async function giveBack(child: SqlChild): Promise<void> {
     await child.settled();
     busy.delete(child);
-    if (isClosed) end(child);
-    else if (child.isAlive) idle.add(child);
+    if (isClosed || !child.isAlive) end(child);
+    else idle.add(child);
     turns.end();
     startAhead();
   }

@@ -1,9 +1,10 @@
 import { existsSync } from 'node:fs';
-import { mkdir, readdir } from 'node:fs/promises';
+import { mkdir, readdir, rm, utimes, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { Engine, QueryAnswer } from '@svc/frames';
 import { readRows } from '@svc/frames/testing';
 import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
+import { identifyProcess, type ProcessIdentity } from '../process-identity.ts';
 import { callOf, createSqlFixture, rowsOf, type SqlFixture } from '../testing/sql-fixture.ts';
 import { sqlChildPids } from '../testing/sql-processes.ts';
 import type { SqlEngineOptions } from './create-sql-engine.ts';
@@ -224,14 +225,53 @@ describe('children', () => {
     expect(await waiting).toMatchObject({ code: 'unavailable' });
   });
 
-  test('folders of processes that are no more are removed', async () => {
+  test('folders of processes that are no more are removed, and no others', async () => {
+    const self = await identifyProcess();
+    const old = new Date(0);
     // No process has a number as great as this.
-    await mkdir(join(fixture.tempDirectory, 'svc-sql-99999999-abc'));
-    await mkdir(join(fixture.tempDirectory, `svc-sql-${process.pid}-abc`));
-    await withEngine({}, async (engine) => {
-      expect(await rowsOf(engine, 'SELECT 1')).toEqual([[1]]);
-      await vi.waitFor(async () => expect(await readdir(fixture.tempDirectory)).not.toContain('svc-sql-99999999-abc'));
-      expect(await readdir(fixture.tempDirectory)).toContain(`svc-sql-${process.pid}-abc`);
+    const dead = await leaveFolder('dead', { ...self, pid: 99_999_999 });
+    const reused = await leaveFolder('reused', { ...self, started: '1' });
+    const silent = await leaveFolder('silent', { ...self, scope: 'elsewhere' }, old);
+    const unheld = await leaveFolder('unheld', undefined, old);
+    const left = [
+      await leaveFolder('own', self, old),
+      await leaveFolder('another-machine', { ...self, pid: 99_999_999, scope: 'elsewhere' }),
+      await leaveFolder('young'),
+    ];
+    await withEngine({}, async () => {
+      await vi.waitFor(async () => {
+        const names = await readdir(fixture.tempDirectory);
+        for (const name of [dead, reused, silent, unheld]) expect(names).not.toContain(name);
+      });
+      expect(await readdir(fixture.tempDirectory)).toEqual(expect.arrayContaining(left));
+    })();
+    for (const name of left) await rm(join(fixture.tempDirectory, name), { recursive: true });
+  });
+
+  test('says of the folder of each child whose it is', async () => {
+    await withEngine({}, async () => {
+      const names = (await readdir(fixture.tempDirectory)).filter((name) => name.startsWith('svc-sql-'));
+      expect(names).not.toEqual([]);
+      for (const name of names) {
+        await vi.waitFor(async () => {
+          const files = await readdir(join(fixture.tempDirectory, name));
+          expect(files).toContainEqual(expect.stringMatching(/^\.lock-\w+$/));
+        });
+      }
     })();
   });
 });
+
+/** Makes a folder as children have it, of a process with this identity. */
+async function leaveFolder(name: string, holder?: ProcessIdentity, touched = new Date()): Promise<string> {
+  const folder = `svc-sql-${process.pid}-${name}`;
+  const path = join(fixture.tempDirectory, folder);
+  const lock = join(path, '.lock-test');
+  await mkdir(path);
+  if (holder !== undefined) {
+    await writeFile(lock, JSON.stringify(holder));
+    await utimes(lock, touched, touched);
+  }
+  await utimes(path, touched, touched);
+  return folder;
+}
