@@ -6,7 +6,7 @@ import { readRows } from '@svc/frames/testing';
 import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
 import { identifyProcess, type ProcessIdentity } from '../process-identity.ts';
 import { callOf, createSqlFixture, rowsOf, type SqlFixture } from '../testing/sql-fixture.ts';
-import { sqlChildPids } from '../testing/sql-processes.ts';
+import { cpuSeconds, sqlChildPids } from '../testing/sql-processes.ts';
 import type { SqlEngineOptions } from './create-sql-engine.ts';
 
 let fixture: SqlFixture;
@@ -118,7 +118,8 @@ describe('time', () => {
       const answer = await engine.query(callOf(), 'FROM range(1000000)');
       let rows = 0;
       for await (const batch of answer.batches) {
-        if (rows === 0) await new Promise((resolve) => setTimeout(resolve, 1700));
+        // One that begins now and has as much time is over before it: so much time has passed.
+        if (rows === 0) await expect(rowsOf(engine, ENDLESS)).rejects.toMatchObject({ code: 'deadline_exceeded' });
         rows += batch.numRows;
       }
       expect(rows).toBe(1_000_000);
@@ -133,8 +134,10 @@ describe('a call that is cancelled', () => {
       const pids = hasProc ? sqlChildPids() : [];
       const controller = new AbortController();
       const running = rowsOf(engine, ENDLESS, {}, callOf('default', controller.signal));
-      setTimeout(() => controller.abort(new Error('gone')), 200);
-      await expect(running).rejects.toMatchObject({ code: 'cancelled' });
+      const cancelled = expect(running).rejects.toMatchObject({ code: 'cancelled' });
+      await untilBusy();
+      controller.abort(new Error('gone'));
+      await cancelled;
       expect(await rowsOf(engine, 'SELECT 1')).toEqual([[1]]);
       if (hasProc) expect(sqlChildPids()).toEqual(expect.arrayContaining(pids));
     }),
@@ -145,8 +148,10 @@ describe('a call that is cancelled', () => {
     withEngine({}, async (engine) => {
       const controller = new AbortController();
       const running = rowsOf(engine, DEAF, {}, callOf('default', controller.signal));
-      setTimeout(() => controller.abort(new Error('gone')), 200);
-      await expect(running).rejects.toMatchObject({ code: 'cancelled' });
+      const cancelled = expect(running).rejects.toMatchObject({ code: 'cancelled' });
+      await untilBusy();
+      controller.abort(new Error('gone'));
+      await cancelled;
       expect(await rowsOf(engine, 'SELECT 1')).toEqual([[1]]);
     }),
   );
@@ -186,6 +191,7 @@ describe('memory and disk', () => {
       const sql = 'SELECT i, hash(i) h FROM range(100000000) t(i) ORDER BY h';
       await expect(rowsOf(engine, sql)).rejects.toMatchObject({ code: 'out_of_disk' });
       expect(await rowsOf(engine, 'SELECT 1')).toEqual([[1]]);
+      await vi.waitFor(async () => expect(await filesOfChildren()).toEqual([]));
     }),
   );
 });
@@ -199,7 +205,8 @@ describe('children', () => {
       await vi.waitFor(() => expect(sqlChildPids().length).toBeGreaterThan(0));
       for (const pid of before) process.kill(pid, 'SIGKILL');
       await expect(running).rejects.toMatchObject({ code: 'internal', query: ENDLESS });
-      expect(await rowsOf(engine, 'SELECT 1')).toEqual([[1]]);
+      // One that had nothing to do was killed too, which may not be known yet.
+      await vi.waitFor(async () => expect(await rowsOf(engine, 'SELECT 1')).toEqual([[1]]), { timeout: 5000 });
     }),
   );
 
@@ -214,13 +221,14 @@ describe('children', () => {
   );
 
   test('close ends what runs, and nothing is left', async () => {
+    const others = await foldersOfChildren();
     const engine = fixture.otherEngine({ maxConcurrent: 1 });
     const running = rowsOf(engine, ENDLESS).catch((error: unknown) => error);
     const waiting = rowsOf(engine, 'SELECT 1').catch((error: unknown) => error);
-    await vi.waitFor(async () =>
-      expect(await readdir(fixture.tempDirectory)).toContainEqual(expect.stringMatching(/^svc-sql/)),
-    );
+    await vi.waitFor(async () => expect((await foldersOfChildren()).length).toBeGreaterThan(others.length));
     await engine.close();
+    expect(others).toEqual(expect.arrayContaining(await foldersOfChildren()));
+    if (hasProc) expect(sqlChildPids().length).toBeLessThanOrEqual(others.length);
     expect(await running).toMatchObject({ code: 'unavailable' });
     expect(await waiting).toMatchObject({ code: 'unavailable' });
   });
@@ -250,7 +258,7 @@ describe('children', () => {
 
   test('says of the folder of each child whose it is', async () => {
     await withEngine({}, async () => {
-      const names = (await readdir(fixture.tempDirectory)).filter((name) => name.startsWith('svc-sql-'));
+      const names = await foldersOfChildren();
       expect(names).not.toEqual([]);
       for (const name of names) {
         await vi.waitFor(async () => {
@@ -261,6 +269,25 @@ describe('children', () => {
     })();
   });
 });
+
+async function foldersOfChildren(): Promise<string[]> {
+  return (await readdir(fixture.tempDirectory)).filter((name) => name.startsWith('svc-sql-'));
+}
+
+/** What is in the folders of children, but for the file that says whose they are. */
+async function filesOfChildren(): Promise<string[]> {
+  const folders = await foldersOfChildren();
+  const names = await Promise.all(folders.map((folder) => readdir(join(fixture.tempDirectory, folder))));
+  return names.flat().filter((name) => !/^(?:\.new)?\.lock-/.test(name));
+}
+
+/** Waits until a child works, where that can be seen: to start takes them less. */
+async function untilBusy(): Promise<void> {
+  if (!hasProc) return;
+  const before = new Map(sqlChildPids().map((pid) => [pid, cpuSeconds(pid)]));
+  const used = (): number[] => sqlChildPids().map((pid) => cpuSeconds(pid) - (before.get(pid) ?? 0));
+  await vi.waitFor(() => expect(Math.max(...used())).toBeGreaterThan(1), { timeout: 10_000 });
+}
 
 /** Makes a folder as children have it, of a process with this identity. */
 async function leaveFolder(name: string, holder?: ProcessIdentity, touched = new Date()): Promise<string> {

