@@ -73,7 +73,7 @@ export function createPipeEngine(options: ChildOptions): PipeEngine {
     },
     async close() {
       isClosed = true;
-      await Promise.all([...retired, link].map((child) => child?.close()));
+      await Promise.all([...retired, ...(link ? [link] : [])].map((child) => child.close()));
     },
   };
 }

@@ -2,7 +2,7 @@ import type { ChildProcess } from 'node:child_process';
 import { Socket } from 'node:net';
 import type { ChildFailure, ChildRequest } from './child/requests.ts';
 import type { BatchPayload } from './pipe-columns.ts';
-import { createFrameParser, FRAME, frameHead, jsonPayload, parseJson } from './pipe-frames.ts';
+import { createFrameParser, FRAME, frameHead, jsonPayload, type OnFrame, parseJson } from './pipe-frames.ts';
 import type { LaunchedChild } from './pipe-launch.ts';
 import type { SqlRequest } from './child/sql-requests.ts';
 
@@ -67,7 +67,6 @@ export function createChildLink(launch: () => LaunchedChild): ChildLink {
   const { process: child, socket } = launch();
   const exchanges = new Map<number, ExchangeHandlers>();
   let lastId = 0;
-  let lastWords = '';
   // One that could not be started has no number.
   let isAlive = child.pid !== undefined;
   let isClosing = false;
@@ -86,7 +85,7 @@ export function createChildLink(launch: () => LaunchedChild): ChildLink {
     return handlers;
   }
 
-  function onGone(reason: string): void {
+  function onGone(reason: string, lastWords: string): void {
     isAlive = false;
     socket.destroy();
     crash ??= new ChildCrash(reason, lastWords);
@@ -107,21 +106,11 @@ export function createChildLink(launch: () => LaunchedChild): ChildLink {
     finish(id)?.fail(new ChildError({ code: 'cancelled', message: 'Cancelled.' }));
   }
 
-  child.on('error', (error) => onGone(error.message));
-  child.on('close', (code, signal) => onGone(`exit code ${code}, signal ${signal}`));
-  child.stderr?.on('data', (chunk: Buffer) => (lastWords = (lastWords + chunk.toString()).slice(-MAX_LAST_WORDS)));
+  onEnd(child, onGone);
   // The end of the process says why.
   socket.on('error', kill);
   socket.on('close', kill);
-  socket.on(
-    'data',
-    createFrameParser((kind, id, payload) => {
-      if (kind === FRAME.batch) exchanges.get(id)?.batch(payload);
-      else if (kind === FRAME.credit) exchanges.get(id)?.credit(new Uint32Array(payload)[0] ?? 0);
-      else if (kind === FRAME.end) finish(id)?.end(payload);
-      else finish(id)?.fail(new ChildError(parseJson(payload)));
-    }),
-  );
+  socket.on('data', createFrameParser(createReceiver(exchanges, finish)));
   updateRef();
 
   return {
@@ -151,6 +140,27 @@ export function createChildLink(launch: () => LaunchedChild): ChildLink {
       clearTimeout(timer);
     },
   };
+}
+
+/** Hands what comes from a child to whom it is for; `finish` takes one out that gets no more. */
+function createReceiver(
+  exchanges: ReadonlyMap<number, ExchangeHandlers>,
+  finish: (id: number) => ExchangeHandlers | undefined,
+): OnFrame {
+  return (kind, id, payload) => {
+    if (kind === FRAME.batch) exchanges.get(id)?.batch(payload);
+    else if (kind === FRAME.credit) exchanges.get(id)?.credit(new Uint32Array(payload)[0] ?? 0);
+    else if (kind === FRAME.end) finish(id)?.end(payload);
+    else finish(id)?.fail(new ChildError(parseJson(payload)));
+  };
+}
+
+/** Calls back when a process has ended or could not be started, with what it said last. */
+function onEnd(child: ChildProcess, onGone: (reason: string, lastWords: string) => void): void {
+  let lastWords = '';
+  child.stderr?.on('data', (chunk: Buffer) => (lastWords = (lastWords + chunk.toString()).slice(-MAX_LAST_WORDS)));
+  child.on('error', (error) => onGone(error.message, lastWords));
+  child.on('close', (code, signal) => onGone(`exit code ${code}, signal ${signal}`, lastWords));
 }
 
 /** An idle child must not keep the process alive; a busy one must, and one whose end is waited for. */

@@ -28,7 +28,7 @@ function fakeChild(): SqlChild {
   };
 }
 
-const start = vi.fn((): SqlChild => {
+const start = vi.fn<() => SqlChild>(() => {
   if (isFull) throw noSpace;
   return fakeChild();
 });

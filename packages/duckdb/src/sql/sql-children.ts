@@ -89,15 +89,7 @@ export function createSqlChildren({ start, maxConcurrent, maxQueued, idleMs }: S
         throw new ServiceError('unavailable', 'The engine is closed.');
       }
       const child = childInTurn(tenant);
-      let isFree = false;
-      return {
-        child,
-        free() {
-          if (isFree) return;
-          isFree = true;
-          void giveBack(child);
-        },
-      };
+      return { child, free: once(() => void giveBack(child)) };
     },
     async close() {
       isClosed = true;
@@ -110,4 +102,14 @@ export function createSqlChildren({ start, maxConcurrent, maxQueued, idleMs }: S
 
 function isUnused({ tenant }: SqlChild): boolean {
   return tenant === undefined;
+}
+
+/** A function of which only the first call counts. */
+function once(work: () => void): () => void {
+  let isDone = false;
+  return () => {
+    if (isDone) return;
+    isDone = true;
+    work();
+  };
 }
