@@ -7,6 +7,7 @@ import { longFrame, readRows, SAMPLE_FRAMES, streamOfSample } from '@svc/frames/
 import { afterAll, afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { createFrameFiles } from './create-frame-files.ts';
 import type { StoreProblem } from './durable-store.ts';
+import { schemaText } from './storage-schema.ts';
 import { createStoreFixture, refOf, rowsOf, type StoreFixture } from './testing/store-fixture.ts';
 
 const files = createFrameFiles({ tempDirectory: tmpdir() });
@@ -26,6 +27,14 @@ async function json(store: Store): Promise<string> {
   for await (const bytes of encodeJsonTable(frame.read(), { query: '' })) chunks.push(bytes.slice());
   frame.close();
   return Buffer.concat(chunks).toString();
+}
+
+/** The schema a frame is read with. */
+async function schema(store: Store): Promise<string> {
+  const frame = (await store.open(trades))!;
+  const text = schemaText(frame.read().schema);
+  frame.close();
+  return text;
 }
 
 /** They have times that are out of the range of what is kept. */
@@ -50,11 +59,12 @@ test.each(KEPT_FRAMES.map((sample) => [sample.name, sample] as const))(
   async (_name, sample) => {
     const store = await fixture.open();
     const { info } = await store.put(trades, streamOfSample(sample));
-    const first = await json(store);
+    const [first, firstSchema] = [await json(store), await schema(store)];
     expect(info.rows).toBe(sample.rows.length);
     await store.close();
     const again = await fixture.open();
     expect(await again.describe(trades)).toEqual({ ...info, tier: 'disk' });
+    expect(await schema(again)).toBe(firstSchema);
     expect(await json(again)).toBe(first);
     expect((await again.describe(trades))?.tier).toBe('memory');
     expect(await json(again)).toBe(first);

@@ -13,11 +13,12 @@ import {
   underSchema,
   withMissingColumns,
 } from '@svc/frames';
-import { type RecordBatch, type Schema, util } from 'apache-arrow';
+import type { RecordBatch, Schema } from 'apache-arrow';
 import type { WriteOptions } from './frame-files.ts';
 import type { Filling } from './hot-tier.ts';
 import { type ReceivedRows, type Receiving, withReceived } from './receive-upload.ts';
 import { type StagedRows, stageRows } from './stage-rows.ts';
+import { schemaText } from './storage-schema.ts';
 import { readOnlyFrame } from './store-errors.ts';
 import type { StoreParts } from './store-parts.ts';
 import { contentsOf, infoOf, type StoredFrame } from './stored-frame.ts';
@@ -75,7 +76,7 @@ async function finishFilling(
   rows: ReceivedRows,
   written: Schema,
 ): Promise<void> {
-  if (filling && !('kind' in rows) && isSameSchema(rows.schema, written)) await filling.finish();
+  if (filling && !('kind' in rows) && schemaText(rows.schema) === schemaText(written)) await filling.finish();
   else filling?.cancel();
 }
 
@@ -191,18 +192,4 @@ async function checkConditions(
   const frame = catalogue.find(ref);
   checkPutConditions(ref, frame, options);
   return frame;
-}
-
-function isSameSchema(a: Schema, b: Schema): boolean {
-  return (
-    util.compareSchemas(a, b) &&
-    isSameMetadata(a.metadata, b.metadata) &&
-    a.fields.every((field, at) => {
-      return isSameMetadata(field.metadata, b.fields[at]?.metadata ?? new Map());
-    })
-  );
-}
-
-function isSameMetadata(a: ReadonlyMap<string, string>, b: ReadonlyMap<string, string>): boolean {
-  return a.size === b.size && [...a].every(([key, value]) => b.get(key) === value);
 }
