@@ -14,6 +14,7 @@ import pyarrow as pa
 import pyarrow.feather
 import pyarrow.parquet
 
+from kept import kept_schema, kept_table
 from server import FILE, URL, file_of, get, get_arrow, put, stream_of
 
 UTC = dt.timezone.utc
@@ -25,6 +26,10 @@ def batches_of(*columns):
 
 
 class Arrow(unittest.TestCase):
+    def check_kept(self, handle, table):
+        back, kept = get_arrow(handle), kept_table(table)
+        self.assertTrue(back.equals(kept, check_metadata=True), f"{back.schema}\n\nis not\n\n{kept.schema}")
+
     def test_dictionaries_that_grow_or_change_between_batches_keep_their_values(self):
         texts = [["a", "b"], ["a", "b", "c"], ["a", "b", "c", "d"]]
         growing = [pa.DictionaryArray.from_arrays([len(part) - 1, None, 0], part) for part in texts]
@@ -42,7 +47,7 @@ class Arrow(unittest.TestCase):
                     with new_writer(sink, table.schema, options=write) as writer:
                         writer.write_table(table)
                     put("d", sink.getvalue(), FILE)
-                    self.assertEqual(get_arrow("d")["v"].to_pylist(), table["v"].to_pylist())
+                    self.check_kept("d", table)
                     self.assertEqual(
                         [row["v"] for row in map(json.loads, get("/exp", handle="d", fmt="ndjson").splitlines())],
                         table["v"].to_pylist(),
@@ -59,14 +64,14 @@ class Arrow(unittest.TestCase):
             for write in (stream_of, file_of):
                 with self.subTest(f"{name}, {write.__name__}"):
                     put("empty", write(table), FILE)
-                    self.assertEqual(get_arrow("empty").schema.types, schema.types)
+                    self.check_kept("empty", table)
                     self.assertEqual(get("/exp", handle="empty"), b"id,s,l\r\n")
 
     def test_slices_of_larger_arrays_are_what_they_show(self):
         nested = pa.array([[{"a": i, "b": [str(i)] * (i % 3)}] * (i % 4) for i in range(100)])
         table = pa.table({"n": range(100), "t": [str(i) for i in range(100)], "l": nested}).slice(7, 41)
         put("slice", stream_of(table))
-        self.assertTrue(get_arrow("slice").equals(table))
+        self.check_kept("slice", table)
 
     def test_ranges_of_rows_over_many_batches_are_those_of_the_table(self):
         table = pa.table({"n": range(1000), "t": [str(i) for i in range(1000)], "b": [i % 3 == 0 for i in range(1000)]})
@@ -87,7 +92,7 @@ class Arrow(unittest.TestCase):
             }
         )
         put("million", file_of(table, "lz4"), FILE)
-        self.assertTrue(get_arrow("million").equals(table))
+        self.check_kept("million", table)
         frame = pl.read_csv(get("/exp", handle="million", fmt="csv"))
         self.assertEqual((frame["id"].sum(), frame["symbol"].n_unique()), (count * (count - 1) // 2, 50))
         self.assertTrue(frame["price"].equals(pl.from_arrow(table["price"])))
@@ -103,7 +108,7 @@ class Arrow(unittest.TestCase):
                 sink = io.BytesIO()
                 pyarrow.feather.write_feather(table, sink, **options)
                 put("feather", sink.getvalue(), FILE)
-                self.assertTrue(get_arrow("feather").equals(table))
+                self.check_kept("feather", table)
 
 
 class Parquet(unittest.TestCase):
@@ -171,7 +176,7 @@ class Pandas(unittest.TestCase):
             "id": [1, 2, 3],
             "price": [1.5, float("nan"), -0.25],
             "name": ["a", None, "with, comma"],
-            "kind": pd.Categorical(["x", "y", "x"]),
+            "kind": pd.Categorical(["x", "y", "x"], categories=["z", "y", "x"], ordered=True),
             "at": pd.to_datetime(["2024-01-02T03:04:05.678901Z", None, "1969-12-31T23:59:59.000000Z"]),
             "whole": pd.array([2**53 + 1, None, 3], dtype="Int64"),
             "ok": pd.array([True, None, False], dtype="boolean"),
@@ -180,16 +185,23 @@ class Pandas(unittest.TestCase):
         index=pd.Index(["r1", "r2", "r3"], name="row"),
     )
 
+    def check_kept(self, frame):
+        """All dtypes are kept but that of a categorical, which is text until it is made one again."""
+        back = get_arrow("pd")
+        self.assertTrue(back.schema.equals(kept_schema(pa.Schema.from_pandas(frame)), check_metadata=True))
+        pandas.testing.assert_frame_equal(back.to_pandas(), frame.astype({"kind": "str"}), check_exact=True)
+        pandas.testing.assert_frame_equal(back.to_pandas().astype(frame.dtypes), frame, check_exact=True)
+
     def test_a_frame_comes_back_with_its_index_and_dtypes(self):
         put("pd", stream_of(pa.Table.from_pandas(self.FRAME)))
-        pandas.testing.assert_frame_equal(get_arrow("pd").to_pandas(), self.FRAME)
+        self.check_kept(self.FRAME)
 
     def test_a_feather_file_of_pandas_comes_back(self):
         sink = io.BytesIO()
         frame = self.FRAME.reset_index()
         frame.to_feather(sink)
         put("pd", sink.getvalue(), FILE)
-        pandas.testing.assert_frame_equal(get_arrow("pd").to_pandas(), frame)
+        self.check_kept(frame)
 
     def test_read_csv_and_read_json_read_the_answers(self):
         frame = self.FRAME.reset_index().drop(columns="took")
@@ -239,6 +251,9 @@ class Polars(unittest.TestCase):
         }
     )
 
+    #: The types that are kept as a simpler one.
+    SIMPLER = {"kind": pl.String, "side": pl.String, "pair": pl.List(pl.Int16), "none": pl.String}
+
     def test_a_frame_comes_back_in_every_form_polars_writes(self):
         for name, write in {
             "stream": lambda sink: self.FRAME.write_ipc_stream(sink),
@@ -255,7 +270,18 @@ class Polars(unittest.TestCase):
                 write(sink)
                 put("pl", sink.getvalue(), FILE)
                 back = pl.read_ipc_stream(io.BytesIO(get("/exp", handle="pl", fmt="arrow")))
-                polars.testing.assert_frame_equal(back, self.FRAME)
+                polars.testing.assert_frame_equal(back, self.FRAME.cast(self.SIMPLER), check_exact=True)
+                sent = pa.ipc.open_stream if name.startswith("stream") else pa.ipc.open_file
+                schema = kept_schema(sent(sink.getvalue()).schema)
+                self.assertTrue(get_arrow("pl").schema.equals(schema, check_metadata=True), schema)
+
+    def test_what_is_kept_as_a_simpler_type_can_be_cast_to_its_own(self):
+        frame = self.FRAME.drop("none")
+        sink = io.BytesIO()
+        frame.write_ipc_stream(sink)
+        put("pl", sink.getvalue())
+        back = pl.read_ipc_stream(io.BytesIO(get("/exp", handle="pl", fmt="arrow")))
+        polars.testing.assert_frame_equal(back.cast(dict(frame.schema)), frame, check_exact=True)
 
     def test_read_csv_and_read_ndjson_read_the_answers(self):
         frame = self.FRAME.select("id", "price", "name", "at", "day").with_columns(pl.col("price").fill_nan(None))
