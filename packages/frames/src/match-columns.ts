@@ -1,6 +1,16 @@
 import { quoted, ServiceError } from '@svc/errors';
 import { columnInfo } from './column-types.ts';
-import { type Data, type Field, makeData, RecordBatch, Schema, Struct, util } from 'apache-arrow';
+import {
+  type Data,
+  DataType,
+  type Decimal,
+  type Field,
+  makeData,
+  RecordBatch,
+  Schema,
+  Struct,
+  util,
+} from 'apache-arrow';
 import { convertColumn, isConvertible } from './convert-column.ts';
 
 /** How rows of one schema become rows of another. */
@@ -64,9 +74,22 @@ function batchOf(schema: Schema, length: number, children: Data[]): RecordBatch 
 const TEXTS: ReadonlySet<string> = new Set(['STRING', 'SYMBOL']);
 
 function isSameType(field: Field, from: Field): boolean {
-  if (!util.compareTypes(field.type, from.type)) return false;
+  if (!util.compareTypes(field.type, from.type) || !hasSameDecimals(field.type, from.type)) return false;
   const [wants, has] = [columnInfo(field).type, columnInfo(from).type];
   return wants === has || (TEXTS.has(wants) && TEXTS.has(has));
+}
+
+/** apache-arrow takes any two decimals for the same, and so whatever holds them. */
+function hasSameDecimals(a: DataType, b: DataType): boolean {
+  if (DataType.isDecimal(a) && DataType.isDecimal(b)) return keptDecimal(a) === keptDecimal(b);
+  const children: readonly Field[] = a.children ?? [];
+  const others: readonly Field[] = b.children ?? [];
+  return children.every((child, at) => hasSameDecimals(child.type, others[at]?.type ?? child.type));
+}
+
+/** Narrow decimals are kept as those of 128 bits. */
+function keptDecimal({ precision, scale, bitWidth }: Decimal): string {
+  return `${precision},${scale},${Math.max(bitWidth, 128)}`;
 }
 
 function mismatch(frame: Schema, message: string): ServiceError {
