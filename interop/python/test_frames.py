@@ -15,7 +15,7 @@ import pyarrow.feather
 import pyarrow.parquet
 
 from kept import kept_schema, kept_table
-from server import FILE, URL, file_of, get, get_arrow, put, stream_of
+from server import FILE, STREAM, URL, file_of, get, get_arrow, put, send, stream_of
 
 UTC = dt.timezone.utc
 NOON = dt.datetime(2024, 1, 2, 12, 0, 0, 123456, UTC)
@@ -282,6 +282,15 @@ class Polars(unittest.TestCase):
         put("pl", sink.getvalue())
         back = pl.read_ipc_stream(io.BytesIO(get("/exp", handle="pl", fmt="arrow")))
         polars.testing.assert_frame_equal(back.cast(dict(frame.schema)), frame, check_exact=True)
+
+    def test_a_frame_is_appended_to_itself(self):
+        sink = io.BytesIO()
+        self.FRAME.write_ipc_stream(sink)
+        put("pl", sink.getvalue())
+        send("POST", "/frames/pl", sink.getvalue(), {"Content-Type": STREAM})
+        back = pl.read_ipc_stream(io.BytesIO(get("/exp", handle="pl", fmt="arrow")))
+        twice = pl.concat([self.FRAME, self.FRAME]).cast(self.SIMPLER)
+        polars.testing.assert_frame_equal(back, twice, check_exact=True)
 
     def test_read_csv_and_read_ndjson_read_the_answers(self):
         frame = self.FRAME.select("id", "price", "name", "at", "day").with_columns(pl.col("price").fill_nan(None))

@@ -71,6 +71,18 @@ test.each(KEPT_FRAMES.map((sample) => [sample.name, sample] as const))(
   },
 );
 
+test.each(KEPT_FRAMES.map((sample) => [sample.name, sample] as const))(
+  'rows like those that were put can be appended: %s',
+  async (_name, sample) => {
+    const store = await fixture.open();
+    await store.put(trades, streamOfSample(sample));
+    const first = JSON.parse(await json(store)).dataset;
+    const { info } = await store.append(trades, streamOfSample(sample));
+    expect(info.rows).toBe(2 * sample.rows.length);
+    expect(JSON.parse(await json(store)).dataset).toEqual([...first, ...first]);
+  },
+);
+
 describe('frames of others', () => {
   async function makeDatabase(path: string, ...statements: readonly string[]): Promise<void> {
     const instance = await DuckDBInstance.create(path);

@@ -19,6 +19,7 @@ import type { Filling } from './hot-tier.ts';
 import { type ReceivedRows, type Receiving, withReceived } from './receive-upload.ts';
 import { type StagedRows, stageRows } from './stage-rows.ts';
 import { schemaText } from './storage-schema.ts';
+import { storedSchema } from './storage-types.ts';
 import { readOnlyFrame } from './store-errors.ts';
 import type { StoreParts } from './store-parts.ts';
 import { contentsOf, infoOf, type StoredFrame } from './stored-frame.ts';
@@ -98,7 +99,7 @@ export async function appendRows(
     const added = schema && options.missingAsNull === true ? withMissingColumns(schema, rows) : rows;
     added.schema.fields.forEach(columnInfo);
     // What cannot fit is refused before it is written.
-    if (schema) matchColumns(schema, added.schema);
+    if (schema) matchColumns(storedSchema(schema).schema, storedSchema(added.schema).schema);
     return appendReceived(parts, ref, added, options);
   });
 }
