@@ -9,8 +9,29 @@ import {
   DuckDBTimestampValue,
   type DuckDBValue,
 } from '@duckdb/node-api';
-import { encodeNdjson, type FrameStream, parseHandle, streamFromTable } from '@svc/frames';
-import { Bool, Float64, Int32, Int64, Table, TimestampMicrosecond, Utf8, vectorFromArray } from 'apache-arrow';
+import {
+  encodeArrowStream,
+  encodeCsv,
+  encodeJsonTable,
+  encodeNdjson,
+  type FrameStream,
+  parseHandle,
+  streamFromTable,
+} from '@svc/frames';
+import { streamOfBatches } from '@svc/frames/testing';
+import {
+  Bool,
+  Float64,
+  Int32,
+  Int64,
+  type RecordBatch,
+  type Schema,
+  Table,
+  tableFromIPC,
+  TimestampMicrosecond,
+  Utf8,
+  vectorFromArray,
+} from 'apache-arrow';
 import fc from 'fast-check';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { randomRows, type RandomRow, randomSelect } from '../../test/random-select.ts';
@@ -23,7 +44,8 @@ let fixture: SqlFixture;
 let reference: DuckDBConnection;
 
 beforeAll(async () => {
-  fixture = await createSqlFixture();
+  // Nothing stays in memory: what is kept is read from its file.
+  fixture = await createSqlFixture({}, { cacheBytes: 0 });
   reference = await (await DuckDBInstance.create(':memory:')).connect();
   await reference.run("SET TimeZone = 'UTC'");
 });
@@ -65,16 +87,21 @@ async function createReference(name: string, rows: readonly RandomRow[]): Promis
 
 /** A value of DuckDB as our JSON has it, with numbers of 64 bits and more as texts. */
 function toJson(value: DuckDBValue): unknown {
-  if (typeof value === 'bigint') return String(value);
+  return jsonOf(value, String);
+}
+
+function jsonOf(value: DuckDBValue, ofBigint: (value: bigint) => unknown): unknown {
+  const inner = (item: DuckDBValue): unknown => jsonOf(item, ofBigint);
+  if (typeof value === 'bigint') return ofBigint(value);
   if (typeof value === 'number') return Number.isFinite(value) ? value : null;
   if (value instanceof DuckDBTimestampValue)
     return `${isoOf(value.micros, 1000n)}${String(modulo(value.micros, 1000n)).padStart(3, '0')}Z`;
   if (value instanceof DuckDBDateValue) return `${isoOf(BigInt(value.days) * 86_400_000n, 1n)}Z`;
-  if (value instanceof DuckDBListValue) return value.items.map(toJson);
-  if (value instanceof DuckDBMapValue) return value.entries.map(({ key, value: item }) => [toJson(key), toJson(item)]);
+  if (value instanceof DuckDBListValue) return value.items.map(inner);
+  if (value instanceof DuckDBMapValue) return value.entries.map(({ key, value: item }) => [inner(key), inner(item)]);
   if (value instanceof DuckDBDecimalValue) return value.toString();
   if (value instanceof DuckDBStructValue) {
-    return Object.fromEntries(Object.entries(value.entries).map(([key, item]) => [key, toJson(item)]));
+    return Object.fromEntries(Object.entries(value.entries).map(([key, item]) => [key, inner(item)]));
   }
   return value;
 }
@@ -87,15 +114,85 @@ function isoOf(value: bigint, perMilli: bigint): string {
   return new Date(Number((value - modulo(value, perMilli)) / perMilli)).toISOString().slice(0, -1);
 }
 
-async function answerOf(sql: string): Promise<unknown[]> {
+/** An answer that can be read again and again. */
+interface ReadAnswer {
+  readonly schema: Schema;
+  readonly batches: readonly RecordBatch[];
+}
+
+async function answerOf(sql: string): Promise<ReadAnswer> {
   const answer = await fixture.engine.query(callOf(), sql);
-  const bytes: Uint8Array[] = [];
-  for await (const part of encodeNdjson(answer, { quoteLargeNum: true })) bytes.push(part.slice());
-  const lines = Buffer.concat(bytes).toString().split('\n').slice(0, -1);
+  const batches: RecordBatch[] = [];
+  for await (const batch of answer.batches) batches.push(batch);
+  return { schema: answer.schema, batches };
+}
+
+async function textOf(chunks: AsyncIterable<Uint8Array>): Promise<string> {
+  const parts: Uint8Array[] = [];
+  for await (const part of chunks) parts.push(part.slice());
+  return Buffer.concat(parts).toString();
+}
+
+async function linesOf(stream: FrameStream): Promise<unknown[]> {
+  const text = await textOf(encodeNdjson(stream, { quoteLargeNum: true }));
+  const lines = text.split('\n').slice(0, -1);
   return lines.map((line) => Object.values(JSON.parse(line)));
 }
 
-test(`${FRAMES * SELECTS_PER_FRAME} random SELECTs over random frames are answered as by DuckDB itself`, async () => {
+/** The cells of CSV: what stands in quotes is a text, and nothing is null. */
+function cellsOf(csv: string): (string | null)[][] {
+  const pattern = /(?:"((?:[^"]|"")*)"|([^",\r]*))(,|\r\n)/y;
+  const rows: (string | null)[][] = [[]];
+  for (let match = pattern.exec(csv); match !== null; match = pattern.exec(csv)) {
+    const [, quoted, plain = '', end] = match;
+    const cell = quoted === undefined ? plain || null : quoted.replaceAll('""', '"');
+    rows.at(-1)?.push(cell);
+    if (end !== ',') rows.push([]);
+  }
+  return rows.slice(1, -1);
+}
+
+/** What a cell of CSV says, in the form of a value of DuckDB that it should say. */
+function cellAs(cell: string | null, value: DuckDBValue): unknown {
+  if (cell === null || value === null) return cell;
+  if (typeof value === 'number') return Number(cell);
+  if (typeof value === 'boolean') return cell === 'true';
+  return typeof jsonOf(value, String) === 'string' ? cell : JSON.parse(cell);
+}
+
+/** A value of DuckDB as `cellAs` should have it. */
+function asCell(value: DuckDBValue): unknown {
+  if (typeof value === 'number') return value;
+  const text = jsonOf(value, String);
+  return typeof text === 'string' ? text : jsonOf(value, Number);
+}
+
+async function expectInEveryFormat(
+  sql: string,
+  { schema, batches }: ReadAnswer,
+  rows: readonly DuckDBValue[][],
+): Promise<void> {
+  const stream = (): FrameStream => streamOfBatches(schema, batches);
+  const expected = rows.map((row) => row.map(toJson));
+  expect(await linesOf(stream()), sql).toEqual(expected);
+  const table = await textOf(encodeJsonTable(stream(), { query: sql, quoteLargeNum: true }));
+  expect(JSON.parse(table), sql).toMatchObject({ query: sql, dataset: expected, count: expected.length });
+  const cells = cellsOf(await textOf(encodeCsv(stream())));
+  expect(
+    cells.map((row, r) => row.map((cell, c) => cellAs(cell, rows[r]?.[c] ?? null))),
+    sql,
+  ).toEqual(rows.map((row) => row.map(asCell)));
+  const arrow = tableFromIPC(encodeArrowStream(stream()));
+  expect(await linesOf(streamFromTable(await arrow)), sql).toEqual(expected);
+  // The rows of a Parquet file are written and read as those of a kept frame.
+  const ref = { tenant: 'default', handle: parseHandle('answer') };
+  await fixture.store.put(ref, stream());
+  const kept = await fixture.store.open(ref);
+  expect(await linesOf(kept?.read() ?? stream()), sql).toEqual(expected);
+  kept?.close();
+}
+
+test(`${FRAMES * SELECTS_PER_FRAME} random SELECTs over random frames are answered as by DuckDB itself, in every format`, async () => {
   const length = { minLength: SELECTS_PER_FRAME, maxLength: SELECTS_PER_FRAME };
   const frames = fc.tuple(randomRows, randomRows, fc.array(randomSelect, length));
   const property = fc.asyncProperty(frames, async ([one, two, selects]) => {
@@ -107,7 +204,7 @@ test(`${FRAMES * SELECTS_PER_FRAME} random SELECTs over random frames are answer
       const expected = await reference.runAndReadAll(sql).catch(() => undefined);
       // What it refuses, it refuses for everybody.
       if (expected === undefined) await expect(answerOf(sql), sql).rejects.toMatchObject({ code: 'invalid_sql' });
-      else expect(await answerOf(sql), sql).toEqual(expected.getRows().map((row) => row.map(toJson)));
+      else await expectInEveryFormat(sql, await answerOf(sql), expected.getRows());
     }
   });
   await fc.assert(property, { numRuns: FRAMES, endOnFailure: true });
