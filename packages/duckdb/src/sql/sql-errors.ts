@@ -70,6 +70,13 @@ function faultError(fault: SqlFault, { sql, pins, privatePaths }: SqlContext, ca
       cause,
     });
   }
+  if (fault.message === UNSAID) {
+    return new ServiceError('invalid_sql', 'The SQL failed, and the engine could not say why.', {
+      hint: 'Ask for less at once: what it had to say may not have fitted into its memory.',
+      query: sql,
+      cause,
+    });
+  }
   if (OURS.has(kind)) return toServiceError(cause);
   return new ServiceError('invalid_sql', sentence(message), {
     query: sql,
@@ -94,6 +101,9 @@ function outOfMemory(sql: string, cause: Error): ServiceError {
     cause,
   });
 }
+
+/** What the binding says where there is no room for DuckDB's own message. */
+const UNSAID = 'Failed to execute prepared statement';
 
 /** Failures that no SQL should bring about; those without a kind are not DuckDB's. */
 const OURS: ReadonlySet<string> = new Set(['', 'INTERNAL', 'FATAL', 'IO', 'Serialization', 'Connection', 'HTTP']);

@@ -69,7 +69,8 @@ describe('a frame that fits is decoded', () => {
   test('6000 columns of 100 rows', () => {
     const body = `[${`${wide(6000, '1')},`.repeat(99)}${wide(6000, '"a"')}]`;
     const { batches } = decodeBody(decodeJson, body, { maxBytes: 32 * MEBIBYTE });
-    expect(batches.map(({ numRows, numCols }) => [numRows, numCols])).toEqual([[100, 6000]]);
+    expect(batches.every(({ numCols }) => numCols === 6000)).toBe(true);
+    expect(batches.reduce((sum, { numRows }) => sum + numRows, 0)).toBe(100);
   });
 
   test('50 columns of 65 536 rows with one value each', () => {
