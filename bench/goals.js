@@ -118,6 +118,48 @@ export const GOALS = [
     reached: (summary) => against(summary, {}, 'ms to the first rows', Math.min),
   },
   {
+    what: 'Flight DoGet: time, of the C++ server of pyarrow',
+    of: 'flight',
+    ...atMost(1.25),
+    reached: (summary) => row(summary, { call: 'DoGet', measured: 'seconds' })?.ratio,
+  },
+  {
+    what: 'Flight DoGet: CPU of the server, of the C++ server of pyarrow',
+    of: 'flight',
+    ...atMost(2),
+    reached: (summary) => row(summary, { call: 'DoGet', measured: 'serverCpuSeconds' })?.ratio,
+  },
+  {
+    what: 'Flight DoPut: time, of a C++ server of pyarrow that writes Parquet and fsyncs',
+    of: 'flight',
+    ...atMost(1),
+    reached: (summary) => row(summary, { call: 'DoPut', measured: 'seconds' })?.ratio,
+  },
+  {
+    what: '1 M rows forwarded from QuestDB: time, of asking it directly',
+    of: 'proxy',
+    ...atMost(1.1),
+    reached: ({ rowsRatio }) => rowsRatio,
+  },
+  {
+    what: '1 M rows forwarded from QuestDB: growth of memory, MiB',
+    of: 'proxy',
+    ...atMost(32),
+    reached: ({ growthMiB }) => growthMiB,
+  },
+  {
+    what: 'select 1 forwarded to QuestDB, 16 connections: answers a second, of asking it directly',
+    of: 'proxy',
+    ...atLeast(0.6),
+    reached: ({ requestsRatio }) => requestsRatio,
+  },
+  {
+    what: 'the event loop while a frame is read as Arrow from memory: p99, ms',
+    of: 'event-loop',
+    ...atMost(50),
+    reached: (summary) => summary['read arrow, hot']?.p99Ms,
+  },
+  {
     what: '/ping while every engine is busy: p99, ms',
     of: 'isolation',
     ...atMost(100),

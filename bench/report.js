@@ -91,7 +91,9 @@ const found = new Map(
 );
 
 function table(rows) {
-  const list = Array.isArray(rows) ? rows : Object.entries(rows).map(([what, row]) => ({ what, ...row }));
+  const list = Array.isArray(rows)
+    ? rows
+    : Object.entries(rows).map(([what, row]) => ({ what, ...(typeof row === 'object' ? row : { value: row }) }));
   const keys = [...new Set(list.flatMap((row) => Object.keys(row)))];
   const cell = (value) =>
     typeof value === 'number' && !Number.isInteger(value) ? Number(value.toPrecision(3)) : value;
