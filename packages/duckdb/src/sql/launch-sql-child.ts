@@ -8,6 +8,7 @@ import { lockDirectory } from '../directory-lock.ts';
 import { type ChildProgram, COMMON_SETTINGS, type LaunchedChild, launchProgram } from '../pipe-launch.ts';
 import { sweepAbandoned } from '../private-directory.ts';
 import { sqlText } from '../storage-types-names.ts';
+import { countedBytes } from './counted-bytes.ts';
 
 /** How much a statement may take. */
 export interface SqlChildOptions {
@@ -33,6 +34,8 @@ const POOL_THREADS = 4;
 
 /** A child for SQL of clients, and its folder. */
 export interface LaunchedSqlChild extends LaunchedChild {
+  /** Whether a statement still finds the memory it may take: what earlier ones took is not always given back. */
+  hasRoom(): boolean;
   /** Resolves when the child has ended and its folder is gone. */
   readonly removed: Promise<void>;
 }
@@ -41,6 +44,7 @@ export interface LaunchedSqlChild extends LaunchedChild {
 export function launchSqlChild(options: SqlChildOptions): LaunchedSqlChild {
   const { tempDirectory, memoryBytes = DEFAULT_MEMORY_BYTES, threads = availableParallelism() } = options;
   const { maxTempBytes = 10 * memoryBytes } = options;
+  const maxBytes = COUNTED_AGAIN * memoryBytes + threads * THREAD_BYTES + OVERHEAD_BYTES;
   const directory = mkdtempSync(join(tempDirectory, `${FOLDER_PREFIX}${process.pid}-`));
   const launched = launchIn(directory, {
     settings: {
@@ -54,11 +58,16 @@ export function launchSqlChild(options: SqlChildOptions): LaunchedSqlChild {
       ],
       isLocked: true,
     },
-    maxBytes: COUNTED_AGAIN * memoryBytes + threads * THREAD_BYTES + OVERHEAD_BYTES,
+    maxBytes,
     poolThreads: POOL_THREADS,
   });
-  lowerPriority(launched.process.pid);
-  return { ...launched, removed: removeAfter(launched.process, directory) };
+  const { pid } = launched.process;
+  lowerPriority(pid);
+  return {
+    ...launched,
+    hasRoom: () => pid === undefined || countedBytes(pid) <= maxBytes - memoryBytes,
+    removed: removeAfter(launched.process, directory),
+  };
 }
 
 function launchIn(directory: string, program: Omit<ChildProgram, 'directory'>): LaunchedChild {

@@ -9,6 +9,8 @@ type RequestOf<Op extends SqlRequest['op']> = Extract<SqlRequest, { op: Op }>;
 export interface SqlChild {
   readonly pid: number | undefined;
   readonly isAlive: boolean;
+  /** Whether there is enough memory for another statement. */
+  hasRoom(): boolean;
   /** Whose statements it has answered: from the first on it takes no others'. */
   tenant: string | undefined;
   call<Op extends Exclude<SqlRequest['op'], 'rows'>>(
@@ -49,6 +51,7 @@ export function createSqlChild(options: SqlChildOptions): SqlChild {
     get isAlive() {
       return link.isAlive;
     },
+    hasRoom: () => launched.hasRoom(),
     tenant: undefined,
     call: async <Op extends Exclude<SqlRequest['op'], 'rows'>>(request: RequestOf<Op>, signal: AbortSignal) =>
       begin<SqlAnswers[Op]>(request, signal).answer,

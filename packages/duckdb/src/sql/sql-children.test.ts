@@ -6,6 +6,7 @@ const noSpace = Object.assign(new Error('ENOSPC: no space left on device, mkdtem
 const { signal } = new AbortController();
 
 let isFull: boolean;
+let hasRoom: boolean;
 let children: SqlChildren;
 
 function fakeChild(): SqlChild {
@@ -15,6 +16,7 @@ function fakeChild(): SqlChild {
     get isAlive() {
       return isAlive;
     },
+    hasRoom: () => hasRoom,
     tenant: undefined,
     call: () => Promise.reject(new Error('It is not asked anything.')),
     rows: () => {
@@ -37,6 +39,7 @@ const options = { start, maxConcurrent: 1, maxQueued: 10, idleMs: 60_000 };
 
 beforeEach(() => {
   isFull = false;
+  hasRoom = true;
   start.mockClear();
   children = createSqlChildren(options);
 });
@@ -73,4 +76,16 @@ test('a child that cannot be started ahead is no failure of a statement, and is 
   await vi.waitFor(() => expect(start.mock.results.at(-1)).toMatchObject({ type: 'throw', value: noSpace }));
   isFull = false;
   expect((await children.take('one', signal)).child).not.toBe(place.child);
+});
+
+test('a child serves its tenant again, unless its memory is used up', async () => {
+  const first = await children.take('one', signal);
+  first.free();
+  const second = await children.take('one', signal);
+  expect(second.child).toBe(first.child);
+  hasRoom = false;
+  second.free();
+  const third = await children.take('one', signal);
+  expect(third.child).not.toBe(first.child);
+  expect(first.child.isAlive).toBe(false);
 });

@@ -64,7 +64,7 @@ export function createSqlChildren({ start, maxConcurrent, maxQueued, idleMs }: S
   async function giveBack(child: SqlChild): Promise<void> {
     await child.settled();
     busy.delete(child);
-    if (isClosed || !child.isAlive) end(child);
+    if (isClosed || !child.isAlive || !child.hasRoom()) end(child);
     else idle.add(child);
     turns.end();
     startAhead();

@@ -1,12 +1,14 @@
 import { existsSync } from 'node:fs';
 import { mkdir, readdir, rm, utimes, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
+import { ServiceError } from '@svc/errors';
 import type { Engine, QueryAnswer } from '@svc/frames';
 import { readRows } from '@svc/frames/testing';
 import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
 import { identifyProcess, type ProcessIdentity } from '../process-identity.ts';
 import { callOf, createSqlFixture, rowsOf, type SqlFixture } from '../testing/sql-fixture.ts';
 import { cpuSeconds, sqlChildPids } from '../testing/sql-processes.ts';
+import { countedBytes } from './counted-bytes.ts';
 import type { SqlEngineOptions } from './create-sql-engine.ts';
 
 let fixture: SqlFixture;
@@ -36,6 +38,14 @@ const holdPlace = (engine: Engine): Promise<QueryAnswer> => engine.query(callOf(
 const ENDLESS = 'SELECT count(*) FROM range(1000000000000)';
 // One call of a function, which does not hear that it should stop.
 const DEAF = "SELECT levenshtein(repeat('a', 200000), repeat('b', 200000))";
+// One after the other in one child, they leave less and less room in it.
+const GREEDY = [
+  'SELECT list(i) FROM range(1000000000) t(i)',
+  "SELECT string_agg(i::VARCHAR, ',') FROM range(10000000000) t(i)",
+  'SELECT array_agg(i ORDER BY hash(i)) FROM range(1000000000) t(i)',
+  'SELECT histogram(i) FROM range(1000000000) t(i)',
+  'SELECT quantile_cont(i, 0.5) OVER (ORDER BY i) FROM range(1000000000) t(i)',
+];
 const hasProc = existsSync('/proc');
 
 describe('waiting', () => {
@@ -197,6 +207,17 @@ describe('memory and disk', () => {
 });
 
 describe('children', () => {
+  test.skipIf(!hasProc)(
+    'one that has kept so much of its memory that a statement would not find enough is replaced',
+    withEngine({ memoryBytes: 150e6, maxTempBytes: 50e6, timeoutMs: 1000 }, async (engine) => {
+      for (const sql of GREEDY) {
+        await expect(rowsOf(engine, sql)).rejects.toBeInstanceOf(ServiceError);
+        expect(await rowsOf(engine, 'SELECT 1')).toEqual([[1]]);
+      }
+      await vi.waitFor(() => expect(sqlChildPids().filter((pid) => countedBytes(pid) > 630e6)).toEqual([]));
+    }),
+  );
+
   test.skipIf(!hasProc)(
     'one that is killed is one failed statement',
     withEngine({}, async (engine) => {
