@@ -48,7 +48,8 @@ export function toSqlError(error: unknown, context: SqlContext): ServiceError {
 function faultError(fault: SqlFault, { sql, pins, privatePaths }: SqlContext, cause: ChildError): ServiceError {
   const { kind, position } = fault;
   const message = withoutPaths(fault.message, privatePaths);
-  if (/max_temp_directory_size|no space left on device|disk quota exceeded/i.test(fault.message)) {
+  const isOfTheSystem = kind === 'Out of Memory' || OURS.has(kind);
+  if (isOfTheSystem && /max_temp_directory_size|no space left on device|disk quota exceeded/i.test(fault.message)) {
     return new ServiceError('out_of_disk', 'The SQL needs more room on disk than one statement may take.', {
       hint: 'Ask for less at once: filter earlier, or aggregate before sorting and joining.',
       query: sql,
@@ -57,7 +58,7 @@ function faultError(fault: SqlFault, { sql, pins, privatePaths }: SqlContext, ca
   }
   if (
     kind === 'Out of Memory' ||
-    /failed to allocate|bad_alloc|memory allocation failure|out of memory/i.test(fault.message)
+    (isOfTheSystem && /failed to allocate|bad_alloc|memory allocation fail|out of memory/i.test(fault.message))
   ) {
     return outOfMemory(sql, cause);
   }

@@ -1,0 +1,27 @@
+import { expect, test } from 'vitest';
+import { ChildError } from '../pipe-link.ts';
+import { toSqlError } from './sql-errors.ts';
+
+const context = { sql: 'SELECT 1', pins: [], privatePaths: ['/tmp/svc-sql-1-abc'] };
+
+test.each([
+  ['Out of Memory', 'could not allocate block of size 256.0 KiB (142.8 MiB/143.0 MiB used)', 'out_of_memory'],
+  ['Out of Memory', 'adjust the max_temp_directory_size setting', 'out_of_disk'],
+  ['Serialization', 'Failed to write JSON string: memory allocation failed', 'out_of_memory'],
+  ['', 'std::bad_alloc', 'out_of_memory'],
+  ['IO', 'Could not write file: No space left on device', 'out_of_disk'],
+  ['IO', 'Could not read file: Input/output error', 'internal'],
+  ['', 'Failed to execute prepared statement', 'invalid_sql'],
+  // What a client makes DuckDB say is only what the client says.
+  ['Invalid Input', 'out of memory', 'invalid_sql'],
+  ['Conversion', "Could not convert string 'No space left on device' to INT32", 'invalid_sql'],
+])('%s Error: %s is %s', (kind, message, code) => {
+  const error = new ChildError({ code: 'sql_fault', kind, message });
+  expect(toSqlError(error, context)).toMatchObject({ code });
+});
+
+test('no error shows where the engine has its files', () => {
+  const message = 'cannot open "/tmp/svc-sql-1-abc/duckdb_temp"';
+  const error = new ChildError({ code: 'sql_fault', kind: 'Invalid Input', message });
+  expect(toSqlError(error, context).message).toBe('cannot open "…/duckdb_temp".');
+});
