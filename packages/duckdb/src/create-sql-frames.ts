@@ -1,5 +1,6 @@
 import { isHandle, type FrameRef, type Handle } from '@svc/frames';
 import { foldersOfTenant } from './foreign-frames.ts';
+import { describeFrames } from './list-frames.ts';
 import type { PinnedFrame, SqlFrames } from './sql-frames.ts';
 import type { StoreParts } from './store-parts.ts';
 import type { FrameContents, StoredFrame } from './stored-frame.ts';
@@ -57,6 +58,10 @@ export function createSqlFrames(parts: StoreParts, acquire: AcquireFrame): SqlFr
         .map(({ handle }) => handle)
         .filter((handle) => !taken.has(handle.toLowerCase()));
       return [...own, ...others].toSorted((a, b) => (a < b ? -1 : 1));
+    },
+    async describeAll(tenant, limit) {
+      const known = await describeFrames(parts, tenant, { limit });
+      return known.map(({ frame, contents }) => ({ handle: frame.handle, info: contents }));
     },
     // The directory itself before the folder in it, which is not there before somebody puts a frame.
     directories: (tenant) => [

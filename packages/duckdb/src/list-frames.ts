@@ -1,17 +1,33 @@
 import type { FrameInfo, Handle, ListOptions } from '@svc/frames';
 import type { ForeignName } from './foreign-tables.ts';
 import type { StoreParts } from './store-parts.ts';
-import { infoOf, type StoredFrame } from './stored-frame.ts';
+import { type FrameContents, infoOf, type StoredFrame } from './stored-frame.ts';
 
 /** A frame that was put, or the name of one of another's. */
 type Listed = { readonly handle: Handle } & ({ readonly frame: StoredFrame } | { readonly name: ForeignName });
 
-/** Frames of a tenant, sorted by handle. Only those that are returned are looked at. */
+/** A frame, and what is in it. */
+interface KnownFrame {
+  readonly frame: StoredFrame;
+  readonly contents: FrameContents;
+}
+
+/** Frames of a tenant as clients see them, sorted by handle. */
 export async function listFrames(
   parts: StoreParts,
   tenant: string,
-  { prefix = '', after = '', limit = Infinity }: ListOptions,
+  options: ListOptions,
 ): Promise<readonly FrameInfo[]> {
+  const known = await describeFrames(parts, tenant, options);
+  return known.map(({ frame, contents }) => infoOf(frame, contents, parts.hot.has(frame)));
+}
+
+/** Frames of a tenant, sorted by handle. Only those that are returned are looked at. */
+export async function describeFrames(
+  parts: StoreParts,
+  tenant: string,
+  { prefix = '', after = '', limit = Infinity }: ListOptions,
+): Promise<readonly KnownFrame[]> {
   const { catalogue, foreign, isReadOnly } = parts;
   if (isReadOnly) await catalogue.rescan();
   catalogue.removeExpired();
@@ -24,28 +40,28 @@ export async function listFrames(
     .map((name) => ({ handle: name.handle, name }));
   // Those that were put are sorted already.
   const all = others.length === 0 ? own : [...own, ...others].toSorted((a, b) => (a.handle < b.handle ? -1 : 1));
-  const infos: FrameInfo[] = [];
+  const known: KnownFrame[] = [];
   // One that cannot be read is left out, and the next takes its place.
-  for (let at = 0; at < all.length && infos.length < limit;) {
-    const page = all.slice(at, at + Math.min(limit - infos.length, all.length));
+  for (let at = 0; at < all.length && known.length < limit;) {
+    const page = all.slice(at, at + Math.min(limit - known.length, all.length));
     at += page.length;
     const described = await Promise.all(page.map((listed) => describeListed(parts, tenant, listed)));
-    infos.push(...described.flatMap((info) => info ?? []));
+    known.push(...described.flatMap((one) => one ?? []));
   }
-  return infos;
+  return known;
 }
 
 async function describeListed(
-  { catalogue, foreign, hot, reader, onProblem }: StoreParts,
+  { catalogue, foreign, reader, onProblem }: StoreParts,
   tenant: string,
   listed: Listed,
-): Promise<FrameInfo | undefined> {
+): Promise<KnownFrame | undefined> {
   const frame = 'frame' in listed ? listed.frame : await foreign.load(tenant, listed.name);
   if (frame === undefined) return undefined;
-  if (frame.contents) return infoOf(frame, frame.contents, hot.has(frame));
+  if (frame.contents) return { frame, contents: frame.contents };
   catalogue.acquire(frame);
   try {
-    return infoOf(frame, await reader.describe(frame), hot.has(frame));
+    return { frame, contents: await reader.describe(frame) };
   } catch (cause) {
     // One that was dropped since the list began is not a problem.
     const isThere = frame.isForeign || catalogue.find(frame) === frame;

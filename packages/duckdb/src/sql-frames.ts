@@ -11,6 +11,12 @@ export interface PinnedFrame {
   release(): void;
 }
 
+/** A frame, and what is known of it without its rows. */
+export interface DescribedFrame {
+  readonly handle: Handle;
+  readonly info: SourceInfo;
+}
+
 /** Which frame is to be pinned. */
 export interface PinOptions {
   readonly tenant: string;
@@ -24,6 +30,8 @@ export interface SqlFrames {
   pin(options: PinOptions): Promise<PinnedFrame | undefined>;
   /** The handles of a tenant's frames, sorted. */
   handles(tenant: string): Promise<readonly Handle[]>;
+  /** The frames of a tenant that can be read, sorted by handle; no more than `limit`. */
+  describeAll(tenant: string, limit: number): Promise<readonly DescribedFrame[]>;
   /**
    * All directories in which pinned frames of a tenant have their files. The first is there whenever the tenant has a
    * frame.

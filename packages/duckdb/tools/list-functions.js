@@ -1,8 +1,9 @@
 // Keeps `src/child/generated/allowed-functions.ts`: the functions of the pinned DuckDB that are not in
-// `src/child/refused-functions.ts`. Run after a new version of DuckDB, once the new functions that must not be used by
+// `src/child/refused-functions.ts`, nor replaced in `src/child/catalogue.ts`. Run after a new version of DuckDB, once the new functions that must not be used by
 // clients are refused there; what this then adds is to be read, name by name.
 import { writeFileSync } from 'node:fs';
 import { DuckDBInstance } from '@duckdb/node-api';
+import { isShadowed } from '../dist/child/catalogue.js';
 import { REFUSED_FUNCTIONS } from '../dist/child/refused-functions.js';
 
 const FILE = new URL('../src/child/generated/allowed-functions.ts', import.meta.url);
@@ -18,7 +19,7 @@ async function allowedIn(place) {
     `SELECT DISTINCT lower(function_name) FROM duckdb_functions() WHERE function_type IN (${types}) ORDER BY 1`,
   );
   const names = (await result.getRows()).map(([name]) => name);
-  return [...names, ...ALSO[place]].filter((name) => !REFUSED_FUNCTIONS[place].has(name));
+  return [...names, ...ALSO[place]].filter((name) => !REFUSED_FUNCTIONS[place].has(name) && !isShadowed(name));
 }
 
 function wrapped(names) {

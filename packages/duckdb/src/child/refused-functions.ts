@@ -11,7 +11,7 @@ interface Refusal {
 
 const FRAMES_HINT = 'Put the data as a frame, and use its handle as a table.';
 /** What to do instead of reading the catalogue of the engine. */
-export const CATALOGUE_HINT = 'SHOW TABLES lists the frames, and DESCRIBE the columns of one.';
+export const CATALOGUE_HINT = 'SHOW ALL TABLES and information_schema.columns show the frames and their columns.';
 const WITHOUT_HINT = 'Write the SQL without it.';
 
 const REFUSALS: readonly Refusal[] = [
@@ -29,11 +29,9 @@ const REFUSALS: readonly Refusal[] = [
     values: `current_connection_id current_query current_query_id current_transaction_id get_block_size in_search_path
       pg_conf_load_time pg_get_constraintdef pg_get_expr pg_get_viewdef pg_postmaster_start_time stats txid_current
       vector_type`,
-    tables: `duckdb_approx_database_count duckdb_columns duckdb_connection_count duckdb_constraints
-      duckdb_coordinate_systems duckdb_databases duckdb_dependencies duckdb_extensions duckdb_external_file_cache
-      duckdb_indexes duckdb_memory duckdb_optimizers duckdb_prepared_statements duckdb_schemas duckdb_sequences
-      duckdb_table_sample duckdb_tables duckdb_temporary_files duckdb_views pragma_collations pragma_database_size
-      pragma_metadata_info pragma_platform pragma_show pragma_storage_info pragma_table_info pragma_user_agent
+    tables: `duckdb_approx_database_count duckdb_connection_count duckdb_coordinate_systems duckdb_extensions
+      duckdb_external_file_cache duckdb_memory duckdb_optimizers duckdb_prepared_statements duckdb_table_sample
+      duckdb_temporary_files pragma_collations pragma_database_size pragma_metadata_info pragma_platform pragma_show pragma_storage_info pragma_table_info pragma_user_agent
       pragma_version sql_auto_complete`,
   },
   {

@@ -1,4 +1,5 @@
 import type { DuckDBConnection, DuckDBInstance as Instance } from '@duckdb/node-api';
+import { type Catalogue, createCatalogue } from './catalogue.ts';
 import { MAX_ROW_BYTES, rowTooLarge } from './answer-limits.ts';
 import { CancelledError, type Exchange } from './exchange.ts';
 import { createFrameViews, type FrameViews } from './frame-views.ts';
@@ -21,6 +22,7 @@ interface Tools {
   readonly inner: DuckDBConnection;
   readonly checker: SqlChecker;
   readonly views: FrameViews;
+  readonly catalogue: Catalogue;
 }
 
 /** How often a query that should stop is told so: one that is just about to begin does not hear it. */
@@ -39,18 +41,20 @@ export function createSqlBench(settings: readonly string[]): SqlBench {
   }
 
   async function answer(tools: Tools, exchange: Exchange, request: SqlRequest): Promise<SqlAnswers[keyof SqlAnswers]> {
-    const { instance, checker, views } = tools;
+    const { instance, checker, views, catalogue } = tools;
     switch (request.op) {
       case 'check': {
         endSession();
         const checked = await checker.check(request.sql);
         session = createSqlSession(instance, checked);
-        return { tables: checked.tables, ...(checked.listsFrames && { listsFrames: true }) };
+        const { tables, listsFrames, readsCatalogue } = checked;
+        return { tables, ...(listsFrames && { listsFrames }), ...(readsCatalogue && { readsCatalogue }) };
       }
       case 'nearest':
         return (await checker.nearest(request)) ?? null;
       case 'prepare':
         await views.show(request.directories, request.views);
+        if (request.catalogue !== undefined) await catalogue.show(request.catalogue);
         return required(session).prepare(request.params);
       case 'rows':
         return sendRows(exchange, await required(session).run(request.casts), request.plans, MAX_ROW_BYTES);
@@ -90,6 +94,7 @@ async function open(settings: readonly string[]): Promise<Tools> {
     inner,
     checker: await createSqlChecker(await instance.connect()),
     views: createFrameViews(inner),
+    catalogue: createCatalogue(inner),
   };
 }
 

@@ -130,12 +130,11 @@ describe('statements that are refused', () => {
     ['SET threads = 1', 'permission_denied', 'SET'],
     ['CALL range(3)', 'permission_denied', 'CALL'],
     ['PRAGMA version', 'permission_denied', 'PRAGMA'],
-    ['SHOW ALL TABLES', 'permission_denied', 'SHOW TABLES'],
-    ['FROM (SHOW TABLES)', 'permission_denied', 'SHOW TABLES'],
-    ['EXPLAIN SHOW TABLES', 'permission_denied', 'SHOW TABLES'],
-    ['SHOW TABLES FROM x', 'permission_denied', 'SHOW TABLES'],
-    ['SHOW DATABASES', 'permission_denied', 'SHOW TABLES'],
-    ['DESCRIBE', 'permission_denied', 'SHOW TABLES'],
+    ['SHOW TABLES FROM x', 'permission_denied', 'SHOW'],
+    ['SHOW VARIABLES', 'permission_denied', 'SHOW'],
+    ['FROM system.main.duckdb_tables()', 'permission_denied', 'duckdb_tables'],
+    ['FROM main.Duckdb_Columns()', 'permission_denied', 'duckdb_columns'],
+    ['SELECT duckdb_tables()', 'invalid_sql', 'duckdb_tables'],
     ['SELECT 1; SELECT 2', 'invalid_sql', '2 statements'],
     ['SELECT 1; DROP TABLE t', 'invalid_sql', '2 statements'],
     ['PIVOT t ON s USING sum(x)', 'invalid_sql', 'PIVOT'],
@@ -144,8 +143,8 @@ describe('statements that are refused', () => {
     [' ; ', 'invalid_sql', 'no SQL'],
     ['SELECT $1, $name', 'invalid_sql', 'named and positional'],
     ['FROM x.y', 'invalid_sql', '"x.y"'],
-    ['FROM information_schema.tables', 'permission_denied', 'information_schema.tables'],
-    ['FROM pg_catalog.pg_class', 'permission_denied', 'pg_catalog.pg_class'],
+    ['FROM pg_catalog.pg_settings', 'permission_denied', 'pg_catalog.pg_settings'],
+    ['FROM system.information_schema.tables', 'permission_denied', 'system.information_schema.tables'],
   ])('%s: %s', async (sql, code, part) => {
     const { code: found, message } = await refusalOf(sql);
     expect(found).toBe(code);
@@ -170,6 +169,19 @@ describe('statements that are refused', () => {
 
 test('SHOW TABLES is told from other statements', async () => {
   expect(await checker.check('show tables;')).toMatchObject({ tables: [], listsFrames: true });
+});
+
+test.each([
+  'SHOW ALL TABLES',
+  'FROM (SHOW TABLES)',
+  'SHOW TABLES FROM memory.main',
+  'EXPLAIN SHOW TABLES',
+  'SHOW DATABASES',
+  'DESCRIBE',
+  'FROM information_schema.Tables',
+  'SELECT (SELECT max(table_oid) FROM duckdb_tables())',
+])('%s reads the catalogue', async (sql) => {
+  expect(await checker.check(sql)).toMatchObject({ tables: [], readsCatalogue: true });
 });
 
 describe('functions', () => {

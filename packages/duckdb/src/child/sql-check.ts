@@ -1,7 +1,7 @@
 import type { DuckDBConnection, DuckDBPreparedStatement } from '@duckdb/node-api';
 import { SqlRefusal, type UnknownName } from './sql-refusal.ts';
 import type { SqlFailure } from './sql-requests.ts';
-import { hiddenList, type TreeNames, walkTree } from './sql-tree.ts';
+import { type TreeNames, walkTree } from './sql-tree.ts';
 
 /** A statement that may be run. */
 export interface CheckedSql extends TreeNames {
@@ -84,9 +84,9 @@ async function checkSql(
       const { prefix, rest } = explained;
       const shift = byteLength(sql) - byteLength(rest) - prefix.length;
       // Positions in the tree are those in what stands behind EXPLAIN.
-      const { tables, listsFrames } = shifted(() => walkTree(onlyStatement(inner)), shift + prefix.length);
-      if (listsFrames) throw hiddenList();
-      return { text: prefix + rest, shift, tables };
+      const { listsFrames, ...names } = shifted(() => walkTree(onlyStatement(inner)), shift + prefix.length);
+      // Only the list itself is given without the engine.
+      return { text: prefix + rest, shift, ...names, ...(listsFrames && { readsCatalogue: true }) };
     }
     throw await refusalOf(sql, explained?.rest ?? sql, count);
   }

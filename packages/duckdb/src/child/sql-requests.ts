@@ -18,6 +18,14 @@ export interface SqlView {
   readonly sql: string;
 }
 
+/** A frame as the catalogue shows it. */
+export interface CatalogueFrame {
+  /** The handle. */
+  readonly name: string;
+  readonly rows: number;
+  readonly columns: readonly { readonly name: string; readonly sqlType: string }[];
+}
+
 /** A value for a parameter: a text, and the type it is read as. */
 export interface SqlParam {
   readonly type: string;
@@ -36,6 +44,8 @@ export type SqlRequest =
       /** The only directories the child ever reads, always the same ones. Paths in views are relative to the first. */
       readonly directories: readonly string[];
       readonly views: readonly SqlView[];
+      /** All frames of the tenant, where the statement reads the catalogue. */
+      readonly catalogue?: readonly CatalogueFrame[];
       /** Left out where the statement will not be run. */
       readonly params?: readonly SqlParam[];
     }
@@ -53,6 +63,8 @@ export interface SqlAnswers {
     readonly tables: readonly NamedTable[];
     /** It asks for the list of the frames there are, and nothing else. */
     readonly listsFrames?: true;
+    /** It reads what tables and columns there are. */
+    readonly readsCatalogue?: true;
   };
   readonly prepare: {
     readonly columns: readonly { readonly name: string; readonly type: DuckType }[];

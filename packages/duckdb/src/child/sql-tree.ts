@@ -1,5 +1,6 @@
 import { quoted } from '@svc/errors';
 import { ALLOWED_FUNCTIONS } from './generated/allowed-functions.ts';
+import { CATALOGUE_TABLES, isShadowed } from './catalogue.ts';
 import { CATALOGUE_HINT, type FunctionPlace, namesIn, REFUSED_FUNCTIONS } from './refused-functions.ts';
 import { SqlRefusal } from './sql-refusal.ts';
 import type { NamedTable, SqlAnswers } from './sql-requests.ts';
@@ -11,6 +12,12 @@ type Scope = ReadonlySet<string>;
 
 /** What a tree names. */
 export type TreeNames = SqlAnswers['check'];
+
+/** What was found in a tree so far. */
+interface Found {
+  readonly tables: NamedTable[];
+  readsCatalogue: boolean;
+}
 
 const ALLOWED: Readonly<Record<FunctionPlace, ReadonlySet<string>>> = {
   values: new Set(namesIn(ALLOWED_FUNCTIONS.values)),
@@ -37,14 +44,14 @@ const MAX_TABLES = 256;
  */
 export function walkTree(statement: Node): TreeNames {
   if (isShowTables(statement)) return { tables: [], listsFrames: true };
-  const tables: NamedTable[] = [];
-  walk(statement, new Set(), tables);
-  const distinct = new Map(tables.toReversed().map((table) => [folded(table.name), table]));
+  const found: Found = { tables: [], readsCatalogue: false };
+  walk(statement, new Set(), found);
+  const distinct = new Map(found.tables.toReversed().map((table) => [folded(table.name), table]));
   if (distinct.size > MAX_TABLES) {
     const message = `The SQL names ${distinct.size} frames, where ${MAX_TABLES} are allowed.`;
     throw new SqlRefusal({ code: 'invalid_sql', message, hint: 'Ask for fewer frames at once.' });
   }
-  return { tables: [...distinct.values()] };
+  return { tables: [...distinct.values()], ...(found.readsCatalogue && { readsCatalogue: true }) };
 }
 
 function isNode(value: unknown): value is Node {
@@ -66,9 +73,9 @@ function positionOf(node: Node): { readonly position?: number } {
   return typeof value === 'number' ? { position: value } : {};
 }
 
-function walk(value: unknown, scope: Scope, tables: NamedTable[]): void {
+function walk(value: unknown, scope: Scope, found: Found): void {
   if (Array.isArray(value)) {
-    for (const item of value) walk(item, scope, tables);
+    for (const item of value) walk(item, scope, found);
     return;
   }
   if (!isNode(value)) return;
@@ -77,53 +84,53 @@ function walk(value: unknown, scope: Scope, tables: NamedTable[]): void {
   if (typeof kind === 'string') {
     if (!EXPRESSIONS.has(kind)) throw unknownPart(kind, value);
     if (kind === 'FUNCTION' || kind === 'WINDOW') checkFunction(value, 'values');
-    walkInside(value, scope, tables);
+    walkInside(value, scope, found);
   } else if (typeof type === 'string') {
-    walkTyped(type, value, scope, tables);
+    walkTyped(type, value, scope, found);
   } else {
-    walkInside(value, scope, tables);
+    walkInside(value, scope, found);
   }
 }
 
-function walkInside(node: Node, scope: Scope, tables: NamedTable[]): void {
-  for (const value of Object.values(node)) walk(value, scope, tables);
+function walkInside(node: Node, scope: Scope, found: Found): void {
+  for (const value of Object.values(node)) walk(value, scope, found);
 }
 
-function walkTyped(type: string, node: Node, scope: Scope, tables: NamedTable[]): void {
+function walkTyped(type: string, node: Node, scope: Scope, found: Found): void {
   if (QUERIES.has(type)) {
-    walkQuery(type, node, scope, tables);
+    walkQuery(type, node, scope, found);
   } else if (type === 'BASE_TABLE') {
-    addTable(node, scope, tables);
-    walkInside(node, scope, tables);
+    addTable(node, scope, found);
+    walkInside(node, scope, found);
   } else if (type === 'TABLE_FUNCTION') {
-    walkTableFunction(node, scope, tables);
+    walkTableFunction(node, scope, found);
   } else if (SOURCES.has(type) || MODIFIERS.has(type) || ORDERS.has(type) || type.endsWith(TYPE_INFO)) {
-    if (type === 'SHOW_REF' && !isNode(node['query'])) throw hiddenList();
-    walkInside(node, scope, tables);
+    if (type === 'SHOW_REF' && !isNode(node['query'])) addList(node, found);
+    walkInside(node, scope, found);
   } else {
     throw unknownPart(type, node);
   }
 }
 
 /** Queries that are named by a query are seen by those that are named after them, and by itself. */
-function walkQuery(type: string, node: Node, outer: Scope, tables: NamedTable[]): void {
+function walkQuery(type: string, node: Node, outer: Scope, found: Found): void {
   const { cte_map: named, ...rest } = node;
   const scope = new Set(outer);
   for (const entry of entriesOf(named)) {
     const name = folded(textOf(entry, 'key'));
-    walk(entry['value'], scope, tables);
+    walk(entry['value'], scope, found);
     scope.add(name);
   }
   if (type === 'RECURSIVE_CTE_NODE') {
     const { right, ...others } = rest;
-    walkInside(others, scope, tables);
-    walk(right, new Set([...scope, folded(textOf(node, 'cte_name'))]), tables);
+    walkInside(others, scope, found);
+    walk(right, new Set([...scope, folded(textOf(node, 'cte_name'))]), found);
   } else if (type === 'CTE_NODE') {
     const { child, ...others } = rest;
-    walkInside(others, scope, tables);
-    walk(child, new Set([...scope, folded(textOf(node, 'cte_name'))]), tables);
+    walkInside(others, scope, found);
+    walk(child, new Set([...scope, folded(textOf(node, 'cte_name'))]), found);
   } else {
-    walkInside(rest, scope, tables);
+    walkInside(rest, scope, found);
   }
 }
 
@@ -132,12 +139,14 @@ function entriesOf(named: unknown): readonly Node[] {
   return Array.isArray(map) ? map.filter(isNode) : [];
 }
 
-function walkTableFunction(node: Node, scope: Scope, tables: NamedTable[]): void {
+function walkTableFunction(node: Node, scope: Scope, found: Found): void {
   const { function: called, ...rest } = node;
   if (!isNode(called) || called['class'] !== 'FUNCTION') throw unknownPart('TABLE_FUNCTION', node);
-  checkFunction(called, 'tables');
-  walkInside(called, scope, tables);
-  walkInside(rest, scope, tables);
+  const name = textOf(called, 'function_name');
+  if (isShadowed(folded(name))) addCatalogueFunction(name, called, found);
+  else checkFunction(called, 'tables');
+  walkInside(called, scope, found);
+  walkInside(rest, scope, found);
 }
 
 /** Refuses a function unless it is allowed where it stands. */
@@ -167,8 +176,21 @@ function checkFunction(node: Node, place: FunctionPlace): void {
   throw new SqlRefusal({ ...failure, hint });
 }
 
+/** Only the unqualified name means the function that shows the frames of the caller. */
+function addCatalogueFunction(name: string, node: Node, found: Found): void {
+  if (textOf(node, 'schema') !== '' || textOf(node, 'catalog') !== '') {
+    throw new SqlRefusal({
+      code: 'permission_denied',
+      message: `The function ${name} is offered without a schema before its name.`,
+      hint: `Write ${name}().`,
+      ...positionOf(node),
+    });
+  }
+  found.readsCatalogue = true;
+}
+
 /** Adds a table that is not a name of a query. Frames are in one schema, whose name may be written. */
-function addTable(node: Node, scope: Scope, tables: NamedTable[]): void {
+function addTable(node: Node, scope: Scope, found: Found): void {
   const name = textOf(node, 'table_name');
   const schema = folded(textOf(node, 'schema_name'));
   const catalogue = folded(textOf(node, 'catalog_name'));
@@ -176,7 +198,11 @@ function addTable(node: Node, scope: Scope, tables: NamedTable[]): void {
   if (catalogue === '' && (schema === '' || schema === 'recurring') && scope.has(folded(name))) return;
   const isFrame = (schema === '' || schema === 'main') && (catalogue === '' || catalogue === 'memory');
   if (isFrame) {
-    tables.push({ name, position });
+    found.tables.push({ name, position });
+    return;
+  }
+  if (catalogue === '' && SHOWN_TABLES.has(`${schema}.${folded(name)}`)) {
+    found.readsCatalogue = true;
     return;
   }
   const parts = ['catalog_name', 'schema_name', 'table_name'].map((key) => textOf(node, key));
@@ -197,6 +223,7 @@ function addTable(node: Node, scope: Scope, tables: NamedTable[]): void {
   });
 }
 
+const SHOWN_TABLES = new Set(CATALOGUE_TABLES);
 const CATALOGUES = new Set(['information_schema', 'pg_catalog']);
 
 /** Whether a statement is nothing but SHOW TABLES. */
@@ -216,14 +243,24 @@ function isPartOf(node: Node, keys: ReadonlySet<string>): boolean {
   return Object.keys(node).every((key) => keys.has(key));
 }
 
-/** Lists that would show what is in the child, not what the caller has. */
-export function hiddenList(): SqlRefusal {
-  return new SqlRefusal({
-    code: 'permission_denied',
-    message: 'Of the lists that SHOW gives there is only SHOW TABLES, as a statement of its own.',
-    hint: CATALOGUE_HINT,
-  });
+/** Adds a list that SHOW gives. */
+function addList(node: Node, found: Found): void {
+  const schema = folded(textOf(node, 'schema_name'));
+  const catalogue = folded(textOf(node, 'catalog_name'));
+  const isOfFrames = (schema === '' || schema === 'main') && (catalogue === '' || catalogue === 'memory');
+  const isKnown = node['show_type'] === 'SHOW_FROM' || SHOWN_LISTS.has(textOf(node, 'table_name'));
+  if (!isOfFrames || !isKnown) {
+    throw new SqlRefusal({
+      code: 'permission_denied',
+      message: 'Of the lists that SHOW gives only those of frames are offered.',
+      hint: CATALOGUE_HINT,
+    });
+  }
+  found.readsCatalogue = true;
 }
+
+/** SHOW TABLES, SHOW ALL TABLES, SHOW DATABASES and SHOW SCHEMAS, as the parser names them. */
+const SHOWN_LISTS = new Set(['"tables"', '__show_tables_expanded', '"databases"', '"schemas"']);
 
 function unknownPart(kind: string, node: Node): SqlRefusal {
   return new SqlRefusal({

@@ -1,9 +1,10 @@
 import { relative } from 'node:path';
 import { quoted, ServiceError } from '@svc/errors';
 import type { Call } from '@svc/frames';
-import type { NamedTable, SqlAnswers, SqlParam } from '../child/sql-requests.ts';
+import type { CatalogueFrame, NamedTable, SqlAnswers, SqlParam } from '../child/sql-requests.ts';
 import type { PinnedFrame, SqlFrames } from '../sql-frames.ts';
 import type { AnswerPlan } from './answer-plan.ts';
+import { frameShape } from './frame-shape.ts';
 import { frameViewSql } from './frame-view.ts';
 import type { SqlPlace } from './sql-children.ts';
 import { charactersBefore, toSqlError } from './sql-errors.ts';
@@ -35,12 +36,16 @@ export interface StatementParts {
   readonly privatePaths: readonly string[];
 }
 
+/** So many frames can be looked at as a catalogue. */
+const MAX_SHOWN_FRAMES = 10_000;
+
 /** A statement that nothing was done with yet. */
 export function createStatement({ store, call, sql, limit, place, privatePaths }: StatementParts): Statement {
   const { child } = place;
   const { tenant } = call;
   const { signal } = limit;
   const pins: PinnedFrame[] = [];
+  let catalogue: readonly CatalogueFrame[] | undefined;
   let isReleased = false;
 
   function release(): void {
@@ -79,8 +84,9 @@ export function createStatement({ store, call, sql, limit, place, privatePaths }
   return {
     limit,
     async check() {
-      const { tables, listsFrames } = await child.call({ op: 'check', sql }, signal);
+      const { tables, listsFrames, readsCatalogue } = await child.call({ op: 'check', sql }, signal);
       if (listsFrames) return store.handles(tenant);
+      if (readsCatalogue) catalogue = await orAborted(catalogueOf(store, call, sql), signal);
       for (const table of tables) await pin(table);
       return undefined;
     },
@@ -93,7 +99,10 @@ export function createStatement({ store, call, sql, limit, place, privatePaths }
         version,
         sql: frameViewSql(relative(home, path), info),
       }));
-      return child.call({ op: 'prepare', directories, views, ...(params && { params }) }, signal);
+      return child.call(
+        { op: 'prepare', directories, views, ...(catalogue && { catalogue }), ...(params && { params }) },
+        signal,
+      );
     },
     rows: ({ plans, casts }) => child.rows({ op: 'rows', plans, ...(casts && { casts }) }, signal),
     failure: (error) => toSqlError(error, { sql, pins, privatePaths }),
@@ -105,6 +114,16 @@ export function createStatement({ store, call, sql, limit, place, privatePaths }
       release();
     },
   };
+}
+
+/** What a statement that reads the catalogue sees. */
+async function catalogueOf(store: SqlFrames, { tenant }: Call, sql: string): Promise<readonly CatalogueFrame[]> {
+  const frames = await store.describeAll(tenant, MAX_SHOWN_FRAMES + 1);
+  if (frames.length <= MAX_SHOWN_FRAMES) return frames.map(frameShape);
+  throw new ServiceError('invalid_sql', `There are more than ${MAX_SHOWN_FRAMES} frames, too many for the catalogue.`, {
+    hint: 'SHOW TABLES lists them all, and DESCRIBE shows the columns of one.',
+    query: sql,
+  });
 }
 
 /** Waits for something, but not longer than until a signal is aborted. */

@@ -90,7 +90,7 @@ export const ALLOWED_FUNCTIONS: Readonly<Record<'values' | 'tables', string>> = 
     weighted_avg xor year yearweek | || ~ ~~ ~~* ~~~ unnest grouping grouping_id
   `,
   tables: `
-    duckdb_functions duckdb_keywords duckdb_types generate_series icu_calendar_names json_each json_tree
-    pg_timezone_names range repeat repeat_row test_all_types unnest
+    duckdb_keywords duckdb_types generate_series icu_calendar_names json_each json_tree pg_timezone_names range
+    repeat repeat_row test_all_types unnest
   `,
 };

@@ -1,0 +1,37 @@
+import { TYPE_METADATA_KEY } from '@svc/frames';
+import { DataType, type Field, TimeUnit } from 'apache-arrow';
+import type { CatalogueFrame } from '../child/sql-requests.ts';
+import type { DescribedFrame } from '../sql-frames.ts';
+import { foreignColumn } from '../storage-types-duckdb.ts';
+import { sqlName, uniqueNames } from '../storage-types-names.ts';
+import { storedColumn } from '../storage-types.ts';
+
+/** A frame as the catalogue shows it: with the columns and types that `frameViewSql` gives it. */
+export function frameShape({ handle, info }: DescribedFrame): CatalogueFrame {
+  const { fields } = info.schema;
+  const names = uniqueNames(fields.map(({ name }) => name));
+  const columns = fields.map((field, i) => ({ name: names[i] ?? '', sqlType: sqlTypeOf(field) }));
+  return { name: handle, rows: info.rows, columns: columns.length === 0 ? [NO_COLUMN] : columns };
+}
+
+/** What DuckDB has in the place of no columns. */
+const NO_COLUMN = { name: 'column', sqlType: 'BOOLEAN' };
+
+function sqlTypeOf(field: Field): string {
+  const { type, metadata } = field;
+  if (metadata.get(TYPE_METADATA_KEY) === 'LONG128') return 'HUGEINT';
+  if (DataType.isInterval(type) || DataType.isDuration(type)) return 'INTERVAL';
+  if (DataType.isTime(type) && type.unit === TimeUnit.NANOSECOND) return 'TIME_NS';
+  const { get } = storedColumn(field);
+  if (get.kind === 'digits') return 'VARCHAR';
+  if (get.kind === 'empty_struct') return 'BOOLEAN';
+  const [child] = type.children ?? [];
+  if (child === undefined) return foreignColumn(field).sqlType;
+  if (DataType.isMap(type)) {
+    const [key, value] = child.type.children.map(sqlTypeOf);
+    return `MAP(${key}, ${value})`;
+  }
+  if (!DataType.isStruct(type)) return `${sqlTypeOf(child)}[]`;
+  const names = uniqueNames(type.children.map(({ name }) => name));
+  return `STRUCT(${type.children.map((member, i) => `${sqlName(names[i] ?? '')} ${sqlTypeOf(member)}`).join(', ')})`;
+}
