@@ -2,6 +2,7 @@ import { ServiceError } from '@svc/errors';
 import type { ChildAnswers, ChildRequest } from './child/requests.ts';
 import type { BatchPayload } from './pipe-columns.ts';
 import { type Begin, createSignalling, download, type Running, startExchange } from './pipe-exchange.ts';
+import { isOutOfMemory } from './pipe-errors.ts';
 import { BATCH_CREDITS } from './pipe-frames.ts';
 import { type ChildOptions, launchChild } from './pipe-launch.ts';
 import { createSlots } from './pipe-slots.ts';
@@ -53,7 +54,13 @@ export function createPipeEngine(options: ChildOptions): PipeEngine {
       if (retired.length > MAX_RETIRED) void retired.shift()?.close();
       link = createChildLink(() => launchChild(options));
     }
-    return startExchange(link, request, signal, partial);
+    const child = link;
+    const running = startExchange<Answer>(child, request, signal, partial);
+    // Whoever asked hears of the failure.
+    running.answer.catch((error: unknown) => {
+      if (isOutOfMemory(error)) child.retire();
+    });
+    return running;
   }
 
   return {

@@ -16,7 +16,7 @@ export function fromChild(error: unknown, subject: Subject): Error {
   if (error.failure.code === 'cancelled')
     return new ServiceError('cancelled', 'The request was cancelled.', { cause: error });
   const { message } = error;
-  if (/^out of memory error|failed to allocate/i.test(message)) {
+  if (isOutOfMemory(error)) {
     return new ServiceError('out_of_memory', `The ${subject} takes more memory than is allowed.`, { cause: error });
   }
   if (/no space left on device|ENOSPC|disk quota exceeded|EDQUOT|max_temp_directory_size/i.test(message)) {
@@ -28,6 +28,11 @@ export function fromChild(error: unknown, subject: Subject): Error {
   return subject === 'CSV file'
     ? csvError(error)
     : new ServiceError('invalid_data', `The ${subject} cannot be read.`, { cause: error });
+}
+
+/** Whether a child found no memory for what it was asked, and lives. */
+export function isOutOfMemory(error: unknown): boolean {
+  return error instanceof ChildError && /^out of memory error|failed to allocate|bad_alloc/i.test(error.message);
 }
 
 function crashError(cause: ChildCrash): ServiceError {

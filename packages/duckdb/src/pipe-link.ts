@@ -33,6 +33,8 @@ export interface ChildLink {
   /** False once it has ended, or is about to. */
   readonly isAlive: boolean;
   begin(request: LinkRequest, handlers: ExchangeHandlers): LinkExchange;
+  /** Ends it as soon as nobody uses it any more; from now on nobody should begin to. */
+  retire(): void;
   /** Lets it end by itself, and ends it if it does not. */
   close(): Promise<void>;
 }
@@ -97,19 +99,23 @@ export function createChildLink(launch: () => LaunchedChild): ChildLink {
     child.kill('SIGKILL');
   }
 
+  function retire(): void {
+    isAlive = false;
+    isRetired = true;
+    if (exchanges.size === 0) kill();
+  }
+
   /** Ends a child that does not obey; where others use it, when the last of them is done. */
   function replace(id: number): void {
     if (!exchanges.has(id)) return;
-    isAlive = false;
     if (exchanges.size === 1) return kill();
-    isRetired = true;
+    retire();
     finish(id)?.fail(new ChildError({ code: 'cancelled', message: 'Cancelled.' }));
   }
 
   onEnd(child, onGone);
   // The end of the process says why.
-  socket.on('error', kill);
-  socket.on('close', kill);
+  for (const event of ['error', 'close']) socket.on(event, kill);
   socket.on('data', createFrameParser(createReceiver(exchanges, finish)));
   updateRef();
 
@@ -130,16 +136,22 @@ export function createChildLink(launch: () => LaunchedChild): ChildLink {
         setTimeout(() => replace(id), OBEY_MS).unref();
       });
     },
+    retire,
     async close() {
       isAlive = false;
       socket.end();
       isClosing = true;
       updateRef();
-      const timer = setTimeout(kill, OBEY_MS);
-      await ended;
-      clearTimeout(timer);
+      await orKilled(ended, kill);
     },
   };
+}
+
+/** Waits for the end of a child, which is killed where that takes too long. */
+async function orKilled(ended: Promise<void>, kill: () => void): Promise<void> {
+  const timer = setTimeout(kill, OBEY_MS);
+  await ended;
+  clearTimeout(timer);
 }
 
 /** Hands what comes from a child to whom it is for; `finish` takes one out that gets no more. */
