@@ -4,10 +4,11 @@ import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
+import { freePorts } from '../tools/free-ports.js';
 import { provideDataSet } from './data-set.js';
 import { median } from './measure.js';
-import { freePort, untilAnswers } from './peers/ports.js';
 import { roapi } from './peers/roapi.js';
+import { untilAnswers } from './peers/until-answers.js';
 import { startServer } from './server-process.js';
 import { takeTurns, writeResults } from './take-turns.js';
 
@@ -26,7 +27,7 @@ await fetch(`${writer.url}/frames/trades`, {
 await writer.stop();
 
 async function startSvc() {
-  const port = await freePort();
+  const [port] = await freePorts(1);
   const startMs = performance.now();
   const local = ['--http-bind-address', `127.0.0.1:${port}`, '--grpc-host', '127.0.0.1', '--grpc-port', '0'];
   const child = spawn(process.execPath, [BINARY, ...local, '--data-dir', directory], { stdio: 'ignore' });

@@ -11,7 +11,6 @@ import {
   symlinkSync,
   writeFileSync,
 } from 'node:fs';
-import { type AddressInfo, createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
@@ -19,6 +18,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { COMMANDS } from '../apps/cli/src/commands.ts';
 import { formatHelp, SETTINGS } from '../packages/config/src/index.ts';
 import { ERROR_CODES } from '../packages/errors/src/index.ts';
+import { freePorts } from '../tools/free-ports.js';
 import { type Block, blocksOf, isAsShown, normalize } from './shown-blocks.ts';
 
 const root = fileURLToPath(new URL('..', import.meta.url));
@@ -62,19 +62,6 @@ function stepsOf(markdown: string): Step[] {
     if (!isShown && mark === 'start') throw new Error(`Line ${line}: what is started must show when it has.`);
     return isShown ? [{ kind: mark === 'start' ? 'start' : 'run', line, command: text, shown }] : [];
   });
-}
-
-async function freePorts(count: number): Promise<number[]> {
-  const servers = await Promise.all(
-    Array.from({ length: count }, async () => {
-      const server = createServer().listen(0, '127.0.0.1');
-      await once(server, 'listening');
-      return server;
-    }),
-  );
-  const ports = servers.map((server) => (server.address() as AddressInfo).port);
-  await Promise.all(servers.map((server) => once(server.close(), 'close')));
-  return ports;
 }
 
 /** A directory that looks like the checkout with the packages installed, and can be written to. */

@@ -4,10 +4,10 @@ import { strict as assert } from 'node:assert';
 import { once } from 'node:events';
 import { copyFileSync, readdirSync, readFileSync } from 'node:fs';
 import { get, request } from 'node:http';
-import { createServer } from 'node:net';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { createEmptyProject } from './empty-project.js';
+import { freePorts } from './free-ports.js';
 import { pack, packageFolders, root, temporaryDirectory } from './pack.js';
 
 const examples = join(root, 'examples');
@@ -36,14 +36,6 @@ function checkNothingElseIsInstalled(project) {
     .installedNames()
     .filter((name) => /duckdb|^@svc\/(server|cli|grpc|config|proto)$/.test(name));
   assert.deepEqual(unwanted, [], 'An app that mounts the API must not install these.');
-}
-
-async function freePort() {
-  const server = createServer().listen(0, '127.0.0.1');
-  await once(server, 'listening');
-  const { port } = server.address();
-  await once(server.close(), 'close');
-  return port;
 }
 
 const put = (url, handle, rows) =>
@@ -105,8 +97,9 @@ async function checkLeavingWriter(url) {
 
 async function checkExample(project, file) {
   copyFileSync(join(examples, file), join(project.directory, file));
-  const host = `http://127.0.0.1:${await freePort()}`;
-  const env = { PORT: new URL(host).port };
+  const [port] = await freePorts(1);
+  const host = `http://127.0.0.1:${port}`;
+  const env = { PORT: String(port) };
   const example = await project.start(process.execPath, [file], { ready: /^listening/m, env });
   try {
     await checkAnswers(host, `${host}/data`);

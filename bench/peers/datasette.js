@@ -4,8 +4,9 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
+import { freePorts } from '../../tools/free-ports.js';
 import { providePython } from '../../tools/python-environment.js';
-import { freePort, untilAnswers } from './ports.js';
+import { untilAnswers } from './until-answers.js';
 
 const REQUIREMENTS = fileURLToPath(new URL('requirements.txt', import.meta.url));
 const COPY = `
@@ -29,7 +30,7 @@ export const datasette = {
       encoding: 'utf8',
     });
     if (status !== 0) throw new Error(stderr);
-    const port = await freePort();
+    const [port] = await freePorts(1);
     const settings = ['--setting', 'max_returned_rows', '1000000', '--setting', 'sql_time_limit_ms', '60000'];
     const args = [file, '--host', '127.0.0.1', '--port', String(port), ...settings];
     const child = spawn(join(programs, 'datasette'), args, { stdio: 'ignore' });

@@ -2,8 +2,9 @@
 import { spawn } from 'node:child_process';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
+import { freePorts } from '../../tools/free-ports.js';
 import { providePython } from '../../tools/python-environment.js';
-import { freePort, untilAnswers } from './ports.js';
+import { untilAnswers } from './until-answers.js';
 
 const REQUIREMENTS = fileURLToPath(new URL('requirements.txt', import.meta.url));
 const TYPES = {
@@ -16,7 +17,7 @@ export const roapi = {
   name: 'ROAPI 0.12.7',
   async start({ name, files }) {
     const program = join(providePython('bench-python', REQUIREMENTS), 'roapi');
-    const port = await freePort();
+    const [port] = await freePorts(1);
     const args = ['--table', `${name}=${files.parquet}`, '--addr-http', `127.0.0.1:${port}`];
     const child = spawn(program, args, { stdio: 'ignore', env: { PATH: process.env.PATH } });
     const url = `http://127.0.0.1:${port}`;

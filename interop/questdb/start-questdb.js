@@ -2,10 +2,10 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { mkdtempSync, openSync, readFileSync, rmSync } from 'node:fs';
-import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
+import { freePorts } from '../../tools/free-ports.js';
 import { provideJar } from '../provide-jar.js';
 
 const QUESTDB = {
@@ -27,7 +27,7 @@ const INTERNALS = ['jdk.internal.math', 'jdk.internal.vm'].flatMap((name) => [
  */
 export async function startQuestdb({ env = {}, path = '' } = {}) {
   const jar = provideJar(QUESTDB);
-  const port = await freePort();
+  const [port] = await freePorts(1);
   const root = mkdtempSync(join(tmpdir(), 'svc-questdb-'));
   const log = join(root, 'log');
   let child;
@@ -101,13 +101,4 @@ async function untilReady(child, port, log) {
     await delay(100);
   }
   throw new Error(problems[0] ?? `QuestDB did not answer within ${START_TIMEOUT_MS} ms.`);
-}
-
-async function freePort() {
-  const server = createServer().listen(0, '127.0.0.1');
-  await once(server, 'listening');
-  const { port } = server.address();
-  server.close();
-  await once(server, 'close');
-  return port;
 }

@@ -1,18 +1,6 @@
-// Free ports of the loopback, and waiting for who listens on them.
-import { once } from 'node:events';
-import { createServer } from 'node:net';
 import { setTimeout as delay } from 'node:timers/promises';
 
 const TIMEOUT_MS = 120_000;
-
-export async function freePort() {
-  const server = createServer().listen(0, '127.0.0.1');
-  await once(server, 'listening');
-  const { port } = server.address();
-  server.close();
-  await once(server, 'close');
-  return port;
-}
 
 /** Waits until a process answers with 200. */
 export async function untilAnswers(url, child, pauseMs = 10) {
