@@ -5,11 +5,11 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { freePorts } from '../tools/free-ports.js';
+import { startServer } from '../tools/server-process.js';
 import { provideDataSet } from './data-set.js';
 import { median } from './measure.js';
 import { roapi } from './peers/roapi.js';
 import { untilAnswers } from './peers/until-answers.js';
-import { startServer } from './server-process.js';
 import { takeTurns, writeResults } from './take-turns.js';
 
 const ROWS = 1_000_000;

@@ -1,6 +1,6 @@
 // How long the event loop of the real server is held while a frame of 1 000 000 rows × 6 is put and read, cold and hot.
 import { createInterface } from 'node:readline';
-import { startServer } from './server-process.js';
+import { startServer } from '../tools/server-process.js';
 import { writeResults } from './take-turns.js';
 import { tradesAsArrow } from './trades-frame.js';
 
@@ -8,7 +8,7 @@ const ROWS = 1_000_000;
 const TARGET_P99_MS = 50;
 const PRELOAD = new URL('report-loop-delay.js', import.meta.url).href;
 
-const server = await startServer([], { NODE_OPTIONS: `--import ${PRELOAD}` }, 'pipe');
+const server = await startServer([], { env: { NODE_OPTIONS: `--import ${PRELOAD}` }, stdout: 'pipe' });
 const reports = createInterface({ input: server.stdout })[Symbol.asyncIterator]();
 
 async function held(work) {

@@ -5,7 +5,7 @@ import { readFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { DuckDBInstance } from '@duckdb/node-api';
-import { startServer } from './server-process.js';
+import { startServer } from '../tools/server-process.js';
 import { writeResults } from './take-turns.js';
 
 const ROWS = 1_000_000;
@@ -31,7 +31,7 @@ try {
   const body = await readFile(file);
   const sizes = {};
   for (const codec of CODECS) {
-    const server = await startServer(['--data-dir', join(directory, codec)], { SERVICE_COMPRESSION: codec });
+    const server = await startServer(['--data-dir', join(directory, codec)], { env: { SERVICE_COMPRESSION: codec } });
     try {
       const put = await fetch(`${server.url}/frames/bars`, {
         method: 'PUT',

@@ -8,8 +8,8 @@ import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { fileURLToPath } from 'node:url';
 import { providePython } from '../tools/python-environment.js';
+import { startServer } from '../tools/server-process.js';
 import { median } from './measure.js';
-import { startServer } from './server-process.js';
 import { writeResults } from './take-turns.js';
 
 const ROWS = 5_000_000;

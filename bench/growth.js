@@ -1,9 +1,9 @@
 // How time and memory grow with the rows, from 10^5 to 10^8: all rows as JSON, CSV and Arrow, read from disk.
 import { createReadStream, statSync } from 'node:fs';
+import { startServer } from '../tools/server-process.js';
 import { provideDataSet } from './data-set.js';
 import { download } from './download.js';
 import { median, residentBytes } from './measure.js';
-import { startServer } from './server-process.js';
 import { writeResults } from './take-turns.js';
 
 const SIZES = (process.env.BENCH_SIZES ?? '100000,1000000,10000000,100000000').split(',').map(Number);

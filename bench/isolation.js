@@ -1,8 +1,8 @@
 // What other clients notice while every engine is busy: /ping and reads of a hot frame, with bombs running on all engines
 // and 64 queries waiting behind them.
+import { startServer } from '../tools/server-process.js';
 import { createClient } from './download.js';
 import { percentile } from './measure.js';
-import { startServer } from './server-process.js';
 import { writeResults } from './take-turns.js';
 import { tradesAsArrow } from './trades-frame.js';
 

@@ -7,9 +7,9 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
+import { startServer } from '../tools/server-process.js';
 import { download } from './download.js';
 import { cpuMs, median, residentBytes } from './measure.js';
-import { startServer } from './server-process.js';
 import { writeResults } from './take-turns.js';
 import { tradesAsArrow } from './trades-frame.js';
 

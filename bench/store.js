@@ -4,11 +4,11 @@ import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { readdir } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { startServer } from '../tools/server-process.js';
 import { createClient, download } from './download.js';
 import { median } from './measure.js';
 import { startDuckdb } from './peers/duckdb-process.js';
 import { startDuckdbPython } from './peers/duckdb-python.js';
-import { startServer } from './server-process.js';
 import { ratio, takeTurns, writeResults } from './take-turns.js';
 import { tradesAsArrow } from './trades-frame.js';
 

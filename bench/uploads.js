@@ -3,10 +3,10 @@
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { startServer } from '../tools/server-process.js';
 import { provideDataSet } from './data-set.js';
 import { median } from './measure.js';
 import { startDuckdb } from './peers/duckdb-process.js';
-import { startServer } from './server-process.js';
 import { ratio, takeTurns, writeResults } from './take-turns.js';
 import { tradesAsArrow } from './trades-frame.js';
 

@@ -1,6 +1,6 @@
 // This server, with a frame that was put as a Parquet file.
 import { readFileSync } from 'node:fs';
-import { startServer } from '../server-process.js';
+import { startServer } from '../../tools/server-process.js';
 
 export const svc = {
   name: 'svc',

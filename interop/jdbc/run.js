@@ -1,7 +1,7 @@
 // Runs a session of the JDBC driver of Flight SQL against a real server, and compares what it prints.
 import { spawnSync } from 'node:child_process';
 import { fileURLToPath } from 'node:url';
-import { startServer } from '../../bench/server-process.js';
+import { startServer } from '../../tools/server-process.js';
 import { provideJar } from '../provide-jar.js';
 
 const DRIVER = {

@@ -1,0 +1,49 @@
+// The real server as a process of its own, for suites and benchmarks: on free ports of the loopback, and ending with the
+// process that started it.
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { createInterface } from 'node:readline';
+import { fileURLToPath } from 'node:url';
+
+const BINARY = fileURLToPath(new URL('../apps/server/bin/server.js', import.meta.url));
+const LOCAL = ['--http-bind-address', '127.0.0.1:0', '--grpc-host', '127.0.0.1', '--grpc-port', '0'];
+const LOGGING = ['--log-format', 'json', '--log-level', 'error'];
+
+const children = new Set();
+// An empty home, so that no configuration of the machine reaches a server.
+const home = mkdtempSync(join(tmpdir(), 'svc-home-'));
+process.on('exit', () => {
+  for (const child of children) child.kill('SIGKILL');
+  rmSync(home, { recursive: true, force: true });
+});
+
+/** Starts it. Its standard output is that of this process, unless `stdout` is `pipe`; its errors are shown. */
+export async function startServer(args = [], { env = {}, stdout = 'inherit' } = {}) {
+  const child = spawn(process.execPath, [BINARY, ...LOCAL, ...LOGGING, ...args], {
+    stdio: ['ignore', stdout, 'pipe'],
+    env: { PATH: process.env.PATH, TMPDIR: tmpdir(), HOME: home, ...env },
+  });
+  children.add(child);
+  const exited = once(child, 'exit').finally(() => children.delete(child));
+  const ready = new Promise((resolve) => {
+    createInterface({ input: child.stderr }).on('line', (line) => {
+      if (line.includes('"message":"ready"')) resolve(JSON.parse(line));
+      else console.error(line);
+    });
+  });
+  const addresses = await Promise.race([ready, exited]);
+  if (addresses.http === undefined) throw new Error('The server ended before it was ready.');
+  return {
+    url: addresses.http,
+    grpc: addresses.grpc,
+    pid: child.pid,
+    stdout: child.stdout,
+    stop: () => {
+      child.kill('SIGTERM');
+      return exited;
+    },
+  };
+}
