@@ -52,16 +52,9 @@ for (const { name, rows, formats } of SETS) {
   }
 }
 
-const groups = Map.groupBy?.(values, keyOf) ?? groupBy(values, keyOf);
-function keyOf({ set, format, side }) {
-  return `${set} ${format} ${side}`;
-}
-function groupBy(list, key) {
-  const map = new Map();
-  for (const item of list) map.set(key(item), [...(map.get(key(item)) ?? []), item]);
-  return map;
-}
-const summary = [...groups.values()].map((own) => {
+const groups = {};
+for (const value of values) (groups[`${value.set} ${value.format} ${value.side}`] ??= []).push(value);
+const summary = Object.values(groups).map((own) => {
   const of = (key) => median(own.map((value) => value[key]));
   return {
     set: own[0].set,
