@@ -10,6 +10,7 @@ import { provideDataSet } from './data-set.js';
 import { median } from './measure.js';
 import { roapi } from './peers/roapi.js';
 import { untilAnswers } from './peers/until-answers.js';
+import { putFrame } from './put-frame.js';
 import { takeTurns, writeResults } from './take-turns.js';
 
 const ROWS = 1_000_000;
@@ -19,11 +20,7 @@ const BINARY = fileURLToPath(new URL('../apps/server/bin/server.js', import.meta
 const set = await provideDataSet('trades', ROWS);
 const directory = mkdtempSync(join(tmpdir(), 'svc-bench-'));
 const writer = await startServer(['--data-dir', directory]);
-await fetch(`${writer.url}/frames/trades`, {
-  method: 'PUT',
-  body: readFileSync(set.files.parquet),
-  headers: { 'content-type': 'application/vnd.apache.parquet' },
-});
+await putFrame(`${writer.url}/frames/trades`, 'parquet', readFileSync(set.files.parquet));
 await writer.stop();
 
 async function startSvc() {

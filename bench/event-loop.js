@@ -1,6 +1,7 @@
 // How long the event loop of the real server is held while a frame of 1 000 000 rows × 6 is put and read, cold and hot.
 import { createInterface } from 'node:readline';
 import { startServer } from '../tools/server-process.js';
+import { putFrame } from './put-frame.js';
 import { writeResults } from './take-turns.js';
 import { tradesAsArrow } from './trades-frame.js';
 
@@ -19,11 +20,7 @@ async function held(work) {
   return JSON.parse((await reports.next()).value);
 }
 
-async function put(handle, type, body) {
-  const headers = { 'content-type': type };
-  const answer = await fetch(`${server.url}/frames/${handle}`, { method: 'PUT', body, headers });
-  if (!answer.ok) throw new Error(`PUT answered ${answer.status}: ${await answer.text()}`);
-}
+const put = (handle, format, body) => putFrame(`${server.url}/frames/${handle}`, format, body);
 
 async function get(path) {
   const answer = await fetch(`${server.url}${path}`, { headers: { 'accept-encoding': 'identity' } });
@@ -34,12 +31,12 @@ async function get(path) {
 const arrow = Buffer.from(tradesAsArrow(ROWS));
 const results = {};
 try {
-  await put('warm', 'application/vnd.apache.arrow.stream', Buffer.from(tradesAsArrow(1000)));
-  results['put arrow'] = await held(() => put('trades', 'application/vnd.apache.arrow.stream', arrow));
+  await put('warm', 'arrow', Buffer.from(tradesAsArrow(1000)));
+  results['put arrow'] = await held(() => put('trades', 'arrow', arrow));
   const csv = await get('/exp?handle=trades&fmt=csv');
   const ndjson = await get('/exp?handle=trades&fmt=ndjson');
-  results['put csv'] = await held(() => put('lines', 'text/csv', csv));
-  results['put ndjson'] = await held(() => put('objects', 'application/x-ndjson', ndjson));
+  results['put csv'] = await held(() => put('lines', 'csv', csv));
+  results['put ndjson'] = await held(() => put('objects', 'ndjson', ndjson));
   results['read arrow, cold'] = await held(() => get('/exp?handle=lines&fmt=arrow'));
   results['read arrow, hot'] = await held(() => get('/exp?handle=lines&fmt=arrow'));
   results['read json, hot'] = await held(() => get(`/exec?handle=lines&fmt=json&limit=${ROWS}`));

@@ -6,6 +6,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { DuckDBInstance } from '@duckdb/node-api';
 import { startServer } from '../tools/server-process.js';
+import { putFrame } from './put-frame.js';
 import { writeResults } from './take-turns.js';
 
 const ROWS = 1_000_000;
@@ -33,14 +34,8 @@ try {
   for (const codec of CODECS) {
     const server = await startServer(['--data-dir', join(directory, codec)], { env: { SERVICE_COMPRESSION: codec } });
     try {
-      const put = await fetch(`${server.url}/frames/bars`, {
-        method: 'PUT',
-        body,
-        headers: { 'content-type': 'application/vnd.apache.parquet' },
-      });
-      const info = await put.json();
-      if (!put.ok) throw new Error(JSON.stringify(info));
-      sizes[`Parquet, ${codec}`] = info.bytes;
+      const { bytes } = await putFrame(`${server.url}/frames/bars`, 'parquet', body);
+      sizes[`Parquet, ${codec}`] = bytes;
       if (codec !== CODECS[0]) continue;
       for (const format of ['csv', 'arrow']) {
         const answer = await fetch(`${server.url}/exp?handle=bars&fmt=${format}`, {

@@ -4,6 +4,7 @@ import { startServer } from '../tools/server-process.js';
 import { provideDataSet } from './data-set.js';
 import { download } from './download.js';
 import { median, residentBytes } from './measure.js';
+import { putFrame } from './put-frame.js';
 import { writeResults } from './take-turns.js';
 
 const SIZES = (process.env.BENCH_SIZES ?? '100000,1000000,10000000,100000000').split(',').map(Number);
@@ -25,16 +26,8 @@ for (const rows of SIZES) {
   // Too little memory for the frame to stay in: every read is from disk.
   const server = await startServer(['--cache-size', '0.001']);
   try {
-    const response = await fetch(`${server.url}/frames/trades`, {
-      method: 'PUT',
-      body: createReadStream(files.parquet),
-      duplex: 'half',
-      headers: {
-        'content-type': 'application/vnd.apache.parquet',
-        'content-length': String(statSync(files.parquet).size),
-      },
-    });
-    if (!response.ok) throw new Error(`PUT answered ${response.status}: ${await response.text()}`);
+    const headers = { 'content-length': String(statSync(files.parquet).size) };
+    await putFrame(`${server.url}/frames/trades`, 'parquet', createReadStream(files.parquet), headers);
     await download(`${server.url}/exp?handle=trades&fmt=ndjson&limit=100000`);
     for (const format of FORMATS) {
       const path = format === 'json' ? '/exec?handle=trades&fmt=json&limit=1,' : `/exp?handle=trades&fmt=${format}`;

@@ -3,6 +3,7 @@
 import { startServer } from '../tools/server-process.js';
 import { createClient } from './download.js';
 import { percentile } from './measure.js';
+import { putFrame } from './put-frame.js';
 import { writeResults } from './take-turns.js';
 import { tradesAsArrow } from './trades-frame.js';
 
@@ -18,12 +19,6 @@ const BOMBS = [
   "select levenshtein(repeat('a', 200000), repeat('b', 200000))",
   'select count(distinct a.range * b.range) from range(100000) a, range(100000) b',
 ];
-
-async function put(url) {
-  const headers = { 'content-type': 'application/vnd.apache.arrow.stream' };
-  const response = await fetch(`${url}/frames/trades`, { method: 'PUT', body: tradesAsArrow(100_000), headers });
-  if (!response.ok) throw new Error(`PUT answered ${response.status}`);
-}
 
 /** Keeps all engines busy and the queue full until it is told to stop. */
 function bombard(url) {
@@ -61,7 +56,7 @@ async function timesOf(url) {
 
 const server = await startServer();
 try {
-  await put(server.url);
+  await putFrame(`${server.url}/frames/trades`, 'arrow', tradesAsArrow(100_000));
   const targets = { ping: `${server.url}/ping`, read: `${server.url}/exec?handle=trades&fmt=json&limit=100` };
   const values = { quiet: {}, busy: {} };
   for (const [name, url] of Object.entries(targets)) values.quiet[name] = await timesOf(url);

@@ -10,6 +10,7 @@ import { fileURLToPath } from 'node:url';
 import { startServer } from '../tools/server-process.js';
 import { download } from './download.js';
 import { cpuMs, median, residentBytes } from './measure.js';
+import { putFrame } from './put-frame.js';
 import { writeResults } from './take-turns.js';
 import { tradesAsArrow } from './trades-frame.js';
 
@@ -22,9 +23,7 @@ const TARGETS = { cpuRatio: 0.15, growthMiB: 64 };
 
 async function startServerSide(frame) {
   const server = await startServer();
-  const headers = { 'content-type': 'application/vnd.apache.arrow.stream' };
-  const put = await fetch(`${server.url}/frames/trades`, { method: 'PUT', body: frame, headers });
-  if (put.status !== 201) throw new Error(`PUT answered ${put.status}: ${await put.text()}`);
+  await putFrame(`${server.url}/frames/trades`, 'arrow', frame);
   const before = residentBytes(server.pid);
   return {
     async run() {

@@ -5,6 +5,7 @@ import { availableParallelism, cpus } from 'node:os';
 import { Field, Float64, Int64, makeData, RecordBatch, RecordBatchStreamWriter, Schema, Struct } from 'apache-arrow';
 import { startServer } from '../tools/server-process.js';
 import { residentBytes } from './measure.js';
+import { putFrame } from './put-frame.js';
 
 const ROWS = Number(process.argv[2] ?? 100_000_000);
 const BATCH_ROWS = 100_000;
@@ -63,11 +64,8 @@ async function watch(server, work) {
 const server = await startServer(['--cache-size', '0.05']);
 
 async function put(rows) {
-  const headers = { 'content-type': 'application/vnd.apache.arrow.stream' };
-  const body = ReadableStream.from(frame(rows));
-  const answer = await fetch(`${server.url}/frames/long`, { method: 'PUT', body, duplex: 'half', headers });
-  const info = await answer.json();
-  if (info.rows !== rows) throw new Error(`PUT answered ${answer.status}: ${JSON.stringify(info)}`);
+  const info = await putFrame(`${server.url}/frames/long`, 'arrow', ReadableStream.from(frame(rows)));
+  if (info.rows !== rows) throw new Error(`PUT kept ${info.rows} of ${rows} rows.`);
 }
 
 async function read() {

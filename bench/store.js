@@ -1,6 +1,5 @@
-// Frames on disk through the server, against DuckDB on the same files: a few rows cold and hot, all rows as Arrow, and
-// uploads until they are on disk.
-import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
+// Frames on disk through the server, against DuckDB on the same files: a few rows cold and hot, and all rows as Arrow.
+import { mkdtempSync, rmSync } from 'node:fs';
 import { readdir } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -9,12 +8,11 @@ import { createClient, download } from './download.js';
 import { median } from './measure.js';
 import { startDuckdb } from './peers/duckdb-process.js';
 import { startDuckdbPython } from './peers/duckdb-python.js';
+import { putFrame } from './put-frame.js';
 import { ratio, takeTurns, writeResults } from './take-turns.js';
 import { tradesAsArrow } from './trades-frame.js';
 
 const ROWS = 1_000_000;
-/** As the server writes its files. */
-const COPY_OPTIONS = 'FORMAT parquet, COMPRESSION zstd, COMPRESSION_LEVEL 3, ROW_GROUP_SIZE 20480';
 
 const directory = mkdtempSync(join(tmpdir(), 'svc-bench-'));
 const client = createClient();
@@ -24,12 +22,6 @@ async function timed(work) {
   const startMs = performance.now();
   await work();
   return performance.now() - startMs;
-}
-
-async function put(url, body, contentType) {
-  const response = await fetch(url, { method: 'PUT', body, headers: { 'content-type': contentType } });
-  const text = await response.text();
-  if (!response.ok) throw new Error(`PUT answered ${response.status}: ${text}`);
 }
 
 /** A server on a directory; with `cacheGb` of nothing every read is from disk. */
@@ -73,33 +65,10 @@ async function measureHot(folder, file, duckdb) {
   return values;
 }
 
-async function measureUploads(file, duckdb) {
-  const csv = join(directory, 'trades.csv');
-  const parquet = join(directory, 'plain.parquet');
-  await duckdb.run('copy', `FROM read_parquet('${file}')`, csv, 'FORMAT csv, HEADER');
-  await duckdb.run('copy', `FROM read_parquet('${file}')`, parquet, 'FORMAT parquet');
-  const server = await serverOn(join(directory, 'uploads'), 1);
-  const measure = async (path, reader, contentType) => {
-    const body = readFileSync(path);
-    return takeTurns(
-      {
-        server: (round) => timed(() => put(`${server.url}/frames/up-${round}`, body, contentType)),
-        duckdb: async () =>
-          (await duckdb.run('copy', `FROM ${reader}('${path}')`, join(directory, 'copy.parquet'), COPY_OPTIONS)).ms,
-      },
-      { rounds: 11 },
-    );
-  };
-  return {
-    csv: await measure(csv, 'read_csv', 'text/csv'),
-    parquet: await measure(parquet, 'read_parquet', 'application/vnd.apache.parquet'),
-  };
-}
-
 try {
   const folder = join(directory, 'frames');
   const writer = await serverOn(folder, 1);
-  await put(`${writer.url}/frames/trades`, tradesAsArrow(ROWS), 'application/vnd.apache.arrow.stream');
+  await putFrame(`${writer.url}/frames/trades`, 'arrow', tradesAsArrow(ROWS));
   await writer.stop();
   const tenant = join(folder, 'default');
   const name = (await readdir(tenant)).find((entry) => entry.endsWith('.parquet'));
@@ -113,7 +82,6 @@ try {
 
   const { first, all } = await measureReads(file, folder, duckdb, python);
   const hot = await measureHot(folder, file, duckdb);
-  const uploads = await measureUploads(file, duckdb);
   const summary = {
     'first 1000 rows, cold': {
       ratio: median(first.server.map((ms, i) => Math.max(0, ms - 2) / first.duckdb[i])),
@@ -130,15 +98,9 @@ try {
       aim: 2,
       against: `${python.name} and an IPC writer`,
     },
-    'upload of CSV': { ratio: ratio(uploads.csv.server, uploads.csv.duckdb), aim: 1.5, against: 'COPY and fsync' },
-    'upload of Parquet': {
-      ratio: ratio(uploads.parquet.server, uploads.parquet.duckdb),
-      aim: 1.5,
-      against: 'COPY and fsync',
-    },
   };
   console.table(summary);
-  writeResults('store', { rows: ROWS, summary, values: { first, hot, all, uploads } });
+  writeResults('store', { rows: ROWS, summary, values: { first, hot, all } });
 } finally {
   for (const end of ended) await end();
 }

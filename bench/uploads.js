@@ -7,11 +7,13 @@ import { startServer } from '../tools/server-process.js';
 import { provideDataSet } from './data-set.js';
 import { median } from './measure.js';
 import { startDuckdb } from './peers/duckdb-process.js';
+import { putFrame } from './put-frame.js';
 import { ratio, takeTurns, writeResults } from './take-turns.js';
 import { tradesAsArrow } from './trades-frame.js';
 
 const ROWS = 1_000_000;
 const ROUNDS = 9;
+/** As the server writes its files. */
 const COPY_OPTIONS = 'FORMAT parquet, COMPRESSION zstd, COMPRESSION_LEVEL 3, ROW_GROUP_SIZE 20480';
 
 const { files } = await provideDataSet('trades', ROWS);
@@ -20,27 +22,17 @@ const server = await startServer(['--data-dir', join(directory, 'data')]);
 const duckdb = await startDuckdb();
 
 const UPLOADS = {
-  csv: { body: readFileSync(files.csv), type: 'text/csv', sql: `FROM read_csv('${files.csv}')` },
-  parquet: {
-    body: readFileSync(files.parquet),
-    type: 'application/vnd.apache.parquet',
-    sql: `FROM read_parquet('${files.parquet}')`,
-  },
-  arrow: { body: tradesAsArrow(ROWS), type: 'application/vnd.apache.arrow.stream' },
+  csv: { body: readFileSync(files.csv), sql: `FROM read_csv('${files.csv}')` },
+  parquet: { body: readFileSync(files.parquet), sql: `FROM read_parquet('${files.parquet}')` },
+  arrow: { body: tradesAsArrow(ROWS) },
 };
 
 try {
   const values = {};
-  for (const [format, { body, type, sql }] of Object.entries(UPLOADS)) {
+  for (const [format, { body, sql }] of Object.entries(UPLOADS)) {
     const put = async (round) => {
       const startMs = performance.now();
-      const response = await fetch(`${server.url}/frames/${format}-${round}`, {
-        method: 'PUT',
-        body,
-        headers: { 'content-type': type },
-      });
-      const text = await response.text();
-      if (!response.ok) throw new Error(`PUT answered ${response.status}: ${text}`);
+      await putFrame(`${server.url}/frames/${format}-${round}`, format, body);
       return performance.now() - startMs;
     };
     const copy = async () => (await duckdb.run('copy', sql, join(directory, 'copy.parquet'), COPY_OPTIONS)).ms;

@@ -1,15 +1,13 @@
 // This server, with a frame that was put as a Parquet file.
 import { readFileSync } from 'node:fs';
 import { startServer } from '../../tools/server-process.js';
+import { putFrame } from '../put-frame.js';
 
 export const svc = {
   name: 'svc',
   async start({ name, files }, args = []) {
     const server = await startServer(args);
-    const headers = { 'content-type': 'application/vnd.apache.parquet' };
-    const body = readFileSync(files.parquet);
-    const response = await fetch(`${server.url}/frames/${name}`, { method: 'PUT', body, headers });
-    if (!response.ok) throw new Error(`PUT answered ${response.status}: ${await response.text()}`);
+    await putFrame(`${server.url}/frames/${name}`, 'parquet', readFileSync(files.parquet));
     return {
       ...server,
       json: (offset, rows) => ({ path: `/exec?handle=${name}&fmt=json&limit=${offset + 1},${offset + rows}` }),
