@@ -1,6 +1,6 @@
 import { quoted, ServiceError } from '@svc/errors';
 import type { AnswerFormat, SqlValue } from '@svc/frames';
-import { engineNotConfigured, type EngineName } from '@svc/service';
+import { engineNotConfigured, type EngineName, SQL_TARGETS, type SqlTarget } from '@svc/service';
 import { parseColumns, parseFlag, parseLimit, parseSqlValue, type RowRange } from './exec-params.ts';
 import { mapGiven, type Params, single } from './query-string.ts';
 
@@ -174,10 +174,8 @@ function collect(params: Params, names: Iterable<string>): ReadonlyMap<string, s
   );
 }
 
-const ENGINES = ['tsdb', 'local', 'scheduler'] as const;
-
-function checkEngineName(name: string): (typeof ENGINES)[number] {
-  const known = ENGINES.find((engine) => engine === name);
+function checkEngineName(name: string): SqlTarget {
+  const known = SQL_TARGETS.find((engine) => engine === name);
   if (known !== undefined) return known;
   throw new ServiceError('invalid_argument', `There is no engine ${quoted(name)}.`, {
     hint: 'Send engine=local to ask the frames of this server, engine=tsdb (or none) for the time-series database.',
@@ -185,7 +183,7 @@ function checkEngineName(name: string): (typeof ENGINES)[number] {
 }
 
 /** Who is to run SQL, where that is there. */
-function parseEngine(name: string | undefined, { hasTsdb, engines }: ExecRules): (typeof ENGINES)[number] {
+function parseEngine(name: string | undefined, { hasTsdb, engines }: ExecRules): SqlTarget {
   const engine = checkEngineName(name ?? 'tsdb');
   const isThere = engine === 'tsdb' ? hasTsdb : engines.includes(engine);
   if (!isThere) throw engineNotConfigured(engine, engines);

@@ -1,6 +1,6 @@
 import { quoted, ServiceError } from '@svc/errors';
 import type { PutResult } from '@svc/frames';
-import type { Service } from '@svc/service';
+import { type Service, SQL_TARGETS } from '@svc/service';
 import * as v from 'valibot';
 import type { Exchange } from './endpoint.ts';
 import { parsedJson } from './exec-params.ts';
@@ -20,7 +20,7 @@ const ExactNumber = v.pipe(
 
 const KeepBody = v.strictObject({
   sql: v.string(),
-  engine: v.optional(v.picklist(['local', 'tsdb', 'scheduler'])),
+  engine: v.optional(v.picklist(SQL_TARGETS)),
   handle: v.optional(v.string()),
   ttl: v.optional(v.nullable(v.number())),
   params: v.optional(v.array(v.union([v.null(), v.boolean(), ExactNumber, v.string()]))),

@@ -1,7 +1,7 @@
 import { quoted, ServiceError } from '@svc/errors';
 import type { SqlValue } from '@svc/frames';
 import { type Partially, SqlValue as SqlValueMessage } from '@svc/proto';
-import type { EngineName } from '@svc/service';
+import { ENGINE_NAMES, type EngineName, SQL_TARGETS, type SqlTarget } from '@svc/service';
 
 /** The statement of a request, which cannot be left out. */
 export function sqlFrom(sql: string): string {
@@ -11,16 +11,12 @@ export function sqlFrom(sql: string): string {
 
 /** The engine that is to answer a statement. */
 export function engineFrom(engine: string): EngineName {
-  if (engine === '') return 'local';
-  if (engine === 'local' || engine === 'scheduler') return engine;
-  throw unknownEngine(engine, 'local or scheduler');
+  return nameFrom(engine, ENGINE_NAMES);
 }
 
 /** The engine whose answer is to be kept. */
-export function keepEngineFrom(engine: string): EngineName | 'tsdb' {
-  if (engine === '') return 'local';
-  if (engine === 'local' || engine === 'scheduler' || engine === 'tsdb') return engine;
-  throw unknownEngine(engine, 'local, scheduler or tsdb');
+export function keepEngineFrom(engine: string): SqlTarget {
+  return nameFrom(engine, SQL_TARGETS);
 }
 
 /** The value of a parameter. */
@@ -47,8 +43,10 @@ function bigintPart(value: bigint): Partially<SqlValueMessage> {
   return isLong ? { intValue: value } : { typedValue: { type: 'HUGEINT', text: String(value) } };
 }
 
-function unknownEngine(engine: string, names: string): ServiceError {
-  return new ServiceError('invalid_argument', `There is no engine ${quoted(engine)}.`, {
-    hint: `Set engine to ${names}, or leave it out.`,
+function nameFrom<Name extends SqlTarget>(engine: string, names: readonly (Name | 'local')[]): Name | 'local' {
+  const known = engine === '' ? 'local' : names.find((name) => name === engine);
+  if (known !== undefined) return known;
+  throw new ServiceError('invalid_argument', `There is no engine ${quoted(engine)}.`, {
+    hint: `Set engine to ${names.join(' or ')}, or leave it out.`,
   });
 }

@@ -1,11 +1,12 @@
 import { ServiceError } from '@svc/errors';
 import { type Call, createDecoders, type Engine, type ParquetEncoder, type Store } from '@svc/frames';
 import { type TsdbAnswer, TsdbCredentialsError, type TsdbProxy, type TsdbRequest } from '@svc/tsdb-proxy';
+import type { EngineName } from './engine-names.ts';
 import { engineNotConfigured } from './engine-not-configured.ts';
 import type { Observer } from './events.ts';
 import { createFrameOperations, who } from './frame-operations.ts';
 import { createQueryOperations } from './query-operations.ts';
-import type { EngineName, Service } from './service.ts';
+import type { Service } from './service.ts';
 
 /** The parts a service is made of. */
 export interface ServiceOptions {

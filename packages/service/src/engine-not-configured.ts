@@ -1,8 +1,8 @@
 import { ERROR_CODES, ServiceError } from '@svc/errors';
-import type { EngineName } from './service.ts';
+import type { EngineName, SqlTarget } from './engine-names.ts';
 
 /** The answer to SQL where there is nobody to run it; `engines` are those that there are. */
-export function engineNotConfigured(engine: EngineName | 'tsdb', engines: readonly EngineName[]): ServiceError {
+export function engineNotConfigured(engine: SqlTarget, engines: readonly EngineName[]): ServiceError {
   switch (engine) {
     case 'tsdb': {
       const { hint } = ERROR_CODES.tsdb_not_configured;

@@ -12,12 +12,13 @@ import {
   sliceStream,
   type Store,
 } from '@svc/frames';
+import { ENGINE_NAMES, type EngineName } from './engine-names.ts';
 import { engineNotConfigured } from './engine-not-configured.ts';
 import type { Observer } from './events.ts';
 import { who } from './frame-operations.ts';
 import { limitBytes, limitRows } from './limit-bytes.ts';
 import { readInTime } from './read-in-time.ts';
-import type { EngineName, KeepQueryOptions, QueryFramesOptions, Service } from './service.ts';
+import type { KeepQueryOptions, QueryFramesOptions, Service } from './service.ts';
 import { tsdbExport } from './tsdb-export.ts';
 import { checkTtl } from './ttl.ts';
 
@@ -36,7 +37,6 @@ export interface QueryParts {
 
 type QueryOperations = Pick<Service, 'describeQuery' | 'engines' | 'keepQuery' | 'query'>;
 
-const ENGINE_NAMES: readonly EngineName[] = ['local', 'scheduler'];
 
 /** The operations that answer SQL over frames, and keep answers. */
 export function createQueryOperations(parts: QueryParts): QueryOperations {

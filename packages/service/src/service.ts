@@ -15,6 +15,7 @@ import type {
   UploadFormat,
 } from '@svc/frames';
 import type { TsdbAnswer, TsdbRequest } from '@svc/tsdb-proxy';
+import type { EngineName, SqlTarget } from './engine-names.ts';
 import type { Observer } from './events.ts';
 
 /** Bytes of a frame in a format, as a client uploads them. */
@@ -41,9 +42,6 @@ export interface FrameReading {
 /** Conditions and life of a put. */
 export type PutFrameOptions = Omit<PutOptions, 'signal'>;
 
-/** Who answers SQL over frames: this server, or others that a scheduler asks. */
-export type EngineName = 'local' | 'scheduler';
-
 /** How SQL over frames is run. */
 export interface QueryFramesOptions extends ReadFrameOptions {
   /** Default `local`. */
@@ -55,7 +53,7 @@ export interface QueryFramesOptions extends ReadFrameOptions {
 /** How the answer of a query is kept. */
 export interface KeepQueryOptions extends PutFrameOptions {
   /** Who answers the SQL. Default `local`. */
-  readonly engine?: EngineName | 'tsdb';
+  readonly engine?: SqlTarget;
   /** The values of `?` or `$1`, in order. The time-series database takes none. */
   readonly params?: readonly SqlValue[];
   /** The handle of the frame. Default: one that the service makes. */
