@@ -88,7 +88,8 @@ export function ttlFrom(value: bigint): number {
   throw new ServiceError('invalid_argument', `The field ttl_seconds is ${value}.`, { hint: TTL_HINT });
 }
 
-function timestampMessage(date: Date): Timestamp {
+/** A time as a message. */
+export function timestampMessage(date: Date): Timestamp {
   const ms = date.getTime();
   const seconds = Math.floor(ms / 1000);
   return { seconds: BigInt(seconds), nanos: (ms - seconds * 1000) * 1_000_000 };

@@ -1,6 +1,6 @@
 import { ServiceError } from '@svc/errors';
 import { type Call, encapsulate, encodeArrowSchema, type FrameStream } from '@svc/frames';
-import { flight, type Timestamp } from '@svc/proto';
+import { flight } from '@svc/proto';
 import type { Service } from '@svc/service';
 import type { Schema } from 'apache-arrow';
 import { parseCommand } from '../flight-sql/command.ts';
@@ -8,6 +8,7 @@ import { isMetadataCommand, type MetadataCommand, readMetadata } from '../flight
 import type { PreparedStatements } from '../flight-sql/prepared-statements.ts';
 import { runUpdate } from '../flight-sql/run-update.ts';
 import { smallTable } from '../flight-sql/small-table.ts';
+import { timestampMessage } from '../frame-messages.ts';
 import { createFlightDescriber, NO_COLUMNS } from './flight-describer.ts';
 import { decodeSource, encodeSource } from './flight-source.ts';
 import type { Tickets } from './tickets.ts';
@@ -48,7 +49,7 @@ export function createFlightReads({ service, tickets, statements }: FlightReadsO
 
   function endpoint(call: Call, content: Uint8Array): flight.FlightEndpoint {
     const { ticket, expires } = tickets.issue(call, content);
-    return flight.FlightEndpoint.fromPartial({ ticket: { ticket }, expirationTime: timestampOf(expires) });
+    return flight.FlightEndpoint.fromPartial({ ticket: { ticket }, expirationTime: timestampMessage(expires) });
   }
 
   return {
@@ -98,10 +99,4 @@ function metadataCommand(bytes: Uint8Array): MetadataCommand {
   const command = parseCommand(bytes);
   if (isMetadataCommand(command)) return command;
   throw new Error(`A ticket was issued for ${command.name}.`);
-}
-
-function timestampOf(date: Date): Timestamp {
-  const ms = date.getTime();
-  const seconds = Math.floor(ms / 1000);
-  return { seconds: BigInt(seconds), nanos: (ms - seconds * 1000) * 1_000_000 };
 }
