@@ -56,7 +56,7 @@ export interface GrpcServer {
 export function createGrpcServer(options: GrpcServerOptions): GrpcServer {
   const { service, maxConnections = 100, maxMessageBytes = 64 * 1024 * 1024, idleTimeoutMs = 60_000 } = options;
   const calls = createCalls({ observe: service.observe, maxMessageBytes });
-  const decoders = createDecoders({ maxBytes: MAX_PARAMS_BYTES });
+  const decoders = createDecoders({ maxBytes: MAX_DECODED_PARAMS_BYTES });
   const interceptor: ServerInterceptor = (method, call) => {
     sendUncopied(call);
     return calls.interceptor(method, call);
@@ -140,7 +140,7 @@ const PATHS = new Set(
 );
 
 /** For the parameters of statements while they are read, of all clients together. */
-const MAX_PARAMS_BYTES = 256 * 1024 * 1024;
+const MAX_DECODED_PARAMS_BYTES = 256 * 1024 * 1024;
 /** What HTTP/2 advises as the least; more calls of a connection wait at the client. */
 const MAX_CALLS_OF_A_CONNECTION = 100;
 /** A peer that is gone without a word would hold its connection for ever. */

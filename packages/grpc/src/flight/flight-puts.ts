@@ -33,7 +33,7 @@ export function createFlightPuts({ service, statements, decoders }: FlightPutsOp
     for await (const chunk of upload.body) {
       chunks.push(chunk);
       bytes += chunk.length;
-      if (bytes > MAX_PARAMS_BYTES) throw paramsTooLarge();
+      if (bytes > MAX_STATEMENT_PARAMS_BYTES) throw paramsTooLarge();
     }
     if (upload.rows() === 0) return undefined;
     const body = (async function* () {
@@ -77,10 +77,10 @@ export function createFlightPuts({ service, statements, decoders }: FlightPutsOp
 }
 
 /** The values of one row. */
-const MAX_PARAMS_BYTES = 16 * 1024 * 1024;
+const MAX_STATEMENT_PARAMS_BYTES = 16 * 1024 * 1024;
 
 function paramsTooLarge(): ServiceError {
-  return new ServiceError('payload_too_large', `The parameters take more than ${MAX_PARAMS_BYTES} bytes.`, {
+  return new ServiceError('payload_too_large', `The parameters take more than ${MAX_STATEMENT_PARAMS_BYTES} bytes.`, {
     hint: 'Put large values into a frame, and join it.',
   });
 }
