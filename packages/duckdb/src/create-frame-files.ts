@@ -1,5 +1,5 @@
 import { ServiceError } from '@svc/errors';
-import type { FrameStream } from '@svc/frames';
+import { type FrameStream, startingWith } from '@svc/frames';
 import type { RecordBatch, Schema } from 'apache-arrow';
 import { findBrokenLine } from './broken-csv-line.ts';
 import type { PutColumn, WrittenNumbers } from './child/requests.ts';
@@ -83,8 +83,9 @@ async function writeFrame(
   // The first rows say about how long they all are.
   const first = await payloads.next();
   const options = copyOptions(schema, write, first.done === true ? 0 : first.value.length / first.value.rows);
+  const head = first.done === true ? [] : [first.value];
   const request = { op: 'write', path, options, notes: FILE_NOTES, columns: putColumns(schema, columns) } as const;
-  const numbers = await guarded('new file', () => engine.write(request, startingWith(first, payloads), write.signal));
+  const numbers = await guarded('new file', () => engine.write(request, startingWith(head, payloads), write.signal));
   return written(schema, numbers);
 }
 
@@ -141,22 +142,6 @@ async function guarded<T>(subject: Subject, run: () => Promise<T>): Promise<T> {
 
 function written(schema: Schema, { rows, arrowBytes, fileBytes }: WrittenNumbers): WrittenFile {
   return { schema, rows, arrowBytes, fileBytes };
-}
-
-/** An iterator from whose start something was taken. */
-function startingWith<T>(first: IteratorResult<T, void>, rest: AsyncGenerator<T, void, undefined>): AsyncIterator<T> {
-  let next: IteratorResult<T, void> | undefined = first;
-  return {
-    async next() {
-      const result = next ?? (await rest.next());
-      next = undefined;
-      return result;
-    },
-    async return() {
-      await rest.return();
-      return { done: true, value: undefined };
-    },
-  };
 }
 
 async function* payloadsOf(source: FrameStream): AsyncGenerator<BatchPayload, void, undefined> {

@@ -1,9 +1,9 @@
 import type { ServiceError } from '@svc/errors';
+import { startingWith } from '@svc/frames';
 import { acceptsGzip, compressBytes, compressChunks, COMPRESSED_FROM_BYTES } from './compress.ts';
 import type { Exchange } from './endpoint.ts';
 import { errorResponse } from './error-response.ts';
 import { etagOf } from './etag.ts';
-import { startingWith } from './starting-with.ts';
 import { streamedBody } from './streamed-body.ts';
 
 /** What a handler answers. */

@@ -1,5 +1,5 @@
+import { startingWith } from '@svc/frames';
 import { discardRest } from './discard-rest.ts';
-import { startingWith } from './starting-with.ts';
 
 /** The body of a request, read as it comes. */
 export interface RequestBody {
