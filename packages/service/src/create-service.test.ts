@@ -1,22 +1,9 @@
 import { createMemoryStore, type Store } from '@svc/frames';
 import { readRows } from '@svc/frames/testing';
 import { TsdbCredentialsError, type TsdbProxy } from '@svc/tsdb-proxy';
-import { afterEach, describe, expect, test } from 'vitest';
-import { createService, type Service, type ServiceEvent, type ServiceOptions } from './index.ts';
-
-const services: Service[] = [];
-
-afterEach(async () => {
-  await Promise.all(services.splice(0).map((service) => service.close()));
-});
-
-function serviceWith(parts: Partial<ServiceOptions> = {}): Service {
-  const service = createService({ store: createMemoryStore(), ...parts });
-  services.push(service);
-  return service;
-}
-
-const call = { tenant: 'default', requestId: 'r-1', signal: new AbortController().signal };
+import { describe, expect, test } from 'vitest';
+import { call, serviceWith } from '../test/service-with.ts';
+import { createService, type ServiceEvent } from './index.ts';
 
 async function* chunks(...texts: string[]): AsyncGenerator<Uint8Array> {
   for (const text of texts) yield new TextEncoder().encode(text);

@@ -3,22 +3,9 @@ import { createMemoryStore, type Engine, type FileUpload, type Store, streamFrom
 import { readRows } from '@svc/frames/testing';
 import type { TsdbProxy, TsdbRequest } from '@svc/tsdb-proxy';
 import { type RecordBatch, tableFromArrays } from 'apache-arrow';
-import { afterEach, describe, expect, test } from 'vitest';
-import { createService, type Service, type ServiceEvent, type ServiceOptions } from './index.ts';
-
-const services: Service[] = [];
-
-afterEach(async () => {
-  await Promise.all(services.splice(0).map((service) => service.close()));
-});
-
-function serviceWith(parts: Partial<ServiceOptions> = {}): Service {
-  const service = createService({ store: createMemoryStore(), ...parts });
-  services.push(service);
-  return service;
-}
-
-const call = { tenant: 'default', requestId: 'r-1', signal: new AbortController().signal };
+import { describe, expect, test } from 'vitest';
+import { call, serviceWith } from '../test/service-with.ts';
+import { createService, type ServiceEvent } from './index.ts';
 
 /** Answers every statement with the same three rows. */
 function createThreeRows(): Engine & { open: number; isClosed: boolean } {

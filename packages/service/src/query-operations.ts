@@ -37,7 +37,6 @@ export interface QueryParts {
 
 type QueryOperations = Pick<Service, 'describeQuery' | 'engines' | 'keepQuery' | 'query'>;
 
-
 /** The operations that answer SQL over frames, and keep answers. */
 export function createQueryOperations(parts: QueryParts): QueryOperations {
   const { observe, begin } = parts;
