@@ -1,6 +1,7 @@
 import { ServiceError } from '@svc/errors';
 import { type RecordBatch, RecordBatchStreamWriter, Schema, type StructRowProxy } from 'apache-arrow';
 import type { ByteBudget } from '../src/byte-budget.ts';
+import { decodeArrow } from '../src/decode/arrow-decoder.ts';
 import { type ByteInput, createByteInput, type DecodeSteps } from '../src/decode/decode-steps.ts';
 import { createFrameAssembler, type FrameAssembler } from '../src/decode/frame-assembler.ts';
 import { createFrameBudget } from '../src/decode/limits.ts';
@@ -44,6 +45,15 @@ export function decodeBody(
   return { schema: frame?.schema ?? new Schema([]), batches };
 }
 
+/** What the Arrow decoder made of a body, and its rows as plain objects. */
+export function decodeArrowBody(
+  bytes: Uint8Array,
+  options: DecodeBodyOptions = {},
+): DecodedBody & { readonly rows: Record<string, unknown>[] } {
+  const decoded = decodeBody(decodeArrow, bytes, options);
+  return { ...decoded, rows: plainRows(decoded.batches) };
+}
+
 /** The error that something is refused with. */
 export function refusalOf(act: () => unknown): ServiceError {
   try {
@@ -53,6 +63,11 @@ export function refusalOf(act: () => unknown): ServiceError {
     throw error;
   }
   throw new Error('It was accepted.');
+}
+
+/** The error that the Arrow decoder refuses a body with. */
+export function arrowRefusal(bytes: Uint8Array, options: DecodeBodyOptions = {}): ServiceError {
+  return refusalOf(() => decodeBody(decodeArrow, bytes, options));
 }
 
 /** The rows of batches as plain objects, 64-bit integers as numbers. */

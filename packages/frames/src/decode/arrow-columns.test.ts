@@ -25,15 +25,7 @@ import {
   vectorFromArray,
 } from 'apache-arrow';
 import { describe, expect, test } from 'vitest';
-import { decodeBody, type DecodeBodyOptions, plainRows, refusalOf, streamOf } from '../../test/decode-body.ts';
-import { decodeArrow } from './arrow-decoder.ts';
-
-function decode(bytes: Uint8Array, options: DecodeBodyOptions = {}) {
-  const decoded = decodeBody(decodeArrow, bytes, options);
-  return { ...decoded, rows: plainRows(decoded.batches) };
-}
-
-const failure = (bytes: Uint8Array, options: DecodeBodyOptions = {}) => refusalOf(() => decode(bytes, options));
+import { arrowRefusal, decodeArrowBody, streamOf } from '../../test/decode-body.ts';
 
 /** A stream of one batch of one column. */
 function columnStream(data: Data, nullable = true): Uint8Array {
@@ -81,19 +73,19 @@ function patched(bytes: Uint8Array, from: number[], to: number[]): Uint8Array {
 
 describe('columns that do not hold what they say are invalid_data', () => {
   test('offsets that go back', () => {
-    expect(failure(columnStream(utf8([0, 3, 1]))).message).toMatch(
+    expect(arrowRefusal(columnStream(utf8([0, 3, 1]))).message).toMatch(
       /^Column "a" of record batch 1: offset 1 of row 2 is/,
     );
   });
 
   test('offsets beyond the data', () => {
-    expect(failure(patched(columnStream(utf8([0, 2, 4])), [0, 2, 4], [0, 2, 4000])).message).toMatch(
+    expect(arrowRefusal(patched(columnStream(utf8([0, 2, 4])), [0, 2, 4], [0, 2, 4000])).message).toMatch(
       /offset 4000 of row 2 is/,
     );
   });
 
   test('a negative offset', () => {
-    expect(failure(patched(columnStream(utf8([0, 2, 4])), [0, 2, 4], [-1, 2, 4])).message).toMatch(
+    expect(arrowRefusal(patched(columnStream(utf8([0, 2, 4])), [0, 2, 4], [-1, 2, 4])).message).toMatch(
       /offset -1 of row 0 is/,
     );
   });
@@ -112,11 +104,11 @@ describe('columns that do not hold what they say are invalid_data', () => {
           dictionary,
         }),
       );
-    expect(failure(of([0, 2])).message).toBe(
+    expect(arrowRefusal(of([0, 2])).message).toBe(
       'Column "a" of record batch 1: row 1 is value 2 of a dictionary that has 2 values.',
     );
-    expect(failure(of([-1, 0])).message).toMatch(/row 0 is value -1/);
-    expect(decode(of([0, 99], bits(1))).rows).toEqual([{ a: 'x' }, { a: null }]);
+    expect(arrowRefusal(of([-1, 0])).message).toMatch(/row 0 is value -1/);
+    expect(decodeArrowBody(of([0, 99], bits(1))).rows).toEqual([{ a: 'x' }, { a: null }]);
   });
 
   test('a null count that is not that of its bitmap', () => {
@@ -127,7 +119,7 @@ describe('columns that do not hold what they say are invalid_data', () => {
       nullBitmap: bits(0b11111110),
       data: new Int32Array(8),
     });
-    expect(failure(columnStream(data)).message).toBe(
+    expect(arrowRefusal(columnStream(data)).message).toBe(
       'Column "a" of record batch 1: it says that 3 values are null, but 1 are.',
     );
   });
@@ -140,7 +132,7 @@ describe('columns that do not hold what they say are invalid_data', () => {
       nullBitmap: bits(0b11111110),
       data: new Int32Array(8),
     });
-    expect(failure(columnStream(data, false)).message).toMatch(
+    expect(arrowRefusal(columnStream(data, false)).message).toMatch(
       /1 of its values are null, but the schema says that none is/,
     );
   });
@@ -148,14 +140,14 @@ describe('columns that do not hold what they say are invalid_data', () => {
   test('more rows than a batch may have', () => {
     const schema = new Schema([]);
     const data = makeData({ type: new Struct([]), length: 2 ** 31, nullCount: 0, children: [] });
-    expect(failure(streamOf(new RecordBatch(schema, data))).message).toBe(
+    expect(arrowRefusal(streamOf(new RecordBatch(schema, data))).message).toBe(
       'The record batch 1 has 2147483648 rows, it may have 2147483647.',
     );
   });
 
   test('two columns of one name', () => {
     const fields = [new Field('x', new Int32()), new Field('x', new Utf8())];
-    expect(failure(schemaStream(fields))).toMatchObject({
+    expect(arrowRefusal(schemaStream(fields))).toMatchObject({
       code: 'invalid_data',
       message: 'Two columns have the name "x".',
     });
@@ -163,33 +155,36 @@ describe('columns that do not hold what they say are invalid_data', () => {
 
   test('two fields of a struct of one name', () => {
     const fields = [new Field('x', new Int32()), new Field('x', new Utf8())];
-    expect(failure(schemaStream([new Field('s', new Struct(fields))])).message).toBe(
+    expect(arrowRefusal(schemaStream([new Field('s', new Struct(fields))])).message).toBe(
       'Two fields of "s" have the name "x".',
     );
   });
 
   test('a type that the server does not hold', () => {
     expect(
-      failure(schemaStream([new Field('x', new Dictionary(new List(new Field('item', new Int32())), new Int32()))]))
-        .message,
+      arrowRefusal(
+        schemaStream([new Field('x', new Dictionary(new List(new Field('item', new Int32())), new Int32()))]),
+      ).message,
     ).toMatch(/^Column "x" has the Arrow type Dictionary/);
   });
 
   test('more than 10 000 columns', () => {
     const fields = Array.from({ length: 10_001 }, (_, i) => new Field(`c${i}`, new Int32()));
-    expect(failure(schemaStream(fields)).message).toBe('The frame has more than 10000 columns, nested ones included.');
-    expect(decode(schemaStream(fields.slice(1))).schema.fields).toHaveLength(10_000);
+    expect(arrowRefusal(schemaStream(fields)).message).toBe(
+      'The frame has more than 10000 columns, nested ones included.',
+    );
+    expect(decodeArrowBody(schemaStream(fields.slice(1))).schema.fields).toHaveLength(10_000);
   });
 
   test('lists more than 32 deep', () => {
-    expect(decode(nestedLists(32)).schema.fields).toHaveLength(1);
-    expect(failure(nestedLists(33)).message).toBe('The columns are nested more than 32 deep.');
+    expect(decodeArrowBody(nestedLists(32)).schema.fields).toHaveLength(1);
+    expect(arrowRefusal(nestedLists(33)).message).toBe('The columns are nested more than 32 deep.');
   });
 
   test('a frame larger than it may be is out_of_memory', () => {
     const bytes = streamOf(...tableFromArrays({ a: new Float64Array(1000) }).batches);
-    expect(failure(bytes, { maxBytes: 7999 }).code).toBe('out_of_memory');
-    expect(decode(bytes, { maxBytes: 8000 }).rows).toHaveLength(1000);
+    expect(arrowRefusal(bytes, { maxBytes: 7999 }).code).toBe('out_of_memory');
+    expect(decodeArrowBody(bytes, { maxBytes: 8000 }).rows).toHaveLength(1000);
   });
 });
 
@@ -212,9 +207,9 @@ describe('columns of a fixed width are refused where a row is missing', () => {
     ['bytes of one length', new FixedSizeBinary(7), 7],
   ])('%s', (_name, type, width) => {
     const rows = 32;
-    expect(decode(columnStream(bytesOfRows(type, rows, rows * width))).batches[0].numRows).toBe(rows);
+    expect(decodeArrowBody(columnStream(bytesOfRows(type, rows, rows * width))).batches[0].numRows).toBe(rows);
     const cut = columnStream(bytesOfRows(type, rows, (rows - 8) * width));
-    expect(failure(cut).message).toBe(
+    expect(arrowRefusal(cut).message).toBe(
       `Column "a" of record batch 1: a buffer has ${(rows - 8) * width} bytes where its rows need ${rows * width}.`,
     );
   });
@@ -240,13 +235,13 @@ describe('nested columns that do not hold what they say are invalid_data', () =>
     });
 
   test('a null item where the schema says that there is none', () => {
-    expect(failure(columnStream(lists())).message).toBe(
+    expect(arrowRefusal(columnStream(lists())).message).toBe(
       'Column "a" of record batch 1: row 1 contains a null in "item", but the schema says that none is there.',
     );
   });
 
   test('but a null item of a list that is null itself is fine', () => {
-    expect(decode(columnStream(lists(bits(0b101)))).rows).toEqual([{ a: [1] }, { a: null }, { a: [3, 4] }]);
+    expect(decodeArrowBody(columnStream(lists(bits(0b101)))).rows).toEqual([{ a: [1] }, { a: null }, { a: [3, 4] }]);
   });
 
   test('a null field of a struct where the schema says that there is none', () => {
@@ -258,13 +253,13 @@ describe('nested columns that do not hold what they say are invalid_data', () =>
         nullBitmap,
         children: [item],
       });
-    expect(failure(columnStream(structs())).message).toMatch(/row 1 contains a null in "item"/);
-    expect(decode(columnStream(structs(bits(0b1101)))).rows[1]).toEqual({ a: null });
+    expect(arrowRefusal(columnStream(structs())).message).toMatch(/row 1 contains a null in "item"/);
+    expect(decodeArrowBody(columnStream(structs(bits(0b1101)))).rows[1]).toEqual({ a: null });
   });
 
   test('a null item of a list of one length', () => {
     const fixed = makeData({ type: new FixedSizeList(2, field), length: 2, nullCount: 0, child: item });
-    expect(failure(columnStream(fixed)).message).toMatch(/row 0 contains a null in "item"/);
+    expect(arrowRefusal(columnStream(fixed)).message).toMatch(/row 0 contains a null in "item"/);
   });
 
   test('a key that is null', () => {
@@ -275,7 +270,7 @@ describe('nested columns that do not hold what they say are invalid_data', () =>
     const child = makeData({ type: pair, length: 4, nullCount: 0, children: [item, item] });
     const type = new Map_(new Field('entries', pair, false));
     const maps = makeData({ type, length: 2, nullCount: 0, valueOffsets: Int32Array.of(0, 2, 4), child });
-    expect(failure(columnStream(maps)).message).toBe(
+    expect(arrowRefusal(columnStream(maps)).message).toBe(
       'Column "a" of record batch 1: row 1 contains a null in "key", but the schema says that none is there.',
     );
   });
@@ -285,7 +280,7 @@ describe('nested columns that do not hold what they say are invalid_data', () =>
     const valueOffsets = Int32Array.of(0, 2, 3);
     const data = makeData({ type, length: 2, nullCount: 0, valueOffsets, child: item });
     const bytes = patched(columnStream(data), [0, 2, 3], [1, 2, 3]);
-    const { rows, batches } = decode(bytes);
+    const { rows, batches } = decodeArrowBody(bytes);
     expect(rows).toEqual([{ a: [null] }, { a: [3] }]);
     expect([...batches[0].data.children[0].valueOffsets]).toEqual([0, 1, 2]);
   });

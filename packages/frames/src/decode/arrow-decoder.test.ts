@@ -24,14 +24,8 @@ import {
 } from 'apache-arrow';
 import { describe, expect, test } from 'vitest';
 import { pyarrow } from '../../test/arrow-bodies.ts';
-import { decodeBody, type DecodeBodyOptions, plainRows, refusalOf, streamOf } from '../../test/decode-body.ts';
+import { arrowRefusal, decodeArrowBody, plainRows, streamOf } from '../../test/decode-body.ts';
 import { writeArrow } from '../../test/write-arrow.ts';
-import { decodeArrow } from './arrow-decoder.ts';
-
-function decode(bytes: Uint8Array, options: DecodeBodyOptions = {}) {
-  const decoded = decodeBody(decodeArrow, bytes, options);
-  return { ...decoded, rows: plainRows(decoded.batches) };
-}
 
 /** The bytes with the first size of 64 bits that is this one replaced. */
 function withSize(bytes: Uint8Array, from: number, to: number): Uint8Array {
@@ -39,8 +33,6 @@ function withSize(bytes: Uint8Array, from: number, to: number): Uint8Array {
   copy.writeBigInt64LE(BigInt(to), copy.indexOf(Buffer.from(BigInt64Array.of(BigInt(from)).buffer)));
   return copy;
 }
-
-const failure = (bytes: Uint8Array, options: DecodeBodyOptions = {}) => refusalOf(() => decode(bytes, options));
 
 const SAMPLE = new Table({
   n: vectorFromArray([1, null, 3], new Int32()),
@@ -60,14 +52,14 @@ describe('what Arrow writers write is read', () => {
     const bytes = tableToIPC(SAMPLE, kind);
     const expected = plainRows(SAMPLE.batches);
     for (const chunkBytes of [1, 7, 64, Infinity]) {
-      const { rows, schema } = decode(bytes, { chunkBytes });
+      const { rows, schema } = decodeArrowBody(bytes, { chunkBytes });
       expect(rows).toEqual(expected);
       expect(String(schema)).toBe(String(SAMPLE.schema));
     }
   });
 
   test.each(['lz4File', 'zstdStream'] as const)('the compressed bodies of %s', (name) => {
-    const { rows } = decode(pyarrow(name), { chunkBytes: 100 });
+    const { rows } = decodeArrowBody(pyarrow(name), { chunkBytes: 100 });
     expect(rows).toHaveLength(200);
     expect(rows.slice(6, 9)).toEqual([
       { id: 6, text: 'word 1', ratio: 1.5 },
@@ -77,13 +69,13 @@ describe('what Arrow writers write is read', () => {
   });
 
   test('dictionaries that grow and are replaced between batches', () => {
-    const { rows, batches } = decode(pyarrow('deltas'));
+    const { rows, batches } = decodeArrowBody(pyarrow('deltas'));
     expect(rows.map((row) => row.symbol)).toEqual(['a', 'b', 'cc', 'a', null, 'y']);
     expect(batches.map((batch) => batch.getChildAt(0)?.data[0].dictionary?.data.length)).toEqual([1, 1, 1]);
   });
 
   test('views, large and nested types', () => {
-    expect(decode(pyarrow('nested')).rows).toEqual([
+    expect(decodeArrowBody(pyarrow('nested')).rows).toEqual([
       {
         view: 'short',
         large: 'x',
@@ -113,31 +105,31 @@ describe('what Arrow writers write is read', () => {
     const padded = new Uint8Array(Math.ceil(message.length / 8) * 8);
     padded.set(message);
     const head = new Uint8Array(new Uint32Array([0xffffffff, padded.length]).buffer);
-    const { schema, batches } = decode(Buffer.concat([head, padded]));
+    const { schema, batches } = decodeArrowBody(Buffer.concat([head, padded]));
     expect([schema.names, batches]).toEqual([SAMPLE.schema.names, []]);
   });
 
   test('batches without rows, also between others, which vanish', () => {
     const [batch] = SAMPLE.batches;
-    const { batches } = decode(streamOf(batch.slice(0, 0), batch, batch.slice(0, 0)));
+    const { batches } = decodeArrowBody(streamOf(batch.slice(0, 0), batch, batch.slice(0, 0)));
     expect(batches.map(({ numRows }) => numRows)).toEqual([3]);
   });
 
   test('batches of no columns keep their rows', () => {
     const schema = new Schema([]);
     const batch = new RecordBatch(schema, makeData({ type: new Struct([]), length: 5, nullCount: 0, children: [] }));
-    expect(decode(streamOf(batch)).batches[0].numRows).toBe(5);
+    expect(decodeArrowBody(streamOf(batch)).batches[0].numRows).toBe(5);
   });
 
   test('a stream may end without its end marker', () => {
     const bytes = tableToIPC(SAMPLE, 'stream');
-    expect(decode(bytes.subarray(0, bytes.length - 8)).rows).toHaveLength(3);
+    expect(decodeArrowBody(bytes.subarray(0, bytes.length - 8)).rows).toHaveLength(3);
   });
 
   test('a compressed frame is counted as it is when decompressed', () => {
     const size = 200 * 8 * 2 + 201 * 4 + 200 * 6 + 25;
-    expect(failure(pyarrow('zstdStream'), { maxBytes: size - 100 }).code).toBe('out_of_memory');
-    expect(decode(pyarrow('zstdStream'), { maxBytes: size + 2000 }).rows).toHaveLength(200);
+    expect(arrowRefusal(pyarrow('zstdStream'), { maxBytes: size - 100 }).code).toBe('out_of_memory');
+    expect(decodeArrowBody(pyarrow('zstdStream'), { maxBytes: size + 2000 }).rows).toHaveLength(200);
   });
 
   test.each(['lz4', 'zstd'] as const)(
@@ -146,11 +138,11 @@ describe('what Arrow writers write is read', () => {
       const { schema, batches } = tableFromArrays({ a: Float64Array.from({ length: 1000 }, Math.sqrt) });
       const bytes = writeArrow(schema, batches, { compression });
       const enough = 40_000;
-      expect(decode(bytes, { maxBytes: enough }).rows).toHaveLength(1000);
+      expect(decodeArrowBody(bytes, { maxBytes: enough }).rows).toHaveLength(1000);
       const codes = new Set<string>();
       for (let maxBytes = 0; maxBytes < enough; maxBytes += 100) {
         try {
-          decode(bytes, { maxBytes });
+          decodeArrowBody(bytes, { maxBytes });
         } catch (error) {
           codes.add(error instanceof ServiceError ? error.code : String(error));
         }
@@ -163,14 +155,14 @@ describe('what Arrow writers write is read', () => {
     const bytes = Buffer.from(pyarrow('nested'));
     const at = bytes.indexOf('a te') - 4;
     bytes.writeInt32LE(1, at + 8);
-    expect(failure(bytes).message).toBe(
+    expect(arrowRefusal(bytes).message).toBe(
       'Column "view" of record batch 1: the view of row 2 points outside of its data.',
     );
   });
 
   test('a large batch owns exactly the memory of its body', () => {
     const batch = tableFromArrays({ a: new Float64Array(100_000) }).batches[0];
-    const { batches } = decode(streamOf(batch, batch));
+    const { batches } = decodeArrowBody(streamOf(batch, batch));
     const buffers = batches.map(({ data }): ArrayBuffer => data.children[0].values.buffer);
     expect(new Set(buffers).size).toBe(2);
     expect(buffers.map(({ byteLength }) => byteLength)).toEqual([800_000, 800_000]);
@@ -183,7 +175,7 @@ describe('what is cut or not Arrow is invalid_data', () => {
     const whole = new Set(messageEnds(bytes));
     for (let length = 1; length < bytes.length; length += 13) {
       if (kind === 'stream' && whole.has(length)) continue;
-      expect(failure(bytes.subarray(0, length)).code).toBe('invalid_data');
+      expect(arrowRefusal(bytes.subarray(0, length)).code).toBe('invalid_data');
     }
   });
 
@@ -193,11 +185,11 @@ describe('what is cut or not Arrow is invalid_data', () => {
     ['a few bytes', 'ab', 'The body is neither an Arrow IPC stream nor an Arrow IPC file.'],
     ['the magic word alone', 'ARROW1\0\0', 'The Arrow data is cut: it ends inside of a message, at byte 8.'],
   ])('%s', (_name, body, message) => {
-    expect(failure(Buffer.from(body))).toMatchObject({ code: 'invalid_data', message });
+    expect(arrowRefusal(Buffer.from(body))).toMatchObject({ code: 'invalid_data', message });
   });
 
   test('an end marker alone has no schema', () => {
-    expect(failure(Buffer.from('ffffffff00000000', 'hex')).message).toBe('The Arrow data has no schema.');
+    expect(arrowRefusal(Buffer.from('ffffffff00000000', 'hex')).message).toBe('The Arrow data has no schema.');
   });
 
   test.each(['stream', 'file'] as const)(
@@ -205,7 +197,7 @@ describe('what is cut or not Arrow is invalid_data', () => {
     (kind) => {
       const { schema, batches } = tableFromArrays({ a: new Int32Array(1001) });
       const bytes = withSize(writeArrow(schema, batches, { kind }), 4008, 2 ** 40);
-      expect(failure(bytes, { maxBytes: 1e6 })).toMatchObject({
+      expect(arrowRefusal(bytes, { maxBytes: 1e6 })).toMatchObject({
         code: 'invalid_data',
         message: expect.stringMatching(/ claims a body of 1099511627776 bytes, but its buffers end at byte 4008\.$/),
       });
@@ -217,7 +209,7 @@ describe('what is cut or not Arrow is invalid_data', () => {
     (compression) => {
       const { schema, batches } = tableFromArrays({ a: new Int32Array(1001) });
       const bytes = withSize(writeArrow(schema, batches, { compression }), 4004, 2 ** 40);
-      expect(failure(bytes, { maxBytes: 1e6 })).toMatchObject({
+      expect(arrowRefusal(bytes, { maxBytes: 1e6 })).toMatchObject({
         code: 'invalid_data',
         message: `A buffer that is compressed with ${compression} cannot be decompressed.`,
       });
@@ -226,7 +218,7 @@ describe('what is cut or not Arrow is invalid_data', () => {
 
   test('bytes after the end of a stream', () => {
     const bytes = tableToIPC(SAMPLE, 'stream');
-    expect(failure(Buffer.concat([bytes, bytes])).message).toBe(
+    expect(arrowRefusal(Buffer.concat([bytes, bytes])).message).toBe(
       `Bytes follow the end of the Arrow stream, at byte ${bytes.length}.`,
     );
   });
@@ -246,7 +238,7 @@ function messageEnds(bytes: Uint8Array): number[] {
 }
 
 test('decoded columns have the array types of apache-arrow', () => {
-  const { batches } = decode(tableToIPC(SAMPLE, 'stream'));
+  const { batches } = decodeArrowBody(tableToIPC(SAMPLE, 'stream'));
   const types = batches[0].data.children.map((data) => data.values?.constructor.name);
   expect(types).toEqual(SAMPLE.batches[0].data.children.map((data) => data.values?.constructor.name));
 });
@@ -265,9 +257,9 @@ function withContentSize(body: Buffer, bytes: number): Buffer {
 
 test('a zstd frame with less or more content than it announces is invalid_data', () => {
   const body = pyarrow('zstdStream');
-  expect(decode(withContentSize(body, 0)).rows).toHaveLength(200);
+  expect(decodeArrowBody(withContentSize(body, 0)).rows).toHaveLength(200);
   for (const bytes of [1, 8, -1, -8]) {
-    expect(failure(withContentSize(body, bytes)).message).toBe(
+    expect(arrowRefusal(withContentSize(body, bytes)).message).toBe(
       'A buffer that is compressed with zstd cannot be decompressed.',
     );
   }
