@@ -6,7 +6,7 @@ import { Readable } from 'node:stream';
 import { describe, expect, test } from 'vitest';
 import { createClient } from '../src/client.ts';
 import { run } from './run.ts';
-import { bodyOf, sendJson, startStandIn } from './stand-in.ts';
+import { bodyOf, sendJson, startStandIn, tableOf } from './stand-in.ts';
 
 const ERROR = { error: 'There is no frame "t".', code: 'handle_not_found', hint: 'GET /frames lists.', requestId: 'r' };
 
@@ -14,14 +14,6 @@ function frame(handle: string): object {
   const columns = [{ name: 'id', type: 'LONG', nullable: true }];
   const created = '2024-01-02T03:04:05.678Z';
   return { handle, rows: 3, bytes: 24, columns, created, version: 'v1', expires: null, tier: 'memory' };
-}
-
-function table(rows: unknown[][], more: object = {}): object {
-  const columns = [
-    { name: 'id', type: 'LONG' },
-    { name: 's', type: 'STRING' },
-  ];
-  return { query: 'handle:t', columns, dataset: rows, count: rows.length, ...more };
 }
 
 describe('a refusal', () => {
@@ -78,7 +70,7 @@ describe('get', () => {
     const { url, requests } = await startStandIn((_, response) =>
       sendJson(
         response,
-        table([
+        tableOf([
           ['9007199254740993', 'a'],
           [null, null],
         ]),
@@ -113,7 +105,7 @@ describe('get', () => {
 
   test('says how many rows there are beyond those printed', async () => {
     const { url } = await startStandIn((_, response) =>
-      sendJson(response, table([['1', 'a']]), 200, { 'x-total-count': '5000' }),
+      sendJson(response, tableOf([['1', 'a']]), 200, { 'x-total-count': '5000' }),
     );
     expect((await run(['get', 't', '--url', url])).stdout).toMatch(/\n1 of 5000 rows \(--limit 1, prints all\)\n$/);
     expect((await run(['get', 't', '--limit', '1', '--url', url])).stdout).toMatch(/\n1 of 5000 rows\n$/);
@@ -127,14 +119,14 @@ describe('get', () => {
   });
 
   test('cuts values to a terminal only', async () => {
-    const { url } = await startStandIn((_, response) => sendJson(response, table([[1, 'x'.repeat(200)]])));
+    const { url } = await startStandIn((_, response) => sendJson(response, tableOf([[1, 'x'.repeat(200)]])));
     expect((await run(['get', 't', '--url', url], { width: 40 })).stdout).toContain(`   1  ${'x'.repeat(33)}…\n`);
     expect((await run(['get', 't', '--url', url])).stdout).toContain(`   1  ${'x'.repeat(200)}\n`);
   });
 
   test.each([
-    ['a count that is not that of the rows', table([['1', 'a']], { count: 2 }), 'its count is not that of its rows'],
-    ['a row that is too short', table([['1']]), 'a row has 1 values for 2 columns'],
+    ['a count that is not that of the rows', tableOf([['1', 'a']], { count: 2 }), 'its count is not that of its rows'],
+    ['a row that is too short', tableOf([['1']]), 'a row has 1 values for 2 columns'],
     ['no table', { ddl: 'OK' }, 'its count is not that of its rows'],
     ['rows without columns', { dataset: [[1]], columns: [] }, 'its rows come before its columns'],
     ['columns that are none', { columns: [1], dataset: [], count: 0 }, 'a column has no name or no type'],
@@ -160,7 +152,7 @@ describe('get', () => {
 
   test('an answer that ends early and in order is an error too', async () => {
     const { url } = await startStandIn((_, response) =>
-      sendJson(response, JSON.stringify(table([[1, 'a']])).slice(0, -1)),
+      sendJson(response, JSON.stringify(tableOf([[1, 'a']])).slice(0, -1)),
     );
     expect(await run(['get', 't', '--url', url])).toMatchObject({ code: 3, stdout: '' });
     expect(await run(['get', 't', '--json', '--url', url])).toMatchObject({ code: 3 });

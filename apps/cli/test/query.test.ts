@@ -3,15 +3,7 @@ import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest';
 import { run } from './run.ts';
-import { bodyOf, sendJson, startStandIn } from './stand-in.ts';
-
-function table(rows: unknown[][], more: object = {}): object {
-  const columns = [
-    { name: 'id', type: 'LONG' },
-    { name: 's', type: 'STRING' },
-  ];
-  return { query: 'handle:t', columns, dataset: rows, count: rows.length, ...more };
-}
+import { bodyOf, sendJson, startStandIn, tableOf } from './stand-in.ts';
 
 describe('query', () => {
   const answers = (body: unknown, status = 200): ReturnType<typeof startStandIn> =>
@@ -21,7 +13,7 @@ describe('query', () => {
     const seen: unknown[] = [];
     const { url, requests } = await startStandIn(async (request, response) => {
       seen.push(request.headers['content-type'], await bodyOf(request));
-      sendJson(response, table([['9007199254740993', 'a']], { timestamp: -1 }));
+      sendJson(response, tableOf([['9007199254740993', 'a']], { timestamp: -1 }));
     });
     const { stdout } = await run(['query', 'select 1 + 1', '--url', url]);
     expect(stdout).toContain('\n9007199254740993  a\n1 row\n');
@@ -72,7 +64,7 @@ describe('query', () => {
 
   test.each([
     ['instead of an answer', { error: 'empty query', query: '--', position: '0' }],
-    ['behind rows', table([['1', 'a']], { error: 'empty query', errorPos: 0 })],
+    ['behind rows', tableOf([['1', 'a']], { error: 'empty query', errorPos: 0 })],
   ])('an error with status 200 %s is one all the same', async (_name, body) => {
     const { url } = await answers(body);
     const expected = { code: 1, stderr: 'error: empty query\n  --\n  ^\n' };
@@ -107,7 +99,7 @@ describe('query', () => {
   test('an engine and values go with the SQL, and every format comes back', async () => {
     const { url, requests } = await startStandIn((request, response) => {
       const fmt = new URL(request.url ?? '', 'http://x').searchParams.get('fmt') ?? '';
-      if (fmt === 'json') return sendJson(response, table([['1', 'a']]));
+      if (fmt === 'json') return sendJson(response, tableOf([['1', 'a']]));
       const type = { ndjson: 'application/x-ndjson', parquet: 'application/vnd.apache.parquet' }[fmt] ?? 'text/plain';
       return response.writeHead(200, { 'content-type': type }).end('rows');
     });

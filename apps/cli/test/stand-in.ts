@@ -79,3 +79,12 @@ export function sendJson(response: ServerResponse, body: unknown, status = 200, 
   response.writeHead(status, { 'content-type': 'application/json; charset=utf-8', ...headers });
   response.end(typeof body === 'string' ? body : JSON.stringify(body));
 }
+
+/** An answer of /exec with these rows of two columns. */
+export function tableOf(rows: readonly unknown[][], more: object = {}): object {
+  const columns = [
+    { name: 'id', type: 'LONG' },
+    { name: 's', type: 'STRING' },
+  ];
+  return { query: 'handle:t', columns, dataset: rows, count: rows.length, ...more };
+}
