@@ -1,8 +1,9 @@
 // All rows of a set as JSON, CSV and Arrow over HTTP: how long, how long to the first byte, what it costs the server.
+import { cpuMs, residentBytes } from '../tools/process-resources.js';
 import { compareTrades } from './compare-answers.js';
 import { provideDataSet } from './data-set.js';
 import { download } from './download.js';
-import { cpuMs, median, residentBytes } from './measure.js';
+import { median } from './measure.js';
 import { startPeers } from './peers/start-peers.js';
 import { writeResults } from './take-turns.js';
 

@@ -1,9 +1,10 @@
 // How time and memory grow with the rows, from 10^5 to 10^8: all rows as JSON, CSV and Arrow, read from disk.
 import { createReadStream, statSync } from 'node:fs';
+import { residentBytes } from '../tools/process-resources.js';
 import { startServer } from '../tools/server-process.js';
 import { provideDataSet } from './data-set.js';
 import { download } from './download.js';
-import { median, residentBytes } from './measure.js';
+import { median } from './measure.js';
 import { putFrame } from './put-frame.js';
 import { writeResults } from './take-turns.js';
 

@@ -3,8 +3,8 @@
 import { readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { availableParallelism, cpus } from 'node:os';
 import { Field, Float64, Int64, makeData, RecordBatch, RecordBatchStreamWriter, Schema, Struct } from 'apache-arrow';
+import { residentBytes } from '../tools/process-resources.js';
 import { startServer } from '../tools/server-process.js';
-import { residentBytes } from './measure.js';
 import { putFrame } from './put-frame.js';
 
 const ROWS = Number(process.argv[2] ?? 100_000_000);

@@ -1,18 +1,4 @@
-// Measuring other processes, and summing up.
-import { readdirSync, readFileSync, readlinkSync } from 'node:fs';
-
-const TICKS_PER_SECOND = 100;
-
-/** CPU time a process has used so far, in milliseconds (ticks of 10 ms). */
-export function cpuMs(pid) {
-  const fields = readFileSync(`/proc/${pid}/stat`, 'utf8').split(') ').at(-1).split(' ');
-  return ((Number(fields[11]) + Number(fields[12])) / TICKS_PER_SECOND) * 1000;
-}
-
-/** Memory a process has resident, in bytes. */
-export function residentBytes(pid) {
-  return Number(/VmRSS:\s+(\d+)/.exec(readFileSync(`/proc/${pid}/status`, 'utf8'))[1]) * 1024;
-}
+// Summing up what was measured.
 
 export function median(values) {
   const sorted = values.toSorted((a, b) => a - b);
@@ -24,19 +10,4 @@ export function median(values) {
 export function percentile(values, percent) {
   const sorted = values.toSorted((a, b) => a - b);
   return sorted[Math.min(sorted.length - 1, Math.ceil((percent / 100) * sorted.length) - 1)];
-}
-
-/** Sockets a process holds, listeners included. */
-export function socketCount(pid) {
-  const folder = `/proc/${pid}/fd`;
-  return readdirSync(folder).filter((descriptor) => isSocket(`${folder}/${descriptor}`)).length;
-}
-
-function isSocket(path) {
-  try {
-    return readlinkSync(path).startsWith('socket:');
-  } catch {
-    // It was closed meanwhile.
-    return false;
-  }
 }

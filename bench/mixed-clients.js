@@ -1,7 +1,8 @@
 // 1 to 1000 clients at once that ask for different things: a short read, another window, a state, a list.
+import { residentBytes } from '../tools/process-resources.js';
 import { provideDataSet } from './data-set.js';
 import { load } from './load.js';
-import { median, residentBytes } from './measure.js';
+import { median } from './measure.js';
 import { svc } from './peers/svc.js';
 import { writeResults } from './take-turns.js';
 

@@ -7,10 +7,11 @@ import { connect } from 'node:net';
 import { setTimeout as delay } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import { startQuestdb } from '../interop/questdb/start-questdb.js';
+import { residentBytes, socketCount } from '../tools/process-resources.js';
 import { startServer } from '../tools/server-process.js';
 import { download } from './download.js';
 import { load } from './load.js';
-import { median, residentBytes, socketCount } from './measure.js';
+import { median } from './measure.js';
 import { writeResults } from './take-turns.js';
 
 const ROWS = 1_000_000;

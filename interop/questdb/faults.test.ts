@@ -1,10 +1,10 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { afterEach, beforeAll, describe, expect, inject, test } from 'vitest';
 import { DEADLINE_SETTINGS, FAULT_OUTCOMES } from '../../apps/server/test/fault-outcomes.ts';
-import { residentBytes, socketsOf } from '../../apps/server/test/process-resources.ts';
 import { isInTime, see } from '../../apps/server/test/see-fault.ts';
 import { type ServerProcess, startProcess } from '../../apps/server/test/server-process.ts';
 import { type FaultRelay, startFaultRelay } from '../../packages/tsdb-proxy/src/testing/fault-relay.ts';
+import { residentBytes, socketCount } from '../../tools/process-resources.js';
 import { exec, execUrl } from './exec.ts';
 import { startQuestdb } from './start-questdb.js';
 
@@ -77,7 +77,7 @@ describe('between the server and the database', () => {
   test('two thousand faults leave no socket and no memory behind', { timeout: 180_000 }, async () => {
     const faults = FAULT_OUTCOMES.filter(({ fault, deadline }) => deadline === undefined && !fault.startsWith('drips'));
     const small = await startProcess({ env: { SERVICE_TSDB_HTTP_URL: relay.url, ...SMALL_HEAP } });
-    const sockets = socketsOf(small);
+    const sockets = socketCount(small.child.pid);
     const round = async (): Promise<void> => {
       for (const { fault } of faults) {
         await relay.inject(fault);
@@ -85,11 +85,11 @@ describe('between the server and the database', () => {
       }
     };
     await round();
-    const before = residentBytes(small);
+    const before = residentBytes(small.child.pid);
     for (let count = 0; count < 10; count += 1) await round();
     await relay.inject(undefined);
-    expect((residentBytes(small) - before) / MIB).toBeLessThan(32);
-    await expect.poll(() => socketsOf(small), { timeout: 15_000 }).toBe(sockets);
+    expect((residentBytes(small.child.pid) - before) / MIB).toBeLessThan(32);
+    await expect.poll(() => socketCount(small.child.pid), { timeout: 15_000 }).toBe(sockets);
   });
 });
 

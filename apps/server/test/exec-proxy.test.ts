@@ -1,6 +1,6 @@
 import { connect, type Socket } from 'node:net';
 import { describe, expect, test } from 'vitest';
-import { residentBytes } from './process-resources.ts';
+import { residentBytes } from '../../../tools/process-resources.js';
 import { sendRaw, type ServerProcess, startProcess } from './server-process.ts';
 import { closedPort, deferred, startTcpUpstream, startUpstream } from './upstream.ts';
 
@@ -295,7 +295,7 @@ test.runIf(process.platform === 'linux')('1 GB to a slow reader keeps memory fla
     for await (const part of response.body!) {
       received += part.length;
       if (received % (16 * chunk.length) < part.length) {
-        peak = Math.max(peak, residentBytes(server));
+        peak = Math.max(peak, residentBytes(server.child.pid));
         await new Promise((resolve) => setTimeout(resolve, 20));
       }
     }

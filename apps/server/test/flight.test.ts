@@ -5,7 +5,7 @@ import { Any, flight, flightSql } from '@svc/proto';
 import { Table, vectorFromArray } from 'apache-arrow';
 import { createChannel, createClient, Status } from 'nice-grpc';
 import { expect, onTestFinished, test } from 'vitest';
-import { residentBytes } from './process-resources.ts';
+import { residentBytes } from '../../../tools/process-resources.js';
 import { startProcess } from './server-process.ts';
 
 const FRAME_BYTES = 8_000_000;
@@ -88,12 +88,12 @@ test(
       return performance.now() - startMs;
     };
     await readFast();
-    const before = residentBytes(server);
+    const before = residentBytes(server.child.pid);
     const alone = Math.min(await readFast(), await readFast());
     const stuck = slow.map((session) => doGet(session, ticket).pause());
     await Promise.all(stuck.map((stream) => once(stream, 'response')));
     const beside = Math.min(await readFast(), await readFast());
-    expect(residentBytes(server) - before).toBeLessThan(256 * 1024 * 1024);
+    expect(residentBytes(server.child.pid) - before).toBeLessThan(256 * 1024 * 1024);
     expect(beside).toBeLessThan(2 * alone);
   },
 );

@@ -6,10 +6,10 @@ import {
   type RecordedDatabase,
   startRecordedDatabase,
 } from '../../../packages/tsdb-proxy/src/testing/recorded-database.ts';
+import { socketCount } from '../../../tools/process-resources.js';
 import { DEADLINE_SETTINGS, FAULT_OUTCOMES } from './fault-outcomes.ts';
 import { isInTime, see } from './see-fault.ts';
 import { type ServerProcess, startProcess } from './server-process.ts';
-import { socketsOf } from './process-resources.ts';
 
 const SQL = '/exec?query=select%201&fmt=json';
 const WHOLE = '{"query":"select 1","columns":[{"name":"1","type":"INT"}],"timestamp":-1,"dataset":[[1]],"count":1}';
@@ -104,8 +104,8 @@ describe('under load', () => {
       await expect.poll(() => relay.openConnections, { timeout: 10_000 }).toBe(0);
       const idle = await startProcess({ env: { SERVICE_TSDB_HTTP_URL: relay.url } });
       await expect
-        .poll(() => socketsOf(server), { timeout: 15_000, message: 'as many sockets as a fresh server' })
-        .toBeLessThanOrEqual(socketsOf(idle) + 1);
+        .poll(() => socketCount(server.child.pid), { timeout: 15_000, message: 'as many sockets as a fresh server' })
+        .toBeLessThanOrEqual(socketCount(idle.child.pid) + 1);
     },
     60_000,
   );
