@@ -89,7 +89,7 @@ const TEMPORARY =
   'Set storage.data_dir (--data-dir) to keep frames elsewhere, or TMPDIR to a directory that can be used.';
 
 const REASONS: Readonly<Record<string, string>> = {
-  ENOENT: 'it does not exist',
+  ENOENT: 'it does not exist, and cannot be made',
   ENOTDIR: 'it is not a directory',
   EEXIST: 'it is not a directory',
   EACCES: 'this user may not write to it',

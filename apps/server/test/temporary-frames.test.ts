@@ -87,3 +87,9 @@ test.each([
   expect(stderr).toContain(folder);
   expect(stderr).not.toContain('    at ');
 });
+
+test.runIf(process.platform === 'linux')('a path where nothing can be made ends it with 1 and a sentence', async () => {
+  const { code, stderr } = await runToEnd([...LOCAL, '--data-dir', '/proc/svc']);
+  expect(code).toBe(1);
+  expect(stderr).toMatch(/\/proc\/svc\/cold.*it does not exist, and cannot be made.*data_dir/);
+});

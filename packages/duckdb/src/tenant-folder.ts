@@ -1,9 +1,10 @@
 import { randomBytes } from 'node:crypto';
-import { mkdir, open, readdir, readFile, rename } from 'node:fs/promises';
-import { basename, dirname, join } from 'node:path';
+import { open, readdir, readFile, rename } from 'node:fs/promises';
+import { basename, join } from 'node:path';
 import type { Handle } from '@svc/frames';
-import { createDirectorySync, hasCode, syncDirectory, unlinkIfThere, writeWhole } from './durable-files.ts';
+import { createDirectorySync, hasCode, unlinkIfThere, writeWhole } from './durable-files.ts';
 import { type FileName, frameFileName, parseFileName, unfinishedFileName } from './frame-names.ts';
+import { makeDirectory } from './make-directory.ts';
 
 /** A version of a frame, by name. */
 export interface VersionName {
@@ -60,12 +61,7 @@ export function createTenantFolder(path: string): TenantFolder {
 
   return {
     path,
-    async prepare() {
-      const made = await mkdir(path, { recursive: true });
-      // Every folder that was made is a new name in the one above it.
-      if (made !== undefined)
-        for (let at = path; at.length >= made.length; at = dirname(at)) await syncDirectory(dirname(at));
-    },
+    prepare: () => makeDirectory(path),
     async scan() {
       const names = await readdir(path).catch((error: unknown) => {
         if (hasCode(error, 'ENOENT')) return [];
