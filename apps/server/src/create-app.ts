@@ -27,7 +27,7 @@ GET    /health                                the state of the server
 `;
 
 /** The whole HTTP side: the exec API, the page at `/`, and JSON errors for everything else. */
-export function createApp({ http }: Config, service: Service): Hono<ExecEnv> {
+export function createApp({ http, sql }: Config, service: Service): Hono<ExecEnv> {
   const endpoint = { service, compression: http.compression };
   const refuse = (c: Context<ExecEnv>, error: ServiceError): Promise<Response> =>
     answerRequest(c, endpoint, () => ({ error }));
@@ -43,7 +43,9 @@ export function createApp({ http }: Config, service: Service): Hono<ExecEnv> {
   });
   const { default_fmt: defaultFmt, max_rows: maxRows, cors_origins: allowedOrigins, compression } = http;
   const answerCacheBytes = http.answer_cache_bytes;
-  app.route('/', createExecApp({ service, defaultFmt, maxRows, allowedOrigins, compression, answerCacheBytes }));
+  const defaultEngine = sql.default_engine;
+  const reading = { defaultFmt, defaultEngine, maxRows, compression, answerCacheBytes };
+  app.route('/', createExecApp({ service, allowedOrigins, ...reading }));
   app.notFound((c) => refuse(c, new ServiceError('route_not_found', `There is nothing at ${quoted(c.req.path)}.`)));
   app.onError((error, c) => refuse(c, toServiceError(error)));
   return app;

@@ -34,6 +34,13 @@ describe('SQL over frames', () => {
     ]);
     expect(await ask(server, 'select name, price from trades join "my-frame.v2" using (id)')).toEqual([['two', 0.5]]);
     expect(await ask(server, 'show tables')).toEqual([['my-frame.v2'], ['trades']]);
+    expect(
+      await ask(server, "select column_name, data_type from information_schema.columns where table_name = 'trades'"),
+    ).toEqual([
+      ['id', 'BIGINT'],
+      ['symbol', 'VARCHAR'],
+      ['price', 'DOUBLE'],
+    ]);
     const texts = await Promise.all(
       ['csv', 'ndjson'].map(async (fmt) =>
         (await server.fetch(target('/exp', 'select 1 as a, null as b', { fmt }))).text(),
@@ -47,6 +54,12 @@ describe('SQL over frames', () => {
       'PAR1',
       'PAR1',
     ]);
+  });
+
+  test('is what a query without an engine means, where the server is set up so', async () => {
+    const server = await startWithTrades({ env: { SERVICE_SQL_DEFAULT_ENGINE: 'local' } });
+    const response = await server.fetch('/exec?query=select%20max(id)%20from%20trades&fmt=json');
+    expect(await response.json()).toMatchObject({ dataset: [[99]] });
   });
 
   test('what is wrong is said with its code and place', async () => {

@@ -120,7 +120,7 @@ describe('defaults', () => {
         answer_cache_bytes: 67_108_864,
         cors_origins: undefined,
       },
-      sql: { timeout_ms: 60_000, memory_gb: 1, max_concurrent: 4, max_queued: 64 },
+      sql: { default_engine: 'tsdb', timeout_ms: 60_000, memory_gb: 1, max_concurrent: 4, max_queued: 64 },
       tsdb: {
         http_url: undefined,
         connect_timeout_ms: 2000,

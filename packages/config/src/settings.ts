@@ -180,6 +180,13 @@ export const SETTINGS = {
     }),
   },
   sql: {
+    default_engine: setting({
+      type: choice(['tsdb', 'local', 'scheduler']),
+      default: 'tsdb',
+      description:
+        'Who runs the SQL of a request that names no engine: the time-series database, or this server (local).',
+      example: 'tsdb',
+    }),
     timeout_ms: setting({
       type: timerMs,
       default: 60_000,

@@ -1,4 +1,4 @@
-import type { Service } from '@svc/service';
+import type { Service, SqlTarget } from '@svc/service';
 import { Hono } from 'hono';
 import { createAnswerCache } from './answer-cache.ts';
 import { addEndpoint, type ExecEnv } from './endpoint.ts';
@@ -11,6 +11,8 @@ export interface ExecAppOptions {
   readonly service: Service;
   /** What a missing `fmt` means, for tools that never send it. Default: a missing `fmt` is an error. */
   readonly defaultFmt?: 'json' | undefined;
+  /** Who runs SQL where a request names no `engine`. Default `tsdb`, the time-series database. */
+  readonly defaultEngine?: SqlTarget | undefined;
   /** The most rows one answer may have; a request for more is refused. Default: any number. */
   readonly maxRows?: number | undefined;
   /** Origins of web pages that may run SQL, such as `https://app.example`. Default: none but the server's own. */
@@ -28,13 +30,13 @@ const DEFAULT_ANSWER_CACHE_BYTES = 64 * 1024 ** 2;
  * `/exp`, `/chk`, `/frames` and `/health`; every other path belongs to the host.
  */
 export function createExecApp(options: ExecAppOptions): Hono<ExecEnv> {
-  const { service, defaultFmt, maxRows, allowedOrigins, compression = true } = options;
+  const { service, defaultFmt, defaultEngine, maxRows, allowedOrigins, compression = true } = options;
   const { answerCacheBytes = DEFAULT_ANSWER_CACHE_BYTES } = options;
   const app = new Hono<ExecEnv>();
   const endpoint = { service, compression };
   const { hasTsdb, engines } = service;
   const hasParquet = service.encodeParquet !== undefined;
-  const rules = { hasTsdb, engines, hasParquet, defaultFmt, maxRows, allowedOrigins };
+  const rules = { hasTsdb, engines, hasParquet, defaultFmt, defaultEngine, maxRows, allowedOrigins };
   const reads = { service, answers: createAnswerCache(answerCacheBytes), compression, maxRows };
   addEndpoint(app, '/ping', endpoint, {
     GET: () => ({ body: 'ok', headers: { 'content-type': 'text/plain; charset=utf-8' } }),

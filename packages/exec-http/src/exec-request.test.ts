@@ -178,6 +178,25 @@ describe('the first thing that is wrong is what is said', () => {
     );
   });
 
+  test.each<[given: string, ExecRules['defaultEngine'], kind: string]>([
+    ['', undefined, 'forward'],
+    ['', 'tsdb', 'forward'],
+    ['', 'local', 'sql'],
+    ['&engine=tsdb', 'local', 'forward'],
+    ['&engine=local', 'tsdb', 'sql'],
+  ])('SQL%s with the default engine %s is for: %s', (given, defaultEngine, kind) => {
+    expect(parse(`query=x&fmt=json${given}`, { defaultEngine })).toMatchObject({ kind });
+    expect(parseExpRequest(parseQueryString(`/exp?query=x${given}`), { ...rules, defaultEngine })).toMatchObject({
+      kind,
+    });
+  });
+
+  test('a default engine that is not there is what the answer says', () => {
+    expect(() => parse('query=x&fmt=json', { defaultEngine: 'scheduler' })).toThrow(
+      expect.objectContaining({ code: 'scheduler_not_configured' }),
+    );
+  });
+
   test.each<[engines: ExecRules['engines'], hint: RegExp]>([
     [[], /SERVICE_TSDB_HTTP_URL((?!engine).)*$/],
     [['local'], /SERVICE_TSDB_HTTP_URL.*engine=local/],
@@ -269,6 +288,10 @@ describe('/exp', () => {
     );
     expect(() => parse('handle=t&fmt=csv')).toThrow(expect.objectContaining({ hint: expect.stringContaining('/exp') }));
   });
+});
+
+test('/chk is for the database, whatever the default engine is', () => {
+  expect(parseChkRequest([['f', 'json']], { ...rules, defaultEngine: 'local' })).toMatchObject({ kind: 'forward' });
 });
 
 test('/chk goes on with every parameter but engine, where there is a database', () => {

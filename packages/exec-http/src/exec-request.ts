@@ -43,6 +43,8 @@ export interface ExecRules {
   readonly hasTsdb: boolean;
   /** Who can answer SQL over frames. */
   readonly engines: readonly EngineName[];
+  /** Who runs SQL where a request does not say it; undefined: the database. */
+  readonly defaultEngine?: SqlTarget | undefined;
   /** Whether frames can be sent as Parquet files. */
   readonly hasParquet?: boolean | undefined;
   /** What a missing `fmt` means; undefined: it is an error. */
@@ -100,7 +102,7 @@ export function parseExpRequest(params: Params, rules: ExecRules): ExecRequest {
 
 /** Reads the parameters of `/chk`, a question that only the database answers. */
 export function parseChkRequest(params: Params, rules: ExecRules): ForwardRequest {
-  const engine = parseEngine(single(params, 'engine'), rules);
+  const engine = parseEngine(single(params, 'engine') ?? 'tsdb', rules);
   if (engine !== 'tsdb') {
     throw new ServiceError('invalid_argument', `engine=${quoted(engine)} has no meaning for /chk.`, {
       hint: 'Leave engine out: only the time-series database answers /chk.',
@@ -134,7 +136,7 @@ function parseTarget(given: ReadonlyMap<string, string>, rules: ExecRules): Targ
     checkEngineName(given.get('engine') ?? 'tsdb');
     return { kind: 'handle', handle: handle ?? '' };
   }
-  const engine = parseEngine(given.get('engine'), rules);
+  const engine = parseEngine(given.get('engine') ?? rules.defaultEngine ?? 'tsdb', rules);
   return engine === 'tsdb' ? { kind: 'forward', query } : { kind: 'sql', engine, sql: query };
 }
 
@@ -178,13 +180,13 @@ function checkEngineName(name: string): SqlTarget {
   const known = SQL_TARGETS.find((engine) => engine === name);
   if (known !== undefined) return known;
   throw new ServiceError('invalid_argument', `There is no engine ${quoted(name)}.`, {
-    hint: 'Send engine=local to ask the frames of this server, engine=tsdb (or none) for the time-series database.',
+    hint: 'Send engine=local to ask the frames of this server, engine=tsdb for the time-series database.',
   });
 }
 
 /** Who is to run SQL, where that is there. */
-function parseEngine(name: string | undefined, { hasTsdb, engines }: ExecRules): SqlTarget {
-  const engine = checkEngineName(name ?? 'tsdb');
+function parseEngine(name: string, { hasTsdb, engines }: ExecRules): SqlTarget {
+  const engine = checkEngineName(name);
   const isThere = engine === 'tsdb' ? hasTsdb : engines.includes(engine);
   if (!isThere) throw engineNotConfigured(engine, engines);
   return engine;
