@@ -38,6 +38,8 @@ describe('every answer', () => {
       uptimeSeconds: expect.any(Number),
       parts: {
         store: { status: 'ok', frames: 0, bytes: 0, freeBytes: expect.any(Number) },
+        local: { status: 'configured' },
+        scheduler: { status: 'not_configured' },
         tsdb: { status: 'not_configured' },
       },
     });

@@ -6,7 +6,7 @@ import { engineNotConfigured } from './engine-not-configured.ts';
 import type { Observer } from './events.ts';
 import { createFrameOperations, who } from './frame-operations.ts';
 import { createQueryOperations } from './query-operations.ts';
-import type { Service } from './service.ts';
+import type { PartState, Service } from './service.ts';
 
 /** The parts a service is made of. */
 export interface ServiceOptions {
@@ -74,7 +74,9 @@ export function createService(options: ServiceOptions): Service {
         uptimeSeconds: Math.floor((performance.now() - startedAt) / 1000),
         parts: {
           store: { status: 'ok', ...(await store.usage()) },
-          tsdb: { status: tsdb ? 'configured' : 'not_configured' },
+          local: partState(engines.local),
+          scheduler: partState(engines.scheduler),
+          tsdb: partState(tsdb),
         },
       };
     },
@@ -94,4 +96,8 @@ export function createService(options: ServiceOptions): Service {
       for (const result of closed) if (result.status === 'rejected') throw result.reason;
     },
   };
+}
+
+function partState(part: object | undefined): PartState {
+  return { status: part === undefined ? 'not_configured' : 'configured' };
 }

@@ -17,6 +17,7 @@ export type { Observer, ServiceEvent } from './events.ts';
 export type {
   FrameReading,
   Health,
+  PartState,
   KeepQueryOptions,
   PutFrameOptions,
   QueryFramesOptions,

@@ -67,8 +67,12 @@ export interface Health {
   readonly uptimeSeconds: number;
   readonly parts: {
     readonly store: { readonly status: 'ok' } & StoreUsage;
-    readonly tsdb: { readonly status: 'configured' | 'not_configured' };
-  };
+  } & Readonly<Record<SqlTarget, PartState>>;
+}
+
+/** Whether there is a part of the server that can be left out. It is not asked. */
+export interface PartState {
+  readonly status: 'configured' | 'not_configured';
 }
 
 /** Everything the fronts can ask for. Failures are `ServiceError`s. Handles come as clients sent them. */
