@@ -5,6 +5,7 @@ import { provideDataSet } from './data-set.js';
 import { download } from './download.js';
 import { median } from './measure.js';
 import { startPeers } from './peers/start-peers.js';
+import { svc } from './peers/svc.js';
 import { writeResults } from './take-turns.js';
 
 const ROUNDS = 5;
@@ -17,6 +18,12 @@ const SETS = [
 ];
 /** They take minutes where the others take seconds. */
 const SLOW = ['Datasette 0.65.5', 'Node + getRowsJson'];
+
+/** This server with too little memory for the frame to stay in: every read is from disk. */
+async function startCold(set) {
+  const side = await svc.start(set, ['--cache-size', '0.001']);
+  return { ...side, name: 'svc, cold', all: (format) => (format === 'arrow' ? side.all(format) : undefined) };
+}
 
 /** One whole answer, and what it cost the processes of a side. */
 async function measure(side, request) {
@@ -33,6 +40,7 @@ const missing = {};
 for (const { name, rows, formats } of SETS) {
   const set = await provideDataSet(name, rows);
   const peers = await startPeers(set, { without: name === 'trades' ? [] : SLOW });
+  if (name === 'trades') peers.sides.push(await startCold(set));
   missing[name] = peers.missing;
   try {
     if (name === 'trades') await compareTrades(peers.sides, (side) => side.json(rows - 1000, 1000));
