@@ -47,6 +47,8 @@ async function openDirectory(directory: string, config: Config, log: Log): Promi
   const { duckdb_path: duckdbPath, cache_size_gb: cacheGigabytes } = storage;
   const tempDirectory = tmpdir();
   const files = createFrameFiles({ tempDirectory });
+  // The first request that needs the child tells why there is none.
+  files.warm().catch(() => undefined);
   const decoders = createDecoders({ maxBytes: DECODE_BYTES });
   const { algorithm, level } = compression;
   const store = await createDurableStore({

@@ -9,7 +9,8 @@ export interface ShutdownOptions {
   readonly service: Service;
   readonly http: Server;
   readonly connections: Connections;
-  readonly grpc: GrpcServer;
+  /** Left out where it was not started yet. */
+  readonly grpc?: GrpcServer;
   readonly graceMs: number;
   readonly log: Log;
 }
@@ -25,7 +26,7 @@ export async function shutdown({ service, http, connections, grpc, graceMs, log 
   });
   await Promise.all([
     closeHttp(http, connections, grace).finally(() => late.delete('HTTP')),
-    grpc.shutdown({ signal: grace }).finally(() => late.delete('gRPC')),
+    (grpc?.shutdown({ signal: grace }) ?? Promise.resolve()).finally(() => late.delete('gRPC')),
   ]);
   await service.close();
 }

@@ -1,0 +1,33 @@
+import { readFileSync } from 'node:fs';
+import type { Config } from '@svc/config';
+import { createService, type Service } from '@svc/service';
+import { createTsdbProxy } from '@svc/tsdb-proxy';
+import { createLogObserver } from './log-observer.ts';
+import type { Log } from './log.ts';
+import type { OpenedStore } from './open-store.ts';
+
+/** The service that the configuration asks for, over a store. */
+export function createConfiguredService(config: Config, opened: OpenedStore, log: Log, version: string): Service {
+  const { tsdb, http } = config;
+  const { http_url: url, user, password, token, ca_file: caFile } = tsdb;
+  const proxy =
+    url &&
+    createTsdbProxy({
+      url,
+      user,
+      password,
+      token,
+      ...(caFile !== undefined && { ca: readFileSync(caFile, 'utf8') }),
+      connectTimeoutMs: tsdb.connect_timeout_ms,
+      timeoutMs: tsdb.timeout_ms,
+      idleTimeoutMs: tsdb.idle_timeout_ms,
+    });
+  return createService({
+    ...opened,
+    ...(proxy && { tsdb: proxy }),
+    maxUploadBytes: http.max_upload_bytes,
+    idleTimeoutMs: http.idle_timeout_ms,
+    observe: createLogObserver(log),
+    version,
+  });
+}

@@ -1,0 +1,36 @@
+import { createServer, type Server } from 'node:http';
+import { getRequestListener } from '@hono/node-server';
+import type { Config } from '@svc/config';
+import type { Service } from '@svc/service';
+import { answerClientErrors, malformedRequest } from './client-errors.ts';
+import { type Connections, trackConnections } from './connections.ts';
+import { createApp } from './create-app.ts';
+import { endIdleSockets } from './idle-sockets.ts';
+
+/** The longest request line and headers together. */
+const MAX_HEAD_BYTES = 64 * 1024;
+/** How long a client may take to send its head. */
+const HEAD_TIMEOUT_MS = 60_000;
+
+/** The HTTP side of the server, which does not listen yet. */
+export function createHttpServer(config: Config, service: Service): { http: Server; connections: Connections } {
+  const app = createApp(config, service);
+  const listener = getRequestListener(app.fetch, {
+    hostname: 'localhost',
+    // The app answers every failure itself: what comes here could not be made a request at all.
+    errorHandler: () => malformedRequest(),
+  });
+  const options = {
+    maxHeaderSize: MAX_HEAD_BYTES,
+    // A missing Host is answered in JSON by the app, and an upload may take longer than any fixed time.
+    requireHostHeader: false,
+    requestTimeout: 0,
+    headersTimeout: HEAD_TIMEOUT_MS,
+  };
+  const http = createServer(options);
+  const connections = trackConnections(http);
+  http.on('request', (request, response) => void listener(request, response));
+  answerClientErrors(http, connections);
+  endIdleSockets(http, connections, config.http.idle_timeout_ms);
+  return { http, connections };
+}
