@@ -1,9 +1,10 @@
-import { mkdir, rename, utimes, writeFile } from 'node:fs/promises';
+import { execFileSync } from 'node:child_process';
+import { mkdir, rename, symlink, utimes, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { createDecoders, encodeArrowStream, type Store } from '@svc/frames';
+import { createDecoders, encodeArrowStream } from '@svc/frames';
 import { longFrame, readRows } from '@svc/frames/testing';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
-import type { StoreProblem } from './durable-store.ts';
+import type { DurableStore, StoreProblem } from './durable-store.ts';
 import { createArrowFrameFiles } from './testing/arrow-frame-files.ts';
 import { createStoreFixture, refOf, rowsOf, type StoreFixture } from './testing/store-fixture.ts';
 
@@ -20,7 +21,7 @@ beforeEach(async () => {
 
 afterEach(() => fixture.remove());
 
-const open = (options = {}): Promise<Store> =>
+const open = (options = {}): Promise<DurableStore> =>
   fixture.open({ decoders, onProblem: (problem) => problems.push(problem), ...options });
 const leave = (name: string, text: string): Promise<void> => writeFile(join(fixture.folder, name), text);
 
@@ -56,6 +57,24 @@ describe('files that somebody puts into the folder', () => {
     await rename(join(fixture.folder, 'a.csv'), join(fixture.folder, 'a.bak'));
     expect(await store.describe(refOf('a'))).toBeUndefined();
     expect((await store.list('default')).map(({ handle }) => handle)).toEqual(['b', 'c']);
+  });
+
+  test('are frames only where they are files', async () => {
+    const store = await open();
+    await mkdir(join(fixture.folder, 'folder.parquet'));
+    execFileSync('mkfifo', [join(fixture.folder, 'pipe.csv')]);
+    await leave('file.csv', 'id\n1\n');
+    await symlink(join(fixture.folder, 'file.csv'), join(fixture.folder, 'link.csv'));
+    expect((await store.list('default')).map(({ handle }) => handle)).toEqual(['file', 'link']);
+    expect(await store.handles('default')).toEqual(['file', 'link']);
+  });
+
+  test('are hidden by no folder of the same name', async () => {
+    const store = await open();
+    await leave('a.csv', 'id\n1\n');
+    await mkdir(join(fixture.folder, 'a.parquet'));
+    expect(await store.list('default')).toMatchObject([{ handle: 'a', rows: 1 }]);
+    expect(await rowsOf(store, refOf('a'))).toEqual([[1n]]);
   });
 
   test('are another version when they change', async () => {

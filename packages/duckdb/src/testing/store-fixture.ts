@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { type FrameRef, parseHandle, type Store } from '@svc/frames';
 import { readRows } from '@svc/frames/testing';
 import { createDurableStore } from '../create-durable-store.ts';
-import type { DurableStoreOptions } from '../durable-store.ts';
+import type { DurableStore, DurableStoreOptions } from '../durable-store.ts';
 import type { FrameFiles } from '../frame-files.ts';
 import { createArrowFrameFiles } from './arrow-frame-files.ts';
 
@@ -13,7 +13,7 @@ export interface StoreFixture {
   readonly directory: string;
   /** The folder of the default tenant. */
   readonly folder: string;
-  open(options?: Partial<DurableStoreOptions>): Promise<Store>;
+  open(options?: Partial<DurableStoreOptions>): Promise<DurableStore>;
   /** The names in the folder of the default tenant. */
   names(): Promise<string[]>;
   /** Closes what is open and removes the directory. */
