@@ -1,4 +1,17 @@
-import { type DataType, Decimal, Field, Int32, Int64, List, Schema, Struct } from 'apache-arrow';
+import {
+  type DataType,
+  Decimal,
+  Field,
+  FixedSizeList,
+  Int16,
+  Int32,
+  Int64,
+  List,
+  Schema,
+  Struct,
+  Uint8,
+  Utf8,
+} from 'apache-arrow';
 import { describe, expect, test } from 'vitest';
 import { matchColumns } from './match-columns.ts';
 
@@ -28,5 +41,62 @@ describe('decimals inside of other values', () => {
     ['narrower ones, which are kept as these', listOf(money), listOf(new Decimal(2, 9, 32))],
   ])('are taken where they are %s', (_name, frame, added) => {
     expect(matchColumns(schemaOf(new Int32(), frame), schemaOf(new Int32(), added)).isPlain).toBe(true);
+  });
+});
+
+describe('a refusal tells apart what', () => {
+  const item = (type: DataType, nullable = true, name = 'item'): Field => new Field(name, type, nullable);
+  const long = item(new Int64());
+
+  test.each([
+    ['has another type', new Int64(), new Decimal(2, 9, 128), 'LONG', 'DECIMAL(9,2)'],
+    [
+      'has more bits',
+      new Decimal(2, 9, 128),
+      new Decimal(2, 9, 256),
+      'DECIMAL(9,2) (Decimal128)',
+      'DECIMAL(9,2) (Decimal256)',
+    ],
+    [
+      'has other items',
+      listOf(new Decimal(2, 9, 128)),
+      listOf(new Decimal(3, 9, 128)),
+      'ARRAY of DECIMAL(9,2)',
+      'ARRAY of DECIMAL(9,3)',
+    ],
+    [
+      'has items of the same name',
+      listOf(new Int16()),
+      listOf(new Uint8()),
+      'ARRAY of SHORT (Int16)',
+      'ARRAY of SHORT (Uint8)',
+    ],
+    [
+      'has items that are never null',
+      new List(long),
+      new List(item(new Int64(), false)),
+      'ARRAY of LONG (Int64)',
+      'ARRAY of LONG (Int64 without null)',
+    ],
+    [
+      'calls its items otherwise',
+      new List(long),
+      new List(item(new Int64(), true, 'element')),
+      'ARRAY with "item"',
+      'ARRAY with "element"',
+    ],
+    ['has a fixed length', new List(long), new FixedSizeList(2, long), 'ARRAY (List)', 'ARRAY (FixedSizeList)'],
+    [
+      'has another field deep inside',
+      listOf(structOf(new Int64())),
+      listOf(structOf(new Utf8())),
+      'ARRAY of STRUCT with "d" LONG',
+      'ARRAY of STRUCT with "d" STRING',
+    ],
+    ['has other fields', structOf(new Int64()), new Struct([long]), 'STRUCT with "d"', 'STRUCT with "item"'],
+    ['has more fields', structOf(new Int64()), new Struct([long, long]), 'STRUCT of 1 field', 'STRUCT of 2 fields'],
+  ])('%s', (_name, frame, added, wants, has) => {
+    const message = `Column "v" is ${wants} in the frame, but ${has} in the rows to append.`;
+    expect(() => matchColumns(schemaOf(new Int32(), frame), schemaOf(new Int32(), added))).toThrow(message);
   });
 });

@@ -12,6 +12,7 @@ import {
   util,
 } from 'apache-arrow';
 import { convertColumn, isConvertible } from './convert-column.ts';
+import { typesApart } from './types-apart.ts';
 
 /** How rows of one schema become rows of another. */
 export interface ColumnMatch {
@@ -39,7 +40,7 @@ export function matchColumns(frame: Schema, added: Schema): ColumnMatch {
     }
     const isSame = isSameType(field, from);
     if (!isSame && !isConvertible(from.type, field.type)) {
-      const [has, wants] = [columnInfo(from).type, columnInfo(field).type];
+      const [wants, has] = typesApart(field, from);
       throw mismatch(frame, `Column ${quoted(field.name)} is ${wants} in the frame, but ${has} in the rows to append.`);
     }
     return { field, from, place, isSame };
