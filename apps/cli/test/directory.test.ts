@@ -193,6 +193,20 @@ describe.runIf(process.platform === 'linux')('Ctrl-C', () => {
     expect(await readdir(temporary)).toEqual([]);
     await expect.poll(() => pids.filter((pid) => existsSync(`/proc/${pid}`)), { timeout: 10_000 }).toEqual([]);
   }, 30_000);
+
+  test('leaves no copy that was made of a file for SQL', async () => {
+    await mkdir(data);
+    await writeFile(join(data, 'names.csv'), 'name\nAda\n');
+    const temporary = join(folder, 'tmp');
+    await mkdir(temporary);
+    const child = startBinary(['query', data, 'select count(*) from names, range(1000000000000)'], {
+      TMPDIR: temporary,
+    });
+    await expect.poll(() => readdir(temporary), { timeout: 10_000 }).toHaveLength(2);
+    child.kill('SIGINT');
+    expect(await child.ran).toEqual({ code: 130, stdout: '', stderr: '' });
+    expect(await readdir(temporary)).toEqual([]);
+  }, 30_000);
 });
 
 describe('put --append', () => {

@@ -1,4 +1,5 @@
 import { randomBytes } from 'node:crypto';
+import { rmSync } from 'node:fs';
 import { lstat, mkdir, mkdtemp, readdir, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { type DirectoryLock, isAbandoned, lockDirectory } from './directory-lock.ts';
@@ -20,7 +21,8 @@ const NAME = new RegExp(`^${PREFIX}`);
  */
 export async function createPrivateDirectory(parent: string): Promise<PrivateDirectory> {
   const path = await mkdtemp(join(parent, PREFIX));
-  const remove = (): Promise<void> => rm(path, { recursive: true, force: true });
+  endWithProcess(path);
+  const remove = (): Promise<void> => removeEnding(path);
   await sweepAbandoned(parent, NAME).catch(async (error: unknown) => {
     await remove();
     throw error;
@@ -41,11 +43,12 @@ export function planPrivateDirectory(parent: string): LaterDirectory {
 
   async function makeAndHold(): Promise<DirectoryLock> {
     await mkdir(path, { mode: 0o700 });
+    endWithProcess(path);
     try {
       await sweepAbandoned(parent, NAME);
       return await lockDirectory(path);
     } catch (error) {
-      await rm(path, { recursive: true, force: true });
+      await removeEnding(path);
       throw error;
     }
   }
@@ -63,9 +66,34 @@ export function planPrivateDirectory(parent: string): LaterDirectory {
     async remove() {
       const lock = await making?.catch(() => undefined);
       await lock?.release();
-      if (lock !== undefined) await rm(path, { recursive: true, force: true });
+      if (lock !== undefined) await removeEnding(path);
     },
   };
+}
+
+/** Those that are there. */
+const ending = new Set<string>();
+let isEndWatched = false;
+
+/** A process that exits in the middle of its work, as at Ctrl-C, runs nothing that waits. */
+function endWithProcess(path: string): void {
+  ending.add(path);
+  if (isEndWatched) return;
+  isEndWatched = true;
+  process.once('exit', () => {
+    for (const left of ending) {
+      try {
+        rmSync(left, { recursive: true, force: true });
+      } catch {
+        // An engine that has not ended yet may have written into it: the next process sweeps it.
+      }
+    }
+  });
+}
+
+async function removeEnding(path: string): Promise<void> {
+  await rm(path, { recursive: true, force: true });
+  ending.delete(path);
 }
 
 /** Removes directories of this user with such names whose processes have ended without that. */
