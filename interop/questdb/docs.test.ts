@@ -1,9 +1,9 @@
 import { spawnSync } from 'node:child_process';
-import { mkdirSync, mkdtempSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs';
+import { mkdirSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { beforeAll, describe, expect, inject, test } from 'vitest';
+import { beforeAll, describe, expect, inject, onTestFinished, test } from 'vitest';
 import { startProcess } from '../../apps/server/test/server-process.ts';
 import { blocksOf, isAsShown, normalize } from '../../test/shown-blocks.ts';
 
@@ -31,6 +31,7 @@ beforeAll(async () => {
 /** A home with `svc` in it, and a curl that shows no progress. */
 function createHome(): string {
   const home = mkdtempSync(join(tmpdir(), 'svc-home-'));
+  onTestFinished(() => rmSync(home, { recursive: true }));
   mkdirSync(join(home, 'bin'));
   symlinkSync(CLI, join(home, 'bin/svc'));
   writeFileSync(join(home, '.curlrc'), 'silent\nshow-error\n');

@@ -1,11 +1,9 @@
 import { once } from 'node:events';
-import { mkdtempSync, writeFileSync } from 'node:fs';
 import { type AddressInfo, connect } from 'node:net';
-import { networkInterfaces, tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { networkInterfaces } from 'node:os';
 import { createServer } from 'node:tls';
 import { beforeAll, describe, expect, onTestFinished, test } from 'vitest';
-import { startProcess } from '../../apps/server/test/server-process.ts';
+import { startProcess, testFile } from '../../apps/server/test/server-process.ts';
 import { createTestAuthority } from '../../packages/tsdb-proxy/src/testing/test-certificates.ts';
 import { execUrl } from './exec.ts';
 import { startQuestdb } from './start-questdb.js';
@@ -41,11 +39,7 @@ async function startTls(host: string): Promise<string> {
   return `https://${host.includes(':') ? `[${host}]` : host}:${port}/qdb`;
 }
 
-function caFile(): string {
-  const file = join(mkdtempSync(join(tmpdir(), 'svc-ca-')), 'ca.pem');
-  writeFileSync(file, authority.cert);
-  return file;
-}
+const caFile = (): string => testFile('ca.pem', authority.cert);
 
 describe.each(HOSTS)('a database behind TLS at %s, with a user and below a path', (host) => {
   test('answers', async () => {

@@ -164,6 +164,7 @@ describe('configuration', () => {
 
   test('the file is ~/.service/config.toml, or the one that SERVICE_CONFIG names; an empty variable is none', async () => {
     const home = mkdtempSync(join(tmpdir(), 'svc-home-'));
+    onTestFinished(() => rmSync(home, { recursive: true }));
     mkdirSync(join(home, '.service'));
     writeFileSync(join(home, '.service', 'config.toml'), '[grpc]\nmax_message_bytes = 1111\n');
     const printed = async (env: Record<string, string>): Promise<string> =>

@@ -1,22 +1,16 @@
 import { once } from 'node:events';
-import { mkdtempSync, writeFileSync } from 'node:fs';
 import { createServer, type Server } from 'node:https';
-import { networkInterfaces, tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { networkInterfaces } from 'node:os';
 import type { AddressInfo } from 'node:net';
 import { describe, expect, onTestFinished, test } from 'vitest';
 import { createTestAuthority } from '../../../packages/tsdb-proxy/src/testing/test-certificates.ts';
-import { runToEnd, startProcess } from './server-process.ts';
+import { runToEnd, startProcess, testFile } from './server-process.ts';
 
 const SQL = '/exec?query=select%201&fmt=json';
 const authority = createTestAuthority();
 const hasIpv6 = Object.values(networkInterfaces()).some((list) => list?.some(({ address }) => address === '::1'));
 
-function caFile(text = authority.cert): string {
-  const file = join(mkdtempSync(join(tmpdir(), 'svc-ca-')), 'ca.pem');
-  writeFileSync(file, text);
-  return file;
-}
+const caFile = (text = authority.cert): string => testFile('ca.pem', text);
 
 /** A stand-in over TLS that answers with what it was asked; its port. */
 async function startTls(host: string): Promise<number> {

@@ -139,7 +139,12 @@ function toLogLine(text: string): LogLine {
 
 /** Writes a configuration file for one test. */
 export function tomlFile(text: string): string {
-  const file = join(mkdtempSync(join(workplace, 'config-')), 'config.toml');
+  return testFile('config.toml', text);
+}
+
+/** Writes a file for one test, in a folder of its own. */
+export function testFile(name: string, text: string): string {
+  const file = join(mkdtempSync(join(workplace, 'file-')), name);
   writeFileSync(file, text);
   return file;
 }

@@ -1,8 +1,8 @@
-import { mkdtempSync, writeFileSync } from 'node:fs';
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { rootCertificates } from 'node:tls';
-import { describe, expect, test } from 'vitest';
+import { describe, expect, onTestFinished, test } from 'vitest';
 import { CA_FILE, load, loaded } from '../test/load-given.ts';
 import { loadConfig } from './index.ts';
 
@@ -11,7 +11,9 @@ const [ROOT = '', OTHER_ROOT = ''] = rootCertificates;
 
 /** The problems of a configuration whose CA file holds this. */
 function problemsOf(content: string | Buffer): readonly string[] {
-  const file = join(mkdtempSync(join(tmpdir(), 'svc-ca-')), 'ca.pem');
+  const folder = mkdtempSync(join(tmpdir(), 'svc-ca-'));
+  onTestFinished(() => rmSync(folder, { recursive: true }));
+  const file = join(folder, 'ca.pem');
   writeFileSync(file, content);
   const env = { ...DB, SERVICE_TSDB_CA_FILE: file };
   const result = loadConfig({ name: 'service', argv: [], env, homeDir: '' });
