@@ -4,6 +4,7 @@ import { strict as assert } from 'node:assert';
 import { posix } from 'node:path';
 import { parseArgs } from 'node:util';
 import { createEmptyProject, provideNode } from './empty-project.js';
+import { LOCAL_LISTENERS } from './local-listeners.js';
 import { pack, packageFolders, temporaryDirectory } from './pack.js';
 
 const { values } = parseArgs({ options: { node: { type: 'string', multiple: true, default: [] } } });
@@ -44,9 +45,8 @@ function checkBinaries(project, { bin = {}, version }) {
 
 /** One frame the whole way: started, put by one program and read by another, over HTTP and from the command line. */
 async function checkServing(project) {
-  const args = ['--http-bind-address', '127.0.0.1:0', '--grpc-host', '127.0.0.1', '--grpc-port', '0'];
   const options = { ready: /"message":"ready".*\n/, env: { SERVICE_LOG_FORMAT: 'json' } };
-  const server = await project.start(project.binary('server'), args, options);
+  const server = await project.start(project.binary('server'), LOCAL_LISTENERS, options);
   const url = /"http":"([^"]+)"/.exec(server.output())?.[1];
   const svc = (...rest) => project.run(project.binary('svc'), rest, { SVC_URL: url });
   try {

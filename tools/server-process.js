@@ -7,9 +7,9 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { fileURLToPath } from 'node:url';
+import { LOCAL_LISTENERS } from './local-listeners.js';
 
 const BINARY = fileURLToPath(new URL('../apps/server/bin/server.js', import.meta.url));
-const LOCAL = ['--http-bind-address', '127.0.0.1:0', '--grpc-host', '127.0.0.1', '--grpc-port', '0'];
 const LOGGING = ['--log-format', 'json', '--log-level', 'error'];
 
 const children = new Set();
@@ -22,7 +22,7 @@ process.on('exit', () => {
 
 /** Starts it. Its standard output is that of this process, unless `stdout` is `pipe`; its errors are shown. */
 export async function startServer(args = [], { env = {}, stdout = 'inherit' } = {}) {
-  const child = spawn(process.execPath, [BINARY, ...LOCAL, ...LOGGING, ...args], {
+  const child = spawn(process.execPath, [BINARY, ...LOCAL_LISTENERS, ...LOGGING, ...args], {
     stdio: ['ignore', stdout, 'pipe'],
     env: { PATH: process.env.PATH, TMPDIR: tmpdir(), HOME: home, ...env },
   });

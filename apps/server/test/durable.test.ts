@@ -2,6 +2,7 @@ import { mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { describe, expect, onTestFinished, test } from 'vitest';
+import { LOCAL_LISTENERS } from '../../../tools/local-listeners.js';
 import { runToEnd, type ServerProcess, startProcess } from './server-process.ts';
 
 function dataDirectory(): string {
@@ -56,8 +57,7 @@ describe('with storage.data_dir', () => {
   test('a second server on the directory refuses to start and names the holder', async () => {
     const directory = dataDirectory();
     const holder = await startProcess({ args: ['--data-dir', directory] });
-    const local = ['--http-bind-address', '127.0.0.1:0', '--grpc-host', '127.0.0.1', '--grpc-port', '0'];
-    const { code, stderr } = await runToEnd([...local, '--data-dir', directory]);
+    const { code, stderr } = await runToEnd([...LOCAL_LISTENERS, '--data-dir', directory]);
     expect(code).toBe(1);
     expect(stderr).toContain(`in use by process ${holder.child.pid}`);
     await holder.put('t', [{ id: 1 }]);

@@ -4,10 +4,9 @@ import { createServer, type AddressInfo, connect } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { describe, expect, onTestFinished, test } from 'vitest';
+import { LOCAL_LISTENERS } from '../../../tools/local-listeners.js';
 import { runToEnd, startProcess, tomlFile } from './server-process.ts';
 import { deferred, startTcpUpstream, startUpstream } from './upstream.ts';
-
-const LOCAL = ['--http-bind-address', '127.0.0.1:0', '--grpc-host', '127.0.0.1', '--grpc-port', '0'];
 
 async function takenPort(): Promise<number> {
   const server = createServer();
@@ -35,7 +34,7 @@ describe('the start', () => {
   test('--log-format text writes lines for people', async () => {
     const child = spawn(process.execPath, [
       `${import.meta.dirname}/../bin/server.js`,
-      ...LOCAL,
+      ...LOCAL_LISTENERS,
       '--log-format',
       'text',
     ]);
@@ -56,7 +55,7 @@ describe('the start', () => {
   ])('a %s port in use ends it with 1 and names address and setting', async (_name, args, setting) => {
     const port = await takenPort();
     const given = args(port);
-    const others = LOCAL.filter((_, i) => LOCAL[i - (i % 2)] !== given[0]);
+    const others = LOCAL_LISTENERS.filter((_, i) => LOCAL_LISTENERS[i - (i % 2)] !== given[0]);
     const { code, stderr, stdout } = await runToEnd([...others, ...given]);
     expect([code, stdout]).toEqual([1, '']);
     expect(stderr).toContain(`127.0.0.1:${port}`);
@@ -80,7 +79,7 @@ describe('the start', () => {
     expect(JSON.stringify(server.log)).not.toContain('authentication');
     const open = spawn(process.execPath, [
       `${import.meta.dirname}/../bin/server.js`,
-      ...LOCAL.slice(2),
+      ...LOCAL_LISTENERS.slice(2),
       '--http-bind-address',
       ':0',
       '--log-format',

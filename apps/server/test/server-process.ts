@@ -6,9 +6,9 @@ import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { fileURLToPath } from 'node:url';
 import { afterAll, onTestFinished } from 'vitest';
+import { LOCAL_LISTENERS } from '../../../tools/local-listeners.js';
 
 const BINARY = fileURLToPath(new URL('../bin/server.js', import.meta.url));
-const LOCAL = ['--http-bind-address', '127.0.0.1:0', '--grpc-host', '127.0.0.1', '--grpc-port', '0'];
 
 export type LogLine = Readonly<Record<string, unknown>> & { readonly level: string; readonly message: string };
 
@@ -76,7 +76,7 @@ export async function startProcess({
   onEnd = onTestFinished,
 }: ServerOptions = {}): Promise<ServerProcess> {
   const config = toml === undefined ? [] : ['--config', tomlFile(toml)];
-  const child = spawn(process.execPath, [BINARY, ...LOCAL, ...config, ...args], {
+  const child = spawn(process.execPath, [BINARY, ...LOCAL_LISTENERS, ...config, ...args], {
     env: environment(env),
     stdio: ['ignore', 'inherit', 'pipe'],
   });

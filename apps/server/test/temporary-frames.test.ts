@@ -2,9 +2,8 @@ import { mkdtempSync, readdirSync, rmSync, statSync, writeFileSync } from 'node:
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { describe, expect, onTestFinished, test } from 'vitest';
+import { LOCAL_LISTENERS } from '../../../tools/local-listeners.js';
 import { runToEnd, type ServerProcess, startProcess } from './server-process.ts';
-
-const LOCAL = ['--http-bind-address', '127.0.0.1:0', '--grpc-host', '127.0.0.1', '--grpc-port', '0'];
 
 /** A folder that servers take for the temporary one of the system. */
 function temporaryFolder(): string {
@@ -81,7 +80,7 @@ test.each([
 ])('%s ends it with 1 and a sentence that names it', async (_, environment, sentence) => {
   const folder = temporaryFolder();
   writeFileSync(join(folder, 'file'), '');
-  const { code, stderr } = await runToEnd(LOCAL, environment(folder));
+  const { code, stderr } = await runToEnd(LOCAL_LISTENERS, environment(folder));
   expect(code).toBe(1);
   expect(stderr).toMatch(sentence);
   expect(stderr).toContain(folder);
@@ -89,7 +88,7 @@ test.each([
 });
 
 test.runIf(process.platform === 'linux')('a path where nothing can be made ends it with 1 and a sentence', async () => {
-  const { code, stderr } = await runToEnd([...LOCAL, '--data-dir', '/proc/svc']);
+  const { code, stderr } = await runToEnd([...LOCAL_LISTENERS, '--data-dir', '/proc/svc']);
   expect(code).toBe(1);
   expect(stderr).toMatch(/\/proc\/svc\/cold.*it does not exist, and cannot be made.*data_dir/);
 });
