@@ -3,11 +3,13 @@ import { longFrame, readRows } from '@svc/frames/testing';
 import { type FrameStream, type Store, streamFromTable } from '@svc/frames';
 import {
   type DataType,
+  Field,
   Float32,
   Float64,
   Int16,
   Int32,
   Int64,
+  List,
   Table,
   TimestampMicrosecond,
   Uint64,
@@ -61,6 +63,20 @@ describe.each(FILE_KINDS)('with %s files', (kind) => {
       await expect(store.append(refOf('t'), longFrame(1), { ifPresent: true })).rejects.toMatchObject({
         code: 'version_conflict',
       });
+    });
+
+    test('takes lists whose items have another name, or are never null', async () => {
+      const lists = (name: string, nullable: boolean, values: readonly bigint[][]): FrameStream => {
+        const type = new List(new Field(name, new Int64(), nullable));
+        return streamFromTable(new Table({ v: vectorFromArray(values, type) }));
+      };
+      await store.put(trades, lists('item', true, [[1n]]));
+      await store.append(trades, lists('element', true, [[2n], [3n, 4n]]));
+      await store.append(trades, lists('item', false, [[]]));
+      const rows = await rowsOf(store, trades);
+      expect(JSON.stringify(rows, (_, value: unknown) => (typeof value === 'bigint' ? Number(value) : value))).toBe(
+        '[[[1]],[[2]],[[3,4]],[[]]]',
+      );
     });
 
     test('of many at once none is lost', async () => {

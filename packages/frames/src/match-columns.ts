@@ -75,9 +75,28 @@ function batchOf(schema: Schema, length: number, children: Data[]): RecordBatch 
 const TEXTS: ReadonlySet<string> = new Set(['STRING', 'SYMBOL']);
 
 function isSameType(field: Field, from: Field): boolean {
-  if (!util.compareTypes(field.type, from.type) || !hasSameDecimals(field.type, from.type)) return false;
+  if (!fits(field.type, from.type)) return false;
   const [wants, has] = [columnInfo(field).type, columnInfo(from).type];
   return wants === has || (TEXTS.has(wants) && TEXTS.has(has));
+}
+
+/** Whether values of a type are values of another as they are: what the items of a list are called says nothing. */
+function fits(type: DataType, from: DataType): boolean {
+  const isFixed = DataType.isFixedSizeList(type) && DataType.isFixedSizeList(from) && type.listSize === from.listSize;
+  const isList = isFixed || (DataType.isList(type) && DataType.isList(from));
+  if (!isList && !(DataType.isStruct(type) && DataType.isStruct(from))) {
+    return util.compareTypes(type, from) && hasSameDecimals(type, from);
+  }
+  const children: readonly Field[] = type.children;
+  const others: readonly Field[] = from.children;
+  return (
+    children.length === others.length &&
+    children.every((child, at) => {
+      const other = others[at];
+      const isNamed = isList || child.name === other?.name;
+      return other && isNamed && (child.nullable || !other.nullable) && fits(child.type, other.type);
+    })
+  );
 }
 
 /** apache-arrow takes any two decimals for the same, and so whatever holds them. */

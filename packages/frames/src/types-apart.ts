@@ -15,13 +15,17 @@ function insideApart(name: string, one: Field, other: Field): readonly [string, 
   if (inside.length !== others.length) return [counted(name, inside), counted(name, others)];
   for (const [at, child] of inside.entries()) {
     const otherChild = others[at] ?? child;
-    const [names, otherNames] = [`${name} with ${quoted(child.name)}`, `${name} with ${quoted(otherChild.name)}`];
-    if (names !== otherNames) return [names, otherNames];
+    const [holds, otherHolds] = [holdsText(name, one, child), holdsText(name, other, otherChild)];
+    if (holds !== otherHolds) return [holds, otherHolds];
     const [has, otherHas] = typesApart(child, otherChild);
-    const holds = DataType.isStruct(one.type) ? names : `${name} of`;
     if (has !== otherHas) return [`${holds} ${has}`, `${holds} ${otherHas}`];
   }
   return undefined;
+}
+
+/** What the items of a list are called says nothing. */
+function holdsText(name: string, { type }: Field, child: Field): string {
+  return DataType.isStruct(type) ? `${name} with ${quoted(child.name)}` : `${name} of`;
 }
 
 function counted(name: string, { length }: readonly Field[]): string {
