@@ -45,9 +45,13 @@ export async function withReceived<T>(
 
 /** Only its rows must last, and those are flushed once they are a frame. */
 async function receive(body: AsyncIterable<Uint8Array>, path: string, signal: AbortSignal | undefined): Promise<void> {
+  const file = createWriteStream(path, { flags: 'wx' });
+  const closed = new Promise<void>((resolve) => file.once('close', () => resolve()));
   try {
-    await pipeline(body, createWriteStream(path, { flags: 'wx' }), { ...(signal && { signal }) });
+    await pipeline(body, file, { ...(signal && { signal }) });
   } catch (error) {
+    // One that is still being opened would be there after it was removed.
+    await closed;
     // The reason of who gave it up, not that of the stream.
     signal?.throwIfAborted();
     throw error;

@@ -223,6 +223,13 @@ describe.each(FILE_KINDS)('with %s files', (kind) => {
       await expect(store.put(trades, { format: 'csv', body: endless }, { signal })).rejects.toThrow('gone');
       expect(await fixture.names()).toEqual([]);
     });
+
+    test('that never come leave nothing, however many there are', async () => {
+      const body = { [Symbol.asyncIterator]: () => ({ next: () => Promise.reject(new Error('cut')) }) };
+      const puts = Array.from({ length: 500 }, () => store.put(trades, { format: 'csv', body }));
+      await Promise.allSettled(puts);
+      expect(await fixture.names()).toEqual([]);
+    });
   });
 
   test('a frame that was put as bytes and one that was put as batches read alike', async () => {
