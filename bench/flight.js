@@ -1,5 +1,6 @@
 // Arrow Flight, side by side with a server of pyarrow (C++): the same frame of 320 MB, put and read by the same client.
 // The other side keeps frames in memory, and writes each upload to Parquet and syncs it before it acknowledges it.
+// And one row of SQL, over Flight SQL and over HTTP. `node bench/flight.js <part>` runs one part and keeps nothing.
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { mkdtempSync, rmSync } from 'node:fs';
@@ -25,37 +26,68 @@ async function startPeer(directory) {
   throw new Error('The server of pyarrow ended before it was ready.');
 }
 
-async function runClient(sides) {
-  const servers = Object.entries(sides).map(([name, { grpc, pid }]) => [name, grpc, pid].join(','));
-  const client = spawn(python, [file('flight_client.py'), String(ROWS), ...servers], {
-    stdio: ['ignore', 'pipe', 'inherit'],
-  });
+async function runClient(program, args) {
+  const client = spawn(python, [file(program), ...args], { stdio: ['ignore', 'pipe', 'inherit'] });
   const [text, [status]] = await Promise.all([client.stdout.toArray(), once(client, 'exit')]);
   if (status !== 0) throw new Error('The client failed.');
   return JSON.parse(Buffer.concat(text).toString());
 }
 
-const directory = mkdtempSync(join(tmpdir(), 'svc-bench-'));
-const svc = await startServer(['--data-dir', join(directory, 'data'), '--cache-size', '2']);
-const pyarrow = await startPeer(directory);
-try {
-  const { bytes, ...values } = await runClient({ svc, pyarrow });
-  const summary = Object.entries(values).flatMap(([call, sides]) =>
+/** A frame of 320 MB, put and read. */
+async function measureFrames(svc, directory) {
+  const pyarrow = await startPeer(directory);
+  try {
+    const servers = Object.entries({ svc, pyarrow }).map(([name, { grpc, pid }]) => [name, grpc, pid].join(','));
+    return await runClient('flight_client.py', [String(ROWS), ...servers]);
+  } finally {
+    pyarrow.stop();
+  }
+}
+
+const CALLS = { puts: 'DoPut', gets: 'DoGet' };
+
+function summedFrames(values) {
+  return Object.entries(CALLS).flatMap(([kind, call]) =>
     ['seconds', 'serverCpuSeconds'].map((key) => {
       const of = (value) => value[key];
       return {
-        call: call === 'gets' ? 'DoGet' : 'DoPut',
+        call,
         measured: key,
-        svc: Number(median(sides.svc.map(of)).toFixed(3)),
-        pyarrow: Number(median(sides.pyarrow.map(of)).toFixed(3)),
-        ratio: Number((median(sides.svc.map(of)) / median(sides.pyarrow.map(of))).toFixed(2)),
+        ...compared('svc', values[kind].svc.map(of), 'pyarrow', values[kind].pyarrow.map(of)),
       };
     }),
   );
+}
+
+function compared(name, own, otherName, other) {
+  const [mine, others] = [median(own), median(other)];
+  return {
+    [name]: Number(mine.toFixed(3)),
+    [otherName]: Number(others.toFixed(3)),
+    ratio: Number((mine / others).toFixed(2)),
+  };
+}
+
+/** One row of SQL. */
+const measureQueries = (svc) => runClient('flight_query.py', [new URL(svc.url).host, svc.grpc]);
+
+function summedQueries({ flight, http }) {
+  return { call: 'SQL of one row', measured: 'ms', ...compared('svc', flight, 'HTTP', http) };
+}
+
+const [part] = process.argv.slice(2);
+const directory = mkdtempSync(join(tmpdir(), 'svc-bench-'));
+const svc = await startServer(['--data-dir', join(directory, 'data'), '--cache-size', '2']);
+try {
+  const queries = part === 'frames' ? undefined : await measureQueries(svc);
+  const frames = part === 'queries' ? undefined : await measureFrames(svc, directory);
+  const summary = [...(frames ? summedFrames(frames) : []), ...(queries ? [summedQueries(queries)] : [])];
   console.table(summary);
-  writeResults('flight', { rows: ROWS, bytes, summary, values });
+  if (part === undefined) {
+    const { bytes, ...values } = frames;
+    writeResults('flight', { rows: ROWS, bytes, summary, values: { ...values, queries } });
+  }
 } finally {
-  pyarrow.stop();
   await svc.stop();
   rmSync(directory, { recursive: true, force: true });
 }

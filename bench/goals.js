@@ -142,6 +142,12 @@ export const GOALS = [
     reached: (summary) => row(summary, { call: 'DoPut', measured: 'seconds' })?.ratio,
   },
   {
+    what: 'SQL of one row over Flight SQL: time, of the same over HTTP',
+    of: 'flight',
+    ...atMost(1.5),
+    reached: (summary) => row(summary, { call: 'SQL of one row', measured: 'ms' })?.ratio,
+  },
+  {
     what: '1 M rows forwarded from QuestDB: time, of asking it directly',
     of: 'proxy',
     ...atMost(1.1),

@@ -56,13 +56,21 @@ const preparedOf = (preparedStatementHandle: Uint8Array, kind: 'Query' | 'Update
   );
 
 describe('a query', () => {
-  test('is described without being run, and run when its ticket is read', async () => {
+  test('is run once for its info and the first read of its ticket, and again for every other read', async () => {
     const { sql, engine } = await startSql();
     const info = await sql.getFlightInfo(queryOf('SELECT 1 AS one'));
     expect(tableFromIPC(info.schema).schema.names).toEqual(['one']);
-    expect([info.totalRecords, info.endpoint.length, engine.asked.length]).toEqual([-1n, 1, 0]);
-    expect(rowsOf(await getTicket(sql, ticketOf(info)))).toEqual([{ one: 1n }]);
-    expect([engine.asked.length, engine.openAnswers()]).toEqual([1, 0]);
+    expect([info.totalRecords, info.endpoint.length]).toEqual([-1n, 1]);
+    for (const runs of [1, 2, 3]) {
+      expect(rowsOf(await getTicket(sql, ticketOf(info)))).toEqual([{ one: 1n }]);
+      expect([engine.asked.length, engine.openAnswers()]).toEqual([runs, 0]);
+    }
+  });
+
+  test('is not run to tell its schema', async () => {
+    const { sql, engine } = await startSql();
+    const { schema } = await sql.getSchema(queryOf('SELECT 1 AS one'));
+    expect([tableFromIPC(schema).schema.names, engine.asked.length]).toEqual([['one'], 0]);
   });
 
   test('that is wrong is INVALID_ARGUMENT', async () => {
@@ -84,18 +92,19 @@ describe('a query', () => {
   ])('is ended by %s, in the engine too', async (type, bodyOf) => {
     const { sql, engine } = await startSql();
     const info = await sql.getFlightInfo(queryOf('SELECT slowly'));
-    const notRunning = await act(sql, type, bodyOf(info));
-    expect(notRunning.at(-1)).toBe(3);
+    const cancel = async () => (await act(sql, type, bodyOf(info))).at(-1);
+    expect([await cancel(), await cancel()]).toEqual([1, 3]);
     const failure = failureOf((options) => getTicket(sql, ticketOf(info), options));
-    await expect.poll(() => engine.asked.length).toBe(1);
-    expect((await act(sql, type, bodyOf(info))).at(-1)).toBe(1);
+    await expect.poll(() => engine.asked.length).toBe(2);
+    expect(await cancel()).toBe(1);
     expect(await failure).toMatchObject({ code: Status.CANCELLED, details: 'The client cancelled the query.' });
-    expect(engine.asked[0]?.call.signal.aborted).toBe(true);
+    expect(engine.asked.map(({ call }) => call.signal.aborted)).toEqual([true, true]);
   });
 
   test('ends in the engine when the client goes away', async () => {
     const { sql, engine } = await startSql();
-    const info = await sql.getFlightInfo(queryOf('SELECT slowly'));
+    const { preparedStatementHandle } = await prepare(sql, 'SELECT slowly');
+    const info = await sql.getFlightInfo(preparedOf(preparedStatementHandle));
     const controller = new AbortController();
     const answer = getTicket(sql, ticketOf(info), { signal: controller.signal });
     await expect.poll(() => engine.asked.length).toBe(1);

@@ -8,7 +8,7 @@ import { isMetadataCommand, metadataSchema } from '../flight-sql/metadata.ts';
 import type { PreparedStatements } from '../flight-sql/prepared-statements.ts';
 import { refuseTransaction } from '../flight-sql/refuse-transaction.ts';
 import { isUpdate } from '../flight-sql/run-update.ts';
-import type { FlightSource } from './flight-source.ts';
+import type { BoundStatement, FlightSource } from './flight-source.ts';
 import { flightTarget } from './flight-target.ts';
 
 /** What a descriptor stands for. */
@@ -21,8 +21,12 @@ export interface FlightDescription {
   readonly version?: string;
 }
 
-/** Says what a descriptor stands for, without reading it. */
-export type FlightDescriber = (call: Call, descriptor: flight.FlightDescriptor) => Promise<FlightDescription>;
+/** Says what a descriptor stands for, without reading it; `schemaOf` tells what a query answers. */
+export type FlightDescriber = (
+  call: Call,
+  descriptor: flight.FlightDescriptor,
+  schemaOf: (statement: BoundStatement) => Promise<Schema>,
+) => Promise<FlightDescription>;
 
 /** The schema of what answers nothing. */
 export const NO_COLUMNS: Schema = new Schema([]);
@@ -35,7 +39,11 @@ export function createFlightDescriber({
   readonly service: Service;
   readonly statements: PreparedStatements;
 }): FlightDescriber {
-  async function describeCommand(call: Call, command: Command, bytes: Uint8Array): Promise<FlightDescription> {
+  async function describeCommand(
+    call: Call,
+    command: Command,
+    { bytes, schemaOf }: { readonly bytes: Uint8Array; readonly schemaOf: Parameters<FlightDescriber>[2] },
+  ): Promise<FlightDescription> {
     if (isMetadataCommand(command)) {
       return { source: { kind: 'command', command: bytes }, schema: metadataSchema(command) };
     }
@@ -43,8 +51,8 @@ export function createFlightDescriber({
       refuseTransaction(command.message.transactionId);
       const sql = command.message.query;
       if (isUpdate(sql)) return { source: { kind: 'update', sql, params: [] }, schema: NO_COLUMNS };
-      const { schema } = await service.describeQuery(call, sql);
-      return { source: { kind: 'query', sql, params: [] }, schema };
+      const statement = { sql, params: [] };
+      return { source: { kind: 'query', ...statement }, schema: await schemaOf(statement) };
     }
     if (command.name === 'CommandPreparedStatementQuery') {
       const { sql, isUpdate: isChange, params } = statements.get(call, command.message.preparedStatementHandle);
@@ -57,9 +65,11 @@ export function createFlightDescriber({
     });
   }
 
-  return async (call, descriptor) => {
+  return async (call, descriptor, schemaOf) => {
     const target = flightTarget(descriptor);
-    if (target.kind === 'command') return describeCommand(call, target.command, descriptor.cmd);
+    if (target.kind === 'command') {
+      return describeCommand(call, target.command, { bytes: descriptor.cmd, schemaOf });
+    }
     const reading = await service.readFrame(call, target.handle, { limit: 0 });
     reading.close();
     const { info, stream } = reading;

@@ -1,5 +1,5 @@
 import { ServiceError } from '@svc/errors';
-import { type Call, encapsulate, encodeArrowSchema, type FrameStream } from '@svc/frames';
+import { type Call, encapsulate, encodeArrowSchema, type FrameStream, type QueryAnswer } from '@svc/frames';
 import { flight } from '@svc/proto';
 import type { Service } from '@svc/service';
 import type { Schema } from 'apache-arrow';
@@ -9,6 +9,7 @@ import type { PreparedStatements } from '../flight-sql/prepared-statements.ts';
 import { runUpdate } from '../flight-sql/run-update.ts';
 import { smallTable } from '../flight-sql/small-table.ts';
 import { timestampMessage } from '../frame-messages.ts';
+import type { BegunQueries, BegunQuery } from './begun-queries.ts';
 import { createFlightDescriber, NO_COLUMNS } from './flight-describer.ts';
 import { decodeSource, encodeSource } from './flight-source.ts';
 import type { Tickets } from './tickets.ts';
@@ -35,6 +36,7 @@ export interface FlightReads {
 export interface FlightReadsOptions {
   readonly service: Service;
   readonly tickets: Tickets;
+  readonly begun: BegunQueries;
   readonly statements: PreparedStatements;
 }
 
@@ -44,21 +46,27 @@ export function schemaBytes(schema: Schema): Uint8Array {
 }
 
 /** Reads over a service. */
-export function createFlightReads({ service, tickets, statements }: FlightReadsOptions): FlightReads {
+export function createFlightReads({ service, tickets, begun, statements }: FlightReadsOptions): FlightReads {
   const describe = createFlightDescriber({ service, statements });
 
-  function endpoint(call: Call, content: Uint8Array): flight.FlightEndpoint {
+  function endpoint(call: Call, content: Uint8Array, query?: BegunQuery): flight.FlightEndpoint {
     const { ticket, expires } = tickets.issue(call, content);
+    if (query !== undefined) begun.keep(call, ticket, query);
     return flight.FlightEndpoint.fromPartial({ ticket: { ticket }, expirationTime: timestampMessage(expires) });
   }
 
   return {
     async info(call, descriptor) {
-      const { source, schema, rows, bytes, version } = await describe(call, descriptor);
+      let query: BegunQuery | undefined;
+      const { source, schema, rows, bytes, version } = await describe(call, descriptor, async (statement) => {
+        const running = await begun.begin(call, statement);
+        query = running.query;
+        return running.schema;
+      });
       return {
         schema: schema === undefined ? new Uint8Array(0) : schemaBytes(schema),
         flightDescriptor: descriptor,
-        endpoint: [endpoint(call, encodeSource(source))],
+        endpoint: [endpoint(call, encodeSource(source), query)],
         totalRecords: BigInt(rows ?? -1),
         totalBytes: BigInt(bytes ?? -1),
         ordered: true,
@@ -67,7 +75,11 @@ export function createFlightReads({ service, tickets, statements }: FlightReadsO
     },
 
     async schema(call, descriptor) {
-      const { schema } = await describe(call, descriptor);
+      const { schema } = await describe(
+        call,
+        descriptor,
+        async ({ sql }) => (await service.describeQuery(call, sql)).schema,
+      );
       if (schema !== undefined) return schemaBytes(schema);
       throw new ServiceError('invalid_argument', 'The schema of a prepared statement is known when it runs.', {
         hint: 'Preparing it told its schema then; its answer begins with the one it has.',
@@ -75,11 +87,12 @@ export function createFlightReads({ service, tickets, statements }: FlightReadsO
     },
 
     async open(call, ticket) {
+      const answering = begun.take(call, ticket);
+      if (answering !== undefined) return openAnswer(await answering);
       const source = decodeSource(tickets.open(call, ticket));
       if (source.kind === 'frame') return service.readFrame(call, source.handle);
       if (source.kind === 'query') {
-        const answer = await service.query(call, source.sql, { params: source.params });
-        return { stream: answer, close: () => answer.close() };
+        return openAnswer(await service.query(call, source.sql, { params: source.params }));
       }
       if (source.kind === 'update') {
         await runUpdate(service, call, source);
@@ -93,6 +106,10 @@ export function createFlightReads({ service, tickets, statements }: FlightReadsO
       return endpoint(call, tickets.open(call, ticket));
     },
   };
+}
+
+function openAnswer(answer: QueryAnswer): OpenFlight {
+  return { stream: answer, close: () => answer.close() };
 }
 
 function metadataCommand(bytes: Uint8Array): MetadataCommand {

@@ -5,6 +5,7 @@ import type { Service } from '@svc/service';
 import type { ServiceImplementation } from 'nice-grpc';
 import { createPreparedStatements } from '../flight-sql/prepared-statements.ts';
 import { inTime } from '../in-time.ts';
+import { createBegunQueries } from './begun-queries.ts';
 import { createFlightActions } from './flight-actions.ts';
 import { encodeFlightData, type FlightMessage } from './flight-data.ts';
 import { createFlightPuts } from './flight-puts.ts';
@@ -60,9 +61,10 @@ export function createFlightService(options: FlightServiceOptions): ServiceImple
   const { service, current, idleTimeoutMs, decoders } = options;
   const statements = createPreparedStatements();
   const running = createRunningFlights();
-  const reads = createFlightReads({ service, tickets: createTickets(), statements });
+  const begun = createBegunQueries({ service });
+  const reads = createFlightReads({ service, tickets: createTickets(), begun, statements });
   const put = createFlightPuts({ service, statements, decoders });
-  const actions = createFlightActions({ service, statements, reads, running });
+  const actions = createFlightActions({ service, statements, reads, running, begun });
 
   return {
     // While there is no authentication every name is welcome, and every token is as good as none.

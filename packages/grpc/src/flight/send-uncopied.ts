@@ -16,7 +16,14 @@ export function sendUncopied(call: ServerInterceptingCallInterface): void {
     };
     const stream = streamOf(call);
     // Of a stream that is gone grpc-js knows what to do.
-    if (stream === undefined || stream.destroyed || message.arrow.bodyLength < SMALL_BYTES) return send(message, done);
+    if (stream === undefined || stream.destroyed) return send(message, done);
+    if (message.arrow.bodyLength < SMALL_BYTES) {
+      // A short answer goes out as one: a message that waited for the one before it would wake the client once more.
+      const mayFollow = stream.writableLength < SMALL_BYTES;
+      send(message, mayFollow ? () => undefined : done);
+      if (mayFollow) done();
+      return;
+    }
     call.sendMetadata(new Metadata());
     write(stream, message, (error) => {
       if (!error) done();

@@ -1,0 +1,127 @@
+import { ServiceError } from '@svc/errors';
+import type { Call, QueryAnswer } from '@svc/frames';
+import type { Service } from '@svc/service';
+import type { Schema } from 'apache-arrow';
+import type { BoundStatement } from './flight-source.ts';
+
+/** A query that runs, and whose answer nobody reads yet. */
+export interface BegunQuery {
+  readonly answer: Promise<QueryAnswer>;
+  /** Ends it, wherever it is. */
+  end(reason: unknown): void;
+}
+
+/**
+ * Queries that were begun when their tickets were issued: a client that comes with the ticket at once, as they do, gets
+ * the answer without the query being checked and planned a second time.
+ */
+export interface BegunQueries {
+  /** Begins a query that ends with the call, and says what it answers. */
+  begin(call: Call, statement: BoundStatement): Promise<{ readonly query: BegunQuery; readonly schema: Schema }>;
+  /** Keeps a query for who comes with the ticket, for a short time: after that it is ended. */
+  keep(call: Call, ticket: Uint8Array, query: BegunQuery): void;
+  /** The answer of the query of a ticket, which ends with the call from now on; undefined where none is kept. */
+  take(call: Call, ticket: Uint8Array): Promise<QueryAnswer> | undefined;
+  /** Ends the query of a ticket; false where none is kept. */
+  cancel(call: Call, ticket: Uint8Array): boolean;
+}
+
+/** How long, and how many. */
+export interface BegunQueriesOptions {
+  readonly service: Service;
+  /** How long a query waits for its reader: it may hold an engine meanwhile. Default 1000. */
+  readonly keepMs?: number;
+  /** So many wait at the most, of all clients together; then the oldest is ended. Default 16. */
+  readonly maxKept?: number;
+  /** How long the first rows may take before a statement is described beside its query. Default 50. */
+  readonly describeAfterMs?: number;
+}
+
+/** No query was begun yet. */
+export function createBegunQueries(options: BegunQueriesOptions): BegunQueries {
+  const { service, keepMs = 1000, maxKept = 16, describeAfterMs = 50 } = options;
+  const kept = new Map<string, { readonly query: BegunQuery; readonly timer: NodeJS.Timeout }>();
+  const keyOf = ({ tenant }: Call, ticket: Uint8Array) => `${tenant} ${Buffer.from(ticket).toString('base64')}`;
+
+  function remove(key: string): BegunQuery | undefined {
+    const found = kept.get(key);
+    clearTimeout(found?.timer);
+    kept.delete(key);
+    return found?.query;
+  }
+
+  function end(key: string): boolean {
+    const query = remove(key);
+    query?.end(NOT_READ);
+    return query !== undefined;
+  }
+
+  return {
+    async begin(call, statement) {
+      const query = beginQuery(service, call, statement);
+      const onAbort = (): void => query.end(call.signal.reason);
+      call.signal.addEventListener('abort', onAbort, { once: true });
+      try {
+        return { query, schema: await schemaOf(service, call, { statement, query, describeAfterMs }) };
+      } catch (error) {
+        query.end(error);
+        throw error;
+      } finally {
+        call.signal.removeEventListener('abort', onAbort);
+      }
+    },
+    keep(call, ticket, query) {
+      const key = keyOf(call, ticket);
+      // A server that is ready to end does not wait for it.
+      kept.set(key, { query, timer: setTimeout(() => end(key), keepMs).unref() });
+      const [oldest] = kept.keys();
+      if (oldest !== undefined && kept.size > maxKept) end(oldest);
+    },
+    take(call, ticket) {
+      const query = remove(keyOf(call, ticket));
+      if (query === undefined) return undefined;
+      call.signal.addEventListener('abort', () => query.end(call.signal.reason), { once: true });
+      return query.answer;
+    },
+    cancel: (call, ticket) => end(keyOf(call, ticket)),
+  };
+}
+
+const NOT_READ = new ServiceError('cancelled', 'Nobody came to read the answer.');
+
+function beginQuery(service: Service, call: Call, { sql, params }: BoundStatement): BegunQuery {
+  const controller = new AbortController();
+  const answer = service.query({ ...call, signal: controller.signal }, sql, { params });
+  // Whoever reads it hears of the failure.
+  answer.catch(() => undefined);
+  return {
+    answer,
+    end(reason) {
+      controller.abort(reason);
+      void answer.then(
+        (given) => given.close(),
+        () => undefined,
+      );
+    },
+  };
+}
+
+/** The schema of an answer: from its first rows, or where these take long from whoever knows it without them. */
+async function schemaOf(
+  service: Service,
+  call: Call,
+  {
+    statement,
+    query,
+    describeAfterMs,
+  }: { readonly statement: BoundStatement; readonly query: BegunQuery; readonly describeAfterMs: number },
+): Promise<Schema> {
+  let timer: NodeJS.Timeout | undefined;
+  const late = new Promise<undefined>((resolve) => {
+    timer = setTimeout(() => resolve(undefined), describeAfterMs);
+  });
+  const quick = await Promise.race([query.answer, late]).finally(() => clearTimeout(timer));
+  if (quick !== undefined) return quick.schema;
+  const { schema } = await Promise.race([query.answer, service.describeQuery(call, statement.sql)]);
+  return schema;
+}
