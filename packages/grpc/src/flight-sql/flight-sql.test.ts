@@ -208,6 +208,16 @@ describe('an update', () => {
     expect((await get(sql, pathOf('t'))).numRows).toBe(1);
   });
 
+  test('that the engine refuses as a query is refused in its words', async () => {
+    const { sql } = await startSql();
+    const outcomes = [
+      () => sql.getFlightInfo(queryOf('CREATE VIEW v AS SELECT 1')),
+      () => prepare(sql, 'CREATE VIEW v AS SELECT 1'),
+      () => update(sql, 'CREATE VIEW v AS SELECT 1'),
+    ];
+    for (const outcome of outcomes) await expect(outcome()).rejects.toThrow('The engine does not know CREATE VIEW v');
+  });
+
   test('that only reads is invalid_sql', async () => {
     const { sql } = await startSql();
     const failure = await failureOf((options) => put(sql, updateOf('SELECT 1 AS one'), undefined, options));

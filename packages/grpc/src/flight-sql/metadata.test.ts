@@ -37,6 +37,7 @@ describe('tables', () => {
     [{ tableNameFilterPattern: 'tr%' }, ['trades']],
     [{ tableTypes: ['VIEW'] }, []],
     [{ tableTypes: ['VIEW', 'TABLE'] }, ['quotes', 'trades']],
+    [{ tableTypes: ['BASE TABLE', 'table'] }, ['quotes', 'trades']],
     [{ catalog: 'memory' }, ['quotes', 'trades']],
     [{ catalog: '' }, []],
     [{ catalog: 'other' }, []],

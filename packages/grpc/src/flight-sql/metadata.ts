@@ -68,7 +68,9 @@ function hasSchema(asked: Pick<flightSql.CommandGetDbSchemas, 'catalog' | 'dbSch
 async function readTables(service: Service, call: Call, asked: flightSql.CommandGetTables): Promise<FrameStream> {
   const { includeSchema, tableTypes } = asked;
   const isLike = likePattern(asked.tableNameFilterPattern);
-  const isWanted = hasSchema(asked) && (tableTypes.length === 0 || tableTypes.includes(TABLE_TYPE));
+  // In any letter case: Grafana asks for tables of the type `table`.
+  const isType = tableTypes.length === 0 || tableTypes.some((type) => type.toUpperCase() === TABLE_TYPE);
+  const isWanted = hasSchema(asked) && isType;
   const frames = isWanted ? (await service.listFrames(call)).filter(({ handle }) => isLike(handle)) : [];
   const rowOf = ({ handle }: FrameInfo) => [CATALOG, SCHEMA, handle, TABLE_TYPE];
   if (!includeSchema) return smallTable(TABLES_SCHEMA, frames.map(rowOf));

@@ -13,6 +13,8 @@ export function isUpdate(sql: string): boolean {
 export async function runUpdate(service: Service, call: Call, { sql, params }: BoundStatement): Promise<number> {
   const update = parseUpdate(sql);
   if (update === undefined) {
+    // The engine says it first where the statement is no query either, and why.
+    await service.describeQuery(call, sql);
     throw new ServiceError('invalid_sql', 'The statement does not change frames.', {
       hint: 'Run it as a query. Frames are changed by CREATE [OR REPLACE] TABLE name AS query, and by DROP TABLE name.',
       query: sql,

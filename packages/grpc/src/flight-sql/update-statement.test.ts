@@ -27,6 +27,9 @@ describe('a statement', () => {
     'dropping',
     '-- CREATE TABLE',
     '"CREATE"',
+    'CREATE VIEW v AS SELECT 1',
+    'CREATE OR REPLACE TEMP TABLE t AS SELECT 1',
+    'DROP VIEW v',
   ])('%s does not', (sql) => {
     expect(parseUpdate(sql)).toBeUndefined();
   });
@@ -38,17 +41,21 @@ describe('a statement', () => {
   });
 
   test.each([
-    ['CREATE VIEW v AS SELECT 1', 'CREATE is not followed by TABLE'],
     ['CREATE TABLE t (a INT)', 'the name of the table is not followed by AS'],
     ['CREATE TABLE AS SELECT 1', 'the name of the table is not followed by AS'],
     ['CREATE TABLE', 'the name of the table is missing'],
     ['CREATE TABLE "" AS SELECT 1', 'the name of the table is missing'],
-    ['DROP VIEW v', 'DROP is not followed by TABLE'],
     ['DROP TABLE a, b', 'something follows the name of the table'],
     ['DROP TABLE t; DROP TABLE u', 'something follows the name of the table'],
     ['DROP TABLE a.b.c.d', 'the name of the table has more than three parts'],
   ])('%s is invalid_sql', (sql, message) => {
     expect(() => parseUpdate(sql)).toThrow(message);
+  });
+
+  test('is said to be wrong at a character, whatever stands before it', () => {
+    expect(() => parseUpdate('/* 🦆 */ DROP TABLE é, b')).toThrow(expect.objectContaining({ position: 20 }));
+    const update = parseUpdate('CREATE TABLE "🦆" AS oops');
+    expect(update?.kind === 'create' && update.select.indexOf('oops')).toBe(20);
   });
 
   test.each(['DROP TABLE other.t', 'DROP TABLE disk.main.t'])('%s is elsewhere', (sql) => {

@@ -23,17 +23,17 @@ export function parseUpdate(sql: string): UpdateStatement | undefined {
   return text.takeWords('DROP') ? parseDrop(text) : undefined;
 }
 
-function parseCreate(text: Text): UpdateStatement {
+function parseCreate(text: Text): UpdateStatement | undefined {
   const isReplacing = text.takeWords('OR', 'REPLACE');
-  if (!text.takeWords('TABLE')) throw text.error('CREATE is not followed by TABLE');
+  if (!text.takeWords('TABLE')) return undefined;
   const isOptional = text.takeWords('IF', 'NOT', 'EXISTS');
   const handle = takeHandle(text);
   if (!text.takeWords('AS')) throw text.error('the name of the table is not followed by AS');
   return { kind: 'create', handle, isReplacing, isOptional, select: text.rest() };
 }
 
-function parseDrop(text: Text): UpdateStatement {
-  if (!text.takeWords('TABLE')) throw text.error('DROP is not followed by TABLE');
+function parseDrop(text: Text): UpdateStatement | undefined {
+  if (!text.takeWords('TABLE')) return undefined;
   const isOptional = text.takeWords('IF', 'EXISTS');
   const handle = takeHandle(text);
   text.take(/;/y);
@@ -94,11 +94,12 @@ function createText(sql: string): Text {
       takeAt(BLANKS);
       return position === sql.length;
     },
-    rest: () => sql.slice(0, position).replaceAll(/[^\n]/g, ' ') + sql.slice(position),
+    rest: () => sql.slice(0, position).replaceAll(/[^\n]/gu, ' ') + sql.slice(position),
     error: (what) =>
       new ServiceError('invalid_sql', `Cannot read the statement: ${what}, at ${quoted(sql.slice(position))}.`, {
         hint: 'Frames are changed by CREATE [OR REPLACE] TABLE name AS query, and by DROP TABLE name.',
-        position,
+        // In characters, where the units of a string are halves of some.
+        position: Array.from(sql.slice(0, position)).length,
       }),
   };
 }
