@@ -1,5 +1,5 @@
 import { ServiceError } from '@svc/errors';
-import { type Call, createMemoryStore } from '@svc/frames';
+import { type Call, createMemoryStore, type Engine } from '@svc/frames';
 import { createService } from '@svc/service';
 import { expect, test } from 'vitest';
 import { createFakeEngine } from '../../test/fake-engine.ts';
@@ -61,6 +61,27 @@ test('one whose first rows take long is described meanwhile, and runs on', async
   const answer = begun.take(callOf('default', reader.signal), TICKET);
   reader.abort(new ServiceError('cancelled', 'The reader went away.'));
   await expect(answer).rejects.toThrow('The reader went away.');
+});
+
+test('one that nobody has the time to describe says itself what it answers', async () => {
+  const fake = createFakeEngine();
+  let release = (): void => {};
+  const released = new Promise<void>((resolve) => (release = resolve));
+  const local: Engine = {
+    ...fake,
+    async query(...args) {
+      await released;
+      return fake.query(...args);
+    },
+    async describe() {
+      release();
+      throw new ServiceError('too_many_requests', 'Every engine is busy.');
+    },
+  };
+  const service = createService({ store: createMemoryStore(), engines: { local } });
+  const { query, schema } = await createBegunQueries({ service, describeAfterMs: 5 }).begin(callOf(), ONE);
+  query.end(undefined);
+  expect(schema.names).toEqual(['one']);
 });
 
 test('one that fails says so at once, and leaves nothing', async () => {
