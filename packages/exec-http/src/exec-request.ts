@@ -2,7 +2,7 @@ import { quoted, ServiceError } from '@svc/errors';
 import type { AnswerFormat, SqlValue } from '@svc/frames';
 import { engineNotConfigured, type EngineName, SQL_TARGETS, type SqlTarget } from '@svc/service';
 import { parseColumns, parseFlag, parseLimit, parseSqlValue, type RowRange } from './exec-params.ts';
-import { mapGiven, type Params, single } from './query-string.ts';
+import { givenTwice, mapGiven, type Params, single } from './query-string.ts';
 
 /** Which part of a table is wanted, and how it is written. */
 export interface TableRequest {
@@ -58,7 +58,8 @@ export interface ExecRules {
 const DEFAULT_LIMIT = 1000;
 /** What the database gets as the client sent it, beside `query` and `fmt`. */
 const FORWARDED = new Set(['limit', 'count', 'nm', 'timings', 'explain', 'quoteLargeNum', 'cols', 'src', 'version']);
-const KNOWN = new Set([...FORWARDED, 'handle', 'query', 'fmt', 'engine']);
+const TARGETS = new Set(['handle', 'query', 'engine']);
+const KNOWN = new Set([...FORWARDED, ...TARGETS, 'fmt']);
 
 /** Reads the parameters of `/exec`. The order of the checks decides which error a client sees first. */
 export function parseExecRequest(params: Params, rules: ExecRules): ExecRequest {
@@ -84,7 +85,7 @@ function exportFormats({ hasParquet = false }: ExecRules): readonly (typeof EXPO
 
 /** Reads the parameters of `/exp`: as `/exec`, in the other formats, and whole unless there is a limit. */
 export function parseExpRequest(params: Params, rules: ExecRules): ExecRequest {
-  const target = parseTarget(collect(params, ['handle', 'query', 'engine']), rules);
+  const target = parseTarget(collect(params, TARGETS), rules);
   if (target.kind === 'forward') return { kind: 'forward', params: withoutEngine(params) };
   const given = collect(params, KNOWN);
   const fmt = given.get('fmt') ?? 'csv';
@@ -167,13 +168,14 @@ function tableRequest(given: ReadonlyMap<string, string>, format: AnswerFormat, 
 }
 
 /** The parameters of these names, each given at most once. */
-function collect(params: Params, names: Iterable<string>): ReadonlyMap<string, string> {
-  return new Map(
-    [...names].flatMap((name) => {
-      const value = single(params, name);
-      return value === undefined ? [] : [[name, value] as const];
-    }),
-  );
+function collect(params: Params, names: ReadonlySet<string>): ReadonlyMap<string, string> {
+  const given = new Map<string, string>();
+  for (const [name, value] of params) {
+    if (!names.has(name)) continue;
+    if (given.has(name)) throw givenTwice(name);
+    given.set(name, value);
+  }
+  return given;
 }
 
 function checkEngineName(name: string): SqlTarget {

@@ -42,12 +42,15 @@ export function decodePart(text: string): string {
 /** The value of a parameter that may be given once, or an error; undefined where it is not given. */
 export function single(params: Params, name: string): string | undefined {
   const values = params.filter(([given]) => given === name);
-  if (values.length > 1) {
-    throw new ServiceError('invalid_argument', `The parameter ${name} is given more than once.`, {
-      hint: `Send ${name} once.`,
-    });
-  }
+  if (values.length > 1) throw givenTwice(name);
   return values[0]?.[1];
+}
+
+/** The error of a parameter that may be given only once. */
+export function givenTwice(name: string): ServiceError {
+  return new ServiceError('invalid_argument', `The parameter ${name} is given more than once.`, {
+    hint: `Send ${name} once.`,
+  });
 }
 
 /** What `parse` makes of a text; undefined where there is none. */

@@ -29,12 +29,14 @@ const NOT_PASSED_ON = new Set([
  * touched, and a body that is shorter ends with an error.
  */
 export function answerHeaders(upstream: IncomingHttpHeaders, hasBody: boolean): Headers {
-  const named = new Set((upstream.connection ?? '').toLowerCase().split(/[\s,]+/));
+  const named = upstream.connection?.toLowerCase().split(/[\s,]+/);
   const headers = new Headers();
-  for (const [name, values = []] of Object.entries(upstream)) {
-    if (NOT_PASSED_ON.has(name) || named.has(name) || name.startsWith('access-control-')) continue;
+  for (const [name, value] of Object.entries(upstream)) {
+    if (NOT_PASSED_ON.has(name) || named?.includes(name) === true || name.startsWith('access-control-')) continue;
     if (!hasBody && (name === 'content-length' || name === 'content-encoding')) continue;
-    for (const value of [values].flat()) if (isHeaderValue(value)) headers.append(name, value);
+    for (const one of typeof value === 'string' ? [value] : (value ?? [])) {
+      if (isHeaderValue(one)) headers.append(name, one);
+    }
   }
   return headers;
 }
