@@ -24,6 +24,8 @@ export type Answer =
         readonly status: number;
         readonly headers: Headers;
         readonly body: ReadableStream<Uint8Array> | null;
+        /** The body at once, where it is there already. */
+        readonly bytes?: Uint8Array;
       };
     }
   | { readonly error: ServiceError; readonly headers?: Readonly<Record<string, string>> };
@@ -59,15 +61,14 @@ export async function toResponse(answer: Answer, exchange: Exchange, compression
   return new Response(streamedBody(isCompressed ? compressChunks(body) : body, status, exchange), { status, headers });
 }
 
-function forwardedResponse(
-  { status, headers, body }: { status: number; headers: Headers; body: ReadableStream<Uint8Array> | null },
-  exchange: Exchange,
-): Response {
+function forwardedResponse(answer: Extract<Answer, { forwarded: unknown }>['forwarded'], exchange: Exchange): Response {
+  const { status, headers, bytes } = answer;
   headers.set('x-request-id', exchange.call.requestId);
   headers.set('x-content-type-options', 'nosniff');
-  if (body === null) {
+  const body = bytes ?? answer.body;
+  if (body === null || 'byteLength' in body) {
     exchange.report(status);
-    return new Response(null, { status, headers });
+    return new Response(body, { status, headers });
   }
   return new Response(streamedBody(body[Symbol.asyncIterator](), status, exchange), { status, headers });
 }

@@ -24,6 +24,35 @@ describe('a body', () => {
     expect((await reader.read()).done).toBe(true);
   });
 
+  test.each([
+    ['in one chunk', `${CHUNKED}5\r\nwhole\r\n0\r\n\r\n`, 'whole'],
+    ['in two chunks', `${CHUNKED}3\r\nwho\r\n2\r\nle\r\n0\r\n\r\n`, 'whole'],
+    ['with its length', 'HTTP/1.1 400 Bad\r\nContent-Length: 5\r\n\r\nwhole', 'whole'],
+    ['without a byte', 'HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n', ''],
+  ])('that comes together with the head %s is there at once, and as a stream', async (_name, text, expected) => {
+    const standIn = await rawStandIn((socket) => socket.write(text));
+    const proxy = proxyTo(standIn, { maxConnections: 1 });
+    for (let count = 0; count < 3; count += 1) {
+      const answer = await proxy.forward(aCall(), sql('select 1'));
+      expect(Buffer.from(answer.bytes ?? [1]).toString()).toBe(expected);
+      expect((await bytesOf(answer)).toString()).toBe(expected);
+    }
+    expect(standIn.sockets).toHaveLength(1);
+  });
+
+  test('whose end is still to come is not there at once', async () => {
+    const standIn = await rawStandIn((socket) => socket.write(`${CHUNKED}5\r\nfirst\r\n`));
+    const answer = await proxyTo(standIn).forward(aCall(), sql('select 1'));
+    expect(answer.bytes).toBeUndefined();
+    await answer.body?.cancel();
+  });
+
+  test('that breaks off in the same breath as its head still fails as a body', async () => {
+    const standIn = await rawStandIn((socket) => socket.write(`${CHUNKED}4\r\nhalf\r\nzz\r\n`));
+    const failure = await failureOf(drain(await proxyTo(standIn).forward(aCall(), sql('select 1'))));
+    expect(failure).toMatchObject({ code: 'tsdb_failed', message: expect.stringContaining('broke off') });
+  });
+
   test('that drips in comes whole, however long it takes in all', async () => {
     const standIn = await rawStandIn((socket) => {
       socket.write(CHUNKED);

@@ -1,9 +1,9 @@
 import type { ServiceError } from '@svc/errors';
 import type { Dispatcher } from 'undici';
-import { type AnswerBody, createAnswerBody } from './answer-body.ts';
 import { answerHeaders } from './answer-headers.ts';
 import type { Exchange } from './exchange.ts';
 import { TsdbCredentialsError } from './tsdb-credentials-error.ts';
+import { type IncomingAnswer, receiveAnswer } from './incoming-answer.ts';
 import type { TsdbAnswer } from './tsdb-proxy.ts';
 import { brokenOff, noAnswer, redirected, uselessStatus } from './upstream-failures.ts';
 
@@ -24,7 +24,7 @@ export function sendRequest(pool: Dispatcher, exchange: Exchange, options: SendO
   const { path, headers, connectTimeoutMs, idleTimeoutMs } = options;
   return new Promise((resolve, reject) => {
     let connection: Dispatcher.DispatchController | undefined;
-    let body: AnswerBody | undefined;
+    let answer: IncomingAnswer | undefined;
     exchange.onAbort((failure) => {
       reject(failure);
       connection?.abort(failure);
@@ -42,19 +42,18 @@ export function sendRequest(pool: Dispatcher, exchange: Exchange, options: SendO
           if (status >= 100 && status < 200) return;
           const refusal = refusalOf(status);
           if (refusal !== undefined) return exchange.abort(refusal);
-          if (status !== 204) body = createAnswerBody(controller, exchange, idleTimeoutMs);
-          resolve({ status, headers: answerHeaders(received, body !== undefined), body: body?.stream ?? null });
+          const head = { status, headers: answerHeaders(received, status !== 204) };
+          answer = receiveAnswer(head, controller, { exchange, idleTimeoutMs, resolve });
         },
         onResponseData(_controller, bytes) {
-          if (!exchange.isOver) body?.push(bytes);
+          if (!exchange.isOver) answer?.push(bytes);
         },
         onResponseEnd() {
-          if (exchange.isOver) return;
-          if (body === undefined) exchange.end();
-          else body.close();
+          if (!exchange.isOver) answer?.close();
         },
         onResponseError(_controller, error) {
-          exchange.abort(body === undefined ? noAnswer(error, connectTimeoutMs) : brokenOff(error));
+          answer?.begin();
+          exchange.abort(answer === undefined ? noAnswer(error, connectTimeoutMs) : brokenOff(error));
         },
       },
     );

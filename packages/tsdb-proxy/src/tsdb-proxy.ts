@@ -16,6 +16,8 @@ export interface TsdbAnswer {
    * allows no body (204), as in `new Response(body, { status })`. Whoever got it reads it to its end or cancels it.
    */
   readonly body: ReadableStream<Uint8Array> | null;
+  /** The same body at once, where all of it came together with the head: `body` need not be read then. */
+  readonly bytes?: Uint8Array;
 }
 
 /** Forwards SQL to the external time-series database. */

@@ -1,0 +1,88 @@
+import { type AnswerBody, type BodySource, createAnswerBody } from './answer-body.ts';
+import type { Exchange } from './exchange.ts';
+import type { TsdbAnswer } from './tsdb-proxy.ts';
+
+type AnswerHead = Pick<TsdbAnswer, 'status' | 'headers'>;
+
+/** An answer whose head has come, and what is still to come of it. */
+export interface IncomingAnswer {
+  push(bytes: Uint8Array): void;
+  /** It is whole. */
+  close(): void;
+  /** Hands the answer on, whatever has come of its body. */
+  begin(): void;
+}
+
+/** Who waits for an answer. */
+export interface AnswerOptions {
+  readonly exchange: Exchange;
+  readonly idleTimeoutMs: number;
+  readonly resolve: (answer: TsdbAnswer) => void;
+}
+
+/**
+ * Hands an answer on with its head, but for the bytes that were read together with that: a small answer is whole by
+ * then, and needs no stream, which takes longer to make than all the rest of the way.
+ */
+export function receiveAnswer(
+  head: AnswerHead,
+  source: BodySource,
+  { exchange, idleTimeoutMs, resolve }: AnswerOptions,
+): IncomingAnswer {
+  const early: Uint8Array[] = [];
+  let body: AnswerBody | undefined;
+  let isBegun = false;
+
+  const begin = () => {
+    if (isBegun || exchange.isOver) return;
+    isBegun = true;
+    if (head.status === 204) return resolve({ ...head, body: null });
+    body = createAnswerBody(source, exchange, idleTimeoutMs);
+    for (const bytes of early) body.push(bytes);
+    resolve({ ...head, body: body.stream });
+  };
+  // Not before the parser is done with what was read.
+  queueMicrotask(begin);
+
+  return {
+    begin,
+    push(bytes) {
+      if (body === undefined) early.push(bytes);
+      else body.push(bytes);
+    },
+    close() {
+      if (body !== undefined) return body.close();
+      exchange.end();
+      if (isBegun) return;
+      isBegun = true;
+      resolve(head.status === 204 ? { ...head, body: null } : new WholeAnswer(head, early));
+    },
+  };
+}
+
+/** An answer that needs no stream, unless somebody asks for one. */
+class WholeAnswer implements TsdbAnswer {
+  readonly status: number;
+  readonly headers: Headers;
+  readonly bytes: Uint8Array;
+  #stream: ReadableStream<Uint8Array> | undefined;
+
+  constructor({ status, headers }: AnswerHead, chunks: readonly Uint8Array[]) {
+    this.status = status;
+    this.headers = headers;
+    this.bytes = chunks.length === 1 && chunks[0] !== undefined ? chunks[0] : Buffer.concat(chunks);
+  }
+
+  get body(): ReadableStream<Uint8Array> {
+    return (this.#stream ??= streamOf(this.bytes));
+  }
+}
+
+function streamOf(bytes: Uint8Array): ReadableStream<Uint8Array> {
+  return new ReadableStream({
+    start(controller) {
+      if (bytes.byteLength > 0) controller.enqueue(bytes);
+      controller.close();
+    },
+  });
+}
