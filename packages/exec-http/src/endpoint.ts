@@ -1,15 +1,9 @@
-import type { IncomingMessage } from 'node:http';
 import { ServiceError, toServiceError } from '@svc/errors';
-import { type Call, DEFAULT_TENANT, requestIdFrom } from '@svc/frames';
+import { type Call, requestIdFrom } from '@svc/frames';
 import type { Service } from '@svc/service';
 import type { Context, Hono } from 'hono';
 import { type Answer, toResponse } from './answer.ts';
-
-/** The raw request and answer, there only where the app runs on `@hono/node-server`. */
-interface NodeBindings {
-  readonly incoming?: Pick<IncomingMessage, 'headers' | 'httpVersion' | 'url'>;
-  readonly outgoing?: { destroy(): unknown };
-}
+import { createHttpCall, type NodeBindings } from './http-call.ts';
 
 /** What a handler finds in its context. */
 export interface ExecEnv {
@@ -62,7 +56,7 @@ function createExchange(c: Context<ExecEnv>, service: Service): Exchange {
   let isReported = false;
   return {
     c,
-    call: { tenant: DEFAULT_TENANT, requestId, signal: cancelledSignal(c.req.raw.signal) },
+    call: createHttpCall(requestId, c.env ?? {}, c.req.raw),
     report: (status, error) => {
       if (isReported) return;
       isReported = true;
@@ -77,15 +71,6 @@ function createExchange(c: Context<ExecEnv>, service: Service): Exchange {
       });
     },
   };
-}
-
-/** The request's signal with a reason that has a code. */
-function cancelledSignal(signal: AbortSignal): AbortSignal {
-  const controller = new AbortController();
-  const cancel = (): void => controller.abort(new ServiceError('cancelled', 'The client closed the connection.'));
-  if (signal.aborted) cancel();
-  else signal.addEventListener('abort', cancel, { once: true });
-  return controller.signal;
 }
 
 function handlerOf(handlers: Handlers, method: string): Handler {

@@ -10,7 +10,6 @@ export function streamedBody(
   status: number,
   exchange: Exchange,
 ): ReadableStream<Uint8Array> {
-  const { signal } = exchange.call;
   return new ReadableStream<Uint8Array>(
     {
       async pull(controller) {
@@ -20,6 +19,7 @@ export function streamedBody(
           controller.close();
           exchange.report(status);
         } catch (thrown) {
+          const { signal } = exchange.call;
           const error = toServiceError(signal.aborted ? signal.reason : thrown);
           exchange.report(status, error);
           const outgoing = exchange.c.env?.outgoing;

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { requestIdFrom } from './call.ts';
+import { DEFAULT_TENANT, isCancelled, requestIdFrom } from './call.ts';
 
 const UUID = /^[\da-f]{8}-[\da-f]{4}-4[\da-f]{3}-[89ab][\da-f]{3}-[\da-f]{12}$/;
 
@@ -12,5 +12,28 @@ test.each([undefined, '', 'x'.repeat(129), 'a b', 'a\n', '\na', 'ü', '<i>', 'a,
   (sent) => {
     expect(requestIdFrom(sent)).toMatch(UUID);
     expect(requestIdFrom(sent)).not.toBe(requestIdFrom(sent));
+  },
+);
+
+test('a call is cancelled when its signal is aborted', () => {
+  const controller = new AbortController();
+  const call = { tenant: DEFAULT_TENANT, requestId: '1', signal: controller.signal };
+  expect(isCancelled(call)).toBe(false);
+  controller.abort();
+  expect(isCancelled(call)).toBe(true);
+});
+
+test.each([true, false])(
+  'a call that says itself whether it is cancelled (%j) is not asked for its signal',
+  (state) => {
+    const call = {
+      tenant: DEFAULT_TENANT,
+      requestId: '1',
+      isCancelled: state,
+      get signal(): AbortSignal {
+        throw new Error('the signal was asked for');
+      },
+    };
+    expect(isCancelled(call)).toBe(state);
   },
 );

@@ -8,6 +8,16 @@ export interface Call {
   readonly requestId: string;
   /** Aborted when the client goes away, the deadline passes or the server stops. */
   readonly signal: AbortSignal;
+  /**
+   * Whether the signal is aborted, for calls that make their signal when it is first asked for: one takes longer to make
+   * than a short answer. Default: what the signal says.
+   */
+  readonly isCancelled?: boolean;
+}
+
+/** Whether nobody waits for the answer any more. Asks for the signal of a call only where nothing else says it. */
+export function isCancelled(call: Call): boolean {
+  return call.isCancelled ?? call.signal.aborted;
 }
 
 /** The only tenant while there is no authentication. */

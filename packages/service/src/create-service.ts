@@ -1,5 +1,5 @@
 import { ServiceError } from '@svc/errors';
-import { type Call, createDecoders, type Engine, type ParquetEncoder, type Store } from '@svc/frames';
+import { type Call, createDecoders, type Engine, isCancelled, type ParquetEncoder, type Store } from '@svc/frames';
 import { type TsdbAnswer, TsdbCredentialsError, type TsdbProxy, type TsdbRequest } from '@svc/tsdb-proxy';
 import type { EngineName } from './engine-names.ts';
 import { engineNotConfigured } from './engine-not-configured.ts';
@@ -39,7 +39,7 @@ export function createService(options: ServiceOptions): Service {
   let isStopping = false;
 
   function begin(call: Call): void {
-    call.signal.throwIfAborted();
+    if (isCancelled(call)) call.signal.throwIfAborted();
     if (isStopping) throw new ServiceError('unavailable', 'The server is stopping.');
   }
 

@@ -1,4 +1,5 @@
 import { ServiceError } from '@svc/errors';
+import { isCancelled } from '@svc/frames';
 import { createConnectionPool } from './connection-pool.ts';
 import { cancelled, type Exchange, openExchange } from './exchange.ts';
 import { checkOptions, type TsdbProxyOptions } from './proxy-options.ts';
@@ -6,6 +7,9 @@ import { requestTarget } from './request-target.ts';
 import { sendRequest } from './send-request.ts';
 import type { TsdbProxy } from './tsdb-proxy.ts';
 import { late } from './upstream-failures.ts';
+
+/** Most answers are there by then, and whether their clients leave does not matter any more. */
+const WATCHED_AFTER_MS = 20;
 
 /** Makes a proxy for one time-series database. Connects with the first `forward`; throws on options it cannot use. */
 export function createTsdbProxy(options: TsdbProxyOptions): TsdbProxy {
@@ -19,15 +23,18 @@ export function createTsdbProxy(options: TsdbProxyOptions): TsdbProxy {
     async forward(call, request) {
       const path = requestTarget(base, request);
       if (isClosed) throw stopping();
-      if (call.signal.aborted) throw cancelled(call.signal);
+      if (isCancelled(call)) throw cancelled(call.signal);
 
       const exchange = openExchange(call, (ended) => running.delete(ended));
       running.add(exchange);
-      const timer = setTimeout(() => exchange.abort(late(timeoutMs)), timeoutMs);
+      const watch = setTimeout(() => exchange.watch(), WATCHED_AFTER_MS);
+      const deadline = setTimeout(() => exchange.abort(late(timeoutMs)), timeoutMs);
       try {
         return await sendRequest(pool, exchange, { path, headers, connectTimeoutMs, idleTimeoutMs });
       } finally {
-        clearTimeout(timer);
+        clearTimeout(watch);
+        clearTimeout(deadline);
+        if (!exchange.isOver) exchange.watch();
       }
     },
 

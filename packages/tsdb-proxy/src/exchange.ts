@@ -6,6 +6,8 @@ export interface Exchange {
   /** Why it ended early. */
   readonly failure: ServiceError | undefined;
   readonly isOver: boolean;
+  /** Ends it from now on when the call is cancelled. */
+  watch(): void;
   /** Takes what is to be done when the exchange ends early. */
   onAbort(listener: (failure: ServiceError) => void): void;
   abort(failure: ServiceError): void;
@@ -13,37 +15,39 @@ export interface Exchange {
   end(): void;
 }
 
-/** Opens an exchange that the call's signal ends. `onEnd` is called once, when it is over. */
+type Writable<T> = { -readonly [Key in keyof T]: T[Key] };
+
+/** Opens an exchange that the call's signal ends once it is watched. `onEnd` is called once, when it is over. */
 export function openExchange(call: Call, onEnd: (exchange: Exchange) => void): Exchange {
   const listeners: ((failure: ServiceError) => void)[] = [];
-  let failure: ServiceError | undefined;
-  let isOver = false;
+  let watched: AbortSignal | undefined;
   const onCallAborted = () => exchange.abort(cancelled(call.signal));
 
-  const exchange: Exchange = {
-    get failure() {
-      return failure;
-    },
-    get isOver() {
-      return isOver;
+  const exchange: Writable<Exchange> = {
+    failure: undefined,
+    isOver: false,
+    watch() {
+      if (exchange.isOver || watched !== undefined) return;
+      watched = call.signal;
+      if (watched.aborted) onCallAborted();
+      else watched.addEventListener('abort', onCallAborted, { once: true });
     },
     onAbort(listener) {
       listeners.push(listener);
     },
-    abort(reason) {
-      if (isOver) return;
-      failure = reason;
+    abort(failure) {
+      if (exchange.isOver) return;
+      exchange.failure = failure;
       exchange.end();
-      for (const listener of listeners) listener(reason);
+      for (const listener of listeners) listener(failure);
     },
     end() {
-      if (isOver) return;
-      isOver = true;
-      call.signal.removeEventListener('abort', onCallAborted);
+      if (exchange.isOver) return;
+      exchange.isOver = true;
+      watched?.removeEventListener('abort', onCallAborted);
       onEnd(exchange);
     },
   };
-  call.signal.addEventListener('abort', onCallAborted, { once: true });
   return exchange;
 }
 
