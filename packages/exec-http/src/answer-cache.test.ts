@@ -101,6 +101,20 @@ describe('answers that are kept', () => {
     expect(await read(app, target, headers)).toEqual(first);
   });
 
+  test('are sent, and known to a client that has them, without opening the frame', async () => {
+    const store = createMemoryStore();
+    const opened: string[] = [];
+    const service = createService({ store, observe: ({ kind }) => kind === 'frame_opened' && opened.push(kind) });
+    onTestFinished(() => service.close());
+    await store.put({ tenant: 'default', handle: parseHandle('t') }, longFrame(3));
+    const app = createExecApp({ service });
+    const first = await app.request('/exec?handle=t&fmt=json');
+    const etag = first.headers.get('etag') ?? '';
+    expect(await (await app.request('/exec?handle=t&fmt=json')).text()).toBe(await first.text());
+    expect((await app.request('/exec?handle=t&fmt=json', { headers: { 'if-none-match': etag } })).status).toBe(304);
+    expect(opened).toHaveLength(1);
+  });
+
   test('are of the version, part and form that was asked for', async () => {
     const { app, put } = await appWith(3);
     const targets = ['', '&limit=2', '&limit=2,3', '&cols=id', '&quoteLargeNum=true'].map(

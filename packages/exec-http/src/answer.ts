@@ -30,9 +30,6 @@ export type Answer =
     }
   | { readonly error: ServiceError; readonly headers?: Readonly<Record<string, string>> };
 
-/** Data must not be taken for a page, whatever a browser finds in it. */
-const NO_SNIFFING = { 'x-content-type-options': 'nosniff' };
-
 /** An answer as it goes out: compressed where that helps, whole with its length where it is short, else as it is made. */
 export async function toResponse(answer: Answer, exchange: Exchange, compression: boolean): Promise<Response> {
   if ('forwarded' in answer) return forwardedResponse(answer.forwarded, exchange);
@@ -41,14 +38,20 @@ export async function toResponse(answer: Answer, exchange: Exchange, compression
     exchange.report(response.status, answer.error);
     return response;
   }
-  const headers = new Headers({ ...NO_SNIFFING, ...answer.headers, 'x-request-id': exchange.call.requestId });
+  // A plain object, and not `Headers`: the adapter sends it as it is.
+  const headers: Record<string, string> = {
+    ...answer.headers,
+    // Data must not be taken for a page, whatever a browser finds in it.
+    'x-content-type-options': 'nosniff',
+    'x-request-id': exchange.call.requestId,
+  };
   const { status = 200, version, isPacked = false } = answer;
   const body = await shortened(answer.body);
   const isLong = body !== undefined && (!('byteLength' in body) || body.byteLength >= COMPRESSED_FROM_BYTES);
   const isCompressed = compression && isLong && !isPacked && acceptsGzip(exchange.c.req.header('accept-encoding'));
-  if (compression && body) headers.set('vary', 'accept-encoding');
-  if (isCompressed) headers.set('content-encoding', 'gzip');
-  if (version !== undefined && !headers.has('etag')) headers.set('etag', etagOf(version, isCompressed));
+  if (compression && body) headers['vary'] = 'accept-encoding';
+  if (isCompressed) headers['content-encoding'] = 'gzip';
+  if (version !== undefined) headers['etag'] ??= etagOf(version, isCompressed);
   if (body === undefined || 'byteLength' in body) {
     exchange.report(status);
     return new Response(body && isCompressed ? await compressBytes(body) : body, { status, headers });

@@ -9,7 +9,8 @@ export const COMPRESSED_FROM_BYTES = 1024;
 
 /** Whether an `Accept-Encoding` header allows gzip. */
 export function acceptsGzip(header: string | undefined): boolean {
-  const wanted = (header ?? '').split(',').map((part) => {
+  if (header === undefined) return false;
+  const wanted = header.split(',').map((part) => {
     const [name = '', ...params] = part.split(';').map((text) => text.trim().toLowerCase());
     return { name, isRefused: params.some((param) => /^q=0(\.0*)?$/.test(param)) };
   });

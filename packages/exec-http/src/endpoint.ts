@@ -33,7 +33,8 @@ export type Handlers = Partial<Record<'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE
 
 /** Answers a path: finds the handler of the method, or says with 405 which methods there are. */
 export function addEndpoint(app: Hono<ExecEnv>, path: string, options: EndpointOptions, handlers: Handlers): void {
-  app.all(path, (c) => answerRequest(c, options, handlerOf(handlers, c.req.method)));
+  const byMethod = new Map(Object.entries(handlers));
+  app.all(path, (c) => answerRequest(c, options, handlerOf(byMethod, c.req.method)));
 }
 
 /** Answers a request with a handler: the answer gets a request id, a failure its JSON, the observer its event. */
@@ -60,24 +61,23 @@ function createExchange(c: Context<ExecEnv>, service: Service): Exchange {
     report: (status, error) => {
       if (isReported) return;
       isReported = true;
-      service.observe({
+      const answered = {
         kind: 'request_answered',
         requestId,
         protocol: 'http',
         operation: `${c.req.method} ${c.req.path}`,
         status,
         durationMs: performance.now() - startMs,
-        ...(error && { error }),
-      });
+      } as const;
+      service.observe(error === undefined ? answered : { ...answered, error });
     },
   };
 }
 
-function handlerOf(handlers: Handlers, method: string): Handler {
-  const name = method === 'HEAD' ? 'GET' : method;
-  const found = Object.entries(handlers).find(([key]) => key === name);
-  if (found) return found[1];
-  const methods = Object.keys(handlers).flatMap((key) => (key === 'GET' ? ['GET', 'HEAD'] : [key]));
+function handlerOf(handlers: ReadonlyMap<string, Handler>, method: string): Handler {
+  const found = handlers.get(method === 'HEAD' ? 'GET' : method);
+  if (found) return found;
+  const methods = [...handlers.keys()].flatMap((key) => (key === 'GET' ? ['GET', 'HEAD'] : [key]));
   return () => methodNotAllowed(`This path does not answer ${method}.`, methods);
 }
 

@@ -10,7 +10,8 @@ export function etagOf(version: string, isCompressed = false): string {
 
 /** The etag of an `If-None-Match` header that names this version, in any encoding; undefined where none does. */
 export function matchingEtag(header: string | undefined, version: string): string | undefined {
-  const tags = (header ?? '').split(',').map((tag) => tag.trim());
+  if (header === undefined) return undefined;
+  const tags = header.split(',').map((tag) => tag.trim());
   if (tags.includes('*')) return etagOf(version);
   return tags.find((tag) => versionOf(tag) === version)?.replace(/^W\//, '');
 }

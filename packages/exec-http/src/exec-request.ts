@@ -147,7 +147,7 @@ function readRequest(
   params: Params,
   { maxRows }: ExecRules,
 ): HandleRequest | SqlRequest {
-  if (target.kind === 'handle') return { ...target, ...table };
+  if (target.kind === 'handle') return { ...table, kind: 'handle', handle: target.handle };
   if (maxRows !== undefined && table.rows.limit === undefined) {
     throw new ServiceError('invalid_argument', `This server sends at most ${maxRows} rows, and there is no limit.`, {
       hint: `Send limit=${maxRows} or less with the query.`,

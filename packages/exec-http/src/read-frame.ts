@@ -1,4 +1,4 @@
-import type { Call, FrameInfo } from '@svc/frames';
+import { type Call, type FrameInfo, isHandle } from '@svc/frames';
 import type { FrameReading, Service } from '@svc/service';
 import type { Answer } from './answer.ts';
 import type { AnswerCache } from './answer-cache.ts';
@@ -18,15 +18,19 @@ export interface FrameReads {
   readonly maxRows?: number | undefined;
 }
 
+type OwnAnswer = Exclude<Answer, { error: unknown } | { forwarded: unknown }>;
+
 /** Answers with the rows of a frame. */
 export async function readFrame(reads: FrameReads, exchange: Exchange, request: HandleRequest): Promise<Answer> {
+  const kept = await keptAnswer(reads, exchange, request);
+  if (kept !== undefined) return kept;
   const startNs = process.hrtime.bigint();
   const reading = await reads.service.readFrame(exchange.call, request.handle, {
     ...request.rows,
     ...(request.columns && { columns: request.columns }),
   });
   try {
-    const answer = await answerOf(reads, exchange, request, reading, startNs);
+    const answer = answerOf(reads, exchange, request, reading, startNs);
     // What is written while it is sent closes the frame at its end.
     const isWrittenYet = !(typeof answer.body === 'object' && 'next' in answer.body);
     if (isWrittenYet) reading.close();
@@ -37,44 +41,58 @@ export async function readFrame(reads: FrameReads, exchange: Exchange, request: 
   }
 }
 
-async function answerOf(
-  reads: FrameReads,
+/** An answer that was sent before, for which the frame need not be opened; undefined where there is none. */
+async function keptAnswer(
+  { service, answers, compression }: FrameReads,
   { c, call }: Exchange,
   request: HandleRequest,
-  reading: FrameReading,
-  startNs: bigint,
-): Promise<Exclude<Answer, { error: unknown } | { forwarded: unknown }>> {
-  const { handle, format } = request;
-  const { version, rows } = reading.info;
-  if (request.rows.limit === undefined) checkMaxRows(rows - request.rows.offset, reads.maxRows);
-  const headers = { ...tableHeaders(handle, format), 'x-total-count': String(rows) };
-  const openedNs = process.hrtime.bigint();
-  const timings = () => ({ open: Number(openedNs - startNs), encode: Number(process.hrtime.bigint() - openedNs) });
-  const table = { stream: reading.stream, query: `handle:${handle}`, timings, close: () => reading.close() };
-  if (request.timings) return { headers, body: writeTable(reads.service, call, table, request) };
+): Promise<OwnAnswer | undefined> {
+  // A text that is no handle names no frame, which is for the reading to say.
+  if (request.timings || !isHandle(request.handle)) return undefined;
+  const info = await service.describeFrame(call, request.handle);
+  const kept = answers.get(keyOf(call, info, request));
+  if (kept === undefined) return undefined;
+  const { version } = info;
+  const headers = headersOf(request, info);
   const etag = matchingEtag(c.req.header('if-none-match'), version);
   if (etag !== undefined) return { status: 304, headers: { ...headers, etag } };
-  // A Parquet file is made whole before its first byte: too much for an answer without a body.
-  const isPacked = format === 'parquet';
-  if (isPacked && c.req.method === 'HEAD') return { headers, version };
-  const key = keyOf(call, reading.info, request);
-  const kept = reads.answers.get(key);
-  if (kept === undefined) {
-    return {
-      headers,
-      body: reads.answers.keeping(key, writeTable(reads.service, call, table, request)),
-      isPacked,
-      version,
-    };
-  }
+  const isPacked = request.format === 'parquet';
   const isCompressed =
-    reads.compression &&
+    compression &&
     !isPacked &&
     kept.bytes.byteLength >= COMPRESSED_FROM_BYTES &&
     acceptsGzip(c.req.header('accept-encoding'));
   if (!isCompressed) return { headers, body: kept.bytes, isPacked, version };
   const packed = { ...headers, 'content-encoding': 'gzip', etag: etagOf(version, true) };
   return { headers: packed, body: await kept.compressed(), isPacked: true, version };
+}
+
+function answerOf(
+  reads: FrameReads,
+  { c, call }: Exchange,
+  request: HandleRequest,
+  reading: FrameReading,
+  startNs: bigint,
+): OwnAnswer {
+  const { info, stream } = reading;
+  const { version, rows } = info;
+  if (request.rows.limit === undefined) checkMaxRows(rows - request.rows.offset, reads.maxRows);
+  const headers = headersOf(request, info);
+  const openedNs = process.hrtime.bigint();
+  const timings = () => ({ open: Number(openedNs - startNs), encode: Number(process.hrtime.bigint() - openedNs) });
+  const table = { stream, query: `handle:${request.handle}`, timings, close: () => reading.close() };
+  if (request.timings) return { headers, body: writeTable(reads.service, call, table, request) };
+  const etag = matchingEtag(c.req.header('if-none-match'), version);
+  if (etag !== undefined) return { status: 304, headers: { ...headers, etag } };
+  // A Parquet file is made whole before its first byte: too much for an answer without a body.
+  const isPacked = request.format === 'parquet';
+  if (isPacked && c.req.method === 'HEAD') return { headers, version };
+  const chunks = writeTable(reads.service, call, table, request);
+  return { headers, body: reads.answers.keeping(keyOf(call, info, request), chunks), isPacked, version };
+}
+
+function headersOf({ handle, format }: HandleRequest, { rows }: FrameInfo): Readonly<Record<string, string>> {
+  return { ...tableHeaders(handle, format), 'x-total-count': String(rows) };
 }
 
 /** Which rows of what, in which form: the same key is the same bytes. */

@@ -26,8 +26,8 @@ export interface Table {
 /** The headers of a table: an export comes with the name of a file to save it in. */
 export function tableHeaders(name: string, format: AnswerFormat): Readonly<Record<string, string>> {
   const { contentType, extension } = ENCODINGS[format].out;
-  const fileName = format !== 'json' && { 'content-disposition': `attachment; filename="${name}.${extension}"` };
-  return { 'content-type': contentType, ...fileName };
+  if (format === 'json') return { 'content-type': contentType };
+  return { 'content-type': contentType, 'content-disposition': `attachment; filename="${name}.${extension}"` };
 }
 
 /** Writes a table in the format that was asked for, and lets go of where it came from. */
