@@ -1,6 +1,7 @@
 import { ServiceError } from '@svc/errors';
 import { isCancelled } from '@svc/frames';
-import { createConnectionPool } from './connection-pool.ts';
+import type { Dispatcher } from 'undici';
+import type { ConnectionPoolOptions } from './connection-pool.ts';
 import { cancelled, type Exchange, openExchange } from './exchange.ts';
 import { checkOptions, type TsdbProxyOptions } from './proxy-options.ts';
 import { requestTarget } from './request-target.ts';
@@ -14,7 +15,7 @@ const WATCHED_AFTER_MS = 20;
 /** Makes a proxy for one time-series database. Connects with the first `forward`; throws on options it cannot use. */
 export function createTsdbProxy(options: TsdbProxyOptions): TsdbProxy {
   const { base, authorization, ca, connectTimeoutMs, timeoutMs, idleTimeoutMs, maxConnections } = checkOptions(options);
-  const pool = createConnectionPool(base.origin, { connectTimeoutMs, maxConnections, ca });
+  const loading = createPool(base.origin, { connectTimeoutMs, maxConnections, ca });
   const headers = { 'accept-encoding': 'identity', ...(authorization === undefined ? {} : { authorization }) };
   const running = new Set<Exchange>();
   let isClosed = false;
@@ -22,6 +23,7 @@ export function createTsdbProxy(options: TsdbProxyOptions): TsdbProxy {
   return {
     async forward(call, request) {
       const path = requestTarget(base, request);
+      const pool = await loading;
       if (isClosed) throw stopping();
       if (isCancelled(call)) throw cancelled(call.signal);
 
@@ -41,9 +43,15 @@ export function createTsdbProxy(options: TsdbProxyOptions): TsdbProxy {
     async close() {
       isClosed = true;
       for (const exchange of running) exchange.abort(stopping());
-      await pool.destroy();
+      await (await loading).destroy();
     },
   };
+}
+
+/** Loads the client meanwhile: whoever has no database to forward to does without it, and starts sooner. */
+async function createPool(origin: string, options: ConnectionPoolOptions): Promise<Dispatcher> {
+  const { createConnectionPool } = await import('./connection-pool.ts');
+  return createConnectionPool(origin, options);
 }
 
 function stopping(): ServiceError {
