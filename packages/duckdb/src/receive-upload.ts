@@ -1,8 +1,7 @@
-import { createReadStream, createWriteStream } from 'node:fs';
-import { pipeline } from 'node:stream/promises';
 import { ServiceError } from '@svc/errors';
 import type { Decoders, FileUpload, FrameStream, PutSource } from '@svc/frames';
 import type { FrameSource } from './frame-files.ts';
+import { createIncomingFile, type IncomingFile } from './incoming-file.ts';
 import type { TenantFolder } from './tenant-folder.ts';
 
 /** Rows that are all here: batches, or a file that DuckDB reads. */
@@ -15,12 +14,10 @@ export interface Receiving {
   readonly signal: AbortSignal | undefined;
 }
 
-/** Files are read in pieces that are worth a trip to a decoder. */
-const READ_BYTES = 1 << 20;
-
 /**
  * Takes the bytes of an upload to a file, does something with its rows and removes the file. So an upload may be of any
- * size, and one that comes slowly holds neither a decoder nor DuckDB.
+ * size, and one that comes slowly holds neither a decoder nor DuckDB. Of one that comes fast the rows are worked on while
+ * they come, and `work` is begun again in the rare case that it turns slow.
  */
 export async function withReceived<T>(
   source: PutSource,
@@ -30,31 +27,25 @@ export async function withReceived<T>(
   if (!('format' in source)) return work(source);
   const path = folder.unfinishedPath();
   const done = new AbortController();
+  const file = createIncomingFile(source.body, path, { signal });
+  const decode = (): Promise<FrameStream> =>
+    decoded(source, file, decoders, AbortSignal.any([done.signal, ...given(signal)]));
   try {
-    await receive(source.body, path, signal);
-    const file = fileOf(source, path);
-    return await work(
-      file ?? (await decoded(source, path, decoders, AbortSignal.any([done.signal, ...given(signal)]))),
-    );
+    if (source.format === 'arrow' && (await file.isFast())) {
+      try {
+        return await work(await decode());
+      } catch (error) {
+        // Who still sends would not hear of it.
+        await file.whole;
+        if (!file.wasTooSlow) throw error;
+      }
+    }
+    await file.whole;
+    return await work(fileOf(source, path) ?? (await decode()));
   } finally {
     // A write that failed has not read its rows, which hold a decoder until it is told.
     done.abort(new ServiceError('cancelled', 'The upload was given up.'));
     await folder.discard(path).catch(() => {});
-  }
-}
-
-/** Only its rows must last, and those are flushed once they are a frame. */
-async function receive(body: AsyncIterable<Uint8Array>, path: string, signal: AbortSignal | undefined): Promise<void> {
-  const file = createWriteStream(path, { flags: 'wx' });
-  const closed = new Promise<void>((resolve) => file.once('close', () => resolve()));
-  try {
-    await pipeline(body, file, { ...(signal && { signal }) });
-  } catch (error) {
-    // One that is still being opened would be there after it was removed.
-    await closed;
-    // The reason of who gave it up, not that of the stream.
-    signal?.throwIfAborted();
-    throw error;
   }
 }
 
@@ -70,13 +61,12 @@ function fileOf(upload: FileUpload, path: string): FrameSource | undefined {
 
 async function decoded(
   { format }: FileUpload,
-  path: string,
+  file: IncomingFile,
   decoders: Decoders | undefined,
   signal: AbortSignal,
 ): Promise<FrameStream> {
   if (decoders === undefined || format === 'csv' || format === 'parquet') {
     throw new ServiceError('unsupported_media_type', `This store has no decoder for ${format}.`);
   }
-  const read = (): AsyncIterable<Uint8Array> => createReadStream(path, { highWaterMark: READ_BYTES });
-  return decoders.decode(format, read(), { reread: read, signal });
+  return decoders.decode(format, file.read(), { reread: () => file.read(), signal });
 }
