@@ -8,6 +8,7 @@ import type { DurableStore, DurableStoreOptions } from './durable-store.ts';
 import { createForeignFrames } from './foreign-frames.ts';
 import { createContentReader } from './frame-contents.ts';
 import { createFrameVersions } from './frame-versions.ts';
+import { createFrameWarmer } from './frame-warmer.ts';
 import { createHotTier } from './hot-tier.ts';
 import { listFrames } from './list-frames.ts';
 import { measureUsage } from './measure-usage.ts';
@@ -82,6 +83,7 @@ async function createParts(
     hot,
     decoders,
     reader,
+    warmer: createFrameWarmer({ reader, hot, catalogue }),
     copies,
     copyDirectory: copyDirectory?.path,
     catalogue,
@@ -107,7 +109,7 @@ function storeOf(
   { files, decoders }: DurableStoreOptions,
   release: () => Promise<void>,
 ): DurableStore {
-  const { catalogue, foreign, hot, reader, copies, isReadOnly } = parts;
+  const { catalogue, foreign, hot, reader, warmer, copies, isReadOnly } = parts;
   const timer = setInterval(() => catalogue.removeExpired(), EXPIRY_MS).unref();
 
   async function change<T>(work: () => Promise<T>): Promise<T> {
@@ -158,6 +160,7 @@ function storeOf(
     usage: () => measureUsage(parts),
     async close() {
       clearInterval(timer);
+      await warmer.close();
       await catalogue.settle();
       await copies.removeAll();
       await files.close();

@@ -1,6 +1,7 @@
 import { type FrameStream, type OpenFrame, type ReadOptions, selectColumns } from '@svc/frames';
 import type { RecordBatch } from 'apache-arrow';
 import type { ContentReader } from './frame-contents.ts';
+import type { FrameWarmer } from './frame-warmer.ts';
 import type { Filling, HotTier } from './hot-tier.ts';
 import { type FrameContents, infoOf, type StoredFrame } from './stored-frame.ts';
 
@@ -8,11 +9,12 @@ import { type FrameContents, infoOf, type StoredFrame } from './stored-frame.ts'
 export interface FrameReading {
   readonly reader: ContentReader;
   readonly hot: HotTier<StoredFrame>;
+  readonly warmer: FrameWarmer;
 }
 
 /** A frame opened for reading, from memory where it is there, else from disk. `onClose` is called once. */
 export function openStoredFrame(
-  { reader, hot }: FrameReading,
+  { reader, hot, warmer }: FrameReading,
   frame: StoredFrame,
   contents: FrameContents,
   onClose: () => void,
@@ -31,7 +33,9 @@ export function openStoredFrame(
       ...(positions && { columns: positions }),
       ...(signal && { signal }),
     });
-    return isWhole ? { schema: stream.schema, batches: fillWhileReading(stream) } : stream;
+    if (isWhole) return { schema: stream.schema, batches: fillWhileReading(stream) };
+    warmer.partRead(frame, contents, Math.max(0, Math.min(limit, contents.rows - offset)));
+    return stream;
   }
 
   async function* fillWhileReading({ batches }: FrameStream): AsyncGenerator<RecordBatch> {

@@ -4,6 +4,7 @@ import type { StoreProblem } from './durable-store.ts';
 import type { ForeignFrames } from './foreign-frames.ts';
 import type { ContentReader } from './frame-contents.ts';
 import type { FrameFiles, WriteOptions } from './frame-files.ts';
+import type { FrameWarmer } from './frame-warmer.ts';
 import type { HotTier } from './hot-tier.ts';
 import type { ParquetCopies } from './parquet-copies.ts';
 import type { StoredFrame } from './stored-frame.ts';
@@ -17,6 +18,7 @@ export interface StoreParts {
   readonly compression: Pick<WriteOptions, 'compression' | 'level'>;
   readonly hot: HotTier<StoredFrame>;
   readonly reader: ContentReader;
+  readonly warmer: FrameWarmer;
   readonly catalogue: Catalogue;
   readonly foreign: ForeignFrames;
   /** Frames of other formats, for SQL. */

@@ -38,6 +38,33 @@ describe('what is read from where', () => {
     frame.close();
   });
 
+  test('a frame of which parts are read again and again comes into memory', async () => {
+    const first = await fixture.open();
+    await first.put(trades, longFrame(5000));
+    await first.close();
+    const store = await fixture.open({ files });
+    const readPart = async (): Promise<unknown> => {
+      const frame = (await store.open(trades))!;
+      const rows = await readRows(frame.read({ offset: 7, limit: 2 }));
+      frame.close();
+      return rows;
+    };
+    for (let i = 0; i < 2; i++) expect(await readPart()).toEqual([[7n], [8n]]);
+    await expect.poll(async () => (await store.describe(trades))?.tier).toBe('memory');
+    expect(files.reads).toHaveLength(3);
+    expect(await readPart()).toEqual([[7n], [8n]]);
+    expect(files.reads).toHaveLength(3);
+  });
+
+  test('but not one that has no room there', async () => {
+    const store = await fixture.open({ files, cacheBytes: 10_000 });
+    await store.put(trades, longFrame(5000));
+    const frame = (await store.open(trades))!;
+    for (let i = 0; i < 5; i++) expect(await readRows(frame.read({ offset: i, limit: 1 }))).toEqual([[BigInt(i)]]);
+    frame.close();
+    expect(files.reads).toHaveLength(5);
+  });
+
   test('a read that stops half way keeps nothing in memory, and the next one can', async () => {
     const store = await fixture.open({ files, cacheBytes: 100_000 });
     await store.put(trades, longFrame(5000), { ttlSeconds: 100 });
