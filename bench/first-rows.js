@@ -13,8 +13,8 @@ const SECONDS = 3;
 const ROUNDS = 5;
 const CONNECTIONS = [1, 16, 128];
 
-/** The n-th window: far from the one before it. */
-const offsetOf = (n) => (n * 7_919_000) % (ROWS - WINDOW);
+/** The n-th window: far from the one before it, and the same one only after all others. */
+const offsetOf = (n) => (n * 7_919_003) % (ROWS - WINDOW);
 
 const set = await provideDataSet('trades', ROWS);
 const peers = await startPeers(set);
@@ -27,7 +27,7 @@ try {
     for (const connections of CONNECTIONS) {
       for (const side of order) {
         const same = await load(side.url, () => side.json(0, WINDOW), { connections, seconds: SECONDS });
-        const other = await load(side.url, (n) => side.json(offsetOf(n + round * 31), WINDOW), {
+        const other = await load(side.url, (n) => side.json(offsetOf(n + round * 100_003), WINDOW), {
           connections,
           seconds: SECONDS,
         });

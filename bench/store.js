@@ -24,9 +24,10 @@ async function timed(work) {
   return performance.now() - startMs;
 }
 
-/** A server on a directory; with `cacheGb` of nothing every read is from disk. */
+/** A server on a directory; with `cacheGb` of nothing every read is from disk, and no answer is kept either. */
 async function serverOn(folder, cacheGb) {
-  const server = await startServer(['--parquet-path', folder, '--cache-size', String(cacheGb)]);
+  const env = cacheGb < 1 ? { SERVICE_HTTP_ANSWER_CACHE_BYTES: '0' } : {};
+  const server = await startServer(['--parquet-path', folder, '--cache-size', String(cacheGb)], { env });
   ended.unshift(server.stop);
   return server;
 }

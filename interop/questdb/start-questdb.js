@@ -62,6 +62,9 @@ export async function startQuestdb({ env = {}, path = '' } = {}) {
   return {
     url: `http://127.0.0.1:${port}${path}`,
     port,
+    get pid() {
+      return child?.pid;
+    },
     /** Ends it at once, as a crash would. */
     kill,
     /** Starts it again where it was killed, with what it had. */
