@@ -59,8 +59,8 @@ export function createSqlFrames(parts: StoreParts, acquire: AcquireFrame): SqlFr
         .filter((handle) => !taken.has(handle.toLowerCase()));
       return [...own, ...others].toSorted((a, b) => (a < b ? -1 : 1));
     },
-    async describeAll(tenant, limit) {
-      const known = await describeFrames(parts, tenant, { limit });
+    async describeAll(tenant) {
+      const known = await describeFrames(parts, tenant, {});
       return known.map(({ frame, contents }) => ({ handle: frame.handle, info: contents }));
     },
     // The directory itself before the folder in it, which is not there before somebody puts a frame.

@@ -30,8 +30,8 @@ export interface SqlFrames {
   pin(options: PinOptions): Promise<PinnedFrame | undefined>;
   /** The handles of a tenant's frames, sorted. */
   handles(tenant: string): Promise<readonly Handle[]>;
-  /** The frames of a tenant that can be read, sorted by handle; no more than `limit`. */
-  describeAll(tenant: string, limit: number): Promise<readonly DescribedFrame[]>;
+  /** The frames of a tenant that can be read, sorted by handle. */
+  describeAll(tenant: string): Promise<readonly DescribedFrame[]>;
   /**
    * All directories in which pinned frames of a tenant have their files. The first is there whenever the tenant has a
    * frame.

@@ -45,6 +45,9 @@ function nothingOf(name: string): string {
   return `SELECT * FROM system.main.${name}() WHERE false`;
 }
 
+/** Tables that show how the engine is set up. */
+export const REFUSED_TABLES: readonly string[] = inSchema('pg_catalog', 'pg_prepared_statements pg_settings');
+
 /** Tables of the catalogue, which ask no other functions than those above, and some that show nothing of anyone. */
 export const CATALOGUE_TABLES: readonly string[] = [
   ...inSchema(

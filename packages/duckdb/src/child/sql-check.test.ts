@@ -144,7 +144,9 @@ describe('statements that are refused', () => {
     ['SELECT $1, $name', 'invalid_sql', 'named and positional'],
     ['FROM x.y', 'invalid_sql', '"x.y"'],
     ['FROM pg_catalog.pg_settings', 'permission_denied', 'pg_catalog.pg_settings'],
-    ['FROM system.information_schema.tables', 'permission_denied', 'system.information_schema.tables'],
+    ['FROM system.information_schema.tables', 'invalid_sql', 'system.information_schema.tables'],
+    ['FROM information_schema.nope', 'invalid_sql', 'information_schema.nope'],
+    ['SELECT * FROM my-frame', 'invalid_sql', 'Syntax error'],
   ])('%s: %s', async (sql, code, part) => {
     const { code: found, message } = await refusalOf(sql);
     expect(found).toBe(code);

@@ -93,7 +93,9 @@ async function checkSql(
   // Unlike all others, positions of the parser count characters.
   const characters = Number(parsed.position ?? NaN);
   const position = byteLength(Array.from(sql).slice(0, characters).join(''));
-  throw invalid(`${firstLetterUp(parsed.error_message)}.`, Number.isNaN(characters) ? NaN : position);
+  const refusal = invalid(`${firstLetterUp(parsed.error_message)}.`, Number.isNaN(characters) ? NaN : position);
+  if (!parsed.error_message.endsWith('at or near "-"')) throw refusal;
+  throw new SqlRefusal({ ...refusal.failure, hint: 'Put a handle with dashes in double quotes.' });
 }
 
 function shifted(walk: () => TreeNames, bytes: number): TreeNames {

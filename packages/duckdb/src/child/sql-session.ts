@@ -79,9 +79,13 @@ function checkParamCount(expected: number, given: number): void {
   if (expected === given) return;
   throw new SqlRefusal({
     code: 'invalid_sql',
-    message: `The SQL has ${expected} parameters, and ${given} values were given.`,
+    message: `The SQL has ${counted(expected, 'parameter')}, and ${counted(given, 'value')} came with it.`,
     hint: 'Give one value for each parameter, in order.',
   });
+}
+
+function counted(count: number, noun: string): string {
+  return `${count} ${noun}${count === 1 ? '' : 's'}`;
 }
 
 function parametersOf(prepared: DuckDBPreparedStatement): DuckType[] {

@@ -1,6 +1,6 @@
 import { quoted } from '@svc/errors';
 import { ALLOWED_FUNCTIONS } from './generated/allowed-functions.ts';
-import { CATALOGUE_TABLES, isShadowed } from './catalogue.ts';
+import { CATALOGUE_TABLES, isShadowed, REFUSED_TABLES } from './catalogue.ts';
 import { CATALOGUE_HINT, type FunctionPlace, namesIn, REFUSED_FUNCTIONS } from './refused-functions.ts';
 import { SqlRefusal } from './sql-refusal.ts';
 import type { NamedTable, SqlAnswers } from './sql-requests.ts';
@@ -205,26 +205,34 @@ function addTable(node: Node, scope: Scope, found: Found): void {
     found.readsCatalogue = true;
     return;
   }
+  throw unknownTable(node, `${schema}.${folded(name)}`, position);
+}
+
+const SHOWN_TABLES = new Set(CATALOGUE_TABLES);
+const HIDDEN_TABLES = new Set(REFUSED_TABLES);
+
+function unknownTable(node: Node, name: string, position: number): SqlRefusal {
   const parts = ['catalog_name', 'schema_name', 'table_name'].map((key) => textOf(node, key));
   const written = parts.filter((part) => part !== '').join('.');
-  if (CATALOGUES.has(schema)) {
-    throw new SqlRefusal({
+  if (HIDDEN_TABLES.has(name)) {
+    return new SqlRefusal({
       code: 'permission_denied',
       message: `The table ${quoted(written)} shows more than the frames of the caller.`,
       hint: CATALOGUE_HINT,
       position,
     });
   }
-  throw new SqlRefusal({
+  if (SHOWN_TABLES.has(name)) {
+    const message = `The table ${quoted(written)} is offered without a database before its name.`;
+    return new SqlRefusal({ code: 'invalid_sql', message, hint: `Write ${name}.`, position });
+  }
+  return new SqlRefusal({
     code: 'invalid_sql',
-    message: `There is no frame ${quoted(written)}: frames have no schema.`,
+    message: `There is no frame ${quoted(written)}: all frames are in the schema main.`,
     hint: `Quote a handle with a point in it: "${written}".`,
     position,
   });
 }
-
-const SHOWN_TABLES = new Set(CATALOGUE_TABLES);
-const CATALOGUES = new Set(['information_schema', 'pg_catalog']);
 
 /** Whether a statement is nothing but SHOW TABLES. */
 function isShowTables(statement: Node): boolean {

@@ -20,6 +20,15 @@ test.each([
   expect(toSqlError(error, context)).toMatchObject({ code });
 });
 
+test('what DuckDB says below its first line is the hint', () => {
+  const message = 'Referenced column "prise" not found in FROM clause!\nCandidate bindings: "price",\n\t"size"';
+  const error = new ChildError({ code: 'sql_fault', kind: 'Binder', message });
+  expect(toSqlError(error, context)).toMatchObject({
+    message: 'Referenced column "prise" not found in FROM clause!',
+    hint: 'Candidate bindings: "price", "size".',
+  });
+});
+
 test('no error shows where the engine has its files', () => {
   const message = 'cannot open "/tmp/svc-sql-1-abc/duckdb_temp"';
   const error = new ChildError({ code: 'sql_fault', kind: 'Invalid Input', message });

@@ -79,9 +79,13 @@ function faultError(fault: SqlFault, { sql, pins, privatePaths }: SqlContext, ca
     });
   }
   if (OURS.has(kind)) return toServiceError(cause);
-  return new ServiceError('invalid_sql', sentence(message), {
+  // What stands below the first line helps to correct it.
+  const [first = '', ...help] = message.trim().split('\n');
+  const hint = help.join(' ').replaceAll(/\s+/g, ' ').trim();
+  return new ServiceError('invalid_sql', sentence(first), {
     query: sql,
     cause,
+    ...(hint !== '' && { hint: sentence(hint) }),
     ...(position !== undefined && { position: charactersBefore(sql, position) }),
   });
 }

@@ -1,6 +1,7 @@
 import { relative } from 'node:path';
 import { quoted, ServiceError } from '@svc/errors';
 import type { Call } from '@svc/frames';
+import { CATALOGUE_TABLES } from '../child/catalogue.ts';
 import type { CatalogueFrame, NamedTable, SqlAnswers, SqlParam } from '../child/sql-requests.ts';
 import type { PinnedFrame, SqlFrames } from '../sql-frames.ts';
 import type { AnswerPlan } from './answer-plan.ts';
@@ -75,7 +76,7 @@ export function createStatement({ store, call, sql, limit, place, privatePaths }
     const candidates = await store.handles(tenant);
     const nearest = await child.call({ op: 'nearest', name, candidates }, signal);
     return new ServiceError('invalid_sql', `There is no frame ${quoted(name)}.`, {
-      hint: nearest === null ? 'SHOW TABLES lists the frames there are.' : `Did you mean ${quoted(nearest)}?`,
+      hint: nearest === null ? unknownFrameHint(name) : `Did you mean ${quoted(nearest)}?`,
       query: sql,
       position: charactersBefore(sql, position),
     });
@@ -116,11 +117,17 @@ export function createStatement({ store, call, sql, limit, place, privatePaths }
   };
 }
 
+function unknownFrameHint(name: string): string {
+  const table = CATALOGUE_TABLES.find((one) => one.endsWith(`.${name.toLowerCase()}`));
+  return table === undefined ? 'SHOW TABLES lists the frames there are.' : `Did you mean ${table}?`;
+}
+
 /** What a statement that reads the catalogue sees. */
 async function catalogueOf(store: SqlFrames, { tenant }: Call, sql: string): Promise<readonly CatalogueFrame[]> {
-  const frames = await store.describeAll(tenant, MAX_SHOWN_FRAMES + 1);
-  if (frames.length <= MAX_SHOWN_FRAMES) return frames.map(frameShape);
-  throw new ServiceError('invalid_sql', `There are more than ${MAX_SHOWN_FRAMES} frames, too many for the catalogue.`, {
+  // Counted first: to look into so many takes long.
+  const { length } = await store.handles(tenant);
+  if (length <= MAX_SHOWN_FRAMES) return (await store.describeAll(tenant)).map(frameShape);
+  throw new ServiceError('invalid_sql', `There are ${length} frames, where the catalogue shows ${MAX_SHOWN_FRAMES}.`, {
     hint: 'SHOW TABLES lists them all, and DESCRIBE shows the columns of one.',
     query: sql,
   });

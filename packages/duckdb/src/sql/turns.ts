@@ -51,5 +51,6 @@ export function createTurns(maxConcurrent: number, maxQueued: number): Turns {
 }
 
 function tooMany(maxQueued: number): ServiceError {
-  return new ServiceError('too_many_requests', `${maxQueued} statements are waiting for an engine already.`);
+  const waiting = maxQueued === 0 ? 'and none may wait' : `and ${maxQueued} statements wait for one already`;
+  return new ServiceError('too_many_requests', `Every engine is busy, ${waiting}.`);
 }
