@@ -36,7 +36,7 @@ test('all is well: a line for each check, and 0', async () => {
     'ok       The HTTP address 127.0.0.1:0 takes any free port.',
     'ok       The gRPC address 127.0.0.1:0 takes any free port.',
     'ok       No data directory is set: frames end with the server.',
-    'ok       No time-series database is set: SQL asks the frames of the server (engine=local).',
+    'ok       No time-series database is set: SQL needs engine=local, which asks the frames.',
     expect.stringMatching(/^ok {7}The server http:\S+ answers: ok, version \d+\.\d+\.\d+\.$/),
     '',
   ]);

@@ -59,6 +59,9 @@ async function openDirectory(directory: string, config: Config, log: Log): Promi
     ...(duckdbPath !== undefined && { duckdbPath }),
     decoders,
     onProblem: (problem) => reportProblem(problem, log),
+  }).catch(async (error: unknown) => {
+    await Promise.all([files.close(), decoders.close()]);
+    throw error;
   });
   const local = createSqlEngine({
     store,

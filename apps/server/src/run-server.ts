@@ -49,10 +49,10 @@ async function serve({ config, warnings }: LoadedConfig): Promise<number> {
   const log = createLog(config.logging);
   for (const { source, message, hint } of warnings) log.warn(`${describeSource(source)}: ${message} ${hint}`);
   for (const sentence of startWarnings(config)) log.warn(sentence);
+  // Whoever sees that a listener answers may signal at once: what was begun is finished first.
+  const signalled = waitForSignal();
   try {
     const server = await startServer(config, log, packageVersion());
-    // Whoever sees that the server is ready may signal at once.
-    const signalled = waitForSignal();
     log.always('ready', { http: server.httpUrl, grpc: server.grpcAddress, pid: process.pid });
     const signal = await signalled;
     log.info('stopping', { signal });

@@ -62,6 +62,17 @@ describe('a CSV file', () => {
     expect(await convert('a,A,a_1,\n1,2,3,4\n')).toMatchObject({ types: 'a:LONG A:LONG a_1:LONG column3:LONG' });
   });
 
+  test('may have thousands of columns', async () => {
+    const names = Array.from({ length: 3000 }, (_, i) => `c${i}`);
+    const text = `${names.join(',')}\n${names.map((_, i) => i).join(',')}\n`;
+    const path = fixture.path();
+    await writeFile(path, text);
+    const { schema, rows } = await fixture.files.convert({ kind: 'csv', path }, fixture.path(), {
+      compression: 'zstd',
+    });
+    expect([schema.names, rows]).toEqual([names, 1]);
+  });
+
   test('of only a header has columns and no rows', async () => {
     expect(await convert('a,b\n')).toEqual({ types: 'a:STRING b:STRING', rows: '' });
   });

@@ -37,7 +37,10 @@ export function createFrameWarmer({
     catalogue.acquire(frame);
     try {
       for await (const batch of reader.read(frame.source, contents, { signal: closing.signal }).batches) {
-        if (!(await filling.add(batch))) return;
+        if (await filling.add(batch)) continue;
+        // There is no room for it, and there will be none the next time.
+        rowsRead.set(frame, -Infinity);
+        return;
       }
       await filling.finish();
       filling.keep(frame);
@@ -51,6 +54,7 @@ export function createFrameWarmer({
 
   return {
     partRead(frame, contents, rows) {
+      if (rows === 0) return;
       const before = rowsRead.get(frame) ?? 0;
       rowsRead.set(frame, before + READ_ROWS + rows);
       if (before < contents.rows || warming !== undefined || closing.signal.aborted) return;

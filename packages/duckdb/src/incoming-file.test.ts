@@ -122,3 +122,25 @@ test('an upload that came fast and breaks off leaves nothing', async () => {
   await expect(store.put(refOf('x'), { format: 'arrow', body })).rejects.toThrow('The client went away.');
   expect(await fixture.names()).toEqual([]);
 });
+
+async function* oneRow(name: string) {
+  yield tableToIPC(new Table({ [name]: vectorFromArray(Float64Array.of(1)) }), 'stream');
+}
+
+test('an upload whose rows were refused holds no decoder while the rest of it comes', async () => {
+  fixture = await createStoreFixture();
+  const decoders = createDecoders({ maxWorkers: 1, waitTimeoutMs: 5000 });
+  onTestFinished(() => decoders.close());
+  const store = await fixture.open({ decoders });
+  await store.put(refOf('x'), { format: 'arrow', body: oneRow('other') });
+  let sendRest = (): void => {};
+  const rest = new Promise<void>((resolve) => (sendRest = resolve));
+  const refused = store.append(refOf('x'), { format: 'arrow', body: upload(() => rest) });
+  refused.catch(() => undefined);
+  for (const handle of ['y', 'z']) {
+    const { info } = await store.put(refOf(handle), { format: 'arrow', body: oneRow('x') });
+    expect(info.rows).toBe(1);
+  }
+  sendRest();
+  await expect(refused).rejects.toMatchObject({ code: 'invalid_data' });
+});

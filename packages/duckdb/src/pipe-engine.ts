@@ -38,7 +38,7 @@ const MAX_RETIRED = 4;
 /** An engine that starts a child when it needs one, and another when that has ended. */
 export function createPipeEngine(options: ChildOptions): PipeEngine {
   let link: ChildLink | undefined;
-  const retired: ChildLink[] = [];
+  let retired: ChildLink[] = [];
   let isClosed = false;
   const writing = createSlots(MAX_WRITING);
 
@@ -50,7 +50,7 @@ export function createPipeEngine(options: ChildOptions): PipeEngine {
     signal?.throwIfAborted();
     if (isClosed) throw new ServiceError('unavailable', 'The store is closed.');
     if (link?.isAlive !== true) {
-      if (link !== undefined) retired.push(link);
+      retired = [...retired, ...(link ? [link] : [])].filter((child) => child.isBusy());
       if (retired.length > MAX_RETIRED) void retired.shift()?.close();
       link = createChildLink(() => launchChild(options));
     }

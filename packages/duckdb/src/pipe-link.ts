@@ -32,6 +32,8 @@ export interface ChildLink {
   readonly pid: number | undefined;
   /** False once it has ended, or is about to. */
   readonly isAlive: boolean;
+  /** Whether somebody waits for an answer of it. */
+  isBusy(): boolean;
   begin(request: LinkRequest, handlers: ExchangeHandlers): LinkExchange;
   /** Ends it as soon as nobody uses it any more; from now on nobody should begin to. */
   retire(): void;
@@ -76,7 +78,6 @@ export function createChildLink(launch: () => LaunchedChild): ChildLink {
   let crash: ChildCrash | undefined;
   const send = createSender(socket);
   const ended = endOf(child);
-
   const updateRef = (): void => keepProcess(child, socket, { isBusy: exchanges.size > 0, isClosing });
 
   function finish(id: number): ExchangeHandlers | undefined {
@@ -107,7 +108,6 @@ export function createChildLink(launch: () => LaunchedChild): ChildLink {
 
   /** Ends a child that does not obey; where others use it, when the last of them is done. */
   function replace(id: number): void {
-    if (!exchanges.has(id)) return;
     if (exchanges.size === 1) return kill();
     retire();
     finish(id)?.fail(new ChildError({ code: 'cancelled', message: 'Cancelled.' }));
@@ -124,6 +124,7 @@ export function createChildLink(launch: () => LaunchedChild): ChildLink {
     get isAlive() {
       return isAlive;
     },
+    isBusy: () => exchanges.size > 0,
     begin(request, handlers) {
       const id = ++lastId;
       exchanges.set(id, handlers);
@@ -133,22 +134,22 @@ export function createChildLink(launch: () => LaunchedChild): ChildLink {
       return createExchange(send, id, () => {
         if (!exchanges.has(id)) return;
         send(FRAME.cancel, id);
-        setTimeout(() => replace(id), OBEY_MS).unref();
+        setTimeout(() => exchanges.has(id) && replace(id), OBEY_MS).unref();
       });
     },
     retire,
     async close() {
       isAlive = false;
-      socket.end();
       isClosing = true;
       updateRef();
-      await orKilled(ended, kill);
+      await endOrKill(socket, ended, kill);
     },
   };
 }
 
-/** Waits for the end of a child, which is killed where that takes too long. */
-async function orKilled(ended: Promise<void>, kill: () => void): Promise<void> {
+/** Lets a child end, and kills it where that takes too long. */
+async function endOrKill(socket: Socket, ended: Promise<void>, kill: () => void): Promise<void> {
+  socket.end();
   const timer = setTimeout(kill, OBEY_MS);
   await ended;
   clearTimeout(timer);

@@ -26,14 +26,23 @@ export async function withReceived<T>(
 ): Promise<T> {
   if (!('format' in source)) return work(source);
   const path = folder.unfinishedPath();
-  const done = new AbortController();
   const file = createIncomingFile(source.body, path, { signal });
-  const decode = (): Promise<FrameStream> =>
-    decoded(source, file, decoders, AbortSignal.any([done.signal, ...given(signal)]));
+
+  async function attempt(upload: FileUpload): Promise<T> {
+    const done = new AbortController();
+    const signals = signal === undefined ? [done.signal] : [done.signal, signal];
+    try {
+      return await work(fileOf(upload, path) ?? (await decoded(upload, file, decoders, AbortSignal.any(signals))));
+    } finally {
+      // A write that failed has not read its rows, which hold a decoder until it is told.
+      done.abort(new ServiceError('cancelled', 'The upload was given up.'));
+    }
+  }
+
   try {
     if (source.format === 'arrow' && (await file.isFast())) {
       try {
-        return await work(await decode());
+        return await attempt(source);
       } catch (error) {
         // Who still sends would not hear of it.
         await file.whole;
@@ -41,16 +50,10 @@ export async function withReceived<T>(
       }
     }
     await file.whole;
-    return await work(fileOf(source, path) ?? (await decode()));
+    return await attempt(source);
   } finally {
-    // A write that failed has not read its rows, which hold a decoder until it is told.
-    done.abort(new ServiceError('cancelled', 'The upload was given up.'));
     await folder.discard(path).catch(() => {});
   }
-}
-
-function given(signal: AbortSignal | undefined): AbortSignal[] {
-  return signal === undefined ? [] : [signal];
 }
 
 /** A file that DuckDB reads; undefined where it does not. */

@@ -147,8 +147,9 @@ export function copyOptions(schema: Schema, { compression, level }: WriteOptions
 export function measureSql(path: string, schema: Schema): string {
   const names = fileNames(schema);
   const widths = schema.fields.map((field, i) => widthSql(field, sqlName(names[i] ?? '')));
-  const sum = widths.length === 0 ? '0' : widths.join(' + ');
-  return `SELECT ceil(${sum})::BIGINT::VARCHAR FROM ${fromClause({ kind: 'parquet', path })}`;
+  // A list, because a chain of additions is as deep as it is long, and DuckDB goes only so deep.
+  const list = widths.map((width) => `(${width})::DOUBLE`).join(', ');
+  return `SELECT ceil(coalesce(list_sum([${list}]), 0))::BIGINT::VARCHAR FROM ${fromClause({ kind: 'parquet', path })}`;
 }
 
 function widthSql(field: Field, name: string): string {

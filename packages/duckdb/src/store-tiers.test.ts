@@ -56,6 +56,18 @@ describe('what is read from where', () => {
     expect(files.reads).toHaveLength(3);
   });
 
+  test('but not one of which nothing but its columns is asked', async () => {
+    const first = await fixture.open();
+    await first.put(trades, longFrame(5000));
+    await first.close();
+    const store = await fixture.open({ files });
+    const frame = (await store.open(trades))!;
+    for (let i = 0; i < 5; i++) expect(await readRows(frame.read({ limit: 0 }))).toEqual([]);
+    frame.close();
+    expect(files.reads.every(({ limit }) => limit === 0)).toBe(true);
+    expect((await store.describe(trades))?.tier).toBe('disk');
+  });
+
   test('but not one that has no room there', async () => {
     const store = await fixture.open({ files, cacheBytes: 10_000 });
     await store.put(trades, longFrame(5000));

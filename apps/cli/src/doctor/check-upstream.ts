@@ -12,7 +12,7 @@ const MAX_BYTES = 64 * 1024;
 /** Whether the time-series database answers, asked in the way the server asks. */
 export async function checkUpstream({ tsdb }: Config, signal: AbortSignal): Promise<Diagnosis> {
   if (tsdb.http_url === undefined) {
-    return { status: 'ok', text: 'No time-series database is set: SQL asks the frames of the server (engine=local).' };
+    return { status: 'ok', text: 'No time-series database is set: SQL needs engine=local, which asks the frames.' };
   }
   const proxy = createTsdbProxy({
     url: tsdb.http_url,

@@ -108,10 +108,11 @@ export function createCatalogue(connection: DuckDBConnection): Catalogue {
         ...gone.map((name) => `DROP VIEW IF EXISTS ${shapeName(name)}`),
         ...changed.map(([name, sql]) => `CREATE OR REPLACE VIEW ${shapeName(name)} AS ${sql}`),
       ];
+      // Whoever is interrupted half way does not know what is there.
+      for (const name of [...gone, ...changed.map(([one]) => one)]) known.delete(name);
       for (let at = 0; at < statements.length; at += BATCH_VIEWS) {
         await connection.run(statements.slice(at, at + BATCH_VIEWS).join('; '));
       }
-      for (const name of gone) known.delete(name);
       for (const [name, sql] of changed) known.set(name, sql);
       await fillSizes(frames);
     },

@@ -111,7 +111,7 @@ function typeOr(id: TypeId, type: () => DuckDBType): DuckType {
   return id === DuckDBTypeId.INVALID ? { name: 'INVALID' } : duckTypeOf(type());
 }
 
-const LAST_SEMICOLON = /;(?:\s|;|--[^\n]*(?:\n|$)|\/\*[\s\S]*?\*\/)*$/;
+const LAST_SEMICOLON = /;(?:\s|;|--[^\n]*(?:\n|$)|\/\*(?:[^*]|\*(?!\/))*\*\/)*$/;
 
 /** A statement inside of another. Only where that cannot be is there a semicolon at its end. */
 async function prepareWrapped(

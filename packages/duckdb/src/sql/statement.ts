@@ -37,8 +37,9 @@ export interface StatementParts {
   readonly privatePaths: readonly string[];
 }
 
-/** So many frames can be looked at as a catalogue. */
+/** So many frames, and columns of them all, can be looked at as a catalogue. */
 const MAX_SHOWN_FRAMES = 10_000;
+const MAX_SHOWN_COLUMNS = 200_000;
 
 /** A statement that nothing was done with yet. */
 export function createStatement({ store, call, sql, limit, place, privatePaths }: StatementParts): Statement {
@@ -126,9 +127,12 @@ function unknownFrameHint(name: string): string {
 async function catalogueOf(store: SqlFrames, { tenant }: Call, sql: string): Promise<readonly CatalogueFrame[]> {
   // Counted first: to look into so many takes long.
   const { length } = await store.handles(tenant);
-  if (length <= MAX_SHOWN_FRAMES) return (await store.describeAll(tenant)).map(frameShape);
-  throw new ServiceError('invalid_sql', `There are ${length} frames, where the catalogue shows ${MAX_SHOWN_FRAMES}.`, {
-    hint: 'SHOW TABLES lists them all, and DESCRIBE shows the columns of one.',
+  const frames = length <= MAX_SHOWN_FRAMES ? await store.describeAll(tenant) : [];
+  const columns = frames.reduce((sum, { info }) => sum + info.schema.fields.length, 0);
+  if (length <= MAX_SHOWN_FRAMES && columns <= MAX_SHOWN_COLUMNS) return frames.map(frameShape);
+  const many = length <= MAX_SHOWN_FRAMES ? `${columns} columns` : `${length} frames`;
+  throw new ServiceError('invalid_sql', `There are ${many}, more than the catalogue shows.`, {
+    hint: 'SHOW TABLES lists the frames, and DESCRIBE shows the columns of one.',
     query: sql,
   });
 }

@@ -50,9 +50,9 @@ export function createBegunQueries(options: BegunQueriesOptions): BegunQueries {
     return found?.query;
   }
 
-  function end(key: string): boolean {
+  function end(key: string, reason: ServiceError): boolean {
     const query = remove(key);
-    query?.end(NOT_READ);
+    query?.end(reason);
     return query !== undefined;
   }
 
@@ -60,6 +60,7 @@ export function createBegunQueries(options: BegunQueriesOptions): BegunQueries {
     async begin(call, statement) {
       const query = beginQuery(service, call, statement);
       const onAbort = (): void => query.end(call.signal.reason);
+      if (call.signal.aborted) onAbort();
       call.signal.addEventListener('abort', onAbort, { once: true });
       try {
         return { query, schema: await schemaOf(service, call, { statement, query, describeAfterMs }) };
@@ -73,21 +74,24 @@ export function createBegunQueries(options: BegunQueriesOptions): BegunQueries {
     keep(call, ticket, query) {
       const key = keyOf(call, ticket);
       // A server that is ready to end does not wait for it.
-      kept.set(key, { query, timer: setTimeout(() => end(key), keepMs).unref() });
+      kept.set(key, { query, timer: setTimeout(() => end(key, NOT_READ), keepMs).unref() });
       const [oldest] = kept.keys();
-      if (oldest !== undefined && kept.size > maxKept) end(oldest);
+      if (oldest !== undefined && kept.size > maxKept) end(oldest, NOT_READ);
     },
     take(call, ticket) {
       const query = remove(keyOf(call, ticket));
       if (query === undefined) return undefined;
-      call.signal.addEventListener('abort', () => query.end(call.signal.reason), { once: true });
+      const onAbort = (): void => query.end(call.signal.reason);
+      if (call.signal.aborted) onAbort();
+      call.signal.addEventListener('abort', onAbort, { once: true });
       return query.answer;
     },
-    cancel: (call, ticket) => end(keyOf(call, ticket)),
+    cancel: (call, ticket) => end(keyOf(call, ticket), CANCELLED),
   };
 }
 
 const NOT_READ = new ServiceError('cancelled', 'Nobody came to read the answer.');
+const CANCELLED = new ServiceError('cancelled', 'The client cancelled the query.');
 
 function beginQuery(service: Service, call: Call, { sql, params }: BoundStatement): BegunQuery {
   const controller = new AbortController();
@@ -122,7 +126,13 @@ async function schemaOf(
   });
   const quick = await Promise.race([query.answer, late]).finally(() => clearTimeout(timer));
   if (quick !== undefined) return quick.schema;
+  const describing = new AbortController();
+  const aside = { ...call, signal: AbortSignal.any([call.signal, describing.signal]) };
   // Where nobody has the time to describe it, the query itself says it in the end.
-  const described = service.describeQuery(call, statement.sql).catch(() => query.answer);
-  return (await Promise.race([query.answer, described])).schema;
+  const described = service.describeQuery(aside, statement.sql).catch(() => query.answer);
+  try {
+    return (await Promise.race([query.answer, described])).schema;
+  } finally {
+    describing.abort(new ServiceError('cancelled', 'The query was described by itself.'));
+  }
 }
