@@ -8,6 +8,7 @@ import { INPUT_FORMATS } from './file-formats.ts';
 import { listFrames } from './list-frames.ts';
 import { DASH } from './source.ts';
 import { withClient } from './with-client.ts';
+import { within } from './within.ts';
 
 /** The word the completion scripts ask `svc` with; behind it stand the words of the line, up to the cursor. */
 export const COMPLETE = '__complete';
@@ -116,7 +117,7 @@ async function handlesOf(
   prefix: string,
   context: Context,
 ): Promise<readonly (readonly [string, string])[]> {
-  const patience = AbortSignal.any([context.signal, AbortSignal.timeout(PATIENCE_MS)]);
+  const patience = within(context.signal, PATIENCE_MS);
   const found: (readonly [string, string])[] = [];
   try {
     await withPlace(place, { ...context, signal: patience }, async (client) => {

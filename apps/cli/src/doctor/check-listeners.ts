@@ -5,6 +5,7 @@ import { type Address, type Config, formatAddress } from '@svc/config';
 import { createClient } from '../client.ts';
 import { errorCode } from '../error-code.ts';
 import { readHealth } from '../health.ts';
+import { within } from '../within.ts';
 import { type Diagnosis, PATIENCE_MS } from './diagnosis.ts';
 
 interface Listener {
@@ -58,7 +59,7 @@ async function checkListener(
     const advice = `Choose ${choose} with ${variable}.`;
     return { status: 'problem', text: `${name} cannot be used: ${reason}.`, advice };
   }
-  const holder = await identify(reachable(address), AbortSignal.any([signal, AbortSignal.timeout(PATIENCE_MS)]));
+  const holder = await identify(reachable(address), within(signal, PATIENCE_MS));
   if (holder !== undefined) return { status: 'ok', text: `${name} is held by a running ${holder}.` };
   return {
     status: 'problem',

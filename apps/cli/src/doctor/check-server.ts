@@ -1,6 +1,7 @@
 import { type ClientOptions, createClient } from '../client.ts';
 import { readHealth } from '../health.ts';
 import { type Diagnosis, failedCheck, PATIENCE_MS } from './diagnosis.ts';
+import { within } from '../within.ts';
 
 /** What is known of the server to be asked. */
 export interface CheckServerOptions {
@@ -13,7 +14,7 @@ export interface CheckServerOptions {
 
 /** Whether the server that the other commands talk to answers, and is of the same version. */
 export async function checkServer({ client, isNamed, version }: CheckServerOptions): Promise<Diagnosis> {
-  const signal = AbortSignal.any([client.signal, AbortSignal.timeout(PATIENCE_MS)]);
+  const signal = within(client.signal, PATIENCE_MS);
   try {
     const health = await readHealth(createClient({ ...client, signal }));
     const text = `The server ${client.url} answers: ${health.status}, version ${health.version}.`;

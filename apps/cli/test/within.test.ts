@@ -1,0 +1,27 @@
+import { setFlagsFromString } from 'node:v8';
+import { runInNewContext } from 'node:vm';
+import { expect, test } from 'vitest';
+import { within } from '../src/within.ts';
+
+setFlagsFromString('--expose-gc');
+const collect: () => void = runInNewContext('gc');
+
+test('the time is over in time, whatever is collected meanwhile', async () => {
+  const { signal } = new AbortController();
+  const over = Array.from({ length: 20 }, () => {
+    return new Promise((resolve) => within(signal, 50).addEventListener('abort', resolve, { once: true }));
+  });
+  const collecting = setInterval(collect, 5);
+  try {
+    await expect(Promise.all(over)).resolves.toHaveLength(20);
+  } finally {
+    clearInterval(collecting);
+  }
+});
+
+test('it ends with the other signal too', () => {
+  const controller = new AbortController();
+  const signal = within(controller.signal, 60_000);
+  controller.abort(new Error('enough'));
+  expect(signal.reason).toMatchObject({ message: 'enough' });
+});
