@@ -145,7 +145,7 @@ class Parameters(FlightSql):
         self.assertIsNone(self.cursor.adbc_prepare("SELECT 1"))
 
     def test_that_are_missing_are_refused(self):
-        self.assertIn("1 parameters", str(self.refusal("SELECT ? AS a")))
+        self.assertIn("1 parameter,", str(self.refusal("SELECT ? AS a")))
 
 
 class Updates(FlightSql):
