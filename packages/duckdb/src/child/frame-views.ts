@@ -10,6 +10,8 @@ export interface FrameViews {
    * in views are relative to the first of them.
    */
   show(directories: readonly string[], views: readonly SqlView[]): Promise<void>;
+  /** Hides all others: the catalogue asks views of DuckDB by names that a frame may have too. */
+  hideOthers(views: readonly SqlView[]): Promise<void>;
 }
 
 /** So many views stay from one statement to the next. */
@@ -40,15 +42,23 @@ export function createFrameViews(connection: DuckDBConnection): FrameViews {
     known.set(name, view);
   }
 
+  async function drop(name: string): Promise<void> {
+    known.delete(name);
+    await connection.run(`DROP VIEW IF EXISTS ${sqlName(name)}`);
+  }
+
   return {
+    async hideOthers(views) {
+      const wanted = new Set(views.map(({ name }) => name));
+      for (const name of [...known.keys()].filter((one) => !wanted.has(one))) await drop(name);
+    },
     async show(directories, views) {
       await lock(directories);
       const [home] = directories;
       // A tenant without frames has no folder yet.
       if (home !== undefined && views.length > 0) process.chdir(home);
       if (known.size + views.length > MAX_VIEWS) {
-        for (const name of known.keys()) await connection.run(`DROP VIEW IF EXISTS ${sqlName(name)}`);
-        known.clear();
+        for (const name of known.keys()) await drop(name);
       }
       for (const view of views) await create(view);
     },

@@ -54,7 +54,10 @@ export function createSqlBench(settings: readonly string[]): SqlBench {
         return (await checker.nearest(request)) ?? null;
       case 'prepare':
         await views.show(request.directories, request.views);
-        if (request.catalogue !== undefined) await catalogue.show(request.catalogue);
+        if (request.catalogue !== undefined) {
+          await views.hideOthers(request.views);
+          await catalogue.show(request.catalogue);
+        }
         return required(session).prepare(request.params);
       case 'rows':
         return sendRows(exchange, await required(session).run(request.casts), request.plans, MAX_ROW_BYTES);

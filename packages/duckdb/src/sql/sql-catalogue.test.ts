@@ -103,6 +103,17 @@ describe('the catalogue shows the frames of the caller, and nothing else', () =>
     expect(await columns()).toEqual([]);
   });
 
+  test('whatever frames are called', async () => {
+    for (const handle of ['duckdb_tables', 'duckdb_columns']) await put(handle, longFrame(1));
+    expect(await fixture.rows('SELECT count(*)::INTEGER FROM duckdb_tables, duckdb_columns')).toEqual([[1]]);
+    const columns = "SELECT column_name FROM information_schema.columns WHERE table_name = 'duckdb_tables'";
+    expect(await fixture.rows(columns)).toEqual([['id']]);
+    expect(await fixture.rows("SELECT name FROM (SHOW ALL TABLES) WHERE name LIKE 'duckdb%'")).toHaveLength(2);
+    for (const handle of ['duckdb_tables', 'duckdb_columns']) {
+      await fixture.store.drop({ tenant: 'default', handle: parseHandle(handle) });
+    }
+  });
+
   test('files that somebody put there among them', async () => {
     const file = join(fixture.directory, 'default', 'prices.csv');
     await writeFile(file, 'symbol,price\na,1.5\n');
