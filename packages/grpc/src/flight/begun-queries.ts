@@ -3,6 +3,8 @@ import type { Call, QueryAnswer } from '@svc/frames';
 import type { Service } from '@svc/service';
 import type { Schema } from 'apache-arrow';
 import type { BoundStatement } from './flight-source.ts';
+import { CANCELLED } from './running-flights.ts';
+import { ticketKey } from './tickets.ts';
 
 /** A query that runs, and whose answer nobody reads yet. */
 export interface BegunQuery {
@@ -41,7 +43,6 @@ export interface BegunQueriesOptions {
 export function createBegunQueries(options: BegunQueriesOptions): BegunQueries {
   const { service, keepMs = 1000, maxKept = 16, describeAfterMs = 50 } = options;
   const kept = new Map<string, { readonly query: BegunQuery; readonly timer: NodeJS.Timeout }>();
-  const keyOf = ({ tenant }: Call, ticket: Uint8Array) => `${tenant} ${Buffer.from(ticket).toString('base64')}`;
 
   function remove(key: string): BegunQuery | undefined {
     const found = kept.get(key);
@@ -59,39 +60,34 @@ export function createBegunQueries(options: BegunQueriesOptions): BegunQueries {
   return {
     async begin(call, statement) {
       const query = beginQuery(service, call, statement);
-      const onAbort = (): void => query.end(call.signal.reason);
-      if (call.signal.aborted) onAbort();
-      call.signal.addEventListener('abort', onAbort, { once: true });
+      const letRunOn = endWith(call, query);
       try {
         return { query, schema: await schemaOf(service, call, { statement, query, describeAfterMs }) };
       } catch (error) {
         query.end(error);
         throw error;
       } finally {
-        call.signal.removeEventListener('abort', onAbort);
+        letRunOn();
       }
     },
     keep(call, ticket, query) {
-      const key = keyOf(call, ticket);
+      const key = ticketKey(call, ticket);
       // A server that is ready to end does not wait for it.
       kept.set(key, { query, timer: setTimeout(() => end(key, NOT_READ), keepMs).unref() });
       const [oldest] = kept.keys();
       if (oldest !== undefined && kept.size > maxKept) end(oldest, NOT_READ);
     },
     take(call, ticket) {
-      const query = remove(keyOf(call, ticket));
+      const query = remove(ticketKey(call, ticket));
       if (query === undefined) return undefined;
-      const onAbort = (): void => query.end(call.signal.reason);
-      if (call.signal.aborted) onAbort();
-      call.signal.addEventListener('abort', onAbort, { once: true });
+      endWith(call, query);
       return query.answer;
     },
-    cancel: (call, ticket) => end(keyOf(call, ticket), CANCELLED),
+    cancel: (call, ticket) => end(ticketKey(call, ticket), CANCELLED),
   };
 }
 
 const NOT_READ = new ServiceError('cancelled', 'Nobody came to read the answer.');
-const CANCELLED = new ServiceError('cancelled', 'The client cancelled the query.');
 
 function beginQuery(service: Service, call: Call, { sql, params }: BoundStatement): BegunQuery {
   const controller = new AbortController();
@@ -108,6 +104,14 @@ function beginQuery(service: Service, call: Call, { sql, params }: BoundStatemen
       );
     },
   };
+}
+
+/** Ends a query when a call is cancelled, until the function that it returns is called. */
+function endWith({ signal }: Call, query: BegunQuery): () => void {
+  const onAbort = (): void => query.end(signal.reason);
+  if (signal.aborted) onAbort();
+  signal.addEventListener('abort', onAbort, { once: true });
+  return () => signal.removeEventListener('abort', onAbort);
 }
 
 /** The schema of an answer: from its first rows, or where these take long from whoever knows it without them. */

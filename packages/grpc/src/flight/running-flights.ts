@@ -1,5 +1,6 @@
 import { ServiceError } from '@svc/errors';
 import type { Call } from '@svc/frames';
+import { ticketKey } from './tickets.ts';
 
 /** The reads that are going on, by their tickets. */
 export interface RunningFlights {
@@ -12,11 +13,10 @@ export interface RunningFlights {
 /** Keeps track of reads. */
 export function createRunningFlights(): RunningFlights {
   const running = new Map<string, Set<AbortController>>();
-  const keyOf = ({ tenant }: Call, ticket: Uint8Array) => `${tenant} ${Buffer.from(ticket).toString('base64')}`;
 
   return {
     begin(call, ticket) {
-      const key = keyOf(call, ticket);
+      const key = ticketKey(call, ticket);
       const controller = new AbortController();
       const own = running.get(key) ?? new Set();
       running.set(key, own.add(controller));
@@ -29,11 +29,12 @@ export function createRunningFlights(): RunningFlights {
       };
     },
     cancel(call, ticket) {
-      const own = running.get(keyOf(call, ticket)) ?? new Set();
+      const own = running.get(ticketKey(call, ticket)) ?? new Set();
       for (const controller of own) controller.abort(CANCELLED);
       return own.size > 0;
     },
   };
 }
 
-const CANCELLED = new ServiceError('cancelled', 'The client cancelled the query.');
+/** Why a read ends that its client has cancelled. */
+export const CANCELLED = new ServiceError('cancelled', 'The client cancelled the query.');

@@ -47,6 +47,11 @@ export function createTickets({ lifeMs = 3_600_000, now = Date.now }: TicketsOpt
   };
 }
 
+/** What is known of a ticket under: another tenant's is another one. */
+export function ticketKey({ tenant }: Call, ticket: Uint8Array): string {
+  return `${tenant} ${Buffer.from(ticket).toString('base64')}`;
+}
+
 const CIPHER = 'aes-256-gcm';
 const NONCE_BYTES = 12;
 const TIME_BYTES = 8;
