@@ -1,6 +1,6 @@
 import type { ServiceError } from '@svc/errors';
 import { startingWith } from '@svc/frames';
-import { acceptsGzip, compressBytes, compressChunks, COMPRESSED_FROM_BYTES } from './compress.ts';
+import { compressBytes, compressChunks, isWorthGzip } from './compress.ts';
 import type { Exchange } from './endpoint.ts';
 import { errorResponse } from './error-response.ts';
 import { etagOf } from './etag.ts';
@@ -47,8 +47,8 @@ export async function toResponse(answer: Answer, exchange: Exchange, compression
   };
   const { status = 200, version, isPacked = false } = answer;
   const body = await shortened(answer.body);
-  const isLong = body !== undefined && (!('byteLength' in body) || body.byteLength >= COMPRESSED_FROM_BYTES);
-  const isCompressed = compression && isLong && !isPacked && acceptsGzip(exchange.c.req.header('accept-encoding'));
+  const byteLength = body === undefined ? 0 : 'byteLength' in body ? body.byteLength : Infinity;
+  const isCompressed = compression && !isPacked && isWorthGzip(byteLength, exchange.c.req.header('accept-encoding'));
   if (compression && body) headers['vary'] = 'accept-encoding';
   if (isCompressed) headers['content-encoding'] = 'gzip';
   if (version !== undefined) headers['etag'] ??= etagOf(version, isCompressed);

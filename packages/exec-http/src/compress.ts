@@ -5,7 +5,12 @@ import { constants, createGzip, gzip } from 'node:zlib';
 const OPTIONS = { level: constants.Z_BEST_SPEED, chunkSize: 256 * 1024 };
 
 /** Below this a compressed body is not worth its head. */
-export const COMPRESSED_FROM_BYTES = 1024;
+const COMPRESSED_FROM_BYTES = 1024;
+
+/** Whether a body of so many bytes goes out compressed to a client with this `Accept-Encoding` header. */
+export function isWorthGzip(byteLength: number, header: string | undefined): boolean {
+  return byteLength >= COMPRESSED_FROM_BYTES && acceptsGzip(header);
+}
 
 /** Whether an `Accept-Encoding` header allows gzip. */
 export function acceptsGzip(header: string | undefined): boolean {

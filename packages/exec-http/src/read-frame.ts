@@ -2,7 +2,7 @@ import { type Call, type FrameInfo, isHandle } from '@svc/frames';
 import type { FrameReading, Service } from '@svc/service';
 import type { Answer } from './answer.ts';
 import type { AnswerCache } from './answer-cache.ts';
-import { acceptsGzip, COMPRESSED_FROM_BYTES } from './compress.ts';
+import { isWorthGzip } from './compress.ts';
 import type { Exchange } from './endpoint.ts';
 import { etagOf, matchingEtag } from './etag.ts';
 import { checkMaxRows, type HandleRequest } from './exec-request.ts';
@@ -57,11 +57,7 @@ async function keptAnswer(
   const etag = matchingEtag(c.req.header('if-none-match'), version);
   if (etag !== undefined) return { status: 304, headers: { ...headers, etag } };
   const isPacked = request.format === 'parquet';
-  const isCompressed =
-    compression &&
-    !isPacked &&
-    kept.bytes.byteLength >= COMPRESSED_FROM_BYTES &&
-    acceptsGzip(c.req.header('accept-encoding'));
+  const isCompressed = compression && !isPacked && isWorthGzip(kept.bytes.byteLength, c.req.header('accept-encoding'));
   if (!isCompressed) return { headers, body: kept.bytes, isPacked, version };
   const packed = { ...headers, 'content-encoding': 'gzip', etag: etagOf(version, true) };
   return { headers: packed, body: await kept.compressed(), isPacked: true, version };
