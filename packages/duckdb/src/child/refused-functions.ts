@@ -31,8 +31,8 @@ const REFUSALS: readonly Refusal[] = [
       vector_type`,
     tables: `duckdb_approx_database_count duckdb_connection_count duckdb_coordinate_systems duckdb_extensions
       duckdb_external_file_cache duckdb_memory duckdb_optimizers duckdb_prepared_statements duckdb_table_sample
-      duckdb_temporary_files pragma_collations pragma_database_size pragma_metadata_info pragma_platform pragma_show pragma_storage_info pragma_table_info pragma_user_agent
-      pragma_version sql_auto_complete`,
+      duckdb_temporary_files pragma_collations pragma_database_size pragma_metadata_info pragma_platform pragma_show
+      pragma_storage_info pragma_table_info pragma_user_agent pragma_version sql_auto_complete`,
   },
   {
     reason: 'shows or changes how the engine is set up',

@@ -3,7 +3,7 @@ import { DataType, type Field, TimeUnit } from 'apache-arrow';
 import type { CatalogueFrame } from '../child/sql-requests.ts';
 import type { DescribedFrame } from '../sql-frames.ts';
 import { foreignColumn } from '../storage-types-duckdb.ts';
-import { sqlName, uniqueNames } from '../storage-types-names.ts';
+import { NO_COLUMNS_NAME, sqlName, uniqueNames } from '../storage-types-names.ts';
 import { storedColumn } from '../storage-types.ts';
 
 /** A frame as the catalogue shows it: with the columns and types that `frameViewSql` gives it. */
@@ -15,7 +15,7 @@ export function frameShape({ handle, info }: DescribedFrame): CatalogueFrame {
 }
 
 /** What DuckDB has in the place of no columns. */
-const NO_COLUMN = { name: 'column', sqlType: 'BOOLEAN' };
+const NO_COLUMN = { name: NO_COLUMNS_NAME, sqlType: 'BOOLEAN' };
 
 function sqlTypeOf(field: Field): string {
   const { type, metadata } = field;
