@@ -169,7 +169,7 @@ export const SETTINGS = {
     answer_cache_bytes: setting({
       type: integer({ min: 0, max: Number.MAX_SAFE_INTEGER }, 'bytes'),
       default: 64 * 2 ** 20,
-      description: 'Memory for short answers that were sent lately, in bytes; the default is 64 MiB, 0 keeps none.',
+      description: 'Memory for short answers that are asked for again, in bytes; the default is 64 MiB, 0 keeps none.',
       example: 64 * 2 ** 20,
     }),
     cors_origins: setting({

@@ -4,7 +4,7 @@ import { longFrame } from '@svc/frames/testing';
 import { createService } from '@svc/service';
 import type { Hono } from 'hono';
 import { describe, expect, onTestFinished, test } from 'vitest';
-import { createAnswerCache } from './answer-cache.ts';
+import { type AnswerCache, createAnswerCache } from './answer-cache.ts';
 import { createExecApp, type ExecEnv } from './index.ts';
 
 async function* chunksOf(...sizes: number[]): AsyncGenerator<Uint8Array, void> {
@@ -17,9 +17,23 @@ async function drain(chunks: AsyncIterable<Uint8Array>): Promise<number> {
   return bytes;
 }
 
+/** A cache that was asked for these keys once. */
+async function cacheAskedFor(maxBytes: number, ...keys: string[]): Promise<AnswerCache> {
+  const cache = createAnswerCache(maxBytes);
+  for (const key of keys) await drain(cache.keeping(key, chunksOf(1)));
+  return cache;
+}
+
+/** Asks for a key twice, so that its answer is kept. */
+async function keep(cache: AnswerCache, key: string, bytes: number): Promise<void> {
+  for (let i = 0; i < 2; i++) await drain(cache.keeping(key, chunksOf(bytes)));
+}
+
 describe('createAnswerCache', () => {
-  test('keeps an answer once all of it has come', async () => {
+  test('keeps an answer that is asked for again, once all of it has come', async () => {
     const cache = createAnswerCache(1e6);
+    expect(await drain(cache.keeping('a', chunksOf(10, 20)))).toBe(30);
+    expect(cache.get('a')).toBeUndefined();
     const chunks = cache.keeping('a', chunksOf(10, 20));
     await chunks.next();
     expect(cache.get('a')).toBeUndefined();
@@ -28,7 +42,7 @@ describe('createAnswerCache', () => {
   });
 
   test('keeps nothing of an answer that was left, failed, or is too long', async () => {
-    const cache = createAnswerCache(1e6);
+    const cache = await cacheAskedFor(1e6, 'left', 'failed', 'long');
     const left = cache.keeping('left', chunksOf(10, 20));
     await left.next();
     await left.return();
@@ -43,27 +57,34 @@ describe('createAnswerCache', () => {
 
   test('lets go of what was asked for least lately, compressed bytes counted', async () => {
     const cache = createAnswerCache(100_000);
-    for (const key of ['a', 'b', 'c']) await drain(cache.keeping(key, chunksOf(6000)));
+    for (const key of ['a', 'b', 'c']) await keep(cache, key, 6000);
     for (let i = 0; i < 12; i++) {
       cache.get('a');
-      await drain(cache.keeping(`n${i}`, chunksOf(6000)));
+      await keep(cache, `n${i}`, 6000);
     }
     expect(['a', 'b', 'c', 'n10'].map((key) => cache.get(key) !== undefined)).toEqual([true, false, true, true]);
     await cache.get('a')?.compressed();
-    await drain(cache.keeping('more', chunksOf(6000)));
+    await keep(cache, 'more', 6000);
     expect(['n0', 'more'].map((key) => cache.get(key) !== undefined)).toEqual([false, true]);
   });
 
   test('a long key counts, although its answer is short', async () => {
     const cache = createAnswerCache(100_000);
     const keys = ['a', 'b', 'c'].map((letter) => letter.repeat(20_000));
-    for (const key of keys) await drain(cache.keeping(key, chunksOf(1)));
+    for (const key of keys) await keep(cache, key, 1);
     expect(keys.map((key) => cache.get(key) !== undefined)).toEqual([false, true, true]);
+  });
+
+  test('many answers that are each asked for once push nothing out', async () => {
+    const cache = createAnswerCache(100_000);
+    await keep(cache, 'a', 6000);
+    for (let i = 0; i < 50; i++) await drain(cache.keeping(`n${i}`, chunksOf(6000)));
+    expect(cache.get('a')).toBeDefined();
   });
 
   test('a cache of no bytes keeps nothing', async () => {
     const cache = createAnswerCache(0);
-    await drain(cache.keeping('a', chunksOf(1)));
+    await keep(cache, 'a', 1);
     expect(cache.get('a')).toBeUndefined();
   });
 });
@@ -108,11 +129,12 @@ describe('answers that are kept', () => {
     onTestFinished(() => service.close());
     await store.put({ tenant: 'default', handle: parseHandle('t') }, longFrame(3));
     const app = createExecApp({ service });
+    await app.request('/exec?handle=t&fmt=json');
     const first = await app.request('/exec?handle=t&fmt=json');
     const etag = first.headers.get('etag') ?? '';
     expect(await (await app.request('/exec?handle=t&fmt=json')).text()).toBe(await first.text());
     expect((await app.request('/exec?handle=t&fmt=json', { headers: { 'if-none-match': etag } })).status).toBe(304);
-    expect(opened).toHaveLength(1);
+    expect(opened).toHaveLength(2);
   });
 
   test('are of the version, part and form that was asked for', async () => {

@@ -7,10 +7,13 @@ export interface KeptAnswer {
   compressed(): Promise<Uint8Array>;
 }
 
-/** Short answers that were sent lately, as bytes: the rows of a frame are the same as long as its version is. */
+/** Short answers that are asked for again and again, as bytes: the rows of a frame are the same as long as its version is. */
 export interface AnswerCache {
   get(key: string): KeptAnswer | undefined;
-  /** Hands the chunks of an answer on, and keeps them once they have all come and are not too many. */
+  /**
+   * Hands the chunks of an answer on. Those of one that was asked for before are kept once they have all come and are
+   * not too many; an answer that is asked for once would only push out others.
+   */
   keeping(key: string, chunks: AsyncGenerator<Uint8Array, void>): AsyncGenerator<Uint8Array, void>;
 }
 
@@ -25,7 +28,7 @@ const KEY_CHARACTER_BYTES = 2;
 /** A cache of so many bytes; what was asked for least lately goes first. */
 export function createAnswerCache(maxBytes: number): AnswerCache {
   const maxAnswerBytes = Math.min(maxBytes * MAX_SHARE, MAX_ANSWER_BYTES);
-  const kept = new Map<string, KeptAnswer & { size: number }>();
+  const kept = new Map<string, Entry>();
   let total = 0;
 
   function drop(key: string): void {
@@ -40,45 +43,64 @@ export function createAnswerCache(maxBytes: number): AnswerCache {
     }
   }
 
-  function put(key: string, bytes: Uint8Array): void {
+  function put(key: string, entry: Entry): void {
     drop(key);
+    kept.set(key, entry);
+    total += entry.size;
+    makeRoom();
+  }
+
+  function keep(key: string, bytes: Uint8Array): void {
     let packed: Promise<Uint8Array> | undefined;
-    const answer = {
-      bytes,
-      size: bytes.byteLength + KEY_CHARACTER_BYTES * key.length + OVERHEAD_BYTES,
-      compressed: () => (packed ??= pack()),
+    const entry = {
+      answer: { bytes, compressed: () => (packed ??= pack()) },
+      size: bytes.byteLength + sizeOf(key),
     };
     async function pack(): Promise<Uint8Array> {
       const short = await compressBytes(bytes);
-      if (kept.get(key) !== answer) return short;
-      answer.size += short.byteLength;
+      if (kept.get(key) !== entry) return short;
+      entry.size += short.byteLength;
       total += short.byteLength;
       makeRoom();
       return short;
     }
-    kept.set(key, answer);
-    total += answer.size;
-    makeRoom();
+    put(key, entry);
+  }
+
+  async function* keepAll(key: string, chunks: AsyncGenerator<Uint8Array, void>): AsyncGenerator<Uint8Array, void> {
+    const seen: Uint8Array[] = [];
+    let bytes = 0;
+    for await (const chunk of chunks) {
+      bytes += chunk.byteLength;
+      if (bytes <= maxAnswerBytes) seen.push(chunk);
+      else seen.length = 0;
+      yield chunk;
+    }
+    if (bytes <= maxAnswerBytes) keep(key, Buffer.concat(seen));
   }
 
   return {
     get(key) {
-      const answer = kept.get(key);
-      if (answer === undefined) return undefined;
+      const entry = kept.get(key);
+      if (entry?.answer === undefined) return undefined;
       kept.delete(key);
-      kept.set(key, answer);
-      return answer;
+      kept.set(key, entry);
+      return entry.answer;
     },
-    async *keeping(key, chunks) {
-      const seen: Uint8Array[] = [];
-      let bytes = 0;
-      for await (const chunk of chunks) {
-        bytes += chunk.byteLength;
-        if (bytes <= maxAnswerBytes) seen.push(chunk);
-        else seen.length = 0;
-        yield chunk;
-      }
-      if (bytes <= maxAnswerBytes) put(key, Buffer.concat(seen));
+    keeping(key, chunks) {
+      if (kept.has(key)) return keepAll(key, chunks);
+      put(key, { answer: undefined, size: sizeOf(key) });
+      return chunks;
     },
   };
+}
+
+/** What is known of a key: its answer or, where it was asked for once, nothing but that. */
+interface Entry {
+  readonly answer: KeptAnswer | undefined;
+  size: number;
+}
+
+function sizeOf(key: string): number {
+  return KEY_CHARACTER_BYTES * key.length + OVERHEAD_BYTES;
 }

@@ -19,7 +19,7 @@ export interface ExecAppOptions {
   readonly allowedOrigins?: readonly string[] | undefined;
   /** Compresses answers for clients that accept it. Default true. */
   readonly compression?: boolean;
-  /** Memory for short answers that were sent lately, in bytes. Default 64 MiB; 0: none are kept. */
+  /** Memory for short answers that are asked for again, in bytes. Default 64 MiB; 0: none are kept. */
   readonly answerCacheBytes?: number;
 }
 
