@@ -95,13 +95,11 @@ export interface RecordText {
   readonly ends: readonly number[];
 }
 
-const ENCODER = new TextEncoder();
-
 /** The text around the cells of a record: before each of them, and behind the last. */
 export function createRecordText(leads: readonly string[], trail: string): RecordText {
   let end = 0;
   const ends = leads.map((lead) => (end += Buffer.byteLength(lead)));
-  return { bytes: ENCODER.encode(leads.join('') + trail), ends };
+  return { bytes: Buffer.from(leads.join('') + trail), ends };
 }
 
 /** The text around the values of a JSON object: its keys, and `end` behind the last value. */

@@ -9,12 +9,12 @@ import { encodeRows } from './encode-rows.ts';
  * comma, a quote or a line break. Nothing between two commas is null, `""` is the empty text, and nested values are JSON.
  * A frame without rows is its header; one without columns is no bytes at all, whatever its rows.
  */
-export async function* encodeCsv(source: FrameStream): AsyncGenerator<Uint8Array, void, undefined> {
+export function encodeCsv(source: FrameStream): AsyncGenerator<Uint8Array, void, undefined> {
   const { fields } = source.schema;
   const names = fields.map((field) => columnInfo(field).name);
-  yield* encodeRows(source, {
+  return encodeRows(source, {
     name: 'CSV',
-    head: names.length === 0 ? NOTHING : ENCODER.encode(`${names.map(headerField).join(',')}\r\n`),
+    head: names.length === 0 ? NOTHING : Buffer.from(`${names.map(headerField).join(',')}\r\n`),
     row: createRecordText(
       fields.map((_field, i) => (i === 0 ? '' : ',')),
       fields.length === 0 ? '' : '\r\n',
@@ -25,7 +25,6 @@ export async function* encodeCsv(source: FrameStream): AsyncGenerator<Uint8Array
   });
 }
 
-const ENCODER = new TextEncoder();
 const NOTHING = new Uint8Array(0);
 
 function headerField(name: string): string {

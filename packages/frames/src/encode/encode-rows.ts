@@ -32,7 +32,7 @@ const TAIL_BYTES = 64;
  */
 export async function* encodeRows(source: FrameStream, format: RowFormat): AsyncGenerator<Uint8Array, void, undefined> {
   const { head } = format;
-  let out = new Uint8Array(head.length + FIRST_CHUNK_BYTES);
+  let out = allocate(head.length + FIRST_CHUNK_BYTES);
   out.set(head);
   let at = head.length;
   let count = 0;
@@ -47,12 +47,12 @@ export async function* encodeRows(source: FrameStream, format: RowFormat): Async
       if (at > 0) {
         yield out.subarray(0, at);
         await setImmediate();
-        out = new Uint8Array(CHUNK_BYTES);
+        out = allocate(CHUNK_BYTES);
         at = 0;
       } else {
         const long = rows.writeLong();
         if (long === undefined) throw rowTooLong(count + rows.row + 1, format.name);
-        out = new Uint8Array(long.length + TAIL_BYTES);
+        out = allocate(long.length + TAIL_BYTES);
         out.set(long);
         at = long.length;
       }
@@ -64,11 +64,16 @@ export async function* encodeRows(source: FrameStream, format: RowFormat): Async
   const tail = format.tail(count);
   if (at + tail.length > out.length) {
     yield out.subarray(0, at);
-    out = new Uint8Array(tail.length);
+    out = allocate(tail.length);
     at = 0;
   }
   out.set(tail, at);
   if (at + tail.length > 0) yield out.subarray(0, at + tail.length);
+}
+
+/** Not filled with zeros: only what was written goes out. */
+function allocate(bytes: number): Uint8Array {
+  return Buffer.allocUnsafeSlow(bytes);
 }
 
 function rowTooLong(row: number, format: string): ServiceError {

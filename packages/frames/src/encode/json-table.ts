@@ -18,15 +18,15 @@ export interface JsonTableOptions {
  * Writes a frame as one JSON object: `query`, `columns`, `dataset` (one array a row) and `count`, in chunks of 256 KiB,
  * the first of 128 KiB. A frame without columns has an empty array for each row.
  */
-export async function* encodeJsonTable(
+export function encodeJsonTable(
   source: FrameStream,
   options: JsonTableOptions,
 ): AsyncGenerator<Uint8Array, void, undefined> {
   const { fields } = source.schema;
   const columns = fields.map((field) => ({ name: field.name, type: columnInfo(field).type }));
-  yield* encodeRows(source, {
+  return encodeRows(source, {
     name: 'JSON',
-    head: ENCODER.encode(`{"query":${JSON.stringify(options.query)},"columns":${JSON.stringify(columns)},"dataset":[`),
+    head: Buffer.from(`{"query":${JSON.stringify(options.query)},"columns":${JSON.stringify(columns)},"dataset":[`),
     row: createRecordText(
       fields.map((_field, i) => (i === 0 ? '[' : ',')),
       fields.length === 0 ? '[],' : '],',
@@ -35,9 +35,7 @@ export async function* encodeJsonTable(
     separatorBytes: 1,
     tail: (rows) => {
       const timings = options.timings ? `,"timings":${JSON.stringify(options.timings())}` : '';
-      return ENCODER.encode(`],"count":${rows}${timings}}`);
+      return Buffer.from(`],"count":${rows}${timings}}`);
     },
   });
 }
-
-const ENCODER = new TextEncoder();

@@ -13,13 +13,13 @@ export interface NdjsonOptions {
  * Writes a frame as NDJSON: one object a row, with the values of the JSON table, a line feed behind each. A frame
  * without rows is no bytes at all; one without columns has `{}` for each row.
  */
-export async function* encodeNdjson(
+export function encodeNdjson(
   source: FrameStream,
   options: NdjsonOptions = {},
 ): AsyncGenerator<Uint8Array, void, undefined> {
   const { fields } = source.schema;
   const names = fields.map((field) => field.name);
-  yield* encodeRows(source, {
+  return encodeRows(source, {
     name: 'NDJSON',
     head: NOTHING,
     row: createObjectText(names, '}\n'),
