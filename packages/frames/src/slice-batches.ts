@@ -56,21 +56,50 @@ export async function* sliceBatches(
   batches: Iterable<RecordBatch> | AsyncIterable<RecordBatch>,
   slice: Slice,
 ): AsyncGenerator<RecordBatch> {
+  if (slice.limit <= 0) return;
+  const cut = createCutter(slice);
+  if (Symbol.iterator in batches) {
+    // Without waiting for each: the rows may be in the last of many.
+    for (const batch of batches) {
+      const part = cut.next(batch);
+      if (part) yield part;
+      if (cut.isDone()) return;
+    }
+    return;
+  }
+  for await (const batch of batches) {
+    const part = cut.next(batch);
+    if (part) yield part;
+    if (cut.isDone()) return;
+  }
+}
+
+/** Goes through batches one after the other. */
+interface Cutter {
+  /** What is wanted of the next batch, if anything. */
+  next(batch: RecordBatch): RecordBatch | undefined;
+  /** Whether nothing of the batches that follow is wanted. */
+  isDone(): boolean;
+}
+
+function createCutter(slice: Slice): Cutter {
   let skip = slice.offset;
   let left = slice.limit;
-  if (left <= 0) return;
-  for await (const batch of batches) {
-    slice.signal?.throwIfAborted();
-    if (skip >= batch.numRows) {
-      skip -= batch.numRows;
-      continue;
-    }
-    const length = Math.min(batch.numRows - skip, left);
-    yield sliceBatch(batch, skip, length, slice);
-    left -= length;
-    if (left <= 0) return;
-    skip = 0;
-  }
+  return {
+    next(batch) {
+      slice.signal?.throwIfAborted();
+      if (skip >= batch.numRows) {
+        skip -= batch.numRows;
+        return undefined;
+      }
+      const length = Math.min(batch.numRows - skip, left);
+      const part = sliceBatch(batch, skip, length, slice);
+      left -= length;
+      skip = 0;
+      return part;
+    },
+    isDone: () => left <= 0,
+  };
 }
 
 function sliceBatch(
