@@ -125,6 +125,17 @@ describe('an Arrow stream', () => {
     expect(Math.max(...sizes)).toBeLessThan(1.1 * 1024 * 1024);
   });
 
+  test('carries long columns without a copy, and many short ones in few chunks', async () => {
+    const x = Float64Array.from(sequence(100_000));
+    const long = await encode(tableFromArrays({ x }));
+    expect(long.filter(({ buffer }) => buffer === x.buffer).reduce((sum, { length }) => sum + length, 0)).toBe(800_000);
+    const wide = tableFromArrays(Object.fromEntries(sequence(200).map((i) => [`c${i}`, x.slice(0, 3000)])));
+    const chunks = await encode(wide);
+    expect(Math.max(...chunks.map(({ length }) => length))).toBeLessThanOrEqual(256 * 1024);
+    expect(chunks.length).toBeLessThan(40);
+    expect(tableFromIPC(Buffer.concat(chunks)).numCols).toBe(200);
+  });
+
   test('of a small slice of a large batch is not cut into single rows', async () => {
     const large = new ArrowTable({
       text: vectorFromArray(

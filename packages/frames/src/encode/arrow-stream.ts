@@ -18,14 +18,14 @@ export async function* encodeArrowStream(source: FrameStream): AsyncGenerator<Ui
     add(encapsulate(header));
     body.forEach(add);
     if (bytes >= CHUNK_BYTES) {
-      yield* chunksOf(Buffer.concat(parts, bytes));
+      yield* chunksOf(parts);
       await setImmediate();
       parts = [];
       bytes = 0;
     }
   }
   add(END_OF_STREAM);
-  yield* chunksOf(Buffer.concat(parts, bytes));
+  yield* bytes <= CHUNK_BYTES ? [Buffer.concat(parts, bytes)] : chunksOf(parts);
 }
 
 /** The header of a message as it stands in a stream: a mark and its length before it, padded to 8 bytes. */
@@ -44,7 +44,27 @@ export const END_OF_STREAM: Uint8Array = Uint8Array.of(255, 255, 255, 255, 0, 0,
 
 const PREFIX_BYTES = 8;
 const CHUNK_BYTES = 256 * 1024;
+/** Sending a chunk of its own costs as much as copying so many bytes. */
+const COPIED_BYTES = 32 * 1024;
 
-function* chunksOf(bytes: Uint8Array): Generator<Uint8Array, void, undefined> {
-  for (let start = 0; start < bytes.length; start += CHUNK_BYTES) yield bytes.subarray(start, start + CHUNK_BYTES);
+/** Long parts as they are, cut into chunks; short ones that follow each other together. */
+function* chunksOf(parts: readonly Uint8Array[]): Generator<Uint8Array, void, undefined> {
+  let short: Uint8Array[] = [];
+  let shortBytes = 0;
+  function* flush(): Generator<Uint8Array, void, undefined> {
+    if (shortBytes > 0) yield Buffer.concat(short, shortBytes);
+    short = [];
+    shortBytes = 0;
+  }
+  for (const part of parts) {
+    const isShort = part.length < COPIED_BYTES;
+    if (!isShort || shortBytes + part.length > CHUNK_BYTES) yield* flush();
+    if (isShort) {
+      short.push(part);
+      shortBytes += part.length;
+    } else {
+      for (let start = 0; start < part.length; start += CHUNK_BYTES) yield part.subarray(start, start + CHUNK_BYTES);
+    }
+  }
+  yield* flush();
 }
