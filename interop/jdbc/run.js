@@ -17,7 +17,7 @@ const EXPECTED = `5 rows kept
 bound n3
 bound n4
 of no type hello
-Error while executing SQL "SELECT * FROM nope": There is no frame "nope".
+Error while executing SQL "SELECT * FROM nope": There is no frame "nope". SHOW TABLES lists the frames there are.
 Data-frame server false false
 true true
 - memory

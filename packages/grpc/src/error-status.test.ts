@@ -3,6 +3,9 @@ import { ERROR_CODES, ServiceError } from '@svc/errors';
 import { expect, test } from 'vitest';
 import { errorStatus } from './error-status.ts';
 
+const CALL = { operation: 'svc.frames.v1.FrameService/GetFrame', requestId: 'r-1' };
+const FLIGHT_CALL = { ...CALL, operation: 'arrow.flight.protocol.FlightService/DoGet' };
+
 test.each([
   ['invalid_argument', Status.INVALID_ARGUMENT],
   ['invalid_data', Status.INVALID_ARGUMENT],
@@ -20,7 +23,7 @@ test.each([
   ['deadline_exceeded', Status.DEADLINE_EXCEEDED],
   ['out_of_memory', Status.RESOURCE_EXHAUSTED],
 ] as const)('%s is the status %i', (code, expected) => {
-  const status = errorStatus(new ServiceError(code, 'What happened.', { hint: 'What to do.' }), 'r-1');
+  const status = errorStatus(new ServiceError(code, 'What happened.', { hint: 'What to do.' }), CALL);
   expect(status.code).toBe(expected);
   expect(status.details).toBe('What happened.');
   expect(status.metadata.toJSON()).toEqual({
@@ -34,5 +37,11 @@ test.each([
   ['handle_not_found', 'ListFrames lists the handles there are.'],
   ['internal', ERROR_CODES.internal.hint],
 ] as const)('the hint of %s is %j', (code, hint) => {
-  expect(errorStatus(new ServiceError(code, 'x'), 'r').metadata.get('svc-error-hint')).toEqual([hint]);
+  expect(errorStatus(new ServiceError(code, 'x'), CALL).metadata.get('svc-error-hint')).toEqual([hint]);
+});
+
+test('a client of Flight is told the hint in the message, where it says more than the code', () => {
+  const own = new ServiceError('invalid_sql', 'There is no table "a".', { hint: 'Did you mean "b"?' });
+  expect(errorStatus(own, FLIGHT_CALL).details).toBe('There is no table "a". Did you mean "b"?');
+  expect(errorStatus(new ServiceError('invalid_sql', 'No.'), FLIGHT_CALL).details).toBe('No.');
 });

@@ -17,14 +17,26 @@ export interface CallStatus {
   readonly metadata: Metadata;
 }
 
+/** The call that failed. */
+export interface FailedCall {
+  /** The full name of the RPC. */
+  readonly operation: string;
+  readonly requestId: string;
+}
+
 /** The gRPC status of an error: the code of the error alone decides it. */
-export function errorStatus(error: ServiceError, requestId: string): CallStatus {
+export function errorStatus(error: ServiceError, { operation, requestId }: FailedCall): CallStatus {
   const metadata = new Metadata();
   metadata.set(REQUEST_ID_KEY, requestId);
   metadata.set(ERROR_CODE_KEY, error.code);
   metadata.set(ERROR_HINT_KEY, percentEncoded(bounded(hintOf(error))));
-  return { code: Status[ERROR_CODES[error.code].grpc], details: bounded(error.message), metadata };
+  // Clients of Flight show this text and nothing of the metadata; a hint that only repeats the code is left out.
+  const isShown = operation.startsWith(FLIGHT) && error.hint !== ERROR_CODES[error.code].hint;
+  const details = isShown ? `${error.message} ${error.hint}` : error.message;
+  return { code: Status[ERROR_CODES[error.code].grpc], details: bounded(details), metadata };
 }
+
+const FLIGHT = 'arrow.flight.protocol.';
 
 /** The hint of an error, where it is the one of its code put in this protocol's words. */
 function hintOf({ code, hint }: ServiceError): string {

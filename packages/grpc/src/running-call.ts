@@ -43,7 +43,7 @@ export function createRunningCall(operation: string): RunningCall {
 
 /** The status that a call ends with: that of its error, or the one given, with the request id. */
 export function finalStatus(call: RunningCall, status: SentStatus): SentStatus {
-  if (call.error !== undefined) return errorStatus(call.error, call.requestId);
+  if (call.error !== undefined) return errorStatus(call.error, call);
   const metadata = status.metadata?.clone() ?? new Metadata();
   metadata.set(REQUEST_ID_KEY, call.requestId);
   return { ...status, metadata };

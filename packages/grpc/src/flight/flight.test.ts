@@ -147,10 +147,10 @@ describe('bad input', () => {
     ['neither path nor command', unknown, 'INVALID_ARGUMENT', 'The descriptor has neither a path nor a command.'],
     ['a command of nothing', garbage, 'INVALID_ARGUMENT', 'The bytes sent as "Any" are not such a message.'],
     ['an unknown handle', pathOf('nope'), 'NOT_FOUND', 'There is no frame "nope".'],
-  ] as const)('a descriptor with %s is refused', async (_what, descriptor, status, details) => {
+  ] as const)('a descriptor with %s is refused', async (_what, descriptor, status, sentence) => {
     const { flightClient } = await startFlight();
     const failure = await failureOf((options) => flightClient.getFlightInfo(descriptor, options));
-    expect(failure).toMatchObject({ code: Status[status], details });
+    expect(failure).toMatchObject({ code: Status[status], details: expect.stringContaining(sentence) });
   });
 
   test('an upload without a message, a descriptor or a schema is INVALID_ARGUMENT', async () => {
