@@ -39,9 +39,17 @@ export const FRAME_LIST = v.object(
   'it is not a list of frames',
 );
 
+const PART = v.optional(v.object({ status: v.string(NO_HEALTH) }, NO_HEALTH));
+
 /** What a server says of itself. */
 export const HEALTH = v.object(
-  { status: v.string(NO_HEALTH), version: v.string(NO_HEALTH), uptimeSeconds: v.number(NO_HEALTH) },
+  {
+    status: v.string(NO_HEALTH),
+    version: v.string(NO_HEALTH),
+    uptimeSeconds: v.number(NO_HEALTH),
+    /** Who can be asked SQL. */
+    parts: v.optional(v.object({ tsdb: PART, local: PART }, NO_HEALTH)),
+  },
   NO_HEALTH,
 );
 

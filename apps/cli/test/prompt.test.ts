@@ -75,9 +75,16 @@ const FRAME = {
 };
 
 /** A server that has one frame and answers every statement with a table. */
-async function startServer(): Promise<{ url: string; asked: string[] }> {
+async function startServer(tsdb = 'configured'): Promise<{ url: string; asked: string[] }> {
   const asked: string[] = [];
+  const health = {
+    status: 'ok',
+    version: '1.0.0',
+    uptimeSeconds: 1,
+    parts: { tsdb: { status: tsdb }, local: { status: 'configured' } },
+  };
   const { url } = await startStandIn(async (request, response) => {
+    if (request.url === '/health') return sendJson(response, health);
     if (request.url?.startsWith('/frames?')) return sendJson(response, { frames: [FRAME] });
     if (request.url === '/frames/trades') return sendJson(response, FRAME);
     const sql = await bodyOf(request);
@@ -114,6 +121,19 @@ describe('the prompt', () => {
       "/exec?fmt=json&engine=local&param=7 select 1,\n';'",
       '/exec?fmt=json&engine=local&param=7 select 2',
     ]);
+  });
+
+  test.each([
+    ['configured', '/exec?fmt=json select 1'],
+    ['not_configured', '/exec?fmt=json&engine=local select 1'],
+  ])('asks whom the server asks, but the frames where a database is not there: %s', async (tsdb, expected) => {
+    const { url, asked } = await startServer(tsdb);
+    const prompt = startPrompt(['--url', url]);
+    prompt.type('select 1;\n');
+    await prompt.shows('2 rows\n');
+    prompt.type('\\q\n');
+    expect(await prompt.ended).toBe(0);
+    expect(asked).toEqual([expected]);
   });
 
   test('says what is wrong, and goes on', async () => {

@@ -5,6 +5,7 @@ import { answerOptions, MAX_TIMEOUT_SECONDS, serverOptions } from '../client-opt
 import type { Command, Context } from '../command.ts';
 import { precedesSql } from '../directory-name.ts';
 import { OUTPUT_FORMATS } from '../file-formats.ts';
+import { defaultEngine } from '../prompt/default-engine.ts';
 import { resultOptions, type ResultTarget, resultTarget } from '../result-format.ts';
 import { runSql, type SqlEngine } from '../run-sql.ts';
 import { DASH } from '../source.ts';
@@ -33,7 +34,8 @@ export const query: Command = {
   },
   notes: [
     'Without SQL a terminal gets a prompt, else - reads the standard input. In a',
-    'directory the engine is local; a server has its own choice (tsdb, as a rule).',
+    'directory the engine is local; a server has its own choice (tsdb, as a rule),',
+    'but a prompt asks the frames where there is no database.',
     'The database writes JSON and CSV alone. An error shows its place in the SQL.',
     'Examples:',
     "  svc query ./data 'select symbol, avg(price) from trades group by 1'",
@@ -49,11 +51,12 @@ export const query: Command = {
     const { terminal } = context;
     if (terminal !== undefined && args.positionals.length === 0 && !args.has('file')) {
       checkPrompt(target);
-      const formats = ['table', ...OUTPUT_FORMATS.filter((format) => isPrintable(format, engine))] as const;
       return withClient(args, context, use, async (client) => {
         // Loaded only here: one statement needs none of it.
         const { startPrompt } = await import('../prompt/start-prompt.ts');
-        await startPrompt({ client, engine, params, formats, errorWidth, terminal, context });
+        const asked = engine ?? (await defaultEngine(client));
+        const formats = ['table', ...OUTPUT_FORMATS.filter((format) => isPrintable(format, asked))] as const;
+        await startPrompt({ client, engine: asked, params, formats, errorWidth, terminal, context });
       });
     }
     const sql = await sqlOf(args, context);
