@@ -1,6 +1,6 @@
 import { DuckDBInstance } from '@duckdb/node-api';
 import { beforeAll, expect, test } from 'vitest';
-import { isShadowed } from './catalogue.ts';
+import { isShadowed } from './sql-catalogue.ts';
 import { ALLOWED_FUNCTIONS } from './generated/allowed-functions.ts';
 import { type FunctionPlace, namesIn, REFUSED_FUNCTIONS } from './refused-functions.ts';
 

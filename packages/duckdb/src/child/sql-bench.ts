@@ -1,5 +1,5 @@
 import type { DuckDBConnection, DuckDBInstance as Instance } from '@duckdb/node-api';
-import { type Catalogue, createCatalogue } from './catalogue.ts';
+import { createSqlCatalogue, type SqlCatalogue } from './sql-catalogue.ts';
 import { MAX_ROW_BYTES, rowTooLarge } from './answer-limits.ts';
 import { CancelledError, type Exchange } from './exchange.ts';
 import { createFrameViews, type FrameViews } from './frame-views.ts';
@@ -22,7 +22,7 @@ interface Tools {
   readonly inner: DuckDBConnection;
   readonly checker: SqlChecker;
   readonly views: FrameViews;
-  readonly catalogue: Catalogue;
+  readonly catalogue: SqlCatalogue;
 }
 
 /** How often a query that should stop is told so: one that is just about to begin does not hear it. */
@@ -97,7 +97,7 @@ async function open(settings: readonly string[]): Promise<Tools> {
     inner,
     checker: await createSqlChecker(await instance.connect()),
     views: createFrameViews(inner),
-    catalogue: createCatalogue(inner),
+    catalogue: createSqlCatalogue(inner),
   };
 }
 

@@ -1,6 +1,6 @@
 import { quoted } from '@svc/errors';
 import { ALLOWED_FUNCTIONS } from './generated/allowed-functions.ts';
-import { CATALOGUE_TABLES, isShadowed, REFUSED_TABLES } from './catalogue.ts';
+import { CATALOGUE_TABLES, isShadowed, REFUSED_TABLES } from './sql-catalogue.ts';
 import { CATALOGUE_HINT, type FunctionPlace, namesIn, REFUSED_FUNCTIONS } from './refused-functions.ts';
 import { SqlRefusal } from './sql-refusal.ts';
 import type { NamedTable, SqlAnswers } from './sql-requests.ts';

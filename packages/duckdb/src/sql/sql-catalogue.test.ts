@@ -5,7 +5,7 @@ import { parseHandle, streamFromTable } from '@svc/frames';
 import { longFrame, SAMPLE_FRAMES, streamOfSample } from '@svc/frames/testing';
 import { Table, tableFromArrays } from 'apache-arrow';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { CATALOGUE_TABLES, isShadowed } from '../child/catalogue.ts';
+import { CATALOGUE_TABLES, isShadowed } from '../child/sql-catalogue.ts';
 import { ALLOWED_FUNCTIONS } from '../child/generated/allowed-functions.ts';
 import { namesIn } from '../child/refused-functions.ts';
 import { callOf, createSqlFixture, type SqlFixture } from '../testing/sql-fixture.ts';

@@ -1,7 +1,7 @@
 import { relative } from 'node:path';
 import { quoted, ServiceError } from '@svc/errors';
 import type { Call } from '@svc/frames';
-import { CATALOGUE_TABLES } from '../child/catalogue.ts';
+import { CATALOGUE_TABLES } from '../child/sql-catalogue.ts';
 import type { CatalogueFrame, NamedTable, SqlAnswers, SqlParam } from '../child/sql-requests.ts';
 import type { PinnedFrame, SqlFrames } from '../sql-frames.ts';
 import type { AnswerPlan } from './answer-plan.ts';

@@ -4,7 +4,7 @@ import { namesIn } from './refused-functions.ts';
 import type { CatalogueFrame } from './sql-requests.ts';
 
 /** What SQL reads of the tables and columns there are. */
-export interface Catalogue {
+export interface SqlCatalogue {
   /** Lets SQL see these frames as the tables there are, and nothing else. */
   show(frames: readonly CatalogueFrame[]): Promise<void>;
 }
@@ -75,7 +75,7 @@ export function isShadowed(name: string): boolean {
 const BATCH_VIEWS = 500;
 
 /** A catalogue that nothing was shown in yet. */
-export function createCatalogue(connection: DuckDBConnection): Catalogue {
+export function createSqlCatalogue(connection: DuckDBConnection): SqlCatalogue {
   const known = new Map<string, string>();
   let isSetUp = false;
 
