@@ -1,19 +1,18 @@
 // Before anything is timed: do all sides answer the same?
 import { strict as assert } from 'node:assert';
 
-/** Reads a whole answer as text. */
-export async function textOf(url, { method, path, headers, body }) {
+async function bytesOf(url, { method, path, headers, body }) {
   const response = await fetch(`${url}${path}`, { method, headers, ...(body && { body }) });
-  const text = await response.text();
-  if (!response.ok) throw new Error(`${url}${path} answered ${response.status}: ${text.slice(0, 500)}`);
-  return text;
+  const bytes = Buffer.from(await response.arrayBuffer());
+  if (!response.ok) throw new Error(`${url}${path} answered ${response.status}: ${bytes.toString('utf8', 0, 500)}`);
+  return bytes;
 }
 
 /** Fails where a side gives other rows than the first. Rows are those of the trades set, however times are written. */
 export async function compareTrades(sides, requestOf) {
   let expected;
   for (const side of sides) {
-    const rows = side.rowsOf(await textOf(side.url, requestOf(side))).map(normalized);
+    const rows = side.rowsOf(await bytesOf(side.url, requestOf(side))).map(normalized);
     expected ??= rows;
     assert.deepEqual(rows, expected, `${side.name} answers something else than ${sides[0].name}`);
   }

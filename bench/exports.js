@@ -43,7 +43,7 @@ for (const { name, rows, formats } of SETS) {
   if (name === 'trades') peers.sides.push(await startCold(set));
   missing[name] = peers.missing;
   try {
-    if (name === 'trades') await compareTrades(peers.sides, (side) => side.json(rows - 1000, 1000));
+    if (name === 'trades') await compareTrades(peers.sides, (side) => side.window(rows - 1000, 1000));
     for (let round = 0; round < ROUNDS; round++) {
       const order = round % 2 === 0 ? peers.sides : peers.sides.toReversed();
       for (const format of formats) {

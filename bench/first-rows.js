@@ -17,17 +17,17 @@ const CONNECTIONS = [1, 16, 128];
 const offsetOf = (n) => (n * 7_919_003) % (ROWS - WINDOW);
 
 const set = await provideDataSet('trades', ROWS);
-const peers = await startPeers(set);
+const peers = await startPeers(set, { format: 'json' });
 const { sides, missing } = peers;
 const values = [];
 try {
-  for (const offset of [0, 123_000]) await compareTrades(sides, (side) => side.json(offset, WINDOW));
+  for (const offset of [0, 123_000]) await compareTrades(sides, (side) => side.window(offset, WINDOW));
   for (let round = 0; round < ROUNDS; round++) {
     const order = round % 2 === 0 ? sides : sides.toReversed();
     for (const connections of CONNECTIONS) {
       for (const side of order) {
-        const same = await load(side.url, () => side.json(0, WINDOW), { connections, seconds: SECONDS });
-        const other = await load(side.url, (n) => side.json(offsetOf(n + round * 100_003), WINDOW), {
+        const same = await load(side.url, () => side.window(0, WINDOW), { connections, seconds: SECONDS });
+        const other = await load(side.url, (n) => side.window(offsetOf(n + round * 100_003), WINDOW), {
           connections,
           seconds: SECONDS,
         });

@@ -14,9 +14,9 @@ const ROUNDS = 5;
 const set = await provideDataSet('trades', ROWS);
 const side = await svc.start(set);
 const requests = [
-  () => side.json(0, 1000),
-  (n) => side.json((n * 7_919_000) % (ROWS - 1000), 1000),
-  (n) => side.json((n * 104_729) % (ROWS - 100), 100),
+  () => side.window(0, 1000),
+  (n) => side.window((n * 7_919_000) % (ROWS - 1000), 1000),
+  (n) => side.window((n * 104_729) % (ROWS - 100), 100),
   () => ({ path: '/ping' }),
   () => ({ path: '/frames' }),
 ];

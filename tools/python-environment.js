@@ -1,27 +1,47 @@
 // Python with packages of exact versions, for suites and benchmarks that need it.
 import { spawnSync } from 'node:child_process';
 import { createHash } from 'node:crypto';
-import { existsSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { existsSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { homedir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 
 const CACHE = fileURLToPath(new URL('../node_modules/.cache', import.meta.url));
-const PYTHON = 'python3';
 const OLDEST = [3, 11];
+/** Names on the path, and where pyenv keeps its own. */
+const NAMES = ['python3', 'python3.14', 'python3.13', 'python3.12'];
+const PYENV_VERSIONS = join(process.env.PYENV_ROOT ?? join(homedir(), '.pyenv'), 'versions');
 
 /** What is missing to run Python here, in a sentence for whoever runs it. */
 export class SetUpError extends Error {}
 
-function pythonVersion() {
-  const { status, stdout } = spawnSync(PYTHON, ['-c', 'import sys; print(*sys.version_info[:3])'], {
+/** The first Python that is new enough, and its version. */
+function findPython(oldest) {
+  const older = [];
+  for (const command of [...NAMES, ...ofPyenv()]) {
+    const version = versionOf(command);
+    if (version === undefined) continue;
+    if (isAtLeast(version, oldest)) return { command, version: version.join('.') };
+    older.push(version.join('.'));
+  }
+  const instead = older.length === 0 ? 'there is none here' : `here is ${older.join(', ')}`;
+  throw new SetUpError(`Python ${oldest.join('.')} or newer is needed: ${instead}.`);
+}
+
+function ofPyenv() {
+  if (!existsSync(PYENV_VERSIONS)) return [];
+  return readdirSync(PYENV_VERSIONS).map((version) => join(PYENV_VERSIONS, version, 'bin', 'python3'));
+}
+
+function versionOf(command) {
+  const { status, stdout } = spawnSync(command, ['-c', 'import sys; print(*sys.version_info[:3])'], {
     encoding: 'utf8',
   });
-  const needed = `Python ${OLDEST.join('.')} or newer is needed`;
-  if (status !== 0) throw new SetUpError(`${needed}: there is no ${PYTHON} here.`);
-  const [major, minor, patch] = stdout.trim().split(' ').map(Number);
-  const version = `${major}.${minor}.${patch}`;
-  if (major < OLDEST[0] || minor < OLDEST[1]) throw new SetUpError(`${needed}; this is ${version}.`);
-  return version;
+  return status === 0 ? stdout.trim().split(' ').map(Number) : undefined;
+}
+
+function isAtLeast([major, minor], [oldestMajor, oldestMinor]) {
+  return major > oldestMajor || (major === oldestMajor && minor >= oldestMinor);
 }
 
 function step(what, command, args) {
@@ -29,17 +49,21 @@ function step(what, command, args) {
   if (status !== 0) throw new SetUpError(`${what} failed:\n${stdout ?? ''}${stderr ?? ''}${error?.message ?? ''}`);
 }
 
-/** The folder of the programs of an environment with the packages of a requirements file: made once for each list. */
-export function providePython(name, requirements) {
-  const hash = createHash('sha256').update(pythonVersion()).update(readFileSync(requirements)).digest('hex');
+/**
+ * The folder of the programs of an environment with the packages of a requirements file: made once for each list.
+ * `oldest` is the oldest Python that will do.
+ */
+export function providePython(name, requirements, oldest = OLDEST) {
+  const { command, version } = findPython(oldest);
+  const hash = createHash('sha256').update(version).update(readFileSync(requirements)).digest('hex');
   const environment = join(CACHE, `${name}-${hash.slice(0, 16)}`);
   const programs = join(environment, 'bin');
   const stamp = join(environment, 'complete');
   if (existsSync(stamp)) return programs;
   console.error(`Installing Python packages for ${name}; this happens once.`);
   rmSync(environment, { recursive: true, force: true });
-  const venv = `Making a virtual environment (${PYTHON} -m venv; on Debian it is in the package python3-venv)`;
-  step(venv, PYTHON, ['-m', 'venv', environment]);
+  const venv = `Making a virtual environment (${command} -m venv; on Debian it is in the package python3-venv)`;
+  step(venv, command, ['-m', 'venv', environment]);
   const pip = ['-m', 'pip', 'install', '--quiet', '--disable-pip-version-check', '--only-binary', ':all:'];
   step('Installing the Python packages', join(programs, 'python'), [...pip, '--requirement', requirements]);
   writeFileSync(stamp, '');

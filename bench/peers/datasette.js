@@ -40,10 +40,10 @@ export const datasette = {
     return {
       url,
       pid: child.pid,
-      json: (offset, rows) => sql(`select * from trades limit ${rows} offset ${offset}`),
+      window: (offset, rows) => sql(`select * from trades limit ${rows} offset ${offset}`),
       all: (format) => (format === 'json' ? sql('select * from trades limit 1000000') : undefined),
       sql,
-      rowsOf: (text) => JSON.parse(text).rows,
+      rowsOf: (bytes) => JSON.parse(bytes).rows,
       stop() {
         child.kill('SIGKILL');
         rmSync(folder, { recursive: true });

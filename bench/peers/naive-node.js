@@ -17,10 +17,10 @@ export const naiveNode = {
     return {
       url: `http://127.0.0.1:${port}`,
       pid: child.pid,
-      json: (offset, rows) => ofTable(`select * from FRAME limit ${rows} offset ${offset}`),
+      window: (offset, rows) => ofTable(`select * from FRAME limit ${rows} offset ${offset}`),
       all: (format) => (format === 'json' ? ofTable('select * from FRAME') : undefined),
       sql,
-      rowsOf: (text) => JSON.parse(text),
+      rowsOf: (bytes) => JSON.parse(bytes),
       stop: () => child.kill('SIGKILL'),
     };
   },

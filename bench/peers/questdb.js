@@ -29,10 +29,10 @@ export const questdb = {
     const target = (path, sql) => ({ path: `${path}?query=${encodeURIComponent(sql)}` });
     return {
       ...server,
-      json: (offset, rows) => target('/exec', `select * from ${name} limit ${offset}, ${offset + rows}`),
+      window: (offset, rows) => target('/exec', `select * from ${name} limit ${offset}, ${offset + rows}`),
       all: (format) => (format === 'arrow' ? undefined : target(format === 'csv' ? '/exp' : '/exec', name)),
       sql: (sql) => target('/exec', sql),
-      rowsOf: (text) => JSON.parse(text).dataset,
+      rowsOf: (bytes) => JSON.parse(bytes).dataset,
     };
   },
 };

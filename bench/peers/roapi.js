@@ -31,13 +31,13 @@ export const roapi = {
     return {
       url,
       pid: child.pid,
-      json: (offset, rows) =>
+      window: (offset, rows) =>
         offset === 0
           ? { path: `/api/tables/${name}?limit=${rows}` }
           : sql(`select * from ${name} limit ${rows} offset ${offset}`),
       all: (format) => ({ path: `/api/tables/${name}`, headers: { accept: TYPES[format] } }),
       sql,
-      rowsOf: (text) => JSON.parse(text).map((row) => Object.values(row)),
+      rowsOf: (bytes) => JSON.parse(bytes).map((row) => Object.values(row)),
       stop: () => child.kill('SIGKILL'),
     };
   },

@@ -1,20 +1,26 @@
 // All peers that can be had, with the same rows; one that cannot is named, with the reason.
 import { datasette } from './datasette.js';
+import { mosaic } from './mosaic.js';
 import { naiveNode } from './naive-node.js';
 import { questdb } from './questdb.js';
 import { roapi } from './roapi.js';
 import { svc } from './svc.js';
 
-const PEERS = [svc, questdb, roapi, datasette, naiveNode];
+const PEERS = [svc, questdb, roapi, mosaic, datasette, naiveNode];
 
-/** Not asked at all, and why. */
-const LEFT_OUT = { "Mosaic's duckdb-server": 'needs Python 3.12 or newer' };
-
-/** Starts this server and its peers on a data set; `without` names peers that are not wanted. */
-export async function startPeers(set, { without = [] } = {}) {
+/**
+ * Starts this server and its peers on a data set; `without` names peers that are not wanted, `format` is one that all
+ * must have.
+ */
+export async function startPeers(set, { without = [], format } = {}) {
   const sides = [];
-  const missing = { ...LEFT_OUT };
+  const missing = {};
   for (const peer of PEERS.filter(({ name }) => !without.includes(name))) {
+    const { formats = [format] } = peer;
+    if (format !== undefined && !formats.includes(format)) {
+      missing[peer.name] = `does not answer with ${format}`;
+      continue;
+    }
     try {
       sides.push({ ...(await peer.start(set)), name: peer.name });
     } catch (error) {

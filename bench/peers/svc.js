@@ -10,13 +10,13 @@ export const svc = {
     await putFrame(`${server.url}/frames/${name}`, 'parquet', readFileSync(files.parquet));
     return {
       ...server,
-      json: (offset, rows) => ({ path: `/exec?handle=${name}&fmt=json&limit=${offset + 1},${offset + rows}` }),
+      window: (offset, rows) => ({ path: `/exec?handle=${name}&fmt=json&limit=${offset + 1},${offset + rows}` }),
       all: (format) =>
         format === 'json'
           ? { path: `/exec?handle=${name}&fmt=json&limit=1,` }
           : { path: `/exp?handle=${name}&fmt=${format}` },
       sql: (sql) => ({ path: `/exec?engine=local&fmt=json&query=${encodeURIComponent(sql)}` }),
-      rowsOf: (text) => JSON.parse(text).dataset,
+      rowsOf: (bytes) => JSON.parse(bytes).dataset,
     };
   },
 };

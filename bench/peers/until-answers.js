@@ -2,12 +2,12 @@ import { setTimeout as delay } from 'node:timers/promises';
 
 const TIMEOUT_MS = 120_000;
 
-/** Waits until a process answers with 200. */
-export async function untilAnswers(url, child, pauseMs = 10) {
+/** Waits until a process answers a request with 200. */
+export async function untilAnswers(url, child, pauseMs = 10, request) {
   const end = performance.now() + TIMEOUT_MS;
   while (performance.now() < end) {
     if (child.exitCode !== null) throw new Error(`${child.spawnfile} ended with ${child.exitCode}.`);
-    const isThere = await fetch(url).then(
+    const isThere = await fetch(url, request).then(
       async (response) => {
         await response.arrayBuffer();
         return response.ok;

@@ -1,0 +1,44 @@
+// Mosaic's duckdb-server with the rows in a table in memory. It answers with Arrow alone.
+import { spawn } from 'node:child_process';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { tableFromIPC } from 'apache-arrow';
+import { freePorts } from '../../tools/free-ports.js';
+import { providePython } from '../../tools/python-environment.js';
+import { untilAnswers } from './until-answers.js';
+
+const REQUIREMENTS = fileURLToPath(new URL('mosaic-requirements.txt', import.meta.url));
+
+export const mosaic = {
+  name: "Mosaic's duckdb-server 0.34.2",
+  formats: ['arrow'],
+  async start({ name, files }) {
+    const program = join(providePython('bench-mosaic', REQUIREMENTS, [3, 12]), 'duckdb-server');
+    const [port] = await freePorts(1);
+    const child = spawn(program, ['--port', String(port)], { stdio: 'ignore' });
+    const url = `http://127.0.0.1:${port}`;
+    const headers = { 'content-type': 'application/json' };
+    const ask = (type, sql) => ({ method: 'POST', path: '/', headers, body: JSON.stringify({ type, sql }) });
+    const sql = (text) => ask('arrow', text);
+    await untilAnswers(url, child, 10, ask('exec', `CREATE OR REPLACE TABLE ${name} AS FROM '${files.parquet}'`));
+    return {
+      url,
+      pid: child.pid,
+      window: (offset, rows) => sql(`select * from ${name} limit ${rows} offset ${offset}`),
+      all: (format) => (format === 'arrow' ? sql(`select * from ${name}`) : undefined),
+      sql,
+      rowsOf: (bytes) => tableFromIPC(bytes).toArray().map(valuesOf),
+      stop: () => child.kill('SIGKILL'),
+    };
+  },
+};
+
+/** Times come in milliseconds with decimals. */
+function valuesOf(row) {
+  const { at, ...others } = row.toJSON();
+  const { id, price, symbol, flag, quantity } = others;
+  const micros = Math.round(at * 1000);
+  const fraction = String(micros % 1_000_000).padStart(6, '0');
+  const seconds = new Date((micros - (micros % 1_000_000)) / 1000).toISOString().slice(0, 19);
+  return [id, price, symbol, `${seconds}.${fraction}Z`, flag, quantity];
+}
