@@ -11,7 +11,7 @@ import { writeResults } from './take-turns.js';
 const SIZES = (process.env.BENCH_SIZES ?? '100000,1000000,10000000,100000000').split(',').map(Number);
 const FORMATS = ['json', 'csv', 'arrow'];
 /** A run over 10^8 rows takes a minute. */
-const roundsOf = (rows) => (rows > 10_000_000 ? 1 : 3);
+const roundsOf = (rows) => (rows > 10_000_000 ? 1 : 5);
 
 async function measure(url, pid) {
   const before = residentBytes(pid);
