@@ -1,6 +1,6 @@
 import { status as Status } from '@grpc/grpc-js';
 import { flight, flightSql } from '@svc/proto';
-import { Int64, Table, tableFromIPC, vectorFromArray } from 'apache-arrow';
+import { type Field, Int64, Table, tableFromIPC, vectorFromArray } from 'apache-arrow';
 import { describe, expect, test } from 'vitest';
 import { commandOf, createFlightClient, get, pathOf, put, rowsOf } from '../../test/flight-client.ts';
 import { collect, failureOf, startServer } from '../../test/start-server.ts';
@@ -99,6 +99,12 @@ describe('facts about the server', () => {
     const numbers = [...(table.getChild('info_name') ?? [])];
     const syntax = Array.from({ length: 77 }, (_, i) => 500 + i);
     expect(numbers).toEqual([0, 1, 2, 3, 4, 5, 8, 9, 10, 11, 100, 101, ...syntax]);
+  });
+
+  test('are never null, and their schema says so', async () => {
+    const { schema } = await get(await startSql(), infoOf());
+    const kinds: readonly Field[] = schema.fields[1]?.type.children ?? [];
+    expect([kinds.length, kinds.filter(({ nullable }) => nullable)]).toEqual([6, []]);
   });
 
   test('have values of every kind', async () => {

@@ -23,12 +23,12 @@ const ENTRIES = new Struct<{ key: Int32; value: List<Int32> }>([
 
 /** The kinds of values; the place of each is its number in the union. */
 const KINDS = [
-  new Field('string_value', new Utf8(), true),
-  new Field('bool_value', new Bool(), true),
-  new Field('bigint_value', new Int64(), true),
-  new Field('int32_bitmask', new Int32(), true),
-  new Field('string_list', new List(new Field('item', new Utf8(), true)), true),
-  new Field('int32_to_int32_list_map', new ArrowMap(new Field('entries', ENTRIES, false)), true),
+  new Field('string_value', new Utf8(), false),
+  new Field('bool_value', new Bool(), false),
+  new Field('bigint_value', new Int64(), false),
+  new Field('int32_bitmask', new Int32(), false),
+  new Field('string_list', new List(new Field('item', new Utf8(), true)), false),
+  new Field('int32_to_int32_list_map', new ArrowMap(new Field('entries', ENTRIES, false)), false),
 ];
 const UNION = new DenseUnion(
   KINDS.map((_, i) => i),
