@@ -1,0 +1,25 @@
+// Runs Go's clients of Flight and Flight SQL against a real server.
+import { spawnSync } from 'node:child_process';
+import { homedir } from 'node:os';
+import { fileURLToPath } from 'node:url';
+import { startServer } from '../../tools/server-process.js';
+
+const folder = fileURLToPath(new URL('.', import.meta.url));
+// Go keeps what it fetched and built below the home, also where the environment names none.
+const env = { HOME: homedir(), ...process.env };
+
+/** Runs Go; true where that succeeded. */
+function go(...args) {
+  const { status, error } = spawnSync('go', args, { cwd: folder, stdio: 'inherit', timeout: 1_200_000, env });
+  if (error) console.error(`Go 1.25 or newer is needed, and could not be started: ${error.message}`);
+  return status === 0;
+}
+
+for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP']) process.once(signal, () => process.exit(1));
+// Before the server is there: the first time this takes minutes.
+if (!go('vet', '.')) process.exit(1);
+const server = await startServer();
+env.SVC_GRPC = server.grpc;
+const isGood = go('test', '-count=1', '-timeout=300s', ...process.argv.slice(2), '.');
+await server.stop();
+process.exit(isGood ? 0 : 1);
