@@ -61,7 +61,11 @@ const TYPES: readonly XdbcType[] = [
 /** The types of columns, as XDBC describes them; only those of one code where that is given. */
 export function xdbcTypes(code: number | undefined): FrameStream {
   const wanted = TYPES.filter((type) => code === undefined || type.code === code);
-  return smallTable(XDBC_TYPES_SCHEMA, wanted.toSorted((a, b) => a.code - b.code).map(rowOf));
+  return smallTable(XDBC_TYPES_SCHEMA, wanted.toSorted(byCodeAndName).map(rowOf));
+}
+
+function byCodeAndName(a: XdbcType, b: XdbcType): number {
+  return a.code - b.code || (a.name < b.name ? -1 : 1);
 }
 
 const NULLABLE = 1;
