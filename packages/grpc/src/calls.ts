@@ -88,6 +88,13 @@ export function createCalls({ observe, maxMessageBytes }: CallsOptions): Calls {
         const final = finalStatus(call, status);
         report(call, final.code);
         send(final);
+        // The status is on its way as soon as the client has read what comes before it, which may be never.
+        if (!call.isHandled) call.cancel(call.error ?? ended());
+      };
+      const sendMessage = inner.sendMessage.bind(inner);
+      // A message behind the status would break the stream, and the status would not arrive.
+      inner.sendMessage = (message, onSent) => {
+        if (!call.isAnswered) sendMessage(message, onSent);
       };
       const listener = listenerOf(call, inner, storage, report);
       return new ServerInterceptingCall(inner, new ResponderBuilder().withStart((next) => next(listener)).build());
@@ -139,7 +146,11 @@ function listenerOf(
         call.error = new ServiceError('cancelled', 'The client went away before the call was answered.');
         report(call, Status.CANCELLED);
       }
-      if (!call.isHandled) call.cancel(call.error ?? new ServiceError('cancelled', 'The call was ended.'));
+      if (!call.isHandled) call.cancel(call.error ?? ended());
     })
     .build();
+}
+
+function ended(): ServiceError {
+  return new ServiceError('cancelled', 'The call was ended.');
 }

@@ -1,6 +1,7 @@
+import { once } from 'node:events';
 import { status as Status } from '@grpc/grpc-js';
 import { flight } from '@svc/proto';
-import { Int64, Table, tableFromIPC, vectorFromArray } from 'apache-arrow';
+import { Int64, Table, tableFromIPC, Utf8, vectorFromArray } from 'apache-arrow';
 import { describe, expect, test } from 'vitest';
 import {
   createFlightClient,
@@ -12,7 +13,7 @@ import {
   ticketOf,
   uploadOf,
 } from '../../test/flight-client.ts';
-import { collect, deferred, failureOf, startServer } from '../../test/start-server.ts';
+import { collect, connectRaw, deferred, failureOf, framed, startServer } from '../../test/start-server.ts';
 
 const ids = (count: number) =>
   new Table({
@@ -104,13 +105,16 @@ async function* one<T>(item: T) {
 }
 
 describe('a ticket', () => {
-  test('that nobody gave out is refused', async () => {
+  test('that this server did not give out is refused', async () => {
     const { flightClient } = await startFlight();
     await put(flightClient, pathOf('ids'), ids(3));
     const ticket = ticketOf(await flightClient.getFlightInfo(pathOf('ids')));
     const forged = Buffer.from(ticket);
     forged[forged.length - 20] = (forged[forged.length - 20] ?? 0) ^ 1;
-    for (const bad of [forged, Buffer.from('ids'), new Uint8Array(0)]) {
+    const elsewhere = await startFlight();
+    await put(elsewhere.flightClient, pathOf('ids'), ids(3));
+    const foreign = ticketOf(await elsewhere.flightClient.getFlightInfo(pathOf('ids')));
+    for (const bad of [forged, foreign, Buffer.from('ids'), new Uint8Array(0)]) {
       const failure = await failureOf((options) => getTicket(flightClient, bad, options));
       expect(failure).toMatchObject({ code: Status.INVALID_ARGUMENT, errorCode: 'invalid_argument' });
     }
@@ -170,10 +174,14 @@ describe('bad input', () => {
       (message: Sent) => ({ ...message, dataBody: Buffer.concat([message.dataBody, Buffer.alloc(64)]) }),
     ],
     ['a header of noise', (message: Sent) => ({ ...message, dataHeader: Buffer.alloc(64, 0xab) })],
+    ['a batch of more columns than the schema', (_message: Sent, { wider }: Others) => wider],
+    ['a batch of shorter values than the schema', (_message: Sent, { narrower }: Others) => narrower],
   ])('%s is INVALID_ARGUMENT and leaves nothing', async (_what, spoil) => {
     const { flightClient } = await startFlight();
-    const messages = await collect(uploadOf(pathOf('h'), ids(100)));
-    const spoilt = messages.map((message, i) => (i === 1 && 'dataBody' in message ? spoil(message) : message));
+    const [schema, batch] = await messagesOf(ids(100));
+    const [, wider] = await messagesOf(new Table({ a: vectorFromArray(['x'], new Utf8()), b: vectorFromArray([1n]) }));
+    const [, narrower] = await messagesOf(new Table({ id: vectorFromArray(new Int32Array(100)) }));
+    const spoilt = [schema, spoil(batch, { wider, narrower })];
     const failure = await failureOf((options) => collect(flightClient.doPut(each(spoilt), options)));
     expect(failure.code).toBe(Status.INVALID_ARGUMENT);
     expect(await collect(flightClient.listFlights({}))).toEqual([]);
@@ -191,6 +199,14 @@ describe('bad input', () => {
 });
 
 type Sent = { readonly dataHeader: Uint8Array; readonly dataBody: Buffer };
+type Others = Readonly<Record<'wider' | 'narrower', Sent>>;
+
+/** The schema and the batch of an upload. */
+async function messagesOf(table: Table): Promise<[Sent, Sent]> {
+  const [schema, batch] = (await collect(uploadOf(pathOf('h'), table))).filter((message) => 'dataBody' in message);
+  if (schema === undefined || batch === undefined) throw new Error('The table has no batch.');
+  return [schema, batch];
+}
 
 async function* none() {}
 
@@ -228,5 +244,54 @@ describe('a client that goes away', () => {
     const info = await flightClient.getFlightInfo(pathOf('big'));
     for await (const _ of flightClient.doGet({ ticket: ticketOf(info) })) break;
     await expect.poll(() => closed).toEqual(['big', 'big']);
+  });
+});
+
+describe('a deadline that passes while the client does not read', () => {
+  /** A read of which half is on its way, and half comes when it is told to. */
+  async function startHalfRead() {
+    const server = await startFlight();
+    const { flightClient, service } = server;
+    await put(flightClient, pathOf('big'), new Table({ x: vectorFromArray(new Float64Array(200_000)) }));
+    const ticket = ticketOf(await flightClient.getFlightInfo(pathOf('big')));
+    const readFrame = service.readFrame.bind(service);
+    const rest = deferred();
+    let signal: AbortSignal | undefined;
+    service.readFrame = async (call, ...args) => {
+      signal = call.signal;
+      const reading = await readFrame(call, ...args);
+      const { schema, batches } = reading.stream;
+      const twice = async function* () {
+        for await (const batch of batches) {
+          yield batch;
+          await rest.promise;
+          yield batch;
+        }
+      };
+      return { ...reading, stream: { schema, batches: twice() } };
+    };
+    const stream = (await connectRaw(server.port)).request({
+      ':method': 'POST',
+      ':path': '/arrow.flight.protocol.FlightService/DoGet',
+      'content-type': 'application/grpc',
+      'grpc-timeout': '200m',
+    });
+    stream.pause().end(framed(flight.Ticket.encode({ ticket }).finish()));
+    await expect.poll(() => server.answered().at(-1)?.status).toBe('DEADLINE_EXCEEDED');
+    return { stream, rest, isAborted: () => signal?.aborted };
+  }
+
+  test('ends the read at once', async () => {
+    const { isAborted, rest } = await startHalfRead();
+    expect(isAborted()).toBe(true);
+    rest.resolve();
+  });
+
+  test('is told to the client when it reads on, whatever was still to be sent', async () => {
+    const { stream, rest } = await startHalfRead();
+    rest.resolve();
+    await new Promise((resolve) => setImmediate(resolve));
+    const [trailers] = await once(stream.resume(), 'trailers');
+    expect(trailers).toMatchObject({ 'grpc-status': '4', 'svc-error-code': 'deadline_exceeded' });
   });
 });
