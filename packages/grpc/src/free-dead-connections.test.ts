@@ -1,7 +1,7 @@
 import { once } from 'node:events';
 import { connect } from 'node:net';
 import { FrameServiceDefinition } from '@svc/proto';
-import { expect, onTestFinished, test } from 'vitest';
+import { expect, onTestFinished, test, vi } from 'vitest';
 import { connectRaw, startServer } from '../test/start-server.ts';
 
 function frame(type: number, stream: number, payload: Uint8Array, flags = 0): Buffer {
@@ -114,4 +114,44 @@ test('healthy clients stay while others are refused', async () => {
   expect(idle.destroyed || idle.closed).toBe(false);
   await new Promise((resolve) => idle.ping(resolve));
   expect((await client.listFrames({})).frames).toEqual([]);
+});
+
+/** Whether the server closes a connection whose client answers pings, or does not, in the minutes of silence after it. */
+async function isClosedInSilence(answersPings: boolean): Promise<boolean> {
+  const { port } = await startServer();
+  vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout', 'setInterval', 'clearInterval'] });
+  onTestFinished(() => void vi.useRealTimers());
+  const socket = connect(port, '127.0.0.1');
+  onTestFinished(() => void socket.destroy());
+  let pings = 0;
+  socket.on('error', () => undefined);
+  socket.on('data', (data) => {
+    const ping = pingIn(data);
+    if (ping === undefined) return;
+    pings++;
+    if (answersPings) socket.write(frame(6, 0, ping, 1));
+  });
+  socket.write(GREETING);
+  for (let second = 0; second < 200 && !socket.closed; second++) {
+    await vi.advanceTimersByTimeAsync(1000);
+    // For what goes through the socket, both ways.
+    for (let turn = 0; turn < 5; turn++) await new Promise((resolve) => setImmediate(resolve));
+  }
+  expect(pings).toBeGreaterThan(0);
+  return socket.closed;
+}
+
+/** What a ping carries, where the first frame of a kind in these bytes is one that wants an answer. */
+function pingIn(bytes: Buffer): Buffer | undefined {
+  for (let at = 0; at + 9 <= bytes.length; at += 9 + bytes.readUIntBE(at, 3)) {
+    if (bytes[at + 3] === 6 && bytes[at + 4] === 0) return bytes.subarray(at + 9, at + 17);
+  }
+  return undefined;
+}
+
+test.each([
+  ['answers no ping is closed', false],
+  ['answers its pings stays', true],
+])('a silent client that %s', { timeout: 20_000 }, async (_what, answersPings) => {
+  expect(await isClosedInSilence(answersPings)).toBe(!answersPings);
 });
