@@ -17,23 +17,29 @@ export interface Connections {
 
 /** Keeps track of the connections of a server. */
 export function trackConnections(server: Server): Connections {
-  const sockets = new Map<Socket, Set<RunningRequest>>();
+  // Arrays, because a `Set` through which much passes keeps what has left it until the whole heap is collected.
+  const sockets = new Map<Socket, RunningRequest[]>();
   server.on('connection', (socket: Socket) => {
-    sockets.set(socket, new Set());
+    sockets.set(socket, []);
     socket.once('close', () => {
       const left = sockets.get(socket) ?? [];
       sockets.delete(socket);
       // Node tells only the answer whose turn it is; one that was queued behind it would never hear of the end.
       setImmediate(() => {
-        for (const { response } of left) if (!response.closed) response.emit('close');
+        // A copy, because each one leaves the list as it is told.
+        for (const { response } of left.slice()) if (!response.closed) response.emit('close');
       });
     });
   });
   server.on('request', (request, response) => {
     const requests = sockets.get(request.socket);
     const running = { request, response };
-    requests?.add(running);
-    response.once('close', () => requests?.delete(running));
+    requests?.push(running);
+    response.once('close', () => {
+      // As a rule it is the only one.
+      const index = requests?.indexOf(running) ?? -1;
+      if (index >= 0) requests?.splice(index, 1);
+    });
   });
   return {
     running: (socket) => [...(sockets.get(socket) ?? [])],
