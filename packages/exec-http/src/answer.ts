@@ -22,8 +22,10 @@ export type Answer =
       /** An answer of another server, handed on as it is. */
       readonly forwarded: {
         readonly status: number;
-        readonly headers: Headers;
+        readonly headers: Record<string, string>;
         readonly body: ReadableStream<Uint8Array> | null;
+        /** The body piece by piece, each good only until the next one is asked for. */
+        readonly pieces?: AsyncIterator<Uint8Array, void>;
         /** The body at once, where it is there already. */
         readonly bytes?: Uint8Array;
       };
@@ -61,19 +63,24 @@ export async function toResponse(answer: Answer, exchange: Exchange, compression
     exchange.report(status);
     return new Response(null, { status, headers });
   }
-  return new Response(streamedBody(isCompressed ? compressChunks(body) : body, status, exchange), { status, headers });
+  const chunks = isCompressed ? compressChunks(body) : body;
+  return new Response(streamedBody({ chunks, isLent: false }, status, exchange), { status, headers });
 }
 
 function forwardedResponse(answer: Extract<Answer, { forwarded: unknown }>['forwarded'], exchange: Exchange): Response {
-  const { status, headers, bytes } = answer;
-  headers.set('x-request-id', exchange.call.requestId);
-  headers.set('x-content-type-options', 'nosniff');
+  const { status, headers, bytes, pieces } = answer;
+  headers['x-content-type-options'] = 'nosniff';
+  headers['x-request-id'] = exchange.call.requestId;
+  if (pieces !== undefined) {
+    return new Response(streamedBody({ chunks: pieces, isLent: true }, status, exchange), { status, headers });
+  }
   const body = bytes ?? answer.body;
   if (body === null || 'byteLength' in body) {
     exchange.report(status);
     return new Response(body, { status, headers });
   }
-  return new Response(streamedBody(body[Symbol.asyncIterator](), status, exchange), { status, headers });
+  const chunks = body[Symbol.asyncIterator]();
+  return new Response(streamedBody({ chunks, isLent: false }, status, exchange), { status, headers });
 }
 
 /** The bytes of a body that ends with its first chunk, so that its length is known; another one as it is. */

@@ -213,7 +213,7 @@ describe('POST /exec', () => {
     const tsdb: TsdbProxy = {
       forward: async (_call, request) => {
         params = request.params;
-        return { status: 200, headers: new Headers(), body: null };
+        return { status: 200, headers: {}, body: null };
       },
       close: async () => {},
     };
@@ -260,7 +260,7 @@ describe('POST /exec', () => {
 
 test('405 names the methods that work; one of the database passes without them', async () => {
   const tsdb: TsdbProxy = {
-    forward: async () => ({ status: 405, headers: new Headers(), body: null }),
+    forward: async () => ({ status: 405, headers: {}, body: null }),
     close: async () => {},
   };
   const app = await appWith(1, {}, { tsdb });

@@ -5,7 +5,18 @@ import { type Call, DEFAULT_TENANT } from '@svc/frames';
 /** The raw request and answer, there only where the app runs on `@hono/node-server`. */
 export interface NodeBindings {
   readonly incoming?: Pick<IncomingMessage, 'headers' | 'httpVersion' | 'socket' | 'url'>;
-  readonly outgoing?: Pick<ServerResponse, 'destroy' | 'once' | 'writableFinished'>;
+  readonly outgoing?: Pick<
+    ServerResponse,
+    | 'destroy'
+    | 'destroyed'
+    | 'end'
+    | 'flushHeaders'
+    | 'once'
+    | 'setHeaders'
+    | 'writableFinished'
+    | 'write'
+    | 'writeHead'
+  >;
 }
 
 /** The call of a request, cancelled when the client goes away. Its signal is made when it is first asked for. */

@@ -25,3 +25,4 @@ export {
   type Handlers,
 } from './endpoint.ts';
 export { errorResponse } from './error-response.ts';
+export { writeStreamed } from './streamed-body.ts';

@@ -1,37 +1,116 @@
 import { ServiceError, toServiceError } from '@svc/errors';
 import type { Exchange } from './endpoint.ts';
+import type { NodeBindings } from './http-call.ts';
+
+/** Chunks as the body of an answer. */
+export interface ChunkSource {
+  readonly chunks: AsyncIterator<Uint8Array, unknown>;
+  /** Whether a chunk is good only until the next one is asked for. */
+  readonly isLent: boolean;
+}
+
+type Outgoing = NonNullable<NodeBindings['outgoing']>;
+
+interface StreamedAnswer extends ChunkSource {
+  readonly stream: ReadableStream<Uint8Array>;
+  readonly exchange: Exchange;
+  readonly status: number;
+}
+
+const streamed = new WeakMap<Outgoing, StreamedAnswer>();
 
 /**
  * Chunks as the body of an answer, made only as fast as the client reads. A failure cuts the connection: what was sent
  * so far must not look like a whole answer.
  */
 export function streamedBody(
-  chunks: AsyncIterator<Uint8Array, unknown>,
+  { chunks, isLent }: ChunkSource,
   status: number,
   exchange: Exchange,
 ): ReadableStream<Uint8Array> {
-  return new ReadableStream<Uint8Array>(
+  const outgoing = exchange.c.env?.outgoing;
+  const stream = new ReadableStream<Uint8Array>(
     {
       async pull(controller) {
         try {
           const result = await chunks.next();
-          if (result.done !== true) return controller.enqueue(result.value);
+          if (result.done !== true) return controller.enqueue(isLent ? new Uint8Array(result.value) : result.value);
           controller.close();
           exchange.report(status);
         } catch (thrown) {
-          const { signal } = exchange.call;
-          const error = toServiceError(signal.aborted ? signal.reason : thrown);
-          exchange.report(status, error);
-          const outgoing = exchange.c.env?.outgoing;
+          const error = reportFailure(thrown, status, exchange);
           if (outgoing === undefined) controller.error(error);
           else outgoing.destroy();
         }
       },
       async cancel() {
-        exchange.report(status, new ServiceError('cancelled', 'The client left before the answer was whole.'));
+        reportLeaving(status, exchange);
         await chunks.return?.();
       },
     },
     { highWaterMark: 0 },
   );
+  if (outgoing !== undefined) streamed.set(outgoing, { stream, chunks, isLent, exchange, status });
+  return stream;
+}
+
+/**
+ * Writes an answer to its connection where its body is one that `createExecApp` makes as the client reads, and that
+ * nobody has touched: without a web stream in between, and out of memory that is used again where it can be. False where
+ * the answer is another one, or has been changed; it is then sent as any other.
+ */
+export function writeStreamed(response: Response, outgoing: Outgoing): boolean {
+  const answer = streamed.get(outgoing);
+  if (answer === undefined || response.body !== answer.stream || answer.stream.locked) return false;
+  // Nobody else may begin to read it.
+  answer.stream.getReader();
+  outgoing.setHeaders(response.headers);
+  outgoing.writeHead(response.status);
+  outgoing.flushHeaders();
+  void writeChunks(answer, outgoing);
+  return true;
+}
+
+async function writeChunks({ chunks, status, exchange }: StreamedAnswer, outgoing: Outgoing): Promise<void> {
+  // An answer that waits for its turn on the connection is told of its end, and not destroyed.
+  let isClosed = outgoing.destroyed;
+  let onWritten: (() => void) | undefined;
+  const endChunks = async () => void (await Promise.resolve(chunks.return?.()).catch(() => {}));
+  outgoing.once('close', () => {
+    isClosed = true;
+    if (!outgoing.writableFinished) reportLeaving(status, exchange);
+    onWritten?.();
+    // Whoever makes the next chunk stops, too.
+    void endChunks();
+  });
+  try {
+    for (;;) {
+      const result = await chunks.next();
+      if (result.done === true || isClosed) break;
+      // Written is what has left this process: only then may the next one be asked for.
+      await new Promise<void>((resolve) => {
+        onWritten = resolve;
+        outgoing.write(result.value, () => resolve());
+      });
+    }
+    if (isClosed) reportLeaving(status, exchange);
+    else exchange.report(status);
+    outgoing.end();
+  } catch (thrown) {
+    reportFailure(thrown, status, exchange);
+    outgoing.destroy();
+  } finally {
+    await endChunks();
+  }
+}
+
+function reportFailure(thrown: unknown, status: number, exchange: Exchange): ServiceError {
+  const { signal } = exchange.call;
+  const error = toServiceError(signal.aborted ? signal.reason : thrown);
+  exchange.report(status, error);
+  return error;
+}
+
+function reportLeaving(status: number, exchange: Exchange): void {
+  exchange.report(status, new ServiceError('cancelled', 'The client left before the answer was whole.'));
 }

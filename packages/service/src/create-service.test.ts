@@ -103,7 +103,7 @@ describe('SQL', () => {
   });
 
   test('is forwarded with the call, and the answer handed on', async () => {
-    const answer = { status: 400, headers: new Headers(), body: null };
+    const answer = { status: 400, headers: {}, body: null };
     const service = serviceWith({
       tsdb: proxy(async (forwarded, asked) => {
         expect([forwarded, asked]).toEqual([call, request]);

@@ -112,7 +112,7 @@ describe('keepQuery with the time-series database', () => {
           },
           cancel: () => void (this.cancelled += 1),
         });
-        return { status, headers: new Headers({ 'content-type': contentType }), body };
+        return { status, headers: { 'content-type': contentType }, body };
       },
       close: async () => {},
     };

@@ -17,7 +17,7 @@ export async function tsdbExport(
     ],
   });
   const { status, headers, body } = answer;
-  const isFile = status === 200 && !/json|text/i.test(headers.get('content-type') ?? '');
+  const isFile = status === 200 && !/json|text/i.test(headers['content-type'] ?? '');
   if (isFile && body !== null) return body;
   throw refusal(sql, status, await firstText(answer));
 }

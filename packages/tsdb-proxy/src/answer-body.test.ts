@@ -137,6 +137,70 @@ describe('a body', () => {
   });
 });
 
+describe('a long body', () => {
+  const long = Buffer.from(Uint32Array.from({ length: MIB }, (_, i) => i * 2_654_435_761).buffer);
+  const shifted = Buffer.concat([Buffer.from('shifted'), long]);
+  const answerOf = (bytes: Buffer) => (socket: Socket) => {
+    socket.write(`HTTP/1.1 200 OK\r\nContent-Length: ${bytes.length}\r\n\r\n`);
+    socket.write(bytes);
+  };
+
+  test('gives chunks that may be kept, whatever is read meanwhile', async () => {
+    const standIn = await rawStandIn((socket, head) => answerOf(head.includes('shifted') ? shifted : long)(socket));
+    const proxy = proxyTo(standIn);
+    const bodies = Array.from({ length: 6 }, async (_, i) => {
+      const answer = await proxy.forward(aCall(), sql(i % 2 === 0 ? 'plain' : 'shifted'));
+      return (await bytesOf(answer)).equals(i % 2 === 0 ? long : shifted);
+    });
+    expect(await Promise.all(bodies)).toEqual(Array(6).fill(true));
+  });
+
+  test('gives pieces, each good until the next one is asked for, in memory that is used again', async () => {
+    const standIn = await rawStandIn(answerOf(long));
+    const proxy = proxyTo(standIn);
+    const memory = new Set<ArrayBufferLike>();
+    for (let count = 0; count < 4; count += 1) {
+      const { pieces } = await proxy.forward(aCall(), sql('select 1'));
+      let offset = 0;
+      for (let piece = await pieces?.next(); piece?.done === false; piece = await pieces?.next()) {
+        memory.add(piece.value.buffer);
+        expect(long.compare(piece.value, 0, piece.value.length, offset, offset + piece.value.length)).toBe(0);
+        offset += piece.value.length;
+      }
+      expect(offset).toBe(long.length);
+    }
+    expect(memory.size).toBeLessThan((4 * long.length) / (64 * 1024) / 4);
+  });
+
+  test('whose last pieces nobody has read stays as it is when the next answer comes', async () => {
+    const standIn = await rawStandIn((socket, head) => {
+      if (head.includes('next')) return answerOf(shifted)(socket);
+      socket.write(CHUNKED);
+      return setTimeout(() => socket.write('5\r\nfirst\r\n'), 20);
+    });
+    const proxy = proxyTo(standIn, { maxConnections: 1 });
+    const { pieces } = await proxy.forward(aCall(), sql('first'));
+    const first = await pieces?.next();
+    const waiting = pieces?.next();
+    standIn.sockets[0]?.write('6\r\nsecond\r\n5\r\nthird\r\n0\r\n\r\n');
+    const second = await waiting;
+    expect((await bytesOf(await proxy.forward(aCall(), sql('next')))).equals(shifted)).toBe(true);
+    const texts = [second, await pieces?.next()].map((piece) => Buffer.from(piece?.value ?? []).toString());
+    expect([first?.done, ...texts]).toEqual([false, 'second', 'third']);
+    expect((await pieces?.next())?.done).toBe(true);
+  });
+
+  test('that was cut by its reader ends for who still waits', async () => {
+    const standIn = await rawStandIn((socket) => socket.write(`${CHUNKED}4\r\nhalf\r\n`));
+    const { pieces } = await proxyTo(standIn).forward(aCall(), sql('select 1'));
+    await pieces?.next();
+    const waiting = pieces?.next();
+    await pieces?.return?.();
+    expect((await waiting)?.done).toBe(true);
+    await closed(standIn.sockets[0]);
+  });
+});
+
 describe('the going away of the client', () => {
   test('sends nothing when it is gone already', async () => {
     const standIn = await rawStandIn(() => undefined);

@@ -1,10 +1,14 @@
+import type { ServiceError } from '@svc/errors';
 import type { Exchange } from './exchange.ts';
 import { silent } from './upstream-failures.ts';
 
 /** The connection that the bytes of a body come from. */
 export interface BodySource {
+  /** From now on bytes are good only until `resume`. */
+  lend(): void;
   /** Sends no more for now, apart from what is already read. */
   pause(): void;
+  /** Whoever got bytes is done with them. */
   resume(): void;
   /** Closes the connection. */
   abort(reason: Error): void;
@@ -12,7 +16,7 @@ export interface BodySource {
 
 /** The body of an answer, and the end into which its bytes are put. */
 export interface AnswerBody {
-  readonly stream: ReadableStream<Uint8Array>;
+  readonly pieces: AsyncIterator<Uint8Array, void>;
   push(bytes: Uint8Array): void;
   close(): void;
 }
@@ -22,41 +26,55 @@ export interface AnswerBody {
  * somebody waits for bytes, so that a slow reader is not taken for a silent database.
  */
 export function createAnswerBody(source: BodySource, exchange: Exchange, idleTimeoutMs: number): AnswerBody {
-  let sink: ReadableStreamDefaultController<Uint8Array> | undefined;
-  let silence: NodeJS.Timeout | undefined;
-  const stream = new ReadableStream<Uint8Array>(
-    {
-      start(controller) {
-        sink = controller;
-      },
-      pull() {
-        silence = setTimeout(() => exchange.abort(silent(idleTimeoutMs)), idleTimeoutMs);
-        source.resume();
-      },
-      cancel() {
-        clearTimeout(silence);
-        exchange.end();
-        source.abort(new Error('nobody reads the answer any more'));
-      },
-    },
-    { highWaterMark: 0 },
-  );
-  exchange.onAbort((failure) => {
-    clearTimeout(silence);
-    sink?.error(failure);
+  const waiting: Uint8Array[] = [];
+  let isOver = false;
+  let failure: ServiceError | undefined;
+  let wake: (() => void) | undefined;
+
+  const lateness = () => silent(idleTimeoutMs);
+  const wakeReader = () => {
+    exchange.stopWaiting();
+    wake?.();
+  };
+  const end = () => {
+    isOver = true;
+    exchange.end();
+    wakeReader();
+  };
+  source.lend();
+  exchange.onAbort((reason) => {
+    failure = reason;
+    wakeReader();
   });
+
+  async function next(): Promise<IteratorResult<Uint8Array, void>> {
+    if (waiting.length === 0 && !isOver && failure === undefined) {
+      const woken = new Promise<void>((resolve) => (wake = resolve));
+      exchange.waitFor(idleTimeoutMs, lateness);
+      source.resume();
+      await woken;
+    }
+    if (failure !== undefined) throw failure;
+    const value = waiting.shift();
+    return value === undefined ? { done: true, value: undefined } : { done: false, value };
+  }
+
+  async function cancel(): Promise<IteratorResult<Uint8Array, void>> {
+    waiting.length = 0;
+    if (!isOver && failure === undefined) {
+      end();
+      source.abort(new Error('nobody reads the answer any more'));
+    }
+    return { done: true, value: undefined };
+  }
+
   return {
-    stream,
+    pieces: { next, return: cancel },
     push(bytes) {
-      clearTimeout(silence);
-      // In this order: whoever waits for more resumes it at once.
       source.pause();
-      sink?.enqueue(bytes);
+      waiting.push(bytes);
+      wakeReader();
     },
-    close() {
-      clearTimeout(silence);
-      exchange.end();
-      sink?.close();
-    },
+    close: end,
   };
 }

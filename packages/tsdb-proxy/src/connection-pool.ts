@@ -1,5 +1,6 @@
 import { buildConnector, Client, type Dispatcher, errors, Pool } from 'undici';
-import { createConnectionValve } from './connection-valve.ts';
+import { createConnectionValve, VALVED_READS } from './connection-valve.ts';
+import { ForwardedRequest } from './forwarded-request.ts';
 
 /** What a connection pool needs to know. */
 export interface ConnectionPoolOptions {
@@ -44,14 +45,22 @@ function createClient(origin: URL, options: Client.Options, connector: buildConn
       });
     },
   });
-  const valved = client.compose((dispatch) => (request, handler) => dispatch(request, valve.handler(handler)));
-  client.dispatch = (request, handler) => valved.dispatch(request, handler);
+  const dispatch = client.dispatch.bind(client);
+  client.dispatch = (request, handler) => {
+    if (request instanceof ForwardedRequest) request.valve = valve;
+    return dispatch(request, handler);
+  };
   return client;
 }
 
 /** Connects in time. undici's own timer can be a second late, so that it only clears away what came to nothing. */
 function createConnector({ connectTimeoutMs: timeoutMs, ca }: ConnectionPoolOptions): buildConnector.connector {
-  const connect = buildConnector({ timeout: timeoutMs, allowH2: false, ...(ca !== undefined && { ca }) });
+  const connect = buildConnector({
+    timeout: timeoutMs,
+    allowH2: false,
+    onread: VALVED_READS,
+    ...(ca !== undefined && { ca }),
+  });
   return (options, callback) => {
     let isLate = false;
     const timer = setTimeout(() => {

@@ -1,113 +1,105 @@
-import type { Socket } from 'node:net';
-import type { Dispatcher } from 'undici';
+import type { OnReadOpts, Socket } from 'node:net';
+import { createReadBuffers, SHARED_BUFFER } from './read-buffers.ts';
 
-/** Stands between one connection and the parser of its answers. */
+/** Stands between one connection and the parser of its answers, and holds it back while their reader is slow. */
 export interface ConnectionValve {
   /** Takes the connection, or the one that replaces it. */
   attach(socket: Socket): void;
-  /** Stands between the client and the reader of an answer as well. */
-  handler(reader: Dispatcher.DispatchHandler): Dispatcher.DispatchHandler;
-}
-
-interface Valve {
+  /** From now on what is read is not copied: the parser gets it as it lies in memory, until the answer is over. */
+  lend(): void;
+  /** The reader is done with all it got, and wants more. */
   open(): void;
   shut(): void;
-  isShut(): boolean;
+  /** The answer is over, and maybe not read yet. */
+  end(): void;
 }
 
-/** A class, because an object with getters of its own for every request costs more than the request. */
-class ValvedController implements Dispatcher.DispatchController {
-  readonly #controller: Dispatcher.DispatchController;
-  readonly #valve: Valve;
-
-  constructor(controller: Dispatcher.DispatchController, valve: Valve) {
-    this.#controller = controller;
-    this.#valve = valve;
-  }
-
-  get aborted(): boolean {
-    return this.#controller.aborted;
-  }
-
-  get paused(): boolean {
-    return this.#valve.isShut();
-  }
-
-  get reason(): Error | null {
-    return this.#controller.reason;
-  }
-
-  abort(reason: Error): void {
-    this.#controller.abort(reason);
-  }
-
-  pause(): void {
-    this.#valve.shut();
-  }
-
-  resume(): void {
-    this.#valve.open();
-  }
-}
+const buffers = createReadBuffers();
+const feeds = new WeakMap<object, (buffer: Uint8Array, length: number) => boolean>();
+let nextBuffer = SHARED_BUFFER;
 
 /**
- * Holds a connection back while its reader is slow. undici's own way is to pause its parser, and a paused parser takes
- * the whole process down when the database closes the connection (mended only in version 8, which does not run on
- * Node 20). So the parser never pauses: it is the socket that has nothing to read.
+ * How connections with a valve are read: into memory that is used again. Node's own way takes a new buffer of 64 KiB for
+ * every read, however little comes, which then waits for a garbage collection; and leads it through a stream.
+ */
+export const VALVED_READS: OnReadOpts = {
+  // Node asks for it when a connection is made and after each read.
+  buffer: () => {
+    const buffer = nextBuffer;
+    nextBuffer = SHARED_BUFFER;
+    return buffer;
+  },
+  callback(this: Socket, length: number, buffer: Uint8Array) {
+    return feeds.get(this)?.(buffer, length) ?? false;
+  },
+};
+
+/**
+ * undici's own way to hold a connection back is to pause its parser, and a paused parser takes the whole process down
+ * when the database closes the connection (mended only in version 8, which does not run on Node 20). So the parser
+ * never pauses: it is the socket that is not read.
  */
 export function createConnectionValve(): ConnectionValve {
-  let socket: Socket | undefined;
   let isShut = false;
+  let isLending = false;
+  let lent: Uint8Array[] = [];
+  let fed: Buffer | null = null;
+  let readOn: (() => void) | undefined;
 
-  const open = () => {
-    if (!isShut) return;
-    isShut = false;
-    // Not at once: the reader may ask from inside the parser, which cannot be entered twice.
-    queueMicrotask(() => {
-      if (!isShut) socket?.emit('readable');
-    });
-  };
-
-  const shut = () => {
-    isShut = true;
-  };
-  const valve: Valve = { open, shut, isShut: () => isShut };
+  function feed(socket: Socket, buffer: Uint8Array, length: number): boolean {
+    const isLent = isLending && buffer !== SHARED_BUFFER;
+    const bytes = Buffer.from(buffer.buffer, buffer.byteOffset, length);
+    if (isLent) lent.push(buffer);
+    // The parser keeps the parts of a head that it has not seen the end of.
+    fed = isLent ? bytes : Buffer.from(bytes);
+    socket.emit('readable');
+    if (!isLent) buffers.giveBack(buffer);
+    nextBuffer = isLending ? buffers.take() : SHARED_BUFFER;
+    return !isShut;
+  }
 
   return {
-    attach(opened) {
-      socket = opened;
+    attach(socket) {
       isShut = false;
-      const read: (size?: number) => unknown = opened.read.bind(opened);
-      opened.read = (size?: number) => (isShut && opened === socket ? null : read(size));
+      fed = null;
+      const read: (size?: number) => unknown = socket.read.bind(socket);
+      readOn = () => read(0);
+      socket.read = (size?: number) => {
+        if (fed === null) return isShut ? null : read(size);
+        const bytes = fed;
+        fed = null;
+        return bytes;
+      };
+      feeds.set(socket, (buffer, length) => feed(socket, buffer, length));
       // A reset under its own code would be taken for the proper end of a body that only the close delimits.
-      opened.on('error', (error: NodeJS.ErrnoException) => {
+      socket.on('error', (error: NodeJS.ErrnoException) => {
         if (error.code === 'ECONNRESET') error.code = 'UND_ERR_RESET';
       });
     },
 
-    handler(reader) {
-      let own: ValvedController | undefined;
-      const valvedOnce = (controller: Dispatcher.DispatchController) =>
-        (own ??= new ValvedController(controller, valve));
-      return {
-        onRequestStart(controller, context) {
-          reader.onRequestStart?.(valvedOnce(controller), context);
-        },
-        onResponseStart(controller, status, headers, message) {
-          reader.onResponseStart?.(valvedOnce(controller), status, headers, message);
-        },
-        onResponseData(controller, chunk) {
-          reader.onResponseData?.(valvedOnce(controller), chunk);
-        },
-        onResponseEnd(controller, trailers) {
-          open();
-          reader.onResponseEnd?.(valvedOnce(controller), trailers);
-        },
-        onResponseError(controller, error) {
-          open();
-          reader.onResponseError?.(valvedOnce(controller), error);
-        },
-      };
+    lend() {
+      isLending = true;
+    },
+
+    open() {
+      if (!isShut) return;
+      isShut = false;
+      for (const buffer of lent) buffers.giveBack(buffer);
+      lent = [];
+      readOn?.();
+    },
+
+    shut() {
+      isShut = true;
+    },
+
+    end() {
+      // Not given back: somebody may still read in them.
+      lent = [];
+      isLending = false;
+      if (!isShut) return;
+      isShut = false;
+      readOn?.();
     },
   };
 }

@@ -20,7 +20,7 @@ describe('forward', () => {
     const params = [...new URL(recorded.path, database.url).searchParams];
     const path = PATHS.find((one) => recorded.path.startsWith(one)) ?? '/exec';
     const { status, headers, body } = await proxyTo(database).forward(aCall(), { path, params });
-    const answer = { status, reason: '', headers: Object.fromEntries(headers), body: await bytesOf({ body }) };
+    const answer = { status, reason: '', headers, body: await bytesOf({ body }) };
     expect(comparable(recorded, answer)).toEqual(comparable(recorded, answerOf(recorded)));
     expect(Object.keys(answer.headers)).not.toEqual(expect.arrayContaining(['server']));
     expect([...new URL(database.targets[0] ?? '', database.url).searchParams]).toEqual(params);
@@ -63,7 +63,7 @@ describe('forward', () => {
     });
     const answer = await proxyTo(standIn).forward(aCall(), sql('select 1'));
     expect(answer.status).toBe(status);
-    expect(answer.headers.get('content-type')).toBe(type);
+    expect(answer.headers['content-type']).toBe(type);
     expect((await bytesOf(answer)).toString()).toBe(body);
   });
 
@@ -73,7 +73,7 @@ describe('forward', () => {
     for (let count = 0; count < 3; count += 1) {
       const answer = await proxy.forward(aCall(), sql('select 1'));
       expect(answer).toMatchObject({ status: 204, body: null });
-      expect(answer.headers.has('content-length')).toBe(false);
+      expect(answer.headers).not.toHaveProperty('content-length');
     }
     expect(standIn.sockets).toHaveLength(1);
   });
@@ -90,8 +90,8 @@ describe('forward', () => {
         response.writeHead(200, { 'content-encoding': coding, 'content-length': bytes.length }).end(bytes);
       });
       const answer = await proxyTo(standIn).forward(aCall(), sql('select 1'));
-      expect(answer.headers.get('content-encoding')).toBe(coding);
-      expect(answer.headers.get('content-length')).toBe(String(bytes.length));
+      expect(answer.headers['content-encoding']).toBe(coding);
+      expect(answer.headers['content-length']).toBe(String(bytes.length));
       expect(await bytesOf(answer)).toEqual(bytes);
     },
   );

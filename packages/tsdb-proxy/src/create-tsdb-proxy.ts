@@ -2,22 +2,21 @@ import { ServiceError } from '@svc/errors';
 import { isCancelled } from '@svc/frames';
 import type { Dispatcher } from 'undici';
 import type { ConnectionPoolOptions } from './connection-pool.ts';
-import { cancelled, type Exchange, openExchange } from './exchange.ts';
+import { cancelled } from './exchange.ts';
 import { checkOptions, type TsdbProxyOptions } from './proxy-options.ts';
 import { requestTarget } from './request-target.ts';
+import { createRunningExchanges } from './running-exchanges.ts';
 import { sendRequest } from './send-request.ts';
 import type { TsdbProxy } from './tsdb-proxy.ts';
 import { late } from './upstream-failures.ts';
-
-/** Most answers are there by then, and whether their clients leave does not matter any more. */
-const WATCHED_AFTER_MS = 20;
 
 /** Makes a proxy for one time-series database. Connects with the first `forward`; throws on options it cannot use. */
 export function createTsdbProxy(options: TsdbProxyOptions): TsdbProxy {
   const { base, authorization, ca, connectTimeoutMs, timeoutMs, idleTimeoutMs, maxConnections } = checkOptions(options);
   const loading = createPool(base.origin, { connectTimeoutMs, maxConnections, ca });
   const headers = { 'accept-encoding': 'identity', ...(authorization === undefined ? {} : { authorization }) };
-  const running = new Set<Exchange>();
+  const running = createRunningExchanges();
+  const lateness = () => late(timeoutMs);
   let isClosed = false;
 
   return {
@@ -27,22 +26,18 @@ export function createTsdbProxy(options: TsdbProxyOptions): TsdbProxy {
       if (isClosed) throw stopping();
       if (isCancelled(call)) throw cancelled(call.signal);
 
-      const exchange = openExchange(call, (ended) => running.delete(ended));
-      running.add(exchange);
-      const watch = setTimeout(() => exchange.watch(), WATCHED_AFTER_MS);
-      const deadline = setTimeout(() => exchange.abort(late(timeoutMs)), timeoutMs);
+      const exchange = running.open(call);
+      exchange.waitFor(timeoutMs, lateness);
       try {
         return await sendRequest(pool, exchange, { path, headers, connectTimeoutMs, idleTimeoutMs });
       } finally {
-        clearTimeout(watch);
-        clearTimeout(deadline);
         if (!exchange.isOver) exchange.watch();
       }
     },
 
     async close() {
       isClosed = true;
-      for (const exchange of running) exchange.abort(stopping());
+      running.abortAll(stopping());
       await (await loading).destroy();
     },
   };

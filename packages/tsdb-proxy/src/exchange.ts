@@ -1,54 +1,87 @@
 import { ServiceError } from '@svc/errors';
 import type { Call } from '@svc/frames';
 
-/** One request under way. Whatever ends it early goes through `abort`, and the first reason stays. */
-export interface Exchange {
+/** Most answers are there by then, and whether their clients leave does not matter any more. */
+const WATCHED_AFTER_MS = 20;
+
+type AbortListener = (failure: ServiceError) => void;
+
+/**
+ * One request under way. Whatever ends it early goes through `abort`, and the first reason stays. A class, because an
+ * object with functions of its own for every request costs more than a small answer.
+ */
+export class Exchange {
+  readonly #call: Call;
+  readonly #onEnd: (exchange: Exchange) => void;
+  readonly #listeners: AbortListener[] = [];
+  readonly #startMs = performance.now();
+  #failure: ServiceError | undefined;
+  #isOver = false;
+  #stopWatching: (() => void) | undefined;
+  #dueMs = Infinity;
+  #lateness: (() => ServiceError) | undefined;
+
+  /** `onEnd` is called once, when it is over. */
+  constructor(call: Call, onEnd: (exchange: Exchange) => void) {
+    this.#call = call;
+    this.#onEnd = onEnd;
+  }
+
   /** Why it ended early. */
-  readonly failure: ServiceError | undefined;
-  readonly isOver: boolean;
+  get failure(): ServiceError | undefined {
+    return this.#failure;
+  }
+
+  get isOver(): boolean {
+    return this.#isOver;
+  }
+
+  /** Waits for something: what has not come in so many milliseconds ends it with that failure. */
+  waitFor(ms: number, lateness: () => ServiceError): void {
+    this.#dueMs = performance.now() + ms;
+    this.#lateness = lateness;
+  }
+
+  /** It has come. */
+  stopWaiting(): void {
+    this.#dueMs = Infinity;
+  }
+
+  /** Looks at the clock. */
+  checkTime(nowMs: number): void {
+    if (nowMs - this.#startMs >= WATCHED_AFTER_MS) this.watch();
+    if (nowMs >= this.#dueMs && this.#lateness !== undefined) this.abort(this.#lateness());
+  }
+
   /** Ends it from now on when the call is cancelled. */
-  watch(): void;
+  watch(): void {
+    if (this.#isOver || this.#stopWatching !== undefined) return;
+    const { signal } = this.#call;
+    const onCallAborted = () => this.abort(cancelled(signal));
+    if (signal.aborted) return onCallAborted();
+    signal.addEventListener('abort', onCallAborted, { once: true });
+    this.#stopWatching = () => signal.removeEventListener('abort', onCallAborted);
+  }
+
   /** Takes what is to be done when the exchange ends early. */
-  onAbort(listener: (failure: ServiceError) => void): void;
-  abort(failure: ServiceError): void;
+  onAbort(listener: AbortListener): void {
+    this.#listeners.push(listener);
+  }
+
+  abort(failure: ServiceError): void {
+    if (this.#isOver) return;
+    this.#failure = failure;
+    this.end();
+    for (const listener of this.#listeners) listener(failure);
+  }
+
   /** It is over, well or not: nothing is listened to any more. */
-  end(): void;
-}
-
-type Writable<T> = { -readonly [Key in keyof T]: T[Key] };
-
-/** Opens an exchange that the call's signal ends once it is watched. `onEnd` is called once, when it is over. */
-export function openExchange(call: Call, onEnd: (exchange: Exchange) => void): Exchange {
-  const listeners: ((failure: ServiceError) => void)[] = [];
-  let watched: AbortSignal | undefined;
-  const onCallAborted = () => exchange.abort(cancelled(call.signal));
-
-  const exchange: Writable<Exchange> = {
-    failure: undefined,
-    isOver: false,
-    watch() {
-      if (exchange.isOver || watched !== undefined) return;
-      watched = call.signal;
-      if (watched.aborted) onCallAborted();
-      else watched.addEventListener('abort', onCallAborted, { once: true });
-    },
-    onAbort(listener) {
-      listeners.push(listener);
-    },
-    abort(failure) {
-      if (exchange.isOver) return;
-      exchange.failure = failure;
-      exchange.end();
-      for (const listener of listeners) listener(failure);
-    },
-    end() {
-      if (exchange.isOver) return;
-      exchange.isOver = true;
-      watched?.removeEventListener('abort', onCallAborted);
-      onEnd(exchange);
-    },
-  };
-  return exchange;
+  end(): void {
+    if (this.#isOver) return;
+    this.#isOver = true;
+    this.#stopWatching?.();
+    this.#onEnd(this);
+  }
 }
 
 /** Why a call's signal was aborted. One that carries a `ServiceError` (a deadline, a stop) says it itself. */

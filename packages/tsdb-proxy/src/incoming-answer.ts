@@ -39,7 +39,7 @@ export function receiveAnswer(
     if (head.status === 204) return resolve({ ...head, body: null });
     body = createAnswerBody(source, exchange, idleTimeoutMs);
     for (const bytes of early) body.push(bytes);
-    resolve({ ...head, body: body.stream });
+    resolve(new StreamedAnswer(head, body.pieces));
   };
   // Not before the parser is done with what was read.
   queueMicrotask(begin);
@@ -60,10 +60,28 @@ export function receiveAnswer(
   };
 }
 
+/** An answer whose body is still to come. */
+class StreamedAnswer implements TsdbAnswer {
+  readonly status: number;
+  readonly headers: Record<string, string>;
+  readonly pieces: AsyncIterator<Uint8Array, void>;
+  #stream: ReadableStream<Uint8Array> | undefined;
+
+  constructor({ status, headers }: AnswerHead, pieces: AsyncIterator<Uint8Array, void>) {
+    this.status = status;
+    this.headers = headers;
+    this.pieces = pieces;
+  }
+
+  get body(): ReadableStream<Uint8Array> {
+    return (this.#stream ??= streamOfPieces(this.pieces));
+  }
+}
+
 /** An answer that needs no stream, unless somebody asks for one. */
 class WholeAnswer implements TsdbAnswer {
   readonly status: number;
-  readonly headers: Headers;
+  readonly headers: Record<string, string>;
   readonly bytes: Uint8Array;
   #stream: ReadableStream<Uint8Array> | undefined;
 
@@ -76,6 +94,23 @@ class WholeAnswer implements TsdbAnswer {
   get body(): ReadableStream<Uint8Array> {
     return (this.#stream ??= streamOf(this.bytes));
   }
+}
+
+function streamOfPieces(pieces: AsyncIterator<Uint8Array, void>): ReadableStream<Uint8Array> {
+  return new ReadableStream<Uint8Array>(
+    {
+      async pull(controller) {
+        const { done, value } = await pieces.next();
+        if (done === true) controller.close();
+        // A copy: who reads a stream may keep what it gave.
+        else controller.enqueue(Buffer.from(value));
+      },
+      async cancel() {
+        await pieces.return?.();
+      },
+    },
+    { highWaterMark: 0 },
+  );
 }
 
 function streamOf(bytes: Uint8Array): ReadableStream<Uint8Array> {

@@ -2,6 +2,7 @@ import type { ServiceError } from '@svc/errors';
 import type { Dispatcher } from 'undici';
 import { answerHeaders } from './answer-headers.ts';
 import type { Exchange } from './exchange.ts';
+import { ForwardedRequest } from './forwarded-request.ts';
 import { TsdbCredentialsError } from './tsdb-credentials-error.ts';
 import { type IncomingAnswer, receiveAnswer } from './incoming-answer.ts';
 import type { TsdbAnswer } from './tsdb-proxy.ts';
@@ -23,40 +24,40 @@ export interface SendOptions {
 export function sendRequest(pool: Dispatcher, exchange: Exchange, options: SendOptions): Promise<TsdbAnswer> {
   const { path, headers, connectTimeoutMs, idleTimeoutMs } = options;
   return new Promise((resolve, reject) => {
-    let connection: Dispatcher.DispatchController | undefined;
+    const request = new ForwardedRequest(path, headers);
     let answer: IncomingAnswer | undefined;
     exchange.onAbort((failure) => {
       reject(failure);
-      connection?.abort(failure);
+      request.abort(failure);
     });
-    pool.dispatch(
-      { method: 'GET', path, headers },
-      {
-        onRequestStart(controller) {
-          connection = controller;
-          // It waited for a connection for too long, or for a client that has left: it is not sent.
-          if (exchange.failure !== undefined) controller.abort(exchange.failure);
-        },
-        onResponseStart(controller, status, received) {
-          // Informational answers (103) are not the answer.
-          if (status >= 100 && status < 200) return;
-          const refusal = refusalOf(status);
-          if (refusal !== undefined) return exchange.abort(refusal);
-          const head = { status, headers: answerHeaders(received, status !== 204) };
-          answer = receiveAnswer(head, controller, { exchange, idleTimeoutMs, resolve });
-        },
-        onResponseData(_controller, bytes) {
-          if (!exchange.isOver) answer?.push(bytes);
-        },
-        onResponseEnd() {
-          if (!exchange.isOver) answer?.close();
-        },
-        onResponseError(_controller, error) {
-          answer?.begin();
-          exchange.abort(answer === undefined ? noAnswer(error, connectTimeoutMs) : brokenOff(error));
-        },
+    pool.dispatch(request, {
+      onRequestStart(controller) {
+        request.connection = controller;
+        // It waited for a connection for too long, or for a client that has left: it is not sent.
+        if (exchange.failure !== undefined) controller.abort(exchange.failure);
       },
-    );
+      onResponseStart(_controller, status, received) {
+        // Informational answers (103) are not the answer.
+        if (status >= 100 && status < 200) return;
+        const refusal = refusalOf(status);
+        if (refusal !== undefined) return exchange.abort(refusal);
+        exchange.stopWaiting();
+        const head = { status, headers: answerHeaders(received, status !== 204) };
+        answer = receiveAnswer(head, request, { exchange, idleTimeoutMs, resolve });
+      },
+      onResponseData(_controller, bytes) {
+        if (!exchange.isOver) answer?.push(bytes);
+      },
+      onResponseEnd() {
+        request.valve?.end();
+        if (!exchange.isOver) answer?.close();
+      },
+      onResponseError(_controller, error) {
+        request.valve?.end();
+        answer?.begin();
+        exchange.abort(answer === undefined ? noAnswer(error, connectTimeoutMs) : brokenOff(error));
+      },
+    });
   });
 }
 

@@ -1,4 +1,5 @@
 import { networkInterfaces } from 'node:os';
+import { setImmediate as tick } from 'node:timers/promises';
 import { rootCertificates } from 'node:tls';
 import { describe, expect, test } from 'vitest';
 import { aCall, bytesOf, failureOf, httpsStandIn, httpStandIn, proxyTo, sql } from './testing/stand-in.ts';
@@ -18,6 +19,23 @@ describe('TLS to the database', () => {
     });
     const answer = await proxyTo(standIn, { ca, token: 'abc' }).forward(aCall(), sql('select 1'));
     expect((await bytesOf(answer)).toString()).toBe('Bearer abc');
+  });
+
+  test('passes long answers on whole, to slow readers too', async () => {
+    const long = Buffer.from(Uint32Array.from({ length: 500_000 }, (_, i) => i * 2_654_435_761).buffer);
+    const standIn = await httpsStandIn(authority.issue(['127.0.0.1']), (_request, response) => response.end(long));
+    const proxy = proxyTo(standIn, { ca: authority.cert });
+    const answers = Array.from({ length: 3 }, async () => {
+      const { pieces } = await proxy.forward(aCall(), sql('select 1'));
+      let offset = 0;
+      for (let piece = await pieces?.next(); piece?.done === false; piece = await pieces?.next()) {
+        if (offset % 5 === 0) await tick();
+        expect(long.compare(piece.value, 0, piece.value.length, offset, offset + piece.value.length)).toBe(0);
+        offset += piece.value.length;
+      }
+      return offset;
+    });
+    expect(await Promise.all(answers)).toEqual(Array(3).fill(long.length));
   });
 
   test.each([

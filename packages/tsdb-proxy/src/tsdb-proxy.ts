@@ -9,13 +9,21 @@ export interface TsdbRequest {
 /** The database's answer, byte for byte. */
 export interface TsdbAnswer {
   readonly status: number;
-  /** What may be passed on: no hop-by-hop headers, no cookies, no `Server`. */
-  readonly headers: Headers;
+  /**
+   * What may be passed on, by name in small letters: no hop-by-hop headers, no cookies, no `Server`. Whoever got it may
+   * add to it.
+   */
+  readonly headers: Record<string, string>;
   /**
    * Ends with a `ServiceError` when the database breaks off: a cut answer never looks complete. `null` where the status
    * allows no body (204), as in `new Response(body, { status })`. Whoever got it reads it to its end or cancels it.
    */
   readonly body: ReadableStream<Uint8Array> | null;
+  /**
+   * The same body piece by piece, instead of `body`, for who writes it on at once: a piece is good only until the next
+   * one is asked for, because its memory is used again. There unless `bytes` is, or `body` is null.
+   */
+  readonly pieces?: AsyncIterator<Uint8Array, void>;
   /** The same body at once, where all of it came together with the head: `body` need not be read then. */
   readonly bytes?: Uint8Array;
 }

@@ -1,0 +1,108 @@
+import { once } from 'node:events';
+import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { ServiceError } from '@svc/errors';
+import { createMemoryStore } from '@svc/frames';
+import { createService, type ServiceEvent } from '@svc/service';
+import type { TsdbAnswer, TsdbProxy } from '@svc/tsdb-proxy';
+import { describe, expect, onTestFinished, test } from 'vitest';
+import { createExecApp, writeStreamed } from './index.ts';
+
+type Change = (response: Response) => Response;
+type Pieces = NonNullable<TsdbAnswer['pieces']>;
+
+const same: Change = (response) => response;
+const noBody: TsdbAnswer['body'] = null;
+
+/** Pieces in memory that is used again, as those of a real answer are. */
+function lentPieces(texts: readonly string[], failure?: Error): Pieces & { ended(): boolean } {
+  const memory = Buffer.alloc(16);
+  const left = [...texts];
+  let isEnded = false;
+  return {
+    async next() {
+      const text = left.shift();
+      if (text !== undefined) return { done: false, value: memory.subarray(0, memory.write(text)) };
+      if (failure) throw failure;
+      return { done: true, value: undefined };
+    },
+    async return() {
+      isEnded = true;
+      return { done: true, value: undefined };
+    },
+    ended: () => isEnded,
+  };
+}
+
+/** A server of such an answer. What the app answers may be changed before it is written. */
+async function serveAnswer(answer: Pick<TsdbAnswer, 'pieces' | 'bytes'>, change = same) {
+  const events: ServiceEvent[] = [];
+  const written: boolean[] = [];
+  const tsdb: TsdbProxy = {
+    forward: async () => ({ status: 201, headers: { 'x-of': 'database' }, body: noBody, ...answer }),
+    close: async () => {},
+  };
+  const service = createService({ store: createMemoryStore(), tsdb, observe: (event) => events.push(event) });
+  const app = createExecApp({ service });
+  const listen = async (incoming: IncomingMessage, outgoing: ServerResponse): Promise<void> => {
+    const request = new Request(`http://localhost${incoming.url}`);
+    const response = change(await app.fetch(request, { incoming, outgoing }));
+    const isWritten = writeStreamed(response, outgoing);
+    written.push(isWritten);
+    if (!isWritten) outgoing.end(Buffer.from(await response.arrayBuffer()));
+  };
+  const server = createServer((incoming, outgoing) => void listen(incoming, outgoing)).listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  onTestFinished(async () => {
+    server.closeAllConnections();
+    server.close();
+    await service.close();
+  });
+  const { port } = server.address() as AddressInfo;
+  const outcomes = () => events.flatMap((event) => (event.kind === 'request_answered' ? [event.error?.code] : []));
+  return { url: `http://127.0.0.1:${port}/exec?query=x&fmt=json`, written, outcomes };
+}
+
+describe('writeStreamed', () => {
+  test('writes a streamed answer as it is, out of memory that is used again', async () => {
+    const { url, written, outcomes } = await serveAnswer({ pieces: lentPieces(['first ', 'second ', 'third']) });
+    const response = await fetch(url);
+    expect([response.status, response.headers.get('x-of')]).toEqual([201, 'database']);
+    expect(response.headers.get('x-request-id')).toBeTruthy();
+    expect(await response.text()).toBe('first second third');
+    expect([written, outcomes()]).toEqual([[true], [undefined]]);
+  });
+
+  test('leaves an answer alone that is there at once', async () => {
+    const { url, written } = await serveAnswer({ bytes: Buffer.from('whole') });
+    expect(await (await fetch(url)).text()).toBe('whole');
+    expect(written).toEqual([false]);
+  });
+
+  test.each<[string, Change]>([
+    ['that somebody reads along', (response) => (response.clone(), response)],
+    ['whose body was replaced', ({ body }) => new Response(body?.pipeThrough(new TransformStream()))],
+  ])('leaves an answer alone %s, and its chunks may be kept', async (_name, change) => {
+    const { url, written } = await serveAnswer({ pieces: lentPieces(['first ', 'second ', 'third']) }, change);
+    expect(await (await fetch(url)).text()).toBe('first second third');
+    expect(written).toEqual([false]);
+  });
+
+  test('cuts the connection where the answer breaks off', async () => {
+    const pieces = lentPieces(['half'], new ServiceError('tsdb_failed', 'It broke off.'));
+    const { url, outcomes } = await serveAnswer({ pieces });
+    await expect(fetch(url).then((response) => response.text())).rejects.toThrow();
+    expect(outcomes()).toEqual(['tsdb_failed']);
+  });
+
+  test('ends what makes an answer whose client has left', async () => {
+    const pieces = lentPieces([]);
+    const endless = { ...pieces, next: async () => ({ done: pieces.ended(), value: Buffer.alloc(1024 * 1024) }) };
+    const { url, outcomes } = await serveAnswer({ pieces: endless as Pieces });
+    const client = new AbortController();
+    const response = await fetch(url, { signal: client.signal });
+    await response.body?.getReader().read();
+    client.abort();
+    await expect.poll(() => [pieces.ended(), outcomes()]).toEqual([true, ['cancelled']]);
+  });
+});

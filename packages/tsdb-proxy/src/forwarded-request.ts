@@ -1,0 +1,33 @@
+import type { Dispatcher } from 'undici';
+import type { BodySource } from './answer-body.ts';
+import type { ConnectionValve } from './connection-valve.ts';
+
+/** One GET. On its way it learns which connection it goes out on, and is then the source of the answer's body. */
+export class ForwardedRequest implements Dispatcher.DispatchOptions, BodySource {
+  readonly method = 'GET';
+  readonly path: string;
+  readonly headers: Readonly<Record<string, string>>;
+  valve: ConnectionValve | undefined;
+  connection: Dispatcher.DispatchController | undefined;
+
+  constructor(path: string, headers: Readonly<Record<string, string>>) {
+    this.path = path;
+    this.headers = headers;
+  }
+
+  lend(): void {
+    this.valve?.lend();
+  }
+
+  pause(): void {
+    this.valve?.shut();
+  }
+
+  resume(): void {
+    this.valve?.open();
+  }
+
+  abort(reason: Error): void {
+    this.connection?.abort(reason);
+  }
+}
