@@ -26,18 +26,21 @@ DELETE /frames/<handle>                       drop it
 GET    /health                                the state of the server
 `;
 
+/** Answers a request that came in over these bindings. */
+export type AnswerRequest = (request: Request, env: ExecEnv['Bindings']) => Response | Promise<Response>;
+
 /** The whole HTTP side: the exec API, the page at `/`, and JSON errors for everything else. */
-export function createApp({ http, sql }: Config, service: Service): Hono<ExecEnv> {
+export function createApp({ http, sql }: Config, service: Service): AnswerRequest {
   const endpoint = { service, compression: http.compression };
   const refuse = (c: Context<ExecEnv>, error: ServiceError): Promise<Response> =>
     answerRequest(c, endpoint, () => ({ error }));
 
-  const app = new Hono<ExecEnv>();
-  if (http.cors_origins !== undefined) app.use(allowOrigins(http.cors_origins));
-  app.use((c, next) => {
-    const problem = requestProblem(c.env.incoming);
-    return problem === undefined ? next() : refuse(c, problem);
-  });
+  const newApp = (): Hono<ExecEnv> => {
+    const bare = new Hono<ExecEnv>();
+    return http.cors_origins === undefined ? bare : bare.use(allowOrigins(http.cors_origins));
+  };
+
+  const app = newApp();
   addEndpoint(app, '/', endpoint, {
     GET: () => ({ body: INDEX, headers: { 'content-type': 'text/plain; charset=utf-8' } }),
   });
@@ -48,5 +51,12 @@ export function createApp({ http, sql }: Config, service: Service): Hono<ExecEnv
   app.route('/', createExecApp({ service, allowedOrigins, ...reading }));
   app.notFound((c) => refuse(c, new ServiceError('route_not_found', `There is nothing at ${quoted(c.req.path)}.`)));
   app.onError((error, c) => refuse(c, toServiceError(error)));
-  return app;
+  // Not a middleware of the app: one would cost every request more than its routing.
+  return (request, env) => {
+    const problem = requestProblem(env.incoming);
+    if (problem === undefined) return app.fetch(request, env);
+    return newApp()
+      .notFound((c) => refuse(c, problem))
+      .fetch(request, env);
+  };
 }

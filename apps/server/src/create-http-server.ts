@@ -1,6 +1,8 @@
-import { createServer, type Server } from 'node:http';
-import { getRequestListener } from '@hono/node-server';
+import { createServer, IncomingMessage, type Server, ServerResponse } from 'node:http';
+import { getRequestListener, type Http2Bindings, type HttpBindings } from '@hono/node-server';
+import { RESPONSE_ALREADY_SENT } from '@hono/node-server/utils/response';
 import type { Config } from '@svc/config';
+import { writeStreamed } from '@svc/exec-http';
 import type { Service } from '@svc/service';
 import { answerClientErrors, malformedRequest } from './client-errors.ts';
 import { type Connections, trackConnections } from './connections.ts';
@@ -14,8 +16,14 @@ const HEAD_TIMEOUT_MS = 60_000;
 
 /** The HTTP side of the server, which does not listen yet. */
 export function createHttpServer(config: Config, service: Service): { http: Server; connections: Connections } {
-  const app = createApp(config, service);
-  const listener = getRequestListener(app.fetch, {
+  const answerRequest = createApp(config, service);
+  const answer = async (request: Request, env: HttpBindings | Http2Bindings): Promise<Response> => {
+    const { incoming, outgoing } = env;
+    if (!(incoming instanceof IncomingMessage && outgoing instanceof ServerResponse)) return malformedRequest();
+    const response = await answerRequest(request, { incoming, outgoing });
+    return writeStreamed(response, outgoing) ? RESPONSE_ALREADY_SENT : response;
+  };
+  const listener = getRequestListener(answer, {
     hostname: 'localhost',
     // The app answers every failure itself: what comes here could not be made a request at all.
     errorHandler: () => malformedRequest(),
