@@ -14,6 +14,8 @@ import type { Log } from './log.ts';
 const GIGABYTE = 1e9;
 /** For all uploads that are decoded at a moment; each takes some megabytes, however large it is. */
 const DECODE_BYTES = 1e9;
+/** Until then the cores of a small machine are for the child that reads frames, which the first answer waits for. */
+const SQL_AHEAD_MS = 1000;
 
 /** The frames cannot be kept where they are to be; the message names the directory and the setting. */
 export class StorageError extends Error {
@@ -70,6 +72,7 @@ async function openDirectory(directory: string, config: Config, log: Log): Promi
     timeoutMs: sql.timeout_ms,
     maxConcurrent: sql.max_concurrent,
     maxQueued: sql.max_queued,
+    startAheadMs: SQL_AHEAD_MS,
   });
   return {
     store: closingToo(store, () => decoders.close()),

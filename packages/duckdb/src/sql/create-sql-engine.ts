@@ -7,7 +7,7 @@ import { decodeBatch } from '../pipe-columns.ts';
 import type { SqlFrames } from '../sql-frames.ts';
 import { answerPlan, parameterSchema } from './answer-plan.ts';
 import { FOLDER_PREFIX, type SqlChildOptions, sweepFolders } from './launch-sql-child.ts';
-import { createSqlChild } from './sql-child.ts';
+import { createSqlChild, type SqlChild } from './sql-child.ts';
 import { createSqlChildren } from './sql-children.ts';
 import { sqlParam } from './sql-values.ts';
 import { createStatement, type Statement } from './statement.ts';
@@ -25,6 +25,8 @@ export interface SqlEngineOptions extends SqlChildOptions {
   readonly maxQueued?: number;
   /** How long a child that has nothing to do is kept. Default 30 000. */
   readonly idleMs?: number;
+  /** After how long the first child is started, so that no statement waits for that. Default 0: at once. */
+  readonly startAheadMs?: number;
 }
 
 /** Longer SQL is refused. */
@@ -32,10 +34,12 @@ const MAX_SQL_LENGTH = 1024 * 1024;
 
 /** An engine that answers SQL over the frames of a store, in child processes that can do nothing else. */
 export function createSqlEngine(options: SqlEngineOptions): Engine {
-  const { store, tempDirectory, timeoutMs = 60_000, maxConcurrent = 4, maxQueued = 64, idleMs = 30_000 } = options;
+  const { store, tempDirectory, timeoutMs = 60_000 } = options;
+  const { maxConcurrent = 4, maxQueued = 64, idleMs = 30_000, startAheadMs = 0 } = options;
   // Nobody waits for that.
   void sweepFolders(tempDirectory);
-  const children = createSqlChildren({ start: () => createSqlChild(options), maxConcurrent, maxQueued, idleMs });
+  const start = (): SqlChild => createSqlChild(options);
+  const children = createSqlChildren({ start, maxConcurrent, maxQueued, idleMs, startAheadMs });
 
   /** Of the statements that run or wait. */
   const limits = new Set<TimeLimit>();

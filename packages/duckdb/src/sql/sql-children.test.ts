@@ -1,4 +1,4 @@
-import { afterEach, beforeEach, expect, test, vi } from 'vitest';
+import { afterEach, beforeEach, expect, onTestFinished, test, vi } from 'vitest';
 import type { SqlChild } from './sql-child.ts';
 import { createSqlChildren, type SqlChildren } from './sql-children.ts';
 
@@ -35,7 +35,7 @@ const start = vi.fn<() => SqlChild>(() => {
   return fakeChild();
 });
 
-const options = { start, maxConcurrent: 1, maxQueued: 10, idleMs: 60_000 };
+const options = { start, maxConcurrent: 1, maxQueued: 10, idleMs: 60_000, startAheadMs: 0 };
 
 beforeEach(() => {
   isFull = false;
@@ -45,6 +45,23 @@ beforeEach(() => {
 });
 
 afterEach(() => children.close());
+
+test('the first child is started when it is time, or with the first statement', async () => {
+  await children.close();
+  vi.useFakeTimers();
+  onTestFinished(() => void vi.useRealTimers());
+  start.mockClear();
+  children = createSqlChildren({ ...options, startAheadMs: 1000 });
+  vi.advanceTimersByTime(999);
+  expect(start).not.toHaveBeenCalled();
+  vi.advanceTimersByTime(1);
+  expect(start).toHaveBeenCalledTimes(1);
+
+  await children.close();
+  children = createSqlChildren({ ...options, startAheadMs: 1000 });
+  (await children.take('one', signal)).free();
+  expect(start).toHaveBeenCalledTimes(2);
+});
 
 test('where no child can be started a statement fails, and the next has its turn', async () => {
   await children.close();

@@ -24,10 +24,13 @@ export interface SqlChildrenOptions {
   readonly maxQueued: number;
   /** How long a child waits for the next statement before it is ended. */
   readonly idleMs: number;
+  /** When the first one is started, if no statement needs it before. */
+  readonly startAheadMs: number;
 }
 
 /** No children but one, which is started ahead. */
-export function createSqlChildren({ start, maxConcurrent, maxQueued, idleMs }: SqlChildrenOptions): SqlChildren {
+export function createSqlChildren(options: SqlChildrenOptions): SqlChildren {
+  const { start, maxConcurrent, maxQueued, idleMs, startAheadMs } = options;
   const turns = createTurns(maxConcurrent, maxQueued);
   const idle = createIdleChildren(idleMs, end);
   const busy = new Set<SqlChild>();
@@ -80,7 +83,8 @@ export function createSqlChildren({ start, maxConcurrent, maxQueued, idleMs }: S
     }
   }
 
-  startAhead();
+  if (startAheadMs === 0) startAhead();
+  else setTimeout(startAhead, startAheadMs).unref();
   return {
     async take(tenant, signal) {
       await turns.wait(signal);
