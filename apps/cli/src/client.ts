@@ -1,6 +1,6 @@
 import { isLoopback } from '@svc/config';
 import { ServiceError } from '@svc/errors';
-import ky from 'ky';
+import type { KyInstance, Options } from 'ky';
 import type { GenericSchema } from 'valibot';
 import { checkAnswer, type ExpectedAnswer } from './check-answer.ts';
 import { CliError, invalidAnswer } from './cli-error.ts';
@@ -66,15 +66,9 @@ const MAX_ERROR_BYTES = 1024 * 1024;
 /** A client of the server at a URL. */
 export function createClient({ url, signal, errorWidth, timeoutMs, name = url, ...options }: ClientOptions): Client {
   const fetchAnswer: typeof fetch = (input, init) => (options.fetch ?? fetch)(input, init);
-  const http = ky.create({
-    prefixUrl: url,
-    retry: 0,
-    timeout: false,
-    throwHttpErrors: false,
-    redirect: 'manual',
-    // On the way to this machine itself compression costs time and saves nothing.
-    ...(isLoopback(new URL(url).hostname.replaceAll(/[[\]]/g, '')) && { headers: { 'accept-encoding': 'identity' } }),
-  });
+  // On the way to this machine itself compression costs time and saves nothing.
+  const isNear = isLoopback(new URL(url).hostname.replaceAll(/[[\]]/g, ''));
+  const http = createHttp({ prefixUrl: url, ...(isNear && { headers: { 'accept-encoding': 'identity' } }) });
 
   async function refusal(response: Response, answer: Answer, sql: string | undefined): Promise<CliError> {
     const { status, statusText } = response;
@@ -110,7 +104,8 @@ export function createClient({ url, signal, errorWidth, timeoutMs, name = url, .
       if (upload === undefined) watch.startClock();
       let response: Response;
       try {
-        response = await http(path, {
+        const fetchWith = await http;
+        response = await fetchWith(path, {
           ...request,
           fetch: upload ? fetchWithBody(fetchAnswer, upload.chunks) : fetchAnswer,
         });
@@ -127,6 +122,12 @@ export function createClient({ url, signal, errorWidth, timeoutMs, name = url, .
       return answer;
     },
   };
+}
+
+/** Loaded only here: it has Node load all that belongs to fetch, which takes as long as the rest of the program. */
+async function createHttp(options: Options): Promise<KyInstance> {
+  const { default: ky } = await import('ky');
+  return ky.create({ ...options, retry: 0, timeout: false, throwHttpErrors: false, redirect: 'manual' });
 }
 
 function toSearchParams(params: NonNullable<Request['params']>): URLSearchParams {

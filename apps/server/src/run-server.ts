@@ -9,10 +9,7 @@ import {
   type LoadedConfig,
   loadConfig,
 } from '@svc/config';
-import { DirectoryInUseError } from '@svc/duckdb';
 import { createLog } from './log.ts';
-import { StorageError } from './open-store.ts';
-import { ListenError, startServer } from './start-server.ts';
 import { startWarnings } from './start-warnings.ts';
 import { waitForSignal } from './wait-for-signal.ts';
 
@@ -51,6 +48,8 @@ async function serve({ config, warnings }: LoadedConfig): Promise<number> {
   for (const sentence of startWarnings(config)) log.warn(sentence);
   // Whoever sees that a listener answers may signal at once: what was begun is finished first.
   const signalled = waitForSignal();
+  // Help, the version and complaints about settings need nothing of it.
+  const { isForOperator, startServer } = await import('./start-server.ts');
   try {
     const server = await startServer(config, log, packageVersion());
     log.always('ready', { http: server.httpUrl, grpc: server.grpcAddress, pid: process.pid });
@@ -64,11 +63,6 @@ async function serve({ config, warnings }: LoadedConfig): Promise<number> {
     log.error(error.message);
     return EXIT.cannotStart;
   }
-}
-
-/** Whether it is something that keeps the server from starting and its operator can change. */
-function isForOperator(error: unknown): error is Error {
-  return [ListenError, DirectoryInUseError, StorageError].some((kind) => error instanceof kind);
 }
 
 function packageVersion(): string {

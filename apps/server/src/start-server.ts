@@ -1,7 +1,8 @@
 import type { Server } from 'node:http';
 import { type Config, formatAddress } from '@svc/config';
+import { DirectoryInUseError } from '@svc/duckdb';
 import type { Log } from './log.ts';
-import { openStore } from './open-store.ts';
+import { openStore, StorageError } from './open-store.ts';
 import { shutdown } from './shutdown.ts';
 
 /** A server whose listeners are both up. */
@@ -13,7 +14,7 @@ export interface RunningServer {
 }
 
 /** A listener could not bind; the message names the address and the setting. */
-export class ListenError extends Error {
+class ListenError extends Error {
   override readonly name = 'ListenError';
 }
 
@@ -48,6 +49,11 @@ export async function startServer(config: Config, log: Log, version: string): Pr
     grpcAddress: formatAddress({ host: grpcHost, port: boundGrpcPort }),
     stop,
   };
+}
+
+/** Whether it is something that keeps the server from starting and its operator can change. */
+export function isForOperator(error: unknown): error is Error {
+  return [ListenError, DirectoryInUseError, StorageError].some((kind) => error instanceof kind);
 }
 
 function listenHttp(server: Server, host: string, port: number): Promise<number> {
