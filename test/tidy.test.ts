@@ -290,6 +290,7 @@ describe.each(byName)('@svc/%s', (name, one) => {
 
   test('has the same facts in package.json as the others', () => {
     const up = relative(join(root, folder), root);
+    const isLibrary = Object.keys(manifest.exports).some((entry) => entry !== './package.json');
     const protoFolders = files
       .filter((path) => path.endsWith('.proto'))
       .map((path) => relative(folder, path).split('/')[0]);
@@ -299,7 +300,7 @@ describe.each(byName)('@svc/%s', (name, one) => {
       license: 'MIT',
       type: 'module',
       sideEffects: false,
-      files: [...(isApp ? ['bin'] : []), 'dist', ...new Set(protoFolders)],
+      files: [...(isApp ? ['bin', 'bundle'] : []), ...(isLibrary ? ['dist'] : []), ...new Set(protoFolders)],
       engines: rootManifest.engines,
       scripts: {
         build: 'tsc -b',

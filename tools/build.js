@@ -1,5 +1,5 @@
-// Makes a checkout ready to run: installs with the pinned pnpm when the lockfile has changed, then compiles what is out
-// of date. Plain JavaScript on Node's own modules: it runs before anything is installed.
+// Makes a checkout ready to run: installs with the pinned pnpm when the lockfile has changed, then compiles and bundles
+// what is out of date. Plain JavaScript on Node's own modules: it runs before anything is installed.
 import { spawn } from 'node:child_process';
 import { createHash } from 'node:crypto';
 import { existsSync, mkdirSync, readFileSync, rmSync, statSync, utimesSync, writeFileSync } from 'node:fs';
@@ -84,6 +84,11 @@ async function compile() {
   if (result !== 0) fail(`The source does not compile: tsc ended with ${result}; see above.`);
 }
 
+async function bundle() {
+  const result = await run(process.execPath, [`${root}tools/bundle.js`]);
+  if (result !== 0) fail(`The binaries cannot be bundled: tools/bundle.js ended with ${result}; see above.`);
+}
+
 const [neededMajor, neededMinor] = engines.node.match(/\d+/g).map(Number);
 const [major, minor] = process.versions.node.split('.').map(Number);
 if (major < neededMajor || (major === neededMajor && minor < neededMinor)) {
@@ -99,6 +104,7 @@ try {
   await lock();
   await install();
   await compile();
+  await bundle();
 } catch (error) {
   fail(`This checkout could not be prepared: ${error.message}`);
 }

@@ -10,7 +10,8 @@ const folder = process.cwd();
 const { tarball, bytes, manifest, files } = pack(folder, temporaryDirectory());
 
 function unexpectedFiles() {
-  const expected = /^(package\.json|README\.md|LICENSE|bin\/[\w-]+\.js|dist\/[\w/.-]+(\.js|\.d\.ts)|[\w/]+\.proto)$/;
+  const expected =
+    /^(package\.json|README\.md|LICENSE|bin\/[\w-]+\.js|bundle\/([\w-]+\.js|NOTICES\.txt)|dist\/[\w/.-]+(\.js|\.d\.ts)|[\w/]+\.proto)$/;
   const problems = files
     .filter((file) => !expected.test(file) || /\.test\.|\.tsbuildinfo/.test(file))
     .map((file) => `${file} does not belong into the package.`);

@@ -1,2 +1,2 @@
 #!/usr/bin/env node
-await import('../dist/main.js');
+await import('../bundle/svc.js');
