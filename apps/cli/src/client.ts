@@ -1,3 +1,4 @@
+import type { ReadableStreamDefaultReader } from 'node:stream/web';
 import { isLoopback } from '@svc/config';
 import { ServiceError } from '@svc/errors';
 import type { KyInstance, Options } from 'ky';
@@ -207,14 +208,26 @@ async function* answerBody(
   watch: RequestWatch,
   fail: (error: unknown) => CliError,
 ): AsyncGenerator<Uint8Array> {
+  const { signal } = watch;
+  const reader: ReadableStreamDefaultReader<Uint8Array> | undefined = response.body?.getReader();
+  const cancel = (): void => void reader?.cancel().catch(() => undefined);
+  // In Node 20 a request hears nothing any more once it is collected, and nobody holds it while its answer is read.
+  signal.addEventListener('abort', cancel, { once: true });
   try {
-    for await (const chunk of response.body ?? []) yield chunk;
+    for (;;) {
+      const next = await reader?.read();
+      signal.throwIfAborted();
+      if (next?.value === undefined) return;
+      yield next.value;
+    }
   } catch (error) {
     if (error instanceof CliError) throw error;
     // Only where the answer is made in this process; over a connection nobody hears why it broke.
     if (error instanceof ServiceError) throw new CliError('refused', error.message, { hint: error.hint });
     throw error instanceof AnswerTimeoutError ? fail(error) : cutAnswer();
   } finally {
+    signal.removeEventListener('abort', cancel);
     watch.stopClock();
+    cancel();
   }
 }

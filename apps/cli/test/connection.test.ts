@@ -1,5 +1,6 @@
 // How a server is reached, or not, and how long svc waits for it.
 import { describe, expect, test } from 'vitest';
+import { createClient } from '../src/client.ts';
 import { connectionError } from '../src/connection-error.ts';
 import { run } from './run.ts';
 import { bodyOf, sendJson, startRawStandIn, startStandIn, unusedUrl } from './stand-in.ts';
@@ -137,4 +138,24 @@ describe('--timeout', () => {
         'hint: Write --timeout 10, or --timeout 0.5 for half a second.\n',
     });
   });
+});
+
+test('an answer ends with its signal, whether or not the one that gives it has heard of it', async () => {
+  let isGivenUp = false;
+  const endless = new ReadableStream({
+    pull: (controller) => controller.enqueue(new Uint8Array(1)),
+    cancel: () => void (isGivenUp = true),
+  });
+  const client = createClient({
+    url: 'http://directory.invalid',
+    signal: new AbortController().signal,
+    errorWidth: 80,
+    fetch: () => Promise.resolve(new Response(endless)),
+  });
+  const controller = new AbortController();
+  const { body } = await client.send({ method: 'GET', path: 'exp', isLong: true, signal: controller.signal });
+  await expect(async () => {
+    for await (const chunk of body) if (chunk.length > 0) controller.abort();
+  }).rejects.toThrow('The connection broke in the middle of the answer');
+  expect(isGivenUp).toBe(true);
 });
