@@ -1,6 +1,7 @@
 import { tmpdir } from 'node:os';
 import type { Config } from '@svc/config';
 import {
+  type ChildLink,
   createDurableStore,
   createFrameFiles,
   createParquetEncoder,
@@ -30,13 +31,14 @@ export interface OpenedStore {
 }
 
 /** The store that the configuration asks for. Without a path for its files they are in a directory that ends with it. */
-export async function openStore(config: Config, log: Log): Promise<OpenedStore> {
+export async function openStore(config: Config, log: Log, child?: ChildLink): Promise<OpenedStore> {
   const { parquet_path: directory } = config.storage;
-  if (directory !== undefined) return openDirectory(directory, config, log).catch(storageError(directory, NAMED));
+  if (directory !== undefined)
+    return openDirectory(directory, config, log, child).catch(storageError(directory, NAMED));
   const parent = tmpdir();
   const temporary = await createPrivateDirectory(parent).catch(storageError(parent, TEMPORARY));
   try {
-    const opened = await openDirectory(temporary.path, config, log).catch(storageError(parent, TEMPORARY));
+    const opened = await openDirectory(temporary.path, config, log, child).catch(storageError(parent, TEMPORARY));
     return { ...opened, store: closingToo(opened.store, () => temporary.remove()) };
   } catch (error) {
     await temporary.remove();
@@ -44,11 +46,11 @@ export async function openStore(config: Config, log: Log): Promise<OpenedStore> 
   }
 }
 
-async function openDirectory(directory: string, config: Config, log: Log): Promise<OpenedStore> {
+async function openDirectory(directory: string, config: Config, log: Log, child?: ChildLink): Promise<OpenedStore> {
   const { storage, compression, sql } = config;
   const { duckdb_path: duckdbPath, cache_size_gb: cacheGigabytes } = storage;
   const tempDirectory = tmpdir();
-  const files = createFrameFiles({ tempDirectory });
+  const files = createFrameFiles({ tempDirectory, child });
   // The first request that needs the child tells why there is none.
   files.warm().catch(() => undefined);
   const decoders = createDecoders({ maxBytes: DECODE_BYTES });

@@ -1,5 +1,5 @@
 import { readFileSync } from 'node:fs';
-import { homedir } from 'node:os';
+import { homedir, tmpdir } from 'node:os';
 import {
   describeSource,
   formatConfig,
@@ -9,6 +9,7 @@ import {
   type LoadedConfig,
   loadConfig,
 } from '@svc/config';
+import { startChild } from '@svc/duckdb';
 import { createLog } from './log.ts';
 import { startWarnings } from './start-warnings.ts';
 import { waitForSignal } from './wait-for-signal.ts';
@@ -48,10 +49,11 @@ async function serve({ config, warnings }: LoadedConfig): Promise<number> {
   for (const sentence of startWarnings(config)) log.warn(sentence);
   // Whoever sees that a listener answers may signal at once: what was begun is finished first.
   const signalled = waitForSignal();
-  // Help, the version and complaints about settings need nothing of it.
+  // What takes longest begins first; the rest is loaded meanwhile.
+  const child = startChild({ tempDirectory: tmpdir() });
   const { isForOperator, startServer } = await import('./start-server.ts');
   try {
-    const server = await startServer(config, log, packageVersion());
+    const server = await startServer(config, log, { version: packageVersion(), child });
     log.always('ready', { http: server.httpUrl, grpc: server.grpcAddress, pid: process.pid });
     const signal = await signalled;
     log.info('stopping', { signal });

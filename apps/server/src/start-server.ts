@@ -1,6 +1,6 @@
 import type { Server } from 'node:http';
 import { type Config, formatAddress } from '@svc/config';
-import { DirectoryInUseError } from '@svc/duckdb';
+import { type ChildLink, DirectoryInUseError } from '@svc/duckdb';
 import type { Log } from './log.ts';
 import { openStore, StorageError } from './open-store.ts';
 import { shutdown } from './shutdown.ts';
@@ -13,6 +13,13 @@ export interface RunningServer {
   stop(): Promise<void>;
 }
 
+/** What a server is started with beside its configuration. */
+export interface StartOptions {
+  readonly version: string;
+  /** The engine child, which was started already. */
+  readonly child: ChildLink;
+}
+
 /** A listener could not bind; the message names the address and the setting. */
 class ListenError extends Error {
   override readonly name = 'ListenError';
@@ -22,9 +29,10 @@ class ListenError extends Error {
  * Makes the parts of the server from its configuration and starts both listeners. What is not needed yet is loaded while
  * the engine child starts, and what gRPC needs when HTTP answers already.
  */
-export async function startServer(config: Config, log: Log, version: string): Promise<RunningServer> {
+export async function startServer(config: Config, log: Log, options: StartOptions): Promise<RunningServer> {
+  const { version, child } = options;
   const [opened, { createConfiguredService }, { createHttpServer }] = await Promise.all([
-    openStore(config, log),
+    openStore(config, log, child),
     import('./create-configured-service.ts'),
     import('./create-http-server.ts'),
   ]);

@@ -9,9 +9,8 @@ import { describeSource, describeSources, describeUpload, tablesOf } from './des
 import { unlinkIfThere } from './durable-files.ts';
 import type { FrameFiles, FrameSource, ReadPart, SourceInfo, WriteOptions, WrittenFile } from './frame-files.ts';
 import { type BatchPayload, createBatchEncoder, decodeBatch } from './pipe-columns.ts';
-import { createPipeEngine, type PipeEngine } from './pipe-engine.ts';
+import { createPipeEngine, type PipeEngine, type PipeEngineOptions } from './pipe-engine.ts';
 import { fromChild, type Subject, UNKNOWN_CSV_FORM } from './pipe-errors.ts';
-import type { ChildOptions } from './pipe-launch.ts';
 import { attachment, copyOptions, FILE_NOTES, measureSql, readPlan, storedRowsSql } from './source-sql.ts';
 import { fileNames, NO_COLUMNS_NAME } from './storage-types-names.ts';
 import { type StoredColumn, storedSchema } from './storage-types.ts';
@@ -24,8 +23,8 @@ export interface DuckdbFrameFiles extends FrameFiles {
   readonly childPid: number | undefined;
 }
 
-/** Frames in files, by an engine child that is started when it is first needed. */
-export function createFrameFiles(options: ChildOptions): DuckdbFrameFiles {
+/** Frames in files, by an engine child that is started when it is first needed, or that was started already. */
+export function createFrameFiles(options: PipeEngineOptions): DuckdbFrameFiles {
   const engine = createPipeEngine(options);
   return {
     write: (path, source, write) => orNoFile(path, writeFrame(engine, path, source, write)),

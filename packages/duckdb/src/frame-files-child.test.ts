@@ -1,14 +1,17 @@
 import { execFile } from 'node:child_process';
 import { existsSync } from 'node:fs';
 import { access, readdir, readFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
 import { basename } from 'node:path';
 import { promisify } from 'node:util';
 import { DuckDBInstance } from '@duckdb/node-api';
 import type { FrameStream } from '@svc/frames';
 import { longFrame } from '@svc/frames/testing';
 import type { RecordBatch } from 'apache-arrow';
-import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
+import { afterAll, beforeAll, describe, expect, onTestFinished, test, vi } from 'vitest';
+import { createFrameFiles } from './create-frame-files.ts';
 import type { FrameSource, SourceInfo } from './frame-files.ts';
+import { startChild } from './start-child.ts';
 import { sqlText } from './storage-types-names.ts';
 import { createFilesFixture, type FilesFixture } from './testing/files-fixture.ts';
 
@@ -30,6 +33,19 @@ async function idsOf(frame: FrameStream): Promise<bigint[]> {
   for await (const batch of frame.batches) ids.push(...(batch.getChildAt(0)!.toArray() as BigInt64Array));
   return ids;
 }
+
+test('a child that was started before is the one that is asked', async () => {
+  const tempDirectory = tmpdir();
+  const child = startChild({ tempDirectory });
+  const files = createFrameFiles({ tempDirectory, child });
+  onTestFinished(() => files.close());
+  await files.warm();
+  expect(files.childPid).toBe(child.pid);
+  process.kill(child.pid ?? 0, 'SIGKILL');
+  await expect.poll(() => child.isAlive).toBe(false);
+  await files.warm();
+  expect(files.childPid).not.toBe(child.pid);
+});
 
 test('a million rows come back in order', async () => {
   let next = 0n;

@@ -26,8 +26,11 @@ export { DirectoryInUseError, type LockHolder, type LockTimes } from './director
 export type { DurableStore, DurableStoreOptions, StoreProblem } from './durable-store.ts';
 export type { FrameFiles, FrameSource, ReadPart, SourceInfo, WriteOptions, WrittenFile } from './frame-files.ts';
 export { createParquetEncoder, type ParquetEncoderOptions } from './parquet-encoder.ts';
+export type { PipeEngineOptions } from './pipe-engine.ts';
 export type { ChildOptions } from './pipe-launch.ts';
+export type { ChildLink } from './pipe-link.ts';
 export { createPrivateDirectory, type PrivateDirectory } from './private-directory.ts';
+export { startChild } from './start-child.ts';
 export { createSqlEngine, type SqlEngineOptions } from './sql/create-sql-engine.ts';
 export type { SqlChildOptions } from './sql/launch-sql-child.ts';
 export type { PinnedFrame, PinOptions, SqlFrames } from './sql-frames.ts';

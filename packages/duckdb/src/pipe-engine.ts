@@ -4,9 +4,10 @@ import type { BatchPayload } from './pipe-columns.ts';
 import { type Begin, createSignalling, download, type Running, startExchange } from './pipe-exchange.ts';
 import { isOutOfMemory } from './pipe-errors.ts';
 import { BATCH_CREDITS } from './pipe-frames.ts';
-import { type ChildOptions, launchChild } from './pipe-launch.ts';
+import type { ChildOptions } from './pipe-launch.ts';
 import { createSlots } from './pipe-slots.ts';
-import { type ChildLink, createChildLink, type ExchangeHandlers } from './pipe-link.ts';
+import type { ChildLink, ExchangeHandlers } from './pipe-link.ts';
+import { startChild } from './start-child.ts';
 
 /** Requests that are answered without batches. */
 type SimpleOp = 'inspect' | 'texts' | 'copy';
@@ -35,9 +36,15 @@ const MAX_WRITING = 16;
 /** So many children that were replaced may still be read from. */
 const MAX_RETIRED = 4;
 
+/** How the children of an engine are made. */
+export interface PipeEngineOptions extends ChildOptions {
+  /** The first one, which was started already. Default: it is started when it is needed. */
+  readonly child?: ChildLink | undefined;
+}
+
 /** An engine that starts a child when it needs one, and another when that has ended. */
-export function createPipeEngine(options: ChildOptions): PipeEngine {
-  let link: ChildLink | undefined;
+export function createPipeEngine(options: PipeEngineOptions): PipeEngine {
+  let link = options.child;
   let retired: ChildLink[] = [];
   let isClosed = false;
   const writing = createSlots(MAX_WRITING);
@@ -52,7 +59,7 @@ export function createPipeEngine(options: ChildOptions): PipeEngine {
     if (link?.isAlive !== true) {
       retired = [...retired, ...(link ? [link] : [])].filter((child) => child.isBusy());
       if (retired.length > MAX_RETIRED) void retired.shift()?.close();
-      link = createChildLink(() => launchChild(options));
+      link = startChild(options);
     }
     const child = link;
     const running = startExchange<Answer>(child, request, signal, partial);
