@@ -1,6 +1,7 @@
 import { type ChildProcess, spawn, type SpawnOptions } from 'node:child_process';
 import { existsSync } from 'node:fs';
 import { Socket } from 'node:net';
+import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import type { ChildSettings } from './child/requests.ts';
 import { sqlText } from './storage-types-names.ts';
@@ -33,6 +34,8 @@ const OVERHEAD_BYTES = 1024 ** 3;
 const COUNTED_TWICE = 2;
 /** Each query and each file operation holds one while it runs. */
 const POOL_THREADS = 32;
+/** Two instances of DuckDB would write over each other's files in one folder. */
+const UPLOAD_FOLDER = 'uploads';
 
 /** What a child is started with. */
 export interface ChildProgram {
@@ -49,7 +52,15 @@ export interface ChildProgram {
 export function launchChild(options: ChildOptions): LaunchedChild {
   const { memoryBytes = DEFAULT_MEMORY_BYTES } = options;
   return launchProgram({
-    settings: { settings: duckdbSettings(options) },
+    settings: {
+      settings: duckdbSettings(options),
+      // The rows of an upload come one after the other: a second thread would wait for them, and burn a core with that.
+      uploadSettings: duckdbSettings({
+        ...options,
+        threads: 1,
+        tempDirectory: join(options.tempDirectory, UPLOAD_FOLDER),
+      }),
+    },
     maxBytes: COUNTED_TWICE * memoryBytes + OVERHEAD_BYTES,
     poolThreads: POOL_THREADS,
   });

@@ -27,7 +27,7 @@ const LARGE_BATCH_BYTES = 8 * BATCH_BYTES;
 const settings: ChildSettings = JSON.parse(process.argv[2] ?? '{}');
 const socket = new Socket({ fd: PIPE, readable: true, writable: true });
 const exchanges = new Map<number, RunningExchange>();
-const bench = settings.isLocked === true ? createSqlBench(settings.settings) : createWorkbench(settings.settings);
+const bench = settings.isLocked === true ? createSqlBench(settings.settings) : createWorkbench(settings);
 
 /** Whatever it was doing is of no use to anyone. */
 function end(): void {

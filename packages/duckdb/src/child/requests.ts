@@ -57,6 +57,8 @@ export type ChildRequest = { readonly setup?: readonly string[] } &
 export interface ChildSettings {
   /** Statements that set DuckDB up. */
   readonly settings: readonly string[];
+  /** Statements that set up the DuckDB that writes the batches of uploads, where there are any. */
+  readonly uploadSettings?: readonly string[];
   /** Whether it answers SQL of clients (`SqlRequest`), and nothing else. */
   readonly isLocked?: true;
   /** Where the system does not bound its memory, the child ends itself when it has more. */

@@ -6,21 +6,22 @@ import { duckTypeOf } from './duck-type.ts';
 import { DuckDBInstance } from './node-api.ts';
 import { readRows } from './read-rows.ts';
 import { TextReader } from './text-reader.ts';
-import type { ChildAnswers, ChildRequest } from './requests.ts';
+import type { ChildAnswers, ChildRequest, ChildSettings } from './requests.ts';
 
-/** Does what requests ask for, with one database in memory. */
+/** Does what requests ask for, with one database in memory, and another for uploads. */
 export interface Workbench {
   run(exchange: Exchange, request: ChildRequest): Promise<ChildAnswers[keyof ChildAnswers]>;
 }
 
-/** A workbench that is set up with some statements. */
-export function createWorkbench(settings: readonly string[]): Workbench {
+/** A workbench whose databases are set up with some statements. */
+export function createWorkbench({ settings, uploadSettings = [] }: ChildSettings): Workbench {
   const opened = open(settings);
+  const opensUploads = opened.then(() => open(uploadSettings));
   // Whoever asks for something is told.
-  opened.catch(() => undefined);
+  opensUploads.catch(() => undefined);
   return {
     async run(exchange, request) {
-      const { instance, uploads } = await opened;
+      const { instance, uploads } = await (request.op === 'write' ? opensUploads : opened);
       if (exchange.signal.aborted) throw new CancelledError();
       // One for each request: a second statement on a connection ends the result of the first.
       const connection = await instance.connect();
