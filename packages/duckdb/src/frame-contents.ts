@@ -1,4 +1,3 @@
-import { createReadStream } from 'node:fs';
 import { stat } from 'node:fs/promises';
 import { ServiceError } from '@svc/errors';
 import type { Decoders, FrameStream, OpenFrame } from '@svc/frames';
@@ -74,8 +73,8 @@ function createDescriber(files: FrameFiles): (source: FrameSource) => Promise<So
 
 async function decodeArrow(path: string, decoders: Decoders | undefined, signal?: AbortSignal): Promise<FrameStream> {
   if (decoders === undefined) throw new ServiceError('invalid_data', 'Arrow files are not read here.');
-  const read = (): AsyncIterable<Uint8Array> => createReadStream(path);
-  return decoders.decode('arrow', read(), { reread: read, ...(signal && { signal }) });
+  const { size } = await stat(path);
+  return decoders.decode('arrow', { path, grown: async () => size }, { ...(signal && { signal }) });
 }
 
 async function describeArrow(path: string, decoders: Decoders | undefined): Promise<SourceInfo> {

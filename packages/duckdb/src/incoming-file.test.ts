@@ -1,4 +1,5 @@
 import { mkdtempSync, rmSync } from 'node:fs';
+import { open } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
@@ -6,7 +7,7 @@ import { createDecoders } from '@svc/frames';
 import { readRows } from '@svc/frames/testing';
 import { Table, tableToIPC, vectorFromArray } from 'apache-arrow';
 import { afterEach, expect, onTestFinished, test } from 'vitest';
-import { createIncomingFile } from './incoming-file.ts';
+import { createIncomingFile, type IncomingFile } from './incoming-file.ts';
 import { createStoreFixture, refOf, type StoreFixture } from './testing/store-fixture.ts';
 
 const MIB = 1 << 20;
@@ -25,13 +26,21 @@ async function* mebibytes(count: number, before: Readonly<Record<number, () => P
   }
 }
 
-async function valuesOf(pieces: AsyncIterable<Uint8Array>): Promise<number[]> {
-  const values: number[] = [];
-  for await (const piece of pieces) {
-    expect(new Set(piece).size).toBe(1);
-    values.push(piece[0] ?? -1);
+/** The value of every MiB of a file, each as soon as it can be read. */
+async function valuesOf(file: IncomingFile, values: number[] = []): Promise<number[]> {
+  const handle = await open(file.path);
+  try {
+    for (let at = 0, size = await file.grown(0); at < size; size = await file.grown(at)) {
+      for (; at < size; at += MIB) {
+        const { buffer, bytesRead } = await handle.read(Buffer.alloc(MIB), 0, MIB, at);
+        expect([bytesRead, new Set(buffer).size]).toEqual([MIB, 1]);
+        values.push(buffer[0] ?? -1);
+      }
+    }
+    return values;
+  } finally {
+    await handle.close();
   }
-  return values;
 }
 
 const upTo = (count: number) => Array.from({ length: count }, (_, i) => i);
@@ -43,17 +52,16 @@ test('many bytes are read while they come', async () => {
   };
   const file = createIncomingFile(mebibytes(12, { 10: hasRead }), newPath(), { maxWaitMs: 10_000, firstMs: 10_000 });
   expect(await file.isFast()).toBe(true);
-  for await (const piece of file.read()) read.push(piece[0] ?? -1);
-  expect(read).toEqual(upTo(12));
+  expect(await valuesOf(file, read)).toEqual(upTo(12));
   await file.whole;
-  expect(await valuesOf(file.read())).toEqual(upTo(12));
+  expect(await valuesOf(file)).toEqual(upTo(12));
 });
 
 test('a few bytes are read when they are all there', async () => {
   const file = createIncomingFile(mebibytes(3), newPath());
   expect(await file.isFast()).toBe(false);
   await file.whole;
-  expect(await valuesOf(file.read())).toEqual(upTo(3));
+  expect(await valuesOf(file)).toEqual(upTo(3));
 });
 
 test('bytes that come slowly are not waited for, and are there later', async () => {
@@ -63,11 +71,11 @@ test('bytes that come slowly are not waited for, and are there later', async () 
   };
   const file = createIncomingFile(mebibytes(12, { 9: late }), newPath(), { maxWaitMs: 10, firstMs: 10_000 });
   expect(await file.isFast()).toBe(true);
-  await expect(valuesOf(file.read())).rejects.toThrow('too slowly');
+  await expect(valuesOf(file)).rejects.toThrow('too slowly');
   expect(file.wasTooSlow).toBe(true);
   isLate = true;
   await file.whole;
-  expect(await valuesOf(file.read())).toEqual(upTo(12));
+  expect(await valuesOf(file)).toEqual(upTo(12));
 });
 
 test('bytes that do not come on fail whoever reads them', async () => {
@@ -76,7 +84,7 @@ test('bytes that do not come on fail whoever reads them', async () => {
   };
   const file = createIncomingFile(mebibytes(12, { 10: broken }), newPath());
   await expect(file.whole).rejects.toThrow('The client went away.');
-  await expect(valuesOf(file.read())).rejects.toThrow('The client went away.');
+  await expect(valuesOf(file)).rejects.toThrow('The client went away.');
   expect(file.wasTooSlow).toBe(false);
 });
 

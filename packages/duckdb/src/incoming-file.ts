@@ -1,30 +1,28 @@
 import { createWriteStream } from 'node:fs';
-import { type FileHandle, open } from 'node:fs/promises';
 import { pipeline } from 'node:stream/promises';
+import type { FileBody } from '@svc/frames';
 
-/** The bytes of an upload on their way into a file. */
-export interface IncomingFile {
+/** The bytes of an upload on their way into a file. Who reads them meanwhile fails where they turn out to come slowly. */
+export interface IncomingFile extends FileBody {
   /** Resolves when all are there, and fails where they do not come. */
   readonly whole: Promise<void>;
   /** Whether there are many and they come so fast that it is worth reading them meanwhile; waits for the first ones. */
   isFast(): Promise<boolean>;
-  /** The bytes from the start, as they come. Fails where whoever sends them turns out to be slow. */
-  read(): AsyncIterable<Uint8Array>;
-  /** Whether a read has failed because the bytes came too slowly. */
+  /** Whether who read them has failed because they came too slowly. */
   readonly wasTooSlow: boolean;
 }
 
-/** Files are read in pieces that are worth a trip to a decoder. */
+/** So many more are worth a trip to a decoder. */
 const READ_BYTES = 1 << 20;
 /** Of fewer bytes it is not worth it. */
 const FIRST_BYTES = 8 << 20;
-/** So much of the time it takes a read may wait for bytes, beside `maxWaitMs`. */
+/** So much of the time it takes who reads may wait for bytes, beside `maxWaitMs`. */
 const MAX_WAIT_SHARE = 0.25;
 
 /** How bytes are waited for. */
 export interface IncomingFileOptions {
   readonly signal?: AbortSignal | undefined;
-  /** How long a read may wait for bytes: it holds a decoder and DuckDB meanwhile. Default 1000. */
+  /** How long who reads may wait for bytes: that holds a decoder and DuckDB meanwhile. Default 1000. */
   readonly maxWaitMs?: number;
   /** In how long the first ones come where they come fast. Default 500. */
   readonly firstMs?: number;
@@ -38,9 +36,11 @@ export function createIncomingFile(
 ): IncomingFile {
   const incoming = receive(body, path, signal);
   let wasTooSlow = false;
+  let firstAskedMs: number | undefined;
+  let waitedMs = 0;
 
-  /** Waits for the next bytes, in as much of the time since `beganMs` as a read may wait. */
-  async function wait(beganMs: number, waitedMs: number): Promise<number> {
+  /** Waits for the next bytes, in as much of the time since `beganMs` as who reads may wait. */
+  async function wait(beganMs: number): Promise<void> {
     const sinceMs = performance.now();
     const mayWaitMs = maxWaitMs + MAX_WAIT_SHARE * (sinceMs - beganMs) - waitedMs;
     if (mayWaitMs <= 0) {
@@ -48,10 +48,11 @@ export function createIncomingFile(
       throw new Error('The bytes come too slowly to read them meanwhile.');
     }
     await incoming.news(mayWaitMs);
-    return performance.now() - sinceMs;
+    waitedMs += performance.now() - sinceMs;
   }
 
   return {
+    path,
     whole: incoming.whole,
     get wasTooSlow() {
       return wasTooSlow;
@@ -66,25 +67,10 @@ export function createIncomingFile(
         await incoming.news(leftMs);
       }
     },
-    async *read() {
-      const file = await open(path);
-      const beganMs = performance.now();
-      let waitedMs = 0;
-      let at = 0;
-      try {
-        while (!incoming.isWhole || at < incoming.bytes) {
-          const ready = incoming.bytes - at;
-          if (ready >= READ_BYTES || incoming.isWhole) {
-            const piece = await readPiece(file, at, Math.min(ready, READ_BYTES));
-            at += piece.length;
-            yield piece;
-          } else {
-            waitedMs += await wait(beganMs, waitedMs);
-          }
-        }
-      } finally {
-        await file.close();
-      }
+    async grown(beyond) {
+      firstAskedMs ??= performance.now();
+      while (!incoming.isWhole && incoming.bytes < beyond + READ_BYTES) await wait(firstAskedMs);
+      return incoming.bytes;
     },
   };
 }
@@ -155,10 +141,4 @@ function receive(body: AsyncIterable<Uint8Array>, path: string, signal: AbortSig
       if (end !== undefined && 'failure' in end) throw end.failure;
     },
   };
-}
-
-async function readPiece(file: FileHandle, at: number, length: number): Promise<Uint8Array> {
-  const { buffer, bytesRead } = await file.read(Buffer.allocUnsafeSlow(length), 0, length, at);
-  if (bytesRead === 0) throw new Error('A file of an upload is shorter than what was written to it.');
-  return buffer.subarray(0, bytesRead);
 }

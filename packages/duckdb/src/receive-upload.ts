@@ -71,5 +71,5 @@ async function decoded(
   if (decoders === undefined || format === 'csv' || format === 'parquet') {
     throw new ServiceError('unsupported_media_type', `This store has no decoder for ${format}.`);
   }
-  return decoders.decode(format, file.read(), { reread: () => file.read(), signal });
+  return decoders.decode(format, file, { signal });
 }

@@ -6,11 +6,16 @@ export interface DecodeOptions {
   readonly signal?: AbortSignal;
   /** Bytes of memory the decoded frame may take, else `out_of_memory`. Default: no limit of its own. */
   readonly maxBytes?: number;
-  /**
-   * The same body once more, from its start. Given this, a body may be of any size: batches do not count any more once
-   * they are handed on, and rows of JSON that are too many to hold are read twice, first for their columns.
-   */
-  readonly reread?: () => AsyncIterable<Uint8Array>;
+}
+
+/**
+ * A body that is in a file, or on its way into one. It may be of any size: batches do not count any more once they are
+ * handed on, and rows of JSON that are too many to hold are read twice, first for their columns.
+ */
+export interface FileBody {
+  readonly path: string;
+  /** Waits until more than so many bytes are in the file, and says how many; just as many where no more will come. */
+  grown(beyond: number): Promise<number>;
 }
 
 /** Writes a frame as a Parquet file. What it makes on the way is gone when it ends, however it ends. */

@@ -37,6 +37,7 @@ export { encodeJsonTable, type JsonTableOptions } from './encode/json-table.ts';
 export { encodeNdjson, type NdjsonOptions } from './encode/ndjson.ts';
 export {
   type DecodeOptions,
+  type FileBody,
   type EncodingRow,
   ENCODINGS,
   type AnswerFormat,

@@ -1,10 +1,14 @@
+import type { FileBody } from '../encoding.ts';
 import { cancelledError } from './cancelled-error.ts';
 import { withResolvers } from './with-resolvers.ts';
+import type { BodyPiece } from './worker-messages.ts';
 
 /** Reads a body in pieces that are worth a trip to a worker. */
 export interface BodyReader {
-  /** The next piece, in a buffer of its own; undefined at the end of the body. */
-  next(): Promise<Uint8Array<ArrayBuffer> | undefined>;
+  /** The next piece, its bytes in a buffer of their own; undefined at the end of the body. */
+  next(): Promise<BodyPiece | undefined>;
+  /** Begins at the start of the body again, which a body that is not in a file does not. */
+  restart(): void;
   /** Lets the body go. */
   close(): void;
 }
@@ -38,7 +42,10 @@ export function createBodyReader(body: AsyncIterable<Uint8Array>, signal: AbortS
         gathered.push(part);
         size += part.length;
       }
-      return size === 0 ? undefined : join(gathered, size);
+      return size === 0 ? undefined : { kind: 'chunk', bytes: join(gathered, size) };
+    },
+    restart() {
+      throw new Error('A decoder wants a body again that comes but once.');
     },
     close() {
       if (isDone) return;
@@ -46,6 +53,24 @@ export function createBodyReader(body: AsyncIterable<Uint8Array>, signal: AbortS
       // A body that waits for its next bytes only hears of this after they came: nothing can wait for it here.
       void Promise.resolve(iterator.return?.()).catch(() => undefined);
     },
+  };
+}
+
+/** A reader of a file, whose bytes stay there: it says how many of them there are. */
+export function createFileReader(file: FileBody, signal: AbortSignal | undefined): BodyReader {
+  let size = 0;
+  let at = 0;
+  return {
+    async next() {
+      if (at === size) size = await abortable(file.grown(at), signal);
+      if (at === size) return undefined;
+      at = Math.min(at + MAX_PIECE_BYTES, size);
+      return { kind: 'grown', bytes: at };
+    },
+    restart() {
+      at = 0;
+    },
+    close: () => undefined,
   };
 }
 

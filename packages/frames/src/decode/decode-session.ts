@@ -1,8 +1,8 @@
-import { type BodyReader, createBodyReader } from './body-reader.ts';
+import type { BodyReader } from './body-reader.ts';
 import { cancelledError } from './cancelled-error.ts';
 import type { FramePiece } from './decode-steps.ts';
 import type { WorkerLink } from './worker-link.ts';
-import { throwIfFailed, type WorkerRequest } from './worker-messages.ts';
+import { type BodyPiece, throwIfFailed, type WorkerRequest } from './worker-messages.ts';
 import type { WorkerPool } from './worker-pool.ts';
 
 /** One body on its way through a worker. */
@@ -18,16 +18,13 @@ interface SessionParts {
   readonly link: WorkerLink;
   readonly reader: BodyReader;
   /** The first piece of the body, undefined where it is empty. */
-  readonly first: Uint8Array<ArrayBuffer> | undefined;
-  /** The body once more. */
-  readonly reread: (() => AsyncIterable<Uint8Array>) | undefined;
+  readonly first: BodyPiece | undefined;
   readonly signal: AbortSignal | undefined;
 }
 
 /** Begins a session on a worker of the pool. */
 export function createDecodeSession(parts: SessionParts): DecodeSession {
-  const { pool, link, first, reread, signal } = parts;
-  let { reader } = parts;
+  const { pool, link, reader, first, signal } = parts;
   let upcoming = Promise.resolve(first);
   let isOpen = true;
 
@@ -53,17 +50,15 @@ export function createDecodeSession(parts: SessionParts): DecodeSession {
   }
   /** Sends the next piece, and has the one after it fetched meanwhile. */
   async function feed() {
-    const bytes = await upcoming;
-    if (bytes === undefined) return call({ kind: 'end' });
+    const piece = await upcoming;
+    if (piece === undefined) return call({ kind: 'end' });
     upcoming = reader.next();
     upcoming.catch(() => undefined);
-    return call({ kind: 'chunk', bytes });
+    return call(piece);
   }
   /** Begins at the start of the body again. */
   async function restart() {
-    if (reread === undefined) throw new Error('A decoder wants a body again that comes but once.');
-    reader.close();
-    reader = createBodyReader(reread(), signal);
+    reader.restart();
     upcoming = reader.next();
     upcoming.catch(() => undefined);
     return call({ kind: 'next' });

@@ -47,7 +47,7 @@ export const AGAIN: WantsAgain = { kind: 'again' };
 
 /** The bytes that have come in and are not decoded yet. */
 export interface ByteInput {
-  push(chunk: Uint8Array): void;
+  /** No more bytes will come. */
   end(): void;
   /** Forgets everything: the same bytes come once more. */
   restart(): void;
@@ -61,8 +61,13 @@ export interface ByteInput {
   read(target: Uint8Array, at: number): number;
 }
 
+/** An input that is given its bytes. */
+export interface PushedInput extends ByteInput {
+  push(chunk: Uint8Array): void;
+}
+
 /** An input that holds nothing yet. */
-export function createByteInput(): ByteInput {
+export function createByteInput(): PushedInput {
   const chunks: Uint8Array[] = [];
   let ended = false;
   let position = 0;

@@ -4,11 +4,12 @@ import type { DecodedFormat } from '../encoding.ts';
 import { decodeArrow } from './arrow-decoder.ts';
 import { buffersOf } from './column-data.ts';
 import { type ByteInput, createByteInput, type DecodeSteps } from './decode-steps.ts';
+import { createFileInput } from './file-input.ts';
 import { decodeJson, decodeNdjson } from './json-decoder.ts';
 import { handOn } from './hand-on.ts';
 import { createFrameBudget } from './limits.ts';
 import { type MemoryShare, resizeShare } from './memory-shares.ts';
-import { type Outcome, outcomeFromError, type WorkerRequest } from './worker-messages.ts';
+import { type BodyPiece, type Outcome, outcomeFromError, type WorkerRequest } from './worker-messages.ts';
 
 // The whole worker: it decodes one body at a time, and only while it is asked for a step.
 
@@ -19,26 +20,50 @@ const DECODERS: Record<DecodedFormat, (input: ByteInput, budget: ByteBudget, can
 };
 
 interface Decoding {
-  readonly input: ByteInput;
   readonly steps: DecodeSteps;
+  feed(piece: BodyPiece): void;
+  end(): void;
+  close(): void;
 }
+
+type OpenRequest = Extract<WorkerRequest, { kind: 'open' }>;
 
 const share: MemoryShare = workerData;
 let decoding: Decoding | undefined;
 
-function answer(request: WorkerRequest): Outcome {
-  if (request.kind === 'open') {
+function open({ format, maxBytes, path }: OpenRequest): Decoding {
+  const budget = createFrameBudget(maxBytes, share);
+  if (path === undefined) {
     const input = createByteInput();
-    const budget = createFrameBudget(request.maxBytes, share);
-    const steps = DECODERS[request.format](input, budget, request.canReread);
-    decoding = { input, steps: request.canReread ? handOn(steps, budget) : steps };
+    return {
+      steps: DECODERS[format](input, budget, false),
+      feed: (piece) => piece.kind === 'chunk' && input.push(piece.bytes),
+      end: () => input.end(),
+      close: () => undefined,
+    };
   }
+  const input = createFileInput(path);
+  return {
+    steps: handOn(DECODERS[format](input, budget, true), budget),
+    feed: (piece) => piece.kind === 'grown' && input.grow(piece.bytes),
+    end: () => input.end(),
+    close: () => input.close(),
+  };
+}
+
+function close(): void {
+  decoding?.close();
+  decoding = undefined;
+}
+
+function answer(request: WorkerRequest): Outcome {
+  if (request.kind === 'open') decoding = open(request);
   if (decoding === undefined) return { kind: 'done' };
-  if (request.kind === 'chunk') decoding.input.push(request.bytes);
-  if (request.kind === 'end') decoding.input.end();
+  if (request.kind === 'chunk' || request.kind === 'grown') decoding.feed(request);
+  if (request.kind === 'end') decoding.end();
   const { value, done } = decoding.steps.next();
   if (done !== true) return value;
-  decoding = undefined;
+  close();
   resizeShare(share, 0);
   return { kind: 'done' };
 }
@@ -48,14 +73,14 @@ function answerSafely(request: WorkerRequest): Outcome {
     return answer(request);
   } catch (error) {
     // What it took stays counted: the memory is not free before it is collected.
-    decoding = undefined;
+    close();
     return outcomeFromError(error);
   }
 }
 
 parentPort?.on('message', (request: WorkerRequest) => {
   if (request.kind === 'close') {
-    decoding = undefined;
+    close();
     return;
   }
   const outcome = answerSafely(request);

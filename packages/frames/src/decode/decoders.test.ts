@@ -231,7 +231,7 @@ describe('workers', () => {
     const [share] = createMemoryShares(1000, 1);
     const resourceLimits = { maxOldGenerationSizeMb: 4, maxYoungGenerationSizeMb: 1 };
     const link = createWorkerLink({ stallTimeoutMs: 10_000, share, resourceLimits });
-    const error = await failureOf(link.call({ kind: 'open', format: 'json', maxBytes: 1, canReread: false }));
+    const error = await failureOf(link.call({ kind: 'open', format: 'json', maxBytes: 1 }));
     expect(error).toMatchObject({ name: 'ServiceError', code: 'out_of_memory' });
     expect(link.isAlive).toBe(false);
   });

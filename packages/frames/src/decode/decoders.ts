@@ -1,7 +1,7 @@
 import type { RecordBatch } from 'apache-arrow';
-import type { DecodeOptions, DecodedFormat } from '../encoding.ts';
+import type { DecodeOptions, DecodedFormat, FileBody } from '../encoding.ts';
 import type { FrameStream } from '../frame-stream.ts';
-import { createBodyReader } from './body-reader.ts';
+import { createBodyReader, createFileReader } from './body-reader.ts';
 import { createDecodeSession, type DecodeSession } from './decode-session.ts';
 import { createFrameAssembler } from './frame-assembler.ts';
 import type { WorkerRequest } from './worker-messages.ts';
@@ -30,7 +30,11 @@ export interface Decoders {
    * or from the batches. The batches can be read once; they hold a worker until they are read to their end, the reader
    * stops, or the signal is aborted.
    */
-  decode(format: DecodedFormat, body: AsyncIterable<Uint8Array>, options?: DecodeOptions): Promise<FrameStream>;
+  decode(
+    format: DecodedFormat,
+    body: AsyncIterable<Uint8Array> | FileBody,
+    options?: DecodeOptions,
+  ): Promise<FrameStream>;
   /** Ends the workers. What is being decoded fails. */
   close(): Promise<void>;
 }
@@ -45,14 +49,15 @@ export function createDecoders(options: DecodersOptions = {}): Decoders {
   } = options;
   const pool = createWorkerPool({ maxWorkers, maxBytes: maxBytesTogether, waitTimeoutMs, stallTimeoutMs });
   return {
-    async decode(format, body, { signal, maxBytes = Infinity, reread } = {}) {
-      const reader = createBodyReader(body, signal);
+    async decode(format, body, { signal, maxBytes = Infinity } = {}) {
+      const file = 'path' in body ? body : undefined;
+      const reader = 'path' in body ? createFileReader(body, signal) : createBodyReader(body, signal);
       let session: DecodeSession | undefined;
       try {
         // The first piece comes before the worker: a client that trickles a small body does not hold one meanwhile.
         const first = await reader.next();
-        session = createDecodeSession({ pool, link: await pool.acquire(signal), reader, first, reread, signal });
-        return await openFrame(session, { kind: 'open', format, maxBytes, canReread: reread !== undefined });
+        session = createDecodeSession({ pool, link: await pool.acquire(signal), reader, first, signal });
+        return await openFrame(session, { kind: 'open', format, maxBytes, ...(file && { path: file.path }) });
       } catch (error) {
         (session ?? reader).close();
         throw error;

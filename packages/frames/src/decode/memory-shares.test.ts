@@ -71,7 +71,7 @@ describe('workers', () => {
     const [share, other] = createMemoryShares(1_500_000, 2);
     const exited = withResolvers<undefined>();
     const link = createWorkerLink({ stallTimeoutMs: 10_000, share, onExit: () => exited.resolve(undefined) });
-    await link.call({ kind: 'open', format: 'json', maxBytes: Infinity, canReread: false });
+    await link.call({ kind: 'open', format: 'json', maxBytes: Infinity });
     await link.call({ kind: 'chunk', bytes: Uint8Array.from(Buffer.from(`[${'{"id":1},'.repeat(100_000)}`)) });
     expect(() => resizeShare(other, 1_000_000)).toThrow(ServiceError);
     void link.end(new Error('ended'));

@@ -8,13 +8,18 @@ export type WorkerRequest =
       readonly kind: 'open';
       readonly format: DecodedFormat;
       readonly maxBytes: number;
-      /** Whether the body can be sent once more. */
-      readonly canReread: boolean;
+      /** The file that the body is in; left out where it is sent. */
+      readonly path?: string;
     }
-  | { readonly kind: 'chunk'; readonly bytes: Uint8Array<ArrayBuffer> }
+  | BodyPiece
   | { readonly kind: 'end' }
   | { readonly kind: 'next' }
   | { readonly kind: 'close' };
+
+/** More of a body: bytes, or how many of its file may be read from now on. */
+export type BodyPiece =
+  | { readonly kind: 'chunk'; readonly bytes: Uint8Array<ArrayBuffer> }
+  | { readonly kind: 'grown'; readonly bytes: number };
 
 /** What came of a request: the next step of the decoding, its end, or why it failed. */
 export type Outcome =

@@ -1,12 +1,35 @@
 import { DataType, type RecordBatch, tableFromArrays, tableToIPC } from 'apache-arrow';
+import { appendFileSync, existsSync, mkdtempSync, readdirSync, readlinkSync, rmSync, writeFileSync } from 'node:fs';
+import { writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { afterAll, describe, expect, test } from 'vitest';
+import type { FileBody } from '../encoding.ts';
 import { createDecoders } from './decoders.ts';
 import { decodeJson } from './json-decoder.ts';
 import { decodeBody, plainRows } from '../../test/decode-body.ts';
 
 const MAX_BYTES = 50e6;
 const decoders = createDecoders({ maxBytes: MAX_BYTES });
-afterAll(() => decoders.close());
+const directory = mkdtempSync(join(tmpdir(), 'file-body-'));
+const path = join(directory, 'body');
+afterAll(async () => {
+  await decoders.close();
+  rmSync(directory, { recursive: true });
+});
+
+/** A body that is in a file as a whole. */
+async function inFile(body: AsyncIterable<Uint8Array>): Promise<FileBody> {
+  let size = 0;
+  async function* counted(): AsyncGenerator<Uint8Array> {
+    for await (const chunk of body) {
+      size += chunk.length;
+      yield chunk;
+    }
+  }
+  await writeFile(path, counted());
+  return { path, grown: async () => size };
+}
 
 const LONG_TEXT = 'x'.repeat(1000);
 const ROWS = 60_000;
@@ -20,6 +43,19 @@ async function* longArray(last = '{"id":"last","late":{"a":[1]}}'): AsyncGenerat
   yield Buffer.from(`${last}]`);
 }
 
+async function* arrowOf(rows: number): AsyncGenerator<Uint8Array> {
+  yield tableToIPC(tableFromArrays({ id: Float64Array.from({ length: rows }, (_, i) => i) }), 'stream');
+}
+
+/** Where a link leads; undefined where it is gone. */
+function linkOf(link: string): string | undefined {
+  try {
+    return readlinkSync(link);
+  } catch {
+    return undefined;
+  }
+}
+
 async function lastOf(batches: AsyncIterable<RecordBatch>): Promise<{ rows: number; last: RecordBatch | undefined }> {
   let rows = 0;
   let last: RecordBatch | undefined;
@@ -30,10 +66,10 @@ async function lastOf(batches: AsyncIterable<RecordBatch>): Promise<{ rows: numb
   return { rows, last };
 }
 
-describe('a body that comes once more', () => {
+describe('a body in a file', () => {
   test('of JSON may take more than there is memory, and its columns are those of all rows', async () => {
     await expect(decoders.decode('json', longArray())).rejects.toMatchObject({ code: 'out_of_memory' });
-    const { schema, batches } = await decoders.decode('json', longArray(), { reread: () => longArray() });
+    const { schema, batches } = await decoders.decode('json', await inFile(longArray()));
     expect(schema.fields.map(({ name, type }) => `${name} ${type.toString()}`)).toEqual([
       'id Utf8',
       'text Utf8',
@@ -48,7 +84,7 @@ describe('a body that comes once more', () => {
   });
 
   test('of JSON that is wrong in its last row is refused with that row, before any of it is handed on', async () => {
-    const wrong = decoders.decode('json', longArray('{"id":1,"id":2}'), { reread: () => longArray() });
+    const wrong = decoders.decode('json', await inFile(longArray('{"id":1,"id":2}')));
     await expect(wrong).rejects.toMatchObject({ code: 'invalid_data', message: /^Row 60001, column "id"/ });
   });
 
@@ -62,8 +98,40 @@ describe('a body that comes once more', () => {
     }
     const once = await decoders.decode('arrow', stream());
     await expect(lastOf(once.batches)).rejects.toMatchObject({ code: 'out_of_memory' });
-    const { batches } = await decoders.decode('arrow', stream(), { reread: stream });
+    const { batches } = await decoders.decode('arrow', await inFile(stream()));
     expect((await lastOf(batches)).rows).toBe(8_000_000);
+  });
+
+  test('is read as it grows, however that cuts it', async () => {
+    const bytes = tableToIPC(tableFromArrays({ id: Float64Array.from({ length: 500_000 }, (_, i) => i) }), 'stream');
+    writeFileSync(path, '');
+    let size = 0;
+    async function grown(beyond: number): Promise<number> {
+      // A byte, then some that end inside of the schema, then ever more.
+      const more = bytes.subarray(size, 3 * size + 1);
+      appendFileSync(path, more);
+      size += more.length;
+      return Math.max(beyond, size);
+    }
+    const { last, rows } = await lastOf((await decoders.decode('arrow', { path, grown })).batches);
+    expect(rows).toBe(500_000);
+    expect(last?.get(last.numRows - 1)?.['id']).toBe(499_999);
+  });
+
+  test('that is given up by whoever fills it is not decoded', async () => {
+    writeFileSync(path, '');
+    const grown = () => Promise.reject(new Error('The client went away.'));
+    await expect(decoders.decode('arrow', { path, grown })).rejects.toThrow('The client went away.');
+  });
+
+  test.runIf(existsSync('/proc/self/fd'))('is let go, whether it could be decoded or not', async () => {
+    const { batches } = await decoders.decode('arrow', await inFile(arrowOf(1000)));
+    await lastOf(batches);
+    await expect(decoders.decode('json', await inFile(arrowOf(1000)))).rejects.toMatchObject({ code: 'invalid_data' });
+    const given = await decoders.decode('arrow', await inFile(arrowOf(1000)));
+    await given.batches[Symbol.asyncIterator]().return?.();
+    const open = () => readdirSync('/proc/self/fd').filter((fd) => linkOf(`/proc/self/fd/${fd}`) === path);
+    await expect.poll(open).toEqual([]);
   });
 });
 
