@@ -14,6 +14,8 @@ export interface ConnectionValve {
   end(): void;
 }
 
+const MIN_LENT_BYTES = 8 * 1024;
+
 const buffers = createReadBuffers();
 const feeds = new WeakMap<object, (buffer: Uint8Array, length: number) => boolean>();
 let nextBuffer = SHARED_BUFFER;
@@ -47,7 +49,8 @@ export function createConnectionValve(): ConnectionValve {
   let readOn: (() => void) | undefined;
 
   function feed(socket: Socket, buffer: Uint8Array, length: number): boolean {
-    const isLent = isLending && buffer !== SHARED_BUFFER;
+    // A short read is copied: over TLS many of them come although nobody reads on, and each would hold a whole buffer.
+    const isLent = isLending && buffer !== SHARED_BUFFER && length >= MIN_LENT_BYTES;
     const bytes = Buffer.from(buffer.buffer, buffer.byteOffset, length);
     if (isLent) lent.push(buffer);
     // The parser keeps the parts of a head that it has not seen the end of.
@@ -61,6 +64,8 @@ export function createConnectionValve(): ConnectionValve {
   return {
     attach(socket) {
       isShut = false;
+      isLending = false;
+      lent = [];
       fed = null;
       const read: (size?: number) => unknown = socket.read.bind(socket);
       readOn = () => read(0);

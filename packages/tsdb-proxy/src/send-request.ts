@@ -53,8 +53,8 @@ export function sendRequest(pool: Dispatcher, exchange: Exchange, options: SendO
         if (!exchange.isOver) answer?.close();
       },
       onResponseError(_controller, error) {
-        request.valve?.end();
         answer?.begin();
+        request.valve?.end();
         exchange.abort(answer === undefined ? noAnswer(error, connectTimeoutMs) : brokenOff(error));
       },
     });
