@@ -1,16 +1,15 @@
 import { type ChildProcess, spawn, type SpawnOptions } from 'node:child_process';
 import { existsSync } from 'node:fs';
 import { Socket } from 'node:net';
-import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import type { ChildSettings } from './child/requests.ts';
 import { sqlText } from './storage-types-names.ts';
 
 /** How engine children are made. */
 export interface ChildOptions {
-  /** Where DuckDB may put what does not fit into its memory. */
+  /** Where DuckDB may put what does not fit into its memory; uploads always fit. */
   readonly tempDirectory: string;
-  /** What DuckDB may use. Default: 1 GiB. */
+  /** What DuckDB may use to read and to convert files, and as much again for uploads. Default: 1 GiB. */
   readonly memoryBytes?: number;
   /** How many threads DuckDB has. Default: 2. */
   readonly threads?: number;
@@ -34,8 +33,8 @@ const OVERHEAD_BYTES = 1024 ** 3;
 const COUNTED_TWICE = 2;
 /** Each query and each file operation holds one while it runs. */
 const POOL_THREADS = 32;
-/** Two instances of DuckDB would write over each other's files in one folder. */
-const UPLOAD_FOLDER = 'uploads';
+/** One that reads and converts files, one that writes uploads. */
+const INSTANCES = 2;
 
 /** What a child is started with. */
 export interface ChildProgram {
@@ -55,13 +54,10 @@ export function launchChild(options: ChildOptions): LaunchedChild {
     settings: {
       settings: duckdbSettings(options),
       // The rows of an upload come one after the other: a second thread would wait for them, and burn a core with that.
-      uploadSettings: duckdbSettings({
-        ...options,
-        threads: 1,
-        tempDirectory: join(options.tempDirectory, UPLOAD_FOLDER),
-      }),
+      // It holds one row group of each upload, and has no folder: two instances would write over each other's files.
+      uploadSettings: duckdbSettings({ ...options, threads: 1, tempDirectory: '' }),
     },
-    maxBytes: COUNTED_TWICE * memoryBytes + OVERHEAD_BYTES,
+    maxBytes: COUNTED_TWICE * INSTANCES * memoryBytes + OVERHEAD_BYTES,
     poolThreads: POOL_THREADS,
   });
 }
@@ -116,8 +112,6 @@ function duckdbSettings({
     `SET temp_directory = ${sqlText(tempDirectory)}`,
     `SET threads = ${threads}`,
     ...COMMON_SETTINGS,
-    // It does not count what long texts take, so that much more than this is read ahead.
-    "SET streaming_buffer_size = '32KB'",
     // A file is read before the last numbers are written into it.
     'SET enable_external_file_cache = false',
     'SET lock_configuration = true',
