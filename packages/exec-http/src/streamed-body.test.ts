@@ -1,6 +1,6 @@
 import { once } from 'node:events';
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
-import type { AddressInfo } from 'node:net';
+import { type AddressInfo, connect } from 'node:net';
 import { ServiceError } from '@svc/errors';
 import { createMemoryStore } from '@svc/frames';
 import { createService, type ServiceEvent } from '@svc/service';
@@ -8,7 +8,7 @@ import type { TsdbAnswer, TsdbProxy } from '@svc/tsdb-proxy';
 import { describe, expect, onTestFinished, test } from 'vitest';
 import { createExecApp, writeStreamed } from './index.ts';
 
-type Change = (response: Response) => Response;
+type Change = (response: Response, incoming: IncomingMessage) => Response | Promise<Response>;
 type Pieces = NonNullable<TsdbAnswer['pieces']>;
 
 const same: Change = (response) => response;
@@ -46,7 +46,7 @@ async function serveAnswer(answer: Pick<TsdbAnswer, 'pieces' | 'bytes'>, change 
   const app = createExecApp({ service });
   const listen = async (incoming: IncomingMessage, outgoing: ServerResponse): Promise<void> => {
     const request = new Request(`http://localhost${incoming.url}`);
-    const response = change(await app.fetch(request, { incoming, outgoing }));
+    const response = await change(await app.fetch(request, { incoming, outgoing }), incoming);
     const isWritten = writeStreamed(response, outgoing);
     written.push(isWritten);
     if (!isWritten) outgoing.end(Buffer.from(await response.arrayBuffer()));
@@ -104,5 +104,22 @@ describe('writeStreamed', () => {
     await response.body?.getReader().read();
     client.abort();
     await expect.poll(() => [pieces.ended(), outcomes()]).toEqual([true, ['cancelled']]);
+  });
+
+  test('ends what makes an answer that waited for its turn on a connection that is gone', async () => {
+    const pieces = lentPieces(['first ', 'second']);
+    const { url, written, outcomes } = await serveAnswer({ pieces }, async (response, { socket }) => {
+      if (!socket.destroyed) await once(socket, 'close');
+      return response;
+    });
+    const { hostname, port, pathname, search } = new URL(url);
+    const client = connect(Number(port), hostname);
+    await once(client, 'connect');
+    client.write(`GET ${pathname}${search} HTTP/1.1\r\nHost: ${hostname}\r\n\r\n`.repeat(2), () => client.destroy());
+    await expect.poll(() => [written, outcomes()]).toEqual([
+      [true, true],
+      ['cancelled', 'cancelled'],
+    ]);
+    expect(pieces.ended()).toBe(true);
   });
 });

@@ -1,4 +1,5 @@
 import { ServiceError, toServiceError } from '@svc/errors';
+import { isCancelled } from '@svc/frames';
 import type { Exchange } from './endpoint.ts';
 import type { NodeBindings } from './http-call.ts';
 
@@ -73,7 +74,7 @@ export function writeStreamed(response: Response, outgoing: Outgoing): boolean {
 
 async function writeChunks({ chunks, status, exchange }: StreamedAnswer, outgoing: Outgoing): Promise<void> {
   // An answer that waits for its turn on the connection is told of its end, and not destroyed.
-  let isClosed = outgoing.destroyed;
+  let isClosed = outgoing.destroyed || isCancelled(exchange.call);
   let onWritten: (() => void) | undefined;
   const endChunks = async () => void (await Promise.resolve(chunks.return?.()).catch(() => {}));
   outgoing.once('close', () => {
