@@ -81,6 +81,29 @@ export async function* chunkMessages(call: Call, stream: FrameStream): AsyncGene
   }
 }
 
+/**
+ * Hands messages on, and closes what they come from at their end or with the call. That does not wait for a client to
+ * read on: it may never do so.
+ */
+export async function* closingWith<T>(
+  { signal }: Call,
+  source: { close(): void },
+  messages: AsyncIterable<T>,
+): AsyncGenerator<T> {
+  let isClosed = false;
+  const close = (): void => {
+    if (!isClosed) source.close();
+    isClosed = true;
+  };
+  signal.addEventListener('abort', close);
+  try {
+    yield* messages;
+  } finally {
+    signal.removeEventListener('abort', close);
+    close();
+  }
+}
+
 /** A time to live; the service says how long it may be. */
 export function ttlFrom(value: bigint): number {
   const seconds = Number(value);

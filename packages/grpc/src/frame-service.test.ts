@@ -1,8 +1,9 @@
 import { status as Status } from '@grpc/grpc-js';
 import { ServiceError } from '@svc/errors';
+import { GetFrameRequest } from '@svc/proto';
 import { Int64, Table, tableFromArrays, tableToIPC, vectorFromArray } from 'apache-arrow';
 import { describe, expect, test, vi } from 'vitest';
-import { failureOf, getTable, putTable, startServer, upload } from '../test/start-server.ts';
+import { connectRaw, failureOf, framed, getTable, putTable, startServer, upload } from '../test/start-server.ts';
 
 const rows = (count: number) =>
   new Table({
@@ -131,6 +132,26 @@ describe('GetFrame', () => {
       errorCode: 'out_of_memory',
     });
     await expect.poll(() => close.mock.calls.length).toBe(3);
+  });
+
+  test('is let go of at the deadline of a client that has stopped reading', async () => {
+    const server = await startServer();
+    await putTable(server.client, 'big', tableFromArrays({ x: new Float64Array(1_000_000) }));
+    const close = vi.fn();
+    const readFrame = server.service.readFrame.bind(server.service);
+    server.service.readFrame = async (...args) => {
+      const reading = await readFrame(...args);
+      return { ...reading, close: () => (reading.close(), close()) };
+    };
+    const stream = (await connectRaw(server.port)).request({
+      ':method': 'POST',
+      ':path': '/svc.frames.v1.FrameService/GetFrame',
+      'content-type': 'application/grpc',
+      'grpc-timeout': '200m',
+    });
+    stream.pause().end(framed(GetFrameRequest.encode(GetFrameRequest.fromPartial({ handle: 'big' })).finish()));
+    await expect.poll(() => server.answered().at(-1)?.status).toBe('DEADLINE_EXCEEDED');
+    expect(close).toHaveBeenCalledTimes(1);
   });
 
   test('does not run ahead of a client that does not read', async () => {

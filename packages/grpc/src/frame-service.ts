@@ -1,9 +1,10 @@
 import type { Call } from '@svc/frames';
-import type { FrameServiceDefinition } from '@svc/proto';
-import type { Service } from '@svc/service';
+import type { FrameServiceDefinition, GetFrameResponse, Partially } from '@svc/proto';
+import type { FrameReading, Service } from '@svc/service';
 import type { ServiceImplementation } from 'nice-grpc';
 import {
   chunkMessages,
+  closingWith,
   countFrom,
   frameInfoMessage,
   handleFrom,
@@ -52,12 +53,7 @@ export function createFrameService({
     async *getFrame(request) {
       const call = current();
       const reading = await service.readFrame(call, handleFrom(request.handle), partFrom(request));
-      try {
-        yield { frame: frameInfoMessage(reading.info) };
-        yield* chunkMessages(call, reading.stream);
-      } finally {
-        reading.close();
-      }
+      yield* closingWith(call, reading, readingMessages(call, reading));
     },
 
     async listFrames({ prefix, after, limit }) {
@@ -85,4 +81,13 @@ export function createFrameService({
 
     ...createQueryMethods({ service, current }),
   };
+}
+
+/** What is known of a frame, and then its rows. */
+async function* readingMessages(
+  call: Call,
+  { info, stream }: FrameReading,
+): AsyncGenerator<Partially<GetFrameResponse>> {
+  yield { frame: frameInfoMessage(info) };
+  yield* chunkMessages(call, stream);
 }

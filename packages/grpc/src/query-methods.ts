@@ -1,6 +1,6 @@
 import type { FrameServiceDefinition } from '@svc/proto';
 import type { ServiceImplementation } from 'nice-grpc';
-import { chunkMessages, frameInfoMessage, partFrom, ttlFrom } from './frame-messages.ts';
+import { chunkMessages, closingWith, frameInfoMessage, partFrom, ttlFrom } from './frame-messages.ts';
 import type { FrameServiceOptions } from './frame-service.ts';
 import { engineFrom, keepEngineFrom, sqlFrom, sqlValueFrom } from './query-messages.ts';
 
@@ -17,11 +17,7 @@ export function createQueryMethods({
       const engine = engineFrom(request.engine);
       const params = request.params.map(sqlValueFrom);
       const answer = await service.query(call, sqlFrom(request.sql), { engine, params, ...partFrom(request) });
-      try {
-        yield* chunkMessages(call, answer);
-      } finally {
-        answer.close();
-      }
+      yield* closingWith(call, answer, chunkMessages(call, answer));
     },
 
     async keepQuery({ sql, params, engine, handle, ifAbsent, ifVersion, ttlSeconds }) {
