@@ -1,4 +1,5 @@
 import { closeSync, openSync, readSync } from 'node:fs';
+import { ServiceError } from '@svc/errors';
 import type { ByteInput } from './decode-steps.ts';
 
 /** An input whose bytes are read from a file when they are wanted: straight to where they are decoded. */
@@ -26,7 +27,11 @@ export function createFileInput(path: string): FileInput {
   function readAt(place: number, target: Uint8Array): void {
     for (let filled = 0; filled < target.length;) {
       const count = readSync(file, target, filled, target.length - filled, place + filled);
-      if (count === 0) throw new Error('A file of an upload is shorter than what was written to it.');
+      if (count === 0) {
+        throw new ServiceError('invalid_data', `The file ends after ${place + filled} bytes, and had more before.`, {
+          hint: 'Let nobody write to a file that is read; replace it by another instead.',
+        });
+      }
       filled += count;
     }
   }
