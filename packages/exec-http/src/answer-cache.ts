@@ -22,6 +22,8 @@ const MAX_SHARE = 1 / 16;
 const MAX_ANSWER_BYTES = 1024 * 1024;
 /** What an answer takes beside its bytes and its key: its place in a table. */
 const OVERHEAD_BYTES = 1024;
+/** What it takes to know that a key was asked for once. */
+const MARK_BYTES = 256;
 /** A key may name many columns, and its answer have no row. */
 const KEY_CHARACTER_BYTES = 2;
 
@@ -54,7 +56,7 @@ export function createAnswerCache(maxBytes: number): AnswerCache {
     let packed: Promise<Uint8Array> | undefined;
     const entry = {
       answer: { bytes, compressed: () => (packed ??= pack()) },
-      size: bytes.byteLength + sizeOf(key),
+      size: bytes.byteLength + OVERHEAD_BYTES + sizeOf(key),
     };
     async function pack(): Promise<Uint8Array> {
       const short = await compressBytes(bytes);
@@ -76,7 +78,7 @@ export function createAnswerCache(maxBytes: number): AnswerCache {
       else seen.length = 0;
       yield chunk;
     }
-    if (bytes <= maxAnswerBytes) keep(key, Buffer.concat(seen));
+    if (bytes <= maxAnswerBytes) keep(key, joined(seen, bytes));
   }
 
   return {
@@ -89,10 +91,21 @@ export function createAnswerCache(maxBytes: number): AnswerCache {
     },
     keeping(key, chunks) {
       if (kept.has(key)) return keepAll(key, chunks);
-      put(key, { answer: undefined, size: sizeOf(key) });
+      put(key, { answer: undefined, size: MARK_BYTES + sizeOf(key) });
       return chunks;
     },
   };
+}
+
+/** Not out of the memory that Node shares among small buffers: one that is kept would hold all of it. */
+function joined(chunks: readonly Uint8Array[], bytes: number): Uint8Array {
+  const whole = Buffer.allocUnsafeSlow(bytes);
+  let at = 0;
+  for (const chunk of chunks) {
+    whole.set(chunk, at);
+    at += chunk.byteLength;
+  }
+  return whole;
 }
 
 /** What is known of a key: its answer or, where it was asked for once, nothing but that. */
@@ -102,5 +115,5 @@ interface Entry {
 }
 
 function sizeOf(key: string): number {
-  return KEY_CHARACTER_BYTES * key.length + OVERHEAD_BYTES;
+  return KEY_CHARACTER_BYTES * key.length;
 }
