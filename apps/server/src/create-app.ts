@@ -26,11 +26,11 @@ DELETE /frames/<handle>                       drop it
 GET    /health                                the state of the server
 `;
 
-/** Answers a request that came in over these bindings. */
-export type AnswerRequest = (request: Request, env: ExecEnv['Bindings']) => Response | Promise<Response>;
+/** The whole HTTP side, as a function of a request and of what it came in over. */
+export type HttpApp = (request: Request, env: ExecEnv['Bindings']) => Response | Promise<Response>;
 
-/** The whole HTTP side: the exec API, the page at `/`, and JSON errors for everything else. */
-export function createApp({ http, sql }: Config, service: Service): AnswerRequest {
+/** Makes the whole HTTP side: the exec API, the page at `/`, and JSON errors for everything else. */
+export function createApp({ http, sql }: Config, service: Service): HttpApp {
   const endpoint = { service, compression: http.compression };
   const refuse = (c: Context<ExecEnv>, error: ServiceError): Promise<Response> =>
     answerRequest(c, endpoint, () => ({ error }));

@@ -16,11 +16,11 @@ const HEAD_TIMEOUT_MS = 60_000;
 
 /** The HTTP side of the server, which does not listen yet. */
 export function createHttpServer(config: Config, service: Service): { http: Server; connections: Connections } {
-  const answerRequest = createApp(config, service);
+  const app = createApp(config, service);
   const answer = async (request: Request, env: HttpBindings | Http2Bindings): Promise<Response> => {
     const { incoming, outgoing } = env;
     if (!(incoming instanceof IncomingMessage && outgoing instanceof ServerResponse)) return malformedRequest();
-    const response = await answerRequest(request, { incoming, outgoing });
+    const response = await app(request, { incoming, outgoing });
     return writeStreamed(response, outgoing) ? RESPONSE_ALREADY_SENT : response;
   };
   const listener = getRequestListener(answer, {
