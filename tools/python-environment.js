@@ -9,7 +9,7 @@ import { fileURLToPath } from 'node:url';
 const CACHE = fileURLToPath(new URL('../node_modules/.cache', import.meta.url));
 const OLDEST = [3, 11];
 /** Names on the path, and where pyenv keeps its own. */
-const NAMES = ['python3', 'python3.14', 'python3.13', 'python3.12'];
+const NAMES = ['python3', 'python3.14', 'python3.13', 'python3.12', 'python3.11'];
 const PYENV_VERSIONS = join(process.env.PYENV_ROOT ?? join(homedir(), '.pyenv'), 'versions');
 
 /** What is missing to run Python here, in a sentence for whoever runs it. */
@@ -36,6 +36,7 @@ function ofPyenv() {
 function versionOf(command) {
   const { status, stdout } = spawnSync(command, ['-c', 'import sys; print(*sys.version_info[:3])'], {
     encoding: 'utf8',
+    timeout: 10_000,
   });
   return status === 0 ? stdout.trim().split(' ').map(Number) : undefined;
 }

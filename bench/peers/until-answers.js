@@ -2,7 +2,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 
 const TIMEOUT_MS = 120_000;
 
-/** Waits until a process answers a request with 200. */
+/** Waits until a process answers a request with 200; one that does not is ended. */
 export async function untilAnswers(url, child, pauseMs = 10, request) {
   const end = performance.now() + TIMEOUT_MS;
   while (performance.now() < end) {
@@ -17,5 +17,6 @@ export async function untilAnswers(url, child, pauseMs = 10, request) {
     if (isThere) return;
     await delay(pauseMs);
   }
+  child.kill('SIGKILL');
   throw new Error(`${url} did not answer within ${TIMEOUT_MS} ms.`);
 }

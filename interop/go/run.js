@@ -11,7 +11,8 @@ const env = { HOME: homedir(), ...process.env };
 /** Runs Go; true where that succeeded. */
 function go(...args) {
   const { status, error } = spawnSync('go', args, { cwd: folder, stdio: 'inherit', timeout: 1_200_000, env });
-  if (error) console.error(`Go 1.25 or newer is needed, and could not be started: ${error.message}`);
+  if (error?.code === 'ENOENT') console.error('Go 1.25 or newer is needed, and there is no go on the path.');
+  else if (error) console.error(`go ${args[0]}: ${error.message}`);
   return status === 0;
 }
 
