@@ -116,10 +116,12 @@ describe('writeStreamed', () => {
     const client = connect(Number(port), hostname);
     await once(client, 'connect');
     client.write(`GET ${pathname}${search} HTTP/1.1\r\nHost: ${hostname}\r\n\r\n`.repeat(2), () => client.destroy());
-    await expect.poll(() => [written, outcomes()]).toEqual([
-      [true, true],
-      ['cancelled', 'cancelled'],
-    ]);
+    await expect
+      .poll(() => [written, outcomes()])
+      .toEqual([
+        [true, true],
+        ['cancelled', 'cancelled'],
+      ]);
     expect(pieces.ended()).toBe(true);
   });
 });
