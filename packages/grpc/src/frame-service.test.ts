@@ -137,7 +137,7 @@ describe('GetFrame', () => {
   test('is let go of at the deadline of a client that has stopped reading', async () => {
     const server = await startServer();
     await putTable(server.client, 'big', tableFromArrays({ x: new Float64Array(1_000_000) }));
-    const close = vi.fn();
+    const close = vi.fn<() => void>();
     const readFrame = server.service.readFrame.bind(server.service);
     server.service.readFrame = async (...args) => {
       const reading = await readFrame(...args);

@@ -34,8 +34,7 @@ export const query: Command = {
   },
   notes: [
     'Without SQL a terminal gets a prompt, else - reads the standard input. In a',
-    'directory the engine is local; a server has its own choice (tsdb, as a rule),',
-    'but a prompt asks the frames where there is no database.',
+    'directory the engine is local; a server has its own choice (tsdb, as a rule).',
     'The database writes JSON and CSV alone. An error shows its place in the SQL.',
     'Examples:',
     "  svc query ./data 'select symbol, avg(price) from trades group by 1'",
