@@ -17,10 +17,11 @@ export const roapi = {
   name: 'ROAPI 0.12.7',
   async start({ name, files }) {
     const program = join(providePython('bench-python', REQUIREMENTS), 'roapi');
-    const [port] = await freePorts(1);
-    const args = ['--table', `${name}=${files.parquet}`, '--addr-http', `127.0.0.1:${port}`];
+    const [http, postgres, flight] = (await freePorts(3)).map((free) => `127.0.0.1:${free}`);
+    const others = ['--addr-postgres', postgres, '--addr-flight-sql', flight];
+    const args = ['--table', `${name}=${files.parquet}`, '--addr-http', http, ...others];
     const child = spawn(program, args, { stdio: 'ignore', env: { PATH: process.env.PATH } });
-    const url = `http://127.0.0.1:${port}`;
+    const url = `http://${http}`;
     await untilAnswers(`${url}/api/tables/${name}?limit=1`, child);
     const sql = (text, format = 'json') => ({
       method: 'POST',
