@@ -13,6 +13,7 @@ export interface NodeBindings {
     | 'flushHeaders'
     | 'once'
     | 'setHeaders'
+    | 'socket'
     | 'writableFinished'
     | 'write'
     | 'writeHead'

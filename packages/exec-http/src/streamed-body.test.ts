@@ -49,7 +49,9 @@ async function serveAnswer(answer: Pick<TsdbAnswer, 'pieces' | 'bytes'>, change 
     const response = await change(await app.fetch(request, { incoming, outgoing }), incoming);
     const isWritten = writeStreamed(response, outgoing);
     written.push(isWritten);
-    if (!isWritten) outgoing.end(Buffer.from(await response.arrayBuffer()));
+    if (isWritten) return;
+    for await (const bytes of response.body ?? []) outgoing.write(bytes);
+    outgoing.end();
   };
   const server = createServer((incoming, outgoing) => void listen(incoming, outgoing)).listen(0, '127.0.0.1');
   await once(server, 'listening');
@@ -94,6 +96,34 @@ describe('writeStreamed', () => {
     await expect(fetch(url).then((response) => response.text())).rejects.toThrow();
     expect(outcomes()).toEqual(['tsdb_failed']);
   });
+
+  test.each<[string, Change]>([
+    ['written to its connection', same],
+    ['sent as a web stream', ({ body }) => new Response(body?.pipeThrough(new TransformStream()))],
+  ])(
+    'resets the connection of HTTP/1.0, where its end alone would be the end of the answer (%s)',
+    async (_name, change) => {
+      const pieces = lentPieces(['half'], new ServiceError('tsdb_failed', 'It broke off.'));
+      let isRead = (): void => {};
+      const read = new Promise<void>((resolve) => (isRead = resolve));
+      let asked = 0;
+      const next: Pieces['next'] = async () => {
+        asked += 1;
+        if (asked > 1) await read;
+        return pieces.next();
+      };
+      const { url } = await serveAnswer({ pieces: { ...pieces, next } }, change);
+      const client = connect(Number(new URL(url).port), '127.0.0.1');
+      client.write('GET /exec?query=x&fmt=json HTTP/1.0\r\n\r\n');
+      let text = '';
+      client.on('data', (bytes) => {
+        text += bytes.toString();
+        if (text.endsWith('half')) isRead();
+      });
+      await expect(once(client, 'end')).rejects.toMatchObject({ code: 'ECONNRESET' });
+      expect(text).not.toContain('transfer-encoding');
+    },
+  );
 
   test('ends what makes an answer whose client has left', async () => {
     const pieces = lentPieces([]);

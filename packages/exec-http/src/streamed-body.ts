@@ -41,7 +41,7 @@ export function streamedBody(
         } catch (thrown) {
           const error = reportFailure(thrown, status, exchange);
           if (outgoing === undefined) controller.error(error);
-          else outgoing.destroy();
+          else cutOff(outgoing, exchange);
         }
       },
       async cancel() {
@@ -99,10 +99,21 @@ async function writeChunks({ chunks, status, exchange }: StreamedAnswer, outgoin
     outgoing.end();
   } catch (thrown) {
     reportFailure(thrown, status, exchange);
-    outgoing.destroy();
+    cutOff(outgoing, exchange);
   } finally {
     await endChunks();
   }
+}
+
+/** Ends the connection of an answer that is not whole. */
+function cutOff(outgoing: Outgoing, { c }: Exchange): void {
+  try {
+    // HTTP/1.0 knows no chunks: there the end of the connection is that of the answer, and only a reset tells.
+    if (c.env.incoming?.httpVersion === '1.0') outgoing.socket?.resetAndDestroy();
+  } catch {
+    // Only TCP itself can be reset, and neither TLS nor a pipe.
+  }
+  outgoing.destroy();
 }
 
 function reportFailure(thrown: unknown, status: number, exchange: Exchange): ServiceError {
