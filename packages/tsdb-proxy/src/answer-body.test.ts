@@ -102,6 +102,20 @@ describe('a body', () => {
     expect(failure.cause).toBeInstanceOf(Error);
   });
 
+  test('that only the close delimits is not whole where a reset comes behind bytes that are still to be read', async () => {
+    const standIn = await rawStandIn((socket) => {
+      socket.write('HTTP/1.1 200 OK\r\nConnection: close\r\n\r\n');
+      socket.write(Buffer.alloc(200_000), () => socket.resetAndDestroy());
+    });
+    const readAll = async () => {
+      const { pieces } = await proxyTo(standIn).forward(aCall(), sql('select 1'));
+      while ((await pieces?.next())?.done === false);
+    };
+    const failure = await failureOf(readAll());
+    expect(failure).toMatchObject({ code: 'tsdb_failed', message: expect.stringContaining('broke off') });
+    expect(failure.cause).toBeInstanceOf(Error);
+  });
+
   test('that falls silent ends with deadline_exceeded, and the connection is closed', async () => {
     const standIn = await rawStandIn((socket) => socket.write(`${CHUNKED}4\r\nhalf\r\n`));
     const answer = await proxyTo(standIn, { idleTimeoutMs: 100 }).forward(aCall(), sql('select 1'));

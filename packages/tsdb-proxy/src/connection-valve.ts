@@ -12,6 +12,8 @@ export interface ConnectionValve {
   shut(): void;
   /** The answer is over, and maybe not read yet. */
   end(): void;
+  /** What broke the connection, if anything. */
+  failure(): Error | null;
 }
 
 const MIN_LENT_BYTES = 8 * 1024;
@@ -47,6 +49,7 @@ export function createConnectionValve(): ConnectionValve {
   let lent: Uint8Array[] = [];
   let fed: Buffer | null = null;
   let readOn: (() => void) | undefined;
+  let connection: Socket | undefined;
 
   function feed(socket: Socket, buffer: Uint8Array, length: number): boolean {
     // A short read is copied: over TLS many of them come although nobody reads on, and each would hold a whole buffer.
@@ -67,6 +70,7 @@ export function createConnectionValve(): ConnectionValve {
       isLending = false;
       lent = [];
       fed = null;
+      connection = socket;
       const read: (size?: number) => unknown = socket.read.bind(socket);
       readOn = () => read(0);
       socket.read = (size?: number) => {
@@ -76,6 +80,8 @@ export function createConnectionValve(): ConnectionValve {
         return bytes;
       };
       feeds.set(socket, (buffer, length) => feed(socket, buffer, length));
+      // A reset behind bytes that were still to be read is told as a proper end; to write nothing brings it to light.
+      socket.prependListener('end', () => void socket.write(''));
       // A reset under its own code would be taken for the proper end of a body that only the close delimits.
       socket.on('error', (error: NodeJS.ErrnoException) => {
         if (error.code === 'ECONNRESET') error.code = 'UND_ERR_RESET';
@@ -106,5 +112,7 @@ export function createConnectionValve(): ConnectionValve {
       isShut = false;
       readOn?.();
     },
+
+    failure: () => connection?.errored ?? null,
   };
 }

@@ -49,8 +49,10 @@ export function sendRequest(pool: Dispatcher, exchange: Exchange, options: SendO
         if (!exchange.isOver) answer?.push(bytes);
       },
       onResponseEnd() {
+        const failure = request.valve?.failure() ?? null;
         request.valve?.end();
-        if (!exchange.isOver) answer?.close();
+        if (failure !== null) exchange.abort(brokenOff(failure));
+        else if (!exchange.isOver) answer?.close();
       },
       onResponseError(_controller, error) {
         answer?.begin();
