@@ -1,3 +1,4 @@
+import { connect } from 'node:net';
 import { setTimeout as delay } from 'node:timers/promises';
 
 const TIMEOUT_MS = 120_000;
@@ -7,16 +8,29 @@ export async function untilAnswers(url, child, pauseMs = 10, request) {
   const end = performance.now() + TIMEOUT_MS;
   while (performance.now() < end) {
     if (child.exitCode !== null) throw new Error(`${child.spawnfile} ended with ${child.exitCode}.`);
-    const isThere = await fetch(url, request).then(
-      async (response) => {
-        await response.arrayBuffer();
-        return response.ok;
-      },
-      () => false,
-    );
-    if (isThere) return;
+    // To ask before anybody listens would take much of the processor from who starts.
+    if ((await isListening(url)) && (await isAnswered(url, request))) return;
     await delay(pauseMs);
   }
   child.kill('SIGKILL');
   throw new Error(`${url} did not answer within ${TIMEOUT_MS} ms.`);
+}
+
+function isListening(url) {
+  const { hostname, port } = new URL(url);
+  return new Promise((resolve) => {
+    const socket = connect(Number(port), hostname, () => resolve(true));
+    socket.on('error', () => resolve(false));
+    socket.on('connect', () => socket.destroy());
+  });
+}
+
+async function isAnswered(url, request) {
+  try {
+    const response = await fetch(url, request);
+    await response.arrayBuffer();
+    return response.ok;
+  } catch {
+    return false;
+  }
 }
