@@ -75,10 +75,10 @@ describe('createAnswerCache', () => {
     expect(keys.map((key) => cache.get(key) !== undefined)).toEqual([false, true, true]);
   });
 
-  test('answers that are each asked for once push others out only where there are very many', async () => {
+  test('answers that are each asked for once push nothing out', async () => {
     const cache = createAnswerCache(100_000);
     await keep(cache, 'a', 6000);
-    for (let i = 0; i < 300; i++) await drain(cache.keeping(`n${i}`, chunksOf(6000)));
+    for (let i = 0; i < 3000; i++) await drain(cache.keeping(`n${i}`, chunksOf(6000)));
     expect(cache.get('a')).toBeDefined();
   });
 

@@ -22,15 +22,16 @@ const MAX_SHARE = 1 / 16;
 const MAX_ANSWER_BYTES = 1024 * 1024;
 /** What an answer takes beside its bytes and its key: its place in a table. */
 const OVERHEAD_BYTES = 1024;
-/** What it takes to know that a key was asked for once. */
-const MARK_BYTES = 256;
+/** Of about so many keys it is known that they were asked for. */
+const MARKS = 4096;
 /** A key may name many columns, and its answer have no row. */
 const KEY_CHARACTER_BYTES = 2;
 
 /** A cache of so many bytes; what was asked for least lately goes first. */
 export function createAnswerCache(maxBytes: number): AnswerCache {
   const maxAnswerBytes = Math.min(maxBytes * MAX_SHARE, MAX_ANSWER_BYTES);
-  const kept = new Map<string, Entry>();
+  const kept = new Map<string, KeptAnswer & { size: number }>();
+  const marks = createMarks();
   let total = 0;
 
   function drop(key: string): void {
@@ -45,28 +46,25 @@ export function createAnswerCache(maxBytes: number): AnswerCache {
     }
   }
 
-  function put(key: string, entry: Entry): void {
-    drop(key);
-    kept.set(key, entry);
-    total += entry.size;
-    makeRoom();
-  }
-
   function keep(key: string, bytes: Uint8Array): void {
+    drop(key);
     let packed: Promise<Uint8Array> | undefined;
-    const entry = {
-      answer: { bytes, compressed: () => (packed ??= pack()) },
-      size: bytes.byteLength + OVERHEAD_BYTES + sizeOf(key),
+    const answer = {
+      bytes,
+      size: bytes.byteLength + KEY_CHARACTER_BYTES * key.length + OVERHEAD_BYTES,
+      compressed: () => (packed ??= pack()),
     };
     async function pack(): Promise<Uint8Array> {
       const short = await compressBytes(bytes);
-      if (kept.get(key) !== entry) return short;
-      entry.size += short.byteLength;
+      if (kept.get(key) !== answer) return short;
+      answer.size += short.byteLength;
       total += short.byteLength;
       makeRoom();
       return short;
     }
-    put(key, entry);
+    kept.set(key, answer);
+    total += answer.size;
+    makeRoom();
   }
 
   async function* keepAll(key: string, chunks: AsyncGenerator<Uint8Array, void>): AsyncGenerator<Uint8Array, void> {
@@ -83,16 +81,33 @@ export function createAnswerCache(maxBytes: number): AnswerCache {
 
   return {
     get(key) {
-      const entry = kept.get(key);
-      if (entry?.answer === undefined) return undefined;
+      const answer = kept.get(key);
+      if (answer === undefined) return undefined;
       kept.delete(key);
-      kept.set(key, entry);
-      return entry.answer;
+      kept.set(key, answer);
+      return answer;
     },
-    keeping(key, chunks) {
-      if (kept.has(key)) return keepAll(key, chunks);
-      put(key, { answer: undefined, size: MARK_BYTES + sizeOf(key) });
-      return chunks;
+    keeping: (key, chunks) => (marks.add(key) ? keepAll(key, chunks) : chunks),
+  };
+}
+
+/** Knows of keys whether they were added before, as long as not too many others were since. */
+interface Marks {
+  /** Adds a key, and says whether it was there. */
+  add(key: string): boolean;
+}
+
+/** A table of numbers made from keys: it takes no memory for a key, and to be wrong about one costs an answer's place. */
+function createMarks(): Marks {
+  const numbers = new Int32Array(MARKS);
+  return {
+    add(key) {
+      let number = 0;
+      for (let i = 0; i < key.length; i++) number = (Math.imul(number, 31) + key.charCodeAt(i)) | 0;
+      const place = (number ^ (number >>> 16)) & (MARKS - 1);
+      const isThere = numbers[place] === number;
+      numbers[place] = number;
+      return isThere;
     },
   };
 }
@@ -106,14 +121,4 @@ function joined(chunks: readonly Uint8Array[], bytes: number): Uint8Array {
     at += chunk.byteLength;
   }
   return whole;
-}
-
-/** What is known of a key: its answer or, where it was asked for once, nothing but that. */
-interface Entry {
-  readonly answer: KeptAnswer | undefined;
-  size: number;
-}
-
-function sizeOf(key: string): number {
-  return KEY_CHARACTER_BYTES * key.length;
 }
