@@ -8,18 +8,38 @@ async function bytesOf(url, { method, path, headers, body }) {
   return bytes;
 }
 
-/** Fails where a side gives other rows than the first. Rows are those of the trades set, however times are written. */
-export async function compareTrades(sides, requestOf) {
+/** Fails where a side gives other rows than the first; `normalized` says how a row is compared. */
+export async function compareRows(sides, requestOf, normalized = (row) => row) {
   let expected;
   for (const side of sides) {
     const rows = side.rowsOf(await bytesOf(side.url, requestOf(side))).map(normalized);
     expected ??= rows;
+    assert.ok(rows.length > 0, `${side.name} answers without rows`);
     assert.deepEqual(rows, expected, `${side.name} answers something else than ${sides[0].name}`);
   }
-  return expected.length;
 }
 
-function normalized(row) {
+/** The same for rows of the trades set, however times are written. */
+export function compareTrades(sides, requestOf) {
+  return compareRows(sides, requestOf, tradeOf);
+}
+
+/** Fails where two tables of texts differ by more than the order in which doubles were added. */
+export function compareTexts(rows, expected, what) {
+  assert.ok(expected.length > 0, `${what} has no rows`);
+  assert.equal(rows.length, expected.length, `${what} has another number of rows`);
+  rows.forEach((row, i) =>
+    row.forEach((text, k) => assert.ok(isSame(text, expected[i][k]), `${what}: row ${i} differs`)),
+  );
+}
+
+function isSame(text, other) {
+  if (text === other) return true;
+  const [a, b] = [Number(text), Number(other)];
+  return Math.abs(a - b) <= 1e-9 * Math.abs(b);
+}
+
+function tradeOf(row) {
   // A peer may leave a null out at the end of a row.
   const [id, price, symbol, at, flag, quantity = null] = row;
   return [Number(id), Number(price), symbol, micros(at), Boolean(flag), quantity];

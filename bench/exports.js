@@ -1,6 +1,6 @@
 // All rows of a set as JSON, CSV and Arrow over HTTP: how long, how long to the first byte, what it costs the server.
 import { cpuMs, residentBytes } from '../tools/process-resources.js';
-import { compareTrades } from './compare-answers.js';
+import { compareRows, compareTrades } from './compare-answers.js';
 import { provideDataSet } from './data-set.js';
 import { download } from './download.js';
 import { median } from './measure.js';
@@ -43,7 +43,8 @@ for (const { name, rows, formats } of SETS) {
   if (name === 'trades') peers.sides.push(await startCold(set));
   missing[name] = peers.missing;
   try {
-    if (name === 'trades') await compareTrades(peers.sides, (side) => side.window(rows - 1000, 1000));
+    const compare = name === 'trades' ? compareTrades : compareRows;
+    await compare(peers.sides, (side) => side.window(rows - 1000, 1000));
     for (let round = 0; round < ROUNDS; round++) {
       const order = round % 2 === 0 ? peers.sides : peers.sides.toReversed();
       for (const format of formats) {

@@ -42,6 +42,11 @@ class Side:
         total = sum(chunk.data.num_rows for chunk in self.client.do_get(info.endpoints[0].ticket))
         assert total == rows, total
 
+    def check(self, table):
+        """Before reads are timed: every value is the one that was put."""
+        info = self.client.get_flight_info(DESCRIPTOR)
+        assert self.client.do_get(info.endpoints[0].ticket).read_all().equals(table), self.name
+
 
 def frame_of(rows):
     random = np.random.default_rng(1)
@@ -63,6 +68,8 @@ def main(rows, *servers):
     sides = [Side(*server.split(",")) for server in servers]
     table = frame_of(int(rows))
     puts = take_turns(sides, PUTS, lambda side: side.put(table))
+    for side in sides:
+        side.check(table)
     take_turns(sides, WARM_UP, lambda side: side.get(table.num_rows))
     gets = take_turns(sides, GETS, lambda side: side.get(table.num_rows))
     print(json.dumps({"bytes": table.nbytes, "puts": puts, "gets": gets}))

@@ -88,11 +88,22 @@ async function startBareServer() {
   return { url: `http://127.0.0.1:${port}`, stop: () => child.kill() };
 }
 
+/** Before anything is timed: both sides give the same bytes, but for how long it took. */
+async function compareSides({ direct, proxied }) {
+  const texts = await Promise.all(
+    [direct, proxied].map(async (base) =>
+      (await (await fetch(execUrl(base, 'trades'))).text()).replace(/"timings".*/, ''),
+    ),
+  );
+  if (texts[0] !== texts[1]) throw new Error('What comes through the server is not what QuestDB answers.');
+}
+
 async function measureRound(questdb) {
   const bare = await startBareServer();
   const server = await startServer(['--tsdb-url', questdb.url]);
   try {
     const sides = { direct: questdb.url, proxied: server.url };
+    await compareSides(sides);
     const requests = await inTurns({ ...sides, bare: bare.url }, (base) => requestsPerSecond(base));
     const before = residentBytes(server.pid);
     let peak = before;

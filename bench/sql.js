@@ -4,6 +4,7 @@ import { mkdirSync, mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { createDurableStore, createFrameFiles, createSqlEngine } from '../packages/duckdb/dist/index.js';
+import { compareTexts } from './compare-answers.js';
 import { median } from './measure.js';
 import { startDuckdb } from './peers/duckdb-process.js';
 import { takeTurns, writeResults } from './take-turns.js';
@@ -48,10 +49,21 @@ function overFiles(sql, folder) {
   );
 }
 
+const newCall = () => ({ tenant: 'default', requestId: 'bench', signal: new AbortController().signal });
+
+/** Before anything is timed: both sides give the same values. */
+async function compare({ engine, duckdb, folder }, name, sql) {
+  const asTexts = `SELECT CAST(COLUMNS(*) AS VARCHAR) FROM (${sql})`;
+  const answer = await engine.query(newCall(), asTexts);
+  const rows = [];
+  for await (const batch of answer.batches) for (const row of batch) rows.push(Object.values(row.toJSON()));
+  answer.close();
+  compareTexts(rows, (await duckdb.run('rows', overFiles(asTexts, folder))).rows, name);
+}
+
 async function ask(engine, sql) {
   const startMs = performance.now();
-  const call = { tenant: 'default', requestId: 'bench', signal: new AbortController().signal };
-  const answer = await engine.query(call, sql);
+  const answer = await engine.query(newCall(), sql);
   let rows = 0;
   for await (const batch of answer.batches) rows += batch.numRows;
   answer.close();
@@ -102,6 +114,7 @@ try {
     const engine = createSqlEngine({ store, tempDirectory: directory, memoryBytes: 4e9 });
     const parts = { engine, duckdb, folder };
     const turns = rows > 1e6 ? { rounds: 7, warmUp: 1 } : { rounds: 15, warmUp: 3 };
+    for (const [name, sql] of Object.entries({ ...QUERIES, ...SMALL })) await compare(parts, name, sql);
     for (const [name, sql] of Object.entries(QUERIES)) {
       keep(`${name}, ${rows / 1e6} M rows`, await measure(parts, sql, turns), AIM);
     }

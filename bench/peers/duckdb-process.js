@@ -37,6 +37,10 @@ const JOBS = {
       rows += chunk.rowCount;
     }
   },
+  /** The rows of a query themselves. */
+  async rows(connection, sql) {
+    return (await connection.runAndReadAll(sql)).getRowsJson();
+  },
   /** Rows into a Parquet file that is on disk when it is done. */
   async copy(connection, sql, path, options) {
     await connection.run(`COPY (${sql}) TO '${path}' (${options})`);

@@ -33,12 +33,19 @@ export const mosaic = {
   },
 };
 
-/** Times come in milliseconds with decimals. */
 function valuesOf(row) {
-  const { at, ...others } = row.toJSON();
-  const { id, price, symbol, flag, quantity } = others;
-  const micros = Math.round(at * 1000);
+  return Object.entries(row.toJSON()).map(([name, value]) => (name === 'at' ? timeText(value) : plain(value)));
+}
+
+/** A value as JSON has it. */
+function plain(value) {
+  return JSON.parse(JSON.stringify(value, (_key, inner) => (typeof inner === 'bigint' ? Number(inner) : inner)));
+}
+
+/** Times come in milliseconds with decimals. */
+function timeText(ms) {
+  const micros = Math.round(ms * 1000);
   const fraction = String(micros % 1_000_000).padStart(6, '0');
   const seconds = new Date((micros - (micros % 1_000_000)) / 1000).toISOString().slice(0, 19);
-  return [id, price, symbol, `${seconds}.${fraction}Z`, flag, quantity];
+  return `${seconds}.${fraction}Z`;
 }
