@@ -64,10 +64,13 @@ export function isForOperator(error: unknown): error is Error {
   return [ListenError, DirectoryInUseError, StorageError].some((kind) => error instanceof kind);
 }
 
+/** So many clients may come at once. Node's own 511 lets others wait for a second or more until they try again. */
+const BACKLOG = 4096;
+
 function listenHttp(server: Server, host: string, port: number): Promise<number> {
   return new Promise((resolve, reject) => {
     server.once('error', reject);
-    server.listen(port, host, () => {
+    server.listen({ port, host, backlog: BACKLOG }, () => {
       server.off('error', reject);
       const bound = server.address();
       resolve(typeof bound === 'object' && bound !== null ? bound.port : port);
