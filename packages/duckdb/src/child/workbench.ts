@@ -16,12 +16,13 @@ export interface Workbench {
 /** A workbench whose databases are set up with some statements. */
 export function createWorkbench({ settings, uploadSettings = [] }: ChildSettings): Workbench {
   const opened = open(settings);
-  const opensUploads = opened.then(() => open(uploadSettings));
+  let openedForUploads: ReturnType<typeof open> | undefined;
   // Whoever asks for something is told.
-  opensUploads.catch(() => undefined);
+  opened.catch(() => undefined);
   return {
     async run(exchange, request) {
-      const { instance, uploads } = await (request.op === 'write' ? opensUploads : opened);
+      const isUpload = request.op === 'write';
+      const { instance, uploads } = await (isUpload ? (openedForUploads ??= open(uploadSettings)) : opened);
       if (exchange.signal.aborted) throw new CancelledError();
       // One for each request: a second statement on a connection ends the result of the first.
       const connection = await instance.connect();
