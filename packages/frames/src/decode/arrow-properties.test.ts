@@ -54,6 +54,8 @@ function kind<Value>(type: DataType, builder: build.BuildColumn<Value>, value: f
 const word = fc.integer({ min: -(2 ** 31), max: 2 ** 31 - 1 });
 const long = fc.bigInt(-(2n ** 63n), 2n ** 63n - 1n);
 const text = fc.string({ unit: 'grapheme', maxLength: 30 });
+/** No more than an index of 8 bits tells apart, however many lists they are in. */
+const fewTexts = fc.constantFrom('', 'a', 'é€😀', '"\\\n', 'x'.repeat(30));
 const words = (length: number) => fc.array(word, { minLength: length, maxLength: length });
 
 /** Made anew for every column: a dictionary belongs to its type. */
@@ -78,7 +80,8 @@ const LEAVES: readonly (() => Kind)[] = [
   () => kind(new Binary(), build.bytes, text),
   () => kind(new BinaryView(), build.views, text),
   () => kind(new FixedSizeBinary(3), build.fixedBytes, fc.array(fc.nat(255), { minLength: 3, maxLength: 3 })),
-  () => kind(new Dictionary(new Utf8(), new Int8()), build.dictionaryOf(build.bytes), text),
+  () => kind(new Dictionary(new Utf8(), new Int8()), build.dictionaryOf(build.bytes), fewTexts),
+  () => kind(new Dictionary(new Utf8(), new Int32()), build.dictionaryOf(build.bytes), text),
   () => kind(new Dictionary(new Int64(), new Int16()), build.dictionaryOf(build.longs), long),
 ];
 
