@@ -77,7 +77,6 @@ describe('between the server and the database', () => {
   test('two thousand faults leave no socket and no memory behind', { timeout: 180_000 }, async () => {
     const faults = FAULT_OUTCOMES.filter(({ fault, deadline }) => deadline === undefined && !fault.startsWith('drips'));
     const small = await startProcess({ env: { SERVICE_TSDB_HTTP_URL: relay.url, ...SMALL_HEAP } });
-    const sockets = socketCount(small.child.pid);
     const round = async (): Promise<void> => {
       for (const { fault } of faults) {
         await relay.inject(fault);
@@ -89,7 +88,10 @@ describe('between the server and the database', () => {
     for (let count = 0; count < 10; count += 1) await round();
     await relay.inject(undefined);
     expect((residentBytes(small.child.pid) - before) / MIB).toBeLessThan(32);
-    await expect.poll(() => socketCount(small.child.pid), { timeout: 15_000 }).toBe(sockets);
+    // Beside a fresh server: the children of both have sockets, too, and are started one after the other.
+    const fresh = await startProcess({ env: { SERVICE_TSDB_HTTP_URL: relay.url } });
+    const more = (): number => socketCount(small.child.pid) - socketCount(fresh.child.pid);
+    await expect.poll(more, { timeout: 15_000 }).toBe(0);
   });
 });
 
