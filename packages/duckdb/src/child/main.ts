@@ -126,7 +126,7 @@ function createExchange(id: number): RunningExchange {
     async sendBatch(batch: BatchWriter) {
       // Copied before anything is waited for: the next batch is made in the same memory.
       const { parts, length } = batch.finish();
-      const payload = joined(parts, length);
+      const payload = Buffer.concat(parts, length);
       // Of batches that are large only one is under way.
       const needed = length > LARGE_BATCH_BYTES ? BATCH_CREDITS : 1;
       while (credits.count < needed && !controller.signal.aborted) {
@@ -148,14 +148,4 @@ function createExchange(id: number): RunningExchange {
       wake?.();
     },
   };
-}
-
-function joined(parts: readonly Uint8Array[], length: number): Uint8Array {
-  const whole = Buffer.allocUnsafeSlow(length);
-  let at = 0;
-  for (const part of parts) {
-    whole.set(part, at);
-    at += part.length;
-  }
-  return whole;
 }
