@@ -66,7 +66,7 @@ export const GOALS = [
   },
   {
     what: 'Arrow of 1 M rows over HTTP, hot: time, of ROAPI',
-    note: 'Long columns leave memory as they are, without a copy, which halved it (82 to 39 ms). A bare server of Node needs 18 ms for as many bytes; the rest is making the messages of 37 batches and sending them chunk by chunk.',
+    note: 'Long columns leave memory as they are, without a copy, which halved it (82 to 39 ms). A bare server of Node needs 18 ms for as many bytes; the rest is making the messages of its batches and sending them chunk by chunk.',
     of: 'exports',
     ...atMost(0.5),
     reached: (summary) => ofPeer(summary, { set: 'trades', format: 'arrow' }, 'ms', 'ROAPI'),
