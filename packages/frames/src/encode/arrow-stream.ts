@@ -44,7 +44,7 @@ export const END_OF_STREAM: Uint8Array = Uint8Array.of(255, 255, 255, 255, 0, 0,
 
 const PREFIX_BYTES = 8;
 const CHUNK_BYTES = 256 * 1024;
-/** Sending a chunk of its own costs as much as copying so many bytes. */
+/** Parts that are shorter share a chunk. */
 const COPIED_BYTES = 32 * 1024;
 
 /** Long parts as they are, cut into chunks; short ones that follow each other together. */
