@@ -1,4 +1,4 @@
-import { mkdtemp, rm, stat, symlink, writeFile } from 'node:fs/promises';
+import { mkdtemp, readdir, rm, stat, symlink, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, expect, test } from 'vitest';
@@ -21,10 +21,19 @@ test.each(['.', 'a', 'a/b/c'])('%s is there afterwards, and making it again chan
   expect((await stat(path)).ino).toBe(made.ino);
 });
 
-test('many who make the same one at once all succeed', async () => {
-  const path = join(folder, 'a/b/c');
-  await Promise.all(Array.from({ length: 20 }, () => makeDirectory(path)));
-  expect((await stat(path)).isDirectory()).toBe(true);
+test('many who make the same ones at once all succeed', async () => {
+  for (let round = 0; round < 100; round++) {
+    const paths = Array.from({ length: 20 }, (_, index) => join(folder, `${round}/a/${index % 5}`));
+    await Promise.all(paths.map(makeDirectory));
+    expect((await readdir(join(folder, `${round}/a`))).length).toBe(5);
+  }
+});
+
+test('who comes while it is made waits until its name is flushed', async () => {
+  const path = join(folder, 'a');
+  const made = makeDirectory(path);
+  expect(makeDirectory(path)).toBe(made);
+  await made;
 });
 
 test.each([

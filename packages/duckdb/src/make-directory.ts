@@ -2,21 +2,39 @@ import { mkdir, stat } from 'node:fs/promises';
 import { dirname } from 'node:path';
 import { hasCode, syncDirectory } from './durable-files.ts';
 
+const inProgress = new Map<string, Promise<void>>();
+
 /**
  * Makes a directory and those above it where they are not there, each a flushed name in the one above. Node's own way
  * never ends where nothing can be made and the system says that the path is not there, as below /proc.
  */
-export async function makeDirectory(path: string): Promise<void> {
+export function makeDirectory(path: string): Promise<void> {
+  const known = inProgress.get(path);
+  // It may be there already, but its name is not flushed yet.
+  if (known !== undefined) return known;
+  const made = makeWithParents(path).finally(() => inProgress.delete(path));
+  inProgress.set(path, made);
+  return made;
+}
+
+async function makeWithParents(path: string): Promise<void> {
+  try {
+    await makeOne(path);
+  } catch (error) {
+    if (!hasCode(error, 'ENOENT')) throw error;
+    await makeDirectory(dirname(path));
+    await makeOne(path);
+  }
+}
+
+async function makeOne(path: string): Promise<void> {
   try {
     await mkdir(path);
   } catch (error) {
     if (await isDirectory(path)) return;
-    const parent = dirname(path);
-    if (!hasCode(error, 'ENOENT') || (await isDirectory(parent))) throw error;
-    await makeDirectory(parent);
-    return makeDirectory(path);
+    throw error;
   }
-  return syncDirectory(dirname(path));
+  await syncDirectory(dirname(path));
 }
 
 async function isDirectory(path: string): Promise<boolean> {
