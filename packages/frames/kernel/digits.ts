@@ -15,16 +15,18 @@ export function writePair(at: usize, n: u32): void {
 }
 
 /** The eight digits of n < 10^8, one in a byte, the first in the lowest. */
-function spread(n: u32): u64 {
+export function spread(n: u32): u64 {
   const upper = n / 10_000;
   let digits = (upper as u64) | (((n - upper * 10_000) as u64) << 32);
+  // One product both leaves the upper part where it is and takes it off the lower one.
   const hundreds = ((digits * 10_486) >> 20) & 0x0000_007f_0000_007f;
-  digits = hundreds | ((digits - hundreds * 100) << 16);
+  digits = (digits << 16) - hundreds * ((100 << 16) - 1);
   const tens = ((digits * 103) >> 10) & 0x000f_000f_000f_000f;
-  return tens | ((digits - tens * 10) << 8);
+  return (digits << 8) - tens * ((10 << 8) - 1);
 }
 
-const ZEROS: u64 = 0x3030_3030_3030_3030;
+/** Eight zeros; with digits of `spread` they are these as text. */
+export const ZEROS: u64 = 0x3030_3030_3030_3030;
 const LAST_DIGIT: u64 = 1 << 56;
 
 /** Writes exactly eight digits, n < 10^8. */

@@ -1,5 +1,5 @@
 import { MAX_POWER, MIN_POWER } from '../src/encode/kernel-layout';
-import { writeDecimals, writePair, writeUint } from './digits';
+import { spread, writeDecimals, writePair, writeUint, ZEROS } from './digits';
 
 /** Powers of ten of 128 bits, the lower half first, scaled to fill them and rounded up. The caller puts them here. */
 export const POWERS: usize = memory.data((MAX_POWER - MIN_POWER + 1) * 16, 16);
@@ -21,22 +21,20 @@ function highProduct(a: u64, b: u64): u64 {
 /** power × n / 2^128, its lowest bit set where a part is cut off. */
 function scaled(powerLow: u64, powerHigh: u64, n: u64): u64 {
   const low = powerHigh * n;
+  const high = highProduct(powerHigh, n);
+  // The powers from 10^0 to 10^27 fit 64 bits, and they are those of nearly all values.
+  if (powerLow == 0) return high | (low > 1 ? 1 : 0);
   const sum = low + highProduct(powerLow, n);
-  const high = highProduct(powerHigh, n) + (sum < low ? 1 : 0);
-  return high | (sum > 1 ? 1 : 0);
+  return (high + (sum < low ? 1 : 0)) | (sum > 1 ? 1 : 0);
 }
 
-// What `shorten` finds: digits × 10^exponent.
-let digits: u64 = 0;
-let exponent: i32 = 0;
-
 /**
- * Finds the shortest decimal that reads back as c × 2^q, and of those the nearest, by Giulietti's Schubfach: of the
+ * Writes the shortest decimal that reads back as c × 2^q, and of those the nearest, by Giulietti's Schubfach: of the
  * multiples of one power of ten at most two lie between the halves to the neighbours, and of the next greater power at
  * most one. Of two that are as near it takes the even one, which is what JavaScript does; for floats of 32 bits, which it
  * has not, the greater, as its `toPrecision` does.
  */
-function shorten(c: u64, q: i32, isNarrow: bool, isFloat: bool): void {
+function writeShortest(at: usize, c: u64, q: i32, isNarrow: bool, isFloat: bool): usize {
   const isOdd: u64 = c & 1;
   // Below a power of two the neighbour is only half as far away.
   const k = (q * 1_262_611 - (isNarrow ? 524_031 : 0)) >> 22;
@@ -48,68 +46,81 @@ function shorten(c: u64, q: i32, isNarrow: bool, isFloat: bool): void {
   const lower = scaled(powerLow, powerHigh, (quarters - (isNarrow ? 1 : 2)) << h) + isOdd;
   const value = scaled(powerLow, powerHigh, quarters << h);
   const upper = scaled(powerLow, powerHigh, (quarters + 2) << h) - isOdd;
+  // Which of the decimals it is cannot be foreseen: choosing among all of them is faster than branches taken wrongly.
   const s = value >> 2;
-  if (s >= 10) {
-    const tens = s / 10;
-    const isDown = lower <= 40 * tens;
-    const isUp = 40 * tens + 40 <= upper;
-    if (isDown != isUp) {
-      digits = tens + (isUp ? 1 : 0);
-      exponent = k + 1;
-      return;
-    }
-  }
-  exponent = k;
+  const tens = s / 10;
+  const isTenDown = lower <= 40 * tens;
+  const isTenUp = 40 * tens + 40 <= upper;
   const isDown = lower <= 4 * s;
   const isUp = 4 * s + 4 <= upper;
-  if (isDown != isUp) {
-    digits = s + (isUp ? 1 : 0);
-    return;
-  }
   const half = 4 * s + 2;
-  digits = s + (value > half || (value == half && (isFloat || (s & 1) != 0)) ? 1 : 0);
+  const isNearerUp = (value > half) | ((value == half) & (isFloat | ((s & 1) != 0)));
+  const one = s + (select<bool>(isUp, isNearerUp, isDown != isUp) as u64);
+  const ten = 10 * (tens + (isTenUp as u64));
+  return writeDecimal(at, select<u64>(ten, one, (s >= 10) & (isTenDown != isTenUp)), k);
 }
 
-/** Writes digits × 10^exponent the way JavaScript prints numbers. */
-function writeDecimal(at: usize): usize {
-  while (digits % 10 == 0) {
-    digits /= 10;
-    exponent++;
-  }
-  // One place further on, so that there is room for the point.
-  const end = writeUint(at + 1, digits);
-  const length = (end - at - 1) as i32;
-  const point = length + exponent;
-  if (point > 21 || point < -5) return writeExponent(at, end, length, point - 1);
-  if (point > 0 && exponent < 0) {
-    for (let i = 0; i < point; i++) store<u8>(at + i, load<u8>(at + i, 1));
-    store<u8>(at + point, 46);
-    return end;
-  }
-  const first = v128.load(at, 1);
-  const last = load<u8>(at, 17);
-  if (point > 0) {
-    v128.store(at, first);
-    store<u8>(at, last, 16);
-    memory.fill(at + length, 48, exponent);
-    return at + point;
-  }
-  store<u64>(at, 0x3030_3030_3030_2e30);
-  v128.store(at + 2 - point, first);
-  store<u8>(at + 2 - point, last, 16);
-  return at + 2 - point + length;
+/** The powers of ten from 10^0 to 10^16. */
+const TENS: usize = memory.data<u64>([
+  1, 10, 100, 1_000, 10_000, 100_000, 1_000_000, 10_000_000, 100_000_000, 1_000_000_000, 10_000_000_000,
+  100_000_000_000, 1_000_000_000_000, 10_000_000_000_000, 100_000_000_000_000, 1_000_000_000_000_000,
+  10_000_000_000_000_000,
+]);
+
+/** How many digits a number of fewer than 16 lacks to have 17. */
+function missingDigits(n: u64): i32 {
+  const least = ((64 - (clz(n) as i32)) * 1233) >> 12;
+  return 16 - least + (n < load<u64>(TENS + (least << 3)) ? 1 : 0);
 }
 
-function writeExponent(at: usize, end: usize, length: i32, e: i32): usize {
-  store<u8>(at, load<u8>(at, 1));
-  let to = at + 1;
-  if (length > 1) {
-    store<u8>(at, 46, 1);
-    to = end;
+/** Writes 0 < n × 10^exponent, n < 10^17, the way JavaScript prints numbers. */
+function writeDecimal(at: usize, n: u64, exponent: i32): usize {
+  // With zeros behind it n has 17 digits: eight, eight and one.
+  const missing = n < 1_000_000_000_000_000 ? missingDigits(n) : n < 10_000_000_000_000_000 ? 1 : 0;
+  const digits = n * load<u64>(TENS + (missing << 3));
+  const point = 17 - missing + exponent;
+  const upper = digits / 1_000_000_000;
+  const rest = (digits - upper * 1_000_000_000) as u32;
+  const middle = rest / 10;
+  const last = rest - middle * 10;
+  const a = spread(upper as u32);
+  const b = spread(middle);
+  const length =
+    17 - select<i32>(0, select<i32>(1 + ((clz(b) >> 3) as i32), 9 + ((clz(a) >> 3) as i32), b != 0), last != 0);
+  return writePointed(at, a | ZEROS, b | ZEROS, 48 + last, length, point);
+}
+
+/** Writes the first `length` of 17 digits, with a point behind `point` of them or an exponent. */
+function writePointed(at: usize, first: u64, second: u64, last: u32, length: i32, point: i32): usize {
+  const isExponential = point > 21 || point < -5;
+  const places = isExponential ? 1 : point;
+  if (places > 0 && (places < length || isExponential)) {
+    // What is behind the point is written again, one further on.
+    store<u64>(at, first);
+    if (places > 8) store<u64>(at, second, 8);
+    store<u64>(at + places, places > 8 ? second >> ((places - 8) << 3) : first >> (places << 3), 1);
+    store<u8>(at + places, 46);
+    if (places <= 8) store<u64>(at, second, 9);
+    store<u8>(at, last, 17);
+    if (!isExponential) return at + length + 1;
+    return writeExponent(length > 1 ? at + length + 1 : at + 1, point - 1);
   }
-  store<u8>(to, 101);
-  store<u8>(to, e < 0 ? 45 : 43, 1);
-  return writeUint(to + 2, abs(e));
+  let to = at;
+  if (point <= 0) {
+    store<u64>(at, 0x3030_3030_3030_2e30);
+    to += 2 - point;
+  }
+  store<u64>(to, first);
+  store<u64>(to, second, 8);
+  store<u8>(to, last, 16);
+  store<u64>(to, ZEROS, 17);
+  return to + max(length, point);
+}
+
+function writeExponent(at: usize, e: i32): usize {
+  store<u8>(at, 101);
+  store<u8>(at, e < 0 ? 45 : 43, 1);
+  return writeUint(at + 2, abs(e));
 }
 
 /** Added to a small number, it rounds it and leaves the whole number in the lowest bits. */
@@ -143,9 +154,8 @@ export function writeDouble(at: usize, value: f64): usize {
   if (magnitude < WHOLE_NUMBERS && trunc(magnitude) == magnitude) return writeUint(to, magnitude as u64);
   const fraction = bits & (HIDDEN_BIT - 1);
   const biased = ((bits >> 52) & 0x7ff) as i32;
-  if (biased == 0) shorten(fraction, -1074, false, false);
-  else shorten(fraction | HIDDEN_BIT, biased - 1075, fraction == 0 && biased > 1, false);
-  return writeDecimal(to);
+  if (biased == 0) return writeShortest(to, fraction, -1074, false, false);
+  return writeShortest(to, fraction | HIDDEN_BIT, biased - 1075, fraction == 0 && biased > 1, false);
 }
 
 /** Writes a finite float of 32 bits: the shortest digits that read back as the same float. */
@@ -155,13 +165,8 @@ export function writeFloat(at: usize, value: f32): usize {
   if ((bits as i32) < 0) store<u8>(to++, 45);
   const fraction = bits & 0x7f_ffff;
   const biased = ((bits >> 23) & 0xff) as i32;
-  if (biased != 0) {
-    shorten((fraction | 0x80_0000) as u64, biased - 150, fraction == 0 && biased > 1, true);
-  } else {
-    if (fraction == 0) return writeUint(to, 0);
-    shorten(fraction as u64, -149, false, true);
-  }
-  return writeDecimal(to);
+  if (biased == 0) return fraction == 0 ? writeUint(to, 0) : writeShortest(to, fraction as u64, -149, false, true);
+  return writeShortest(to, (fraction | 0x80_0000) as u64, biased - 150, fraction == 0 && biased > 1, true);
 }
 
 /** The float of 32 bits that has the value of one of 16. */
