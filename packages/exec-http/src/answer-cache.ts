@@ -72,7 +72,8 @@ export function createAnswerCache(maxBytes: number): AnswerCache {
     let bytes = 0;
     for await (const chunk of chunks) {
       bytes += chunk.byteLength;
-      if (bytes <= maxAnswerBytes) seen.push(chunk);
+      // A copy: the memory of a chunk may be used again for the next one.
+      if (bytes <= maxAnswerBytes) seen.push(new Uint8Array(chunk));
       else seen.length = 0;
       yield chunk;
     }

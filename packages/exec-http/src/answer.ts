@@ -13,6 +13,8 @@ export type Answer =
       readonly headers?: Readonly<Record<string, string>>;
       /** The body: whole, or in chunks as they are made. Default: none. */
       readonly body?: string | Uint8Array | AsyncGenerator<Uint8Array, void>;
+      /** Whether a chunk behind the first is good only until the next one is asked for. Default false. */
+      readonly isLent?: boolean;
       /** Whether the body is compressed in itself. Default false. */
       readonly isPacked?: boolean;
       /** The version of the frame the answer is about: its etag. */
@@ -47,7 +49,7 @@ export async function toResponse(answer: Answer, exchange: Exchange, compression
     'x-content-type-options': 'nosniff',
     'x-request-id': exchange.call.requestId,
   };
-  const { status = 200, version, isPacked = false } = answer;
+  const { status = 200, version, isPacked = false, isLent = false } = answer;
   const body = await shortened(answer.body);
   const byteLength = body === undefined ? 0 : 'byteLength' in body ? body.byteLength : Infinity;
   const isCompressed = compression && !isPacked && isWorthGzip(byteLength, exchange.c.req.header('accept-encoding'));
@@ -63,8 +65,8 @@ export async function toResponse(answer: Answer, exchange: Exchange, compression
     exchange.report(status);
     return new Response(null, { status, headers });
   }
-  const chunks = isCompressed ? compressChunks(body) : body;
-  return new Response(streamedBody({ chunks, isLent: false }, status, exchange), { status, headers });
+  const source = isCompressed ? { chunks: compressChunks(body), isLent: false } : { chunks: body, isLent };
+  return new Response(streamedBody(source, status, exchange), { status, headers });
 }
 
 function forwardedResponse(answer: Extract<Answer, { forwarded: unknown }>['forwarded'], exchange: Exchange): Response {

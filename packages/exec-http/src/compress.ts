@@ -26,10 +26,26 @@ export function acceptsGzip(header: string | undefined): boolean {
 /** A whole body, compressed. */
 export const compressBytes = promisify<Uint8Array, Uint8Array>((bytes, done) => gzip(bytes, OPTIONS, done));
 
-/** A body of many chunks, compressed as it goes. */
-export function compressChunks(chunks: AsyncIterable<Uint8Array>): AsyncIterator<Uint8Array> {
+/** A body of many chunks, each good until the next one is asked for, compressed as it goes. */
+export function compressChunks(chunks: AsyncIterator<Uint8Array, void>): AsyncIterator<Uint8Array> {
   const compressor = createGzip(OPTIONS);
   // The reader of the compressor sees every failure; there is nobody else to tell.
-  pipeline(Readable.from(chunks, { objectMode: false }), compressor, () => {});
+  pipeline(Readable.from(copiesOf(chunks), { objectMode: false }), compressor, () => {});
   return compressor[Symbol.asyncIterator]() as AsyncIterator<Uint8Array>;
+}
+
+/**
+ * Copies of chunks: a stream asks for the next one before it is done with the last. Not a generator, which does not end
+ * what it reads when it is ended before its start.
+ */
+function copiesOf(chunks: AsyncIterator<Uint8Array, void>): AsyncIterable<Uint8Array> {
+  return {
+    [Symbol.asyncIterator]: () => ({
+      next: async () => {
+        const result = await chunks.next();
+        return result.done === true ? result : { done: false, value: new Uint8Array(result.value) };
+      },
+      return: async () => (await chunks.return?.()) ?? { done: true, value: undefined },
+    }),
+  };
 }

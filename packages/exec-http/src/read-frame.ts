@@ -6,7 +6,7 @@ import { isWorthGzip } from './compress.ts';
 import type { Exchange } from './endpoint.ts';
 import { etagOf, matchingEtag } from './etag.ts';
 import { checkMaxRows, type HandleRequest } from './exec-request.ts';
-import { tableHeaders, writeTable } from './write-table.ts';
+import { isLentAs, tableHeaders, writeTable } from './write-table.ts';
 
 /** What reads of frames work with. */
 export interface FrameReads {
@@ -77,14 +77,15 @@ function answerOf(
   const openedNs = process.hrtime.bigint();
   const timings = () => ({ open: Number(openedNs - startNs), encode: Number(process.hrtime.bigint() - openedNs) });
   const table = { stream, query: `handle:${request.handle}`, timings, close: () => reading.close() };
-  if (request.timings) return { headers, body: writeTable(reads.service, call, table, request) };
+  const isLent = isLentAs(request.format);
+  if (request.timings) return { headers, body: writeTable(reads.service, call, table, request), isLent };
   const etag = matchingEtag(c.req.header('if-none-match'), version);
   if (etag !== undefined) return { status: 304, headers: { ...headers, etag } };
   // A Parquet file is made whole before its first byte: too much for an answer without a body.
   const isPacked = request.format === 'parquet';
   if (isPacked && c.req.method === 'HEAD') return { headers, version };
   const chunks = writeTable(reads.service, call, table, request);
-  return { headers, body: reads.answers.keeping(keyOf(call, info, request), chunks), isPacked, version };
+  return { headers, body: reads.answers.keeping(keyOf(call, info, request), chunks), isLent, isPacked, version };
 }
 
 function headersOf({ handle, format }: HandleRequest, { rows }: FrameInfo): Readonly<Record<string, string>> {

@@ -2,7 +2,7 @@ import type { Service } from '@svc/service';
 import type { Answer } from './answer.ts';
 import type { Exchange } from './endpoint.ts';
 import type { SqlRequest } from './exec-request.ts';
-import { tableHeaders, writeTable } from './write-table.ts';
+import { isLentAs, tableHeaders, writeTable } from './write-table.ts';
 
 /** Answers with the rows of a statement over frames. */
 export async function runSql(service: Service, { call }: Exchange, request: SqlRequest): Promise<Answer> {
@@ -18,6 +18,7 @@ export async function runSql(service: Service, { call }: Exchange, request: SqlR
   return {
     headers: tableHeaders('query', request.format),
     body: writeTable(service, call, table, request),
+    isLent: isLentAs(request.format),
     isPacked: request.format === 'parquet',
   };
 }

@@ -30,6 +30,11 @@ export function tableHeaders(name: string, format: AnswerFormat): Readonly<Recor
   return { 'content-type': contentType, 'content-disposition': `attachment; filename="${name}.${extension}"` };
 }
 
+/** Whether a chunk of a table in this format is good only until the next one is asked for; the first is its reader's. */
+export function isLentAs(format: AnswerFormat): boolean {
+  return format === 'json' || format === 'ndjson' || format === 'csv';
+}
+
 /** Writes a table in the format that was asked for, and lets go of where it came from. */
 export async function* writeTable(
   service: Service,
@@ -50,13 +55,14 @@ function encoded(
   { stream, query, timings }: Table,
   { format, quoteLargeNum, timings: isTimed }: TableRequest,
 ): AsyncIterable<Uint8Array> {
+  const isLent = isLentAs(format);
   switch (format) {
     case 'json':
-      return encodeJsonTable(stream, { query, quoteLargeNum, ...(isTimed && { timings }) });
+      return encodeJsonTable(stream, { query, quoteLargeNum, isLent, ...(isTimed && { timings }) });
     case 'ndjson':
-      return encodeNdjson(stream, { quoteLargeNum });
+      return encodeNdjson(stream, { quoteLargeNum, isLent });
     case 'csv':
-      return encodeCsv(stream);
+      return encodeCsv(stream, { isLent });
     case 'arrow':
       return encodeArrowStream(stream);
     case 'parquet':

@@ -33,6 +33,7 @@ export { createDecoders, type Decoders, type DecodersOptions } from './decode/de
 export { type ArrowMessage, encodeArrowMessages, encodeArrowSchema } from './encode/arrow-messages.ts';
 export { encapsulate, encodeArrowStream, END_OF_STREAM } from './encode/arrow-stream.ts';
 export { encodeCsv } from './encode/csv.ts';
+export type { ChunkOptions } from './encode/encode-rows.ts';
 export { encodeJsonTable, type JsonTableOptions } from './encode/json-table.ts';
 export { encodeNdjson, type NdjsonOptions } from './encode/ndjson.ts';
 export {

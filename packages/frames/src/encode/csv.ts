@@ -2,17 +2,20 @@ import { columnInfo } from '../column-types.ts';
 import type { FrameStream } from '../frame-stream.ts';
 import { createRecordText } from './column.ts';
 import { createCellOptions } from './create-column.ts';
-import { encodeRows } from './encode-rows.ts';
+import { type ChunkOptions, encodeRows, type RowFormat } from './encode-rows.ts';
 
 /**
  * Writes a frame as CSV (RFC 4180): a header row, lines that end with CR LF, a field in quotes only where it holds a
  * comma, a quote or a line break. Nothing between two commas is null, `""` is the empty text, and nested values are JSON.
  * A frame without rows is its header; one without columns is no bytes at all, whatever its rows.
  */
-export function encodeCsv(source: FrameStream): AsyncGenerator<Uint8Array, void, undefined> {
+export function encodeCsv(
+  source: FrameStream,
+  options: ChunkOptions = {},
+): AsyncGenerator<Uint8Array, void, undefined> {
   const { fields } = source.schema;
   const names = fields.map((field) => columnInfo(field).name);
-  return encodeRows(source, {
+  const format: RowFormat = {
     name: 'CSV',
     head: names.length === 0 ? NOTHING : Buffer.from(`${names.map(headerField).join(',')}\r\n`),
     row: createRecordText(
@@ -22,7 +25,8 @@ export function encodeCsv(source: FrameStream): AsyncGenerator<Uint8Array, void,
     cells: createCellOptions('csv'),
     separatorBytes: 0,
     tail: () => NOTHING,
-  });
+  };
+  return encodeRows(source, format, options);
 }
 
 const NOTHING = new Uint8Array(0);

@@ -5,6 +5,15 @@ import { recordColumn, type RecordText } from './column.ts';
 import { type CellOptions, createColumns } from './create-column.ts';
 import { createRowCursor } from './row-cursor.ts';
 
+/** How bytes are handed over. */
+export interface ChunkOptions {
+  /**
+   * Whether chunks behind the first share their memory, so that each is good only until the next one is asked for: memory
+   * that is used again costs far less than new memory. Default false: each belongs to the reader.
+   */
+  readonly isLent?: boolean;
+}
+
 /** What one format of rows has for itself; how rows become chunks is the same for all. */
 export interface RowFormat {
   /** The format's name in sentences. */
@@ -27,11 +36,15 @@ const CHUNK_BYTES = 256 * 1024;
 const TAIL_BYTES = 64;
 
 /**
- * Writes a frame row by row, in chunks of 256 KiB, the first of 128 KiB, that each belong to the reader. Between chunks
- * other work gets its turn.
+ * Writes a frame row by row, in chunks of 256 KiB, the first of 128 KiB. Between chunks other work gets its turn.
  */
-export async function* encodeRows(source: FrameStream, format: RowFormat): AsyncGenerator<Uint8Array, void, undefined> {
+export async function* encodeRows(
+  source: FrameStream,
+  format: RowFormat,
+  { isLent = false }: ChunkOptions,
+): AsyncGenerator<Uint8Array, void, undefined> {
   const { head } = format;
+  let lent: Uint8Array | undefined;
   let out = allocate(head.length + FIRST_CHUNK_BYTES);
   out.set(head);
   let at = head.length;
@@ -47,7 +60,8 @@ export async function* encodeRows(source: FrameStream, format: RowFormat): Async
       if (at > 0) {
         yield out.subarray(0, at);
         await setImmediate();
-        out = allocate(CHUNK_BYTES);
+        out = lent ?? allocate(CHUNK_BYTES);
+        if (isLent) lent = out;
         at = 0;
       } else {
         const long = rows.writeLong();

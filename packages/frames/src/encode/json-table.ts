@@ -2,10 +2,10 @@ import { columnInfo } from '../column-types.ts';
 import type { FrameStream } from '../frame-stream.ts';
 import { createRecordText } from './column.ts';
 import { createCellOptions } from './create-column.ts';
-import { encodeRows } from './encode-rows.ts';
+import { type ChunkOptions, encodeRows, type RowFormat } from './encode-rows.ts';
 
 /** What a JSON table says beside its rows, and how. */
-export interface JsonTableOptions {
+export interface JsonTableOptions extends ChunkOptions {
   /** The text of the `query` key. */
   readonly query: string;
   /** LONG, ULONG and LONG128 as strings, for clients that read JSON numbers as doubles. Default false. */
@@ -24,7 +24,7 @@ export function encodeJsonTable(
 ): AsyncGenerator<Uint8Array, void, undefined> {
   const { fields } = source.schema;
   const columns = fields.map((field) => ({ name: field.name, type: columnInfo(field).type }));
-  return encodeRows(source, {
+  const format: RowFormat = {
     name: 'JSON',
     head: Buffer.from(`{"query":${JSON.stringify(options.query)},"columns":${JSON.stringify(columns)},"dataset":[`),
     row: createRecordText(
@@ -37,5 +37,6 @@ export function encodeJsonTable(
       const timings = options.timings ? `,"timings":${JSON.stringify(options.timings())}` : '';
       return Buffer.from(`],"count":${rows}${timings}}`);
     },
-  });
+  };
+  return encodeRows(source, format, options);
 }

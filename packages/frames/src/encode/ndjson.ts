@@ -1,10 +1,10 @@
 import type { FrameStream } from '../frame-stream.ts';
 import { createObjectText } from './column.ts';
 import { createCellOptions } from './create-column.ts';
-import { encodeRows } from './encode-rows.ts';
+import { type ChunkOptions, encodeRows, type RowFormat } from './encode-rows.ts';
 
 /** How values are written as NDJSON. */
-export interface NdjsonOptions {
+export interface NdjsonOptions extends ChunkOptions {
   /** LONG, ULONG and LONG128 as strings, for clients that read JSON numbers as doubles. Default false. */
   readonly quoteLargeNum?: boolean;
 }
@@ -19,14 +19,15 @@ export function encodeNdjson(
 ): AsyncGenerator<Uint8Array, void, undefined> {
   const { fields } = source.schema;
   const names = fields.map((field) => field.name);
-  return encodeRows(source, {
+  const format: RowFormat = {
     name: 'NDJSON',
     head: NOTHING,
     row: createObjectText(names, '}\n'),
     cells: createCellOptions('json', options.quoteLargeNum),
     separatorBytes: 0,
     tail: () => NOTHING,
-  });
+  };
+  return encodeRows(source, format, options);
 }
 
 const NOTHING = new Uint8Array(0);

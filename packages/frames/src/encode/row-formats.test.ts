@@ -21,6 +21,7 @@ import { bytes, decimals, listsOf, longs, numbers } from '../testing/column-buil
 import { frameOfColumns, NULL, sampleColumn, streamOfSample } from '../testing/sample-frame.ts';
 import { longFrame } from '../testing/sample-frames.ts';
 import { encodeCsv } from './csv.ts';
+import type { ChunkOptions } from './encode-rows.ts';
 import { encodeJsonTable } from './json-table.ts';
 import { encodeNdjson } from './ndjson.ts';
 
@@ -28,8 +29,10 @@ async function textOf(encoded: AsyncIterable<Uint8Array>): Promise<string> {
   return (await bytesOf(encoded)).toString();
 }
 
-const FORMATS: [name: string, encode: (source: FrameStream) => AsyncIterable<Uint8Array>][] = [
-  ['JSON', (source) => encodeJsonTable(source, { query: 'q' })],
+type Encode = (source: FrameStream, options?: ChunkOptions) => AsyncIterable<Uint8Array>;
+
+const FORMATS: [name: string, encode: Encode][] = [
+  ['JSON', (source, options) => encodeJsonTable(source, { query: 'q', ...options })],
   ['NDJSON', encodeNdjson],
   ['CSV', encodeCsv],
 ];
@@ -44,6 +47,18 @@ describe.each(FORMATS)('%s', (name, encode) => {
       expect(size).toBeGreaterThan(255 * 1024);
       expect(size).toBeLessThanOrEqual(256 * 1024);
     }
+  });
+
+  test('lends chunks behind the first out of one memory where that is asked for, with the same bytes', async () => {
+    const copies: Buffer[] = [];
+    const memory = new Set<ArrayBufferLike>();
+    for await (const chunk of encode(longFrame(200_000), { isLent: true })) {
+      copies.push(Buffer.from(chunk));
+      memory.add(chunk.buffer);
+    }
+    expect(copies.length).toBeGreaterThan(4);
+    expect(memory.size).toBe(2);
+    expect(Buffer.concat(copies).equals(await bytesOf(encode(longFrame(200_000))))).toBe(true);
   });
 
   test('refuses a row that shared values make far longer than the frame', async () => {
