@@ -1,5 +1,5 @@
 import type { Config } from '@svc/config';
-import { type ConsolaInstance, createConsola, type LogObject } from 'consola';
+import { type ConsolaInstance, createConsola, type LogObject } from 'consola/core';
 
 /** What a line says beside its message. */
 export type LogFields = Readonly<Record<string, unknown>>;
