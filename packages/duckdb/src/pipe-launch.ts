@@ -66,8 +66,7 @@ export function launchChild(options: ChildOptions): LaunchedChild {
 export function launchProgram({ settings, maxBytes, poolThreads, directory }: ChildProgram): LaunchedChild {
   const hasShell = existsSync(SHELL);
   const told: ChildSettings = hasShell ? settings : { ...settings, maxRssBytes: maxBytes };
-  // The child says itself when it is time to collect garbage.
-  const command = [process.execPath, '--expose-gc', PROGRAM, JSON.stringify(told)];
+  const command = [process.execPath, PROGRAM, JSON.stringify(told)];
   const spawnOptions: SpawnOptions = {
     // A socket of its own: standard output would block the child while nobody reads.
     stdio: ['ignore', 'ignore', 'pipe', 'pipe'],

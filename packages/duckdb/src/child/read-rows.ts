@@ -2,6 +2,7 @@ import type { DuckDBConnection, DuckDBDataChunk, DuckDBResult } from '@duckdb/no
 import duckdb from '@duckdb/node-bindings';
 import { createBatchWriter } from '../pipe-batch.ts';
 import { BATCH_BYTES, BATCH_ROWS } from '../pipe-frames.ts';
+import { collectGarbage } from './collect-garbage.ts';
 import type { ColumnReader } from './column-reader.ts';
 import { duckTypeOf } from './duck-type.ts';
 import { CancelledError, type Exchange } from './exchange.ts';
@@ -96,7 +97,7 @@ function createGarbage(): { add(bytes: number): void } {
       waiting += bytes;
       if (waiting < MAX_GARBAGE_BYTES) return;
       waiting = 0;
-      globalThis.gc?.();
+      collectGarbage();
     },
   };
 }

@@ -1,5 +1,6 @@
 import type { DuckDBConnection, DuckDBInstance as Instance, DuckDBResult } from '@duckdb/node-api';
 import duckdb from '@duckdb/node-bindings';
+import { collectGarbage } from './collect-garbage.ts';
 import { CancelledError, type Exchange } from './exchange.ts';
 import { copyToFile, createUploads, type Uploads } from './write-file.ts';
 import { duckTypeOf } from './duck-type.ts';
@@ -58,7 +59,7 @@ function freeMemory(): void {
   if (now - freedAt < FREE_EVERY_MS || process.memoryUsage.rss() < MANY_BYTES) return;
   freedAt = now;
   // After the request is done with, so that nothing holds what is of it.
-  setImmediate(() => globalThis.gc?.());
+  setImmediate(collectGarbage);
 }
 
 interface Tools {
