@@ -91,7 +91,7 @@ export function createSqlBench(settings: readonly string[]): SqlBench {
 async function open(settings: readonly string[]): Promise<Tools> {
   const instance = await DuckDBInstance.create(':memory:');
   const inner = await instance.connect();
-  for (const sql of settings) await inner.run(sql);
+  await inner.run(settings.join(';'));
   return {
     instance,
     inner,

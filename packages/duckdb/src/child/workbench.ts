@@ -45,7 +45,7 @@ export function createWorkbench({ settings, uploadSettings = [] }: ChildSettings
 async function open(settings: readonly string[]): Promise<{ instance: Instance; uploads: Uploads }> {
   const instance = await DuckDBInstance.create(':memory:');
   const connection = await instance.connect();
-  for (const sql of settings) await connection.run(sql);
+  await connection.run(settings.join(';'));
   return { instance, uploads: createUploads(connection) };
 }
 
