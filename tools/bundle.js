@@ -1,15 +1,22 @@
 // Puts what the binaries load into few files, `apps/*/bundle`: to find and read hundreds of modules takes Node longer than
-// to run them. The packages themselves are published, and tested, as they are compiled.
-import { existsSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
+// to run them. Beside each file is what V8 makes of it, which takes as long again (`load-bundle.cjs`). The packages themselves
+// are published, and tested, as they are compiled.
+import { copyFileSync, existsSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { createRequire } from 'node:module';
 import { basename, dirname, join, relative } from 'node:path';
 import { fileURLToPath } from 'node:url';
+import { setFlagsFromString } from 'node:v8';
 
 const root = fileURLToPath(new URL('..', import.meta.url));
 const stampFile = `${root}node_modules/.bundle-stamp`;
+/** Compiled code is of use to the Node that made it alone. */
+const NODE = `${process.version} ${process.arch}`;
 const BINARIES = { server: 'apps/server', svc: 'apps/cli' };
 /** What is not JavaScript stays a dependency that is installed. */
 const EXTERNAL = '@duckdb/node-bindings';
 const LICENCES = 'NOTICES.txt';
+const LOADER = fileURLToPath(new URL('load-bundle.cjs', import.meta.url));
+const { CODE_SUFFIX, codeFileOf, compile } = createRequire(import.meta.url)(LOADER);
 
 /** A program that a module starts, as a process or a thread: it is beside it in the bundle. */
 const PROGRAM = /new URL\('([^']+\.js)', import\.meta\.url\)/g;
@@ -26,17 +33,26 @@ const asModules = {
         .replaceAll(PROGRAM, (_, path) => {
           const file = join(dirname(id), path);
           const name = basename(file, '.js') === 'main' ? basename(dirname(file)) : basename(file, '.js');
-          return `new URL(import.meta.ROLLUP_FILE_URL_${this.emitFile({ type: 'chunk', id: file, name })})`;
+          this.emitFile({ type: 'chunk', id: file, name });
+          return `new URL('./${programOf(name)}', import.meta.url)`;
         });
     },
   },
 };
 
-/** Text that has a byte for each character is parsed in half the time. */
-const inAscii = {
-  name: 'in-ascii',
+/** The file to start for a program. */
+function programOf(name) {
+  return `run-${name}.cjs`;
+}
+
+/** Each file is the function that CommonJS makes of a module. Text of a byte for each character is read fastest. */
+const asFunctions = {
+  name: 'as-functions',
   generateBundle(_, files) {
-    for (const file of Object.values(files)) file.code = file.code.replaceAll(/[^\0-\x7f]/g, escaped);
+    for (const file of Object.values(files)) {
+      const code = file.code.replaceAll(/[^\0-\x7f]/g, escaped);
+      file.code = `(function (exports, require, module, __filename, __dirname) {${code}\n})`;
+    }
   },
 };
 
@@ -51,24 +67,55 @@ async function bundle(name, folder) {
     input: { [name]: join(root, folder, 'dist/main.js') },
     platform: 'node',
     external: [EXTERNAL],
-    plugins: [asModules, inAscii],
+    plugins: [asModules, asFunctions],
     // One library uses it to hide from bundlers.
     checks: { eval: false },
   });
   const dir = join(root, folder, 'bundle');
+  // What is about to change is compiled anew by whoever starts now.
+  for (const file of filesIn(dir)) if (file.endsWith(CODE_SUFFIX)) rmSync(join(dir, file));
   const { output } = await build.write({
     dir,
-    entryFileNames: '[name].js',
-    chunkFileNames: '[name].js',
+    // Node is slower to load ES modules, and keeps no compiled code of them.
+    format: 'cjs',
+    strict: true,
+    entryFileNames: '[name].cjs',
+    chunkFileNames: '[name].cjs',
     comments: { legal: true, annotation: false, jsdoc: false },
   });
-  writeFileSync(join(dir, LICENCES), licences(output.flatMap((chunk) => chunk.moduleIds)));
   const read = await build.watchFiles;
   await build.close();
+  writeFileSync(join(dir, LICENCES), licences(output.flatMap((chunk) => chunk.moduleIds)));
+  copyFileSync(LOADER, join(dir, 'load.cjs'));
+  const programs = output
+    .filter((chunk) => chunk.isEntry && chunk.name !== name)
+    .map((chunk) => writeProgram(dir, chunk));
+  const code = output.map(({ fileName }) => writeCode(dir, fileName));
   // Only now, and only what is left over: a server may be running on these files.
-  const written = new Set([LICENCES, ...output.map(({ fileName }) => fileName)]);
-  for (const file of readdirSync(dir)) if (!written.has(file)) rmSync(join(dir, file));
+  const written = new Set([LICENCES, 'load.cjs', ...programs, ...output.map(({ fileName }) => fileName), ...code]);
+  for (const file of filesIn(dir)) if (!written.has(file)) rmSync(join(dir, file));
   return [...read, ...[...written].map((file) => join(dir, file))].filter((file) => existsSync(file));
+}
+
+function filesIn(dir) {
+  return existsSync(dir) ? readdirSync(dir) : [];
+}
+
+/** Writes the file that starts a program. */
+function writeProgram(dir, { name, fileName }) {
+  writeFileSync(join(dir, programOf(name)), `require('./load.cjs').load('${fileName}');\n`);
+  return programOf(name);
+}
+
+/** Writes what V8 makes of a file, all its functions compiled. */
+function writeCode(dir, fileName) {
+  setFlagsFromString('--no-lazy');
+  const script = compile(join(dir, fileName));
+  // Code is of use only to a V8 with the same flags.
+  setFlagsFromString('--lazy');
+  const codeFile = codeFileOf(fileName);
+  writeFileSync(join(dir, codeFile), script.createCachedData());
+  return codeFile;
 }
 
 /** The licences of the packages that modules are from. */
@@ -92,15 +139,13 @@ function stateOf(file) {
 
 function isUpToDate() {
   if (!existsSync(stampFile)) return false;
-  const states = JSON.parse(readFileSync(stampFile, 'utf8'));
-  return Object.entries(states).every(([file, state]) => stateOf(join(root, file)) === state);
+  const { node, states = {} } = JSON.parse(readFileSync(stampFile, 'utf8'));
+  return node === NODE && Object.entries(states).every(([file, state]) => stateOf(join(root, file)) === state);
 }
 
 if (!isUpToDate()) {
-  const files = [fileURLToPath(import.meta.url), `${root}pnpm-lock.yaml`];
+  const files = [fileURLToPath(import.meta.url), LOADER, `${root}pnpm-lock.yaml`];
   for (const [name, folder] of Object.entries(BINARIES)) files.push(...(await bundle(name, folder)));
-  writeFileSync(
-    stampFile,
-    JSON.stringify(Object.fromEntries(files.map((file) => [relative(root, file), stateOf(file)]))),
-  );
+  const states = Object.fromEntries(files.map((file) => [relative(root, file), stateOf(file)]));
+  writeFileSync(stampFile, JSON.stringify({ node: NODE, states }));
 }

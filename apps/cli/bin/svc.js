@@ -1,2 +1,2 @@
 #!/usr/bin/env node
-await import('../bundle/svc.js');
+require('../bundle/load.cjs').load('svc.cjs');

@@ -24,7 +24,7 @@ process.once('beforeExit', () => {
   );
 });
 
-const exitCode = await runCli(process.argv.slice(2), {
+void runCli(process.argv.slice(2), {
   env: process.env,
   homeDir: homedir(),
   stdin: process.stdin,
@@ -32,6 +32,7 @@ const exitCode = await runCli(process.argv.slice(2), {
   stderr: createOutput(process.stderr),
   ...(process.stdin.isTTY && process.stdout.isTTY && { terminal: { input: process.stdin, output: process.stdout } }),
   signal: controller.signal,
+}).then((exitCode) => {
+  // All output has been taken by now; a read or a connection that is still open must not keep the process.
+  process.exit(exitCode);
 });
-// All output has been taken by now; a read or a connection that is still open must not keep the process.
-process.exit(exitCode);

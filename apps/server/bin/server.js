@@ -1,2 +1,2 @@
 #!/usr/bin/env node
-await import('../bundle/server.js');
+require('../bundle/load.cjs').load('server.cjs');

@@ -1,3 +1,5 @@
 import { runServer } from './run-server.ts';
 
-process.exitCode = await runServer(process.argv.slice(2));
+void runServer(process.argv.slice(2)).then((exitCode) => {
+  process.exitCode = exitCode;
+});
