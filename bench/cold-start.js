@@ -9,7 +9,7 @@ import { startServer } from '../tools/server-process.js';
 import { provideDataSet } from './data-set.js';
 import { median } from './measure.js';
 import { roapi } from './peers/roapi.js';
-import { untilAnswers } from './peers/until-answers.js';
+import { FIRST_ROWS, POLL_MS, untilAnswers } from './peers/until-answers.js';
 import { putFrame } from './put-frame.js';
 import { takeTurns, writeResults } from './take-turns.js';
 
@@ -27,8 +27,12 @@ async function startSvc() {
   const [port] = await freePorts(1);
   const startMs = performance.now();
   const local = ['--http-bind-address', `127.0.0.1:${port}`, '--grpc-host', '127.0.0.1', '--grpc-port', '0'];
-  const child = spawn(process.execPath, [BINARY, ...local, '--data-dir', directory], { stdio: 'ignore' });
-  await untilAnswers(`http://127.0.0.1:${port}/exec?handle=trades&fmt=json`, child, 2);
+  const child = spawn(process.execPath, [BINARY, ...local, '--data-dir', directory], {
+    stdio: 'ignore',
+    // As for the peer: with NODE_EXTRA_CA_CERTS, for one, Node reads all certificates before it runs a line.
+    env: { PATH: process.env.PATH },
+  });
+  await untilAnswers(`http://127.0.0.1:${port}/exec?handle=trades&fmt=json&limit=${FIRST_ROWS}`, child, POLL_MS);
   const ms = performance.now() - startMs;
   const exited = new Promise((resolve) => {
     child.once('exit', resolve);
@@ -39,11 +43,9 @@ async function startSvc() {
 }
 
 async function startRoapi() {
-  const startMs = performance.now();
-  const side = await roapi.start(set);
-  const ms = performance.now() - startMs;
-  side.stop();
-  return ms;
+  const { startMs, stop } = await roapi.start(set);
+  stop();
+  return startMs;
 }
 
 try {

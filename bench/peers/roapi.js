@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { freePorts } from '../../tools/free-ports.js';
 import { providePython } from '../../tools/python-environment.js';
-import { untilAnswers } from './until-answers.js';
+import { FIRST_ROWS, POLL_MS, untilAnswers } from './until-answers.js';
 
 const REQUIREMENTS = fileURLToPath(new URL('requirements.txt', import.meta.url));
 const TYPES = {
@@ -20,9 +20,11 @@ export const roapi = {
     const [http, postgres, flight] = (await freePorts(3)).map((free) => `127.0.0.1:${free}`);
     const others = ['--addr-postgres', postgres, '--addr-flight-sql', flight];
     const args = ['--table', `${name}=${files.parquet}`, '--addr-http', http, ...others];
+    const startedAt = performance.now();
     const child = spawn(program, args, { stdio: 'ignore', env: { PATH: process.env.PATH } });
     const url = `http://${http}`;
-    await untilAnswers(`${url}/api/tables/${name}?limit=1`, child);
+    await untilAnswers(`${url}/api/tables/${name}?limit=${FIRST_ROWS}`, child, POLL_MS);
+    const startMs = performance.now() - startedAt;
     const sql = (text, format = 'json') => ({
       method: 'POST',
       path: '/api/sql',
@@ -32,6 +34,8 @@ export const roapi = {
     return {
       url,
       pid: child.pid,
+      /** From the start of the process to the first rows; to find the program is not part of it. */
+      startMs,
       window: (offset, rows) =>
         offset === 0
           ? { path: `/api/tables/${name}?limit=${rows}` }

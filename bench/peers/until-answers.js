@@ -2,6 +2,9 @@ import { connect } from 'node:net';
 import { setTimeout as delay } from 'node:timers/promises';
 
 const TIMEOUT_MS = 120_000;
+/** Where a start is timed, all are asked so often, and for so many rows. */
+export const POLL_MS = 2;
+export const FIRST_ROWS = 1000;
 
 /** Waits until a process answers a request with 200; one that does not is ended. */
 export async function untilAnswers(url, child, pauseMs = 10, request) {
