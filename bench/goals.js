@@ -127,7 +127,7 @@ export const GOALS = [
   },
   {
     what: 'cold start to the first rows: time, of ROAPI',
-    note: 'Two programs of Node start one after the other, the server and its engine child, and the child loads DuckDB. The files of both are kept compiled, which halved it: in turns, with the highest priority of the system, 306 and 320 ms before, 159 and 184 ms now, where ROAPI took 207 and 222; with other work on both cores three runs gave 0.88, 0.94 and 1.0 of the time of ROAPI. Loading gRPC a second later, opening the database while the child is loaded, starting the child before the settings are read, and code of only those functions that a start calls were tried, and bring 0 to 8 % each.',
+    note: 'Two programs of Node start one after the other, the server and its engine child, and the child loads DuckDB. The files of both are kept compiled, which halved it: in turns, with the highest priority of the system, 306 and 320 ms before, 159 and 184 ms now, where ROAPI took 207 and 222; with much other work on both cores ten runs gave 0.85 to 1.1 of the time of ROAPI, in the middle 1.0. Loading gRPC a second later, opening the database while the child is loaded, starting the child before the settings are read, and code of only those functions that a start calls were tried, and bring 0 to 8 % each.',
     of: 'cold-start',
     ...atMost(1),
     reached: (summary) => against(summary, {}, 'ms to the first rows', Math.min),
