@@ -3,16 +3,20 @@ export class GrowingBytes {
   array = new Uint8Array(1024);
   length = 0;
 
+  /** Makes room that may be written to before it is known how much of it is used. */
+  reserve(bytes: number): void {
+    const needed = this.length + bytes;
+    if (needed <= this.array.length) return;
+    const larger = Buffer.allocUnsafeSlow(Math.max(needed, 2 * this.array.length));
+    larger.set(this.bytes);
+    this.array = larger;
+  }
+
   /** Makes room, and says where it begins. */
   grow(bytes: number): number {
     const start = this.length;
-    const needed = start + bytes;
-    if (needed > this.array.length) {
-      const larger = Buffer.allocUnsafeSlow(Math.max(needed, 2 * this.array.length));
-      larger.set(this.array.subarray(0, start));
-      this.array = larger;
-    }
-    this.length = needed;
+    this.reserve(bytes);
+    this.length = start + bytes;
     return start;
   }
 

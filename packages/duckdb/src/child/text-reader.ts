@@ -23,6 +23,7 @@ export class TextReader implements ColumnReader {
   private raw: Uint8Array<ArrayBuffer> = new Uint8Array(0);
   private words = new Uint32Array(0);
   private valid: Uint8Array | null = null;
+  private longest = 0;
   private readonly heap = new HeapTexts();
 
   constructor() {
@@ -35,17 +36,46 @@ export class TextReader implements ColumnReader {
     this.words = new Uint32Array(this.raw.buffer, 0, rows * 4);
     this.valid = duckdb.vector_get_validity(vector, ((rows + 63) >> 6) << 3);
     const { words, valid } = this;
+    if (valid !== null) clearNulls(words, valid, rows);
     let bytes = 4 * rows;
+    this.longest = 0;
     for (let row = 0; row < rows; row++) {
-      const isNull = valid !== null && (((valid[row >> 3] ?? 0) >> (row & 7)) & 1) === 0;
-      if (isNull) words[4 * row] = 0;
-      else bytes += words[4 * row] ?? 0;
+      const length = words[4 * row] ?? 0;
+      bytes += length;
+      if (length > this.longest) this.longest = length;
     }
     return bytes;
   }
 
   take(start: number, count: number): void {
     this.validity.add(this.valid, start, count);
+    const isShort = this.longest <= MAX_INLINE && this.content.length + MAX_INLINE * count <= MAX_CONTENT;
+    if (isShort) this.takeShort(start, count);
+    else this.takeAny(start, count);
+  }
+
+  /** Rows of which no text is elsewhere in memory: whole words are copied, and the next text is written over what is too much. */
+  private takeShort(start: number, count: number): void {
+    const { words, content } = this;
+    let at = content.length;
+    content.reserve(MAX_INLINE * count);
+    const { buffer, byteOffset, byteLength } = content.array;
+    const target = new DataView(buffer, byteOffset, byteLength);
+    const offsetsAt = this.offsets.grow(4 * count) / 4;
+    const offsets = new Int32Array(this.offsets.array.buffer, this.offsets.array.byteOffset);
+    for (let i = 0; i < count; i++) {
+      const word = 4 * (start + i);
+      const length = words[word] ?? 0;
+      target.setUint32(at, words[word + 1] ?? 0, true);
+      if (length > 4) target.setUint32(at + 4, words[word + 2] ?? 0, true);
+      if (length > 8) target.setUint32(at + 8, words[word + 3] ?? 0, true);
+      at += length;
+      offsets[offsetsAt + i] = at;
+    }
+    content.length = at;
+  }
+
+  private takeAny(start: number, count: number): void {
     const { words, raw, heap, content } = this;
     let total = 0;
     heap.begin(count);
@@ -110,6 +140,13 @@ export class TextReader implements ColumnReader {
 }
 
 const MAX_CONTENT = 2 ** 31 - 1;
+
+/** Makes the texts of rows without a value empty. */
+function clearNulls(words: Uint32Array, valid: Uint8Array, rows: number): void {
+  for (let row = 0; row < rows; row++) {
+    if ((((valid[row >> 3] ?? 0) >> (row & 7)) & 1) === 0) words[4 * row] = 0;
+  }
+}
 
 /** The native library gives arrays that begin at the start of their buffer. */
 export function ownBytes(bytes: Uint8Array): Uint8Array<ArrayBuffer> {
