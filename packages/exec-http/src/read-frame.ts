@@ -28,6 +28,7 @@ export async function readFrame(reads: FrameReads, exchange: Exchange, request: 
   const reading = await reads.service.readFrame(exchange.call, request.handle, {
     ...request.rows,
     ...(request.columns && { columns: request.columns }),
+    isLent: isLentAs(request.format),
   });
   try {
     const answer = answerOf(reads, exchange, request, reading, startNs);

@@ -7,8 +7,9 @@ import { isLentAs, tableHeaders, writeTable } from './write-table.ts';
 /** Answers with the rows of a statement over frames. */
 export async function runSql(service: Service, { call }: Exchange, request: SqlRequest): Promise<Answer> {
   const { sql, engine, params, rows, columns } = request;
+  const isLent = isLentAs(request.format);
   const startNs = process.hrtime.bigint();
-  const answer = await service.query(call, sql, { engine, params, ...rows, ...(columns && { columns }) });
+  const answer = await service.query(call, sql, { engine, params, ...rows, ...(columns && { columns }), isLent });
   const firstRowsNs = process.hrtime.bigint();
   const timings = () => ({
     execute: Number(firstRowsNs - startNs),
@@ -18,7 +19,7 @@ export async function runSql(service: Service, { call }: Exchange, request: SqlR
   return {
     headers: tableHeaders('query', request.format),
     body: writeTable(service, call, table, request),
-    isLent: isLentAs(request.format),
+    isLent,
     isPacked: request.format === 'parquet',
   };
 }

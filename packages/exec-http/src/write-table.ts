@@ -30,9 +30,12 @@ export function tableHeaders(name: string, format: AnswerFormat): Readonly<Recor
   return { 'content-type': contentType, 'content-disposition': `attachment; filename="${name}.${extension}"` };
 }
 
-/** Whether a chunk of a table in this format is good only until the next one is asked for; the first is its reader's. */
+/**
+ * Whether a chunk of a table in this format is good only until the next one is asked for; the first is its reader's. The
+ * batches it is made of need not be good for longer. Those of a Parquet file are on their way to another process for a while.
+ */
 export function isLentAs(format: AnswerFormat): boolean {
-  return format === 'json' || format === 'ndjson' || format === 'csv';
+  return format !== 'parquet';
 }
 
 /** Writes a table in the format that was asked for, and lets go of where it came from. */
@@ -64,7 +67,7 @@ function encoded(
     case 'csv':
       return encodeCsv(stream, { isLent });
     case 'arrow':
-      return encodeArrowStream(stream);
+      return encodeArrowStream(stream, { isLent });
     case 'parquet':
       if (encodeParquet !== undefined) return encodeParquet(stream, signal);
       throw new ServiceError('invalid_argument', 'This server does not write Parquet files.');

@@ -23,6 +23,7 @@ import { describe, expect, test } from 'vitest';
 import { streamFromTable, streamOfBatches } from '../frame-stream.ts';
 import { bytesOf, chunksOf } from '../testing/bytes-of.ts';
 import { views } from '../testing/column-builders.ts';
+import { spoiltFrame } from '../testing/spoilt-frame.ts';
 import { encodeArrowStream } from './arrow-stream.ts';
 
 const encode = (table: Table) => chunksOf(encodeArrowStream(streamFromTable(table)));
@@ -169,6 +170,21 @@ describe('an Arrow stream', () => {
     const bytes = await bytesOf(encodeArrowStream(streamOfBatches(schema, batches)));
     const read = [...RecordBatchReader.from(bytes)].flatMap((batch) => [...(batch.getChild('s') ?? [])]);
     expect(read).toEqual(['a', 'b', 'c', 'd', 'a', 'e']);
+  });
+
+  test.each([
+    [300, 1],
+    [3000, 100],
+    [20_000, 9000],
+  ])('of %i rows in batches of %i that are lent reads back the same', async (rows, batchRows) => {
+    // Whoever lends has no dictionaries.
+    const table = manyKinds(rows).select(['id', 'flag', 'text', 'at', 'list', 'pair']);
+    const starts = sequence(Math.ceil(rows / batchRows)).map((piece) => piece * batchRows);
+    const pieces = starts.flatMap((start) => table.slice(start, start + batchRows).batches);
+    const kept = [];
+    const lent = spoiltFrame(streamOfBatches(table.schema, pieces));
+    for await (const chunk of encodeArrowStream(lent, { isLent: true })) kept.push(new Uint8Array(chunk));
+    expect(values(tableFromIPC(Buffer.concat(kept)))).toEqual(values(table));
   });
 
   test('takes no batch before the chunks of the one before were taken, and ends the source when it is left', async () => {

@@ -1,28 +1,37 @@
 import { setImmediate } from 'node:timers/promises';
 import type { FrameStream } from '../frame-stream.ts';
 import { type ArrowMessage, encodeArrowMessages } from './arrow-messages.ts';
+import type { ChunkOptions } from './encode-rows.ts';
 
 /**
  * Writes a frame as an Arrow IPC stream, in chunks of at most 256 KiB. Batches of more than about 1 MiB are sent as
  * several. One batch is encoded at a time, and only when the chunks before it were taken; between batches other work gets
- * its turn.
+ * its turn. Where chunks are lent, a batch need be good only until the next one is asked for, too.
  */
-export async function* encodeArrowStream(source: FrameStream): AsyncGenerator<Uint8Array, void, undefined> {
+export async function* encodeArrowStream(
+  source: FrameStream,
+  { isLent = false }: ChunkOptions = {},
+): AsyncGenerator<Uint8Array, void, undefined> {
   let parts: Uint8Array[] = [];
   let bytes = 0;
+  let isFirst = true;
   const add = (part: Uint8Array): void => {
     parts.push(part);
     bytes += part.length;
   };
-  for await (const { header, body } of encodeArrowMessages(source)) {
+  for await (const { header, body, bodyLength } of encodeArrowMessages(source)) {
     add(encapsulate(header));
-    body.forEach(add);
-    if (bytes >= CHUNK_BYTES) {
-      yield* chunksOf(parts);
-      await setImmediate();
-      parts = [];
-      bytes = 0;
+    // What is not sent before the next batch comes.
+    const isWaiting = bytes + bodyLength < CHUNK_BYTES;
+    for (const part of body) add(isLent && isWaiting ? new Uint8Array(part) : part);
+    if (isWaiting) continue;
+    for (const chunk of chunksOf(parts)) {
+      yield isLent && isFirst ? new Uint8Array(chunk) : chunk;
+      isFirst = false;
     }
+    await setImmediate();
+    parts = [];
+    bytes = 0;
   }
   add(END_OF_STREAM);
   yield* bytes <= CHUNK_BYTES ? [Buffer.concat(parts, bytes)] : chunksOf(parts);

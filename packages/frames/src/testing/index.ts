@@ -30,4 +30,5 @@ export { encodingContract, type EncodingContractOptions } from './encoding-contr
 export { engineContract, type EngineContractParts } from './engine-contract.ts';
 export { type SampleFrame, type SampleReading, streamOfSample } from './sample-frame.ts';
 export { longFrame, readRows, SAMPLE_FRAMES } from './sample-frames.ts';
+export { spoiltFrame } from './spoilt-frame.ts';
 export { storeContract, type StoreContractOptions } from './store-contract.ts';
