@@ -1,4 +1,4 @@
-import { tableFromIPC } from 'apache-arrow';
+import { tableFromArrays, tableFromIPC, tableToIPC } from 'apache-arrow';
 import { describe, expect, test } from 'vitest';
 import { startProcess } from './server-process.ts';
 import { startUpstream } from './upstream.ts';
@@ -32,6 +32,29 @@ describe('GET /exp?handle=', () => {
     );
     const lines = (await (await server.fetch('/exp?handle=many')).text()).split('\r\n');
     expect(lines).toEqual(['id', ...Array.from({ length: 1500 }, (_, id) => String(id)), '']);
+  });
+
+  test('a frame that is larger than the cache is whole and right, for many at once', async () => {
+    const server = await startProcess({ args: ['--cache-size', '0.001'] });
+    const x = Float64Array.from({ length: 400_000 }, (_, i) => Math.sin(i));
+    const body = new Uint8Array(tableToIPC(tableFromArrays({ x }), 'stream'));
+    await server.fetch('/frames/large?fmt=arrow', { method: 'PUT', body });
+    const paths = [0, 1, 5000, 399_990].flatMap((skipped) =>
+      ['handle=large', `engine=local&query=${encodeURIComponent('FROM large')}`].flatMap((source) =>
+        ['identity', 'gzip'].map((encoding) => ({ skipped, source, encoding })),
+      ),
+    );
+    const read = await Promise.all(
+      paths.map(async ({ skipped, source, encoding }) => {
+        const path = `/exp?${source}&fmt=arrow&limit=${skipped + 1},`;
+        const response = await server.fetch(path, { headers: { 'accept-encoding': encoding } });
+        const values = tableFromIPC(new Uint8Array(await response.arrayBuffer()))
+          .getChild('x')
+          ?.toArray();
+        return Buffer.compare(Buffer.from(values.slice().buffer), Buffer.from(x.slice(skipped).buffer));
+      }),
+    );
+    expect(read).toEqual(paths.map(() => 0));
   });
 
   test('what came out goes in again', async () => {

@@ -154,7 +154,7 @@ function readSource(engine: PipeEngine, source: FrameSource, info: SourceInfo, p
     part.signal?.throwIfAborted();
     if (rows === 0) return;
     try {
-      const payloads = engine.read(request, part.signal);
+      const payloads = engine.read(request, part);
       let seen = 0;
       for await (const payload of payloads) {
         const batch = decodeBatch(schema, payload);

@@ -1,7 +1,14 @@
 import { ServiceError } from '@svc/errors';
 import type { ChildAnswers, ChildRequest } from './child/requests.ts';
 import type { BatchPayload } from './pipe-columns.ts';
-import { type Begin, createSignalling, download, type Running, startExchange } from './pipe-exchange.ts';
+import {
+  type Begin,
+  createSignalling,
+  download,
+  type DownloadOptions,
+  type Running,
+  startExchange,
+} from './pipe-exchange.ts';
 import { isOutOfMemory } from './pipe-errors.ts';
 import { BATCH_CREDITS } from './pipe-frames.ts';
 import type { ChildOptions } from './pipe-launch.ts';
@@ -17,7 +24,10 @@ type RequestOf<Op extends ChildRequest['op']> = Extract<ChildRequest, { op: Op }
 export interface PipeEngine {
   call<Op extends SimpleOp>(request: RequestOf<Op>, signal?: AbortSignal): Promise<ChildAnswers[Op]>;
   /** The batches of a query, only as fast as they are taken; returns how many rows there were. */
-  read(request: RequestOf<'read'>, signal?: AbortSignal): AsyncGenerator<ArrayBuffer, number, undefined>;
+  read(
+    request: RequestOf<'read'>,
+    options?: DownloadOptions & { readonly signal?: AbortSignal | undefined },
+  ): AsyncGenerator<ArrayBuffer, number, undefined>;
   write(
     request: RequestOf<'write'>,
     batches: AsyncIterator<BatchPayload>,
@@ -76,7 +86,7 @@ export function createPipeEngine(options: PipeEngineOptions): PipeEngine {
       const run = (): Promise<ChildAnswers[Op]> => begin<ChildAnswers[Op]>(asked, signal).answer;
       return asked.op === 'copy' ? writing.use(run, signal) : run();
     },
-    read: (request, signal) => download((handlers) => begin(request, signal, handlers)),
+    read: (request, { signal, ...reading } = {}) => download((handlers) => begin(request, signal, handlers), reading),
     write: (request, batches, signal) =>
       writing.use(() => upload((handlers) => begin(request, signal, handlers), batches), signal),
     async warm() {

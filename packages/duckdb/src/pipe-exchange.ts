@@ -1,44 +1,72 @@
 import { ServiceError } from '@svc/errors';
+import { type ArrivedBatch, PLACE_BYTES } from './pipe-batch-file.ts';
 import { parseJson } from './pipe-frames.ts';
 import type { ChildLink, ExchangeHandlers, LinkExchange, LinkRequest } from './pipe-link.ts';
 
 /** Begins an exchange. */
 export type Begin<Answer> = (handlers: Partial<ExchangeHandlers>) => Running<Answer>;
 
+/** How batches are taken. */
+export interface DownloadOptions {
+  /** Whether a batch is good only until the next one is asked for: its memory is then used again. Default false. */
+  readonly isLent?: boolean | undefined;
+}
+
 /** Takes the batches of an exchange, and asks for one more with each that was taken. */
 export async function* download(
   begin: Begin<{ readonly rows: number }>,
+  { isLent = false }: DownloadOptions = {},
 ): AsyncGenerator<ArrayBuffer, number, undefined> {
-  const waiting: ArrayBuffer[] = [];
+  const waiting: ArrivedBatch[] = [];
   const news = createSignalling();
+  let lent: ArrayBuffer | undefined;
+  const memory = isLent ? () => (lent ??= spareMemory.pop() ?? new ArrayBuffer(PLACE_BYTES)) : undefined;
   let isDone = false;
+  let isLeft = false;
   const { exchange, answer } = begin({
-    batch(payload) {
-      waiting.push(payload);
+    batch(batch) {
+      if (isLeft) return batch.drop();
+      waiting.push(batch);
       news.signal();
     },
   });
+  const leave = (): void => {
+    isLeft = true;
+    for (const batch of waiting.splice(0)) batch.drop();
+  };
   const onAnswer = (): void => {
     isDone = true;
     news.signal();
   };
-  answer.then(onAnswer, onAnswer);
+  answer.then(onAnswer, () => {
+    // Also where nobody comes back to hear of the failure.
+    leave();
+    onAnswer();
+  });
   try {
     for (;;) {
-      const payload = waiting.shift();
-      if (payload !== undefined) {
-        yield payload;
+      const batch = waiting.shift();
+      if (batch !== undefined) {
+        yield batch.take(memory);
         exchange.sendCredit(1);
       } else if (isDone) {
-        return (await answer).rows;
+        const { rows } = await answer;
+        // Only now is it certain that nobody looks at it any more.
+        if (lent !== undefined && spareMemory.length < MAX_SPARE) spareMemory.push(lent);
+        return rows;
       } else {
         await news.wait();
       }
     }
   } finally {
     exchange.cancel();
+    leave();
   }
 }
+
+/** Memory for batches that are lent, for whoever reads next. */
+const spareMemory: ArrayBuffer[] = [];
+const MAX_SPARE = 4;
 
 /** Lets one wait until another has news. */
 export function createSignalling(): { signal(): void; wait(): Promise<void> } {
@@ -71,7 +99,7 @@ export function startExchange<Answer>(
   const answer = new Promise<Answer>((resolve, reject) => {
     const done = (): void => signal?.removeEventListener('abort', cancel);
     exchange = link.begin(request, {
-      batch: () => undefined,
+      batch: (batch) => batch.drop(),
       credit: () => undefined,
       ...partial,
       end(result) {

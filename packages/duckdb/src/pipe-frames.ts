@@ -15,6 +15,10 @@ export const FRAME = {
   cancel: 5,
   /** From the child: the request failed, as JSON. */
   error: 6,
+  /** From the child: a batch of rows is in the file of batches; at which place, and how long it is. */
+  placed: 7,
+  /** To the child: what was at a place was taken. */
+  free: 8,
 } as const;
 
 /** How many batches of a request may be under way before the receiver asked for more. */
@@ -34,6 +38,11 @@ export type OnFrame = (kind: number, request: number, payload: ArrayBuffer) => v
 export function frameHead(kind: number, request: number, length: number): Uint8Array {
   const head = new Uint32Array([length, request, kind]);
   return new Uint8Array(head.buffer);
+}
+
+/** A payload of numbers. */
+export function wordsPayload(...words: readonly number[]): Uint8Array {
+  return new Uint8Array(Uint32Array.from(words).buffer);
 }
 
 /** A payload of JSON. */

@@ -3,6 +3,7 @@ import { existsSync } from 'node:fs';
 import { Socket } from 'node:net';
 import { fileURLToPath } from 'node:url';
 import type { ChildSettings } from './child/requests.ts';
+import { type BatchFile, openBatchFile } from './pipe-batch-file.ts';
 import { sqlText } from './storage-types-names.ts';
 
 /** How engine children are made. */
@@ -19,6 +20,8 @@ export interface ChildOptions {
 export interface LaunchedChild {
   readonly process: ChildProcess;
   readonly socket: Socket;
+  /** What long batches come through; undefined where there is none. */
+  readonly batchFile: BatchFile | undefined;
 }
 
 // The built program, also for the source beside it: Node does not run TypeScript everywhere this runs.
@@ -65,11 +68,16 @@ export function launchChild(options: ChildOptions): LaunchedChild {
 /** Starts a child. Its memory is bounded by the system where there is a shell, else by itself. */
 export function launchProgram({ settings, maxBytes, poolThreads, directory }: ChildProgram): LaunchedChild {
   const hasShell = existsSync(SHELL);
-  const told: ChildSettings = hasShell ? settings : { ...settings, maxRssBytes: maxBytes };
+  const batchFile = openBatchFile();
+  const told: ChildSettings = {
+    ...settings,
+    ...(!hasShell && { maxRssBytes: maxBytes }),
+    ...(batchFile && { hasBatchFile: true }),
+  };
   const command = [process.execPath, PROGRAM, JSON.stringify(told)];
   const spawnOptions: SpawnOptions = {
     // A socket of its own: standard output would block the child while nobody reads.
-    stdio: ['ignore', 'ignore', 'pipe', 'pipe'],
+    stdio: ['ignore', 'ignore', 'pipe', 'pipe', ...(batchFile ? [batchFile.descriptor] : [])],
     ...(directory !== undefined && { cwd: directory }),
     // Of glibc: with a heap for each thread, what is free in one is of no use to the others.
     env: {
@@ -79,10 +87,16 @@ export function launchProgram({ settings, maxBytes, poolThreads, directory }: Ch
       MALLOC_ARENA_MAX: '2',
     },
   };
-  const child = hasShell
-    ? spawn(SHELL, ['-c', `ulimit -d ${Math.ceil(maxBytes / 1024)}; exec "$@"`, SHELL, ...command], spawnOptions)
-    : spawn(process.execPath, command.slice(1), spawnOptions);
-  return { process: child, socket: pipeOf(child) };
+  const [program = '', ...args] = hasShell
+    ? [SHELL, '-c', `ulimit -d ${Math.ceil(maxBytes / 1024)}; exec "$@"`, SHELL, ...command]
+    : command;
+  try {
+    const child = spawn(program, args, spawnOptions);
+    return { process: child, socket: pipeOf(child), batchFile };
+  } catch (error) {
+    batchFile?.close();
+    throw error;
+  }
 }
 
 /** The pipe to a child: a closed one where the child could not be started, of which an event tells only later. */

@@ -1,8 +1,17 @@
 import type { ChildProcess } from 'node:child_process';
 import { Socket } from 'node:net';
 import type { ChildFailure, ChildRequest } from './child/requests.ts';
+import type { ArrivedBatch, BatchFile } from './pipe-batch-file.ts';
 import type { BatchPayload } from './pipe-columns.ts';
-import { createFrameParser, FRAME, frameHead, jsonPayload, type OnFrame, parseJson } from './pipe-frames.ts';
+import {
+  createFrameParser,
+  FRAME,
+  frameHead,
+  jsonPayload,
+  type OnFrame,
+  parseJson,
+  wordsPayload,
+} from './pipe-frames.ts';
 import type { LaunchedChild } from './pipe-launch.ts';
 import type { SqlRequest } from './child/sql-requests.ts';
 
@@ -11,7 +20,7 @@ export type LinkRequest = ChildRequest | SqlRequest;
 
 /** What comes back for a request. */
 export interface ExchangeHandlers {
-  batch(payload: ArrayBuffer): void;
+  batch(batch: ArrivedBatch): void;
   credit(count: number): void;
   /** The answer, as JSON. */
   end(answer: ArrayBuffer): void;
@@ -68,7 +77,7 @@ const MAX_LAST_WORDS = 4096;
 
 /** Starts a child. */
 export function createChildLink(launch: () => LaunchedChild): ChildLink {
-  const { process: child, socket } = launch();
+  const { process: child, socket, batchFile } = launch();
   const exchanges = new Map<number, ExchangeHandlers>();
   let lastId = 0;
   // One that could not be started has no number.
@@ -91,6 +100,7 @@ export function createChildLink(launch: () => LaunchedChild): ChildLink {
   function onGone(reason: string, lastWords: string): void {
     isAlive = false;
     socket.destroy();
+    batchFile?.close();
     crash ??= new ChildCrash(reason, lastWords);
     for (const id of exchanges.keys()) finish(id)?.fail(crash);
   }
@@ -116,7 +126,7 @@ export function createChildLink(launch: () => LaunchedChild): ChildLink {
   onEnd(child, onGone);
   // The end of the process says why.
   for (const event of ['error', 'close']) socket.on(event, kill);
-  socket.on('data', createFrameParser(createReceiver(exchanges, finish)));
+  socket.on('data', createFrameParser(createReceiver({ exchanges, finish, batchFile, send })));
   updateRef();
 
   return {
@@ -155,13 +165,27 @@ async function endOrKill(socket: Socket, ended: Promise<void>, kill: () => void)
   clearTimeout(timer);
 }
 
-/** Hands what comes from a child to whom it is for; `finish` takes one out that gets no more. */
-function createReceiver(
-  exchanges: ReadonlyMap<number, ExchangeHandlers>,
-  finish: (id: number) => ExchangeHandlers | undefined,
-): OnFrame {
+interface Receiving {
+  readonly exchanges: ReadonlyMap<number, ExchangeHandlers>;
+  /** Takes one out that gets no more. */
+  readonly finish: (id: number) => ExchangeHandlers | undefined;
+  readonly batchFile: BatchFile | undefined;
+  readonly send: Send;
+}
+
+/** Hands what comes from a child to whom it is for. */
+function createReceiver({ exchanges, finish, batchFile, send }: Receiving): OnFrame {
+  function onPlaced(id: number, payload: ArrayBuffer): void {
+    const [place = 0, length = 0] = new Uint32Array(payload);
+    const batch = batchFile?.arrived(place, length, () => send(FRAME.free, id, [wordsPayload(place)]));
+    const handlers = exchanges.get(id);
+    if (batch === undefined || handlers === undefined) batch?.drop();
+    else handlers.batch(batch);
+  }
+
   return (kind, id, payload) => {
-    if (kind === FRAME.batch) exchanges.get(id)?.batch(payload);
+    if (kind === FRAME.batch) exchanges.get(id)?.batch({ take: () => payload, drop: () => undefined });
+    else if (kind === FRAME.placed) onPlaced(id, payload);
     else if (kind === FRAME.credit) exchanges.get(id)?.credit(new Uint32Array(payload)[0] ?? 0);
     else if (kind === FRAME.end) finish(id)?.end(payload);
     else finish(id)?.fail(new ChildError(parseJson(payload)));
@@ -212,7 +236,7 @@ function createExchange(send: Send, id: number, cancel: () => void): LinkExchang
   return {
     sendBatch: ({ parts, length }) => send(FRAME.batch, id, parts, length),
     sendEnd: () => send(FRAME.end, id),
-    sendCredit: (count) => send(FRAME.credit, id, [new Uint8Array(Uint32Array.of(count).buffer)], 4),
+    sendCredit: (count) => send(FRAME.credit, id, [wordsPayload(count)]),
     cancel,
   };
 }

@@ -1,6 +1,7 @@
 import { writeSync } from 'node:fs';
 import { Socket } from 'node:net';
 import type { BatchWriter } from '../pipe-batch.ts';
+import { createBatchPlaces } from '../pipe-batch-file.ts';
 import {
   BATCH_BYTES,
   BATCH_CREDITS,
@@ -9,6 +10,7 @@ import {
   frameHead,
   jsonPayload,
   parseJson,
+  wordsPayload,
 } from '../pipe-frames.ts';
 import { type Exchange, CancelledError } from './exchange.ts';
 import { createSqlBench } from './sql-bench.ts';
@@ -21,12 +23,14 @@ import type { ChildFailure, ChildSettings } from './requests.ts';
 // The program of an engine child: it answers requests that come over the socket at file descriptor 3.
 const STDERR = 2;
 const PIPE = 3;
+const BATCH_FILE = 4;
 const RSS_CHECK_MS = 50;
 const LARGE_BATCH_BYTES = 8 * BATCH_BYTES;
 
 const settings: ChildSettings = JSON.parse(process.argv[2] ?? '{}');
 const socket = new Socket({ fd: PIPE, readable: true, writable: true });
 const exchanges = new Map<number, RunningExchange>();
+const places = settings.hasBatchFile === true ? createBatchPlaces(BATCH_FILE) : undefined;
 const bench = settings.isLocked === true ? createSqlBench(settings.settings) : createWorkbench(settings);
 
 /** Whatever it was doing is of no use to anyone. */
@@ -60,6 +64,10 @@ function onFrame(kind: number, id: number, payload: ArrayBuffer): void {
     const exchange = createExchange(id);
     exchanges.set(id, exchange);
     void answer(exchange, parseJson(payload));
+    return;
+  }
+  if (kind === FRAME.free) {
+    places?.free(new Uint32Array(payload)[0] ?? 0);
     return;
   }
   // What arrives after the answer is of no use.
@@ -124,9 +132,7 @@ function createExchange(id: number): RunningExchange {
     },
     signal: controller.signal,
     async sendBatch(batch: BatchWriter) {
-      // Copied before anything is waited for: the next batch is made in the same memory.
       const { parts, length } = batch.finish();
-      const payload = Buffer.concat(parts, length);
       // Of batches that are large only one is under way.
       const needed = length > LARGE_BATCH_BYTES ? BATCH_CREDITS : 1;
       while (credits.count < needed && !controller.signal.aborted) {
@@ -134,10 +140,13 @@ function createExchange(id: number): RunningExchange {
       }
       if (controller.signal.aborted) throw new CancelledError();
       credits.count--;
-      send(FRAME.batch, id, [payload]);
+      const place = places?.put(parts, length);
+      // Copied: the next batch is made in the same memory.
+      if (place === undefined) send(FRAME.batch, id, [Buffer.concat(parts, length)]);
+      else send(FRAME.placed, id, [wordsPayload(place, length)]);
     },
     requestBatch() {
-      send(FRAME.credit, id, [new Uint8Array(Uint32Array.of(1).buffer)]);
+      send(FRAME.credit, id, [wordsPayload(1)]);
     },
     addCredits(count) {
       credits.count += count;

@@ -39,28 +39,46 @@ export async function sendRows(
       throw new Error(`Column ${i} of the query has the type ${type.name}, not what was agreed on.`);
   }
   const readers = plans.map((plan) => createColumnReader(plan));
-  const batch: Batch = { rows: 0, readers, garbage: createGarbage() };
+  const batch: Batch = { rows: 0, readers };
+  const garbage = createGarbage();
   let rows = 0;
-  for (;;) {
-    const chunk = await result.fetchChunk();
-    if (exchange.signal.aborted) throw new CancelledError();
-    const count = chunk?.rowCount ?? 0;
-    if (chunk === null || count === 0) break;
-    const bytes = openChunk(chunk, readers, count);
-    const partRows = rowsPerPart(count, bytes);
-    for (let start = 0; start < count; start += partRows) {
-      const taken = Math.min(partRows, count - start);
-      for (const reader of readers) reader.take(start, taken);
-      batch.rows += taken;
-      if (bytesOf(batch) > maxRowBytes) throw new RowTooLarge();
-      if (isFull(batch)) await sendBatch(exchange, batch);
+  let next = result.fetchChunk();
+  try {
+    for (;;) {
+      const chunk = await next;
+      if (exchange.signal.aborted) throw new CancelledError();
+      const count = chunk?.rowCount ?? 0;
+      if (chunk === null || count === 0) break;
+      const bytes = openChunk(chunk, readers, count);
+      // The next one is made while this one is worked on; of long rows one chunk is enough to hold.
+      const isAhead = bytes <= MAX_PART_BYTES;
+      if (isAhead) next = fetchAhead(result);
+      const partRows = rowsPerPart(count, bytes);
+      for (let start = 0; start < count; start += partRows) {
+        const taken = Math.min(partRows, count - start);
+        for (const reader of readers) reader.take(start, taken);
+        batch.rows += taken;
+        if (bytesOf(batch) > maxRowBytes) throw new RowTooLarge();
+        if (isFull(batch)) await sendBatch(exchange, batch);
+      }
+      rows += count;
+      // Asking it something is what keeps the chunk until its rows are taken.
+      if (chunk.rowCount > 0) garbage.add(bytes);
+      if (!isAhead) next = result.fetchChunk();
     }
-    rows += count;
-    // Asking it something is what keeps the chunk until its rows are taken.
-    if (chunk.rowCount > 0) batch.garbage.add(bytes);
+  } finally {
+    // Nothing else may be asked of a connection that is still at it.
+    await next.catch(() => undefined);
   }
   if (batch.rows > 0) await sendBatch(exchange, batch);
   return { rows };
+}
+
+/** Begins to fetch a chunk; whoever waits for it hears of its failure. */
+function fetchAhead(result: DuckDBResult): ReturnType<DuckDBResult['fetchChunk']> {
+  const next = result.fetchChunk();
+  next.catch(() => undefined);
+  return next;
 }
 
 /** How many rows of a chunk are taken at once: where rows are long, one of them may be as long as all others together. */
@@ -75,7 +93,6 @@ export class RowTooLarge extends Error {}
 interface Batch {
   rows: number;
   readonly readers: readonly ColumnReader[];
-  readonly garbage: { add(bytes: number): void };
 }
 
 /** Lets the readers look at a chunk; returns about how many bytes its rows take. */
@@ -97,7 +114,8 @@ function createGarbage(): { add(bytes: number): void } {
       waiting += bytes;
       if (waiting < MAX_GARBAGE_BYTES) return;
       waiting = 0;
-      collectGarbage();
+      // Of long rows one chunk outlasts several collections of what is young.
+      collectGarbage(bytes > MAX_PART_BYTES ? 'major' : 'minor');
     },
   };
 }
@@ -114,10 +132,7 @@ async function sendBatch(exchange: Exchange, batch: Batch): Promise<void> {
   const writer = createBatchWriter();
   writer.word(batch.rows);
   for (const reader of batch.readers) reader.write(writer);
-  batch.garbage.add(bytesOf(batch));
-  const sent = exchange.sendBatch(writer);
-  // `sendBatch` has copied by now.
+  await exchange.sendBatch(writer);
   batch.rows = 0;
   for (const reader of batch.readers) reader.clear();
-  await sent;
 }

@@ -61,6 +61,8 @@ export interface ChildSettings {
   readonly uploadSettings?: readonly string[];
   /** Whether it answers SQL of clients (`SqlRequest`), and nothing else. */
   readonly isLocked?: true;
+  /** Whether it inherits a file through which long batches go. */
+  readonly hasBatchFile?: true;
   /** Where the system does not bound its memory, the child ends itself when it has more. */
   readonly maxRssBytes?: number;
 }

@@ -59,7 +59,7 @@ function freeMemory(): void {
   if (now - freedAt < FREE_EVERY_MS || process.memoryUsage.rss() < MANY_BYTES) return;
   freedAt = now;
   // After the request is done with, so that nothing holds what is of it.
-  setImmediate(collectGarbage);
+  setImmediate(() => collectGarbage());
 }
 
 interface Tools {

@@ -61,11 +61,11 @@ export function createSqlEngine(options: SqlEngineOptions): Engine {
   }
 
   return {
-    async query(call, sql, { params = [] } = {}) {
+    async query(call, sql, { params = [], isLent = false } = {}) {
       const values = params.map((value) => sqlParam(value));
       const statement = await begin(call, sql);
       try {
-        return await answer(statement, values);
+        return await answer(statement, values, isLent);
       } catch (error) {
         statement.end();
         throw statement.failure(error);
@@ -91,7 +91,7 @@ export function createSqlEngine(options: SqlEngineOptions): Engine {
   };
 }
 
-async function answer(statement: Statement, params: readonly SqlParam[]): Promise<QueryAnswer> {
+async function answer(statement: Statement, params: readonly SqlParam[], isLent: boolean): Promise<QueryAnswer> {
   const names = await statement.check();
   if (names !== undefined) {
     statement.end();
@@ -99,7 +99,7 @@ async function answer(statement: Statement, params: readonly SqlParam[]): Promis
   }
   const { columns } = await statement.prepare(params);
   const { schema, ...plan } = answerPlan(columns);
-  const payloads = statement.rows(plan);
+  const payloads = statement.rows(plan, { isLent });
   const first = await payloads.next();
   statement.limit.stop();
   statement.letGo();

@@ -1,5 +1,5 @@
 import type { SqlAnswers, SqlRequest } from '../child/sql-requests.ts';
-import { download, type Running, startExchange } from '../pipe-exchange.ts';
+import { download, type DownloadOptions, type Running, startExchange } from '../pipe-exchange.ts';
 import { ChildError, createChildLink, type ExchangeHandlers } from '../pipe-link.ts';
 import { launchSqlChild, type SqlChildOptions } from './launch-sql-child.ts';
 
@@ -18,7 +18,10 @@ export interface SqlChild {
     signal: AbortSignal,
   ): Promise<SqlAnswers[Op]>;
   /** The batches of a statement, only as fast as they are taken. */
-  rows(request: RequestOf<'rows'>, signal: AbortSignal): AsyncGenerator<ArrayBuffer, number, undefined>;
+  rows(
+    request: RequestOf<'rows'>,
+    options: DownloadOptions & { readonly signal: AbortSignal },
+  ): AsyncGenerator<ArrayBuffer, number, undefined>;
   /** Resolves when what was asked last is answered, or the child has ended. */
   settled(): Promise<void>;
   /** Ends it, with the folder it has. */
@@ -55,7 +58,8 @@ export function createSqlChild(options: SqlChildOptions): SqlChild {
     tenant: undefined,
     call: async <Op extends Exclude<SqlRequest['op'], 'rows'>>(request: RequestOf<Op>, signal: AbortSignal) =>
       begin<SqlAnswers[Op]>(request, signal).answer,
-    rows: (request, signal) => download((handlers) => begin<SqlAnswers['rows']>(request, signal, handlers)),
+    rows: (request, { signal, ...reading }) =>
+      download((handlers) => begin<SqlAnswers['rows']>(request, signal, handlers), reading),
     async settled() {
       await last;
     },

@@ -3,6 +3,7 @@ import { quoted, ServiceError } from '@svc/errors';
 import type { Call } from '@svc/frames';
 import { CATALOGUE_TABLES } from '../child/sql-catalogue.ts';
 import type { CatalogueFrame, NamedTable, SqlAnswers, SqlParam } from '../child/sql-requests.ts';
+import type { DownloadOptions } from '../pipe-exchange.ts';
 import type { PinnedFrame, SqlFrames } from '../sql-frames.ts';
 import type { AnswerPlan } from './answer-plan.ts';
 import { frameShape } from './frame-shape.ts';
@@ -17,7 +18,7 @@ export interface Statement {
   /** Checks it and pins the frames it names. Returns the list of frames instead where that is all it asks for. */
   check(): Promise<readonly string[] | undefined>;
   prepare(params?: readonly SqlParam[]): Promise<SqlAnswers['prepare']>;
-  rows(plan: Omit<AnswerPlan, 'schema'>): AsyncGenerator<ArrayBuffer, number, undefined>;
+  rows(plan: Omit<AnswerPlan, 'schema'>, options?: DownloadOptions): AsyncGenerator<ArrayBuffer, number, undefined>;
   /** Any failure as the client sees it. */
   failure(error: unknown): ServiceError;
   /** Lets frames and child go as soon as the child has sent everything, read or not. */
@@ -106,7 +107,8 @@ export function createStatement({ store, call, sql, limit, place, privatePaths }
         signal,
       );
     },
-    rows: ({ plans, casts }) => child.rows({ op: 'rows', plans, ...(casts && { casts }) }, signal),
+    rows: ({ plans, casts }, options) =>
+      child.rows({ op: 'rows', plans, ...(casts && { casts }) }, { signal, ...options }),
     failure: (error) => toSqlError(error, { sql, pins, privatePaths }),
     letGo() {
       void child.settled().then(release);
