@@ -30,7 +30,7 @@ describe.each([
   });
 
   test('holds the programs that it starts', () => {
-    const programs = ['run-child.cjs', 'run-decode-worker.cjs'];
+    const programs = ['run-child.cjs', 'run-decode-worker.cjs', 'run-encode-worker.cjs'];
     expect(new Set(matches(STARTED))).toEqual(new Set(programs));
     expect(files).toEqual(expect.arrayContaining(programs));
   });

@@ -1,6 +1,6 @@
 import type { FileBody } from '../encoding.ts';
 import { cancelledError } from './cancelled-error.ts';
-import { withResolvers } from './with-resolvers.ts';
+import { withResolvers } from '../with-resolvers.ts';
 import type { BodyPiece } from './worker-messages.ts';
 
 /** Reads a body in pieces that are worth a trip to a worker. */

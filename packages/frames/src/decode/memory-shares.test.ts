@@ -8,7 +8,7 @@ import { describe, expect, test } from 'vitest';
 import { refusalOf } from '../../test/decode-body.ts';
 import { writeArrow } from '../../test/write-arrow.ts';
 import { createMemoryShares, resizeShare } from './memory-shares.ts';
-import { withResolvers } from './with-resolvers.ts';
+import { withResolvers } from '../with-resolvers.ts';
 import { createWorkerLink } from './worker-link.ts';
 
 const KIB = 1024;

@@ -1,7 +1,7 @@
 import { ServiceError } from '@svc/errors';
 import { type ResourceLimits, Worker } from 'node:worker_threads';
 import { bytesOfShare, type MemoryShare, resizeShare } from './memory-shares.ts';
-import { type Resolvers, withResolvers } from './with-resolvers.ts';
+import { type Resolvers, withResolvers } from '../with-resolvers.ts';
 import type { Outcome, WorkerRequest } from './worker-messages.ts';
 
 /** One worker thread, seen from the main thread. */

@@ -1,7 +1,7 @@
 import { ServiceError } from '@svc/errors';
 import { cancelledError } from './cancelled-error.ts';
 import { createMemoryShares, type MemoryShare } from './memory-shares.ts';
-import { type Resolvers, withResolvers } from './with-resolvers.ts';
+import { type Resolvers, withResolvers } from '../with-resolvers.ts';
 import { createWorkerLink, type WorkerLink } from './worker-link.ts';
 
 /** Workers that are started when they are needed; a few are kept for the next bodies. */

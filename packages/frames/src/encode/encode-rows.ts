@@ -1,15 +1,17 @@
 import { setImmediate } from 'node:timers/promises';
-import { ServiceError } from '@svc/errors';
 import type { FrameStream } from '../frame-stream.ts';
-import { recordColumn, type RecordText } from './column.ts';
-import { type CellOptions, createColumns } from './create-column.ts';
-import { createRowCursor } from './row-cursor.ts';
+import { batchRows } from './batch-rows.ts';
+import type { RecordText } from './column.ts';
+import type { CellOptions } from './create-column.ts';
+import { encodeThreads, type ThreadPool } from './encode-threads.ts';
+import { writeInThreads } from './write-in-threads.ts';
 
 /** How bytes are handed over. */
 export interface ChunkOptions {
   /**
    * Whether chunks behind the first share their memory, so that each is good only until the next one is asked for: memory
-   * that is used again costs far less than new memory. Default false: each belongs to the reader.
+   * that is used again costs far less than new memory, and a long answer can be written by several threads. Default
+   * false: each belongs to the reader.
    */
   readonly isLent?: boolean;
 }
@@ -34,29 +36,45 @@ const FIRST_CHUNK_BYTES = 128 * 1024;
 const CHUNK_BYTES = 256 * 1024;
 /** Room that is kept for what follows the last row. */
 const TAIL_BYTES = 64;
+/**
+ * After so many chunks without one of another answer between them an answer is long, and alone: several threads write the
+ * rest. Where several answers share the main thread nothing would be gained.
+ */
+const CHUNKS_OF_ONE_THREAD = 16;
+
+/** Who has written the last chunk of all answers, and how many it was since another one did. */
+let lastWriter: object | undefined;
+let lastChunks = 0;
+
+function countChunk(writer: object): number {
+  lastChunks = lastWriter === writer ? lastChunks + 1 : 1;
+  lastWriter = writer;
+  return lastChunks;
+}
 
 /**
- * Writes a frame row by row, in chunks of 256 KiB, the first of 128 KiB. Between chunks other work gets its turn.
+ * Writes a frame row by row, in chunks of 256 KiB, the first of 128 KiB; those of other threads have up to 2 MiB. Between
+ * chunks other work gets its turn.
  */
 export async function* encodeRows(
   source: FrameStream,
   format: RowFormat,
   { isLent = false }: ChunkOptions,
+  pool: ThreadPool = encodeThreads,
 ): AsyncGenerator<Uint8Array, void, undefined> {
-  const { head } = format;
+  const { head, separatorBytes } = format;
+  const batches = batchRows(source, format);
   let lent: Uint8Array | undefined;
   let out = allocate(head.length + FIRST_CHUNK_BYTES);
   out.set(head);
   let at = head.length;
   let count = 0;
-  for await (const batch of source.batches) {
-    // apache-arrow reads a stream without batches as one of no rows, whose nested columns have no children.
-    if (batch.numRows === 0) continue;
-    const columns = createColumns(batch, source.schema.fields, format.cells);
-    const rows = createRowCursor(recordColumn(columns, format.row), batch.numRows);
+  for await (const rows of batches) {
+    const { cursor } = rows;
+    count = rows.start + rows.length;
     for (;;) {
-      at = rows.write(out, at, out.length - TAIL_BYTES);
-      if (rows.row === batch.numRows) break;
+      at = cursor.write(out, at, out.length - TAIL_BYTES);
+      if (cursor.row === rows.length) break;
       if (at > 0) {
         yield out.subarray(0, at);
         await setImmediate();
@@ -64,17 +82,23 @@ export async function* encodeRows(
         if (isLent) lent = out;
         at = 0;
       } else {
-        const long = rows.writeLong();
-        if (long === undefined) throw rowTooLong(count + rows.row + 1, format.name);
+        const long = rows.writeAlone(cursor.row);
+        cursor.skip();
         out = allocate(long.length + TAIL_BYTES);
         out.set(long);
         at = long.length;
       }
+      const isAlone = isLent && at === 0 && countChunk(batches) >= CHUNKS_OF_ONE_THREAD;
+      const threads = isAlone ? pool.take() : undefined;
+      if (threads === undefined) continue;
+      count = yield* writeInThreads({ current: rows, others: batches, separatorBytes }, threads);
+      // The separator behind the last row was not sent: it is as if it were still here.
+      at = separatorBytes;
+      break;
     }
-    count += batch.numRows;
   }
   // The separator behind the last row is still here: a chunk goes out only when a row follows that did not fit.
-  if (count > 0) at -= format.separatorBytes;
+  if (count > 0) at -= separatorBytes;
   const tail = format.tail(count);
   if (at + tail.length > out.length) {
     yield out.subarray(0, at);
@@ -88,10 +112,4 @@ export async function* encodeRows(
 /** Not filled with zeros: only what was written goes out. */
 function allocate(bytes: number): Uint8Array {
   return Buffer.allocUnsafeSlow(bytes);
-}
-
-function rowTooLong(row: number, format: string): ServiceError {
-  return new ServiceError('out_of_memory', `Row ${row} of the answer can take more than 128 MiB as ${format}.`, {
-    hint: 'Leave out the columns with long values, or read the frame as Arrow.',
-  });
 }

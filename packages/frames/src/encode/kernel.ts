@@ -61,6 +61,8 @@ export interface Kernel {
   scoped<T>(act: () => T): T;
   /** Takes back everything. */
   clear(): void;
+  /** All that is given out: put first into another kernel's memory, it is at the same place there. */
+  readonly used: Uint8Array;
   /** Writes the cells of a column, given by the place of its description, until `last` or the room ends. */
   write(column: number, first: number, last: number, room: Room): Written;
 }
@@ -127,6 +129,9 @@ function createKernel(): Kernel {
     },
     clear() {
       top = start;
+    },
+    get used() {
+      return bytes.subarray(start, top);
     },
     write(column, first, last, room) {
       const row = exports.writeRows(column, first, last, room.out, room.bytes, room.cellBytes, room.ends);

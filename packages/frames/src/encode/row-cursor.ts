@@ -4,6 +4,17 @@ import { type Kernel, useKernel } from './kernel.ts';
 /** A row is written in one go. Values that share their bytes can make it far longer than the frame itself. */
 export const MAX_ROW_BYTES = 128 * 1024 * 1024;
 
+/** Rows that are in the kernel's memory, as another kernel needs them to write them. */
+export interface LoadedRows {
+  /** The memory; good until the kernel is used again. */
+  readonly memory: Uint8Array;
+  /** Where in it they are described. */
+  readonly place: number;
+  readonly count: number;
+  /** The most bytes a row takes beside its texts and items. */
+  readonly rowBytes: number;
+}
+
 /** Writes the rows of a batch, as far as there is room. */
 export interface RowCursor {
   /** The next row to write. */
@@ -12,6 +23,10 @@ export interface RowCursor {
   write(target: Uint8Array, at: number, end: number): number;
   /** Writes one row, whatever room it takes; undefined where that is too much. The bytes are there until the next call. */
   writeLong(): Uint8Array | undefined;
+  /** Loads the next rows for another kernel, and counts them as written; undefined where the next is too long for that. */
+  load(): LoadedRows | undefined;
+  /** Counts the next row as written. */
+  skip(): void;
 }
 
 /** So many bytes of rows are loaded at once; a row that has more is loaded alone. */
@@ -21,37 +36,65 @@ const WINDOW_ROWS = 16 * 1024;
 const MAX_LOADED_BYTES = 2 * MAX_ROW_BYTES;
 const ROOM_BYTES = 256 * 1024;
 
-/** A cursor over the rows of a batch, which are the cells of one wide column. */
-export function createRowCursor(rows: Column, numRows: number): RowCursor {
-  const cursor = {};
-  let row = 0;
-  // What is loaded, as long as nobody else has used the kernel.
-  let from = 0;
-  let to = 0;
-  let place = 0;
-  let out = 0;
-  let room = 0;
+/** The rows of a batch that are in the kernel's memory, as long as nobody else has used it. */
+interface Window {
+  readonly from: number;
+  readonly to: number;
+  readonly place: number;
+  /** Where written rows go, and how many bytes there are for them. */
+  readonly out: number;
+  readonly room: number;
+  /** Loads rows from this one on, and keeps room to write them, where that is not done; false where one is too long. */
+  load(kernel: Kernel, row: number, wantedRoom: number): boolean;
+}
 
-  function loadWindow(kernel: Kernel, wantedRoom: number): boolean {
-    if (kernel.owner === cursor && row >= from && row < to && room >= wantedRoom) return true;
-    let last = Math.min(numRows, row + WINDOW_ROWS);
-    let bytes = rows.loadedBytes(row, last);
-    while (bytes > WINDOW_BYTES && last > row + 1) {
-      last = row + ((last - row) >> 1);
-      bytes = rows.loadedBytes(row, last);
-    }
-    if (bytes > MAX_LOADED_BYTES) return false;
-    kernel.owner = undefined;
-    kernel.clear();
-    out = kernel.allocate(wantedRoom);
-    place = allocateColumns(kernel, 1);
-    rows.load(kernel, place, row, last);
-    [from, to, room] = [row, last, wantedRoom];
-    kernel.owner = cursor;
-    return true;
-  }
+function createWindow(rows: Column, numRows: number): Window {
+  const owner = {};
+  let [from, to, place, out, room] = [0, 0, 0, 0, 0];
+  return {
+    get from() {
+      return from;
+    },
+    get to() {
+      return to;
+    },
+    get place() {
+      return place;
+    },
+    get out() {
+      return out;
+    },
+    get room() {
+      return room;
+    },
+    load(kernel, row, wantedRoom) {
+      if (kernel.owner === owner && row >= from && row < to && room >= wantedRoom) return true;
+      let last = Math.min(numRows, row + WINDOW_ROWS);
+      let bytes = rows.loadedBytes(row, last);
+      while (bytes > WINDOW_BYTES && last > row + 1) {
+        last = row + ((last - row) >> 1);
+        bytes = rows.loadedBytes(row, last);
+      }
+      if (bytes > MAX_LOADED_BYTES) return false;
+      kernel.owner = undefined;
+      kernel.clear();
+      out = kernel.allocate(wantedRoom);
+      place = allocateColumns(kernel, 1);
+      rows.load(kernel, place, row, last);
+      [from, to, room] = [row, last, wantedRoom];
+      kernel.owner = owner;
+      return true;
+    },
+  };
+}
+
+/** A cursor over the rows of a batch, which are the cells of one wide column, from one of them on. */
+export function createRowCursor(rows: Column, numRows: number, firstRow = 0): RowCursor {
+  const window = createWindow(rows, numRows);
+  let row = firstRow;
 
   function writeWindow(kernel: Kernel, last: number, bytes: number): number {
+    const { from, place, out } = window;
     const written = kernel.write(place, row - from, last - from, { out, bytes, cellBytes: rows.fixedBytes, ends: 0 });
     row = from + written.row;
     return written.bytes;
@@ -65,11 +108,11 @@ export function createRowCursor(rows: Column, numRows: number): RowCursor {
       let position = at;
       while (row < numRows && position + rows.fixedBytes <= end) {
         const kernel = useKernel();
-        if (!loadWindow(kernel, Math.max(ROOM_BYTES, end - position))) break;
+        if (!window.load(kernel, row, Math.max(ROOM_BYTES, end - position))) break;
         const before = row;
-        const bytes = writeWindow(kernel, to, end - position);
+        const bytes = writeWindow(kernel, window.to, end - position);
         if (row === before) break;
-        target.set(kernel.bytes.subarray(out, out + bytes), position);
+        target.set(kernel.bytes.subarray(window.out, window.out + bytes), position);
         position += bytes;
       }
       return position;
@@ -79,11 +122,24 @@ export function createRowCursor(rows: Column, numRows: number): RowCursor {
       const kernel = useKernel();
       const before = row;
       for (let wanted = ROOM_BYTES; ; wanted *= 4) {
-        if (!loadWindow(kernel, Math.min(wanted, MAX_ROW_BYTES))) return undefined;
-        const bytes = writeWindow(kernel, before + 1, room);
-        if (row > before) return kernel.bytes.subarray(out, out + bytes);
+        if (!window.load(kernel, row, Math.min(wanted, MAX_ROW_BYTES))) return undefined;
+        const bytes = writeWindow(kernel, before + 1, window.room);
+        if (row > before) return kernel.bytes.subarray(window.out, window.out + bytes);
         if (wanted >= MAX_ROW_BYTES) return undefined;
       }
+    },
+    load() {
+      if (rows.loadedBytes(row, row + 1) > WINDOW_BYTES) return undefined;
+      const kernel = useKernel();
+      // The room of a window that is there already would only be copied.
+      kernel.owner = undefined;
+      window.load(kernel, row, 0);
+      row = window.to;
+      const { from, to, place } = window;
+      return { memory: kernel.used, place, count: to - from, rowBytes: rows.fixedBytes };
+    },
+    skip() {
+      row += 1;
     },
   };
 }

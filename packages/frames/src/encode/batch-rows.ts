@@ -1,0 +1,53 @@
+import { ServiceError } from '@svc/errors';
+import type { FrameStream } from '../frame-stream.ts';
+import { recordColumn } from './column.ts';
+import { createColumns } from './create-column.ts';
+import type { RowFormat } from './encode-rows.ts';
+import { createRowCursor, type RowCursor } from './row-cursor.ts';
+
+/** The rows of a batch on their way out. */
+export interface BatchRows {
+  /** Goes through all of them. */
+  readonly cursor: RowCursor;
+  readonly length: number;
+  /** How many rows of the frame are before them. */
+  readonly start: number;
+  /** One of them alone, whatever room it takes; the bytes are there until the kernel is used again. */
+  writeAlone(row: number): Uint8Array;
+  /** Why one of them cannot be written. */
+  tooLong(row: number): ServiceError;
+}
+
+/** The rows of each batch of a frame, in a format. */
+export async function* batchRows(
+  { schema, batches }: FrameStream,
+  format: RowFormat,
+): AsyncGenerator<BatchRows, void, undefined> {
+  let start = 0;
+  for await (const batch of batches) {
+    const length = batch.numRows;
+    // apache-arrow reads a stream without batches as one of no rows, whose nested columns have no children.
+    if (length === 0) continue;
+    const column = recordColumn(createColumns(batch, schema.fields, format.cells), format.row);
+    const first = start;
+    const tooLong = (row: number) => rowTooLong(first + row + 1, format.name);
+    yield {
+      cursor: createRowCursor(column, length),
+      length,
+      start,
+      writeAlone(row) {
+        const bytes = createRowCursor(column, length, row).writeLong();
+        if (bytes === undefined) throw tooLong(row);
+        return bytes;
+      },
+      tooLong,
+    };
+    start += length;
+  }
+}
+
+function rowTooLong(row: number, format: string): ServiceError {
+  return new ServiceError('out_of_memory', `Row ${row} of the answer can take more than 128 MiB as ${format}.`, {
+    hint: 'Leave out the columns with long values, or read the frame as Arrow.',
+  });
+}

@@ -1,0 +1,181 @@
+import { availableParallelism } from 'node:os';
+import { Worker } from 'node:worker_threads';
+import { type Resolvers, withResolvers } from '../with-resolvers.ts';
+import type { LoadedRows } from './row-cursor.ts';
+import type { ThreadReply, ThreadRequest } from './thread-messages.ts';
+
+/** Rows that a thread writes. */
+export interface ThreadJob {
+  /** What it has written, as far as there was room. Rejects where the thread has ended. */
+  reply(): Promise<ThreadReply>;
+  /** Has it go on with this row, out of the memory of the reply; where that had no room for it, out of more. */
+  goOn(row: number, outBytes?: number): void;
+  /** Takes back the memory of the reply. */
+  end(): void;
+}
+
+/** Threads that write the rows of one answer, each with a kernel of its own. */
+export interface EncodeThreads {
+  /** How many jobs there may be at a time. */
+  readonly maxJobs: number;
+  start(rows: LoadedRows): ThreadJob;
+  /** Gives the threads to the next answer, once they have done what they were asked. */
+  release(): void;
+}
+
+// The built worker, also for the source beside it: a worker cannot load TypeScript on every Node this runs on.
+const WORKER_URL = new URL('../../dist/encode/encode-worker.js', import.meta.url);
+
+/** One thread takes as long as the main one would; more than a few write faster than a connection takes it. */
+const MAX_THREADS = 4;
+const JOBS_PER_THREAD = 2;
+const MEMORY_BYTES = 1024 * 1024;
+const OUT_BYTES = 2 * 1024 * 1024;
+
+/** Threads that are started for the first long answer, and kept for others. */
+export interface ThreadPool {
+  /** The threads; undefined where another answer has them, or they are not there yet, or cannot be. */
+  take(): EncodeThreads | undefined;
+}
+
+/** What a pool is made of. */
+export interface ThreadPoolOptions {
+  /** How many threads. Default: as many as can run at a time, at most 4; none at all where that is one. */
+  readonly threads?: number;
+  /** The program of a thread; tests have others. */
+  readonly program?: URL;
+}
+
+interface Thread {
+  readonly worker: Worker;
+  /** Who waits for replies, in their order. */
+  readonly waiting: Resolvers<ThreadReply>[];
+}
+
+/** A pool without threads yet. */
+export function createThreadPool(options: ThreadPoolOptions = {}): ThreadPool {
+  const { threads: count = Math.min(MAX_THREADS, availableParallelism()), program = WORKER_URL } = options;
+  const threads: Thread[] = [];
+  let canStart = count > 1;
+  let ready = 0;
+  let running = 0;
+  let taken: object | undefined;
+
+  function start(): void {
+    try {
+      while (threads.length < count) threads.push(startThread());
+    } catch (error) {
+      stop(new Error('A thread that writes answers does not start.', { cause: error }));
+    }
+  }
+
+  function startThread(): Thread {
+    const worker = new Worker(program, { name: 'svc-encode', execArgv: [] });
+    const thread: Thread = { worker, waiting: [] };
+    worker.on('message', (reply: ThreadReply | 'ready') => {
+      if (reply === 'ready') ready += 1;
+      else receive(thread, reply);
+    });
+    const onEnd = (cause: unknown) => {
+      if (threads.includes(thread)) stop(new Error('A thread that writes answers has ended.', { cause }));
+    };
+    worker.on('messageerror', onEnd);
+    worker.on('error', onEnd);
+    worker.on('exit', onEnd);
+    // Last, because to listen for messages is to keep the process alive.
+    worker.unref();
+    return thread;
+  }
+
+  /** Ends all of them. They are started again when they are needed, unless they have never been ready. */
+  function stop(error: Error): void {
+    if (ready < count) canStart = false;
+    ready = 0;
+    running = 0;
+    taken = undefined;
+    for (const { worker, waiting } of threads.splice(0)) {
+      for (const { reject } of waiting) reject(error);
+      void worker.terminate();
+    }
+  }
+
+  function send(request: ThreadRequest): Promise<ThreadReply> {
+    const reply = withResolvers<ThreadReply>();
+    // Who has left does not wait for it.
+    reply.promise.catch(() => undefined);
+    const [thread] = threads.toSorted((a, b) => a.waiting.length - b.waiting.length);
+    if (thread === undefined) {
+      reply.reject(new Error('The threads that write answers have ended.'));
+      return reply.promise;
+    }
+    thread.waiting.push(reply);
+    running += 1;
+    // A thread that has nothing to do must not keep the process alive, another must.
+    thread.worker.ref();
+    thread.worker.postMessage(request, [request.memory, request.out]);
+    return reply.promise;
+  }
+
+  function receive({ worker, waiting }: Thread, reply: ThreadReply): void {
+    running -= 1;
+    waiting.shift()?.resolve(reply);
+    if (waiting.length === 0) worker.unref();
+  }
+
+  return {
+    take() {
+      if (threads.length === 0 && canStart) start();
+      if (ready < count || taken !== undefined || running > 0) return undefined;
+      const token = (taken = {});
+      return createEncodeThreads(count * JOBS_PER_THREAD, send, () => {
+        if (taken === token) taken = undefined;
+      });
+    },
+  };
+}
+
+/** Buffers that go to a thread and come back. */
+type Buffers = Pick<ThreadRequest, 'memory' | 'out'>;
+
+function createEncodeThreads(
+  maxJobs: number,
+  send: (request: ThreadRequest) => Promise<ThreadReply>,
+  release: () => void,
+): EncodeThreads {
+  const spare: Buffers[] = [];
+
+  function takeBuffers(memoryBytes: number): Buffers {
+    const buffers = spare.pop();
+    if (buffers !== undefined && buffers.memory.byteLength >= memoryBytes) return buffers;
+    const memory = new ArrayBuffer(Math.max(memoryBytes, MEMORY_BYTES));
+    return { memory, out: buffers?.out ?? new ArrayBuffer(OUT_BYTES) };
+  }
+
+  return {
+    maxJobs,
+    start({ memory: loaded, place, count, rowBytes }) {
+      let buffers = takeBuffers(loaded.length);
+      new Uint8Array(buffers.memory).set(loaded);
+      const request = { memoryBytes: loaded.length, place, last: count, rowBytes };
+      let pending = send({ ...request, ...buffers, first: 0 });
+      return {
+        async reply() {
+          const reply = await pending;
+          buffers = { memory: reply.memory, out: reply.out };
+          return reply;
+        },
+        goOn(first, outBytes) {
+          const out = outBytes === undefined ? buffers.out : new ArrayBuffer(outBytes);
+          pending = send({ ...request, memory: buffers.memory, out, first });
+        },
+        end() {
+          if (buffers.out.byteLength === OUT_BYTES) spare.push(buffers);
+        },
+      };
+    },
+    release,
+  };
+}
+
+/** The threads of this process. */
+export const encodeThreads: ThreadPool = createThreadPool();
