@@ -265,8 +265,8 @@ describe('the prompt', () => {
     await prompt.shows('error: There is no SQL, and a prompt prints tables.\n');
   });
 
-  test('ends when its input does', async () => {
-    const { url } = await startServer();
+  test('ends when its input does, and does what was typed before', async () => {
+    const { url, asked } = await startServer();
     const input = new PassThrough();
     const ended = runCli(['query', '--url', url], {
       env: {},
@@ -280,5 +280,6 @@ describe('the prompt', () => {
     input.end('select 1;\n');
     await once(input, 'end');
     expect(await ended).toBe(0);
+    expect(asked).toEqual(['/exec?fmt=json select 1']);
   });
 });

@@ -6,6 +6,8 @@ export interface LineQueue {
   next(): Promise<string | undefined>;
   /** Forgets those that nobody has taken. */
   drop(): void;
+  /** The reader takes no more; lines may be left. */
+  readonly isClosed: boolean;
 }
 
 /** The lines of a reader, from now on. */
@@ -28,5 +30,8 @@ export function createLineQueue(rl: Interface): LineQueue {
       return new Promise((resolve) => (take = resolve));
     },
     drop: () => void lines.splice(0),
+    get isClosed() {
+      return isClosed;
+    },
   };
 }

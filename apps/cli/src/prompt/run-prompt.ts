@@ -62,6 +62,8 @@ export async function runPrompt({ terminal, session, history, context }: PromptO
     show();
   });
   function show(): void {
+    // What was typed before the end of the input is still done; newer versions of Node ask for no more then.
+    if (lines.isClosed) return;
     rl.setPrompt(isBlank(typed) ? PROMPT : CONTINUED);
     rl.prompt();
   }
