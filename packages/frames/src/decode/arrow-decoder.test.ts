@@ -129,7 +129,9 @@ describe('what Arrow writers write is read', () => {
   test('a compressed frame is counted as it is when decompressed', () => {
     const size = 200 * 8 * 2 + 201 * 4 + 200 * 6 + 25;
     expect(arrowRefusal(pyarrow('zstdStream'), { maxBytes: size - 100 }).code).toBe('out_of_memory');
-    expect(decodeArrowBody(pyarrow('zstdStream'), { maxBytes: size + 2000 }).rows).toHaveLength(200);
+    // The decompressor of newer versions of Node has the content of one buffer twice.
+    const largest = 200 * 8;
+    expect(decodeArrowBody(pyarrow('zstdStream'), { maxBytes: size + largest + 2000 }).rows).toHaveLength(200);
   });
 
   test.each(['lz4', 'zstd'] as const)(
