@@ -1,9 +1,8 @@
-import { rmSync } from 'node:fs';
-import { mkdtemp } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import {
   createDurableStore,
+  createEndingDirectory,
   createFrameFiles,
   createParquetEncoder,
   createSqlEngine,
@@ -33,8 +32,6 @@ export interface LocalServiceOptions {
   readonly isReadOnly: boolean;
   /** Whether SQL is asked: a process for it is started then. */
   readonly hasSql: boolean;
-  /** Takes away at once what is only needed while this runs. */
-  readonly signal: AbortSignal;
 }
 
 /** Who waits at a terminal can end a query by hand, and knows what it is worth. */
@@ -43,12 +40,10 @@ const MAX_SQL_MS = 24 * 60 * 60 * 1000;
 /** Opens a directory as a server would; none: a private one that ends with the service. */
 export async function openLocalService(
   directory: FrameDirectory | undefined,
-  { name, isReadOnly, hasSql, signal }: LocalServiceOptions,
+  { name, isReadOnly, hasSql }: LocalServiceOptions,
 ): Promise<LocalService> {
-  const temporary = await mkdtemp(join(tmpdir(), 'svc-local-'));
-  const discard = (): void => rmSync(temporary, { recursive: true, force: true });
-  // Ctrl-C and SIGTERM end the process as soon as its listeners have run.
-  signal.addEventListener('abort', discard, { once: true });
+  const ending = createEndingDirectory(tmpdir(), 'svc-local-');
+  const temporary = ending.path;
   const { parquetPath, duckdbPath } = directory ?? { parquetPath: join(temporary, 'frames') };
   const files = createFrameFiles({ tempDirectory: temporary });
   const decoders = createDecoders();
@@ -94,13 +89,12 @@ export async function openLocalService(
       async close() {
         await service.close();
         await decoders.close();
-        signal.removeEventListener('abort', discard);
-        discard();
+        await ending.remove();
       },
     };
   } catch (error) {
     await Promise.all([files.close(), decoders.close()]);
-    discard();
+    await ending.remove();
     throw error;
   }
 }

@@ -59,15 +59,14 @@ async function withLocalClient(
   { directory, ...use }: LocalUse,
   run: (client: Client) => Promise<void>,
 ): Promise<void> {
-  const { signal, stderr } = context;
   const options = answerOptions(args, context);
   // Loaded only here: what only talks to a server starts in a third of the time without it.
   const { openLocalService } = await import('./local-service.ts');
-  const local = await openLocalService(directory, { ...use, signal });
+  const local = await openLocalService(directory, use);
   try {
     await run(createClient({ ...options, url: LOCAL_URL, name: JSON.stringify(use.name), fetch: local.fetch }));
   } finally {
     await local.close();
-    for (const problem of local.problems) await stderr.write(`warning: ${visibleText(problem)}\n`);
+    for (const problem of local.problems) await context.stderr.write(`warning: ${visibleText(problem)}\n`);
   }
 }

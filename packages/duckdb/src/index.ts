@@ -29,7 +29,7 @@ export { createParquetEncoder, type ParquetEncoderOptions } from './parquet-enco
 export type { PipeEngineOptions } from './pipe-engine.ts';
 export type { ChildOptions } from './pipe-launch.ts';
 export type { ChildLink } from './pipe-link.ts';
-export { createPrivateDirectory, type PrivateDirectory } from './private-directory.ts';
+export { createEndingDirectory, createPrivateDirectory, type PrivateDirectory } from './private-directory.ts';
 export { startChild } from './start-child.ts';
 export { createSqlEngine, type SqlEngineOptions } from './sql/create-sql-engine.ts';
 export type { SqlChildOptions } from './sql/launch-sql-child.ts';

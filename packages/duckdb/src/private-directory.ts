@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto';
-import { rmSync } from 'node:fs';
-import { lstat, mkdir, mkdtemp, readdir, rm } from 'node:fs/promises';
+import { mkdirSync, mkdtempSync, renameSync, rmSync } from 'node:fs';
+import { lstat, readdir, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { type DirectoryLock, isAbandoned, lockDirectory } from './directory-lock.ts';
 
@@ -20,14 +20,19 @@ const NAME = new RegExp(`^${PREFIX}`);
  * removing theirs are removed there: a store that is opened in the directory holds it, and that tells them apart.
  */
 export async function createPrivateDirectory(parent: string): Promise<PrivateDirectory> {
-  const path = await mkdtemp(join(parent, PREFIX));
-  endWithProcess(path);
-  const remove = (): Promise<void> => removeEnding(path);
+  const directory = createEndingDirectory(parent, PREFIX);
   await sweepAbandoned(parent, NAME).catch(async (error: unknown) => {
-    await remove();
+    await directory.remove();
     throw error;
   });
-  return { path, remove };
+  return directory;
+}
+
+/** Makes a directory that only this user can read, with a name that begins so. What a killed process leaves stays. */
+export function createEndingDirectory(parent: string, prefix: string): PrivateDirectory {
+  const path = mkdtempSync(join(parent, prefix));
+  endWithProcess(path);
+  return { path, remove: () => removeEnding(path) };
 }
 
 /** A private directory that is there from when it is first needed on, and is held until it is removed. */
@@ -42,7 +47,7 @@ export function planPrivateDirectory(parent: string): LaterDirectory {
   let making: Promise<DirectoryLock> | undefined;
 
   async function makeAndHold(): Promise<DirectoryLock> {
-    await mkdir(path, { mode: 0o700 });
+    mkdirSync(path, { mode: 0o700 });
     endWithProcess(path);
     try {
       await sweepAbandoned(parent, NAME);
@@ -83,9 +88,11 @@ function endWithProcess(path: string): void {
   process.once('exit', () => {
     for (const left of ending) {
       try {
-        rmSync(left, { recursive: true, force: true });
+        // An engine that has not ended yet may write into it; nobody knows it by another name.
+        renameSync(left, `${left}-ended`);
+        rmSync(`${left}-ended`, { recursive: true, force: true });
       } catch {
-        // An engine that has not ended yet may have written into it: the next process sweeps it.
+        // The next process sweeps what the system does not let go of.
       }
     }
   });
