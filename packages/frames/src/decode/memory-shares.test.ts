@@ -80,7 +80,7 @@ describe('workers', () => {
   });
 
   test('take no more than their limit while small bodies become large at the same time', async () => {
-    // 8 bodies of 100 MB each where 150 MB may be taken: one fits.
+    // 8 bodies of 100 MB each, which newer versions of Node have twice in the end, where 250 MB may be taken.
     const batch = tableFromArrays({ a: new Float64Array(12_500_000) });
     const bytes = writeArrow(batch.schema, batch.batches, { compression: 'zstd' });
     expect(bytes.length).toBeLessThan(1_000_000);
@@ -88,7 +88,7 @@ describe('workers', () => {
       import { createDecoders } from ${JSON.stringify(new URL('../../dist/decode/decoders.js', import.meta.url).href)};
       import { buffer } from 'node:stream/consumers';
       const bytes = await buffer(process.stdin);
-      const decoders = createDecoders({ maxBytes: 150e6 });
+      const decoders = createDecoders({ maxBytes: 250e6 });
       const before = process.resourceUsage().maxRSS;
       async function decode() {
         const { batches } = await decoders.decode('arrow', (async function* () { yield Uint8Array.from(bytes); })());
@@ -101,6 +101,6 @@ describe('workers', () => {
     run.child.stdin?.end(bytes);
     const { codes, grownMb } = Object(JSON.parse((await run).stdout));
     expect(new Set(codes)).toEqual(new Set([12_500_000, 'out_of_memory']));
-    expect(grownMb).toBeLessThan(450);
+    expect(grownMb).toBeLessThan(550);
   });
 });
