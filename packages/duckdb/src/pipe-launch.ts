@@ -4,6 +4,7 @@ import { Socket } from 'node:net';
 import { fileURLToPath } from 'node:url';
 import type { ChildSettings } from './child/requests.ts';
 import { type BatchFile, openBatchFile } from './pipe-batch-file.ts';
+import { reservedBytes } from './reserved-bytes.ts';
 import { sqlText } from './storage-types-names.ts';
 
 /** How engine children are made. */
@@ -87,8 +88,9 @@ export function launchProgram({ settings, maxBytes, poolThreads, directory }: Ch
       MALLOC_ARENA_MAX: '2',
     },
   };
+  const countedKib = Math.ceil((maxBytes + reservedBytes()) / 1024);
   const [program = '', ...args] = hasShell
-    ? [SHELL, '-c', `ulimit -d ${Math.ceil(maxBytes / 1024)}; exec "$@"`, SHELL, ...command]
+    ? [SHELL, '-c', `ulimit -d ${countedKib}; exec "$@"`, SHELL, ...command]
     : command;
   try {
     const child = spawn(program, args, spawnOptions);
