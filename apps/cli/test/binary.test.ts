@@ -111,7 +111,7 @@ test.each([
       const [part] = await readdir(folder);
       return part === undefined ? undefined : (await stat(join(folder, part))).size;
     };
-    await expect.poll(partSize, { timeout: 10_000 }).toBe(4);
+    await expect.poll(partSize).toBe(4);
     child.kill(signal);
     expect(await child.ran).toEqual({ code, stdout: '', stderr: '' });
     expect(await readdir(folder)).toEqual([]);

@@ -49,7 +49,7 @@ async function stopServer(child: ChildProcess): Promise<number | null> {
 beforeAll(async () => {
   await new Promise<void>((resolve) => void tsdb.listen(0, '127.0.0.1', resolve));
   ({ http: url, grpc } = await startServer());
-}, 30_000);
+});
 
 afterAll(async () => {
   await Promise.all(children.map(stopServer));

@@ -44,7 +44,7 @@ function onTerminal(line: string): OnTerminal {
   return {
     ended,
     async shows(text) {
-      await expect.poll(() => screen, { timeout: 10_000 }).toContain(text);
+      await expect.poll(() => screen).toContain(text);
     },
     type: (keys) => void child.stdin.write(keys),
   };
@@ -128,7 +128,7 @@ describe.skipIf(!hasScript)('on a terminal (skipped without the command script)'
     await shell.shows('    42\r\n1 row');
     shell.type('\u0004');
     expect((await shell.ended).screen).toMatch(/code 0\r\n$/);
-  }, 30_000);
+  });
 
   test('bash completes a handle at the key Tab', async () => {
     const columns: unknown[] = [];

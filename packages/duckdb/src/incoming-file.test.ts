@@ -67,7 +67,7 @@ test('a few bytes are read when they are all there', async () => {
 test('bytes that come slowly are not waited for, and are there later', async () => {
   let isLate = false;
   const late = async () => {
-    await expect.poll(() => isLate, { timeout: 10_000 }).toBe(true);
+    await expect.poll(() => isLate).toBe(true);
   };
   const file = createIncomingFile(mebibytes(12, { 9: late }), newPath(), { maxWaitMs: 10, firstMs: 10_000 });
   expect(await file.isFast()).toBe(true);

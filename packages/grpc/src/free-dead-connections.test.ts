@@ -66,19 +66,15 @@ test.each([
   ['a frame larger than any', Buffer.from([0xff, 0xff, 0xff, 0, 0, 0, 0, 0, 1])],
   ['settings of a wrong length', frame(4, 0, Buffer.from('abc'))],
   ['an acknowledgement, and then data of no stream', Buffer.concat([SETTINGS_ACK, BROKEN])],
-])(
-  'clients that send %s and leave keep others out for less than a second',
-  { timeout: 20_000 },
-  async (_name, bytes) => {
-    const { port } = await startServer({ maxConnections: 2 });
-    for (let round = 0; round < 3; round++) {
-      await Promise.all([1, 2].map(() => sendAndLeave(port, Buffer.concat([GREETING, bytes]))));
-      await untilServed(port);
-    }
-  },
-);
+])('clients that send %s and leave keep others out for less than a second', async (_name, bytes) => {
+  const { port } = await startServer({ maxConnections: 2 });
+  for (let round = 0; round < 3; round++) {
+    await Promise.all([1, 2].map(() => sendAndLeave(port, Buffer.concat([GREETING, bytes]))));
+    await untilServed(port);
+  }
+});
 
-test('a client whose session breaks during a call keeps its slot for a few seconds', { timeout: 20_000 }, async () => {
+test('a client whose session breaks during a call keeps its slot for a few seconds', async () => {
   const { port } = await startServer({ maxConnections: 1 });
   const socket = connect(port, '127.0.0.1');
   const session = await connectRaw(port, socket);
@@ -152,6 +148,6 @@ function pingIn(bytes: Buffer): Buffer | undefined {
 test.each([
   ['answers no ping is closed', false],
   ['answers its pings stays', true],
-])('a silent client that %s', { timeout: 20_000 }, async (_what, answersPings) => {
+])('a silent client that %s', async (_what, answersPings) => {
   expect(await isClosedInSilence(answersPings)).toBe(!answersPings);
 });

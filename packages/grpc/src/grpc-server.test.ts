@@ -215,7 +215,7 @@ describe('shutdown', () => {
       process.stdout.write(process.getActiveResourcesInfo().includes('Timeout') ? 'waits' : 'done');`;
     const cwd = new URL('.', import.meta.url);
     const options = ['--input-type=module', '-e', script];
-    const { stdout } = await promisify(execFile)(process.execPath, options, { cwd, timeout: 15_000 });
+    const { stdout } = await promisify(execFile)(process.execPath, options, { cwd, timeout: 50_000 });
     expect(stdout).toBe('done');
   });
 

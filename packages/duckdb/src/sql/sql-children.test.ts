@@ -90,7 +90,7 @@ test('a child that cannot be started ahead is no failure of a statement, and is 
   await place.child.close();
   isFull = true;
   place.free();
-  await vi.waitFor(() => expect(start.mock.results.at(-1)).toMatchObject({ type: 'throw', value: noSpace }));
+  await expect.poll(() => start.mock.results.at(-1)).toMatchObject({ type: 'throw', value: noSpace });
   isFull = false;
   expect((await children.take('one', signal)).child).not.toBe(place.child);
 });

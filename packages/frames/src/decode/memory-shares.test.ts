@@ -97,7 +97,7 @@ describe('workers', () => {
       const outcomes = await Promise.allSettled(Array.from({ length: 8 }, decode));
       const grownMb = Math.round((process.resourceUsage().maxRSS - before) / 1024);
       process.stdout.write(JSON.stringify({ grownMb, codes: outcomes.map(({ value, reason }) => value ?? reason.code) }));`;
-    const run = promisify(execFile)(process.execPath, ['--input-type=module', '-e', script], { timeout: 19_000 });
+    const run = promisify(execFile)(process.execPath, ['--input-type=module', '-e', script], { timeout: 50_000 });
     run.child.stdin?.end(bytes);
     const { codes, grownMb } = Object(JSON.parse((await run).stdout));
     expect(new Set(codes)).toEqual(new Set([12_500_000, 'out_of_memory']));
