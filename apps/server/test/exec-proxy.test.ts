@@ -1,8 +1,9 @@
+import { once } from 'node:events';
 import { connect, type Socket } from 'node:net';
 import { describe, expect, test } from 'vitest';
 import { residentBytes } from '../../../tools/process-resources.js';
 import { sendRaw, type ServerProcess, startProcess } from './server-process.ts';
-import { closedPort, deferred, startTcpUpstream, startUpstream } from './upstream.ts';
+import { closedPort, startTcpUpstream, startUpstream } from './upstream.ts';
 
 const SQL = '/exec?query=select%201&fmt=json';
 
@@ -226,7 +227,7 @@ describe('a time-series database that fails', () => {
     const upstream = await startUpstream(({ url }, response) => {
       response.write('{');
       if (url!.includes('drip')) {
-        let left = 8;
+        let left = 20;
         const timer = setInterval(() => {
           response.write(' ');
           if (--left === 0) {
@@ -236,9 +237,9 @@ describe('a time-series database that fails', () => {
         }, 100);
       }
     });
-    const server = await behind(upstream.url, '[tsdb]\nidle_timeout_ms = 400\n');
+    const server = await behind(upstream.url, '[tsdb]\nidle_timeout_ms = 1500\n');
     await expect(server.fetch(SQL).then((response) => response.text())).rejects.toThrow();
-    expect(await (await server.fetch('/exec?query=drip&fmt=json')).text()).toBe('{        }');
+    expect(await (await server.fetch('/exec?query=drip&fmt=json')).text()).toBe(`{${' '.repeat(20)}}`);
   });
 
   test('a client that goes away ends all its pipelined queries', async () => {
@@ -256,19 +257,21 @@ describe('a time-series database that fails', () => {
   });
 
   test('a client that goes away ends the query of the database within 100 ms', async () => {
-    const { promise: asked, resolve: isAsked } = deferred();
-    const { promise: closed, resolve: isClosed } = deferred();
-    const url = await startTcpUpstream((socket) => {
-      socket.once('data', () => isAsked());
-      socket.once('close', isClosed);
-    });
+    let isAsked: (socket: Socket) => void;
+    const url = await startTcpUpstream((socket) => socket.once('data', () => isAsked(socket)));
     const server = await behind(url);
-    const client = connect(server.port, '127.0.0.1', () => client.write(`GET ${SQL} HTTP/1.1\r\nHost: x\r\n\r\n`));
-    await asked;
-    const leftAt = performance.now();
-    client.destroy();
-    await closed;
-    expect(performance.now() - leftAt).toBeLessThan(100);
+    const timesMs: number[] = [];
+    // A busy machine spoils one measurement, a real delay shows in all.
+    for (let i = 0; i < 5; i++) {
+      const asked = new Promise<Socket>((resolve) => (isAsked = resolve));
+      const client = connect(server.port, '127.0.0.1', () => client.write(`GET ${SQL} HTTP/1.1\r\nHost: x\r\n\r\n`));
+      const closed = once(await asked, 'close');
+      const leftAt = performance.now();
+      client.destroy();
+      await closed;
+      timesMs.push(performance.now() - leftAt);
+    }
+    expect(Math.min(...timesMs)).toBeLessThan(100);
     await server.logged((line) => line['code'] === 'cancelled');
   });
 });

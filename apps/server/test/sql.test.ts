@@ -111,7 +111,7 @@ describe('SQL over frames', () => {
 
 describe('the limits of SQL', () => {
   test('sql.timeout_ms ends a query, and the next one is answered', async () => {
-    const server = await startWithTrades({ env: { SERVICE_SQL_TIMEOUT_MS: '500' } });
+    const server = await startWithTrades({ env: { SERVICE_SQL_TIMEOUT_MS: '3000' } });
     expect(await ask(server, ENDLESS)).toMatchObject([
       504,
       { code: 'deadline_exceeded', hint: expect.stringContaining('sql.timeout_ms') },
@@ -141,7 +141,7 @@ describe('the limits of SQL', () => {
       .toEqual([429, '1']);
     leaving.abort();
     expect(await running).toBeInstanceOf(Error);
-    await expect.poll(() => ask(server, 'select 2'), { timeout: 5000 }).toEqual([[2]]);
+    await expect.poll(() => ask(server, 'select 2')).toEqual([[2]]);
   });
 
   test('frames and /ping are answered while every engine is busy', async () => {

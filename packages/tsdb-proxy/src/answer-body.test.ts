@@ -61,9 +61,9 @@ describe('a body', () => {
         left -= 1;
         socket.write(left > 0 ? '1\r\nx\r\n' : '0\r\n\r\n');
         if (left === 0) clearInterval(drip);
-      }, 20);
+      }, 100);
     });
-    const answer = await proxyTo(standIn, { timeoutMs: 150, idleTimeoutMs: 300 }).forward(aCall(), sql('select 1'));
+    const answer = await proxyTo(standIn, { timeoutMs: 1000, idleTimeoutMs: 1500 }).forward(aCall(), sql('select 1'));
     expect((await bytesOf(answer)).toString()).toBe('x'.repeat(19));
   });
 
@@ -78,26 +78,38 @@ describe('a body', () => {
       'HTTP/1.1 200 OK\r\nConnection: close\r\nContent-Length: 9\r\n\r\n',
       (socket) => socket.end('half'),
     ],
-    ['shorter than its length, then reset', 'HTTP/1.1 200 OK\r\nContent-Length: 9\r\n\r\n', writeAndReset('half')],
     ['cut between two chunks', CHUNKED, (socket) => socket.end('4\r\nhalf\r\n')],
     ['cut inside a chunk', CHUNKED, (socket) => socket.end('9\r\nhalf')],
-    ['reset between two chunks', CHUNKED, writeAndReset('4\r\nhalf\r\n')],
     [
       'cut between two chunks, announced as the last',
       'HTTP/1.1 200 OK\r\nConnection: close\r\nTransfer-Encoding: chunked\r\n\r\n',
       (socket) => socket.end('4\r\nhalf\r\n'),
     ],
-    [
-      'reset between two chunks, announced as the last',
-      'HTTP/1.1 200 OK\r\nConnection: close\r\nTransfer-Encoding: chunked\r\n\r\n',
-      writeAndReset('4\r\nhalf\r\n'),
-    ],
     ['with a chunk size that is none', CHUNKED, (socket) => socket.write('4\r\nhalf\r\nzz\r\n')],
-    ['that only the close delimits, reset', 'HTTP/1.0 200 OK\r\n\r\n', writeAndReset('half')],
   ])('%s, ends with tsdb_failed', async (_name, head, breakOff) => {
     const standIn = await rawStandIn((socket) => socket.write(head, () => breakOff(socket)));
     const answer = await proxyTo(standIn).forward(aCall(), sql('select 1'));
     const failure = await failureOf(drain(answer));
+    expect(failure).toMatchObject({ code: 'tsdb_failed', message: expect.stringContaining('broke off') });
+    expect(failure.cause).toBeInstanceOf(Error);
+  });
+
+  test.each<[string, string, string]>([
+    ['shorter than its length', 'HTTP/1.1 200 OK\r\nContent-Length: 9\r\n\r\n', 'half'],
+    ['between two chunks', CHUNKED, '4\r\nhalf\r\n'],
+    [
+      'between two chunks, announced as the last',
+      'HTTP/1.1 200 OK\r\nConnection: close\r\nTransfer-Encoding: chunked\r\n\r\n',
+      '4\r\nhalf\r\n',
+    ],
+    ['that only the close delimits', 'HTTP/1.0 200 OK\r\n\r\n', 'half'],
+  ])('%s, then reset, ends with tsdb_failed', async (_name, head, half) => {
+    const standIn = await rawStandIn((socket) => socket.write(head, () => socket.write(half)));
+    const reader = readerOf(await proxyTo(standIn).forward(aCall(), sql('select 1')));
+    expect(Buffer.from((await reader.read()).value ?? []).toString()).toBe('half');
+    // The bytes are read by now: a reset takes along what still lies in the buffers.
+    standIn.sockets[0]?.resetAndDestroy();
+    const failure = await failureOf(reader.read());
     expect(failure).toMatchObject({ code: 'tsdb_failed', message: expect.stringContaining('broke off') });
     expect(failure.cause).toBeInstanceOf(Error);
   });
@@ -131,10 +143,10 @@ describe('a body', () => {
       socket.write('HTTP/1.1 200 OK\r\nContent-Length: 8\r\n\r\nhalf');
       begun.resolve(socket);
     });
-    const answer = await proxyTo(standIn, { idleTimeoutMs: 50 }).forward(aCall(), sql('select 1'));
+    const answer = await proxyTo(standIn, { idleTimeoutMs: 500 }).forward(aCall(), sql('select 1'));
     const reader = readerOf(answer);
     await reader.read();
-    await delay(200);
+    await delay(1000);
     (await begun.promise).write('rest');
     expect(Buffer.from((await reader.read()).value ?? []).toString()).toBe('rest');
     expect((await reader.read()).done).toBe(true);
@@ -352,11 +364,6 @@ function collectGarbage(): void {
 /** Measures three times: a busy machine spoils one measurement, a real delay shows in all. */
 async function threeTimes(measure: () => Promise<number>): Promise<number[]> {
   return [await measure(), await measure(), await measure()];
-}
-
-function writeAndReset(text: string): (socket: Socket) => void {
-  // The reset must find the bytes read already: it takes along what still lies in the buffers.
-  return (socket) => socket.write(text, () => setTimeout(() => socket.resetAndDestroy(), 30));
 }
 
 function readerOf(answer: TsdbAnswer): ReadableStreamDefaultReader<Uint8Array> {

@@ -68,7 +68,7 @@ function withLength(head: string, length: number): string {
 
 /** The reset must find the bytes read already: it takes along what still lies in the buffers. */
 function resetSoon(client: Socket): void {
-  setTimeout(() => client.resetAndDestroy(), 30);
+  setTimeout(() => client.resetAndDestroy(), 200);
 }
 
 function drip(client: Socket, bytes: Buffer, dripMs: number): void {
