@@ -12,9 +12,12 @@ const WINDOW = 1000;
 const SECONDS = 3;
 const ROUNDS = 5;
 const CONNECTIONS = [1, 16, 128];
+/** Before anything counts. */
+const WARM_UP = { connections: 16, seconds: 2 };
 
+const sameWindow = (side) => () => side.window(0, WINDOW);
 /** The n-th window: far from the one before it, and the same one only after all others. */
-const offsetOf = (n) => (n * 7_919_003) % (ROWS - WINDOW);
+const otherWindows = (side, round) => (n) => side.window(((n + round * 100_003) * 7_919_003) % (ROWS - WINDOW), WINDOW);
 
 const set = await provideDataSet('trades', ROWS);
 const peers = await startPeers(set, { format: 'json' });
@@ -22,15 +25,18 @@ const { sides, missing } = peers;
 const values = [];
 try {
   for (const offset of [0, 123_000]) await compareTrades(sides, (side) => side.window(offset, WINDOW));
+  for (const side of sides) {
+    peers.giveMachineTo(side);
+    await load(side.url, sameWindow(side), WARM_UP);
+    await load(side.url, otherWindows(side, ROUNDS), WARM_UP);
+  }
   for (let round = 0; round < ROUNDS; round++) {
     const order = round % 2 === 0 ? sides : sides.toReversed();
     for (const connections of CONNECTIONS) {
       for (const side of order) {
-        const same = await load(side.url, () => side.window(0, WINDOW), { connections, seconds: SECONDS });
-        const other = await load(side.url, (n) => side.window(offsetOf(n + round * 100_003), WINDOW), {
-          connections,
-          seconds: SECONDS,
-        });
+        peers.giveMachineTo(side);
+        const same = await load(side.url, sameWindow(side), { connections, seconds: SECONDS });
+        const other = await load(side.url, otherWindows(side, round), { connections, seconds: SECONDS });
         values.push({ round, side: side.name, connections, same, other });
         console.log(side.name, connections, Math.round(same.perSecond), Math.round(other.perSecond));
       }

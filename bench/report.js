@@ -12,7 +12,7 @@ const SECTIONS = [
   {
     name: 'first-rows',
     title: 'The first 1000 rows as JSON',
-    text: 'One million rows of six columns (bigint, double of two decimals, one of 50 texts, timestamp, boolean, nullable int) in every server; 1000 of them as JSON, over connections that stay open. *Same window*: the first 1000 rows again and again. *Other windows*: 1000 rows from another place every time.',
+    text: 'One million rows of six columns (bigint, double of two decimals, one of 50 texts, timestamp, boolean, nullable int) in every server; 1000 of them as JSON, over connections that stay open. The other servers are stopped (`SIGSTOP`) while one is asked. *Same window*: the first 1000 rows again and again. *Other windows*: 1000 rows from another place every time.',
     chart: {
       file: 'benchmarks-first-rows.svg',
       title: 'first 1000 rows as JSON, answers a second, 16 connections',
@@ -29,7 +29,7 @@ const SECTIONS = [
   {
     name: 'exports',
     title: 'All rows',
-    text: 'Whole sets over HTTP, one client. CPU is that of the server process (of this server: without its engine child); growth is that of its resident memory while it sends.',
+    text: 'Whole sets over HTTP, one client; the other servers are stopped (`SIGSTOP`) while one is asked. CPU is that of the server process (of this server: without its engine child); growth is that of its resident memory while it sends.',
     chart: {
       file: 'benchmarks-exports.svg',
       title: 'one million rows × 6, milliseconds',

@@ -35,8 +35,15 @@ export async function startPeers(set, { without = [], format } = {}) {
   return {
     sides,
     missing,
+    /** Lets one side have the machine, and the others hold still: some take every core while they wait for requests. */
+    giveMachineTo(chosen) {
+      for (const side of sides) process.kill(side.pid, side === chosen ? 'SIGCONT' : 'SIGSTOP');
+    },
     async stop() {
-      for (const side of sides) await side.stop();
+      for (const side of sides) {
+        process.kill(side.pid, 'SIGCONT');
+        await side.stop();
+      }
     },
   };
 }
