@@ -50,6 +50,7 @@ interface Thread {
   readonly worker: Worker;
   /** Who waits for replies, in their order. */
   readonly waiting: Resolvers<ThreadReply>[];
+  isReady: boolean;
 }
 
 /** A pool without threads yet. */
@@ -57,8 +58,6 @@ export function createThreadPool(options: ThreadPoolOptions = {}): ThreadPool {
   const { threads: count = Math.min(MAX_THREADS, availableParallelism()), program = WORKER_URL } = options;
   const threads: Thread[] = [];
   let canStart = count > 1;
-  let ready = 0;
-  let running = 0;
   let taken: object | undefined;
 
   function start(): void {
@@ -71,9 +70,9 @@ export function createThreadPool(options: ThreadPoolOptions = {}): ThreadPool {
 
   function startThread(): Thread {
     const worker = new Worker(program, { name: 'svc-encode', execArgv: [] });
-    const thread: Thread = { worker, waiting: [] };
+    const thread: Thread = { worker, waiting: [], isReady: false };
     worker.on('message', (reply: ThreadReply | 'ready') => {
-      if (reply === 'ready') ready += 1;
+      if (reply === 'ready') thread.isReady = true;
       else receive(thread, reply);
     });
     const onEnd = (cause: unknown) => {
@@ -89,9 +88,7 @@ export function createThreadPool(options: ThreadPoolOptions = {}): ThreadPool {
 
   /** Ends all of them. They are started again when they are needed, unless they have never been ready. */
   function stop(error: Error): void {
-    if (ready < count) canStart = false;
-    ready = 0;
-    running = 0;
+    canStart = threads.length === count && threads.every(({ isReady }) => isReady);
     taken = undefined;
     for (const { worker, waiting } of threads.splice(0)) {
       for (const { reject } of waiting) reject(error);
@@ -109,7 +106,6 @@ export function createThreadPool(options: ThreadPoolOptions = {}): ThreadPool {
       return reply.promise;
     }
     thread.waiting.push(reply);
-    running += 1;
     // A thread that has nothing to do must not keep the process alive, another must.
     thread.worker.ref();
     thread.worker.postMessage(request, [request.memory, request.out]);
@@ -117,7 +113,6 @@ export function createThreadPool(options: ThreadPoolOptions = {}): ThreadPool {
   }
 
   function receive({ worker, waiting }: Thread, reply: ThreadReply): void {
-    running -= 1;
     waiting.shift()?.resolve(reply);
     if (waiting.length === 0) worker.unref();
   }
@@ -125,7 +120,8 @@ export function createThreadPool(options: ThreadPoolOptions = {}): ThreadPool {
   return {
     take() {
       if (threads.length === 0 && canStart) start();
-      if (ready < count || taken !== undefined || running > 0) return undefined;
+      const isFree = taken === undefined && threads.every(({ isReady, waiting }) => isReady && waiting.length === 0);
+      if (threads.length === 0 || !isFree) return undefined;
       const token = (taken = {});
       return createEncodeThreads(count * JOBS_PER_THREAD, send, () => {
         if (taken === token) taken = undefined;
