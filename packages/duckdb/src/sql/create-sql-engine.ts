@@ -111,6 +111,8 @@ async function answer(statement: Statement, params: readonly SqlParam[], isLent:
         yield decodeBatch(schema, next.value);
         statement.limit.start();
       }
+      // One that was closed has ended too soon.
+      statement.limit.signal.throwIfAborted();
     } catch (error) {
       throw statement.failure(error);
     } finally {
@@ -118,7 +120,15 @@ async function answer(statement: Statement, params: readonly SqlParam[], isLent:
     }
   }
 
-  return { schema, batches: batches(), close: () => statement.end() };
+  return {
+    schema,
+    batches: batches(),
+    close() {
+      statement.end();
+      // What has come and is not read would be kept for ever.
+      void payloads.return(0);
+    },
+  };
 }
 
 function namesStream(names: readonly string[]): FrameStream {

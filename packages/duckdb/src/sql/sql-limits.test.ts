@@ -1,4 +1,4 @@
-import { existsSync } from 'node:fs';
+import { existsSync, readdirSync, readlinkSync } from 'node:fs';
 import { mkdir, readdir, rm, utimes, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { ServiceError } from '@svc/errors';
@@ -47,6 +47,19 @@ const GREEDY = [
   'SELECT quantile_cont(i, 0.5) OVER (ORDER BY i) FROM range(1000000000) t(i)',
 ];
 const hasProc = existsSync('/proc');
+
+/** The files of batches that this process has open. */
+function openBatchFiles(): string[] {
+  const names = readdirSync('/proc/self/fd').map((fd) => {
+    try {
+      return readlinkSync(`/proc/self/fd/${fd}`);
+    } catch {
+      // The one that lists them is closed by now.
+      return '';
+    }
+  });
+  return names.filter((name) => name.includes('svc-batches-'));
+}
 
 describe('waiting', () => {
   test(
@@ -249,6 +262,22 @@ describe('children', () => {
       expect(await rowsOf(engine, 'SELECT 1')).toEqual([[1]]);
     }),
   );
+
+  test.skipIf(!hasProc)('an answer that is closed unread leaves nothing of it open', async () => {
+    // Now the other engine has its children, too.
+    await fixture.rows('SELECT 1');
+    const others = openBatchFiles();
+    const engine = fixture.otherEngine({ maxConcurrent: 1 });
+    const unread = await engine.query(callOf(), 'SELECT range AS id FROM range(200000)');
+    // It has its turn when all rows of the other have come.
+    expect(await rowsOf(engine, 'SELECT 1')).toEqual([[1]]);
+    const own = openBatchFiles().filter((name) => !others.includes(name));
+    unread.close();
+    await engine.close();
+    await expect(readRows(unread)).rejects.toMatchObject({ code: 'cancelled' });
+    expect(own).not.toEqual([]);
+    expect(openBatchFiles().filter((name) => own.includes(name))).toEqual([]);
+  });
 
   test('close ends what runs, and nothing is left', async () => {
     const others = await foldersOfChildren();
