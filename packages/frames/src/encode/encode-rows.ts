@@ -36,21 +36,6 @@ const FIRST_CHUNK_BYTES = 128 * 1024;
 const CHUNK_BYTES = 256 * 1024;
 /** Room that is kept for what follows the last row. */
 const TAIL_BYTES = 64;
-/**
- * After so many chunks without one of another answer between them an answer is long, and alone: several threads write the
- * rest. Where several answers share the main thread nothing would be gained.
- */
-const CHUNKS_OF_ONE_THREAD = 16;
-
-/** Who has written the last chunk of all answers, and how many it was since another one did. */
-let lastWriter: object | undefined;
-let lastChunks = 0;
-
-function countChunk(writer: object): number {
-  lastChunks = lastWriter === writer ? lastChunks + 1 : 1;
-  lastWriter = writer;
-  return lastChunks;
-}
 
 /**
  * Writes a frame row by row, in chunks of 256 KiB, the first of 128 KiB; those of other threads have up to 2 MiB. Between
@@ -64,6 +49,7 @@ export async function* encodeRows(
 ): AsyncGenerator<Uint8Array, void, undefined> {
   const { head, separatorBytes } = format;
   const batches = batchRows(source, format);
+  const answer = {};
   let lent: Uint8Array | undefined;
   let out = allocate(head.length + FIRST_CHUNK_BYTES);
   out.set(head);
@@ -88,8 +74,7 @@ export async function* encodeRows(
         out.set(long);
         at = long.length;
       }
-      const isAlone = isLent && at === 0 && countChunk(batches) >= CHUNKS_OF_ONE_THREAD;
-      const threads = isAlone ? pool.take() : undefined;
+      const threads = isLent && at === 0 ? pool.take(answer) : undefined;
       if (threads === undefined) continue;
       count = yield* writeInThreads({ current: rows, others: batches, separatorBytes }, threads);
       // The separator behind the last row was not sent: it is as if it were still here.

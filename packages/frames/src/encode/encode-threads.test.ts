@@ -35,8 +35,9 @@ function formatOf({ fields }: Schema, syntax: 'json' | 'csv' = 'json'): RowForma
 
 /** The threads of a pool, as soon as they are free. */
 async function threadsOf(threadPool: ThreadPool): Promise<EncodeThreads> {
+  const answer = {};
   for (;;) {
-    const threads = threadPool.take();
+    const threads = threadPool.take(answer);
     if (threads !== undefined) return threads;
     await setImmediate();
   }
@@ -73,8 +74,8 @@ async function isWholeInThreads(threadPool: ThreadPool): Promise<boolean> {
   const format = formatOf(longSource().schema);
   let isInThreads = false;
   const observed: ThreadPool = {
-    take() {
-      const threads = threadPool.take();
+    take(answer) {
+      const threads = threadPool.take(answer);
       isInThreads ||= threads !== undefined;
       return threads;
     },
@@ -149,12 +150,19 @@ describe('a long answer', () => {
   });
 
   test('is written without them while another is written too', async () => {
-    let taken = 0;
-    const counted: ThreadPool = { take: () => void (taken += 1) };
+    (await threadsOf(pool)).release();
+    const taken: (EncodeThreads | undefined)[] = [];
+    const observed: ThreadPool = {
+      take(answer) {
+        taken.push(pool.take(answer));
+        return taken.at(-1);
+      },
+    };
     const format = formatOf(longSource().schema);
-    const answers = [1, 2].map(() => encodeRows(longSource(), format, { isLent: true }, counted));
+    const answers = [1, 2].map(() => encodeRows(longSource(), format, { isLent: true }, observed));
     while ((await Promise.all(answers.map((answer) => answer.next()))).some(({ done }) => done !== true));
-    expect(taken).toBe(0);
+    expect(taken.length).toBeGreaterThan(2 * CHUNKS_OF_ONE_THREAD);
+    expect(taken.every((threads) => threads === undefined)).toBe(true);
   });
 
   test('whose reader leaves gives the threads back, and the frame', async () => {

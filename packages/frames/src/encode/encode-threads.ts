@@ -31,11 +31,19 @@ const MAX_THREADS = 4;
 const JOBS_PER_THREAD = 2;
 const MEMORY_BYTES = 1024 * 1024;
 const OUT_BYTES = 2 * 1024 * 1024;
+/**
+ * After so many chunks without one of another answer between them an answer is long, and alone. Where several answers
+ * share the main thread nothing would be gained.
+ */
+const CHUNKS_OF_ONE_THREAD = 16;
 
 /** Threads that are started for the first long answer, and kept for others. */
 export interface ThreadPool {
-  /** The threads; undefined where another answer has them, or they are not there yet, or cannot be. */
-  take(): EncodeThreads | undefined;
+  /**
+   * The threads, for an answer that asks behind each of its chunks; undefined where it is short or others ask too, where
+   * another answer has them, or they are not there yet, or cannot be.
+   */
+  take(answer: object): EncodeThreads | undefined;
 }
 
 /** What a pool is made of. */
@@ -59,6 +67,7 @@ export function createThreadPool(options: ThreadPoolOptions = {}): ThreadPool {
   const threads: Thread[] = [];
   let canStart = count > 1;
   let taken: object | undefined;
+  const countChunk = createChunkCount();
 
   function start(): void {
     try {
@@ -118,15 +127,27 @@ export function createThreadPool(options: ThreadPoolOptions = {}): ThreadPool {
   }
 
   return {
-    take() {
+    take(answer) {
+      if (countChunk(answer) < CHUNKS_OF_ONE_THREAD) return undefined;
       if (threads.length === 0 && canStart) start();
       const isFree = taken === undefined && threads.every(({ isReady, waiting }) => isReady && waiting.length === 0);
       if (threads.length === 0 || !isFree) return undefined;
-      const token = (taken = {});
+      taken = answer;
       return createEncodeThreads(count * JOBS_PER_THREAD, send, () => {
-        if (taken === token) taken = undefined;
+        if (taken === answer) taken = undefined;
       });
     },
+  };
+}
+
+/** Counts the chunks of an answer since another one had some. */
+function createChunkCount(): (answer: object) => number {
+  let last: object | undefined;
+  let chunks = 0;
+  return (answer) => {
+    chunks = last === answer ? chunks + 1 : 1;
+    last = answer;
+    return chunks;
   };
 }
 
