@@ -74,14 +74,14 @@ function createBatchFile(descriptor: number): BatchFile {
       };
       return {
         take(memory) {
-          const payload = memory?.() ?? Buffer.allocUnsafeSlow(length).buffer;
           try {
+            const payload = memory?.() ?? Buffer.allocUnsafeSlow(length).buffer;
             const read = readSync(descriptor, new Uint8Array(payload), 0, length, place * PLACE_BYTES);
             if (read < length) throw new Error('A batch in the file is shorter than it should be.');
+            return payload;
           } finally {
             drop();
           }
-          return payload;
         },
         drop,
       };
