@@ -3,7 +3,7 @@ import type { FrameStream } from '../frame-stream.ts';
 import { batchRows } from './batch-rows.ts';
 import type { RecordText } from './column.ts';
 import type { CellOptions } from './create-column.ts';
-import { encodeThreads, type ThreadPool } from './encode-threads.ts';
+import { threadPool, type ThreadPool } from './encode-threads.ts';
 import { writeInThreads } from './write-in-threads.ts';
 
 /** How bytes are handed over. */
@@ -45,7 +45,7 @@ export async function* encodeRows(
   source: FrameStream,
   format: RowFormat,
   { isLent = false }: ChunkOptions,
-  pool: ThreadPool = encodeThreads,
+  pool: ThreadPool = threadPool,
 ): AsyncGenerator<Uint8Array, void, undefined> {
   const { head, separatorBytes } = format;
   const batches = batchRows(source, format);

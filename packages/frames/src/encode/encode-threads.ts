@@ -50,7 +50,7 @@ export interface ThreadPool {
 export interface ThreadPoolOptions {
   /** How many threads. Default: as many as can run at a time, at most 4; none at all where that is one. */
   readonly threads?: number;
-  /** The program of a thread; tests have others. */
+  /** The program of a thread. Default: the one that writes rows; tests have others. */
   readonly program?: URL;
 }
 
@@ -195,4 +195,4 @@ function createEncodeThreads(
 }
 
 /** The threads of this process. */
-export const encodeThreads: ThreadPool = createThreadPool();
+export const threadPool: ThreadPool = createThreadPool();
