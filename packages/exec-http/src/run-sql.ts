@@ -2,12 +2,12 @@ import type { Service } from '@svc/service';
 import type { Answer } from './answer.ts';
 import type { Exchange } from './endpoint.ts';
 import type { SqlRequest } from './exec-request.ts';
-import { isLentAs, tableHeaders, writeTable } from './write-table.ts';
+import { canBeLent, tableHeaders, writeTable } from './write-table.ts';
 
 /** Answers with the rows of a statement over frames. */
 export async function runSql(service: Service, { call }: Exchange, request: SqlRequest): Promise<Answer> {
   const { sql, engine, params, rows, columns } = request;
-  const isLent = isLentAs(request.format);
+  const isLent = canBeLent(request.format);
   const startNs = process.hrtime.bigint();
   const answer = await service.query(call, sql, { engine, params, ...rows, ...(columns && { columns }), isLent });
   const firstRowsNs = process.hrtime.bigint();

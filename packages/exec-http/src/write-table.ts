@@ -31,10 +31,10 @@ export function tableHeaders(name: string, format: AnswerFormat): Readonly<Recor
 }
 
 /**
- * Whether a chunk of a table in this format is good only until the next one is asked for; the first is its reader's. The
- * batches it is made of need not be good for longer. Those of a Parquet file are on their way to another process for a while.
+ * Whether the chunks of a table in this format, and the batches they are made of, can be lent: each need be good only until
+ * the next one is asked for. The batches of a Parquet file are on their way to another process for longer.
  */
-export function isLentAs(format: AnswerFormat): boolean {
+export function canBeLent(format: AnswerFormat): boolean {
   return format !== 'parquet';
 }
 
@@ -58,7 +58,7 @@ function encoded(
   { stream, query, timings }: Table,
   { format, quoteLargeNum, timings: isTimed }: TableRequest,
 ): AsyncIterable<Uint8Array> {
-  const isLent = isLentAs(format);
+  const isLent = canBeLent(format);
   switch (format) {
     case 'json':
       return encodeJsonTable(stream, { query, quoteLargeNum, isLent, ...(isTimed && { timings }) });
