@@ -48,7 +48,7 @@ const SECTIONS = [
   {
     name: 'sql',
     title: 'SQL',
-    text: 'SQL over frames in the engine (a child process, its check of the SQL, Arrow batches back over a pipe), against DuckDB in a process that does nothing else, over the same files.',
+    text: 'SQL over frames in the engine (a child process, its check of the SQL, Arrow batches back from it), against DuckDB in a process that does nothing else, over the same files.',
   },
   { name: 'uploads', title: 'Uploads', text: 'One million rows until they are acknowledged and on disk.' },
   { name: 'flight', title: 'Arrow Flight', text: 'Against a Flight server of pyarrow (C++), same frame, same client.' },
