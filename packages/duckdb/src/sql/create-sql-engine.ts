@@ -104,6 +104,12 @@ async function answer(statement: Statement, params: readonly SqlParam[], isLent:
   statement.limit.stop();
   statement.letGo();
 
+  function end(): void {
+    statement.end();
+    // What has come and is not read would be kept for ever.
+    void payloads.return(0);
+  }
+
   async function* batches(): AsyncGenerator<RecordBatch> {
     try {
       for (let next = first; next.done !== true; next = await payloads.next()) {
@@ -116,19 +122,11 @@ async function answer(statement: Statement, params: readonly SqlParam[], isLent:
     } catch (error) {
       throw statement.failure(error);
     } finally {
-      statement.end();
+      end();
     }
   }
 
-  return {
-    schema,
-    batches: batches(),
-    close() {
-      statement.end();
-      // What has come and is not read would be kept for ever.
-      void payloads.return(0);
-    },
-  };
+  return { schema, batches: batches(), close: end };
 }
 
 function namesStream(names: readonly string[]): FrameStream {
