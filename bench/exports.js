@@ -8,7 +8,7 @@ import { startPeers } from './peers/start-peers.js';
 import { svc } from './peers/svc.js';
 import { writeResults } from './take-turns.js';
 
-const ROUNDS = 5;
+const ROUNDS = 15;
 const SETS = [
   { name: 'trades', rows: 1_000_000, formats: ['json', 'csv', 'arrow'] },
   { name: 'doubles', rows: 1_000_000, formats: ['json', 'csv'] },

@@ -8,7 +8,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.flight as fl
 
-PUTS = 3
+PUTS = 7
 GETS = 30
 # Reads of each server before those that count.
 WARM_UP = 10
