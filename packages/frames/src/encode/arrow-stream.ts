@@ -14,7 +14,6 @@ export async function* encodeArrowStream(
 ): AsyncGenerator<Uint8Array, void, undefined> {
   let parts: Uint8Array[] = [];
   let bytes = 0;
-  let isFirst = true;
   const add = (part: Uint8Array): void => {
     parts.push(part);
     bytes += part.length;
@@ -25,10 +24,8 @@ export async function* encodeArrowStream(
     const isWaiting = bytes + bodyLength < CHUNK_BYTES;
     for (const part of body) add(isLent && isWaiting ? new Uint8Array(part) : part);
     if (isWaiting) continue;
-    for (const chunk of chunksOf(parts)) {
-      yield isLent && isFirst ? new Uint8Array(chunk) : chunk;
-      isFirst = false;
-    }
+    // The first of all begins with the schema, which is in no batch: it is the reader's.
+    yield* chunksOf(parts);
     await setImmediate();
     parts = [];
     bytes = 0;
