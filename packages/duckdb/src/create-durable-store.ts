@@ -158,6 +158,7 @@ function storeOf(
     expire: (ref, ttlSeconds) => change(() => catalogue.change(ref, () => expireFrame(parts, ref, ttlSeconds))),
     drop: (ref) => change(() => catalogue.change(ref, () => dropFrame(parts, ref))),
     usage: () => measureUsage(parts),
+    faults: async () => [],
     async close() {
       clearInterval(timer);
       await warmer.close();

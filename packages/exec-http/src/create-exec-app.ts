@@ -49,7 +49,7 @@ export function createExecApp(options: ExecAppOptions): Hono<ExecEnv> {
   addEndpoint(app, '/health', endpoint, {
     GET: async () => {
       const health = await service.health();
-      return jsonAnswer(health, health.status === 'ok' ? 200 : 503);
+      return jsonAnswer(health, ['ok', 'degraded'].includes(health.status) ? 200 : 503);
     },
   });
   return app;

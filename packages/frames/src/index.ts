@@ -73,5 +73,6 @@ export type {
   PutSource,
   ReadOptions,
   Store,
+  StoreFault,
   StoreUsage,
 } from './store.ts';

@@ -56,6 +56,7 @@ export function createMemoryStore(options: MemoryStoreOptions = {}): Store {
       const { usedBytes: bytes, freeBytes } = frames.budget;
       return { frames: frames.size, bytes, freeBytes };
     },
+    faults: async () => [],
     close: async () => frames.removeAll(),
   };
 }

@@ -113,6 +113,20 @@ export interface StoreUsage {
   readonly freeBytes: number;
 }
 
+/** Something that keeps a store, right now, from doing what it promises. */
+export interface StoreFault {
+  /**
+   * `damaged_frame`: the file of one frame is not what was written; every other frame is fine. `cannot_write`: every put
+   * would fail. `not_responding`: the store neither reads nor writes.
+   */
+  readonly kind: 'damaged_frame' | 'cannot_write' | 'not_responding';
+  /** One sentence for operators, without a path. */
+  readonly message: string;
+  /** The damaged frame. */
+  readonly tenant?: string;
+  readonly handle?: string;
+}
+
 /**
  * Keeps frames. Every change is all or nothing; what was acknowledged stays until it is dropped, replaced or expired;
  * a read that has begun finishes on the version it began with.
@@ -136,5 +150,7 @@ export interface Store {
   /** False: there was no such frame. */
   drop(ref: FrameRef): Promise<boolean>;
   usage(): Promise<StoreUsage>;
+  /** What is wrong now; empty when all is well. Must be cheap and must not fail: health checks call it. */
+  faults(): Promise<readonly StoreFault[]>;
   close(): Promise<void>;
 }

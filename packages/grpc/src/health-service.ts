@@ -21,7 +21,7 @@ export function createHealthService(options: HealthServiceOptions): ServiceImple
 
   async function servingStatus(): Promise<number> {
     const { status } = await service.health();
-    return status === 'ok' ? ServingStatus.SERVING : ServingStatus.NOT_SERVING;
+    return ['ok', 'degraded'].includes(status) ? ServingStatus.SERVING : ServingStatus.NOT_SERVING;
   }
 
   return {

@@ -165,3 +165,30 @@ describe('the life of the service', () => {
     expect(closed).toEqual(['tsdb', 'store']);
   });
 });
+
+describe('health tells what is wrong with the store', () => {
+  const damaged = {
+    kind: 'damaged_frame' as const,
+    message: 'The file of the frame is damaged.',
+    tenant: 'default',
+    handle: 'a',
+  };
+  const broken = { kind: 'cannot_write' as const, message: 'The disk can only be read.' };
+  test.each([
+    ['ok', []],
+    ['degraded', [damaged]],
+    ['failing', [broken]],
+    ['failing', [damaged, broken]],
+  ] as const)('%s', async (status, faults) => {
+    const store = { ...createMemoryStore(), faults: async () => faults };
+    const service = createService({ store });
+    const health = await service.health();
+    expect(health.status).toBe(status);
+    expect(health.parts.store).toEqual({
+      status,
+      ...(faults.length > 0 && { faults }),
+      ...(await store.usage()),
+    });
+    await service.close();
+  });
+});

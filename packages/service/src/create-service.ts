@@ -6,7 +6,7 @@ import { engineNotConfigured } from './engine-not-configured.ts';
 import type { Observer } from './events.ts';
 import { createFrameOperations, who } from './frame-operations.ts';
 import { createQueryOperations } from './query-operations.ts';
-import type { PartState, Service } from './service.ts';
+import type { PartState, Service, StoreHealth } from './service.ts';
 
 /** The parts a service is made of. */
 export interface ServiceOptions {
@@ -68,12 +68,13 @@ export function createService(options: ServiceOptions): Service {
     forward,
 
     async health() {
+      const storeHealth = await healthOf(store);
       return {
-        status: isStopping ? 'stopping' : 'ok',
+        status: isStopping ? 'stopping' : storeHealth.status,
         version,
         uptimeSeconds: Math.floor((performance.now() - startedAt) / 1000),
         parts: {
-          store: { status: 'ok', ...(await store.usage()) },
+          store: storeHealth,
           local: partState(engines.local),
           scheduler: partState(engines.scheduler),
           tsdb: partState(tsdb),
@@ -96,6 +97,13 @@ export function createService(options: ServiceOptions): Service {
       for (const result of closed) if (result.status === 'rejected') throw result.reason;
     },
   };
+}
+
+async function healthOf(store: Store): Promise<StoreHealth> {
+  const [usage, faults] = await Promise.all([store.usage(), store.faults()]);
+  if (faults.length === 0) return { status: 'ok', ...usage };
+  const status = faults.every(({ kind }) => kind === 'damaged_frame') ? 'degraded' : 'failing';
+  return { status, faults, ...usage };
 }
 
 function partState(part: object | undefined): PartState {

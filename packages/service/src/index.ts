@@ -23,6 +23,7 @@ export type {
   QueryFramesOptions,
   ReadFrameOptions,
   Service,
+  StoreHealth,
   Upload,
 } from './service.ts';
 export { TTL_HINT } from './ttl.ts';

@@ -11,6 +11,7 @@ import type {
   ReadOptions,
   SqlValue,
   StatementInfo,
+  StoreFault,
   StoreUsage,
   UploadFormat,
 } from '@svc/frames';
@@ -62,12 +63,20 @@ export interface KeepQueryOptions extends PutFrameOptions {
 
 /** The state of the service and its parts. */
 export interface Health {
-  readonly status: 'ok' | 'stopping';
+  /** `degraded`: some frames cannot be read. `failing`: no request that needs the store can succeed, or none that writes. */
+  readonly status: 'ok' | 'degraded' | 'failing' | 'stopping';
   readonly version: string;
   readonly uptimeSeconds: number;
   readonly parts: {
-    readonly store: { readonly status: 'ok' } & StoreUsage;
+    readonly store: StoreHealth;
   } & Readonly<Record<SqlTarget, PartState>>;
+}
+
+/** The state of the store, and what it holds. */
+export interface StoreHealth extends StoreUsage {
+  readonly status: 'ok' | 'degraded' | 'failing';
+  /** Left out when there are none. */
+  readonly faults?: readonly StoreFault[];
 }
 
 /** Whether there is a part of the server that can be left out. It is not asked. */
