@@ -7,12 +7,15 @@ import {
   Data,
   type DataType,
   DateMillisecond,
+  Dictionary,
   Field,
+  FixedSizeList,
   Int32,
   Int64,
   List,
   RecordBatch,
   Schema,
+  Struct,
   Table,
   TimestampMillisecond,
   TimestampSecond,
@@ -177,6 +180,33 @@ test.each([
     expect(await readdir(fixture.folder)).not.toContain(basename(path));
   },
 );
+
+test('a value of a dictionary that is out of range is refused with the row that has it', async () => {
+  const values = new Data(new TimestampSecond(), 0, 2, 0, [undefined, BigInt64Array.of(0n, 2n ** 60n)]);
+  const type = new Dictionary(new TimestampSecond(), new Int32());
+  const indices = new Int32Array(5000);
+  indices[3000] = 1;
+  const column = new Vector([new Data(type, 0, 5000, 0, [undefined, indices], [], new Vector([values]))]);
+  await expect(
+    fixture.files.write(fixture.path(), frameOf({ at: column }), { compression: 'zstd' }),
+  ).rejects.toMatchObject({ code: 'invalid_data', message: expect.stringContaining('Row 3001 of column "at"') });
+});
+
+test('a value below a null, which no row has, may be out of range', async () => {
+  const [times, item] = [new TimestampSecond(), new Field('at', new TimestampSecond(), true)];
+  const two = new Data(times, 0, 2, 0, [undefined, BigInt64Array.of(2n ** 60n, 0n)]);
+  const column = (type: DataType, offsets?: Int32Array): Vector =>
+    new Vector([new Data<DataType>(type, 0, 2, 1, [offsets, undefined, Uint8Array.of(0b10)], [two])]);
+  const frame = frameOf({
+    s: column(new Struct([item])),
+    l: column(new List(item), Int32Array.of(0, 1, 2)),
+    f: column(new FixedSizeList(1, item)),
+  });
+  expect(await fixture.roundTrip(frame)).toBe(
+    '{"s":null,"l":null,"f":null}\n' +
+      '{"s":{"at":"1970-01-01T00:00:00.000000Z"},"l":["1970-01-01T00:00:00.000000Z"],"f":["1970-01-01T00:00:00.000000Z"]}\n',
+  );
+});
 
 test('names that differ only by case, are empty, or are those of DuckDB are kept', async () => {
   const schema = new Schema(

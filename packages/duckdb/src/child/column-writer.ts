@@ -6,8 +6,11 @@ import type { BatchReader } from '../pipe-batch.ts';
 export interface ColumnWriter {
   /** The type of the vectors. */
   readonly type: DuckDBType;
-  /** Takes the buffers of the next batch. */
-  load(batch: BatchReader): void;
+  /**
+   * Takes the buffers of the next batch. Where a row of the parent is null, so is the row of this column: Arrow allows
+   * any value there, DuckDB does not.
+   */
+  load(batch: BatchReader, parent?: Validity): void;
   /** Puts rows of the batch to the start of a vector; returns how many bytes they take as Arrow when they are read. */
   fill(vector: Vector, start: number, count: number): number;
 }
@@ -30,10 +33,11 @@ export class Validity {
   private shifted = new Uint8Array(256);
 
   /** Reads what every column begins with: length, place of the first bit in its byte, bits. */
-  load(batch: BatchReader): void {
+  load(batch: BatchReader, parent?: Validity): void {
     this.length = batch.word();
     this.bitOffset = batch.word();
     this.bits = batch.buffer();
+    if (parent?.hasNulls) this.restrict(parent);
   }
 
   /** All rows of another column have a value, or those that these bits say. */
@@ -60,6 +64,21 @@ export class Validity {
     duckdb.vector_ensure_validity_writable(vector);
     duckdb.copy_data_to_vector_validity(vector, 0, buffer, byteOffset, bytes);
     return bytes;
+  }
+
+  /** Makes the rows null that are null in another column of the same length. */
+  private restrict(other: Validity): void {
+    if (!this.hasNulls) {
+      this.bits = other.bits;
+      this.bitOffset = other.bitOffset;
+      return;
+    }
+    const bytes = (this.length + 7) >> 3;
+    const both = this.bitsFrom(this.bitOffset, bytes).slice(0, bytes);
+    const others = other.bitsFrom(other.bitOffset, bytes);
+    for (let i = 0; i < bytes; i++) both[i] = (both[i] ?? 0) & (others[i] ?? 0);
+    this.bits = both;
+    this.bitOffset = 0;
   }
 
   private bitsFrom(at: number, bytes: number): Uint8Array<ArrayBuffer> {

@@ -1,10 +1,10 @@
 import type { DuckDBType } from '@duckdb/node-api';
 import type { Vector } from '@duckdb/node-bindings';
 import { arrayOver, type BatchReader } from '../pipe-batch.ts';
-import { type ColumnWriter, Validity } from './column-writer.ts';
+import { type ColumnWriter, UnstorableValue, Validity } from './column-writer.ts';
 import { FixedWriter, IntervalWriter } from './fixed-writers.ts';
 import type { PutPlan } from './plans.ts';
-import { TextsWriter } from './text-writers.ts';
+import { NullWriter, TextsWriter } from './text-writers.ts';
 
 type DictionaryPlan = Extract<PutPlan, { kind: 'dictionary' }>;
 
@@ -33,8 +33,8 @@ export class DictionaryWriter implements ColumnWriter {
     this.type = this.target.type;
   }
 
-  load(batch: BatchReader): void {
-    this.validity.load(batch);
+  load(batch: BatchReader, parent?: Validity): void {
+    this.validity.load(batch, parent);
     this.indices = indicesOver(batch.buffer(), this.plan);
     // None: the values are those of the batch before.
     const parts = batch.word();
@@ -51,8 +51,14 @@ export class DictionaryWriter implements ColumnWriter {
     if (target instanceof TextsWriter) this.gatherTexts(target, start, count);
     else if (target instanceof FixedWriter) this.gatherValues(FixedWriter, target, start, count);
     else if (target instanceof IntervalWriter) this.gatherValues(IntervalWriter, target, start, count);
-    else target.load({ word: () => count, buffer: () => new Uint8Array(0) });
-    return target.fill(vector, 0, count);
+    else if (target instanceof NullWriter) target.set(count);
+    else throw new Error(`There are no dictionaries of ${this.plan.values.kind}.`);
+    try {
+      return target.fill(vector, 0, count);
+    } catch (error) {
+      if (!(error instanceof UnstorableValue)) throw error;
+      throw new UnstorableValue(start + error.row, error.message);
+    }
   }
 
   private gatherTexts(target: TextsWriter, start: number, count: number): void {

@@ -40,8 +40,8 @@ export class FixedWriter implements ColumnWriter {
     this.type = options.type;
   }
 
-  load(batch: BatchReader): void {
-    this.validity.load(batch);
+  load(batch: BatchReader, parent?: Validity): void {
+    this.validity.load(batch, parent);
     this.values = batch.buffer();
   }
 
@@ -130,8 +130,8 @@ export function createBitWriter(): FixedWriter {
 
 /** The bits of the values begin where those of the validity do. */
 class BitWriter extends FixedWriter {
-  override load(batch: BatchReader): void {
-    this.validity.load(batch);
+  override load(batch: BatchReader, parent?: Validity): void {
+    this.validity.load(batch, parent);
     const bitOffset = batch.word();
     const bits = batch.buffer();
     this.values = bitOffset === 0 ? bits : shiftBits(bits, bitOffset, this.validity.length);
@@ -187,8 +187,8 @@ export class EmptyStructWriter implements ColumnWriter {
   readonly type = PLAIN_TYPES.BOOLEAN;
   private readonly validity = new Validity();
 
-  load(batch: BatchReader): void {
-    this.validity.load(batch);
+  load(batch: BatchReader, parent?: Validity): void {
+    this.validity.load(batch, parent);
   }
 
   fill(vector: Vector, start: number, count: number): number {
@@ -218,8 +218,8 @@ export class IntervalWriter implements ColumnWriter {
     return INTERVAL_WIDTHS[this.unit];
   }
 
-  load(batch: BatchReader): void {
-    this.validity.load(batch);
+  load(batch: BatchReader, parent?: Validity): void {
+    this.validity.load(batch, parent);
     this.values = batch.buffer();
   }
 

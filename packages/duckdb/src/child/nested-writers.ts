@@ -68,14 +68,34 @@ class ListWriter implements ColumnWriter {
     this.type = isMap ? mapType(this.item) : new DuckDBListType(this.item.type);
   }
 
-  load(batch: BatchReader): void {
-    this.validity.load(batch);
+  load(batch: BatchReader, parent?: Validity): void {
+    this.validity.load(batch, parent);
     const { plan } = this;
     this.offsets =
       plan.kind === 'list'
         ? loadOffsets(batch, plan.isWide)
         : Int32Array.from({ length: this.validity.length + 1 }, (_, row) => row * plan.size);
-    this.item.load(batch);
+    this.item.load(batch, this.itemValidity());
+  }
+
+  /** Which items are in a list that is not null; undefined where all are. */
+  private itemValidity(): Validity | undefined {
+    if (!this.validity.hasNulls) return undefined;
+    const { offsets } = this;
+    const rows = this.validity.length;
+    const items = offsets[rows] ?? 0;
+    let bits: Uint8Array<ArrayBuffer> | undefined;
+    for (let row = 0; row < rows; row++) {
+      const from = offsets[row] ?? 0;
+      const to = offsets[row + 1] ?? 0;
+      if (from === to || this.validity.isValid(row)) continue;
+      bits ??= new Uint8Array((items + 7) >> 3).fill(255);
+      for (let at = from; at < to; at++) bits[at >> 3] = (bits[at >> 3] ?? 0) & ~(1 << (at & 7));
+    }
+    if (bits === undefined) return undefined;
+    const validity = new Validity();
+    validity.set(items, bits);
+    return validity;
   }
 
   fill(vector: Vector, start: number, count: number): number {
@@ -127,9 +147,9 @@ class StructWriter implements ColumnWriter {
     );
   }
 
-  load(batch: BatchReader): void {
-    this.validity.load(batch);
-    for (const field of this.fields) field.load(batch);
+  load(batch: BatchReader, parent?: Validity): void {
+    this.validity.load(batch, parent);
+    for (const field of this.fields) field.load(batch, this.validity);
   }
 
   fill(vector: Vector, start: number, count: number): number {

@@ -27,8 +27,8 @@ export abstract class TextsWriter implements ColumnWriter {
     this.type = isText ? PLAIN_TYPES.VARCHAR : PLAIN_TYPES.BLOB;
   }
 
-  load(batch: BatchReader): void {
-    this.validity.load(batch);
+  load(batch: BatchReader, parent?: Validity): void {
+    this.validity.load(batch, parent);
     this.set(this.loadTexts(batch));
   }
 
@@ -205,7 +205,11 @@ export class NullWriter implements ColumnWriter {
   private readonly validity = new Validity();
 
   load(batch: BatchReader): void {
-    const rows = batch.word();
+    this.set(batch.word());
+  }
+
+  /** Takes so many rows. */
+  set(rows: number): void {
     this.validity.set(rows, new Uint8Array((rows + 7) >> 3));
   }
 

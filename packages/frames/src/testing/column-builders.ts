@@ -153,18 +153,29 @@ export const dictionaryOf =
 
 const childType = (type: DataType, i = 0): DataType => type.children[i].type;
 
+/** The values with another one where there is none: what lies below a null row need not be null. */
+function withoutGaps<V>(values: readonly (V | null)[]): readonly (V | null)[] {
+  const filler = values.find((value) => value !== null && !isEmpty(value)) ?? null;
+  return values.map((value) => value ?? filler);
+}
+
+function isEmpty(value: unknown): boolean {
+  return Array.isArray(value) && value.length === 0;
+}
+
 /** Lists of what `build` makes. */
 export const listsOf =
   <V>(build: BuildColumn<V>): BuildColumn<readonly (V | null)[]> =>
   (type, values) => {
     let end = 0;
-    const ends = [0, ...values.map((value) => (end += value?.length ?? 0))];
+    const lists = withoutGaps(values);
+    const ends = [0, ...lists.map((value) => (end += value?.length ?? 0))];
     return columnOf(type, values, {
       offsets: DataType.isLargeList(type) ? BigInt64Array.from(ends, BigInt) : Int32Array.from(ends),
       children: [
         build(
           childType(type),
-          values.flatMap((value) => value ?? []),
+          lists.flatMap((value) => value ?? []),
         ),
       ],
     });
@@ -175,19 +186,21 @@ export const fixedListsOf =
   <V>(build: BuildColumn<V>): BuildColumn<readonly (V | null)[]> =>
   (type, values) => {
     const { listSize } = type as FixedSizeList;
-    const items = values.flatMap((value) => value ?? Array<V | null>(listSize).fill(null));
+    const items = withoutGaps(values).flatMap((value) => value ?? Array<V | null>(listSize).fill(null));
     return columnOf(type, values, { children: [build(childType(type), items)] });
   };
 
 /** Structs, given as the values of their fields in order. */
 export const structsOf =
   (...builds: readonly BuildColumn<never>[]): BuildColumn<readonly unknown[]> =>
-  (type, values) =>
-    columnOf(type, values, {
+  (type, values) => {
+    const rows = withoutGaps(values);
+    return columnOf(type, values, {
       children: builds.map((build, i) =>
-        build(childType(type, i), values.map((value) => (value === null ? null : value[i])) as readonly null[]),
+        build(childType(type, i), rows.map((value) => (value === null ? null : value[i])) as readonly null[]),
       ),
     });
+  };
 
 /** Maps, given as their entries. */
 export const mapsOf = <K, V>(
