@@ -23,9 +23,11 @@ export function commonSchema(schemas: readonly Schema[]): Schema {
 }
 
 function isSame(field: Field, other: Field): boolean {
-  return (
-    field.name === other.name &&
-    columnTypeName(field) === columnTypeName(other) &&
-    String(field.type) === String(other.type)
-  );
+  return field.name === other.name && nameOf(field) === nameOf(other) && String(field.type) === String(other.type);
+}
+
+/** A SYMBOL is kept as text. */
+function nameOf(field: Field): string | undefined {
+  const name = columnTypeName(field);
+  return name === 'SYMBOL' ? 'STRING' : name;
 }

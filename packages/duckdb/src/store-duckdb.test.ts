@@ -2,8 +2,9 @@ import { writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { DuckDBInstance } from '@duckdb/node-api';
-import { encodeJsonTable, type Store } from '@svc/frames';
+import { encodeJsonTable, type FrameStream, type Store, streamFromTable } from '@svc/frames';
 import { longFrame, readRows, SAMPLE_FRAMES, streamOfSample } from '@svc/frames/testing';
+import { type DataType, Dictionary, Int32, Table, Utf8, vectorFromArray } from 'apache-arrow';
 import { afterAll, afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { createFrameFiles } from './create-frame-files.ts';
 import type { StoreProblem } from './durable-store.ts';
@@ -70,6 +71,22 @@ test.each(KEPT_FRAMES.map((sample) => [sample.name, sample] as const))(
     expect(await json(again)).toBe(first);
   },
 );
+
+test('texts can be appended to symbols, and symbols to texts', async () => {
+  const store = await fixture.open();
+  const frameOf = (s: DataType, t: DataType, values: readonly (string | null)[]): FrameStream =>
+    streamFromTable(new Table({ s: vectorFromArray(values, s), t: vectorFromArray(values, t) }));
+  const symbols = new Dictionary(new Utf8(), new Int32());
+  await store.put(trades, frameOf(symbols, new Utf8(), ['a', null]));
+  const { info } = await store.append(trades, frameOf(new Utf8(), symbols, [null, 'b']));
+  expect(info.columns.map(({ type }) => type)).toEqual(['SYMBOL', 'STRING']);
+  expect(await rowsOf(store, trades)).toEqual([
+    ['a', 'a'],
+    [null, null],
+    [null, null],
+    ['b', 'b'],
+  ]);
+});
 
 test.each(KEPT_FRAMES.map((sample) => [sample.name, sample] as const))(
   'rows like those that were put can be appended: %s',
