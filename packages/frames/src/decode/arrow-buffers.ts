@@ -7,7 +7,8 @@ import { type ColumnData, isNullAt, type Values } from './column-data.ts';
 /** What loading a column needs: the batch that is taken apart, and the errors of that column. */
 export interface Loading {
   readonly batch: ArrowBatch;
-  readonly dictionaryLength: (id: number) => number;
+  /** The values of a dictionary; undefined where they have not come. */
+  readonly dictionary: (id: number) => ColumnData | undefined;
   readonly fault: (what: string) => ServiceError;
 }
 

@@ -271,8 +271,41 @@ describe('nested columns that do not hold what they say are invalid_data', () =>
     const type = new Map_(new Field('entries', pair, false));
     const maps = makeData({ type, length: 2, nullCount: 0, valueOffsets: Int32Array.of(0, 2, 4), child });
     expect(arrowRefusal(columnStream(maps)).message).toBe(
-      'Column "a" of record batch 1: row 1 contains a null in "key", but the schema says that none is there.',
+      'Column "a" of record batch 1: row 0 contains a null in "key", but the schema says that none is there.',
     );
+  });
+
+  test('a null value of a dictionary where the schema says that there is none', () => {
+    const values = vectorFromArray(['x', null], new Utf8());
+    const type = new Dictionary(new Utf8(), new Int32());
+    const column = (...indices: number[]) =>
+      new Data<DataType>(type, 0, 2, 0, [undefined, Int32Array.from(indices)], [], values);
+    expect(arrowRefusal(columnStream(column(0, 1), false)).message).toBe(
+      'Column "a" of record batch 1: row 1 contains a null in "a", but the schema says that none is there.',
+    );
+    expect(decodeArrowBody(columnStream(column(0, 0), false)).rows).toEqual([{ a: 'x' }, { a: 'x' }]);
+    const structs = makeData({
+      type: new Struct([new Field('f', type, false)]),
+      length: 2,
+      nullCount: 1,
+      nullBitmap: bits(0b01),
+      children: [column(0, 1)],
+    });
+    expect(decodeArrowBody(columnStream(structs)).rows[1]).toEqual({ a: null });
+  });
+
+  test('but a null far below a row that is null is fine', () => {
+    const inner = makeData({ type: new Struct([field]), length: 4, nullCount: 0, children: [item] });
+    const outer = (nullBitmap?: Uint8Array) =>
+      makeData({
+        type: new Struct([new Field('inner', inner.type, false)]),
+        length: 4,
+        nullCount: nullBitmap ? 1 : 0,
+        nullBitmap,
+        children: [inner],
+      });
+    expect(decodeArrowBody(columnStream(outer(bits(0b1101)))).rows[1]).toEqual({ a: null });
+    expect(arrowRefusal(columnStream(outer())).message).toMatch(/row 1 contains a null in "item"/);
   });
 
   test('lists whose items begin later begin at their first item when they are decoded', () => {

@@ -10,6 +10,7 @@ import {
   loadValues,
   loadViews,
 } from './arrow-buffers.ts';
+import { checkNulls } from './check-nulls.ts';
 import { type ColumnData, elementsPerRow, isNullAt, isWide, type Values } from './column-data.ts';
 import { joinColumns, wholeColumn } from './join-columns.ts';
 
@@ -23,7 +24,7 @@ const MAX_BATCH_ROWS = 2 ** 31 - 1;
 export function loadColumns(
   batch: ArrowBatch,
   fields: readonly Field[],
-  dictionaryLength: (id: number) => number,
+  dictionary: Loading['dictionary'],
 ): ColumnData[] {
   if (batch.rows > MAX_BATCH_ROWS) {
     throw new ServiceError('invalid_data', `The ${batch.name} has ${batch.rows} rows, it may have ${MAX_BATCH_ROWS}.`);
@@ -31,11 +32,10 @@ export function loadColumns(
   const columns = fields.map((field) => {
     const fault = (what: string) =>
       new ServiceError('invalid_data', `Column ${quoted(field.name)} of ${batch.name}: ${what}.`);
-    const column = loadColumn(field.type, { batch, dictionaryLength, fault });
+    const loading = { batch, dictionary, fault };
+    const column = loadColumn(field.type, loading);
     if (column.length !== batch.rows) throw fault(`it has ${column.length} rows, the batch has ${batch.rows}`);
-    if (cannotBeNull(field) && column.nullCount > 0) {
-      throw fault(`${column.nullCount} of its values are null, but the schema says that none is`);
-    }
+    checkNulls(field, column, loading);
     return column;
   });
   batch.finish();
@@ -75,7 +75,7 @@ export function hasBytesBehindOffsets(type: DataType): boolean {
 
 function loadIndices(type: Dictionary, head: ColumnHead, loading: Loading): Values {
   const indices = loadValues<Values>(type.indices.ArrayType, head.length, loading);
-  const values = loading.dictionaryLength(type.id);
+  const values = loading.dictionary(type.id)?.length ?? 0;
   for (let row = 0; row < head.length; row++) {
     const index = indices[row];
     if ((index < 0 || index >= values) && !isNullAt(head, row)) {
@@ -90,7 +90,6 @@ function loadMembers(type: Struct, head: ColumnHead, loading: Loading): ColumnDa
   if (children.some((child) => child.length !== head.length)) {
     throw loading.fault('a field of it has another number of rows');
   }
-  children.forEach((child, i) => checkNulls(head, child, type.children[i], (row) => row, loading));
   return children;
 }
 
@@ -98,7 +97,6 @@ function loadFixedItems(type: FixedSizeList, head: ColumnHead, loading: Loading)
   const child = loadColumn(type.valueType, loading);
   const needed = head.length * type.listSize;
   if (child.length < needed) throw loading.fault(`its lists need ${needed} values, there are ${child.length}`);
-  checkNulls(head, child, type.children[0], (row) => row * type.listSize, loading);
   return child;
 }
 
@@ -109,7 +107,6 @@ function loadItems(type: DataType, head: ColumnHead, loading: Loading): ListPart
   const [item] = type.children;
   const child = loadColumn(item.type, loading);
   checkOffsets(offsets, child.length, loading.fault);
-  checkNulls(head, child, item, (row) => Number(offsets[row]), loading);
   const parts = { offsets, children: [child] };
   if (Number(offsets[0]) === 0) return parts;
   // Whoever writes the lists later would have to know that their items begin later: they begin at 0 from here on.
@@ -118,29 +115,4 @@ function loadItems(type: DataType, head: ColumnHead, loading: Loading): ListPart
     tooLarge: loading.fault,
   });
   return { offsets: rebased, children };
-}
-
-/** A column of the type null has nothing but nulls, whatever the schema says. */
-function cannotBeNull({ nullable, type }: Field): boolean {
-  return !nullable && !DataType.isNull(type);
-}
-
-/** Refuses nulls inside of a row where the schema says that there are none; below a row that is null itself they may be. */
-function checkNulls(
-  parent: ColumnHead,
-  child: ColumnHead,
-  field: Field,
-  startOf: (row: number) => number,
-  { fault }: Loading,
-): void {
-  if (!cannotBeNull(field) || child.nullCount === 0) return;
-  for (let row = 0; row < parent.length; row++) {
-    if (isNullAt(parent, row)) continue;
-    const end = startOf(row + 1);
-    for (let at = startOf(row); at < end; at++) {
-      if (isNullAt(child, at)) {
-        throw fault(`row ${row} contains a null in ${quoted(field.name)}, but the schema says that none is there`);
-      }
-    }
-  }
 }

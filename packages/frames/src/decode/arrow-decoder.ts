@@ -130,11 +130,7 @@ function* takeApart(
 ): Working<{ readonly columns: ColumnData[]; readonly heldBytes: number }> {
   const before = budget.usedBytes - body.length;
   const buffers = yield* readBuffers(name, head, body, budget);
-  const columns = loadColumns(
-    createArrowBatch(name, head, buffers, budget),
-    fields,
-    (id) => dictionaries.get(id)?.length ?? 0,
-  );
+  const columns = loadColumns(createArrowBatch(name, head, buffers, budget), fields, (id) => dictionaries.get(id));
   if (head.compression !== undefined) budget.free(body.length);
   return { columns, heldBytes: budget.usedBytes - before };
 }
