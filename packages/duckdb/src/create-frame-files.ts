@@ -1,17 +1,26 @@
 import { ServiceError } from '@svc/errors';
-import { type FrameStream, startingWith } from '@svc/frames';
+import { type FrameStream, startingWith, underSchema } from '@svc/frames';
 import type { RecordBatch, Schema } from 'apache-arrow';
 import { findBrokenLine } from './broken-csv-line.ts';
 import type { PutColumn, WrittenNumbers } from './child/requests.ts';
 import { commonSchema } from './common-schema.ts';
 import { findDelimiter } from './csv-delimiter.ts';
-import { describeSource, describeSources, describeUpload, tablesOf } from './describe-source.ts';
+import {
+  countRows,
+  type DescribedUpload,
+  describeSource,
+  describeSources,
+  describeUpload,
+  type DescribeUploadOptions,
+  tablesOf,
+} from './describe-source.ts';
 import { unlinkIfThere } from './durable-files.ts';
 import type { FrameFiles, FrameSource, ReadPart, SourceInfo, WriteOptions, WrittenFile } from './frame-files.ts';
 import { type BatchPayload, createBatchEncoder, decodeBatch } from './pipe-columns.ts';
 import { createPipeEngine, type PipeEngine, type PipeEngineOptions } from './pipe-engine.ts';
 import { fromChild, type Subject, UNKNOWN_CSV_FORM } from './pipe-errors.ts';
 import { attachment, copyOptions, FILE_NOTES, measureSql, readPlan, storedRowsSql } from './source-sql.ts';
+import { foreignColumn, hasInt96, isStoredBySql } from './storage-types-duckdb.ts';
 import { fileNames, NO_COLUMNS_NAME } from './storage-types-names.ts';
 import { type StoredColumn, storedSchema } from './storage-types.ts';
 
@@ -29,11 +38,7 @@ export function createFrameFiles(options: PipeEngineOptions): DuckdbFrameFiles {
   return {
     write: (path, source, write) => orNoFile(path, writeFrame(engine, path, source, write)),
     async convert(from, path, write) {
-      const { source, info, columnNames } = await guarded(subjectOf(from), () =>
-        describeUpload(engine, from, write.signal),
-      ).catch((error: unknown) => explained(from, error));
-      const sql = storedRowsSql(source, info, columnNames);
-      return orNoFile(path, copyRows(engine, { sql, sources: [from], schema: info.schema }, path, write));
+      return orNoFile(path, convertSource(engine, from, path, write));
     },
     async concat(from, path, write) {
       const infos = await Promise.all(
@@ -41,6 +46,9 @@ export function createFrameFiles(options: PipeEngineOptions): DuckdbFrameFiles {
       );
       const schema = commonSchema(infos.map((info) => info.schema));
       const sql = infos.map((info, i) => storedRowsSql(from[i] ?? NO_SOURCE, info)).join('\nUNION ALL\n');
+      if (!infos.every(isCopiedBySql)) {
+        return orNoFile(path, writeFrame(engine, path, joined(engine, from, infos, schema), write));
+      }
       const arrowBytes = infos.reduce((sum, info) => sum + (info.arrowBytes ?? NaN), 0);
       return orNoFile(path, copyRows(engine, { sql, sources: from, schema, arrowBytes }, path, write));
     },
@@ -86,6 +94,76 @@ async function writeFrame(
   const request = { op: 'write', path, options, notes: FILE_NOTES, columns: putColumns(schema, columns) } as const;
   const numbers = await guarded('new file', () => engine.write(request, startingWith(head, payloads), write.signal));
   return written(schema, numbers);
+}
+
+/** Turns a source into a file of ours. */
+async function convertSource(
+  engine: PipeEngine,
+  from: FrameSource,
+  path: string,
+  write: WriteOptions,
+): Promise<WrittenFile> {
+  const first = await describeGuarded(engine, from, write);
+  if (!first.info.foreignColumns?.some(({ get }) => hasInt96(get))) return writeUpload(engine, first, path, write);
+  // Only the values say whether they are of microseconds, or of nanoseconds in fewer years.
+  return writeUpload(engine, first, path, write).catch(async (error: unknown) => {
+    if (!(error instanceof ServiceError) || error.code !== 'invalid_data') throw error;
+    const int96Unit = first.info.foreignColumns?.some(({ get }) => hasInt96(get, 'nanos')) ? 'micros' : 'nanos';
+    return writeUpload(
+      engine,
+      await describeGuarded(engine, from, { ...write, int96Unit, footer: first.footer }),
+      path,
+      write,
+    );
+  });
+}
+
+function describeGuarded(
+  engine: PipeEngine,
+  from: FrameSource,
+  options: DescribeUploadOptions,
+): Promise<DescribedUpload> {
+  return guarded(subjectOf(from), () => describeUpload(engine, from, options)).catch((error: unknown) =>
+    explained(from, error),
+  );
+}
+
+async function writeUpload(
+  engine: PipeEngine,
+  { source, info, columnNames }: DescribedUpload,
+  path: string,
+  write: WriteOptions,
+): Promise<WrittenFile> {
+  if (isCopiedBySql(info)) {
+    const sql = storedRowsSql(source, info, columnNames);
+    return copyRows(engine, { sql, sources: [source], schema: info.schema }, path, write);
+  }
+  const rows = await guarded(subjectOf(source), () => countRows(engine, source, write.signal));
+  const part = write.signal === undefined ? {} : { signal: write.signal };
+  return writeFrame(engine, path, readSource(engine, source, { ...info, rows }, part), write);
+}
+
+/** Whether SQL alone makes of the rows what a file of ours holds. */
+function isCopiedBySql({ isForeign, foreignColumns, schema }: SourceInfo): boolean {
+  if (isForeign === undefined) return true;
+  return (foreignColumns ?? schema.fields.map(foreignColumn)).every(({ get }) => isStoredBySql(get));
+}
+
+/** The rows of several sources, one after the other. */
+function joined(
+  engine: PipeEngine,
+  from: readonly FrameSource[],
+  infos: readonly SourceInfo[],
+  schema: Schema,
+): FrameStream {
+  async function* batches(): AsyncGenerator<RecordBatch> {
+    for (const [i, info] of infos.entries()) {
+      for await (const batch of readSource(engine, from[i] ?? NO_SOURCE, info, {}).batches) {
+        yield underSchema(schema, batch);
+      }
+    }
+  }
+  return { schema, batches: batches() };
 }
 
 /** Rows that DuckDB reads by itself, as they are stored. */

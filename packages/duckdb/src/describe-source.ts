@@ -3,11 +3,14 @@ import { quoted, ServiceError } from '@svc/errors';
 import { columnInfo, TYPE_METADATA_KEY } from '@svc/frames';
 import { DataType, Field, Schema } from 'apache-arrow';
 import { fitsPlan } from './child/fits-plan.ts';
+import type { Int96Unit } from './child/plans.ts';
 import type { ChildAnswers } from './child/requests.ts';
 import { findDelimiter } from './csv-delimiter.ts';
 import { firstLineOf, isHeaderOf } from './csv-header.ts';
 import { describeOwnFiles, toError } from './describe-own-files.ts';
+import { describeParquet } from './describe-parquet.ts';
 import type { FrameSource, SourceInfo } from './frame-files.ts';
+import { type ParquetFooter, readParquetFooter } from './parquet-footer.ts';
 import type { PipeEngine } from './pipe-engine.ts';
 import { attachment, databaseName, fromClause, globFree, type SettledSource } from './source-sql.ts';
 import { fieldFromDuckdb } from './storage-types-duckdb.ts';
@@ -51,7 +54,12 @@ export async function describeSources(
 
 async function describeForeign(engine: PipeEngine, source: FrameSource, signal?: AbortSignal): Promise<SourceInfo> {
   const settled = await settle(source);
-  const info = foreignInfo(settled, await inspect(engine, settled, signal));
+  const found = await inspect(engine, settled, signal);
+  const footer = source.kind === 'parquet' ? await readParquetFooter(source.path) : undefined;
+  footer?.checkExact();
+  const info = footer
+    ? await describeParquet(engine, { path: source.path, found, footer }, signal)
+    : foreignInfo(settled, found);
   return { ...info, rows: await countRows(engine, settled, signal) };
 }
 
@@ -74,6 +82,17 @@ export interface DescribedUpload {
   readonly source: SettledSource;
   readonly info: SourceInfo;
   readonly columnNames: readonly string[];
+  /** What a Parquet file said of its columns when it came. */
+  readonly footer?: ParquetFooter | undefined;
+}
+
+/** How an upload is described. */
+export interface DescribeUploadOptions {
+  readonly signal?: AbortSignal | undefined;
+  /** What deprecated timestamps of Parquet become. */
+  readonly int96Unit?: Int96Unit | undefined;
+  /** What the file said when it was described before. */
+  readonly footer?: ParquetFooter | undefined;
 }
 
 /**
@@ -83,19 +102,37 @@ export interface DescribedUpload {
 export async function describeUpload(
   engine: PipeEngine,
   source: FrameSource,
-  signal?: AbortSignal,
+  { signal, int96Unit, ...before }: DescribeUploadOptions = {},
 ): Promise<DescribedUpload> {
   const settled = await settle(source);
+  const footer = before.footer ?? (source.kind === 'parquet' ? await exactFooter(source) : undefined);
   const found = await inspect(engine, settled, signal);
   const columnNames = found.map(({ name }) => name);
   if (settled.kind === 'csv') {
     const named = await withOwnNames(settled, found);
     return { source: settled, info: foreignInfo(settled, named), columnNames };
   }
-  const own =
-    source.kind === 'parquet' ? await describeOwn(engine, source.path, signal).catch(() => undefined) : undefined;
-  const info = own !== undefined && isStoredAs(own.schema, found) ? own : foreignInfo(settled, found);
-  return { source: settled, info, columnNames };
+  if (footer === undefined) return { source: settled, info: foreignInfo(settled, found), columnNames };
+  const { path } = source;
+  const own = await describeOwn(engine, path, signal).catch(() => undefined);
+  const info =
+    own !== undefined && isStoredAs(own.schema, found)
+      ? own
+      : await describeParquet(engine, { path, found, footer, int96Unit }, signal);
+  return { source: settled, info, columnNames, footer };
+}
+
+/** The footer of an upload, after which DuckDB changes no value of it. */
+async function exactFooter({
+  path,
+  isTemporary,
+}: Extract<FrameSource, { kind: 'parquet' }>): Promise<ParquetFooter | undefined> {
+  const footer = await readParquetFooter(path);
+  if (footer?.isExact === false) {
+    if (isTemporary) await footer.appendExact(path);
+    else footer.checkExact();
+  }
+  return footer;
 }
 
 /** Columns of a CSV file with the names that it gives them: DuckDB changes one that another has, but for letter case. */
@@ -167,7 +204,8 @@ function isSymbol(type: string | undefined): boolean {
   return type?.toUpperCase() === 'SYMBOL';
 }
 
-async function countRows(engine: PipeEngine, source: SettledSource, signal?: AbortSignal): Promise<number> {
+/** How many rows a source has. */
+export async function countRows(engine: PipeEngine, source: SettledSource, signal?: AbortSignal): Promise<number> {
   const sql =
     source.kind === 'parquet'
       ? `SELECT num_rows::VARCHAR FROM parquet_file_metadata(${globFree(source.path)})`

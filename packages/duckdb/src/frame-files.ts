@@ -1,10 +1,16 @@
 import type { CsvOptions, FrameStream } from '@svc/frames';
 import type { Schema } from 'apache-arrow';
+import type { GetPlan } from './child/plans.ts';
 
 /** A file (or table) that holds a frame. */
 export type FrameSource =
   /** A Parquet file, ours (with our schema in its metadata) or another's. */
-  | { readonly kind: 'parquet'; readonly path: string }
+  | {
+      readonly kind: 'parquet';
+      readonly path: string;
+      /** Whether `convert` may write to it, as to a file that is removed afterwards. */
+      readonly isTemporary?: true;
+    }
   /** A CSV file. Options that are not given are found out by looking at the file. */
   | ({
       readonly kind: 'csv';
@@ -24,8 +30,17 @@ export interface SourceInfo {
   readonly arrowBytes?: number;
   /** Set where the source was not written by `FrameFiles`, and so has no schema of ours. Keep it for `read`. */
   readonly isForeign?: true;
+  /** How the columns of a Parquet file of others are read, where their types do not say it all. Keep it for `read`. */
+  readonly foreignColumns?: readonly ForeignColumn[];
   /** What stands between the values, of a CSV file. Keep it for `read`. */
   readonly delimiter?: string;
+}
+
+/** How a column of a source of others is read: its name there, the type it is cast to, and what is done then. */
+export interface ForeignColumn {
+  readonly name: string;
+  readonly sqlType: string;
+  readonly get: GetPlan;
 }
 
 /** How a Parquet file is written. */

@@ -115,6 +115,8 @@ export const COMMON_SETTINGS = [
   'SET preserve_insertion_order = true',
   'SET enable_progress_bar = false',
   "SET TimeZone = 'UTC'",
+  // Geometries stay the bytes they are.
+  'SET GLOBAL enable_geoparquet_conversion = false',
 ];
 
 function duckdbSettings({

@@ -59,7 +59,7 @@ export async function withReceived<T>(
 /** A file that DuckDB reads; undefined where it does not. */
 function fileOf(upload: FileUpload, path: string): FrameSource | undefined {
   if (upload.format === 'csv') return { kind: 'csv', path, ...upload.options };
-  return upload.format === 'parquet' ? { kind: 'parquet', path } : undefined;
+  return upload.format === 'parquet' ? { kind: 'parquet', path, isTemporary: true } : undefined;
 }
 
 async function decoded(

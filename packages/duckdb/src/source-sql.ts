@@ -4,7 +4,7 @@ import { DataType, type Field, Schema } from 'apache-arrow';
 import type { GetPlan } from './child/plans.ts';
 import { type ChildRequest, type FileNotes, NOTE_PLACEHOLDER } from './child/requests.ts';
 import { csvArguments } from './csv-arguments.ts';
-import type { FrameSource, ReadPart, SourceInfo, WriteOptions } from './frame-files.ts';
+import type { ForeignColumn, FrameSource, ReadPart, SourceInfo, WriteOptions } from './frame-files.ts';
 import { METADATA_KEYS, schemaText } from './storage-schema.ts';
 import { foreignColumn, storeExpression } from './storage-types-duckdb.ts';
 import { fileNames, sqlName, sqlText } from './storage-types-names.ts';
@@ -64,10 +64,13 @@ export function readPlan(
   info: SourceInfo,
   { offset = 0, limit = Infinity, columns }: ReadPart,
 ): ReadPlan {
+  const { foreignColumns } = info;
   const names = info.isForeign ? info.schema.fields.map(({ name }) => name) : fileNames(info.schema);
   const chosen = (columns ?? names.map((_, i) => i)).flatMap((i) => {
     const field = info.schema.fields[i];
-    return field === undefined ? [] : [{ field, ...columnPlan(field, sqlName(names[i] ?? ''), info) }];
+    return field === undefined
+      ? []
+      : [{ field, ...columnPlan(field, sqlName(names[i] ?? ''), info, foreignColumns?.[i]) }];
   });
   const rows = Math.max(0, Math.min(limit, info.rows - offset));
   // A query needs a column, also where only rows are counted.
@@ -87,10 +90,15 @@ export function readPlan(
   };
 }
 
-function columnPlan(field: Field, name: string, info: SourceInfo): { readonly sql: string; readonly get: GetPlan } {
+function columnPlan(
+  field: Field,
+  name: string,
+  info: SourceInfo,
+  known: ForeignColumn | undefined,
+): { readonly sql: string; readonly get: GetPlan } {
   if (info.isForeign === undefined) return { sql: name, get: storedColumn(field).get };
-  const { sqlType, get } = foreignColumn(field);
-  return { sql: `CAST(${name} AS ${sqlType})`, get };
+  const { sqlType, get } = known ?? foreignColumn(field);
+  return { sql: `CAST(${known ? sqlName(known.name) : name} AS ${sqlType})`, get };
 }
 
 /** Only some rows of a source. The numbers of the rows let DuckDB pass over row groups, which OFFSET does not. */
@@ -110,7 +118,7 @@ export function storedRowsSql(source: FrameSource, info: SourceInfo, columnNames
   const names = columnNames ?? (info.isForeign ? info.schema.fields.map(({ name }) => name) : target);
   const list = info.schema.fields.map((field, i) => {
     const name = sqlName(names[i] ?? '');
-    const stored = info.isForeign ? storeExpression(name, field) : name;
+    const stored = info.isForeign ? storeExpression(name, field, info.foreignColumns?.[i]?.sqlType) : name;
     return `${stored} AS ${sqlName(target[i] ?? '')}`;
   });
   return `SELECT ${list.length === 0 ? '*' : list.join(', ')} FROM ${fromClause(settledSource(source, info))}`;

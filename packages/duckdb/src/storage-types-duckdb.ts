@@ -28,7 +28,7 @@ import {
   Uint8,
   Utf8,
 } from 'apache-arrow';
-import type { GetPlan } from './child/plans.ts';
+import type { GetPlan, Int96Unit } from './child/plans.ts';
 import type { DuckType } from './child/requests.ts';
 import { sqlName } from './storage-types-names.ts';
 import { storedColumn } from './storage-types.ts';
@@ -62,26 +62,25 @@ const SYMBOL = new Map([[TYPE_METADATA_KEY, 'SYMBOL']]);
 const UUID = new Map([['ARROW:extension:name', 'arrow.uuid']]);
 
 /** The column that a column of a file or table of others is read as. */
-export function fieldFromDuckdb(name: string, type: DuckType, isNested = false): Field {
+export function fieldFromDuckdb(name: string, type: DuckType): Field {
   if ('precision' in type) return new Field(name, new Decimal(type.scale, type.precision, 128), true);
-  if ('item' in type) return new Field(name, new List(fieldFromDuckdb('item', type.item, true)), true);
+  if ('item' in type) return new Field(name, new List(fieldFromDuckdb('item', type.item)), true);
   if ('key' in type) return mapField(name, type.key, type.value);
   if ('fields' in type) {
-    const fields = type.fields.map((field) => fieldFromDuckdb(field.name, field.type, true));
+    const fields = type.fields.map((field) => fieldFromDuckdb(field.name, field.type));
     return new Field(name, new Struct(fields), true);
   }
   const plain = PLAIN[type.name];
   if (plain !== undefined) return new Field(name, plain(), true);
   if (type.name === 'HUGEINT') return new Field(name, new Decimal(0, 38, 128), true, LONG128);
   if (type.name === 'UUID') return new Field(name, new FixedSizeBinary(16), true, UUID);
-  // Inside of other types intervals have no cast to what they are stored as.
-  if (type.name === 'INTERVAL' && !isNested) return new Field(name, new IntervalMonthDayNano(), true);
+  if (type.name === 'INTERVAL') return new Field(name, new IntervalMonthDayNano(), true);
   return new Field(name, new Utf8(), true, type.name === 'ENUM' ? SYMBOL : new Map<string, string>());
 }
 
 function mapField(name: string, keyType: DuckType, valueType: DuckType): Field {
-  const key = fieldFromDuckdb('key', keyType, true);
-  const value = fieldFromDuckdb('value', valueType, true);
+  const key = fieldFromDuckdb('key', keyType);
+  const value = fieldFromDuckdb('value', valueType);
   const entries = new Struct<{ key: DataType; value: DataType }>([
     new Field('key', key.type, false, key.metadata),
     new Field('value', value.type, true, value.metadata),
@@ -95,6 +94,7 @@ export function foreignColumn(field: Field): { readonly sqlType: string; readonl
   if (metadata.get(TYPE_METADATA_KEY) === 'LONG128') {
     return { sqlType: 'HUGEINT', get: { kind: 'copy', width: 16, type: 'HUGEINT' } };
   }
+  if (DataType.isDuration(type)) return { sqlType: 'BIGINT', get: storedColumn(field).get };
   if (DataType.isInterval(type)) return { sqlType: 'INTERVAL', get: { kind: 'duckdb_interval' } };
   if (DataType.isTime(type) && type.unit === TimeUnit.NANOSECOND) {
     return { sqlType: 'TIME_NS', get: { kind: 'copy', width: 8, type: 'TIME_NS' } };
@@ -132,6 +132,8 @@ function plainSqlType(plan: GetPlan): string {
     case 'bytes':
       return plan.isText ? 'VARCHAR' : 'BLOB';
     case 'digits':
+    case 'decimal_bytes':
+    case 'int96':
     case 'interval':
     case 'duckdb_interval':
     case 'list':
@@ -143,8 +145,27 @@ function plainSqlType(plan: GetPlan): string {
   }
 }
 
+/**
+ * Whether SQL can make of a column what is stored in files of ours. It has no cast for what is inside of other types, or
+ * is bytes.
+ */
+export function isStoredBySql(plan: GetPlan, isNested = false): boolean {
+  if (plan.kind === 'decimal_bytes' || plan.kind === 'int96') return false;
+  if (plan.kind === 'list') return isStoredBySql(plan.item, true);
+  if (plan.kind === 'struct') return plan.fields.every((field) => isStoredBySql(field, true));
+  const hasCast = plan.kind === 'copy' ? plan.type !== 'TIME_NS' : plan.kind !== 'duckdb_interval';
+  return hasCast || !isNested;
+}
+
+/** Whether a plan reads deprecated timestamps of Parquet, as those of a unit where one is given. */
+export function hasInt96(plan: GetPlan, unit?: Int96Unit): boolean {
+  if (plan.kind === 'list') return hasInt96(plan.item, unit);
+  if (plan.kind === 'struct') return plan.fields.some((field) => hasInt96(field, unit));
+  return plan.kind === 'int96' && (unit ?? plan.unit) === plan.unit;
+}
+
 /** SQL that makes of a column of others, already of the type it is read as, what is stored in files of ours. */
-export function storeExpression(column: string, field: Field): string {
+export function storeExpression(column: string, field: Field, sqlType = foreignColumn(field).sqlType): string {
   const { type } = field;
   if (DataType.isInterval(type)) {
     const minutes = `(datepart('hour', ${column}) * 60 + datepart('minute', ${column}))`;
@@ -154,7 +175,6 @@ export function storeExpression(column: string, field: Field): string {
       nanos := (${minutes} * 60000000 + datepart('microsecond', ${column})) * 1000) END`;
   }
   if (DataType.isTime(type) && type.unit === TimeUnit.NANOSECOND) return `epoch_ns(${column})`;
-  const { sqlType } = foreignColumn(field);
   // 128-bit integers, at any depth, are digits in the file.
   return `CAST(${column} AS ${sqlType.replaceAll('HUGEINT', 'VARCHAR')})`;
 }

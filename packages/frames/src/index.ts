@@ -28,7 +28,7 @@ export {
   TYPE_METADATA_KEY,
 } from './column-types.ts';
 export { type ArrowHeader, readArrowHeader } from './decode/arrow-header.ts';
-export { schemaFromUpload } from './decode/arrow-schema.ts';
+export { schemaFromUpload, uncheckedSchemaFromUpload } from './decode/arrow-schema.ts';
 export { createDecoders, type Decoders, type DecodersOptions } from './decode/decoders.ts';
 export { type ArrowMessage, encodeArrowMessages, encodeArrowSchema } from './encode/arrow-messages.ts';
 export { encapsulate, encodeArrowStream, END_OF_STREAM } from './encode/arrow-stream.ts';

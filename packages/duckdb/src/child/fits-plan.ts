@@ -19,6 +19,9 @@ export function fitsPlan(type: DuckType, plan: GetPlan): boolean {
       return 'fields' in type && type.fields.map((field) => field.type.name).join() === 'INTEGER,INTEGER,BIGINT';
     case 'duckdb_interval':
       return type.name === 'INTERVAL';
+    case 'decimal_bytes':
+    case 'int96':
+      return type.name === 'BLOB';
     case 'bytes':
       return type.name === (plan.isText ? 'VARCHAR' : 'BLOB');
     case 'list':

@@ -12,6 +12,7 @@ import {
   IntervalReader,
   writeHead,
 } from './fixed-readers.ts';
+import { DecimalBytesReader, Int96Reader } from './parquet-readers.ts';
 import { GrowingBytes, GrowingValidity } from './growing-bytes.ts';
 import type { GetPlan } from './plans.ts';
 import { ownBytes, TextReader } from './text-reader.ts';
@@ -25,6 +26,10 @@ export function createColumnReader(plan: GetPlan): ColumnReader {
       return new FixedReader(plan.width);
     case 'decimal':
       return createDecimalReader(plan.precision);
+    case 'decimal_bytes':
+      return new DecimalBytesReader(plan.title);
+    case 'int96':
+      return new Int96Reader(plan.unit, plan.title);
     case 'digits':
       return new DigitsReader(plan.width);
     case 'uuid':

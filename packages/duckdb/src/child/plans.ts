@@ -54,12 +54,19 @@ export type FixedType =
 /** Of Arrow: months, days and milliseconds, or months, days and nanoseconds. */
 export type IntervalUnit = 'months' | 'days_millis' | 'months_days_nanos';
 
+/** What Parquet's deprecated timestamps of 96 bits become. */
+export type Int96Unit = 'micros' | 'nanos';
+
 /** How a column of DuckDB becomes a column of a frame. */
 export type GetPlan =
   | { readonly kind: 'bits' }
   | { readonly kind: 'copy'; readonly width: number; readonly type: FixedType | 'HUGEINT' | 'TIME_NS' }
   /** To 128 bits. */
   | { readonly kind: 'decimal'; readonly precision: number; readonly scale: number }
+  /** Bytes of an integer, highest first, to 256 bits. `title` is the column, for errors. */
+  | { readonly kind: 'decimal_bytes'; readonly title: string }
+  /** Parquet's deprecated timestamps, as the bytes they are. */
+  | { readonly kind: 'int96'; readonly unit: Int96Unit; readonly title: string }
   /** Text to an integer of so many bytes. */
   | { readonly kind: 'digits'; readonly width: number }
   | { readonly kind: 'uuid' }

@@ -13,8 +13,13 @@ const FOOTER = 'The footer of the Arrow file';
 
 /** The schema in an Arrow schema message that comes from outside: checked before anything else looks at it. */
 export function schemaFromUpload(message: Uint8Array): Schema {
+  return checkedSchema(uncheckedSchemaFromUpload(message));
+}
+
+/** The same, where its columns may be of types that are not held, or malformed: to be looked at, not to be kept. */
+export function uncheckedSchemaFromUpload(message: Uint8Array): Schema {
   readFlatbuffer(message, SCHEMA, (root) => checkSchemaTable(root.table(SLOT.message.header)));
-  return checkedSchema(decodeSchema(message));
+  return decodeSchema(message);
 }
 
 /** The schema in the footer of an Arrow file that comes from outside. */

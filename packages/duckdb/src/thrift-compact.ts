@@ -1,0 +1,170 @@
+/** Fields of a Thrift struct in the compact protocol, by their numbers, in the order they were written. */
+export type ThriftStruct = ReadonlyMap<number, ThriftField>;
+
+/** One field: its type, and its value as it is encoded. A boolean is its type alone. */
+export interface ThriftField {
+  readonly type: number;
+  readonly bytes: Uint8Array;
+}
+
+/** Types of the compact protocol. */
+export const THRIFT = { true: 1, false: 2, byte: 3, i32: 5, double: 7, binary: 8, list: 9, set: 10, struct: 12 };
+
+/** How deep structs and lists may be nested: those of a Parquet schema are five deep. */
+const MAX_DEPTH = 16;
+
+/** The head of a field: its number and the type of its value. */
+export interface ThriftHead {
+  readonly id: number;
+  readonly type: number;
+}
+
+/** Reads bytes in the compact protocol, front to back; what points beyond their end is a `RangeError`. */
+export class ThriftCursor {
+  position = 0;
+  private readonly bytes: Uint8Array;
+
+  constructor(bytes: Uint8Array) {
+    this.bytes = bytes;
+  }
+
+  /** The head of the field after the one with the number `before`; undefined at the end of the struct. */
+  fieldHead(before: number): ThriftHead | undefined {
+    const head = this.byte();
+    if (head === 0) return undefined;
+    const type = head & 15;
+    return head >> 4 === 0 ? { id: zigzag(this.size()), type } : { id: before + (head >> 4), type };
+  }
+
+  /** The head of a list: how many elements it has, and of which type they are. */
+  listHead(): { readonly count: number; readonly type: number } {
+    const head = this.byte();
+    const count = head >> 4 === 15 ? this.size() : head >> 4;
+    // Every element has at least one byte.
+    if (count > this.bytes.length - this.position) throw new RangeError('A list is longer than the bytes there are.');
+    return { count, type: head & 15 };
+  }
+
+  struct(depth = 0): ThriftStruct {
+    const fields = new Map<number, ThriftField>();
+    for (let before = 0; ;) {
+      const head = this.fieldHead(before);
+      if (head === undefined) return fields;
+      const start = this.position;
+      this.skip(head.type, depth);
+      fields.set(head.id, { type: head.type, bytes: this.bytes.subarray(start, this.position) });
+      before = head.id;
+    }
+  }
+
+  /** Passes over a value. */
+  skip(type: number, depth = 0): void {
+    if (depth > MAX_DEPTH) throw new RangeError('Values are nested too deep.');
+    if (type === THRIFT.true || type === THRIFT.false) return;
+    if (type === THRIFT.byte) this.skipBytes(1);
+    else if (INTEGERS.has(type)) this.skipInteger();
+    else if (type === THRIFT.double) this.skipBytes(8);
+    else if (type === THRIFT.binary) this.skipBytes(this.size());
+    else if (type === THRIFT.struct) this.struct(depth + 1);
+    else if (type === THRIFT.list || type === THRIFT.set) this.skipList(depth);
+    else throw new RangeError('A value is of a type that Parquet does not use.');
+  }
+
+  private skipList(depth: number): void {
+    const { count, type } = this.listHead();
+    // A boolean that is an element has a byte of its own.
+    const isBoolean = type === THRIFT.true || type === THRIFT.false;
+    for (let i = 0; i < count; i++) this.skip(isBoolean ? THRIFT.byte : type, depth + 1);
+  }
+
+  private byte(): number {
+    const value = this.bytes[this.position];
+    if (value === undefined) throw new RangeError('The bytes end in the middle of a value.');
+    this.position += 1;
+    return value;
+  }
+
+  /** An unsigned number of at most 32 bits. */
+  private size(): number {
+    let value = 0;
+    for (let shift = 0; shift < 35; shift += 7) {
+      const part = this.byte();
+      value += (part & 0x7f) * 2 ** shift;
+      if (part < 0x80) return value;
+    }
+    throw new RangeError('A number has too many bytes.');
+  }
+
+  private skipInteger(): void {
+    for (let i = 0; i < MAX_INTEGER_BYTES; i++) if (this.byte() < 0x80) return;
+    throw new RangeError('A number has too many bytes.');
+  }
+
+  private skipBytes(count: number): void {
+    if (count > this.bytes.length - this.position) throw new RangeError('A value is longer than the bytes there are.');
+    this.position += count;
+  }
+}
+
+/** Integers of 16, 32 and 64 bits. */
+const INTEGERS: ReadonlySet<number> = new Set([4, THRIFT.i32, 6]);
+const MAX_INTEGER_BYTES = 10;
+
+/** A signed number from the unsigned one it is encoded as. */
+function zigzag(value: number): number {
+  return value % 2 === 0 ? value / 2 : -(value + 1) / 2;
+}
+
+/** The value of a field of 32 bits; undefined for any other field. */
+export function thriftNumber(field: ThriftField | undefined): number | undefined {
+  if (field?.type !== THRIFT.i32) return undefined;
+  let value = 0;
+  for (const [i, part] of field.bytes.entries()) value += (part & 0x7f) * 2 ** (7 * i);
+  return zigzag(value);
+}
+
+/** The fields of a field that is a struct; undefined for any other field. */
+export function thriftStruct(field: ThriftField | undefined): ThriftStruct | undefined {
+  return field?.type === THRIFT.struct ? new ThriftCursor(field.bytes).struct() : undefined;
+}
+
+/** The text of a field; empty for any other field. */
+export function thriftText(field: ThriftField | undefined): string {
+  if (field?.type !== THRIFT.binary) return '';
+  const start = field.bytes.findIndex((part) => part < 0x80) + 1;
+  return Buffer.from(field.bytes.buffer, field.bytes.byteOffset + start, field.bytes.length - start).toString();
+}
+
+/** A field of 32 bits. */
+export function numberField(value: number): ThriftField {
+  return { type: THRIFT.i32, bytes: sizeBytes(value < 0 ? -2 * value - 1 : 2 * value) };
+}
+
+/** A field that is a struct. */
+export function structField(fields: ThriftStruct): ThriftField {
+  return { type: THRIFT.struct, bytes: encodeStruct(fields) };
+}
+
+/** A number of at most 32 bits, unsigned. */
+export function sizeBytes(value: number): Uint8Array {
+  const parts: number[] = [];
+  let rest = value;
+  for (; rest >= 0x80; rest = Math.floor(rest / 0x80)) parts.push((rest % 0x80) + 0x80);
+  return Uint8Array.from([...parts, rest]);
+}
+
+/** A struct in the compact protocol; the fields must be in the order of their numbers. */
+export function encodeStruct(fields: ThriftStruct): Uint8Array {
+  const parts: Uint8Array[] = [];
+  let before = 0;
+  for (const [id, { type, bytes }] of [...fields].toSorted(([a], [b]) => a - b)) {
+    const delta = id - before;
+    parts.push(delta > 0 && delta < 16 ? Uint8Array.of((delta << 4) | type) : longHead(id, type), bytes);
+    before = id;
+  }
+  return Buffer.concat([...parts, Uint8Array.of(0)]);
+}
+
+function longHead(id: number, type: number): Uint8Array {
+  return Buffer.concat([Uint8Array.of(type), numberField(id).bytes]);
+}
