@@ -1,6 +1,6 @@
 import { readFile } from 'node:fs/promises';
-import { columnInfo, encodeNdjson, parseHandle } from '@svc/frames';
-import type { Schema } from 'apache-arrow';
+import { columnInfo, encodeNdjson, parseHandle, streamFromTable } from '@svc/frames';
+import { type Schema, Table, Timestamp, TimeUnit, Utf8, vectorFromArray } from 'apache-arrow';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { createDurableStore } from './create-durable-store.ts';
 import { createFrameFiles } from './create-frame-files.ts';
@@ -182,6 +182,17 @@ test('durations and categories of polars are kept', async () => {
     'a',
     '01:02:03.000004000',
     NANOS,
+  ]);
+});
+
+test('rows of Arrow are appended to a frame that was put as Parquet', async () => {
+  await put(await fileOf('lies'));
+  const time = vectorFromArray([2], new Timestamp(TimeUnit.MICROSECOND));
+  const table = new Table({ text: vectorFromArray(['b'], new Utf8()), whole: vectorFromArray([2n]), time });
+  await fixture.store.append(frame, streamFromTable(table));
+  expect((await read()).rows.map((row) => row['time'])).toEqual([
+    '1970-01-01T00:00:00.000001Z',
+    '1970-01-01T00:00:00.002000Z',
   ]);
 });
 

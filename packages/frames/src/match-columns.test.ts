@@ -9,6 +9,9 @@ import {
   List,
   Schema,
   Struct,
+  Timestamp,
+  TimestampMicrosecond,
+  TimeUnit,
   Uint8,
   Utf8,
 } from 'apache-arrow';
@@ -41,6 +44,28 @@ describe('decimals inside of other values', () => {
     ['narrower ones, which are kept as these', listOf(money), listOf(new Decimal(2, 9, 32))],
   ])('are taken where they are %s', (_name, frame, added) => {
     expect(matchColumns(schemaOf(new Int32(), frame), schemaOf(new Int32(), added)).isPlain).toBe(true);
+  });
+});
+
+describe('timestamps', () => {
+  const micros = (zone?: string): DataType => new Timestamp(TimeUnit.MICROSECOND, zone);
+
+  test.each([
+    ['of the class for their unit', new TimestampMicrosecond('UTC'), micros('UTC'), true],
+    ['of another zone, which are the same moments', micros('UTC'), micros('Europe/Paris'), false],
+    ['inside of a list', listOf(new TimestampMicrosecond()), listOf(micros()), true],
+  ])('are taken where they are %s', (_name, frame, added, isPlain) => {
+    expect(matchColumns(schemaOf(new Int32(), frame), schemaOf(new Int32(), added)).isPlain).toBe(isPlain);
+  });
+
+  test('with a zone are not taken for ones without, and the message names the zone', () => {
+    expect(() => matchColumns(schemaOf(new Int64(), micros('UTC')), schemaOf(new Int64(), micros()))).toThrow(
+      expect.objectContaining({
+        code: 'invalid_data',
+        message:
+          'Column "v" is TIMESTAMP (Timestamp<MICROSECOND, UTC>) in the frame, but TIMESTAMP (Timestamp<MICROSECOND>) in the rows to append.',
+      }),
+    );
   });
 });
 

@@ -49,7 +49,9 @@ export function matchColumns(frame: Schema, added: Schema): ColumnMatch {
   const schema = new Schema(fields, frame.metadata);
   return {
     schema,
-    isPlain: matches.every(({ place, isSame }, at) => isSame && place === at),
+    isPlain: matches.every(
+      ({ field, from, place, isSame }, at) => isSame && place === at && hasSameZones(field.type, from.type),
+    ),
     conform(batch) {
       const columns: readonly Data[] = batch.data.children;
       const children = matches.flatMap(({ field, place, isSame }) => {
@@ -71,6 +73,14 @@ function batchOf(schema: Schema, length: number, children: Data[]): RecordBatch 
   return new RecordBatch(schema, makeData({ type: new Struct(schema.fields), length, nullCount: 0, children }));
 }
 
+/** Whether timestamps are of the same zones, which files that are put together must be. */
+function hasSameZones(a: DataType, b: DataType): boolean {
+  if (DataType.isTimestamp(a) && DataType.isTimestamp(b)) return a.timezone === b.timezone;
+  const children: readonly Field[] = a.children ?? [];
+  const others: readonly Field[] = b.children ?? [];
+  return children.every((child, at) => hasSameZones(child.type, others[at]?.type ?? child.type));
+}
+
 /** A SYMBOL is kept as text, so that the two take each other's values. */
 const TEXTS: ReadonlySet<string> = new Set(['STRING', 'SYMBOL']);
 
@@ -85,7 +95,7 @@ function fits(type: DataType, from: DataType): boolean {
   const isFixed = DataType.isFixedSizeList(type) && DataType.isFixedSizeList(from) && type.listSize === from.listSize;
   const isList = isFixed || (DataType.isList(type) && DataType.isList(from));
   if (!isList && !(DataType.isStruct(type) && DataType.isStruct(from))) {
-    return util.compareTypes(type, from) && hasSameDecimals(type, from);
+    return isSameLeaf(type, from) && hasSameDecimals(type, from);
   }
   const children: readonly Field[] = type.children;
   const others: readonly Field[] = from.children;
@@ -97,6 +107,19 @@ function fits(type: DataType, from: DataType): boolean {
       return other && isNamed && (child.nullable || !other.nullable) && fits(child.type, other.type);
     })
   );
+}
+
+/**
+ * apache-arrow takes a timestamp, time or date of a class for its unit for another than one of the general class. A time
+ * of one zone is the same moment in another.
+ */
+function isSameLeaf(a: DataType, b: DataType): boolean {
+  if (DataType.isTimestamp(a) && DataType.isTimestamp(b)) return a.unit === b.unit && !a.timezone === !b.timezone;
+  if (DataType.isTime(a) && DataType.isTime(b)) return a.unit === b.unit && a.bitWidth === b.bitWidth;
+  if (DataType.isDate(a) && DataType.isDate(b)) return a.unit === b.unit;
+  if (DataType.isDuration(a) && DataType.isDuration(b)) return a.unit === b.unit;
+  if (DataType.isInterval(a) && DataType.isInterval(b)) return a.unit === b.unit;
+  return util.compareTypes(a, b);
 }
 
 /** apache-arrow takes any two decimals for the same, and so whatever holds them. */
