@@ -1,16 +1,55 @@
+import { once } from 'node:events';
+import { access, mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
-import { afterEach, beforeEach, expect, test } from 'vitest';
+import { join } from 'node:path';
+import { longFrame } from '@svc/frames/testing';
+import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
+import { type BatchPayload, createBatchEncoder } from './pipe-columns.ts';
 import { createPipeEngine, type PipeEngine } from './pipe-engine.ts';
+import { copyOptions, FILE_NOTES } from './source-sql.ts';
+import { INVALIDATING_SQL } from './testing/invalidating-sql.ts';
 
 const TOO_MUCH = "SELECT list(repeat('x', 100))::VARCHAR FROM range(100000000)";
 
+const READ = {
+  op: 'read',
+  sql: 'SELECT range AS id FROM range(2000000)',
+  plans: [{ kind: 'copy', width: 8, type: 'BIGINT' }],
+} as const;
+
+let directory: string;
 let engine: PipeEngine;
 
-beforeEach(() => {
-  engine = createPipeEngine({ tempDirectory: tmpdir(), memoryBytes: 50e6 });
+beforeEach(async () => {
+  directory = await mkdtemp(join(tmpdir(), 'pipe-engine-'));
+  engine = createPipeEngine({ tempDirectory: directory, memoryBytes: 50e6 });
 });
 
-afterEach(() => engine.close());
+afterEach(async () => {
+  await engine.close();
+  await rm(directory, { recursive: true });
+});
+
+/** Reads to the end; how many rows there were in all. */
+async function countRows(batches: AsyncGenerator<ArrayBuffer, number, undefined>): Promise<number> {
+  for (;;) {
+    const next = await batches.next();
+    if (next.done === true) return next.value;
+  }
+}
+
+/** A request to write `longFrame` to a file. */
+function writeTo(path: string) {
+  const options = copyOptions(longFrame(1).schema, { compression: 'zstd' });
+  const columns = [{ name: 'id', title: 'id', plan: { kind: 'copy', width: 8, type: 'BIGINT' } }] as const;
+  return { op: 'write', path, options, notes: FILE_NOTES, columns } as const;
+}
+
+/** The rows of `longFrame` as they are sent to a child. */
+async function* payloadsOf(rows: number): AsyncGenerator<BatchPayload> {
+  const encoder = createBatchEncoder();
+  for await (const batch of longFrame(rows).batches) yield* encoder.encode(batch);
+}
 
 test('a child that found no memory is replaced, since it may keep what it took', async () => {
   await engine.warm();
@@ -21,14 +60,60 @@ test('a child that found no memory is replaced, since it may keep what it took',
 });
 
 test('what others read from it goes on', async () => {
-  const batches = engine.read({
-    op: 'read',
-    sql: 'SELECT range AS id FROM range(2000000)',
-    plans: [{ kind: 'copy', width: 8, type: 'BIGINT' }],
-  });
+  const batches = engine.read(READ);
   await batches.next();
   await expect(engine.call({ op: 'texts', sql: TOO_MUCH })).rejects.toThrow(/allocate/);
-  let next = await batches.next();
-  while (next.done !== true) next = await batches.next();
-  expect(next.value).toBe(2_000_000);
+  expect(await countRows(batches)).toBe(2_000_000);
+});
+
+describe('a request on which DuckDB fails with an INTERNAL error', () => {
+  const breakChild = (): Promise<unknown> => engine.call({ op: 'texts', sql: INVALIDATING_SQL });
+
+  test('fails alone: the next ones find a new child', async () => {
+    await engine.warm();
+    const { childPid } = engine;
+    await expect(breakChild()).rejects.toThrow(/^INTERNAL Error/);
+    expect(await engine.call({ op: 'texts', sql: "SELECT 'next'" })).toEqual([['next']]);
+    expect(engine.childPid).not.toBe(childPid);
+  });
+
+  test('does not fail others that DuckDB refuses because of it', async () => {
+    await engine.warm();
+    // They have begun, and have more to say to DuckDB when it is broken.
+    const setup = ['SELECT sleep_ms(300)'];
+    const text = engine.call({ op: 'texts', setup, sql: "SELECT 'other'" });
+    const rows = countRows(engine.read({ ...READ, setup }));
+    await expect(breakChild()).rejects.toThrow(/^INTERNAL Error/);
+    expect(await text).toEqual([['other']]);
+    expect(await rows).toBe(2_000_000);
+  });
+
+  test('ends no read that has begun', async () => {
+    const batches = engine.read(READ);
+    const first = await batches.next();
+    await expect(breakChild()).rejects.toThrow(/^INTERNAL Error/);
+    expect(first.done).toBe(false);
+    expect(await countRows(batches)).toBe(2_000_000);
+  });
+
+  test('ends no upload that has begun', async () => {
+    const path = join(directory, 'a.parquet');
+    const sent = new AbortController();
+    async function* batches(): AsyncGenerator<BatchPayload> {
+      yield* payloadsOf(10);
+      await once(sent.signal, 'abort');
+      yield* payloadsOf(10);
+    }
+    const writing = engine.write(writeTo(path), batches());
+    await vi.waitFor(() => access(path));
+    const breaking = engine.write(
+      { ...writeTo(join(directory, 'b.parquet')), setup: [INVALIDATING_SQL] },
+      payloadsOf(10),
+    );
+    await expect(breaking).rejects.toThrow(/^INTERNAL Error/);
+    sent.abort();
+    expect((await writing).rows).toBe(20);
+    const next = engine.write(writeTo(join(directory, 'c.parquet')), payloadsOf(10));
+    expect((await next).rows).toBe(10);
+  });
 });

@@ -9,7 +9,7 @@ import {
   type Running,
   startExchange,
 } from './pipe-exchange.ts';
-import { isOutOfMemory } from './pipe-errors.ts';
+import { isBroken, isBrokenByAnother, isOutOfMemory } from './pipe-errors.ts';
 import { BATCH_CREDITS } from './pipe-frames.ts';
 import type { ChildOptions } from './pipe-launch.ts';
 import { createSlots } from './pipe-slots.ts';
@@ -73,9 +73,9 @@ export function createPipeEngine(options: PipeEngineOptions): PipeEngine {
     }
     const child = link;
     const running = startExchange<Answer>(child, request, signal, partial);
-    // Whoever asked hears of the failure.
+    // Before the caller sees the failure, so that whatever it sends next finds a new child.
     running.answer.catch((error: unknown) => {
-      if (isOutOfMemory(error)) child.retire();
+      if (isOutOfMemory(error) || isBroken(error)) child.retire();
     });
     return running;
   }
@@ -83,10 +83,11 @@ export function createPipeEngine(options: PipeEngineOptions): PipeEngine {
   return {
     async call<Op extends SimpleOp>(request: RequestOf<Op>, signal?: AbortSignal) {
       const asked: ChildRequest = request;
-      const run = (): Promise<ChildAnswers[Op]> => begin<ChildAnswers[Op]>(asked, signal).answer;
+      const run = (): Promise<ChildAnswers[Op]> => retryIfBroken(() => begin<ChildAnswers[Op]>(asked, signal).answer);
       return asked.op === 'copy' ? writing.use(run, signal) : run();
     },
-    read: (request, { signal, ...reading } = {}) => download((handlers) => begin(request, signal, handlers), reading),
+    read: (request, { signal, ...reading } = {}) =>
+      readFromStart(() => download((handlers) => begin(request, signal, handlers), reading)),
     write: (request, batches, signal) =>
       writing.use(() => upload((handlers) => begin(request, signal, handlers), batches), signal),
     async warm() {
@@ -100,6 +101,38 @@ export function createPipeEngine(options: PipeEngineOptions): PipeEngine {
       await Promise.all([...retired, ...(link ? [link] : [])].map((child) => child.close()));
     },
   };
+}
+
+/** Several requests that break a child can follow each other; one that they delay does not wait for ever. */
+const MAX_ATTEMPTS = 3;
+
+/** Repeats a request that another one made fail. Only for requests that leave nothing behind when they fail. */
+async function retryIfBroken<T>(run: () => Promise<T>): Promise<T> {
+  for (let attempt = 1; ; attempt += 1) {
+    try {
+      return await run();
+    } catch (error) {
+      if (attempt === MAX_ATTEMPTS || !isBrokenByAnother(error)) throw error;
+    }
+  }
+}
+
+/** Reads batches, and begins again if another request breaks the child before the first one has come. */
+async function* readFromStart(
+  begin: () => AsyncGenerator<ArrayBuffer, number, undefined>,
+): AsyncGenerator<ArrayBuffer, number, undefined> {
+  const { batches, first } = await retryIfBroken(async () => {
+    const begun = begin();
+    return { batches: begun, first: await begun.next() };
+  });
+  if (first.done === true) return first.value;
+  try {
+    yield first.value;
+    return yield* batches;
+  } finally {
+    // Also if the reader leaves at the first batch.
+    await batches.return(0);
+  }
 }
 
 /** Sends batches, each when the child wants one. */

@@ -15,6 +15,18 @@ export function fromChild(error: unknown, subject: Subject): Error {
   if (error.failure.code === 'invalid_data') return new ServiceError('invalid_data', error.message);
   if (error.failure.code === 'cancelled')
     return new ServiceError('cancelled', 'The request was cancelled.', { cause: error });
+  if (isBrokenByAnother(error)) {
+    return new ServiceError('unavailable', 'The engine that reads and writes files was replaced during this request.', {
+      hint: 'Send the request again.',
+      cause: error,
+    });
+  }
+  if (isBroken(error)) {
+    return new ServiceError('internal', 'The engine that reads and writes files failed on this request.', {
+      hint: 'Other requests are not affected. Report it with the request id.',
+      cause: error,
+    });
+  }
   const { message } = error;
   if (isOutOfMemory(error)) {
     return new ServiceError('out_of_memory', `The ${subject} takes more memory than is allowed.`, { cause: error });
@@ -33,6 +45,19 @@ export function fromChild(error: unknown, subject: Subject): Error {
 /** Whether a child found no memory for what it was asked, and lives. */
 export function isOutOfMemory(error: unknown): boolean {
   return error instanceof ChildError && /^out of memory error|failed to allocate|bad_alloc/i.test(error.message);
+}
+
+/**
+ * Whether DuckDB failed in a way that should not happen. It then refuses every later statement, so the child must be
+ * replaced. Anchored: the message of an ordinary error may quote such words from the data.
+ */
+export function isBroken(error: unknown): boolean {
+  return error instanceof ChildError && /^(?:INTERNAL|FATAL) Error/.test(error.message);
+}
+
+/** Whether an earlier failure of another request made DuckDB refuse this one, which may succeed on a new child. */
+export function isBrokenByAnother(error: unknown): boolean {
+  return isBroken(error) && error instanceof Error && /database has been invalidated/.test(error.message);
 }
 
 function crashError(cause: ChildCrash): ServiceError {

@@ -2,6 +2,7 @@ import { ServiceError } from '@svc/errors';
 import type { Decoders, FileUpload, FrameStream, PutSource } from '@svc/frames';
 import type { FrameSource } from './frame-files.ts';
 import { createIncomingFile, type IncomingFile } from './incoming-file.ts';
+import { isBrokenByAnother } from './pipe-errors.ts';
 import type { TenantFolder } from './tenant-folder.ts';
 
 /** Rows that are all here: batches, or a file that DuckDB reads. */
@@ -17,7 +18,7 @@ export interface Receiving {
 /**
  * Takes the bytes of an upload to a file, does something with its rows and removes the file. So an upload may be of any
  * size, and one that comes slowly holds neither a decoder nor DuckDB. Of one that comes fast the rows are worked on while
- * they come, and `work` is begun again in the rare case that it turns slow.
+ * they come, and `work` is begun again in the rare case that it turns slow, or that another request breaks the engine.
  */
 export async function withReceived<T>(
   source: PutSource,
@@ -46,14 +47,22 @@ export async function withReceived<T>(
       } catch (error) {
         // Who still sends would not hear of it.
         await file.whole;
-        if (!file.wasTooSlow) throw error;
+        if (!file.wasTooSlow && !isRefusedForAnother(error)) throw error;
       }
     }
     await file.whole;
-    return await attempt(source);
+    return await attempt(source).catch((error: unknown) => {
+      if (!isRefusedForAnother(error)) throw error;
+      return attempt(source);
+    });
   } finally {
     await folder.discard(path).catch(() => {});
   }
+}
+
+/** Whether the engine refused the rows because another request had broken it: a new one may take them. */
+function isRefusedForAnother(error: unknown): boolean {
+  return error instanceof ServiceError && isBrokenByAnother(error.cause);
 }
 
 /** A file that DuckDB reads; undefined where it does not. */
