@@ -64,6 +64,7 @@ export function createFrameFiles(options: PipeEngineOptions): DuckdbFrameFiles {
       return engine.childPid;
     },
     warm: () => engine.warm(),
+    isResponding: () => engine.isResponding(),
     close: () => engine.close(),
   };
 }

@@ -93,5 +93,7 @@ export interface FrameFiles {
   read(source: FrameSource, info: SourceInfo, part?: ReadPart): FrameStream;
   /** The tables of a database file. A file that does not exist is made, empty. */
   tables(path: string): Promise<readonly string[]>;
+  /** False while the child process does not answer, or cannot be started. Cheap, and does not wait. */
+  isResponding(): boolean;
   close(): Promise<void>;
 }

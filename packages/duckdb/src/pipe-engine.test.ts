@@ -5,6 +5,7 @@ import { join } from 'node:path';
 import { longFrame } from '@svc/frames/testing';
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
 import { type BatchPayload, createBatchEncoder } from './pipe-columns.ts';
+import { fromChild } from './pipe-errors.ts';
 import { createPipeEngine, type PipeEngine } from './pipe-engine.ts';
 import { copyOptions, FILE_NOTES } from './source-sql.ts';
 import { INVALIDATING_SQL } from './testing/invalidating-sql.ts';
@@ -105,7 +106,7 @@ describe('a request on which DuckDB fails with an INTERNAL error', () => {
       yield* payloadsOf(10);
     }
     const writing = engine.write(writeTo(path), batches());
-    await vi.waitFor(() => access(path));
+    await vi.waitFor(() => access(path), 10_000);
     const breaking = engine.write(
       { ...writeTo(join(directory, 'b.parquet')), setup: [INVALIDATING_SQL] },
       payloadsOf(10),
@@ -115,5 +116,41 @@ describe('a request on which DuckDB fails with an INTERNAL error', () => {
     expect((await writing).rows).toBe(20);
     const next = engine.write(writeTo(join(directory, 'c.parquet')), payloadsOf(10));
     expect((await next).rows).toBe(10);
+  });
+});
+
+describe('a child that is stopped', () => {
+  async function stoppedChild(pingMs: number): Promise<number> {
+    await engine.close();
+    engine = createPipeEngine({ tempDirectory: directory, pingMs });
+    await engine.warm();
+    const pid = engine.childPid ?? 0;
+    process.kill(pid, 'SIGSTOP');
+    return pid;
+  }
+
+  test('is ended, what it was asked fails with a sentence, and others find a new one meanwhile', async () => {
+    const pid = await stoppedChild(100);
+    const asked = engine.call({ op: 'texts', sql: "SELECT 'asked'" });
+    const failed = expect(asked.catch((error: unknown) => fromChild(error, 'new file'))).resolves.toMatchObject({
+      code: 'unavailable',
+      message: 'The engine that reads and writes files did not answer, and was replaced.',
+      hint: 'Send the request again.',
+    });
+    await expect.poll(() => engine.isResponding(), { timeout: 10_000 }).toBe(false);
+    await expect.poll(() => engine.isResponding(), { timeout: 10_000 }).toBe(true);
+    expect(await engine.call({ op: 'texts', sql: "SELECT 'next'" })).toEqual([['next']]);
+    expect(engine.childPid).not.toBe(pid);
+    await failed;
+    expect(() => process.kill(pid, 0)).toThrow('ESRCH');
+  });
+
+  test('and goes on soon keeps what it was asked', async () => {
+    const pid = await stoppedChild(300);
+    const asked = engine.call({ op: 'texts', sql: "SELECT 'asked'" });
+    await expect.poll(() => engine.isResponding(), { timeout: 10_000 }).toBe(false);
+    process.kill(pid, 'SIGCONT');
+    expect(await asked).toEqual([['asked']]);
+    await expect.poll(() => engine.isResponding(), { timeout: 10_000 }).toBe(true);
   });
 });

@@ -13,7 +13,7 @@ import { isBroken, isBrokenByAnother, isOutOfMemory } from './pipe-errors.ts';
 import { BATCH_CREDITS } from './pipe-frames.ts';
 import type { ChildOptions } from './pipe-launch.ts';
 import { createSlots } from './pipe-slots.ts';
-import type { ChildLink, ExchangeHandlers } from './pipe-link.ts';
+import type { ChildLink, ExchangeHandlers, LinkOptions } from './pipe-link.ts';
 import { startChild } from './start-child.ts';
 
 /** Requests that are answered without batches. */
@@ -35,6 +35,8 @@ export interface PipeEngine {
   ): Promise<ChildAnswers['write']>;
   /** Starts a child, so that the first request need not wait for it. */
   warm(): Promise<void>;
+  /** False while no child answers. Starts one if there is none, without waiting for it, so that it can become true. */
+  isResponding(): boolean;
   /** The process id of the child, where one runs. */
   readonly childPid: number | undefined;
   close(): Promise<void>;
@@ -46,8 +48,11 @@ const MAX_WRITING = 16;
 /** So many children that were replaced may still be read from. */
 const MAX_RETIRED = 4;
 
+/** How often a child is started to find out whether one can be. */
+const CHECK_MS = 1000;
+
 /** How the children of an engine are made. */
-export interface PipeEngineOptions extends ChildOptions {
+export interface PipeEngineOptions extends ChildOptions, LinkOptions {
   /** The first one, which was started already. Default: it is started when it is needed. */
   readonly child?: ChildLink | undefined;
 }
@@ -57,6 +62,9 @@ export function createPipeEngine(options: PipeEngineOptions): PipeEngine {
   let link = options.child;
   let retired: ChildLink[] = [];
   let isClosed = false;
+  /** What was known of the children before this one. */
+  let wasResponding = true;
+  let checkedMs = -Infinity;
   const writing = createSlots(MAX_WRITING);
 
   function begin<Answer>(
@@ -67,6 +75,7 @@ export function createPipeEngine(options: PipeEngineOptions): PipeEngine {
     signal?.throwIfAborted();
     if (isClosed) throw new ServiceError('unavailable', 'The store is closed.');
     if (link?.isAlive !== true) {
+      wasResponding = isResponding();
       retired = [...retired, ...(link ? [link] : [])].filter((child) => child.isBusy());
       if (retired.length > MAX_RETIRED) void retired.shift()?.close();
       link = startChild(options);
@@ -80,6 +89,19 @@ export function createPipeEngine(options: PipeEngineOptions): PipeEngine {
     return running;
   }
 
+  function isResponding(): boolean {
+    if (link === undefined) return true;
+    // A child that has answered and then ended is replaced with the next request; one that never answered may be the
+    // first of many that cannot start.
+    const { hasAnswered, isResponding: isAnswering } = link.watch;
+    if (!link.isAlive) return hasAnswered && isAnswering;
+    return hasAnswered ? isAnswering : wasResponding;
+  }
+
+  async function warm(): Promise<void> {
+    await begin({ op: 'texts', sql: "SELECT 'ready'" }, undefined).answer;
+  }
+
   return {
     async call<Op extends SimpleOp>(request: RequestOf<Op>, signal?: AbortSignal) {
       const asked: ChildRequest = request;
@@ -90,8 +112,16 @@ export function createPipeEngine(options: PipeEngineOptions): PipeEngine {
       readFromStart(() => download((handlers) => begin(request, signal, handlers), reading)),
     write: (request, batches, signal) =>
       writing.use(() => upload((handlers) => begin(request, signal, handlers), batches), signal),
-    async warm() {
-      await this.call({ op: 'texts', sql: "SELECT 'ready'" });
+    warm,
+    isResponding() {
+      const isWell = isResponding();
+      const isDue = performance.now() - checkedMs > CHECK_MS;
+      if (!isWell && isDue && link?.isAlive !== true && !isClosed) {
+        checkedMs = performance.now();
+        // Why there is no child is the answer to requests.
+        warm().catch(() => undefined);
+      }
+      return isWell;
     },
     get childPid() {
       return link?.isAlive === true ? link.pid : undefined;

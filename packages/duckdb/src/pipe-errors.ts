@@ -66,6 +66,12 @@ function crashError(cause: ChildCrash): ServiceError {
       cause,
     });
   }
+  if (cause.hasHung) {
+    return new ServiceError('unavailable', 'The engine that reads and writes files did not answer, and was replaced.', {
+      hint: 'Send the request again.',
+      cause,
+    });
+  }
   return new ServiceError('internal', 'The part of the server that reads and writes files ended unexpectedly.', {
     hint: 'Send the request again; if it fails again, report it with the request id.',
     cause,

@@ -19,6 +19,10 @@ export const FRAME = {
   placed: 7,
   /** To the child: what was at a place was taken. */
   free: 8,
+  /** To the child: answer this at once. */
+  ping: 9,
+  /** From the child: the answer to a ping. */
+  pong: 10,
 } as const;
 
 /** How many batches of a request may be under way before the receiver asked for more. */

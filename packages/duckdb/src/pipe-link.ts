@@ -1,6 +1,7 @@
 import type { ChildProcess } from 'node:child_process';
 import { Socket } from 'node:net';
 import type { ChildFailure, ChildRequest } from './child/requests.ts';
+import { type ChildWatch, type ChildWatchOptions, createChildWatch, cpuTimeOf } from './child-watch.ts';
 import type { ArrivedBatch, BatchFile } from './pipe-batch-file.ts';
 import type { BatchPayload } from './pipe-columns.ts';
 import {
@@ -41,6 +42,8 @@ export interface ChildLink {
   readonly pid: number | undefined;
   /** False once it has ended, or is about to. */
   readonly isAlive: boolean;
+  /** Whether it answers; what was last known of one that has ended. */
+  readonly watch: Pick<ChildWatch, 'hasAnswered' | 'isResponding'>;
   /** Whether somebody waits for an answer of it. */
   isBusy(): boolean;
   begin(request: LinkRequest, handlers: ExchangeHandlers): LinkExchange;
@@ -63,9 +66,12 @@ export class ChildError extends Error {
 /** A child ended while it worked on a request. */
 export class ChildCrash extends Error {
   readonly isOutOfMemory: boolean;
+  /** Whether it was ended because it did not answer any more. */
+  readonly hasHung: boolean;
 
-  constructor(reason: string, lastWords: string) {
+  constructor(reason: string, lastWords: string, hasHung = false) {
     super(`The engine child ended (${reason}): ${lastWords}`);
+    this.hasHung = hasHung;
     this.isOutOfMemory = /out of memory|bad_alloc|cannot allocate|allocation failed/i.test(lastWords);
   }
 }
@@ -75,8 +81,14 @@ const OBEY_MS = 1000;
 /** How much of what a child says when it crashes is kept. */
 const MAX_LAST_WORDS = 4096;
 
+/** How a child is kept. */
+export interface LinkOptions {
+  /** How often the child is asked whether it still answers. Default 1000. */
+  readonly pingMs?: number | undefined;
+}
+
 /** Starts a child. */
-export function createChildLink(launch: () => LaunchedChild): ChildLink {
+export function createChildLink(launch: () => LaunchedChild, { pingMs }: LinkOptions = {}): ChildLink {
   const { process: child, socket, batchFile } = launch();
   const exchanges = new Map<number, ExchangeHandlers>();
   let lastId = 0;
@@ -87,6 +99,7 @@ export function createChildLink(launch: () => LaunchedChild): ChildLink {
   let crash: ChildCrash | undefined;
   const send = createSender(socket);
   const ended = endOf(child);
+  const watch = createChildWatch({ ...watching(child, send), pingMs, onSilent: retire, onHung: () => kill(hung()) });
   const updateRef = (): void => keepProcess(child, socket, { isBusy: exchanges.size > 0, isClosing });
 
   function finish(id: number): ExchangeHandlers | undefined {
@@ -99,14 +112,16 @@ export function createChildLink(launch: () => LaunchedChild): ChildLink {
 
   function onGone(reason: string, lastWords: string): void {
     isAlive = false;
+    watch.stop();
     socket.destroy();
     batchFile?.close();
     crash ??= new ChildCrash(reason, lastWords);
     for (const id of exchanges.keys()) finish(id)?.fail(crash);
   }
 
-  function kill(): void {
+  function kill(reason?: ChildCrash): void {
     isAlive = false;
+    crash ??= reason;
     child.kill('SIGKILL');
   }
 
@@ -124,9 +139,8 @@ export function createChildLink(launch: () => LaunchedChild): ChildLink {
   }
 
   onEnd(child, onGone);
-  // The end of the process says why.
-  for (const event of ['error', 'close']) socket.on(event, kill);
-  socket.on('data', createFrameParser(createReceiver({ exchanges, finish, batchFile, send })));
+  killAtEnd(socket, () => kill());
+  receive(socket, watch, createReceiver({ exchanges, finish, batchFile, send }));
   updateRef();
 
   return {
@@ -134,6 +148,7 @@ export function createChildLink(launch: () => LaunchedChild): ChildLink {
     get isAlive() {
       return isAlive;
     },
+    watch,
     isBusy: () => exchanges.size > 0,
     begin(request, handlers) {
       const id = ++lastId;
@@ -141,19 +156,26 @@ export function createChildLink(launch: () => LaunchedChild): ChildLink {
       updateRef();
       if (crash === undefined) send(FRAME.request, id, [jsonPayload(request)]);
       else finish(id)?.fail(crash);
-      return createExchange(send, id, () => {
-        if (!exchanges.has(id)) return;
-        send(FRAME.cancel, id);
-        setTimeout(() => exchanges.has(id) && replace(id), OBEY_MS).unref();
-      });
+      return createExchange(send, id, { isRunning: () => exchanges.has(id), replace: () => replace(id) });
     },
     retire,
     async close() {
       isAlive = false;
       isClosing = true;
       updateRef();
-      await endOrKill(socket, ended, kill);
+      await endOrKill(socket, ended, () => kill());
     },
+  };
+}
+
+function hung(): ChildCrash {
+  return new ChildCrash('it did not answer', '', true);
+}
+
+function watching({ pid }: ChildProcess, send: Send): Pick<ChildWatchOptions, 'ping' | 'cpuTime'> {
+  return {
+    ping: () => send(FRAME.ping, 0),
+    cpuTime: () => (pid === undefined ? undefined : cpuTimeOf(pid)),
   };
 }
 
@@ -188,8 +210,14 @@ function createReceiver({ exchanges, finish, batchFile, send }: Receiving): OnFr
     else if (kind === FRAME.placed) onPlaced(id, payload);
     else if (kind === FRAME.credit) exchanges.get(id)?.credit(new Uint32Array(payload)[0] ?? 0);
     else if (kind === FRAME.end) finish(id)?.end(payload);
-    else finish(id)?.fail(new ChildError(parseJson(payload)));
+    else if (kind === FRAME.error) finish(id)?.fail(new ChildError(parseJson(payload)));
   };
+}
+
+/** Hands on the frames that come; all that comes is a sign of life. */
+function receive(socket: Socket, watch: ChildWatch, onFrame: OnFrame): void {
+  socket.on('data', () => watch.alive());
+  socket.on('data', createFrameParser(onFrame));
 }
 
 /** Calls back when a process has ended or could not be started, with what it said last. */
@@ -198,6 +226,11 @@ function onEnd(child: ChildProcess, onGone: (reason: string, lastWords: string) 
   child.stderr?.on('data', (chunk: Buffer) => (lastWords = (lastWords + chunk.toString()).slice(-MAX_LAST_WORDS)));
   child.on('error', (error) => onGone(error.message, lastWords));
   child.on('close', (code, signal) => onGone(`exit code ${code}, signal ${signal}`, lastWords));
+}
+
+/** A child whose pipe is broken is of no use; the end of its process says why. */
+function killAtEnd(socket: Socket, kill: () => void): void {
+  for (const event of ['error', 'close']) socket.on(event, kill);
 }
 
 /** An idle child must not keep the process alive; a busy one must, and one whose end is waited for. */
@@ -232,11 +265,21 @@ function createSender(socket: Socket): Send {
   };
 }
 
-function createExchange(send: Send, id: number, cancel: () => void): LinkExchange {
+interface Cancelling {
+  readonly isRunning: () => boolean;
+  /** Ends the child, which did not obey. */
+  readonly replace: () => void;
+}
+
+function createExchange(send: Send, id: number, { isRunning, replace }: Cancelling): LinkExchange {
   return {
     sendBatch: ({ parts, length }) => send(FRAME.batch, id, parts, length),
     sendEnd: () => send(FRAME.end, id),
     sendCredit: (count) => send(FRAME.credit, id, [wordsPayload(count)]),
-    cancel,
+    cancel() {
+      if (!isRunning()) return;
+      send(FRAME.cancel, id);
+      setTimeout(() => isRunning() && replace(), OBEY_MS).unref();
+    },
   };
 }

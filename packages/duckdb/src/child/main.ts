@@ -66,6 +66,10 @@ function onFrame(kind: number, id: number, payload: ArrayBuffer): void {
     void answer(exchange, parseJson(payload));
     return;
   }
+  if (kind === FRAME.ping) {
+    send(FRAME.pong, id, []);
+    return;
+  }
   if (kind === FRAME.free) {
     places?.free(new Uint32Array(payload)[0] ?? 0);
     return;

@@ -92,6 +92,13 @@ function faultError(fault: SqlFault, { sql, pins, privatePaths }: SqlContext, ca
 
 function crashError(cause: ChildCrash, sql: string): ServiceError {
   if (cause.isOutOfMemory) return outOfMemory(sql, cause);
+  if (cause.hasHung) {
+    return new ServiceError('unavailable', 'The engine did not answer while it worked on the SQL, and was replaced.', {
+      hint: 'Send the SQL again.',
+      query: sql,
+      cause,
+    });
+  }
   return new ServiceError('internal', 'The engine ended unexpectedly while it worked on the SQL.', {
     hint: 'Send the SQL again; if it fails again, report it with the request id.',
     query: sql,

@@ -78,6 +78,7 @@ export function createArrowFrameFiles({ batchRows = 1000 }: { readonly batchRows
       return { schema, batches: batches() };
     },
     tables: async (path) => Object.keys(await loadTables(path)),
+    isResponding: () => true,
     close: async () => {},
   };
 }
