@@ -1,4 +1,4 @@
-import { quoted, ServiceError } from '@svc/errors';
+import { ServiceError } from '@svc/errors';
 import { columnInfo, uncheckedSchemaFromUpload } from '@svc/frames';
 import { DataType, type Field, Schema, TimeUnit } from 'apache-arrow';
 import type { Int96Unit } from './child/plans.ts';
@@ -7,6 +7,7 @@ import type { SourceInfo } from './frame-files.ts';
 import { parquetColumns } from './parquet-columns.ts';
 import type { ParquetFooter } from './parquet-footer.ts';
 import type { PipeEngine } from './pipe-engine.ts';
+import { refuseRepeatedName } from './refuse-repeated-name.ts';
 import { globFree } from './source-sql.ts';
 
 /** A Parquet file of others, as it was found. */
@@ -26,7 +27,7 @@ export async function describeParquet(
   signal?: AbortSignal,
 ): Promise<SourceInfo> {
   const { names, leaves } = footer;
-  checkNames(names);
+  refuseRepeatedName('Parquet', names, 'Give every column a name of its own.');
   const isKnown = names.length === found.length && leaves.length === leavesOf(found.map(({ type }) => type));
   // Something that DuckDB takes for other columns than they are would be read as what it is not.
   if (!isKnown && !footer.isExact)
@@ -45,18 +46,6 @@ export async function describeParquet(
     isForeign: true,
     foreignColumns: columns.map(({ column }) => column),
   };
-}
-
-function checkNames(names: readonly string[]): void {
-  const known = new Set<string>();
-  for (const name of names) {
-    if (known.has(name)) {
-      throw new ServiceError('invalid_data', `The Parquet file has two columns with the name ${quoted(name)}.`, {
-        hint: 'Give every column a name of its own.',
-      });
-    }
-    known.add(name);
-  }
 }
 
 function leavesOf(types: readonly DuckType[]): number {

@@ -10,6 +10,7 @@ import { firstLineOf, isHeaderOf } from './csv-header.ts';
 import { describeOwnFiles, toError } from './describe-own-files.ts';
 import { describeParquet } from './describe-parquet.ts';
 import type { FrameSource, SourceInfo } from './frame-files.ts';
+import { refuseRepeatedName } from './refuse-repeated-name.ts';
 import { type ParquetFooter, readParquetFooter } from './parquet-footer.ts';
 import type { PipeEngine } from './pipe-engine.ts';
 import { attachment, databaseName, fromClause, globFree, type SettledSource } from './source-sql.ts';
@@ -144,12 +145,8 @@ async function withOwnNames(
   const line = await firstLineOf(path, delimiter);
   const names = found.map(({ name }) => name);
   if (line === undefined || !isHeaderOf(line, names)) return found;
-  const twice = line.find((name, i) => name !== '' && line.indexOf(name) !== i);
-  if (twice !== undefined) {
-    throw new ServiceError('invalid_data', `The CSV file has two columns with the name ${quoted(twice)}.`, {
-      hint: 'Give every column a name of its own, in the file or with ?columns=.',
-    });
-  }
+  const given = line.filter((name) => name !== '');
+  refuseRepeatedName('CSV', given, 'Give every column a name of its own, in the file or with ?columns=.');
   return found.map((column, i) => ({ ...column, name: line[i] === '' ? column.name : (line[i] ?? column.name) }));
 }
 

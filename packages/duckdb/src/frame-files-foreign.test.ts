@@ -1,9 +1,9 @@
-import { copyFile, writeFile } from 'node:fs/promises';
+import { copyFile, readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { DuckDBInstance } from '@duckdb/node-api';
 import { columnInfo } from '@svc/frames';
 import { longFrame } from '@svc/frames/testing';
-import { afterAll, beforeAll, expect, test } from 'vitest';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import type { FrameSource } from './frame-files.ts';
 import { createFilesFixture, type FilesFixture, textOf } from './testing/files-fixture.ts';
 
@@ -147,4 +147,36 @@ test('of many files that are looked at together only the broken ones are errors'
     ...sources.map((_, i) => (isBroken(i) ? 'The Parquet file cannot be read.' : 2)),
     100,
   ]);
+});
+
+describe('a Parquet file put as a frame', () => {
+  /** Two columns of one row each, `p95` and `name`: DuckDB itself writes no two names that differ only by case. */
+  async function fileWith(name: 'P95' | 'p95'): Promise<string> {
+    const path = fixture.path();
+    const instance = await DuckDBInstance.create(':memory:');
+    const connection = await instance.connect();
+    const rows = "SELECT 1 AS p95, 2 AS q95, {'x': 3} AS s";
+    await connection.run(`COPY (${rows}) TO '${path.replaceAll("'", "''")}' (FORMAT parquet)`);
+    connection.disconnectSync();
+    instance.closeSync();
+    await writeFile(path, Buffer.from((await readFile(path)).toString('latin1').replaceAll('q95', name), 'latin1'));
+    return path;
+  }
+
+  test('keeps names that differ only by case', async () => {
+    const source: FrameSource = { kind: 'parquet', path: await fileWith('P95') };
+    const path = fixture.path();
+    const written = await fixture.files.convert(source, path, { compression: 'lz4' });
+    expect(await textOf(fixture.files.read({ kind: 'parquet', path }, written))).toBe(
+      '{"p95":1,"P95":2,"s":{"x":3}}\n',
+    );
+  });
+
+  test('has no two columns of one name', async () => {
+    const source: FrameSource = { kind: 'parquet', path: await fileWith('p95') };
+    await expect(fixture.files.convert(source, fixture.path(), { compression: 'lz4' })).rejects.toMatchObject({
+      code: 'invalid_data',
+      message: 'The Parquet file has two columns with the name "p95".',
+    });
+  });
 });

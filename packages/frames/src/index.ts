@@ -59,6 +59,7 @@ export { selectColumns, type SelectedColumns, sliceStream } from './slice-batche
 export { type FrameStream, streamFromTable } from './frame-stream.ts';
 export { createHandle, type Handle, isHandle, parseHandle } from './handle.ts';
 export { createMemoryStore, type MemoryStoreOptions } from './memory-store.ts';
+export { foldedName, sharedNames, sqlNames } from './sql-names.ts';
 export { startingWith } from './starting-with.ts';
 export type {
   AppendOptions,

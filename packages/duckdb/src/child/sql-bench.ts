@@ -47,8 +47,13 @@ export function createSqlBench(settings: readonly string[]): SqlBench {
         endSession();
         const checked = await checker.check(request.sql);
         session = createSqlSession(instance, checked);
-        const { tables, listsFrames, readsCatalogue } = checked;
-        return { tables, ...(listsFrames && { listsFrames }), ...(readsCatalogue && { readsCatalogue }) };
+        const { tables, columns, listsFrames, readsCatalogue } = checked;
+        return {
+          tables,
+          ...(columns && { columns }),
+          ...(listsFrames && { listsFrames }),
+          ...(readsCatalogue && { readsCatalogue }),
+        };
       }
       case 'nearest':
         return (await checker.nearest(request)) ?? null;

@@ -1,6 +1,6 @@
 import type { DuckDBConnection, DuckDBPreparedStatement } from '@duckdb/node-api';
 import { SqlRefusal, type UnknownName } from './sql-refusal.ts';
-import type { SqlFailure } from './sql-requests.ts';
+import type { NamedPart, SqlFailure } from './sql-requests.ts';
 import { type TreeNames, walkTree } from './sql-tree.ts';
 
 /** A statement that may be run. */
@@ -100,8 +100,9 @@ async function checkSql(
 
 function shifted(walk: () => TreeNames, bytes: number): TreeNames {
   try {
-    const names = walk();
-    return { ...names, tables: names.tables.map((table) => ({ ...table, position: table.position + bytes })) };
+    const { tables, columns, ...rest } = walk();
+    const moved = (parts: readonly NamedPart[]) => parts.map((part) => ({ ...part, position: part.position + bytes }));
+    return { ...rest, tables: moved(tables), ...(columns && { columns: moved(columns) }) };
   } catch (error) {
     if (!(error instanceof SqlRefusal) || error.failure.position === undefined) throw error;
     throw new SqlRefusal({ ...error.failure, position: error.failure.position + bytes }, error.unknown);

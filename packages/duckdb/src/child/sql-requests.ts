@@ -1,8 +1,8 @@
 import type { GetPlan } from './plans.ts';
 import type { DuckType } from './requests.ts';
 
-/** A table that a statement names. */
-export interface NamedTable {
+/** A table or column that a statement names. */
+export interface NamedPart {
   readonly name: string;
   /** Where, in bytes of the statement. */
   readonly position: number;
@@ -60,7 +60,9 @@ export type SqlRequest =
 /** Answers to the requests, by their `op`. */
 export interface SqlAnswers {
   readonly check: {
-    readonly tables: readonly NamedTable[];
+    readonly tables: readonly NamedPart[];
+    /** The columns it names without a table, each once; only where it names several tables. */
+    readonly columns?: readonly NamedPart[];
     /** It asks for the list of the frames there are, and nothing else. */
     readonly listsFrames?: true;
     /** It reads what tables and columns there are. */

@@ -3,7 +3,7 @@ import { ALLOWED_FUNCTIONS } from './generated/allowed-functions.ts';
 import { CATALOGUE_TABLES, isShadowed, REFUSED_TABLES } from './sql-catalogue.ts';
 import { CATALOGUE_HINT, type FunctionPlace, namesIn, REFUSED_FUNCTIONS } from './refused-functions.ts';
 import { SqlRefusal } from './sql-refusal.ts';
-import type { NamedTable, SqlAnswers } from './sql-requests.ts';
+import type { NamedPart, SqlAnswers } from './sql-requests.ts';
 
 /** A node of a statement as `json_serialize_sql` writes it. */
 type Node = Readonly<Record<string, unknown>>;
@@ -15,7 +15,9 @@ export type TreeNames = SqlAnswers['check'];
 
 /** What was found in a tree so far. */
 interface Found {
-  readonly tables: NamedTable[];
+  readonly tables: NamedPart[];
+  /** By their folded names. */
+  readonly columns: Map<string, NamedPart>;
   readsCatalogue: boolean;
 }
 
@@ -44,14 +46,18 @@ const MAX_TABLES = 256;
  */
 export function walkTree(statement: Node): TreeNames {
   if (isShowTables(statement)) return { tables: [], listsFrames: true };
-  const found: Found = { tables: [], readsCatalogue: false };
+  const found: Found = { tables: [], columns: new Map(), readsCatalogue: false };
   walk(statement, new Set(), found);
   const distinct = new Map(found.tables.toReversed().map((table) => [folded(table.name), table]));
   if (distinct.size > MAX_TABLES) {
     const message = `The SQL names ${distinct.size} frames, where ${MAX_TABLES} are allowed.`;
     throw new SqlRefusal({ code: 'invalid_sql', message, hint: 'Ask for fewer frames at once.' });
   }
-  return { tables: [...distinct.values()], ...(found.readsCatalogue && { readsCatalogue: true }) };
+  return {
+    tables: [...distinct.values()],
+    ...(distinct.size > 1 && { columns: [...found.columns.values()] }),
+    ...(found.readsCatalogue && { readsCatalogue: true }),
+  };
 }
 
 function isNode(value: unknown): value is Node {
@@ -84,6 +90,7 @@ function walk(value: unknown, scope: Scope, found: Found): void {
   if (typeof kind === 'string') {
     if (!EXPRESSIONS.has(kind)) throw unknownPart(kind, value);
     if (kind === 'FUNCTION' || kind === 'WINDOW') checkFunction(value, 'values');
+    if (kind === 'COLUMN_REF') addColumn(value, found);
     walkInside(value, scope, found);
   } else if (typeof type === 'string') {
     walkTyped(type, value, scope, found);
@@ -187,6 +194,14 @@ function addCatalogueFunction(name: string, node: Node, found: Found): void {
     });
   }
   found.readsCatalogue = true;
+}
+
+/** Adds the first part of a name, which is the column where no table stands before it. */
+function addColumn(node: Node, found: Found): void {
+  const names = node['column_names'];
+  const name: unknown = Array.isArray(names) ? names[0] : undefined;
+  if (typeof name !== 'string' || found.columns.has(folded(name))) return;
+  found.columns.set(folded(name), { name, position: positionOf(node).position ?? 0 });
 }
 
 /** Adds a table that is not a name of a query. Frames are in one schema, whose name may be written. */

@@ -1,15 +1,15 @@
-import { TYPE_METADATA_KEY } from '@svc/frames';
+import { sqlNames, TYPE_METADATA_KEY } from '@svc/frames';
 import { DataType, type Field, TimeUnit } from 'apache-arrow';
 import type { CatalogueFrame } from '../child/sql-requests.ts';
 import type { DescribedFrame } from '../sql-frames.ts';
 import { foreignColumn } from '../storage-types-duckdb.ts';
-import { NO_COLUMNS_NAME, sqlName, uniqueNames } from '../storage-types-names.ts';
+import { NO_COLUMNS_NAME, sqlName } from '../storage-types-names.ts';
 import { storedColumn } from '../storage-types.ts';
 
 /** A frame as the catalogue shows it: with the columns and types that `frameViewSql` gives it. */
 export function frameShape({ handle, info }: DescribedFrame): CatalogueFrame {
   const { fields } = info.schema;
-  const names = uniqueNames(fields.map(({ name }) => name));
+  const names = sqlNames(fields.map(({ name }) => name));
   const columns = fields.map((field, i) => ({ name: names[i] ?? '', sqlType: sqlTypeOf(field) }));
   return { name: handle, rows: info.rows, columns: columns.length === 0 ? [NO_COLUMN] : columns };
 }
@@ -32,6 +32,6 @@ function sqlTypeOf(field: Field): string {
     return `MAP(${key}, ${value})`;
   }
   if (!DataType.isStruct(type)) return `${sqlTypeOf(child)}[]`;
-  const names = uniqueNames(type.children.map(({ name }) => name));
+  const names = sqlNames(type.children.map(({ name }) => name));
   return `STRUCT(${type.children.map((member, i) => `${sqlName(names[i] ?? '')} ${sqlTypeOf(member)}`).join(', ')})`;
 }

@@ -1,18 +1,18 @@
-import { TYPE_METADATA_KEY } from '@svc/frames';
+import { sharedNames, sqlNames, TYPE_METADATA_KEY } from '@svc/frames';
 import { DataType, type Field, TimeUnit } from 'apache-arrow';
 import type { SourceInfo } from '../frame-files.ts';
 import { fromClause } from '../source-sql.ts';
 import { fileNames, sqlName, sqlText, uniqueNames } from '../storage-types-names.ts';
 import { storedColumn } from '../storage-types.ts';
 
-/** The query behind the name of a frame: its columns under their own names, as DuckDB would have them by itself. */
+/** The query behind the name of a frame: its columns under the names of `sqlNames`, as DuckDB would have them by itself. */
 export function frameViewSql(path: string, info: SourceInfo): string {
   const from = fromClause({ kind: 'parquet', path });
   const { fields } = info.schema;
   // What others have written is what they want it to be.
   if (info.isForeign || fields.length === 0) return `SELECT * FROM ${from}`;
   const stored = fileNames(info.schema);
-  const names = uniqueNames(fields.map(({ name }) => name));
+  const names = sqlNames(fields.map(({ name }) => name));
   const columns = fields.map((field, i) => {
     const column = sqlName(stored[i] ?? '');
     return `${sqlValue(field, column)} AS ${sqlName(names[i] ?? '')}`;
@@ -46,14 +46,19 @@ function hasOtherForm(field: Field): boolean {
   const { type } = field;
   if (DataType.isInterval(type) || DataType.isDuration(type) || storedColumn(field).get.kind === 'digits') return true;
   if (DataType.isTime(type) && type.unit === TimeUnit.NANOSECOND) return true;
-  return (type.children ?? []).some(hasOtherForm);
+  return hasSharedNames(type) || (type.children ?? []).some(hasOtherForm);
+}
+
+function hasSharedNames(type: DataType): boolean {
+  return DataType.isStruct(type) && sharedNames(type.children.map(({ name }) => name)).size > 0;
 }
 
 function structValue(children: readonly Field[], value: string): string {
-  const names = uniqueNames(children.map(({ name }) => name));
+  const stored = uniqueNames(children.map(({ name }) => name));
+  const names = sqlNames(children.map(({ name }) => name));
   const members = children.map((child, i) => {
-    const name = names[i] ?? '';
-    return `${sqlText(name)}: ${sqlValue(child, `${value}.${sqlName(name)}`)}`;
+    const member = sqlValue(child, `${value}.${sqlName(stored[i] ?? '')}`);
+    return `${sqlText(names[i] ?? '')}: ${member}`;
   });
   return `CASE WHEN ${value} IS NULL THEN NULL ELSE {${members.join(', ')}} END`;
 }

@@ -2,6 +2,8 @@ import { ServiceError, toServiceError } from '@svc/errors';
 import type { SqlFault } from '../child/sql-fault.ts';
 import { ChildCrash, ChildError } from '../pipe-link.ts';
 import type { PinnedFrame } from '../sql-frames.ts';
+import { charactersBefore } from './characters-before.ts';
+import { missedColumn } from './shared-columns.ts';
 import { unreadableFrame } from '../store-errors.ts';
 
 /** What an error is about. */
@@ -79,6 +81,10 @@ function faultError(fault: SqlFault, { sql, pins, privatePaths }: SqlContext, ca
     });
   }
   if (OURS.has(kind)) return toServiceError(cause);
+  const at = position === undefined ? {} : { position: charactersBefore(sql, position) };
+  const shared = kind === 'Binder' ? missedColumn(fault.message, pins) : undefined;
+  if (shared !== undefined)
+    return new ServiceError('invalid_sql', shared.message, { ...shared, query: sql, cause, ...at });
   // What stands below the first line helps to correct it.
   const [first = '', ...help] = message.trim().split('\n');
   const hint = help.join(' ').replaceAll(/\s+/g, ' ').trim();
@@ -86,7 +92,7 @@ function faultError(fault: SqlFault, { sql, pins, privatePaths }: SqlContext, ca
     query: sql,
     cause,
     ...(hint !== '' && { hint: sentence(hint) }),
-    ...(position !== undefined && { position: charactersBefore(sql, position) }),
+    ...at,
   });
 }
 
@@ -127,9 +133,4 @@ function withoutPaths(message: string, paths: readonly string[]): string {
 function sentence(message: string): string {
   const text = message.trim();
   return /[.!?]$/.test(text) ? text : `${text}.`;
-}
-
-/** Positions come in bytes of UTF-8, and go in characters. */
-export function charactersBefore(sql: string, bytes: number): number {
-  return Array.from(Buffer.from(sql).subarray(0, bytes).toString()).length;
 }

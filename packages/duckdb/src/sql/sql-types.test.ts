@@ -116,11 +116,11 @@ describe('what SQL has in another form', () => {
   });
 });
 
-test('names of columns that differ only by case get numbers', async () => {
+test('of names of columns that differ only by case each gets a number', async () => {
   const one = vectorFromArray([1]);
   await put(streamFromTable(new Table({ Id: one, id: one, file_row_number: one })));
   const { schema } = await fixture.engine.describe(callOf(), 'FROM sample');
-  expect(schema.names).toEqual(['Id', 'id_1', 'file_row_number']);
+  expect(schema.names).toEqual(['Id_0', 'id_1', 'file_row_number']);
 });
 
 const ALL_TYPES: Readonly<Record<string, string>> = {

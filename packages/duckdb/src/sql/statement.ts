@@ -2,14 +2,16 @@ import { relative } from 'node:path';
 import { quoted, ServiceError } from '@svc/errors';
 import type { Call } from '@svc/frames';
 import { CATALOGUE_TABLES } from '../child/sql-catalogue.ts';
-import type { CatalogueFrame, NamedTable, SqlAnswers, SqlParam } from '../child/sql-requests.ts';
+import type { CatalogueFrame, NamedPart, SqlAnswers, SqlParam, SqlView } from '../child/sql-requests.ts';
 import type { DownloadOptions } from '../pipe-exchange.ts';
 import type { PinnedFrame, SqlFrames } from '../sql-frames.ts';
 import type { AnswerPlan } from './answer-plan.ts';
+import { charactersBefore } from './characters-before.ts';
 import { frameShape } from './frame-shape.ts';
 import { frameViewSql } from './frame-view.ts';
+import { refuseContested } from './shared-columns.ts';
 import type { SqlPlace } from './sql-children.ts';
-import { charactersBefore, toSqlError } from './sql-errors.ts';
+import { toSqlError } from './sql-errors.ts';
 import type { TimeLimit } from './time-limit.ts';
 
 /** One statement in the child that was found for it. */
@@ -60,7 +62,7 @@ export function createStatement({ store, call, sql, limit, place, privatePaths }
     });
   }
 
-  async function pin({ name, position }: NamedTable): Promise<void> {
+  async function pin({ name, position }: NamedPart): Promise<void> {
     const pinning = store.pin({ tenant, name });
     const frame = await orAborted(pinning, signal).catch((error: unknown) => {
       // A long file of another format goes on becoming a Parquet file: whoever asks next finds it.
@@ -87,21 +89,16 @@ export function createStatement({ store, call, sql, limit, place, privatePaths }
   return {
     limit,
     async check() {
-      const { tables, listsFrames, readsCatalogue } = await child.call({ op: 'check', sql }, signal);
+      const { tables, columns = [], listsFrames, readsCatalogue } = await child.call({ op: 'check', sql }, signal);
       if (listsFrames) return store.handles(tenant);
       if (readsCatalogue) catalogue = await orAborted(catalogueOf(store, call, sql), signal);
       for (const table of tables) await pin(table);
+      refuseContested(sql, columns, pins);
       return undefined;
     },
     prepare(params) {
       const directories = store.directories(tenant);
-      const [home = ''] = directories;
-      // Relative paths: what DuckDB shows of them says nothing of where frames are kept.
-      const views = pins.map(({ handle, version, path, info }) => ({
-        name: handle,
-        version,
-        sql: frameViewSql(relative(home, path), info),
-      }));
+      const views = viewsOf(pins, directories);
       return child.call(
         { op: 'prepare', directories, views, ...(catalogue && { catalogue }), ...(params && { params }) },
         signal,
@@ -118,6 +115,15 @@ export function createStatement({ store, call, sql, limit, place, privatePaths }
       release();
     },
   };
+}
+
+function viewsOf(pins: readonly PinnedFrame[], [home = '']: readonly string[]): SqlView[] {
+  // Relative paths: what DuckDB shows of them says nothing of where frames are kept.
+  return pins.map(({ handle, version, path, info }) => ({
+    name: handle,
+    version,
+    sql: frameViewSql(relative(home, path), info),
+  }));
 }
 
 function unknownFrameHint(name: string): string {

@@ -53,6 +53,15 @@ describe('tables', () => {
     const schema: Uint8Array = table.getChild('table_schema')?.get(0);
     expect(tableFromIPC(schema).schema.fields.map(String)).toEqual(['id: Int64']);
   });
+
+  test('have their columns under the names that SQL has for them', async () => {
+    const sql = await startSql();
+    const one = vectorFromArray([1n], new Int64());
+    await put(sql, pathOf('times'), new Table({ p95: one, P95: one, id: one }));
+    const table = await get(sql, tablesOf({ includeSchema: true, tableNameFilterPattern: 'times' }));
+    const schema: Uint8Array = table.getChild('table_schema')?.get(0);
+    expect(tableFromIPC(schema).schema.names).toEqual(['p95_0', 'P95_1', 'id']);
+  });
 });
 
 test.each([

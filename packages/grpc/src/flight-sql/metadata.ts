@@ -1,8 +1,8 @@
 import { ServiceError } from '@svc/errors';
-import { type Call, encapsulate, encodeArrowSchema, type FrameInfo, type FrameStream } from '@svc/frames';
+import { type Call, encapsulate, encodeArrowSchema, type FrameInfo, type FrameStream, sqlNames } from '@svc/frames';
 import type { flightSql } from '@svc/proto';
 import type { Service } from '@svc/service';
-import type { Schema } from 'apache-arrow';
+import { Schema } from 'apache-arrow';
 import { CATALOG, SCHEMA, TABLE_TYPE } from './catalogue-names.ts';
 import type { Command } from './command.ts';
 import { likePattern } from './like-pattern.ts';
@@ -82,12 +82,17 @@ async function readTables(service: Service, call: Call, asked: flightSql.Command
   return smallTable(TABLES_WITH_SCHEMAS_SCHEMA, described);
 }
 
-/** The schema of a frame; undefined where it was dropped meanwhile. */
+/** The schema of a frame, with its names in SQL; undefined where it was dropped meanwhile. */
 async function schemaOf(service: Service, call: Call, { handle }: FrameInfo): Promise<Schema | undefined> {
   try {
     const reading = await service.readFrame(call, handle, { limit: 0 });
     reading.close();
-    return reading.stream.schema;
+    const { fields, metadata } = reading.stream.schema;
+    const names = sqlNames(fields.map(({ name }) => name));
+    return new Schema(
+      fields.map((field, i) => field.clone({ name: names[i] ?? field.name })),
+      metadata,
+    );
   } catch (error) {
     if (error instanceof ServiceError && error.code === 'handle_not_found') return undefined;
     throw error;

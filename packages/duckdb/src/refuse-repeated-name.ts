@@ -1,0 +1,14 @@
+import { quoted, ServiceError } from '@svc/errors';
+
+/** Refuses an upload that has two columns of the very same name. */
+export function refuseRepeatedName(format: 'CSV' | 'Parquet', names: readonly string[], hint: string): void {
+  const known = new Set<string>();
+  for (const name of names) {
+    if (known.has(name)) {
+      throw new ServiceError('invalid_data', `The ${format} file has two columns with the name ${quoted(name)}.`, {
+        hint,
+      });
+    }
+    known.add(name);
+  }
+}

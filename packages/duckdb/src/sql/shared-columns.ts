@@ -1,0 +1,81 @@
+import { quoted, ServiceError } from '@svc/errors';
+import { foldedName, sharedNames, sqlNames } from '@svc/frames';
+import { DataType, type Field } from 'apache-arrow';
+import type { NamedPart } from '../child/sql-requests.ts';
+import type { PinnedFrame } from '../sql-frames.ts';
+import { charactersBefore } from './characters-before.ts';
+
+/** Why a name that columns share means none of them, and how they can be named. */
+export interface SharedName {
+  readonly message: string;
+  readonly hint: string;
+}
+
+/** How DuckDB says that there is no column, or no field of a struct, of a name. */
+const MISSING = /not found|does not have|does not exist|no matching|could not find/i;
+
+/** The shared name that a statement over some frames failed on, where it was one. */
+export function missedColumn(fault: string, pins: readonly PinnedFrame[]): SharedName | undefined {
+  const [line = ''] = fault.split('\n');
+  if (!MISSING.test(line)) return undefined;
+  const said = foldedName(line);
+  const isNamed = (name: string): boolean =>
+    [`"${name}"`, `.${name}"`, `"^${name}$"`].some((one) => said.includes(one));
+  for (const { handle, info } of pins) {
+    const found = sharedIn(info.schema.fields, handle, 'columns', isNamed);
+    if (found !== undefined) return found;
+  }
+  return undefined;
+}
+
+/**
+ * Refuses a column without a table before it that columns of one frame share, where DuckDB would take that of another
+ * frame instead.
+ */
+export function refuseContested(sql: string, columns: readonly NamedPart[], pins: readonly PinnedFrame[]): void {
+  for (const { handle, info } of pins) {
+    const names = info.schema.fields.map(({ name }) => name);
+    for (const key of sharedNames(names).keys()) {
+      const column = columns.find(({ name }) => foldedName(name) === key);
+      const isElsewhere = pins.some((pin) => pin.handle !== handle && hasColumn(pin, key));
+      if (column === undefined || !isElsewhere) continue;
+      const { message, hint } = sharedName(names, key, handle, 'columns');
+      throw new ServiceError('invalid_sql', message, {
+        hint: `${hint} Put the name of its table before a column of another frame.`,
+        query: sql,
+        position: charactersBefore(sql, column.position),
+      });
+    }
+  }
+}
+
+function hasColumn({ info }: PinnedFrame, key: string): boolean {
+  return sqlNames(info.schema.fields.map(({ name }) => name)).some((name) => foldedName(name) === key);
+}
+
+function sharedIn(
+  fields: readonly Field[],
+  handle: string,
+  kind: 'columns' | 'fields',
+  isNamed: (name: string) => boolean,
+): SharedName | undefined {
+  const names = fields.map(({ name }) => name);
+  const key = [...sharedNames(names).keys()].find(isNamed);
+  if (key !== undefined) return sharedName(names, key, handle, kind);
+  for (const { type } of fields) {
+    // The one child of a list or map is no field that has a name in SQL.
+    const inner = sharedIn(type.children ?? [], handle, DataType.isStruct(type) ? 'fields' : kind, isNamed);
+    if (inner !== undefined) return inner;
+  }
+  return undefined;
+}
+
+function sharedName(names: readonly string[], key: string, handle: string, kind: string): SharedName {
+  const places = sharedNames(names).get(key) ?? [];
+  const called = sqlNames(names);
+  const list = (all: readonly string[]): string => places.map((place) => quoted(all[place] ?? '')).join(' and ');
+  return {
+    message: `The name ${quoted(key)} is shared by the ${kind} ${list(names)} of the frame ${quoted(handle)}.`,
+    hint: `In SQL they are called ${list(called)}.`,
+  };
+}
