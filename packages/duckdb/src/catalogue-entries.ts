@@ -57,7 +57,7 @@ export function frameOf({ name, folder }: Tenant, { handle, version }: VersionNa
     handle,
     version,
     created: timeOfVersion(version),
-    source: { kind: 'parquet', path: folder.framePath({ handle, version }) },
+    source: { kind: 'parquet', path: folder.framePath({ handle, version }), isOwn: true },
     isForeign: false,
     expires: null,
     contents: undefined,

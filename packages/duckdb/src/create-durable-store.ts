@@ -2,6 +2,7 @@ import { realpath } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { expiryOf, FILE_FORMATS, type FrameInfo, type FrameRef, UPLOAD_FORMATS } from '@svc/frames';
 import { createCatalogue } from './catalogue.ts';
+import { createDamagedFrames } from './damaged-frames.ts';
 import { lockDirectory } from './directory-lock.ts';
 import { createSqlFrames } from './create-sql-frames.ts';
 import type { DurableStore, DurableStoreOptions } from './durable-store.ts';
@@ -58,11 +59,13 @@ async function createParts(
   const { files, decoders, isReadOnly = false, hasTenants = false, duckdbPath } = options;
   const { onProblem = () => {}, now = () => Date.now() } = options;
   const hot = createHotTier<StoredFrame>(options.cacheBytes ?? 1024 ** 3);
-  const reader = createContentReader(files, decoders);
+  const damaged = createDamagedFrames(onProblem);
+  const reader = createContentReader({ files, decoders, damaged });
   const copies = createParquetCopies({ files, reader, newPath: ({ tenant }) => newCopyPath(tenant) });
   const onLeave = (frame: StoredFrame): void => {
     hot.remove(frame);
     copies.remove(frame);
+    damaged.remove(frame);
   };
   const versions = createFrameVersions(now);
   const catalogue = await createCatalogue({ directory, isReadOnly, versions, now, onProblem, onLeave });
@@ -83,6 +86,7 @@ async function createParts(
     hot,
     decoders,
     reader,
+    damaged,
     warmer: createFrameWarmer({ reader, hot, catalogue }),
     copies,
     copyDirectory: copyDirectory?.path,
@@ -158,7 +162,7 @@ function storeOf(
     expire: (ref, ttlSeconds) => change(() => catalogue.change(ref, () => expireFrame(parts, ref, ttlSeconds))),
     drop: (ref) => change(() => catalogue.change(ref, () => dropFrame(parts, ref))),
     usage: () => measureUsage(parts),
-    faults: async () => [],
+    faults: () => parts.damaged.faults(),
     async close() {
       clearInterval(timer);
       await warmer.close();

@@ -19,7 +19,7 @@ import type { FrameFiles, FrameSource, ReadPart, SourceInfo, WriteOptions, Writt
 import { type BatchPayload, createBatchEncoder, decodeBatch } from './pipe-columns.ts';
 import { createPipeEngine, type PipeEngine, type PipeEngineOptions } from './pipe-engine.ts';
 import { fromChild, type Subject, UNKNOWN_CSV_FORM } from './pipe-errors.ts';
-import { attachment, copyOptions, FILE_NOTES, measureSql, readPlan, storedRowsSql } from './source-sql.ts';
+import { attachment, checksOf, copyOptions, FILE_NOTES, measureSql, readPlan, storedRowsSql } from './source-sql.ts';
 import { foreignColumn, hasInt96, isStoredBySql } from './storage-types-duckdb.ts';
 import { fileNames, NO_COLUMNS_NAME } from './storage-types-names.ts';
 import { type StoredColumn, storedSchema } from './storage-types.ts';
@@ -57,6 +57,12 @@ export function createFrameFiles(options: PipeEngineOptions): DuckdbFrameFiles {
       return found.map((info, i) =>
         info instanceof Error ? fromChild(info, subjectOf(sources[i] ?? NO_SOURCE)) : info,
       );
+    },
+    async verify(source, { again = false, signal } = {}) {
+      const [file] = checksOf(source);
+      if (file === undefined) return { isChecked: false };
+      const request = { op: 'verify', file, ...(again && { again }) } as const;
+      return guarded(subjectOf(source), () => engine.call(request, signal));
     },
     read: (source, info, part = {}) => readSource(engine, source, info, part),
     tables: (path) => guarded('table', () => tablesOf(engine, path)),
@@ -184,6 +190,7 @@ async function copyRows(
 ): Promise<WrittenFile> {
   const request = {
     op: 'copy',
+    checks: sources.flatMap((source) => checksOf(source)),
     setup: sources.flatMap((source) => attachment(source)),
     sql,
     path,

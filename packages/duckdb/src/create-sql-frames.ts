@@ -12,7 +12,7 @@ export type AcquireFrame = (
 
 /** The frames of a store as files that SQL can be run over. */
 export function createSqlFrames(parts: StoreParts, acquire: AcquireFrame): SqlFrames {
-  const { catalogue, foreign, copies, directory, hasTenants, copyDirectory } = parts;
+  const { catalogue, foreign, reader, copies, directory, hasTenants, copyDirectory } = parts;
 
   /** SQL does not tell letter case apart, and neither do handles of one tenant. */
   async function handleOf(tenant: string, name: string): Promise<Handle | undefined> {
@@ -40,8 +40,12 @@ export function createSqlFrames(parts: StoreParts, acquire: AcquireFrame): SqlFr
           copies.released(frame);
         },
       });
-      if (frame.source.kind === 'parquet') return pinned(frame.source.path, contents);
       try {
+        if (frame.source.kind === 'parquet') {
+          // SQL may read any of it.
+          await reader.verify(frame);
+          return pinned(frame.source.path, contents);
+        }
         const { path, info } = await copies.of(frame, contents);
         return pinned(path, info);
       } catch (error) {

@@ -1,10 +1,13 @@
 import { ServiceError } from '@svc/errors';
-import type { SourceInfo } from './frame-files.ts';
+import type { FrameSource, SourceInfo } from './frame-files.ts';
 import type { PipeEngine } from './pipe-engine.ts';
 import { ChildError } from './pipe-link.ts';
-import { globFree } from './source-sql.ts';
+import { checksOf, globFree } from './source-sql.ts';
 import { METADATA_KEYS, schemaFromText } from './storage-schema.ts';
 import { sqlText } from './storage-types-names.ts';
+
+/** A Parquet file. */
+export type ParquetSource = Extract<FrameSource, { kind: 'parquet' }>;
 
 /** So many files are looked at in one query, and so many queries run at the same time. */
 const BATCH_FILES = 256;
@@ -16,28 +19,28 @@ const MAX_QUERIES = 4;
  */
 export async function describeOwnFiles(
   engine: PipeEngine,
-  paths: readonly string[],
+  files: readonly ParquetSource[],
   signal?: AbortSignal,
 ): Promise<ReadonlyMap<string, SourceInfo | Error>> {
   const found = new Map<string, SourceInfo | Error>();
   let next = 0;
   async function work(): Promise<void> {
-    while (next < paths.length) {
+    while (next < files.length) {
       next += BATCH_FILES;
-      await describeBatch(paths.slice(next - BATCH_FILES, next));
+      await describeBatch(files.slice(next - BATCH_FILES, next));
     }
   }
   await Promise.all(Array.from({ length: MAX_QUERIES }, work));
   return found;
 
-  async function describeBatch(batch: readonly string[]): Promise<void> {
+  async function describeBatch(batch: readonly ParquetSource[]): Promise<void> {
     try {
       for (const [path, notes] of await notesOf(engine, batch, signal)) addFile(path, notes);
     } catch (error) {
       if (isOver(error)) throw error;
-      const [path = ''] = batch;
-      if (batch.length === 1) {
-        found.set(path, toError(error));
+      const [file] = batch;
+      if (file !== undefined && batch.length === 1) {
+        found.set(file.path, toError(error));
         return;
       }
       // One that cannot be read fails the query for all of them: it is looked for among ever fewer.
@@ -67,14 +70,16 @@ type Notes = ReadonlyMap<string, string>;
 
 async function notesOf(
   engine: PipeEngine,
-  paths: readonly string[],
+  batch: readonly ParquetSource[],
   signal: AbortSignal | undefined,
 ): Promise<ReadonlyMap<string, Notes>> {
   const keys = Object.values(METADATA_KEYS).map((key) => `${sqlText(key)}::BLOB`);
-  const sql = `SELECT file_name, decode(key), decode(value) FROM parquet_kv_metadata([${paths.map(globFree).join(', ')}])
+  const paths = batch.map(({ path }) => globFree(path));
+  const sql = `SELECT file_name, decode(key), decode(value) FROM parquet_kv_metadata([${paths.join(', ')}])
     WHERE key IN (${keys.join(', ')})`;
+  const checks = batch.flatMap((file) => checksOf(file, 'footer'));
   const files = new Map<string, Map<string, string>>();
-  for (const [path, key, value] of await engine.call({ op: 'texts', sql }, signal)) {
+  for (const [path, key, value] of await engine.call({ op: 'texts', checks, sql }, signal)) {
     if (typeof path !== 'string' || typeof key !== 'string' || typeof value !== 'string') continue;
     const notes = files.get(path) ?? new Map<string, string>();
     files.set(path, notes.set(key, value));

@@ -7,7 +7,7 @@ import type { Int96Unit } from './child/plans.ts';
 import type { ChildAnswers } from './child/requests.ts';
 import { findDelimiter } from './csv-delimiter.ts';
 import { firstLineOf, isHeaderOf } from './csv-header.ts';
-import { describeOwnFiles, toError } from './describe-own-files.ts';
+import { describeOwnFiles, type ParquetSource, toError } from './describe-own-files.ts';
 import { describeParquet } from './describe-parquet.ts';
 import type { FrameSource, SourceInfo } from './frame-files.ts';
 import { refuseRepeatedName } from './refuse-repeated-name.ts';
@@ -29,7 +29,7 @@ export async function describeSource(
   source: FrameSource,
   signal?: AbortSignal,
 ): Promise<SourceInfo> {
-  const own = source.kind === 'parquet' ? await describeOwn(engine, source.path, signal) : undefined;
+  const own = source.kind === 'parquet' ? await describeOwn(engine, source, signal) : undefined;
   return own ?? (await describeForeign(engine, source, signal));
 }
 
@@ -38,8 +38,10 @@ export async function describeSources(
   engine: PipeEngine,
   sources: readonly FrameSource[],
 ): Promise<readonly (SourceInfo | Error)[]> {
-  const paths = sources.flatMap((source) => (source.kind === 'parquet' ? [source.path] : []));
-  const own = await describeOwnFiles(engine, paths);
+  const own = await describeOwnFiles(
+    engine,
+    sources.filter((source) => source.kind === 'parquet'),
+  );
   const found: (SourceInfo | Error)[] = [];
   let next = 0;
   async function work(): Promise<void> {
@@ -113,9 +115,10 @@ export async function describeUpload(
     const named = await withOwnNames(settled, found);
     return { source: settled, info: foreignInfo(settled, named), columnNames };
   }
-  if (footer === undefined) return { source: settled, info: foreignInfo(settled, found), columnNames };
+  if (footer === undefined || source.kind !== 'parquet')
+    return { source: settled, info: foreignInfo(settled, found), columnNames };
   const { path } = source;
-  const own = await describeOwn(engine, path, signal).catch(() => undefined);
+  const own = await describeOwn(engine, source, signal).catch(() => undefined);
   const info =
     own !== undefined && isStoredAs(own.schema, found)
       ? own
@@ -169,8 +172,12 @@ async function inspect(engine: PipeEngine, source: SettledSource, signal?: Abort
   return engine.call({ op: 'inspect', setup: attachment(source), sql: `SELECT * FROM ${fromClause(source)}` }, signal);
 }
 
-async function describeOwn(engine: PipeEngine, path: string, signal?: AbortSignal): Promise<SourceInfo | undefined> {
-  const found = (await describeOwnFiles(engine, [path], signal)).get(path);
+async function describeOwn(
+  engine: PipeEngine,
+  file: ParquetSource,
+  signal?: AbortSignal,
+): Promise<SourceInfo | undefined> {
+  const found = (await describeOwnFiles(engine, [file], signal)).get(file.path);
   if (found instanceof Error) throw found;
   return found;
 }

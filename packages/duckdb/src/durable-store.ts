@@ -5,7 +5,7 @@ import type { SqlFrames } from './sql-frames.ts';
 
 /** Something that is wrong in the directory and concerns one frame. */
 export interface StoreProblem {
-  readonly kind: 'unreadable_frame' | 'unreadable_life' | 'unreadable_database' | 'not_removed';
+  readonly kind: 'damaged_frame' | 'unreadable_frame' | 'unreadable_life' | 'unreadable_database' | 'not_removed';
   readonly tenant: string;
   readonly handle: string;
   readonly cause: unknown;

@@ -2,21 +2,44 @@ import { stat } from 'node:fs/promises';
 import { ServiceError } from '@svc/errors';
 import type { Decoders, FrameStream, OpenFrame } from '@svc/frames';
 import { type RecordBatch, Schema } from 'apache-arrow';
-import type { FrameFiles, FrameSource, ReadPart, SourceInfo } from './frame-files.ts';
+import type { DamagedFrames } from './damaged-frames.ts';
+import type { FrameFiles, FrameSource, ReadPart, SourceInfo, VerifyOptions } from './frame-files.ts';
 import { createHotFrame } from './hot-frame.ts';
-import { unreadableFrame } from './store-errors.ts';
+import { isDamage, unreadableFrame } from './store-errors.ts';
 import { type ContentSource, contentsOf, type FrameContents, type StoredFrame } from './stored-frame.ts';
 
 /** Reads the files of frames, whatever their format. */
 export interface ContentReader {
   /** What is in the file of a frame, read when it is first asked for. */
   describe(frame: StoredFrame): Promise<FrameContents>;
-  read(source: ContentSource, info: SourceInfo, part: ReadPart): FrameStream;
+  /** The rows of a frame. A failure on the way says of which frame it is. */
+  read(frame: StoredFrame, info: SourceInfo, part: ReadPart): FrameStream;
+  /** Compares the whole file of a frame with its checksums, before another process reads it. */
+  verify(frame: StoredFrame, options?: VerifyOptions): Promise<{ readonly isChecked: boolean }>;
+}
+
+/** What a reader works with. */
+export interface ContentReaderOptions {
+  readonly files: FrameFiles;
+  /** Reads Arrow files. Default: they are not read. */
+  readonly decoders?: Decoders | undefined;
+  /** Hears of frames that were put and whose files are damaged. */
+  readonly damaged: Pick<DamagedFrames, 'add'>;
 }
 
 /** A reader of files that DuckDB knows and, with decoders, of Arrow files. */
-export function createContentReader(files: FrameFiles, decoders: Decoders | undefined): ContentReader {
+export function createContentReader({ files, decoders, damaged }: ContentReaderOptions): ContentReader {
   const describeSource = createDescriber(files);
+
+  function failureOf(frame: StoredFrame, error: unknown): ServiceError {
+    if (isDamage(error) && !frame.isForeign) damaged.add(frame, error);
+    return unreadableFrame(frame.handle, frame.isForeign, error);
+  }
+
+  function readSource(source: ContentSource, info: SourceInfo, part: ReadPart): FrameStream {
+    return source.kind === 'arrow' ? readArrow(source.path, info, part, decoders) : files.read(source, info, part);
+  }
+
   return {
     async describe(frame) {
       if (frame.contents) return frame.contents;
@@ -30,13 +53,31 @@ export function createContentReader(files: FrameFiles, decoders: Decoders | unde
         frame.contents = contentsOf(info, fileBytes);
         return frame.contents;
       } catch (error) {
-        const failure = unreadableFrame(frame.handle, frame.isForeign, error);
-        if (error instanceof ServiceError && error.code === 'invalid_data') frame.failure = failure;
+        const failure = failureOf(frame, error);
+        // A file of another's that was changed is another frame; one of ours may be restored, and is looked at again.
+        if (frame.isForeign && isDamage(error)) frame.failure = failure;
         throw failure;
       }
     },
-    read: (source, info, part) =>
-      source.kind === 'arrow' ? readArrow(source.path, info, part, decoders) : files.read(source, info, part),
+    read(frame, info, part) {
+      const { schema, batches } = readSource(frame.source, info, part);
+      async function* named(): AsyncGenerator<RecordBatch> {
+        try {
+          yield* batches;
+        } catch (error) {
+          throw part.signal?.aborted ? error : failureOf(frame, error);
+        }
+      }
+      return { schema, batches: named() };
+    },
+    async verify(frame, options) {
+      if (frame.source.kind === 'arrow') return { isChecked: false };
+      try {
+        return await files.verify(frame.source, options);
+      } catch (error) {
+        throw options?.signal?.aborted ? error : failureOf(frame, error);
+      }
+    },
   };
 }
 

@@ -123,12 +123,19 @@ test.each([
 
 test('of several sources the broken one alone is an error', async () => {
   const good = { kind: 'parquet', path: parquet } as const;
-  const missing = { kind: 'parquet', path: join(fixture.folder, 'missing') } as const;
-  expect(await fixture.files.describe([good, missing, good])).toMatchObject([
+  const broken = { kind: 'parquet', path: fixture.path() } as const;
+  await writeFile(broken.path, 'PAR1 nonsense PAR1');
+  expect(await fixture.files.describe([good, broken, good])).toMatchObject([
     { rows: 100 },
     { code: 'invalid_data' },
     { rows: 100 },
   ]);
+});
+
+test('a file that is not there is an error that says nothing of what is in it', async () => {
+  const [missing] = await fixture.files.describe([{ kind: 'parquet', path: join(fixture.folder, 'missing') }]);
+  expect(missing).toBeInstanceOf(Error);
+  expect(missing).not.toMatchObject({ code: 'invalid_data' });
 });
 
 test('of many files that are looked at together only the broken ones are errors', async () => {

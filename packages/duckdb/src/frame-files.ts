@@ -10,6 +10,8 @@ export type FrameSource =
       readonly path: string;
       /** Whether `convert` may write to it, as to a file that is removed afterwards. */
       readonly isTemporary?: true;
+      /** Whether we wrote it, and nobody else may have changed it. */
+      readonly isOwn?: true;
     }
   /** A CSV file. Options that are not given are found out by looking at the file. */
   | ({
@@ -68,6 +70,12 @@ export interface ReadPart {
   readonly signal?: AbortSignal;
 }
 
+/** How a source is verified. */
+export interface VerifyOptions {
+  readonly again?: boolean;
+  readonly signal?: AbortSignal;
+}
+
 /**
  * Frames in files, read and written by DuckDB in a child process. A crash of the child fails the operations that were
  * running with `internal` (or `out_of_memory`), and the next one finds a new child.
@@ -89,7 +97,15 @@ export interface FrameFiles {
   concat(from: readonly FrameSource[], path: string, options: WriteOptions): Promise<WrittenFile>;
   /** What each source holds, or why it cannot be read. */
   describe(sources: readonly FrameSource[]): Promise<readonly (SourceInfo | Error)[]>;
-  /** The rows of a source that was described before. Batches come only as fast as they are read. */
+  /**
+   * Compares a source with its checksums, all of it. One that is damaged is `invalid_data`; one that has no checksums
+   * passes, and is not `isChecked`. `again`: also what was verified before.
+   */
+  verify(source: FrameSource, options?: VerifyOptions): Promise<{ readonly isChecked: boolean }>;
+  /**
+   * The rows of a source that was described before. Batches come only as fast as they are read. Rows of a file that has
+   * checksums come only when the bytes they are made of match them.
+   */
   read(source: FrameSource, info: SourceInfo, part?: ReadPart): FrameStream;
   /** The tables of a database file. A file that does not exist is made, empty. */
   tables(path: string): Promise<readonly string[]>;

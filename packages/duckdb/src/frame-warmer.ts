@@ -36,7 +36,7 @@ export function createFrameWarmer({
     if (filling === undefined) return;
     catalogue.acquire(frame);
     try {
-      for await (const batch of reader.read(frame.source, contents, { signal: closing.signal }).batches) {
+      for await (const batch of reader.read(frame, contents, { signal: closing.signal }).batches) {
         if (await filling.add(batch)) continue;
         // There is no room for it, and there will be none the next time.
         rowsRead.set(frame, -Infinity);

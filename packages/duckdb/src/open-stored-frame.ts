@@ -28,7 +28,7 @@ export function openStoredFrame(
     const { indices: positions } = selectColumns(contents.schema, columns);
     const isWhole = positions === undefined && offset === 0 && limit >= contents.rows;
     if (isWhole) return { schema: contents.schema, batches: fillWhileReading({ isLent, ...(signal && { signal }) }) };
-    const stream = reader.read(frame.source, contents, {
+    const stream = reader.read(frame, contents, {
       offset,
       ...(limit < contents.rows && { limit }),
       ...(positions && { columns: positions }),
@@ -44,7 +44,7 @@ export function openStoredFrame(
     filling = own ?? filling;
     try {
       // What is kept in memory cannot be lent.
-      const { batches } = reader.read(frame.source, contents, own === undefined ? part : { ...part, isLent: false });
+      const { batches } = reader.read(frame, contents, own === undefined ? part : { ...part, isLent: false });
       let isFilling = own !== undefined;
       for await (const batch of batches) {
         isFilling = isFilling && own !== undefined && (await own.add(batch));

@@ -38,7 +38,7 @@ export function createParquetCopies({ files, reader, newPath }: CopyOptions): Pa
     const write = { compression: 'lz4' } as const;
     const info =
       source.kind === 'arrow'
-        ? await files.write(path, reader.read(source, contents, {}), write)
+        ? await files.write(path, reader.read(frame, contents, {}), write)
         : await files.convert(source, path, write);
     return { path, info };
   }

@@ -13,6 +13,11 @@ export function fromChild(error: unknown, subject: Subject): Error {
   if (error instanceof ChildCrash) return crashError(error);
   if (!(error instanceof ChildError)) return error instanceof Error ? error : toServiceError(error);
   if (error.failure.code === 'invalid_data') return new ServiceError('invalid_data', error.message);
+  if (error.failure.code === 'damaged_file') {
+    return new ServiceError('invalid_data', `The ${subject} is damaged: its bytes are not those that were written.`, {
+      cause: error,
+    });
+  }
   if (error.failure.code === 'cancelled')
     return new ServiceError('cancelled', 'The request was cancelled.', { cause: error });
   if (isBrokenByAnother(error)) {
@@ -37,9 +42,24 @@ export function fromChild(error: unknown, subject: Subject): Error {
     });
   }
   if (subject === 'new file') return toServiceError(error);
+  if (!isOfTheFile(error)) return error;
   return subject === 'CSV file'
     ? csvError(error)
     : new ServiceError('invalid_data', `The ${subject} cannot be read.`, { cause: error });
+}
+
+/** What DuckDB says of files that are not what they should be, among what it says of the system. */
+const BROKEN_FILE = /corrupt|not a valid|magic|checksum|enough bytes|bytes from location|too small/i;
+
+/**
+ * Whether the file is why it could not be read: a system that has no more files to open, a disk that fails and an engine
+ * that is broken say nothing about it.
+ */
+function isOfTheFile({ failure, message }: ChildError): boolean {
+  if (failure.code === 'duckdb' && failure.isIntact) return false;
+  if (/^(INTERNAL|FATAL|INTERRUPT|Connection|TransactionContext) Error/i.test(message)) return false;
+  const isOfTheSystem = /^IO Error|^E[A-Z]+: /.test(message);
+  return !isOfTheSystem || BROKEN_FILE.test(message);
 }
 
 /** Whether a child found no memory for what it was asked, and lives. */

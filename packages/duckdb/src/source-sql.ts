@@ -2,7 +2,8 @@ import { createHash } from 'node:crypto';
 import { ServiceError } from '@svc/errors';
 import { DataType, type Field, Schema } from 'apache-arrow';
 import type { GetPlan } from './child/plans.ts';
-import { type ChildRequest, type FileNotes, NOTE_PLACEHOLDER } from './child/requests.ts';
+import { CHECKS_KEY } from './child/file-checks.ts';
+import { type ChildRequest, type FileCheck, type FileNotes, NOTE_PLACEHOLDER } from './child/requests.ts';
 import { csvArguments } from './csv-arguments.ts';
 import type { ForeignColumn, FrameSource, ReadPart, SourceInfo, WriteOptions } from './frame-files.ts';
 import { METADATA_KEYS, schemaText } from './storage-schema.ts';
@@ -45,6 +46,12 @@ export function attachment(source: FrameSource): string[] {
   return [`ATTACH IF NOT EXISTS ${sqlText(source.path)} AS ${databaseName(source.path)} (READ_ONLY)`];
 }
 
+/** What is compared with checksums before a source is read: by default all of its file. */
+export function checksOf(source: FrameSource, part: FileCheck['part'] = 'all'): FileCheck[] {
+  if (source.kind !== 'parquet') return [];
+  return [{ path: source.path, ...(source.isOwn && { isOwn: true }), part }];
+}
+
 /** The name under which a database file is attached. */
 export function databaseName(path: string): string {
   return `file_${createHash('sha256').update(path).digest('hex').slice(0, 16)}`;
@@ -73,6 +80,8 @@ export function readPlan(
       : [{ field, ...columnPlan(field, sqlName(names[i] ?? ''), info, foreignColumns?.[i]) }];
   });
   const rows = Math.max(0, Math.min(limit, info.rows - offset));
+  const part = { from: offset, to: offset + rows, ...(columns && { columns }) };
+  const [rowCheck] = checksOf(source).map((check) => ({ ...check, part }));
   // A query needs a column, also where only rows are counted.
   const list = chosen.length === 0 ? 'true' : chosen.map(({ sql }) => sql).join(', ');
   return {
@@ -86,6 +95,7 @@ export function readPlan(
       setup: attachment(source),
       sql: `SELECT ${list} FROM ${rowsClause(settledSource(source, info), info, offset, rows)}`,
       plans: chosen.map(({ get }) => get),
+      ...(rowCheck && { rowCheck }),
     },
   };
 }
@@ -139,6 +149,8 @@ export function copyOptions(schema: Schema, { compression, level }: WriteOptions
     [METADATA_KEYS.schema]: schemaText(schema),
     [METADATA_KEYS.rows]: NOTE_PLACEHOLDER,
     [METADATA_KEYS.arrowBytes]: NOTE_PLACEHOLDER,
+    // The last one, so that it is near the end of the file.
+    [CHECKS_KEY]: 'crc32',
   };
   const pairs = Object.entries(metadata).map(([key, value]) => `${sqlText(key)}: ${sqlText(value)}`);
   return [

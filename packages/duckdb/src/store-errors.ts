@@ -32,15 +32,32 @@ export function toStoreError(error: unknown): unknown {
   );
 }
 
+/** Whether the file of a frame is why it cannot be read. */
+export function isDamage(cause: unknown): cause is ServiceError {
+  return cause instanceof ServiceError && cause.code === 'invalid_data';
+}
+
 /** The file of a frame cannot be read. */
 export function unreadableFrame(handle: string, isForeign: boolean, cause: unknown): ServiceError {
-  // A reader that failed for a reason of its own says nothing about the file.
-  if (cause instanceof ServiceError && cause.code !== 'invalid_data') return cause;
-  const reason = cause instanceof ServiceError ? ` ${cause.message}` : '';
+  if (!isDamage(cause)) {
+    const failure = toStoreError(cause);
+    return failure instanceof ServiceError ? failure : notReadNow(handle, cause);
+  }
   return isForeign
-    ? new ServiceError('invalid_data', `The frame ${quoted(handle)} cannot be read.${reason}`, {
+    ? new ServiceError('invalid_data', `The frame ${quoted(handle)} cannot be read. ${cause.message}`, {
         hint: 'Replace the file it comes from by one that is whole.',
         cause,
       })
-    : new ServiceError('internal', `The frame ${quoted(handle)} cannot be read: its file is damaged.`, { cause });
+    : new ServiceError('internal', `The frame ${quoted(handle)} cannot be read: its file is damaged.`, {
+        hint: 'Put the frame again, or have whoever runs the server restore its file.',
+        cause,
+      });
+}
+
+/** A frame could not be read, and nothing is known to be wrong with its file. */
+function notReadNow(handle: string, cause: unknown): ServiceError {
+  return new ServiceError('internal', `The frame ${quoted(handle)} could not be read.`, {
+    hint: 'Send the request again; if it fails again, report it with the request id.',
+    cause,
+  });
 }

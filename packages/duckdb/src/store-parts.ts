@@ -1,5 +1,6 @@
 import type { Decoders } from '@svc/frames';
 import type { Catalogue } from './catalogue.ts';
+import type { DamagedFrames } from './damaged-frames.ts';
 import type { StoreProblem } from './durable-store.ts';
 import type { ForeignFrames } from './foreign-frames.ts';
 import type { ContentReader } from './frame-contents.ts';
@@ -18,6 +19,7 @@ export interface StoreParts {
   readonly compression: Pick<WriteOptions, 'compression' | 'level'>;
   readonly hot: HotTier<StoredFrame>;
   readonly reader: ContentReader;
+  readonly damaged: DamagedFrames;
   readonly warmer: FrameWarmer;
   readonly catalogue: Catalogue;
   readonly foreign: ForeignFrames;

@@ -196,7 +196,7 @@ test('a frame whose file is damaged is told, and the others are listed', async (
   const problems: StoreProblem[] = [];
   const store = await fixture.open({ onProblem: (problem) => problems.push(problem) });
   expect(await store.list('default', { limit: 1 })).toMatchObject([{ handle: 'b' }]);
-  expect(problems).toMatchObject([{ kind: 'unreadable_frame', handle: 'a' }]);
+  expect(problems).toMatchObject([{ kind: 'damaged_frame', handle: 'a' }]);
   await expect(store.open(refOf('a'))).rejects.toMatchObject({ code: 'internal' });
   expect(await store.drop(refOf('a'))).toBe(true);
 });

@@ -22,7 +22,7 @@ export interface StoredFrame {
   readonly isForeign: boolean;
   expires: Date | null;
   contents: FrameContents | undefined;
-  /** Why the file cannot be read, where that was found out: it will not be another time either. */
+  /** Why the file of another's cannot be read, where the file itself is to blame: it will not be another time either. */
   failure?: ServiceError;
   /** Whether somebody was told that it cannot be read. */
   isReported?: true;

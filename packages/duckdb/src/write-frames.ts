@@ -143,13 +143,15 @@ async function joinRows(
   const write: WriteOptions = { ...compression, ...(signal && { signal }) };
   const contents = await reader.describe(frame);
   const match = matchColumns(contents.schema, added.written.schema);
-  const from = { kind: 'parquet', path: added.path } as const;
+  const from = { kind: 'parquet', path: added.path, isOwn: true } as const;
+  // Damage must not get into a file with checksums of its own.
+  await reader.verify(frame, { ...(signal && { signal }) });
   if (match.isPlain && frame.source.kind === 'parquet') {
     return { path, written: await files.concat([frame.source, from], path, write) };
   }
   const rows = joinStreams(
     match,
-    reader.read(frame.source, contents, { ...(signal && { signal }) }),
+    reader.read(frame, contents, { ...(signal && { signal }) }),
     files.read(from, added.written, { ...(signal && { signal }) }),
   );
   return { path, written: await files.write(path, rows, write) };

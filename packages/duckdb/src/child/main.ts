@@ -13,6 +13,7 @@ import {
   wordsPayload,
 } from '../pipe-frames.ts';
 import { type Exchange, CancelledError } from './exchange.ts';
+import { DamagedFileError, IntactFileError } from './load-checks.ts';
 import { createSqlBench } from './sql-bench.ts';
 import { SqlFaultError } from './sql-fault.ts';
 import { SqlRefusal, UnreadableFrameError } from './sql-refusal.ts';
@@ -99,8 +100,10 @@ function failureOf(error: unknown, exchange: Exchange): ChildFailure {
   if (exchange.signal.aborted || error instanceof CancelledError) return { code: 'cancelled', message: 'Cancelled.' };
   if (error instanceof SqlRefusal || error instanceof UnreadableFrameError) return error.failure;
   if (error instanceof SqlFaultError) return error.fault;
+  if (error instanceof DamagedFileError) return { code: 'damaged_file', message: error.message };
   if (error instanceof UnstorableValue) return { code: 'invalid_data', message: error.message };
-  return { code: 'duckdb', message: error instanceof Error ? error.message : String(error) };
+  const isIntact = error instanceof IntactFileError ? ({ isIntact: true } as const) : {};
+  return { code: 'duckdb', message: error instanceof Error ? error.message : String(error), ...isIntact };
 }
 
 function send(kind: number, id: number, parts: readonly Uint8Array[], length = totalLength(parts)): void {

@@ -21,17 +21,26 @@ export async function readRows(
   connection: DuckDBConnection,
   exchange: Exchange,
   { sql, plans }: Extract<ChildRequest, { op: 'read' }>,
+  limits?: RowLimits,
 ): Promise<ChildAnswers['read']> {
   const prepared = await connection.prepare(sql);
-  return sendRows(exchange, await prepared.stream(), plans);
+  return sendRows(exchange, await prepared.stream(), plans, limits);
 }
 
-/** Sends the rows of a result; one of more than `maxRowBytes` is a `RowTooLarge`. */
+/** What rows are sent. */
+export interface RowLimits {
+  /** A row that takes more is a `RowTooLarge`. Default: none is. */
+  readonly maxRowBytes?: number;
+  /** Called before rows are sent, with how many there are then: it waits until they may be. */
+  readonly allow?: (rows: number) => Promise<void>;
+}
+
+/** Sends the rows of a result. */
 export async function sendRows(
   exchange: Exchange,
   result: DuckDBResult,
   plans: readonly GetPlan[],
-  maxRowBytes = Infinity,
+  { maxRowBytes = Infinity, allow }: RowLimits = {},
 ): Promise<ChildAnswers['read']> {
   for (const [i, plan] of plans.entries()) {
     const type = duckTypeOf(result.columnType(i));
@@ -42,6 +51,12 @@ export async function sendRows(
   const batch: Batch = { rows: 0, readers };
   const garbage = createGarbage();
   let rows = 0;
+  let sent = 0;
+  async function send(): Promise<void> {
+    sent += batch.rows;
+    await allow?.(sent);
+    await sendBatch(exchange, batch);
+  }
   let next = result.fetchChunk();
   try {
     for (;;) {
@@ -59,7 +74,7 @@ export async function sendRows(
         for (const reader of readers) reader.take(start, taken);
         batch.rows += taken;
         if (bytesOf(batch) > maxRowBytes) throw new RowTooLarge();
-        if (isFull(batch)) await sendBatch(exchange, batch);
+        if (isFull(batch)) await send();
       }
       rows += count;
       // Asking it something is what keeps the chunk until its rows are taken.
@@ -70,7 +85,7 @@ export async function sendRows(
     // Nothing else may be asked of a connection that is still at it.
     await next.catch(() => undefined);
   }
-  if (batch.rows > 0) await sendBatch(exchange, batch);
+  if (batch.rows > 0) await send();
   return { rows };
 }
 

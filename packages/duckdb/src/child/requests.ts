@@ -26,14 +26,42 @@ export function noteText(value: number): string {
   return String(value).padStart(NOTE_PLACEHOLDER.length, '0');
 }
 
-/** What the child is asked to do. All SQL is made by the parent; statements in `setup` run first. */
-export type ChildRequest = { readonly setup?: readonly string[] } &
+/** Bytes of a file that are compared with their checksums before anything is read from them. */
+export interface FileCheck {
+  readonly path: string;
+  /** Whether we wrote it, so that checksums that are missing are damage. */
+  readonly isOwn?: true;
+  /** The footer is always verified. */
+  readonly part: 'footer' | 'all' | RowsPart;
+}
+
+/** The bytes of some rows and columns. */
+export interface RowsPart {
+  readonly from: number;
+  readonly to: number;
+  /** Positions of columns. Default: all. */
+  readonly columns?: readonly number[];
+}
+
+/**
+ * What the child is asked to do. All SQL is made by the parent. Files in `checks` are verified first, then the statements
+ * in `setup` run.
+ */
+export type ChildRequest = { readonly checks?: readonly FileCheck[]; readonly setup?: readonly string[] } &
   /** Names and types of the columns of a query; it is not run. */
   (
     | { readonly op: 'inspect'; readonly sql: string }
     /** The rows of a query whose columns are all texts. */
     | { readonly op: 'texts'; readonly sql: string }
-    | { readonly op: 'read'; readonly sql: string; readonly plans: readonly GetPlan[] }
+    /** `rowCheck`: where the rows come from, verified little by little, before they are sent. */
+    | {
+        readonly op: 'read';
+        readonly sql: string;
+        readonly plans: readonly GetPlan[];
+        readonly rowCheck?: FileCheck & { readonly part: RowsPart };
+      }
+    /** Nothing but the checks. `again`: also of bytes that were verified before. */
+    | { readonly op: 'verify'; readonly file: FileCheck; readonly again?: true }
     /** Writes the batches that follow into a Parquet file; `options` are those of COPY. */
     | {
         readonly op: 'write';
@@ -80,6 +108,10 @@ export interface ChildAnswers {
   readonly inspect: readonly { readonly name: string; readonly type: DuckType }[];
   readonly texts: readonly (readonly (string | null)[])[];
   readonly read: { readonly rows: number };
+  readonly verify: {
+    /** Whether the file has checksums. */
+    readonly isChecked: boolean;
+  };
   readonly write: WrittenNumbers;
   readonly copy: WrittenNumbers;
 }
@@ -96,5 +128,7 @@ export type ChildFailure =
   | SqlFailure
   | SqlFault
   | UnreadableFrame
-  /** `duckdb`: the message is DuckDB's own, and not for clients. */
-  | { readonly code: 'cancelled' | 'invalid_data' | 'duckdb'; readonly message: string };
+  /** `damaged_file`: the bytes of a file are not those that were written. */
+  | { readonly code: 'cancelled' | 'invalid_data' | 'damaged_file'; readonly message: string }
+  /** The message is DuckDB's own, and not for clients. `isIntact`: the file it read is what was written. */
+  | { readonly code: 'duckdb'; readonly message: string; readonly isIntact?: true };

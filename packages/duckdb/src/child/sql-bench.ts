@@ -65,7 +65,9 @@ export function createSqlBench(settings: readonly string[]): SqlBench {
         }
         return required(session).prepare(request.params);
       case 'rows':
-        return sendRows(exchange, await required(session).run(request.casts), request.plans, MAX_ROW_BYTES);
+        return sendRows(exchange, await required(session).run(request.casts), request.plans, {
+          maxRowBytes: MAX_ROW_BYTES,
+        });
       default:
         return request satisfies never;
     }

@@ -5,6 +5,8 @@ import { CancelledError, type Exchange } from './exchange.ts';
 import { copyToFile, createUploads, type Uploads } from './write-file.ts';
 import { duckTypeOf } from './duck-type.ts';
 import { DuckDBInstance } from './node-api.ts';
+import { createFileVerifier, type FileVerifier } from './file-verifier.ts';
+import { DamagedFileError, IntactFileError } from './load-checks.ts';
 import { readRows } from './read-rows.ts';
 import { TextReader } from './text-reader.ts';
 import type { ChildAnswers, ChildRequest, ChildSettings } from './requests.ts';
@@ -18,11 +20,14 @@ export interface Workbench {
 export function createWorkbench({ settings, uploadSettings = [] }: ChildSettings): Workbench {
   const opened = open(settings);
   let openedForUploads: ReturnType<typeof open> | undefined;
+  const verifier = createFileVerifier();
   // Whoever asks for something is told.
   opened.catch(() => undefined);
   return {
     async run(exchange, request) {
       const isUpload = request.op === 'write';
+      await verifier.verifyAll(request.checks ?? [], exchange.signal);
+      if (request.op === 'verify') return verifier.verify(request.file, exchange.signal, request.again);
       const { instance, uploads } = await (isUpload ? (openedForUploads ??= open(uploadSettings)) : opened);
       if (exchange.signal.aborted) throw new CancelledError();
       // One for each request: a second statement on a connection ends the result of the first.
@@ -31,7 +36,7 @@ export function createWorkbench({ settings, uploadSettings = [] }: ChildSettings
       exchange.signal.addEventListener('abort', interrupt, { once: true });
       try {
         for (const sql of request.setup ?? []) await connection.run(sql);
-        return await answer({ connection, uploads }, exchange, request);
+        return await answer({ connection, uploads, verifier }, exchange, request);
       } finally {
         exchange.signal.removeEventListener('abort', interrupt);
         await endResult(connection);
@@ -65,12 +70,13 @@ function freeMemory(): void {
 interface Tools {
   readonly connection: DuckDBConnection;
   readonly uploads: Uploads;
+  readonly verifier: FileVerifier;
 }
 
 async function answer(
-  { connection, uploads }: Tools,
+  { connection, uploads, verifier }: Tools,
   exchange: Exchange,
-  request: ChildRequest,
+  request: Exclude<ChildRequest, { op: 'verify' }>,
 ): Promise<ChildAnswers[keyof ChildAnswers]> {
   switch (request.op) {
     case 'inspect':
@@ -78,7 +84,7 @@ async function answer(
     case 'texts':
       return await texts(await connection.run(request.sql));
     case 'read':
-      return await readRows(connection, exchange, request);
+      return await readVerified(connection, exchange, request, verifier);
     case 'write':
       return await uploads.write(connection, exchange, request);
     case 'copy':
@@ -88,6 +94,25 @@ async function answer(
       });
     default:
       return request satisfies never;
+  }
+}
+
+/** Sends the rows of a query, each when the bytes it came from are verified. */
+async function readVerified(
+  connection: DuckDBConnection,
+  exchange: Exchange,
+  request: Extract<ChildRequest, { op: 'read' }>,
+  verifier: FileVerifier,
+): Promise<ChildAnswers['read']> {
+  if (request.rowCheck === undefined) return readRows(connection, exchange, request);
+  const verified = await verifier.rows(request.rowCheck, exchange.signal);
+  try {
+    return await readRows(connection, exchange, request, { allow: (rows) => verified.upTo(rows) });
+  } catch (error) {
+    if (exchange.signal.aborted || error instanceof DamagedFileError) throw error;
+    throw (await verified.again()).isChecked ? new IntactFileError(error) : error;
+  } finally {
+    await verified.end();
   }
 }
 

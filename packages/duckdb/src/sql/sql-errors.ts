@@ -40,6 +40,7 @@ export function toSqlError(error: unknown, context: SqlContext): ServiceError {
       return unreadableFrame(failure.frame, frame?.info.isForeign === true, unread);
     }
     case 'duckdb':
+    case 'damaged_file':
     case 'invalid_data':
       return toServiceError(error);
     default:

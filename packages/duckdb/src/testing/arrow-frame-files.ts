@@ -77,6 +77,7 @@ export function createArrowFrameFiles({ batchRows = 1000 }: { readonly batchRows
       }
       return { schema, batches: batches() };
     },
+    verify: async () => ({ isChecked: false }),
     tables: async (path) => Object.keys(await loadTables(path)),
     isResponding: () => true,
     close: async () => {},

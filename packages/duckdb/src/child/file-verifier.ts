@@ -1,0 +1,216 @@
+import { type FileHandle, open, stat } from 'node:fs/promises';
+import { versionOfFile } from '../file-version.ts';
+import { CancelledError } from './exchange.ts';
+import type { CheckedRange, FileChecks } from './file-checks.ts';
+import { DamagedFileError, loadChecks } from './load-checks.ts';
+import { readChecksums, ShortFileError } from './read-checksums.ts';
+import type { FileCheck, RowsPart } from './requests.ts';
+
+/**
+ * Compares files with their checksums. Bytes that were verified are not verified again while their file is the same, by
+ * its times, size and number. A file that does not match is a `DamagedFileError`, every time; one without checksums
+ * passes.
+ */
+export interface FileVerifier {
+  /** `again`: forgets first what was verified before. */
+  verify(check: FileCheck, signal: AbortSignal, again?: boolean): Promise<{ readonly isChecked: boolean }>;
+  /** Verifies all of these. */
+  verifyAll(checks: readonly FileCheck[], signal: AbortSignal): Promise<void>;
+  /** Begins to verify rows: the first ones at once, the others when they are asked for. */
+  rows(check: FileCheck & { readonly part: RowsPart }, signal: AbortSignal): Promise<VerifiedRows>;
+}
+
+/** Rows that are verified little by little. */
+export interface VerifiedRows {
+  /** Resolves when so many of the rows are verified. */
+  upTo(rows: number): Promise<void>;
+  /** Verifies all of them once more, because what reads them has failed. */
+  again(): Promise<{ readonly isChecked: boolean }>;
+  end(): Promise<void>;
+}
+
+/** What is known of a file. */
+interface KnownFile {
+  readonly version: string;
+  readonly checks: FileChecks | undefined;
+  /** By the position of a range. */
+  readonly isVerified: Uint8Array;
+}
+
+/** Before the first rows are read so much is verified: of most reads it is everything. */
+const FIRST_BYTES = 64 * 1024 * 1024;
+/** Ranges that follow each other are read together, about so much at a time. */
+const RUN_BYTES = 8 * 1024 * 1024;
+/** So many files are verified at the same time. */
+const AT_ONCE = 8;
+/** Of so many files, and ranges of them all, it is known what was verified. */
+const MAX_FILES = 16_384;
+const MAX_RANGES = 262_144;
+
+/** A verifier that has seen no file yet. */
+export function createFileVerifier(): FileVerifier {
+  const known = createKnownFiles();
+
+  /** Verifies what is asked for, part after part; gives what each part has, and how many rows are verified then. */
+  async function* steps(
+    { path, isOwn, part }: FileCheck,
+    signal: AbortSignal,
+  ): AsyncGenerator<{ readonly bytes: number; readonly rows: number }, { readonly isChecked: boolean }> {
+    const seen = known.get(path, versionOfFile(await stat(path, { bigint: true })));
+    if (seen !== undefined && missing(seen, part).length === 0) return { isChecked: seen.checks !== undefined };
+    const file = await open(path, 'r');
+    try {
+      const { checks, isVerified } = seen ?? (await load(file, path, isOwn === true));
+      const wanted = checks === undefined ? [] : missing({ checks, isVerified }, part);
+      for (const { ranges, rows } of runsOf(wanted, checks?.groupRows ?? [], part)) {
+        if (signal.aborted) throw new CancelledError();
+        await compare(file, ranges, isVerified);
+        yield { bytes: bytesOf(ranges), rows };
+      }
+      return { isChecked: checks !== undefined };
+    } catch (error) {
+      throw error instanceof ShortFileError ? new DamagedFileError(error.message) : error;
+    } finally {
+      await file.close();
+    }
+  }
+
+  async function load(file: FileHandle, path: string, isOwn: boolean): Promise<KnownFile> {
+    const found = await file.stat({ bigint: true });
+    const checks = await loadChecks(file, Number(found.size), isOwn);
+    const isVerified = new Uint8Array(checks?.ranges.length ?? 0);
+    return known.add(path, { version: versionOfFile(found), checks, isVerified });
+  }
+
+  return {
+    async verify(check, signal, again = false) {
+      if (again) known.remove(check.path);
+      for (const all = steps(check, signal); ;) {
+        const next = await all.next();
+        if (next.done === true) return next.value;
+      }
+    },
+    async verifyAll(checks, signal) {
+      const rest = checks.values();
+      const work = async (): Promise<void> => {
+        for (const check of rest) await this.verify(check, signal);
+      };
+      await Promise.all(Array.from({ length: Math.min(AT_ONCE, checks.length) }, work));
+    },
+    async rows(check, signal) {
+      const rest = steps(check, signal);
+      let rows = 0;
+      let bytes = 0;
+      async function step(): Promise<void> {
+        const next = await rest.next();
+        rows = next.done === true ? Infinity : next.value.rows;
+        bytes = next.done === true ? Infinity : bytes + next.value.bytes;
+      }
+      while (bytes < FIRST_BYTES) await step();
+      return {
+        async upTo(count) {
+          while (rows < count) await step();
+        },
+        again: () => this.verify(check, signal, true),
+        end: async () => void (await rest.return({ isChecked: true })),
+      };
+    },
+  };
+}
+
+/** A range, and its position among all. */
+interface WantedRange extends CheckedRange {
+  readonly at: number;
+}
+
+/** The ranges that a part needs and that are not verified yet. */
+function missing({ checks, isVerified }: Omit<KnownFile, 'version'>, part: FileCheck['part']): WantedRange[] {
+  if (checks === undefined || part === 'footer') return [];
+  const isWanted = part === 'all' ? () => true : wantedRanges(checks, part);
+  return checks.ranges.flatMap((range, at) => (isVerified[at] === 0 && isWanted(range) ? [{ ...range, at }] : []));
+}
+
+function wantedRanges({ groupRows }: FileChecks, { from, to, columns }: RowsPart): (range: CheckedRange) => boolean {
+  const chosen = columns && new Set(columns);
+  const starts = firstRows(groupRows);
+  return ({ group, column }) => {
+    const start = starts[group] ?? Infinity;
+    return start < to && start + (groupRows[group] ?? 0) > from && (chosen?.has(column) ?? true);
+  };
+}
+
+function firstRows(groupRows: readonly number[]): number[] {
+  let first = 0;
+  return groupRows.map((rows) => (first += rows) - rows);
+}
+
+/** Ranges that follow each other in the file, and how many of the rows asked for are verified with them. */
+interface Run {
+  readonly ranges: readonly WantedRange[];
+  readonly rows: number;
+}
+
+function runsOf(wanted: readonly WantedRange[], groupRows: readonly number[], part: FileCheck['part']): Run[] {
+  const runs: WantedRange[][] = [];
+  for (const range of wanted) {
+    const run = runs.at(-1);
+    if (run !== undefined && run.at(-1)?.end === range.start && bytesOf(run) < RUN_BYTES) run.push(range);
+    else runs.push([range]);
+  }
+  const starts = firstRows(groupRows);
+  const from = typeof part === 'string' ? 0 : part.from;
+  // Rows count up to the first row group that a later run is of.
+  let rows = Infinity;
+  return runs
+    .toReversed()
+    .map((ranges) => {
+      const run = { ranges, rows };
+      rows = ranges.reduce((least, { group }) => Math.min(least, (starts[group] ?? Infinity) - from), rows);
+      return run;
+    })
+    .toReversed();
+}
+
+function bytesOf(ranges: readonly CheckedRange[]): number {
+  return (ranges.at(-1)?.end ?? 0) - (ranges[0]?.start ?? 0);
+}
+
+async function compare(file: FileHandle, ranges: readonly WantedRange[], isVerified: Uint8Array): Promise<void> {
+  const found = await readChecksums(file, ranges);
+  for (const [i, { at, crc, start, end }] of ranges.entries()) {
+    if (found[i]?.crc !== crc) throw new DamagedFileError(`The bytes ${start} to ${end} do not match their checksum.`);
+    isVerified[at] = 1;
+  }
+}
+
+/** What is known of files, those that were used last. */
+function createKnownFiles(): {
+  get(path: string, version: string): KnownFile | undefined;
+  add(path: string, file: KnownFile): KnownFile;
+  remove(path: string): void;
+} {
+  const files = new Map<string, KnownFile>();
+  let ranges = 0;
+  function remove(path: string): void {
+    ranges -= files.get(path)?.isVerified.length ?? 0;
+    files.delete(path);
+  }
+  function add(path: string, file: KnownFile): KnownFile {
+    remove(path);
+    files.set(path, file);
+    ranges += file.isVerified.length;
+    for (const oldest of files.keys()) {
+      if (files.size <= MAX_FILES && ranges <= MAX_RANGES) break;
+      if (oldest !== path) remove(oldest);
+    }
+    return file;
+  }
+  return {
+    get(path, version) {
+      const file = files.get(path);
+      return file?.version === version ? add(path, file) : undefined;
+    },
+    add,
+    remove,
+  };
+}
