@@ -22,7 +22,7 @@ async function send(serverUrl: string, sql: string): Promise<Socket> {
   onTestFinished(() => void socket.destroy());
   await once(socket, 'connect');
   const target = execUrl(serverUrl, sql).slice(serverUrl.length);
-  socket.write(`GET ${target} HTTP/1.1\r\nHost: x\r\n\r\n`);
+  socket.write(`GET ${target} HTTP/1.1\r\nHost: localhost\r\n\r\n`);
   return socket;
 }
 

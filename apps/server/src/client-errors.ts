@@ -19,7 +19,7 @@ export function answerClientErrors(server: Server, connections: Connections): vo
 /** The answer to a request whose target or Host makes no URL. */
 export function malformedRequest(): Response {
   const error = new ServiceError('invalid_argument', 'The request target and Host do not make a valid URL.');
-  return errorResponse(error, randomUUID());
+  return errorResponse(error, randomUUID(), { 'cross-origin-resource-policy': 'same-origin' });
 }
 
 function errorOf({ code }: NodeJS.ErrnoException): ServiceError {
@@ -40,6 +40,7 @@ function rawResponse(error: ServiceError): string {
     `HTTP/1.1 ${status} ${STATUS_CODES[status]}`,
     'content-type: application/json; charset=utf-8',
     'x-content-type-options: nosniff',
+    'cross-origin-resource-policy: same-origin',
     `content-length: ${Buffer.byteLength(body)}`,
     `x-request-id: ${requestId}`,
     'connection: close',

@@ -1,6 +1,6 @@
 import type { Config } from '@svc/config';
 import { quoted, ServiceError, toServiceError } from '@svc/errors';
-import { addEndpoint, answerRequest, createExecApp, type ExecEnv } from '@svc/exec-http';
+import { addEndpoint, answerRequest, createExecApp, createRequestGuard, type ExecEnv } from '@svc/exec-http';
 import type { Service } from '@svc/service';
 import { type Context, Hono } from 'hono';
 import { allowOrigins } from './allow-origins.ts';
@@ -31,7 +31,8 @@ export type HttpApp = (request: Request, env: ExecEnv['Bindings']) => Response |
 
 /** Makes the whole HTTP side: the exec API, the page at `/`, and JSON errors for everything else. */
 export function createApp({ http, sql }: Config, service: Service): HttpApp {
-  const endpoint = { service, compression: http.compression };
+  const guarding = { allowedOrigins: http.cors_origins, allowedHosts: http.allowed_hosts };
+  const endpoint = { service, compression: http.compression, guard: createRequestGuard(guarding) };
   const refuse = (c: Context<ExecEnv>, error: ServiceError): Promise<Response> =>
     answerRequest(c, endpoint, () => ({ error }));
 
@@ -44,11 +45,11 @@ export function createApp({ http, sql }: Config, service: Service): HttpApp {
   addEndpoint(app, '/', endpoint, {
     GET: () => ({ body: INDEX, headers: { 'content-type': 'text/plain; charset=utf-8' } }),
   });
-  const { default_fmt: defaultFmt, max_rows: maxRows, cors_origins: allowedOrigins, compression } = http;
+  const { default_fmt: defaultFmt, max_rows: maxRows, compression } = http;
   const answerCacheBytes = http.answer_cache_bytes;
   const defaultEngine = sql.default_engine;
   const reading = { defaultFmt, defaultEngine, maxRows, compression, answerCacheBytes };
-  app.route('/', createExecApp({ service, allowedOrigins, ...reading }));
+  app.route('/', createExecApp({ service, ...guarding, ...reading }));
   app.notFound((c) => refuse(c, new ServiceError('route_not_found', `There is nothing at ${quoted(c.req.path)}.`)));
   app.onError((error, c) => refuse(c, toServiceError(error)));
   // Not a middleware of the app: one would cost every request more than its routing.

@@ -158,7 +158,7 @@ describe('PUT /frames/{handle}', () => {
     for (const path of ['/frames/..', '/frames/.', '/frames/%2e%2e', '/frames/../exec']) {
       const answer = await sendRaw(
         server.port,
-        `PUT ${path} HTTP/1.1\r\nHost: x\r\nConnection: close\r\nContent-Length: 0\r\n\r\n`,
+        `PUT ${path} HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\nContent-Length: 0\r\n\r\n`,
       );
       expect(answer).toMatch(/^HTTP\/1.1 400/);
       expect(answer).toContain('"code":"invalid_argument"');
@@ -172,7 +172,7 @@ describe('PUT /frames/{handle}', () => {
       server.port,
       Buffer.concat([
         Buffer.from(
-          'PUT /frames/t HTTP/1.1\r\nHost: x\r\nConnection: close\r\nContent-Type: application/json\r\nTransfer-Encoding: chunked\r\n\r\n',
+          'PUT /frames/t HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\nContent-Type: application/json\r\nTransfer-Encoding: chunked\r\n\r\n',
         ),
         Buffer.from(`${chunk.length.toString(16)}\r\n`),
         chunk,
@@ -190,7 +190,7 @@ describe('PUT /frames/{handle}', () => {
       const id = `cut-${head.length}`;
       // The answer to the first request says that the second, sent with it, has come in, too.
       socket.write(
-        `GET /ping HTTP/1.1\r\nHost: x\r\n\r\nPUT /frames/t HTTP/1.1\r\nHost: x\r\nx-request-id: ${id}\r\nContent-Type: application/json\r\n${head}\r\n\r\n${body}`,
+        `GET /ping HTTP/1.1\r\nHost: localhost\r\n\r\nPUT /frames/t HTTP/1.1\r\nHost: localhost\r\nx-request-id: ${id}\r\nContent-Type: application/json\r\n${head}\r\n\r\n${body}`,
       );
       await once(socket, 'data');
       socket.destroy();

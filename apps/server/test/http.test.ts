@@ -87,23 +87,28 @@ describe('every answer', () => {
 describe('what is not a proper request is answered in JSON', () => {
   test.each<[name: string, bytes: string, status: number, code: string]>([
     ['garbage', 'this is not HTTP\r\n\r\n', 400, 'invalid_argument'],
-    ['a bad header', 'GET /ping HTTP/1.1\r\nHost: x\r\nbad header\r\n\r\n', 400, 'invalid_argument'],
+    ['a bad header', 'GET /ping HTTP/1.1\r\nHost: localhost\r\nbad header\r\n\r\n', 400, 'invalid_argument'],
     ['TLS on the plain port', '\x16\x03\x01\x02\x00\x01\x00\x01\xfc\x03\x03', 400, 'invalid_argument'],
     ['no Host', 'GET /ping HTTP/1.1\r\nConnection: close\r\n\r\n', 400, 'invalid_argument'],
     ['a broken Host', 'GET /ping HTTP/1.1\r\nHost: a b\r\nConnection: close\r\n\r\n', 400, 'invalid_argument'],
     [
       'a target that is no path',
-      'GET nonsense HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n',
+      'GET nonsense HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n',
       400,
       'invalid_argument',
     ],
     [
       'an over-long head',
-      `GET /ping HTTP/1.1\r\nHost: x\r\nx-long: ${'a'.repeat(66_000)}\r\n\r\n`,
+      `GET /ping HTTP/1.1\r\nHost: localhost\r\nx-long: ${'a'.repeat(66_000)}\r\n\r\n`,
       431,
       'headers_too_large',
     ],
-    ['an over-long URL', `GET /exec?query=${'a'.repeat(66_000)} HTTP/1.1\r\nHost: x\r\n\r\n`, 431, 'headers_too_large'],
+    [
+      'an over-long URL',
+      `GET /exec?query=${'a'.repeat(66_000)} HTTP/1.1\r\nHost: localhost\r\n\r\n`,
+      431,
+      'headers_too_large',
+    ],
   ])('%s', async (_name, bytes, status, code) => {
     const server = await startProcess();
     const answer = await sendRaw(server.port, bytes);
@@ -131,7 +136,7 @@ test('a client that leaves lets go of the frames of all its pipelined reads', as
     't',
     Array.from({ length: 100_000 }, (_, id) => ({ id, text: 'x'.repeat(50) })),
   );
-  const read = 'GET /exec?handle=t&fmt=json&limit=100000 HTTP/1.1\r\nHost: x\r\n\r\n';
+  const read = 'GET /exec?handle=t&fmt=json&limit=100000 HTTP/1.1\r\nHost: localhost\r\n\r\n';
   const client = connect(server.port, '127.0.0.1', () => client.write(read.repeat(4)));
   await new Promise((resolve) => client.once('data', resolve));
   client.destroy();
@@ -143,7 +148,7 @@ test('a client that leaves lets go of the frames of all its pipelined reads', as
 
 describe('http.idle_timeout_ms', () => {
   const toml = '[http]\nidle_timeout_ms = 1000\n';
-  const READ = 'GET /exec?handle=t&fmt=json&limit=200000 HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n';
+  const READ = 'GET /exec?handle=t&fmt=json&limit=200000 HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n';
   const rows = Array.from({ length: 200_000 }, (_, id) => ({ id, text: 'x'.repeat(50) }));
 
   test('cuts a client that stops reading, and lets its frame go', async () => {
@@ -182,7 +187,7 @@ describe('http.idle_timeout_ms', () => {
     const server = await startProcess({ toml });
     const answer = await sendRaw(
       server.port,
-      'PUT /frames/t HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\nContent-Length: 100\r\n\r\n[{"id":1}',
+      'PUT /frames/t HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\nContent-Length: 100\r\n\r\n[{"id":1}',
     );
     expect(answer).toBe('');
     expect(await (await server.fetch('/frames')).json()).toEqual({ frames: [] });

@@ -216,9 +216,9 @@ describe('the end', () => {
     const running = server.fetch('/exec?query=x&fmt=json');
     const open = connect(server.port, '127.0.0.1');
     // Half of a request keeps the connection open while the server stops.
-    open.write('GET /health HTTP/1.1\r\nHost: x\r\n');
+    open.write('GET /health HTTP/1.1\r\nHost: localhost\r\n');
     const other = connect(server.port, '127.0.0.1');
-    other.write('GET /frames HTTP/1.1\r\nHost: x\r\n');
+    other.write('GET /frames HTTP/1.1\r\nHost: localhost\r\n');
     await asked;
     server.child.kill('SIGTERM');
     await server.logged((line) => line.message === 'stopping');

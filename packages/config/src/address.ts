@@ -1,5 +1,6 @@
 import { isIP, isIPv6 } from 'node:net';
 import * as v from 'valibot';
+import { textListOrAny } from './text-list.ts';
 import { plainText, type ValueType } from './value-type.ts';
 
 /** Where a listener binds. */
@@ -69,4 +70,9 @@ export function hostName(): ValueType<string> {
     expected,
     parsed((text) => hostFromText(text.trim()), expected),
   );
+}
+
+/** Host names and IP addresses without ports, or `*` alone. */
+export function hostNames(): ValueType<readonly string[]> {
+  return textListOrAny('hosts', 'a list of host names or IP addresses without ports, or * alone', hostFromText);
 }

@@ -36,6 +36,7 @@ const VALUES: Readonly<Record<string, readonly [text: string, toml: string, valu
     '["https://a.example", "http://b:81"]',
     ['https://a.example', 'http://b:81'],
   ],
+  'http.allowed_hosts': ['data.example, [::1]', '["data.example", "::1"]', ['data.example', '::1']],
   'sql.default_engine': ['local', '"local"', 'local'],
   'sql.timeout_ms': ['13', '13', 13],
   'sql.memory_gb': ['0.5', '0.5', 0.5],

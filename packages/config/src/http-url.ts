@@ -1,4 +1,5 @@
 import * as v from 'valibot';
+import { textListOrAny } from './text-list.ts';
 import { plainText, type ValueType } from './value-type.ts';
 
 type TextCheck = readonly [isRight: (text: string) => boolean, expected: string];
@@ -39,29 +40,13 @@ export function httpUrl(): ValueType<string> {
 const ORIGINS_EXPECTED = 'a list of origins such as https://app.example.com (no path, no slash at the end), or * alone';
 
 function originFromText(text: string): string | undefined {
-  const trimmed = text.trim().toLowerCase();
-  if (trimmed === '*') return trimmed;
+  const trimmed = text.toLowerCase();
   if (!/^[a-z][a-z\d+.-]*:\/\/[\w.:[\]-]+$/.test(trimmed) || !URL.canParse(trimmed)) return undefined;
   // Of schemes other than the web's the parser knows no origin.
   return /^https?:/.test(trimmed) ? new URL(trimmed).origin : trimmed;
 }
 
-/** Web origins, as browsers send them in `Origin`; comma-separated in a variable. */
+/** Web origins, as browsers send them in `Origin`. */
 export function origins(): ValueType<readonly string[]> {
-  return {
-    placeholder: 'origins',
-    expected: ORIGINS_EXPECTED,
-    schema: v.pipe(
-      v.array(v.string(ORIGINS_EXPECTED), ORIGINS_EXPECTED),
-      v.rawTransform(({ dataset, addIssue, NEVER }) => {
-        const list = dataset.value.map(originFromText).filter((origin) => origin !== undefined);
-        if (list.length === dataset.value.length && (list.length <= 1 || !list.includes('*'))) return list;
-        addIssue({ message: ORIGINS_EXPECTED });
-        return NEVER;
-      }),
-    ),
-    fromText: (text) => text.split(',').map((item) => item.trim()),
-    toText: (value) => value.join(','),
-    toToml: (value) => `[${value.map((item) => JSON.stringify(item)).join(', ')}]`,
-  };
+  return textListOrAny('origins', ORIGINS_EXPECTED, originFromText);
 }

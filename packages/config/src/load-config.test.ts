@@ -119,6 +119,7 @@ describe('defaults', () => {
         compression: true,
         answer_cache_bytes: 67_108_864,
         cors_origins: undefined,
+        allowed_hosts: undefined,
       },
       sql: { default_engine: 'tsdb', timeout_ms: 60_000, memory_gb: 1, max_concurrent: 4, max_queued: 64 },
       tsdb: {
@@ -150,6 +151,17 @@ describe('defaults', () => {
   test('the log format is text on a terminal', () => {
     expect(loaded({ isTerminal: true }).config.logging.format).toBe('text');
     expect(loaded({ isTerminal: true, env: { SERVICE_LOG_FORMAT: 'json' } }).config.logging.format).toBe('json');
+  });
+
+  test.each([
+    ['127.0.0.1:9000', ['localhost', '127.0.0.1', '::1']],
+    ['localhost:0', ['localhost', '127.0.0.1', '::1']],
+    ['127.0.0.2:9000', ['localhost', '127.0.0.1', '::1', '127.0.0.2']],
+    ['0.0.0.0:9000', undefined],
+    ['[::]:9000', undefined],
+    ['10.0.0.1:9000', undefined],
+  ])('a listener on %s allows the hosts %j', (address, hosts) => {
+    expect(loaded({ argv: ['--http-bind-address', address] }).config.http.allowed_hosts).toEqual(hosts);
   });
 
   test('data_dir gives the two paths that are not set', () => {

@@ -1,4 +1,5 @@
 import * as v from 'valibot';
+import { ANY_HOST } from './address.ts';
 import type { Config, Sources } from './config.ts';
 import type { Facts } from './setting.ts';
 import { rowsOf, SECTIONS, SETTING_ROWS, type SettingRow } from './setting-rows.ts';
@@ -36,7 +37,12 @@ export function resolveSettings(given: ReadonlyMap<string, Given>, isTerminal: b
     if (!result.success) problems.push(refusedValue(row, found, result.issues[0].message));
   }
   const dataDir = values.get('storage.data_dir');
-  const facts: Facts = { isTerminal, dataDir: typeof dataDir === 'string' ? dataDir : undefined };
+  const listener = values.get('server.http_bind_address');
+  const facts: Facts = {
+    isTerminal,
+    dataDir: typeof dataDir === 'string' ? dataDir : undefined,
+    httpHost: typeof listener === 'object' && 'host' in listener ? listener.host : ANY_HOST,
+  };
   for (const { path, setting } of SETTING_ROWS) {
     if (sources.has(path)) continue;
     const derived = setting.derived?.value(facts);

@@ -6,6 +6,8 @@ export interface Facts {
   readonly isTerminal: boolean;
   /** The value of `storage.data_dir`. */
   readonly dataDir: string | undefined;
+  /** The host of `server.http_bind_address`. */
+  readonly httpHost: string;
 }
 
 /** A default that depends on something; undefined falls back to the plain default. */

@@ -1,7 +1,8 @@
 import { join } from 'node:path';
-import { address, ANY_HOST, hostName } from './address.ts';
+import { address, ANY_HOST, hostName, hostNames } from './address.ts';
 import { httpUrl, origins } from './http-url.ts';
 import { levelFromRustLog, logLevel } from './log-level.ts';
+import { isLoopback } from './loopback.ts';
 import { type Setting, setting } from './setting.ts';
 import { boolean, choice, decimal, integer, matchingText, path } from './value-type.ts';
 
@@ -175,8 +176,22 @@ export const SETTINGS = {
     cors_origins: setting({
       type: origins(),
       default: undefined,
-      description: 'Web pages of other origins that may read answers; comma-separated in a variable.',
+      description:
+        'Web pages of other origins that may read answers, change frames and run SQL; comma-separated in a variable.',
       example: ['https://app.example.com', 'http://localhost:5173'],
+    }),
+    allowed_hosts: setting({
+      type: hostNames(),
+      default: undefined,
+      derived: {
+        describe: 'on a loopback listener `localhost`, `127.0.0.1`, `[::1]` and the bound address, elsewhere any',
+        from: 'server.http_bind_address',
+        value: ({ httpHost }) =>
+          isLoopback(httpHost) ? [...new Set(['localhost', '127.0.0.1', '::1', httpHost])] : undefined,
+      },
+      description:
+        'Host names that requests may be sent to, in their Host header; others are refused. Comma-separated in a variable.',
+      example: ['data.example.com', 'localhost'],
     }),
   },
   sql: {

@@ -274,6 +274,23 @@ describe('origins', () => {
   });
 });
 
+describe('allowed hosts', () => {
+  test.each([
+    ['*', ['*']],
+    ['data.example.com', ['data.example.com']],
+    ['localhost, 10.0.0.1,[::1],::1', ['localhost', '10.0.0.1', '::1', '::1']],
+  ])('%j is read', (text, list) => {
+    expect(valueOf('SERVICE_HTTP_ALLOWED_HOSTS', text)).toEqual(list);
+  });
+
+  test.each(['localhost:9000', 'http://a', 'a/b', '*,a', '*.example.com', 'a b', ',', '256.0.0.1', 'u@a'])(
+    '%j is refused',
+    (text) => {
+      expect(valueOf('SERVICE_HTTP_ALLOWED_HOSTS', text)).toEqual(REFUSED);
+    },
+  );
+});
+
 describe('credentials', () => {
   test.each([
     ['SERVICE_TSDB_USER', 'a:b'],

@@ -38,13 +38,17 @@ export type Answer =
 export async function toResponse(answer: Answer, exchange: Exchange, compression: boolean): Promise<Response> {
   if ('forwarded' in answer) return forwardedResponse(answer.forwarded, exchange);
   if ('error' in answer) {
-    const response = errorResponse(answer.error, exchange.call.requestId, answer.headers);
+    const response = errorResponse(answer.error, exchange.call.requestId, {
+      ...exchange.guard.headers,
+      ...answer.headers,
+    });
     exchange.report(response.status, answer.error);
     return response;
   }
   // A plain object, and not `Headers`: the adapter sends it as it is.
   const headers: Record<string, string> = {
     ...answer.headers,
+    ...exchange.guard.headers,
     // Data must not be taken for a page, whatever a browser finds in it.
     'x-content-type-options': 'nosniff',
     'x-request-id': exchange.call.requestId,
@@ -73,6 +77,7 @@ function forwardedResponse(answer: Extract<Answer, { forwarded: unknown }>['forw
   const { status, headers, bytes, pieces } = answer;
   headers['x-content-type-options'] = 'nosniff';
   headers['x-request-id'] = exchange.call.requestId;
+  Object.assign(headers, exchange.guard.headers);
   if (pieces !== undefined) {
     return new Response(streamedBody({ chunks: pieces, isLent: true }, status, exchange), { status, headers });
   }

@@ -5,9 +5,10 @@ import { addEndpoint, type ExecEnv } from './endpoint.ts';
 import { chkHandlers, execHandlers, expHandlers } from './exec-endpoint.ts';
 import { frameHandlers, frameListHandlers } from './frames-endpoint.ts';
 import { jsonAnswer } from './json-answer.ts';
+import { createRequestGuard, type RequestGuardOptions } from './request-guard.ts';
 
 /** Options of `createExecApp`. */
-export interface ExecAppOptions {
+export interface ExecAppOptions extends RequestGuardOptions {
   readonly service: Service;
   /** What a missing `fmt` means, for tools that never send it. Default: a missing `fmt` is an error. */
   readonly defaultFmt?: 'json' | undefined;
@@ -15,8 +16,6 @@ export interface ExecAppOptions {
   readonly defaultEngine?: SqlTarget | undefined;
   /** The most rows one answer may have; a request for more is refused. Default: any number. */
   readonly maxRows?: number | undefined;
-  /** Origins of web pages that may run SQL, such as `https://app.example`. Default: none but the server's own. */
-  readonly allowedOrigins?: readonly string[] | undefined;
   /** Compresses answers for clients that accept it. Default true. */
   readonly compression?: boolean;
   /** Memory for short answers that are asked for again, in bytes. Default 64 MiB; 0: none are kept. */
@@ -30,21 +29,22 @@ const DEFAULT_ANSWER_CACHE_BYTES = 64 * 1024 ** 2;
  * `/exp`, `/chk`, `/frames` and `/health`; every other path belongs to the host.
  */
 export function createExecApp(options: ExecAppOptions): Hono<ExecEnv> {
-  const { service, defaultFmt, defaultEngine, maxRows, allowedOrigins, compression = true } = options;
+  const { service, defaultFmt, defaultEngine, maxRows, compression = true } = options;
   const { answerCacheBytes = DEFAULT_ANSWER_CACHE_BYTES } = options;
   const app = new Hono<ExecEnv>();
-  const endpoint = { service, compression };
+  const endpoint = { service, compression, guard: createRequestGuard(options) };
   const { hasTsdb, engines } = service;
   const hasParquet = service.encodeParquet !== undefined;
-  const rules = { hasTsdb, engines, hasParquet, defaultFmt, defaultEngine, maxRows, allowedOrigins };
+  const rules = { hasTsdb, engines, hasParquet, defaultFmt, defaultEngine, maxRows };
   const reads = { service, answers: createAnswerCache(answerCacheBytes), compression, maxRows };
   addEndpoint(app, '/ping', endpoint, {
     GET: () => ({ body: 'ok', headers: { 'content-type': 'text/plain; charset=utf-8' } }),
   });
   addEndpoint(app, '/exec', endpoint, execHandlers(reads, rules));
   addEndpoint(app, '/exp', endpoint, expHandlers(reads, rules));
-  addEndpoint(app, '/chk', endpoint, chkHandlers(service, rules));
-  addEndpoint(app, '/frames', endpoint, frameListHandlers(service, allowedOrigins ?? []));
+  // The database is asked, with whatever the request carries.
+  addEndpoint(app, '/chk', { ...endpoint, actsOnGet: true }, chkHandlers(service, rules));
+  addEndpoint(app, '/frames', endpoint, frameListHandlers(service));
   addEndpoint(app, '/frames/:handle', endpoint, frameHandlers(service));
   addEndpoint(app, '/health', endpoint, {
     GET: async () => {

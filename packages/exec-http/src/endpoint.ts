@@ -4,6 +4,7 @@ import type { Service } from '@svc/service';
 import type { Context, Hono } from 'hono';
 import { type Answer, toResponse } from './answer.ts';
 import { createHttpCall, type NodeBindings } from './http-call.ts';
+import type { RequestGuard } from './request-guard.ts';
 
 /** What a handler finds in its context. */
 export interface ExecEnv {
@@ -15,12 +16,17 @@ export interface EndpointOptions {
   readonly service: Service;
   /** Compresses answers for clients that accept it. */
   readonly compression: boolean;
+  /** What every request has to pass. */
+  readonly guard: RequestGuard;
+  /** Whether a GET does more than read, even without SQL. Default false. */
+  readonly actsOnGet?: boolean;
 }
 
 /** One request on its way: what is needed to answer it. */
 export interface Exchange {
   readonly c: Context<ExecEnv>;
   readonly call: Call;
+  readonly guard: RequestGuard;
   /** Says how the request ended; the first word counts. */
   report(status: number, error?: ServiceError): void;
 }
@@ -43,20 +49,23 @@ export async function answerRequest(
   options: EndpointOptions,
   handler: Handler,
 ): Promise<Response> {
-  const exchange = createExchange(c, options.service);
+  const { service, guard, actsOnGet = false } = options;
+  const exchange = createExchange(c, service, guard);
   try {
+    guard.check(c.req, actsOnGet);
     return await toResponse(await handler(exchange), exchange, options.compression);
   } catch (thrown) {
     return toResponse({ error: toServiceError(thrown) }, exchange, false);
   }
 }
 
-function createExchange(c: Context<ExecEnv>, service: Service): Exchange {
+function createExchange(c: Context<ExecEnv>, service: Service, guard: RequestGuard): Exchange {
   const startMs = performance.now();
   const requestId = requestIdFrom(c.req.header('x-request-id'));
   let isReported = false;
   return {
     c,
+    guard,
     call: createHttpCall(requestId, c.env ?? {}, c.req.raw),
     report: (status, error) => {
       if (isReported) return;

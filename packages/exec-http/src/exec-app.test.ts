@@ -25,6 +25,27 @@ async function appWith(
   return new Hono().route('/', createExecApp({ service, ...options }));
 }
 
+describe('every endpoint, mounted in another app,', () => {
+  const page = { 'sec-fetch-site': 'cross-site', origin: 'https://app.example' };
+  const drop = { method: 'DELETE', headers: page };
+
+  test('refuses a change by a page of another origin', async () => {
+    const app = await appWith(1);
+    expect((await app.request('/frames/t', drop)).status).toBe(403);
+    expect((await app.request('/frames/t', { headers: page })).status).toBe(200);
+    const other = await appWith(1, { allowedOrigins: ['https://app.example'] });
+    expect((await other.request('/frames/t', drop)).status).toBe(204);
+  });
+
+  test('refuses a host that is not allowed', async () => {
+    const app = await appWith(1, { allowedHosts: ['data.example', '::1'] });
+    const statuses = ['data.example', 'data.example:8080', '[::1]', 'localhost', '[::2]'].map(
+      async (host) => (await app.request(`http://${host}/ping`)).status,
+    );
+    expect(await Promise.all(statuses)).toEqual([200, 200, 200, 403, 403]);
+  });
+});
+
 describe('a short answer', () => {
   test('has its length, the rows of the frame and an etag', async () => {
     const app = await appWith(3);

@@ -1,7 +1,6 @@
 import type { Service } from '@svc/service';
 import type { Answer } from './answer.ts';
 import { type Exchange, type Handlers, methodNotAllowed } from './endpoint.ts';
-import { refuseForeignPage } from './foreign-page.ts';
 import {
   type ExecRequest,
   type ExecRules,
@@ -45,7 +44,6 @@ function readHandlers(
   async function answer(exchange: Exchange, params: Params): Promise<Answer> {
     const request = parse(params, rules);
     if (request.kind === 'handle') return readFrame(reads, exchange, request);
-    refuseForeignPage((name) => exchange.c.req.header(name), rules.allowedOrigins ?? []);
     if (request.kind === 'sql') return runSql(service, exchange, request);
     return { forwarded: await service.forward(exchange.call, { path, params: request.params }) };
   }

@@ -51,8 +51,6 @@ export interface ExecRules {
   readonly defaultFmt?: string | undefined;
   /** The most rows a request may ask for; undefined: any number. */
   readonly maxRows?: number | undefined;
-  /** Origins of web pages that may run SQL; undefined: none. */
-  readonly allowedOrigins?: readonly string[] | undefined;
 }
 
 const DEFAULT_LIMIT = 1000;

@@ -4,7 +4,6 @@ import { type Service, TTL_HINT } from '@svc/service';
 import * as v from 'valibot';
 import type { Exchange, Handlers } from './endpoint.ts';
 import { parseCount, parsedJson } from './exec-params.ts';
-import { refuseForeignPage } from './foreign-page.ts';
 import { jsonAnswer } from './json-answer.ts';
 import { keepQuery } from './keep-query.ts';
 import { decodePart, type Params, parseQueryString, single } from './query-string.ts';
@@ -17,7 +16,7 @@ const MAX_PATCH_BYTES = 16 * 1024;
 const PatchBody = v.strictObject({ ttl: v.nullable(v.number()) });
 
 /** `/frames`: what there is, and new frames: of rows, under a handle that the server makes, or of SQL. */
-export function frameListHandlers(service: Service, allowedOrigins: readonly string[]): Handlers {
+export function frameListHandlers(service: Service): Handlers {
   return {
     GET: async ({ c, call }) => {
       const frames = await service.listFrames(call, listOptions(parseQueryString(c.req.url)));
@@ -25,7 +24,7 @@ export function frameListHandlers(service: Service, allowedOrigins: readonly str
     },
     POST: async (exchange) => {
       const { pathname } = new URL(exchange.c.req.url);
-      const { answer, handle } = await newFrame(service, exchange, allowedOrigins);
+      const { answer, handle } = await newFrame(service, exchange);
       return { ...answer, headers: { ...answer.headers, location: `${pathname}/${handle}` } };
     },
   };
@@ -37,7 +36,6 @@ type FrameAnswer = ReturnType<typeof frameAnswer>;
 async function newFrame(
   service: Service,
   exchange: Exchange,
-  allowedOrigins: readonly string[],
 ): Promise<{ readonly answer: FrameAnswer; readonly handle: string }> {
   const { req } = exchange.c;
   const isJson = /^application\/json\s*(;|$)/i.test(req.header('content-type') ?? '');
@@ -47,7 +45,6 @@ async function newFrame(
     return { answer: await writeFrame(service, exchange, handle, 'putFrame', body), handle };
   }
   try {
-    refuseForeignPage((name) => req.header(name), allowedOrigins);
     const { info, created } = await keepQuery(service, exchange, body);
     return { answer: frameAnswer(info, created ? 201 : 200), handle: info.handle };
   } catch (error) {

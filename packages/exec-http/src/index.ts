@@ -25,4 +25,10 @@ export {
   type Handlers,
 } from './endpoint.ts';
 export { errorResponse } from './error-response.ts';
+export {
+  createRequestGuard,
+  type GuardedRequest,
+  type RequestGuard,
+  type RequestGuardOptions,
+} from './request-guard.ts';
 export { writeStreamed } from './streamed-body.ts';
