@@ -8,11 +8,12 @@ import type { Connections } from './connections.ts';
 /** Answers what is not HTTP, or has too long a head, with the JSON of every other error, and closes the connection. */
 export function answerClientErrors(server: Server, connections: Connections): void {
   // An expectation other than 100-continue may be ignored; Node would answer it without JSON.
-  server.on('checkExpectation', (request, response) => server.emit('request', request, response));
+  server.on('checkExpectation', (request, response) => connections.answer(request, response));
   server.on('clientError', (cause: NodeJS.ErrnoException, socket: Socket) => {
-    // Another answer may be half-way on this connection: bytes of ours in its midst would be taken for its own.
-    if (cause.code === 'ECONNRESET' || !socket.writable || connections.running(socket).length > 0) socket.destroy();
-    else socket.end(rawResponse(errorOf(cause)));
+    // The head that is late has been sent, and waits to be read.
+    if (cause.code === 'ERR_HTTP_REQUEST_TIMEOUT' && connections.isPaused(socket)) return;
+    if (cause.code === 'ECONNRESET' || !socket.writable || connections.isReceiving(socket)) socket.destroy();
+    else connections.whenAnswered(socket, () => socket.end(rawResponse(errorOf(cause))));
   });
 }
 

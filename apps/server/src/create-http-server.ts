@@ -5,7 +5,7 @@ import type { Config } from '@svc/config';
 import { writeStreamed } from '@svc/exec-http';
 import type { Service } from '@svc/service';
 import { answerClientErrors, malformedRequest } from './client-errors.ts';
-import { type Connections, trackConnections } from './connections.ts';
+import { type Connections, serveInOrder } from './connections.ts';
 import { createApp } from './create-app.ts';
 import { endIdleSockets } from './idle-sockets.ts';
 
@@ -36,8 +36,7 @@ export function createHttpServer(config: Config, service: Service): { http: Serv
     headersTimeout: HEAD_TIMEOUT_MS,
   };
   const http = createServer(options);
-  const connections = trackConnections(http);
-  http.on('request', (request, response) => void listener(request, response));
+  const connections = serveInOrder(http, (request, response) => void listener(request, response));
   answerClientErrors(http, connections);
   endIdleSockets(http, connections, config.http.idle_timeout_ms);
   return { http, connections };

@@ -9,7 +9,7 @@ import type { Connections, RunningRequest } from './connections.ts';
 export function endIdleSockets(server: Server, connections: Connections, idleTimeoutMs: number): void {
   server.timeout = idleTimeoutMs;
   server.on('timeout', (socket: Socket) => {
-    const [current] = connections.running(socket);
+    const current = connections.running(socket);
     if (current === undefined || isClientIdle(current)) socket.destroy();
     else socket.setTimeout(idleTimeoutMs);
   });
