@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto';
-import { type Server, STATUS_CODES } from 'node:http';
+import { type Server, type ServerResponse, STATUS_CODES } from 'node:http';
 import type { Socket } from 'node:net';
 import { ERROR_CODES, ServiceError, toErrorBody } from '@svc/errors';
 import { errorResponse } from '@svc/exec-http';
@@ -9,12 +9,23 @@ import type { Connections } from './connections.ts';
 export function answerClientErrors(server: Server, connections: Connections): void {
   // An expectation other than 100-continue may be ignored; Node would answer it without JSON.
   server.on('checkExpectation', (request, response) => connections.answer(request, response));
+  // Node would close the connection without an answer.
+  server.on('connect', (_request, socket: Socket) => {
+    const error = new ServiceError('method_not_allowed', 'This server does not answer CONNECT.');
+    connections.whenAnswered(socket, () => socket.end(rawResponse(error)));
+  });
   server.on('clientError', (cause: NodeJS.ErrnoException, socket: Socket) => {
     // The head that is late has been sent, and waits to be read.
     if (cause.code === 'ERR_HTTP_REQUEST_TIMEOUT' && connections.isPaused(socket)) return;
     if (cause.code === 'ECONNRESET' || !socket.writable || connections.isReceiving(socket)) socket.destroy();
     else connections.whenAnswered(socket, () => socket.end(rawResponse(errorOf(cause))));
   });
+}
+
+/** Refuses a request after which the connection cannot be read any further. */
+export function refuseAndClose(response: ServerResponse, error: ServiceError): void {
+  const { status, headers, body } = closingAnswer(error);
+  response.writeHead(status, headers).end(body);
 }
 
 /** The answer to a request whose target or Host makes no URL. */
@@ -33,19 +44,22 @@ function errorOf({ code }: NodeJS.ErrnoException): ServiceError {
   return new ServiceError('invalid_argument', 'The request is not valid HTTP/1.1.');
 }
 
-function rawResponse(error: ServiceError): string {
+function closingAnswer(error: ServiceError): { status: number; headers: Record<string, string>; body: string } {
   const requestId = randomUUID();
   const body = JSON.stringify(toErrorBody(error, requestId));
-  const { http: status } = ERROR_CODES[error.code];
-  return [
-    `HTTP/1.1 ${status} ${STATUS_CODES[status]}`,
-    'content-type: application/json; charset=utf-8',
-    'x-content-type-options: nosniff',
-    'cross-origin-resource-policy: same-origin',
-    `content-length: ${Buffer.byteLength(body)}`,
-    `x-request-id: ${requestId}`,
-    'connection: close',
-    '',
-    body,
-  ].join('\r\n');
+  const headers = {
+    'content-type': 'application/json; charset=utf-8',
+    'x-content-type-options': 'nosniff',
+    'cross-origin-resource-policy': 'same-origin',
+    'content-length': String(Buffer.byteLength(body)),
+    'x-request-id': requestId,
+    connection: 'close',
+  };
+  return { status: ERROR_CODES[error.code].http, headers, body };
+}
+
+function rawResponse(error: ServiceError): string {
+  const { status, headers, body } = closingAnswer(error);
+  const lines = Object.entries(headers).map(([name, value]) => `${name}: ${value}`);
+  return [`HTTP/1.1 ${status} ${STATUS_CODES[status]}`, ...lines, '', body].join('\r\n');
 }

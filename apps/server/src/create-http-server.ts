@@ -4,10 +4,12 @@ import { RESPONSE_ALREADY_SENT } from '@hono/node-server/utils/response';
 import type { Config } from '@svc/config';
 import { writeStreamed } from '@svc/exec-http';
 import type { Service } from '@svc/service';
-import { answerClientErrors, malformedRequest } from './client-errors.ts';
+import { answerClientErrors, malformedRequest, refuseAndClose } from './client-errors.ts';
 import { type Connections, serveInOrder } from './connections.ts';
 import { createApp } from './create-app.ts';
+import { framingProblem } from './framing-problem.ts';
 import { endIdleSockets } from './idle-sockets.ts';
+import { ignoreUpgrades } from './ignore-upgrades.ts';
 
 /** The longest request line and headers together. */
 const MAX_HEAD_BYTES = 64 * 1024;
@@ -36,8 +38,13 @@ export function createHttpServer(config: Config, service: Service): { http: Serv
     headersTimeout: HEAD_TIMEOUT_MS,
   };
   const http = createServer(options);
-  const connections = serveInOrder(http, (request, response) => void listener(request, response));
+  const connections = serveInOrder(http, (request, response) => {
+    const problem = framingProblem(request);
+    if (problem === undefined) void listener(request, response);
+    else refuseAndClose(response, problem);
+  });
   answerClientErrors(http, connections);
+  ignoreUpgrades(http, connections);
   endIdleSockets(http, connections, config.http.idle_timeout_ms);
   return { http, connections };
 }

@@ -1,0 +1,21 @@
+import type { IncomingMessage } from 'node:http';
+import { quoted, ServiceError } from '@svc/errors';
+
+/**
+ * What makes it unclear where a request goes or ends, and passes Node's parser. A proxy in front may read it another way,
+ * and then takes a part of it for a request of its own.
+ */
+export function framingProblem({ headers, httpVersion, rawHeaders }: IncomingMessage): ServiceError | undefined {
+  const hosts = rawHeaders.filter((text, i) => i % 2 === 0 && text.length === 4 && text.toLowerCase() === 'host');
+  if (hosts.length > 1) {
+    return new ServiceError('invalid_argument', `The request has ${hosts.length} Host headers.`, {
+      hint: 'Send one Host header.',
+    });
+  }
+  const coding = headers['transfer-encoding'];
+  if (coding === undefined || (coding.toLowerCase() === 'chunked' && httpVersion === '1.1')) return undefined;
+  const message = `Transfer-Encoding: ${quoted(coding)} is not read here with HTTP/${httpVersion}.`;
+  return new ServiceError('invalid_argument', message, {
+    hint: 'Send Content-Length, or Transfer-Encoding: chunked with HTTP/1.1.',
+  });
+}

@@ -1,0 +1,30 @@
+import type { IncomingMessage, Server } from 'node:http';
+import type { Socket } from 'node:net';
+import type { Connections } from './connections.ts';
+
+/**
+ * Answers requests that ask for another protocol as if they did not, as HTTP allows: `curl --http2` and Java's client ask
+ * for HTTP/2 that way. Without a listener Node answers them, too, but loses what the client sent behind them; so the
+ * request goes back into the connection without its `Upgrade`, and is read again.
+ */
+export function ignoreUpgrades(server: Server, connections: Connections): void {
+  server.on('upgrade', (request: IncomingMessage, socket: Socket, rest: Buffer) => {
+    // Node has removed its own listener; without one an error would end the process.
+    const onError = (): void => void socket.destroy();
+    socket.on('error', onError);
+    connections.whenAnswered(socket, () => {
+      socket.off('error', onError);
+      socket.unshift(Buffer.concat([Buffer.from(headWithoutUpgrade(request), 'latin1'), rest]));
+      server.emit('connection', socket);
+    });
+  });
+}
+
+function headWithoutUpgrade({ method, url, httpVersion, rawHeaders }: IncomingMessage): string {
+  const lines = [`${method} ${url} HTTP/${httpVersion}`];
+  for (let i = 0; i < rawHeaders.length; i += 2) {
+    const name = rawHeaders[i] ?? '';
+    if (name.toLowerCase() !== 'upgrade') lines.push(`${name}: ${rawHeaders[i + 1]}`);
+  }
+  return `${lines.join('\r\n')}\r\n\r\n`;
+}
