@@ -12,6 +12,7 @@ import {
 import { startChild } from '@svc/duckdb';
 import { createLog } from './log.ts';
 import { startWarnings } from './start-warnings.ts';
+import { createStopSteps, startStopDeadline } from './stop-steps.ts';
 import { waitForSignal } from './wait-for-signal.ts';
 
 /** The name that environment variables (`SERVICE_…`) and the configuration file (`~/.service/`) carry. */
@@ -49,11 +50,17 @@ async function serve({ config, warnings }: LoadedConfig): Promise<number> {
   for (const sentence of startWarnings(config)) log.warn(sentence);
   // Whoever sees that a listener answers may signal at once: what was begun is finished first.
   const signalled = waitForSignal();
+  const steps = createStopSteps();
+  void signalled.then(() => {
+    const graceMs = config.server.shutdown_grace_ms;
+    startStopDeadline({ steps, graceMs, log, exit: (code) => process.exit(code) });
+  });
   // What takes longest begins first; the rest is loaded meanwhile.
   const child = startChild({ tempDirectory: tmpdir() });
   const { isForOperator, startServer } = await import('./start-server.ts');
   try {
-    const server = await startServer(config, log, { version: packageVersion(), child });
+    const starting = startServer(config, log, { version: packageVersion(), child, steps });
+    const server = await steps.run('the start', starting);
     log.always('ready', { http: server.httpUrl, grpc: server.grpcAddress, pid: process.pid });
     const signal = await signalled;
     log.info('stopping', { signal });

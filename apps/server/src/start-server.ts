@@ -4,6 +4,7 @@ import { type ChildLink, DirectoryInUseError } from '@svc/duckdb';
 import type { Log } from './log.ts';
 import { openStore, StorageError } from './open-store.ts';
 import { shutdown } from './shutdown.ts';
+import type { StopSteps } from './stop-steps.ts';
 
 /** A server whose listeners are both up. */
 export interface RunningServer {
@@ -18,6 +19,8 @@ export interface StartOptions {
   readonly version: string;
   /** The engine child, which was started already. */
   readonly child: ChildLink;
+  /** Follows the stop. */
+  readonly steps: StopSteps;
 }
 
 /** A listener could not bind; the message names the address and the setting. */
@@ -30,7 +33,7 @@ class ListenError extends Error {
  * the engine child starts, and what gRPC needs when HTTP answers already.
  */
 export async function startServer(config: Config, log: Log, options: StartOptions): Promise<RunningServer> {
-  const { version, child } = options;
+  const { version, child, steps } = options;
   const [opened, { createConfiguredService }, { createHttpServer }] = await Promise.all([
     openStore(config, log, child),
     import('./create-configured-service.ts'),
@@ -38,7 +41,7 @@ export async function startServer(config: Config, log: Log, options: StartOption
   ]);
   const service = createConfiguredService(config, opened, log, version);
   const { http, connections } = createHttpServer(config, service);
-  const running = { service, http, connections, graceMs: config.server.shutdown_grace_ms, log };
+  const running = { service, http, connections, graceMs: config.server.shutdown_grace_ms, log, steps };
   const { http_bind_address: address, grpc_host: grpcHost, grpc_port: grpcPort } = config.server;
   const httpPort = await listenHttp(http, address.host, address.port).catch(async (error: unknown) => {
     await shutdown(running);

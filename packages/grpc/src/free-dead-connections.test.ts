@@ -14,7 +14,8 @@ function frame(type: number, stream: number, payload: Uint8Array, flags = 0): Bu
 }
 
 const BROKEN = frame(0, 1, Buffer.from('x'));
-const GREETING = Buffer.concat([Buffer.from('PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n'), frame(4, 0, new Uint8Array(0))]);
+const PREFACE = Buffer.from('PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n');
+const GREETING = Buffer.concat([PREFACE, frame(4, 0, new Uint8Array(0))]);
 const SETTINGS_ACK = frame(4, 0, new Uint8Array(0), 1);
 
 /** Sends bytes on a connection of their own, and closes it when the server has answered all that it will. */
@@ -150,4 +151,33 @@ test.each([
   ['answers its pings stays', true],
 ])('a silent client that %s', async (_what, answersPings) => {
   expect(await isClosedInSilence(answersPings)).toBe(!answersPings);
+});
+
+/** How many seconds a client that sends this and no more keeps its slot, up to 65. */
+async function secondsOpen(bytes: Uint8Array): Promise<number> {
+  const { port } = await startServer();
+  vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout', 'setInterval', 'clearInterval'] });
+  onTestFinished(() => void vi.useRealTimers());
+  const socket = connect(port, '127.0.0.1');
+  onTestFinished(() => void socket.destroy());
+  socket.on('error', () => undefined);
+  socket.resume();
+  await once(socket, 'connect');
+  if (bytes.length > 0) socket.write(bytes);
+  let seconds = 0;
+  for (; seconds < 65 && !socket.closed; seconds++) {
+    for (let turn = 0; turn < 5; turn++) await new Promise((resolve) => setImmediate(resolve));
+    await vi.advanceTimersByTimeAsync(1000);
+  }
+  return seconds;
+}
+
+test.each([
+  ['no byte', new Uint8Array(0), 60],
+  ['a part of the preface', PREFACE.subarray(0, 10), 60],
+  ['the preface alone', PREFACE, 60],
+  ['preface and settings', GREETING, 65],
+])('a client that sends %s and no more', async (_what, bytes, seconds) => {
+  const open = await secondsOpen(bytes);
+  expect(Math.abs(open - seconds)).toBeLessThanOrEqual(2);
 });

@@ -16,6 +16,7 @@ import { createFlightService, FlightDefinition } from './flight/flight-service.t
 import { sendUncopied } from './flight/send-uncopied.ts';
 import { createFrameService } from './frame-service.ts';
 import { freeDeadConnections } from './free-dead-connections.ts';
+import { type GrpcConnections, trackConnections } from './grpc-connections.ts';
 import { createHealthService } from './health-service.ts';
 import { createReflectionService } from './reflection-service.ts';
 
@@ -47,7 +48,7 @@ export interface GrpcServer {
   /**
    * Takes no more connections and calls, and resolves when the last running call has ended: health watches at once, the
    * others by themselves or, when the signal aborts, with UNAVAILABLE. A call that does not end then is given up within
-   * two seconds.
+   * one second. Connections without a call are closed at once.
    */
   shutdown(options?: ShutdownOptions): Promise<void>;
 }
@@ -79,9 +80,12 @@ export function createGrpcServer(options: GrpcServerOptions): GrpcServer {
     createReflectionService(names),
   );
 
+  let connections: GrpcConnections | undefined;
+
   function onListener(listener: Server): void {
     listener.maxConnections = maxConnections;
-    freeDeadConnections(listener);
+    connections = trackConnections(listener);
+    freeDeadConnections(listener, connections);
     listener.on('stream', (_stream, headers: IncomingHttpHeaders) => {
       const path = headers[':path'] ?? '';
       if (!PATHS.has(path)) calls.reportUnknown(path, headers[REQUEST_ID_KEY]?.toString());
@@ -91,7 +95,10 @@ export function createGrpcServer(options: GrpcServerOptions): GrpcServer {
   let stopped: Promise<void> | undefined;
 
   async function stop(): Promise<void> {
-    const closed = server.shutdown();
+    const closed = connections?.closed();
+    // Its promise does not resolve where a session has failed before: the listener itself says when it is closed.
+    void server.shutdown();
+    connections?.closeIdle();
     calls.cancel(STOPPING, (operation) => operation.startsWith('grpc.'));
     await closed;
     await calls.settled();
@@ -103,7 +110,7 @@ export function createGrpcServer(options: GrpcServerOptions): GrpcServer {
     if (!signal.aborted) await once(signal, 'abort', { signal: isOver });
     calls.cancel(STOPPING);
     await delay(CANCEL_MS, undefined, { signal: isOver });
-    server.forceShutdown();
+    connections?.destroy();
     await delay(CANCEL_MS, undefined, { signal: isOver });
   }
 
@@ -146,5 +153,5 @@ const MAX_CALLS_OF_A_CONNECTION = 100;
 /** A peer that is gone without a word would hold its connection for ever. */
 const KEEPALIVE_MS = 60_000;
 /** How long a cancelled call may take to end with a status before its connection is cut, and after that its handler. */
-const CANCEL_MS = 1000;
+const CANCEL_MS = 400;
 const STOPPING = new ServiceError('unavailable', 'The server is stopping.');

@@ -1,0 +1,49 @@
+/** A frame of HTTP/2. */
+function http2Frame(type: number, stream: number, payload: Uint8Array, flags = 0): Buffer {
+  const head = Buffer.alloc(9);
+  head.writeUIntBE(payload.length, 0, 3);
+  head[3] = type;
+  head[4] = flags;
+  head.writeUInt32BE(stream, 5);
+  return Buffer.concat([head, payload]);
+}
+
+/** What an HTTP/2 client sends first. */
+export const PREFACE = Buffer.from('PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n');
+
+/** The settings of a client that has no wishes. */
+export const SETTINGS = http2Frame(4, 0, new Uint8Array(0));
+
+/** The headers of a gRPC call on stream 1. */
+export function grpcHeaders(path: string): Buffer {
+  const fields = [
+    [':method', 'POST'],
+    [':scheme', 'http'],
+    [':path', path],
+    [':authority', 'localhost'],
+    ['content-type', 'application/grpc'],
+    ['te', 'trailers'],
+  ];
+  // HPACK: literal fields with literal names, none of them longer than 126 bytes.
+  const text = (value: string): Buffer => Buffer.from([value.length, ...Buffer.from(value)]);
+  const block = fields.flatMap(([name = '', value = '']) => [Buffer.of(0), text(name), text(value)]);
+  return http2Frame(1, 1, Buffer.concat(block), END_HEADERS);
+}
+
+/** One gRPC message on stream 1, with which the client half-closes the call if `isLast`. */
+export function grpcMessage(message: Uint8Array, { isLast }: { readonly isLast: boolean }): Buffer {
+  const head = Buffer.alloc(5);
+  head.writeUInt32BE(message.length, 1);
+  return http2Frame(0, 1, Buffer.concat([head, message]), isLast ? END_STREAM : 0);
+}
+
+/** Whether the bytes of a server hold headers that end a stream. */
+export function hasTrailers(bytes: Buffer): boolean {
+  for (let at = 0; at + 9 <= bytes.length; at += 9 + bytes.readUIntBE(at, 3)) {
+    if (bytes[at + 3] === 1 && ((bytes[at + 4] ?? 0) & END_STREAM) !== 0) return true;
+  }
+  return false;
+}
+
+const END_STREAM = 1;
+const END_HEADERS = 4;
