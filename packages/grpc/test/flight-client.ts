@@ -59,6 +59,26 @@ export async function put(
   return results;
 }
 
+/** Sends the messages of an upload and ends the call only after the answer; returns the answer. */
+export async function putAndWait(
+  client: FlightClient,
+  messages: AsyncIterable<Partial<flight.FlightData>>,
+  options?: CallOptions,
+): Promise<Uint8Array | undefined> {
+  let end = (): void => {};
+  const ended = new Promise<void>((resolve) => (end = resolve));
+  async function* unended() {
+    yield* messages;
+    await ended;
+  }
+  try {
+    for await (const { appMetadata } of client.doPut(unended(), options)) return appMetadata;
+    return undefined;
+  } finally {
+    end();
+  }
+}
+
 /** Reads what a ticket stands for. */
 export async function getTicket(client: FlightClient, ticket: Uint8Array, options?: CallOptions): Promise<Table> {
   const parts: Uint8Array[] = [];

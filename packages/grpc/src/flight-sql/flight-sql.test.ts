@@ -1,6 +1,6 @@
 import { status as Status } from '@grpc/grpc-js';
 import { Any, flight, flightSql } from '@svc/proto';
-import { Int64, Table, tableFromIPC, Utf8, vectorFromArray } from 'apache-arrow';
+import { Int64, Schema, Table, tableFromIPC, Utf8, vectorFromArray } from 'apache-arrow';
 import { describe, expect, test } from 'vitest';
 import { createFakeEngine } from '../../test/fake-engine.ts';
 import {
@@ -12,9 +12,11 @@ import {
   packed,
   pathOf,
   put,
+  putAndWait,
   queryOf,
   rowsOf,
   ticketOf,
+  uploadOf,
 } from '../../test/flight-client.ts';
 import { collect, failureOf, startServer } from '../../test/start-server.ts';
 
@@ -197,6 +199,43 @@ describe('an update', () => {
       code: Status.NOT_FOUND,
     });
     expect(await update(sql, 'DROP TABLE IF EXISTS t')).toBe(0n);
+  });
+
+  const rowsMade = (result: Uint8Array | undefined) => flightSql.DoPutUpdateResult.decode(result ?? NONE).recordCount;
+  const noColumns = new Table(new Schema([]));
+
+  test.each([
+    ['with its descriptor alone', undefined],
+    ['with a schema of no columns', noColumns],
+  ])('%s runs on its first message: clients read the result before they end the call', async (_name, table) => {
+    const { sql, answered } = await startSql();
+    const create = 'CREATE TABLE kept AS SELECT 1 AS one';
+    expect(rowsMade(await putAndWait(sql, uploadOf(updateOf(create), table)))).toBe(1n);
+    expect(await put(sql, updateOf('DROP TABLE kept'))).toHaveLength(1);
+    const prepared = preparedOf((await prepare(sql, create)).preparedStatementHandle, 'Update');
+    expect(rowsMade(await putAndWait(sql, uploadOf(prepared, table)))).toBe(1n);
+    expect(answered().filter(({ operation }) => operation.endsWith('/DoPut'))).toMatchObject(
+      Array.from({ length: 3 }, () => ({ status: 'OK' })),
+    );
+  });
+
+  test('that fails says so before the client ends the call', async () => {
+    const { sql } = await startSql();
+    const failure = await failureOf((options) => putAndWait(sql, uploadOf(updateOf('DROP TABLE t')), options));
+    expect(failure).toMatchObject({ code: Status.NOT_FOUND });
+  });
+
+  test('with parameters waits for all of them, and does nothing when there is more than one row', async () => {
+    const { sql, engine } = await startSql();
+    const { preparedStatementHandle } = await prepare(sql, 'CREATE TABLE kept AS SELECT ? AS echo');
+    const row = new Table({ p: vectorFromArray(['v'], new Utf8()) });
+    async function* twoBatches() {
+      const [schema, batch] = await collect(uploadOf(preparedOf(preparedStatementHandle, 'Update'), row));
+      if (schema && batch) yield* [schema, batch, batch];
+    }
+    const failure = await failureOf((options) => collect(sql.doPut(twoBatches(), options)));
+    expect(failure.details).toMatch(/^2 rows of parameters were bound/);
+    expect(engine.asked).toEqual([]);
   });
 
   test('can be run as a query, once for each read of its ticket, and answers nothing', async () => {

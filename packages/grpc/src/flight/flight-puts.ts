@@ -27,6 +27,7 @@ export type FlightPut = (
 
 /** Uploads into a service. */
 export function createFlightPuts({ service, statements, decoders }: FlightPutsOptions): FlightPut {
+  /** The values that a client binds. It has sent them all when it ends its side of the call. */
   async function paramsOf(call: Call, upload: FlightUpload): Promise<readonly SqlValue[] | undefined> {
     const chunks: Uint8Array[] = [];
     let bytes = 0;
@@ -48,12 +49,13 @@ export function createFlightPuts({ service, statements, decoders }: FlightPutsOp
     }
     if (command.name === 'CommandStatementUpdate') {
       refuseTransaction(command.message.transactionId);
-      await upload.end();
+      // The statement is all there is: C++ and Java clients read the result before they end their side of the call.
       return updateResult(await runUpdate(service, call, { sql: command.message.query, params: [] }));
     }
     if (command.name === 'CommandPreparedStatementUpdate') {
       const { sql, params } = statements.get(call, command.message.preparedStatementHandle);
-      return updateResult(await runUpdate(service, call, { sql, params: (await paramsOf(call, upload)) ?? params }));
+      const bound = upload.hasColumns() ? await paramsOf(call, upload) : undefined;
+      return updateResult(await runUpdate(service, call, { sql, params: bound ?? params }));
     }
     if (command.name === 'CommandPreparedStatementQuery') {
       const { preparedStatementHandle } = command.message;

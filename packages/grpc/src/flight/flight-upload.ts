@@ -8,8 +8,8 @@ export interface FlightUpload {
   readonly body: AsyncIterable<Uint8Array>;
   /** Rows that were read of it so far. */
   readonly rows: () => number;
-  /** Waits for the client to end the call, where its data is of no interest. */
-  end(): Promise<void>;
+  /** Whether the first message has a schema with columns: without one, no rows follow. */
+  hasColumns(): boolean;
 }
 
 /** Puts the messages of an upload together to an Arrow IPC stream. */
@@ -38,9 +38,7 @@ export function flightUpload(
   return {
     body: body(),
     rows: () => rows,
-    async end() {
-      while ((await rest.next()).done !== true);
-    },
+    hasColumns: () => first.dataHeader.length > 0 && readArrowHeader(first.dataHeader).columns > 0,
   };
 }
 
