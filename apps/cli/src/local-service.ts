@@ -114,6 +114,7 @@ const PROBLEMS: Readonly<Record<StoreProblem['kind'], (handle: string) => string
   unreadable_life: (handle) => `When the frame ${handle} ends cannot be read.`,
   unreadable_database: () => 'The database of the directory cannot be read.',
   not_removed: (handle) => `The file of the frame ${handle}, which is gone, cannot be removed.`,
+  not_released: () => 'The directory cannot be written any more; its lock stays until it is opened again.',
 };
 
 function problemText({ kind, handle }: StoreProblem): string {

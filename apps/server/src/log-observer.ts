@@ -8,7 +8,9 @@ const FAULTS: ReadonlySet<ErrorCode> = new Set(['internal', 'tsdb_failed', 'dead
 function isFaultOf(error: ServiceError | undefined): boolean {
   // SQL that takes too long is whose it is; one that waits for the database has no text here.
   const isOwnSql = error?.code === 'deadline_exceeded' && error.query !== undefined;
-  return error !== undefined && FAULTS.has(error.code) && !isOwnSql;
+  // A disk or an engine that does not work has a cause; a server that is stopping or too busy has none.
+  const isBroken = error?.code === 'unavailable' && error.cause !== undefined;
+  return error !== undefined && (isBroken || FAULTS.has(error.code)) && !isOwnSql;
 }
 
 /** Turns events into log lines: changes as info, faults of the server or the database as errors, the rest as debug. */

@@ -125,6 +125,7 @@ const SENTENCES: Record<StoreProblem['kind'], string> = {
   unreadable_life: 'The file that says when a frame ends cannot be read.',
   unreadable_database: 'The database of storage.duckdb_path cannot be read.',
   not_removed: 'The file of a frame that is gone cannot be removed.',
+  not_released: 'The directory of the frames cannot be written at the stop; the next start removes what is left.',
 };
 
 function reportProblem({ kind, tenant, handle, cause }: StoreProblem, log: Log): void {

@@ -1,9 +1,9 @@
 import { realpath } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
-import { expiryOf, FILE_FORMATS, type FrameInfo, type FrameRef, UPLOAD_FORMATS } from '@svc/frames';
+import { expiryOf, FILE_FORMATS, type FrameInfo, type FrameRef, type StoreFault, UPLOAD_FORMATS } from '@svc/frames';
 import { createCatalogue } from './catalogue.ts';
 import { createDamagedFrames } from './damaged-frames.ts';
-import { lockDirectory } from './directory-lock.ts';
+import { type DirectoryLock, lockDirectory } from './directory-lock.ts';
 import { createSqlFrames } from './create-sql-frames.ts';
 import type { DurableStore, DurableStoreOptions } from './durable-store.ts';
 import { createForeignFrames } from './foreign-frames.ts';
@@ -21,6 +21,12 @@ import { readOnlyFrame, readOnlyStore, toStoreError } from './store-errors.ts';
 import { type FrameContents, infoOf, type StoredFrame } from './stored-frame.ts';
 import { createTenantFolder } from './tenant-folder.ts';
 import { appendRows, putRows } from './write-frames.ts';
+import { createWriteHealth } from './write-health.ts';
+
+const NOT_RESPONDING: StoreFault = {
+  kind: 'not_responding',
+  message: 'The engine that reads and writes the files of frames does not answer.',
+};
 
 /** How often frames are looked for whose time is over. */
 const EXPIRY_MS = 10_000;
@@ -35,23 +41,30 @@ export async function createDurableStore(options: DurableStoreOptions): Promise<
   await createTenantFolder(directory).prepare();
   const lock = await lockDirectory(directory, lockTimes);
   try {
-    return storeOf(await createParts(options, () => lock.check()), options, () => lock.release());
+    return storeOf(await createParts(options, lock), options, () => releaseLock(lock, options));
   } catch (error) {
     await lock.release();
     throw error;
   }
 }
 
+/** A disk that takes no more changes must not keep the server from stopping: the next start finds out that it is gone. */
+async function releaseLock(lock: DirectoryLock, { onProblem }: DurableStoreOptions): Promise<void> {
+  await lock.release().catch((cause: unknown) => {
+    onProblem?.({ kind: 'not_released', tenant: '', handle: '', cause });
+  });
+}
+
 /** A store that changes nothing in its directory: what it has to write goes into a private one. */
 async function createReader(options: DurableStoreOptions): Promise<DurableStore> {
   const temporary = tmpdir();
   const copies = planPrivateDirectory(await realpath(temporary).catch(() => temporary));
-  return storeOf(await createParts(options, async () => {}, copies), options, () => copies.remove());
+  return storeOf(await createParts(options, undefined, copies), options, () => copies.remove());
 }
 
 async function createParts(
   options: DurableStoreOptions,
-  checkLock: () => Promise<void>,
+  lock: DirectoryLock | undefined,
   copyDirectory?: LaterDirectory,
 ): Promise<StoreParts> {
   // SQL is given paths from one directory to another, which go wrong over links.
@@ -103,7 +116,8 @@ async function createParts(
     }),
     onProblem,
     now,
-    checkLock,
+    checkLock: async () => lock?.check(),
+    health: createWriteHealth({ folderOf: (tenant) => catalogue.folderOf(tenant), lockFailure: () => lock?.failure }),
     isReadOnly,
   };
 }
@@ -113,13 +127,13 @@ function storeOf(
   { files, decoders }: DurableStoreOptions,
   release: () => Promise<void>,
 ): DurableStore {
-  const { catalogue, foreign, hot, reader, warmer, copies, isReadOnly } = parts;
+  const { catalogue, foreign, hot, reader, warmer, copies, health, isReadOnly } = parts;
   const timer = setInterval(() => catalogue.removeExpired(), EXPIRY_MS).unref();
 
-  async function change<T>(work: () => Promise<T>): Promise<T> {
+  async function change<T>({ tenant }: FrameRef, work: () => Promise<T>): Promise<T> {
     if (isReadOnly) throw readOnlyStore();
     try {
-      return await work();
+      return await health.observe(tenant, work);
     } catch (error) {
       throw toStoreError(error);
     }
@@ -146,8 +160,8 @@ function storeOf(
   return {
     ...createSqlFrames(parts, acquire),
     fileFormats: decoders === undefined ? FILE_FORMATS : UPLOAD_FORMATS,
-    put: (ref, source, put = {}) => change(() => putRows(parts, ref, source, put)),
-    append: (ref, source, append = {}) => change(() => appendRows(parts, ref, source, append)),
+    put: (ref, source, put = {}) => change(ref, () => putRows(parts, ref, source, put)),
+    append: (ref, source, append = {}) => change(ref, () => appendRows(parts, ref, source, append)),
     async open(ref) {
       const found = await acquire(ref);
       return found && openStoredFrame(parts, found.frame, found.contents, () => catalogue.release(found.frame));
@@ -159,10 +173,16 @@ function storeOf(
       return infoOf(found.frame, found.contents, hot.has(found.frame));
     },
     list: (tenant, list = {}) => listFrames(parts, tenant, list),
-    expire: (ref, ttlSeconds) => change(() => catalogue.change(ref, () => expireFrame(parts, ref, ttlSeconds))),
-    drop: (ref) => change(() => catalogue.change(ref, () => dropFrame(parts, ref))),
+    expire: (ref, ttlSeconds) => change(ref, () => catalogue.change(ref, () => expireFrame(parts, ref, ttlSeconds))),
+    drop: (ref) => change(ref, () => catalogue.change(ref, () => dropFrame(parts, ref))),
     usage: () => measureUsage(parts),
-    faults: () => parts.damaged.faults(),
+    async faults() {
+      return [
+        ...(files.isResponding() ? [] : [NOT_RESPONDING]),
+        ...(await health.faults()),
+        ...(await parts.damaged.faults()),
+      ];
+    },
     async close() {
       clearInterval(timer);
       await warmer.close();

@@ -14,6 +14,8 @@ export interface LockHolder extends ProcessIdentity {
 export interface DirectoryLock {
   /** Fails where another has taken the directory over, as happens to a process that was stopped for long. */
   check(): Promise<void>;
+  /** Why the directory could not be written to a moment ago, if so: the holder touches its file every second. */
+  readonly failure: unknown;
   release(): Promise<void>;
 }
 
@@ -28,6 +30,15 @@ export class DirectoryInUseError extends Error {
         'Stop that process, or use another directory.',
     );
     this.holder = holder;
+  }
+}
+
+/** The directory is no longer held: its lock file is gone. */
+export class TakenOverError extends Error {
+  override readonly name = 'TakenOverError';
+
+  constructor(directory: string, cause: unknown) {
+    super(`The directory ${directory} was taken over by another process.`, { cause });
   }
 }
 
@@ -182,16 +193,24 @@ async function touchedAt(path: string): Promise<number | undefined> {
 
 async function holdLock(directory: string, path: string, { beatMs = 1000 }: LockTimes): Promise<DirectoryLock> {
   await writeFile(`${path}${HELD_SUFFIX}`, '');
+  let failure: unknown;
   const touch = async (): Promise<void> => {
     const now = new Date();
-    await utimes(path, now, now);
+    try {
+      await utimes(path, now, now);
+      failure = undefined;
+    } catch (error) {
+      const isGone = hasCode(error, 'ENOENT');
+      failure = isGone ? new TakenOverError(directory, error) : error;
+      throw failure;
+    }
   };
   const timer = setInterval(() => void touch().catch(() => {}), beatMs).unref();
   return {
-    check: () =>
-      touch().catch((error: unknown) => {
-        throw new Error(`The directory ${directory} was taken over by another process.`, { cause: error });
-      }),
+    check: touch,
+    get failure() {
+      return failure;
+    },
     async release() {
       clearInterval(timer);
       await removeLock(path);

@@ -3,9 +3,10 @@ import type { LockTimes } from './directory-lock.ts';
 import type { FrameFiles, WriteOptions } from './frame-files.ts';
 import type { SqlFrames } from './sql-frames.ts';
 
-/** Something that is wrong in the directory and concerns one frame. */
+/** Something that is wrong in the directory. `not_released`: the lock of the closed store stays until the next start. */
 export interface StoreProblem {
-  readonly kind: 'damaged_frame' | 'unreadable_frame' | 'unreadable_life' | 'unreadable_database' | 'not_removed';
+  readonly kind:
+    'damaged_frame' | 'unreadable_frame' | 'unreadable_life' | 'unreadable_database' | 'not_removed' | 'not_released';
   readonly tenant: string;
   readonly handle: string;
   readonly cause: unknown;

@@ -14,7 +14,8 @@ export async function measureUsage({ catalogue, directory }: StoreParts): Promis
       frame.fileBytes = (await stat(frame.source.path).catch(() => undefined))?.size ?? 0;
     },
   );
-  const disk = await statfs(directory);
+  // A disk that fails has no room: what is wrong with it is a fault of the store.
+  const disk = await statfs(directory).catch(() => ({ bavail: 0, bsize: 0 }));
   return {
     frames: current.length,
     bytes: all.reduce((bytes, frame) => bytes + (frame.fileBytes ?? 0), 0),

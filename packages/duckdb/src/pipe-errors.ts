@@ -41,7 +41,7 @@ export function fromChild(error: unknown, subject: Subject): Error {
       code: 'ENOSPC',
     });
   }
-  if (subject === 'new file') return toServiceError(error);
+  if (subject === 'new file') return toWriteError(error);
   if (!isOfTheFile(error)) return error;
   return subject === 'CSV file'
     ? csvError(error)
@@ -60,6 +60,21 @@ function isOfTheFile({ failure, message }: ChildError): boolean {
   if (/^(INTERNAL|FATAL|INTERRUPT|Connection|TransactionContext) Error/i.test(message)) return false;
   const isOfTheSystem = /^IO Error|^E[A-Z]+: /.test(message);
   return !isOfTheSystem || BROKEN_FILE.test(message);
+}
+
+/** How DuckDB and Node name failures of the disk that a new file is written to. */
+const DISK_FAILURES: readonly (readonly [RegExp, string])[] = [
+  [/read-only file system|\bEROFS\b/i, 'EROFS'],
+  [/permission denied|\bEACCES\b/i, 'EACCES'],
+  [/operation not permitted|\bEPERM\b/i, 'EPERM'],
+  [/input\/output error|\bEIO\b/i, 'EIO'],
+];
+
+/** A failure to write: one of the disk keeps the code that the system has for it. */
+function toWriteError(error: ChildError): Error {
+  const [, code] = DISK_FAILURES.find(([pattern]) => pattern.test(error.message)) ?? [];
+  if (code === undefined) return toServiceError(error);
+  return Object.assign(new Error('The new file cannot be written.', { cause: error }), { code });
 }
 
 /** Whether a child found no memory for what it was asked, and lives. */

@@ -1,5 +1,5 @@
 import { quoted, ServiceError } from '@svc/errors';
-import { hasCode } from './durable-files.ts';
+import { TakenOverError } from './directory-lock.ts';
 
 /** The frame is a file or table that was not put, and so cannot be changed. */
 export function readOnlyFrame(handle: string): ServiceError {
@@ -19,17 +19,53 @@ export function readOnlyStore(): ServiceError {
   });
 }
 
-/** A failure of the disk as clients see it: a full one is `out_of_disk`, everything else stays what it is. */
+/** Failures for want of space. */
+const FULL: ReadonlySet<string> = new Set(['ENOSPC', 'EDQUOT', 'EFBIG']);
+
+/** Other failures of a directory that nothing in a request can cause, and what to say of them. */
+const UNWRITABLE: Readonly<Record<string, string>> = {
+  EROFS: 'its file system is read-only',
+  EACCES: 'the server lacks the permission',
+  EPERM: 'the server lacks the permission',
+  EIO: 'its disk reports an error',
+  ENXIO: 'its disk is gone',
+  ENODEV: 'its disk is gone',
+  ESTALE: 'its network file system is gone',
+  ENOTCONN: 'its network file system is gone',
+  ENOTDIR: 'there is something else in its place',
+};
+
+/** Why the directory of the frames cannot be written, in a sentence without a path; undefined for another failure. */
+export function diskFault(error: unknown): string | undefined {
+  if (error instanceof TakenOverError) return 'Another process has taken over the directory of the frames.';
+  const code = codeOf(error);
+  if (FULL.has(code)) return 'There is no space left on the disk that keeps the frames.';
+  const reason = UNWRITABLE[code];
+  return reason && `The directory of the frames cannot be written: ${reason}.`;
+}
+
+/** A failure of the disk as clients see it; everything else stays what it is. */
 export function toStoreError(error: unknown): unknown {
-  if (!hasCode(error, 'ENOSPC', 'EDQUOT', 'EFBIG')) return error;
-  return new ServiceError(
-    'out_of_disk',
-    'The frame does not fit: there is no space left on the disk that keeps the frames.',
-    {
-      hint: 'Drop frames that are no longer needed, or give the directory of the frames more space.',
-      cause: error,
-    },
-  );
+  if (FULL.has(codeOf(error))) {
+    return new ServiceError(
+      'out_of_disk',
+      'The frame does not fit: there is no space left on the disk that keeps the frames.',
+      {
+        hint: 'Drop frames that are no longer needed, or give the directory of the frames more space.',
+        cause: error,
+      },
+    );
+  }
+  const fault = diskFault(error);
+  if (fault === undefined) return error;
+  return new ServiceError('unavailable', fault, {
+    hint: 'Nothing was changed. Send the request again when the operator of the server has repaired this; GET /health shows whether it lasts.',
+    cause: error,
+  });
+}
+
+function codeOf(error: unknown): string {
+  return error instanceof Error && 'code' in error ? String(error.code) : '';
 }
 
 /** Whether the file of a frame is why it cannot be read. */

@@ -9,6 +9,7 @@ import type { FrameWarmer } from './frame-warmer.ts';
 import type { HotTier } from './hot-tier.ts';
 import type { ParquetCopies } from './parquet-copies.ts';
 import type { StoredFrame } from './stored-frame.ts';
+import type { WriteHealth } from './write-health.ts';
 
 /** What the operations of a durable store work with. */
 export interface StoreParts {
@@ -31,5 +32,7 @@ export interface StoreParts {
   readonly now: () => number;
   /** Fails where the directory is no longer held. */
   readonly checkLock: () => Promise<void>;
+  /** What is known of writing to the directory. */
+  readonly health: WriteHealth;
   readonly isReadOnly: boolean;
 }
