@@ -13,19 +13,24 @@ const FIELDS: Readonly<Record<string, Field>> = {
   'SELECT 1 AS one': new Field('one', new Int64(), true),
   'SELECT ? AS echo': new Field('echo', new Utf8(), true),
   'SELECT $1 IS NULL AS missing': new Field('missing', new Bool(), true),
+  'SELECT ? AS same': new Field('same', new Utf8(), true),
+  'SELECT fails': new Field('never', new Int64(), true),
   'SELECT slowly': new Field('never', new Int64(), true),
 };
 
-/** Makes an engine for tests of the front; `SELECT slowly` ends only with its call. */
+/**
+ * Makes an engine for tests of the front. `SELECT slowly` ends only with its call, `SELECT fails` is right until it runs,
+ * and the answer of `SELECT ? AS same` has the type of the value that is bound.
+ */
 export function createFakeEngine(): FakeEngine {
   const asked: FakeEngine['asked'] = [];
   let open = 0;
 
   function tableOf(sql: string, params: readonly SqlValue[]): Table {
     const [first = null] = params;
-    const field = fieldOf(sql);
+    const field = answerField(sql, params);
     const text = typeof first === 'object' ? JSON.stringify(first) : String(first);
-    const value = { one: 1n, echo: text, missing: first === null }[field.name];
+    const value = { one: 1n, echo: text, missing: first === null, same: first }[field.name];
     return new Table({ [field.name]: vectorFromArray([value], field.type) });
   }
 
@@ -39,9 +44,10 @@ export function createFakeEngine(): FakeEngine {
           call.signal.addEventListener('abort', () => reject(call.signal.reason)),
         );
       }
+      if (sql === 'SELECT fails') throw new ServiceError('invalid_sql', 'The engine cannot convert a value.');
       const table = tableOf(sql, params);
       open++;
-      return { ...streamFromTable(table), schema: new Schema([fieldOf(sql)]), close: () => void open-- };
+      return { ...streamFromTable(table), schema: new Schema([answerField(sql, params)]), close: () => void open-- };
     },
     async describe(_call, sql) {
       const count = sql.split(/\?|\$1/).length - 1;
@@ -56,4 +62,9 @@ function fieldOf(sql: string): Field {
   const field = FIELDS[sql.trim()];
   if (field === undefined) throw new ServiceError('invalid_sql', `The engine does not know ${sql}.`);
   return field;
+}
+
+function answerField(sql: string, [first]: readonly SqlValue[]): Field {
+  const field = fieldOf(sql);
+  return field.name === 'same' && typeof first === 'bigint' ? new Field('same', new Int64(), true) : field;
 }

@@ -142,13 +142,38 @@ describe('a prepared statement', () => {
     expect(engine.asked.map(({ params }) => params)).toEqual([['x'], ['y']]);
   });
 
-  test('without parameters has no parameter schema, and says its schema when it runs', async () => {
-    const { sql } = await startSql();
+  test('without parameters has no parameter schema, and its schema in its info', async () => {
+    const { sql, engine } = await startSql();
     const prepared = await prepare(sql, 'SELECT 1 AS one');
     expect(prepared.parameterSchema).toHaveLength(0);
-    const info = await sql.getFlightInfo(preparedOf(prepared.preparedStatementHandle));
-    expect(info.schema).toHaveLength(0);
+    const descriptor = preparedOf(prepared.preparedStatementHandle);
+    const { schema } = await sql.getSchema(descriptor);
+    expect([tableFromIPC(schema).schema.fields.map(String), engine.asked]).toEqual([['one: Int64'], []]);
+    const info = await sql.getFlightInfo(descriptor);
+    expect(info.schema).toEqual(schema);
     expect(rowsOf(await getTicket(sql, ticketOf(info)))).toEqual([{ one: 1n }]);
+    expect(engine.asked).toHaveLength(1);
+  });
+
+  test('has the schema of preparing until its parameters are bound, and then that of its answer', async () => {
+    const { sql, engine } = await startSql();
+    const { preparedStatementHandle, datasetSchema } = await prepare(sql, 'SELECT ? AS same');
+    const descriptor = preparedOf(preparedStatementHandle);
+    expect((await sql.getFlightInfo(descriptor)).schema).toEqual(datasetSchema);
+    expect((await sql.getSchema(descriptor)).schema).toEqual(datasetSchema);
+    expect(engine.asked).toEqual([]);
+    await put(sql, descriptor, new Table({ p: vectorFromArray([7n], new Int64()) }));
+    for (const { schema } of [await sql.getFlightInfo(descriptor), await sql.getSchema(descriptor)]) {
+      expect(tableFromIPC(schema).schema.fields.map(String)).toEqual(['same: Int64']);
+    }
+    await expect.poll(() => engine.openAnswers()).toBe(0);
+  });
+
+  test('that fails when it runs says so in place of its info', async () => {
+    const { sql } = await startSql();
+    const { preparedStatementHandle } = await prepare(sql, 'SELECT fails');
+    const failure = await failureOf((options) => sql.getFlightInfo(preparedOf(preparedStatementHandle), options));
+    expect(failure).toMatchObject({ code: Status.INVALID_ARGUMENT, errorCode: 'invalid_sql' });
   });
 
   test('that was closed, or that nobody prepared, is INVALID_ARGUMENT', async () => {

@@ -3,7 +3,7 @@ import { describe, expect, test } from 'vitest';
 import { createPreparedStatements, STATEMENT_LIFE_MS } from './prepared-statements.ts';
 
 const call = (tenant = 'a'): Call => ({ tenant, requestId: 'r', signal: new AbortController().signal });
-const statement = (sql: string) => ({ sql, isUpdate: false, params: [] });
+const statement = (sql: string) => ({ sql, isUpdate: false, parameterCount: 0, params: [] });
 const GONE = 'The prepared statement is not one of yours, or no longer there.';
 
 describe('a prepared statement', () => {

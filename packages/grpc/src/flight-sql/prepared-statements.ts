@@ -7,6 +7,8 @@ export interface PreparedStatement {
   readonly sql: string;
   /** Whether it changes frames. */
   readonly isUpdate: boolean;
+  /** How many values it takes, as far as that is known. */
+  readonly parameterCount: number;
   /** The values that were bound to its parameters last. */
   readonly params: readonly SqlValue[];
 }

@@ -114,7 +114,7 @@ function endWith({ signal }: Call, query: BegunQuery): () => void {
   return () => signal.removeEventListener('abort', onAbort);
 }
 
-/** The schema of an answer: from its first rows, or where these take long from whoever knows it without them. */
+/** The schema of an answer: from its first rows or, if these take long, from a description of the statement. */
 async function schemaOf(
   service: Service,
   call: Call,
@@ -124,6 +124,8 @@ async function schemaOf(
     describeAfterMs,
   }: { readonly statement: BoundStatement; readonly query: BegunQuery; readonly describeAfterMs: number },
 ): Promise<Schema> {
+  // A description knows nothing of the values that are bound, and the columns may have their types.
+  if (statement.params.length > 0) return (await query.answer).schema;
   let timer: NodeJS.Timeout | undefined;
   const late = new Promise<undefined>((resolve) => {
     timer = setTimeout(() => resolve(undefined), describeAfterMs);

@@ -107,10 +107,12 @@ function statementActions({ service, statements }: FlightActionsOptions): Readon
         const { query, transactionId } = unpacked(name, flightSql.ActionCreatePreparedStatementRequest, body);
         refuseTransaction(transactionId);
         const info = isUpdate(query) ? undefined : await service.describeQuery(call, query);
+        const parameterCount = info?.parameters.fields.length ?? 0;
+        const statement = { sql: query, isUpdate: info === undefined, parameterCount, params: [] };
         const result = flightSql.ActionCreatePreparedStatementResult.encode({
-          preparedStatementHandle: statements.create(call, { sql: query, isUpdate: info === undefined, params: [] }),
+          preparedStatementHandle: statements.create(call, statement),
           datasetSchema: info ? schemaBytes(info.schema) : NOTHING,
-          parameterSchema: info && info.parameters.fields.length > 0 ? schemaBytes(bindable(info.parameters)) : NOTHING,
+          parameterSchema: info && parameterCount > 0 ? schemaBytes(bindable(info.parameters)) : NOTHING,
           isUpdate: info === undefined,
         });
         return pack('ActionCreatePreparedStatementResult', result.finish());

@@ -14,8 +14,7 @@ import { flightTarget } from './flight-target.ts';
 /** What a descriptor stands for. */
 export interface FlightDescription {
   readonly source: FlightSource;
-  /** Undefined where it is not known yet. */
-  readonly schema: Schema | undefined;
+  readonly schema: Schema;
   readonly rows?: number;
   readonly bytes?: number;
   readonly version?: string;
@@ -55,10 +54,12 @@ export function createFlightDescriber({
       return { source: { kind: 'query', ...statement }, schema: await schemaOf(statement) };
     }
     if (command.name === 'CommandPreparedStatementQuery') {
-      const { sql, isUpdate: isChange, params } = statements.get(call, command.message.preparedStatementHandle);
-      if (isChange) return { source: { kind: 'update', sql, params }, schema: NO_COLUMNS };
-      // The columns depend on the values of the parameters, and on what the frames are by now: the answer itself tells.
-      return { source: { kind: 'query', sql, params }, schema: undefined };
+      const prepared = statements.get(call, command.message.preparedStatementHandle);
+      const { sql, params } = prepared;
+      if (prepared.isUpdate) return { source: { kind: 'update', sql, params }, schema: NO_COLUMNS };
+      const isBound = params.length >= prepared.parameterCount;
+      const schema = isBound ? await schemaOf({ sql, params }) : (await service.describeQuery(call, sql)).schema;
+      return { source: { kind: 'query', sql, params }, schema };
     }
     throw new ServiceError('invalid_argument', `${command.name} is not something to read.`, {
       hint: 'Send it with DoPut.',

@@ -64,7 +64,7 @@ export function createFlightReads({ service, tickets, begun, statements }: Fligh
         return running.schema;
       });
       return {
-        schema: schema === undefined ? new Uint8Array(0) : schemaBytes(schema),
+        schema: schemaBytes(schema),
         flightDescriptor: descriptor,
         endpoint: [endpoint(call, encodeSource(source), query)],
         totalRecords: BigInt(rows ?? -1),
@@ -75,15 +75,14 @@ export function createFlightReads({ service, tickets, begun, statements }: Fligh
     },
 
     async schema(call, descriptor) {
-      const { schema } = await describe(
-        call,
-        descriptor,
-        async ({ sql }) => (await service.describeQuery(call, sql)).schema,
-      );
-      if (schema !== undefined) return schemaBytes(schema);
-      throw new ServiceError('invalid_argument', 'The schema of a prepared statement is known when it runs.', {
-        hint: 'Preparing it told its schema then; its answer begins with the one it has.',
+      const { schema } = await describe(call, descriptor, async (statement) => {
+        if (statement.params.length === 0) return (await service.describeQuery(call, statement.sql)).schema;
+        // The types of the values may decide on those of the columns: only the answer knows.
+        const { query, schema: answered } = await begun.begin(call, statement);
+        query.end(NOT_WANTED);
+        return answered;
       });
+      return schemaBytes(schema);
     },
 
     async open(call, ticket) {
@@ -107,6 +106,8 @@ export function createFlightReads({ service, tickets, begun, statements }: Fligh
     },
   };
 }
+
+const NOT_WANTED = new ServiceError('cancelled', 'Only the schema of the answer was wanted.');
 
 function openAnswer(answer: QueryAnswer): OpenFlight {
   return { stream: answer, close: () => answer.close() };
