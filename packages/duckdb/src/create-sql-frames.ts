@@ -35,6 +35,7 @@ export function createSqlFrames(parts: StoreParts, acquire: AcquireFrame): SqlFr
         version: frame.version,
         path,
         info,
+        verify: () => reader.verify(frame, { again: true }),
         release() {
           catalogue.release(frame);
           copies.released(frame);

@@ -42,7 +42,10 @@ export function fromChild(error: unknown, subject: Subject): Error {
     });
   }
   if (subject === 'new file') return toWriteError(error);
-  if (!isOfTheFile(error)) return error;
+  const isIntact = error.failure.code === 'duckdb' && error.failure.isIntact === true;
+  // Node has a word for each kind of failure of the system.
+  const kind = /^E[A-Z]+: /.test(message) ? 'IO' : (/^([A-Z][\w ]*?) Error: /.exec(message)?.[1] ?? '');
+  if (isIntact || !isOfTheFile({ kind, message })) return error;
   return subject === 'CSV file'
     ? csvError(error)
     : new ServiceError('invalid_data', `The ${subject} cannot be read.`, { cause: error });
@@ -50,16 +53,14 @@ export function fromChild(error: unknown, subject: Subject): Error {
 
 /** What DuckDB says of files that are not what they should be, among what it says of the system. */
 const BROKEN_FILE = /corrupt|not a valid|magic|checksum|enough bytes|bytes from location|too small/i;
+const NOT_OF_A_FILE: ReadonlySet<string> = new Set(['INTERNAL', 'FATAL', 'INTERRUPT', 'Out of Memory', 'Connection']);
 
 /**
- * Whether the file is why it could not be read: a system that has no more files to open, a disk that fails and an engine
- * that is broken say nothing about it.
+ * Whether a file is why it could not be read, by what DuckDB says: a system that has no more files to open, a disk that
+ * fails and an engine that is broken say nothing about it.
  */
-function isOfTheFile({ failure, message }: ChildError): boolean {
-  if (failure.code === 'duckdb' && failure.isIntact) return false;
-  if (/^(INTERNAL|FATAL|INTERRUPT|Connection|TransactionContext) Error/i.test(message)) return false;
-  const isOfTheSystem = /^IO Error|^E[A-Z]+: /.test(message);
-  return !isOfTheSystem || BROKEN_FILE.test(message);
+export function isOfTheFile({ kind, message }: { readonly kind: string; readonly message: string }): boolean {
+  return !NOT_OF_A_FILE.has(kind) && (kind !== 'IO' || BROKEN_FILE.test(message));
 }
 
 /** How DuckDB and Node name failures of the disk that a new file is written to. */

@@ -8,6 +8,8 @@ export interface PinnedFrame {
   /** A Parquet file with its rows. */
   readonly path: string;
   readonly info: SourceInfo;
+  /** Compares its file with its checksums once more, because it could not be read; what is found wrong is thrown. */
+  verify(): Promise<{ readonly isChecked: boolean }>;
   release(): void;
 }
 

@@ -1,7 +1,7 @@
 import { open, readFile, rename, utimes, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { type FrameStream, type ReadOptions, streamFromTable } from '@svc/frames';
+import { type Engine, type FrameStream, type ReadOptions, streamFromTable } from '@svc/frames';
 import { Dictionary, Float64, Int32, Int64, Table, Utf8, vectorFromArray } from 'apache-arrow';
 import { afterAll, afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { createFrameFiles } from './create-frame-files.ts';
@@ -19,6 +19,7 @@ let fixture: StoreFixture;
 let store: DurableStore;
 let problems: StoreProblem[];
 let path: string;
+let engine: Engine | undefined;
 
 beforeEach(async () => {
   fixture = await createStoreFixture(files);
@@ -28,8 +29,32 @@ beforeEach(async () => {
   await restart();
 });
 
-afterEach(() => fixture.remove());
+afterEach(async () => {
+  await engine?.close();
+  engine = undefined;
+  await fixture.remove();
+});
 afterAll(() => files.close());
+
+/** Over whichever store is open. */
+function createEngine(): Engine {
+  return createSqlEngine({
+    store: {
+      pin: (options) => store.pin(options),
+      handles: (tenant) => store.handles(tenant),
+      describeAll: (tenant) => store.describeAll(tenant),
+      directories: (tenant) => store.directories(tenant),
+    },
+    tempDirectory: tmpdir(),
+    maxConcurrent: 1,
+  });
+}
+
+async function ask(sql: string): Promise<string> {
+  engine ??= createEngine();
+  const answer = await engine.query(callOf(), sql);
+  return textOf(answer).finally(() => answer.close());
+}
 
 /** Opens the directory anew, with nothing in memory. */
 async function restart(): Promise<void> {
@@ -103,20 +128,6 @@ describe('one bit of a file that is not what was written', () => {
   const FLIPS = 20;
 
   test('is never a wrong value: reads and SQL give the right rows or an error that names the frame', async () => {
-    const engine = createSqlEngine({
-      store: {
-        pin: (options) => store.pin(options),
-        handles: (tenant) => store.handles(tenant),
-        describeAll: (tenant) => store.describeAll(tenant),
-        directories: (tenant) => store.directories(tenant),
-      },
-      tempDirectory: tmpdir(),
-      maxConcurrent: 1,
-    });
-    const ask = async (sql: string): Promise<string> => {
-      const answer = await engine.query(callOf(), sql);
-      return textOf(answer).finally(() => answer.close());
-    };
     const readings = [...WAYS.map((way) => () => read(way)), ...STATEMENTS.map((sql) => () => ask(sql))];
     const right: string[] = [];
     for (const reading of readings) right.push(await reading());
@@ -138,8 +149,45 @@ describe('one bit of a file that is not what was written', () => {
     }
     await restart();
     for (const [i, reading] of readings.entries()) expect(await reading()).toBe(right[i]);
-    await engine.close();
   });
+});
+
+describe('a file that was written without checksums', () => {
+  beforeEach(async () => {
+    await writeFile(path, withoutChecks(await readFile(path)));
+    await restart();
+  });
+
+  test('is read as it is', async () => {
+    expect((await read()).split('\n')).toHaveLength(ROWS + 1);
+    expect(await ask('SELECT count(*) AS n FROM trades')).toBe(`{"n":${ROWS}}\n`);
+  });
+
+  test('is a fault of the frame in SQL where its pages make no sense', async () => {
+    const bytes = await readFile(path);
+    // Not one page after the first can be decompressed.
+    bytes.fill(0xa5, 2000, bytes.length - 4000);
+    await writeFile(path, bytes);
+    expect(await outcome(ask('SELECT sum(id), sum(price), max(side) FROM trades'))).toBe('damaged');
+    expect(await outcome(read())).toBe('damaged');
+    expect(await store.faults()).toMatchObject([{ kind: 'damaged_frame', handle: 'trades' }]);
+  });
+});
+
+/** A file as it was written before there were checksums. */
+function withoutChecks(bytes: Buffer): Buffer {
+  const footerAt = bytes.length - 8 - bytes.readUInt32LE(bytes.length - 8);
+  const [ranges, groups] = [bytes.readUInt32LE(footerAt - 24), bytes.readUInt32LE(footerAt - 20)];
+  const footer = Buffer.from(bytes.subarray(footerAt));
+  footer.write('svc:other', footer.indexOf('svc:check'));
+  return Buffer.concat([bytes.subarray(0, footerAt - 24 - 20 * ranges - 4 * groups), footer]);
+}
+
+test('SQL that says what a damaged file makes DuckDB say is still only SQL that is wrong', async () => {
+  await expect(
+    ask(`SELECT error('Failed to read file: ZSTD Decompression failure') FROM trades`),
+  ).rejects.toMatchObject({ code: 'invalid_sql' });
+  expect(await store.faults()).toEqual([]);
 });
 
 test('a frame that could not be read for a while is read afterwards, and was never called damaged', async () => {

@@ -1,4 +1,5 @@
-import { type FileHandle, open, stat } from 'node:fs/promises';
+import { closeSync, fstatSync, openSync, statSync } from 'node:fs';
+import { setImmediate } from 'node:timers/promises';
 import { versionOfFile } from '../file-version.ts';
 import { CancelledError } from './exchange.ts';
 import type { CheckedRange, FileChecks } from './file-checks.ts';
@@ -41,8 +42,8 @@ interface KnownFile {
 const FIRST_BYTES = 64 * 1024 * 1024;
 /** Ranges that follow each other are read together, about so much at a time. */
 const RUN_BYTES = 8 * 1024 * 1024;
-/** So many files are verified at the same time. */
-const AT_ONCE = 8;
+/** After so many files others have their turn. */
+const TURN_FILES = 16;
 /** Of so many files, and ranges of them all, it is known what was verified. */
 const MAX_FILES = 16_384;
 const MAX_RANGES = 262_144;
@@ -56,11 +57,11 @@ export function createFileVerifier(): FileVerifier {
     { path, isOwn, part }: FileCheck,
     signal: AbortSignal,
   ): AsyncGenerator<{ readonly bytes: number; readonly rows: number }, { readonly isChecked: boolean }> {
-    const seen = known.get(path, versionOfFile(await stat(path, { bigint: true })));
+    const seen = known.get(path, versionOfFile(statSync(path, { bigint: true })));
     if (seen !== undefined && missing(seen, part).length === 0) return { isChecked: seen.checks !== undefined };
-    const file = await open(path, 'r');
+    const file = openSync(path, 'r');
     try {
-      const { checks, isVerified } = seen ?? (await load(file, path, isOwn === true));
+      const { checks, isVerified } = seen ?? load(file, path, isOwn === true);
       const wanted = checks === undefined ? [] : missing({ checks, isVerified }, part);
       for (const { ranges, rows } of runsOf(wanted, checks?.groupRows ?? [], part)) {
         if (signal.aborted) throw new CancelledError();
@@ -71,13 +72,13 @@ export function createFileVerifier(): FileVerifier {
     } catch (error) {
       throw error instanceof ShortFileError ? new DamagedFileError(error.message) : error;
     } finally {
-      await file.close();
+      closeSync(file);
     }
   }
 
-  async function load(file: FileHandle, path: string, isOwn: boolean): Promise<KnownFile> {
-    const found = await file.stat({ bigint: true });
-    const checks = await loadChecks(file, Number(found.size), isOwn);
+  function load(file: number, path: string, isOwn: boolean): KnownFile {
+    const found = fstatSync(file, { bigint: true });
+    const checks = loadChecks(file, Number(found.size), isOwn);
     const isVerified = new Uint8Array(checks?.ranges.length ?? 0);
     return known.add(path, { version: versionOfFile(found), checks, isVerified });
   }
@@ -91,11 +92,10 @@ export function createFileVerifier(): FileVerifier {
       }
     },
     async verifyAll(checks, signal) {
-      const rest = checks.values();
-      const work = async (): Promise<void> => {
-        for (const check of rest) await this.verify(check, signal);
-      };
-      await Promise.all(Array.from({ length: Math.min(AT_ONCE, checks.length) }, work));
+      for (const [i, check] of checks.entries()) {
+        if (i % TURN_FILES === TURN_FILES - 1) await setImmediate();
+        await this.verify(check, signal);
+      }
     },
     async rows(check, signal) {
       const rest = steps(check, signal);
@@ -175,7 +175,7 @@ function bytesOf(ranges: readonly CheckedRange[]): number {
   return (ranges.at(-1)?.end ?? 0) - (ranges[0]?.start ?? 0);
 }
 
-async function compare(file: FileHandle, ranges: readonly WantedRange[], isVerified: Uint8Array): Promise<void> {
+async function compare(file: number, ranges: readonly WantedRange[], isVerified: Uint8Array): Promise<void> {
   const found = await readChecksums(file, ranges);
   for (const [i, { at, crc, start, end }] of ranges.entries()) {
     if (found[i]?.crc !== crc) throw new DamagedFileError(`The bytes ${start} to ${end} do not match their checksum.`);

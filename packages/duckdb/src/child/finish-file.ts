@@ -1,4 +1,4 @@
-import { type FileHandle, open } from 'node:fs/promises';
+import { open } from 'node:fs/promises';
 import { encodeChecks, rangesOf } from './file-checks.ts';
 import { layoutOf } from './parquet-layout.ts';
 import { readChecksums, readFully } from './read-checksums.ts';
@@ -16,10 +16,10 @@ export async function finishFile(path: string, notes: Readonly<Record<string, nu
   const file = await open(path, 'r+');
   try {
     const { size } = await file.stat();
-    const { footer, at } = await readFooter(file, size);
+    const { footer, at } = readFooter(file.fd, size);
     writeNotes(footer, notes);
     const layout = layoutOf(footer);
-    const ranges = await readChecksums(file, rangesOf(layout, at));
+    const ranges = await readChecksums(file.fd, rangesOf(layout, at));
     const checks = encodeChecks({ ranges, groupRows: layout.groupRows }, footer);
     await file.write(checks, 0, checks.length, at);
     await file.write(footer, 0, footer.length, at + checks.length);
@@ -31,11 +31,11 @@ export async function finishFile(path: string, notes: Readonly<Record<string, nu
 }
 
 /** The footer with what follows it, and where it is. */
-async function readFooter(file: FileHandle, size: number): Promise<{ readonly footer: Buffer; readonly at: number }> {
-  const tail = await readFully(file, Buffer.alloc(TAIL_BYTES), size - TAIL_BYTES);
+function readFooter(file: number, size: number): { readonly footer: Buffer; readonly at: number } {
+  const tail = readFully(file, Buffer.alloc(TAIL_BYTES), size - TAIL_BYTES);
   if (tail.toString('latin1', 4) !== MAGIC) throw new Error('The file that was written is not a Parquet file.');
   const length = tail.readUInt32LE(0) + TAIL_BYTES;
-  return { footer: await readFully(file, Buffer.alloc(length), size - length), at: size - length };
+  return { footer: readFully(file, Buffer.alloc(length), size - length), at: size - length };
 }
 
 function writeNotes(footer: Buffer, notes: Readonly<Record<string, number>>): void {

@@ -1,5 +1,6 @@
 import type { DuckDBConnection } from '@duckdb/node-api';
 import { sqlName, sqlText } from '../storage-types-names.ts';
+import { faultOf } from './sql-fault.ts';
 import { UnreadableFrameError } from './sql-refusal.ts';
 import type { SqlView } from './sql-requests.ts';
 
@@ -37,7 +38,8 @@ export function createFrameViews(connection: DuckDBConnection): FrameViews {
     if (known.get(name) === view) return;
     known.delete(name);
     await connection.run(`CREATE OR REPLACE VIEW ${sqlName(name)} AS ${sql}`).catch((error: unknown) => {
-      throw new UnreadableFrameError({ code: 'unreadable_frame', frame: name, message: String(error) });
+      const { kind, message } = faultOf(error, 0);
+      throw new UnreadableFrameError({ code: 'unreadable_frame', frame: name, kind, message });
     });
     known.set(name, view);
   }

@@ -1,4 +1,3 @@
-import type { FileHandle } from 'node:fs/promises';
 import { crc32 } from 'node:zlib';
 import { CHECKS_KEY, CHECKS_TAIL_BYTES, decodeChecks, type FileChecks, readTail } from './file-checks.ts';
 import { readFully } from './read-checksums.ts';
@@ -23,15 +22,15 @@ const READ_AHEAD_BYTES = 32 * 1024;
  * Reads the checksums of a file, and compares its footer with them. Undefined where it has none: `isOwn` says that it was
  * written by us, so that it has to have them where it has their key.
  */
-export async function loadChecks(file: FileHandle, size: number, isOwn: boolean): Promise<FileChecks | undefined> {
-  const end = await readEnd(file, size, READ_AHEAD_BYTES);
+export function loadChecks(file: number, size: number, isOwn: boolean): FileChecks | undefined {
+  const end = readEnd(file, size, READ_AHEAD_BYTES);
   if (end.length < END_BYTES || end.toString('latin1', end.length - MARK.length) !== MARK) {
     if (isOwn) throw new DamagedFileError('The file does not end as a Parquet file does.');
     return undefined;
   }
   const footerBytes = end.readUInt32LE(end.length - END_BYTES) + END_BYTES;
   const footerAt = size - footerBytes;
-  const footer = footerAt < CHECKS_TAIL_BYTES ? end : await readEnd(file, size, footerBytes + CHECKS_TAIL_BYTES, end);
+  const footer = footerAt < CHECKS_TAIL_BYTES ? end : readEnd(file, size, footerBytes + CHECKS_TAIL_BYTES, end);
   const tail = readTail(footer.subarray(0, CHECKS_TAIL_BYTES));
   if (footerAt < CHECKS_TAIL_BYTES || tail === undefined) {
     // The key is among the last things in a footer.
@@ -47,17 +46,13 @@ export async function loadChecks(file: FileHandle, size: number, isOwn: boolean)
   const checks =
     checksAt < 0
       ? undefined
-      : decodeChecks(
-          (await readEnd(file, size, footerBytes + tail.length, end)).subarray(0, tail.length),
-          tail,
-          checksAt,
-        );
+      : decodeChecks(readEnd(file, size, footerBytes + tail.length, end).subarray(0, tail.length), tail, checksAt);
   if (checks === undefined) throw new DamagedFileError('The checksums of the file do not match their own.');
   return checks;
 }
 
 /** The last bytes of a file: of those that are there already, where they are enough. */
-async function readEnd(file: FileHandle, size: number, length: number, known?: Buffer): Promise<Buffer> {
+function readEnd(file: number, size: number, length: number, known?: Buffer): Buffer {
   if (known !== undefined && known.length >= length) return known.subarray(known.length - length);
   const wanted = Math.min(size, length);
   return readFully(file, Buffer.alloc(wanted), size - wanted);

@@ -81,6 +81,7 @@ export interface UnreadableFrame {
   readonly code: 'unreadable_frame';
   readonly frame: string;
   /** What DuckDB says of it, not for clients. */
+  readonly kind: string;
   readonly message: string;
 }
 

@@ -67,8 +67,9 @@ export function createSqlEngine(options: SqlEngineOptions): Engine {
       try {
         return await answer(statement, values, isLent);
       } catch (error) {
+        const failure = await statement.failure(error);
         statement.end();
-        throw statement.failure(error);
+        throw failure;
       }
     },
     async describe(call, sql) {
@@ -79,7 +80,7 @@ export function createSqlEngine(options: SqlEngineOptions): Engine {
         const { columns, parameters } = await statement.prepare();
         return { schema: answerPlan(columns).schema, parameters: parameterSchema(parameters) };
       } catch (error) {
-        throw statement.failure(error);
+        throw await statement.failure(error);
       } finally {
         statement.end();
       }
@@ -120,7 +121,7 @@ async function answer(statement: Statement, params: readonly SqlParam[], isLent:
       // One that was closed has ended too soon.
       statement.limit.signal.throwIfAborted();
     } catch (error) {
-      throw statement.failure(error);
+      throw await statement.failure(error);
     } finally {
       end();
     }

@@ -17,7 +17,7 @@ export interface SqlContext {
 
 /** The error of a statement for a client. Texts of DuckDB keep what they say, but for paths. */
 export function toSqlError(error: unknown, context: SqlContext): ServiceError {
-  const { sql, pins } = context;
+  const { sql } = context;
   if (error instanceof ChildCrash) return crashError(error, sql);
   if (!(error instanceof ChildError)) return toServiceError(error);
   const { failure } = error;
@@ -32,13 +32,8 @@ export function toSqlError(error: unknown, context: SqlContext): ServiceError {
     }
     case 'sql_fault':
       return faultError(failure, context, error);
-    case 'unreadable_frame': {
-      const frame = pins.find(({ handle }) => handle === failure.frame);
-      const unread = frame?.info.isForeign
-        ? new ServiceError('invalid_data', 'Its file is damaged.', { cause: error })
-        : error;
-      return unreadableFrame(failure.frame, frame?.info.isForeign === true, unread);
-    }
+    case 'unreadable_frame':
+      return unreadableFrame(failure.frame, false, error);
     case 'duckdb':
     case 'damaged_file':
     case 'invalid_data':

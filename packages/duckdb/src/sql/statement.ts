@@ -7,6 +7,7 @@ import type { DownloadOptions } from '../pipe-exchange.ts';
 import type { PinnedFrame, SqlFrames } from '../sql-frames.ts';
 import type { AnswerPlan } from './answer-plan.ts';
 import { charactersBefore } from './characters-before.ts';
+import { frameFailure } from './frame-failure.ts';
 import { frameShape } from './frame-shape.ts';
 import { frameViewSql } from './frame-view.ts';
 import { refuseContested } from './shared-columns.ts';
@@ -21,8 +22,8 @@ export interface Statement {
   check(): Promise<readonly string[] | undefined>;
   prepare(params?: readonly SqlParam[]): Promise<SqlAnswers['prepare']>;
   rows(plan: Omit<AnswerPlan, 'schema'>, options?: DownloadOptions): AsyncGenerator<ArrayBuffer, number, undefined>;
-  /** Any failure as the client sees it. */
-  failure(error: unknown): ServiceError;
+  /** Any failure as the client sees it. Called before the end, while the frames are there to be looked at. */
+  failure(error: unknown): Promise<ServiceError>;
   /** Lets frames and child go as soon as the child has sent everything, read or not. */
   letGo(): void;
   /** Stops it, wherever it is, and lets frames and child go. */
@@ -106,7 +107,7 @@ export function createStatement({ store, call, sql, limit, place, privatePaths }
     },
     rows: ({ plans, casts }, options) =>
       child.rows({ op: 'rows', plans, ...(casts && { casts }) }, { signal, ...options }),
-    failure: (error) => toSqlError(error, { sql, pins, privatePaths }),
+    failure: async (error) => (await frameFailure(error, pins)) ?? toSqlError(error, { sql, pins, privatePaths }),
     letGo() {
       void child.settled().then(release);
     },
