@@ -1,17 +1,22 @@
-import { type FileHandle, mkdtemp, open, rm } from 'node:fs/promises';
+import { randomUUID } from 'node:crypto';
+import { type FileHandle, open } from 'node:fs/promises';
 import { join } from 'node:path';
 import { ServiceError } from '@svc/errors';
 import type { ParquetEncoder } from '@svc/frames';
-import { hasCode } from './durable-files.ts';
+import { hasCode, unlinkIfThere } from './durable-files.ts';
 import type { FrameFiles, WriteOptions } from './frame-files.ts';
+import { type LaterDirectory, planPrivateDirectory, sweepAbandoned } from './private-directory.ts';
 
 /** Options of `createParquetEncoder`. */
 export interface ParquetEncoderOptions {
-  /** Where a file is while it is being written, in a folder that nobody else can read. */
+  /** Where a file is while it is being written, in a private folder that ends with the process. */
   readonly directory: string;
   /** How it is compressed. Default zstd, level 3. */
   readonly compression?: Pick<WriteOptions, 'compression' | 'level'>;
 }
+
+/** How the names of folders of exports begin. */
+const PREFIX = 'svc-export-';
 
 /** The end of a Parquet file says where everything is, so that it is written whole before the first byte is sent. */
 const CHUNK_BYTES = 256 * 1024;
@@ -19,8 +24,11 @@ const CHUNK_BYTES = 256 * 1024;
 /** Writes frames as Parquet files, by the child of these files. */
 export function createParquetEncoder(files: FrameFiles, options: ParquetEncoderOptions): ParquetEncoder {
   const { directory, compression = { compression: 'zstd', level: 3 } } = options;
+  const folder = planPrivateDirectory(directory, PREFIX);
+  // What killed processes have left. Nothing waits for that, and a directory that cannot be listed has none.
+  sweepAbandoned(directory, new RegExp(`^${PREFIX}`)).catch(() => undefined);
   return async function* encodeParquet(stream, signal) {
-    const file = await writeUnnamed(directory, (path) => files.write(path, stream, { ...compression, signal })).catch(
+    const file = await writeUnnamed(folder, (path) => files.write(path, stream, { ...compression, signal })).catch(
       (error: unknown) => {
         signal.throwIfAborted();
         throw toExportError(error);
@@ -35,14 +43,14 @@ export function createParquetEncoder(files: FrameFiles, options: ParquetEncoderO
 }
 
 /** A file without a name: the system removes it once it is closed, also when this process is killed. */
-async function writeUnnamed(directory: string, write: (path: string) => Promise<unknown>): Promise<FileHandle> {
-  const folder = await mkdtemp(join(directory, 'svc-export-'));
+async function writeUnnamed(folder: LaterDirectory, write: (path: string) => Promise<unknown>): Promise<FileHandle> {
+  await folder.make();
+  const path = join(folder.path, `${randomUUID()}.parquet`);
   try {
-    const path = join(folder, 'frame.parquet');
     await write(path);
     return await open(path, 'r');
   } finally {
-    await rm(folder, { recursive: true, force: true });
+    await unlinkIfThere(path);
   }
 }
 

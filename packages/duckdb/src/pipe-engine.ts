@@ -1,4 +1,5 @@
 import { ServiceError } from '@svc/errors';
+import { sweepChildDirectories } from './child-directory.ts';
 import type { ChildAnswers, ChildRequest } from './child/requests.ts';
 import type { BatchPayload } from './pipe-columns.ts';
 import {
@@ -14,7 +15,7 @@ import { BATCH_CREDITS } from './pipe-frames.ts';
 import type { ChildOptions } from './pipe-launch.ts';
 import { createSlots } from './pipe-slots.ts';
 import type { ChildLink, ExchangeHandlers, LinkOptions } from './pipe-link.ts';
-import { startChild } from './start-child.ts';
+import { SPILL_PREFIX, startChild } from './start-child.ts';
 
 /** Requests that are answered without batches. */
 type SimpleOp = 'inspect' | 'texts' | 'copy' | 'verify';
@@ -66,6 +67,8 @@ export function createPipeEngine(options: PipeEngineOptions): PipeEngine {
   let wasResponding = true;
   let checkedMs = -Infinity;
   const writing = createSlots(MAX_WRITING);
+  // Nothing waits for that.
+  void sweepChildDirectories(options.tempDirectory, SPILL_PREFIX);
 
   function begin<Answer>(
     request: ChildRequest,

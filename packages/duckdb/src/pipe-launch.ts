@@ -9,7 +9,10 @@ import { sqlText } from './storage-types-names.ts';
 
 /** How engine children are made. */
 export interface ChildOptions {
-  /** Where DuckDB may put what does not fit into its memory; uploads always fit. */
+  /**
+   * Where DuckDB may put what does not fit into its memory, each child into a private directory that ends with it;
+   * uploads always fit.
+   */
   readonly tempDirectory: string;
   /** What DuckDB may use to read and to convert files, and as much again for uploads. Default: 1 GiB. */
   readonly memoryBytes?: number;
@@ -51,12 +54,12 @@ export interface ChildProgram {
   readonly directory?: string;
 }
 
-/** Starts a child that reads and writes the files of frames. */
-export function launchChild(options: ChildOptions): LaunchedChild {
+/** Starts a child that reads and writes the files of frames. It spills into a directory of its own, if it has one. */
+export function launchChild(options: ChildOptions, spillDirectory = ''): LaunchedChild {
   const { memoryBytes = DEFAULT_MEMORY_BYTES } = options;
   return launchProgram({
     settings: {
-      settings: duckdbSettings(options),
+      settings: duckdbSettings({ ...options, tempDirectory: spillDirectory }),
       // The rows of an upload come one after the other: a second thread would wait for them, and burn a core with that.
       // It holds one row group of each upload, and has no folder: two instances would write over each other's files.
       uploadSettings: duckdbSettings({ ...options, threads: 1, tempDirectory: '' }),

@@ -1,6 +1,7 @@
 import type { ChildProcess } from 'node:child_process';
 import { Socket } from 'node:net';
 import type { ChildFailure, ChildRequest } from './child/requests.ts';
+import type { ChildInDirectory } from './child-directory.ts';
 import { type ChildWatch, type ChildWatchOptions, createChildWatch, cpuTimeOf } from './child-watch.ts';
 import type { ArrivedBatch, BatchFile } from './pipe-batch-file.ts';
 import type { BatchPayload } from './pipe-columns.ts';
@@ -13,7 +14,6 @@ import {
   parseJson,
   wordsPayload,
 } from './pipe-frames.ts';
-import type { LaunchedChild } from './pipe-launch.ts';
 import type { SqlRequest } from './child/sql-requests.ts';
 
 /** What one of both kinds of children can be asked. */
@@ -49,7 +49,7 @@ export interface ChildLink {
   begin(request: LinkRequest, handlers: ExchangeHandlers): LinkExchange;
   /** Ends it as soon as nobody uses it any more; from now on nobody should begin to. */
   retire(): void;
-  /** Lets it end by itself, and ends it if it does not. */
+  /** Lets it end by itself, and ends it if it does not. Its directory is gone then. */
   close(): Promise<void>;
 }
 
@@ -88,8 +88,8 @@ export interface LinkOptions {
 }
 
 /** Starts a child. */
-export function createChildLink(launch: () => LaunchedChild, { pingMs }: LinkOptions = {}): ChildLink {
-  const { process: child, socket, batchFile } = launch();
+export function createChildLink(launch: () => ChildInDirectory, { pingMs }: LinkOptions = {}): ChildLink {
+  const { process: child, socket, batchFile, removed } = launch();
   const exchanges = new Map<number, ExchangeHandlers>();
   let lastId = 0;
   // One that could not be started has no number.
@@ -98,7 +98,6 @@ export function createChildLink(launch: () => LaunchedChild, { pingMs }: LinkOpt
   let isRetired = false;
   let crash: ChildCrash | undefined;
   const send = createSender(socket);
-  const ended = endOf(child);
   const watch = createChildWatch({ ...watching(child, send), pingMs, onSilent: retire, onHung: () => kill(hung()) });
   const updateRef = (): void => keepProcess(child, socket, { isBusy: exchanges.size > 0, isClosing });
 
@@ -163,7 +162,7 @@ export function createChildLink(launch: () => LaunchedChild, { pingMs }: LinkOpt
       isAlive = false;
       isClosing = true;
       updateRef();
-      await endOrKill(socket, ended, () => kill());
+      await endOrKill(socket, removed, () => kill());
     },
   };
 }
@@ -243,13 +242,6 @@ function keepProcess(
   child[method]();
   socket[method]();
   if (child.stderr instanceof Socket) child.stderr[isClosing ? 'ref' : 'unref']();
-}
-
-function endOf(child: ChildProcess): Promise<void> {
-  return new Promise((resolve) => {
-    child.once('close', () => resolve());
-    child.once('error', () => resolve());
-  });
 }
 
 type Send = (kind: number, id: number, parts?: readonly Uint8Array[], length?: number) => void;

@@ -41,16 +41,16 @@ export interface LaterDirectory extends PrivateDirectory {
   make(): Promise<void>;
 }
 
-/** The place of a private directory in which no store is opened. */
-export function planPrivateDirectory(parent: string): LaterDirectory {
-  const path = join(parent, `${PREFIX}${randomBytes(12).toString('hex')}`);
+/** The place of a private directory in which no store is opened, with a name that begins so. */
+export function planPrivateDirectory(parent: string, prefix: string = PREFIX): LaterDirectory {
+  const path = join(parent, `${prefix}${randomBytes(12).toString('hex')}`);
   let making: Promise<DirectoryLock> | undefined;
 
   async function makeAndHold(): Promise<DirectoryLock> {
     mkdirSync(path, { mode: 0o700 });
     endWithProcess(path);
     try {
-      await sweepAbandoned(parent, NAME);
+      await sweepAbandoned(parent, new RegExp(`^${prefix}`));
       return await lockDirectory(path);
     } catch (error) {
       await removeEnding(path);

@@ -1,7 +1,15 @@
+import { launchInDirectoryIfPossible } from './child-directory.ts';
 import { type ChildOptions, launchChild } from './pipe-launch.ts';
 import { type ChildLink, createChildLink, type LinkOptions } from './pipe-link.ts';
 
+/** How the names of the directories of these children begin. */
+export const SPILL_PREFIX = 'svc-spill-';
+
 /** Starts an engine child for `createFrameFiles`, ahead of all that is loaded to use it. It ends with this process. */
 export function startChild(options: ChildOptions & LinkOptions): ChildLink {
-  return createChildLink(() => launchChild(options), options);
+  const { tempDirectory } = options;
+  return createChildLink(
+    () => launchInDirectoryIfPossible(tempDirectory, SPILL_PREFIX, (directory) => launchChild(options, directory)),
+    options,
+  );
 }

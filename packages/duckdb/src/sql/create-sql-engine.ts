@@ -3,10 +3,11 @@ import { quoted, ServiceError } from '@svc/errors';
 import { type Call, type Engine, type FrameStream, type QueryAnswer, streamFromTable } from '@svc/frames';
 import { type RecordBatch, Table, Utf8, vectorFromArray } from 'apache-arrow';
 import type { SqlParam } from '../child/sql-requests.ts';
+import { sweepChildDirectories } from '../child-directory.ts';
 import { decodeBatch } from '../pipe-columns.ts';
 import type { SqlFrames } from '../sql-frames.ts';
 import { answerPlan, parameterSchema } from './answer-plan.ts';
-import { FOLDER_PREFIX, type SqlChildOptions, sweepFolders } from './launch-sql-child.ts';
+import { FOLDER_PREFIX, type SqlChildOptions } from './launch-sql-child.ts';
 import { createSqlChild, type SqlChild } from './sql-child.ts';
 import { createSqlChildren } from './sql-children.ts';
 import { sqlParam } from './sql-values.ts';
@@ -37,7 +38,7 @@ export function createSqlEngine(options: SqlEngineOptions): Engine {
   const { store, tempDirectory, timeoutMs = 60_000 } = options;
   const { maxConcurrent = 4, maxQueued = 64, idleMs = 30_000, startAheadMs = 0 } = options;
   // Nobody waits for that.
-  void sweepFolders(tempDirectory);
+  void sweepChildDirectories(tempDirectory, FOLDER_PREFIX);
   const start = (): SqlChild => createSqlChild(options);
   const children = createSqlChildren({ start, maxConcurrent, maxQueued, idleMs, startAheadMs });
 
