@@ -144,6 +144,17 @@ describe('the limits of SQL', () => {
     await expect.poll(() => ask(server, 'select 2')).toEqual([[2]]);
   });
 
+  test('a short query is answered while long ones want every engine', async () => {
+    const server = await startWithTrades({ env: { SERVICE_SQL_MAX_CONCURRENT: '2' } });
+    const leaving = new AbortController();
+    const busy = Array.from({ length: 5 }, () =>
+      server.fetch(target('/exec', ENDLESS), { signal: leaving.signal }).catch((error: unknown) => error),
+    );
+    for (let i = 0; i < 3; i++) expect(await ask(server, 'select count(*) from trades')).toEqual([[100]]);
+    leaving.abort();
+    for (const left of await Promise.all(busy)) expect(left).toBeInstanceOf(Error);
+  });
+
   test('frames and /ping are answered while every engine is busy', async () => {
     const server = await startWithTrades({ env: { SERVICE_SQL_MAX_CONCURRENT: '2', SERVICE_SQL_TIMEOUT_MS: '3000' } });
     const busy = Array.from({ length: 8 }, () => ask(server, ENDLESS));

@@ -224,7 +224,7 @@ export const SETTINGS = {
     max_queued: setting({
       type: integer({ min: 0, max: 100_000 }),
       default: 64,
-      description: 'How many queries may wait for others to end; one more is refused.',
+      description: 'How many queries may wait for others to end; of more, one of the client with the most is refused.',
       example: 64,
     }),
   },

@@ -20,6 +20,12 @@ describe('the call of a request over a socket', () => {
     }
   });
 
+  test('comes from the address and the port of the connection', async () => {
+    const { client, incoming, outgoing } = await receiveRequest();
+    const call = createHttpCall('1', { incoming, outgoing }, REQUEST);
+    expect(call.client).toEqual({ address: '127.0.0.1', connection: String(client.localPort) });
+  });
+
   test('is not cancelled by a client that leaves after its answer', async () => {
     const { client, incoming, outgoing } = await receiveRequest();
     const call = createHttpCall('1', { incoming, outgoing }, REQUEST);

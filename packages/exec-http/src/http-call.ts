@@ -1,6 +1,6 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { ServiceError } from '@svc/errors';
-import { type Call, DEFAULT_TENANT } from '@svc/frames';
+import { type Call, type Client, DEFAULT_TENANT } from '@svc/frames';
 
 /** The raw request and answer, there only where the app runs on `@hono/node-server`. */
 export interface NodeBindings {
@@ -44,6 +44,11 @@ class HttpCall implements Call {
   get isCancelled(): boolean {
     if (this.#node === undefined) return this.#request.signal.aborted;
     return this.#node.incoming.socket.destroyed && !this.#node.outgoing.writableFinished;
+  }
+
+  get client(): Client | undefined {
+    const { remoteAddress, remotePort } = this.#node?.incoming.socket ?? {};
+    return remoteAddress === undefined ? undefined : { address: remoteAddress, connection: String(remotePort) };
   }
 
   get signal(): AbortSignal {

@@ -4,6 +4,8 @@ import { randomUUID } from 'node:crypto';
 export interface Call {
   /** The tenant whose frames the call sees. */
   readonly tenant: string;
+  /** Where the call comes from, for shares of what is scarce. Left out, it shares with all others that leave it out. */
+  readonly client?: Client | undefined;
   /** Names the request in answers and in the log. */
   readonly requestId: string;
   /** Aborted when the client goes away, the deadline passes or the server stops. */
@@ -13,6 +15,13 @@ export interface Call {
    * than a short answer. Default: what the signal says.
    */
   readonly isCancelled?: boolean;
+}
+
+/** One end of a connection. */
+export interface Client {
+  readonly address: string;
+  /** Tells the connections of an address apart. */
+  readonly connection: string;
 }
 
 /** Whether nobody waits for the answer any more. Asks for the signal of a call only where nothing else says it. */

@@ -17,7 +17,7 @@
  * }
  * ```
  */
-export { type Call, DEFAULT_TENANT, isCancelled, requestIdFrom } from './call.ts';
+export { type Call, type Client, DEFAULT_TENANT, isCancelled, requestIdFrom } from './call.ts';
 export {
   COLUMN_TYPES,
   type ColumnInfo,

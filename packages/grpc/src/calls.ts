@@ -80,7 +80,7 @@ export function createCalls({ observe, maxMessageBytes }: CallsOptions): Calls {
 
   return {
     interceptor(method, inner) {
-      const call = createRunningCall(method.path.slice(1));
+      const call = createRunningCall(method.path.slice(1), inner.getPeer());
       const send = inner.sendStatus.bind(inner);
       // grpc-js answers some calls by itself (a deadline, a message too large), and does so by this same method.
       inner.sendStatus = (status) => {

@@ -1,8 +1,9 @@
 import { status as Status } from '@grpc/grpc-js';
 import { tableFromIPC } from 'apache-arrow';
-import { describe, expect, test } from 'vitest';
+import { createChannel } from 'nice-grpc';
+import { describe, expect, onTestFinished, test } from 'vitest';
 import { createFakeEngine } from '../test/fake-engine.ts';
-import { collect, failureOf, getTable, startServer } from '../test/start-server.ts';
+import { collect, createFrameClient, failureOf, getTable, startServer } from '../test/start-server.ts';
 
 async function startWithEngine() {
   const engine = createFakeEngine();
@@ -30,6 +31,18 @@ describe('Query', () => {
     const { client, engine } = await startWithEngine();
     await collect(client.query({ sql: 'SELECT ? AS echo', params: [param] }));
     expect(engine.asked.map(({ params }) => params)).toEqual([[value]]);
+  });
+
+  test('comes from the address and the port of its connection', async () => {
+    const { client, engine, port } = await startWithEngine();
+    const channel = createChannel(`127.0.0.1:${port}`, undefined, { 'grpc.use_local_subchannel_pool': 1 });
+    onTestFinished(() => channel.close());
+    const other = createFrameClient(channel);
+    for (const one of [client, client, other]) await collect(one.query({ sql: 'SELECT 1 AS one' }));
+    const [first, again, second] = engine.asked.map(({ call }) => call.client);
+    expect(first).toEqual({ address: '127.0.0.1', connection: expect.stringMatching(/^\d+$/) });
+    expect(again).toEqual(first);
+    expect(second?.connection).not.toBe(first?.connection);
   });
 
   test('returns the rows and columns asked for', async () => {

@@ -1,6 +1,6 @@
 import { Metadata, type ServerInterceptingCallInterface, status as Status } from '@grpc/grpc-js';
 import { ServiceError } from '@svc/errors';
-import { type Call, DEFAULT_TENANT } from '@svc/frames';
+import { type Call, type Client, DEFAULT_TENANT } from '@svc/frames';
 import type { ServiceEvent } from '@svc/service';
 import { errorStatus, REQUEST_ID_KEY } from './error-status.ts';
 
@@ -24,13 +24,14 @@ export interface RunningCall extends Call {
   cancel(reason: ServiceError): void;
 }
 
-/** The call of an RPC that begins now. */
-export function createRunningCall(operation: string): RunningCall {
+/** The call of an RPC that begins now; `peer` is what grpc-js says of the other end: its address and port. */
+export function createRunningCall(operation: string, peer?: string): RunningCall {
   const controller = new AbortController();
   return {
     operation,
     startedAt: performance.now(),
     tenant: DEFAULT_TENANT,
+    client: clientOf(peer),
     requestId: '',
     isRequestComplete: false,
     isHandled: false,
@@ -39,6 +40,11 @@ export function createRunningCall(operation: string): RunningCall {
     signal: controller.signal,
     cancel: (reason) => controller.abort(reason),
   };
+}
+
+function clientOf(peer: string | undefined): Client | undefined {
+  const [, address, connection] = /^(.*):(\d+)$/.exec(peer ?? '') ?? [];
+  return address === undefined || connection === undefined ? undefined : { address, connection };
 }
 
 /** The status that a call ends with: that of its error, or the one given, with the request id. */

@@ -24,6 +24,8 @@ export interface SqlEngineOptions extends SqlChildOptions {
   readonly maxConcurrent?: number;
   /** How many statements may wait for their turn. Default 64. */
   readonly maxQueued?: number;
+  /** Where others wait, a statement without rows after this time is begun again later, after shorter ones. Default 250. */
+  readonly shortMs?: number;
   /** How long a child that has nothing to do is kept. Default 30 000. */
   readonly idleMs?: number;
   /** After how long the first child is started, so that no statement waits for that. Default 0: at once. */
@@ -36,62 +38,68 @@ const MAX_SQL_LENGTH = 1024 * 1024;
 /** An engine that answers SQL over the frames of a store, in child processes that can do nothing else. */
 export function createSqlEngine(options: SqlEngineOptions): Engine {
   const { store, tempDirectory, timeoutMs = 60_000 } = options;
-  const { maxConcurrent = 4, maxQueued = 64, idleMs = 30_000, startAheadMs = 0 } = options;
+  const { maxConcurrent = 4, maxQueued = 64, shortMs = 250, idleMs = 30_000, startAheadMs = 0 } = options;
   // Nobody waits for that.
   void sweepChildDirectories(tempDirectory, FOLDER_PREFIX);
   const start = (): SqlChild => createSqlChild(options);
-  const children = createSqlChildren({ start, maxConcurrent, maxQueued, idleMs, startAheadMs });
+  const children = createSqlChildren({ start, maxConcurrent, maxQueued, shortMs, idleMs, startAheadMs });
+  const privatePaths = [join(tempDirectory, FOLDER_PREFIX)];
 
   /** Of the statements that run or wait. */
   const limits = new Set<TimeLimit>();
+  let statements = 0;
 
-  async function begin(call: Call, sql: string): Promise<Statement> {
+  /** Does some work with a statement, again if it was stopped for another one. What fails ends the statement. */
+  async function run<T>(call: Call, sql: string, work: (statement: Statement) => Promise<T>): Promise<T> {
     if (sql.length > MAX_SQL_LENGTH) {
       throw new ServiceError('invalid_sql', `The SQL is longer than ${MAX_SQL_LENGTH} characters: ${quoted(sql)}.`);
     }
     const limit = createTimeLimit(call.signal, timeoutMs, sql);
     limits.add(limit);
     limit.signal.addEventListener('abort', () => limits.delete(limit), { once: true });
-    try {
-      const place = await children.take(call.tenant, limit.signal);
-      return createStatement({ store, call, sql, limit, place, privatePaths: [join(tempDirectory, FOLDER_PREFIX)] });
-    } catch (error) {
-      limit.abort(new ServiceError('cancelled', 'The statement did not begin.'));
-      throw error;
+    const request = { asker: call, order: (statements += 1) };
+    for (let isLong = false; ; isLong = true) {
+      const place = await children.take({ ...request, isLong }, limit.signal).catch((error: unknown) => {
+        limit.abort(new ServiceError('cancelled', 'The statement did not begin.'));
+        throw error;
+      });
+      const statement = createStatement({ store, call, sql, limit, place, privatePaths });
+      try {
+        return await work(statement);
+      } catch (error) {
+        if (statement.isInterrupted) {
+          statement.release();
+          continue;
+        }
+        const failure = await statement.failure(error);
+        statement.end();
+        throw failure;
+      }
     }
   }
 
   return {
     async query(call, sql, { params = [], isLent = false } = {}) {
       const values = params.map((value) => sqlParam(value));
-      const statement = await begin(call, sql);
-      try {
-        return await answer(statement, values, isLent);
-      } catch (error) {
-        const failure = await statement.failure(error);
-        statement.end();
-        throw failure;
-      }
+      return run(call, sql, (statement) => answer(statement, values, isLent));
     },
-    async describe(call, sql) {
-      const statement = await begin(call, sql);
-      try {
+    describe: (call, sql) =>
+      run(call, sql, async (statement) => {
         const names = await statement.check();
-        if (names !== undefined) return { schema: namesStream(names).schema, parameters: parameterSchema([]) };
-        const { columns, parameters } = await statement.prepare();
-        return { schema: answerPlan(columns).schema, parameters: parameterSchema(parameters) };
-      } catch (error) {
-        throw await statement.failure(error);
-      } finally {
+        const { columns, parameters } = names === undefined ? await statement.prepare() : NO_STATEMENT;
         statement.end();
-      }
-    },
+        const { schema } = names === undefined ? answerPlan(columns) : namesStream(names);
+        return { schema, parameters: parameterSchema(parameters) };
+      }),
     async close() {
       for (const limit of limits) limit.abort(new ServiceError('unavailable', 'The engine is closed.'));
       await children.close();
     },
   };
 }
+
+/** What the list of frames has. */
+const NO_STATEMENT = { columns: [], parameters: [] };
 
 async function answer(statement: Statement, params: readonly SqlParam[], isLent: boolean): Promise<QueryAnswer> {
   const names = await statement.check();
@@ -103,12 +111,18 @@ async function answer(statement: Statement, params: readonly SqlParam[], isLent:
   const { schema, ...plan } = answerPlan(columns);
   const payloads = statement.rows(plan, { isLent });
   const first = await payloads.next();
+  try {
+    statement.keep();
+  } catch (error) {
+    // What has come and is not read would be kept for ever.
+    void payloads.return(0);
+    throw error;
+  }
   statement.limit.stop();
   statement.letGo();
 
   function end(): void {
     statement.end();
-    // What has come and is not read would be kept for ever.
     void payloads.return(0);
   }
 

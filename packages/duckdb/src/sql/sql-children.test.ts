@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, expect, onTestFinished, test, vi } from 'vitest';
 import type { SqlChild } from './sql-child.ts';
-import { createSqlChildren, type SqlChildren } from './sql-children.ts';
+import { createSqlChildren, type SqlChildren, type SqlPlace } from './sql-children.ts';
 
 const noSpace = Object.assign(new Error('ENOSPC: no space left on device, mkdtemp'), { code: 'ENOSPC' });
 const { signal } = new AbortController();
@@ -35,7 +35,11 @@ const start = vi.fn<() => SqlChild>(() => {
   return fakeChild();
 });
 
-const options = { start, maxConcurrent: 1, maxQueued: 10, idleMs: 60_000, startAheadMs: 0 };
+const options = { start, maxConcurrent: 1, maxQueued: 10, shortMs: 250, idleMs: 60_000, startAheadMs: 0 };
+
+function take(tenant: string): Promise<SqlPlace> {
+  return children.take({ asker: { tenant }, order: 0 }, signal);
+}
 
 beforeEach(() => {
   isFull = false;
@@ -59,7 +63,7 @@ test('the first child is started when it is time, or with the first statement', 
 
   await children.close();
   children = createSqlChildren({ ...options, startAheadMs: 1000 });
-  (await children.take('one', signal)).free();
+  (await take('one')).free();
   expect(start).toHaveBeenCalledTimes(2);
 });
 
@@ -68,17 +72,17 @@ test('where no child can be started a statement fails, and the next has its turn
   isFull = true;
   children = createSqlChildren(options);
   for (let i = 0; i < 3; i++) {
-    await expect(children.take('one', signal)).rejects.toMatchObject({ code: 'internal', cause: noSpace });
+    await expect(take('one')).rejects.toMatchObject({ code: 'internal', cause: noSpace });
   }
   isFull = false;
-  (await children.take('one', signal)).free();
+  (await take('one')).free();
 });
 
 test('one that waits has its turn when the one before it fails', async () => {
-  const place = await children.take('one', signal);
+  const place = await take('one');
   await place.child.close();
   isFull = true;
-  const waiting = [children.take('one', signal), children.take('two', signal)];
+  const waiting = [take('one'), take('two')];
   place.free();
   for (const result of await Promise.allSettled(waiting)) {
     expect(result).toMatchObject({ status: 'rejected', reason: { code: 'internal' } });
@@ -86,23 +90,23 @@ test('one that waits has its turn when the one before it fails', async () => {
 });
 
 test('a child that cannot be started ahead is no failure of a statement, and is started when it is needed', async () => {
-  const place = await children.take('one', signal);
+  const place = await take('one');
   await place.child.close();
   isFull = true;
   place.free();
   await expect.poll(() => start.mock.results.at(-1)).toMatchObject({ type: 'throw', value: noSpace });
   isFull = false;
-  expect((await children.take('one', signal)).child).not.toBe(place.child);
+  expect((await take('one')).child).not.toBe(place.child);
 });
 
 test('a child serves its tenant again, unless its memory is used up', async () => {
-  const first = await children.take('one', signal);
+  const first = await take('one');
   first.free();
-  const second = await children.take('one', signal);
+  const second = await take('one');
   expect(second.child).toBe(first.child);
   hasRoom = false;
   second.free();
-  const third = await children.take('one', signal);
+  const third = await take('one');
   expect(third.child).not.toBe(first.child);
   expect(first.child.isAlive).toBe(false);
 });

@@ -1,10 +1,11 @@
 import { ServiceError, toServiceError } from '@svc/errors';
 import { createIdleChildren } from './idle-children.ts';
 import type { SqlChild } from './sql-child.ts';
-import { createTurns } from './turns.ts';
+import { createTurns, type Turn } from './turns.ts';
+import type { TurnRequest } from './waiting-line.ts';
 
 /** A child for one statement. */
-export interface SqlPlace {
+export interface SqlPlace extends Omit<Turn, 'end'> {
   readonly child: SqlChild;
   /** Lets others have it, once it has answered what it was asked last. */
   free(): void;
@@ -12,8 +13,8 @@ export interface SqlPlace {
 
 /** The children of an engine: so many statements at a time, each in a child that its tenant shares with nobody. */
 export interface SqlChildren {
-  /** A child for a statement of a tenant, as soon as it is its turn. */
-  take(tenant: string, signal: AbortSignal): Promise<SqlPlace>;
+  /** A child for a statement, as soon as it is its turn. */
+  take(request: TurnRequest, signal: AbortSignal): Promise<SqlPlace>;
   close(): Promise<void>;
 }
 
@@ -22,6 +23,8 @@ export interface SqlChildrenOptions {
   readonly start: () => SqlChild;
   readonly maxConcurrent: number;
   readonly maxQueued: number;
+  /** A statement that runs for longer than this can be interrupted when another one waits. */
+  readonly shortMs: number;
   /** How long a child waits for the next statement before it is ended. */
   readonly idleMs: number;
   /** When the first one is started, if no statement needs it before. */
@@ -30,8 +33,8 @@ export interface SqlChildrenOptions {
 
 /** No children but one, which is started ahead. */
 export function createSqlChildren(options: SqlChildrenOptions): SqlChildren {
-  const { start, maxConcurrent, maxQueued, idleMs, startAheadMs } = options;
-  const turns = createTurns(maxConcurrent, maxQueued);
+  const { start, maxConcurrent, idleMs, startAheadMs } = options;
+  const turns = createTurns(options);
   const idle = createIdleChildren(idleMs, end);
   const busy = new Set<SqlChild>();
   const ending = new Set<Promise<void>>();
@@ -64,21 +67,21 @@ export function createSqlChildren(options: SqlChildrenOptions): SqlChildren {
     return child;
   }
 
-  async function giveBack(child: SqlChild): Promise<void> {
+  async function giveBack(child: SqlChild, turn: Turn): Promise<void> {
     await child.settled();
     busy.delete(child);
     if (isClosed || !child.isAlive || !child.hasRoom()) end(child);
     else idle.add(child);
-    turns.end();
+    turn.end();
     startAhead();
   }
 
   /** Whoever gets no child does not keep the turn. */
-  function childInTurn(tenant: string): SqlChild {
+  function childInTurn(tenant: string, turn: Turn): SqlChild {
     try {
       return childFor(tenant);
     } catch (error) {
-      turns.end();
+      turn.end();
       throw toServiceError(error);
     }
   }
@@ -86,14 +89,14 @@ export function createSqlChildren(options: SqlChildrenOptions): SqlChildren {
   if (startAheadMs === 0) startAhead();
   else setTimeout(startAhead, startAheadMs).unref();
   return {
-    async take(tenant, signal) {
-      await turns.wait(signal);
+    async take(request, signal) {
+      const turn = await turns.wait(request, signal);
       if (isClosed) {
-        turns.end();
+        turn.end();
         throw new ServiceError('unavailable', 'The engine is closed.');
       }
-      const child = childInTurn(tenant);
-      return { child, free: once(() => void giveBack(child)) };
+      const child = childInTurn(request.asker.tenant, turn);
+      return { ...turn, child, free: once(() => void giveBack(child, turn)) };
     },
     async close() {
       isClosed = true;

@@ -91,6 +91,21 @@ describe('waiting', () => {
   );
 
   test(
+    'a short statement does not wait for long ones, which are begun again and have the same answer',
+    withEngine({ maxConcurrent: 2, timeoutMs: 20_000, shortMs: 50 }, async (engine) => {
+      const controller = new AbortController();
+      const endless = rowsOf(engine, ENDLESS, {}, callOf('default', controller.signal)).catch(
+        (error: unknown) => error,
+      );
+      const long = rowsOf(engine, 'SELECT count(*) FROM range(70000000) t(i) WHERE i % 7 = 3');
+      for (let i = 0; i < 3; i++) expect(await rowsOf(engine, `SELECT ${i}`)).toEqual([[i]]);
+      controller.abort();
+      expect(await endless).toMatchObject({ code: 'cancelled' });
+      expect(await long).toEqual([[10_000_000n]]);
+    }),
+  );
+
+  test(
     'counts, and whoever waited too long is gone',
     withEngine({ maxQueued: 1, timeoutMs: 2000 }, async (engine) => {
       const held = await holdPlace(engine);

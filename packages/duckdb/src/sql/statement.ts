@@ -24,8 +24,14 @@ export interface Statement {
   rows(plan: Omit<AnswerPlan, 'schema'>, options?: DownloadOptions): AsyncGenerator<ArrayBuffer, number, undefined>;
   /** Any failure as the client sees it. Called before the end, while the frames are there to be looked at. */
   failure(error: unknown): Promise<ServiceError>;
+  /** Whether it was stopped for another one: nothing was sent, and it can be run again. */
+  readonly isInterrupted: boolean;
+  /** Throws if it was stopped; from now on it is not stopped for another one. */
+  keep(): void;
   /** Lets frames and child go as soon as the child has sent everything, read or not. */
   letGo(): void;
+  /** Lets frames and child go. */
+  release(): void;
   /** Stops it, wherever it is, and lets frames and child go. */
   end(): void;
 }
@@ -49,7 +55,7 @@ const MAX_SHOWN_COLUMNS = 200_000;
 export function createStatement({ store, call, sql, limit, place, privatePaths }: StatementParts): Statement {
   const { child } = place;
   const { tenant } = call;
-  const { signal } = limit;
+  const signal = AbortSignal.any([limit.signal, place.interrupted]);
   const pins: PinnedFrame[] = [];
   let catalogue: readonly CatalogueFrame[] | undefined;
   let isReleased = false;
@@ -73,24 +79,19 @@ export function createStatement({ store, call, sql, limit, place, privatePaths }
       );
       throw error;
     });
-    if (frame === undefined) throw await unknownFrame(name, position);
+    if (frame === undefined) {
+      const candidates = await store.handles(tenant);
+      throw unknownFrame(sql, { name, position }, await child.call({ op: 'nearest', name, candidates }, signal));
+    }
     pins.push(frame);
-  }
-
-  async function unknownFrame(name: string, position: number): Promise<ServiceError> {
-    const candidates = await store.handles(tenant);
-    const nearest = await child.call({ op: 'nearest', name, candidates }, signal);
-    return new ServiceError('invalid_sql', `There is no frame ${quoted(name)}.`, {
-      hint: nearest === null ? unknownFrameHint(name) : `Did you mean ${quoted(nearest)}?`,
-      query: sql,
-      position: charactersBefore(sql, position),
-    });
   }
 
   return {
     limit,
     async check() {
       const { tables, columns = [], listsFrames, readsCatalogue } = await child.call({ op: 'check', sql }, signal);
+      // A child that had to be started has not lost time that the statement took.
+      place.begin();
       if (listsFrames) return store.handles(tenant);
       if (readsCatalogue) catalogue = await orAborted(catalogueOf(store, call, sql), signal);
       for (const table of tables) await pin(table);
@@ -108,6 +109,14 @@ export function createStatement({ store, call, sql, limit, place, privatePaths }
     rows: ({ plans, casts }, options) =>
       child.rows({ op: 'rows', plans, ...(casts && { casts }) }, { signal, ...options }),
     failure: async (error) => (await frameFailure(error, pins)) ?? toSqlError(error, { sql, pins, privatePaths }),
+    get isInterrupted() {
+      return place.interrupted.aborted && !limit.signal.aborted;
+    },
+    keep() {
+      signal.throwIfAborted();
+      place.keep();
+    },
+    release,
     letGo() {
       void child.settled().then(release);
     },
@@ -125,6 +134,14 @@ function viewsOf(pins: readonly PinnedFrame[], [home = '']: readonly string[]): 
     version,
     sql: frameViewSql(relative(home, path), info),
   }));
+}
+
+function unknownFrame(sql: string, { name, position }: NamedPart, nearest: string | null): ServiceError {
+  return new ServiceError('invalid_sql', `There is no frame ${quoted(name)}.`, {
+    hint: nearest === null ? unknownFrameHint(name) : `Did you mean ${quoted(nearest)}?`,
+    query: sql,
+    position: charactersBefore(sql, position),
+  });
 }
 
 function unknownFrameHint(name: string): string {
