@@ -8,7 +8,7 @@ import { csvArguments } from './csv-arguments.ts';
 import type { ForeignColumn, FrameSource, ReadPart, SourceInfo, WriteOptions } from './frame-files.ts';
 import { METADATA_KEYS, schemaText } from './storage-schema.ts';
 import { foreignColumn, storeExpression } from './storage-types-duckdb.ts';
-import { fileNames, sqlName, sqlText } from './storage-types-names.ts';
+import { fileNames, sqlName, sqlText, uniqueNames } from './storage-types-names.ts';
 import { storedColumn } from './storage-types.ts';
 
 /** A source of which everything is known that SQL has to say. */
@@ -163,22 +163,43 @@ export function copyOptions(schema: Schema, { compression, level }: WriteOptions
   ].join(', ');
 }
 
-/** SQL for about how many bytes the rows of a file of ours take as Arrow; nested values are guessed from their texts. */
+/** SQL for about how many bytes the rows of a file of ours take as Arrow. */
 export function measureSql(path: string, schema: Schema): string {
   const names = fileNames(schema);
-  const widths = schema.fields.map((field, i) => widthSql(field, sqlName(names[i] ?? '')));
-  // A list, because a chain of additions is as deep as it is long, and DuckDB goes only so deep.
-  const list = widths.map((width) => `(${width})::DOUBLE`).join(', ');
-  return `SELECT ceil(coalesce(list_sum([${list}]), 0))::BIGINT::VARCHAR FROM ${fromClause({ kind: 'parquet', path })}`;
+  const widths = schema.fields.map((field, i) => {
+    const name = sqlName(names[i] ?? '');
+    const nulls = `CASE WHEN count(*) = count(${name}) THEN 0 ELSE count(*) / 8 END`;
+    return `coalesce(sum(${bytesSql(field, name)}), 0) + ${nulls}`;
+  });
+  return `SELECT ceil(${sumSql(widths)})::BIGINT::VARCHAR FROM ${fromClause({ kind: 'parquet', path })}`;
 }
 
-function widthSql(field: Field, name: string): string {
-  const { type } = field;
-  const nulls = `CASE WHEN count(*) = count(${name}) THEN 0 ELSE count(*) / 8 END`;
-  if (DataType.isUtf8(type)) return `coalesce(sum(strlen(${name})), 0) + 4 * count(*) + ${nulls}`;
-  if (DataType.isBinary(type)) return `coalesce(sum(octet_length(${name})), 0) + 4 * count(*) + ${nulls}`;
-  if ((type.children ?? []).length > 0) return `coalesce(sum(strlen(${name}::VARCHAR)), 0) + 4 * count(*)`;
-  return `${bytesPerValue(type)} * count(*) + ${nulls}`;
+/** SQL for how many bytes a value takes. */
+function bytesSql({ type }: Field, value: string): string {
+  if (DataType.isUtf8(type)) return `4 + coalesce(strlen(${value}), 0)`;
+  if (DataType.isBinary(type)) return `4 + coalesce(octet_length(${value}), 0)`;
+  const children: readonly Field[] = type.children ?? [];
+  const [child] = children;
+  if (child === undefined) return String(bytesPerValue(type));
+  if (DataType.isStruct(type)) {
+    const names = uniqueNames(children.map(({ name }) => name));
+    return sumSql(children.map((member, i) => bytesSql(member, `(${value}).${sqlName(names[i] ?? '')}`)));
+  }
+  if (!DataType.isMap(type)) return `4 + ${itemsBytesSql(child, value)}`;
+  const [key, item] = child.type.children;
+  return `4 + ${itemsBytesSql(key, `map_keys(${value})`)} + ${itemsBytesSql(item, `map_values(${value})`)}`;
+}
+
+function itemsBytesSql(item: Field, list: string): string {
+  const bytes = bytesSql(item, 'e');
+  const isFixed = Number.isFinite(Number(bytes));
+  const sum = isFixed ? `len(${list}) * ${bytes}` : sumSql([`list_sum(list_transform(${list}, lambda e: ${bytes}))`]);
+  return `coalesce(${sum}, 0)`;
+}
+
+/** A list, because a chain of additions is as deep as it is long, and DuckDB goes only so deep. */
+function sumSql(numbers: readonly string[]): string {
+  return `coalesce(list_sum([${numbers.map((number) => `(${number})::DOUBLE`).join(', ')}]), 0)`;
 }
 
 function bytesPerValue(type: DataType): number {
