@@ -2,7 +2,7 @@ import { ServiceError } from '@svc/errors';
 import { type FrameStream, startingWith, underSchema } from '@svc/frames';
 import type { RecordBatch, Schema } from 'apache-arrow';
 import { findBrokenLine } from './broken-csv-line.ts';
-import type { PutColumn, WrittenNumbers } from './child/requests.ts';
+import type { ChildAnswers, PutColumn, WrittenNumbers } from './child/requests.ts';
 import { commonSchema } from './common-schema.ts';
 import { findDelimiter } from './csv-delimiter.ts';
 import {
@@ -16,10 +16,20 @@ import {
 } from './describe-source.ts';
 import { unlinkIfThere } from './durable-files.ts';
 import type { FrameFiles, FrameSource, ReadPart, SourceInfo, WriteOptions, WrittenFile } from './frame-files.ts';
+import { losesNegativeZero, WITHOUT_DICTIONARIES } from './negative-zeros.ts';
 import { type BatchPayload, createBatchEncoder, decodeBatch } from './pipe-columns.ts';
 import { createPipeEngine, type PipeEngine, type PipeEngineOptions } from './pipe-engine.ts';
 import { fromChild, type Subject, UNKNOWN_CSV_FORM } from './pipe-errors.ts';
-import { attachment, checksOf, copyOptions, FILE_NOTES, measureSql, readPlan, storedRowsSql } from './source-sql.ts';
+import {
+  attachment,
+  checksOf,
+  copyOptions,
+  FILE_NOTES,
+  fromClause,
+  measureSql,
+  readPlan,
+  storedRowsSql,
+} from './source-sql.ts';
 import { foreignColumn, hasInt96, isStoredBySql } from './storage-types-duckdb.ts';
 import { fileNames, NO_COLUMNS_NAME } from './storage-types-names.ts';
 import { type StoredColumn, storedSchema } from './storage-types.ts';
@@ -80,9 +90,14 @@ async function orNoFile(path: string, writing: Promise<WrittenFile>): Promise<Wr
   try {
     return await writing;
   } catch (error) {
-    await unlinkIfThere(path).catch(() => {});
+    for (const file of [path, headOf(path)]) await unlinkIfThere(file).catch(() => {});
     throw error;
   }
+}
+
+/** Where the first rows of a file are while it is written anew. */
+function headOf(path: string): string {
+  return `${path}.head`;
 }
 
 async function writeFrame(
@@ -98,7 +113,20 @@ async function writeFrame(
   const first = await payloads.next();
   const options = copyOptions(schema, write, first.done === true ? 0 : first.value.length / first.value.rows);
   const head = first.done === true ? [] : [first.value];
-  const request = { op: 'write', path, options, notes: FILE_NOTES, columns: putColumns(schema, columns) } as const;
+  const headPath = headOf(path);
+  const restart = {
+    headPath,
+    headSql: `SELECT * FROM ${fromClause({ kind: 'parquet', path: headPath })}`,
+    options: `${options}, ${WITHOUT_DICTIONARIES}`,
+  };
+  const request = {
+    op: 'write',
+    path,
+    options,
+    notes: FILE_NOTES,
+    columns: putColumns(schema, columns),
+    restart,
+  } as const;
   const numbers = await guarded('new file', () => engine.write(request, startingWith(head, payloads), write.signal));
   return written(schema, numbers);
 }
@@ -188,10 +216,11 @@ async function copyRows(
   path: string,
   write: WriteOptions,
 ): Promise<WrittenFile> {
+  const setup = sources.flatMap((source) => attachment(source));
   const request = {
     op: 'copy',
     checks: sources.flatMap((source) => checksOf(source)),
-    setup: sources.flatMap((source) => attachment(source)),
+    setup,
     sql,
     path,
     options: copyOptions(schema, write),
@@ -199,7 +228,14 @@ async function copyRows(
     notes: FILE_NOTES,
   } as const;
   const subject = subjectOf(sources[0] ?? NO_SOURCE);
-  return written(schema, await guarded(subject, () => engine.call(request, write.signal)));
+  return guarded(subject, async () => {
+    const numbers = await engine.call(request, write.signal);
+    const ask = (question: string): Promise<ChildAnswers['texts']> =>
+      engine.call({ op: 'texts', setup, sql: question }, write.signal);
+    if (!(await losesNegativeZero(ask, { sql, path, schema }))) return written(schema, numbers);
+    const options = `${request.options}, ${WITHOUT_DICTIONARIES}`;
+    return written(schema, await engine.call({ ...request, options }, write.signal));
+  });
 }
 
 const NO_SOURCE: FrameSource = { kind: 'parquet', path: '' };

@@ -13,6 +13,8 @@ export interface ColumnWriter {
   load(batch: BatchReader, parent?: Validity): void;
   /** Puts rows of the batch to the start of a vector; returns how many bytes they take as Arrow when they are read. */
   fill(vector: Vector, start: number, count: number): number;
+  /** Whether there is a float -0 in the batch; also true where one is hidden by a null. Left out where there never is. */
+  readonly hasNegativeZero?: boolean;
 }
 
 /** A value that cannot be stored: its row in the column of the batch, and what it is. */

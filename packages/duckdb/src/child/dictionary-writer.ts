@@ -46,6 +46,10 @@ export class DictionaryWriter implements ColumnWriter {
     });
   }
 
+  get hasNegativeZero(): boolean {
+    return this.parts.some((part) => part.hasNegativeZero);
+  }
+
   fill(vector: Vector, start: number, count: number): number {
     const { target } = this;
     if (target instanceof TextsWriter) this.gatherTexts(target, start, count);

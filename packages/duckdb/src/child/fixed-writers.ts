@@ -1,6 +1,6 @@
 import type { DuckDBType } from '@duckdb/node-api';
 import duckdb, { type Vector } from '@duckdb/node-bindings';
-import type { BatchReader } from '../pipe-batch.ts';
+import { arrayOver, type BatchReader } from '../pipe-batch.ts';
 import { type ColumnWriter, UnstorableValue, Validity } from './column-writer.ts';
 import { DuckDBDecimalType, DuckDBStructType, PLAIN_TYPES } from './node-api.ts';
 import type { FixedType, IntervalUnit } from './plans.ts';
@@ -67,7 +67,28 @@ export class FixedWriter implements ColumnWriter {
 
 /** Values whose bytes stay as they are. */
 export function createCopyWriter(type: FixedType, width: number): FixedWriter {
-  return new FixedWriter({ type: PLAIN_TYPES[type], width, outWidth: width, arrowWidth: width });
+  const options = { type: PLAIN_TYPES[type], width, outWidth: width, arrowWidth: width };
+  return type === 'DOUBLE' || type === 'FLOAT' ? new FloatWriter(options) : new FixedWriter(options);
+}
+
+/** Floats, which can be -0. */
+class FloatWriter extends FixedWriter {
+  hasNegativeZero = false;
+
+  override load(batch: BatchReader, parent?: Validity): void {
+    super.load(batch, parent);
+    this.hasNegativeZero = hasNegativeZero(this.values, this.width);
+  }
+}
+
+function hasNegativeZero(values: Uint8Array<ArrayBuffer>, width: number): boolean {
+  if (width === 2) return arrayOver(Uint16Array, values).includes(0x8000);
+  const words = arrayOver(Uint32Array, values);
+  if (width === 4) return words.includes(0x8000_0000);
+  for (let i = 1; i < words.length; i += 2) {
+    if (words[i] === 0x8000_0000 && words[i - 1] === 0) return true;
+  }
+  return false;
 }
 
 /** The largest value, and its opposite, mean "infinity" and its opposite in Arrow and DuckDB alike. */
@@ -117,7 +138,7 @@ export function createHalfWriter(): FixedWriter {
     else if (exponent === 0) to.setFloat32(at, sign * fraction * 2 ** -24, true);
     else to.setFloat32(at, sign * (1 + fraction / 1024) * 2 ** (exponent - 15), true);
   }
-  return new FixedWriter({ type: PLAIN_TYPES.FLOAT, width: 2, outWidth: 4, arrowWidth: 4, convert });
+  return new FloatWriter({ type: PLAIN_TYPES.FLOAT, width: 2, outWidth: 4, arrowWidth: 4, convert });
 }
 
 /** Bits as bytes. */

@@ -98,6 +98,10 @@ class ListWriter implements ColumnWriter {
     return validity;
   }
 
+  get hasNegativeZero(): boolean {
+    return this.item.hasNegativeZero === true;
+  }
+
   fill(vector: Vector, start: number, count: number): number {
     const { offsets } = this;
     const first = offsets[start] ?? 0;
@@ -150,6 +154,10 @@ class StructWriter implements ColumnWriter {
   load(batch: BatchReader, parent?: Validity): void {
     this.validity.load(batch, parent);
     for (const field of this.fields) field.load(batch, this.validity);
+  }
+
+  get hasNegativeZero(): boolean {
+    return this.fields.some((field) => field.hasNegativeZero);
   }
 
   fill(vector: Vector, start: number, count: number): number {

@@ -18,6 +18,16 @@ export interface FileNotes {
   readonly bytesKey: string;
 }
 
+/** How a file is written anew when a value comes that its options would change: the rows before it are read again. */
+export interface WriteRestart {
+  /** Where the rows before it go meanwhile. */
+  readonly headPath: string;
+  /** SQL for those rows. */
+  readonly headSql: string;
+  /** The options of COPY that change no value. */
+  readonly options: string;
+}
+
 /** Stands in the metadata of a Parquet file for a number that is not known yet; of the same length. */
 export const NOTE_PLACEHOLDER = '0'.repeat(20);
 
@@ -69,6 +79,7 @@ export type ChildRequest = { readonly checks?: readonly FileCheck[]; readonly se
         readonly options: string;
         readonly columns: readonly PutColumn[];
         readonly notes: FileNotes;
+        readonly restart: WriteRestart;
       }
     /** Writes the rows of a query into a Parquet file; `measureSql` gives the bytes they take as Arrow, as a text. */
     | {

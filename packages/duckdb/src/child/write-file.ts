@@ -1,6 +1,6 @@
 import type { DuckDBConnection, DuckDBDataChunk } from '@duckdb/node-api';
 import duckdb, { type DataChunk } from '@duckdb/node-bindings';
-import { rm } from 'node:fs/promises';
+import { rename, rm } from 'node:fs/promises';
 import { createBatchReader } from '../pipe-batch.ts';
 import { type ColumnWriter, UnstorableValue } from './column-writer.ts';
 import { CancelledError, type Exchange } from './exchange.ts';
@@ -59,11 +59,19 @@ export function createUploads(connection: DuckDBConnection): Uploads {
         // filter sleeps before it drops that.
         const sql = `SELECT ${names.join(', ')} FROM svc_source(${exchange.id})
           WHERE CASE WHEN wait_ms > 0 THEN sleep_ms(wait_ms) IS NOT NULL ELSE true END`;
-        return await copyToFile(request, sql, writing, async () => upload.arrowBytes);
+        const rows = await copyRows(request, sql, writing);
+        if (!upload.isInterrupted) return await finish(request, rows, upload.arrowBytes);
+        const { headPath, headSql, options } = request.restart;
+        await rename(request.path, headPath);
+        upload.resume();
+        const all = await copyRows({ ...request, options }, `${headSql} UNION ALL ${sql}`, writing);
+        return await finish(request, all, upload.arrowBytes);
       } catch (error) {
+        await rm(request.path, { force: true });
         throw upload.failure ?? error;
       } finally {
         running.delete(exchange.id);
+        await rm(request.restart.headPath, { force: true });
       }
     },
   };
@@ -71,21 +79,28 @@ export function createUploads(connection: DuckDBConnection): Uploads {
 
 /** Writes the rows of a query into a file. If that fails there is no file. */
 export async function copyToFile(
-  { path, options, notes }: FileRequest,
+  request: FileRequest,
   sql: string,
   connection: DuckDBConnection,
   measure: () => Promise<number>,
 ): Promise<WrittenNumbers> {
   try {
-    const result = await connection.run(`COPY (${sql}) TO '${path.replaceAll("'", "''")}' (${options})`);
-    const rows = result.rowsChanged;
-    const arrowBytes = await measure();
-    const fileBytes = await finishFile(path, { [notes.rowsKey]: rows, [notes.bytesKey]: arrowBytes });
-    return { rows, arrowBytes, fileBytes };
+    const rows = await copyRows(request, sql, connection);
+    return await finish(request, rows, await measure());
   } catch (error) {
-    await rm(path, { force: true });
+    await rm(request.path, { force: true });
     throw error;
   }
+}
+
+async function copyRows({ path, options }: FileRequest, sql: string, connection: DuckDBConnection): Promise<number> {
+  const result = await connection.run(`COPY (${sql}) TO '${path.replaceAll("'", "''")}' (${options})`);
+  return result.rowsChanged;
+}
+
+async function finish({ path, notes }: FileRequest, rows: number, arrowBytes: number): Promise<WrittenNumbers> {
+  const fileBytes = await finishFile(path, { [notes.rowsKey]: rows, [notes.bytesKey]: arrowBytes });
+  return { rows, arrowBytes, fileBytes };
 }
 
 /** The rows of one upload. */
@@ -93,6 +108,9 @@ class Upload {
   readonly writers: readonly ColumnWriter[];
   arrowBytes = 0;
   failure: unknown;
+  /** Whether the rows end before a batch that would not be kept as it is. */
+  isInterrupted = false;
+  private keepsAll = false;
   private waitMs = 1;
   private rows = 0;
   private next = 0;
@@ -111,13 +129,19 @@ class Upload {
     this.failure ??= error;
   }
 
+  /** Goes on behind the rows that were given before: from now on every value is kept. */
+  resume(): void {
+    this.isInterrupted = false;
+    this.keepsAll = true;
+  }
+
   /** Puts the next rows into a chunk: none after the last, and one that says so when they have not come yet. */
   fill(output: DuckDBDataChunk): void {
     const { chunk } = output;
     if (this.exchange.signal.aborted) throw new CancelledError();
-    while (this.next === this.rows && this.exchange.incoming.length > 0) this.load();
-    const count = Math.min(CHUNK_ROWS, this.rows - this.next);
-    const isWaiting = count === 0 && !this.exchange.hasAll;
+    while (!this.isInterrupted && this.next === this.rows && this.exchange.incoming.length > 0) this.load();
+    const count = this.isInterrupted ? 0 : Math.min(CHUNK_ROWS, this.rows - this.next);
+    const isWaiting = count === 0 && !this.isInterrupted && !this.exchange.hasAll;
     this.waitMs = isWaiting ? Math.min(2 * this.waitMs, MAX_WAIT_MS) : 1;
     for (const [i, writer] of count === 0 ? [] : this.writers.entries()) this.fillColumn(chunk, i, writer, count);
     const rows = isWaiting ? 1 : count;
@@ -135,6 +159,7 @@ class Upload {
     this.rows = batch.word();
     this.next = 0;
     for (const writer of this.writers) writer.load(batch);
+    this.isInterrupted = !this.keepsAll && this.writers.some((writer) => writer.hasNegativeZero);
     this.exchange.requestBatch();
   }
 
