@@ -139,6 +139,7 @@ function plainSqlType(plan: GetPlan): string {
     case 'list':
     case 'struct':
     case 'empty_struct':
+    case 'wrapped':
       throw new Error(`No column of another's file is read as ${plan.kind}.`);
     default:
       return plan satisfies never;

@@ -36,6 +36,10 @@ export function fitsPlan(type: DuckType, plan: GetPlan): boolean {
           plan,
         )
       );
+    case 'wrapped': {
+      const [field, ...others] = 'fields' in type ? type.fields : [];
+      return field !== undefined && others.length === 0 && fitsPlan(field.type, plan.item);
+    }
     default:
       return plan satisfies never;
   }

@@ -46,9 +46,24 @@ export function createColumnReader(plan: GetPlan): ColumnReader {
       return new StructReader(plan.fields.map(createColumnReader));
     case 'empty_struct':
       return new EmptyStructReader();
+    case 'wrapped':
+      return wrappedReader(createColumnReader(plan.item));
     default:
       return plan satisfies never;
   }
+}
+
+/** Reads the only field of structs. */
+function wrappedReader(item: ColumnReader): ColumnReader {
+  return {
+    open: (vector, rows) => item.open(duckdb.struct_vector_get_child(vector, 0), rows),
+    take: (start, count) => item.take(start, count),
+    get bytes() {
+      return item.bytes;
+    },
+    write: (out) => item.write(out),
+    clear: () => item.clear(),
+  };
 }
 
 /** Lists and maps: where each list is in the vector of the items. */

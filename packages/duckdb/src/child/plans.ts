@@ -77,4 +77,6 @@ export type GetPlan =
   | { readonly kind: 'bytes'; readonly isText: boolean }
   | { readonly kind: 'list'; readonly isMap: boolean; readonly item: GetPlan }
   | { readonly kind: 'struct'; readonly fields: readonly GetPlan[] }
-  | { readonly kind: 'empty_struct' };
+  | { readonly kind: 'empty_struct' }
+  /** The only field of a struct that is never null itself. */
+  | { readonly kind: 'wrapped'; readonly item: GetPlan };

@@ -47,13 +47,8 @@ export function createSqlBench(settings: readonly string[]): SqlBench {
         endSession();
         const checked = await checker.check(request.sql);
         session = createSqlSession(instance, checked);
-        const { tables, columns, listsFrames, readsCatalogue } = checked;
-        return {
-          tables,
-          ...(columns && { columns }),
-          ...(listsFrames && { listsFrames }),
-          ...(readsCatalogue && { readsCatalogue }),
-        };
+        const { text: _text, shift: _shift, ...names } = checked;
+        return names;
       }
       case 'nearest':
         return (await checker.nearest(request)) ?? null;

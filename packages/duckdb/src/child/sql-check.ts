@@ -1,4 +1,5 @@
 import type { DuckDBConnection, DuckDBPreparedStatement } from '@duckdb/node-api';
+import { columnsUsed } from './plain-select.ts';
 import { SqlRefusal, type UnknownName } from './sql-refusal.ts';
 import type { NamedPart, SqlFailure } from './sql-requests.ts';
 import { type TreeNames, walkTree } from './sql-tree.ts';
@@ -76,7 +77,11 @@ async function checkSql(
   count: () => Promise<number>,
 ): Promise<CheckedSql> {
   const parsed = await parse(sql);
-  if (!parsed.error) return { text: sql, shift: 0, ...walkTree(onlyStatement(parsed)) };
+  if (!parsed.error) {
+    const statement = onlyStatement(parsed);
+    const used = columnsUsed(statement);
+    return { text: sql, shift: 0, ...walkTree(statement), ...(used && { columnsUsed: used }) };
+  }
   if (parsed.error_message.startsWith(NOT_A_QUERY)) {
     const explained = explainedPart(sql);
     const inner = explained && (await parse(explained.rest));

@@ -67,6 +67,8 @@ export interface SqlAnswers {
     readonly listsFrames?: true;
     /** It reads what tables and columns there are. */
     readonly readsCatalogue?: true;
+    /** It gives columns of a frame as they are, and does something with no others than these (in lower case). */
+    readonly columnsUsed?: readonly string[];
   };
   readonly prepare: {
     readonly columns: readonly { readonly name: string; readonly type: DuckType }[];

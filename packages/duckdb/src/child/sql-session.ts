@@ -59,7 +59,7 @@ export function createSqlSession(instance: DuckDBInstance, { text, shift }: Chec
       if (connection === undefined || prepared === undefined) throw new Error('A statement is run unprepared.');
       if (casts === undefined) return begun ?? prepared.stream();
       begun = undefined;
-      const head = `SELECT ${casts.map((type, i) => `CAST(c${i} AS ${type})`).join(', ')} FROM (`;
+      const head = `SELECT ${casts.map((type, i) => (type === '' ? `c${i}` : `CAST(c${i} AS ${type})`)).join(', ')} FROM (`;
       shiftBytes -= Buffer.byteLength(head);
       const wrapped = await prepareWrapped(
         connection,

@@ -3,6 +3,8 @@ import { fitsPlan } from '../child/fits-plan.ts';
 import type { GetPlan } from '../child/plans.ts';
 import type { DuckType } from '../child/requests.ts';
 import type { SqlAnswers } from '../child/sql-requests.ts';
+import { storedColumn } from '../storage-types.ts';
+import { storedPlace } from './frame-view.ts';
 import { fieldFromDuckdb, foreignColumn } from '../storage-types-duckdb.ts';
 
 /** What the answer of a statement is, and how it is read. */
@@ -13,20 +15,40 @@ export interface AnswerPlan {
   readonly casts?: readonly string[];
 }
 
-/** The plan for columns of DuckDB. */
-export function answerPlan(columns: SqlAnswers['prepare']['columns']): AnswerPlan {
+/** The plan for columns of DuckDB; `frames` are those that the views of the statement are of. */
+export function answerPlan(columns: SqlAnswers['prepare']['columns'], frames: readonly Schema[]): AnswerPlan {
   const names = distinctNames(columns.map(({ name }) => name));
-  const fields = columns.map(({ type }, i) => fieldFromDuckdb(names[i] ?? '', type));
-  const foreign = fields.map((field) => foreignColumn(field));
+  const planned = columns.map(({ type }, i) => columnPlan(names[i] ?? '', type, frames));
   const isReadable = columns.every(({ type }, i) => {
-    const get = foreign[i]?.get;
+    const get = planned[i]?.get;
     return get !== undefined && fitsPlan(type, get);
   });
   return {
-    schema: new Schema(fields),
-    plans: foreign.map(({ get }) => get),
-    ...(!isReadable && { casts: foreign.map(({ sqlType }) => sqlType) }),
+    schema: new Schema(planned.map(({ field }) => field)),
+    plans: planned.map(({ get }) => get),
+    ...(!isReadable && { casts: planned.map(({ sqlType }) => sqlType) }),
   };
+}
+
+interface ColumnPlan {
+  readonly field: Field;
+  readonly get: GetPlan;
+  /** Empty where it is not cast. */
+  readonly sqlType: string;
+}
+
+/** A column as it is stored comes as what it is in its frame; any other as what DuckDB has. */
+function columnPlan(name: string, type: DuckType, frames: readonly Schema[]): ColumnPlan {
+  const [member, ...others] = 'fields' in type ? type.fields : [];
+  const place = member && others.length === 0 ? storedPlace(member.name) : undefined;
+  const stored = place && frames[place.frame]?.fields[place.column];
+  if (stored !== undefined && member !== undefined) {
+    const { field, get } = storedColumn(stored);
+    const isStored = fitsPlan(member.type, get);
+    if (isStored) return { field: field.clone({ name }), get: { kind: 'wrapped', item: get }, sqlType: '' };
+  }
+  const field = fieldFromDuckdb(name, type);
+  return { field, ...foreignColumn(field) };
 }
 
 /** Names of expressions are as long as those are; columns have shorter ones, with room for a number. */

@@ -6,7 +6,7 @@ import type { SqlParam } from '../child/sql-requests.ts';
 import { sweepChildDirectories } from '../child-directory.ts';
 import { decodeBatch } from '../pipe-columns.ts';
 import type { SqlFrames } from '../sql-frames.ts';
-import { answerPlan, parameterSchema } from './answer-plan.ts';
+import { parameterSchema } from './answer-plan.ts';
 import { FOLDER_PREFIX, type SqlChildOptions } from './launch-sql-child.ts';
 import { createSqlChild, type SqlChild } from './sql-child.ts';
 import { createSqlChildren } from './sql-children.ts';
@@ -87,8 +87,8 @@ export function createSqlEngine(options: SqlEngineOptions): Engine {
       run(call, sql, async (statement) => {
         const names = await statement.check();
         const { columns, parameters } = names === undefined ? await statement.prepare() : NO_STATEMENT;
+        const { schema } = names === undefined ? statement.plan(columns) : namesStream(names);
         statement.end();
-        const { schema } = names === undefined ? answerPlan(columns) : namesStream(names);
         return { schema, parameters: parameterSchema(parameters) };
       }),
     async close() {
@@ -108,7 +108,7 @@ async function answer(statement: Statement, params: readonly SqlParam[], isLent:
     return { ...namesStream(names), close: () => {} };
   }
   const { columns } = await statement.prepare(params);
-  const { schema, ...plan } = answerPlan(columns);
+  const { schema, ...plan } = statement.plan(columns);
   const payloads = statement.rows(plan, { isLent });
   const first = await payloads.next();
   try {

@@ -1,3 +1,4 @@
+import { quoted } from '@svc/errors';
 import { sharedNames, sqlNames, TYPE_METADATA_KEY } from '@svc/frames';
 import { DataType, type Field, TimeUnit } from 'apache-arrow';
 import type { SourceInfo } from '../frame-files.ts';
@@ -5,40 +6,87 @@ import { fromClause } from '../source-sql.ts';
 import { fileNames, sqlName, sqlText, uniqueNames } from '../storage-types-names.ts';
 import { storedColumn } from '../storage-types.ts';
 
-/** The query behind the name of a frame: its columns under the names of `sqlNames`, as DuckDB would have them by itself. */
-export function frameViewSql(path: string, info: SourceInfo): string {
+/**
+ * The query behind the name of a frame: its columns under the names of `sqlNames`, as DuckDB would have them by itself, or
+ * as they are stored where `plain` leaves them alone.
+ */
+export function frameViewSql(path: string, info: SourceInfo, plain?: PlainSelect): string {
   const from = fromClause({ kind: 'parquet', path });
   const { fields } = info.schema;
   // What others have written is what they want it to be.
-  if (info.isForeign || fields.length === 0) return `SELECT * FROM ${from}`;
-  const stored = fileNames(info.schema);
+  const isOther = info.isForeign && !fields.some(({ type }) => DataType.isDuration(type));
+  if (isOther || fields.length === 0) return `SELECT * FROM ${from}`;
+  const stored = info.foreignColumns?.map(({ name }) => name) ?? fileNames(info.schema);
   const names = sqlNames(fields.map(({ name }) => name));
   const columns = fields.map((field, i) => {
     const column = sqlName(stored[i] ?? '');
-    return `${sqlValue(field, column)} AS ${sqlName(names[i] ?? '')}`;
+    const name = names[i] ?? '';
+    const hasForm = info.isForeign ? DataType.isDuration(field.type) : hasOtherForm(field);
+    const isUsed = plain === undefined || plain.used.has(name.toLowerCase()) || hasSharedNames(field.type);
+    const value = isUsed ? sqlValue(field, column, field.name) : `{${sqlText(storedName(plain.frame, i))}: ${column}}`;
+    return `${hasForm ? value : column} AS ${sqlName(name)}`;
   });
   return `SELECT ${columns.join(', ')} FROM ${from}`;
 }
 
-/** SQL for a stored value as DuckDB would have it; the value itself where it is stored so. */
-function sqlValue(field: Field, value: string): string {
+/** A statement that gives columns as they are: it sees those that it does nothing with as they are stored. */
+export interface PlainSelect {
+  /** Which of the frames of the statement this one is. */
+  readonly frame: number;
+  /** The columns it does something with, in lower case. */
+  readonly used: ReadonlySet<string>;
+}
+
+/** A column as it is stored is the only field of a struct, whose name says which column it is. */
+function storedName(frame: number, column: number): string {
+  return `svc:stored:${frame}:${column}`;
+}
+
+/** Which column of which frame is in a struct with a field of this name; undefined where none is. */
+export function storedPlace(name: string): { readonly frame: number; readonly column: number } | undefined {
+  const [, frame, column] = /^svc:stored:(\d+):(\d+)$/.exec(name) ?? [];
+  return frame === undefined ? undefined : { frame: Number(frame), column: Number(column) };
+}
+
+/**
+ * SQL for a stored value as DuckDB would have it; the value itself where it is stored so. What DuckDB's type has no room
+ * for is an error that names the column, `title`.
+ */
+function sqlValue(field: Field, value: string, title: string): string {
   const { type } = field;
   const { get } = storedColumn(field);
   if (get.kind === 'digits') return wholeNumber(field, value);
   if (DataType.isInterval(type)) {
-    return `(to_months(${value}.months) + to_days(${value}.days) + to_microseconds(${value}.nanos // 1000))`;
+    const interval = `(to_months(${value}.months) + to_days(${value}.days) + to_microseconds(${value}.nanos // 1000))`;
+    return checked(`${value}.nanos % 1000 = 0`, interval, `${NO_NANOS} ${quoted(title)} ${HAS_NANOS}`);
   }
-  if (DataType.isDuration(type)) return duration(type.unit, value);
-  if (DataType.isTime(type) && type.unit === TimeUnit.NANOSECOND) return `CAST(make_timestamp_ns(${value}) AS TIME_NS)`;
+  if (DataType.isDuration(type)) {
+    const micros = duration(type.unit, value);
+    if (type.unit !== TimeUnit.NANOSECOND) return micros;
+    return checked(`${value} % 1000 = 0`, micros, `${NO_NANOS} ${quoted(title)} ${HAS_NANOS}`);
+  }
+  if (DataType.isTime(type) && type.unit === TimeUnit.NANOSECOND) {
+    const time = `CAST(make_timestamp_ns(${value}) AS TIME_NS)`;
+    const message = `TIME_NS ends with a day, but column ${quoted(title)} has a time beyond it. SELECT the column as it is.`;
+    return checked(`${value} BETWEEN 0 AND 86399999999999`, time, message);
+  }
   const [child] = type.children ?? [];
   if (child === undefined || !hasOtherForm(field)) return value;
-  if (DataType.isStruct(type)) return structValue(type.children, value);
+  if (DataType.isStruct(type)) return structValue(type.children, value, title);
   if (DataType.isMap(type)) {
     const [key, item] = child.type.children;
-    const pair = `{'k': ${sqlValue(key, 'e.key')}, 'v': ${sqlValue(item, 'e.value')}}`;
+    const pair = `{'k': ${sqlValue(key, 'e.key', title)}, 'v': ${sqlValue(item, 'e.value', title)}}`;
     return `map_from_entries(list_transform(map_entries(${value}), lambda e: ${pair}))`;
   }
-  return `list_transform(${value}, lambda e: ${sqlValue(child, 'e')})`;
+  return `list_transform(${value}, lambda e: ${sqlValue(child, 'e', title)})`;
+}
+
+const NO_NANOS = 'INTERVAL has microseconds, but column';
+const HAS_NANOS = 'has a value with nanoseconds. SELECT the column as it is, without calculating with it.';
+
+/** A value that fulfils a condition, or is null; any other is an error. */
+function checked(condition: string, value: string, message: string): string {
+  return `CASE WHEN NOT (${condition}) THEN error(${sqlText(message)}) ELSE ${value} END`;
 }
 
 /** Whether some value inside of a column is stored in another form than SQL has it. */
@@ -49,15 +97,18 @@ function hasOtherForm(field: Field): boolean {
   return hasSharedNames(type) || (type.children ?? []).some(hasOtherForm);
 }
 
+/** Whether fields of a struct, at any depth, have other names in SQL than in the frame. */
 function hasSharedNames(type: DataType): boolean {
-  return DataType.isStruct(type) && sharedNames(type.children.map(({ name }) => name)).size > 0;
+  const children: readonly Field[] = type.children ?? [];
+  const isShared = DataType.isStruct(type) && sharedNames(children.map(({ name }) => name)).size > 0;
+  return isShared || children.some((child) => hasSharedNames(child.type));
 }
 
-function structValue(children: readonly Field[], value: string): string {
+function structValue(children: readonly Field[], value: string, title: string): string {
   const stored = uniqueNames(children.map(({ name }) => name));
   const names = sqlNames(children.map(({ name }) => name));
   const members = children.map((child, i) => {
-    const member = sqlValue(child, `${value}.${sqlName(stored[i] ?? '')}`);
+    const member = sqlValue(child, `${value}.${sqlName(stored[i] ?? '')}`, title);
     return `${sqlText(names[i] ?? '')}: ${member}`;
   });
   return `CASE WHEN ${value} IS NULL THEN NULL ELSE {${members.join(', ')}} END`;

@@ -36,18 +36,12 @@ async function storedText(): Promise<string> {
   return Buffer.concat(parts).toString();
 }
 
-// What SQL has no value for: times in nanoseconds beyond a day, intervals in nanoseconds, structs without fields.
+// Stored as other types than they came as, or with names that SQL has not.
 const OTHERWISE = new Set([
   'columns with names of all kinds',
   'date64',
-  'duration ms',
-  'duration ns',
-  'duration s',
-  'duration µs',
   'every type side by side',
-  'interval of months, days and nanoseconds',
   'struct without fields',
-  'time64 ns',
   'timestamp ms',
   'timestamp s',
   'without columns',
@@ -100,7 +94,7 @@ describe('what SQL has in another form', () => {
 
   test.each<readonly [string, DataType, readonly unknown[], readonly string[]]>([
     ['durations', new DurationMillisecond(), [1500n, null, -1n], ['"PT1.5S"', 'null', '"PT-0.001S"']],
-    ['durations in nanoseconds, to the microsecond', new DurationNanosecond(), [1999n], ['"PT0.000001S"']],
+    ['durations in whole microseconds', new DurationNanosecond(), [1000n, null], ['"PT0.000001S"', 'null']],
     ['durations of centuries', new DurationMillisecond(), [10n ** 15n], ['"P11574074DT1H46M40S"']],
     [
       'times in nanoseconds',
@@ -112,7 +106,61 @@ describe('what SQL has in another form', () => {
     ['structs of times', pair, [{ 'a "x"': 1n }, null], ['{"a \\"x\\"":"00:00:00.000000001"}', 'null']],
   ])('%s', async (_, type, values, texts) => {
     await putValues(type, values);
-    expect(await fixture.text('FROM sample')).toBe(texts.map((text) => `{"c":${text}}\n`).join(''));
+    // An expression, and not the column as it is stored.
+    expect(await fixture.text('SELECT coalesce(c) AS c FROM sample')).toBe(
+      texts.map((text) => `{"c":${text}}\n`).join(''),
+    );
+  });
+});
+
+describe('what SQL has no room for', () => {
+  const nested = new List(new Field('item', new DurationNanosecond(), true));
+
+  test.each<readonly [string, DataType, unknown, string]>([
+    ['a duration in nanoseconds', new DurationNanosecond(), 1999n, '"PT0.000001999S"'],
+    ['a duration in nanoseconds in a list', nested, [1999n], '["PT0.000001999S"]'],
+    ['a duration beyond microseconds of 64 bits', new DurationMillisecond(), 2n ** 62n, '"PT1281023894007H36M27.904S"'],
+    ['a time beyond a day', new TimeNanosecond(), 86_400_000_000_000n, '"24:00:00.000000000"'],
+  ])(
+    '%s is exact in a column that is selected, and an error in one that is calculated with',
+    async (_, type, value, text) => {
+      await putValues(type, [value]);
+      for (const sql of [
+        'FROM sample',
+        'SELECT c AS d, c FROM sample WHERE 1 = 1 LIMIT 1',
+        'SELECT sample.c FROM sample',
+      ]) {
+        expect(await fixture.text(sql)).toContain(`"c":${text}`);
+      }
+      await expect(fixture.text('SELECT max(c) FROM sample')).rejects.toMatchObject({ code: 'invalid_sql' });
+      await expect(fixture.text('FROM sample ORDER BY c::VARCHAR')).rejects.toMatchObject({ code: 'invalid_sql' });
+    },
+  );
+
+  test('the error names the column and what to do', async () => {
+    await putValues(new DurationNanosecond(), [1999n]);
+    await expect(fixture.text('SELECT c + INTERVAL 1 DAY FROM sample')).rejects.toMatchObject({
+      code: 'invalid_sql',
+      message: expect.stringMatching(/INTERVAL has microseconds, but column "c" has a value with nanoseconds/),
+    });
+  });
+
+  test.each([
+    ['SELECT c FROM sample ORDER BY id DESC', [3000n, 2000n, 1000n]],
+    ['SELECT c FROM sample WHERE c > INTERVAL 1 MICROSECOND ORDER BY c', [2000n, 3000n]],
+    ['SELECT c AS other FROM sample ORDER BY other DESC LIMIT 1', [3000n]],
+    ['SELECT c FROM sample ORDER BY 1 DESC LIMIT 1', [3000n]],
+    ['SELECT c FROM sample ORDER BY ALL DESC LIMIT 1', [3000n]],
+    ['WITH sums AS (SELECT id, c + c AS c FROM sample) SELECT c FROM sums WHERE id = 1', [2000n]],
+    ['SELECT d FROM sample AS other(id, d) WHERE d > INTERVAL 2 MICROSECONDS', [3000n]],
+    ['SELECT max(c) FROM sample', [3000n]],
+  ])('rows are found and sorted by such a column: %s', async (sql, nanos) => {
+    const c = vectorFromArray([2000n, 1000n, 3000n], new DurationNanosecond());
+    await put(streamFromTable(new Table({ id: vectorFromArray([2, 1, 3]), c })));
+    const texts = (await fixture.text(sql)).trimEnd().split('\n');
+    expect(texts.map((line): unknown => Object.values(JSON.parse(line))[0])).toEqual(
+      nanos.map((value) => `PT0.00000${value / 1000n}S`),
+    );
   });
 });
 

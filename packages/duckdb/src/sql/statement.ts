@@ -1,11 +1,12 @@
 import { relative } from 'node:path';
 import { quoted, ServiceError } from '@svc/errors';
 import type { Call } from '@svc/frames';
+import type { Schema } from 'apache-arrow';
 import { CATALOGUE_TABLES } from '../child/sql-catalogue.ts';
 import type { CatalogueFrame, NamedPart, SqlAnswers, SqlParam, SqlView } from '../child/sql-requests.ts';
 import type { DownloadOptions } from '../pipe-exchange.ts';
 import type { PinnedFrame, SqlFrames } from '../sql-frames.ts';
-import type { AnswerPlan } from './answer-plan.ts';
+import { type AnswerPlan, answerPlan } from './answer-plan.ts';
 import { charactersBefore } from './characters-before.ts';
 import { frameFailure } from './frame-failure.ts';
 import { frameShape } from './frame-shape.ts';
@@ -21,6 +22,8 @@ export interface Statement {
   /** Checks it and pins the frames it names. Returns the list of frames instead where that is all it asks for. */
   check(): Promise<readonly string[] | undefined>;
   prepare(params?: readonly SqlParam[]): Promise<SqlAnswers['prepare']>;
+  /** How the columns that it was prepared to have are read. */
+  plan(columns: SqlAnswers['prepare']['columns']): AnswerPlan;
   rows(plan: Omit<AnswerPlan, 'schema'>, options?: DownloadOptions): AsyncGenerator<ArrayBuffer, number, undefined>;
   /** Any failure as the client sees it. Called before the end, while the frames are there to be looked at. */
   failure(error: unknown): Promise<ServiceError>;
@@ -58,6 +61,7 @@ export function createStatement({ store, call, sql, limit, place, privatePaths }
   const signal = AbortSignal.any([limit.signal, place.interrupted]);
   const pins: PinnedFrame[] = [];
   let catalogue: readonly CatalogueFrame[] | undefined;
+  let used: ReadonlySet<string> | undefined;
   let isReleased = false;
 
   function release(): void {
@@ -89,7 +93,9 @@ export function createStatement({ store, call, sql, limit, place, privatePaths }
   return {
     limit,
     async check() {
-      const { tables, columns = [], listsFrames, readsCatalogue } = await child.call({ op: 'check', sql }, signal);
+      const checked = await child.call({ op: 'check', sql }, signal);
+      const { tables, columns = [], listsFrames, readsCatalogue, columnsUsed } = checked;
+      used = columnsUsed && new Set(columnsUsed);
       // A child that had to be started has not lost time that the statement took.
       place.begin();
       if (listsFrames) return store.handles(tenant);
@@ -100,12 +106,13 @@ export function createStatement({ store, call, sql, limit, place, privatePaths }
     },
     prepare(params) {
       const directories = store.directories(tenant);
-      const views = viewsOf(pins, directories);
+      const views = viewsOf(pins, directories, used);
       return child.call(
         { op: 'prepare', directories, views, ...(catalogue && { catalogue }), ...(params && { params }) },
         signal,
       );
     },
+    plan: (columns) => answerPlan(columns, schemasOf(pins)),
     rows: ({ plans, casts }, options) =>
       child.rows({ op: 'rows', plans, ...(casts && { casts }) }, { signal, ...options }),
     failure: async (error) => (await frameFailure(error, pins)) ?? toSqlError(error, { sql, pins, privatePaths }),
@@ -127,12 +134,17 @@ export function createStatement({ store, call, sql, limit, place, privatePaths }
   };
 }
 
-function viewsOf(pins: readonly PinnedFrame[], [home = '']: readonly string[]): SqlView[] {
+/** The views of frames, as a statement that does something with no others than some columns may see them. */
+function viewsOf(
+  pins: readonly PinnedFrame[],
+  [home = '']: readonly string[],
+  used: ReadonlySet<string> | undefined,
+): SqlView[] {
   // Relative paths: what DuckDB shows of them says nothing of where frames are kept.
-  return pins.map(({ handle, version, path, info }) => ({
+  return pins.map(({ handle, version, path, info }, frame) => ({
     name: handle,
     version,
-    sql: frameViewSql(relative(home, path), info),
+    sql: frameViewSql(relative(home, path), info, used && { frame, used }),
   }));
 }
 
@@ -142,6 +154,10 @@ function unknownFrame(sql: string, { name, position }: NamedPart, nearest: strin
     query: sql,
     position: charactersBefore(sql, position),
   });
+}
+
+function schemasOf(pins: readonly PinnedFrame[]): Schema[] {
+  return pins.map(({ info }) => info.schema);
 }
 
 function unknownFrameHint(name: string): string {

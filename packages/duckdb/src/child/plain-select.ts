@@ -1,0 +1,65 @@
+/** A node of a statement as `json_serialize_sql` writes it. */
+type Node = Readonly<Record<string, unknown>>;
+
+/**
+ * The names of all columns that a statement does something with, in lower case, where it is a plain one: columns of one
+ * frame as they are, of some of its rows, in some order. Undefined where it is another.
+ */
+export function columnsUsed(statement: Node): readonly string[] | undefined {
+  const { node } = statement;
+  if (!isNode(node) || node['type'] !== 'SELECT_NODE' || !isNode(node['from_table'])) return undefined;
+  const { select_list: selected, from_table: from, where_clause: where, modifiers } = node;
+  if (node['aggregate_handling'] !== 'STANDARD_HANDLING' || from['type'] !== 'BASE_TABLE') return undefined;
+  if (!Array.isArray(selected) || !selected.every(isPlain)) return undefined;
+  if ([...OTHER_CLAUSES.map((clause) => node[clause]), from['sample'], from['column_name_alias']].some(isThere)) {
+    return undefined;
+  }
+  const clauses: readonly unknown[] = Array.isArray(modifiers) ? modifiers : [];
+  if (!clauses.every((clause) => isNode(clause) && PLAIN_MODIFIERS.has(clause['type']))) return undefined;
+  const used = new Set<string>();
+  if (![where, ...clauses].every((part) => collect(part, used))) return undefined;
+  // What is sorted by may be the other name of a column.
+  for (const column of selected) {
+    if (isNode(column) && used.has(lower(column['alias']))) collect(column, used);
+  }
+  return [...used];
+}
+
+/** What is left out where it is as in most statements. */
+const OTHER_CLAUSES = ['cte_map', 'group_expressions', 'group_sets', 'having', 'qualify', 'sample'];
+const PLAIN_MODIFIERS: ReadonlySet<unknown> = new Set(['LIMIT_MODIFIER', 'ORDER_MODIFIER']);
+/** What a star may have that makes it another than all columns. */
+const STAR_PARTS = ['exclude_list', 'replace_list', 'qualified_exclude_list', 'rename_list', 'expr'];
+
+function isNode(value: unknown): value is Node {
+  return typeof value === 'object' && value !== null && !Array.isArray(value);
+}
+
+function isThere(value: unknown): boolean {
+  if (Array.isArray(value)) return value.length > 0;
+  return isNode(value) ? Object.keys(value).length > 0 : value !== null && value !== undefined;
+}
+
+function isPlain(column: unknown): boolean {
+  if (!isNode(column)) return false;
+  if (column['class'] === 'COLUMN_REF') return true;
+  return column['class'] === 'STAR' && column['columns'] !== true && !STAR_PARTS.some((part) => isThere(column[part]));
+}
+
+/** Adds the names in a part of a statement; false where it means columns without naming them. */
+function collect(value: unknown, used: Set<string>): boolean {
+  if (Array.isArray(value)) return value.every((item) => collect(item, used));
+  if (!isNode(value)) return true;
+  if (value['class'] === 'STAR' || value['class'] === 'POSITIONAL_REFERENCE') return false;
+  const { column_names: names, orders } = value;
+  // A number says which column is sorted by.
+  const isNumbered = (order: unknown): boolean =>
+    isNode(order) && isNode(order['expression']) && order['expression']['class'] !== 'COLUMN_REF';
+  if (Array.isArray(orders) && orders.some(isNumbered)) return false;
+  if (Array.isArray(names)) for (const name of names) used.add(lower(name));
+  return Object.values(value).every((part) => collect(part, used));
+}
+
+function lower(name: unknown): string {
+  return typeof name === 'string' ? name.toLowerCase() : '';
+}
