@@ -73,7 +73,12 @@ async function createParts(
   const { onProblem = () => {}, now = () => Date.now() } = options;
   const hot = createHotTier<StoredFrame>(options.cacheBytes ?? 1024 ** 3);
   const damaged = createDamagedFrames(onProblem);
-  const reader = createContentReader({ files, decoders, damaged });
+  const reader = createContentReader({
+    files,
+    decoders,
+    damaged,
+    copyOf: (frame, contents) => copies.of(frame, contents),
+  });
   const copies = createParquetCopies({ files, reader, newPath: ({ tenant }) => newCopyPath(tenant) });
   const onLeave = (frame: StoredFrame): void => {
     hot.remove(frame);
@@ -164,7 +169,12 @@ function storeOf(
     append: (ref, source, append = {}) => change(ref, () => appendRows(parts, ref, source, append)),
     async open(ref) {
       const found = await acquire(ref);
-      return found && openStoredFrame(parts, found.frame, found.contents, () => catalogue.release(found.frame));
+      if (found === undefined) return undefined;
+      const { frame, contents } = found;
+      return openStoredFrame(parts, frame, contents, () => {
+        catalogue.release(frame);
+        copies.released(frame);
+      });
     },
     async describe(ref) {
       const found = await acquire(ref);

@@ -42,7 +42,7 @@ export function createSqlFrames(parts: StoreParts, acquire: AcquireFrame): SqlFr
         },
       });
       try {
-        if (frame.source.kind === 'parquet') {
+        if (frame.source.kind === 'parquet' && !contents.needsCopy) {
           // SQL may read any of it.
           await reader.verify(frame);
           return pinned(frame.source.path, contents);

@@ -1,4 +1,6 @@
-import { stat } from 'node:fs/promises';
+import { mkdtemp, rm, stat, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { quoted, ServiceError } from '@svc/errors';
 import { columnInfo, TYPE_METADATA_KEY } from '@svc/frames';
 import { DataType, Field, Schema } from 'apache-arrow';
@@ -10,8 +12,8 @@ import { firstLineOf, isHeaderOf } from './csv-header.ts';
 import { describeOwnFiles, type ParquetSource, toError } from './describe-own-files.ts';
 import { describeParquet } from './describe-parquet.ts';
 import type { FrameSource, SourceInfo } from './frame-files.ts';
+import { PARQUET_MARK, type ParquetFooter, readParquetFooter } from './parquet-footer.ts';
 import { refuseRepeatedName } from './refuse-repeated-name.ts';
-import { type ParquetFooter, readParquetFooter } from './parquet-footer.ts';
 import type { PipeEngine } from './pipe-engine.ts';
 import { attachment, databaseName, fromClause, globFree, type SettledSource } from './source-sql.ts';
 import { fieldFromDuckdb } from './storage-types-duckdb.ts';
@@ -57,13 +59,26 @@ export async function describeSources(
 
 async function describeForeign(engine: PipeEngine, source: FrameSource, signal?: AbortSignal): Promise<SourceInfo> {
   const settled = await settle(source);
-  const found = await inspect(engine, settled, signal);
   const footer = source.kind === 'parquet' ? await readParquetFooter(source.path) : undefined;
-  footer?.checkExact();
+  const isExact = footer?.isExact !== false;
+  const found = isExact ? await inspect(engine, settled, signal) : await inspectExact(engine, footer, signal);
   const info = footer
     ? await describeParquet(engine, { path: source.path, found, footer }, signal)
     : foreignInfo(settled, found);
-  return { ...info, rows: await countRows(engine, settled, signal) };
+  return { ...info, rows: await countRows(engine, settled, signal), ...(!isExact && { needsCopy: true }) };
+}
+
+/** The columns of a file as DuckDB has them under a footer of ours: in a file of nothing else. */
+async function inspectExact(engine: PipeEngine, footer: ParquetFooter, signal?: AbortSignal): Promise<FoundColumns> {
+  const folder = await mkdtemp(join(tmpdir(), 'svc-footer-'));
+  try {
+    const path = join(folder, 'footer.parquet');
+    await writeFile(path, PARQUET_MARK);
+    await footer.appendExact(path);
+    return await inspect(engine, { kind: 'parquet', path }, signal);
+  } finally {
+    await rm(folder, { recursive: true, force: true });
+  }
 }
 
 /** Finds out what SQL has to say of a source and nobody has said. */
@@ -133,8 +148,8 @@ async function exactFooter({
 }: Extract<FrameSource, { kind: 'parquet' }>): Promise<ParquetFooter | undefined> {
   const footer = await readParquetFooter(path);
   if (footer?.isExact === false) {
-    if (isTemporary) await footer.appendExact(path);
-    else footer.checkExact();
+    if (!isTemporary) throw new Error('A Parquet file that is not ours to change needs a copy.');
+    await footer.appendExact(path);
   }
   return footer;
 }

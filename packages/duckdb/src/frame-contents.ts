@@ -5,15 +5,16 @@ import { type RecordBatch, Schema } from 'apache-arrow';
 import type { DamagedFrames } from './damaged-frames.ts';
 import type { FrameFiles, FrameSource, ReadPart, SourceInfo, VerifyOptions } from './frame-files.ts';
 import { createHotFrame } from './hot-frame.ts';
+import type { ParquetFile } from './parquet-copies.ts';
 import { isDamage, unreadableFrame } from './store-errors.ts';
-import { type ContentSource, contentsOf, type FrameContents, type StoredFrame } from './stored-frame.ts';
+import { contentsOf, type FrameContents, type StoredFrame } from './stored-frame.ts';
 
 /** Reads the files of frames, whatever their format. */
 export interface ContentReader {
   /** What is in the file of a frame, read when it is first asked for. */
   describe(frame: StoredFrame): Promise<FrameContents>;
   /** The rows of a frame. A failure on the way says of which frame it is. */
-  read(frame: StoredFrame, info: SourceInfo, part: ReadPart): FrameStream;
+  read(frame: StoredFrame, contents: FrameContents, part: ReadPart): FrameStream;
   /** Compares the whole file of a frame with its checksums, before another process reads it. */
   verify(frame: StoredFrame, options?: VerifyOptions): Promise<{ readonly isChecked: boolean }>;
 }
@@ -25,10 +26,12 @@ export interface ContentReaderOptions {
   readonly decoders?: Decoders | undefined;
   /** Hears of frames that were put and whose files are damaged. */
   readonly damaged: Pick<DamagedFrames, 'add'>;
+  /** A file of ours with the rows of a frame whose own file cannot be read as it is. */
+  readonly copyOf: (frame: StoredFrame, contents: FrameContents) => Promise<ParquetFile>;
 }
 
 /** A reader of files that DuckDB knows and, with decoders, of Arrow files. */
-export function createContentReader({ files, decoders, damaged }: ContentReaderOptions): ContentReader {
+export function createContentReader({ files, decoders, damaged, copyOf }: ContentReaderOptions): ContentReader {
   const describeSource = createDescriber(files);
 
   function failureOf(frame: StoredFrame, error: unknown): ServiceError {
@@ -36,8 +39,20 @@ export function createContentReader({ files, decoders, damaged }: ContentReaderO
     return unreadableFrame(frame.handle, frame.isForeign, error);
   }
 
-  function readSource(source: ContentSource, info: SourceInfo, part: ReadPart): FrameStream {
-    return source.kind === 'arrow' ? readArrow(source.path, info, part, decoders) : files.read(source, info, part);
+  function readSource(frame: StoredFrame, contents: FrameContents, part: ReadPart): FrameStream {
+    const { source } = frame;
+    if (source.kind === 'arrow') return readArrow(source.path, contents, part, decoders);
+    return contents.needsCopy ? readCopy(frame, contents, part) : files.read(source, contents, part);
+  }
+
+  function readCopy(frame: StoredFrame, contents: FrameContents, part: ReadPart): FrameStream {
+    const chosen = part.columns?.flatMap((at) => contents.schema.fields[at] ?? []) ?? contents.schema.fields;
+    async function* batches(): AsyncGenerator<RecordBatch> {
+      const { path, info } = await copyOf(frame, contents);
+      if (String(info.schema) !== String(contents.schema)) throw otherTypes();
+      yield* files.read({ kind: 'parquet', path }, info, part).batches;
+    }
+    return { schema: new Schema(chosen, contents.schema.metadata), batches: batches() };
   }
 
   return {
@@ -59,8 +74,8 @@ export function createContentReader({ files, decoders, damaged }: ContentReaderO
         throw failure;
       }
     },
-    read(frame, info, part) {
-      const { schema, batches } = readSource(frame.source, info, part);
+    read(frame, contents, part) {
+      const { schema, batches } = readSource(frame, contents, part);
       async function* named(): AsyncGenerator<RecordBatch> {
         try {
           yield* batches;
@@ -79,6 +94,12 @@ export function createContentReader({ files, decoders, damaged }: ContentReaderO
       }
     },
   };
+}
+
+/** Only the values say what the type of deprecated timestamps is. */
+function otherTypes(): ServiceError {
+  const what = 'It has timestamps of the Parquet type INT96 with nanoseconds, which only a frame that is put keeps.';
+  return new ServiceError('invalid_data', what);
 }
 
 /** Collects what is asked for at about the same moment: many files are looked at together. */

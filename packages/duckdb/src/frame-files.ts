@@ -34,6 +34,8 @@ export interface SourceInfo {
   readonly isForeign?: true;
   /** How the columns of a Parquet file of others are read, where their types do not say it all. Keep it for `read`. */
   readonly foreignColumns?: readonly ForeignColumn[];
+  /** Set where DuckDB would change values of a Parquet file: `convert` makes one of it that can be read. */
+  readonly needsCopy?: true;
   /** What stands between the values, of a CSV file. Keep it for `read`. */
   readonly delimiter?: string;
 }

@@ -1,5 +1,5 @@
-import { type FileHandle, open } from 'node:fs/promises';
-import { quoted, ServiceError } from '@svc/errors';
+import { appendFile, type FileHandle, open } from 'node:fs/promises';
+import { ServiceError } from '@svc/errors';
 import { type ParquetElement, parquetElement, type ParquetLeaf } from './parquet-elements.ts';
 import { encodeStruct, sizeBytes, THRIFT, ThriftCursor } from './thrift-compact.ts';
 
@@ -11,15 +11,14 @@ export interface ParquetFooter {
   readonly leaves: readonly ParquetLeaf[];
   /** Whether DuckDB would change values, and so needs another footer. */
   readonly isExact: boolean;
-  /** Refuses a file whose values DuckDB would change. */
-  checkExact(): void;
-  /** Writes a footer at the end of a copy of the file, or the file itself, under which DuckDB changes nothing. */
+  /** Adds a footer under which DuckDB changes nothing to the file, or to a copy of it. */
   appendExact(path: string): Promise<void>;
 }
 
-/** The length of the footer, and the mark of a Parquet file. */
+/** What a Parquet file begins and ends with. */
+export const PARQUET_MARK = 'PAR1';
+/** The length of the footer, and the mark. */
 const TAIL_BYTES = 8;
-const MARK = 'PAR1';
 /** A schema that is longer, or has more elements, is not one of a frame. */
 const MAX_SCHEMA_BYTES = 32 * 1024 * 1024;
 const MAX_ELEMENTS = 100_000;
@@ -33,7 +32,7 @@ export async function readParquetFooter(path: string): Promise<ParquetFooter | u
   try {
     const { size } = await file.stat();
     const tail = await readAt(file, size - TAIL_BYTES, TAIL_BYTES);
-    if (tail?.toString('latin1', 4) !== MARK) return undefined;
+    if (tail?.toString('latin1', 4) !== PARQUET_MARK) return undefined;
     const length = tail.readUInt32LE(0);
     const start = size - TAIL_BYTES - length;
     const bytes = await readAt(file, start, Math.min(length, MAX_SCHEMA_BYTES));
@@ -43,8 +42,7 @@ export async function readParquetFooter(path: string): Promise<ParquetFooter | u
     return {
       ...columnsOf(elements.map(({ element }) => element)),
       isExact: elements.every(({ element }) => element.exact === undefined),
-      checkExact: () => checkExact(elements.map(({ element }) => element)),
-      appendExact: (target) => append(target, head, { start: start + schemaEnd, length: length - schemaEnd }),
+      appendExact: (target) => append(target, head, { path, start: start + schemaEnd, length: length - schemaEnd }),
     };
   } finally {
     await file.close();
@@ -58,29 +56,26 @@ async function readAt(file: FileHandle, position: number, length: number): Promi
   return bytesRead === length ? bytes : undefined;
 }
 
+/** The rest of a footer, in the file that it is of. */
+interface FooterRest {
+  readonly path: string;
+  readonly start: number;
+  readonly length: number;
+}
+
 /** Everything in the footer but its beginning stays as it is, and so does where the rows are. */
-async function append(path: string, head: Uint8Array, rest: { start: number; length: number }): Promise<void> {
-  const file = await open(path, 'a+');
+async function append(target: string, head: Uint8Array, { path, start, length }: FooterRest): Promise<void> {
+  const file = await open(path, 'r');
   try {
-    const kept = await readAt(file, rest.start, rest.length);
-    if (kept === undefined) throw new Error('The footer of the Parquet file has changed.');
+    const rest = await readAt(file, start, length);
+    if (rest === undefined) throw new Error('The footer of the Parquet file has changed.');
     const tail = Buffer.alloc(TAIL_BYTES);
-    tail.writeUInt32LE(head.length + kept.length);
-    tail.write(MARK, 4, 'latin1');
-    await file.appendFile(Buffer.concat([head, kept, tail]));
+    tail.writeUInt32LE(head.length + rest.length);
+    tail.write(PARQUET_MARK, 4, 'latin1');
+    await appendFile(target, Buffer.concat([head, rest, tail]));
   } finally {
     await file.close();
   }
-}
-
-function checkExact(elements: readonly ParquetElement[]): void {
-  const changed = elements.find(({ exact }) => exact !== undefined);
-  if (changed === undefined) return;
-  throw new ServiceError(
-    'invalid_data',
-    `Column ${quoted(changed.name)} of the Parquet file has a type whose values cannot be read as they are.`,
-    { hint: 'Put the file as a frame.' },
-  );
 }
 
 interface ReadElement {

@@ -1,4 +1,5 @@
-import { readFile } from 'node:fs/promises';
+import { readFile, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
 import { columnInfo, encodeNdjson, parseHandle, streamFromTable } from '@svc/frames';
 import { type Schema, Table, Timestamp, TimeUnit, Utf8, vectorFromArray } from 'apache-arrow';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
@@ -31,8 +32,8 @@ interface ReadFrame {
 }
 
 /** What is on disk: the store that put it has nothing in memory of it. */
-async function read(): Promise<ReadFrame> {
-  const opened = await fixture.store.open(frame);
+async function read(ref = frame): Promise<ReadFrame> {
+  const opened = await fixture.store.open(ref);
   if (opened === undefined) throw new Error('There is no frame.');
   try {
     const stream = opened.read();
@@ -194,6 +195,44 @@ test('rows of Arrow are appended to a frame that was put as Parquet', async () =
     '1970-01-01T00:00:00.000001Z',
     '1970-01-01T00:00:00.002000Z',
   ]);
+});
+
+describe('a file that is put into the folder by hand', () => {
+  async function putByHand(name: string): Promise<typeof frame> {
+    await writeFile(join(fixture.directory, `${name}.parquet`), await fileOf(name));
+    return { ...frame, handle: parseHandle(name) };
+  }
+
+  test('is read as it is, by its handle and by SQL, and is not changed', async () => {
+    const ref = await putByHand('pyarrow-types');
+    await put(await fileOf('pyarrow-types'));
+    expect((await fixture.store.describe(ref))?.rows).toBe(3);
+    expect(await read(ref)).toEqual(await read());
+    const sql = 'SELECT decimal50, nanos_utc, time_list, duration FROM';
+    expect(await fixture.text(`${sql} "pyarrow-types"`)).toBe(await fixture.text(`${sql} uploaded`));
+    expect(await readFile(join(fixture.directory, 'pyarrow-types.parquet'))).toEqual(await fileOf('pyarrow-types'));
+  });
+
+  test('has timestamps of 96 bits in microseconds', async () => {
+    const ref = await putByHand('int96-micros');
+    expect((await read(ref)).rows.map((row) => row['t'])).toEqual([MICROS, null, '1969-12-31T23:59:59.999999Z']);
+    expect(await fixture.text('SELECT max(t) AS t FROM "int96-micros"')).toBe(`{"t":"${MICROS}"}\n`);
+  });
+
+  test('whose timestamps of 96 bits have nanoseconds is an error that names the frame', async () => {
+    const ref = await putByHand('int96-nanos');
+    await expect(read(ref)).rejects.toMatchObject({
+      code: 'invalid_data',
+      message: expect.stringMatching(/"int96-nanos".*INT96/),
+    });
+  });
+
+  test('keeps its durations in SQL', async () => {
+    const ref = await putByHand('polars');
+    const [row] = (await read(ref)).rows;
+    const text = await fixture.text('SELECT duration, nanos, category FROM polars LIMIT 1');
+    expect(JSON.parse(text)).toEqual({ duration: row?.['duration'], nanos: row?.['nanos'], category: 'a' });
+  });
 });
 
 describe('what a file says of its columns and is not true', () => {
