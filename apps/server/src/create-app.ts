@@ -24,13 +24,15 @@ POST   /frames                                put one under a new handle, or kee
 PATCH  /frames/<handle>                       change how long it lives: {"ttl": 3600}
 DELETE /frames/<handle>                       drop it
 GET    /health                                the state of the server
+GET    /ready                                 whether requests should be sent here (200 or 503)
+GET    /livez                                 the process lives
 `;
 
 /** The whole HTTP side, as a function of a request and of what it came in over. */
 export type HttpApp = (request: Request, env: ExecEnv['Bindings']) => Response | Promise<Response>;
 
 /** Makes the whole HTTP side: the exec API, the page at `/`, and JSON errors for everything else. */
-export function createApp({ http, sql }: Config, service: Service): HttpApp {
+export function createApp({ http, sql }: Config, service: Service, isStarting: () => boolean): HttpApp {
   const guarding = { allowedOrigins: http.cors_origins, allowedHosts: http.allowed_hosts };
   const endpoint = { service, compression: http.compression, guard: createRequestGuard(guarding) };
   const refuse = (c: Context<ExecEnv>, error: ServiceError): Promise<Response> =>
@@ -49,7 +51,7 @@ export function createApp({ http, sql }: Config, service: Service): HttpApp {
   const answerCacheBytes = http.answer_cache_bytes;
   const defaultEngine = sql.default_engine;
   const reading = { defaultFmt, defaultEngine, maxRows, compression, answerCacheBytes };
-  app.route('/', createExecApp({ service, ...guarding, ...reading }));
+  app.route('/', createExecApp({ service, isStarting, ...guarding, ...reading }));
   app.notFound((c) => refuse(c, new ServiceError('route_not_found', `There is nothing at ${quoted(c.req.path)}.`)));
   app.onError((error, c) => refuse(c, toServiceError(error)));
   // Not a middleware of the app: one would cost every request more than its routing.

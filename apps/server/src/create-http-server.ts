@@ -16,9 +16,13 @@ const MAX_HEAD_BYTES = 64 * 1024;
 /** How long a client may take to send its head. */
 const HEAD_TIMEOUT_MS = 60_000;
 
-/** The HTTP side of the server, which does not listen yet. */
-export function createHttpServer(config: Config, service: Service): { http: Server; connections: Connections } {
-  const app = createApp(config, service);
+/** The HTTP side of the server, which does not listen yet. `isStarting`: whether other parts are not up. */
+export function createHttpServer(
+  config: Config,
+  service: Service,
+  isStarting: () => boolean,
+): { http: Server; connections: Connections } {
+  const app = createApp(config, service, isStarting);
   const answer = async (request: Request, env: HttpBindings | Http2Bindings): Promise<Response> => {
     const { incoming, outgoing } = env;
     if (!(incoming instanceof IncomingMessage && outgoing instanceof ServerResponse)) return malformedRequest();

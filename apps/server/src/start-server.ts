@@ -40,7 +40,8 @@ export async function startServer(config: Config, log: Log, options: StartOption
     import('./create-http-server.ts'),
   ]);
   const service = createConfiguredService(config, opened, log, version);
-  const { http, connections } = createHttpServer(config, service);
+  let isStarting = true;
+  const { http, connections } = createHttpServer(config, service, () => isStarting);
   const running = { service, http, connections, graceMs: config.server.shutdown_grace_ms, log, steps };
   const { http_bind_address: address, grpc_host: grpcHost, grpc_port: grpcPort } = config.server;
   const httpPort = await listenHttp(http, address.host, address.port).catch(async (error: unknown) => {
@@ -55,6 +56,7 @@ export async function startServer(config: Config, log: Log, options: StartOption
     await stop();
     throw listenError(error, grpcHost, grpcPort, 'server.grpc_host and server.grpc_port');
   });
+  isStarting = false;
   return {
     httpUrl: `http://${formatAddress({ host: address.host, port: httpPort })}`,
     grpcAddress: formatAddress({ host: grpcHost, port: boundGrpcPort }),

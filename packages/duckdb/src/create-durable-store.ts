@@ -132,7 +132,7 @@ function storeOf(
   { files, decoders }: DurableStoreOptions,
   release: () => Promise<void>,
 ): DurableStore {
-  const { catalogue, foreign, hot, reader, warmer, copies, health, isReadOnly } = parts;
+  const { catalogue, hot, warmer, copies, health, isReadOnly } = parts;
   const timer = setInterval(() => catalogue.removeExpired(), EXPIRY_MS).unref();
 
   async function change<T>({ tenant }: FrameRef, work: () => Promise<T>): Promise<T> {
@@ -144,23 +144,7 @@ function storeOf(
     }
   }
 
-  /** The frame of exactly this handle and what is in it, kept from being removed until it is released. */
-  async function acquire(ref: FrameRef): Promise<{ frame: StoredFrame; contents: FrameContents } | undefined> {
-    for (let attempt = 1; ; attempt += 1) {
-      if (isReadOnly) await catalogue.rescan();
-      const put = catalogue.find(ref);
-      const frame = put ? exact(put, ref) : await foreign.find(ref);
-      if (frame === undefined) return undefined;
-      catalogue.acquire(frame);
-      try {
-        return { frame, contents: await reader.describe(frame) };
-      } catch (error) {
-        catalogue.release(frame);
-        // Who holds the directory knows nothing of readers like us, and may have replaced the file meanwhile.
-        if (!isReadOnly || attempt === 3) throw error;
-      }
-    }
-  }
+  const acquire = (ref: FrameRef): Promise<AcquiredFrame | undefined> => acquireFrame(parts, ref);
 
   return {
     ...createSqlFrames(parts, acquire),
@@ -202,6 +186,34 @@ function storeOf(
       await release();
     },
   };
+}
+
+interface AcquiredFrame {
+  readonly frame: StoredFrame;
+  readonly contents: FrameContents;
+}
+
+/** Read-only stores look again when a frame cannot be read: its owner may have replaced the file. */
+const READ_ONLY_ATTEMPTS = 3;
+
+/** The frame of exactly this handle and its contents, pinned until it is released. */
+async function acquireFrame(
+  { catalogue, foreign, reader, isReadOnly }: StoreParts,
+  ref: FrameRef,
+): Promise<AcquiredFrame | undefined> {
+  for (let attempt = 1; ; attempt += 1) {
+    if (isReadOnly) await catalogue.rescan();
+    const put = catalogue.find(ref);
+    const frame = put ? exact(put, ref) : await foreign.find(ref);
+    if (frame === undefined) return undefined;
+    catalogue.acquire(frame);
+    try {
+      return { frame, contents: await reader.describe(frame) };
+    } catch (error) {
+      catalogue.release(frame);
+      if (!isReadOnly || attempt === READ_ONLY_ATTEMPTS) throw error;
+    }
+  }
 }
 
 async function expireFrame(

@@ -145,7 +145,7 @@ export const ERROR_CODES = {
   unavailable: {
     http: 503,
     grpc: 'UNAVAILABLE',
-    meaning: 'The server is stopping, too busy to begin, or makes no progress.',
+    meaning: 'The server is starting or stopping, too busy to begin, makes no progress, or cannot write to its disk.',
     hint: 'Send the request again in a moment.',
   },
   deadline_exceeded: {

@@ -4,8 +4,8 @@ import { createAnswerCache } from './answer-cache.ts';
 import { addEndpoint, type ExecEnv } from './endpoint.ts';
 import { chkHandlers, execHandlers, expHandlers } from './exec-endpoint.ts';
 import { frameHandlers, frameListHandlers } from './frames-endpoint.ts';
-import { jsonAnswer } from './json-answer.ts';
 import { createRequestGuard, type RequestGuardOptions } from './request-guard.ts';
+import { healthHandlers, LIVE_HANDLERS, readyHandlers } from './state-endpoints.ts';
 
 /** Options of `createExecApp`. */
 export interface ExecAppOptions extends RequestGuardOptions {
@@ -18,6 +18,8 @@ export interface ExecAppOptions extends RequestGuardOptions {
   readonly maxRows?: number | undefined;
   /** Compresses answers for clients that accept it. Default true. */
   readonly compression?: boolean;
+  /** Whether another part of the host is not up yet, so that `/ready` is 503. Default: never. */
+  readonly isStarting?: (() => boolean) | undefined;
   /** Memory for short answers that are asked for again, in bytes. Default 64 MiB; 0: none are kept. */
   readonly answerCacheBytes?: number;
 }
@@ -26,11 +28,11 @@ const DEFAULT_ANSWER_CACHE_BYTES = 64 * 1024 ** 2;
 
 /**
  * The HTTP API as a Hono app, to be served alone or mounted under a path of another app. It answers `/ping`, `/exec`,
- * `/exp`, `/chk`, `/frames` and `/health`; every other path belongs to the host.
+ * `/exp`, `/chk`, `/frames`, `/health`, `/ready`, `/readyz` and `/livez`; every other path belongs to the host.
  */
 export function createExecApp(options: ExecAppOptions): Hono<ExecEnv> {
   const { service, defaultFmt, defaultEngine, maxRows, compression = true } = options;
-  const { answerCacheBytes = DEFAULT_ANSWER_CACHE_BYTES } = options;
+  const { isStarting, answerCacheBytes = DEFAULT_ANSWER_CACHE_BYTES } = options;
   const app = new Hono<ExecEnv>();
   const endpoint = { service, compression, guard: createRequestGuard(options) };
   const { hasTsdb, engines } = service;
@@ -46,11 +48,9 @@ export function createExecApp(options: ExecAppOptions): Hono<ExecEnv> {
   addEndpoint(app, '/chk', { ...endpoint, actsOnGet: true }, chkHandlers(service, rules));
   addEndpoint(app, '/frames', endpoint, frameListHandlers(service));
   addEndpoint(app, '/frames/:handle', endpoint, frameHandlers(service));
-  addEndpoint(app, '/health', endpoint, {
-    GET: async () => {
-      const health = await service.health();
-      return jsonAnswer(health, ['ok', 'degraded'].includes(health.status) ? 200 : 503);
-    },
-  });
+  const state = { service, isStarting };
+  addEndpoint(app, '/health', endpoint, healthHandlers(state));
+  for (const path of ['/ready', '/readyz']) addEndpoint(app, path, endpoint, readyHandlers(state));
+  addEndpoint(app, '/livez', endpoint, LIVE_HANDLERS);
   return app;
 }

@@ -1,5 +1,7 @@
 import { status as Status } from '@grpc/grpc-js';
+import { createMemoryStore, type StoreFault } from '@svc/frames';
 import { HealthCheckResponseServingStatus as ServingStatus, HealthDefinition } from '@svc/proto';
+import { createService } from '@svc/service';
 import { createClient } from 'nice-grpc';
 import { expect, test } from 'vitest';
 import { failureOf, startServer } from '../test/start-server.ts';
@@ -33,4 +35,20 @@ test.each([
     break;
   }
   await expect.poll(() => answered().map(({ status }) => status)).toEqual(['CANCELLED']);
+});
+
+test('Watch tells that the store fails, and that it works again; Check says the same', async () => {
+  const store = createMemoryStore();
+  let faults: readonly StoreFault[] = [];
+  const service = createService({ store: { ...store, faults: async () => faults } });
+  const { channel } = await startServer({ health: () => service.health() });
+  const client = createClient(HealthDefinition, channel);
+  const seen: number[] = [];
+  for await (const { status } of client.watch({ service: '' })) {
+    seen.push(status);
+    expect((await client.check({ service: '' })).status).toBe(status);
+    if (seen.length === 3) break;
+    faults = seen.length === 1 ? [{ kind: 'cannot_write', message: 'The disk is read-only.' }] : [];
+  }
+  expect(seen).toEqual([ServingStatus.SERVING, ServingStatus.NOT_SERVING, ServingStatus.SERVING]);
 });

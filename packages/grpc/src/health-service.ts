@@ -1,4 +1,5 @@
 import { once } from 'node:events';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { quoted, ServiceError } from '@svc/errors';
 import type { Call } from '@svc/frames';
 import { type HealthDefinition, HealthCheckResponseServingStatus as ServingStatus } from '@svc/proto';
@@ -14,7 +15,10 @@ export interface HealthServiceOptions {
   readonly current: () => Call;
 }
 
-/** `grpc.health.v1.Health`: serving until the service or the server stops. */
+/** How often the service is asked whether something has changed, for all calls of `Watch` together. */
+const POLL_MS = 1000;
+
+/** `grpc.health.v1.Health`: serving until the service or the server stops, and while its store works. */
 export function createHealthService(options: HealthServiceOptions): ServiceImplementation<typeof HealthDefinition> {
   const { service, names, current } = options;
   const isKnown = (name: string) => name === '' || names.includes(name);
@@ -22,6 +26,15 @@ export function createHealthService(options: HealthServiceOptions): ServiceImple
   async function servingStatus(): Promise<number> {
     const { status } = await service.health();
     return ['ok', 'degraded'].includes(status) ? ServingStatus.SERVING : ServingStatus.NOT_SERVING;
+  }
+
+  /** One look at the service serves all who watch it. */
+  let seen: { readonly atMs: number; readonly status: Promise<number> } | undefined;
+  function recentStatus(): Promise<number> {
+    if (seen === undefined || performance.now() - seen.atMs >= POLL_MS / 2) {
+      seen = { atMs: performance.now(), status: servingStatus() };
+    }
+    return seen.status;
   }
 
   return {
@@ -32,10 +45,22 @@ export function createHealthService(options: HealthServiceOptions): ServiceImple
 
     async *watch(request) {
       const { signal } = current();
-      yield { status: isKnown(request.service) ? await servingStatus() : ServingStatus.SERVICE_UNKNOWN };
-      if (!signal.aborted) await once(signal, 'abort');
-      const isStopping = signal.reason instanceof ServiceError && signal.reason.code === 'unavailable';
-      if (isStopping && isKnown(request.service)) yield { status: ServingStatus.NOT_SERVING };
+      if (!isKnown(request.service)) {
+        yield { status: ServingStatus.SERVICE_UNKNOWN };
+        if (!signal.aborted) await once(signal, 'abort');
+        signal.throwIfAborted();
+        return;
+      }
+      let status = await servingStatus();
+      yield { status };
+      while (!signal.aborted) {
+        await sleep(POLL_MS, undefined, { signal }).catch(() => undefined);
+        const isStopping = signal.reason instanceof ServiceError && signal.reason.code === 'unavailable';
+        if (signal.aborted && !isStopping) break;
+        const next = isStopping ? ServingStatus.NOT_SERVING : await recentStatus();
+        if (next !== status) yield { status: next };
+        status = next;
+      }
       signal.throwIfAborted();
     },
   };

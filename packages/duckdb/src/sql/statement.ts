@@ -74,15 +74,7 @@ export function createStatement({ store, call, sql, limit, place, privatePaths }
   }
 
   async function pin({ name, position }: NamedPart): Promise<void> {
-    const pinning = store.pin({ tenant, name });
-    const frame = await orAborted(pinning, signal).catch((error: unknown) => {
-      // A long file of another format goes on becoming a Parquet file: whoever asks next finds it.
-      void pinning.then(
-        (late) => late?.release(),
-        () => undefined,
-      );
-      throw error;
-    });
+    const frame = await pinFrame(store, { tenant, name }, signal);
     if (frame === undefined) {
       const candidates = await store.handles(tenant);
       throw unknownFrame(sql, { name, position }, await child.call({ op: 'nearest', name, candidates }, signal));
@@ -135,6 +127,25 @@ export function createStatement({ store, call, sql, limit, place, privatePaths }
 }
 
 /** The views of frames, as a statement that does something with no others than some columns may see them. */
+/** Pins a frame; one that comes after the signal is aborted is released. */
+async function pinFrame(
+  store: SqlFrames,
+  ref: Parameters<SqlFrames['pin']>[0],
+  signal: AbortSignal,
+): Promise<PinnedFrame | undefined> {
+  const pinning = store.pin(ref);
+  try {
+    return await orAborted(pinning, signal);
+  } catch (error) {
+    // A long file of another format still becomes a Parquet file, for the next statement that needs it.
+    void pinning.then(
+      (late) => late?.release(),
+      () => undefined,
+    );
+    throw error;
+  }
+}
+
 function viewsOf(
   pins: readonly PinnedFrame[],
   [home = '']: readonly string[],
