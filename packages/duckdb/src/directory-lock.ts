@@ -1,8 +1,8 @@
 import { randomBytes } from 'node:crypto';
-import { readdir, readFile, stat, utimes, writeFile } from 'node:fs/promises';
+import { readdir, stat, utimes, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { hasCode, unlinkIfThere, writeWhole } from './durable-files.ts';
+import { hasCode, readSmallFile, unlinkIfThere, writeWhole } from './durable-files.ts';
 import { identifyProcess, isRunning, type ProcessIdentity } from './process-identity.ts';
 
 /** Who holds a directory. */
@@ -146,7 +146,7 @@ async function removeLock(path: string): Promise<void> {
 }
 
 async function readHolder(path: string): Promise<LockHolder | undefined> {
-  const text = await readFile(path, 'utf8').catch((error: unknown) => {
+  const text = await readSmallFile(path).catch((error: unknown) => {
     if (hasCode(error, 'ENOENT')) return undefined;
     throw error;
   });

@@ -1,3 +1,4 @@
+import { constants } from 'node:fs';
 import { open, rename, unlink } from 'node:fs/promises';
 import { join } from 'node:path';
 
@@ -48,6 +49,29 @@ export async function writeWhole(folder: string, name: string, unfinished: strin
   } catch (error) {
     await unlinkIfThere(path).catch(() => {});
     throw error;
+  }
+}
+
+/** Longer ones are not files that we wrote. */
+const MAX_SMALL_BYTES = 64 * 1024;
+
+/**
+ * The text of a small file of ours; undefined if it is something else, such as a FIFO, which would be waited for without
+ * end. A file that is not there is an error.
+ */
+export async function readSmallFile(path: string): Promise<string | undefined> {
+  const file = await open(path, constants.O_RDONLY | (constants.O_NONBLOCK ?? 0)).catch((error: unknown) => {
+    // A socket or a device without a driver.
+    if (hasCode(error, 'ENXIO', 'EOPNOTSUPP')) return undefined;
+    throw error;
+  });
+  if (file === undefined) return undefined;
+  try {
+    const status = await file.stat();
+    if (!status.isFile() || status.size > MAX_SMALL_BYTES) return undefined;
+    return await file.readFile('utf8');
+  } finally {
+    await file.close();
   }
 }
 

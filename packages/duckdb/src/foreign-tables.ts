@@ -38,15 +38,18 @@ export function createTableList({
     if (database === '' && isReadOnly) return [];
     const stamp = `${database} ${log}`;
     if (seen?.stamp !== stamp) {
-      const names = files
-        .tables(path)
-        .then((tables) =>
-          tables
-            .filter(isHandle)
-            .map((handle) => ({ handle, source: { kind: 'table' as const, path, table: handle } })),
-        );
+      const names = tablesOf(files, path).then((tables) =>
+        tables.filter(isHandle).map((handle) => ({ handle, source: { kind: 'table' as const, path, table: handle } })),
+      );
       seen = { stamp, names: names.catch((cause: unknown) => (onBrokenDatabase(cause), [])) };
     }
     return seen.names;
   };
+}
+
+/** The tables of a database that is a regular file, or is to be made: to open a FIFO takes for ever. */
+async function tablesOf(files: FrameFiles, path: string): Promise<readonly string[]> {
+  const status = await stat(path).catch(() => undefined);
+  if (status !== undefined && !status.isFile()) throw new Error('The database is not a regular file.');
+  return files.tables(path);
 }

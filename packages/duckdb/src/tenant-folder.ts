@@ -1,8 +1,9 @@
 import { randomBytes } from 'node:crypto';
-import { open, readdir, readFile, rename } from 'node:fs/promises';
+import type { Dirent } from 'node:fs';
+import { open, readdir, rename, stat } from 'node:fs/promises';
 import { basename, join } from 'node:path';
 import type { Handle } from '@svc/frames';
-import { createDirectorySync, hasCode, unlinkIfThere, writeWhole } from './durable-files.ts';
+import { createDirectorySync, hasCode, readSmallFile, unlinkIfThere, writeWhole } from './durable-files.ts';
 import { type FileName, frameFileName, parseFileName, unfinishedFileName } from './frame-names.ts';
 import { makeDirectory } from './make-directory.ts';
 
@@ -63,11 +64,18 @@ export function createTenantFolder(path: string): TenantFolder {
     path,
     prepare: () => makeDirectory(path),
     async scan() {
-      const names = await readdir(path).catch((error: unknown) => {
+      const entries = await readdir(path, { withFileTypes: true }).catch((error: unknown) => {
         if (hasCode(error, 'ENOENT')) return [];
         throw error;
       });
-      return names.map((name) => ({ path: join(path, name), file: parseFileName(name) }));
+      const files: ParsedFile[] = [];
+      await inTurns(entries, async (entry) => {
+        const file = parseFileName(entry.name);
+        // What opens for ever, or is no file, is no frame. Tombstones count by their names, and lives are read with care.
+        const isFrame = file.kind === 'frame' || file.kind === 'unfinished';
+        if (!isFrame || (await isRegular(entry, path))) files.push({ path: join(path, entry.name), file });
+      });
+      return files;
     },
     unfinishedPath,
     framePath: (name) => pathOf('frame', name),
@@ -85,11 +93,11 @@ export function createTenantFolder(path: string): TenantFolder {
     },
     writeLife,
     readLife: async (name) => {
-      const text = await readFile(pathOf('life', name), 'utf8').catch((error: unknown) => {
+      const text = await readSmallFile(pathOf('life', name)).catch((error: unknown) => {
         if (hasCode(error, 'ENOENT')) return '{"expires":null}';
         throw error;
       });
-      return parseLife(text);
+      return parseLife(text ?? '');
     },
     async bury(name, isFree) {
       const tombstone = pathOf('tombstone', name);
@@ -115,6 +123,14 @@ export function createTenantFolder(path: string): TenantFolder {
     },
     discard: unlinkIfThere,
   };
+}
+
+/** Whether an entry is a regular file, or a link to one. */
+async function isRegular(entry: Dirent, folder: string): Promise<boolean> {
+  if (entry.isFile()) return true;
+  // Of an entry of another kind some file systems tell nothing.
+  const isOther = entry.isDirectory() || entry.isFIFO() || entry.isSocket() || entry.isCharacterDevice();
+  return !isOther && ((await stat(join(folder, entry.name)).catch(() => undefined))?.isFile() ?? false);
 }
 
 function parseLife(text: string): Date | null | undefined {
