@@ -7,6 +7,7 @@ import type { Service } from '@svc/service';
 import { answerClientErrors, malformedRequest, refuseAndClose } from './client-errors.ts';
 import { type Connections, serveInOrder } from './connections.ts';
 import { createApp } from './create-app.ts';
+import { continueWhenRead } from './expect-continue.ts';
 import { framingProblem } from './framing-problem.ts';
 import { endIdleSockets } from './idle-sockets.ts';
 import { ignoreUpgrades } from './ignore-upgrades.ts';
@@ -48,6 +49,7 @@ export function createHttpServer(
     else refuseAndClose(response, problem);
   });
   answerClientErrors(http, connections);
+  continueWhenRead(http, connections);
   ignoreUpgrades(http, connections);
   endIdleSockets(http, connections, config.http.idle_timeout_ms);
   return { http, connections };

@@ -2,8 +2,8 @@ import type { ServiceError } from '@svc/errors';
 import { startingWith } from '@svc/frames';
 import { compressBytes, compressChunks, isWorthGzip } from './compress.ts';
 import type { Exchange } from './endpoint.ts';
-import { errorResponse } from './error-response.ts';
 import { etagOf } from './etag.ts';
+import { refusal } from './refusal.ts';
 import { streamedBody } from './streamed-body.ts';
 
 /** What a handler answers. */
@@ -38,10 +38,7 @@ export type Answer =
 export async function toResponse(answer: Answer, exchange: Exchange, compression: boolean): Promise<Response> {
   if ('forwarded' in answer) return forwardedResponse(answer.forwarded, exchange);
   if ('error' in answer) {
-    const response = errorResponse(answer.error, exchange.call.requestId, {
-      ...exchange.guard.headers,
-      ...answer.headers,
-    });
+    const response = await refusal(exchange, answer.error, answer.headers);
     exchange.report(response.status, answer.error);
     return response;
   }

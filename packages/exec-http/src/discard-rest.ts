@@ -1,33 +1,35 @@
-const MAX_BYTES = 8 * 1024 * 1024;
-const MAX_MS = 1000;
+/** How long the rest of a refused body is read: long uploads of clients that read the answer only at their end. */
+const MAX_MS = 10_000;
 
 /**
- * Reads what is left of a body that was refused, up to a limit. Its client can then read the answer, and send the next
- * request on the same connection; one that would go on for longer finds the connection closed. `reading` is who has read
- * of it so far: it is ended first, because a last read may still be waiting for the client.
+ * Reads the rest of a body that was refused, and throws it away. Closing the connection instead would keep clients that
+ * send all of a body first from ever seeing the answer. What still comes after ten seconds is not waited for: the stream
+ * is cancelled, and with it the connection. `reading` is what has read the body so far: it is ended first, because a last
+ * read may still be waiting for the client.
  */
-export async function discardRest(body: ReadableStream<Uint8Array>, reading: AsyncIterator<Uint8Array>): Promise<void> {
-  const end = Date.now() + MAX_MS;
-  await Promise.race([reading.return?.().catch(() => {}), timePassed(MAX_MS)]);
-  if (body.locked) return;
-  const reader = body.getReader();
-  const timer = setTimeout(() => void reader.cancel().catch(() => {}), end - Date.now());
+export async function discardRest(
+  body: ReadableStream<Uint8Array>,
+  reading: AsyncIterator<Uint8Array> | undefined,
+): Promise<void> {
+  let timer: NodeJS.Timeout | undefined;
+  const timeout = new Promise<void>((resolve) => {
+    timer = setTimeout(resolve, MAX_MS);
+  });
   try {
-    for (let bytes = 0; bytes < MAX_BYTES;) {
-      const { done, value } = await reader.read();
-      if (done) return;
-      bytes += value.byteLength;
-    }
-  } catch {
-    // The client went away: nothing is left to read.
+    await Promise.race([Promise.resolve(reading?.return?.()).catch(() => {}), timeout]);
+    if (body.locked) return;
+    const reader = body.getReader();
+    await Promise.race([readToEnd(reader), timeout]);
+    void reader.cancel().catch(() => {});
   } finally {
     clearTimeout(timer);
-    reader.releaseLock();
   }
 }
 
-function timePassed(ms: number): Promise<void> {
-  return new Promise((resolve) => {
-    setTimeout(resolve, ms).unref();
-  });
+async function readToEnd(reader: ReadableStreamDefaultReader<Uint8Array>): Promise<void> {
+  try {
+    while (!(await reader.read()).done);
+  } catch {
+    // The client went away: nothing is left to read.
+  }
 }

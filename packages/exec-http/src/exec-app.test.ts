@@ -4,7 +4,7 @@ import { longFrame } from '@svc/frames/testing';
 import { createService, type Service, type ServiceEvent, type ServiceOptions } from '@svc/service';
 import type { TsdbProxy } from '@svc/tsdb-proxy';
 import { Hono } from 'hono';
-import { afterEach, describe, expect, test } from 'vitest';
+import { afterEach, describe, expect, onTestFinished, test, vi } from 'vitest';
 import { createExecApp, type ExecAppOptions } from './index.ts';
 
 const services: Service[] = [];
@@ -43,6 +43,46 @@ describe('every endpoint, mounted in another app,', () => {
       async (host) => (await app.request(`http://${host}/ping`)).status,
     );
     expect(await Promise.all(statuses)).toEqual([200, 200, 200, 403, 403]);
+  });
+});
+
+describe('a refused upload', () => {
+  const put = (body: ReadableStream<Uint8Array>): RequestInit & { duplex: 'half' } => ({
+    method: 'PUT',
+    headers: { 'content-type': 'image/png', 'content-length': '1000000' },
+    body,
+    duplex: 'half',
+  });
+
+  test('is answered at once, and read to its end', async () => {
+    const app = await appWith(1);
+    let pulls = 0;
+    const body = new ReadableStream<Uint8Array>({
+      pull: (controller) => (++pulls > 100 ? controller.close() : controller.enqueue(new Uint8Array(10_000))),
+    });
+    const response = await app.request('/frames/x', put(body));
+    expect(response.status).toBe(415);
+    const reader = response.body?.getReader();
+    const answer = await reader?.read();
+    expect(JSON.parse(Buffer.from(answer?.value ?? []).toString())).toMatchObject({ code: 'unsupported_media_type' });
+    expect(response.headers.get('content-length')).toBe(String(answer?.value?.byteLength));
+    expect(pulls).toBeLessThan(100);
+    expect(await reader?.read()).toMatchObject({ done: true });
+    expect(pulls).toBe(101);
+  });
+
+  test('that never ends is given up after ten seconds', async () => {
+    vi.useFakeTimers();
+    onTestFinished(() => void vi.useRealTimers());
+    const app = await appWith(1);
+    const cancelled = vi.fn<() => void>();
+    const response = await app.request('/frames/x', put(new ReadableStream({ cancel: cancelled })));
+    const text = response.text();
+    await vi.advanceTimersByTimeAsync(9_900);
+    expect(cancelled).not.toHaveBeenCalled();
+    await vi.advanceTimersByTimeAsync(200);
+    expect(await text).toContain('unsupported_media_type');
+    expect(cancelled).toHaveBeenCalledOnce();
   });
 });
 

@@ -44,13 +44,8 @@ async function newFrame(
     const handle = createHandle();
     return { answer: await writeFrame(service, exchange, handle, 'putFrame', body), handle };
   }
-  try {
-    const { info, created } = await keepQuery(service, exchange, body);
-    return { answer: frameAnswer(info, created ? 201 : 200), handle: info.handle };
-  } catch (error) {
-    await body.discard();
-    throw error;
-  }
+  const { info, created } = await keepQuery(service, exchange, body);
+  return { answer: frameAnswer(info, created ? 201 : 200), handle: info.handle };
 }
 
 /** `/frames/{handle}`: the life of one frame. */
@@ -102,7 +97,7 @@ function refuseConditions({ c }: Exchange): void {
 
 async function patchBody({ c }: Exchange): Promise<v.InferOutput<typeof PatchBody>> {
   const hint = `Send {"ttl": 3600} to let the frame end in an hour, {"ttl": null} to keep it. ${TTL_HINT}`;
-  const text = await readText(c.req.raw.body, MAX_PATCH_BYTES, hint);
+  const text = await readText(openBody(c.req.raw), MAX_PATCH_BYTES, hint);
   const parsed = v.safeParse(PatchBody, parsedJson(text));
   if (parsed.success) return parsed.output;
   throw new ServiceError('invalid_argument', `The body ${quoted(text)} is not a change of a frame.`, { hint });

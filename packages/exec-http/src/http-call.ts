@@ -4,7 +4,7 @@ import { type Call, type Client, DEFAULT_TENANT } from '@svc/frames';
 
 /** The raw request and answer, there only where the app runs on `@hono/node-server`. */
 export interface NodeBindings {
-  readonly incoming?: Pick<IncomingMessage, 'headers' | 'httpVersion' | 'socket' | 'url'>;
+  readonly incoming?: Pick<IncomingMessage, 'complete' | 'headers' | 'httpVersion' | 'socket' | 'url'>;
   readonly outgoing?: Pick<
     ServerResponse,
     | 'destroy'

@@ -5,7 +5,7 @@ import * as v from 'valibot';
 import type { Exchange } from './endpoint.ts';
 import { parsedJson } from './exec-params.ts';
 import { readText } from './read-text.ts';
-import type { RequestBody } from './request-body.ts';
+import type { BodyChunks } from './request-body.ts';
 import { putOptions } from './write-frame.ts';
 
 const MAX_BYTES = 1024 * 1024;
@@ -27,7 +27,7 @@ const KeepBody = v.strictObject({
 });
 
 /** Keeps the answer of the query that a body describes. */
-export async function keepQuery(service: Service, exchange: Exchange, body: RequestBody): Promise<PutResult> {
+export async function keepQuery(service: Service, exchange: Exchange, body: BodyChunks): Promise<PutResult> {
   const { sql, engine, handle, ttl, params } = await keepBody(body);
   return service.keepQuery(exchange.call, sql, {
     ...putOptions(exchange, undefined),
@@ -38,7 +38,7 @@ export async function keepQuery(service: Service, exchange: Exchange, body: Requ
   });
 }
 
-async function keepBody({ chunks }: RequestBody): Promise<v.InferOutput<typeof KeepBody>> {
+async function keepBody(chunks: BodyChunks): Promise<v.InferOutput<typeof KeepBody>> {
   const text = await readText(chunks, MAX_BYTES, 'Send shorter SQL.');
   const parsed = v.safeParse(KeepBody, parsedJson(text));
   if (parsed.success) return parsed.output;

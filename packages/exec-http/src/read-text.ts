@@ -1,14 +1,10 @@
 import { ServiceError } from '@svc/errors';
 
 /** A body as text, or an error where it is longer than `maxBytes` or not UTF-8. */
-export async function readText(
-  body: AsyncIterable<Uint8Array> | null,
-  maxBytes: number,
-  hint: string,
-): Promise<string> {
+export async function readText(body: AsyncIterable<Uint8Array>, maxBytes: number, hint: string): Promise<string> {
   const chunks: Uint8Array[] = [];
   let bytes = 0;
-  for await (const chunk of body ?? []) {
+  for await (const chunk of body) {
     chunks.push(chunk);
     bytes += chunk.byteLength;
     if (bytes > maxBytes)

@@ -1,6 +1,7 @@
 import { quoted, ServiceError } from '@svc/errors';
 import { type Params, parseForm } from './query-string.ts';
 import { readText } from './read-text.ts';
+import { openBody } from './request-body.ts';
 
 /** Far more than any database takes in a URL, where the SQL goes in the end. */
 const MAX_BYTES = 1024 * 1024;
@@ -16,6 +17,6 @@ export async function sqlParams(request: Request): Promise<Params> {
       hint: `Send the SQL as ${PLAIN.join(' or ')}, or as the field query of ${FORM}.`,
     });
   }
-  const text = await readText(request.body, MAX_BYTES, 'Send shorter SQL.');
+  const text = await readText(openBody(request), MAX_BYTES, 'Send shorter SQL.');
   return mediaType === FORM ? parseForm(text) : [['query', text]];
 }

@@ -28,14 +28,8 @@ export async function writeFrame(
   const csv = format === 'csv' && { csv: csvOptions(params) };
   const options = putOptions(exchange, single(params, 'ttl'));
   const bytes = Number(c.req.header('content-length') ?? 0);
-  const upload = { format, body: body.chunks, bytes, ...csv };
-  try {
-    const { info, created } = await service[operation](call, handle, upload, options);
-    return frameAnswer(info, created ? 201 : 200);
-  } catch (error) {
-    await body.discard();
-    throw error;
-  }
+  const { info, created } = await service[operation](call, handle, { format, body, bytes, ...csv }, options);
+  return frameAnswer(info, created ? 201 : 200);
 }
 
 function uploadFormat(

@@ -1,0 +1,46 @@
+import type { ServiceError } from '@svc/errors';
+import type { Exchange } from './endpoint.ts';
+import { errorResponse } from './error-response.ts';
+import { discardBody } from './request-body.ts';
+
+/**
+ * The answer to a request that failed. It goes out at once and whole; if the client is still sending its body, the answer
+ * ends only when that is read, because some servers close the connection at the end of an answer.
+ */
+export async function refusal(
+  { c, call, guard }: Exchange,
+  error: ServiceError,
+  headers: Readonly<Record<string, string>> = {},
+): Promise<Response> {
+  const response = errorResponse(error, call.requestId, { ...guard.headers, ...headers });
+  if (!isSending(c)) return response;
+  const bytes = new Uint8Array(await response.arrayBuffer());
+  const { status } = response;
+  const length = { 'content-length': String(bytes.byteLength) };
+  return new Response(thenDiscard(bytes, c.req.raw), {
+    status,
+    headers: { ...Object.fromEntries(response.headers), ...length },
+  });
+}
+
+function isSending({ req, env }: Exchange['c']): boolean {
+  if (req.method === 'GET' || req.method === 'HEAD' || env?.incoming?.complete === true) return false;
+  return req.header('transfer-encoding') !== undefined || Number(req.header('content-length') ?? 0) > 0;
+}
+
+function thenDiscard(bytes: Uint8Array, request: Request): ReadableStream<Uint8Array> {
+  let isSent = false;
+  return new ReadableStream<Uint8Array>(
+    {
+      async pull(controller) {
+        if (!isSent) {
+          isSent = true;
+          return controller.enqueue(bytes);
+        }
+        await discardBody(request);
+        return controller.close();
+      },
+    },
+    { highWaterMark: 0 },
+  );
+}
