@@ -40,7 +40,9 @@ export function createHttpServer(
     // A missing Host is answered in JSON by the app, and an upload may take longer than any fixed time.
     requireHostHeader: false,
     requestTimeout: 0,
+    // Counted from the first byte of a request, so it may be shorter than the time between two requests.
     headersTimeout: HEAD_TIMEOUT_MS,
+    keepAliveTimeout: config.http.keep_alive_ms,
   };
   const http = createServer(options);
   const connections = serveInOrder(http, (request, response) => {

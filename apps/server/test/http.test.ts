@@ -146,6 +146,16 @@ test('a client that leaves lets go of the frames of all its pipelined reads', as
     .toMatchObject({ frames: 0, bytes: 0 });
 });
 
+test('http.keep_alive_ms is how long an idle connection stays open, 65 s by default', async () => {
+  const ping = 'GET /ping HTTP/1.1\r\nHost: localhost\r\n\r\n';
+  const brief = await startProcess({ toml: '[http]\nkeep_alive_ms = 1000\n' });
+  const start = performance.now();
+  expect(await sendRaw(brief.port, ping)).toMatch(/^HTTP\/1\.1 200 /);
+  expect(performance.now() - start).toBeGreaterThan(900);
+  const { headers } = await (await startProcess()).fetch('/ping');
+  expect(headers.get('keep-alive')).toBe('timeout=65');
+});
+
 describe('http.idle_timeout_ms', () => {
   const toml = '[http]\nidle_timeout_ms = 1000\n';
   const READ = 'GET /exec?handle=t&fmt=json&limit=200000 HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n';

@@ -29,6 +29,7 @@ const VALUES: Readonly<Record<string, readonly [text: string, toml: string, valu
   'http.max_rows': ['9007199254740991', '9007199254740991', Number.MAX_SAFE_INTEGER],
   'http.default_fmt': ['json', '"json"', 'json'],
   'http.idle_timeout_ms': ['1', '1', 1],
+  'http.keep_alive_ms': ['2', '2', 2],
   'http.compression': ['off', 'false', false],
   'http.answer_cache_bytes': ['0', '0', 0],
   'http.cors_origins': [

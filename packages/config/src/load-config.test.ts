@@ -116,6 +116,7 @@ describe('defaults', () => {
         max_rows: undefined,
         default_fmt: undefined,
         idle_timeout_ms: 60_000,
+        keep_alive_ms: 65_000,
         compression: true,
         answer_cache_bytes: 67_108_864,
         cors_origins: undefined,

@@ -1,15 +1,11 @@
 import { join } from 'node:path';
-import { address, ANY_HOST, hostName, hostNames } from './address.ts';
-import { httpUrl, origins } from './http-url.ts';
+import { address, ANY_HOST, hostName } from './address.ts';
+import { HTTP_SETTINGS } from './http-settings.ts';
+import { httpUrl } from './http-url.ts';
 import { levelFromRustLog, logLevel } from './log-level.ts';
-import { isLoopback } from './loopback.ts';
 import { type Setting, setting } from './setting.ts';
-import { boolean, choice, decimal, integer, matchingText, path } from './value-type.ts';
+import { choice, decimal, integer, matchingText, MAX_TIMER_MS, path, timerMs } from './value-type.ts';
 
-/** The longest a timer of Node can wait: about 24 days. */
-const MAX_TIMER_MS = 2 ** 31 - 1;
-const timerMs = integer({ min: 1, max: MAX_TIMER_MS }, 'ms');
-const byteCount = integer({ min: 1, max: Number.MAX_SAFE_INTEGER }, 'bytes');
 /** Every setting there is, by section and key as in the TOML file. */
 export const SETTINGS = {
   server: {
@@ -136,64 +132,7 @@ export const SETTINGS = {
       example: 'json',
     }),
   },
-  http: {
-    max_upload_bytes: setting({
-      type: byteCount,
-      default: 10 * 2 ** 30,
-      description: 'Largest upload, over HTTP or gRPC, in bytes; the default is 10 GiB.',
-      example: 10 * 2 ** 30,
-    }),
-    max_rows: setting({
-      type: integer({ min: 1, max: Number.MAX_SAFE_INTEGER }, 'rows'),
-      default: undefined,
-      description: 'Most rows one answer may be asked for; a larger limit is refused, never cut silently.',
-      example: 100_000,
-    }),
-    default_fmt: setting({
-      type: choice(['json']),
-      default: undefined,
-      description: 'What a missing fmt parameter means, for tools that never send it.',
-      example: 'json',
-    }),
-    idle_timeout_ms: setting({
-      type: timerMs,
-      default: 60_000,
-      description: 'How long a client may stop reading an answer or sending a body in the midst of it.',
-      example: 60_000,
-    }),
-    compression: setting({
-      type: boolean(),
-      default: true,
-      description: 'Compress answers where the client accepts it; answers of the time-series database pass untouched.',
-      example: true,
-    }),
-    answer_cache_bytes: setting({
-      type: integer({ min: 0, max: Number.MAX_SAFE_INTEGER }, 'bytes'),
-      default: 64 * 2 ** 20,
-      description: 'Memory for short answers that are asked for again, in bytes; the default is 64 MiB, 0 keeps none.',
-      example: 64 * 2 ** 20,
-    }),
-    cors_origins: setting({
-      type: origins(),
-      default: undefined,
-      description:
-        'Web pages of other origins that may read answers, change frames and run SQL; comma-separated in a variable.',
-      example: ['https://app.example.com', 'http://localhost:5173'],
-    }),
-    allowed_hosts: setting({
-      type: hostNames(),
-      default: undefined,
-      derived: {
-        describe: 'on a loopback listener `localhost`, `127.0.0.1`, `[::1]` and the bound address, elsewhere any',
-        from: 'server.http_bind_address',
-        value: ({ httpHost }) =>
-          isLoopback(httpHost) ? [...new Set(['localhost', '127.0.0.1', '::1', httpHost])] : undefined,
-      },
-      description:
-        'Host names that requests may be sent to, in their Host header; others are refused. Comma-separated in a variable.',
-      example: ['data.example.com', 'localhost'],
-    }),
-  },
+  http: HTTP_SETTINGS,
   sql: {
     default_engine: setting({
       type: choice(['tsdb', 'local', 'scheduler']),

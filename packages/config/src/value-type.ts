@@ -41,6 +41,15 @@ export function integer({ min, max }: Bounds, placeholder = 'n'): ValueType<numb
   };
 }
 
+/** The longest a timer of Node can wait: about 24 days. */
+export const MAX_TIMER_MS = 2 ** 31 - 1;
+
+/** A time that a timer can wait, in milliseconds. */
+export const timerMs: ValueType<number> = integer({ min: 1, max: MAX_TIMER_MS }, 'ms');
+
+/** A number of bytes, at least one. */
+export const byteCount: ValueType<number> = integer({ min: 1, max: Number.MAX_SAFE_INTEGER }, 'bytes');
+
 /** A number above zero that may have a fraction. */
 export function decimal({ max, unit }: { max: number; unit: string }): ValueType<number> {
   const expected = `a number of ${unit} above 0, at most ${max}`;
