@@ -167,8 +167,15 @@ test.each([
     'Row 3 of column "at": the time -1152921504606846976',
   ],
   ['a date', new DateMillisecond(), [2n ** 60n], 'Row 1 of column "at": the date of 1152921504606846976 ms'],
+  [
+    'a part of a day',
+    new DateMillisecond(),
+    [86_400_000n, 1n],
+    'Row 2 of column "at": the date of 1 ms is not a whole day',
+  ],
+  ['a part of a day before 1970', new DateMillisecond(), [-1n], 'Row 1 of column "at": the date of -1 ms'],
 ])(
-  '%s out of range is refused, with its row and column, and leaves no file',
+  '%s that cannot be kept is refused, with its row and column, and leaves no file',
   async (_, type: DataType, values, message) => {
     const path = fixture.path();
     const data = BigInt64Array.from(values);

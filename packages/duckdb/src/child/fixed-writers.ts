@@ -117,10 +117,12 @@ export function createDaysWriter(): FixedWriter {
   function convert(from: DataView, row: number, to: DataView, at: number): void {
     const millis = from.getBigInt64(8 * row, true);
     const isEndless = millis === MAX_LONG || millis === -MAX_LONG;
-    const floor = (millis - (((millis % DAY_MS) + DAY_MS) % DAY_MS)) / DAY_MS;
-    const days = !isEndless ? floor : millis > 0 ? MAX_INT : -MAX_INT;
+    const days = !isEndless ? millis / DAY_MS : millis > 0 ? MAX_INT : -MAX_INT;
     if (!isEndless && (days >= MAX_INT || days <= -MAX_INT)) {
       throw new UnstorableValue(row, `the date of ${millis} ms is out of the range of days in 32 bits`);
+    }
+    if (!isEndless && millis % DAY_MS !== 0n) {
+      throw new UnstorableValue(row, `the date of ${millis} ms is not a whole day`);
     }
     to.setInt32(at, Number(days), true);
   }
