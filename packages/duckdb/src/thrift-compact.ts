@@ -8,7 +8,18 @@ export interface ThriftField {
 }
 
 /** Types of the compact protocol. */
-export const THRIFT = { true: 1, false: 2, byte: 3, i32: 5, double: 7, binary: 8, list: 9, set: 10, struct: 12 };
+export const THRIFT = {
+  true: 1,
+  false: 2,
+  byte: 3,
+  i32: 5,
+  i64: 6,
+  double: 7,
+  binary: 8,
+  list: 9,
+  set: 10,
+  struct: 12,
+};
 
 /** How deep structs and lists may be nested: those of a Parquet schema are five deep. */
 const MAX_DEPTH = 16;
@@ -65,9 +76,13 @@ export class ThriftCursor {
     else if (INTEGERS.has(type)) this.skipInteger();
     else if (type === THRIFT.double) this.skipBytes(8);
     else if (type === THRIFT.binary) this.skipBytes(this.size());
-    else if (type === THRIFT.struct) this.struct(depth + 1);
+    else if (type === THRIFT.struct) this.skipStruct(depth + 1);
     else if (type === THRIFT.list || type === THRIFT.set) this.skipList(depth);
     else throw new RangeError('A value is of a type that Parquet does not use.');
+  }
+
+  private skipStruct(depth: number): void {
+    for (let head = this.fieldHead(0); head !== undefined; head = this.fieldHead(head.id)) this.skip(head.type, depth);
   }
 
   private skipList(depth: number): void {
@@ -107,7 +122,7 @@ export class ThriftCursor {
 }
 
 /** Integers of 16, 32 and 64 bits. */
-const INTEGERS: ReadonlySet<number> = new Set([4, THRIFT.i32, 6]);
+const INTEGERS: ReadonlySet<number> = new Set([4, THRIFT.i32, THRIFT.i64]);
 const MAX_INTEGER_BYTES = 10;
 
 /** A signed number from the unsigned one it is encoded as. */
@@ -117,15 +132,31 @@ function zigzag(value: number): number {
 
 /** The value of a field of 32 bits; undefined for any other field. */
 export function thriftNumber(field: ThriftField | undefined): number | undefined {
-  if (field?.type !== THRIFT.i32) return undefined;
+  return field?.type === THRIFT.i32 ? integerOf(field) : undefined;
+}
+
+/** The value of a field of 64 bits, exact to 53; undefined for any other field. */
+export function thriftLong(field: ThriftField | undefined): number | undefined {
+  return field?.type === THRIFT.i64 ? integerOf(field) : undefined;
+}
+
+function integerOf({ bytes }: ThriftField): number {
   let value = 0;
-  for (const [i, part] of field.bytes.entries()) value += (part & 0x7f) * 2 ** (7 * i);
+  for (const [i, part] of bytes.entries()) value += (part & 0x7f) * 2 ** (7 * i);
   return zigzag(value);
 }
 
 /** The fields of a field that is a struct; undefined for any other field. */
 export function thriftStruct(field: ThriftField | undefined): ThriftStruct | undefined {
   return field?.type === THRIFT.struct ? new ThriftCursor(field.bytes).struct() : undefined;
+}
+
+/** The elements of a field that is a list of structs; none for any other field. */
+export function thriftStructs(field: ThriftField | undefined): ThriftStruct[] {
+  if (field?.type !== THRIFT.list) return [];
+  const cursor = new ThriftCursor(field.bytes);
+  const { count, type } = cursor.listHead();
+  return type === THRIFT.struct ? Array.from({ length: count }, () => cursor.struct()) : [];
 }
 
 /** The text of a field; empty for any other field. */

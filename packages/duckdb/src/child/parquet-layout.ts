@@ -1,4 +1,12 @@
-import { readThrift, type ThriftStruct, type ThriftValue } from './thrift.ts';
+import {
+  ThriftCursor,
+  type ThriftField,
+  thriftLong,
+  thriftNumber,
+  type ThriftStruct,
+  thriftStruct,
+  thriftStructs,
+} from '../thrift-compact.ts';
 
 /** The bytes of one column in one row group: of a nested column those of all its leaves that follow each other. */
 export interface ColumnChunk {
@@ -27,15 +35,15 @@ const COLUMN = { compressedBytes: 7, dataAt: 9, indexAt: 10, dictionaryAt: 11 };
 
 /** Reads the layout of a file from its footer. */
 export function layoutOf(footer: Uint8Array): ParquetLayout {
-  const file = readThrift(footer);
-  const columns = columnsOfLeaves(structs(file.get(FILE.schema)));
-  const groups = structs(file.get(FILE.rowGroups));
+  const file = new ThriftCursor(footer).struct();
+  const columns = columnsOfLeaves(thriftStructs(file.get(FILE.schema)));
+  const groups = thriftStructs(file.get(FILE.rowGroups));
   const leaves = groups.flatMap((group, at) =>
-    structs(group.get(GROUP.columns)).map((chunk, leaf) => chunkOf(chunk, at, columns[leaf] ?? -1)),
+    thriftStructs(group.get(GROUP.columns)).map((chunk, leaf) => chunkOf(chunk, at, columns[leaf] ?? -1)),
   );
   return {
     chunks: joined(leaves.filter(({ start, end }) => end > start).toSorted((a, b) => a.start - b.start)),
-    groupRows: groups.map((group) => number(group.get(GROUP.rows))),
+    groupRows: groups.map((group) => required(group.get(GROUP.rows))),
   };
 }
 
@@ -44,21 +52,21 @@ function columnsOfLeaves([root, ...elements]: readonly ThriftStruct[]): number[]
   const columns: number[] = [];
   let next = 0;
   function walk(column: number): void {
-    const children = number(elements[next++]?.get(ELEMENT.children) ?? 0);
+    const children = thriftNumber(elements[next++]?.get(ELEMENT.children)) ?? 0;
     if (children === 0) columns.push(column);
     for (let i = 0; i < children; i++) walk(column);
   }
-  const count = number(root?.get(ELEMENT.children) ?? 0);
+  const count = thriftNumber(root?.get(ELEMENT.children)) ?? 0;
   for (let column = 0; column < count; column++) walk(column);
   return columns;
 }
 
 function chunkOf(chunk: ThriftStruct, group: number, column: number): ColumnChunk {
-  const [metadata = new Map<number, ThriftValue>()] = structs([chunk.get(CHUNK.metadata) ?? 0]);
-  const starts = [COLUMN.dataAt, COLUMN.indexAt, COLUMN.dictionaryAt].flatMap((field) => metadata.get(field) ?? []);
+  const metadata = thriftStruct(chunk.get(CHUNK.metadata));
+  const places = [COLUMN.dataAt, COLUMN.indexAt, COLUMN.dictionaryAt].map((field) => thriftLong(metadata?.get(field)));
   // No page begins where the file does: an offset of 0 says that there is none.
-  const start = Math.min(...starts.map(number).filter((at) => at > 0));
-  return { start, end: start + number(metadata.get(COLUMN.compressedBytes)), group, column };
+  const start = Math.min(...places.map((at) => at ?? 0).filter((at) => at > 0));
+  return { start, end: start + required(metadata?.get(COLUMN.compressedBytes)), group, column };
 }
 
 function joined(leaves: readonly ColumnChunk[]): ColumnChunk[] {
@@ -72,12 +80,8 @@ function joined(leaves: readonly ColumnChunk[]): ColumnChunk[] {
   return chunks;
 }
 
-function structs(value: ThriftValue | undefined): readonly ThriftStruct[] {
-  const items: readonly ThriftValue[] = Array.isArray(value) ? value : [];
-  return items.flatMap((item) => (item instanceof Map ? [item] : []));
-}
-
-function number(value: ThriftValue | undefined): number {
-  if (typeof value !== 'number') throw new TypeError('The footer lacks a number.');
+function required(field: ThriftField | undefined): number {
+  const value = thriftLong(field);
+  if (value === undefined) throw new TypeError('The footer lacks a number.');
   return value;
 }
