@@ -4,12 +4,14 @@ import (
 	"context"
 	"database/sql"
 	"errors"
+	"fmt"
 	"testing"
 	"time"
 
 	"github.com/apache/arrow-adbc/go/adbc"
 	driver "github.com/apache/arrow-adbc/go/adbc/driver/flightsql"
 	"github.com/apache/arrow-adbc/go/adbc/sqldriver"
+	"github.com/apache/arrow-go/v18/arrow"
 	"github.com/apache/arrow-go/v18/arrow/memory"
 )
 
@@ -63,6 +65,40 @@ func TestDatabaseSqlBindsAndPrepares(t *testing.T) {
 	var symbol string
 	check(t, statement.QueryRowContext(t.Context(), int64(1), 5000.0).Scan(&symbol))
 	equal(t, symbol, "BTC")
+}
+
+// The driver binds no times of day and no timestamps by itself, in whatever form: it refuses them all. A text keeps
+// every digit.
+func TestDatabaseSqlBindsMomentsAsTexts(t *testing.T) {
+	database := openDatabase(t)
+	moment := time.Date(2024, 1, 2, 3, 4, 5, 678_901_234, time.UTC)
+	const refused = ""
+	for _, one := range []struct {
+		parameter string
+		value     any
+		text      string
+	}{
+		{"?::VARCHAR::TIMESTAMP_NS", "2024-01-02 03:04:05.678901234", "2024-01-02 03:04:05.678901234"},
+		{"?::VARCHAR::TIMESTAMP", "1969-12-31 23:59:59.999999", "1969-12-31 23:59:59.999999"},
+		{"?::VARCHAR::TIMESTAMPTZ", "2024-01-02T04:04:05+01:00", "2024-01-02 03:04:05+00"},
+		{"?::VARCHAR::TIME", "03:04:05.678901", "03:04:05.678901"},
+		{"?::DATE", arrow.Date32FromTime(moment), "2024-01-02"},
+		{"?::TIMESTAMP", moment, refused},
+		{"?::TIMESTAMP", arrow.Timestamp(moment.UnixMilli()), refused},
+		{"?::TIMESTAMP", arrow.Timestamp(moment.UnixMicro()), refused},
+		{"?::TIME", moment, refused},
+		{"?::TIME", arrow.Time32(11_045_678), refused},
+		{"?::TIME", arrow.Time64(11_045_678_901), refused},
+	} {
+		t.Run(fmt.Sprintf("%s %T", one.parameter, one.value), func(t *testing.T) {
+			statement, err := database.PrepareContext(t.Context(), "SELECT v::VARCHAR FROM (SELECT "+one.parameter+" AS v)")
+			check(t, err)
+			defer statement.Close()
+			var text string
+			err = statement.QueryRowContext(t.Context(), one.value).Scan(&text)
+			equal(t, []any{text, err != nil}, []any{one.text, one.text == refused})
+		})
+	}
 }
 
 func TestDatabaseSqlUpdates(t *testing.T) {

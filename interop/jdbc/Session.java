@@ -1,21 +1,31 @@
 import java.sql.Connection;
+import java.sql.Date;
 import java.sql.DatabaseMetaData;
 import java.sql.DriverManager;
 import java.sql.PreparedStatement;
 import java.sql.ResultSet;
 import java.sql.SQLException;
 import java.sql.Statement;
+import java.sql.Time;
+import java.sql.Timestamp;
 import java.sql.Types;
+import org.apache.arrow.driver.jdbc.shaded.org.apache.arrow.flight.FlightClient;
+import org.apache.arrow.driver.jdbc.shaded.org.apache.arrow.flight.Location;
+import org.apache.arrow.driver.jdbc.shaded.org.apache.arrow.flight.sql.FlightSqlClient;
+import org.apache.arrow.driver.jdbc.shaded.org.apache.arrow.memory.BufferAllocator;
+import org.apache.arrow.driver.jdbc.shaded.org.apache.arrow.memory.RootAllocator;
 
-/** A session of the JDBC driver of Flight SQL; what it prints is compared. */
+/** A session of the JDBC driver of Flight SQL, and one of the client inside of it; what they print is compared. */
 public final class Session {
-  public static void main(String[] arguments) throws SQLException {
+  public static void main(String[] arguments) throws Exception {
     String url = "jdbc:arrow-flight-sql://" + arguments[0] + "?useEncryption=false&user=any&password=thing";
     try (Connection connection = DriverManager.getConnection(url)) {
       update(connection);
       query(connection);
+      bindTimes(connection);
       describe(connection.getMetaData());
     }
+    updateWithoutJdbc(arguments[0]);
   }
 
   static void update(Connection connection) throws SQLException {
@@ -50,6 +60,52 @@ public final class Session {
       statement.executeQuery("SELECT * FROM nope").close();
     } catch (SQLException error) {
       System.out.println(error.getMessage());
+    }
+  }
+
+  /** What SQL gets of dates and times: the driver writes milliseconds, whatever unit the parameter has. */
+  static void bindTimes(Connection connection) throws SQLException {
+    String[] moments = {"2024-01-02 03:04:05.678", "2024-01-02 03:04:05.678912345", "1969-12-31 23:59:59.999", "0001-01-01 00:00:00"};
+    for (String moment : moments) bind(connection, "?::TIMESTAMP", Timestamp.valueOf(moment));
+    bind(connection, "?::TIMESTAMPTZ", Timestamp.valueOf(moments[0]));
+    bind(connection, "?::TIMESTAMP_NS", Timestamp.valueOf(moments[0]));
+    bind(connection, "?::TIME", Time.valueOf("03:04:05"));
+    bind(connection, "?::TIME", new Time(12_345_678));
+    bind(connection, "?::DATE", Date.valueOf("2024-01-02"));
+    bind(connection, "?::DATE", Date.valueOf("1969-12-31"));
+    for (String type : new String[] {"TIMESTAMP", "TIME", "DATE"}) bind(connection, "?::" + type, null);
+    try (PreparedStatement statement = connection.prepareStatement("SELECT count(*) FROM jdbc_kept WHERE \"at\" = ?")) {
+      statement.setTimestamp(1, Timestamp.valueOf("2024-01-02 03:04:05"));
+      try (ResultSet rows = statement.executeQuery()) {
+        while (rows.next()) System.out.println("equal " + rows.getLong(1));
+      }
+    }
+  }
+
+  static void bind(Connection connection, String parameter, Object value) throws SQLException {
+    try (PreparedStatement statement = connection.prepareStatement("SELECT v::VARCHAR FROM (SELECT " + parameter + " AS v)")) {
+      if (value == null) statement.setNull(1, Types.TIMESTAMP);
+      else if (value instanceof Timestamp timestamp) statement.setTimestamp(1, timestamp);
+      else if (value instanceof Time time) statement.setTime(1, time);
+      else statement.setDate(1, (Date) value);
+      try (ResultSet rows = statement.executeQuery()) {
+        while (rows.next()) System.out.println(parameter + " " + rows.getString(1));
+      }
+    } catch (SQLException error) {
+      System.out.println(parameter + " " + error.getMessage());
+    }
+  }
+
+  /** This client reads the result of an update before it ends its side of the call. */
+  static void updateWithoutJdbc(String address) throws Exception {
+    String[] parts = address.split(":");
+    Location location = Location.forGrpcInsecure(parts[0], Integer.parseInt(parts[1]));
+    try (BufferAllocator allocator = new RootAllocator();
+        FlightSqlClient client = new FlightSqlClient(FlightClient.builder(allocator, location).build())) {
+      System.out.println(client.executeUpdate("CREATE OR REPLACE TABLE java_kept AS FROM range(3)") + " rows made");
+      try (FlightSqlClient.PreparedStatement statement = client.prepare("DROP TABLE java_kept")) {
+        System.out.println(statement.executeUpdate() + " rows left");
+      }
     }
   }
 

@@ -18,6 +18,20 @@ bound n3
 bound n4
 of no type hello
 Error while executing SQL "SELECT * FROM nope": There is no frame "nope". SHOW TABLES lists the frames there are.
+?::TIMESTAMP 2024-01-02 03:04:05.678
+?::TIMESTAMP 2024-01-02 03:04:05.678
+?::TIMESTAMP 1969-12-31 23:59:59.999
+?::TIMESTAMP 0001-01-01 00:00:00
+?::TIMESTAMPTZ 2024-01-02 03:04:05.678+00
+?::TIMESTAMP_NS 2024-01-02 03:04:05.678
+?::TIME 03:04:05
+?::TIME 03:25:45.678
+?::DATE 2024-01-02
+?::DATE 1969-12-31
+?::TIMESTAMP null
+?::TIME null
+?::DATE null
+equal 5
 Data-frame server false false
 true true
 - memory
@@ -27,6 +41,8 @@ true true
 - id BIGINT
 - name VARCHAR
 - at TIMESTAMP
+3 rows made
+0 rows left
 `;
 
 const driver = provideJar(DRIVER);

@@ -9,6 +9,7 @@ import adbc_driver_flightsql.dbapi as dbapi
 import adbc_driver_manager
 import polars as pl
 import pyarrow as pa
+import pyarrow.flight as fl
 
 from cases import CASES
 from flight_server import GRPC, connect, get, put
@@ -22,6 +23,11 @@ TRADES = pa.table(
         "at": pa.array([0, 1_000_001, None], pa.timestamp("us")),
     }
 )
+
+
+def field_of(number, value):
+    """A field of bytes of a protobuf message, shorter than 128."""
+    return bytes([number << 3 | 2, len(value)]) + value
 
 
 class FlightSql(unittest.TestCase):
@@ -135,6 +141,27 @@ class Parameters(FlightSql):
             with self.subTest(repr(value)):
                 self.assertEqual(self.query(sql, (value,)).to_pylist(), [{"same": True}])
 
+    def test_that_are_moments_arrive_exactly_in_every_unit(self):
+        for kind, value, text in [
+            (pa.timestamp("s"), 1704164645, "2024-01-02 03:04:05"),
+            (pa.timestamp("ms"), 1704164645678, "2024-01-02 03:04:05.678"),
+            (pa.timestamp("us"), 1704164645678901, "2024-01-02 03:04:05.678901"),
+            (pa.timestamp("ns"), 1704164645678901234, "2024-01-02 03:04:05.678901234"),
+            (pa.timestamp("us"), -1, "1969-12-31 23:59:59.999999"),
+            (pa.timestamp("us"), None, None),
+            (pa.timestamp("ms", "UTC"), 1704164645678, "2024-01-02 03:04:05.678+00"),
+            (pa.timestamp("us", "UTC"), -1, "1969-12-31 23:59:59.999999+00"),
+            (pa.time32("s"), 11045, "03:04:05"),
+            (pa.time32("ms"), 11045678, "03:04:05.678"),
+            (pa.time64("us"), 11045678901, "03:04:05.678901"),
+            (pa.date32(), -1, "1969-12-31"),
+            (pa.date64(), 86_400_000, "1970-01-02"),
+        ]:
+            with self.subTest(f"{kind} {value}"):
+                values = pa.table({"1": pa.array([value], kind)})
+                answer = self.query("SELECT v::VARCHAR AS v FROM (SELECT ? AS v)", values)
+                self.assertEqual(answer.to_pylist(), [{"v": text}])
+
     def test_can_be_many_and_change(self):
         sql = "SELECT id FROM sql_trades WHERE id >= ? AND price > $2 ORDER BY id".replace("$2", "?")
         self.assertEqual(self.query(sql, (1, 5000.0))["id"].to_pylist(), [1])
@@ -164,6 +191,20 @@ class Updates(FlightSql):
         self.assertEqual(
             self.refusal("DROP TABLE sql_kept").status_code, adbc_driver_manager.AdbcStatusCode.NOT_FOUND
         )
+
+    def test_answer_before_the_client_ends_the_call(self):
+        # CommandStatementUpdate with the query as its field 1, in an Any.
+        query = b"CREATE TABLE sql_kept AS SELECT id FROM sql_trades"
+        command = field_of(1, b"type.googleapis.com/arrow.flight.protocol.sql.CommandStatementUpdate")
+        command += field_of(2, field_of(1, query))
+        options = fl.FlightCallOptions(timeout=10)
+        with connect() as client:
+            writer, reader = client.do_put(fl.FlightDescriptor.for_command(command), pa.schema([]), options)
+            result = reader.read().to_pybytes()
+            writer.close()
+        # DoPutUpdateResult with the count of rows as its field 1.
+        self.assertEqual(result, b"\x08\x03")
+        self.assertEqual(self.query("SELECT count(*) AS n FROM sql_kept").to_pylist(), [{"n": 3}])
 
     def test_take_parameters(self):
         self.query("CREATE TABLE sql_kept AS SELECT id FROM sql_trades WHERE id > ?", (1,))

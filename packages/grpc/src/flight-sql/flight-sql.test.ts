@@ -1,6 +1,19 @@
 import { status as Status } from '@grpc/grpc-js';
+import type { Engine } from '@svc/frames';
 import { Any, flight, flightSql } from '@svc/proto';
-import { Int64, Schema, Table, tableFromIPC, Utf8, vectorFromArray } from 'apache-arrow';
+import {
+  DateDay,
+  Field,
+  Int64,
+  Schema,
+  Table,
+  tableFromIPC,
+  TimeMicrosecond,
+  TimestampMicrosecond,
+  TimestampNanosecond,
+  Utf8,
+  vectorFromArray,
+} from 'apache-arrow';
 import { describe, expect, test } from 'vitest';
 import { createFakeEngine } from '../../test/fake-engine.ts';
 import {
@@ -174,6 +187,22 @@ describe('a prepared statement', () => {
     const { preparedStatementHandle } = await prepare(sql, 'SELECT fails');
     const failure = await failureOf((options) => sql.getFlightInfo(preparedOf(preparedStatementHandle), options));
     expect(failure).toMatchObject({ code: Status.INVALID_ARGUMENT, errorCode: 'invalid_sql' });
+  });
+
+  test('announces parameters that are timestamps and times in milliseconds: JDBC writes these into any unit', async () => {
+    const zoned = new TimestampMicrosecond('UTC');
+    const types = [new TimestampMicrosecond(), zoned, new TimestampNanosecond(), new TimeMicrosecond(), new DateDay()];
+    const parameters = new Schema(types.map((type, i) => new Field(String(i + 1), type, true)));
+    const engine: Engine = { ...createFakeEngine(), describe: async () => ({ schema: new Schema([]), parameters }) };
+    const { channel } = await startServer({ engine });
+    const { parameterSchema } = await prepare(createFlightClient(channel), 'SELECT 1 AS one');
+    expect(tableFromIPC(parameterSchema).schema.fields.map(({ type }) => String(type))).toEqual([
+      'Timestamp<MILLISECOND>',
+      'Timestamp<MILLISECOND, UTC>',
+      'Timestamp<MILLISECOND>',
+      'Time32<MILLISECOND>',
+      'Date32<DAY>',
+    ]);
   });
 
   test('that was closed, or that nobody prepared, is INVALID_ARGUMENT', async () => {

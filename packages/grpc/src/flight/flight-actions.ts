@@ -2,7 +2,7 @@ import { ServiceError } from '@svc/errors';
 import type { Call } from '@svc/frames';
 import { flight, flightSql } from '@svc/proto';
 import type { Service } from '@svc/service';
-import { DataType, Field, Schema, Utf8 } from 'apache-arrow';
+import { DataType, Field, Schema, TimeMillisecond, TimestampMillisecond, Utf8 } from 'apache-arrow';
 import { decodeMessage, notOffered, pack, unpack } from '../flight-sql/command.ts';
 import type { PreparedStatements } from '../flight-sql/prepared-statements.ts';
 import { refuseTransaction } from '../flight-sql/refuse-transaction.ts';
@@ -132,13 +132,24 @@ function statementActions({ service, statements }: FlightActionsOptions): Readon
 
 const NOTHING = new Uint8Array(0);
 
-/** The parameters as clients can bind them: some bind only what is of the type announced, and nothing to one of null. */
+/**
+ * The parameters as clients can bind them: some bind only what is of the type announced, and nothing to one of null.
+ * The JDBC driver writes milliseconds into a timestamp or time of any unit, so they are announced in milliseconds.
+ * A client may bind another unit.
+ */
 function bindable({ fields }: Schema): Schema {
   return new Schema(
-    fields.map((field: Field<DataType>) =>
-      DataType.isNull(field.type) ? new Field(field.name, new Utf8(), true) : field,
+    fields.map(
+      ({ name, type, nullable, metadata }: Field<DataType>) => new Field(name, bindableType(type), nullable, metadata),
     ),
   );
+}
+
+function bindableType(type: DataType): DataType {
+  if (DataType.isNull(type)) return new Utf8();
+  if (DataType.isTimestamp(type)) return new TimestampMillisecond(type.timezone);
+  if (DataType.isTime(type)) return new TimeMillisecond();
+  return type;
 }
 
 function unpacked<T>(name: string, codec: { decode(bytes: Uint8Array): T }, body: Uint8Array): T {
