@@ -1,6 +1,6 @@
 import { quoted, ServiceError } from '@svc/errors';
 import { columnTypeName, encodeJsonTable, type FrameStream, type SqlValue } from '@svc/frames';
-import { DataType, type Field, type RecordBatch, type Vector } from 'apache-arrow';
+import { DataType, type Field, type RecordBatch, TimeUnit, type Vector } from 'apache-arrow';
 
 /** The values of the one row that a client binds to the parameters of a statement. */
 export async function boundParams(stream: FrameStream): Promise<readonly SqlValue[]> {
@@ -48,12 +48,24 @@ function valueOf(field: Field, column: Vector | null, json: unknown): SqlValue {
   if (name === 'BINARY') return Buffer.from(json, 'base64');
   if (name === 'DATE') return { type: name, text: json.replace(/T.*/, '') };
   if (name === 'TIMESTAMP') return { type: hasZone(field) ? 'TIMESTAMPTZ' : name, text: json };
+  if (name === 'TIME' && typeof value === 'bigint') checkMicroseconds(field, value, json);
   if (SAME_NAMES.has(name) || name.startsWith('DECIMAL')) return { type: name, text: json };
   throw notBindable(field);
 }
 
 /** Types that SQL calls by the same name, and reads from the same text. */
 const SAME_NAMES: ReadonlySet<string> = new Set(['TIME', 'TIMESTAMP_NS', 'UUID']);
+
+/** SQL would cut off the rest. */
+function checkMicroseconds({ name, type }: Field, value: bigint, text: string): void {
+  const isCut = DataType.isTime(type) && type.unit === TimeUnit.NANOSECOND && value % 1000n !== 0n;
+  if (!isCut) return;
+  throw new ServiceError(
+    'invalid_argument',
+    `Parameter ${quoted(name)} is a time with nanoseconds, ${value} ns after midnight (${text}), and SQL keeps microseconds.`,
+    { hint: 'Round it to microseconds.' },
+  );
+}
 
 function floatText(value: number): string {
   if (Number.isFinite(value) || Number.isNaN(value)) return String(value);

@@ -9,6 +9,7 @@ import {
   Table,
   tableFromIPC,
   TimeMicrosecond,
+  TimeNanosecond,
   TimestampMicrosecond,
   TimestampNanosecond,
   Utf8,
@@ -225,6 +226,22 @@ describe('a prepared statement', () => {
       details:
         '2 rows of parameters were bound, and a statement takes one. Bind one row, and run the statement once for each.',
     });
+  });
+
+  test('takes a time with nanoseconds only when SQL, which keeps microseconds, loses none', async () => {
+    const { sql, engine } = await startSql();
+    const { preparedStatementHandle } = await prepare(sql, 'SELECT ? AS echo');
+    const bind = (value: bigint, options?: object) => {
+      const table = new Table({ p: vectorFromArray([value], new TimeNanosecond()) });
+      return put(sql, preparedOf(preparedStatementHandle), table, options);
+    };
+    await bind(11_045_678_901_000n);
+    await get(sql, preparedOf(preparedStatementHandle));
+    expect(engine.asked[0]?.params).toEqual([
+      { type: 'TIME', text: expect.stringMatching(/^03:04:05\.678901(000)?$/) },
+    ]);
+    const failure = await failureOf((options) => bind(11_045_678_901_234n, options));
+    expect(failure).toMatchObject({ code: Status.INVALID_ARGUMENT, details: expect.stringContaining('microseconds') });
   });
 
   test('that changes frames says so, and does', async () => {
