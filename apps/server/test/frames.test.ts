@@ -214,6 +214,17 @@ describe('PUT /frames/{handle}', () => {
     expect(await last.json()).toMatchObject({ dataset: [[199_999]] });
   });
 
+  test('storage.conversion_timeout_ms bounds how long a file takes to become a frame', async () => {
+    const server = await startProcess({ env: { SERVICE_STORAGE_CONVERSION_TIMEOUT_MS: '1' } });
+    const body = `a,b\n${'1,2\n'.repeat(500_000)}`;
+    const refused = await server.fetch('/frames/t', { method: 'PUT', headers: { 'content-type': 'text/csv' }, body });
+    expect([refused.status, await refused.json()]).toMatchObject([
+      504,
+      { code: 'deadline_exceeded', hint: expect.stringContaining('storage.conversion_timeout_ms') },
+    ]);
+    expect((await server.put('t', [{ a: 1 }])).status).toBe(201);
+  });
+
   test('a batch of more bytes than there is memory for decoding is 507, and the old frame stays', async () => {
     const server = await startProcess();
     await server.put('t', [{ id: 1 }]);

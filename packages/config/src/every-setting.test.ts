@@ -21,6 +21,7 @@ const VALUES: Readonly<Record<string, readonly [text: string, toml: string, valu
   'storage.parquet_path': ['/p', '"/p"', '/p'],
   'storage.duckdb_path': ['/a.duckdb', '"/a.duckdb"', '/a.duckdb'],
   'storage.cache_size_gb': ['2.5', '2.5', 2.5],
+  'storage.conversion_timeout_ms': ['14', '14', 14],
   'compression.algorithm': ['LZ4', '"lz4"', 'lz4'],
   'compression.level': ['19', '19', 19],
   'logging.level': ['WARNING', '"Warn"', 'warn'],

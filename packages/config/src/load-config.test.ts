@@ -108,7 +108,13 @@ describe('defaults', () => {
         max_connections: 100,
         shutdown_grace_ms: 10_000,
       },
-      storage: { data_dir: undefined, parquet_path: undefined, duckdb_path: undefined, cache_size_gb: 1 },
+      storage: {
+        data_dir: undefined,
+        parquet_path: undefined,
+        duckdb_path: undefined,
+        cache_size_gb: 1,
+        conversion_timeout_ms: 600_000,
+      },
       compression: { algorithm: 'zstd', level: 3 },
       logging: { level: 'info', format: 'json' },
       http: {

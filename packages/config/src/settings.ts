@@ -93,6 +93,12 @@ export const SETTINGS = {
         'Memory for frames that were put or read lately, in gigabytes of 10^9 bytes; never exceeded, and none is lost for it.',
       example: 2,
     }),
+    conversion_timeout_ms: setting({
+      type: timerMs,
+      default: 600_000,
+      description: 'How long it may take to make a frame of one CSV or Parquet file that was put, once that has begun.',
+      example: 600_000,
+    }),
   },
   compression: {
     algorithm: setting({

@@ -5,6 +5,7 @@ import type { RecordBatch, Schema } from 'apache-arrow';
 import { findBrokenLine } from './broken-csv-line.ts';
 import type { ChildAnswers, PutColumn, WrittenNumbers } from './child/requests.ts';
 import { commonSchema } from './common-schema.ts';
+import { type ConversionLanes, type ConversionOptions, createConversionLanes } from './conversion-lanes.ts';
 import { findDelimiter } from './csv-delimiter.ts';
 import {
   countRows,
@@ -45,12 +46,15 @@ export interface DuckdbFrameFiles extends FrameFiles {
 }
 
 /** Frames in files, by an engine child that is started when it is first needed, or that was started already. */
-export function createFrameFiles(options: PipeEngineOptions): DuckdbFrameFiles {
+export function createFrameFiles(options: PipeEngineOptions & ConversionOptions): DuckdbFrameFiles {
   const engine = createPipeEngine(options);
+  const lanes = createConversionLanes(engine, options);
   return {
     write: (path, source, write) => orNoFile(path, writeFrame(engine, path, source, write)),
     async convert(from, path, write) {
-      return withExactSource(from, path, (source) => orNoFile(path, convertSource(engine, source, path, write)));
+      return withExactSource(from, path, (source) =>
+        orNoFile(path, convertSource({ engine, lanes }, source, path, write)),
+      );
     },
     async concat(from, path, write) {
       const infos = await Promise.all(
@@ -157,23 +161,20 @@ async function withExactSource<T>(
 
 /** Turns a source into a file of ours. */
 async function convertSource(
-  engine: PipeEngine,
+  { engine, lanes }: { readonly engine: PipeEngine; readonly lanes: ConversionLanes },
   from: FrameSource,
   path: string,
   write: WriteOptions,
 ): Promise<WrittenFile> {
   const first = await describeGuarded(engine, from, write);
-  if (!first.info.foreignColumns?.some(({ get }) => hasInt96(get))) return writeUpload(engine, first, path, write);
+  const writeInTime = (upload: DescribedUpload): Promise<WrittenFile> =>
+    lanes.run(upload.source, write.signal, (signal) => writeUpload(engine, upload, path, { ...write, signal }));
+  if (!first.info.foreignColumns?.some(({ get }) => hasInt96(get))) return writeInTime(first);
   // Only the values say whether they are of microseconds, or of nanoseconds in fewer years.
-  return writeUpload(engine, first, path, write).catch(async (error: unknown) => {
+  return writeInTime(first).catch(async (error: unknown) => {
     if (!(error instanceof ServiceError) || error.code !== 'invalid_data') throw error;
     const int96Unit = first.info.foreignColumns?.some(({ get }) => hasInt96(get, 'nanos')) ? 'micros' : 'nanos';
-    return writeUpload(
-      engine,
-      await describeGuarded(engine, from, { ...write, int96Unit, footer: first.footer }),
-      path,
-      write,
-    );
+    return writeInTime(await describeGuarded(engine, from, { ...write, int96Unit, footer: first.footer }));
   });
 }
 

@@ -2,6 +2,7 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { encodeNdjson, type FrameStream } from '@svc/frames';
+import type { ConversionOptions } from '../conversion-lanes.ts';
 import { createFrameFiles, type DuckdbFrameFiles } from '../create-frame-files.ts';
 import type { FrameSource, SourceInfo } from '../frame-files.ts';
 
@@ -18,9 +19,9 @@ export interface FilesFixture {
 }
 
 /** Makes a fixture. */
-export async function createFilesFixture(): Promise<FilesFixture> {
+export async function createFilesFixture(options: ConversionOptions = {}): Promise<FilesFixture> {
   const folder = await mkdtemp(join(tmpdir(), 'svc-files-'));
-  const files = createFrameFiles({ tempDirectory: folder });
+  const files = createFrameFiles({ tempDirectory: folder, ...options });
   let paths = 0;
   const fixture: FilesFixture = {
     files,
