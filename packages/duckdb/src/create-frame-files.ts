@@ -1,4 +1,3 @@
-import { constants, copyFile } from 'node:fs/promises';
 import { ServiceError } from '@svc/errors';
 import { type FrameStream, startingWith, underSchema } from '@svc/frames';
 import type { RecordBatch, Schema } from 'apache-arrow';
@@ -19,8 +18,8 @@ import {
 import { unlinkIfThere } from './durable-files.ts';
 import type { FrameFiles, FrameSource, ReadPart, SourceInfo, WriteOptions, WrittenFile } from './frame-files.ts';
 import { losesNegativeZero, WITHOUT_DICTIONARIES } from './negative-zeros.ts';
-import { readParquetFooter } from './parquet-footer.ts';
 import { type BatchPayload, createBatchEncoder, decodeBatch } from './pipe-columns.ts';
+import { withExactSource } from './exact-source.ts';
 import { createPipeEngine, type PipeEngine, type PipeEngineOptions } from './pipe-engine.ts';
 import { fromChild, type Subject, UNKNOWN_CSV_FORM } from './pipe-errors.ts';
 import {
@@ -135,28 +134,6 @@ async function writeFrame(
   } as const;
   const numbers = await guarded('new file', () => engine.write(request, startingWith(head, payloads), write.signal));
   return written(schema, numbers);
-}
-
-/** A Parquet file that DuckDB would change values of, and that is not ours to change, is copied first, beside the new one. */
-async function withExactSource<T>(
-  from: FrameSource,
-  path: string,
-  work: (source: FrameSource) => Promise<T>,
-): Promise<T> {
-  if (from.kind !== 'parquet' || from.isTemporary) return work(from);
-  const footer = await readParquetFooter(from.path).catch((error: unknown) => {
-    // What is wrong with a file is said by who reads it.
-    if (error instanceof ServiceError) throw error;
-    return undefined;
-  });
-  if (footer?.isExact !== false) return work(from);
-  const copy = `${path}.copy`;
-  try {
-    await copyFile(from.path, copy, constants.COPYFILE_FICLONE);
-    return await work({ ...from, path: copy, isTemporary: true });
-  } finally {
-    await unlinkIfThere(copy).catch(() => {});
-  }
 }
 
 /** Turns a source into a file of ours. */
