@@ -126,7 +126,6 @@ export function createStatement({ store, call, sql, limit, place, privatePaths }
   };
 }
 
-/** The views of frames, as a statement that does something with no others than some columns may see them. */
 /** Pins a frame; one that comes after the signal is aborted is released. */
 async function pinFrame(
   store: SqlFrames,
@@ -146,6 +145,7 @@ async function pinFrame(
   }
 }
 
+/** The views of frames, as a statement that does something with no others than some columns may see them. */
 function viewsOf(
   pins: readonly PinnedFrame[],
   [home = '']: readonly string[],
