@@ -43,7 +43,9 @@ async function countRows(batches: AsyncGenerator<ArrayBuffer, number, undefined>
 function writeTo(path: string) {
   const options = copyOptions(longFrame(1).schema, { compression: 'zstd' });
   const columns = [{ name: 'id', title: 'id', plan: { kind: 'copy', width: 8, type: 'BIGINT' } }] as const;
-  return { op: 'write', path, options, notes: FILE_NOTES, columns } as const;
+  // Only for values that these rows do not have.
+  const restart = { headPath: `${path}.head`, headSql: '', options };
+  return { op: 'write', path, options, notes: FILE_NOTES, columns, restart } as const;
 }
 
 /** The rows of `longFrame` as they are sent to a child. */
