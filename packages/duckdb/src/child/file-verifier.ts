@@ -6,6 +6,7 @@ import type { CheckedRange, FileChecks } from './file-checks.ts';
 import { DamagedFileError, loadChecks } from './load-checks.ts';
 import { readChecksums, ShortFileError } from './read-checksums.ts';
 import type { FileCheck, RowsPart } from './requests.ts';
+import { createVerifiedRows, type Step, type VerifiedRows } from './verified-rows.ts';
 
 /**
  * Compares files with their checksums. Bytes that were verified are not verified again while their file is the same, by
@@ -17,17 +18,8 @@ export interface FileVerifier {
   verify(check: FileCheck, signal: AbortSignal, again?: boolean): Promise<{ readonly isChecked: boolean }>;
   /** Verifies all of these. */
   verifyAll(checks: readonly FileCheck[], signal: AbortSignal): Promise<void>;
-  /** Begins to verify rows: the first ones at once, the others when they are asked for. */
+  /** Begins to verify rows: the first ones at once, the others a little before they are asked for. */
   rows(check: FileCheck & { readonly part: RowsPart }, signal: AbortSignal): Promise<VerifiedRows>;
-}
-
-/** Rows that are verified little by little. */
-export interface VerifiedRows {
-  /** Resolves when so many of the rows are verified. */
-  upTo(rows: number): Promise<void>;
-  /** Verifies all of them once more, because what reads them has failed. */
-  again(): Promise<{ readonly isChecked: boolean }>;
-  end(): Promise<void>;
 }
 
 /** What is known of a file. */
@@ -38,10 +30,8 @@ interface KnownFile {
   readonly isVerified: Uint8Array;
 }
 
-/** Before the first rows are read so much is verified: of most reads it is everything. */
-const FIRST_BYTES = 64 * 1024 * 1024;
 /** Ranges that follow each other are read together, about so much at a time. */
-const RUN_BYTES = 8 * 1024 * 1024;
+const RUN_BYTES = 1024 * 1024;
 /** After so many files others have their turn. */
 const TURN_FILES = 16;
 /** Of so many files, and ranges of them all, it is known what was verified. */
@@ -56,7 +46,7 @@ export function createFileVerifier(): FileVerifier {
   async function* steps(
     { path, isOwn, part }: FileCheck,
     signal: AbortSignal,
-  ): AsyncGenerator<{ readonly bytes: number; readonly rows: number }, { readonly isChecked: boolean }> {
+  ): AsyncGenerator<Step, { readonly isChecked: boolean }> {
     const seen = known.get(path, versionOfFile(statSync(path, { bigint: true })));
     if (seen !== undefined && missing(seen, part).length === 0) return { isChecked: seen.checks !== undefined };
     const file = openSync(path, 'r');
@@ -98,22 +88,10 @@ export function createFileVerifier(): FileVerifier {
       }
     },
     async rows(check, signal) {
-      const rest = steps(check, signal);
-      let rows = 0;
-      let bytes = 0;
-      async function step(): Promise<void> {
-        const next = await rest.next();
-        rows = next.done === true ? Infinity : next.value.rows;
-        bytes = next.done === true ? Infinity : bytes + next.value.bytes;
-      }
-      while (bytes < FIRST_BYTES) await step();
-      return {
-        async upTo(count) {
-          while (rows < count) await step();
-        },
-        again: () => this.verify(check, signal, true),
-        end: async () => void (await rest.return({ isChecked: true })),
-      };
+      const verified = createVerifiedRows(steps(check, signal), () => this.verify(check, signal, true));
+      // The first ones before anything reads them: of a short read that is everything.
+      await verified.upTo(1);
+      return verified;
     },
   };
 }
