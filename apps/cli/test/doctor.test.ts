@@ -1,4 +1,4 @@
-import { chmod, mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { chmod, mkdir, mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises';
 import { type AddressInfo, createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -235,5 +235,66 @@ describe('the server', () => {
       'problem  The answer cannot be read: it is not the state of a data-frame server. ' +
         'Check that --url or SVC_URL names a data-frame server, and its base path if it has one.\n',
     );
+  });
+});
+
+describe('the frames of a directory', () => {
+  const frames = (): string => join(folder, 'data', 'cold', 'default');
+  const put = (handle: string): Promise<Ran> =>
+    run(['put', join(folder, 'data'), handle, '-', '--fmt', 'json'], { stdin: '[{"id":1,"s":"a"},{"id":2,"s":"b"}]' });
+  const verify = (): Promise<Ran> => run(['doctor', join(folder, 'data')]);
+
+  async function pathOf(handle: string): Promise<string> {
+    const name = (await readdir(frames())).find((one) => one.startsWith(`${handle}@`));
+    return join(frames(), name ?? '');
+  }
+
+  test('that are what was written are counted, and 0', async () => {
+    await put('a');
+    await put('b');
+    expect(await verify()).toEqual({
+      code: 0,
+      stdout: `ok       2 frames match their checksums in ${JSON.stringify(join(folder, 'data'))}.\n`,
+      stderr: '',
+    });
+  });
+
+  test('that are damaged are named with their files, and 1', async () => {
+    await put('a');
+    await put('b');
+    const path = await pathOf('b');
+    const bytes = await readFile(path);
+    bytes[20] = (bytes[20] ?? 0) ^ 4;
+    await writeFile(path, bytes);
+    const { code, stdout } = await verify();
+    expect(code).toBe(1);
+    expect(stdout).toBe(
+      `ok       1 frame matches its checksums in ${JSON.stringify(join(folder, 'data'))}.\n` +
+        `problem  The frame "b" is damaged: ${JSON.stringify(path)} is not what was written. Restore the file from a backup, or put the frame again.\n`,
+    );
+    expect(await readFile(path)).toEqual(bytes);
+  });
+
+  test('that were written without checksums are counted, and 4', async () => {
+    await put('a');
+    await put('old');
+    const path = await pathOf('old');
+    const bytes = await readFile(path);
+    // Without these two marks it is a file like those that earlier versions wrote.
+    for (const mark of ['SVC-CRC1', 'svc:checks']) bytes.write('x', bytes.lastIndexOf(mark));
+    await writeFile(path, bytes);
+    const { code, stdout } = await verify();
+    expect(code).toBe(4);
+    expect(stdout).toContain(
+      '\nwarning  1 frame has no checksum: an earlier version wrote it. A frame gets checksums when it is put or appended to.\n',
+    );
+  });
+
+  test('are none in an empty directory, and one that is not there is an error', async () => {
+    await mkdir(join(folder, 'data'));
+    expect((await verify()).stdout).toMatch(/^ok {7}There are no frames in /);
+    expect(await run(['doctor', join(folder, 'no')])).toMatchObject({
+      stderr: expect.stringContaining('there is no such directory'),
+    });
   });
 });

@@ -20,6 +20,7 @@ import type { StoreParts } from './store-parts.ts';
 import { readOnlyFrame, readOnlyStore, toStoreError } from './store-errors.ts';
 import { type FrameContents, infoOf, type StoredFrame } from './stored-frame.ts';
 import { createTenantFolder } from './tenant-folder.ts';
+import { verifyFrames } from './verify-frames.ts';
 import { appendRows, putRows } from './write-frames.ts';
 import { createWriteHealth } from './write-health.ts';
 
@@ -177,6 +178,7 @@ function storeOf(
         ...(await parts.damaged.faults()),
       ];
     },
+    verify: (signal) => verifyFrames(parts, signal),
     async close() {
       clearInterval(timer);
       await warmer.close();

@@ -2,6 +2,7 @@ import type { Decoders, Store } from '@svc/frames';
 import type { LockTimes } from './directory-lock.ts';
 import type { FrameFiles, WriteOptions } from './frame-files.ts';
 import type { SqlFrames } from './sql-frames.ts';
+import type { FrameVerdict } from './verify-frames.ts';
 
 /** Something that is wrong in the directory. `not_released`: the lock of the closed store stays until the next start. */
 export interface StoreProblem {
@@ -42,4 +43,7 @@ export interface DurableStoreOptions {
 }
 
 /** A store whose frames are files, over which `createSqlEngine` answers SQL. */
-export interface DurableStore extends Store, SqlFrames {}
+export interface DurableStore extends Store, SqlFrames {
+  /** Compares the files of all frames that were put with their checksums, also of those that were verified before. */
+  verify(signal?: AbortSignal): AsyncIterable<FrameVerdict>;
+}

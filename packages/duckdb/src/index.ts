@@ -34,4 +34,5 @@ export { startChild } from './start-child.ts';
 export { createSqlEngine, type SqlEngineOptions } from './sql/create-sql-engine.ts';
 export type { SqlChildOptions } from './sql/launch-sql-child.ts';
 export type { PinnedFrame, PinOptions, SqlFrames } from './sql-frames.ts';
+export type { FrameVerdict } from './verify-frames.ts';
 export type { ProcessIdentity } from './process-identity.ts';

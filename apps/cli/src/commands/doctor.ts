@@ -1,8 +1,10 @@
 import { EXIT } from '../cli-error.ts';
 import { clientOptions, URL_OPTION } from '../client-options.ts';
-import type { Command } from '../command.ts';
+import type { Arguments } from '../arguments.ts';
+import type { Command, Context } from '../command.ts';
 import { visibleText } from '../display-text.ts';
 import type { Diagnosis } from '../doctor/diagnosis.ts';
+import { findDirectory } from '../find-directory.ts';
 import type { Output } from '../output.ts';
 import { packageVersion } from '../package-version.ts';
 import { CONFIG_OPTION, loadServerConfig } from '../server-config.ts';
@@ -12,30 +14,45 @@ export const doctor: Command = {
   kind: 'command',
   name: 'doctor',
   summary: 'Check what a server needs here; say what to do.',
-  usage: [],
+  usage: ['[directory]'],
+  takesDirectory: (words) => words.length > 0,
   options: { config: CONFIG_OPTION, url: URL_OPTION },
   notes: [
     'Checks Node, the configuration, the ports of both listeners, the rights on the',
     'data directories, the time-series database (by select 1), and the server that',
     'svc talks to. Each is a line: ok, warning or problem, and what to do.',
     '',
+    'With a directory of frames it compares all files in it with their checksums',
+    'instead, whoever holds the directory, and changes nothing.',
+    '',
     'Exit codes: 0 all is well, 4 there are warnings, 1 there are problems.',
   ],
   async run(args, context) {
-    const client = clientOptions(args, context);
-    const isNamed = args.has('url') || Boolean(context.env['SVC_URL']);
-    // Loaded only here: the other commands start faster without it.
-    const { runChecks } = await import('../doctor/run-checks.ts');
-    const found = await runChecks({
-      loaded: loadServerConfig(args, context),
-      server: { client, isNamed, version: packageVersion() },
-    });
+    const found = args.directory === undefined ? await checkMachine(args, context) : await checkFrames(args, context);
     await printDiagnoses(found, context.stdout);
     const isThere = (status: Diagnosis['status']): boolean => found.some((diagnosis) => diagnosis.status === status);
     if (isThere('problem')) return EXIT.refused;
     return isThere('warning') ? EXIT.warned : EXIT.ok;
   },
 };
+
+async function checkMachine(args: Arguments, context: Context): Promise<readonly Diagnosis[]> {
+  const client = clientOptions(args, context);
+  const isNamed = args.has('url') || Boolean(context.env['SVC_URL']);
+  // Loaded only here: the other commands start faster without it.
+  const { runChecks } = await import('../doctor/run-checks.ts');
+  return runChecks({
+    loaded: loadServerConfig(args, context),
+    server: { client, isNamed, version: packageVersion() },
+  });
+}
+
+async function checkFrames({ directory = '' }: Arguments, context: Context): Promise<readonly Diagnosis[]> {
+  const found = await findDirectory(directory, { homeDir: context.homeDir, isMade: false });
+  // It loads the engine.
+  const { verifyDirectory } = await import('../doctor/verify-directory.ts');
+  return verifyDirectory(found, { name: directory, signal: context.signal });
+}
 
 const COLOURS = { ok: 32, warning: 33, problem: 31 } as const;
 
