@@ -98,6 +98,12 @@ export const GOALS = [
     ...atMost(2),
     reached: (summary) => summary['all rows as Arrow, cold']?.ratio,
   },
+  ...['a window of 1000 rows', 'all rows'].map((read) => ({
+    what: `checksums, ${read} of a cold frame: time, of the same verified before`,
+    of: 'checksums',
+    ...atMost(1.03),
+    reached: (summary) => row(summary, { read })?.ratio,
+  })),
   {
     what: 'upload of CSV: time, of DuckDB and fsync',
     note: 'The body is on disk before DuckDB reads it; the other side has the file already.',

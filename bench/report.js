@@ -46,6 +46,11 @@ const SECTIONS = [
     text: 'Against DuckDB on the very same Parquet files, in a process of its own, without HTTP: the ratio is time of this server to time of DuckDB.',
   },
   {
+    name: 'checksums',
+    title: 'Checksums',
+    text: 'Reads from disk that verify the bytes they read, as the first one after a start does, against the same ones verified before. SQL verifies the whole file, once.',
+  },
+  {
     name: 'sql',
     title: 'SQL',
     text: 'SQL over frames in the engine (a child process, its check of the SQL, Arrow batches back from it), against DuckDB in a process that does nothing else, over the same files.',

@@ -5,6 +5,7 @@ import { fileURLToPath } from 'node:url';
 const ALL = [
   'json-table',
   'store',
+  'checksums',
   'first-rows',
   'exports',
   'sql',

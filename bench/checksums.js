@@ -1,0 +1,75 @@
+// What it costs to verify checksums: reads from disk whose bytes are verified, against the same ones verified before.
+import { mkdtempSync, rmSync } from 'node:fs';
+import { readdir, utimes } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { startServer } from '../tools/server-process.js';
+import { createClient, download } from './download.js';
+import { median } from './measure.js';
+import { putFrame } from './put-frame.js';
+import { ratio, takeTurns, writeResults } from './take-turns.js';
+import { tradesAsArrow } from './trades-frame.js';
+
+const ROWS = 1_000_000;
+
+const directory = mkdtempSync(join(tmpdir(), 'svc-bench-'));
+const client = createClient();
+const ended = [async () => client.close(), async () => rmSync(directory, { recursive: true })];
+
+async function timed(work) {
+  const startMs = performance.now();
+  await work();
+  return performance.now() - startMs;
+}
+
+/** A server that keeps no rows and no answers in memory. */
+async function startCold() {
+  const env = { SERVICE_HTTP_ANSWER_CACHE_BYTES: '0' };
+  const server = await startServer(['--parquet-path', directory, '--cache-size', '0.001'], { env });
+  ended.unshift(server.stop);
+  return server;
+}
+
+try {
+  const { url } = await startCold();
+  await putFrame(`${url}/frames/trades`, 'arrow', tradesAsArrow(ROWS));
+  const folder = join(directory, 'default');
+  const name = (await readdir(folder)).find((entry) => entry.endsWith('.parquet'));
+  /** A file with another time is another file, of which nothing is verified yet. */
+  const touch = () => utimes(join(folder, name), new Date(), new Date());
+
+  async function compare(read, rounds) {
+    await read();
+    return takeTurns(
+      {
+        verifying: async () => {
+          await touch();
+          return timed(read);
+        },
+        verified: () => timed(read),
+      },
+      { rounds, warmUp: 10 },
+    );
+  }
+
+  const sql = encodeURIComponent('SELECT symbol, avg(price) FROM trades GROUP BY symbol');
+  const values = {
+    'a window of 1000 rows': await compare(
+      () => client.read(`${url}/exec?handle=trades&fmt=json&limit=500000,501000`),
+      101,
+    ),
+    'one column of all rows': await compare(() => download(`${url}/exp?handle=trades&fmt=arrow&cols=price`), 41),
+    'all rows': await compare(() => download(`${url}/exp?handle=trades&fmt=arrow`), 41),
+    'SQL over all rows': await compare(() => client.read(`${url}/exec?engine=local&fmt=json&query=${sql}`), 41),
+  };
+  const summary = Object.entries(values).map(([read, { verifying, verified }]) => ({
+    read,
+    ratio: ratio(verifying, verified),
+    'verifying, ms': median(verifying),
+    'verified before, ms': median(verified),
+  }));
+  console.table(summary);
+  writeResults('checksums', { rows: ROWS, summary, values });
+} finally {
+  for (const end of ended) await end();
+}
