@@ -38,7 +38,9 @@ async function newFrame(
   exchange: Exchange,
 ): Promise<{ readonly answer: FrameAnswer; readonly handle: string }> {
   const { req } = exchange.c;
-  const isJson = /^application\/json\s*(;|$)/i.test(req.header('content-type') ?? '');
+  const fmt = single(parseQueryString(req.url), 'fmt');
+  const isJsonType = /^application\/json\s*(;|$)/i.test(req.header('content-type') ?? '');
+  const isJson = fmt === undefined ? isJsonType : fmt === 'json';
   const { isSo: isQuery, body } = isJson ? await beginsWith(req.raw, '{') : { isSo: false, body: openBody(req.raw) };
   if (!isQuery) {
     const handle = createHandle();

@@ -4,6 +4,7 @@ import { type Service, SQL_TARGETS } from '@svc/service';
 import * as v from 'valibot';
 import type { Exchange } from './endpoint.ts';
 import { parsedJson } from './exec-params.ts';
+import { type Params, parseQueryString, single } from './query-string.ts';
 import { readText } from './read-text.ts';
 import type { BodyChunks } from './request-body.ts';
 import { putOptions } from './write-frame.ts';
@@ -28,14 +29,37 @@ const KeepBody = v.strictObject({
 
 /** Keeps the answer of the query that a body describes. */
 export async function keepQuery(service: Service, exchange: Exchange, body: BodyChunks): Promise<PutResult> {
+  const given = parseQueryString(exchange.c.req.url);
+  checkNames(given);
+  const options = putOptions(exchange, single(given, 'ttl'));
   const { sql, engine, handle, ttl, params } = await keepBody(body);
   return service.keepQuery(exchange.call, sql, {
-    ...putOptions(exchange, undefined),
+    ...options,
     ...(engine && { engine }),
     ...(handle !== undefined && { handle }),
-    ...(typeof ttl === 'number' && { ttlSeconds: ttl }),
+    ...ttlOption(options.ttlSeconds, ttl),
     ...(params && { params }),
   });
+}
+
+/** The others describe rows in the body, or belong into the body: ignored, they would silently mean nothing. */
+function checkNames(params: Params): void {
+  const unknown = params.map(([name]) => name).find((name) => !['fmt', 'ttl'].includes(name));
+  if (unknown === undefined) return;
+  throw new ServiceError('invalid_argument', `The parameter ${quoted(unknown)} has no meaning with SQL in the body.`, {
+    hint: HINT,
+  });
+}
+
+/** The time to live may be in the URL, as for every other write, or in the body. */
+function ttlOption(inUrl: number | undefined, inBody: number | null | undefined): { readonly ttlSeconds?: number } {
+  if (inUrl !== undefined && inBody !== undefined && inUrl !== inBody) {
+    throw new ServiceError('invalid_argument', `ttl is ${inUrl} in the URL, and ${inBody} in the body.`, {
+      hint: 'Send ttl once.',
+    });
+  }
+  const ttlSeconds = inUrl ?? inBody;
+  return typeof ttlSeconds === 'number' ? { ttlSeconds } : {};
 }
 
 async function keepBody(chunks: BodyChunks): Promise<v.InferOutput<typeof KeepBody>> {

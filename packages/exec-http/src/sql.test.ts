@@ -133,9 +133,13 @@ describe('engine=local', () => {
 
 describe('POST /frames with SQL', () => {
   const json = { 'content-type': 'application/json' };
-  const keep = (body: unknown, headers: Record<string, string> = {}): Promise<Response> =>
+  const keep = (body: unknown, headers: Record<string, string> = {}, search = ''): Promise<Response> =>
     Promise.resolve(
-      appWith().request('/frames', { method: 'POST', body: JSON.stringify(body), headers: { ...json, ...headers } }),
+      appWith().request(`/frames${search}`, {
+        method: 'POST',
+        body: JSON.stringify(body),
+        headers: { ...json, ...headers },
+      }),
     );
 
   test('keeps the answer under the handle that is given, and says where', async () => {
@@ -179,6 +183,35 @@ describe('POST /frames with SQL', () => {
     expect(
       (await service.listFrames({ tenant: 'default', requestId: 'r', signal: new AbortController().signal })).length,
     ).toBe(0);
+  });
+
+  test.each<[search: string, ttl: number | null | undefined, seconds: number | undefined | 'refused']>([
+    ['?ttl=60', undefined, 60],
+    ['?ttl=60', 60, 60],
+    ['?fmt=json', 60, 60],
+    ['', null, undefined],
+    ['?ttl=60', 61, 'refused'],
+    ['?ttl=60', null, 'refused'],
+    ['?ttl=0', undefined, 'refused'],
+    ['?ttl=soon', undefined, 'refused'],
+    ['?ttl=60&ttl=60', undefined, 'refused'],
+    ['?tll=60', undefined, 'refused'],
+    ['?handle=x', undefined, 'refused'],
+    ['?engine=tsdb', undefined, 'refused'],
+  ])('%j with the ttl %j in the body: seconds to live %j', async (search, ttl, seconds) => {
+    const response = await keep({ sql: 'three', ttl }, {}, search);
+    const info = (await response.json()) as { created: string; expires: string | null };
+    const isKept = seconds !== 'refused';
+    expect([response.status, info]).toMatchObject(isKept ? [201, { rows: 3 }] : [400, { code: 'invalid_argument' }]);
+    if (!isKept) return;
+    const livesMs = info.expires === null ? undefined : Date.parse(info.expires) - Date.parse(info.created);
+    expect(livesMs === undefined ? undefined : Math.round(livesMs / 1000)).toBe(seconds);
+  });
+
+  test('NDJSON that fmt announces is rows, whatever its content type', async () => {
+    const response = await keep({ sql: 'x' }, {}, '?fmt=ndjson');
+    expect([response.status, await response.json()]).toMatchObject([201, { columns: [{ name: 'sql' }] }]);
+    expect(engine.asked).toEqual([]);
   });
 
   test('conditions hold', async () => {
