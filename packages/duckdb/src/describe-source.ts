@@ -8,6 +8,7 @@ import { fitsPlan } from './child/fits-plan.ts';
 import type { Int96Unit } from './child/plans.ts';
 import type { ChildAnswers } from './child/requests.ts';
 import { findDelimiter } from './csv-delimiter.ts';
+import { checkCsvHead } from './csv-head.ts';
 import { firstLineOf, isHeaderOf } from './csv-header.ts';
 import { describeOwnFiles, type ParquetSource, toError } from './describe-own-files.ts';
 import { describeParquet } from './describe-parquet.ts';
@@ -85,6 +86,7 @@ async function inspectExact(engine: PipeEngine, footer: ParquetFooter, signal?: 
 async function settle(source: FrameSource): Promise<SettledSource> {
   if (source.kind !== 'csv') return source;
   const delimiter = source.delimiter ?? (await findDelimiter(source.path));
+  await checkCsvHead(source.path, delimiter);
   const { addedTo, columns, header = true } = source;
   if (addedTo === undefined || columns !== undefined || !header) return { ...source, delimiter };
   const line = await firstLineOf(source.path, delimiter);

@@ -62,6 +62,19 @@ describe('a CSV file', () => {
     expect(await convert('a,A,a_1,\n1,2,3,4\n')).toMatchObject({ types: 'a:LONG A:LONG a_1:LONG column3:LONG' });
   });
 
+  test.each([
+    ['20190 columns', `${'123456,'.repeat(20_189)}1\n1\n`, /^The CSV file has 20190 columns, where 10000 are allowed/],
+    ['a million delimiters', ';'.repeat(1_000_000), /^The CSV file has 1000001 columns, where 10000 are allowed/],
+    ['millions of them', 'a,'.repeat(2_000_000), /^The CSV file has 1000001 or more columns, where 10000 are allowed/],
+    ['no line feed', 'a'.repeat(5_000_000), /^Line 1 of the CSV file is longer than a line may be: .* 2000000 bytes/],
+    ['a quote without an end', `"${'a\n'.repeat(2_000_000)}`, /^Line 1 of the CSV file has a quote that does not end/],
+  ])('with %s is refused by its first line', async (_, body, message) => {
+    await expect(convert(body)).rejects.toMatchObject({
+      code: 'invalid_data',
+      message: expect.stringMatching(message),
+    });
+  });
+
   test('may have thousands of columns', async () => {
     const names = Array.from({ length: 3000 }, (_, i) => `c${i}`);
     const text = `${names.join(',')}\n${names.map((_, i) => i).join(',')}\n`;

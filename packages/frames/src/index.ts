@@ -30,6 +30,7 @@ export {
 export { type ArrowHeader, readArrowHeader } from './decode/arrow-header.ts';
 export { schemaFromUpload, uncheckedSchemaFromUpload } from './decode/arrow-schema.ts';
 export { createDecoders, type Decoders, type DecodersOptions } from './decode/decoders.ts';
+export { MAX_COLUMNS } from './decode/limits.ts';
 export { type ArrowMessage, encodeArrowMessages, encodeArrowSchema } from './encode/arrow-messages.ts';
 export { encapsulate, encodeArrowStream, END_OF_STREAM } from './encode/arrow-stream.ts';
 export { encodeCsv } from './encode/csv.ts';

@@ -1,0 +1,63 @@
+import { open } from 'node:fs/promises';
+import { ServiceError } from '@svc/errors';
+import { MAX_COLUMNS } from '@svc/frames';
+
+/** The longest line that DuckDB reads. */
+const MAX_LINE_BYTES = 2_000_000;
+const [QUOTE, LINE_FEED, CARRIAGE_RETURN] = [34, 10, 13];
+
+/**
+ * Refuses a CSV file whose first line is too long or has too many columns. DuckDB would take many seconds, and all of
+ * its memory, to find that out.
+ */
+export async function checkCsvHead(path: string, delimiter: string): Promise<void> {
+  const head = await readHead(path);
+  const { columns, isEnded, isQuoted } = measureLine(head, Buffer.from(delimiter));
+  if (columns > MAX_COLUMNS) {
+    throw new ServiceError(
+      'invalid_data',
+      `The CSV file has ${columns}${isEnded ? '' : ' or more'} columns, where ${MAX_COLUMNS} are allowed.`,
+      { hint: 'Send fewer columns, or name what stands between the values with ?delimiter=.' },
+    );
+  }
+  if (isEnded || head.length <= MAX_LINE_BYTES) return;
+  const fault = isQuoted ? 'has a quote that does not end' : 'is longer than a line may be';
+  throw new ServiceError('invalid_data', `Line 1 of the CSV file ${fault}: it goes on after ${MAX_LINE_BYTES} bytes.`, {
+    hint: 'Check that its lines end with a line feed, and that every quote has an end.',
+  });
+}
+
+async function readHead(path: string): Promise<Buffer> {
+  const file = await open(path);
+  try {
+    const { size } = await file.stat();
+    const { buffer, bytesRead } = await file.read(Buffer.alloc(Math.min(size, MAX_LINE_BYTES + 1)));
+    return buffer.subarray(0, bytesRead);
+  } finally {
+    await file.close();
+  }
+}
+
+interface MeasuredLine {
+  readonly columns: number;
+  readonly isEnded: boolean;
+  readonly isQuoted: boolean;
+}
+
+/** How many columns the first line of a text has, and whether its end is there. */
+function measureLine(text: Buffer, delimiter: Buffer): MeasuredLine {
+  const isShort = delimiter.length === 1;
+  let columns = 1;
+  let isQuoted = false;
+  for (let at = 0; at < text.length; at++) {
+    const byte = text[at];
+    if (byte === QUOTE) isQuoted = !isQuoted;
+    else if (isQuoted) continue;
+    else if (byte === LINE_FEED || byte === CARRIAGE_RETURN) return { columns, isEnded: true, isQuoted };
+    else if (byte === delimiter[0] && (isShort || text.subarray(at, at + delimiter.length).equals(delimiter))) {
+      columns += 1;
+      at += delimiter.length - 1;
+    }
+  }
+  return { columns, isEnded: text.length <= MAX_LINE_BYTES && !isQuoted, isQuoted };
+}
