@@ -18,6 +18,7 @@ export function columnsUsed(statement: Node): readonly string[] | undefined {
   if (!clauses.every((clause) => isNode(clause) && PLAIN_MODIFIERS.has(clause['type']))) return undefined;
   const used = new Set<string>();
   if (![where, ...clauses].every((part) => collect(part, used))) return undefined;
+  for (const column of selected) addPrefixes(column, used);
   // What is sorted by may be the other name of a column.
   for (const column of selected) {
     if (isNode(column) && used.has(lower(column['alias']))) collect(column, used);
@@ -58,6 +59,12 @@ function collect(value: unknown, used: Set<string>): boolean {
   if (Array.isArray(orders) && orders.some(isNumbered)) return false;
   if (Array.isArray(names)) for (const name of names) used.add(lower(name));
   return Object.values(value).every((part) => collect(part, used));
+}
+
+/** Adds the columns whose fields are selected: `s` of `s.field`. Names of tables are added, too, which does no harm. */
+function addPrefixes(column: unknown, used: Set<string>): void {
+  const names = isNode(column) ? column['column_names'] : undefined;
+  if (Array.isArray(names)) for (const name of names.slice(0, -1)) used.add(lower(name));
 }
 
 function lower(name: unknown): string {

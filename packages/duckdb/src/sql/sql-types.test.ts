@@ -137,6 +137,14 @@ describe('what SQL has no room for', () => {
     },
   );
 
+  test.each(['SELECT c.d FROM sample', 'SELECT sample.c.d FROM sample', 'SELECT other.c.d FROM sample AS other'])(
+    'a field of a struct with a duration can be selected: %s',
+    async (sql) => {
+      await putValues(new Struct([new Field('d', new DurationNanosecond(), true)]), [{ d: 2000n }]);
+      expect(await fixture.text(sql)).toBe('{"d":"PT0.000002S"}\n');
+    },
+  );
+
   test('the error names the column and what to do', async () => {
     await putValues(new DurationNanosecond(), [1999n]);
     await expect(fixture.text('SELECT c + INTERVAL 1 DAY FROM sample')).rejects.toMatchObject({
