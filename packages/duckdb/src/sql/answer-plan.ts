@@ -1,4 +1,5 @@
-import { Field, Null, Schema } from 'apache-arrow';
+import { sqlNames } from '@svc/frames';
+import { DataType, Field, List, Map_, Null, Schema, Struct } from 'apache-arrow';
 import { fitsPlan } from '../child/fits-plan.ts';
 import type { GetPlan } from '../child/plans.ts';
 import type { DuckType } from '../child/requests.ts';
@@ -45,10 +46,25 @@ function columnPlan(name: string, type: DuckType, frames: readonly Schema[]): Co
   if (stored !== undefined && member !== undefined) {
     const { field, get } = storedColumn(stored);
     const isStored = fitsPlan(member.type, get);
-    if (isStored) return { field: field.clone({ name }), get: { kind: 'wrapped', item: get }, sqlType: '' };
+    const type: DataType = withSqlNames(field.type);
+    if (isStored) return { field: field.clone({ name, type }), get: { kind: 'wrapped', item: get }, sqlType: '' };
   }
   const field = fieldFromDuckdb(name, type);
   return { field, ...foreignColumn(field) };
+}
+
+/** A type whose structs have the names that SQL has for their fields. */
+function withSqlNames(type: DataType): DataType {
+  const fields: readonly Field[] = type.children ?? [];
+  if (fields.length === 0) return type;
+  const children: readonly Field[] = fields.map((field) => field.clone({ type: withSqlNames(field.type) }));
+  if (DataType.isStruct(type)) {
+    const names = sqlNames(children.map(({ name }) => name));
+    return new Struct(children.map((child, i) => child.clone({ name: names[i] ?? '' })));
+  }
+  const [child] = children;
+  if (child === undefined) return type;
+  return DataType.isMap(type) ? (new Map_(child, type.keysSorted) as DataType) : new List(child);
 }
 
 /** Names of expressions are as long as those are; columns have shorter ones, with room for a number. */

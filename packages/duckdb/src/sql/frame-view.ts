@@ -22,7 +22,7 @@ export function frameViewSql(path: string, info: SourceInfo, plain?: PlainSelect
     const column = sqlName(stored[i] ?? '');
     const name = names[i] ?? '';
     const hasForm = info.isForeign ? DataType.isDuration(field.type) : hasOtherForm(field);
-    const isUsed = plain === undefined || plain.used.has(name.toLowerCase()) || hasSharedNames(field.type);
+    const isUsed = plain === undefined || plain.used.has(name.toLowerCase());
     const value = isUsed ? sqlValue(field, column, field.name) : `{${sqlText(storedName(plain.frame, i))}: ${column}}`;
     return `${hasForm ? value : column} AS ${sqlName(name)}`;
   });

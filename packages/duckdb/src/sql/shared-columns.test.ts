@@ -1,5 +1,5 @@
 import { parseHandle, streamFromTable } from '@svc/frames';
-import { Field, Int32, List, Struct, Table, vectorFromArray } from 'apache-arrow';
+import { DurationNanosecond, Field, Int32, List, Struct, Table, vectorFromArray } from 'apache-arrow';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { createSqlFixture, type SqlFixture } from '../testing/sql-fixture.ts';
 
@@ -17,6 +17,11 @@ beforeAll(async () => {
   await put('times', new Table({ p95: int(1), P95: int(2), s: vectorFromArray([row], pair) }));
   await put('lists', new Table({ l: vectorFromArray([[row]], list) }));
   await put('crowd', new Table({ x: int(1), X: int(2), x_0: int(3), X_1: int(4), É: int(5), é: int(6) }));
+  const spans = new Struct<Record<string, DurationNanosecond | Int32>>([
+    new Field('d', new DurationNanosecond(), true),
+    new Field('D', new Int32(), true),
+  ]);
+  await put('spans', new Table({ v: vectorFromArray([{ d: 1n, D: 7 }], spans) }));
   await put('other', new Table({ p95: int(9), id: int(1) }));
 });
 
@@ -25,6 +30,7 @@ afterAll(() => fixture.close());
 describe('columns whose names differ only by case', () => {
   test.each<readonly [string, string]>([
     ['FROM times', '{"p95_0":1,"P95_1":2,"s":{"a_0":10,"A_2":20,"a_1":30}}'],
+    ['FROM spans', '{"v":{"d_0":"PT0.000000001S","D_1":7}}'],
     ['SELECT P95_0, "p95_1" FROM times', '{"p95_0":1,"P95_1":2}'],
     ['SELECT p95_0 AS p95 FROM times ORDER BY p95', '{"p95":1}'],
     ['SELECT s.a_0, s.a_1, s.A_2 FROM times', '{"a_0":10,"a_1":30,"A_2":20}'],
