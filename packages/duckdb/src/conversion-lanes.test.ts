@@ -13,10 +13,14 @@ async function startFiles(options: ConversionOptions): Promise<FilesFixture> {
 }
 
 /** A Parquet file of so many rows, all the same. */
-async function writeSame(path: string, rows: number): Promise<string> {
+function writeSame(path: string, rows: number): Promise<string> {
+  return writeRows(path, `SELECT 0 AS a FROM range(${rows})`);
+}
+
+async function writeRows(path: string, sql: string): Promise<string> {
   const instance = await DuckDBInstance.create(':memory:');
   const connection = await instance.connect();
-  await connection.run(`COPY (SELECT 0 AS a FROM range(${rows})) TO '${path.replaceAll("'", "''")}' (FORMAT parquet)`);
+  await connection.run(`COPY (${sql}) TO '${path.replaceAll("'", "''")}' (FORMAT parquet)`);
   connection.disconnectSync();
   instance.closeSync();
   return path;
@@ -51,6 +55,22 @@ test('a file of more values than may be is refused before they are read', async 
       message: 'The Parquet file has 1001 values, where 1000 are allowed.',
     },
   );
+});
+
+test('the values of a file are counted whatever its statistics are', async () => {
+  const fixture = await startFiles({ maxValues: 3 });
+  const [from, path] = [fixture.path(), fixture.path()];
+  // No text of DuckDB stands for the second.
+  const times = [0n, -(2n ** 63n) + 2n, 1n, 2n].map((micros) => `make_timestamp(${micros})`);
+  const copy = (count: number): Promise<string> =>
+    writeRows(from, `SELECT unnest([${times.slice(0, count).join()}]) AS t`);
+  await copy(3);
+  const source = { kind: 'parquet', path: from } as const;
+  expect(await fixture.files.convert(source, path, { compression })).toMatchObject({ rows: 3 });
+  await copy(4);
+  await expect(fixture.files.convert(source, path, { compression })).rejects.toMatchObject({
+    message: 'The Parquet file has 4 values, where 3 are allowed.',
+  });
 });
 
 test('a file that takes too long is given up, and the next one is not', async () => {

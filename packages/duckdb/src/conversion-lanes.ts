@@ -4,7 +4,6 @@ import type { FrameSource } from './frame-files.ts';
 import type { PipeEngine } from './pipe-engine.ts';
 import { fromChild } from './pipe-errors.ts';
 import { createSlots } from './pipe-slots.ts';
-import { globFree } from './source-sql.ts';
 
 /** How much work files that came from outside may make. */
 export interface ConversionOptions {
@@ -41,7 +40,9 @@ export function createConversionLanes(engine: PipeEngine, options: ConversionOpt
     // What an operator has put beside the frames is no one's upload.
     if (source.kind === 'table') return false;
     if (source.kind === 'csv') return (await stat(source.path)).size / CSV_BYTES_PER_VALUE > longValues;
-    const values = await declaredValues(engine, source.path, signal);
+    const values = await engine.call({ op: 'values', path: source.path }, signal).catch((error: unknown) => {
+      throw fromChild(error, 'Parquet file');
+    });
     if (values > maxValues) {
       throw new ServiceError(
         'payload_too_large',
@@ -80,13 +81,4 @@ export function createConversionLanes(engine: PipeEngine, options: ConversionOpt
       }
     },
   };
-}
-
-/** How many values the footer of a Parquet file says that it has. DuckDB reads as many, and no more. */
-async function declaredValues(engine: PipeEngine, path: string, signal: AbortSignal | undefined): Promise<number> {
-  const sql = `SELECT coalesce(sum(num_values), 0)::VARCHAR FROM parquet_metadata(${globFree(path)})`;
-  const [[values] = []] = await engine.call({ op: 'texts', sql }, signal).catch((error: unknown) => {
-    throw fromChild(error, 'Parquet file');
-  });
-  return Number(values ?? 0);
 }

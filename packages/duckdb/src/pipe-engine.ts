@@ -18,7 +18,7 @@ import type { ChildLink, ExchangeHandlers, LinkOptions } from './pipe-link.ts';
 import { SPILL_PREFIX, startChild } from './start-child.ts';
 
 /** Requests that are answered without batches. */
-type SimpleOp = 'inspect' | 'texts' | 'copy' | 'verify';
+type SimpleOp = 'inspect' | 'texts' | 'values' | 'copy' | 'verify';
 type RequestOf<Op extends ChildRequest['op']> = Extract<ChildRequest, { op: Op }>;
 
 /** Requests to an engine child, whichever one there is. */

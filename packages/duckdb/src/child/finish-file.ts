@@ -30,11 +30,22 @@ export async function finishFile(path: string, notes: Readonly<Record<string, nu
   }
 }
 
+/** The footer of a Parquet file at a path, with what follows it. */
+export async function footerOf(path: string): Promise<Buffer> {
+  const file = await open(path, 'r');
+  try {
+    const { size } = await file.stat();
+    return readFooter(file.fd, size).footer;
+  } finally {
+    await file.close();
+  }
+}
+
 /** The footer with what follows it, and where it is. */
 function readFooter(file: number, size: number): { readonly footer: Buffer; readonly at: number } {
   const tail = readFully(file, Buffer.alloc(TAIL_BYTES), size - TAIL_BYTES);
-  if (tail.toString('latin1', 4) !== MAGIC) throw new Error('The file that was written is not a Parquet file.');
   const length = tail.readUInt32LE(0) + TAIL_BYTES;
+  if (tail.toString('latin1', 4) !== MAGIC || length > size) throw new Error('The file is not a Parquet file.');
   return { footer: readFully(file, Buffer.alloc(length), size - length), at: size - length };
 }
 

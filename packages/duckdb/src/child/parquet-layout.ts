@@ -31,7 +31,7 @@ const FILE = { schema: 2, rowGroups: 4 };
 const ELEMENT = { children: 5 };
 const GROUP = { columns: 1, rows: 3 };
 const CHUNK = { metadata: 3 };
-const COLUMN = { compressedBytes: 7, dataAt: 9, indexAt: 10, dictionaryAt: 11 };
+const COLUMN = { values: 5, compressedBytes: 7, dataAt: 9, indexAt: 10, dictionaryAt: 11 };
 
 /** Reads the layout of a file from its footer. */
 export function layoutOf(footer: Uint8Array): ParquetLayout {
@@ -45,6 +45,17 @@ export function layoutOf(footer: Uint8Array): ParquetLayout {
     chunks: joined(leaves.filter(({ start, end }) => end > start).toSorted((a, b) => a.start - b.start)),
     groupRows: groups.map((group) => required(group.get(GROUP.rows))),
   };
+}
+
+/** How many values a file says that it has, all columns counted. DuckDB reads as many, and no more. */
+export function declaredValues(footer: Uint8Array): number {
+  const groups = thriftStructs(new ThriftCursor(footer).struct().get(FILE.rowGroups));
+  const counts = groups.flatMap((group) =>
+    thriftStructs(group.get(GROUP.columns)).map((chunk) =>
+      required(thriftStruct(chunk.get(CHUNK.metadata))?.get(COLUMN.values)),
+    ),
+  );
+  return counts.reduce((sum, count) => sum + count, 0);
 }
 
 /** The schema is a tree, written from the root down: to which column at its top each leaf belongs. */

@@ -63,6 +63,8 @@ export type ChildRequest = { readonly checks?: readonly FileCheck[]; readonly se
     | { readonly op: 'inspect'; readonly sql: string }
     /** The rows of a query whose columns are all texts. */
     | { readonly op: 'texts'; readonly sql: string }
+    /** How many values a Parquet file has. Asked of SQL, the statistics of all columns would have to have a text. */
+    | { readonly op: 'values'; readonly path: string }
     /** `rowCheck`: where the rows come from, verified little by little, before they are sent. */
     | {
         readonly op: 'read';
@@ -118,6 +120,7 @@ export type DuckType =
 export interface ChildAnswers {
   readonly inspect: readonly { readonly name: string; readonly type: DuckType }[];
   readonly texts: readonly (readonly (string | null)[])[];
+  readonly values: number;
   readonly read: { readonly rows: number };
   readonly verify: {
     /** Whether the file has checksums. */

@@ -2,6 +2,8 @@ import type { DuckDBConnection, DuckDBInstance as Instance, DuckDBResult } from 
 import duckdb from '@duckdb/node-bindings';
 import { collectGarbage } from './collect-garbage.ts';
 import { CancelledError, type Exchange } from './exchange.ts';
+import { footerOf } from './finish-file.ts';
+import { declaredValues } from './parquet-layout.ts';
 import { copyToFile, createUploads, type Uploads } from './write-file.ts';
 import { duckTypeOf } from './duck-type.ts';
 import { DuckDBInstance } from './node-api.ts';
@@ -83,6 +85,8 @@ async function answer(
       return inspect(connection, request.sql);
     case 'texts':
       return await texts(await connection.run(request.sql));
+    case 'values':
+      return declaredValues(await footerOf(request.path));
     case 'read':
       return await readVerified(connection, exchange, request, verifier);
     case 'write':
