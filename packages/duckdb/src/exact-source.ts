@@ -1,18 +1,23 @@
-import { constants, copyFile } from 'node:fs/promises';
+import { constants, copyFile, stat, truncate } from 'node:fs/promises';
 import { ServiceError } from '@svc/errors';
 import { unlinkIfThere } from './durable-files.ts';
 import type { FrameSource } from './frame-files.ts';
 import { readParquetFooter } from './parquet-footer.ts';
 
-/** A Parquet file that DuckDB would change values of, and that is not ours to change, is copied first, beside the new one. */
+/**
+ * Runs `work` with a source whose footer it may extend so that DuckDB changes no value. A Parquet file that needs this and
+ * is not ours to change is copied first, beside the new one. If `work` fails, a temporary file is what it was before: the
+ * next attempt must see the original types.
+ */
 export async function withExactSource<T>(
   from: FrameSource,
   path: string,
   work: (source: FrameSource) => Promise<T>,
 ): Promise<T> {
-  if (from.kind !== 'parquet' || from.isTemporary) return work(from);
+  if (from.kind !== 'parquet') return work(from);
+  if (from.isTemporary) return withSize(from.path, () => work(from));
   const footer = await readParquetFooter(from.path).catch((error: unknown) => {
-    // What is wrong with a file is said by who reads it.
+    // The reader reports what is wrong with the file.
     if (error instanceof ServiceError) throw error;
     return undefined;
   });
@@ -23,5 +28,15 @@ export async function withExactSource<T>(
     return await work({ ...from, path: copy, isTemporary: true });
   } finally {
     await unlinkIfThere(copy).catch(() => {});
+  }
+}
+
+async function withSize<T>(path: string, work: () => Promise<T>): Promise<T> {
+  const { size } = await stat(path);
+  try {
+    return await work();
+  } catch (error) {
+    await truncate(path, size);
+    throw error;
   }
 }

@@ -274,3 +274,20 @@ describe('what a file says of its columns and is not true', () => {
     });
   });
 });
+
+test('an upload that is tried again, because the engine broke, keeps its types', async () => {
+  const files = createFrameFiles({ tempDirectory: fixture.tempDirectory });
+  try {
+    const path = join(fixture.tempDirectory, 'tried-twice.parquet');
+    await writeFile(path, await fileOf('pyarrow-types'));
+    const source = { kind: 'parquet', path, isTemporary: true } as const;
+    const write = { compression: 'zstd' } as const;
+    await expect(files.convert(source, join(fixture.tempDirectory, 'no-folder', 'a'), write)).rejects.toThrow();
+    const again = await files.convert(source, join(fixture.tempDirectory, 'a'), write);
+    await writeFile(path, await fileOf('pyarrow-types'));
+    const once = await files.convert(source, join(fixture.tempDirectory, 'b'), write);
+    expect(again.schema.toString()).toBe(once.schema.toString());
+  } finally {
+    await files.close();
+  }
+});
