@@ -1,4 +1,4 @@
-import { open } from 'node:fs/promises';
+import { type FileHandle, open } from 'node:fs/promises';
 import { encodeChecks, rangesOf } from './file-checks.ts';
 import { layoutOf } from './parquet-layout.ts';
 import { readChecksums, readFully } from './read-checksums.ts';
@@ -21,12 +21,20 @@ export async function finishFile(path: string, notes: Readonly<Record<string, nu
     const layout = layoutOf(footer);
     const ranges = await readChecksums(file.fd, rangesOf(layout, at));
     const checks = encodeChecks({ ranges, groupRows: layout.groupRows }, footer);
-    await file.write(checks, 0, checks.length, at);
-    await file.write(footer, 0, footer.length, at + checks.length);
+    await writeFully(file, checks, at);
+    await writeFully(file, footer, at + checks.length);
     await file.sync();
     return size + checks.length;
   } finally {
     await file.close();
+  }
+}
+
+/** A disk that is nearly full takes some of the bytes, and refuses the next write. */
+async function writeFully(file: FileHandle, bytes: Buffer, at: number): Promise<void> {
+  for (let done = 0; done < bytes.length;) {
+    const { bytesWritten } = await file.write(bytes, done, bytes.length - done, at + done);
+    done += bytesWritten;
   }
 }
 
