@@ -21,6 +21,8 @@ export const PARQUET_MARK = 'PAR1';
 const TAIL_BYTES = 8;
 /** A schema that is longer, or has more elements, is not one of a frame. */
 const MAX_SCHEMA_BYTES = 32 * 1024 * 1024;
+/** A footer is copied as a whole if DuckDB needs another one. */
+const MAX_FOOTER_BYTES = 256 * 1024 * 1024;
 const MAX_ELEMENTS = 100_000;
 
 /** Numbers of the first fields of `FileMetaData`. */
@@ -34,6 +36,13 @@ export async function readParquetFooter(path: string): Promise<ParquetFooter | u
     const tail = await readAt(file, size - TAIL_BYTES, TAIL_BYTES);
     if (tail?.toString('latin1', 4) !== PARQUET_MARK) return undefined;
     const length = tail.readUInt32LE(0);
+    if (length > MAX_FOOTER_BYTES) {
+      throw new ServiceError(
+        'invalid_data',
+        `The footer of the Parquet file has ${length} bytes, where ${MAX_FOOTER_BYTES} are allowed.`,
+        { hint: 'Write the file with fewer row groups or columns.' },
+      );
+    }
     const start = size - TAIL_BYTES - length;
     const bytes = await readAt(file, start, Math.min(length, MAX_SCHEMA_BYTES));
     if (bytes === undefined) return undefined;
