@@ -32,7 +32,7 @@ test('short files do not wait for long ones, however many', async () => {
   const path = await writeSame(fixture.path(), 1_000_000);
   let ended = 0;
   const long = Array.from({ length: 20 }, async () => {
-    await files.convert({ kind: 'parquet', path }, fixture.path(), { compression });
+    await files.convert({ kind: 'parquet', path }, fixture.path(), { compression, isUpload: true });
     ended += 1;
   });
   const csv = fixture.path();
@@ -40,7 +40,7 @@ test('short files do not wait for long ones, however many', async () => {
   const parquet = await writeSame(fixture.path(), 1);
   for (const source of [{ kind: 'csv', path: csv } as const, { kind: 'parquet', path: parquet } as const]) {
     const endedBefore = ended;
-    expect(await files.convert(source, fixture.path(), { compression })).toMatchObject({ rows: 1 });
+    expect(await files.convert(source, fixture.path(), { compression, isUpload: true })).toMatchObject({ rows: 1 });
     expect(ended - endedBefore).toBeLessThanOrEqual(1);
   }
   await Promise.all(long);
@@ -49,12 +49,12 @@ test('short files do not wait for long ones, however many', async () => {
 test('a file of more values than may be is refused before they are read', async () => {
   const fixture = await startFiles({ maxValues: 1000 });
   const path = await writeSame(fixture.path(), 1001);
-  await expect(fixture.files.convert({ kind: 'parquet', path }, fixture.path(), { compression })).rejects.toMatchObject(
-    {
-      code: 'payload_too_large',
-      message: 'The Parquet file has 1001 values, where 1000 are allowed.',
-    },
-  );
+  await expect(
+    fixture.files.convert({ kind: 'parquet', path }, fixture.path(), { compression, isUpload: true }),
+  ).rejects.toMatchObject({
+    code: 'payload_too_large',
+    message: 'The Parquet file has 1001 values, where 1000 are allowed.',
+  });
 });
 
 test('the values of a file are counted whatever its statistics are', async () => {
@@ -66,9 +66,9 @@ test('the values of a file are counted whatever its statistics are', async () =>
     writeRows(from, `SELECT unnest([${times.slice(0, count).join()}]) AS t`);
   await copy(3);
   const source = { kind: 'parquet', path: from } as const;
-  expect(await fixture.files.convert(source, path, { compression })).toMatchObject({ rows: 3 });
+  expect(await fixture.files.convert(source, path, { compression, isUpload: true })).toMatchObject({ rows: 3 });
   await copy(4);
-  await expect(fixture.files.convert(source, path, { compression })).rejects.toMatchObject({
+  await expect(fixture.files.convert(source, path, { compression, isUpload: true })).rejects.toMatchObject({
     message: 'The Parquet file has 4 values, where 3 are allowed.',
   });
 });
@@ -76,14 +76,16 @@ test('the values of a file are counted whatever its statistics are', async () =>
 test('a file that takes too long is given up, and the next one is not', async () => {
   const fixture = await startFiles({ conversionTimeoutMs: 100 });
   const path = await writeSame(fixture.path(), 20_000_000);
-  await expect(fixture.files.convert({ kind: 'parquet', path }, fixture.path(), { compression })).rejects.toMatchObject(
-    {
-      code: 'deadline_exceeded',
-      message: 'The file did not become a frame within 100 ms.',
-    },
-  );
+  await expect(
+    fixture.files.convert({ kind: 'parquet', path }, fixture.path(), { compression, isUpload: true }),
+  ).rejects.toMatchObject({
+    code: 'deadline_exceeded',
+    message: 'The file did not become a frame within 100 ms.',
+  });
   const short = await writeSame(fixture.path(), 1);
   await expect
-    .poll(() => fixture.files.convert({ kind: 'parquet', path: short }, fixture.path(), { compression }))
+    .poll(() =>
+      fixture.files.convert({ kind: 'parquet', path: short }, fixture.path(), { compression, isUpload: true }),
+    )
     .toMatchObject({ rows: 1 });
 });

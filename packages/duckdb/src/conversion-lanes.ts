@@ -37,7 +37,7 @@ export function createConversionLanes(engine: PipeEngine, options: ConversionOpt
   let waiting = 0;
 
   async function isLong(source: FrameSource, signal: AbortSignal | undefined): Promise<boolean> {
-    // What an operator has put beside the frames is no one's upload.
+    // Tables are not uploaded.
     if (source.kind === 'table') return false;
     if (source.kind === 'csv') return (await stat(source.path)).size / CSV_BYTES_PER_VALUE > longValues;
     const values = await engine.call({ op: 'values', path: source.path }, signal).catch((error: unknown) => {

@@ -16,7 +16,15 @@ import {
   tablesOf,
 } from './describe-source.ts';
 import { unlinkIfThere } from './durable-files.ts';
-import type { FrameFiles, FrameSource, ReadPart, SourceInfo, WriteOptions, WrittenFile } from './frame-files.ts';
+import type {
+  ConvertOptions,
+  FrameFiles,
+  FrameSource,
+  ReadPart,
+  SourceInfo,
+  WriteOptions,
+  WrittenFile,
+} from './frame-files.ts';
 import { losesNegativeZero, WITHOUT_DICTIONARIES } from './negative-zeros.ts';
 import { type BatchPayload, createBatchEncoder, decodeBatch } from './pipe-columns.ts';
 import { withExactSource } from './exact-source.ts';
@@ -141,11 +149,13 @@ async function convertSource(
   { engine, lanes }: { readonly engine: PipeEngine; readonly lanes: ConversionLanes },
   from: FrameSource,
   path: string,
-  write: WriteOptions,
+  { isUpload = false, ...write }: ConvertOptions,
 ): Promise<WrittenFile> {
   const first = await describeGuarded(engine, from, write);
-  const writeInTime = (upload: DescribedUpload): Promise<WrittenFile> =>
-    lanes.run(upload.source, write.signal, (signal) => writeUpload(engine, upload, path, { ...write, signal }));
+  const writeInTime = async (upload: DescribedUpload): Promise<WrittenFile> =>
+    isUpload
+      ? lanes.run(upload.source, write.signal, (signal) => writeUpload(engine, upload, path, { ...write, signal }))
+      : writeUpload(engine, upload, path, write);
   if (!first.info.foreignColumns?.some(({ get }) => hasInt96(get))) return writeInTime(first);
   // Only the values say whether they are of microseconds, or of nanoseconds in fewer years.
   return writeInTime(first).catch(async (error: unknown) => {

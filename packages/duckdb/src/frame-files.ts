@@ -55,6 +55,12 @@ export interface WriteOptions {
   readonly signal?: AbortSignal;
 }
 
+/** How a source becomes a Parquet file of ours. */
+export interface ConvertOptions extends WriteOptions {
+  /** Whether a client sent it: then its size and the time are bounded, and long ones take turns. Default false. */
+  readonly isUpload?: boolean;
+}
+
 /** A Parquet file that was written and flushed to disk. */
 export interface WrittenFile extends SourceInfo {
   readonly arrowBytes: number;
@@ -91,7 +97,7 @@ export interface FrameFiles {
    */
   write(path: string, source: FrameStream, options: WriteOptions): Promise<WrittenFile>;
   /** Turns a source into a Parquet file of ours. `invalid_data` says the line and column of what cannot be read. */
-  convert(from: FrameSource, path: string, options: WriteOptions): Promise<WrittenFile>;
+  convert(from: FrameSource, path: string, options: ConvertOptions): Promise<WrittenFile>;
   /**
    * Writes the rows of several sources into one Parquet file of ours, in order. Their columns have the same names and
    * types; one is nullable where any of them is.

@@ -32,7 +32,9 @@ export async function stageRows(
   const tapped = 'kind' in rows ? undefined : tapBatches(rows, filling, signal);
   try {
     const written =
-      'kind' in rows ? await files.convert(rows, path, write) : await files.write(path, tapped?.stream ?? rows, write);
+      'kind' in rows
+        ? await files.convert(rows, path, { ...write, isUpload: true })
+        : await files.write(path, tapped?.stream ?? rows, write);
     return { path, written };
   } catch (error) {
     signal?.throwIfAborted();
