@@ -8,6 +8,7 @@ import { parquetColumns } from './parquet-columns.ts';
 import type { ParquetFooter } from './parquet-footer.ts';
 import type { PipeEngine } from './pipe-engine.ts';
 import { refuseRepeatedName } from './refuse-repeated-name.ts';
+import { isOfTheEngine } from './pipe-errors.ts';
 import { globFree } from './source-sql.ts';
 
 /** A Parquet file of others, as it was found. */
@@ -78,7 +79,10 @@ async function arrowFields(
   const sql = `SELECT decode(value) FROM parquet_kv_metadata(${globFree(path)})
     WHERE key = '${ARROW_KEY}'::BLOB AND octet_length(value) <= ${MAX_SCHEMA_BYTES} LIMIT 1`;
   // A value that is no text is none of an Arrow library.
-  const [[text] = []] = await engine.call({ op: 'texts', sql }, signal).catch(() => []);
+  const [[text] = []] = await engine.call({ op: 'texts', sql }, signal).catch((error: unknown) => {
+    if (isOfTheEngine(error)) throw error;
+    return [];
+  });
   if (typeof text !== 'string') return [];
   const message = Buffer.from(text, 'base64');
   if (message.length < 8) return [];

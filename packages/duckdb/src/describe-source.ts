@@ -16,6 +16,7 @@ import type { FrameSource, SourceInfo } from './frame-files.ts';
 import { PARQUET_MARK, type ParquetFooter, readParquetFooter } from './parquet-footer.ts';
 import { refuseRepeatedName } from './refuse-repeated-name.ts';
 import type { PipeEngine } from './pipe-engine.ts';
+import { isOfTheEngine } from './pipe-errors.ts';
 import { attachment, databaseName, fromClause, globFree, type SettledSource } from './source-sql.ts';
 import { fieldFromDuckdb } from './storage-types-duckdb.ts';
 import { sqlText } from './storage-types-names.ts';
@@ -135,7 +136,10 @@ export async function describeUpload(
   if (footer === undefined || source.kind !== 'parquet')
     return { source: settled, info: foreignInfo(settled, found), columnNames };
   const { path } = source;
-  const own = await describeOwn(engine, source, signal).catch(() => undefined);
+  const own = await describeOwn(engine, source, signal).catch((error: unknown) => {
+    if (isOfTheEngine(error)) throw error;
+    return undefined;
+  });
   const info =
     own !== undefined && isStoredAs(own.schema, found)
       ? own

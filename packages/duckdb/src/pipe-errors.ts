@@ -96,6 +96,12 @@ export function isBrokenByAnother(error: unknown): boolean {
   return isBroken(error) && error instanceof Error && /database has been invalidated/.test(error.message);
 }
 
+/** Whether a failure is of the engine or of the request, and says nothing about the file that was read. */
+export function isOfTheEngine(error: unknown): boolean {
+  if (error instanceof ChildCrash) return true;
+  return isBroken(error) || isOutOfMemory(error) || (error instanceof ChildError && error.failure.code === 'cancelled');
+}
+
 function crashError(cause: ChildCrash): ServiceError {
   if (cause.isOutOfMemory) {
     return new ServiceError('out_of_memory', 'Reading or writing the data takes more memory than is allowed.', {
