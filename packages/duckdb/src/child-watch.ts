@@ -86,12 +86,14 @@ export function createChildWatch(options: ChildWatchOptions): ChildWatch {
   };
 }
 
-/** The CPU time of a process, of all its threads, in ticks of the system; undefined if the system does not tell. */
+/** The CPU time of a process, of all its threads, in ticks of the system; undefined if the system does not tell, or the process waits for its disk. */
 export function cpuTimeOf(pid: number): number | undefined {
   try {
     const status = readFileSync(`/proc/${pid}/stat`, 'utf8');
     // The name of the program stands in brackets and may hold anything; user and system time are fields 12 and 13 after it.
     const fields = status.slice(status.lastIndexOf(')') + 2).split(' ');
+    // A process that waits for the disk is busy: checksums are read synchronously.
+    if (fields[0] === 'D') return undefined;
     return Number(fields[11]) + Number(fields[12]);
   } catch {
     return undefined;

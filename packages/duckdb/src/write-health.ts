@@ -32,7 +32,7 @@ const NO_ANSWER = 'The disk that keeps the frames does not answer.';
 export function createWriteHealth({ folderOf, lockFailure }: WriteHealthOptions): WriteHealth {
   /** The tenant whose change the disk refused, until another change or a probe succeeds. */
   let refused: string | undefined;
-  let probed: { readonly atMs: number; readonly fault: Promise<string | undefined> } | undefined;
+  let probed: { readonly atMs: number; readonly fault: Promise<string | undefined>; isDone: boolean } | undefined;
 
   async function probe(tenant: string): Promise<string | undefined> {
     try {
@@ -45,8 +45,13 @@ export function createWriteHealth({ folderOf, lockFailure }: WriteHealthOptions)
   }
 
   function lastProbe(tenant: string): Promise<string | undefined> {
-    if (probed === undefined || performance.now() - probed.atMs > PROBED_MS) {
-      probed = { atMs: performance.now(), fault: Promise.race([probe(tenant), sleep(PROBE_TIMEOUT_MS, NO_ANSWER)]) };
+    // No second probe beside one that hangs: each holds a thread.
+    if (probed === undefined || (probed.isDone && performance.now() - probed.atMs > PROBED_MS)) {
+      const begun = probe(tenant);
+      const timeout = sleep(PROBE_TIMEOUT_MS, NO_ANSWER, { ref: false });
+      const next = { atMs: performance.now(), fault: Promise.race([begun, timeout]), isDone: false };
+      probed = next;
+      void begun.then(() => (next.isDone = true));
     }
     return probed.fault;
   }
@@ -55,7 +60,8 @@ export function createWriteHealth({ folderOf, lockFailure }: WriteHealthOptions)
     async observe(tenant, change) {
       try {
         const result = await change();
-        refused = undefined;
+        // A drop or an expiry of a frame that is not there writes nothing.
+        if (result !== undefined && result !== false) refused = undefined;
         return result;
       } catch (error) {
         if (diskFault(error) !== undefined) refused = tenant;
