@@ -35,7 +35,7 @@ export function createSqlFrames(parts: StoreParts, acquire: AcquireFrame): SqlFr
         version: frame.version,
         path,
         info,
-        verify: () => reader.verify(frame, { again: true }),
+        verify: (signal) => reader.verify(frame, { again: true, ...(signal && { signal }) }),
         release() {
           catalogue.release(frame);
           copies.released(frame);

@@ -9,7 +9,7 @@ export interface PinnedFrame {
   readonly path: string;
   readonly info: SourceInfo;
   /** Compares its file with its checksums once more, because it could not be read; what is found wrong is thrown. */
-  verify(): Promise<{ readonly isChecked: boolean }>;
+  verify(signal?: AbortSignal): Promise<{ readonly isChecked: boolean }>;
   release(): void;
 }
 

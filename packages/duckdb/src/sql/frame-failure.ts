@@ -10,7 +10,11 @@ import { unreadableFrame } from '../store-errors.ts';
  * Why a statement failed, where the file of a frame is to blame and not the SQL. What DuckDB says only raises a
  * suspicion: the files are compared with their checksums.
  */
-export async function frameFailure(error: unknown, pins: readonly PinnedFrame[]): Promise<ServiceError | undefined> {
+export async function frameFailure(
+  error: unknown,
+  pins: readonly PinnedFrame[],
+  signal: AbortSignal,
+): Promise<ServiceError | undefined> {
   if (!(error instanceof ChildError)) return undefined;
   const { failure } = error;
   if (failure.code !== 'sql_fault' && failure.code !== 'unreadable_frame') return undefined;
@@ -18,12 +22,13 @@ export async function frameFailure(error: unknown, pins: readonly PinnedFrame[])
   try {
     for (const frame of suspects) {
       const isForeign = frame.info.isForeign === true;
-      const { isChecked } = isForeign ? { isChecked: false } : await frame.verify();
+      const { isChecked } = isForeign ? { isChecked: false } : await frame.verify(signal);
       if (isChecked || !isOfTheFile(failure)) continue;
       const damage = new ServiceError('invalid_data', 'Its file is damaged.', { cause: error });
       return unreadableFrame(frame.handle, isForeign, damage);
     }
   } catch (damage) {
+    if (signal.aborted) return undefined;
     return toServiceError(damage);
   }
   const first = suspects.find(({ info }) => info.isForeign !== true);

@@ -107,7 +107,8 @@ export function createStatement({ store, call, sql, limit, place, privatePaths }
     plan: (columns) => answerPlan(columns, schemasOf(pins)),
     rows: ({ plans, casts }, options) =>
       child.rows({ op: 'rows', plans, ...(casts && { casts }) }, { signal, ...options }),
-    failure: async (error) => (await frameFailure(error, pins)) ?? toSqlError(error, { sql, pins, privatePaths }),
+    failure: async (error) =>
+      (await frameFailure(error, pins, limit.signal)) ?? toSqlError(error, { sql, pins, privatePaths }),
     get isInterrupted() {
       return place.interrupted.aborted && !limit.signal.aborted;
     },
