@@ -76,7 +76,8 @@ export function isDamage(cause: unknown): cause is ServiceError {
 /** The file of a frame cannot be read. */
 export function unreadableFrame(handle: string, isForeign: boolean, cause: unknown): ServiceError {
   if (!isDamage(cause)) {
-    const failure = toStoreError(cause);
+    // A full disk keeps a copy from being made; every other failure of the disk is one to read, not to write.
+    const failure = FULL.has(codeOf(cause)) ? toStoreError(cause) : cause;
     return failure instanceof ServiceError ? failure : notReadNow(handle, cause);
   }
   return isForeign
@@ -85,7 +86,7 @@ export function unreadableFrame(handle: string, isForeign: boolean, cause: unkno
         cause,
       })
     : new ServiceError('internal', `The frame ${quoted(handle)} cannot be read: its file is damaged.`, {
-        hint: 'Put the frame again, or have whoever runs the server restore its file.',
+        hint: 'Put the frame again, or ask the operator to restore its file.',
         cause,
       });
 }
