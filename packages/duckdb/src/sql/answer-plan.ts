@@ -46,8 +46,8 @@ function columnPlan(name: string, type: DuckType, frames: readonly Schema[]): Co
   if (stored !== undefined && member !== undefined) {
     const { field, get } = storedColumn(stored);
     const isStored = fitsPlan(member.type, get);
-    const type: DataType = withSqlNames(field.type);
-    if (isStored) return { field: field.clone({ name, type }), get: { kind: 'wrapped', item: get }, sqlType: '' };
+    const named = field.clone({ name, type: withSqlNames(field.type) });
+    if (isStored) return { field: named, get: { kind: 'wrapped', item: get }, sqlType: '' };
   }
   const field = fieldFromDuckdb(name, type);
   return { field, ...foreignColumn(field) };
