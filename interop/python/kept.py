@@ -46,7 +46,8 @@ def kept_type(kind):
 
 def kept_nested_type(kind):
     if is_type.is_map(kind):
-        return pa.map_(kept_field(kind.key_field), kept_field(kind.item_field), kind.keys_sorted)
+        key, value = kept_field(kind.key_field), kept_field(kind.item_field)
+        return pa.map_(key.with_name("key"), value.with_name("value"), kind.keys_sorted)
     if is_type.is_list(kind) or is_type.is_large_list(kind) or is_type.is_fixed_size_list(kind):
         return pa.list_(kept_field(kind.value_field))
     if is_type.is_struct(kind):

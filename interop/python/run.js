@@ -14,7 +14,7 @@ async function runTests(python, { url, grpc }) {
   const tests = spawn(python, ['-W', 'error', '-m', 'unittest', ...args], {
     cwd: folder,
     stdio: 'inherit',
-    env: { ...process.env, SVC_URL: url, SVC_GRPC: grpc, PYTHONDONTWRITEBYTECODE: '1' },
+    env: { ...process.env, SVC_URL: url, SVC_GRPC: grpc, SVC_NODE: process.execPath, PYTHONDONTWRITEBYTECODE: '1' },
   });
   const [code] = await once(tests, 'close');
   return code ?? 1;

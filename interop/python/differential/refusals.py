@@ -1,0 +1,51 @@
+"""What the server refuses to take, as documented, each with what its sentence says."""
+
+from typing import Callable, NamedTuple
+
+import pyarrow as pa
+import pyarrow.types as is_type
+
+from .rebuild import kinds_in
+
+
+class Refusal(NamedTuple):
+    #: Whether a type that is in a column, at any depth, is refused.
+    has: Callable
+    sentence: str
+    #: What the names of the ways in begin with that refuse it.
+    ways: str = ""
+
+
+NOT_HELD = "which this server does not hold"
+REFUSALS = [
+    Refusal(is_type.is_union, NOT_HELD),
+    Refusal(is_type.is_run_end_encoded, NOT_HELD),
+    Refusal(lambda kind: is_type.is_list_view(kind) or is_type.is_large_list_view(kind), NOT_HELD),
+    # DuckDB reads neither of these.
+    Refusal(lambda kind: is_type.is_struct(kind) and "" in [field.name for field in kind], "cannot be read", "Parquet"),
+    Refusal(lambda kind: kind == pa.timestamp("ns"), "is not of the type TIMESTAMP_NS", "CSV"),
+]
+#: A 400, as the clients call it.
+BAD_DATA = (400, "ArrowInvalid", "ProgrammingError", "INVALID_ARGUMENT")
+
+
+def is_documented(case, way_in, refused):
+    """Whether a put is refused for a reason that is documented, and with a sentence that says so."""
+    return refused.status in BAD_DATA and any(
+        way_in.startswith(refusal.ways)
+        and refusal.sentence in refused.sentence
+        and any(refusal.has(kind) for field in case.schema for kind in kinds_in(field.type))
+        for refusal in REFUSALS
+    )
+
+
+def is_for_names(case, refused):
+    """Whether a put is refused because two columns have one name."""
+    sentences = ("wo columns", "The CSV file cannot be read")
+    has_same_names = len(set(case.schema.names)) < len(case.schema.names)
+    return has_same_names and refused.status in BAD_DATA and any(text in refused.sentence for text in sentences)
+
+
+def is_for_values(refused):
+    """Whether a put is refused because a value does not fit; of a Parquet file the row is not known."""
+    return refused.status in BAD_DATA and any(text in refused.sentence for text in ("Row ", "The Parquet file"))
