@@ -16,30 +16,14 @@ import {
   tablesOf,
 } from './describe-source.ts';
 import { unlinkIfThere } from './durable-files.ts';
-import type {
-  ConvertOptions,
-  FrameFiles,
-  FrameSource,
-  ReadPart,
-  SourceInfo,
-  WriteOptions,
-  WrittenFile,
-} from './frame-files.ts';
+import type { ConvertOptions, FrameFiles, FrameSource, SourceInfo, WriteOptions, WrittenFile } from './frame-files.ts';
 import { losesNegativeZero, WITHOUT_DICTIONARIES } from './negative-zeros.ts';
-import { type BatchPayload, createBatchEncoder, decodeBatch } from './pipe-columns.ts';
+import { type BatchPayload, createBatchEncoder } from './pipe-columns.ts';
 import { withExactSource } from './exact-source.ts';
 import { createPipeEngine, type PipeEngine, type PipeEngineOptions } from './pipe-engine.ts';
 import { fromChild, type Subject, UNKNOWN_CSV_FORM } from './pipe-errors.ts';
-import {
-  attachment,
-  checksOf,
-  copyOptions,
-  FILE_NOTES,
-  fromClause,
-  measureSql,
-  readPlan,
-  storedRowsSql,
-} from './source-sql.ts';
+import { readSource, subjectOf } from './read-source.ts';
+import { attachment, checksOf, copyOptions, FILE_NOTES, fromClause, measureSql, storedRowsSql } from './source-sql.ts';
 import { foreignColumn, hasInt96, isStoredBySql } from './storage-types-duckdb.ts';
 import { fileNames, NO_COLUMNS_NAME } from './storage-types-names.ts';
 import { type StoredColumn, storedSchema } from './storage-types.ts';
@@ -280,31 +264,4 @@ function written(schema: Schema, { rows, arrowBytes, fileBytes }: WrittenNumbers
 async function* payloadsOf(source: FrameStream): AsyncGenerator<BatchPayload, void, undefined> {
   const encoder = createBatchEncoder();
   for await (const batch of source.batches) yield* encoder.encode(batch);
-}
-
-function readSource(engine: PipeEngine, source: FrameSource, info: SourceInfo, part: ReadPart): FrameStream {
-  const { schema, rows, request } = readPlan(source, info, part);
-  async function* batches(): AsyncGenerator<RecordBatch> {
-    part.signal?.throwIfAborted();
-    if (rows === 0) return;
-    try {
-      const payloads = engine.read(request, part);
-      let seen = 0;
-      for await (const payload of payloads) {
-        const batch = decodeBatch(schema, payload);
-        seen += batch.numRows;
-        yield batch;
-      }
-      if (seen !== rows) throw new Error(`A read gave ${seen} rows where there are ${rows}.`);
-    } catch (error) {
-      throw fromChild(error, subjectOf(source));
-    }
-  }
-  return { schema, batches: batches() };
-}
-
-const SUBJECTS = { parquet: 'Parquet file', csv: 'CSV file', table: 'table' } as const;
-
-function subjectOf(source: FrameSource): Subject {
-  return SUBJECTS[source.kind];
 }
