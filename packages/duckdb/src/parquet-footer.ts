@@ -36,6 +36,8 @@ export async function readParquetFooter(path: string): Promise<ParquetFooter | u
     const tail = await readAt(file, size - TAIL_BYTES, TAIL_BYTES);
     if (tail?.toString('latin1', 4) !== PARQUET_MARK) return undefined;
     const length = tail.readUInt32LE(0);
+    const start = size - TAIL_BYTES - length;
+    if (start < 0) return undefined;
     if (length > MAX_FOOTER_BYTES) {
       throw new ServiceError(
         'invalid_data',
@@ -43,7 +45,6 @@ export async function readParquetFooter(path: string): Promise<ParquetFooter | u
         { hint: 'Write the file with fewer row groups or columns.' },
       );
     }
-    const start = size - TAIL_BYTES - length;
     const bytes = await readAt(file, start, Math.min(length, MAX_SCHEMA_BYTES));
     if (bytes === undefined) return undefined;
     const { elements, schemaStart, schemaEnd } = readSchema(bytes);
