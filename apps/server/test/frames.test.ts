@@ -216,7 +216,7 @@ describe('PUT /frames/{handle}', () => {
 
   test('storage.conversion_timeout_ms bounds how long a file takes to become a frame', async () => {
     const server = await startProcess({ env: { SERVICE_STORAGE_CONVERSION_TIMEOUT_MS: '1' } });
-    const body = `a,b\n${'1,2\n'.repeat(500_000)}`;
+    const body = `a,b\n${'1,2\n'.repeat(2_000_000)}`;
     const refused = await server.fetch('/frames/t', { method: 'PUT', headers: { 'content-type': 'text/csv' }, body });
     expect([refused.status, await refused.json()]).toMatchObject([
       504,

@@ -54,16 +54,19 @@ export function createConversionLanes(engine: PipeEngine, options: ConversionOpt
   }
 
   async function inTime<T>(signal: AbortSignal | undefined, convert: (signal: AbortSignal) => Promise<T>): Promise<T> {
-    const late = AbortSignal.timeout(conversionTimeoutMs);
+    const late = new AbortController();
+    const timer = setTimeout(() => late.abort(), conversionTimeoutMs);
     try {
-      return await convert(signal === undefined ? late : AbortSignal.any([signal, late]));
+      return await convert(signal === undefined ? late.signal : AbortSignal.any([signal, late.signal]));
     } catch (error) {
       signal?.throwIfAborted();
-      if (!late.aborted) throw error;
+      if (!late.signal.aborted) throw error;
       throw new ServiceError('deadline_exceeded', `The file did not become a frame within ${conversionTimeoutMs} ms.`, {
         hint: 'Send fewer rows at once, or raise storage.conversion_timeout_ms.',
         cause: error,
       });
+    } finally {
+      clearTimeout(timer);
     }
   }
 

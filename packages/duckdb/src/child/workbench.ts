@@ -18,6 +18,8 @@ export interface Workbench {
   run(exchange: Exchange, request: ChildRequest): Promise<ChildAnswers[keyof ChildAnswers]>;
 }
 
+const INTERRUPT_EVERY_MS = 20;
+
 /** A workbench whose databases are set up with some statements. */
 export function createWorkbench({ settings, uploadSettings = [] }: ChildSettings): Workbench {
   const opened = open(settings);
@@ -34,13 +36,19 @@ export function createWorkbench({ settings, uploadSettings = [] }: ChildSettings
       if (exchange.signal.aborted) throw new CancelledError();
       // One for each request: a second statement on a connection ends the result of the first.
       const connection = await instance.connect();
-      const interrupt = (): void => connection.interrupt();
+      let repeated: NodeJS.Timeout | undefined;
+      const interrupt = (): void => {
+        connection.interrupt();
+        // DuckDB forgets an interrupt that comes before its statement has begun.
+        repeated = setInterval(() => connection.interrupt(), INTERRUPT_EVERY_MS);
+      };
       exchange.signal.addEventListener('abort', interrupt, { once: true });
       try {
         for (const sql of request.setup ?? []) await connection.run(sql);
         return await answer({ connection, uploads, verifier }, exchange, request);
       } finally {
         exchange.signal.removeEventListener('abort', interrupt);
+        clearInterval(repeated);
         await endResult(connection);
         connection.disconnectSync();
         freeMemory();
