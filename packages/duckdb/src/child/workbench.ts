@@ -44,6 +44,8 @@ export function createWorkbench({ settings, uploadSettings = [] }: ChildSettings
       };
       exchange.signal.addEventListener('abort', interrupt, { once: true });
       try {
+        // A cancel that came while the connection was made had no listener yet.
+        if (exchange.signal.aborted) throw new CancelledError();
         for (const sql of request.setup ?? []) await connection.run(sql);
         return await answer({ connection, uploads, verifier }, exchange, request);
       } finally {
