@@ -184,7 +184,7 @@ export function sizeBytes(value: number): Uint8Array {
   return Uint8Array.from([...parts, rest]);
 }
 
-/** A struct in the compact protocol; the fields must be in the order of their numbers. */
+/** A struct in the compact protocol, its fields in the order of their numbers. */
 export function encodeStruct(fields: ThriftStruct): Uint8Array {
   const parts: Uint8Array[] = [];
   let before = 0;

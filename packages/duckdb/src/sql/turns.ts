@@ -91,8 +91,8 @@ export function createTurns({ maxConcurrent, maxQueued, shortMs }: TurnsOptions)
   function makeRoom(): void {
     clearTimeout(timer);
     if (!canInterrupt || hasPlace(false) || !line.hasShort()) return;
-    const { longest, inMs } = findLongest([...running], counts, shortMs);
-    longest?.controller.abort();
+    const { victim, inMs } = findVictim([...running], counts, shortMs);
+    victim?.controller.abort();
     if (inMs !== undefined) timer = setTimeout(makeRoom, inMs).unref();
   }
 
@@ -112,18 +112,18 @@ export function createTurns({ maxConcurrent, maxQueued, shortMs }: TurnsOptions)
   };
 }
 
-/** The statement to interrupt, of the client with the most, or after how long there is one. */
-function findLongest(
+/** The statement to interrupt: the youngest of the client with the most. Or after how long there is one. */
+function findVictim(
   running: readonly Running[],
   counts: GroupCounts,
   shortMs: number,
-): { readonly longest?: Running; readonly inMs?: number } {
+): { readonly victim?: Running; readonly inMs?: number } {
   // One at a time: its place is free in a moment.
   if (running.some(({ controller }) => controller.signal.aborted)) return {};
   const tried = running.filter(({ isLong, isKept }) => !isLong && !isKept).toReversed();
   const youngest = Math.min(...tried.map(({ begunAt = Infinity }) => performance.now() - begunAt));
   // One that is still short may leave its place by itself; one that has not begun says so when it has.
   if (youngest < shortMs) return youngest < 0 ? {} : { inMs: shortMs - youngest };
-  const [longest] = tried.toSorted((a, b) => counts.compare(b.groups, a.groups));
-  return longest === undefined ? {} : { longest };
+  const [victim] = tried.toSorted((a, b) => counts.compare(b.groups, a.groups));
+  return victim === undefined ? {} : { victim };
 }
