@@ -20,19 +20,19 @@
  * await store.close();
  * ```
  */
-export { createDurableStore } from './create-durable-store.ts';
-export { createFrameFiles, type DuckdbFrameFiles } from './create-frame-files.ts';
-export { DirectoryInUseError, type LockHolder, type LockTimes } from './directory-lock.ts';
-export type { DurableStore, DurableStoreOptions, StoreProblem } from './durable-store.ts';
-export type { FrameFiles, FrameSource, ReadPart, SourceInfo, WriteOptions, WrittenFile } from './frame-files.ts';
-export { createParquetEncoder, type ParquetEncoderOptions } from './parquet-encoder.ts';
-export type { PipeEngineOptions } from './pipe-engine.ts';
-export type { ChildOptions } from './pipe-launch.ts';
-export type { ChildLink } from './pipe-link.ts';
-export { createEndingDirectory, createPrivateDirectory, type PrivateDirectory } from './private-directory.ts';
-export { startChild } from './start-child.ts';
+export { createDurableStore } from './store/create-durable-store.ts';
+export { createFrameFiles, type DuckdbFrameFiles } from './files/create-frame-files.ts';
+export { DirectoryInUseError, type LockHolder, type LockTimes } from './disk/directory-lock.ts';
+export type { DurableStore, DurableStoreOptions, StoreProblem } from './store/durable-store.ts';
+export type { FrameFiles, FrameSource, ReadPart, SourceInfo, WriteOptions, WrittenFile } from './files/frame-files.ts';
+export { createParquetEncoder, type ParquetEncoderOptions } from './files/parquet-encoder.ts';
+export type { PipeEngineOptions } from './engine/file-engine.ts';
+export type { ChildOptions } from './engine/launch-child.ts';
+export type { ChildLink } from './engine/child-link.ts';
+export { createEndingDirectory, createPrivateDirectory, type PrivateDirectory } from './disk/private-directory.ts';
+export { startChild } from './engine/start-child.ts';
 export { createSqlEngine, type SqlEngineOptions } from './sql/create-sql-engine.ts';
 export type { SqlChildOptions } from './sql/launch-sql-child.ts';
-export type { PinnedFrame, PinOptions, SqlFrames } from './sql-frames.ts';
-export type { FrameVerdict } from './verify-frames.ts';
-export type { ProcessIdentity } from './process-identity.ts';
+export type { PinnedFrame, PinOptions, SqlFrames } from './store/sql-frames.ts';
+export type { FrameVerdict } from './store/verify-frames.ts';
+export type { ProcessIdentity } from './disk/process-identity.ts';

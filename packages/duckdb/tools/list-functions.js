@@ -6,7 +6,7 @@ import { DuckDBInstance } from '@duckdb/node-api';
 import { isShadowed } from '../dist/child/catalogue.js';
 import { REFUSED_FUNCTIONS } from '../dist/child/refused-functions.js';
 
-const FILE = new URL('../src/child/generated/allowed-functions.ts', import.meta.url);
+const FILE = new URL('../src/child/sql/generated/allowed-functions.ts', import.meta.url);
 const PLACES = { values: ['scalar', 'aggregate', 'macro'], tables: ['table', 'table_macro'] };
 // Known to the parser alone.
 const ALSO = { values: ['unnest', 'grouping', 'grouping_id'], tables: [] };

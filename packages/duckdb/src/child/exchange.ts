@@ -1,4 +1,4 @@
-import type { BatchWriter } from '../pipe-batch.ts';
+import type { BatchWriter } from '../wire/batch.ts';
 
 /** A request that is being worked on, as who works on it sees it. */
 export interface Exchange {

@@ -1,7 +1,7 @@
 import { writeSync } from 'node:fs';
 import { Socket } from 'node:net';
-import type { BatchWriter } from '../pipe-batch.ts';
-import { createBatchPlaces } from '../pipe-batch-file.ts';
+import type { BatchWriter } from '../wire/batch.ts';
+import { createBatchPlaces } from '../wire/batch-file.ts';
 import {
   BATCH_BYTES,
   BATCH_CREDITS,
@@ -11,15 +11,15 @@ import {
   jsonPayload,
   parseJson,
   wordsPayload,
-} from '../pipe-frames.ts';
+} from '../wire/messages.ts';
 import { type Exchange, CancelledError } from './exchange.ts';
-import { DamagedFileError, IntactFileError } from './load-checks.ts';
-import { createSqlBench } from './sql-bench.ts';
-import { SqlFaultError } from './sql-fault.ts';
-import { SqlRefusal, UnreadableFrameError } from './sql-refusal.ts';
-import { createWorkbench } from './workbench.ts';
-import { UnstorableValue } from './column-writer.ts';
-import type { ChildFailure, ChildSettings } from './requests.ts';
+import { DamagedFileError, IntactFileError } from './files/load-checks.ts';
+import { createSqlBench } from './sql/sql-handler.ts';
+import { SqlFaultError } from '../wire/sql-fault.ts';
+import { SqlRefusal, UnreadableFrameError } from './sql/sql-refusal.ts';
+import { createWorkbench } from './files/file-handler.ts';
+import { UnstorableValue } from './columns/column-writer.ts';
+import type { ChildFailure, ChildSettings } from '../wire/file-requests.ts';
 
 // The program of an engine child: it answers requests that come over the socket at file descriptor 3.
 const STDERR = 2;

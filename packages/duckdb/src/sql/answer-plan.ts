@@ -1,12 +1,12 @@
 import { sqlNames } from '@svc/frames';
 import { DataType, Field, List, Map_, Null, Schema, Struct } from 'apache-arrow';
-import { fitsPlan } from '../child/fits-plan.ts';
-import type { GetPlan } from '../child/plans.ts';
-import type { DuckType } from '../child/requests.ts';
-import type { SqlAnswers } from '../child/sql-requests.ts';
-import { storedColumn } from '../storage-types.ts';
+import { fitsPlan } from '../wire/fits-plan.ts';
+import type { GetPlan } from '../wire/column-plans.ts';
+import type { DuckType } from '../wire/file-requests.ts';
+import type { SqlAnswers } from '../wire/sql-requests.ts';
+import { storedColumn } from '../types/stored-types.ts';
 import { storedPlace } from './frame-view.ts';
-import { fieldFromDuckdb, foreignColumn } from '../storage-types-duckdb.ts';
+import { fieldFromDuckdb, foreignColumn } from '../types/duckdb-types.ts';
 
 /** What the answer of a statement is, and how it is read. */
 export interface AnswerPlan {

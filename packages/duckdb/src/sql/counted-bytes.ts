@@ -1,5 +1,5 @@
 import { readFileSync } from 'node:fs';
-import { reservedBytes } from '../reserved-bytes.ts';
+import { reservedBytes } from '../engine/reserved-bytes.ts';
 
 /** What the system counts as the memory of a child, but for what Node reserves; 0 where it does not say. */
 export function countedBytes(pid: number): number {

@@ -1,10 +1,10 @@
 import { basename } from 'node:path';
 import { ServiceError, toServiceError } from '@svc/errors';
-import type { ChildFailure } from '../child/requests.ts';
-import { isOfTheFile } from '../pipe-errors.ts';
-import { ChildError } from '../pipe-link.ts';
-import type { PinnedFrame } from '../sql-frames.ts';
-import { unreadableFrame } from '../store-errors.ts';
+import type { ChildFailure } from '../wire/file-requests.ts';
+import { isOfTheFile } from '../files/file-errors.ts';
+import { ChildError } from '../engine/child-link.ts';
+import type { PinnedFrame } from '../store/sql-frames.ts';
+import { unreadableFrame } from '../store/store-errors.ts';
 
 /**
  * Why a statement failed, where the file of a frame is to blame and not the SQL. What DuckDB says only raises a

@@ -1,10 +1,10 @@
 import { sqlNames, TYPE_METADATA_KEY } from '@svc/frames';
 import { DataType, type Field, TimeUnit } from 'apache-arrow';
-import type { CatalogueFrame } from '../child/sql-requests.ts';
-import type { DescribedFrame } from '../sql-frames.ts';
-import { foreignColumn } from '../storage-types-duckdb.ts';
-import { NO_COLUMNS_NAME, sqlName } from '../storage-types-names.ts';
-import { storedColumn } from '../storage-types.ts';
+import type { CatalogueFrame } from '../wire/sql-requests.ts';
+import type { DescribedFrame } from '../store/sql-frames.ts';
+import { foreignColumn } from '../types/duckdb-types.ts';
+import { NO_COLUMNS_NAME, sqlName } from '../wire/sql-names.ts';
+import { storedColumn } from '../types/stored-types.ts';
 
 /** A frame as the catalogue shows it: with the columns and types that `frameViewSql` gives it. */
 export function frameShape({ handle, info }: DescribedFrame): CatalogueFrame {

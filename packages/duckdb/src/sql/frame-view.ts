@@ -1,10 +1,10 @@
 import { quoted } from '@svc/errors';
 import { sharedNames, sqlNames, TYPE_METADATA_KEY } from '@svc/frames';
 import { DataType, type Field, TimeUnit } from 'apache-arrow';
-import type { SourceInfo } from '../frame-files.ts';
-import { fromClause } from '../source-sql.ts';
-import { fileNames, sqlName, sqlText, uniqueNames } from '../storage-types-names.ts';
-import { storedColumn } from '../storage-types.ts';
+import type { SourceInfo } from '../files/frame-files.ts';
+import { fromClause } from '../files/source-sql.ts';
+import { fileNames, sqlName, sqlText, uniqueNames } from '../wire/sql-names.ts';
+import { storedColumn } from '../types/stored-types.ts';
 
 /**
  * The query behind the name of a frame: its columns under the names of `sqlNames`, as DuckDB would have them by itself, or

@@ -1,7 +1,7 @@
 import { availableParallelism, constants, setPriority } from 'node:os';
-import { type ChildInDirectory, launchInDirectory } from '../child-directory.ts';
-import { COMMON_SETTINGS, launchProgram } from '../pipe-launch.ts';
-import { sqlText } from '../storage-types-names.ts';
+import { type ChildInDirectory, launchInDirectory } from '../engine/child-directory.ts';
+import { COMMON_SETTINGS, launchProgram } from '../engine/launch-child.ts';
+import { sqlText } from '../wire/sql-names.ts';
 import { countedBytes } from './counted-bytes.ts';
 
 /** How much a statement may take. */

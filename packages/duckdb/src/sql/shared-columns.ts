@@ -1,8 +1,8 @@
 import { quoted, ServiceError } from '@svc/errors';
 import { foldedName, sharedNames, sqlNames } from '@svc/frames';
 import { DataType, type Field } from 'apache-arrow';
-import type { NamedPart } from '../child/sql-requests.ts';
-import type { PinnedFrame } from '../sql-frames.ts';
+import type { NamedPart } from '../wire/sql-requests.ts';
+import type { PinnedFrame } from '../store/sql-frames.ts';
 import { charactersBefore } from './characters-before.ts';
 
 /** Why a name that columns share means none of them, and how they can be named. */

@@ -1,6 +1,6 @@
-import type { SqlAnswers, SqlRequest } from '../child/sql-requests.ts';
-import { download, type DownloadOptions, type Running, startExchange } from '../pipe-exchange.ts';
-import { ChildError, createChildLink, type ExchangeHandlers } from '../pipe-link.ts';
+import type { SqlAnswers, SqlRequest } from '../wire/sql-requests.ts';
+import { download, type DownloadOptions, type Running, startExchange } from '../engine/exchange.ts';
+import { ChildError, createChildLink, type ExchangeHandlers } from '../engine/child-link.ts';
 import { launchSqlChild, type SqlChildOptions } from './launch-sql-child.ts';
 
 type RequestOf<Op extends SqlRequest['op']> = Extract<SqlRequest, { op: Op }>;

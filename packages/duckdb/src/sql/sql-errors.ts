@@ -1,10 +1,10 @@
 import { ServiceError, toServiceError } from '@svc/errors';
-import type { SqlFault } from '../child/sql-fault.ts';
-import { ChildCrash, ChildError } from '../pipe-link.ts';
-import type { PinnedFrame } from '../sql-frames.ts';
+import type { SqlFault } from '../wire/sql-fault.ts';
+import { ChildCrash, ChildError } from '../engine/child-link.ts';
+import type { PinnedFrame } from '../store/sql-frames.ts';
 import { charactersBefore } from './characters-before.ts';
 import { missedColumn } from './shared-columns.ts';
-import { unreadableFrame } from '../store-errors.ts';
+import { unreadableFrame } from '../store/store-errors.ts';
 
 /** What an error is about. */
 export interface SqlContext {

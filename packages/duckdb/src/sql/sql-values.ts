@@ -1,6 +1,6 @@
 import { quoted, ServiceError } from '@svc/errors';
 import type { SqlValue } from '@svc/frames';
-import type { SqlParam } from '../child/sql-requests.ts';
+import type { SqlParam } from '../wire/sql-requests.ts';
 
 /** The types that a text can be read as. */
 const TYPES = new Set(

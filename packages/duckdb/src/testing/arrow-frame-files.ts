@@ -2,7 +2,7 @@ import { open, readFile, unlink } from 'node:fs/promises';
 import { ServiceError } from '@svc/errors';
 import { encodeArrowStream, type FrameStream, streamFromTable } from '@svc/frames';
 import { Int64, type RecordBatch, Schema, Table, tableFromIPC, vectorFromArray } from 'apache-arrow';
-import type { FrameFiles, FrameSource, SourceInfo, WrittenFile } from '../frame-files.ts';
+import type { FrameFiles, FrameSource, SourceInfo, WrittenFile } from '../files/frame-files.ts';
 
 /** What was asked of the files, for tests to look at. */
 export interface ArrowFrameFiles extends FrameFiles {

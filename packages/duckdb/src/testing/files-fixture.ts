@@ -2,9 +2,9 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { encodeNdjson, type FrameStream } from '@svc/frames';
-import type { ConversionOptions } from '../conversion-lanes.ts';
-import { createFrameFiles, type DuckdbFrameFiles } from '../create-frame-files.ts';
-import type { FrameSource, SourceInfo } from '../frame-files.ts';
+import type { ConversionOptions } from '../files/conversion-lanes.ts';
+import { createFrameFiles, type DuckdbFrameFiles } from '../files/create-frame-files.ts';
+import type { FrameSource, SourceInfo } from '../files/frame-files.ts';
 
 /** `FrameFiles` on a folder of their own. */
 export interface FilesFixture {

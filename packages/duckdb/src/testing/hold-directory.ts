@@ -1,6 +1,6 @@
 /** A process that opens a durable store in the directory it is given, says how that went, and keeps it until it ends. */
-import { createDurableStore } from '../create-durable-store.ts';
-import { DirectoryInUseError } from '../directory-lock.ts';
+import { createDurableStore } from '../store/create-durable-store.ts';
+import { DirectoryInUseError } from '../disk/directory-lock.ts';
 import { createArrowFrameFiles } from './arrow-frame-files.ts';
 
 const [, , directory = ''] = process.argv;

@@ -3,9 +3,9 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { type FrameRef, parseHandle, type Store } from '@svc/frames';
 import { readRows } from '@svc/frames/testing';
-import { createDurableStore } from '../create-durable-store.ts';
-import type { DurableStore, DurableStoreOptions } from '../durable-store.ts';
-import type { FrameFiles } from '../frame-files.ts';
+import { createDurableStore } from '../store/create-durable-store.ts';
+import type { DurableStore, DurableStoreOptions } from '../store/durable-store.ts';
+import type { FrameFiles } from '../files/frame-files.ts';
 import { createArrowFrameFiles } from './arrow-frame-files.ts';
 
 /** A directory for one test, and the stores in it. */

@@ -1,5 +1,5 @@
-import { createFrameFiles } from '../create-frame-files.ts';
-import type { FrameFiles } from '../frame-files.ts';
+import { createFrameFiles } from '../files/create-frame-files.ts';
+import type { FrameFiles } from '../files/frame-files.ts';
 import { createArrowFrameFiles } from './arrow-frame-files.ts';
 
 /** Files that tests run with: DuckDB's, and a stand-in that needs no other process. */

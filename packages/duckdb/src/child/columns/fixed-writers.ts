@@ -1,0 +1,273 @@
+import type { DuckDBType } from '@duckdb/node-api';
+import duckdb, { type Vector } from '@duckdb/node-bindings';
+import { arrayOver, type BatchReader } from '../../wire/batch.ts';
+import { type ColumnWriter, UnstorableValue, Validity } from './column-writer.ts';
+import { DuckDBDecimalType, DuckDBStructType, PLAIN_TYPES } from '../node-api.ts';
+import type { FixedType, IntervalUnit } from '../../wire/column-plans.ts';
+
+const NO_BYTES: Uint8Array<ArrayBuffer> = new Uint8Array(0);
+
+/** Turns one value; throws where it cannot be stored. */
+type ConvertValue = (from: DataView, row: number, to: DataView, at: number) => void;
+
+/** What a column whose values all have the same number of bytes is made into. */
+export interface FixedOptions {
+  readonly type: DuckDBType;
+  /** Bytes of a value as it comes; 0 for bits. */
+  readonly width: number;
+  /** Bytes of a value in the vector. */
+  readonly outWidth: number;
+  /** Bytes of a value when it is read again. */
+  readonly arrowWidth: number;
+  /** Left out where the bytes stay as they are. */
+  readonly convert?: ConvertValue;
+}
+
+/** Values that all have the same number of bytes. */
+export class FixedWriter implements ColumnWriter {
+  readonly type: DuckDBType;
+  readonly validity = new Validity();
+  values: Uint8Array<ArrayBuffer> = NO_BYTES;
+  readonly options: FixedOptions;
+  private converted = new DataView(new ArrayBuffer(0));
+
+  get width(): number {
+    return this.options.width;
+  }
+
+  constructor(options: FixedOptions) {
+    this.options = options;
+    this.type = options.type;
+  }
+
+  load(batch: BatchReader, parent?: Validity): void {
+    this.validity.load(batch, parent);
+    this.values = batch.buffer();
+  }
+
+  fill(vector: Vector, start: number, count: number): number {
+    const { width, outWidth, arrowWidth, convert } = this.options;
+    const { buffer, byteOffset } = this.values;
+    if (convert === undefined) duckdb.copy_data_to_vector(vector, 0, buffer, byteOffset + start * width, count * width);
+    else duckdb.copy_data_to_vector(vector, 0, this.convertAll(convert, start, count), 0, count * outWidth);
+    return Math.ceil(count * arrowWidth) + this.validity.fill(vector, start, count);
+  }
+
+  private convertAll(convert: ConvertValue, start: number, count: number): ArrayBuffer {
+    const { outWidth } = this.options;
+    if (this.converted.byteLength < count * outWidth) this.converted = new DataView(new ArrayBuffer(count * outWidth));
+    const { buffer, byteOffset, byteLength } = this.values;
+    const from = new DataView(buffer, byteOffset, byteLength);
+    for (let i = 0; i < count; i++) {
+      if (this.validity.isValid(start + i)) convert(from, start + i, this.converted, i * outWidth);
+    }
+    return this.converted.buffer;
+  }
+}
+
+/** Values whose bytes stay as they are. */
+export function createCopyWriter(type: FixedType, width: number): FixedWriter {
+  const options = { type: PLAIN_TYPES[type], width, outWidth: width, arrowWidth: width };
+  return type === 'DOUBLE' || type === 'FLOAT' ? new FloatWriter(options) : new FixedWriter(options);
+}
+
+/** Floats, which can be -0. */
+class FloatWriter extends FixedWriter {
+  hasNegativeZero = false;
+
+  override load(batch: BatchReader, parent?: Validity): void {
+    super.load(batch, parent);
+    this.hasNegativeZero = hasNegativeZero(this.values, this.width);
+  }
+}
+
+function hasNegativeZero(values: Uint8Array<ArrayBuffer>, width: number): boolean {
+  if (width === 2) return arrayOver(Uint16Array, values).includes(0x8000);
+  const words = arrayOver(Uint32Array, values);
+  if (width === 4) return words.includes(0x8000_0000);
+  for (let i = 1; i < words.length; i += 2) {
+    if (words[i] === 0x8000_0000 && words[i - 1] === 0) return true;
+  }
+  return false;
+}
+
+/** The largest value, and its opposite, mean "infinity" and its opposite in Arrow and DuckDB alike. */
+const MAX_LONG = 2n ** 63n - 1n;
+const MAX_INT = 2n ** 31n - 1n;
+
+/** Integers times a factor. */
+export function createScaleWriter(type: FixedType, width: 4 | 8, factor: number): FixedWriter {
+  const wide = BigInt(factor);
+  function convert(from: DataView, row: number, to: DataView, at: number): void {
+    const value = width === 4 ? BigInt(from.getInt32(4 * row, true)) : from.getBigInt64(8 * row, true);
+    const isEndless = value === MAX_LONG || value === -MAX_LONG;
+    const scaled = isEndless ? value : value * wide;
+    if (!isEndless && (scaled >= MAX_LONG || scaled <= -MAX_LONG)) {
+      throw new UnstorableValue(row, `the time ${value} is out of the range of microseconds`);
+    }
+    to.setBigInt64(at, scaled, true);
+  }
+  return new FixedWriter({ type: PLAIN_TYPES[type], width, outWidth: 8, arrowWidth: 8, convert });
+}
+
+const DAY_MS = 86_400_000n;
+
+/** Milliseconds as days. */
+export function createDaysWriter(): FixedWriter {
+  function convert(from: DataView, row: number, to: DataView, at: number): void {
+    const millis = from.getBigInt64(8 * row, true);
+    const isEndless = millis === MAX_LONG || millis === -MAX_LONG;
+    const days = !isEndless ? millis / DAY_MS : millis > 0 ? MAX_INT : -MAX_INT;
+    if (!isEndless && (days >= MAX_INT || days <= -MAX_INT)) {
+      throw new UnstorableValue(row, `the date of ${millis} ms is out of the range of days in 32 bits`);
+    }
+    if (!isEndless && millis % DAY_MS !== 0n) {
+      throw new UnstorableValue(row, `the date of ${millis} ms is not a whole day`);
+    }
+    to.setInt32(at, Number(days), true);
+  }
+  return new FixedWriter({ type: PLAIN_TYPES.DATE, width: 8, outWidth: 4, arrowWidth: 4, convert });
+}
+
+/** Floats of 16 bits as floats of 32. */
+export function createHalfWriter(): FixedWriter {
+  function convert(from: DataView, row: number, to: DataView, at: number): void {
+    const bits = from.getUint16(2 * row, true);
+    const exponent = (bits >> 10) & 31;
+    const fraction = bits & 1023;
+    const sign = bits >> 15 === 1 ? -1 : 1;
+    if (exponent === 31) to.setFloat32(at, fraction === 0 ? sign * Infinity : NaN, true);
+    else if (exponent === 0) to.setFloat32(at, sign * fraction * 2 ** -24, true);
+    else to.setFloat32(at, sign * (1 + fraction / 1024) * 2 ** (exponent - 15), true);
+  }
+  return new FloatWriter({ type: PLAIN_TYPES.FLOAT, width: 2, outWidth: 4, arrowWidth: 4, convert });
+}
+
+/** Bits as bytes. */
+export function createBitWriter(): FixedWriter {
+  function convert(from: DataView, row: number, to: DataView, at: number): void {
+    to.setUint8(at, (from.getUint8(row >> 3) >> (row & 7)) & 1);
+  }
+  return new BitWriter({ type: PLAIN_TYPES.BOOLEAN, width: 0, outWidth: 1, arrowWidth: 0.125, convert });
+}
+
+/** The bits of the values begin where those of the validity do. */
+class BitWriter extends FixedWriter {
+  override load(batch: BatchReader, parent?: Validity): void {
+    this.validity.load(batch, parent);
+    const bitOffset = batch.word();
+    const bits = batch.buffer();
+    this.values = bitOffset === 0 ? bits : shiftBits(bits, bitOffset, this.validity.length);
+  }
+}
+
+function shiftBits(bits: Uint8Array, shift: number, rows: number): Uint8Array<ArrayBuffer> {
+  return Uint8Array.from(
+    { length: (rows + 7) >> 3 },
+    (_, i) => ((bits[i] ?? 0) >> shift) | ((bits[i + 1] ?? 0) << (8 - shift)),
+  );
+}
+
+/** UUIDs, which DuckDB keeps as integers with the first bit turned over. */
+export function createUuidWriter(): FixedWriter {
+  function convert(from: DataView, row: number, to: DataView, at: number): void {
+    to.setUint32(at + 12, (from.getUint32(16 * row) ^ 0x80000000) >>> 0, true);
+    to.setUint32(at + 8, from.getUint32(16 * row + 4), true);
+    to.setBigUint64(at, from.getBigUint64(16 * row + 8), true);
+  }
+  return new FixedWriter({ type: PLAIN_TYPES.UUID, width: 16, outWidth: 16, arrowWidth: 16, convert });
+}
+
+/** Decimals, in as many bytes as DuckDB has for their precision. */
+export function createDecimalWriter(width: number, precision: number, scale: number): FixedWriter {
+  const type = new DuckDBDecimalType(precision, scale);
+  const outWidth = precision > 18 ? 16 : precision > 9 ? 8 : precision > 4 ? 4 : 2;
+  if (outWidth === 16 && width === 16) return new FixedWriter({ type, width, outWidth, arrowWidth: 16 });
+  const bits = 8 * outWidth;
+  function convert(from: DataView, row: number, to: DataView, at: number): void {
+    const value = integerAt(from, row, width);
+    if (value !== BigInt.asIntN(bits, value)) {
+      throw new UnstorableValue(row, `the digits ${value} do not fit into DECIMAL(${precision},${scale})`);
+    }
+    if (outWidth === 2) to.setInt16(at, Number(value), true);
+    else if (outWidth === 4) to.setInt32(at, Number(value), true);
+    else to.setBigInt64(at, BigInt.asIntN(64, value), true);
+    if (outWidth === 16) to.setBigInt64(at + 8, value >> 64n, true);
+  }
+  return new FixedWriter({ type, width, outWidth, arrowWidth: 16, convert });
+}
+
+/** A little-endian integer with a sign, of 4 bytes or a multiple of 8. */
+export function integerAt(from: DataView, row: number, width: number): bigint {
+  if (width === 4) return BigInt(from.getInt32(4 * row, true));
+  let value = from.getBigInt64(width * (row + 1) - 8, true);
+  for (let at = width - 16; at >= 0; at -= 8) value = (value << 64n) | from.getBigUint64(width * row + at, true);
+  return value;
+}
+
+/** A struct without fields, as a boolean. */
+export class EmptyStructWriter implements ColumnWriter {
+  readonly type = PLAIN_TYPES.BOOLEAN;
+  private readonly validity = new Validity();
+
+  load(batch: BatchReader, parent?: Validity): void {
+    this.validity.load(batch, parent);
+  }
+
+  fill(vector: Vector, start: number, count: number): number {
+    duckdb.copy_data_to_vector(vector, 0, new ArrayBuffer(count), 0, count);
+    return this.validity.fill(vector, start, count);
+  }
+}
+
+const INTERVAL_WIDTHS = { months: 4, days_millis: 8, months_days_nanos: 16 } as const;
+
+/** Intervals, as a struct of months, days and nanoseconds. */
+export class IntervalWriter implements ColumnWriter {
+  readonly type: DuckDBType;
+  readonly validity = new Validity();
+  values: Uint8Array<ArrayBuffer> = NO_BYTES;
+  private readonly unit: IntervalUnit;
+
+  constructor(unit: IntervalUnit) {
+    this.unit = unit;
+    this.type = new DuckDBStructType(
+      ['months', 'days', 'nanos'],
+      [PLAIN_TYPES.INTEGER, PLAIN_TYPES.INTEGER, PLAIN_TYPES.BIGINT],
+    );
+  }
+
+  get width(): number {
+    return INTERVAL_WIDTHS[this.unit];
+  }
+
+  load(batch: BatchReader, parent?: Validity): void {
+    this.validity.load(batch, parent);
+    this.values = batch.buffer();
+  }
+
+  fill(vector: Vector, start: number, count: number): number {
+    const { width } = this;
+    const from = new DataView(this.values.buffer, this.values.byteOffset, this.values.byteLength);
+    const months = new Int32Array(count);
+    const days = new Int32Array(count);
+    const nanos = new BigInt64Array(count);
+    for (let i = 0; i < count; i++) {
+      const at = width * (start + i);
+      if (this.unit !== 'days_millis') months[i] = from.getInt32(at, true);
+      if (this.unit === 'days_millis') {
+        days[i] = from.getInt32(at, true);
+        nanos[i] = BigInt(from.getInt32(at + 4, true)) * 1_000_000n;
+      } else if (this.unit === 'months_days_nanos') {
+        days[i] = from.getInt32(at + 4, true);
+        nanos[i] = from.getBigInt64(at + 8, true);
+      }
+    }
+    for (const [i, part] of [months, days, nanos].entries()) {
+      const child = duckdb.struct_vector_get_child(vector, i);
+      duckdb.copy_data_to_vector(child, 0, part.buffer, 0, part.byteLength);
+      this.validity.fill(child, start, count);
+    }
+    return width * count + this.validity.fill(vector, start, count);
+  }
+}

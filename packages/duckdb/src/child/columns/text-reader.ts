@@ -1,0 +1,272 @@
+import duckdb, { type Vector } from '@duckdb/node-bindings';
+import type { BatchWriter } from '../../wire/batch.ts';
+import type { ColumnReader } from './column-reader.ts';
+import { GrowingBytes, GrowingValidity } from './growing-bytes.ts';
+
+/** A text in a vector of DuckDB: its length, and its bytes where they fit into the other 12, else 4 of them and where they are. */
+const TEXT_BYTES = 16;
+const MAX_INLINE = 12;
+
+/**
+ * Texts this near to each other are fetched in one call. It must be less than a page (4096 bytes): then whatever lies
+ * between two texts is on a page with one of them, and reading it cannot fault.
+ */
+const MAX_GAP = 1024;
+/** What is fetched in one call ends with the text that goes past this. */
+const MAX_FETCH = 16 * 1024 * 1024;
+
+/** Reads texts or bytes. Those that do not fit into the vector itself are fetched in few calls. */
+export class TextReader implements ColumnReader {
+  readonly validity = new GrowingValidity();
+  readonly offsets = new GrowingBytes();
+  readonly content = new GrowingBytes();
+  private raw: Uint8Array<ArrayBuffer> = new Uint8Array(0);
+  private words = new Uint32Array(0);
+  private valid: Uint8Array | null = null;
+  private longest = 0;
+  private readonly heap = new HeapTexts();
+
+  constructor() {
+    this.clear();
+  }
+
+  open(vector: Vector, rows: number): number {
+    // `vector_get_data` copies, so the bytes are at the start of a buffer of their own.
+    this.raw = ownBytes(duckdb.vector_get_data(vector, rows * TEXT_BYTES));
+    this.words = new Uint32Array(this.raw.buffer, 0, rows * 4);
+    this.valid = duckdb.vector_get_validity(vector, ((rows + 63) >> 6) << 3);
+    const { words, valid } = this;
+    if (valid !== null) clearNulls(words, valid, rows);
+    let bytes = 4 * rows;
+    this.longest = 0;
+    for (let row = 0; row < rows; row++) {
+      const length = words[4 * row] ?? 0;
+      bytes += length;
+      if (length > this.longest) this.longest = length;
+    }
+    return bytes;
+  }
+
+  take(start: number, count: number): void {
+    this.validity.add(this.valid, start, count);
+    const isShort = this.longest <= MAX_INLINE && this.content.length + MAX_INLINE * count <= MAX_CONTENT;
+    if (isShort) this.takeShort(start, count);
+    else this.takeAny(start, count);
+  }
+
+  /** Rows of which no text is elsewhere in memory: whole words are copied, and the next text is written over what is too much. */
+  private takeShort(start: number, count: number): void {
+    const { words, content } = this;
+    let at = content.length;
+    content.reserve(MAX_INLINE * count);
+    const { buffer, byteOffset, byteLength } = content.array;
+    const target = new DataView(buffer, byteOffset, byteLength);
+    const offsetsAt = this.offsets.grow(4 * count) / 4;
+    const offsets = new Int32Array(this.offsets.array.buffer, this.offsets.array.byteOffset);
+    for (let i = 0; i < count; i++) {
+      const word = 4 * (start + i);
+      const length = words[word] ?? 0;
+      target.setUint32(at, words[word + 1] ?? 0, true);
+      if (length > 4) target.setUint32(at + 4, words[word + 2] ?? 0, true);
+      if (length > 8) target.setUint32(at + 8, words[word + 3] ?? 0, true);
+      at += length;
+      offsets[offsetsAt + i] = at;
+    }
+    content.length = at;
+  }
+
+  private takeAny(start: number, count: number): void {
+    const { words, raw, heap, content } = this;
+    let total = 0;
+    heap.begin(count);
+    for (let i = 0; i < count; i++) {
+      const at = 4 * (start + i);
+      const length = words[at] ?? 0;
+      total += length;
+      if (length > MAX_INLINE) heap.add(i, (words[at + 3] ?? 0) * 2 ** 32 + (words[at + 2] ?? 0), length);
+    }
+    if (content.length + total > MAX_CONTENT) throw new Error('The texts of one row take more than 2 GiB.');
+    heap.fetch(raw.buffer, start);
+    let at = content.grow(total);
+    const target = content.array;
+    const offsetsAt = this.offsets.grow(4 * count) / 4;
+    const offsets = new Int32Array(this.offsets.array.buffer, this.offsets.array.byteOffset);
+    // Texts that follow each other in memory are copied together.
+    const run = { segment: -1, from: 0, length: 0 };
+    for (let i = 0; i < count; i++) {
+      const row = start + i;
+      const length = words[4 * row] ?? 0;
+      if (length <= MAX_INLINE) {
+        const from = TEXT_BYTES * row + 4;
+        for (let k = 0; k < length; k++) target[at + k] = raw[from + k] ?? 0;
+        if (length > 0) heap.copyRun(run, target, at);
+      } else if (!heap.extendRun(run, i, length)) {
+        heap.copyRun(run, target, at);
+        heap.beginRun(run, i, length);
+      }
+      at += length;
+      offsets[offsetsAt + i] = at;
+    }
+    heap.copyRun(run, target, at);
+    heap.begin(0);
+  }
+
+  /** A row that was added, as a string. */
+  textAt(row: number): string | null {
+    if (!this.validity.isValid(row)) return null;
+    const offsets = new Int32Array(this.offsets.array.buffer, this.offsets.array.byteOffset);
+    return Buffer.from(this.content.bytes.subarray(offsets[row], offsets[row + 1])).toString();
+  }
+
+  get bytes(): number {
+    return this.content.length + this.offsets.length;
+  }
+
+  write(out: BatchWriter): void {
+    out.word(this.validity.length);
+    out.word(this.validity.nullCount);
+    out.buffer(this.validity.bytes);
+    out.buffer(this.offsets.bytes);
+    out.buffer(this.content.bytes);
+  }
+
+  clear(): void {
+    this.validity.clear();
+    this.content.clear();
+    this.offsets.clear();
+    this.offsets.array.fill(0, 0, 4);
+    this.offsets.grow(4);
+  }
+}
+
+const MAX_CONTENT = 2 ** 31 - 1;
+
+/** Makes the texts of rows without a value empty. */
+function clearNulls(words: Uint32Array, valid: Uint8Array, rows: number): void {
+  for (let row = 0; row < rows; row++) {
+    if ((((valid[row >> 3] ?? 0) >> (row & 7)) & 1) === 0) words[4 * row] = 0;
+  }
+}
+
+/** The native library gives arrays that begin at the start of their buffer. */
+export function ownBytes(bytes: Uint8Array): Uint8Array<ArrayBuffer> {
+  const { buffer, byteOffset } = bytes;
+  return buffer instanceof ArrayBuffer && byteOffset === 0 ? new Uint8Array(buffer, 0, bytes.length) : bytes.slice();
+}
+
+/** Some texts of one vector that are elsewhere in memory. */
+class HeapTexts {
+  private addresses = new Float64Array(0);
+  private segments = new Int32Array(0);
+  private places = new Int32Array(0);
+  private lengths = new Int32Array(0);
+  private rows = new Int32Array(0);
+  private count = 0;
+  private views: Uint8Array[] = [];
+
+  begin(rows: number): void {
+    this.count = 0;
+    this.views = [];
+    if (rows <= this.addresses.length) return;
+    this.addresses = new Float64Array(rows);
+    this.segments = new Int32Array(rows);
+    this.places = new Int32Array(rows);
+    this.lengths = new Int32Array(rows);
+    this.rows = new Int32Array(rows);
+  }
+
+  add(row: number, address: number, length: number): void {
+    this.addresses[this.count] = address;
+    this.lengths[this.count] = length;
+    this.rows[this.count++] = row;
+  }
+
+  /** Fetches every text; `vector` holds the addresses, each in its text, from row `start` on. */
+  fetch(vector: ArrayBuffer, start: number): void {
+    // As they come: they follow each other in memory, but where a file has them in a dictionary.
+    const isOrdered = this.countRuns() <= MIN_RUNS + this.count / 8;
+    this.fetchRuns(vector, start, isOrdered ? undefined : this.inOrderOfAddress());
+  }
+
+  private countRuns(): number {
+    const { addresses, lengths, count } = this;
+    let runs = 0;
+    let end = -1;
+    for (let i = 0; i < count; i++) {
+      const address = addresses[i] ?? 0;
+      if (address < end || address > end + MAX_GAP) runs++;
+      end = address + (lengths[i] ?? 0);
+    }
+    return runs;
+  }
+
+  private fetchRuns(vector: ArrayBuffer, firstRow: number, order: Int32Array | undefined): void {
+    const { addresses, lengths, rows, count } = this;
+    for (let i = 0; i < count;) {
+      const first = order?.[i] ?? i;
+      const start = addresses[first] ?? 0;
+      let end = start;
+      const segment = this.views.length;
+      for (; i < count; i++) {
+        const at = order?.[i] ?? i;
+        const address = addresses[at] ?? 0;
+        if (address < start || address > end + MAX_GAP || end - start > MAX_FETCH) break;
+        end = Math.max(end, address + (lengths[at] ?? 0));
+        const row = rows[at] ?? 0;
+        this.segments[row] = segment;
+        this.places[row] = address - start;
+      }
+      this.views.push(
+        duckdb.get_data_from_pointer(vector, TEXT_BYTES * (firstRow + (rows[first] ?? 0)) + 8, end - start),
+      );
+    }
+  }
+
+  beginRun(run: Run, row: number, length: number): void {
+    run.segment = this.segments[row] ?? 0;
+    run.from = this.places[row] ?? 0;
+    run.length = length;
+  }
+
+  /** Whether a text follows the run, which then has it. */
+  extendRun(run: Run, row: number, length: number): boolean {
+    if (run.length === 0 || this.segments[row] !== run.segment || this.places[row] !== run.from + run.length)
+      return false;
+    run.length += length;
+    return true;
+  }
+
+  /** Copies a run to where it ends, and empties it. */
+  copyRun(run: Run, target: Uint8Array, end: number): void {
+    const { from, length } = run;
+    if (length === 0) return;
+    const view = this.views[run.segment] ?? target;
+    const at = end - length;
+    if (length < 48) for (let k = 0; k < length; k++) target[at + k] = view[from + k] ?? 0;
+    else target.set(view.subarray(from, from + length), at);
+    run.length = 0;
+  }
+
+  private inOrderOfAddress(): Int32Array {
+    const { addresses, count } = this;
+    const used = addresses.subarray(0, count);
+    const least = used.reduce((a, b) => Math.min(a, b), Infinity);
+    const most = used.reduce((a, b) => Math.max(a, b), 0);
+    if ((most - least + 1) * count > Number.MAX_SAFE_INTEGER) {
+      return Int32Array.from({ length: count }, (_, i) => i).toSorted((a, b) => (used[a] ?? 0) - (used[b] ?? 0));
+    }
+    // Address and place in one number: sorting numbers is many times faster than sorting by a function.
+    const keys = used.map((address, i) => (address - least) * count + i).toSorted();
+    return Int32Array.from(keys, (key) => key % count);
+  }
+}
+
+/** Texts that follow each other. */
+interface Run {
+  segment: number;
+  from: number;
+  length: number;
+}
+
+/** So many runs are fetched one by one before the texts are sorted. */
+const MIN_RUNS = 16;

@@ -1,0 +1,162 @@
+import type { DuckDBConnection, DuckDBInstance as Instance, DuckDBResult } from '@duckdb/node-api';
+import duckdb from '@duckdb/node-bindings';
+import { collectGarbage } from '../collect-garbage.ts';
+import { CancelledError, type Exchange } from '../exchange.ts';
+import { footerOf } from './finish-file.ts';
+import { declaredValues } from './parquet-layout.ts';
+import { copyToFile, createUploads, type Uploads } from './write-file.ts';
+import { duckTypeOf } from '../columns/duck-type-of.ts';
+import { DuckDBInstance } from '../node-api.ts';
+import { createFileVerifier, type FileVerifier } from './file-verifier.ts';
+import { DamagedFileError, IntactFileError } from './load-checks.ts';
+import { readRows } from './read-rows.ts';
+import { TextReader } from '../columns/text-reader.ts';
+import type { ChildAnswers, ChildRequest, ChildSettings } from '../../wire/file-requests.ts';
+
+/** Does what requests ask for, with one database in memory, and another for uploads. */
+export interface Workbench {
+  run(exchange: Exchange, request: ChildRequest): Promise<ChildAnswers[keyof ChildAnswers]>;
+}
+
+const INTERRUPT_EVERY_MS = 20;
+
+/** A workbench whose databases are set up with some statements. */
+export function createWorkbench({ settings, uploadSettings = [] }: ChildSettings): Workbench {
+  const opened = open(settings);
+  let openedForUploads: ReturnType<typeof open> | undefined;
+  const verifier = createFileVerifier();
+  // Whoever asks for something is told.
+  opened.catch(() => undefined);
+  return {
+    async run(exchange, request) {
+      const isUpload = request.op === 'write';
+      await verifier.verifyAll(request.checks ?? [], exchange.signal);
+      if (request.op === 'verify') return verifier.verify(request.file, exchange.signal, request.again);
+      const { instance, uploads } = await (isUpload ? (openedForUploads ??= open(uploadSettings)) : opened);
+      if (exchange.signal.aborted) throw new CancelledError();
+      // One for each request: a second statement on a connection ends the result of the first.
+      const connection = await instance.connect();
+      let repeated: NodeJS.Timeout | undefined;
+      const interrupt = (): void => {
+        connection.interrupt();
+        // DuckDB forgets an interrupt that comes before its statement has begun.
+        repeated = setInterval(() => connection.interrupt(), INTERRUPT_EVERY_MS);
+      };
+      exchange.signal.addEventListener('abort', interrupt, { once: true });
+      try {
+        // A cancel that came while the connection was made had no listener yet.
+        if (exchange.signal.aborted) throw new CancelledError();
+        for (const sql of request.setup ?? []) await connection.run(sql);
+        return await answer({ connection, uploads, verifier }, exchange, request);
+      } finally {
+        exchange.signal.removeEventListener('abort', interrupt);
+        clearInterval(repeated);
+        await endResult(connection);
+        connection.disconnectSync();
+        freeMemory();
+      }
+    },
+  };
+}
+
+async function open(settings: readonly string[]): Promise<{ instance: Instance; uploads: Uploads }> {
+  const instance = await DuckDBInstance.create(':memory:');
+  const connection = await instance.connect();
+  await connection.run(settings.join(';'));
+  return { instance, uploads: createUploads(connection) };
+}
+
+/** Results and chunks of DuckDB are freed when their small objects are collected: that is seen to where they are much. */
+const MANY_BYTES = 400 * 1024 * 1024;
+const FREE_EVERY_MS = 1000;
+let freedAt = 0;
+
+function freeMemory(): void {
+  const now = performance.now();
+  if (now - freedAt < FREE_EVERY_MS || process.memoryUsage.rss() < MANY_BYTES) return;
+  freedAt = now;
+  // After the request is done with, so that nothing holds what is of it.
+  setImmediate(() => collectGarbage());
+}
+
+interface Tools {
+  readonly connection: DuckDBConnection;
+  readonly uploads: Uploads;
+  readonly verifier: FileVerifier;
+}
+
+async function answer(
+  { connection, uploads, verifier }: Tools,
+  exchange: Exchange,
+  request: Exclude<ChildRequest, { op: 'verify' }>,
+): Promise<ChildAnswers[keyof ChildAnswers]> {
+  switch (request.op) {
+    case 'inspect':
+      return inspect(connection, request.sql);
+    case 'texts':
+      return await texts(await connection.run(request.sql));
+    case 'values':
+      return declaredValues(await footerOf(request.path));
+    case 'read':
+      return await readVerified(connection, exchange, request, verifier);
+    case 'write':
+      return await uploads.write(connection, exchange, request);
+    case 'copy':
+      return await copyToFile(request, request.sql, connection, async () => {
+        const [[bytes] = []] = await texts(await connection.run(request.measureSql));
+        return Number(bytes ?? 0);
+      });
+    default:
+      return request satisfies never;
+  }
+}
+
+/** Sends the rows of a query, each when the bytes it came from are verified. */
+async function readVerified(
+  connection: DuckDBConnection,
+  exchange: Exchange,
+  request: Extract<ChildRequest, { op: 'read' }>,
+  verifier: FileVerifier,
+): Promise<ChildAnswers['read']> {
+  if (request.rowCheck === undefined) return readRows(connection, exchange, request);
+  const verified = await verifier.rows(request.rowCheck, exchange.signal);
+  try {
+    return await readRows(connection, exchange, request, { allow: (rows) => verified.upTo(rows) });
+  } catch (error) {
+    if (exchange.signal.aborted || error instanceof DamagedFileError) throw error;
+    throw (await verified.again()).isChecked ? new IntactFileError(error) : error;
+  } finally {
+    await verified.end();
+  }
+}
+
+/** A result that was not read to its end holds files and memory until the next statement. */
+async function endResult(connection: DuckDBConnection): Promise<void> {
+  await connection.run('SELECT 1').catch(() => undefined);
+}
+
+async function inspect(connection: DuckDBConnection, sql: string): Promise<ChildAnswers['inspect']> {
+  const prepared = await connection.prepare(sql);
+  return Array.from({ length: prepared.columnCount }, (_, i) => ({
+    name: prepared.columnName(i),
+    type: duckTypeOf(prepared.columnType(i)),
+  }));
+}
+
+async function texts(result: DuckDBResult): Promise<ChildAnswers['texts']> {
+  const rows: (string | null)[][] = [];
+  const readers = Array.from({ length: result.columnCount }, () => new TextReader());
+  for (;;) {
+    const chunk = await result.fetchChunk();
+    const count = chunk?.rowCount ?? 0;
+    if (chunk === null || count === 0) return rows;
+    const first = rows.length;
+    for (let row = 0; row < count; row++) rows.push([]);
+    for (const [column, reader] of readers.entries()) {
+      reader.open(duckdb.data_chunk_get_vector(chunk.chunk, column), count);
+      reader.take(0, count);
+      for (let row = 0; row < count; row++) rows[first + row]?.push(reader.textAt(row));
+      reader.clear();
+    }
+  }
+}

@@ -1,0 +1,194 @@
+import { closeSync, fstatSync, openSync, statSync } from 'node:fs';
+import { setImmediate } from 'node:timers/promises';
+import { versionOfFile } from '../../wire/file-version.ts';
+import { CancelledError } from '../exchange.ts';
+import type { CheckedRange, FileChecks } from '../../wire/file-checks.ts';
+import { DamagedFileError, loadChecks } from './load-checks.ts';
+import { readChecksums, ShortFileError } from './read-checksums.ts';
+import type { FileCheck, RowsPart } from '../../wire/file-requests.ts';
+import { createVerifiedRows, type Step, type VerifiedRows } from './verified-rows.ts';
+
+/**
+ * Compares files with their checksums. Bytes that were verified are not verified again while their file is the same, by
+ * its times, size and number. A file that does not match is a `DamagedFileError`, every time; one without checksums
+ * passes.
+ */
+export interface FileVerifier {
+  /** `again`: forgets first what was verified before. */
+  verify(check: FileCheck, signal: AbortSignal, again?: boolean): Promise<{ readonly isChecked: boolean }>;
+  /** Verifies all of these. */
+  verifyAll(checks: readonly FileCheck[], signal: AbortSignal): Promise<void>;
+  /** Begins to verify rows: the first ones at once, the others a little before they are asked for. */
+  rows(check: FileCheck & { readonly part: RowsPart }, signal: AbortSignal): Promise<VerifiedRows>;
+}
+
+/** What is known of a file. */
+interface KnownFile {
+  readonly version: string;
+  readonly checks: FileChecks | undefined;
+  /** By the position of a range. */
+  readonly isVerified: Uint8Array;
+}
+
+/** Ranges that follow each other are read together, about so much at a time. */
+const RUN_BYTES = 1024 * 1024;
+/** After so many files others have their turn. */
+const TURN_FILES = 16;
+/** Of so many files, and ranges of them all, it is known what was verified. */
+const MAX_FILES = 16_384;
+const MAX_RANGES = 262_144;
+
+/** A verifier that has seen no file yet. */
+export function createFileVerifier(): FileVerifier {
+  const known = createKnownFiles();
+
+  /** Verifies what is asked for, part after part; gives what each part has, and how many rows are verified then. */
+  async function* steps(
+    { path, isOwn, part }: FileCheck,
+    signal: AbortSignal,
+  ): AsyncGenerator<Step, { readonly isChecked: boolean }> {
+    const seen = known.get(path, versionOfFile(statSync(path, { bigint: true })));
+    if (seen !== undefined && missing(seen, part).length === 0) return { isChecked: seen.checks !== undefined };
+    const file = openSync(path, 'r');
+    try {
+      const { checks, isVerified } = seen ?? load(file, path, isOwn === true);
+      const wanted = checks === undefined ? [] : missing({ checks, isVerified }, part);
+      for (const { ranges, rows } of runsOf(wanted, checks?.groupRows ?? [], part)) {
+        if (signal.aborted) throw new CancelledError();
+        await compare(file, ranges, isVerified);
+        yield { bytes: bytesOf(ranges), rows };
+      }
+      return { isChecked: checks !== undefined };
+    } catch (error) {
+      throw error instanceof ShortFileError ? new DamagedFileError(error.message) : error;
+    } finally {
+      closeSync(file);
+    }
+  }
+
+  function load(file: number, path: string, isOwn: boolean): KnownFile {
+    const found = fstatSync(file, { bigint: true });
+    const checks = loadChecks(file, Number(found.size), isOwn);
+    const isVerified = new Uint8Array(checks?.ranges.length ?? 0);
+    return known.add(path, { version: versionOfFile(found), checks, isVerified });
+  }
+
+  return {
+    async verify(check, signal, again = false) {
+      if (again) known.remove(check.path);
+      for (const all = steps(check, signal); ;) {
+        const next = await all.next();
+        if (next.done === true) return next.value;
+      }
+    },
+    async verifyAll(checks, signal) {
+      for (const [i, check] of checks.entries()) {
+        if (i % TURN_FILES === TURN_FILES - 1) await setImmediate();
+        await this.verify(check, signal);
+      }
+    },
+    async rows(check, signal) {
+      const verified = createVerifiedRows(steps(check, signal), () => this.verify(check, signal, true));
+      // The first ones before anything reads them: of a short read that is everything.
+      await verified.upTo(1);
+      return verified;
+    },
+  };
+}
+
+/** A range, and its position among all. */
+interface WantedRange extends CheckedRange {
+  readonly at: number;
+}
+
+/** The ranges that a part needs and that are not verified yet. */
+function missing({ checks, isVerified }: Omit<KnownFile, 'version'>, part: FileCheck['part']): WantedRange[] {
+  if (checks === undefined || part === 'footer') return [];
+  const isWanted = part === 'all' ? () => true : wantedRanges(checks, part);
+  return checks.ranges.flatMap((range, at) => (isVerified[at] === 0 && isWanted(range) ? [{ ...range, at }] : []));
+}
+
+function wantedRanges({ groupRows }: FileChecks, { from, to, columns }: RowsPart): (range: CheckedRange) => boolean {
+  const chosen = columns && new Set(columns);
+  const starts = firstRows(groupRows);
+  return ({ group, column }) => {
+    const start = starts[group] ?? Infinity;
+    return start < to && start + (groupRows[group] ?? 0) > from && (chosen?.has(column) ?? true);
+  };
+}
+
+function firstRows(groupRows: readonly number[]): number[] {
+  let first = 0;
+  return groupRows.map((rows) => (first += rows) - rows);
+}
+
+/** Ranges that follow each other in the file, and how many of the rows asked for are verified with them. */
+interface Run {
+  readonly ranges: readonly WantedRange[];
+  readonly rows: number;
+}
+
+function runsOf(wanted: readonly WantedRange[], groupRows: readonly number[], part: FileCheck['part']): Run[] {
+  const runs: WantedRange[][] = [];
+  for (const range of wanted) {
+    const run = runs.at(-1);
+    if (run !== undefined && run.at(-1)?.end === range.start && bytesOf(run) < RUN_BYTES) run.push(range);
+    else runs.push([range]);
+  }
+  const starts = firstRows(groupRows);
+  const from = typeof part === 'string' ? 0 : part.from;
+  // Rows count up to the first row group that a later run is of.
+  let rows = Infinity;
+  return runs
+    .toReversed()
+    .map((ranges) => {
+      const run = { ranges, rows };
+      rows = ranges.reduce((least, { group }) => Math.min(least, (starts[group] ?? Infinity) - from), rows);
+      return run;
+    })
+    .toReversed();
+}
+
+function bytesOf(ranges: readonly CheckedRange[]): number {
+  return (ranges.at(-1)?.end ?? 0) - (ranges[0]?.start ?? 0);
+}
+
+async function compare(file: number, ranges: readonly WantedRange[], isVerified: Uint8Array): Promise<void> {
+  const found = await readChecksums(file, ranges);
+  for (const [i, { at, crc, start, end }] of ranges.entries()) {
+    if (found[i]?.crc !== crc) throw new DamagedFileError(`The bytes ${start} to ${end} do not match their checksum.`);
+    isVerified[at] = 1;
+  }
+}
+
+/** What is known of files, those that were used last. */
+function createKnownFiles(): {
+  get(path: string, version: string): KnownFile | undefined;
+  add(path: string, file: KnownFile): KnownFile;
+  remove(path: string): void;
+} {
+  const files = new Map<string, KnownFile>();
+  let ranges = 0;
+  function remove(path: string): void {
+    ranges -= files.get(path)?.isVerified.length ?? 0;
+    files.delete(path);
+  }
+  function add(path: string, file: KnownFile): KnownFile {
+    remove(path);
+    files.set(path, file);
+    ranges += file.isVerified.length;
+    for (const oldest of files.keys()) {
+      if (files.size <= MAX_FILES && ranges <= MAX_RANGES) break;
+      if (oldest !== path) remove(oldest);
+    }
+    return file;
+  }
+  return {
+    get(path, version) {
+      const file = files.get(path);
+      return file?.version === version ? add(path, file) : undefined;
+    },
+    add,
+    remove,
+  };
+}

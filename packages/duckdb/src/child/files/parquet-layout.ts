@@ -1,0 +1,98 @@
+import {
+  ThriftCursor,
+  type ThriftField,
+  thriftLong,
+  thriftNumber,
+  type ThriftStruct,
+  thriftStruct,
+  thriftStructs,
+} from '../../wire/thrift-compact.ts';
+
+/** The bytes of one column in one row group: of a nested column those of all its leaves that follow each other. */
+export interface ColumnChunk {
+  readonly start: number;
+  readonly end: number;
+  /** The position of its row group. */
+  readonly group: number;
+  /** The position of its column at the top of the schema. */
+  readonly column: number;
+}
+
+/** Where a Parquet file has what. */
+export interface ParquetLayout {
+  /** In the order of the file. */
+  readonly chunks: readonly ColumnChunk[];
+  /** How many rows each row group has. */
+  readonly groupRows: readonly number[];
+}
+
+/** The numbers of fields in Parquet's Thrift definition. */
+const FILE = { schema: 2, rowGroups: 4 };
+const ELEMENT = { children: 5 };
+const GROUP = { columns: 1, rows: 3 };
+const CHUNK = { metadata: 3 };
+const COLUMN = { values: 5, compressedBytes: 7, dataAt: 9, indexAt: 10, dictionaryAt: 11 };
+
+/** Reads the layout of a file from its footer. */
+export function layoutOf(footer: Uint8Array): ParquetLayout {
+  const file = new ThriftCursor(footer).struct();
+  const columns = columnsOfLeaves(thriftStructs(file.get(FILE.schema)));
+  const groups = thriftStructs(file.get(FILE.rowGroups));
+  const leaves = groups.flatMap((group, at) =>
+    thriftStructs(group.get(GROUP.columns)).map((chunk, leaf) => chunkOf(chunk, at, columns[leaf] ?? -1)),
+  );
+  return {
+    chunks: joined(leaves.filter(({ start, end }) => end > start).toSorted((a, b) => a.start - b.start)),
+    groupRows: groups.map((group) => required(group.get(GROUP.rows))),
+  };
+}
+
+/** How many values a file says that it has, all columns counted. DuckDB reads as many, and no more. */
+export function declaredValues(footer: Uint8Array): number {
+  const groups = thriftStructs(new ThriftCursor(footer).struct().get(FILE.rowGroups));
+  const counts = groups.flatMap((group) =>
+    thriftStructs(group.get(GROUP.columns)).map((chunk) =>
+      required(thriftStruct(chunk.get(CHUNK.metadata))?.get(COLUMN.values)),
+    ),
+  );
+  return counts.reduce((sum, count) => sum + count, 0);
+}
+
+/** The schema is a tree, written from the root down: to which column at its top each leaf belongs. */
+function columnsOfLeaves([root, ...elements]: readonly ThriftStruct[]): number[] {
+  const columns: number[] = [];
+  let next = 0;
+  function walk(column: number): void {
+    const children = thriftNumber(elements[next++]?.get(ELEMENT.children)) ?? 0;
+    if (children === 0) columns.push(column);
+    for (let i = 0; i < children; i++) walk(column);
+  }
+  const count = thriftNumber(root?.get(ELEMENT.children)) ?? 0;
+  for (let column = 0; column < count; column++) walk(column);
+  return columns;
+}
+
+function chunkOf(chunk: ThriftStruct, group: number, column: number): ColumnChunk {
+  const metadata = thriftStruct(chunk.get(CHUNK.metadata));
+  const places = [COLUMN.dataAt, COLUMN.indexAt, COLUMN.dictionaryAt].map((field) => thriftLong(metadata?.get(field)));
+  // No page begins where the file does: an offset of 0 says that there is none.
+  const start = Math.min(...places.map((at) => at ?? 0).filter((at) => at > 0));
+  return { start, end: start + required(metadata?.get(COLUMN.compressedBytes)), group, column };
+}
+
+function joined(leaves: readonly ColumnChunk[]): ColumnChunk[] {
+  const chunks: ColumnChunk[] = [];
+  for (const leaf of leaves) {
+    const last = chunks.at(-1);
+    const isNext = last?.end === leaf.start && last.group === leaf.group && last.column === leaf.column;
+    if (isNext) chunks[chunks.length - 1] = { ...last, end: leaf.end };
+    else chunks.push(leaf);
+  }
+  return chunks;
+}
+
+function required(field: ThriftField | undefined): number {
+  const value = thriftLong(field);
+  if (value === undefined) throw new TypeError('The footer lacks a number.');
+  return value;
+}

@@ -1,0 +1,153 @@
+import type { DuckDBConnection, DuckDBDataChunk, DuckDBResult } from '@duckdb/node-api';
+import duckdb from '@duckdb/node-bindings';
+import { createBatchWriter } from '../../wire/batch.ts';
+import { BATCH_BYTES, BATCH_ROWS } from '../../wire/messages.ts';
+import { collectGarbage } from '../collect-garbage.ts';
+import type { ColumnReader } from '../columns/column-reader.ts';
+import { duckTypeOf } from '../columns/duck-type-of.ts';
+import { CancelledError, type Exchange } from '../exchange.ts';
+import { fitsPlan } from '../../wire/fits-plan.ts';
+import { createColumnReader } from '../columns/nested-readers.ts';
+import type { GetPlan } from '../../wire/column-plans.ts';
+import type { ChildAnswers, ChildRequest } from '../../wire/file-requests.ts';
+
+/** Rows that take more are sent in several batches. */
+const MAX_PART_BYTES = 4 * BATCH_BYTES;
+/** Chunks that take more have long rows. */
+const LONG_ROWS_BYTES = 16 * BATCH_BYTES;
+
+/** Sends the rows of a query. */
+export async function readRows(
+  connection: DuckDBConnection,
+  exchange: Exchange,
+  { sql, plans }: Extract<ChildRequest, { op: 'read' }>,
+  limits?: RowLimits,
+): Promise<ChildAnswers['read']> {
+  const prepared = await connection.prepare(sql);
+  return sendRows(exchange, await prepared.stream(), plans, limits);
+}
+
+/** What rows are sent. */
+export interface RowLimits {
+  /** A row that takes more is a `RowTooLarge`. Default: none is. */
+  readonly maxRowBytes?: number;
+  /** Called before rows are sent, with how many there are then: it waits until they may be. */
+  readonly allow?: (rows: number) => Promise<void>;
+}
+
+/** Sends the rows of a result. */
+export async function sendRows(
+  exchange: Exchange,
+  result: DuckDBResult,
+  plans: readonly GetPlan[],
+  { maxRowBytes = Infinity, allow }: RowLimits = {},
+): Promise<ChildAnswers['read']> {
+  for (const [i, plan] of plans.entries()) {
+    const type = duckTypeOf(result.columnType(i));
+    if (!fitsPlan(type, plan))
+      throw new Error(`Column ${i} of the query has the type ${type.name}, not what was agreed on.`);
+  }
+  const readers = plans.map((plan) => createColumnReader(plan));
+  const batch: Batch = { rows: 0, readers };
+  const garbage = createGarbage();
+  let rows = 0;
+  let sent = 0;
+  async function send(): Promise<void> {
+    sent += batch.rows;
+    await allow?.(sent);
+    await sendBatch(exchange, batch);
+  }
+  let next = result.fetchChunk();
+  try {
+    for (;;) {
+      const chunk = await next;
+      if (exchange.signal.aborted) throw new CancelledError();
+      const count = chunk?.rowCount ?? 0;
+      if (chunk === null || count === 0) break;
+      const bytes = openChunk(chunk, readers, count);
+      // The next one is made while this one is worked on; of long rows one chunk is enough to hold.
+      const isAhead = bytes <= MAX_PART_BYTES;
+      if (isAhead) next = fetchAhead(result);
+      const partRows = rowsPerPart(count, bytes);
+      for (let start = 0; start < count; start += partRows) {
+        const taken = Math.min(partRows, count - start);
+        for (const reader of readers) reader.take(start, taken);
+        batch.rows += taken;
+        if (bytesOf(batch) > maxRowBytes) throw new RowTooLarge();
+        if (isFull(batch)) await send();
+      }
+      rows += count;
+      // Asking it something is what keeps the chunk until its rows are taken.
+      if (chunk.rowCount > 0) garbage.add(bytes);
+      if (!isAhead) next = result.fetchChunk();
+    }
+  } finally {
+    // Nothing else may be asked of a connection that is still at it.
+    await next.catch(() => undefined);
+  }
+  if (batch.rows > 0) await send();
+  return { rows };
+}
+
+/** Begins to fetch a chunk; whoever waits for it hears of its failure. */
+function fetchAhead(result: DuckDBResult): ReturnType<DuckDBResult['fetchChunk']> {
+  const next = result.fetchChunk();
+  next.catch(() => undefined);
+  return next;
+}
+
+/** How many rows of a chunk are taken at once: where rows are long, one of them may be as long as all others together. */
+function rowsPerPart(count: number, bytes: number): number {
+  if (bytes <= MAX_PART_BYTES) return count;
+  return bytes > LONG_ROWS_BYTES ? 1 : Math.max(1, Math.floor((count * BATCH_BYTES) / bytes));
+}
+
+/** A row takes more than may be sent at once. */
+export class RowTooLarge extends Error {}
+
+interface Batch {
+  rows: number;
+  readonly readers: readonly ColumnReader[];
+}
+
+/** Lets the readers look at a chunk; returns about how many bytes its rows take. */
+function openChunk({ chunk }: DuckDBDataChunk, readers: readonly ColumnReader[], count: number): number {
+  return readers.reduce((bytes, reader, i) => bytes + reader.open(duckdb.data_chunk_get_vector(chunk, i), count), 0);
+}
+
+/** How much memory may wait to be freed. */
+const MAX_GARBAGE_BYTES = 64 * 1024 * 1024;
+
+/**
+ * Counts memory that is not needed any more, and has it freed when it is much. That of a chunk is freed when its object
+ * is collected, which is so small that nothing else would say that it is time.
+ */
+function createGarbage(): { add(bytes: number): void } {
+  let waiting = 0;
+  return {
+    add(bytes) {
+      waiting += bytes;
+      if (waiting < MAX_GARBAGE_BYTES) return;
+      waiting = 0;
+      // Of long rows one chunk outlasts several collections of what is young.
+      collectGarbage(bytes > MAX_PART_BYTES ? 'major' : 'minor');
+    },
+  };
+}
+
+function isFull(batch: Batch): boolean {
+  return batch.rows >= BATCH_ROWS || bytesOf(batch) >= BATCH_BYTES;
+}
+
+function bytesOf({ readers }: Batch): number {
+  return readers.reduce((bytes, reader) => bytes + reader.bytes, 0);
+}
+
+async function sendBatch(exchange: Exchange, batch: Batch): Promise<void> {
+  const writer = createBatchWriter();
+  writer.word(batch.rows);
+  for (const reader of batch.readers) reader.write(writer);
+  await exchange.sendBatch(writer);
+  batch.rows = 0;
+  for (const reader of batch.readers) reader.clear();
+}

@@ -1,0 +1,178 @@
+import type { DuckDBConnection, DuckDBDataChunk } from '@duckdb/node-api';
+import duckdb, { type DataChunk } from '@duckdb/node-bindings';
+import { rename, rm } from 'node:fs/promises';
+import { createBatchReader } from '../../wire/batch.ts';
+import { type ColumnWriter, UnstorableValue } from '../columns/column-writer.ts';
+import { CancelledError, type Exchange } from '../exchange.ts';
+import { finishFile } from './finish-file.ts';
+import { createColumnWriter } from '../columns/nested-writers.ts';
+import { DuckDBTableFunction, PLAIN_TYPES } from '../node-api.ts';
+import type { ChildRequest, WrittenNumbers } from '../../wire/file-requests.ts';
+
+type WriteRequest = Extract<ChildRequest, { op: 'write' }>;
+type FileRequest = Pick<WriteRequest, 'path' | 'options' | 'notes'>;
+
+/** Files that are being written from batches of the parent. */
+export interface Uploads {
+  write(connection: DuckDBConnection, exchange: Exchange, request: WriteRequest): Promise<WrittenNumbers>;
+}
+
+/** DuckDB asks for this many rows at a time. */
+const CHUNK_ROWS = 2048;
+/** How long DuckDB sleeps at the most when it asks for rows and none have come. */
+const MAX_WAIT_MS = 16;
+
+/** Registers the table function that gives the rows of an upload to DuckDB. */
+export function createUploads(connection: DuckDBConnection): Uploads {
+  const running = new Map<number, Upload>();
+  const source = DuckDBTableFunction.create({
+    name: 'svc_source',
+    parameterTypes: [PLAIN_TYPES.BIGINT],
+    bindFunction(info) {
+      const upload = running.get(Number(info.getParameter(0)));
+      for (const [i, { type }] of upload?.writers.entries() ?? []) info.addResultColumn(`c${i}`, type);
+      info.addResultColumn('wait_ms', PLAIN_TYPES.INTEGER);
+      if (upload !== undefined) info.setBindData({ upload });
+    },
+    initFunction: (info) => info.setMaxThreads(1),
+    mainFunction(info, chunk) {
+      const { bindData } = info;
+      const upload =
+        bindData && 'upload' in bindData && bindData.upload instanceof Upload ? bindData.upload : undefined;
+      try {
+        upload?.fill(chunk);
+      } catch (error) {
+        upload?.fail(error);
+        info.setError('The upload failed.');
+      }
+    },
+  });
+  connection.registerTableFunction(source);
+
+  return {
+    async write(writing, exchange, request) {
+      const upload = new Upload(exchange, request);
+      running.set(exchange.id, upload);
+      try {
+        const names = request.columns.map(({ name }, i) => `c${i} AS "${name.replaceAll('"', '""')}"`);
+        // The function cannot wait for rows, and no rows would be the end: it gives a row that is not one, and the
+        // filter sleeps before it drops that.
+        const sql = `SELECT ${names.join(', ')} FROM svc_source(${exchange.id})
+          WHERE CASE WHEN wait_ms > 0 THEN sleep_ms(wait_ms) IS NOT NULL ELSE true END`;
+        const rows = await copyRows(request, sql, writing);
+        if (!upload.isInterrupted) return await finish(request, rows, upload.arrowBytes);
+        const { headPath, headSql, options } = request.restart;
+        await rename(request.path, headPath);
+        upload.resume();
+        const all = await copyRows({ ...request, options }, `${headSql} UNION ALL ${sql}`, writing);
+        return await finish(request, all, upload.arrowBytes);
+      } catch (error) {
+        await rm(request.path, { force: true });
+        throw upload.failure ?? error;
+      } finally {
+        running.delete(exchange.id);
+        await rm(request.restart.headPath, { force: true });
+      }
+    },
+  };
+}
+
+/** Writes the rows of a query into a file. If that fails there is no file. */
+export async function copyToFile(
+  request: FileRequest,
+  sql: string,
+  connection: DuckDBConnection,
+  measure: () => Promise<number>,
+): Promise<WrittenNumbers> {
+  try {
+    const rows = await copyRows(request, sql, connection);
+    return await finish(request, rows, await measure());
+  } catch (error) {
+    await rm(request.path, { force: true });
+    throw error;
+  }
+}
+
+async function copyRows({ path, options }: FileRequest, sql: string, connection: DuckDBConnection): Promise<number> {
+  const result = await connection.run(`COPY (${sql}) TO '${path.replaceAll("'", "''")}' (${options})`);
+  return result.rowsChanged;
+}
+
+async function finish({ path, notes }: FileRequest, rows: number, arrowBytes: number): Promise<WrittenNumbers> {
+  const fileBytes = await finishFile(path, { [notes.rowsKey]: rows, [notes.bytesKey]: arrowBytes });
+  return { rows, arrowBytes, fileBytes };
+}
+
+/** The rows of one upload. */
+class Upload {
+  readonly writers: readonly ColumnWriter[];
+  arrowBytes = 0;
+  failure: unknown;
+  /** Whether the rows end before a batch that would not be kept as it is. */
+  isInterrupted = false;
+  private keepsAll = false;
+  private waitMs = 1;
+  private rows = 0;
+  private next = 0;
+  /** Rows of batches before this one. */
+  private rowsBefore = 0;
+  private readonly exchange: Exchange;
+  private readonly request: WriteRequest;
+
+  constructor(exchange: Exchange, request: WriteRequest) {
+    this.exchange = exchange;
+    this.request = request;
+    this.writers = request.columns.map(({ plan }) => createColumnWriter(plan));
+  }
+
+  fail(error: unknown): void {
+    this.failure ??= error;
+  }
+
+  /** Goes on behind the rows that were given before: from now on every value is kept. */
+  resume(): void {
+    this.isInterrupted = false;
+    this.keepsAll = true;
+  }
+
+  /** Puts the next rows into a chunk: none after the last, and one that says so when they have not come yet. */
+  fill(output: DuckDBDataChunk): void {
+    const { chunk } = output;
+    if (this.exchange.signal.aborted) throw new CancelledError();
+    while (!this.isInterrupted && this.next === this.rows && this.exchange.incoming.length > 0) this.load();
+    const count = this.isInterrupted ? 0 : Math.min(CHUNK_ROWS, this.rows - this.next);
+    const isWaiting = count === 0 && !this.isInterrupted && !this.exchange.hasAll;
+    this.waitMs = isWaiting ? Math.min(2 * this.waitMs, MAX_WAIT_MS) : 1;
+    for (const [i, writer] of count === 0 ? [] : this.writers.entries()) this.fillColumn(chunk, i, writer, count);
+    const rows = isWaiting ? 1 : count;
+    const waits = isWaiting ? Int32Array.of(this.waitMs) : NO_WAITS;
+    duckdb.copy_data_to_vector(duckdb.data_chunk_get_vector(chunk, this.writers.length), 0, waits.buffer, 0, 4 * rows);
+    output.rowCount = rows;
+    this.next += count;
+  }
+
+  private load(): void {
+    const payload = this.exchange.incoming.shift();
+    if (payload === undefined) return;
+    const batch = createBatchReader(payload);
+    this.rowsBefore += this.rows;
+    this.rows = batch.word();
+    this.next = 0;
+    for (const writer of this.writers) writer.load(batch);
+    this.isInterrupted = !this.keepsAll && this.writers.some((writer) => writer.hasNegativeZero);
+    this.exchange.requestBatch();
+  }
+
+  private fillColumn(chunk: DataChunk, i: number, writer: ColumnWriter, count: number): void {
+    try {
+      this.arrowBytes += writer.fill(duckdb.data_chunk_get_vector(chunk, i), this.next, count);
+    } catch (error) {
+      if (!(error instanceof UnstorableValue)) throw error;
+      const row = this.rowsBefore + error.row + 1;
+      const title = JSON.stringify(this.request.columns[i]?.title.slice(0, 80));
+      throw new UnstorableValue(row, `Row ${row} of column ${title}: ${error.message}.`);
+    }
+  }
+}
+
+const NO_WAITS = new Int32Array(CHUNK_ROWS);

@@ -1,0 +1,128 @@
+import type { DuckDBConnection } from '@duckdb/node-api';
+import { sqlName, sqlText } from '../../wire/sql-names.ts';
+import { namesIn } from './refused-functions.ts';
+import type { CatalogueFrame } from '../../wire/sql-requests.ts';
+
+/** What SQL reads of the tables and columns there are. */
+export interface SqlCatalogue {
+  /** Lets SQL see these frames as the tables there are, and nothing else. */
+  show(frames: readonly CatalogueFrame[]): Promise<void>;
+}
+
+/** A schema with a view for each frame, of its columns and without rows. No statement of a client can name it. */
+const SHAPES = ' shapes';
+/** A table with the numbers of rows. */
+const SIZES = ' sizes';
+
+/**
+ * Whatever shows tables and columns in DuckDB (information_schema, pg_catalog, SHOW) asks these functions, by their bare
+ * names. Functions of ours with these names stand before them.
+ */
+const SHADOWS: Readonly<Record<string, string>> = {
+  duckdb_tables: `SELECT * FROM system.main.duckdb_tables() WHERE false UNION ALL BY NAME
+    SELECT database_name, database_oid, 'main' AS schema_name, ${mainOid()} AS schema_oid, view_name AS table_name,
+      view_oid AS table_oid, tags, false AS internal, false AS temporary, false AS has_primary_key,
+      rows AS estimated_size, column_count, 0 AS index_count, 0 AS check_constraint_count
+    FROM system.main.duckdb_views() JOIN main.${sqlName(SIZES)} ON name = view_name
+    WHERE schema_name = ${sqlText(SHAPES)}`,
+  duckdb_columns: `SELECT * REPLACE ('main' AS schema_name, ${mainOid()} AS schema_oid)
+    FROM system.main.duckdb_columns() WHERE schema_name = ${sqlText(SHAPES)}`,
+  duckdb_databases: "SELECT * FROM system.main.duckdb_databases() WHERE database_name = 'memory'",
+  duckdb_schemas: "SELECT * FROM system.main.duckdb_schemas() WHERE database_name = 'memory' AND schema_name = 'main'",
+  duckdb_functions: 'SELECT * FROM system.main.duckdb_functions() WHERE internal',
+  duckdb_constraints: nothingOf('duckdb_constraints'),
+  duckdb_dependencies: nothingOf('duckdb_dependencies'),
+  duckdb_indexes: nothingOf('duckdb_indexes'),
+  duckdb_sequences: nothingOf('duckdb_sequences'),
+  duckdb_views: nothingOf('duckdb_views'),
+};
+
+function mainOid(): string {
+  return "(SELECT oid FROM system.main.duckdb_schemas() WHERE database_name = 'memory' AND schema_name = 'main')";
+}
+
+function nothingOf(name: string): string {
+  return `SELECT * FROM system.main.${name}() WHERE false`;
+}
+
+/** Tables that show how the engine is set up. */
+export const REFUSED_TABLES: readonly string[] = inSchema('pg_catalog', 'pg_prepared_statements pg_settings');
+
+/** Tables of the catalogue, which ask no other functions than those above, and some that show nothing of anyone. */
+export const CATALOGUE_TABLES: readonly string[] = [
+  ...inSchema(
+    'information_schema',
+    `character_sets check_constraints columns constraint_column_usage constraint_table_usage key_column_usage
+      referential_constraints schemata table_constraints tables views`,
+  ),
+  ...inSchema(
+    'pg_catalog',
+    `pg_am pg_attrdef pg_attribute pg_class pg_collation pg_constraint pg_database pg_depend pg_description pg_enum
+      pg_index pg_indexes pg_namespace pg_proc pg_sequence pg_sequences pg_tables pg_tablespace pg_type pg_views`,
+  ),
+];
+
+function inSchema(schema: string, names: string): string[] {
+  return namesIn(names).map((name) => `${schema}.${name}`);
+}
+
+/** Whether a function, by its folded name, shows the catalogue. */
+export function isShadowed(name: string): boolean {
+  return Object.hasOwn(SHADOWS, name);
+}
+
+/** So many views are made at once. */
+const BATCH_VIEWS = 500;
+
+/** A catalogue that nothing was shown in yet. */
+export function createSqlCatalogue(connection: DuckDBConnection): SqlCatalogue {
+  const known = new Map<string, string>();
+  let isSetUp = false;
+
+  async function setUp(): Promise<void> {
+    if (isSetUp) return;
+    await connection.run(`CREATE SCHEMA IF NOT EXISTS ${sqlName(SHAPES)}`);
+    await fillSizes([]);
+    for (const [name, sql] of Object.entries(SHADOWS)) {
+      await connection.run(`CREATE OR REPLACE MACRO main.${name}() AS TABLE ${sql}`);
+    }
+    isSetUp = true;
+  }
+
+  async function fillSizes(frames: readonly CatalogueFrame[]): Promise<void> {
+    const sizes = JSON.stringify(frames.map(({ name, rows }) => ({ name, rows })));
+    await connection.run(
+      `CREATE OR REPLACE TABLE main.${sqlName(SIZES)} AS
+        SELECT unnest(from_json($1::VARCHAR, '[{"name": "VARCHAR", "rows": "BIGINT"}]'), recursive := true)`,
+      [sizes],
+    );
+  }
+
+  return {
+    async show(frames) {
+      await setUp();
+      const wanted = new Map(frames.map((frame) => [frame.name, shapeSql(frame)]));
+      const gone = [...known.keys()].filter((name) => !wanted.has(name));
+      const changed = [...wanted].filter(([name, sql]) => known.get(name) !== sql);
+      const statements = [
+        ...gone.map((name) => `DROP VIEW IF EXISTS ${shapeName(name)}`),
+        ...changed.map(([name, sql]) => `CREATE OR REPLACE VIEW ${shapeName(name)} AS ${sql}`),
+      ];
+      // Whoever is interrupted half way does not know what is there.
+      for (const name of [...gone, ...changed.map(([one]) => one)]) known.delete(name);
+      for (let at = 0; at < statements.length; at += BATCH_VIEWS) {
+        await connection.run(statements.slice(at, at + BATCH_VIEWS).join('; '));
+      }
+      for (const [name, sql] of changed) known.set(name, sql);
+      await fillSizes(frames);
+    },
+  };
+}
+
+function shapeName(name: string): string {
+  return `${sqlName(SHAPES)}.${sqlName(name)}`;
+}
+
+function shapeSql({ columns }: CatalogueFrame): string {
+  return `SELECT ${columns.map(({ name, sqlType }) => `CAST(NULL AS ${sqlType}) AS ${sqlName(name)}`).join(', ')}`;
+}

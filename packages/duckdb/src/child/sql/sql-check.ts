@@ -1,0 +1,215 @@
+import type { DuckDBConnection, DuckDBPreparedStatement } from '@duckdb/node-api';
+import { columnsUsed } from './plain-select.ts';
+import { SqlRefusal, type UnknownName } from './sql-refusal.ts';
+import type { NamedPart, SqlFailure } from '../../wire/sql-requests.ts';
+import { type TreeNames, walkTree } from './sql-tree.ts';
+
+/** A statement that may be run. */
+export interface CheckedSql extends TreeNames {
+  /** The statement; that behind EXPLAIN is word for word what was checked. */
+  readonly text: string;
+  /** How many bytes further left something is in `text` than in what was asked. */
+  readonly shift: number;
+}
+
+/** Says of SQL whether it may be run. */
+export interface SqlChecker {
+  check(sql: string): Promise<CheckedSql>;
+  /** The name that an unknown one most likely stands for. */
+  nearest(unknown: UnknownName): Promise<string | undefined>;
+}
+
+/** The parse of a text. A failed one says where, as a text. */
+type Parsed =
+  | { readonly error: false; readonly statements: readonly Readonly<Record<string, unknown>>[] }
+  | {
+      readonly error: true;
+      readonly error_message: string;
+      readonly position?: string;
+    };
+
+/** What is said of a text that parses, but is no query. */
+const NOT_A_QUERY = 'Only SELECT statements can be serialized';
+const SERIALIZE = 'SELECT json_serialize_sql($1::VARCHAR, skip_null := true, skip_empty := true, skip_default := true)';
+const NEAREST = `SELECT name FROM (SELECT unnest(from_json($2::VARCHAR, '["VARCHAR"]')) AS name)
+  WHERE damerau_levenshtein(lower($1::VARCHAR), lower(name)) <= greatest(1, length($1::VARCHAR) // 3)
+  ORDER BY damerau_levenshtein(lower($1::VARCHAR), lower(name)), name LIMIT 1`;
+/** Comparing costs the product of the lengths; no name is this long. */
+const MAX_NAME_LENGTH = 128;
+
+/** A checker on a connection of its own, which only ever gets SQL as a value. */
+export async function createSqlChecker(connection: DuckDBConnection): Promise<SqlChecker> {
+  const serialize = await connection.prepare(SERIALIZE);
+
+  async function parse(sql: string): Promise<Parsed> {
+    return JSON.parse((await firstText(serialize, [sql])) ?? '');
+  }
+
+  async function nearest({ name, candidates }: UnknownName): Promise<string | undefined> {
+    if (name.length > MAX_NAME_LENGTH) return undefined;
+    return firstText(await connection.prepare(NEAREST), [name, JSON.stringify(candidates)]);
+  }
+
+  return {
+    async check(sql) {
+      try {
+        return await checkSql(sql, parse, () => statementCount(connection, sql));
+      } catch (error) {
+        if (error instanceof RangeError) throw invalid('The SQL is nested too deeply.');
+        if (!(error instanceof SqlRefusal) || error.unknown === undefined) throw error;
+        const name = await nearest(error.unknown);
+        throw name === undefined ? error : new SqlRefusal({ ...error.failure, hint: `Did you mean ${name}?` });
+      }
+    },
+    nearest,
+  };
+}
+
+async function firstText(prepared: DuckDBPreparedStatement, values: readonly string[]): Promise<string | undefined> {
+  values.forEach((value, i) => prepared.bindVarchar(i + 1, value));
+  const [[text] = []] = await (await prepared.run()).getRows();
+  return typeof text === 'string' ? text : undefined;
+}
+
+async function checkSql(
+  sql: string,
+  parse: (sql: string) => Promise<Parsed>,
+  count: () => Promise<number>,
+): Promise<CheckedSql> {
+  const parsed = await parse(sql);
+  if (!parsed.error) {
+    const statement = onlyStatement(parsed);
+    const used = columnsUsed(statement);
+    return { text: sql, shift: 0, ...walkTree(statement), ...(used && { columnsUsed: used }) };
+  }
+  if (parsed.error_message.startsWith(NOT_A_QUERY)) {
+    const explained = explainedPart(sql);
+    const inner = explained && (await parse(explained.rest));
+    if (explained !== undefined && inner?.error === false) {
+      const { prefix, rest } = explained;
+      const shift = byteLength(sql) - byteLength(rest) - prefix.length;
+      // Positions in the tree are those in what stands behind EXPLAIN.
+      const { listsFrames, ...names } = shifted(() => walkTree(onlyStatement(inner)), shift + prefix.length);
+      // Only the list itself is given without the engine.
+      return { text: prefix + rest, shift, ...names, ...(listsFrames && { readsCatalogue: true }) };
+    }
+    throw await refusalOf(sql, explained?.rest ?? sql, count);
+  }
+  // Unlike all others, positions of the parser count characters.
+  const characters = Number(parsed.position ?? NaN);
+  const position = byteLength(Array.from(sql).slice(0, characters).join(''));
+  const refusal = invalid(`${firstLetterUp(parsed.error_message)}.`, Number.isNaN(characters) ? NaN : position);
+  if (!parsed.error_message.endsWith('at or near "-"')) throw refusal;
+  throw new SqlRefusal({ ...refusal.failure, hint: 'Put a handle with dashes in double quotes.' });
+}
+
+function shifted(walk: () => TreeNames, bytes: number): TreeNames {
+  try {
+    const { tables, columns, ...rest } = walk();
+    const moved = (parts: readonly NamedPart[]) => parts.map((part) => ({ ...part, position: part.position + bytes }));
+    return { ...rest, tables: moved(tables), ...(columns && { columns: moved(columns) }) };
+  } catch (error) {
+    if (!(error instanceof SqlRefusal) || error.failure.position === undefined) throw error;
+    throw new SqlRefusal({ ...error.failure, position: error.failure.position + bytes }, error.unknown);
+  }
+}
+
+function onlyStatement({ statements }: Extract<Parsed, { error: false }>): Readonly<Record<string, unknown>> {
+  const [statement] = statements;
+  if (statement === undefined) throw invalid('There is no SQL.');
+  if (statements.length > 1) throw several(statements.length);
+  return statement;
+}
+
+function invalid(message: string, position = NaN): SqlRefusal {
+  const failure: SqlFailure = { code: 'invalid_sql', message };
+  return new SqlRefusal(Number.isNaN(position) ? failure : { ...failure, position });
+}
+
+function several(count: number): SqlRefusal {
+  return new SqlRefusal({
+    code: 'invalid_sql',
+    message: `There are ${count} statements where one is expected.`,
+    hint: 'Send each statement by itself.',
+  });
+}
+
+/** Where the next word begins: after spaces and comments, which may hold others. */
+function nextWord(sql: string, start = 0): number {
+  let at = start;
+  for (;;) {
+    if (/\s/.test(sql.charAt(at))) at += 1;
+    else if (sql.startsWith('--', at)) at = indexAfter(sql, '\n', at);
+    else if (sql.startsWith('/*', at)) at = afterComment(sql, at);
+    else return at;
+  }
+}
+
+function afterComment(sql: string, start: number): number {
+  let depth = 0;
+  for (let at = start; at < sql.length;) {
+    if (sql.startsWith('/*', at)) depth += 1;
+    else if (sql.startsWith('*/', at)) depth -= 1;
+    else {
+      at += 1;
+      continue;
+    }
+    at += 2;
+    if (depth === 0) return at;
+  }
+  return sql.length;
+}
+
+function indexAfter(sql: string, text: string, start: number): number {
+  const at = sql.indexOf(text, start);
+  return at < 0 ? sql.length : at + text.length;
+}
+
+function keywordOf(sql: string): string {
+  return (/^[a-z_]+/i.exec(sql.slice(nextWord(sql)))?.[0] ?? '').toUpperCase();
+}
+
+const EXPLAIN_OPTIONS = /^(?:analy[sz]e\b|\((?:analyze|format)\b[\w\s,]*\))/i;
+
+/** What stands behind EXPLAIN, and an EXPLAIN to put before it again. */
+function explainedPart(sql: string): { readonly prefix: string; readonly rest: string } | undefined {
+  if (keywordOf(sql) !== 'EXPLAIN') return undefined;
+  const start = nextWord(sql, nextWord(sql) + 'EXPLAIN'.length);
+  const [options = ''] = EXPLAIN_OPTIONS.exec(sql.slice(start)) ?? [];
+  return { prefix: `EXPLAIN ${options} `, rest: sql.slice(start + options.length) };
+}
+
+/** Why a text that is not a query is not run. */
+async function refusalOf(sql: string, statement: string, count: () => Promise<number>): Promise<SqlRefusal> {
+  const statements = await count();
+  const keyword = keywordOf(statement);
+  if (statements > 1 && /\bpivot\b/i.test(sql) && !/;\s*\S/.test(sql)) {
+    return new SqlRefusal({
+      code: 'invalid_sql',
+      message: 'A PIVOT has to say which values become columns.',
+      hint: "Name them: PIVOT trades ON side IN ('buy', 'sell') USING sum(quantity).",
+    });
+  }
+  if (statements > 1) return several(statements);
+  return new SqlRefusal({
+    code: 'permission_denied',
+    message: `The statement ${keyword} does more than read frames.`,
+    hint: 'Send SELECT, WITH, VALUES, FROM, PIVOT, SHOW TABLES, DESCRIBE, SUMMARIZE or EXPLAIN.',
+  });
+}
+
+async function statementCount(connection: DuckDBConnection, sql: string): Promise<number> {
+  try {
+    return (await connection.extractStatements(sql)).count;
+  } catch {
+    return 1;
+  }
+}
+
+function byteLength(text: string): number {
+  return Buffer.byteLength(text);
+}
+
+function firstLetterUp(text: string): string {
+  return text.charAt(0).toUpperCase() + text.slice(1);
+}

@@ -1,0 +1,130 @@
+import type { DuckDBConnection, DuckDBInstance as Instance } from '@duckdb/node-api';
+import { createSqlCatalogue, type SqlCatalogue } from './sql-catalogue.ts';
+import { MAX_ROW_BYTES, rowTooLarge } from './answer-limits.ts';
+import { CancelledError, type Exchange } from '../exchange.ts';
+import { createFrameViews, type FrameViews } from './frame-views.ts';
+import { DuckDBInstance } from '../node-api.ts';
+import { RowTooLarge, sendRows } from '../files/read-rows.ts';
+import { createSqlChecker, type SqlChecker } from './sql-check.ts';
+import { faultOf, SqlFaultError } from '../../wire/sql-fault.ts';
+import { SqlRefusal, UnreadableFrameError } from './sql-refusal.ts';
+import type { SqlAnswers, SqlRequest } from '../../wire/sql-requests.ts';
+import { createSqlSession, type SqlSession } from './sql-session.ts';
+
+/** Answers SQL of one tenant, one statement at a time. */
+export interface SqlBench {
+  run(exchange: Exchange, request: SqlRequest): Promise<SqlAnswers[keyof SqlAnswers]>;
+}
+
+interface Tools {
+  readonly instance: Instance;
+  /** For what only we say. */
+  readonly inner: DuckDBConnection;
+  readonly checker: SqlChecker;
+  readonly views: FrameViews;
+  readonly catalogue: SqlCatalogue;
+}
+
+/** How often a query that should stop is told so: one that is just about to begin does not hear it. */
+const INTERRUPT_MS = 20;
+
+/** A bench that is set up with some statements, and locked with the first statement of a client that it prepares. */
+export function createSqlBench(settings: readonly string[]): SqlBench {
+  const opened = open(settings);
+  // Whoever asks for something is told.
+  opened.catch(() => undefined);
+  let session: SqlSession | undefined;
+
+  function endSession(): void {
+    session?.end();
+    session = undefined;
+  }
+
+  async function answer(tools: Tools, exchange: Exchange, request: SqlRequest): Promise<SqlAnswers[keyof SqlAnswers]> {
+    const { instance, checker, views, catalogue } = tools;
+    switch (request.op) {
+      case 'check': {
+        endSession();
+        const checked = await checker.check(request.sql);
+        session = createSqlSession(instance, checked);
+        const { text: _text, shift: _shift, ...names } = checked;
+        return names;
+      }
+      case 'nearest':
+        return (await checker.nearest(request)) ?? null;
+      case 'prepare':
+        await views.show(request.directories, request.views);
+        if (request.catalogue !== undefined) {
+          await views.hideOthers(request.views);
+          await catalogue.show(request.catalogue);
+        }
+        return required(session).prepare(request.params);
+      case 'rows':
+        return sendRows(exchange, await required(session).run(request.casts), request.plans, {
+          maxRowBytes: MAX_ROW_BYTES,
+        });
+      default:
+        return request satisfies never;
+    }
+  }
+
+  return {
+    async run(exchange, request) {
+      const tools = await opened;
+      if (exchange.signal.aborted) throw new CancelledError();
+      const interrupting = interruptOnAbort(exchange.signal, () => {
+        tools.inner.interrupt();
+        session?.interrupt();
+      });
+      try {
+        return await answer(tools, exchange, request);
+      } catch (error) {
+        const shift = session?.shift ?? 0;
+        endSession();
+        throw failureOf(error, shift);
+      } finally {
+        interrupting.stop();
+        if (request.op === 'rows') endSession();
+      }
+    },
+  };
+}
+
+async function open(settings: readonly string[]): Promise<Tools> {
+  const instance = await DuckDBInstance.create(':memory:');
+  const inner = await instance.connect();
+  await inner.run(settings.join(';'));
+  return {
+    instance,
+    inner,
+    checker: await createSqlChecker(await instance.connect()),
+    views: createFrameViews(inner),
+    catalogue: createSqlCatalogue(inner),
+  };
+}
+
+function required(session: SqlSession | undefined): SqlSession {
+  if (session === undefined) throw new Error('A statement is to be run that was not checked.');
+  return session;
+}
+
+function interruptOnAbort(signal: AbortSignal, interrupt: () => void): { stop(): void } {
+  let timer: NodeJS.Timeout | undefined;
+  const begin = (): void => {
+    interrupt();
+    timer = setInterval(interrupt, INTERRUPT_MS);
+  };
+  signal.addEventListener('abort', begin, { once: true });
+  return {
+    stop() {
+      signal.removeEventListener('abort', begin);
+      clearInterval(timer);
+    },
+  };
+}
+
+function failureOf(error: unknown, shift: number): Error {
+  if (error instanceof RowTooLarge) return rowTooLarge();
+  const isOwn = error instanceof SqlRefusal || error instanceof UnreadableFrameError || error instanceof CancelledError;
+  return isOwn ? error : new SqlFaultError(faultOf(error, shift));
+}

@@ -1,0 +1,295 @@
+import { quoted } from '@svc/errors';
+import { ALLOWED_FUNCTIONS } from './generated/allowed-functions.ts';
+import { CATALOGUE_TABLES, isShadowed, REFUSED_TABLES } from './sql-catalogue.ts';
+import { CATALOGUE_HINT, type FunctionPlace, namesIn, REFUSED_FUNCTIONS } from './refused-functions.ts';
+import { SqlRefusal } from './sql-refusal.ts';
+import type { NamedPart, SqlAnswers } from '../../wire/sql-requests.ts';
+
+/** A node of a statement as `json_serialize_sql` writes it. */
+type Node = Readonly<Record<string, unknown>>;
+/** The names of queries that hide tables, folded. */
+type Scope = ReadonlySet<string>;
+
+/** What a tree names. */
+export type TreeNames = SqlAnswers['check'];
+
+/** What was found in a tree so far. */
+interface Found {
+  readonly tables: NamedPart[];
+  /** By their folded names. */
+  readonly columns: Map<string, NamedPart>;
+  readsCatalogue: boolean;
+}
+
+const ALLOWED: Readonly<Record<FunctionPlace, ReadonlySet<string>>> = {
+  values: new Set(namesIn(ALLOWED_FUNCTIONS.values)),
+  tables: new Set(namesIn(ALLOWED_FUNCTIONS.tables)),
+};
+
+const EXPRESSIONS = new Set(
+  namesIn(`BETWEEN CASE CAST COLLATE COLUMN_REF COMPARISON CONJUNCTION CONSTANT DEFAULT FUNCTION LAMBDA LAMBDA_REF
+    OPERATOR PARAMETER POSITIONAL_REFERENCE STAR SUBQUERY TYPE WINDOW`),
+);
+const QUERIES = new Set(namesIn('CTE_NODE RECURSIVE_CTE_NODE SELECT_NODE SET_OPERATION_NODE'));
+const SOURCES = new Set(namesIn('BASE_TABLE EMPTY EXPRESSION_LIST JOIN PIVOT SHOW_REF SUBQUERY TABLE_FUNCTION'));
+const MODIFIERS = new Set(namesIn('DISTINCT_MODIFIER LIMIT_MODIFIER LIMIT_PERCENT_MODIFIER ORDER_MODIFIER'));
+/** What is known of the type in a cast. */
+const TYPE_INFO = '_TYPE_INFO';
+const ORDERS = new Set(namesIn('ASCENDING DESCENDING ORDER_DEFAULT INVALID'));
+
+/** So many frames can be in one statement. */
+const MAX_TABLES = 256;
+
+/**
+ * Walks the tree of a statement. Whatever it holds that is not known to be harmless is refused: functions, kinds of
+ * nodes, schemas. What it returns are the tables that are no names of queries in the statement itself, each once.
+ */
+export function walkTree(statement: Node): TreeNames {
+  if (isShowTables(statement)) return { tables: [], listsFrames: true };
+  const found: Found = { tables: [], columns: new Map(), readsCatalogue: false };
+  walk(statement, new Set(), found);
+  const distinct = new Map(found.tables.toReversed().map((table) => [folded(table.name), table]));
+  if (distinct.size > MAX_TABLES) {
+    const message = `The SQL names ${distinct.size} frames, where ${MAX_TABLES} are allowed.`;
+    throw new SqlRefusal({ code: 'invalid_sql', message, hint: 'Ask for fewer frames at once.' });
+  }
+  return {
+    tables: [...distinct.values()],
+    ...(distinct.size > 1 && { columns: [...found.columns.values()] }),
+    ...(found.readsCatalogue && { readsCatalogue: true }),
+  };
+}
+
+function isNode(value: unknown): value is Node {
+  return typeof value === 'object' && value !== null && !Array.isArray(value);
+}
+
+function textOf(node: Node, key: string): string {
+  const value = node[key];
+  return typeof value === 'string' ? value : '';
+}
+
+/** A name as DuckDB compares it: to it only letters of ASCII have a case. A Kelvin sign, for one, is no k. */
+function folded(name: string): string {
+  return name.replaceAll(/[A-Z]+/g, (letters) => letters.toLowerCase());
+}
+
+function positionOf(node: Node): { readonly position?: number } {
+  const value = node['query_location'];
+  return typeof value === 'number' ? { position: value } : {};
+}
+
+function walk(value: unknown, scope: Scope, found: Found): void {
+  if (Array.isArray(value)) {
+    for (const item of value) walk(item, scope, found);
+    return;
+  }
+  if (!isNode(value)) return;
+  const kind = value['class'];
+  const type = value['type'];
+  if (typeof kind === 'string') {
+    if (!EXPRESSIONS.has(kind)) throw unknownPart(kind, value);
+    if (kind === 'FUNCTION' || kind === 'WINDOW') checkFunction(value, 'values');
+    if (kind === 'COLUMN_REF') addColumn(value, found);
+    walkInside(value, scope, found);
+  } else if (typeof type === 'string') {
+    walkTyped(type, value, scope, found);
+  } else {
+    walkInside(value, scope, found);
+  }
+}
+
+function walkInside(node: Node, scope: Scope, found: Found): void {
+  for (const value of Object.values(node)) walk(value, scope, found);
+}
+
+function walkTyped(type: string, node: Node, scope: Scope, found: Found): void {
+  if (QUERIES.has(type)) {
+    walkQuery(type, node, scope, found);
+  } else if (type === 'BASE_TABLE') {
+    addTable(node, scope, found);
+    walkInside(node, scope, found);
+  } else if (type === 'TABLE_FUNCTION') {
+    walkTableFunction(node, scope, found);
+  } else if (SOURCES.has(type) || MODIFIERS.has(type) || ORDERS.has(type) || type.endsWith(TYPE_INFO)) {
+    if (type === 'SHOW_REF' && !isNode(node['query'])) addList(node, found);
+    walkInside(node, scope, found);
+  } else {
+    throw unknownPart(type, node);
+  }
+}
+
+/** Queries that are named by a query are seen by those that are named after them, and by itself. */
+function walkQuery(type: string, node: Node, outer: Scope, found: Found): void {
+  const { cte_map: named, ...rest } = node;
+  const scope = new Set(outer);
+  for (const entry of entriesOf(named)) {
+    const name = folded(textOf(entry, 'key'));
+    walk(entry['value'], scope, found);
+    scope.add(name);
+  }
+  if (type === 'RECURSIVE_CTE_NODE') {
+    const { right, ...others } = rest;
+    walkInside(others, scope, found);
+    walk(right, new Set([...scope, folded(textOf(node, 'cte_name'))]), found);
+  } else if (type === 'CTE_NODE') {
+    const { child, ...others } = rest;
+    walkInside(others, scope, found);
+    walk(child, new Set([...scope, folded(textOf(node, 'cte_name'))]), found);
+  } else {
+    walkInside(rest, scope, found);
+  }
+}
+
+function entriesOf(named: unknown): readonly Node[] {
+  const map = isNode(named) ? named['map'] : undefined;
+  return Array.isArray(map) ? map.filter(isNode) : [];
+}
+
+function walkTableFunction(node: Node, scope: Scope, found: Found): void {
+  const { function: called, ...rest } = node;
+  if (!isNode(called) || called['class'] !== 'FUNCTION') throw unknownPart('TABLE_FUNCTION', node);
+  const name = textOf(called, 'function_name');
+  if (isShadowed(folded(name))) addCatalogueFunction(name, called, found);
+  else checkFunction(called, 'tables');
+  walkInside(called, scope, found);
+  walkInside(rest, scope, found);
+}
+
+/** Refuses a function unless it is allowed where it stands. */
+function checkFunction(node: Node, place: FunctionPlace): void {
+  const written = textOf(node, 'function_name');
+  const name = folded(written);
+  if (ALLOWED[place].has(name)) return;
+  const other: FunctionPlace = place === 'values' ? 'tables' : 'values';
+  const refusal = REFUSED_FUNCTIONS[place].get(name) ?? REFUSED_FUNCTIONS[other].get(name);
+  if (refusal !== undefined) {
+    throw new SqlRefusal({
+      code: 'permission_denied',
+      message: `The function ${written} ${refusal.reason}.`,
+      hint: refusal.hint,
+      ...positionOf(node),
+    });
+  }
+  const isElsewhere = ALLOWED[other].has(name);
+  const kind = place === 'values' ? 'function' : 'table function';
+  const failure = {
+    code: 'invalid_sql',
+    message: `There is no ${kind} ${quoted(written)}.`,
+    ...positionOf(node),
+  } as const;
+  if (!isElsewhere) throw new SqlRefusal(failure, { name, candidates: [...ALLOWED[place]] });
+  const hint = place === 'values' ? 'Call it after FROM.' : 'Call it in an expression, not after FROM.';
+  throw new SqlRefusal({ ...failure, hint });
+}
+
+/** Only the unqualified name means the function that shows the frames of the caller. */
+function addCatalogueFunction(name: string, node: Node, found: Found): void {
+  if (textOf(node, 'schema') !== '' || textOf(node, 'catalog') !== '') {
+    throw new SqlRefusal({
+      code: 'permission_denied',
+      message: `The function ${name} is offered without a schema before its name.`,
+      hint: `Write ${name}().`,
+      ...positionOf(node),
+    });
+  }
+  found.readsCatalogue = true;
+}
+
+/** Adds the first part of a name, which is the column where no table stands before it. */
+function addColumn(node: Node, found: Found): void {
+  const names = node['column_names'];
+  const name: unknown = Array.isArray(names) ? names[0] : undefined;
+  if (typeof name !== 'string' || found.columns.has(folded(name))) return;
+  found.columns.set(folded(name), { name, position: positionOf(node).position ?? 0 });
+}
+
+/** Adds a table that is not a name of a query. Frames are in one schema, whose name may be written. */
+function addTable(node: Node, scope: Scope, found: Found): void {
+  const name = textOf(node, 'table_name');
+  const schema = folded(textOf(node, 'schema_name'));
+  const catalogue = folded(textOf(node, 'catalog_name'));
+  const { position = 0 } = positionOf(node);
+  if (catalogue === '' && (schema === '' || schema === 'recurring') && scope.has(folded(name))) return;
+  const isFrame = (schema === '' || schema === 'main') && (catalogue === '' || catalogue === 'memory');
+  if (isFrame) {
+    found.tables.push({ name, position });
+    return;
+  }
+  if (catalogue === '' && SHOWN_TABLES.has(`${schema}.${folded(name)}`)) {
+    found.readsCatalogue = true;
+    return;
+  }
+  throw unknownTable(node, `${schema}.${folded(name)}`, position);
+}
+
+const SHOWN_TABLES = new Set(CATALOGUE_TABLES);
+const HIDDEN_TABLES = new Set(REFUSED_TABLES);
+
+function unknownTable(node: Node, name: string, position: number): SqlRefusal {
+  const parts = ['catalog_name', 'schema_name', 'table_name'].map((key) => textOf(node, key));
+  const written = parts.filter((part) => part !== '').join('.');
+  if (HIDDEN_TABLES.has(name)) {
+    return new SqlRefusal({
+      code: 'permission_denied',
+      message: `The table ${quoted(written)} shows more than the frames of the caller.`,
+      hint: CATALOGUE_HINT,
+      position,
+    });
+  }
+  if (SHOWN_TABLES.has(name)) {
+    const message = `The table ${quoted(written)} is offered without a database before its name.`;
+    return new SqlRefusal({ code: 'invalid_sql', message, hint: `Write ${name}.`, position });
+  }
+  return new SqlRefusal({
+    code: 'invalid_sql',
+    message: `There is no frame ${quoted(written)}: all frames are in the schema main.`,
+    hint: `Quote a handle with a point in it: "${written}".`,
+    position,
+  });
+}
+
+/** Whether a statement is nothing but SHOW TABLES. */
+function isShowTables(statement: Node): boolean {
+  const node = statement['node'];
+  const source = isNode(node) ? node['from_table'] : undefined;
+  if (!isNode(node) || !isNode(source) || source['type'] !== 'SHOW_REF') return false;
+  // With a WHERE or an ORDER BY it would have more parts.
+  return source['table_name'] === '"tables"' && [node, source].every((part) => isPartOf(part, PARTS_OF_SHOW));
+}
+
+const PARTS_OF_SHOW = new Set(
+  namesIn('type select_list from_table aggregate_handling table_name show_type query_location'),
+);
+
+function isPartOf(node: Node, keys: ReadonlySet<string>): boolean {
+  return Object.keys(node).every((key) => keys.has(key));
+}
+
+/** Adds a list that SHOW gives. */
+function addList(node: Node, found: Found): void {
+  const schema = folded(textOf(node, 'schema_name'));
+  const catalogue = folded(textOf(node, 'catalog_name'));
+  const isOfFrames = (schema === '' || schema === 'main') && (catalogue === '' || catalogue === 'memory');
+  const isKnown = node['show_type'] === 'SHOW_FROM' || SHOWN_LISTS.has(textOf(node, 'table_name'));
+  if (!isOfFrames || !isKnown) {
+    throw new SqlRefusal({
+      code: 'permission_denied',
+      message: 'Of the lists that SHOW gives only those of frames are offered.',
+      hint: CATALOGUE_HINT,
+    });
+  }
+  found.readsCatalogue = true;
+}
+
+/** SHOW TABLES, SHOW ALL TABLES, SHOW DATABASES and SHOW SCHEMAS, as the parser names them. */
+const SHOWN_LISTS = new Set(['"tables"', '__show_tables_expanded', '"databases"', '"schemas"']);
+
+function unknownPart(kind: string, node: Node): SqlRefusal {
+  return new SqlRefusal({
+    code: 'permission_denied',
+    message: `The SQL has a part of a kind that is not offered: ${kind}.`,
+    hint: 'Write the SQL without it.',
+    ...positionOf(node),
+  });
+}

@@ -1,0 +1,66 @@
+import { mkdir, mkdtemp, readdir, rm, stat, utimes, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterEach, beforeEach, expect, onTestFinished, test } from 'vitest';
+import { createPipeEngine, type PipeEngine } from './file-engine.ts';
+
+let directory: string;
+
+beforeEach(async () => {
+  directory = await mkdtemp(join(tmpdir(), 'child-directory-'));
+});
+
+afterEach(() => rm(directory, { recursive: true, force: true }));
+
+function startEngine(): PipeEngine {
+  const engine = createPipeEngine({ tempDirectory: directory, memoryBytes: 50e6, threads: 1 });
+  onTestFinished(() => engine.close());
+  return engine;
+}
+
+async function spillFolders(): Promise<string[]> {
+  return (await readdir(directory)).filter((name) => name.startsWith('svc-spill-'));
+}
+
+/** Sorts more than fits into memory; the sum over the sorted rows says whether each came back once, with its value. */
+function sortSql(seed: number): string {
+  return `SELECT concat_ws(' ', count(*), sum(id), bool_and(text = md5(id::VARCHAR) || repeat('${seed}', 200)))
+    FROM (SELECT id, text, row_number() OVER (ORDER BY key) AS at
+      FROM (SELECT range AS id, hash(range + ${seed}) AS key, md5(range::VARCHAR) || repeat('${seed}', 200) AS text
+        FROM range(200000)))`;
+}
+
+test('engines with one temporary directory do not read what others spill', async () => {
+  const engines = [startEngine(), startEngine()];
+  const answers = await Promise.all(engines.map((engine, i) => engine.call({ op: 'texts', sql: sortSql(i) })));
+  expect(answers).toEqual([[['200000 19999900000 true']], [['200000 19999900000 true']]]);
+});
+
+test('each child has a directory of this user alone, which ends with it', async () => {
+  const engine = startEngine();
+  await engine.warm();
+  const [first = ''] = await spillFolders();
+  expect((await stat(join(directory, first))).mode & 0o777).toBe(0o700);
+  process.kill(engine.childPid ?? 0, 'SIGKILL');
+  await expect.poll(spillFolders).toEqual([]);
+  await engine.warm();
+  const after = await spillFolders();
+  expect(after).toHaveLength(1);
+  expect(after).not.toContain(first);
+  await engine.close();
+  expect(await spillFolders()).toEqual([]);
+});
+
+test('what a killed process left is removed by the next engine, and what a running one has is not', async () => {
+  const running = startEngine();
+  await running.warm();
+  const [held = ''] = await spillFolders();
+  const left = 'svc-spill-4194304-aBcDeF';
+  await mkdir(join(directory, left));
+  await writeFile(join(directory, left, 'duckdb_temp_storage_DEFAULT-0.tmp'), 'spilt');
+  const longAgo = new Date(Date.now() - 3_600_000);
+  for (const name of [left, held]) await utimes(join(directory, name), longAgo, longAgo);
+  startEngine();
+  await expect.poll(spillFolders).not.toContain(left);
+  expect(await spillFolders()).toContain(held);
+});

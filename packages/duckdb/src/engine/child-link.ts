@@ -1,0 +1,277 @@
+import type { ChildProcess } from 'node:child_process';
+import { Socket } from 'node:net';
+import type { ChildFailure, ChildRequest } from '../wire/file-requests.ts';
+import type { ChildInDirectory } from './child-directory.ts';
+import { type ChildWatch, type ChildWatchOptions, createChildWatch, cpuTimeOf } from './child-watch.ts';
+import type { ArrivedBatch, BatchFile } from '../wire/batch-file.ts';
+import type { BatchPayload } from '../types/batch-codec.ts';
+import {
+  createFrameParser,
+  FRAME,
+  frameHead,
+  jsonPayload,
+  type OnFrame,
+  parseJson,
+  wordsPayload,
+} from '../wire/messages.ts';
+import type { SqlRequest } from '../wire/sql-requests.ts';
+
+/** What one of both kinds of children can be asked. */
+export type LinkRequest = ChildRequest | SqlRequest;
+
+/** What comes back for a request. */
+export interface ExchangeHandlers {
+  batch(batch: ArrivedBatch): void;
+  credit(count: number): void;
+  /** The answer, as JSON. */
+  end(answer: ArrayBuffer): void;
+  fail(error: Error): void;
+}
+
+/** A request that a child works on. */
+export interface LinkExchange {
+  sendBatch(batch: BatchPayload): void;
+  sendEnd(): void;
+  sendCredit(count: number): void;
+  /** Asks the child to stop. It fails the exchange, or else it is ended. */
+  cancel(): void;
+}
+
+/** A running child. */
+export interface ChildLink {
+  readonly pid: number | undefined;
+  /** False once it has ended, or is about to. */
+  readonly isAlive: boolean;
+  /** Whether it answers; what was last known of one that has ended. */
+  readonly watch: Pick<ChildWatch, 'hasAnswered' | 'isResponding'>;
+  /** Whether somebody waits for an answer of it. */
+  isBusy(): boolean;
+  begin(request: LinkRequest, handlers: ExchangeHandlers): LinkExchange;
+  /** Ends it as soon as nobody uses it any more; from now on nobody should begin to. */
+  retire(): void;
+  /** Lets it end by itself, and ends it if it does not. Its directory is gone then. */
+  close(): Promise<void>;
+}
+
+/** Why a request failed that a child answered. */
+export class ChildError extends Error {
+  readonly failure: ChildFailure;
+
+  constructor(failure: ChildFailure) {
+    super(failure.message);
+    this.failure = failure;
+  }
+}
+
+/** A child ended while it worked on a request. */
+export class ChildCrash extends Error {
+  readonly isOutOfMemory: boolean;
+  /** Whether it was ended because it did not answer any more. */
+  readonly hasHung: boolean;
+
+  constructor(reason: string, lastWords: string, hasHung = false) {
+    super(`The engine child ended (${reason}): ${lastWords}`);
+    this.hasHung = hasHung;
+    this.isOutOfMemory = /out of memory|bad_alloc|cannot allocate|allocation failed/i.test(lastWords);
+  }
+}
+
+/** How long a child has to obey a cancel, or to end. */
+const OBEY_MS = 1000;
+/** How much of what a child says when it crashes is kept. */
+const MAX_LAST_WORDS = 4096;
+
+/** How a child is kept. */
+export interface LinkOptions {
+  /** How often the child is asked whether it still answers. Default 1000. */
+  readonly pingMs?: number | undefined;
+}
+
+/** Starts a child. */
+export function createChildLink(launch: () => ChildInDirectory, { pingMs }: LinkOptions = {}): ChildLink {
+  const { process: child, socket, batchFile, removed } = launch();
+  const exchanges = new Map<number, ExchangeHandlers>();
+  let lastId = 0;
+  // One that could not be started has no number.
+  let isAlive = child.pid !== undefined;
+  let isClosing = false;
+  let isRetired = false;
+  let crash: ChildCrash | undefined;
+  const send = createSender(socket);
+  const watch = createChildWatch({ ...watching(child, send), pingMs, onSilent: retire, onHung: () => kill(hung()) });
+  const updateRef = (): void => keepProcess(child, socket, { isBusy: exchanges.size > 0, isClosing });
+
+  function finish(id: number): ExchangeHandlers | undefined {
+    const handlers = exchanges.get(id);
+    exchanges.delete(id);
+    updateRef();
+    if (isRetired && exchanges.size === 0) kill();
+    return handlers;
+  }
+
+  function onGone(reason: string, lastWords: string): void {
+    isAlive = false;
+    watch.stop();
+    socket.destroy();
+    batchFile?.close();
+    crash ??= new ChildCrash(reason, lastWords);
+    for (const id of exchanges.keys()) finish(id)?.fail(crash);
+  }
+
+  function kill(reason?: ChildCrash): void {
+    isAlive = false;
+    crash ??= reason;
+    child.kill('SIGKILL');
+  }
+
+  function retire(): void {
+    isAlive = false;
+    isRetired = true;
+    if (exchanges.size === 0) kill();
+  }
+
+  /** Ends a child that does not obey; where others use it, when the last of them is done. */
+  function replace(id: number): void {
+    if (exchanges.size === 1) return kill();
+    retire();
+    finish(id)?.fail(new ChildError({ code: 'cancelled', message: 'Cancelled.' }));
+  }
+
+  onEnd(child, onGone);
+  killAtEnd(socket, () => kill());
+  receive(socket, watch, createReceiver({ exchanges, finish, batchFile, send }));
+  updateRef();
+
+  return {
+    pid: child.pid,
+    get isAlive() {
+      return isAlive;
+    },
+    watch,
+    isBusy: () => exchanges.size > 0,
+    begin(request, handlers) {
+      const id = ++lastId;
+      exchanges.set(id, handlers);
+      updateRef();
+      if (crash === undefined) send(FRAME.request, id, [jsonPayload(request)]);
+      else finish(id)?.fail(crash);
+      return createExchange(send, id, { isRunning: () => exchanges.has(id), replace: () => replace(id) });
+    },
+    retire,
+    async close() {
+      isAlive = false;
+      isClosing = true;
+      updateRef();
+      await endOrKill(socket, removed, () => kill());
+    },
+  };
+}
+
+function hung(): ChildCrash {
+  return new ChildCrash('it did not answer', '', true);
+}
+
+function watching({ pid }: ChildProcess, send: Send): Pick<ChildWatchOptions, 'ping' | 'cpuTime'> {
+  return {
+    ping: () => send(FRAME.ping, 0),
+    cpuTime: () => (pid === undefined ? undefined : cpuTimeOf(pid)),
+  };
+}
+
+/** Lets a child end, and kills it where that takes too long. */
+async function endOrKill(socket: Socket, ended: Promise<void>, kill: () => void): Promise<void> {
+  socket.end();
+  const timer = setTimeout(kill, OBEY_MS);
+  await ended;
+  clearTimeout(timer);
+}
+
+interface Receiving {
+  readonly exchanges: ReadonlyMap<number, ExchangeHandlers>;
+  /** Takes one out that gets no more. */
+  readonly finish: (id: number) => ExchangeHandlers | undefined;
+  readonly batchFile: BatchFile | undefined;
+  readonly send: Send;
+}
+
+/** Hands what comes from a child to whom it is for. */
+function createReceiver({ exchanges, finish, batchFile, send }: Receiving): OnFrame {
+  function onPlaced(id: number, payload: ArrayBuffer): void {
+    const [place = 0, length = 0] = new Uint32Array(payload);
+    const batch = batchFile?.arrived(place, length, () => send(FRAME.free, id, [wordsPayload(place)]));
+    const handlers = exchanges.get(id);
+    if (batch === undefined || handlers === undefined) batch?.drop();
+    else handlers.batch(batch);
+  }
+
+  return (kind, id, payload) => {
+    if (kind === FRAME.batch) exchanges.get(id)?.batch({ take: () => payload, drop: () => undefined });
+    else if (kind === FRAME.placed) onPlaced(id, payload);
+    else if (kind === FRAME.credit) exchanges.get(id)?.credit(new Uint32Array(payload)[0] ?? 0);
+    else if (kind === FRAME.end) finish(id)?.end(payload);
+    else if (kind === FRAME.error) finish(id)?.fail(new ChildError(parseJson(payload)));
+  };
+}
+
+/** Hands on the frames that come; all that comes is a sign of life. */
+function receive(socket: Socket, watch: ChildWatch, onFrame: OnFrame): void {
+  socket.on('data', () => watch.alive());
+  socket.on('data', createFrameParser(onFrame));
+}
+
+/** Calls back when a process has ended or could not be started, with what it said last. */
+function onEnd(child: ChildProcess, onGone: (reason: string, lastWords: string) => void): void {
+  let lastWords = '';
+  child.stderr?.on('data', (chunk: Buffer) => (lastWords = (lastWords + chunk.toString()).slice(-MAX_LAST_WORDS)));
+  child.on('error', (error) => onGone(error.message, lastWords));
+  child.on('close', (code, signal) => onGone(`exit code ${code}, signal ${signal}`, lastWords));
+}
+
+/** A child whose pipe is broken is of no use; the end of its process says why. */
+function killAtEnd(socket: Socket, kill: () => void): void {
+  for (const event of ['error', 'close']) socket.on(event, kill);
+}
+
+/** An idle child must not keep the process alive; a busy one must, and one whose end is waited for. */
+function keepProcess(
+  child: ChildProcess,
+  socket: Socket,
+  { isBusy, isClosing }: { readonly isBusy: boolean; readonly isClosing: boolean },
+): void {
+  const method = isBusy || isClosing ? 'ref' : 'unref';
+  child[method]();
+  socket[method]();
+  if (child.stderr instanceof Socket) child.stderr[isClosing ? 'ref' : 'unref']();
+}
+
+type Send = (kind: number, id: number, parts?: readonly Uint8Array[], length?: number) => void;
+
+function createSender(socket: Socket): Send {
+  return (kind, id, parts = [], length = parts.reduce((sum, part) => sum + part.length, 0)) => {
+    // What runs on a child that is gone is failed when its process ends.
+    if (!socket.writable) return;
+    socket.cork();
+    socket.write(frameHead(kind, id, length));
+    for (const part of parts) socket.write(part);
+    socket.uncork();
+  };
+}
+
+interface Cancelling {
+  readonly isRunning: () => boolean;
+  /** Ends the child, which did not obey. */
+  readonly replace: () => void;
+}
+
+function createExchange(send: Send, id: number, { isRunning, replace }: Cancelling): LinkExchange {
+  return {
+    sendBatch: ({ parts, length }) => send(FRAME.batch, id, parts, length),
+    sendEnd: () => send(FRAME.end, id),
+    sendCredit: (count) => send(FRAME.credit, id, [wordsPayload(count)]),
+    cancel() {
+      if (!isRunning()) return;
+      send(FRAME.cancel, id);
+      setTimeout(() => isRunning() && replace(), OBEY_MS).unref();
+    },
+  };
+}

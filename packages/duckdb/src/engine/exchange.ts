@@ -1,0 +1,138 @@
+import { ServiceError } from '@svc/errors';
+import { type ArrivedBatch, PLACE_BYTES } from '../wire/batch-file.ts';
+import { parseJson } from '../wire/messages.ts';
+import type { ChildLink, ExchangeHandlers, LinkExchange, LinkRequest } from './child-link.ts';
+
+/** Begins an exchange. */
+export type Begin<Answer> = (handlers: Partial<ExchangeHandlers>) => Running<Answer>;
+
+/** How batches are taken. */
+export interface DownloadOptions {
+  /** Whether a batch is good only until the next one is asked for: its memory is then used again. Default false. */
+  readonly isLent?: boolean | undefined;
+}
+
+/** Takes the batches of an exchange, and asks for one more with each that was taken. */
+export async function* download(
+  begin: Begin<{ readonly rows: number }>,
+  { isLent = false }: DownloadOptions = {},
+): AsyncGenerator<ArrayBuffer, number, undefined> {
+  const waiting: ArrivedBatch[] = [];
+  const news = createSignalling();
+  let lent: ArrayBuffer | undefined;
+  const memory = isLent ? () => (lent ??= spareMemory.pop() ?? new ArrayBuffer(PLACE_BYTES)) : undefined;
+  let isDone = false;
+  let isLeft = false;
+  const { exchange, answer } = begin({
+    batch(batch) {
+      if (isLeft) return batch.drop();
+      waiting.push(batch);
+      news.signal();
+    },
+  });
+  const leave = (): void => {
+    isLeft = true;
+    for (const batch of waiting.splice(0)) batch.drop();
+  };
+  const onAnswer = (): void => {
+    isDone = true;
+    news.signal();
+  };
+  answer.then(onAnswer, () => {
+    // Also where nobody comes back to hear of the failure.
+    leave();
+    onAnswer();
+  });
+  try {
+    for (;;) {
+      const batch = waiting.shift();
+      if (batch !== undefined) {
+        yield batch.take(memory);
+        exchange.sendCredit(1);
+      } else if (isDone) {
+        const { rows } = await answer;
+        // Only now is it certain that nobody looks at it any more.
+        if (lent !== undefined && spareMemory.length < MAX_SPARE) spareMemory.push(lent);
+        return rows;
+      } else {
+        await news.wait();
+      }
+    }
+  } finally {
+    exchange.cancel();
+    leave();
+  }
+}
+
+/** Memory for batches that are lent, for whoever reads next. */
+const spareMemory: ArrayBuffer[] = [];
+const MAX_SPARE = 4;
+
+/** Lets one wait until another has news. */
+export function createSignalling(): { signal(): void; wait(): Promise<void> } {
+  let wake = (): void => undefined;
+  return {
+    signal: () => wake(),
+    wait: () => new Promise((resolve) => (wake = resolve)),
+  };
+}
+
+/** An exchange that has begun. */
+export interface Running<Answer> {
+  readonly exchange: LinkExchange;
+  readonly answer: Promise<Answer>;
+  /** Waits for something, but not longer than until the exchange fails. */
+  readonly orFailed: <T>(promise: Promise<T>) => Promise<T>;
+}
+
+/** Begins an exchange that is cancelled when the signal is. */
+export function startExchange<Answer>(
+  link: ChildLink,
+  request: LinkRequest,
+  signal: AbortSignal | undefined,
+  partial: Partial<ExchangeHandlers>,
+): Running<Answer> {
+  let exchange: LinkExchange | undefined;
+  let failure: Error | undefined;
+  let onFailure: ((error: Error) => void) | undefined;
+  const cancel = (): void => exchange?.cancel();
+  const answer = new Promise<Answer>((resolve, reject) => {
+    const done = (): void => signal?.removeEventListener('abort', cancel);
+    exchange = link.begin(request, {
+      batch: (batch) => batch.drop(),
+      credit: () => undefined,
+      ...partial,
+      end(result) {
+        done();
+        resolve(parseJson(result));
+      },
+      fail(error) {
+        done();
+        failure = signal?.aborted === true ? abortReason(signal) : error;
+        reject(failure);
+        onFailure?.(failure);
+      },
+    });
+    signal?.addEventListener('abort', cancel, { once: true });
+  });
+  answer.catch(() => undefined);
+  if (exchange === undefined) throw new Error('The exchange did not begin.');
+  return {
+    exchange,
+    answer,
+    // Not `Promise.race`: that would leave something behind at `answer` for every batch of a long upload.
+    orFailed: (promise) =>
+      new Promise((resolve, reject) => {
+        onFailure = reject;
+        if (failure !== undefined) reject(failure);
+        promise.then(resolve, reject);
+      }),
+  };
+}
+
+function abortReason(signal: AbortSignal): Error {
+  const reason: unknown = signal.reason;
+  return reason instanceof Error
+    ? reason
+    : new ServiceError('cancelled', 'The request was cancelled.', { cause: reason });
+}

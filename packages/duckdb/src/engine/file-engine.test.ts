@@ -1,0 +1,158 @@
+import { once } from 'node:events';
+import { access, mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { longFrame } from '@svc/frames/testing';
+import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
+import { type BatchPayload, createBatchEncoder } from '../types/batch-codec.ts';
+import { fromChild } from '../files/file-errors.ts';
+import { createPipeEngine, type PipeEngine } from './file-engine.ts';
+import { copyOptions, FILE_NOTES } from '../files/source-sql.ts';
+import { INVALIDATING_SQL } from '../testing/invalidating-sql.ts';
+
+const TOO_MUCH = "SELECT list(repeat('x', 100))::VARCHAR FROM range(100000000)";
+
+const READ = {
+  op: 'read',
+  sql: 'SELECT range AS id FROM range(2000000)',
+  plans: [{ kind: 'copy', width: 8, type: 'BIGINT' }],
+} as const;
+
+let directory: string;
+let engine: PipeEngine;
+
+beforeEach(async () => {
+  directory = await mkdtemp(join(tmpdir(), 'pipe-engine-'));
+  engine = createPipeEngine({ tempDirectory: directory, memoryBytes: 50e6 });
+});
+
+afterEach(async () => {
+  await engine.close();
+  await rm(directory, { recursive: true });
+});
+
+/** Reads to the end; how many rows there were in all. */
+async function countRows(batches: AsyncGenerator<ArrayBuffer, number, undefined>): Promise<number> {
+  for (;;) {
+    const next = await batches.next();
+    if (next.done === true) return next.value;
+  }
+}
+
+/** A request to write `longFrame` to a file. */
+function writeTo(path: string) {
+  const options = copyOptions(longFrame(1).schema, { compression: 'zstd' });
+  const columns = [{ name: 'id', title: 'id', plan: { kind: 'copy', width: 8, type: 'BIGINT' } }] as const;
+  // Only for values that these rows do not have.
+  const restart = { headPath: `${path}.head`, headSql: '', options };
+  return { op: 'write', path, options, notes: FILE_NOTES, columns, restart } as const;
+}
+
+/** The rows of `longFrame` as they are sent to a child. */
+async function* payloadsOf(rows: number): AsyncGenerator<BatchPayload> {
+  const encoder = createBatchEncoder();
+  for await (const batch of longFrame(rows).batches) yield* encoder.encode(batch);
+}
+
+test('a child that found no memory is replaced, since it may keep what it took', async () => {
+  await engine.warm();
+  const { childPid } = engine;
+  await expect(engine.call({ op: 'texts', sql: TOO_MUCH })).rejects.toThrow(/allocate/);
+  expect(await engine.call({ op: 'texts', sql: "SELECT 'next'" })).toEqual([['next']]);
+  expect(engine.childPid).not.toBe(childPid);
+});
+
+test('what others read from it goes on', async () => {
+  const batches = engine.read(READ);
+  await batches.next();
+  await expect(engine.call({ op: 'texts', sql: TOO_MUCH })).rejects.toThrow(/allocate/);
+  expect(await countRows(batches)).toBe(2_000_000);
+});
+
+describe('a request on which DuckDB fails with an INTERNAL error', () => {
+  const breakChild = (): Promise<unknown> => engine.call({ op: 'texts', sql: INVALIDATING_SQL });
+
+  test('fails alone: the next ones find a new child', async () => {
+    await engine.warm();
+    const { childPid } = engine;
+    await expect(breakChild()).rejects.toThrow(/^INTERNAL Error/);
+    expect(await engine.call({ op: 'texts', sql: "SELECT 'next'" })).toEqual([['next']]);
+    expect(engine.childPid).not.toBe(childPid);
+  });
+
+  test('does not fail others that DuckDB refuses because of it', async () => {
+    await engine.warm();
+    // They have begun, and have more to say to DuckDB when it is broken.
+    const setup = ['SELECT sleep_ms(300)'];
+    const text = engine.call({ op: 'texts', setup, sql: "SELECT 'other'" });
+    const rows = countRows(engine.read({ ...READ, setup }));
+    await expect(breakChild()).rejects.toThrow(/^INTERNAL Error/);
+    expect(await text).toEqual([['other']]);
+    expect(await rows).toBe(2_000_000);
+  });
+
+  test('ends no read that has begun', async () => {
+    const batches = engine.read(READ);
+    const first = await batches.next();
+    await expect(breakChild()).rejects.toThrow(/^INTERNAL Error/);
+    expect(first.done).toBe(false);
+    expect(await countRows(batches)).toBe(2_000_000);
+  });
+
+  test('ends no upload that has begun', async () => {
+    const path = join(directory, 'a.parquet');
+    const sent = new AbortController();
+    async function* batches(): AsyncGenerator<BatchPayload> {
+      yield* payloadsOf(10);
+      await once(sent.signal, 'abort');
+      yield* payloadsOf(10);
+    }
+    const writing = engine.write(writeTo(path), batches());
+    await vi.waitFor(() => access(path), 10_000);
+    const breaking = engine.write(
+      { ...writeTo(join(directory, 'b.parquet')), setup: [INVALIDATING_SQL] },
+      payloadsOf(10),
+    );
+    await expect(breaking).rejects.toThrow(/^INTERNAL Error/);
+    sent.abort();
+    expect((await writing).rows).toBe(20);
+    const next = engine.write(writeTo(join(directory, 'c.parquet')), payloadsOf(10));
+    expect((await next).rows).toBe(10);
+  });
+});
+
+describe('a child that is stopped', () => {
+  async function stoppedChild(pingMs: number): Promise<number> {
+    await engine.close();
+    engine = createPipeEngine({ tempDirectory: directory, pingMs });
+    await engine.warm();
+    const pid = engine.childPid ?? 0;
+    process.kill(pid, 'SIGSTOP');
+    return pid;
+  }
+
+  test('is ended, what it was asked fails with a sentence, and others find a new one meanwhile', async () => {
+    const pid = await stoppedChild(100);
+    const asked = engine.call({ op: 'texts', sql: "SELECT 'asked'" });
+    const failed = expect(asked.catch((error: unknown) => fromChild(error, 'new file'))).resolves.toMatchObject({
+      code: 'unavailable',
+      message: 'The engine that reads and writes files did not answer, and was replaced.',
+      hint: 'Send the request again.',
+    });
+    await expect.poll(() => engine.isResponding(), { timeout: 10_000 }).toBe(false);
+    await expect.poll(() => engine.isResponding(), { timeout: 10_000 }).toBe(true);
+    expect(await engine.call({ op: 'texts', sql: "SELECT 'next'" })).toEqual([['next']]);
+    expect(engine.childPid).not.toBe(pid);
+    await failed;
+    expect(() => process.kill(pid, 0)).toThrow('ESRCH');
+  });
+
+  test('and goes on soon keeps what it was asked', async () => {
+    const pid = await stoppedChild(300);
+    const asked = engine.call({ op: 'texts', sql: "SELECT 'asked'" });
+    await expect.poll(() => engine.isResponding(), { timeout: 10_000 }).toBe(false);
+    process.kill(pid, 'SIGCONT');
+    expect(await asked).toEqual([['asked']]);
+    await expect.poll(() => engine.isResponding(), { timeout: 10_000 }).toBe(true);
+  });
+});

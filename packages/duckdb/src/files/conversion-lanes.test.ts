@@ -1,0 +1,91 @@
+import { writeFile } from 'node:fs/promises';
+import { DuckDBInstance } from '@duckdb/node-api';
+import { expect, onTestFinished, test } from 'vitest';
+import type { ConversionOptions } from './conversion-lanes.ts';
+import { createFilesFixture, type FilesFixture } from '../testing/files-fixture.ts';
+
+const compression = 'zstd';
+
+async function startFiles(options: ConversionOptions): Promise<FilesFixture> {
+  const fixture = await createFilesFixture(options);
+  onTestFinished(() => fixture.close());
+  return fixture;
+}
+
+/** A Parquet file of so many rows, all the same. */
+function writeSame(path: string, rows: number): Promise<string> {
+  return writeRows(path, `SELECT 0 AS a FROM range(${rows})`);
+}
+
+async function writeRows(path: string, sql: string): Promise<string> {
+  const instance = await DuckDBInstance.create(':memory:');
+  const connection = await instance.connect();
+  await connection.run(`COPY (${sql}) TO '${path.replaceAll("'", "''")}' (FORMAT parquet)`);
+  connection.disconnectSync();
+  instance.closeSync();
+  return path;
+}
+
+test('short files do not wait for long ones, however many', async () => {
+  const fixture = await startFiles({ longValues: 1000 });
+  const { files } = fixture;
+  const path = await writeSame(fixture.path(), 1_000_000);
+  let ended = 0;
+  const long = Array.from({ length: 20 }, async () => {
+    await files.convert({ kind: 'parquet', path }, fixture.path(), { compression, isUpload: true });
+    ended += 1;
+  });
+  const csv = fixture.path();
+  await writeFile(csv, 'a\n1\n');
+  const parquet = await writeSame(fixture.path(), 1);
+  for (const source of [{ kind: 'csv', path: csv } as const, { kind: 'parquet', path: parquet } as const]) {
+    const endedBefore = ended;
+    expect(await files.convert(source, fixture.path(), { compression, isUpload: true })).toMatchObject({ rows: 1 });
+    expect(ended - endedBefore).toBeLessThanOrEqual(1);
+  }
+  await Promise.all(long);
+});
+
+test('a file of more values than may be is refused before they are read', async () => {
+  const fixture = await startFiles({ maxValues: 1000 });
+  const path = await writeSame(fixture.path(), 1001);
+  await expect(
+    fixture.files.convert({ kind: 'parquet', path }, fixture.path(), { compression, isUpload: true }),
+  ).rejects.toMatchObject({
+    code: 'payload_too_large',
+    message: 'The Parquet file has 1001 values, where 1000 are allowed.',
+  });
+});
+
+test('the values of a file are counted whatever its statistics are', async () => {
+  const fixture = await startFiles({ maxValues: 3 });
+  const [from, path] = [fixture.path(), fixture.path()];
+  // No text of DuckDB stands for the second.
+  const times = [0n, -(2n ** 63n) + 2n, 1n, 2n].map((micros) => `make_timestamp(${micros})`);
+  const copy = (count: number): Promise<string> =>
+    writeRows(from, `SELECT unnest([${times.slice(0, count).join()}]) AS t`);
+  await copy(3);
+  const source = { kind: 'parquet', path: from } as const;
+  expect(await fixture.files.convert(source, path, { compression, isUpload: true })).toMatchObject({ rows: 3 });
+  await copy(4);
+  await expect(fixture.files.convert(source, path, { compression, isUpload: true })).rejects.toMatchObject({
+    message: 'The Parquet file has 4 values, where 3 are allowed.',
+  });
+});
+
+test('a file that takes too long is given up, and the next one is not', async () => {
+  const fixture = await startFiles({ conversionTimeoutMs: 100 });
+  const path = await writeSame(fixture.path(), 20_000_000);
+  await expect(
+    fixture.files.convert({ kind: 'parquet', path }, fixture.path(), { compression, isUpload: true }),
+  ).rejects.toMatchObject({
+    code: 'deadline_exceeded',
+    message: 'The file did not become a frame within 100 ms.',
+  });
+  const short = await writeSame(fixture.path(), 1);
+  await expect
+    .poll(() =>
+      fixture.files.convert({ kind: 'parquet', path: short }, fixture.path(), { compression, isUpload: true }),
+    )
+    .toMatchObject({ rows: 1 });
+});

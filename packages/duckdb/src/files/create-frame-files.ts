@@ -1,0 +1,267 @@
+import { ServiceError } from '@svc/errors';
+import { type FrameStream, startingWith, underSchema } from '@svc/frames';
+import type { RecordBatch, Schema } from 'apache-arrow';
+import { findBrokenLine } from './broken-csv-line.ts';
+import type { ChildAnswers, PutColumn, WrittenNumbers } from '../wire/file-requests.ts';
+import { commonSchema } from '../types/common-schema.ts';
+import { type ConversionLanes, type ConversionOptions, createConversionLanes } from './conversion-lanes.ts';
+import { findDelimiter } from './csv-sniffer.ts';
+import {
+  countRows,
+  type DescribedUpload,
+  describeSource,
+  describeSources,
+  describeUpload,
+  type DescribeUploadOptions,
+  tablesOf,
+} from './describe-source.ts';
+import { unlinkIfThere } from '../disk/durable-files.ts';
+import type { ConvertOptions, FrameFiles, FrameSource, SourceInfo, WriteOptions, WrittenFile } from './frame-files.ts';
+import { losesNegativeZero, WITHOUT_DICTIONARIES } from './negative-zeros.ts';
+import { type BatchPayload, createBatchEncoder } from '../types/batch-codec.ts';
+import { withExactSource } from './parquet/exact-source.ts';
+import { createPipeEngine, type PipeEngine, type PipeEngineOptions } from '../engine/file-engine.ts';
+import { fromChild, type Subject, UNKNOWN_CSV_FORM } from './file-errors.ts';
+import { readSource, subjectOf } from './read-source.ts';
+import { attachment, checksOf, copyOptions, FILE_NOTES, fromClause, measureSql, storedRowsSql } from './source-sql.ts';
+import { foreignColumn, hasInt96, isStoredBySql } from '../types/duckdb-types.ts';
+import { fileNames, NO_COLUMNS_NAME } from '../wire/sql-names.ts';
+import { type StoredColumn, storedSchema } from '../types/stored-types.ts';
+
+/** `FrameFiles` whose child can be started ahead. */
+export interface DuckdbFrameFiles extends FrameFiles {
+  /** Starts the child, so that the first operation need not wait for it. */
+  warm(): Promise<void>;
+  /** The process id of the child, where one runs. */
+  readonly childPid: number | undefined;
+}
+
+/** Frames in files, by an engine child that is started when it is first needed, or that was started already. */
+export function createFrameFiles(options: PipeEngineOptions & ConversionOptions): DuckdbFrameFiles {
+  const engine = createPipeEngine(options);
+  const lanes = createConversionLanes(engine, options);
+  return {
+    write: (path, source, write) => orNoFile(path, writeFrame(engine, path, source, write)),
+    async convert(from, path, write) {
+      return withExactSource(from, path, (source) =>
+        orNoFile(path, convertSource({ engine, lanes }, source, path, write)),
+      );
+    },
+    async concat(from, path, write) {
+      const infos = await Promise.all(
+        from.map((source) => guarded(subjectOf(source), () => describeSource(engine, source, write.signal))),
+      );
+      const schema = commonSchema(infos.map((info) => info.schema));
+      const sql = infos.map((info, i) => storedRowsSql(from[i] ?? NO_SOURCE, info)).join('\nUNION ALL\n');
+      if (!infos.every(isCopiedBySql)) {
+        return orNoFile(path, writeFrame(engine, path, joined(engine, from, infos, schema), write));
+      }
+      const arrowBytes = infos.reduce((sum, info) => sum + (info.arrowBytes ?? NaN), 0);
+      return orNoFile(path, copyRows(engine, { sql, sources: from, schema, arrowBytes }, path, write));
+    },
+    async describe(sources) {
+      const found = await describeSources(engine, sources);
+      return found.map((info, i) =>
+        info instanceof Error ? fromChild(info, subjectOf(sources[i] ?? NO_SOURCE)) : info,
+      );
+    },
+    async verify(source, { again = false, signal } = {}) {
+      const [file] = checksOf(source);
+      if (file === undefined) return { isChecked: false };
+      const request = { op: 'verify', file, ...(again && { again }) } as const;
+      return guarded(subjectOf(source), () => engine.call(request, signal));
+    },
+    read: (source, info, part = {}) => readSource(engine, source, info, part),
+    tables: (path) => guarded('table', () => tablesOf(engine, path)),
+    get childPid() {
+      return engine.childPid;
+    },
+    warm: () => engine.warm(),
+    isResponding: () => engine.isResponding(),
+    close: () => engine.close(),
+  };
+}
+
+/** A child removes what it could not finish, but not one that was killed. */
+async function orNoFile(path: string, writing: Promise<WrittenFile>): Promise<WrittenFile> {
+  try {
+    return await writing;
+  } catch (error) {
+    for (const file of [path, headOf(path)]) await unlinkIfThere(file).catch(() => {});
+    throw error;
+  }
+}
+
+/** Where the first rows of a file are while it is written anew. */
+function headOf(path: string): string {
+  return `${path}.head`;
+}
+
+async function writeFrame(
+  engine: PipeEngine,
+  path: string,
+  source: FrameStream,
+  write: WriteOptions,
+): Promise<WrittenFile> {
+  write.signal?.throwIfAborted();
+  const { schema, columns } = storedSchema(source.schema);
+  const payloads = payloadsOf(source);
+  // The first rows say about how long they all are.
+  const first = await payloads.next();
+  const options = copyOptions(schema, write, first.done === true ? 0 : first.value.length / first.value.rows);
+  const head = first.done === true ? [] : [first.value];
+  const headPath = headOf(path);
+  const restart = {
+    headPath,
+    headSql: `SELECT * FROM ${fromClause({ kind: 'parquet', path: headPath })}`,
+    options: `${options}, ${WITHOUT_DICTIONARIES}`,
+  };
+  const request = {
+    op: 'write',
+    path,
+    options,
+    notes: FILE_NOTES,
+    columns: putColumns(schema, columns),
+    restart,
+  } as const;
+  const numbers = await guarded('new file', () => engine.write(request, startingWith(head, payloads), write.signal));
+  return written(schema, numbers);
+}
+
+/** Turns a source into a file of ours. */
+async function convertSource(
+  { engine, lanes }: { readonly engine: PipeEngine; readonly lanes: ConversionLanes },
+  from: FrameSource,
+  path: string,
+  { isUpload = false, ...write }: ConvertOptions,
+): Promise<WrittenFile> {
+  const first = await describeGuarded(engine, from, write);
+  const writeInTime = async (upload: DescribedUpload): Promise<WrittenFile> =>
+    isUpload
+      ? lanes.run(upload.source, write.signal, (signal) => writeUpload(engine, upload, path, { ...write, signal }))
+      : writeUpload(engine, upload, path, write);
+  if (!first.info.foreignColumns?.some(({ get }) => hasInt96(get))) return writeInTime(first);
+  // Only the values say whether they are of microseconds, or of nanoseconds in fewer years.
+  return writeInTime(first).catch(async (error: unknown) => {
+    if (!(error instanceof ServiceError) || error.code !== 'invalid_data') throw error;
+    const int96Unit = first.info.foreignColumns?.some(({ get }) => hasInt96(get, 'nanos')) ? 'micros' : 'nanos';
+    return writeInTime(await describeGuarded(engine, from, { ...write, int96Unit, footer: first.footer }));
+  });
+}
+
+function describeGuarded(
+  engine: PipeEngine,
+  from: FrameSource,
+  options: DescribeUploadOptions,
+): Promise<DescribedUpload> {
+  return guarded(subjectOf(from), () => describeUpload(engine, from, options)).catch((error: unknown) =>
+    explained(from, error),
+  );
+}
+
+async function writeUpload(
+  engine: PipeEngine,
+  { source, info, columnNames }: DescribedUpload,
+  path: string,
+  write: WriteOptions,
+): Promise<WrittenFile> {
+  if (isCopiedBySql(info)) {
+    const sql = storedRowsSql(source, info, columnNames);
+    return copyRows(engine, { sql, sources: [source], schema: info.schema }, path, write);
+  }
+  const rows = await guarded(subjectOf(source), () => countRows(engine, source, write.signal));
+  const part = write.signal === undefined ? {} : { signal: write.signal };
+  return writeFrame(engine, path, readSource(engine, source, { ...info, rows }, part), write);
+}
+
+/** Whether SQL alone makes of the rows what a file of ours holds. */
+function isCopiedBySql({ isForeign, foreignColumns, schema }: SourceInfo): boolean {
+  if (isForeign === undefined) return true;
+  return (foreignColumns ?? schema.fields.map(foreignColumn)).every(({ get }) => isStoredBySql(get));
+}
+
+/** The rows of several sources, one after the other. */
+function joined(
+  engine: PipeEngine,
+  from: readonly FrameSource[],
+  infos: readonly SourceInfo[],
+  schema: Schema,
+): FrameStream {
+  async function* batches(): AsyncGenerator<RecordBatch> {
+    for (const [i, info] of infos.entries()) {
+      for await (const batch of readSource(engine, from[i] ?? NO_SOURCE, info, {}).batches) {
+        yield underSchema(schema, batch);
+      }
+    }
+  }
+  return { schema, batches: batches() };
+}
+
+/** Rows that DuckDB reads by itself, as they are stored. */
+interface RowsToCopy {
+  readonly sql: string;
+  readonly sources: readonly FrameSource[];
+  readonly schema: Schema;
+  /** Not a number where it is not known. */
+  readonly arrowBytes?: number;
+}
+
+async function copyRows(
+  engine: PipeEngine,
+  { sql, sources, schema, arrowBytes = NaN }: RowsToCopy,
+  path: string,
+  write: WriteOptions,
+): Promise<WrittenFile> {
+  const setup = sources.flatMap((source) => attachment(source));
+  const request = {
+    op: 'copy',
+    checks: sources.flatMap((source) => checksOf(source)),
+    setup,
+    sql,
+    path,
+    options: copyOptions(schema, write),
+    measureSql: Number.isNaN(arrowBytes) ? measureSql(path, schema) : `SELECT '${arrowBytes}'`,
+    notes: FILE_NOTES,
+  } as const;
+  const subject = subjectOf(sources[0] ?? NO_SOURCE);
+  return guarded(subject, async () => {
+    const numbers = await engine.call(request, write.signal);
+    const ask = (question: string): Promise<ChildAnswers['texts']> =>
+      engine.call({ op: 'texts', setup, sql: question }, write.signal);
+    if (!(await losesNegativeZero(ask, { sql, path, schema }))) return written(schema, numbers);
+    const options = `${request.options}, ${WITHOUT_DICTIONARIES}`;
+    return written(schema, await engine.call({ ...request, options }, write.signal));
+  });
+}
+
+const NO_SOURCE: FrameSource = { kind: 'parquet', path: '' };
+
+function putColumns(schema: Schema, columns: readonly StoredColumn[]): readonly PutColumn[] {
+  if (columns.length === 0) return [{ name: NO_COLUMNS_NAME, title: '', plan: { kind: 'empty_struct' } }];
+  const names = fileNames(schema);
+  return columns.map(({ field, put }, i) => ({ name: names[i] ?? '', title: field.name, plan: put }));
+}
+
+/** Why a source cannot be read, with the line of a CSV file where one is to blame. */
+async function explained(source: FrameSource, error: unknown): Promise<never> {
+  const isForm = error instanceof ServiceError && error.message === UNKNOWN_CSV_FORM;
+  if (source.kind !== 'csv' || !isForm) throw error;
+  throw (await findBrokenLine(source.path, source.delimiter ?? (await findDelimiter(source.path)))) ?? error;
+}
+
+async function guarded<T>(subject: Subject, run: () => Promise<T>): Promise<T> {
+  try {
+    return await run();
+  } catch (error) {
+    throw fromChild(error, subject);
+  }
+}
+
+function written(schema: Schema, { rows, arrowBytes, fileBytes }: WrittenNumbers): WrittenFile {
+  return { schema, rows, arrowBytes, fileBytes };
+}
+
+async function* payloadsOf(source: FrameStream): AsyncGenerator<BatchPayload, void, undefined> {
+  const encoder = createBatchEncoder();
+  for await (const batch of source.batches) yield* encoder.encode(batch);
+}

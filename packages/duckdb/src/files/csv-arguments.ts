@@ -1,0 +1,87 @@
+import type { CsvOptions } from '@svc/frames';
+import { quoted, ServiceError } from '@svc/errors';
+import { sqlText } from '../wire/sql-names.ts';
+
+/** The types that a column of a CSV file can be said to have, and what DuckDB calls them. */
+const CSV_TYPES: Readonly<Record<string, string>> = {
+  BOOLEAN: 'BOOLEAN',
+  BYTE: 'TINYINT',
+  SHORT: 'SMALLINT',
+  INT: 'INTEGER',
+  LONG: 'BIGINT',
+  ULONG: 'UBIGINT',
+  LONG128: 'HUGEINT',
+  FLOAT: 'FLOAT',
+  DOUBLE: 'DOUBLE',
+  STRING: 'VARCHAR',
+  SYMBOL: 'VARCHAR',
+  DATE: 'DATE',
+  TIMESTAMP: 'TIMESTAMP',
+  TIMESTAMP_NS: 'TIMESTAMP_NS',
+  TIME: 'TIME',
+  UUID: 'UUID',
+};
+
+/** What we call a type of DuckDB; another keeps its name. */
+export function csvTypeName(ofDuckdb: string): string {
+  return Object.entries(CSV_TYPES).find(([, name]) => name === ofDuckdb)?.[0] ?? ofDuckdb;
+}
+
+const MAX_PRECISION = 38;
+
+/** What is known of a CSV file. */
+export interface CsvForm extends CsvOptions {
+  readonly delimiter: string;
+  /** Columns of a file with a header that are text. */
+  readonly texts?: readonly string[];
+}
+
+/**
+ * What is said of a CSV file, as arguments of DuckDB's reader. Only names, types and whether there is a header are left
+ * for it to find out: it would also skip lines, or take others for comments, rather than say that one is broken.
+ */
+export function csvArguments({ header, columns, delimiter, texts = [] }: CsvForm): string {
+  // A quoted empty value is an empty text, an unquoted one is null.
+  const parts = [`quote = '"'`, `escape = '"'`, 'allow_quoted_nulls = false'];
+  parts.push('skip = 0', `comment = ''`, 'strict_mode = true', 'null_padding = false', 'ignore_errors = false');
+  parts.push(`delim = ${sqlText(checkedDelimiter(delimiter))}`);
+  if (header !== undefined) parts.push(`header = ${header}`);
+  if (columns !== undefined) {
+    parts.push(`names = [${columns.map(({ name }) => sqlText(checkedName(name))).join(', ')}]`);
+    const typed = columns.flatMap(({ name, type }) => (type === undefined ? [] : [{ name, type }]));
+    const types = typed.map(({ name, type }) => `${sqlText(name)}: ${sqlText(duckdbType(name, type))}`);
+    if (types.length > 0) parts.push(`types = {${types.join(', ')}}`);
+  }
+  if (texts.length > 0) parts.push(`types = {${texts.map((name) => `${sqlText(name)}: 'VARCHAR'`).join(', ')}}`);
+  return `, ${parts.join(', ')}`;
+}
+
+function checkedDelimiter(delimiter: string): string {
+  const bytes = Buffer.byteLength(delimiter);
+  if (bytes >= 1 && bytes <= 4 && !/[\0\r\n"]/.test(delimiter)) return delimiter;
+  throw new ServiceError('invalid_argument', `The delimiter ${quoted(delimiter)} cannot stand between values.`, {
+    hint: 'Use one character, for example , or ; or a tab.',
+  });
+}
+
+function checkedName(name: string): string {
+  if (name !== '' && !name.includes('\0')) return name;
+  throw new ServiceError('invalid_argument', `The column name ${quoted(name)} cannot be used for a CSV file.`, {
+    hint: 'Give every column a name.',
+  });
+}
+
+function duckdbType(name: string, type: string): string {
+  const known = CSV_TYPES[type.toUpperCase()];
+  if (known !== undefined) return known;
+  const [, precision, scale] = /^DECIMAL\((\d{1,2}), ?(\d{1,2})\)$/i.exec(type) ?? [];
+  const isDecimal = Number(precision) >= 1 && Number(precision) <= MAX_PRECISION && Number(scale) <= Number(precision);
+  if (isDecimal) return `DECIMAL(${precision},${scale})`;
+  throw new ServiceError(
+    'invalid_argument',
+    `Column ${quoted(name)} cannot have the type ${quoted(type)} in a CSV file.`,
+    {
+      hint: `Use one of: ${Object.keys(CSV_TYPES).join(', ')}, DECIMAL(p,s).`,
+    },
+  );
+}

@@ -1,0 +1,102 @@
+import { ServiceError } from '@svc/errors';
+import type { FrameSource, SourceInfo } from './frame-files.ts';
+import type { PipeEngine } from '../engine/file-engine.ts';
+import { ChildError } from '../engine/child-link.ts';
+import { checksOf, globFree } from './source-sql.ts';
+import { METADATA_KEYS, schemaFromText } from '../types/schema-text.ts';
+import { sqlText } from '../wire/sql-names.ts';
+
+/** A Parquet file. */
+export type ParquetSource = Extract<FrameSource, { kind: 'parquet' }>;
+
+/** So many files are looked at in one query, and so many queries run at the same time. */
+const BATCH_FILES = 256;
+const MAX_QUERIES = 4;
+
+/**
+ * What Parquet files that say so themselves hold, or why they cannot be read, by their paths; one of another's is not in
+ * it.
+ */
+export async function describeOwnFiles(
+  engine: PipeEngine,
+  files: readonly ParquetSource[],
+  signal?: AbortSignal,
+): Promise<ReadonlyMap<string, SourceInfo | Error>> {
+  const found = new Map<string, SourceInfo | Error>();
+  let next = 0;
+  async function work(): Promise<void> {
+    while (next < files.length) {
+      next += BATCH_FILES;
+      await describeBatch(files.slice(next - BATCH_FILES, next));
+    }
+  }
+  await Promise.all(Array.from({ length: MAX_QUERIES }, work));
+  return found;
+
+  async function describeBatch(batch: readonly ParquetSource[]): Promise<void> {
+    try {
+      for (const [path, notes] of await notesOf(engine, batch, signal)) addFile(path, notes);
+    } catch (error) {
+      if (isOver(error)) throw error;
+      const [file] = batch;
+      if (file !== undefined && batch.length === 1) {
+        found.set(file.path, toError(error));
+        return;
+      }
+      // One that cannot be read fails the query for all of them: it is looked for among ever fewer.
+      const half = batch.length >> 1;
+      await describeBatch(batch.slice(0, half));
+      await describeBatch(batch.slice(half));
+    }
+  }
+
+  function addFile(path: string, notes: Notes): void {
+    try {
+      const info = infoFrom(notes);
+      if (info !== undefined) found.set(path, info);
+    } catch (error) {
+      found.set(path, toError(error));
+    }
+  }
+}
+
+/** Whether nobody waits for an answer any more. */
+function isOver(error: unknown): boolean {
+  if (error instanceof ChildError) return error.failure.code === 'cancelled';
+  return error instanceof ServiceError && ['cancelled', 'unavailable'].includes(error.code);
+}
+
+type Notes = ReadonlyMap<string, string>;
+
+async function notesOf(
+  engine: PipeEngine,
+  batch: readonly ParquetSource[],
+  signal: AbortSignal | undefined,
+): Promise<ReadonlyMap<string, Notes>> {
+  const keys = Object.values(METADATA_KEYS).map((key) => `${sqlText(key)}::BLOB`);
+  const paths = batch.map(({ path }) => globFree(path));
+  const sql = `SELECT file_name, decode(key), decode(value) FROM parquet_kv_metadata([${paths.join(', ')}])
+    WHERE key IN (${keys.join(', ')})`;
+  const checks = batch.flatMap((file) => checksOf(file, 'footer'));
+  const files = new Map<string, Map<string, string>>();
+  for (const [path, key, value] of await engine.call({ op: 'texts', checks, sql }, signal)) {
+    if (typeof path !== 'string' || typeof key !== 'string' || typeof value !== 'string') continue;
+    const notes = files.get(path) ?? new Map<string, string>();
+    files.set(path, notes.set(key, value));
+  }
+  return files;
+}
+
+/** Whatever was thrown, as an error. */
+export function toError(error: unknown): Error {
+  return error instanceof Error ? error : new Error(String(error));
+}
+
+/** What a file says of itself; undefined where it says nothing. */
+function infoFrom(notes: Notes): SourceInfo | undefined {
+  const schema = notes.get(METADATA_KEYS.schema);
+  const rows = Number(notes.get(METADATA_KEYS.rows) ?? NaN);
+  const arrowBytes = Number(notes.get(METADATA_KEYS.arrowBytes) ?? NaN);
+  if (schema === undefined || !Number.isSafeInteger(rows) || !Number.isSafeInteger(arrowBytes)) return undefined;
+  return { schema: schemaFromText(schema), rows, arrowBytes };
+}

@@ -1,0 +1,260 @@
+import { mkdtemp, rm, stat, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { quoted, ServiceError } from '@svc/errors';
+import { columnInfo, TYPE_METADATA_KEY } from '@svc/frames';
+import { DataType, Field, Schema } from 'apache-arrow';
+import { fitsPlan } from '../wire/fits-plan.ts';
+import type { Int96Unit } from '../wire/column-plans.ts';
+import type { ChildAnswers } from '../wire/file-requests.ts';
+import { findDelimiter } from './csv-sniffer.ts';
+import { checkCsvHead } from './csv-head.ts';
+import { firstLineOf, isHeaderOf } from './csv-header.ts';
+import { describeOwnFiles, type ParquetSource, toError } from './describe-own-files.ts';
+import { describeParquet } from './parquet/describe-parquet.ts';
+import type { FrameSource, SourceInfo } from './frame-files.ts';
+import { PARQUET_MARK, type ParquetFooter, readParquetFooter } from './parquet/parquet-footer.ts';
+import { refuseRepeatedName } from './refuse-repeated-name.ts';
+import type { PipeEngine } from '../engine/file-engine.ts';
+import { isOfTheEngine } from './file-errors.ts';
+import { attachment, databaseName, fromClause, globFree, type SettledSource } from './source-sql.ts';
+import { fieldFromDuckdb } from '../types/duckdb-types.ts';
+import { sqlText } from '../wire/sql-names.ts';
+import { storedColumn } from '../types/stored-types.ts';
+
+type FoundColumns = ChildAnswers['inspect'];
+
+/** How many sources of others are looked at at the same time. */
+const DESCRIBED_AT_ONCE = 4;
+
+/** What a source holds. A file of ours says so itself. */
+export async function describeSource(
+  engine: PipeEngine,
+  source: FrameSource,
+  signal?: AbortSignal,
+): Promise<SourceInfo> {
+  const own = source.kind === 'parquet' ? await describeOwn(engine, source, signal) : undefined;
+  return own ?? (await describeForeign(engine, source, signal));
+}
+
+/** What each source holds, or why it cannot be read. Files of ours are looked at all at once. */
+export async function describeSources(
+  engine: PipeEngine,
+  sources: readonly FrameSource[],
+): Promise<readonly (SourceInfo | Error)[]> {
+  const own = await describeOwnFiles(
+    engine,
+    sources.filter((source) => source.kind === 'parquet'),
+  );
+  const found: (SourceInfo | Error)[] = [];
+  let next = 0;
+  async function work(): Promise<void> {
+    for (let i = next++; i < sources.length; i = next++) {
+      const source = sources[i];
+      if (source === undefined) return;
+      found[i] = own.get(source.path) ?? (await describeForeign(engine, source).catch(toError));
+    }
+  }
+  await Promise.all(Array.from({ length: DESCRIBED_AT_ONCE }, work));
+  return found;
+}
+
+async function describeForeign(engine: PipeEngine, source: FrameSource, signal?: AbortSignal): Promise<SourceInfo> {
+  const settled = await settle(source);
+  const footer = source.kind === 'parquet' ? await readParquetFooter(source.path) : undefined;
+  const isExact = footer?.isExact !== false;
+  const found = isExact ? await inspect(engine, settled, signal) : await inspectExact(engine, footer, signal);
+  const info = footer
+    ? await describeParquet(engine, { path: source.path, found, footer }, signal)
+    : foreignInfo(settled, found);
+  return { ...info, rows: await countRows(engine, settled, signal), ...(!isExact && { needsCopy: true }) };
+}
+
+/** The columns of a file as DuckDB has them under a footer of ours: in a file of nothing else. */
+async function inspectExact(engine: PipeEngine, footer: ParquetFooter, signal?: AbortSignal): Promise<FoundColumns> {
+  const folder = await mkdtemp(join(tmpdir(), 'svc-footer-'));
+  try {
+    const path = join(folder, 'footer.parquet');
+    await writeFile(path, PARQUET_MARK);
+    await footer.appendExact(path);
+    return await inspect(engine, { kind: 'parquet', path }, signal);
+  } finally {
+    await rm(folder, { recursive: true, force: true });
+  }
+}
+
+/** Finds out what SQL has to say of a source and nobody has said. */
+async function settle(source: FrameSource): Promise<SettledSource> {
+  if (source.kind !== 'csv') return source;
+  const delimiter = source.delimiter ?? (await findDelimiter(source.path));
+  await checkCsvHead(source.path, delimiter);
+  const { addedTo, columns, header = true } = source;
+  if (addedTo === undefined || columns !== undefined || !header) return { ...source, delimiter };
+  const line = await firstLineOf(source.path, delimiter);
+  const fields = new Map(addedTo.fields.map((field) => [field.name, field]));
+  // A first line of other names may be one of values: what it is, is found out then.
+  if (line === undefined || !line.every((name) => fields.has(name))) return { ...source, delimiter };
+  const texts = new Set(line.filter((name) => DataType.isUtf8(fields.get(name)?.type)));
+  return { ...source, delimiter, header, texts: [...texts] };
+}
+
+/** An upload, what it holds, and what its columns are called where it is. */
+export interface DescribedUpload {
+  readonly source: SettledSource;
+  readonly info: SourceInfo;
+  readonly columnNames: readonly string[];
+  /** What a Parquet file said of its columns when it came. */
+  readonly footer?: ParquetFooter | undefined;
+}
+
+/** How an upload is described. */
+export interface DescribeUploadOptions {
+  readonly signal?: AbortSignal | undefined;
+  /** What deprecated timestamps of Parquet become. */
+  readonly int96Unit?: Int96Unit | undefined;
+  /** What the file said when it was described before. */
+  readonly footer?: ParquetFooter | undefined;
+}
+
+/**
+ * What a source that came from outside holds: what it says of itself is believed only where it is true. Its rows are
+ * not counted, which would read a CSV file twice.
+ */
+export async function describeUpload(
+  engine: PipeEngine,
+  source: FrameSource,
+  { signal, int96Unit, ...before }: DescribeUploadOptions = {},
+): Promise<DescribedUpload> {
+  const settled = await settle(source);
+  const footer = before.footer ?? (source.kind === 'parquet' ? await exactFooter(source) : undefined);
+  const found = await inspect(engine, settled, signal);
+  const columnNames = found.map(({ name }) => name);
+  if (settled.kind === 'csv') {
+    const named = await withOwnNames(settled, found);
+    return { source: settled, info: foreignInfo(settled, named), columnNames };
+  }
+  if (footer === undefined || source.kind !== 'parquet')
+    return { source: settled, info: foreignInfo(settled, found), columnNames };
+  const { path } = source;
+  const own = await describeOwn(engine, source, signal).catch((error: unknown) => {
+    if (isOfTheEngine(error)) throw error;
+    return undefined;
+  });
+  const info =
+    own !== undefined && isStoredAs(own.schema, found)
+      ? own
+      : await describeParquet(engine, { path, found, footer, int96Unit }, signal);
+  return { source: settled, info, columnNames, footer };
+}
+
+/** The footer of an upload, after which DuckDB changes no value of it. */
+async function exactFooter({
+  path,
+  isTemporary,
+}: Extract<FrameSource, { kind: 'parquet' }>): Promise<ParquetFooter | undefined> {
+  const footer = await readParquetFooter(path);
+  if (footer?.isExact === false) {
+    if (!isTemporary) throw new Error('A Parquet file that is not ours to change needs a copy.');
+    await footer.appendExact(path);
+  }
+  return footer;
+}
+
+/** Columns of a CSV file with the names that it gives them: DuckDB changes one that another has, but for letter case. */
+async function withOwnNames(
+  { path, delimiter, columns, header }: Extract<SettledSource, { kind: 'csv' }>,
+  found: FoundColumns,
+): Promise<FoundColumns> {
+  if (columns !== undefined || header === false) return found;
+  const line = await firstLineOf(path, delimiter);
+  const names = found.map(({ name }) => name);
+  if (line === undefined || !isHeaderOf(line, names)) return found;
+  const given = line.filter((name) => name !== '');
+  refuseRepeatedName('CSV', given, 'Give every column a name of its own, in the file or with ?columns=.');
+  return found.map((column, i) => ({ ...column, name: line[i] === '' ? column.name : (line[i] ?? column.name) }));
+}
+
+function isStoredAs(schema: Schema, found: FoundColumns): boolean {
+  if (schema.fields.length !== found.length) return false;
+  return schema.fields.every((field, i) => {
+    const type = found[i]?.type;
+    const stored = storedColumn(field);
+    // A schema that would not have been written by us has types that are stored as others.
+    return type !== undefined && stored.field.type.toString() === field.type.toString() && fitsPlan(type, stored.get);
+  });
+}
+
+async function inspect(engine: PipeEngine, source: SettledSource, signal?: AbortSignal): Promise<FoundColumns> {
+  if (source.kind === 'csv' && (await stat(source.path)).size === 0) {
+    throw new ServiceError('invalid_data', 'The CSV file is empty.', {
+      hint: 'Send at least a line with the names of the columns.',
+    });
+  }
+  return engine.call({ op: 'inspect', setup: attachment(source), sql: `SELECT * FROM ${fromClause(source)}` }, signal);
+}
+
+async function describeOwn(
+  engine: PipeEngine,
+  file: ParquetSource,
+  signal?: AbortSignal,
+): Promise<SourceInfo | undefined> {
+  const found = (await describeOwnFiles(engine, [file], signal)).get(file.path);
+  if (found instanceof Error) throw found;
+  return found;
+}
+
+/** What a source of others holds, but for how many rows. */
+function foreignInfo(source: SettledSource, found: FoundColumns): SourceInfo {
+  const named = source.kind === 'csv' ? source.columns : undefined;
+  if (named !== undefined && named.length !== found.length) {
+    throw new ServiceError(
+      'invalid_data',
+      `The CSV file has ${found.length} columns, but ${named.length} were named.`,
+      {
+        hint: 'Name every column, in the order of the file.',
+      },
+    );
+  }
+  const symbols = new Set(named?.flatMap(({ name, type }) => (isSymbol(type) ? [name] : [])));
+  const fields = found.map(({ name, type }) => {
+    const field = fieldFromDuckdb(name, type);
+    return symbols.has(name) ? new Field(name, field.type, true, new Map([[TYPE_METADATA_KEY, 'SYMBOL']])) : field;
+  });
+  for (const field of fields) columnInfo(field);
+  const delimiter = source.kind === 'csv' ? { delimiter: source.delimiter } : {};
+  return { schema: new Schema(fields), rows: 0, isForeign: true, ...delimiter };
+}
+
+function isSymbol(type: string | undefined): boolean {
+  return type?.toUpperCase() === 'SYMBOL';
+}
+
+/** How many rows a source has. */
+export async function countRows(engine: PipeEngine, source: SettledSource, signal?: AbortSignal): Promise<number> {
+  const sql =
+    source.kind === 'parquet'
+      ? `SELECT num_rows::VARCHAR FROM parquet_file_metadata(${globFree(source.path)})`
+      : `SELECT count(*)::VARCHAR FROM ${fromClause(source)}`;
+  const [[rows] = []] = await engine.call({ op: 'texts', setup: attachment(source), sql }, signal);
+  return Number(rows);
+}
+
+/** The tables of a database file, which is made if there is none. */
+export async function tablesOf(engine: PipeEngine, path: string): Promise<readonly string[]> {
+  const name = databaseName(path);
+  if (path.includes('\0')) throw new ServiceError('invalid_argument', `The path ${quoted(path)} has a NUL character.`);
+  const isThere = await stat(path).then(
+    () => true,
+    () => false,
+  );
+  if (!isThere) {
+    const create = [`ATTACH ${sqlText(path)} AS ${name}_new`, `DETACH ${name}_new`];
+    await engine.call({ op: 'texts', setup: create, sql: "SELECT ''" });
+  }
+  const rows = await engine.call({
+    op: 'texts',
+    setup: attachment({ kind: 'table', path, table: '' }),
+    sql: `SELECT table_name FROM duckdb_tables() WHERE database_name = '${name}' AND schema_name = 'main' ORDER BY 1`,
+  });
+  return rows.map(([table]) => table ?? '');
+}

@@ -1,0 +1,49 @@
+import { expect, test } from 'vitest';
+import { fromChild } from './file-errors.ts';
+import { ChildError } from '../engine/child-link.ts';
+
+const OF_THE_FILE = [
+  "Invalid Input Error: No magic bytes found at end of file '/frames/a.parquet'",
+  "Invalid Input Error: File '/frames/a.parquet' too small to be a Parquet file",
+  'Invalid Input Error: Failed to read file "/frames/a.parquet": ZSTD Decompression failure',
+  'Invalid Error: TProtocolException: Invalid data',
+  'Invalid Error: Out of buffer',
+  'IO Error: Could not read enough bytes from file "/frames/a.parquet": attempted to read 10 bytes from location 4',
+  'IO Error: The file "/frames/a.duckdb" exists, but it is not a valid DuckDB database file!',
+];
+
+const OF_THE_SYSTEM = [
+  'IO Error: Cannot open file "/frames/a.parquet": Too many open files',
+  'IO Error: Cannot open file "/frames/a.parquet": Permission denied',
+  'IO Error: Could not read from file "/frames/a.parquet": Input/output error',
+  'IO Error: No files found that match the pattern "/frames/a.parquet"',
+  "EMFILE: too many open files, open '/frames/a.parquet'",
+  "ENFILE: file table overflow, open '/frames/a.parquet'",
+  'EIO: i/o error, read',
+  'INTERNAL Error: Attempted to dereference unique_ptr that is NULL!',
+  'FATAL Error: Failed: database has been invalidated because of a previous fatal error.',
+  'INTERRUPT Error: Interrupted!',
+];
+
+const failed = (message: string, isIntact?: true): Error =>
+  fromChild(new ChildError({ code: 'duckdb', message, ...(isIntact && { isIntact }) }), 'Parquet file');
+
+test.each(OF_THE_FILE)('a file is to blame for: %s', (message) => {
+  expect(failed(message)).toMatchObject({ code: 'invalid_data', message: 'The Parquet file cannot be read.' });
+});
+
+test.each(OF_THE_SYSTEM)('no file is to blame for: %s', (message) => {
+  expect(failed(message)).not.toMatchObject({ code: 'invalid_data' });
+});
+
+test.each(OF_THE_FILE)('a file that matches its checksums is not to blame for: %s', (message) => {
+  expect(failed(message, true)).not.toMatchObject({ code: 'invalid_data' });
+});
+
+test('a file that does not match its checksums is invalid data', () => {
+  const error = new ChildError({ code: 'damaged_file', message: 'The bytes 4 to 90 do not match their checksum.' });
+  expect(fromChild(error, 'Parquet file')).toMatchObject({
+    code: 'invalid_data',
+    message: 'The Parquet file is damaged: its bytes are not those that were written.',
+  });
+});

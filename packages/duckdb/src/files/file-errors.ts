@@ -1,0 +1,163 @@
+import { quoted, ServiceError, toServiceError } from '@svc/errors';
+import { csvTypeName } from './csv-arguments.ts';
+import { ChildCrash, ChildError } from '../engine/child-link.ts';
+
+/** What was being read or written when something failed. */
+export type Subject = 'Parquet file' | 'CSV file' | 'table' | 'new file';
+
+/**
+ * The error for a client. What DuckDB says has paths in it: it goes no further than the log. A full disk keeps the code
+ * that the system has for it, whoever found it full.
+ */
+export function fromChild(error: unknown, subject: Subject): Error {
+  if (error instanceof ChildCrash) return crashError(error);
+  if (!(error instanceof ChildError)) return error instanceof Error ? error : toServiceError(error);
+  if (error.failure.code === 'invalid_data') return new ServiceError('invalid_data', error.message);
+  if (error.failure.code === 'damaged_file') {
+    return new ServiceError('invalid_data', `The ${subject} is damaged: its bytes are not those that were written.`, {
+      cause: error,
+    });
+  }
+  if (error.failure.code === 'cancelled')
+    return new ServiceError('cancelled', 'The request was cancelled.', { cause: error });
+  if (isBrokenByAnother(error)) {
+    return new ServiceError('unavailable', 'The engine that reads and writes files was replaced during this request.', {
+      hint: 'Send the request again.',
+      cause: error,
+    });
+  }
+  if (isBroken(error)) {
+    return new ServiceError('internal', 'The engine that reads and writes files failed on this request.', {
+      hint: 'Other requests are not affected. Report it with the request id.',
+      cause: error,
+    });
+  }
+  const { message } = error;
+  if (isOutOfMemory(error)) {
+    return new ServiceError('out_of_memory', `The ${subject} takes more memory than is allowed.`, { cause: error });
+  }
+  if (/no space left on device|ENOSPC|disk quota exceeded|EDQUOT|max_temp_directory_size/i.test(message)) {
+    return Object.assign(new Error(`There is no room on the disk for the ${subject}.`, { cause: error }), {
+      code: 'ENOSPC',
+    });
+  }
+  if (subject === 'new file') return toWriteError(error);
+  const isIntact = error.failure.code === 'duckdb' && error.failure.isIntact === true;
+  // Node has a word for each kind of failure of the system.
+  const kind = /^E[A-Z]+: /.test(message) ? 'IO' : (/^([A-Z][\w ]*?) Error: /.exec(message)?.[1] ?? '');
+  if (isIntact || !isOfTheFile({ kind, message })) return error;
+  return subject === 'CSV file'
+    ? csvError(error)
+    : new ServiceError('invalid_data', `The ${subject} cannot be read.`, { cause: error });
+}
+
+/** What DuckDB says of files that are not what they should be, among what it says of the system. */
+const BROKEN_FILE = /corrupt|not a valid|magic|checksum|enough bytes|bytes from location|too small/i;
+const NOT_OF_A_FILE: ReadonlySet<string> = new Set(['INTERNAL', 'FATAL', 'INTERRUPT', 'Out of Memory', 'Connection']);
+
+/**
+ * Whether a file is why it could not be read, by what DuckDB says: a system that has no more files to open, a disk that
+ * fails and an engine that is broken say nothing about it.
+ */
+export function isOfTheFile({ kind, message }: { readonly kind: string; readonly message: string }): boolean {
+  return !NOT_OF_A_FILE.has(kind) && (kind !== 'IO' || BROKEN_FILE.test(message));
+}
+
+/** How DuckDB and Node name failures of the disk that a new file is written to. */
+const DISK_FAILURES: readonly (readonly [RegExp, string])[] = [
+  [/read-only file system|\bEROFS\b/i, 'EROFS'],
+  [/permission denied|\bEACCES\b/i, 'EACCES'],
+  [/operation not permitted|\bEPERM\b/i, 'EPERM'],
+  [/input\/output error|\bEIO\b/i, 'EIO'],
+];
+
+/** A failure to write: one of the disk keeps the code that the system has for it. */
+function toWriteError(error: ChildError): Error {
+  const [, code] = DISK_FAILURES.find(([pattern]) => pattern.test(error.message)) ?? [];
+  if (code === undefined) return toServiceError(error);
+  return Object.assign(new Error('The new file cannot be written.', { cause: error }), { code });
+}
+
+/** Whether a child found no memory for what it was asked, and lives. */
+export function isOutOfMemory(error: unknown): boolean {
+  return error instanceof ChildError && /^out of memory error|failed to allocate|bad_alloc/i.test(error.message);
+}
+
+/**
+ * Whether DuckDB failed in a way that should not happen. It then refuses every later statement, so the child must be
+ * replaced. Anchored: the message of an ordinary error may quote such words from the data.
+ */
+export function isBroken(error: unknown): boolean {
+  return error instanceof ChildError && /^(?:INTERNAL|FATAL) Error/.test(error.message);
+}
+
+/** Whether an earlier failure of another request made DuckDB refuse this one, which may succeed on a new child. */
+export function isBrokenByAnother(error: unknown): boolean {
+  return isBroken(error) && error instanceof Error && /database has been invalidated/.test(error.message);
+}
+
+/** Whether a failure is of the engine or of the request, and says nothing about the file that was read. */
+export function isOfTheEngine(error: unknown): boolean {
+  if (error instanceof ChildCrash) return true;
+  return isBroken(error) || isOutOfMemory(error) || (error instanceof ChildError && error.failure.code === 'cancelled');
+}
+
+function crashError(cause: ChildCrash): ServiceError {
+  if (cause.isOutOfMemory) {
+    return new ServiceError('out_of_memory', 'Reading or writing the data takes more memory than is allowed.', {
+      cause,
+    });
+  }
+  if (cause.hasHung) {
+    return new ServiceError('unavailable', 'The engine that reads and writes files did not answer, and was replaced.', {
+      hint: 'Send the request again.',
+      cause,
+    });
+  }
+  return new ServiceError('internal', 'The part of the server that reads and writes files ended unexpectedly.', {
+    hint: 'Send the request again; if it fails again, report it with the request id.',
+    cause,
+  });
+}
+
+const CSV_HINT = 'Correct the line, or name columns and types with ?columns=.';
+
+/** DuckDB says where, and what it expected there, in a text of many lines. */
+function csvError(cause: ChildError): ServiceError {
+  const { message } = cause;
+  const line = /CSV Error on Line: (\d+)/.exec(message)?.[1];
+  const conversion =
+    /Error when converting column "(.*?)"\.\s*Could not convert string "([\s\S]*?)" to '?([A-Z_0-9(),]+)/.exec(message);
+  const at = line === undefined ? 'The CSV file' : `Line ${line} of the CSV file`;
+  if (conversion !== null) {
+    const [, column = '', value = '', type = ''] = conversion;
+    const where = `${at}, column ${quoted(column)}`;
+    return new ServiceError('invalid_data', `${where}: ${quoted(value)} is not of the type ${csvTypeName(type)}.`, {
+      hint: CSV_HINT,
+      cause,
+    });
+  }
+  const counts = /Expected Number of Columns: (\d+) Found: (\d+)/.exec(message);
+  if (counts !== null) {
+    const [, expected, found] = counts;
+    return new ServiceError('invalid_data', `${at} has ${found} values where there are ${expected} columns.`, {
+      hint: CSV_HINT,
+      cause,
+    });
+  }
+  const known = CSV_FAULTS.find(([pattern]) => pattern.test(message));
+  return new ServiceError('invalid_data', `${at} ${known?.[1] ?? 'cannot be read'}.`, {
+    hint: 'Check that every line has as many values as the first, and name the form with ?header=, ?delimiter= and ?columns=.',
+    cause,
+  });
+}
+
+/** What is said of a CSV file whose lines have nothing in common. */
+export const UNKNOWN_CSV_FORM = 'The CSV file is of a form that cannot be found out.';
+
+const CSV_FAULTS: readonly (readonly [RegExp, string])[] = [
+  [/Error when sniffing file|not possible to automatically detect/i, 'is of a form that cannot be found out'],
+  [/unterminated quote|quote .*not.*closed|Value with unterminated/i, 'has a quote that does not end'],
+  [/Maximum line size/i, 'is longer than a line may be'],
+  [/not utf-8|Invalid unicode|utf-8 encoded/i, 'is not UTF-8'],
+];

@@ -1,0 +1,68 @@
+import { DataType, type Field, type Schema } from 'apache-arrow';
+import type { ChildAnswers } from '../wire/file-requests.ts';
+import { fromClause } from './source-sql.ts';
+import { fileNames, sqlName, uniqueNames } from '../wire/sql-names.ts';
+
+/**
+ * An option of COPY with which a file keeps the sign of zero: DuckDB writes values that occur often through a dictionary,
+ * in which 0 and -0 are one value. Without dictionaries files are larger, so only those with a -0 are written so.
+ */
+export const WITHOUT_DICTIONARIES = 'DICTIONARY_SIZE_LIMIT 0';
+
+type Test = (value: string) => string;
+
+const IS_ZERO: Test = (value) => `${value} = 0`;
+const IS_NEGATIVE_ZERO: Test = (value) => `(${value} = 0 AND signbit(${value}))`;
+
+/** Whether the rows of a query have a -0 that may be 0 in the file at `path`, to which they were copied. */
+export async function losesNegativeZero(
+  ask: (sql: string) => Promise<ChildAnswers['texts']>,
+  { sql, path, schema }: { readonly sql: string; readonly path: string; readonly schema: Schema },
+): Promise<boolean> {
+  async function isAny(rowsSql: string, test: Test): Promise<boolean> {
+    const question = anySql(rowsSql, schema, test);
+    if (question === undefined) return false;
+    const [[answer] = []] = await ask(question);
+    return answer === 'true';
+  }
+  // Many files have no zero, and what was written is quicker to look through than what it was made of.
+  const copied = `SELECT * FROM ${fromClause({ kind: 'parquet', path })}`;
+  return (await isAny(copied, IS_ZERO)) && (await isAny(sql, IS_NEGATIVE_ZERO));
+}
+
+/** SQL for whether a test holds for some value of a query, as the text `true`; undefined where there are no floats. */
+function anySql(rowsSql: string, schema: Schema, test: Test): string | undefined {
+  const names = fileNames(schema);
+  const found = schema.fields.flatMap((field, i) => testSql(field, sqlName(names[i] ?? ''), test) ?? []);
+  if (found.length === 0) return undefined;
+  // A list, because a chain of ORs is as deep as it is long, and DuckDB goes only so deep.
+  const columns = found.map((sql) => `bool_or(${sql})`).join(', ');
+  return `SELECT coalesce(list_bool_or([${columns}]), false)::VARCHAR FROM (${rowsSql})`;
+}
+
+/** SQL for whether a test holds for a value or for one inside of it; undefined where there are no floats. */
+function testSql(field: Field, value: string, test: Test): string | undefined {
+  const { type } = field;
+  if (DataType.isFloat(type)) return test(value);
+  const [child] = type.children ?? [];
+  if (child === undefined) return undefined;
+  if (DataType.isStruct(type)) {
+    const names = uniqueNames(type.children.map(({ name }) => name));
+    return anyOf(type.children.map((member, i) => testSql(member, `(${value}).${sqlName(names[i] ?? '')}`, test)));
+  }
+  if (DataType.isMap(type)) {
+    const [keys, values] = child.type.children;
+    return anyOf([itemsSql(keys, `map_keys(${value})`, test), itemsSql(values, `map_values(${value})`, test)]);
+  }
+  return itemsSql(child, value, test);
+}
+
+function itemsSql(item: Field, list: string, test: Test): string | undefined {
+  const found = testSql(item, 'e', test);
+  return found && `list_bool_or(list_transform(${list}, lambda e: ${found}))`;
+}
+
+function anyOf(tests: readonly (string | undefined)[]): string | undefined {
+  const found = tests.filter((sql) => sql !== undefined).map((sql) => `coalesce(${sql}, false)`);
+  return found.length === 0 ? undefined : `(${found.join(' OR ')})`;
+}

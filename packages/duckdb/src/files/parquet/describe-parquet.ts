@@ -1,0 +1,97 @@
+import { ServiceError } from '@svc/errors';
+import { columnInfo, uncheckedSchemaFromUpload } from '@svc/frames';
+import { DataType, type Field, Schema, TimeUnit } from 'apache-arrow';
+import type { Int96Unit } from '../../wire/column-plans.ts';
+import type { ChildAnswers, DuckType } from '../../wire/file-requests.ts';
+import type { SourceInfo } from '../frame-files.ts';
+import { parquetColumns } from './parquet-columns.ts';
+import type { ParquetFooter } from './parquet-footer.ts';
+import type { PipeEngine } from '../../engine/file-engine.ts';
+import { refuseRepeatedName } from '../refuse-repeated-name.ts';
+import { isOfTheEngine } from '../file-errors.ts';
+import { globFree } from '../source-sql.ts';
+
+/** A Parquet file of others, as it was found. */
+export interface FoundParquet {
+  readonly path: string;
+  /** Its columns, as DuckDB has them. */
+  readonly found: ChildAnswers['inspect'];
+  readonly footer: ParquetFooter;
+  /** What deprecated timestamps become. Default: what an Arrow library says they were, else microseconds. */
+  readonly int96Unit?: Int96Unit | undefined;
+}
+
+/** What a Parquet file of others holds, but for how many rows. */
+export async function describeParquet(
+  engine: PipeEngine,
+  { path, found, footer, int96Unit }: FoundParquet,
+  signal?: AbortSignal,
+): Promise<SourceInfo> {
+  const { names, leaves } = footer;
+  refuseRepeatedName('Parquet', names, 'Give every column a name of its own.');
+  const isKnown = names.length === found.length && leaves.length === leavesOf(found.map(({ type }) => type));
+  // Something that DuckDB takes for other columns than they are would be read as what it is not.
+  if (!isKnown && !footer.isExact)
+    throw new ServiceError('invalid_data', 'The schema of the Parquet file cannot be read.');
+  const arrow = isKnown ? await arrowFields(engine, path, names, signal) : [];
+  const columns = parquetColumns(found, {
+    names: isKnown ? names : [],
+    leaves: isKnown ? leaves : [],
+    arrow,
+    int96Unit: int96Unit ?? (arrow.some(hasNanos) ? 'nanos' : 'micros'),
+  });
+  for (const { field } of columns) columnInfo(field);
+  return {
+    schema: new Schema(columns.map(({ field }) => field)),
+    rows: 0,
+    isForeign: true,
+    foreignColumns: columns.map(({ column }) => column),
+  };
+}
+
+function leavesOf(types: readonly DuckType[]): number {
+  return types.reduce((sum, type) => {
+    if ('item' in type) return sum + leavesOf([type.item]);
+    if ('key' in type) return sum + leavesOf([type.key, type.value]);
+    return sum + ('fields' in type ? leavesOf(type.fields.map((field) => field.type)) : 1);
+  }, 0);
+}
+
+function hasNanos({ type }: Field): boolean {
+  if (DataType.isTimestamp(type)) return type.unit === TimeUnit.NANOSECOND;
+  const children: readonly Field[] = type.children ?? [];
+  return children.some(hasNanos);
+}
+
+/** Where Arrow libraries keep the schema that a file was written from: an IPC message in base64. */
+const ARROW_KEY = 'ARROW:schema';
+const MAX_SCHEMA_BYTES = 16 * 1024 * 1024;
+/** What an IPC message begins with, before its length. */
+const CONTINUATION = 0xffffffff;
+
+/** The columns as an Arrow library had them; none where it does not say, or where what it says cannot be. */
+async function arrowFields(
+  engine: PipeEngine,
+  path: string,
+  names: readonly string[],
+  signal: AbortSignal | undefined,
+): Promise<readonly Field[]> {
+  const sql = `SELECT decode(value) FROM parquet_kv_metadata(${globFree(path)})
+    WHERE key = '${ARROW_KEY}'::BLOB AND octet_length(value) <= ${MAX_SCHEMA_BYTES} LIMIT 1`;
+  // A value that is no text is none of an Arrow library.
+  const [[text] = []] = await engine.call({ op: 'texts', sql }, signal).catch((error: unknown) => {
+    if (isOfTheEngine(error)) throw error;
+    return [];
+  });
+  if (typeof text !== 'string') return [];
+  const message = Buffer.from(text, 'base64');
+  if (message.length < 8) return [];
+  const start = message.readUInt32LE(0) === CONTINUATION ? 8 : 4;
+  try {
+    const { fields } = uncheckedSchemaFromUpload(message.subarray(start));
+    return fields.length === names.length && fields.every(({ name }, i) => name === names[i]) ? fields : [];
+  } catch (error) {
+    if (error instanceof ServiceError) return [];
+    throw error;
+  }
+}

@@ -1,0 +1,179 @@
+import { quoted, ServiceError } from '@svc/errors';
+import { TYPE_METADATA_KEY } from '@svc/frames';
+import { DataType, Decimal, Duration, Field, List, Map_, Struct, Timestamp, TimeUnit, Utf8 } from 'apache-arrow';
+import type { GetPlan, Int96Unit } from '../../wire/column-plans.ts';
+import type { ChildAnswers, DuckType } from '../../wire/file-requests.ts';
+import type { ForeignColumn } from '../frame-files.ts';
+import type { ParquetLeaf } from './parquet-elements.ts';
+import { fieldFromDuckdb, foreignColumn } from '../../types/duckdb-types.ts';
+import { sqlName, uniqueNames } from '../../wire/sql-names.ts';
+
+/** What a Parquet file says of its columns besides the types that DuckDB has for them. */
+export interface ParquetHints {
+  /** The names of the columns, as they are in the file. */
+  readonly names: readonly string[];
+  /** All leaf columns, in their order. */
+  readonly leaves: readonly ParquetLeaf[];
+  /** The columns as an Arrow library had them when it wrote the file. */
+  readonly arrow: readonly Field[];
+  /** What deprecated timestamps become. */
+  readonly int96Unit: Int96Unit;
+}
+
+/** A column of a Parquet file of others: as what it is read, and how. */
+export interface ParquetColumn {
+  readonly field: Field;
+  readonly column: ForeignColumn;
+}
+
+interface Part extends Omit<ForeignColumn, 'name'> {
+  readonly field: Field;
+}
+
+/**
+ * The columns of a Parquet file of others, exactly: DuckDB's types, and what they do not say. What an Arrow library has
+ * written down about a column counts only where the values in the file can be of that type.
+ */
+export function parquetColumns(found: ChildAnswers['inspect'], hints: ParquetHints): readonly ParquetColumn[] {
+  let next = 0;
+
+  function part(name: string, type: DuckType, arrow: Field | undefined, title: string): Part {
+    if ('item' in type) {
+      const item = part('item', type.item, childOf(arrow, 0), title);
+      return {
+        field: new Field(name, new List(item.field), true),
+        sqlType: `${item.sqlType}[]`,
+        get: { kind: 'list', isMap: false, item: item.get },
+      };
+    }
+    if ('key' in type) return mapPart(name, type, arrow, title);
+    if ('fields' in type) {
+      const names = memberNames(type.fields, arrow);
+      const members = type.fields.map((member, i) => part(names[i] ?? '', member.type, childOf(arrow, i), title));
+      return {
+        field: new Field(name, new Struct(members.map(({ field }) => field)), true),
+        sqlType: `STRUCT(${type.fields.map((member, i) => `${sqlName(member.name)} ${members[i]?.sqlType}`).join(', ')})`,
+        get: { kind: 'struct', fields: members.map(({ get }) => get) },
+      };
+    }
+    const leaf = hints.leaves[next++] ?? { kind: 'plain' };
+    return leafPart({ name, type, leaf, arrow: arrow?.type, title, int96Unit: hints.int96Unit });
+  }
+
+  function mapPart(
+    name: string,
+    type: Extract<DuckType, { key: DuckType }>,
+    arrow: Field | undefined,
+    title: string,
+  ): Part {
+    const entries = childOf(arrow, 0);
+    const key = part('key', type.key, childOf(entries, 0), title);
+    const value = part('value', type.value, childOf(entries, 1), title);
+    const pair = new Struct<{ key: DataType; value: DataType }>([
+      new Field('key', key.field.type, false, key.field.metadata),
+      new Field('value', value.field.type, true, value.field.metadata),
+    ]);
+    return {
+      field: new Field(name, new Map_(new Field('entries', pair, false)), true),
+      sqlType: `MAP(${key.sqlType}, ${value.sqlType})`,
+      get: { kind: 'list', isMap: true, item: { kind: 'struct', fields: [key.get, value.get] } },
+    };
+  }
+
+  return found.map(({ name, type }, i) => {
+    const title = hints.names[i] ?? name;
+    const { field, sqlType, get } = part(title, type, hints.arrow[i], title);
+    return { field, column: { name, sqlType, get } };
+  });
+}
+
+/** DuckDB gives a number to names that differ only by case; Arrow knows what they were. */
+function memberNames(members: readonly { readonly name: string }[], arrow: Field | undefined): readonly string[] {
+  const children: readonly Field[] = arrow?.type.children ?? [];
+  const names = children.map(({ name }) => name);
+  const isSame = uniqueNames(names).join('\0') === members.map(({ name }) => name).join('\0');
+  return isSame ? names : members.map(({ name }) => name);
+}
+
+function childOf(field: Field | undefined, i: number): Field | undefined {
+  const children: readonly Field[] = field?.type.children ?? [];
+  return children[i];
+}
+
+interface LeafHints {
+  readonly name: string;
+  readonly type: DuckType;
+  readonly leaf: ParquetLeaf;
+  readonly arrow: DataType | undefined;
+  /** The column that it is in. */
+  readonly title: string;
+  readonly int96Unit: Int96Unit;
+}
+
+function leafPart({ name, type, leaf, arrow, title, int96Unit }: LeafHints): Part {
+  const zone = arrow !== undefined && DataType.isTimestamp(arrow) ? arrow.timezone : undefined;
+  switch (leaf.kind) {
+    case 'decimal':
+      return decimalPart(name, type, leaf, title);
+    case 'int96': {
+      const unit = int96Unit === 'nanos' ? TimeUnit.NANOSECOND : TimeUnit.MICROSECOND;
+      const get: GetPlan = { kind: 'int96', unit: int96Unit, title };
+      return { field: new Field(name, new Timestamp(unit, zone || null), true), sqlType: 'BLOB', get };
+    }
+    case 'utc_nanos':
+      return readAs(new Field(name, new Timestamp(TimeUnit.NANOSECOND, zone || 'UTC'), true));
+    case 'null':
+      return readAs(new Field(name, new Utf8(), true));
+    case 'plain':
+      return readAs(arrowField(name, type, arrow, zone) ?? fieldFromDuckdb(name, type));
+    default:
+      return leaf satisfies never;
+  }
+}
+
+function readAs(field: Field): Part {
+  return { field, ...foreignColumn(field) };
+}
+
+/** The field that Arrow's type of a column says, where DuckDB's type holds the same values; else undefined. */
+function arrowField(
+  name: string,
+  { name: duckdb }: DuckType,
+  arrow: DataType | undefined,
+  zone: string | null | undefined,
+): Field | undefined {
+  if (arrow === undefined) return undefined;
+  if (duckdb === 'BIGINT' && DataType.isDuration(arrow) && arrow.unit in TimeUnit)
+    return new Field(name, new Duration(arrow.unit), true);
+  if (duckdb === 'TIMESTAMP_TZ' && zone) return new Field(name, new Timestamp(TimeUnit.MICROSECOND, zone), true);
+  if (duckdb === 'VARCHAR' && DataType.isDictionary(arrow) && isText(arrow.dictionary)) {
+    return new Field(name, new Utf8(), true, new Map([[TYPE_METADATA_KEY, 'SYMBOL']]));
+  }
+  return undefined;
+}
+
+function isText(type: DataType): boolean {
+  return DataType.isUtf8(type) || DataType.isLargeUtf8(type) || DataType.isUtf8View(type);
+}
+
+/** Digits that a decimal of 256 bits has room for. */
+const MAX_PRECISION = 76;
+
+function decimalPart(
+  name: string,
+  { name: duckdb }: DuckType,
+  { precision, scale }: Extract<ParquetLeaf, { kind: 'decimal' }>,
+  title: string,
+): Part {
+  if (precision > MAX_PRECISION || scale < 0 || scale > precision || duckdb !== 'BLOB') {
+    const message = `Column ${quoted(title)} has the Parquet type DECIMAL(${precision},${scale}), which this server does not hold.`;
+    throw new ServiceError('invalid_data', message, {
+      hint: `Cast it to a decimal of at most ${MAX_PRECISION} digits, or to a string.`,
+    });
+  }
+  return {
+    field: new Field(name, new Decimal(scale, precision, 256), true),
+    sqlType: 'BLOB',
+    get: { kind: 'decimal_bytes', title },
+  };
+}

@@ -1,0 +1,122 @@
+import {
+  numberField,
+  structField,
+  THRIFT,
+  type ThriftField,
+  type ThriftStruct,
+  thriftNumber,
+  thriftStruct,
+  thriftText,
+} from '../../wire/thrift-compact.ts';
+
+/** What the values of a leaf column of a Parquet file are, where DuckDB's own type does not say it. */
+export type ParquetLeaf =
+  /** DuckDB reads it as it is. */
+  | { readonly kind: 'plain' }
+  /** A timestamp in nanoseconds of UTC, of which DuckDB keeps microseconds. Read as one without a zone. */
+  | { readonly kind: 'utc_nanos' }
+  /** A decimal of more digits than DuckDB has. Read as bytes: an integer, highest byte first. */
+  | { readonly kind: 'decimal'; readonly precision: number; readonly scale: number }
+  /** A deprecated timestamp. Read as bytes: nanoseconds of the day, and the Julian day, lowest byte first. */
+  | { readonly kind: 'int96' }
+  /** Only nulls. */
+  | { readonly kind: 'null' };
+
+/** An element of the schema of a Parquet file: a leaf, or a group of the elements that follow. */
+export interface ParquetElement {
+  readonly name: string;
+  readonly children: number;
+  readonly leaf: ParquetLeaf;
+  /** The element under which DuckDB reads the values as they are; undefined where it is the one the file has. */
+  readonly exact: ThriftStruct | undefined;
+}
+
+/** Fields of `SchemaElement`, `LogicalType` and the types inside of it, by their numbers in the Parquet format. */
+const ELEMENT = { type: 1, length: 2, name: 4, children: 5, converted: 6, scale: 7, precision: 8, logical: 10 };
+const LOGICAL = { decimal: 5, time: 7, timestamp: 8, unknown: 11, variant: 16, geometry: 17, geography: 18 };
+const DECIMAL = { scale: 1, precision: 2 };
+const TIME = { isUtc: 1, unit: 2 };
+const UNIT = { nanos: 3 };
+const ANNOTATIONS = [ELEMENT.converted, ELEMENT.scale, ELEMENT.precision, ELEMENT.logical];
+
+const PHYSICAL = { int96: 3, bytes: 6, fixedBytes: 7 };
+const INT96_BYTES = 12;
+const CONVERTED_DECIMAL = 5;
+
+/** DuckDB has no decimals of more digits. */
+const MAX_DUCKDB_PRECISION = 38;
+
+const PLAIN: ParquetLeaf = { kind: 'plain' };
+
+/** An element of a schema, and how DuckDB is made to read it. */
+export function parquetElement(fields: ThriftStruct): ParquetElement {
+  const name = thriftText(fields.get(ELEMENT.name));
+  const children = thriftNumber(fields.get(ELEMENT.children)) ?? 0;
+  const logical = thriftStruct(fields.get(ELEMENT.logical));
+  return { name, children, ...(children > 0 ? group(fields, logical) : leaf(fields, logical)) };
+}
+
+type Reading = Pick<ParquetElement, 'leaf' | 'exact'>;
+
+/** A variant is read as the bytes it consists of: DuckDB would make texts of it. */
+function group(fields: ThriftStruct, logical: ThriftStruct | undefined): Reading {
+  return { leaf: PLAIN, exact: logical?.has(LOGICAL.variant) ? without(fields, [ELEMENT.logical]) : undefined };
+}
+
+function leaf(fields: ThriftStruct, logical: ThriftStruct | undefined): Reading {
+  const physical = thriftNumber(fields.get(ELEMENT.type));
+  if (physical === PHYSICAL.int96) {
+    const bytes = new Map([
+      ...without(fields, ANNOTATIONS),
+      [ELEMENT.type, numberField(PHYSICAL.fixedBytes)],
+      [ELEMENT.length, numberField(INT96_BYTES)],
+    ]);
+    return { leaf: { kind: 'int96' }, exact: bytes };
+  }
+  if (logical?.has(LOGICAL.unknown)) return { leaf: { kind: 'null' }, exact: undefined };
+  // Geometries are what they are in the file: bytes.
+  if (logical?.has(LOGICAL.geometry) || logical?.has(LOGICAL.geography)) {
+    return { leaf: PLAIN, exact: without(fields, [ELEMENT.logical]) };
+  }
+  return longDecimal(fields, logical, physical) ?? timeOfUtc(fields, logical) ?? { leaf: PLAIN, exact: undefined };
+}
+
+function longDecimal(
+  fields: ThriftStruct,
+  logical: ThriftStruct | undefined,
+  physical: number | undefined,
+): Reading | undefined {
+  const type = thriftStruct(logical?.get(LOGICAL.decimal));
+  if (type === undefined && thriftNumber(fields.get(ELEMENT.converted)) !== CONVERTED_DECIMAL) return undefined;
+  const precision = thriftNumber(type?.get(DECIMAL.precision) ?? fields.get(ELEMENT.precision)) ?? 0;
+  const scale = thriftNumber(type?.get(DECIMAL.scale) ?? fields.get(ELEMENT.scale)) ?? 0;
+  if (precision <= MAX_DUCKDB_PRECISION) return undefined;
+  const isBytes = physical === PHYSICAL.bytes || physical === PHYSICAL.fixedBytes;
+  return {
+    leaf: { kind: 'decimal', precision, scale },
+    exact: isBytes ? without(fields, ANNOTATIONS) : undefined,
+  };
+}
+
+/** Times of UTC are read as times without a zone: DuckDB has no nanoseconds with one. */
+function timeOfUtc(fields: ThriftStruct, logical: ThriftStruct | undefined): Reading | undefined {
+  const field = [LOGICAL.time, LOGICAL.timestamp].find((one) => logical?.has(one));
+  if (logical === undefined || field === undefined) return undefined;
+  const type = thriftStruct(logical.get(field));
+  if (type?.get(TIME.isUtc)?.type !== THRIFT.true) return undefined;
+  const isNanos = thriftStruct(type.get(TIME.unit))?.has(UNIT.nanos) === true;
+  const isTimestamp = field === LOGICAL.timestamp;
+  if (isTimestamp && !isNanos) return undefined;
+  const local: ThriftStruct = new Map([...type, [TIME.isUtc, FALSE]]);
+  const exact = new Map([
+    ...without(fields, [ELEMENT.converted]),
+    [ELEMENT.logical, structField(new Map([[field, structField(local)]]))],
+  ]);
+  return { leaf: isTimestamp ? { kind: 'utc_nanos' } : PLAIN, exact };
+}
+
+const FALSE: ThriftField = { type: THRIFT.false, bytes: new Uint8Array(0) };
+
+function without(fields: ThriftStruct, numbers: readonly number[]): ThriftStruct {
+  return new Map([...fields].filter(([number]) => !numbers.includes(number)));
+}

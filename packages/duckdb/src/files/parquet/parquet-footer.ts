@@ -1,0 +1,148 @@
+import { appendFile, type FileHandle, open } from 'node:fs/promises';
+import { ServiceError } from '@svc/errors';
+import { type ParquetElement, parquetElement, type ParquetLeaf } from './parquet-elements.ts';
+import { encodeStruct, sizeBytes, THRIFT, ThriftCursor } from '../../wire/thrift-compact.ts';
+
+/** What the footer of a Parquet file says of its columns. */
+export interface ParquetFooter {
+  /** The names of the columns, as they are in the file. */
+  readonly names: readonly string[];
+  /** All leaf columns, in their order. */
+  readonly leaves: readonly ParquetLeaf[];
+  /** Whether DuckDB would change values, and so needs another footer. */
+  readonly isExact: boolean;
+  /** Adds a footer under which DuckDB changes nothing to the file, or to a copy of it. */
+  appendExact(path: string): Promise<void>;
+}
+
+/** What a Parquet file begins and ends with. */
+export const PARQUET_MARK = 'PAR1';
+/** The length of the footer, and the mark. */
+const TAIL_BYTES = 8;
+/** A schema that is longer, or has more elements, is not one of a frame. */
+const MAX_SCHEMA_BYTES = 32 * 1024 * 1024;
+/** A footer is copied as a whole if DuckDB needs another one. */
+const MAX_FOOTER_BYTES = 256 * 1024 * 1024;
+const MAX_ELEMENTS = 100_000;
+
+/** Numbers of the first fields of `FileMetaData`. */
+const FILE = { version: 1, schema: 2 };
+
+/** Reads the footer of a Parquet file; undefined where there is none: DuckDB says what the file is then. */
+export async function readParquetFooter(path: string): Promise<ParquetFooter | undefined> {
+  const file = await open(path, 'r');
+  try {
+    const { size } = await file.stat();
+    const tail = await readAt(file, size - TAIL_BYTES, TAIL_BYTES);
+    if (tail?.toString('latin1', 4) !== PARQUET_MARK) return undefined;
+    const length = tail.readUInt32LE(0);
+    const start = size - TAIL_BYTES - length;
+    if (start < 0) return undefined;
+    if (length > MAX_FOOTER_BYTES) {
+      throw new ServiceError(
+        'invalid_data',
+        `The footer of the Parquet file has ${length} bytes, where ${MAX_FOOTER_BYTES} are allowed.`,
+        { hint: 'Write the file with fewer row groups or columns.' },
+      );
+    }
+    const bytes = await readAt(file, start, Math.min(length, MAX_SCHEMA_BYTES));
+    if (bytes === undefined) return undefined;
+    const { elements, schemaStart, schemaEnd } = readSchema(bytes);
+    const head = Buffer.concat([bytes.subarray(0, schemaStart), encodeSchema(elements)]);
+    return {
+      ...columnsOf(elements.map(({ element }) => element)),
+      isExact: elements.every(({ element }) => element.exact === undefined),
+      appendExact: (target) => append(target, head, { path, start: start + schemaEnd, length: length - schemaEnd }),
+    };
+  } finally {
+    await file.close();
+  }
+}
+
+async function readAt(file: FileHandle, position: number, length: number): Promise<Buffer | undefined> {
+  if (position < 0) return undefined;
+  const bytes = Buffer.alloc(length);
+  const { bytesRead } = await file.read(bytes, 0, length, position);
+  return bytesRead === length ? bytes : undefined;
+}
+
+/** The rest of a footer, in the file that it is of. */
+interface FooterRest {
+  readonly path: string;
+  readonly start: number;
+  readonly length: number;
+}
+
+/** Everything in the footer but its beginning stays as it is, and so does where the rows are. */
+async function append(target: string, head: Uint8Array, { path, start, length }: FooterRest): Promise<void> {
+  const file = await open(path, 'r');
+  try {
+    const rest = await readAt(file, start, length);
+    if (rest === undefined) throw new Error('The footer of the Parquet file has changed.');
+    const tail = Buffer.alloc(TAIL_BYTES);
+    tail.writeUInt32LE(head.length + rest.length);
+    tail.write(PARQUET_MARK, 4, 'latin1');
+    await appendFile(target, Buffer.concat([head, rest, tail]));
+  } finally {
+    await file.close();
+  }
+}
+
+interface ReadElement {
+  readonly element: ParquetElement;
+  /** As it is in the file. */
+  readonly bytes: Uint8Array;
+}
+
+interface ReadSchema {
+  readonly elements: readonly ReadElement[];
+  /** Where the list of elements is in the footer. */
+  readonly schemaStart: number;
+  readonly schemaEnd: number;
+}
+
+/** Only the beginning of a footer is read: what it says of row groups may be long. */
+function readSchema(footer: Uint8Array): ReadSchema {
+  try {
+    const cursor = new ThriftCursor(footer);
+    let head = cursor.fieldHead(0);
+    if (head?.id === FILE.version) {
+      cursor.skip(head.type);
+      head = cursor.fieldHead(FILE.version);
+    }
+    if (head?.id !== FILE.schema || head.type !== THRIFT.list) throw new RangeError('There is no schema.');
+    const schemaStart = cursor.position;
+    const list = cursor.listHead();
+    if (list.type !== THRIFT.struct || list.count > MAX_ELEMENTS) throw new RangeError('The schema is too long.');
+    const elements = Array.from({ length: list.count }, () => {
+      const start = cursor.position;
+      const fields = cursor.struct();
+      return { element: parquetElement(fields), bytes: footer.subarray(start, cursor.position) };
+    });
+    return { elements, schemaStart, schemaEnd: cursor.position };
+  } catch (error) {
+    if (!(error instanceof RangeError)) throw error;
+    throw new ServiceError('invalid_data', 'The schema of the Parquet file cannot be read.', { cause: error });
+  }
+}
+
+function encodeSchema(elements: readonly ReadElement[]): Uint8Array {
+  const { length } = elements;
+  const head =
+    length < 15
+      ? Uint8Array.of((length << 4) | THRIFT.struct)
+      : Buffer.concat([Uint8Array.of(0xf0 | THRIFT.struct), sizeBytes(length)]);
+  const structs = elements.map(({ element, bytes }) => (element.exact ? encodeStruct(element.exact) : bytes));
+  return Buffer.concat([head, ...structs]);
+}
+
+/** The columns are the children of the first element; the elements inside of each follow it. */
+function columnsOf(elements: readonly ParquetElement[]): Pick<ParquetFooter, 'names' | 'leaves'> {
+  const names: string[] = [];
+  for (let at = 1; at < elements.length;) {
+    names.push(elements[at]?.name ?? '');
+    for (let left = 1; left > 0 && at < elements.length; at++, left--) left += Math.max(0, elements[at]?.children ?? 0);
+  }
+  const leaves = elements.slice(1).flatMap(({ children, leaf }) => (children > 0 ? [] : [leaf]));
+  return { names, leaves };
+}

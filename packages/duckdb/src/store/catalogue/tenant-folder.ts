@@ -1,0 +1,158 @@
+import { randomBytes } from 'node:crypto';
+import type { Dirent } from 'node:fs';
+import { open, readdir, rename, stat } from 'node:fs/promises';
+import { basename, join } from 'node:path';
+import type { Handle } from '@svc/frames';
+import { createDirectorySync, hasCode, readSmallFile, unlinkIfThere, writeWhole } from '../../disk/durable-files.ts';
+import { type FileName, frameFileName, parseFileName, unfinishedFileName } from './frame-names.ts';
+import { makeDirectory } from '../../disk/make-directory.ts';
+
+/** A version of a frame, by name. */
+export interface VersionName {
+  readonly handle: Handle;
+  readonly version: string;
+}
+
+/**
+ * The folder of one tenant: what may happen to its files, each step whole and flushed before the next, so that a
+ * process can end at any moment.
+ */
+export interface TenantFolder {
+  readonly path: string;
+  /** Makes the folder where it is not there. */
+  prepare(): Promise<void>;
+  /** What the folder holds, by the names of its files. */
+  scan(): Promise<readonly ParsedFile[]>;
+  /** The path of a file that does not count until it is published, and is swept at the next start. */
+  unfinishedPath(): string;
+  framePath(name: VersionName): string;
+  /** Makes a file that was written and flushed a version of a frame, with the end of its life. */
+  publish(unfinishedPath: string, name: VersionName, expires: Date | null): Promise<void>;
+  /** Changes the end of a version's life. */
+  writeLife(name: VersionName, expires: Date | null): Promise<void>;
+  /** When a version ends: null never; undefined where its file says nonsense. */
+  readLife(name: VersionName): Promise<Date | null | undefined>;
+  /** Says that a version and all before it are dropped. `isFree`: nobody reads the file of the version. */
+  bury(name: VersionName, isFree: boolean): Promise<void>;
+  /** Removes versions, then (when that is flushed) tombstones that nothing needs any more. */
+  remove(versions: readonly VersionName[], tombstones: readonly VersionName[]): Promise<void>;
+  /** Removes a file that was never published. */
+  discard(path: string): Promise<void>;
+}
+
+/** A file of a folder, and what its name says it is. */
+export interface ParsedFile {
+  readonly path: string;
+  readonly file: FileName;
+}
+
+/** The folder at `path`. */
+export function createTenantFolder(path: string): TenantFolder {
+  const sync = createDirectorySync(path);
+  const pathOf = (kind: 'frame' | 'life' | 'tombstone', { handle, version }: VersionName): string =>
+    join(path, frameFileName(kind, handle, version));
+  const unfinishedPath = (): string => join(path, unfinishedFileName(randomBytes(12).toString('hex')));
+
+  async function writeLife(name: VersionName, expires: Date | null): Promise<void> {
+    const life = pathOf('life', name);
+    if (expires === null) await unlinkIfThere(life);
+    else await writeWhole(path, basename(life), basename(unfinishedPath()), JSON.stringify({ expires }));
+    await sync();
+  }
+
+  return {
+    path,
+    prepare: () => makeDirectory(path),
+    async scan() {
+      const entries = await readdir(path, { withFileTypes: true }).catch((error: unknown) => {
+        if (hasCode(error, 'ENOENT')) return [];
+        throw error;
+      });
+      const files: ParsedFile[] = [];
+      await inTurns(entries, async (entry) => {
+        const file = parseFileName(entry.name);
+        // What opens for ever, or is no file, is no frame. Tombstones count by their names, and lives are read with care.
+        const isFrame = file.kind === 'frame' || file.kind === 'unfinished';
+        if (!isFrame || (await isRegular(entry, path))) files.push({ path: join(path, entry.name), file });
+      });
+      return files;
+    },
+    unfinishedPath,
+    framePath: (name) => pathOf('frame', name),
+    async publish(unfinished, name, expires) {
+      const frame = pathOf('frame', name);
+      try {
+        // The life first, and flushed: a frame that is there without it would live for ever.
+        if (expires !== null) await writeLife(name, expires);
+        await rename(unfinished, frame);
+        await sync();
+      } catch (error) {
+        await Promise.allSettled([unlinkIfThere(frame), unlinkIfThere(pathOf('life', name))]);
+        throw error;
+      }
+    },
+    writeLife,
+    readLife: async (name) => {
+      const text = await readSmallFile(pathOf('life', name)).catch((error: unknown) => {
+        if (hasCode(error, 'ENOENT')) return '{"expires":null}';
+        throw error;
+      });
+      return parseLife(text ?? '');
+    },
+    async bury(name, isFree) {
+      const tombstone = pathOf('tombstone', name);
+      try {
+        // An empty file is whole as soon as its name is there.
+        await (await open(tombstone, 'a')).close();
+      } catch (error) {
+        // A full disk may have no room for a new name, and a drop is how it gets less full.
+        if (!isFree || !hasCode(error, 'ENOSPC', 'EDQUOT')) throw error;
+        await rename(pathOf('frame', name), tombstone);
+      }
+      await sync();
+    },
+    async remove(versions, tombstones) {
+      await inTurns(versions, async (name) => {
+        await unlinkIfThere(pathOf('frame', name));
+        await unlinkIfThere(pathOf('life', name));
+      });
+      if (tombstones.length === 0) return;
+      // A tombstone that is gone before what it hides would bring that back.
+      await sync();
+      await inTurns(tombstones, (name) => unlinkIfThere(pathOf('tombstone', name)));
+    },
+    discard: unlinkIfThere,
+  };
+}
+
+/** Whether an entry is a regular file, or a link to one. */
+async function isRegular(entry: Dirent, folder: string): Promise<boolean> {
+  if (entry.isFile()) return true;
+  // Of an entry of another kind some file systems tell nothing.
+  const isOther = entry.isDirectory() || entry.isFIFO() || entry.isSocket() || entry.isCharacterDevice();
+  return !isOther && ((await stat(join(folder, entry.name)).catch(() => undefined))?.isFile() ?? false);
+}
+
+function parseLife(text: string): Date | null | undefined {
+  try {
+    const life: unknown = JSON.parse(text);
+    const value = typeof life === 'object' && life !== null && 'expires' in life ? life.expires : undefined;
+    if (value === null) return null;
+    const expires = new Date(typeof value === 'string' ? value : Number.NaN);
+    return Number.isNaN(expires.getTime()) ? undefined : expires;
+  } catch {
+    return undefined;
+  }
+}
+
+/** How many operations on files run at once: more only wait for the same few threads. */
+const AT_ONCE = 16;
+
+/** Does something with each item, a few at the same time. */
+export async function inTurns<T>(items: readonly T[], work: (item: T) => Promise<void>): Promise<void> {
+  const rest = items.values();
+  const worker = async (): Promise<void> => {
+    for (const item of rest) await work(item);
+  };
+  await Promise.all(Array.from({ length: Math.min(AT_ONCE, items.length) }, worker));
+}

@@ -1,0 +1,253 @@
+import { realpath } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { expiryOf, FILE_FORMATS, type FrameInfo, type FrameRef, type StoreFault, UPLOAD_FORMATS } from '@svc/frames';
+import { createCatalogue } from './catalogue/catalogue.ts';
+import { createDamagedFrames } from './damaged-frames.ts';
+import { type DirectoryLock, lockDirectory } from '../disk/directory-lock.ts';
+import { createSqlFrames } from './create-sql-frames.ts';
+import type { DurableStore, DurableStoreOptions } from './durable-store.ts';
+import { createForeignFrames } from './foreign/foreign-frames.ts';
+import { createContentReader } from './frame-contents.ts';
+import { createFrameVersions } from './catalogue/frame-versions.ts';
+import { createFrameWarmer } from './memory/frame-warmer.ts';
+import { createHotTier } from './memory/hot-tier.ts';
+import { listFrames } from './list-frames.ts';
+import { measureUsage } from './measure-usage.ts';
+import { openStoredFrame } from './open-stored-frame.ts';
+import { createParquetCopies } from './parquet-copies.ts';
+import { type LaterDirectory, planPrivateDirectory } from '../disk/private-directory.ts';
+import type { StoreParts } from './store-parts.ts';
+import { readOnlyFrame, readOnlyStore, toStoreError } from './store-errors.ts';
+import { type FrameContents, infoOf, type StoredFrame } from './catalogue/stored-frame.ts';
+import { createTenantFolder } from './catalogue/tenant-folder.ts';
+import { verifyFrames } from './verify-frames.ts';
+import { appendRows, putRows } from './write-frames.ts';
+import { createWriteHealth } from './write-health.ts';
+
+const NOT_RESPONDING: StoreFault = {
+  kind: 'not_responding',
+  message: 'The engine that reads and writes the files of frames does not answer.',
+};
+
+/** How often frames are looked for whose time is over. */
+const EXPIRY_MS = 10_000;
+
+/**
+ * Opens a directory of frames, and holds it until the store is closed. Another process that holds it is a
+ * `DirectoryInUseError`.
+ */
+export async function createDurableStore(options: DurableStoreOptions): Promise<DurableStore> {
+  const { directory, isReadOnly = false, lockTimes } = options;
+  if (isReadOnly) return createReader(options);
+  await createTenantFolder(directory).prepare();
+  const lock = await lockDirectory(directory, lockTimes);
+  try {
+    return storeOf(await createParts(options, lock), options, () => releaseLock(lock, options));
+  } catch (error) {
+    await lock.release();
+    throw error;
+  }
+}
+
+/** A disk that takes no more changes must not keep the server from stopping: the next start finds out that it is gone. */
+async function releaseLock(lock: DirectoryLock, { onProblem }: DurableStoreOptions): Promise<void> {
+  await lock.release().catch((cause: unknown) => {
+    onProblem?.({ kind: 'not_released', tenant: '', handle: '', cause });
+  });
+}
+
+/** A store that changes nothing in its directory: what it has to write goes into a private one. */
+async function createReader(options: DurableStoreOptions): Promise<DurableStore> {
+  const temporary = tmpdir();
+  const copies = planPrivateDirectory(await realpath(temporary).catch(() => temporary));
+  return storeOf(await createParts(options, undefined, copies), options, () => copies.remove());
+}
+
+async function createParts(
+  options: DurableStoreOptions,
+  lock: DirectoryLock | undefined,
+  copyDirectory?: LaterDirectory,
+): Promise<StoreParts> {
+  // SQL is given paths from one directory to another, which go wrong over links.
+  const directory = await realpath(options.directory).catch(() => options.directory);
+  const { files, decoders, isReadOnly = false, hasTenants = false, duckdbPath } = options;
+  const { onProblem = () => {}, now = () => Date.now() } = options;
+  const hot = createHotTier<StoredFrame>(options.cacheBytes ?? 1024 ** 3);
+  const damaged = createDamagedFrames(onProblem);
+  const reader = createContentReader({
+    files,
+    decoders,
+    damaged,
+    copyOf: (frame, contents) => copies.of(frame, contents),
+  });
+  const copies = createParquetCopies({ files, reader, newPath: ({ tenant }) => newCopyPath(tenant) });
+  const onLeave = (frame: StoredFrame): void => {
+    hot.remove(frame);
+    copies.remove(frame);
+    damaged.remove(frame);
+  };
+  const versions = createFrameVersions(now);
+  const catalogue = await createCatalogue({ directory, isReadOnly, versions, now, onProblem, onLeave });
+
+  /** Beside the frames, where what is left over is swept at the next start. */
+  async function newCopyPath(tenant: string): Promise<string> {
+    await copyDirectory?.make();
+    const folder = copyDirectory ? createTenantFolder(copyDirectory.path) : catalogue.folderOf(tenant);
+    await folder.prepare();
+    return folder.unfinishedPath();
+  }
+
+  return {
+    directory,
+    hasTenants,
+    files,
+    compression: options.compression ?? { compression: 'zstd', level: 3 },
+    hot,
+    decoders,
+    reader,
+    damaged,
+    warmer: createFrameWarmer({ reader, hot, catalogue }),
+    copies,
+    copyDirectory: copyDirectory?.path,
+    catalogue,
+    foreign: createForeignFrames({
+      directory,
+      hasTenants,
+      hasArrow: decoders !== undefined,
+      duckdbPath,
+      isReadOnly,
+      files,
+      onLeave,
+      onBrokenDatabase: (cause) => onProblem({ kind: 'unreadable_database', tenant: '', handle: '', cause }),
+    }),
+    onProblem,
+    now,
+    checkLock: async () => lock?.check(),
+    health: createWriteHealth({ folderOf: (tenant) => catalogue.folderOf(tenant), lockFailure: () => lock?.failure }),
+    isReadOnly,
+  };
+}
+
+function storeOf(
+  parts: StoreParts,
+  { files, decoders }: DurableStoreOptions,
+  release: () => Promise<void>,
+): DurableStore {
+  const { catalogue, hot, warmer, copies, health, isReadOnly } = parts;
+  const timer = setInterval(() => catalogue.removeExpired(), EXPIRY_MS).unref();
+
+  async function change<T>({ tenant }: FrameRef, work: () => Promise<T>): Promise<T> {
+    if (isReadOnly) throw readOnlyStore();
+    try {
+      return await health.observe(tenant, work);
+    } catch (error) {
+      throw toStoreError(error);
+    }
+  }
+
+  const acquire = (ref: FrameRef): Promise<AcquiredFrame | undefined> => acquireFrame(parts, ref);
+
+  return {
+    ...createSqlFrames(parts, acquire),
+    fileFormats: decoders === undefined ? FILE_FORMATS : UPLOAD_FORMATS,
+    put: (ref, source, put = {}) => change(ref, () => putRows(parts, ref, source, put)),
+    append: (ref, source, append = {}) => change(ref, () => appendRows(parts, ref, source, append)),
+    async open(ref) {
+      const found = await acquire(ref);
+      if (found === undefined) return undefined;
+      const { frame, contents } = found;
+      return openStoredFrame(parts, frame, contents, () => {
+        catalogue.release(frame);
+        copies.released(frame);
+      });
+    },
+    async describe(ref) {
+      const found = await acquire(ref);
+      if (found === undefined) return undefined;
+      catalogue.release(found.frame);
+      return infoOf(found.frame, found.contents, hot.has(found.frame));
+    },
+    list: (tenant, list = {}) => listFrames(parts, tenant, list),
+    expire: (ref, ttlSeconds) => change(ref, () => catalogue.change(ref, () => expireFrame(parts, ref, ttlSeconds))),
+    drop: (ref) => change(ref, () => catalogue.change(ref, () => dropFrame(parts, ref))),
+    usage: () => measureUsage(parts),
+    async faults() {
+      return [
+        ...(files.isResponding() ? [] : [NOT_RESPONDING]),
+        ...(await health.faults()),
+        ...(await parts.damaged.faults()),
+      ];
+    },
+    verify: (signal) => verifyFrames(parts, signal),
+    async close() {
+      clearInterval(timer);
+      await warmer.close();
+      await catalogue.settle();
+      await copies.removeAll();
+      await files.close();
+      await release();
+    },
+  };
+}
+
+interface AcquiredFrame {
+  readonly frame: StoredFrame;
+  readonly contents: FrameContents;
+}
+
+/** Read-only stores look again when a frame cannot be read: its owner may have replaced the file. */
+const READ_ONLY_ATTEMPTS = 3;
+
+/** The frame of exactly this handle and its contents, pinned until it is released. */
+async function acquireFrame(
+  { catalogue, foreign, reader, isReadOnly }: StoreParts,
+  ref: FrameRef,
+): Promise<AcquiredFrame | undefined> {
+  for (let attempt = 1; ; attempt += 1) {
+    if (isReadOnly) await catalogue.rescan();
+    const put = catalogue.find(ref);
+    const frame = put ? exact(put, ref) : await foreign.find(ref);
+    if (frame === undefined) return undefined;
+    catalogue.acquire(frame);
+    try {
+      return { frame, contents: await reader.describe(frame) };
+    } catch (error) {
+      catalogue.release(frame);
+      if (!isReadOnly || attempt === READ_ONLY_ATTEMPTS) throw error;
+    }
+  }
+}
+
+async function expireFrame(
+  parts: StoreParts,
+  ref: FrameRef,
+  ttlSeconds: number | null,
+): Promise<FrameInfo | undefined> {
+  const { catalogue, reader, hot } = parts;
+  const frame = await changeable(parts, ref);
+  if (frame === undefined) return undefined;
+  const contents = await reader.describe(frame);
+  await parts.checkLock();
+  await catalogue.setLife(frame, expiryOf(parts.now(), ttlSeconds));
+  return infoOf(frame, contents, hot.has(frame));
+}
+
+async function dropFrame(parts: StoreParts, ref: FrameRef): Promise<boolean> {
+  const frame = await changeable(parts, ref);
+  if (frame === undefined) return false;
+  await parts.checkLock();
+  await parts.catalogue.drop(frame);
+  return true;
+}
+
+/** The frame of exactly this handle that was put; one of another's is `permission_denied`. */
+async function changeable({ catalogue, foreign }: StoreParts, ref: FrameRef): Promise<StoredFrame | undefined> {
+  const put = catalogue.find(ref);
+  if (put) return exact(put, ref);
+  if (await foreign.find(ref)) throw readOnlyFrame(ref.handle);
+  return undefined;
+}
+
+function exact(frame: StoredFrame, { handle }: FrameRef): StoredFrame | undefined {
+  return frame.handle === handle ? frame : undefined;
+}

@@ -1,0 +1,77 @@
+import { isHandle, type FrameRef, type Handle } from '@svc/frames';
+import { foldersOfTenant } from './foreign/foreign-frames.ts';
+import { describeFrames } from './list-frames.ts';
+import type { PinnedFrame, SqlFrames } from './sql-frames.ts';
+import type { StoreParts } from './store-parts.ts';
+import type { FrameContents, StoredFrame } from './catalogue/stored-frame.ts';
+
+/** Finds the frame of exactly a handle and what is in it, and keeps it from being removed until it is released. */
+export type AcquireFrame = (
+  ref: FrameRef,
+) => Promise<{ readonly frame: StoredFrame; readonly contents: FrameContents } | undefined>;
+
+/** The frames of a store as files that SQL can be run over. */
+export function createSqlFrames(parts: StoreParts, acquire: AcquireFrame): SqlFrames {
+  const { catalogue, foreign, reader, copies, directory, hasTenants, copyDirectory } = parts;
+
+  /** SQL does not tell letter case apart, and neither do handles of one tenant. */
+  async function handleOf(tenant: string, name: string): Promise<Handle | undefined> {
+    if (!isHandle(name)) return undefined;
+    const put = catalogue.find({ tenant, handle: name });
+    if (put) return put.handle;
+    if (await foreign.find({ tenant, handle: name })) return name;
+    const names = await foreign.names(tenant);
+    return names.find(({ handle }) => handle.toLowerCase() === name.toLowerCase())?.handle;
+  }
+
+  return {
+    async pin({ tenant, name }) {
+      const handle = await handleOf(tenant, name);
+      const found = handle && (await acquire({ tenant, handle }));
+      if (found === undefined) return undefined;
+      const { frame, contents } = found;
+      const pinned = (path: string, info: PinnedFrame['info']): PinnedFrame => ({
+        handle: frame.handle,
+        version: frame.version,
+        path,
+        info,
+        verify: (signal) => reader.verify(frame, { again: true, ...(signal && { signal }) }),
+        release() {
+          catalogue.release(frame);
+          copies.released(frame);
+        },
+      });
+      try {
+        if (frame.source.kind === 'parquet' && !contents.needsCopy) {
+          // SQL may read any of it.
+          await reader.verify(frame);
+          return pinned(frame.source.path, contents);
+        }
+        const { path, info } = await copies.of(frame, contents);
+        return pinned(path, info);
+      } catch (error) {
+        catalogue.release(frame);
+        copies.released(frame);
+        throw error;
+      }
+    },
+    async handles(tenant) {
+      if (parts.isReadOnly) await catalogue.rescan();
+      const own = catalogue.of(tenant).map(({ handle }) => handle);
+      const taken = new Set(own.map((handle) => handle.toLowerCase()));
+      const others = (await foreign.names(tenant))
+        .map(({ handle }) => handle)
+        .filter((handle) => !taken.has(handle.toLowerCase()));
+      return [...own, ...others].toSorted((a, b) => (a < b ? -1 : 1));
+    },
+    async describeAll(tenant) {
+      const known = await describeFrames(parts, tenant, {});
+      return known.map(({ frame, contents }) => ({ handle: frame.handle, info: contents }));
+    },
+    // The directory itself before the folder in it, which is not there before somebody puts a frame.
+    directories: (tenant) => [
+      ...foldersOfTenant(directory, tenant, hasTenants).toReversed(),
+      ...(copyDirectory === undefined ? [] : [copyDirectory]),
+    ],
+  };
+}

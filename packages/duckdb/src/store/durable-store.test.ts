@@ -1,0 +1,29 @@
+import { tmpdir } from 'node:os';
+
+import { storeContract } from '@svc/frames/testing';
+import { afterAll, afterEach, beforeEach } from 'vitest';
+import { createStoreFixture, type StoreFixture } from '../testing/store-fixture.ts';
+import { createTestFiles, FILE_KINDS } from '../testing/test-files.ts';
+
+const fixtures: StoreFixture[] = [];
+
+// A disk is not full at a number that a test can choose.
+beforeEach(({ task, skip }) => skip(task.name.startsWith('what does not fit')));
+
+afterEach(async () => {
+  await Promise.all(fixtures.splice(0).map((fixture) => fixture.remove()));
+});
+
+for (const kind of FILE_KINDS) {
+  const files = createTestFiles(kind, tmpdir());
+  afterAll(() => files.close());
+
+  storeContract(`the durable store with ${kind} files`, async ({ maxBytes }) => {
+    const fixture = await createStoreFixture(files);
+    fixtures.push(fixture);
+    const store = await fixture.open({ cacheBytes: maxBytes });
+    // What is free on the disk changes without us.
+    const usage = async () => ({ ...(await store.usage()), freeBytes: 0 });
+    return { ...store, usage };
+  });
+}

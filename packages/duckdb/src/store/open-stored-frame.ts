@@ -1,0 +1,75 @@
+import { type FrameStream, type OpenFrame, type ReadOptions, selectColumns } from '@svc/frames';
+import type { RecordBatch } from 'apache-arrow';
+import type { ContentReader } from './frame-contents.ts';
+import type { FrameWarmer } from './memory/frame-warmer.ts';
+import type { Filling, HotTier } from './memory/hot-tier.ts';
+import { type FrameContents, infoOf, type StoredFrame } from './catalogue/stored-frame.ts';
+
+/** What reading frames works with. */
+export interface FrameReading {
+  readonly reader: ContentReader;
+  readonly hot: HotTier<StoredFrame>;
+  readonly warmer: FrameWarmer;
+}
+
+/** A frame opened for reading, from memory where it is there, else from disk. `onClose` is called once. */
+export function openStoredFrame(
+  { reader, hot, warmer }: FrameReading,
+  frame: StoredFrame,
+  contents: FrameContents,
+  onClose: () => void,
+): OpenFrame {
+  const info = infoOf(frame, contents, hot.has(frame));
+  let pinned = hot.open(frame);
+  let filling: Filling<StoredFrame> | undefined;
+  let isOpen = true;
+
+  function readCold({ offset = 0, limit = Infinity, columns, isLent = false, signal }: ReadOptions): FrameStream {
+    const { indices: positions } = selectColumns(contents.schema, columns);
+    const isWhole = positions === undefined && offset === 0 && limit >= contents.rows;
+    if (isWhole) return { schema: contents.schema, batches: fillWhileReading({ isLent, ...(signal && { signal }) }) };
+    const stream = reader.read(frame, contents, {
+      offset,
+      ...(limit < contents.rows && { limit }),
+      ...(positions && { columns: positions }),
+      isLent,
+      ...(signal && { signal }),
+    });
+    warmer.partRead(frame, contents, Math.max(0, Math.min(limit, contents.rows - offset)));
+    return stream;
+  }
+
+  async function* fillWhileReading(part: Pick<ReadOptions, 'isLent' | 'signal'>): AsyncGenerator<RecordBatch> {
+    const own = hot.fill(frame, contents.schema, contents.arrowBytes);
+    filling = own ?? filling;
+    try {
+      // What is kept in memory cannot be lent.
+      const { batches } = reader.read(frame, contents, own === undefined ? part : { ...part, isLent: false });
+      let isFilling = own !== undefined;
+      for await (const batch of batches) {
+        isFilling = isFilling && own !== undefined && (await own.add(batch));
+        yield batch;
+      }
+      await own?.finish();
+      own?.keep(frame);
+    } finally {
+      own?.cancel();
+    }
+  }
+
+  return {
+    info,
+    read(options = {}) {
+      pinned ??= isOpen ? hot.open(frame) : undefined;
+      return pinned ? pinned.read(options) : readCold(options);
+    },
+    close() {
+      if (!isOpen) return;
+      isOpen = false;
+      // A reader that stopped without saying so has left its frame half read.
+      filling?.cancel();
+      pinned?.close();
+      onClose();
+    },
+  };
+}

@@ -1,0 +1,56 @@
+import { mkdtemp, readdir, readFile, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterEach, beforeEach, expect, test } from 'vitest';
+import { fromChild } from '../files/file-errors.ts';
+import { ChildError } from '../engine/child-link.ts';
+import { type ReceivedRows, withReceived } from './receive-upload.ts';
+import { createTenantFolder } from './catalogue/tenant-folder.ts';
+
+let directory: string;
+
+beforeEach(async () => {
+  directory = await mkdtemp(join(tmpdir(), 'receive-upload-'));
+});
+
+afterEach(() => rm(directory, { recursive: true }));
+
+/** Receives a CSV file, and lets the first attempts fail with what DuckDB says. */
+async function receive(...messages: string[]): Promise<{ readonly attempts: string[]; readonly outcome: unknown }> {
+  const attempts: string[] = [];
+  const receiving = { decoders: undefined, folder: createTenantFolder(directory), signal: undefined };
+  async function* body(): AsyncGenerator<Uint8Array> {
+    yield Buffer.from('a\n1\n');
+  }
+  async function work(rows: ReceivedRows): Promise<string> {
+    attempts.push('path' in rows ? await readFile(rows.path, 'utf8') : '');
+    const message = messages[attempts.length - 1];
+    if (message === undefined) return 'done';
+    throw fromChild(new ChildError({ code: 'duckdb', message }), 'new file');
+  }
+  const outcome = await withReceived({ format: 'csv', body: body() }, receiving, work).catch((error: unknown) => error);
+  return { attempts, outcome };
+}
+
+const REFUSED = 'FATAL Error: Failed: database has been invalidated because of a previous fatal error.';
+
+test('an upload that the engine refuses because of another is written by a new one', async () => {
+  expect(await receive(REFUSED)).toEqual({ attempts: ['a\n1\n', 'a\n1\n'], outcome: 'done' });
+});
+
+test.each([
+  ['is refused again', [REFUSED, REFUSED], 2, 'unavailable', 'Send the request again.'],
+  ['breaks the engine itself', ['INTERNAL Error: a', 'INTERNAL Error: b'], 1, 'internal', /^Other requests/],
+  [
+    'quotes such words',
+    ['Conversion Error: "INTERNAL Error" is no number'],
+    1,
+    'internal',
+    'Report it with the request id.',
+  ],
+])('one that %s fails, and leaves no file', async (_, messages, count, code, hint) => {
+  const { attempts, outcome } = await receive(...messages);
+  expect(attempts).toHaveLength(count);
+  expect(outcome).toMatchObject({ code, hint: expect.stringMatching(hint) });
+  expect(await readdir(directory)).toEqual([]);
+});

@@ -1,0 +1,38 @@
+import type { Decoders } from '@svc/frames';
+import type { Catalogue } from './catalogue/catalogue.ts';
+import type { DamagedFrames } from './damaged-frames.ts';
+import type { StoreProblem } from './durable-store.ts';
+import type { ForeignFrames } from './foreign/foreign-frames.ts';
+import type { ContentReader } from './frame-contents.ts';
+import type { FrameFiles, WriteOptions } from '../files/frame-files.ts';
+import type { FrameWarmer } from './memory/frame-warmer.ts';
+import type { HotTier } from './memory/hot-tier.ts';
+import type { ParquetCopies } from './parquet-copies.ts';
+import type { StoredFrame } from './catalogue/stored-frame.ts';
+import type { WriteHealth } from './write-health.ts';
+
+/** What the operations of a durable store work with. */
+export interface StoreParts {
+  readonly directory: string;
+  readonly hasTenants: boolean;
+  readonly files: FrameFiles;
+  readonly decoders: Decoders | undefined;
+  readonly compression: Pick<WriteOptions, 'compression' | 'level'>;
+  readonly hot: HotTier<StoredFrame>;
+  readonly reader: ContentReader;
+  readonly damaged: DamagedFrames;
+  readonly warmer: FrameWarmer;
+  readonly catalogue: Catalogue;
+  readonly foreign: ForeignFrames;
+  /** Frames of other formats, for SQL. */
+  readonly copies: ParquetCopies;
+  /** Where copies are, if not beside the frames. */
+  readonly copyDirectory: string | undefined;
+  readonly onProblem: (problem: StoreProblem) => void;
+  readonly now: () => number;
+  /** Fails where the directory is no longer held. */
+  readonly checkLock: () => Promise<void>;
+  /** What is known of writing to the directory. */
+  readonly health: WriteHealth;
+  readonly isReadOnly: boolean;
+}

@@ -1,0 +1,48 @@
+import type { Handle } from '@svc/frames';
+import { isDamage } from './store-errors.ts';
+import type { StoreParts } from './store-parts.ts';
+import type { StoredFrame } from './catalogue/stored-frame.ts';
+
+/** What comparing the file of a frame with its checksums has shown. */
+export interface FrameVerdict {
+  readonly tenant: string;
+  readonly handle: Handle;
+  readonly path: string;
+  /** `unchecked`: it can be read, and has no checksums. `unreadable`: it could not be compared. */
+  readonly state: 'intact' | 'unchecked' | 'damaged' | 'unreadable';
+  /** Why it is not intact, where that is known. */
+  readonly cause?: unknown;
+}
+
+/** Compares every frame that was put with its checksums, one after the other. */
+export async function* verifyFrames(
+  { catalogue, reader, isReadOnly }: Pick<StoreParts, 'catalogue' | 'reader' | 'isReadOnly'>,
+  signal?: AbortSignal,
+): AsyncGenerator<FrameVerdict, void> {
+  const options = { again: true, ...(signal && { signal }) };
+
+  async function verify(frame: StoredFrame): Promise<Pick<FrameVerdict, 'state' | 'cause'> | undefined> {
+    catalogue.acquire(frame);
+    try {
+      await reader.describe(frame);
+      const { isChecked } = await reader.verify(frame, options);
+      return { state: isChecked ? 'intact' : 'unchecked' };
+    } catch (error) {
+      signal?.throwIfAborted();
+      const cause = error instanceof Error ? error.cause : error;
+      if (isDamage(cause)) return { state: 'damaged', cause };
+      // Who holds the directory knows nothing of readers like us, and may have removed the file meanwhile.
+      if (isReadOnly) await catalogue.rescan();
+      return catalogue.find(frame) === frame ? { state: 'unreadable', cause } : undefined;
+    } finally {
+      catalogue.release(frame);
+    }
+  }
+
+  for (const frame of catalogue.needed().current) {
+    signal?.throwIfAborted();
+    const found = await verify(frame);
+    const { tenant, handle, source } = frame;
+    if (found !== undefined) yield { tenant, handle, path: source.path, ...found };
+  }
+}

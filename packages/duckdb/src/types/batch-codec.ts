@@ -1,0 +1,183 @@
+import { Data, DataType, makeData, RecordBatch, type Schema, Struct, type Vector } from 'apache-arrow';
+import { arrayOver, type BatchReader, type BatchWriter, createBatchReader, createBatchWriter } from '../wire/batch.ts';
+import { BATCH_BYTES, BATCH_ROWS } from '../wire/messages.ts';
+
+/** A batch as the child takes it. */
+export interface BatchPayload extends ReturnType<BatchWriter['finish']> {
+  readonly rows: number;
+}
+
+/** Makes payloads of record batches. The values of a dictionary go along once, and again when they are others. */
+export interface BatchEncoder {
+  /** Pieces of about 1 MiB. Buffers are not copied. */
+  encode(batch: RecordBatch): Generator<BatchPayload, void, undefined>;
+}
+
+/** An encoder for the batches of one frame. */
+export function createBatchEncoder(): BatchEncoder {
+  const sent: (Vector | undefined)[] = [];
+  return {
+    *encode(batch) {
+      if (batch.numRows === 0) return;
+      const { children } = batch.data;
+      const bytes = children.reduce((sum, data) => sum + weigh(data, 0, batch.numRows), 0);
+      const perPiece = Math.floor((batch.numRows * BATCH_BYTES) / Math.max(bytes, 1));
+      const pieceRows = Math.max(1, Math.min(perPiece, BATCH_ROWS));
+      for (let start = 0; start < batch.numRows; start += pieceRows) {
+        const rows = Math.min(pieceRows, batch.numRows - start);
+        const out = new ColumnEncoder(sent);
+        out.writer.word(rows);
+        // A frame without columns is stored with one that has no values.
+        if (children.length === 0) out.head(rows, 0, NO_BYTES);
+        for (const data of children) out.column(data, start, rows);
+        yield { rows, ...out.writer.finish() };
+      }
+    },
+  };
+}
+
+const NO_BYTES = new Uint8Array(0);
+
+/** About how many bytes some rows take. */
+function weigh(data: Data, start: number, rows: number): number {
+  const { type, valueOffsets, children } = data;
+  if (valueOffsets === undefined) {
+    const own = data.values === undefined ? rows / 8 : rows * bytesPerRow(data);
+    const perRow = DataType.isFixedSizeList(type) ? type.listSize : 1;
+    return own + children.reduce((sum, child) => sum + weigh(child, start * perRow, rows * perRow), 0);
+  }
+  const first = Number(valueOffsets[start] ?? 0);
+  const count = Number(valueOffsets[start + rows] ?? 0) - first;
+  return (
+    4 * rows + (children.length === 0 ? count : children.reduce((sum, child) => sum + weigh(child, first, count), 0))
+  );
+}
+
+function bytesPerRow({ type, values, stride }: Data): number {
+  return DataType.isBool(type) ? 1 : stride * values.BYTES_PER_ELEMENT;
+}
+
+/** Writes columns in the order in which the writers of the child load them. */
+class ColumnEncoder {
+  readonly writer = createBatchWriter();
+  private readonly sent: (Vector | undefined)[];
+  private dictionaries = 0;
+
+  constructor(sent: (Vector | undefined)[]) {
+    this.sent = sent;
+  }
+
+  head(rows: number, bitOffset: number, bits: Uint8Array): void {
+    this.writer.word(rows);
+    this.writer.word(bitOffset);
+    this.writer.buffer(bits);
+  }
+
+  column(data: Data, start: number, rows: number): void {
+    const { type } = data;
+    if (DataType.isNull(type)) {
+      this.writer.word(rows);
+      return;
+    }
+    const bitStart = data.offset + start;
+    const bits = data.nullCount > 0 ? bitsOf(data.nullBitmap, bitStart, rows) : NO_BYTES;
+    this.head(rows, bitStart & 7, bits);
+    if (DataType.isBool(type)) {
+      this.writer.word(bitStart & 7);
+      this.writer.buffer(bitsOf(data.values, bitStart, rows));
+    } else if (DataType.isDictionary(type)) {
+      this.values(data, start, rows);
+      this.dictionary(data.dictionary);
+    } else if (data.valueOffsets !== undefined) {
+      this.offsets(data, start, rows);
+    } else if (DataType.isUtf8View(type) || DataType.isBinaryView(type)) {
+      this.views(data, start, rows);
+    } else if (data.children.length > 0) {
+      const perRow = DataType.isFixedSizeList(type) ? type.listSize : 1;
+      for (const child of data.children) this.column(child, start * perRow, rows * perRow);
+    } else if (!DataType.isStruct(type)) {
+      this.values(data, start, rows);
+    }
+  }
+
+  private values({ values, stride }: Data, start: number, rows: number): void {
+    this.writer.buffer(bytesOf(values.subarray(stride * start, stride * (start + rows))));
+  }
+
+  private offsets({ valueOffsets, values, children }: Data, start: number, rows: number): void {
+    this.writer.buffer(bytesOf(valueOffsets.subarray(start, start + rows + 1)));
+    const first = Number(valueOffsets[start] ?? 0);
+    const last = Number(valueOffsets[start + rows] ?? 0);
+    const [child] = children;
+    if (child === undefined) this.writer.buffer(bytesOf(values.subarray(first, last)));
+    else this.column(child, first, last - first);
+  }
+
+  /** Of the buffers behind the views only what these rows need. */
+  private views(data: Data, start: number, rows: number): void {
+    const views = bytesOf(data.values).subarray(16 * start, 16 * (start + rows));
+    const words = new DataView(views.buffer, views.byteOffset, views.byteLength);
+    const ranges = data.variadicBuffers.map(() => ({ first: Infinity, end: 0 }));
+    for (let at = 0; at < views.length; at += 16) {
+      const length = words.getInt32(at, true);
+      const range = length > 12 ? ranges[words.getInt32(at + 8, true)] : undefined;
+      if (range === undefined) continue;
+      const first = words.getInt32(at + 12, true);
+      range.first = Math.min(range.first, first);
+      range.end = Math.max(range.end, first + length);
+    }
+    this.writer.buffer(views);
+    this.writer.word(ranges.length);
+    for (const [i, { first, end }] of ranges.entries()) {
+      const from = Math.min(first, end);
+      this.writer.word(from);
+      this.writer.buffer(bytesOf(data.variadicBuffers[i]).subarray(from, end));
+    }
+  }
+
+  private dictionary(values: Vector | undefined): void {
+    const place = this.dictionaries++;
+    const parts: readonly Data[] = values?.data ?? [];
+    const isSent = this.sent[place] === values;
+    this.sent[place] = values;
+    this.writer.word(isSent ? 0 : parts.length);
+    if (!isSent) for (const part of parts) this.column(part, 0, part.length);
+  }
+}
+
+function bytesOf(view: ArrayBufferView | undefined): Uint8Array {
+  return view === undefined ? NO_BYTES : new Uint8Array(view.buffer, view.byteOffset, view.byteLength);
+}
+
+function bitsOf(bits: ArrayBufferView, start: number, rows: number): Uint8Array {
+  return bytesOf(bits).subarray(start >> 3, (start + rows + 7) >> 3);
+}
+
+/** The record batch in a payload of the child. Values stay in the payload. */
+export function decodeBatch(schema: Schema, payload: ArrayBuffer): RecordBatch {
+  const reader = createBatchReader(payload);
+  const length = reader.word();
+  const children = schema.fields.map((field) => dataFrom(field.type, reader));
+  return new RecordBatch(schema, makeData({ type: new Struct(schema.fields), length, nullCount: 0, children }));
+}
+
+function dataFrom(type: DataType, reader: BatchReader): Data {
+  const length = reader.word();
+  const nullCount = reader.word();
+  const validity = reader.buffer();
+  if (DataType.isStruct(type)) {
+    const children = type.children.map((child) => dataFrom(child.type, reader));
+    return new Data<DataType>(type, 0, length, nullCount, [undefined, undefined, validity], children);
+  }
+  if (DataType.isList(type) || DataType.isMap(type)) {
+    const offsets = arrayOver(Int32Array, reader.buffer());
+    const children = type.children.map((child) => dataFrom(child.type, reader));
+    return new Data<DataType>(type, 0, length, nullCount, [offsets, undefined, validity], children);
+  }
+  if (DataType.isUtf8(type) || DataType.isBinary(type)) {
+    const offsets = arrayOver(Int32Array, reader.buffer());
+    return new Data<DataType>(type, 0, length, nullCount, [offsets, reader.buffer(), validity]);
+  }
+  const values = DataType.isBool(type) ? reader.buffer() : arrayOver(type.ArrayType, reader.buffer());
+  return new Data(type, 0, length, nullCount, [undefined, values, validity]);
+}

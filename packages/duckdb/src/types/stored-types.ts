@@ -1,0 +1,217 @@
+import { columnInfo, TYPE_METADATA_KEY } from '@svc/frames';
+import {
+  Binary,
+  DataType,
+  DateDay,
+  DateUnit,
+  Decimal,
+  Field,
+  Float32,
+  IntervalUnit as ArrowIntervalUnit,
+  List,
+  Map_,
+  Precision,
+  Schema,
+  Struct,
+  TimeMicrosecond,
+  Timestamp,
+  TimeUnit,
+  Utf8,
+} from 'apache-arrow';
+import type { FixedType, GetPlan, IntervalUnit, PutPlan } from '../wire/column-plans.ts';
+import { uniqueNames } from '../wire/sql-names.ts';
+
+/**
+ * How a column is stored: as what it comes back (`field`), and how it gets into a Parquet file and out of it. What
+ * stands here for each type is all there is to know about it.
+ */
+export interface StoredColumn {
+  readonly field: Field;
+  readonly put: PutPlan;
+  readonly get: GetPlan;
+}
+
+/** The schema with which a frame comes back from its file. */
+export function storedSchema(schema: Schema): { readonly schema: Schema; readonly columns: readonly StoredColumn[] } {
+  const columns = schema.fields.map((field) => {
+    columnInfo(field);
+    return storedColumn(field);
+  });
+  const fields = columns.map(({ field }) => field);
+  return { schema: new Schema(fields, schema.metadata), columns };
+}
+
+/** How a column of a field is stored. */
+export function storedColumn(field: Field): StoredColumn {
+  const { type } = field;
+  if (DataType.isDictionary(type)) return storedDictionary(field, type.dictionary, type.indices);
+  if (DataType.isList(type) || DataType.isLargeList(type) || DataType.isFixedSizeList(type)) return storedList(field);
+  if (DataType.isMap(type)) return storedMap(field, type);
+  if (DataType.isStruct(type)) return storedStruct(field, type.children);
+  const plain = storedPlain(field);
+  return { ...plain, field: withType(field, plain.type ?? type) };
+}
+
+interface StoredPlain {
+  /** Left out where it is the type it came with. */
+  readonly type?: DataType;
+  readonly put: PutPlan;
+  readonly get: GetPlan;
+}
+
+function withType(field: Field, type: DataType): Field {
+  return new Field(field.name, type, field.nullable, field.metadata);
+}
+
+function same(width: number, type: FixedType): StoredPlain {
+  return { put: { kind: 'copy', width, type }, get: { kind: 'copy', width, type } };
+}
+
+const TEXT: Pick<StoredPlain, 'get'> & { type: DataType } = { type: new Utf8(), get: { kind: 'bytes', isText: true } };
+const BYTES: Pick<StoredPlain, 'get'> & { type: DataType } = {
+  type: new Binary(),
+  get: { kind: 'bytes', isText: false },
+};
+
+function storedPlain({ type, metadata }: Field): StoredPlain {
+  if (DataType.isNull(type)) return { ...TEXT, put: { kind: 'null' } };
+  if (DataType.isBool(type)) return { put: { kind: 'bits' }, get: { kind: 'bits' } };
+  if (DataType.isInt(type)) return same(type.bitWidth / 8, INTEGERS[`${type.isSigned}${type.bitWidth}`] ?? 'BIGINT');
+  if (DataType.isFloat(type)) return storedFloat(type.precision);
+  if (DataType.isUtf8(type)) return { ...TEXT, put: { kind: 'bytes', isWide: false, isText: true } };
+  if (DataType.isLargeUtf8(type)) return { ...TEXT, put: { kind: 'bytes', isWide: true, isText: true } };
+  if (DataType.isUtf8View(type)) return { ...TEXT, put: { kind: 'views', isText: true } };
+  if (DataType.isBinary(type)) return { ...BYTES, put: { kind: 'bytes', isWide: false, isText: false } };
+  if (DataType.isLargeBinary(type)) return { ...BYTES, put: { kind: 'bytes', isWide: true, isText: false } };
+  if (DataType.isBinaryView(type)) return { ...BYTES, put: { kind: 'views', isText: false } };
+  if (DataType.isFixedSizeBinary(type)) {
+    const isUuid = type.byteWidth === 16 && metadata.get('ARROW:extension:name') === 'arrow.uuid';
+    if (isUuid) return { put: { kind: 'uuid' }, get: { kind: 'uuid' } };
+    return { ...BYTES, put: { kind: 'fixed_bytes', width: type.byteWidth } };
+  }
+  if (DataType.isDecimal(type)) return storedDecimal(type, metadata.get(TYPE_METADATA_KEY) === 'LONG128');
+  if (DataType.isDuration(type)) return same(8, 'BIGINT');
+  if (DataType.isInterval(type)) {
+    const unit = INTERVALS[type.unit];
+    return { put: { kind: 'interval', unit }, get: { kind: 'interval', unit } };
+  }
+  return storedTime(type);
+}
+
+const INTEGERS: Readonly<Record<string, FixedType>> = {
+  true8: 'TINYINT',
+  true16: 'SMALLINT',
+  true32: 'INTEGER',
+  true64: 'BIGINT',
+  false8: 'UTINYINT',
+  false16: 'USMALLINT',
+  false32: 'UINTEGER',
+  false64: 'UBIGINT',
+};
+
+const INTERVALS: Readonly<Record<ArrowIntervalUnit, IntervalUnit>> = {
+  [ArrowIntervalUnit.YEAR_MONTH]: 'months',
+  [ArrowIntervalUnit.DAY_TIME]: 'days_millis',
+  [ArrowIntervalUnit.MONTH_DAY_NANO]: 'months_days_nanos',
+};
+
+function storedFloat(precision: Precision): StoredPlain {
+  if (precision === Precision.DOUBLE) return same(8, 'DOUBLE');
+  const single = same(4, 'FLOAT');
+  return precision === Precision.SINGLE ? single : { ...single, type: new Float32(), put: { kind: 'half' } };
+}
+
+/** DuckDB has decimals of up to 38 digits whose scale is within their digits; others are stored as the digits they have. */
+function storedDecimal({ precision, scale, bitWidth }: Decimal, isWhole: boolean): StoredPlain {
+  const width = bitWidth / 8;
+  const stored = bitWidth < 128 ? { type: new Decimal(scale, precision, 128) } : {};
+  if (!isWhole && bitWidth <= 128 && precision > 0 && precision <= MAX_PRECISION && scale >= 0 && scale <= precision) {
+    return { ...stored, put: { kind: 'decimal', width, precision, scale }, get: { kind: 'decimal', precision, scale } };
+  }
+  return { ...stored, put: { kind: 'digits', width }, get: { kind: 'digits', width: Math.max(width, 16) } };
+}
+
+const MAX_PRECISION = 38;
+
+/** Times, dates and timestamps: microseconds, or what is finer. */
+function storedTime(type: DataType): StoredPlain {
+  if (DataType.isDate(type)) {
+    const day = same(4, 'DATE');
+    return type.unit === DateUnit.DAY ? day : { ...day, type: new DateDay(), put: { kind: 'days' } };
+  }
+  if (DataType.isTime(type)) {
+    if (type.unit === TimeUnit.NANOSECOND) return same(8, 'BIGINT');
+    const micros = same(8, 'TIME');
+    if (type.unit === TimeUnit.MICROSECOND) return micros;
+    const factor = MICROS[type.unit];
+    return { ...micros, type: new TimeMicrosecond(), put: { kind: 'scale', width: 4, factor, type: 'TIME' } };
+  }
+  if (DataType.isTimestamp(type)) {
+    const { unit, timezone } = type;
+    if (unit === TimeUnit.NANOSECOND) return same(8, 'TIMESTAMP_NS');
+    const stored = timezone ? 'TIMESTAMP_TZ' : 'TIMESTAMP';
+    const micros = same(8, stored);
+    if (unit === TimeUnit.MICROSECOND) return micros;
+    const put: PutPlan = { kind: 'scale', width: 8, factor: MICROS[unit], type: stored };
+    return { ...micros, type: new Timestamp(TimeUnit.MICROSECOND, timezone), put };
+  }
+  throw new Error('There is no way to store a column of this type.');
+}
+
+const MICROS: Readonly<Record<TimeUnit, number>> = {
+  [TimeUnit.SECOND]: 1_000_000,
+  [TimeUnit.MILLISECOND]: 1000,
+  [TimeUnit.MICROSECOND]: 1,
+  [TimeUnit.NANOSECOND]: 0,
+};
+
+/** The values are stored, not the indices; that a column was a dictionary of texts is remembered. */
+function storedDictionary(
+  field: Field,
+  values: DataType,
+  indices: { bitWidth: number; isSigned: boolean },
+): StoredColumn {
+  const stored = storedColumn(withType(field, values));
+  const isText = DataType.isUtf8(stored.field.type);
+  const metadata = isText ? new Map([...field.metadata, [TYPE_METADATA_KEY, 'SYMBOL']]) : field.metadata;
+  return {
+    field: new Field(field.name, stored.field.type, field.nullable, metadata),
+    put: { kind: 'dictionary', width: indices.bitWidth / 8, isSigned: indices.isSigned, values: stored.put },
+    get: stored.get,
+  };
+}
+
+function storedList(field: Field): StoredColumn {
+  const { type } = field;
+  const [child = NO_FIELD] = type.children;
+  const item = storedColumn(child);
+  const put: PutPlan = DataType.isFixedSizeList(type)
+    ? { kind: 'fixed_list', size: type.listSize, item: item.put }
+    : { kind: 'list', isWide: DataType.isLargeList(type), isMap: false, item: item.put };
+  return { field: withType(field, new List(item.field)), put, get: { kind: 'list', isMap: false, item: item.get } };
+}
+
+const NO_FIELD = new Field('item', new Utf8(), true);
+
+function storedMap(field: Field, type: Map_): StoredColumn {
+  const [entries = NO_FIELD] = type.children as readonly Field[];
+  const item = storedColumn(entries);
+  // A plain struct, although apache-arrow has a type of its own for the entries.
+  const stored = new Map_(item.field, type.keysSorted);
+  return {
+    field: withType(field, stored as DataType),
+    put: { kind: 'list', isWide: false, isMap: true, item: item.put },
+    get: { kind: 'list', isMap: true, item: item.get },
+  };
+}
+
+function storedStruct(field: Field, children: readonly Field[]): StoredColumn {
+  // DuckDB has no struct without fields.
+  if (children.length === 0) return { field, put: { kind: 'empty_struct' }, get: { kind: 'empty_struct' } };
+  const fields = children.map((child) => storedColumn(child));
+  return {
+    field: withType(field, new Struct(fields.map((child) => child.field))),
+    put: { kind: 'struct', names: uniqueNames(children.map(({ name }) => name)), fields: fields.map(({ put }) => put) },
+    get: { kind: 'struct', fields: fields.map(({ get }) => get) },
+  };
+}

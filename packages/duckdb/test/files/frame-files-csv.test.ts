@@ -1,0 +1,215 @@
+import { writeFile } from 'node:fs/promises';
+import { columnInfo, type CsvOptions } from '@svc/frames';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { mostUsed } from '../../src/files/csv-sniffer.ts';
+import { createFilesFixture, type FilesFixture, textOf } from '../../src/testing/files-fixture.ts';
+
+let fixture: FilesFixture;
+beforeAll(async () => {
+  fixture = await createFilesFixture();
+  await fixture.files.warm();
+});
+afterAll(() => fixture.close());
+
+async function convert(body: string | Uint8Array, options: CsvOptions = {}): Promise<{ types: string; rows: string }> {
+  const path = fixture.path();
+  await writeFile(path, body);
+  const target = fixture.path();
+  const written = await fixture.files.convert({ kind: 'csv', path, ...options }, target, {
+    compression: 'zstd',
+    level: 1,
+  });
+  const types = written.schema.fields.map((field) => `${field.name}:${columnInfo(field).type}`).join(' ');
+  return { types, rows: await textOf(fixture.files.read({ kind: 'parquet', path: target }, written)) };
+}
+
+/** So many good lines that the sniffer does not see what follows. */
+function afterManyLines(line: string): string {
+  return `a,b\n${Array.from({ length: 30_000 }, (_, i) => `${i},x${i}\n`).join('')}${line}\n`;
+}
+
+describe('a CSV file', () => {
+  test('has the types that its values have; empty is null, a quoted empty value is a text', async () => {
+    expect(await convert('id,name,at\n1,a,2024-01-02 03:04:05\n2,"",\n3,,2024-01-02\n')).toEqual({
+      types: 'id:LONG name:STRING at:TIMESTAMP',
+      rows:
+        '{"id":1,"name":"a","at":"2024-01-02T03:04:05.000000Z"}\n' +
+        '{"id":2,"name":"","at":null}\n{"id":3,"name":null,"at":"2024-01-02T00:00:00.000000Z"}\n',
+    });
+  });
+
+  test('is read as it is said to be', async () => {
+    const columns = [
+      { name: 'x', type: 'long' },
+      { name: 'y', type: 'SYMBOL' },
+      { name: 'z', type: 'DECIMAL(5,2)' },
+      { name: 'w' },
+    ];
+    expect(await convert('1;2;3;a,b\n4;5;6;c\n', { header: false, delimiter: ';', columns })).toEqual({
+      types: 'x:LONG y:SYMBOL z:DECIMAL(5,2) w:STRING',
+      rows: '{"x":1,"y":"2","z":"3.00","w":"a,b"}\n{"x":4,"y":"5","z":"6.00","w":"c"}\n',
+    });
+  });
+
+  test.each(['a,b,a\n1,2,3\n', '"a",b,a\n1,2,3\n', 'a,a,a\n'])('with one name twice is refused: %j', async (body) => {
+    await expect(convert(body)).rejects.toMatchObject({
+      code: 'invalid_data',
+      message: 'The CSV file has two columns with the name "a".',
+    });
+  });
+
+  test('keeps names that differ by case, that look numbered, and that are not there', async () => {
+    expect(await convert('a,A,a_1,\n1,2,3,4\n')).toMatchObject({ types: 'a:LONG A:LONG a_1:LONG column3:LONG' });
+  });
+
+  test.each([
+    ['20190 columns', `${'123456,'.repeat(20_189)}1\n1\n`, /^The CSV file has 20190 columns, where 10000 are allowed/],
+    ['a million delimiters', ';'.repeat(1_000_000), /^The CSV file has 1000001 columns, where 10000 are allowed/],
+    ['millions of them', 'a,'.repeat(2_000_000), /^The CSV file has 1000001 or more columns, where 10000 are allowed/],
+    ['no line feed', 'a'.repeat(5_000_000), /^Line 1 of the CSV file is longer than a line may be: .* 2000000 bytes/],
+    ['a quote without an end', `"${'a\n'.repeat(2_000_000)}`, /^Line 1 of the CSV file has a quote that does not end/],
+  ])('with %s is refused by its first line', async (_, body, message) => {
+    await expect(convert(body)).rejects.toMatchObject({
+      code: 'invalid_data',
+      message: expect.stringMatching(message),
+    });
+  });
+
+  test('may have thousands of columns', async () => {
+    const names = Array.from({ length: 3000 }, (_, i) => `c${i}`);
+    const text = `${names.join(',')}\n${names.map((_, i) => i).join(',')}\n`;
+    const path = fixture.path();
+    await writeFile(path, text);
+    const { schema, rows } = await fixture.files.convert({ kind: 'csv', path }, fixture.path(), {
+      compression: 'zstd',
+    });
+    expect([schema.names, rows]).toEqual([names, 1]);
+  });
+
+  test('of only a header has columns and no rows', async () => {
+    expect(await convert('a,b\n')).toEqual({ types: 'a:STRING b:STRING', rows: '' });
+  });
+
+  test('is read in place too', async () => {
+    const path = fixture.path();
+    await writeFile(path, 'id,name\n1,a\n2,b\n3,c\n');
+    const source = { kind: 'csv', path } as const;
+    const info = await fixture.describe(source);
+    expect(info).toMatchObject({ rows: 3, isForeign: true });
+    expect(await textOf(fixture.files.read(source, info, { offset: 1, limit: 1, columns: [1] }))).toBe(
+      '{"name":"b"}\n',
+    );
+  });
+
+  const columns = [
+    { name: 'x', type: 'LONG' },
+    { name: 'y', type: 'LONG' },
+  ];
+  test.each<[string, string | Uint8Array, CsvOptions, string]>([
+    [
+      'a value of another type',
+      afterManyLines('oops,7'),
+      {},
+      'Line 30002 of the CSV file, column "a": "oops" is not of the type LONG.',
+    ],
+    [
+      'a line with too few values',
+      afterManyLines('1'),
+      {},
+      'Line 30002 of the CSV file has 1 values where there are 2 columns.',
+    ],
+    [
+      'a line with too many values',
+      afterManyLines('1,2,3'),
+      {},
+      'Line 30002 of the CSV file has 3 values where there are 2 columns.',
+    ],
+    [
+      'a quote that does not end',
+      afterManyLines('1,"abc'),
+      {},
+      'Line 30002 of the CSV file has a quote that does not end.',
+    ],
+    [
+      'bytes that are not UTF-8',
+      Buffer.concat([Buffer.from(afterManyLines('1,2')), Buffer.of(0x31, 0x2c, 0xff, 10)]),
+      {},
+      'Line 30003 of the CSV file is not UTF-8.',
+    ],
+    [
+      'a value that is not of the named type',
+      '1,b\n',
+      { header: false, columns },
+      'Line 1 of the CSV file, column "y": "b" is not of the type LONG.',
+    ],
+    [
+      'more columns than were named',
+      '1,2,3\n',
+      { header: false, columns },
+      'The CSV file has 3 columns, but 2 were named.',
+    ],
+    [
+      'an early line with too many values',
+      'a,b\n1,2\n3,4,5\n',
+      {},
+      'Line 3 of the CSV file has 3 values where there are 2 columns.',
+    ],
+    [
+      'an early line with too few values',
+      'a,b\r\n"x\ny",2\r\n3\r\n',
+      {},
+      'Line 4 of the CSV file has 1 values where there are 2 columns.',
+    ],
+    [
+      'an early quote that does not end',
+      'a,b\nx,"open\n3,4\n',
+      {},
+      'Line 2 of the CSV file has a quote that does not end.',
+    ],
+    [
+      'a title above the header',
+      'Report of today\n\na,b\n1,2\n',
+      {},
+      'Line 3 of the CSV file has 2 values where there are 1 columns.',
+    ],
+    [
+      'a comment above the header',
+      '# note\na,b\n1,2\n',
+      {},
+      'Line 2 of the CSV file has 2 values where there are 1 columns.',
+    ],
+    ['no bytes', '', {}, 'The CSV file is empty.'],
+    [
+      'bytes of something else',
+      Uint8Array.from({ length: 3000 }, (_, i) => 128 + ((i * 79) % 128)),
+      {},
+      'Line 1 of the CSV file is not UTF-8.',
+    ],
+  ])('with %s is refused', async (_, body, options, message) => {
+    const error: unknown = await convert(body, options).catch((thrown: unknown) => thrown);
+    expect(error).toMatchObject({ code: 'invalid_data', message });
+    expect(JSON.stringify(error)).not.toContain(fixture.folder);
+  });
+
+  test.each([
+    ['a,b\n1,2\n', ','],
+    ['a;b\n1,5;2\n', ';'],
+    ['a\tb\n', '\t'],
+    ['a|b|c,d\n', '|'],
+    ['"a;b;c",d\n', ','],
+    ['a\n1,2,3\n', ','],
+    ['', ','],
+  ])('%j has the delimiter %j', (text, delimiter) => {
+    expect(mostUsed(text)).toBe(delimiter);
+  });
+
+  test.each<[string, CsvOptions]>([
+    ['a type there is not', { columns: [{ name: 'a', type: 'FOO' }] }],
+    ['a decimal of too many digits', { columns: [{ name: 'a', type: 'DECIMAL(39,2)' }] }],
+    ['a name that is empty', { columns: [{ name: '' }] }],
+    ['a delimiter that is a new line', { delimiter: '\n' }],
+    ['a delimiter that is empty', { delimiter: '' }],
+  ])('cannot be said to have %s', async (_, options) => {
+    await expect(convert('a\n1\n', options)).rejects.toMatchObject({ code: 'invalid_argument' });
+  });
+});

@@ -1,0 +1,123 @@
+import { execFileSync } from 'node:child_process';
+import { mkdir, readdir, rename, symlink, writeFile } from 'node:fs/promises';
+import { createServer } from 'node:net';
+import { join } from 'node:path';
+import type { Store } from '@svc/frames';
+import { longFrame } from '@svc/frames/testing';
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, onTestFinished, test } from 'vitest';
+import type { StoreProblem } from '../../src/store/durable-store.ts';
+import { createFilesFixture, type FilesFixture } from '../../src/testing/files-fixture.ts';
+import { createStoreFixture, refOf, rowsOf, type StoreFixture } from '../../src/testing/store-fixture.ts';
+
+let files: FilesFixture;
+let fixture: StoreFixture;
+let problems: StoreProblem[];
+
+beforeAll(async () => {
+  files = await createFilesFixture();
+});
+
+afterAll(() => files.close());
+
+beforeEach(async () => {
+  fixture = await createStoreFixture(files.files);
+  problems = [];
+  await mkdir(fixture.folder, { recursive: true });
+});
+
+afterEach(() => fixture.remove());
+
+function open(duckdbPath?: string): Promise<Store> {
+  const onProblem = (problem: StoreProblem): void => void problems.push(problem);
+  return fixture.open({ onProblem, ...(duckdbPath !== undefined && { duckdbPath }) });
+}
+
+async function handles(store: Store): Promise<string[]> {
+  return (await store.list('default')).map(({ handle }) => handle);
+}
+
+const makeFifo = (path: string): void => void execFileSync('mkfifo', [path]);
+
+const SPECIAL: readonly (readonly [string, (path: string) => unknown])[] = [
+  ['a FIFO', makeFifo],
+  [
+    'a link to a FIFO',
+    async (path) => {
+      const fifo = `${files.path()}.fifo`;
+      makeFifo(fifo);
+      await symlink(fifo, path);
+    },
+  ],
+  ['a directory', (path) => mkdir(path)],
+  [
+    'a socket',
+    async (path) => {
+      const server = createServer();
+      onTestFinished(() => void server.close());
+      // The path of a socket may not be long.
+      const here = process.cwd();
+      process.chdir(join(path, '..'));
+      await new Promise<void>((resolve) => server.listen(path.slice(path.lastIndexOf('/') + 1), resolve));
+      process.chdir(here);
+    },
+  ],
+  ['a link to a device', (path) => symlink('/dev/zero', path)],
+];
+
+// The greatest version of all, so that it would hide every other.
+const VERSION = '7ZZZZZZZZZZZZZZZZZZZZZZZZY';
+
+describe.skipIf(process.platform === 'win32').each(SPECIAL)('%s', (_, make) => {
+  test('in a folder of frames is none, and the frames beside it are there', async () => {
+    const store = await open();
+    await store.put(refOf('put'), longFrame(2));
+    await store.close();
+    await writeFile(join(fixture.folder, 'beside.csv'), 'a\n1\n');
+    for (const name of ['a.csv', 'b.parquet', 'c.arrow', `d@${VERSION}.parquet`, `put@${VERSION}.parquet`]) {
+      await make(join(fixture.folder, name));
+      if (!name.includes('@')) await make(join(fixture.directory, `top-${name}`));
+    }
+    const again = await open();
+    expect(await handles(again)).toEqual(['beside', 'put']);
+    expect(await rowsOf(again, refOf('put'))).toEqual([[0n], [1n]]);
+    for (const handle of ['a', 'b', 'c', 'd', 'top-a']) expect(await again.describe(refOf(handle))).toBeUndefined();
+  });
+
+  test('as the file that says when a frame ends is reported, and the frame is kept', async () => {
+    const store = await open();
+    await store.put(refOf('put'), longFrame(2));
+    await store.close();
+    const name = (await readdir(fixture.folder)).find((one) => one.startsWith('put@')) ?? '';
+    await make(join(fixture.folder, name.replace(/parquet$/, 'json')));
+    expect(await handles(await open())).toEqual(['put']);
+    expect(problems.map(({ kind }) => kind)).toEqual(['unreadable_life']);
+  });
+
+  test('as a lock holds nothing', async () => {
+    await make(join(fixture.directory, '.lock-0123456789'));
+    expect(await handles(await open())).toEqual([]);
+  });
+
+  test('as the database is reported, and other frames are there', async () => {
+    const path = join(fixture.directory, 'database');
+    await make(path);
+    await writeFile(join(fixture.folder, 'beside.csv'), 'a\n1\n');
+    expect(await handles(await open(path))).toEqual(['beside']);
+    expect(problems.map(({ kind }) => kind)).toEqual(['unreadable_database']);
+  });
+});
+
+test('a link to a regular file is the frame that the file is', async () => {
+  const path = `${files.path()}.csv`;
+  await writeFile(path, 'a\n1\n');
+  await symlink(path, join(fixture.folder, 'linked.csv'));
+  const store = await open();
+  await store.put(refOf('put'), longFrame(2));
+  await store.close();
+  const name = (await readdir(fixture.folder)).find((one) => one.startsWith('put@')) ?? '';
+  await rename(join(fixture.folder, name), `${path}.parquet`);
+  await symlink(`${path}.parquet`, join(fixture.folder, name));
+  const again = await open();
+  expect(await handles(again)).toEqual(['linked', 'put']);
+  expect(await rowsOf(again, refOf('put'))).toEqual([[0n], [1n]]);
+});

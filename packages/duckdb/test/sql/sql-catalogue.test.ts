@@ -1,0 +1,161 @@
+import { writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { DuckDBInstance } from '@duckdb/node-api';
+import { parseHandle, streamFromTable } from '@svc/frames';
+import { longFrame, SAMPLE_FRAMES, streamOfSample } from '@svc/frames/testing';
+import { Table, tableFromArrays } from 'apache-arrow';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { CATALOGUE_TABLES, isShadowed } from '../../src/child/sql/sql-catalogue.ts';
+import { ALLOWED_FUNCTIONS } from '../../src/child/sql/generated/allowed-functions.ts';
+import { namesIn } from '../../src/child/sql/refused-functions.ts';
+import { callOf, createSqlFixture, type SqlFixture } from '../../src/testing/sql-fixture.ts';
+
+let fixture: SqlFixture;
+
+/** What stands before a bracket without being a function. */
+const KEYWORDS = new Set(['and', 'as', 'exists', 'in', 'not', 'or', 'over', 'values', 'when', 'where']);
+
+beforeAll(async () => {
+  fixture = await createSqlFixture({}, { hasTenants: true });
+  await put('trades', longFrame(5));
+  await put('a.b-c', longFrame(0));
+  await put('secret', longFrame(3), 'another');
+  // How a frame is read is not shown either.
+  await fixture.rows('FROM trades');
+});
+
+afterAll(() => fixture.close());
+
+async function put(
+  handle: string,
+  stream: Parameters<SqlFixture['store']['put']>[1],
+  tenant = 'default',
+): Promise<void> {
+  await fixture.store.put({ tenant, handle: parseHandle(handle) }, stream);
+}
+
+describe('the catalogue shows the frames of the caller, and nothing else', () => {
+  test.each<readonly [string, unknown[][]]>([
+    ['SHOW TABLES', [['a.b-c'], ['trades']]],
+    ['SHOW TABLES FROM main', [['a.b-c'], ['trades']]],
+    ["SELECT name FROM (SHOW TABLES) WHERE name LIKE 't%'", [['trades']]],
+    [
+      'SELECT database, schema, name FROM (SHOW ALL TABLES)',
+      [
+        ['memory', 'main', 'a.b-c'],
+        ['memory', 'main', 'trades'],
+      ],
+    ],
+    ['SELECT name FROM (DESCRIBE)', [['a.b-c'], ['trades']]],
+    ['SHOW DATABASES', [['memory']]],
+    ['SHOW SCHEMAS', [['memory', 'main', true]]],
+    [
+      'SELECT table_name, estimated_size FROM duckdb_tables() ORDER BY ALL',
+      [
+        ['a.b-c', 0n],
+        ['trades', 5n],
+      ],
+    ],
+    [
+      "SELECT table_name, column_name, data_type FROM Duckdb_Columns() WHERE table_name = 'trades'",
+      [['trades', 'id', 'BIGINT']],
+    ],
+    ['SELECT view_name FROM duckdb_views()', []],
+    ['SELECT schema_name FROM duckdb_schemas()', [['main']]],
+    ['SELECT database_name, path FROM duckdb_databases()', [['memory', null]]],
+    [
+      'SELECT table_schema, table_name, table_type FROM information_schema.tables ORDER BY ALL',
+      [
+        ['main', 'a.b-c', 'BASE TABLE'],
+        ['main', 'trades', 'BASE TABLE'],
+      ],
+    ],
+    ["SELECT column_name, data_type FROM information_schema.columns WHERE table_name = 'trades'", [['id', 'BIGINT']]],
+    ['SELECT tablename FROM pg_catalog.pg_tables ORDER BY ALL', [['a.b-c'], ['trades']]],
+    [
+      'SELECT relname, attname FROM pg_catalog.pg_class c JOIN pg_catalog.pg_attribute a ON a.attrelid = c.oid ORDER BY ALL',
+      [
+        ['a.b-c', 'id'],
+        ['trades', 'id'],
+      ],
+    ],
+    ["SELECT count(*)::INTEGER FROM duckdb_functions() WHERE database_name = 'memory'", [[0]]],
+    ['SELECT max(id) FROM trades, information_schema.tables', [[4n]]],
+  ])('%s', async (sql, rows) => {
+    expect(await fixture.rows(sql)).toEqual(rows);
+  });
+
+  test('of each tenant', async () => {
+    const sql = 'SELECT table_name FROM information_schema.tables';
+    expect(await fixture.rows(sql, {}, callOf('another'))).toEqual([['secret']]);
+    expect(await fixture.rows(sql, {}, callOf('nobody'))).toEqual([]);
+  });
+
+  test('as they are now', async () => {
+    const columns = (): Promise<unknown[][]> =>
+      fixture.rows("SELECT column_name FROM duckdb_columns() WHERE table_name = 'passing' ORDER BY column_index");
+    expect(await columns()).toEqual([]);
+    await put('passing', longFrame(1));
+    expect(await columns()).toEqual([['id']]);
+    await put('passing', streamFromTable(tableFromArrays({ x: [1.5], y: ['a'] })));
+    expect(await columns()).toEqual([['x'], ['y']]);
+    await fixture.store.drop({ tenant: 'default', handle: parseHandle('passing') });
+    expect(await columns()).toEqual([]);
+  });
+
+  test('whatever frames are called', async () => {
+    for (const handle of ['duckdb_tables', 'duckdb_columns']) await put(handle, longFrame(1));
+    expect(await fixture.rows('SELECT count(*)::INTEGER FROM duckdb_tables, duckdb_columns')).toEqual([[1]]);
+    const columns = "SELECT column_name FROM information_schema.columns WHERE table_name = 'duckdb_tables'";
+    expect(await fixture.rows(columns)).toEqual([['id']]);
+    expect(await fixture.rows("SELECT name FROM (SHOW ALL TABLES) WHERE name LIKE 'duckdb%'")).toHaveLength(2);
+    for (const handle of ['duckdb_tables', 'duckdb_columns']) {
+      await fixture.store.drop({ tenant: 'default', handle: parseHandle(handle) });
+    }
+  });
+
+  test('files that somebody put there among them', async () => {
+    const file = join(fixture.directory, 'default', 'prices.csv');
+    await writeFile(file, 'symbol,price\na,1.5\n');
+    const sql = "SELECT column_name, data_type FROM duckdb_columns() WHERE table_name = 'prices'";
+    expect(await fixture.rows(sql)).toEqual([
+      ['symbol', 'VARCHAR'],
+      ['price', 'DOUBLE'],
+    ]);
+  });
+});
+
+describe('columns have the types that DESCRIBE shows', () => {
+  test.each(SAMPLE_FRAMES.map((sample) => [sample.name, streamOfSample(sample)] as const))(
+    '%s',
+    async (_, { schema }) => {
+      await put('sample', streamFromTable(new Table(schema)));
+      const sql =
+        "SELECT column_name, data_type FROM duckdb_columns() WHERE table_name = 'sample' ORDER BY column_index";
+      const described = await fixture.rows('SELECT column_name, column_type FROM (DESCRIBE sample)');
+      expect(await fixture.rows(sql)).toEqual(described);
+    },
+  );
+});
+
+describe('tables of the catalogue', () => {
+  test.each(CATALOGUE_TABLES)('%s shows nothing of how frames are kept', async (table) => {
+    const text = await fixture.text(`FROM ${table}`);
+    for (const secret of ['"secret"', '.parquet', 'trades@', ' shapes', ' sizes', fixture.directory]) {
+      expect(text.includes(secret)).toBe(false);
+    }
+  });
+
+  test('ask no functions of DuckDB but those that are replaced or allowed', async () => {
+    const connection = await (await DuckDBInstance.create(':memory:')).connect();
+    const views = await connection.runAndReadAll(
+      "SELECT schema_name || '.' || view_name, sql FROM duckdb_views() WHERE internal",
+    );
+    const texts = new Map(views.getRows().map(([name, sql]) => [String(name), String(sql)]));
+    const allowed = new Set(namesIn(`${ALLOWED_FUNCTIONS.values} ${ALLOWED_FUNCTIONS.tables}`));
+    for (const table of CATALOGUE_TABLES) {
+      const called = [...(texts.get(table) ?? 'missing(').matchAll(/\b([a-z_]+)\(/g)].map(([, name = '']) => name);
+      expect(called.filter((name) => !isShadowed(name) && !allowed.has(name) && !KEYWORDS.has(name))).toEqual([]);
+    }
+  });
+});

@@ -1,0 +1,57 @@
+import { mkdir, mkdtemp, rm, symlink, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { longFrame } from '@svc/frames/testing';
+import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { createDurableStore } from '../../src/store/create-durable-store.ts';
+import { createFrameFiles } from '../../src/files/create-frame-files.ts';
+import { rowsOf } from '../../src/testing/sql-fixture.ts';
+import { createSqlEngine } from '../../src/sql/create-sql-engine.ts';
+
+let temporary: string;
+let directory: string;
+
+beforeEach(async () => {
+  temporary = await mkdtemp(join(tmpdir(), 'sql-foreign-folder-'));
+  directory = join(temporary, 'deep', 'frames');
+  await mkdir(directory, { recursive: true });
+  const files = createFrameFiles({ tempDirectory: temporary });
+  await files.write(join(directory, 'ids.parquet'), longFrame(5), { compression: 'zstd' });
+  await files.close();
+  await writeFile(join(directory, 'names.csv'), 'name\nAda\nGrace\n');
+});
+
+afterEach(() => rm(temporary, { recursive: true }));
+
+async function answersOf(isReadOnly: boolean, at: string): Promise<unknown> {
+  const files = createFrameFiles({ tempDirectory: temporary });
+  const store = await createDurableStore({ directory: at, files, isReadOnly });
+  const engine = createSqlEngine({ store, tempDirectory: temporary, maxConcurrent: 1 });
+  try {
+    return [
+      await rowsOf(engine, 'SELECT count(*)::INTEGER FROM ids'),
+      await rowsOf(engine, 'FROM names ORDER BY name'),
+      await rowsOf(engine, 'SELECT count(*)::INTEGER FROM ids, names'),
+    ];
+  } finally {
+    await engine.close();
+    await store.close();
+  }
+}
+
+describe.each([
+  ['can be written to', false],
+  ['is only read', true],
+])('a folder of files that nobody put there through the store, which %s', (_, isReadOnly) => {
+  const answers = [[[5]], [['Ada'], ['Grace']], [[10]]];
+
+  test('is tables', async () => {
+    expect(await answersOf(isReadOnly, directory)).toEqual(answers);
+  });
+
+  test('is tables by another name of the folder too', async () => {
+    const link = join(temporary, 'link');
+    await symlink(directory, link);
+    expect(await answersOf(isReadOnly, link)).toEqual(answers);
+  });
+});

@@ -1,0 +1,49 @@
+import { parseHandle, streamFromTable } from '@svc/frames';
+import { Table, vectorFromArray, Int32 } from 'apache-arrow';
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { createSqlFixture, type SqlFixture } from '../../src/testing/sql-fixture.ts';
+
+const ANSWERS = 30;
+const VERSIONS = 30;
+
+let fixture: SqlFixture;
+
+beforeAll(async () => {
+  fixture = await createSqlFixture();
+});
+
+afterAll(() => fixture.close());
+
+/** A frame of as many rows as its version, each of which says it. */
+async function put(version: number): Promise<void> {
+  const values = vectorFromArray(
+    Array.from({ length: 1 + (version % 50) }, () => version),
+    new Int32(),
+  );
+  await fixture.store.put(
+    { tenant: 'default', handle: parseHandle('changing') },
+    streamFromTable(new Table({ v: values })),
+  );
+}
+
+test('a statement that reads a frame twice sees one version while it is replaced as fast as it can be', async () => {
+  await put(0);
+  let version = 0;
+  const seen: number[] = [];
+  const isEnough = (): boolean => seen.length >= ANSWERS && version >= VERSIONS && new Set(seen).size > 5;
+  async function replace(): Promise<void> {
+    while (!isEnough()) await put(++version);
+  }
+  async function ask(): Promise<void> {
+    while (!isEnough()) {
+      const sql =
+        'SELECT min(a.v), max(a.v), min(b.v), max(b.v), count(*)::INTEGER FROM changing a, changing b WHERE a.v >= b.v OR true';
+      const [[min, max, otherMin, otherMax, count] = []] = await fixture.rows(sql);
+      expect([max, otherMin, otherMax]).toEqual([min, min, min]);
+      expect(count).toBe((1 + (Number(min) % 50)) ** 2);
+      seen.push(Number(min));
+    }
+  }
+  // Each asks for the newest one: where it did not, this would not end.
+  await Promise.all([replace(), ask()]);
+}, 60_000);

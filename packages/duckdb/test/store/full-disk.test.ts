@@ -1,0 +1,75 @@
+import { execFile } from 'node:child_process';
+import { randomFillSync } from 'node:crypto';
+import { mkdtemp, rm, statfs, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { promisify } from 'node:util';
+import { type FrameStream, type Store, streamFromTable } from '@svc/frames';
+import { longFrame } from '@svc/frames/testing';
+import { Table, vectorFromArray, Int64 } from 'apache-arrow';
+import { afterAll, afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { createDurableStore } from '../../src/store/create-durable-store.ts';
+import { refOf, rowsOf } from '../../src/testing/store-fixture.ts';
+import { createTestFiles, FILE_KINDS } from '../../src/testing/test-files.ts';
+
+const run = promisify(execFile);
+const disk = await mkdtemp(join(tmpdir(), 'full-disk-'));
+// A disk of one megabyte, for those who may have one.
+const isMounted = await run('mount', ['-t', 'tmpfs', '-o', 'size=1m', 'none', disk]).then(
+  () => true,
+  () => false,
+);
+const trades = refOf('trades');
+
+afterAll(async () => {
+  if (isMounted) await run('umount', [disk]);
+  await rm(disk, { recursive: true });
+});
+
+/** Four megabytes that cannot be made smaller. */
+function largeFrame(): FrameStream {
+  const values = randomFillSync(new BigInt64Array(500_000));
+  return streamFromTable(new Table({ id: vectorFromArray([...values], new Int64()) }));
+}
+
+describe.runIf(isMounted).each(FILE_KINDS)('on a disk of one megabyte, with %s files', (kind) => {
+  let store: Store;
+  let directory: string;
+
+  beforeEach(async () => {
+    directory = await mkdtemp(join(disk, 'store-'));
+    store = await createDurableStore({ directory, files: createTestFiles(kind, tmpdir()) });
+    await store.put(trades, longFrame(2));
+  });
+
+  afterEach(async () => {
+    await store.close();
+    await rm(directory, { recursive: true });
+  });
+
+  async function* largeBody(): AsyncGenerator<Uint8Array> {
+    yield Buffer.from('id\n');
+    for (let i = 0; i < 100; i++) yield Buffer.alloc(40_000, '12345678901234\n');
+  }
+
+  test.each<[string, () => Promise<unknown>]>([
+    ['a put', () => store.put(trades, largeFrame())],
+    ['an append', () => store.append(trades, largeFrame())],
+    ['an upload', () => store.put(trades, { format: 'csv', body: largeBody() })],
+  ])('%s that does not fit is out_of_disk, and the old frame and the space stay', async (_name, change) => {
+    const before = await statfs(disk);
+    await expect(change()).rejects.toMatchObject({ code: 'out_of_disk' });
+    expect(await rowsOf(store, trades)).toEqual([[0n], [1n]]);
+    expect((await statfs(disk)).bavail).toBe(before.bavail);
+    expect((await store.put(trades, longFrame(3))).info.rows).toBe(3);
+  });
+
+  test('a frame can be dropped when not one byte is left', async () => {
+    const filler = join(disk, 'filler');
+    await expect(writeFile(filler, Buffer.alloc(2_000_000))).rejects.toThrow('ENOSPC');
+    expect((await statfs(disk)).bavail).toBe(0);
+    expect(await store.drop(trades)).toBe(true);
+    expect(await store.describe(trades)).toBeUndefined();
+    await rm(filler);
+  });
+});

@@ -1,0 +1,81 @@
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { mkdir, mkdtemp, readdir, rm, stat, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { dirname, join } from 'node:path';
+import { createInterface } from 'node:readline/promises';
+import { afterEach, beforeEach, expect, test, vi } from 'vitest';
+import { createDurableStore } from '../../src/store/create-durable-store.ts';
+import { createFrameFiles } from '../../src/files/create-frame-files.ts';
+import type { DurableStore } from '../../src/store/durable-store.ts';
+
+let directory: string;
+let temporary: string;
+
+beforeEach(async () => {
+  const folder = await mkdtemp(join(tmpdir(), 'read-only-copies-'));
+  directory = join(folder, 'frames');
+  temporary = join(folder, 'temporary');
+  await mkdir(directory);
+  await mkdir(temporary);
+  vi.stubEnv('TMPDIR', temporary);
+  await writeFile(join(directory, 'names.csv'), 'name\nAda\n');
+});
+
+afterEach(async () => {
+  vi.unstubAllEnvs();
+  await rm(dirname(directory), { recursive: true });
+});
+
+const openReader = (): Promise<DurableStore> =>
+  createDurableStore({ directory, files: createFrameFiles({ tempDirectory: temporary }), isReadOnly: true });
+
+async function copyOf(store: DurableStore): Promise<string> {
+  const pinned = await store.pin({ tenant: 'default', name: 'names' });
+  pinned?.release();
+  return pinned?.path ?? '';
+}
+
+async function makeCopies(): Promise<void> {
+  const store = await openReader();
+  await copyOf(store);
+  await store.close();
+}
+
+const PROGRAM = `
+  const { createDurableStore, createFrameFiles } = await import(process.argv[1]);
+  const [, , directory, tempDirectory] = process.argv;
+  const store = await createDurableStore({ directory, files: createFrameFiles({ tempDirectory }), isReadOnly: true });
+  const pinned = await store.pin({ tenant: 'default', name: 'names' });
+  process.stdout.write(pinned.path + '\\n');
+  setInterval(() => {}, 1000);
+`;
+
+test.runIf(process.platform !== 'win32')('only this user can look at copies, and they end with the store', async () => {
+  const store = await openReader();
+  expect(await readdir(temporary)).toEqual([]);
+  const path = await copyOf(store);
+  expect((await stat(dirname(path))).mode & 0o777).toBe(0o700);
+  expect(dirname(dirname(path))).toBe(temporary);
+  await store.close();
+  expect(await readdir(temporary)).toEqual([]);
+});
+
+test('copies of a process that was killed go when the next one makes some, not those of one that runs', async () => {
+  const index = new URL('../../dist/index.js', import.meta.url).href;
+  const child = spawn(process.execPath, ['--input-type=module', '-e', PROGRAM, index, directory, temporary], {
+    stdio: ['ignore', 'pipe', 'inherit'],
+  });
+  const ended = once(child, 'exit');
+  try {
+    const [path] = (await once(createInterface(child.stdout), 'line')) as [string];
+    await makeCopies();
+    expect((await stat(path)).isFile()).toBe(true);
+    child.kill('SIGKILL');
+    await ended;
+    await makeCopies();
+    expect(await readdir(temporary)).toEqual([]);
+  } finally {
+    child.kill('SIGKILL');
+  }
+});

@@ -1,0 +1,258 @@
+import { open, readFile, rename, utimes, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { type Engine, type FrameStream, type ReadOptions, streamFromTable } from '@svc/frames';
+import { Dictionary, Float64, Int32, Int64, Table, Utf8, vectorFromArray } from 'apache-arrow';
+import { afterAll, afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { createFrameFiles } from '../../src/files/create-frame-files.ts';
+import type { DurableStore, StoreProblem } from '../../src/store/durable-store.ts';
+import { createSqlEngine } from '../../src/sql/create-sql-engine.ts';
+import { textOf } from '../../src/testing/files-fixture.ts';
+import { callOf } from '../../src/testing/sql-fixture.ts';
+import { createStoreFixture, refOf, type StoreFixture } from '../../src/testing/store-fixture.ts';
+
+const files = createFrameFiles({ tempDirectory: tmpdir() });
+const trades = refOf('trades');
+/** More than one row group. */
+const ROWS = 24_000;
+let fixture: StoreFixture;
+let store: DurableStore;
+let problems: StoreProblem[];
+let path: string;
+let engine: Engine | undefined;
+
+beforeEach(async () => {
+  fixture = await createStoreFixture(files);
+  await restart();
+  const { info } = await store.put(trades, someFrame(ROWS));
+  path = join(fixture.folder, `trades@${info.version}.parquet`);
+  await restart();
+});
+
+afterEach(async () => {
+  await engine?.close();
+  engine = undefined;
+  await fixture.remove();
+});
+afterAll(() => files.close());
+
+/** Over whichever store is open. */
+function createEngine(): Engine {
+  return createSqlEngine({
+    store: {
+      pin: (options) => store.pin(options),
+      handles: (tenant) => store.handles(tenant),
+      describeAll: (tenant) => store.describeAll(tenant),
+      directories: (tenant) => store.directories(tenant),
+    },
+    tempDirectory: tmpdir(),
+    maxConcurrent: 1,
+  });
+}
+
+async function ask(sql: string): Promise<string> {
+  engine ??= createEngine();
+  const answer = await engine.query(callOf(), sql);
+  return textOf(answer).finally(() => answer.close());
+}
+
+/** Opens the directory anew, with nothing in memory. */
+async function restart(): Promise<void> {
+  await store?.close();
+  problems = [];
+  store = await fixture.open({ cacheBytes: 0, onProblem: (problem) => problems.push(problem) });
+}
+
+function someFrame(rows: number): FrameStream {
+  const numbers = Array.from({ length: rows }, (_, i) => i);
+  return streamFromTable(
+    new Table({
+      id: vectorFromArray(numbers.map(BigInt), new Int64()),
+      price: vectorFromArray(
+        numbers.map((i) => ((i * 7919) % 100_003) / 7),
+        new Float64(),
+      ),
+      side: vectorFromArray(
+        numbers.map((i) => ['buy', 'sell', 'none'][(i * i) % 3]),
+        new Dictionary(new Utf8(), new Int32()),
+      ),
+    }),
+  );
+}
+
+async function read(options: ReadOptions = {}): Promise<string> {
+  const frame = await store.open(trades);
+  if (frame === undefined) throw new Error('The frame is gone.');
+  try {
+    return await textOf(frame.read(options));
+  } finally {
+    frame.close();
+  }
+}
+
+/** Turns one bit of the file of the frame over. */
+async function flip(bit: number): Promise<void> {
+  const file = await open(path, 'r+');
+  const at = Math.floor(bit / 8);
+  const { buffer } = await file.read(Buffer.alloc(1), 0, 1, at);
+  await file.write(Buffer.of((buffer[0] ?? 0) ^ (1 << (bit % 8))), 0, 1, at);
+  await file.close();
+}
+
+/** What became of a read: the rows, or how it failed. */
+function outcome(reading: Promise<string>): Promise<string> {
+  return reading.catch((error: unknown) => {
+    const { code, message } = error as { code?: string; message: string };
+    expect({ code, message }).toEqual({
+      code: 'internal',
+      message: 'The frame "trades" cannot be read: its file is damaged.',
+    });
+    return 'damaged';
+  });
+}
+
+const WAYS: readonly ReadOptions[] = [
+  {},
+  { offset: ROWS - 10, limit: 5 },
+  { limit: 7, columns: ['side'] },
+  { columns: ['price', 'id'] },
+];
+const STATEMENTS = [
+  'SELECT bit_xor(hash(id, price, side)), count(*) FROM trades',
+  "SELECT count(*), min(id) FROM trades WHERE side = 'sell'",
+  'SELECT * FROM trades LIMIT 3',
+];
+
+describe('one bit of a file that is not what was written', () => {
+  /** Bits all over the file, and as many in what follows the pages. */
+  const FLIPS = 20;
+
+  test('is never a wrong value: reads and SQL give the right rows or an error that names the frame', async () => {
+    const readings = [...WAYS.map((way) => () => read(way)), ...STATEMENTS.map((sql) => () => ask(sql))];
+    const right: string[] = [];
+    for (const reading of readings) right.push(await reading());
+    const bits = 8 * (await readFile(path)).length;
+    const tailBits = Math.min(bits, 8 * 2500);
+    const places = Array.from({ length: FLIPS }, (_, i) => [
+      Math.floor(((i + 0.5) * bits) / FLIPS),
+      bits - tailBits + Math.floor(((i + 0.5) * tailBits) / FLIPS),
+    ]).flat();
+    for (const bit of places) {
+      await flip(bit);
+      await restart();
+      const seen: string[] = [];
+      for (const reading of readings) seen.push(await outcome(reading()));
+      for (const [i, text] of seen.entries()) expect([right[i], 'damaged'], `bit ${bit}, read ${i}`).toContain(text);
+      // Every byte counts, so whoever reads all of the file sees it.
+      expect(seen.slice(WAYS.length), `bit ${bit}`).toEqual(STATEMENTS.map(() => 'damaged'));
+      await flip(bit);
+    }
+    await restart();
+    for (const [i, reading] of readings.entries()) expect(await reading()).toBe(right[i]);
+  });
+});
+
+describe('a file that was written without checksums', () => {
+  beforeEach(async () => {
+    const bytes = await readFile(path);
+    // Without these two marks it is a file like those that were written before there were checksums.
+    for (const mark of ['SVC-CRC1', 'svc:checks']) bytes.write('x', bytes.lastIndexOf(mark));
+    await writeFile(path, bytes);
+    await restart();
+  });
+
+  test('is read as it is', async () => {
+    expect((await read()).split('\n')).toHaveLength(ROWS + 1);
+    expect(await ask('SELECT count(*) AS n FROM trades')).toBe(`{"n":${ROWS}}\n`);
+  });
+
+  test('is a fault of the frame in SQL where its pages make no sense', async () => {
+    const bytes = await readFile(path);
+    // Not one page after the first can be decompressed.
+    bytes.fill(0xa5, 2000, bytes.length - 4000);
+    await writeFile(path, bytes);
+    expect(await outcome(ask('SELECT sum(id), sum(price), max(side) FROM trades'))).toBe('damaged');
+    expect(await outcome(read())).toBe('damaged');
+    expect(await store.faults()).toMatchObject([{ kind: 'damaged_frame', handle: 'trades' }]);
+  });
+});
+
+test('SQL that says what a damaged file makes DuckDB say is still only SQL that is wrong', async () => {
+  await expect(
+    ask(`SELECT error('Failed to read file: ZSTD Decompression failure') FROM trades`),
+  ).rejects.toMatchObject({ code: 'invalid_sql' });
+  expect(await store.faults()).toEqual([]);
+});
+
+test('a frame that could not be read for a while is read afterwards, and was never called damaged', async () => {
+  await rename(path, `${path}.away`);
+  await expect(store.describe(trades)).rejects.toMatchObject({
+    code: 'internal',
+    message: 'The frame "trades" could not be read.',
+  });
+  expect(await store.faults()).toEqual([]);
+  await rename(`${path}.away`, path);
+  expect((await read()).split('\n')).toHaveLength(ROWS + 1);
+});
+
+describe('a damaged frame', () => {
+  /** In the pages of its first column. */
+  const BIT = 8 * 400;
+
+  test('is a fault and one problem until it is replaced', async () => {
+    expect(await store.faults()).toEqual([]);
+    await flip(BIT);
+    expect(await outcome(read())).toBe('damaged');
+    expect(await outcome(read())).toBe('damaged');
+    expect(problems).toMatchObject([{ kind: 'damaged_frame', tenant: 'default', handle: 'trades' }]);
+    expect(await store.faults()).toEqual([
+      {
+        kind: 'damaged_frame',
+        message: 'The file of the frame "trades" is damaged.',
+        tenant: 'default',
+        handle: 'trades',
+      },
+    ]);
+    await store.put(trades, someFrame(3));
+    expect(await store.faults()).toEqual([]);
+    expect((await read()).split('\n')).toHaveLength(4);
+  });
+
+  test('is read again when its file is restored', async () => {
+    const bytes = await readFile(path);
+    await flip(BIT);
+    expect(await outcome(read())).toBe('damaged');
+    await writeFile(`${path}.copy`, bytes);
+    await rename(`${path}.copy`, path);
+    expect(await store.faults()).toEqual([]);
+    expect((await read()).split('\n')).toHaveLength(ROWS + 1);
+  });
+
+  test('gives the rows and columns that are not damaged', async () => {
+    const window = { offset: ROWS - 10, limit: 5 };
+    const before = await read(window);
+    await flip(BIT);
+    expect(await read(window)).toBe(before);
+    expect(await outcome(read({ limit: 5 }))).toBe('damaged');
+  });
+
+  test('is not appended to', async () => {
+    await flip(BIT);
+    expect(await outcome(store.append(trades, someFrame(1)).then(() => 'appended'))).toBe('damaged');
+    expect(await fixture.names()).toHaveLength(1);
+  });
+
+  test('whose file was changed after a read is found by the next one', async () => {
+    await read();
+    await flip(BIT);
+    expect(await outcome(read())).toBe('damaged');
+  });
+
+  test('is found where the file has the times it had before', async () => {
+    await utimes(path, 1, 1);
+    await read();
+    await flip(BIT);
+    await utimes(path, 1, 1);
+    expect(await outcome(read())).toBe('damaged');
+  });
+});

@@ -1,0 +1,166 @@
+import { writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { DuckDBInstance } from '@duckdb/node-api';
+import { encodeJsonTable, type FrameStream, type Store, streamFromTable } from '@svc/frames';
+import { longFrame, readRows, SAMPLE_FRAMES, streamOfSample } from '@svc/frames/testing';
+import { type DataType, Dictionary, Int32, Table, Utf8, vectorFromArray } from 'apache-arrow';
+import { afterAll, afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { createFrameFiles } from '../../src/files/create-frame-files.ts';
+import type { StoreProblem } from '../../src/store/durable-store.ts';
+import { schemaText } from '../../src/types/schema-text.ts';
+import { createStoreFixture, refOf, rowsOf, type StoreFixture } from '../../src/testing/store-fixture.ts';
+
+const files = createFrameFiles({ tempDirectory: tmpdir() });
+const trades = refOf('trades');
+let fixture: StoreFixture;
+
+beforeEach(async () => {
+  fixture = await createStoreFixture(files);
+});
+
+afterEach(() => fixture.remove());
+afterAll(() => files.close());
+
+async function json(store: Store): Promise<string> {
+  const frame = (await store.open(trades))!;
+  const chunks: Uint8Array[] = [];
+  for await (const bytes of encodeJsonTable(frame.read(), { query: '' })) chunks.push(bytes.slice());
+  frame.close();
+  return Buffer.concat(chunks).toString();
+}
+
+/** The schema a frame is read with. */
+async function schema(store: Store): Promise<string> {
+  const frame = (await store.open(trades))!;
+  const text = schemaText(frame.read().schema);
+  frame.close();
+  return text;
+}
+
+/** They have times that are out of the range of what is kept. */
+const REFUSED = new Set(['timestamp s', 'timestamp ms', 'date64', 'every type side by side']);
+const KEPT_FRAMES = SAMPLE_FRAMES.filter(({ name }) => !REFUSED.has(name));
+
+test.each(
+  SAMPLE_FRAMES.filter((sample) => !KEPT_FRAMES.includes(sample)).map((sample) => [sample.name, sample] as const),
+)('a frame with a time out of range is refused whole: %s', async (_name, sample) => {
+  const store = await fixture.open();
+  await store.put(trades, longFrame(1));
+  await expect(store.put(trades, streamOfSample(sample))).rejects.toMatchObject({
+    code: 'invalid_data',
+    message: expect.stringMatching(/Row \d+ of column "c\d*"/),
+  });
+  expect(await rowsOf(store, trades)).toEqual([[0n]]);
+  expect(await fixture.names()).toHaveLength(1);
+});
+
+test.each(KEPT_FRAMES.map((sample) => [sample.name, sample] as const))(
+  'a frame reads alike from memory, from disk and after a restart: %s',
+  async (_name, sample) => {
+    const store = await fixture.open();
+    const { info } = await store.put(trades, streamOfSample(sample));
+    const [first, firstSchema] = [await json(store), await schema(store)];
+    expect(info.rows).toBe(sample.rows.length);
+    await store.close();
+    const again = await fixture.open();
+    expect(await again.describe(trades)).toEqual({ ...info, tier: 'disk' });
+    expect(await schema(again)).toBe(firstSchema);
+    expect(await json(again)).toBe(first);
+    expect((await again.describe(trades))?.tier).toBe('memory');
+    expect(await json(again)).toBe(first);
+  },
+);
+
+test('texts can be appended to symbols, and symbols to texts', async () => {
+  const store = await fixture.open();
+  const frameOf = (s: DataType, t: DataType, values: readonly (string | null)[]): FrameStream =>
+    streamFromTable(new Table({ s: vectorFromArray(values, s), t: vectorFromArray(values, t) }));
+  const symbols = new Dictionary(new Utf8(), new Int32());
+  await store.put(trades, frameOf(symbols, new Utf8(), ['a', null]));
+  const { info } = await store.append(trades, frameOf(new Utf8(), symbols, [null, 'b']));
+  expect(info.columns.map(({ type }) => type)).toEqual(['SYMBOL', 'STRING']);
+  expect(await rowsOf(store, trades)).toEqual([
+    ['a', 'a'],
+    [null, null],
+    [null, null],
+    ['b', 'b'],
+  ]);
+});
+
+test.each(KEPT_FRAMES.map((sample) => [sample.name, sample] as const))(
+  'rows like those that were put can be appended: %s',
+  async (_name, sample) => {
+    const store = await fixture.open();
+    await store.put(trades, streamOfSample(sample));
+    const first = JSON.parse(await json(store)).dataset;
+    const { info } = await store.append(trades, streamOfSample(sample));
+    expect(info.rows).toBe(2 * sample.rows.length);
+    expect(JSON.parse(await json(store)).dataset).toEqual([...first, ...first]);
+  },
+);
+
+describe('frames of others', () => {
+  async function makeDatabase(path: string, ...statements: readonly string[]): Promise<void> {
+    const instance = await DuckDBInstance.create(path);
+    const connection = await instance.connect();
+    for (const statement of statements) await connection.run(statement);
+    connection.disconnectSync();
+    instance.closeSync();
+  }
+
+  test('are tables of a database', async () => {
+    const duckdbPath = join(fixture.directory, 'tables.duckdb');
+    await makeDatabase(
+      duckdbPath,
+      'CREATE TABLE trades AS SELECT range AS id FROM range(3)',
+      'CREATE TABLE "no handle" (i INT)',
+    );
+    const store = await fixture.open({ duckdbPath });
+    expect(await store.list('default')).toMatchObject([
+      { handle: 'trades', rows: 3, columns: [{ name: 'id', type: 'LONG' }] },
+    ]);
+    const frame = (await store.open(trades))!;
+    expect(await readRows(frame.read({ offset: 1, limit: 1 }))).toEqual([[1n]]);
+    frame.close();
+    await expect(store.drop(trades)).rejects.toMatchObject({ code: 'permission_denied' });
+  });
+
+  test('are made where the database is not there yet', async () => {
+    const store = await fixture.open({ duckdbPath: join(fixture.directory, 'new.duckdb') });
+    expect(await store.list('default')).toEqual([]);
+    await store.put(trades, longFrame(1));
+    expect(await store.list('default')).toHaveLength(1);
+  });
+
+  test('in a database that cannot be read are told of, and do not disturb', async () => {
+    const duckdbPath = join(fixture.directory, 'broken.duckdb');
+    await writeFile(duckdbPath, 'nonsense '.repeat(1000));
+    const problems: StoreProblem[] = [];
+    const store = await fixture.open({ duckdbPath, onProblem: (problem) => problems.push(problem) });
+    await store.put(trades, longFrame(1));
+    expect(await store.list('default')).toHaveLength(1);
+    expect(problems).toMatchObject([{ kind: 'unreadable_database' }]);
+  });
+
+  test('are CSV and Parquet files', async () => {
+    const store = await fixture.open();
+    await makeDatabase(
+      ':memory:',
+      `COPY (SELECT range::INT AS n, 'x' || range AS s FROM range(5)) TO '${join(fixture.directory, 'p.parquet')}'`,
+    );
+    await writeFile(join(fixture.directory, 'c.csv'), 'id,when,what\n1,2024-01-02,a\n2,2024-01-03,"b,c"\n');
+    await writeFile(join(fixture.directory, 'broken.parquet'), 'nonsense');
+    expect(
+      (await store.list('default')).map(({ handle, rows, columns }) => [handle, rows, columns.map(({ type }) => type)]),
+    ).toEqual([
+      ['c', 2, ['LONG', 'DATE', 'STRING']],
+      ['p', 5, ['INT', 'STRING']],
+    ]);
+    expect((await rowsOf(store, refOf('p')))?.[4]).toEqual([4, 'x4']);
+    await expect(store.open(refOf('broken'))).rejects.toMatchObject({
+      code: 'invalid_data',
+      message: expect.not.stringContaining(fixture.directory),
+    });
+  });
+});

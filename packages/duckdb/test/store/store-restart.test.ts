@@ -1,0 +1,235 @@
+import { link, mkdir, readdir, symlink, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { longFrame } from '@svc/frames/testing';
+import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
+import type { DurableStore, StoreProblem } from '../../src/store/durable-store.ts';
+import { createArrowFrameFiles } from '../../src/testing/arrow-frame-files.ts';
+import { createStoreFixture, refOf, rowsOf, type StoreFixture } from '../../src/testing/store-fixture.ts';
+
+let fixture: StoreFixture;
+const trades = refOf('trades');
+
+beforeEach(async () => {
+  fixture = await createStoreFixture();
+});
+
+afterEach(async () => {
+  vi.useRealTimers();
+  await fixture.remove();
+});
+
+const at = (time: number): string => `${time.toString().padStart(10, '0')}${'0'.repeat(16)}`;
+
+/** Writes a version as a process that ended would have left it. */
+async function leaveVersion(name: string, rows: number): Promise<void> {
+  await mkdir(fixture.folder, { recursive: true });
+  await createArrowFrameFiles().write(join(fixture.folder, name), longFrame(rows), { compression: 'none' });
+}
+
+const leave = (name: string, text = ''): Promise<void> => writeFile(join(fixture.folder, name), text);
+
+describe('after a restart', () => {
+  test('a frame is what it was', async () => {
+    const store = await fixture.open();
+    const { info } = await store.put(trades, longFrame(3), { ttlSeconds: 100 });
+    await store.close();
+    const again = await fixture.open();
+    expect(await again.describe(trades)).toEqual({ ...info, tier: 'disk' });
+    expect(await rowsOf(again, trades)).toEqual([[0n], [1n], [2n]]);
+    expect(await again.usage()).toMatchObject({ frames: 1, bytes: info.bytes });
+  });
+
+  test('a replaced version, its life and everything half written is gone', async () => {
+    const store = await fixture.open();
+    await store.put(trades, longFrame(1), { ttlSeconds: 100 });
+    const { info } = await store.put(trades, longFrame(2));
+    await store.close();
+    expect(await fixture.names()).toEqual([`trades@${info.version}.parquet`]);
+    await leave('.tmp-1', 'half');
+    await leave(`trades@${at(1)}.json`, '{}');
+    await leaveVersion(`trades@${at(1)}.parquet`, 7);
+    const again = await fixture.open();
+    expect(await fixture.names()).toEqual([`trades@${info.version}.parquet`]);
+    expect(await rowsOf(again, trades)).toHaveLength(2);
+  });
+
+  test('files that are not ours stay', async () => {
+    await mkdir(join(fixture.directory, 'lost+found'));
+    await mkdir(fixture.folder);
+    const names = ['.notes', 'README', `a b@${at(1)}.parquet`, 'x@y.parquet'];
+    for (const name of names) await leave(name);
+    await (await fixture.open()).close();
+    expect(await fixture.names()).toEqual(names.toSorted());
+    expect(await readdir(fixture.directory)).toContain('lost+found');
+  });
+
+  test('a folder that is a link to another place is read', async () => {
+    const elsewhere = join(fixture.directory, 'Elsewhere');
+    await mkdir(elsewhere);
+    await symlink(elsewhere, fixture.folder);
+    const store = await fixture.open();
+    await store.put(trades, longFrame(2));
+    await store.close();
+    expect(await rowsOf(await fixture.open(), trades)).toHaveLength(2);
+    expect(await readdir(elsewhere)).toHaveLength(1);
+  });
+
+  test('the newest version counts, whatever the case of its handle', async () => {
+    await leaveVersion(`trades@${at(5)}.parquet`, 5);
+    await leaveVersion(`Trades@${at(6)}.parquet`, 6);
+    const store = await fixture.open();
+    expect(await store.list('default')).toMatchObject([{ handle: 'Trades', rows: 6 }]);
+    expect(await fixture.names()).toEqual([`Trades@${at(6)}.parquet`]);
+  });
+
+  test('a version is greater than those on disk though the clock is behind', async () => {
+    await leaveVersion(`trades@${at(5)}.parquet`, 1);
+    const store = await fixture.open({ now: () => 1 });
+    const { info } = await store.put(trades, longFrame(2));
+    expect(info.version > at(5)).toBe(true);
+    await store.close();
+    expect(await rowsOf(await fixture.open({ now: () => 1 }), trades)).toHaveLength(2);
+  });
+});
+
+describe('what is dropped', () => {
+  test('leaves nothing behind', async () => {
+    const store = await fixture.open();
+    await store.put(trades, longFrame(1), { ttlSeconds: 50 });
+    expect(await store.drop(trades)).toBe(true);
+    await store.close();
+    expect(await fixture.names()).toEqual([]);
+  });
+
+  test('leaves a tombstone while an older version is being read', async () => {
+    const store = await fixture.open();
+    const first = await store.put(trades, longFrame(1));
+    const frame = await store.open(trades);
+    const second = await store.put(trades, longFrame(2));
+    await store.drop(trades);
+    await expect
+      .poll(() => fixture.names())
+      .toEqual([`trades@${first.info.version}.parquet`, `trades@${second.info.version}.dropped`]);
+    frame?.close();
+    await store.close();
+    expect(await fixture.names()).toEqual([]);
+  });
+
+  test('does not come back where its process ended before the files were removed', async () => {
+    await leaveVersion(`trades@${at(1)}.parquet`, 1);
+    await leaveVersion(`trades@${at(2)}.parquet`, 2);
+    await leave(`trades@${at(2)}.dropped`);
+    const store = await fixture.open({ now: () => 1 });
+    expect(await store.describe(trades)).toBeUndefined();
+    expect(await fixture.names()).toEqual([]);
+  });
+
+  test('does not hide what was put after it', async () => {
+    await leaveVersion(`trades@${at(1)}.parquet`, 1);
+    await leave(`Trades@${at(2)}.dropped`);
+    await leaveVersion(`trades@${at(3)}.parquet`, 3);
+    const store = await fixture.open();
+    expect(await rowsOf(store, trades)).toHaveLength(3);
+    expect(await fixture.names()).toEqual([`trades@${at(3)}.parquet`]);
+  });
+
+  test('can be put again at once, by a clock that is behind too', async () => {
+    let time = 5000;
+    const store = await fixture.open({ now: () => time });
+    await store.put(trades, longFrame(1));
+    const frame = await store.open(trades);
+    await store.drop(trades);
+    time = 1;
+    expect((await store.put(trades, longFrame(2))).created).toBe(true);
+    frame?.close();
+    await store.close();
+    expect(await rowsOf(await fixture.open(), trades)).toHaveLength(2);
+  });
+});
+
+describe('the life of a frame', () => {
+  test('ends while no process runs', async () => {
+    let time = 1000;
+    const now = (): number => time;
+    const store = await fixture.open({ now });
+    await store.put(trades, longFrame(1), { ttlSeconds: 10 });
+    await store.put(refOf('quotes'), longFrame(1), { ttlSeconds: 10 });
+    await store.expire(refOf('quotes'), 100);
+    await store.close();
+    time += 10_000;
+    const again = await fixture.open({ now });
+    expect(await again.list('default')).toMatchObject([{ handle: 'quotes', expires: new Date(101_000) }]);
+    expect(await again.describe(trades)).toBeUndefined();
+    await again.close();
+    expect((await fixture.names()).filter((name) => name.startsWith('trades'))).toEqual([]);
+  });
+
+  test('can be made endless over a restart', async () => {
+    const store = await fixture.open();
+    await store.put(trades, longFrame(1), { ttlSeconds: 10 });
+    await store.expire(trades, null);
+    await store.close();
+    expect((await (await fixture.open()).describe(trades))?.expires).toBeNull();
+  });
+
+  test('of a version that never came to be kills nothing', async () => {
+    await leaveVersion(`trades@${at(1)}.parquet`, 1);
+    await leave(`trades@${at(2)}.json`, '{"expires":"2001-01-01T00:00:00.000Z"}');
+    const store = await fixture.open();
+    expect(await rowsOf(store, trades)).toHaveLength(1);
+    expect(await fixture.names()).toEqual([`trades@${at(1)}.parquet`]);
+  });
+
+  test('that cannot be read is told, and the frame stays', async () => {
+    await leaveVersion(`trades@${at(1)}.parquet`, 1);
+    await leave(`trades@${at(1)}.json`, '{"expires":"soon"}');
+    const problems: StoreProblem[] = [];
+    const store = await fixture.open({ onProblem: (problem) => problems.push(problem) });
+    expect(await rowsOf(store, trades)).toHaveLength(1);
+    expect(problems).toMatchObject([{ kind: 'unreadable_life', handle: 'trades' }]);
+  });
+});
+
+test('a frame whose file is damaged is told, and the others are listed', async () => {
+  await leaveVersion(`b@${at(1)}.parquet`, 1);
+  await leave(`a@${at(1)}.parquet`, 'not a frame');
+  const problems: StoreProblem[] = [];
+  const store = await fixture.open({ onProblem: (problem) => problems.push(problem) });
+  expect(await store.list('default', { limit: 1 })).toMatchObject([{ handle: 'b' }]);
+  expect(problems).toMatchObject([{ kind: 'damaged_frame', handle: 'a' }]);
+  await expect(store.open(refOf('a'))).rejects.toMatchObject({ code: 'internal' });
+  expect(await store.drop(refOf('a'))).toBe(true);
+});
+
+test('10 000 frames are there within two seconds, and a page of them is looked at alone', async () => {
+  await leaveVersion(`f-00000@${at(1)}.parquet`, 1);
+  const first = join(fixture.folder, `f-00000@${at(1)}.parquet`);
+  for (let i = 1; i < 10_000; i++) {
+    await link(first, join(fixture.folder, `f-${String(i).padStart(5, '0')}@${at(1)}.parquet`));
+  }
+  const files = createArrowFrameFiles();
+  // A busy machine spoils one measurement.
+  const timesMs: number[] = [];
+  const openAndPage = async (): Promise<DurableStore> => {
+    const startMs = performance.now();
+    const store = await fixture.open({ files });
+    const page = await store.list('default', { prefix: 'f-0', after: 'f-00499', limit: 3 });
+    timesMs.push(performance.now() - startMs);
+    expect(page.map(({ handle }) => handle)).toEqual(['f-00500', 'f-00501', 'f-00502']);
+    expect(files.described.splice(0)).toHaveLength(3);
+    return store;
+  };
+  await (await openAndPage()).close();
+  await (await openAndPage()).close();
+  const store = await openAndPage();
+  expect(Math.min(...timesMs)).toBeLessThan(2000);
+  expect(await store.usage()).toMatchObject({ frames: 10_000 });
+  expect(await store.list('default')).toHaveLength(10_000);
+  const againMs: number[] = [];
+  for (let i = 0; i < 3; i += 1) {
+    const startMs = performance.now();
+    await store.list('default');
+    againMs.push(performance.now() - startMs);
+  }
+  expect(Math.min(...againMs)).toBeLessThan(200);
+});

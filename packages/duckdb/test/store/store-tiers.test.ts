@@ -1,0 +1,199 @@
+import { longFrame, readRows } from '@svc/frames/testing';
+import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { type ArrowFrameFiles, createArrowFrameFiles } from '../../src/testing/arrow-frame-files.ts';
+import { createStoreFixture, refOf, rowsOf, type StoreFixture } from '../../src/testing/store-fixture.ts';
+
+let fixture: StoreFixture;
+let files: ArrowFrameFiles;
+const trades = refOf('trades');
+
+beforeEach(async () => {
+  fixture = await createStoreFixture();
+  files = createArrowFrameFiles();
+});
+
+afterEach(() => fixture.remove());
+
+describe('what is read from where', () => {
+  test('a frame that was just put is in memory', async () => {
+    const store = await fixture.open({ files });
+    expect((await store.put(trades, longFrame(10))).info.tier).toBe('memory');
+    expect(await rowsOf(store, trades)).toHaveLength(10);
+    expect(files.reads).toEqual([]);
+  });
+
+  test('a small limit reads just those rows from disk, a whole read brings the frame into memory', async () => {
+    const first = await fixture.open();
+    await first.put(trades, longFrame(5000));
+    await first.close();
+    const store = await fixture.open({ files });
+    const frame = (await store.open(trades))!;
+    expect(await readRows(frame.read({ offset: 7, limit: 2, columns: ['id'] }))).toEqual([[7n], [8n]]);
+    expect(files.reads).toMatchObject([{ limit: 2 }]);
+    expect((await store.describe(trades))?.tier).toBe('disk');
+    expect(await readRows(frame.read())).toHaveLength(5000);
+    expect((await store.describe(trades))?.tier).toBe('memory');
+    expect(await readRows(frame.read({ limit: 1 }))).toEqual([[0n]]);
+    expect(files.reads).toHaveLength(2);
+    frame.close();
+  });
+
+  test('a frame of which parts are read again and again comes into memory', async () => {
+    const first = await fixture.open();
+    await first.put(trades, longFrame(5000));
+    await first.close();
+    const store = await fixture.open({ files });
+    const readPart = async (): Promise<unknown> => {
+      const frame = (await store.open(trades))!;
+      const rows = await readRows(frame.read({ offset: 7, limit: 2 }));
+      frame.close();
+      return rows;
+    };
+    for (let i = 0; i < 2; i++) expect(await readPart()).toEqual([[7n], [8n]]);
+    await expect.poll(async () => (await store.describe(trades))?.tier).toBe('memory');
+    expect(files.reads).toHaveLength(3);
+    expect(await readPart()).toEqual([[7n], [8n]]);
+    expect(files.reads).toHaveLength(3);
+  });
+
+  test('but not one of which nothing but its columns is asked', async () => {
+    const first = await fixture.open();
+    await first.put(trades, longFrame(5000));
+    await first.close();
+    const store = await fixture.open({ files });
+    const frame = (await store.open(trades))!;
+    for (let i = 0; i < 5; i++) expect(await readRows(frame.read({ limit: 0 }))).toEqual([]);
+    frame.close();
+    expect(files.reads.every(({ limit }) => limit === 0)).toBe(true);
+    expect((await store.describe(trades))?.tier).toBe('disk');
+  });
+
+  test('but not one that has no room there', async () => {
+    const store = await fixture.open({ files, cacheBytes: 10_000 });
+    await store.put(trades, longFrame(5000));
+    const frame = (await store.open(trades))!;
+    for (let i = 0; i < 5; i++) expect(await readRows(frame.read({ offset: i, limit: 1 }))).toEqual([[BigInt(i)]]);
+    frame.close();
+    expect(files.reads).toHaveLength(5);
+  });
+
+  test('a read that stops half way keeps nothing in memory, and the next one can', async () => {
+    const store = await fixture.open({ files, cacheBytes: 100_000 });
+    await store.put(trades, longFrame(5000), { ttlSeconds: 100 });
+    await store.put(refOf('large'), longFrame(20_000));
+    await store.append(trades, longFrame(1));
+    expect((await store.describe(trades))?.tier).toBe('disk');
+    const frame = (await store.open(trades))!;
+    for await (const batch of frame.read().batches) {
+      expect(batch.numRows).toBeGreaterThan(0);
+      break;
+    }
+    const abandoned = frame.read().batches[Symbol.asyncIterator]();
+    await abandoned.next();
+    frame.close();
+    expect((await store.describe(trades))?.tier).toBe('disk');
+    expect(await rowsOf(store, trades)).toHaveLength(5001);
+    expect((await store.describe(trades))?.tier).toBe('memory');
+  });
+
+  test('a frame that is larger than the memory for it is streamed', async () => {
+    const store = await fixture.open({ files, cacheBytes: 10_000 });
+    expect((await store.put(trades, longFrame(50_000, { batchRows: 100 }))).info.tier).toBe('disk');
+    expect(await rowsOf(store, trades)).toHaveLength(50_000);
+    expect((await store.describe(trades))?.tier).toBe('disk');
+  });
+
+  test('without memory for it nothing is kept', async () => {
+    const store = await fixture.open({ files, cacheBytes: 0 });
+    expect((await store.put(trades, longFrame(1))).info.tier).toBe('disk');
+    expect(await rowsOf(store, trades)).toEqual([[0n]]);
+    expect((await store.describe(trades))?.tier).toBe('disk');
+  });
+
+  test('a cold read of a frame that is replaced and dropped meanwhile is of one version', async () => {
+    const store = await fixture.open({ files, cacheBytes: 0 });
+    await store.put(trades, longFrame(5000));
+    const frame = (await store.open(trades))!;
+    const batches = frame.read().batches[Symbol.asyncIterator]();
+    await batches.next();
+    await store.put(trades, longFrame(2, { start: 100 }));
+    await store.drop(trades);
+    let count = 1;
+    while ((await batches.next()).done !== true) count++;
+    expect(count).toBe(5);
+    expect(await readRows(frame.read({ limit: 1 }))).toEqual([[0n]]);
+    frame.close();
+    await store.close();
+    expect(await fixture.names()).toEqual([]);
+  });
+});
+
+describe('a full disk', () => {
+  const full = Object.assign(new Error('no space'), { code: 'ENOSPC' });
+
+  test.each<['write' | 'concat' | 'convert']>([['write'], ['concat'], ['convert']])(
+    'in %s is out_of_disk and leaves the old frame',
+    async (operation) => {
+      let isFull = false;
+      const real = createArrowFrameFiles();
+      const failing = async (): Promise<never> => {
+        throw full;
+      };
+      const store = await fixture.open({
+        files: new Proxy(real, {
+          get: (target, name) => (isFull && name === operation ? failing : target[name as keyof ArrowFrameFiles]),
+        }),
+      });
+      const { info } = await store.put(trades, longFrame(2));
+      isFull = true;
+      const body = (async function* () {
+        yield Buffer.from('id\n1\n');
+      })();
+      const change =
+        operation === 'write'
+          ? store.put(trades, longFrame(3))
+          : operation === 'concat'
+            ? store.append(trades, longFrame(3))
+            : store.put(trades, { format: 'csv', body });
+      await expect(change).rejects.toMatchObject({ code: 'out_of_disk', hint: expect.stringContaining('Drop') });
+      expect(await rowsOf(store, trades)).toHaveLength(2);
+      expect(await fixture.names()).toEqual([`trades@${info.version}.parquet`]);
+      expect(await store.drop(trades)).toBe(true);
+    },
+  );
+});
+
+describe('a store that only reads', () => {
+  test('does not serve what is over, and leaves it where it is', async () => {
+    const holder = await fixture.open({ now: () => 1 });
+    await holder.put(trades, longFrame(1), { ttlSeconds: 1 });
+    const names = await fixture.names();
+    const reader = await fixture.open({ isReadOnly: true });
+    expect(await reader.list('default')).toEqual([]);
+    expect(await reader.usage()).toMatchObject({ frames: 0 });
+    await reader.close();
+    expect(await fixture.names()).toEqual(names);
+  });
+
+  test('sees what the holder of the directory does, and changes nothing', async () => {
+    const holder = await fixture.open();
+    await holder.put(trades, longFrame(1));
+    const reader = await fixture.open({ isReadOnly: true });
+    expect(await rowsOf(reader, trades)).toHaveLength(1);
+    await holder.put(trades, longFrame(2));
+    expect(await rowsOf(reader, trades)).toHaveLength(2);
+    await holder.put(refOf('quotes', 'other'), longFrame(1));
+    expect(await reader.list('other')).toHaveLength(1);
+    for (const change of [
+      () => reader.put(trades, longFrame(1)),
+      () => reader.append(trades, longFrame(1)),
+      () => reader.drop(trades),
+      () => reader.expire(trades, 1),
+    ]) {
+      await expect(change()).rejects.toMatchObject({ code: 'permission_denied' });
+    }
+    await holder.drop(trades);
+    expect(await reader.open(trades)).toBeUndefined();
+    expect(await reader.usage()).toMatchObject({ frames: 1 });
+  });
+});
