@@ -1,4 +1,4 @@
-import * as layout from '../src/encode/kernel-layout';
+import * as layout from '../src/encode/kernel/kernel-layout';
 import { writeBase64, writeFixedPoint, writeUuid } from './binary';
 import { writeInt, writeUint } from './digits';
 import { floatFromHalf, writeDouble, writeFloat } from './float';

@@ -1,4 +1,4 @@
-import { MAX_POWER, MIN_POWER } from '../src/encode/kernel-layout';
+import { MAX_POWER, MIN_POWER } from '../src/encode/kernel/kernel-layout';
 import { spread, writeDecimals, writePair, writeUint, ZEROS } from './digits';
 
 /** Powers of ten of 128 bits, the lower half first, scaled to fill them and rounded up. The caller puts them here. */

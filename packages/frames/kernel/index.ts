@@ -1,5 +1,5 @@
 // The kernel writes the cells of columns as text. It is AssemblyScript, which looks like TypeScript and compiles to
-// WebAssembly: `npm run kernel` at the root does it, and the outcome is kept in src/encode/generated.
+// WebAssembly: `npm run kernel` at the root does it, and the outcome is kept in src/encode/kernel/generated.
 import { hasBroken, setRoom, writeCell } from './cells';
 import { initDigits } from './digits';
 import { POWERS } from './float';

@@ -1,4 +1,4 @@
-import { IS_QUOTED, UNITS } from '../src/encode/kernel-layout';
+import { IS_QUOTED, UNITS } from '../src/encode/kernel/kernel-layout';
 import { writePair, writeUint } from './digits';
 
 // Behind its description a column of timestamps keeps a span of time and the text that its moments begin with.

@@ -27,8 +27,8 @@ export {
   type ColumnTypeRow,
   TYPE_METADATA_KEY,
 } from './column-types.ts';
-export { type ArrowHeader, readArrowHeader } from './decode/arrow-header.ts';
-export { schemaFromUpload, uncheckedSchemaFromUpload } from './decode/arrow-schema.ts';
+export { type ArrowHeader, readArrowHeader } from './decode/arrow/arrow-header.ts';
+export { schemaFromUpload, uncheckedSchemaFromUpload } from './decode/arrow/arrow-schema.ts';
 export { createDecoders, type Decoders, type DecodersOptions } from './decode/decoders.ts';
 export { MAX_COLUMNS } from './decode/limits.ts';
 export { type ArrowMessage, encodeArrowMessages, encodeArrowSchema } from './encode/arrow-messages.ts';
@@ -53,13 +53,13 @@ export {
   type UploadFormat,
 } from './encoding.ts';
 export type { Engine, QueryAnswer, QueryOptions, SqlValue, StatementInfo } from './engine.ts';
-export { type ColumnMatch, matchColumns, underSchema } from './match-columns.ts';
-export { withMissingColumns } from './missing-columns.ts';
-export { checkPutConditions, expiryOf } from './put-conditions.ts';
-export { selectColumns, type SelectedColumns, sliceStream } from './slice-batches.ts';
+export { type ColumnMatch, matchColumns, underSchema } from './columns/match-columns.ts';
+export { withMissingColumns } from './columns/missing-columns.ts';
+export { checkPutConditions, expiryOf } from './memory-store/put-conditions.ts';
+export { selectColumns, type SelectedColumns, sliceStream } from './columns/slice-batches.ts';
 export { type FrameStream, streamFromTable } from './frame-stream.ts';
 export { createHandle, type Handle, isHandle, parseHandle } from './handle.ts';
-export { createMemoryStore, type MemoryStoreOptions } from './memory-store.ts';
+export { createMemoryStore, type MemoryStoreOptions } from './memory-store/memory-store.ts';
 export { foldedName, sharedNames, sqlNames } from './sql-names.ts';
 export { startingWith } from './starting-with.ts';
 export type {

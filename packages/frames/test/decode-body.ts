@@ -1,9 +1,9 @@
 import { ServiceError } from '@svc/errors';
 import { type RecordBatch, RecordBatchStreamWriter, Schema, type StructRowProxy } from 'apache-arrow';
 import type { ByteBudget } from '../src/byte-budget.ts';
-import { decodeArrow } from '../src/decode/arrow-decoder.ts';
+import { decodeArrow } from '../src/decode/arrow/arrow-decoder.ts';
 import { type ByteInput, createByteInput, type DecodeSteps } from '../src/decode/decode-steps.ts';
-import { createFrameAssembler, type FrameAssembler } from '../src/decode/frame-assembler.ts';
+import { createFrameAssembler, type FrameAssembler } from '../src/decode/worker/frame-assembler.ts';
 import { createFrameBudget } from '../src/decode/limits.ts';
 
 /** What a decoder made of a body. */

@@ -1,8 +1,8 @@
 import { type Data, Field, Schema } from 'apache-arrow';
-import { createRecordBatch } from '../src/create-record-batch.ts';
-import { allocateColumns } from '../src/encode/column.ts';
-import { createCellOptions, createColumns } from '../src/encode/create-column.ts';
-import { useKernel } from '../src/encode/kernel.ts';
+import { createRecordBatch } from '../src/columns/create-record-batch.ts';
+import { allocateColumns } from '../src/encode/columns/column.ts';
+import { createCellOptions, createColumns } from '../src/encode/columns/create-column.ts';
+import { useKernel } from '../src/encode/kernel/kernel.ts';
 
 const ROOM_BYTES = 1024;
 

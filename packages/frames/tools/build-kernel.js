@@ -1,11 +1,11 @@
-// Compiles kernel/ to WebAssembly and keeps it in src/encode/generated, so that a checkout needs no compiler for it.
+// Compiles kernel/ to WebAssembly and keeps it in src/encode/kernel/generated, so that a checkout needs no compiler for it.
 // With --check nothing is written, and the exit code says whether what is there is up to date.
 import { readFileSync, writeFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import asc from 'assemblyscript/asc';
 
 const folder = fileURLToPath(new URL('..', import.meta.url));
-const target = `${folder}src/encode/generated/kernel-code.ts`;
+const target = `${folder}src/encode/kernel/generated/kernel-code.ts`;
 
 const options =
   '--outFile kernel.wasm --runtime stub --enable simd --use abort= --optimizeLevel 3 --shrinkLevel 0 --noAssert';

@@ -1,7 +1,7 @@
 import { quoted } from '@svc/errors';
 import { DataType, type Field } from 'apache-arrow';
-import type { Loading } from './arrow-buffers.ts';
-import { type ColumnData, isNullAt } from './column-data.ts';
+import type { Loading } from './arrow/arrow-buffers.ts';
+import { type ColumnData, isNullAt } from '../columns/column-data.ts';
 
 /**
  * Refuses nulls where the schema says that there are none: in the column itself, in what is nested in it, or in the values

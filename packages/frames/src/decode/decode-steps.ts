@@ -1,4 +1,4 @@
-import type { ColumnData } from './column-data.ts';
+import type { ColumnData } from '../columns/column-data.ts';
 import { allocate } from './limits.ts';
 
 /** A decoder wants more bytes. */

@@ -8,11 +8,11 @@ import type { Worker } from 'node:worker_threads';
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
 import type { FrameStream } from '../frame-stream.ts';
 import { createDecoders, type Decoders, type DecodersOptions } from './decoders.ts';
-import { createFrameAssembler } from './frame-assembler.ts';
-import { createMemoryShares } from './memory-shares.ts';
-import { createWorkerLink } from './worker-link.ts';
+import { createFrameAssembler } from './worker/frame-assembler.ts';
+import { createMemoryShares } from './worker/memory-shares.ts';
+import { createWorkerLink } from './worker/worker-link.ts';
 
-vi.mock('./frame-assembler.ts', { spy: true });
+vi.mock('./worker/frame-assembler.ts', { spy: true });
 
 let decoders: Decoders;
 let started = 0;

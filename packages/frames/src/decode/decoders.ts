@@ -1,11 +1,11 @@
 import type { RecordBatch } from 'apache-arrow';
 import type { DecodeOptions, DecodedFormat, FileBody } from '../encoding.ts';
 import type { FrameStream } from '../frame-stream.ts';
-import { createBodyReader, createFileReader } from './body-reader.ts';
-import { createDecodeSession, type DecodeSession } from './decode-session.ts';
-import { createFrameAssembler } from './frame-assembler.ts';
-import type { WorkerRequest } from './worker-messages.ts';
-import { createWorkerPool } from './worker-pool.ts';
+import { createBodyReader, createFileReader } from './worker/body-reader.ts';
+import { createDecodeSession, type DecodeSession } from './worker/decode-session.ts';
+import { createFrameAssembler } from './worker/frame-assembler.ts';
+import type { WorkerRequest } from './worker/worker-messages.ts';
+import { createWorkerPool } from './worker/worker-pool.ts';
 
 /** How uploads are decoded. */
 export interface DecodersOptions {

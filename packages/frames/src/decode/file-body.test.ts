@@ -6,7 +6,7 @@ import { join } from 'node:path';
 import { afterAll, describe, expect, test } from 'vitest';
 import type { FileBody } from '../encoding.ts';
 import { createDecoders } from './decoders.ts';
-import { decodeJson } from './json-decoder.ts';
+import { decodeJson } from './json/json-decoder.ts';
 import { decodeBody, plainRows } from '../../test/decode-body.ts';
 
 const MAX_BYTES = 50e6;

@@ -1,6 +1,6 @@
 import { ServiceError } from '@svc/errors';
 import { type ByteBudget, createByteBudget } from '../byte-budget.ts';
-import { type MemoryShare, resizeShare } from './memory-shares.ts';
+import { type MemoryShare, resizeShare } from './worker/memory-shares.ts';
 
 /** Columns an uploaded frame may have; fields inside of structs and lists count too. */
 export const MAX_COLUMNS = 10_000;

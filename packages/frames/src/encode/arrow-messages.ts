@@ -1,5 +1,5 @@
 import { type Data, Message, RecordBatchWriter, type Schema } from 'apache-arrow';
-import { createRecordBatch } from '../create-record-batch.ts';
+import { createRecordBatch } from '../columns/create-record-batch.ts';
 import type { FrameStream } from '../frame-stream.ts';
 import { createCompactData } from './compact-data.ts';
 

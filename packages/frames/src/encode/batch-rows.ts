@@ -1,7 +1,7 @@
 import { ServiceError } from '@svc/errors';
 import type { FrameStream } from '../frame-stream.ts';
-import { recordColumn } from './column.ts';
-import { createColumns } from './create-column.ts';
+import { recordColumn } from './columns/column.ts';
+import { createColumns } from './columns/create-column.ts';
 import type { RowFormat } from './encode-rows.ts';
 import { createRowCursor, type RowCursor } from './row-cursor.ts';
 

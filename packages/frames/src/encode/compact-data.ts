@@ -1,6 +1,6 @@
 import { Data, DataType, Vector } from 'apache-arrow';
-import { sliceData } from '../slice-data.ts';
-import { moveValues, partBytes, usedBytes, VIEW_BYTES, viewWords } from '../views.ts';
+import { sliceData } from '../columns/slice-data.ts';
+import { moveValues, partBytes, usedBytes, VIEW_BYTES, viewWords } from '../columns/views.ts';
 
 /** Some rows of a column, with what they need and no more. */
 export type CompactData = (data: Data, start: number, length: number) => Data;

@@ -1,7 +1,7 @@
 import { columnInfo } from '../column-types.ts';
 import type { FrameStream } from '../frame-stream.ts';
-import { createRecordText } from './column.ts';
-import { createCellOptions } from './create-column.ts';
+import { createRecordText } from './columns/column.ts';
+import { createCellOptions } from './columns/create-column.ts';
 import { type ChunkOptions, encodeRows, type RowFormat } from './encode-rows.ts';
 
 /**

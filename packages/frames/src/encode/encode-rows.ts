@@ -1,10 +1,10 @@
 import { setImmediate } from 'node:timers/promises';
 import type { FrameStream } from '../frame-stream.ts';
 import { batchRows } from './batch-rows.ts';
-import type { RecordText } from './column.ts';
-import type { CellOptions } from './create-column.ts';
-import { threadPool, type ThreadPool } from './encode-threads.ts';
-import { writeInThreads } from './write-in-threads.ts';
+import type { RecordText } from './columns/column.ts';
+import type { CellOptions } from './columns/create-column.ts';
+import { threadPool, type ThreadPool } from './threads/encode-threads.ts';
+import { writeInThreads } from './threads/write-in-threads.ts';
 
 /** How bytes are handed over. */
 export interface ChunkOptions {

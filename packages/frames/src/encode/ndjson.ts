@@ -1,6 +1,6 @@
 import type { FrameStream } from '../frame-stream.ts';
-import { createObjectText } from './column.ts';
-import { createCellOptions } from './create-column.ts';
+import { createObjectText } from './columns/column.ts';
+import { createCellOptions } from './columns/create-column.ts';
 import { type ChunkOptions, encodeRows, type RowFormat } from './encode-rows.ts';
 
 /** How values are written as NDJSON. */

@@ -1,5 +1,5 @@
-import { allocateColumns, type Column } from './column.ts';
-import { type Kernel, useKernel } from './kernel.ts';
+import { allocateColumns, type Column } from './columns/column.ts';
+import { type Kernel, useKernel } from './kernel/kernel.ts';
 
 /** A row is written in one go. Values that share their bytes can make it far longer than the frame itself. */
 export const MAX_ROW_BYTES = 128 * 1024 * 1024;

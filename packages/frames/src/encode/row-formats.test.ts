@@ -14,7 +14,7 @@ import {
 } from 'apache-arrow';
 import { describe, expect, test } from 'vitest';
 import { TYPE_METADATA_KEY } from '../column-types.ts';
-import { createRecordBatch } from '../create-record-batch.ts';
+import { createRecordBatch } from '../columns/create-record-batch.ts';
 import { type FrameStream, streamOfBatches } from '../frame-stream.ts';
 import { bytesOf, chunksOf } from '../testing/bytes-of.ts';
 import { bytes, decimals, listsOf, longs, numbers } from '../testing/column-builders.ts';

@@ -1,6 +1,6 @@
 import type { Data, RecordBatch } from 'apache-arrow';
 import { describe, expect, test } from 'vitest';
-import { createRecordBatch } from '../create-record-batch.ts';
+import { createRecordBatch } from '../columns/create-record-batch.ts';
 import type { AnswerFormat } from '../encoding.ts';
 import { type FrameStream, streamOfBatches } from '../frame-stream.ts';
 import { bytesOf, chunksOf } from './bytes-of.ts';

@@ -1,5 +1,5 @@
 import { type Data, type DataType, Field, type RecordBatch, Schema } from 'apache-arrow';
-import { createRecordBatch } from '../create-record-batch.ts';
+import { createRecordBatch } from '../columns/create-record-batch.ts';
 import { type FrameStream, streamOfBatches } from '../frame-stream.ts';
 import type { BuildColumn } from './column-builders.ts';
 

@@ -1,5 +1,5 @@
 import { Dictionary, Field, Int32, Int64, Schema, tableFromIPC, tableToIPC, Table, Utf8 } from 'apache-arrow';
-import { createRecordBatch } from '../create-record-batch.ts';
+import { createRecordBatch } from '../columns/create-record-batch.ts';
 import { type FrameStream, streamOfBatches } from '../frame-stream.ts';
 import { bytes, dictionaryOf, longs, numbers } from './column-builders.ts';
 import {

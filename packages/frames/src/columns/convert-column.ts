@@ -1,0 +1,95 @@
+import { quoted, ServiceError } from '@svc/errors';
+import { columnInfo } from '../column-types.ts';
+import { type Data, DataType, type Field, makeData, Precision, vectorFromArray } from 'apache-arrow';
+
+/** Whether values of one type may become values of another, where each stays exactly what it is. */
+export function isConvertible(from: DataType, to: DataType): boolean {
+  // A column of nothing but nulls is read as text: no value says what it is.
+  return DataType.isUtf8(from) || (createNumbers(from, 0) !== undefined && createNumbers(to, 0) !== undefined);
+}
+
+/** The values as those of another column, or `invalid_data` that names the one that would change. */
+export function convertColumn(column: Data, to: Field): Data {
+  const { length, nullCount } = column;
+  const target = createNumbers(to.type, length);
+  const source: unknown = column.values;
+  const isNumeric = createNumbers(column.type, 0) !== undefined;
+  if (target === undefined || !isNumeric || !isNumbers(source)) return nullsOf(column, to);
+  const nulls = nullCount === 0 ? undefined : new Uint8Array(Math.ceil(length / 8));
+  for (let row = 0; row < length; row++) {
+    const value = source[row];
+    if (value === undefined || !column.getValid(row)) continue;
+    if (nulls) nulls[row >> 3] = (nulls[row >> 3] ?? 0) | (1 << (row & 7));
+    if (!setExactly(target, row, value)) throw notExact(to, value);
+  }
+  const parts = { length, nullCount, nullBitmap: nulls ?? null, data: target };
+  return makeData({ type: to.type, ...parts });
+}
+
+type SmallNumbers =
+  Int8Array | Int16Array | Int32Array | Uint8Array | Uint16Array | Uint32Array | Float32Array | Float64Array;
+type Numbers = SmallNumbers | BigInt64Array | BigUint64Array;
+
+/** Where values of a type of numbers are kept. */
+function createNumbers(type: DataType, length: number): Numbers | undefined {
+  if (DataType.isFloat(type)) {
+    if (type.precision === Precision.HALF) return undefined;
+    return type.precision === Precision.DOUBLE ? new Float64Array(length) : new Float32Array(length);
+  }
+  if (!DataType.isInt(type)) return undefined;
+  switch (type.bitWidth) {
+    case 8:
+      return type.isSigned ? new Int8Array(length) : new Uint8Array(length);
+    case 16:
+      return type.isSigned ? new Int16Array(length) : new Uint16Array(length);
+    case 32:
+      return type.isSigned ? new Int32Array(length) : new Uint32Array(length);
+    case 64:
+      return type.isSigned ? new BigInt64Array(length) : new BigUint64Array(length);
+    default:
+      return undefined;
+  }
+}
+
+function isNumbers(values: unknown): values is Numbers {
+  return ArrayBuffer.isView(values) && !(values instanceof DataView);
+}
+
+function isBig(numbers: Numbers): numbers is BigInt64Array | BigUint64Array {
+  return numbers instanceof BigInt64Array || numbers instanceof BigUint64Array;
+}
+
+/** Sets a value that the array can hold as it is; what it cannot wraps around or is rounded, and so is another. */
+function setExactly(target: Numbers, row: number, value: number | bigint): boolean {
+  if (isBig(target)) {
+    if (typeof value === 'number' && !Number.isInteger(value)) return false;
+    const whole = BigInt(value);
+    target[row] = whole;
+    return target[row] === whole;
+  }
+  target[row] = Number(value);
+  const kept = target[row];
+  if (typeof value === 'bigint') return Number.isFinite(kept) && BigInt(kept) === value;
+  return kept === value || (Number.isNaN(kept) && Number.isNaN(value));
+}
+
+function nullsOf(column: Data, to: Field): Data {
+  if (column.nullCount < column.length) {
+    throw new ServiceError(
+      'invalid_data',
+      `Column ${quoted(to.name)} is ${columnInfo(to).type} in the frame, but has texts in the rows to append.`,
+      { hint: 'Send the values in the type of the frame, for example as Arrow, or put the frame anew.' },
+    );
+  }
+  const [nulls] = vectorFromArray(Array<null>(column.length).fill(null), to.type).data;
+  if (nulls === undefined) throw new Error('A vector has no data.');
+  return nulls;
+}
+
+function notExact(to: Field, value: number | bigint): ServiceError {
+  return new ServiceError(
+    'invalid_data',
+    `The value ${value} of column ${quoted(to.name)} in the rows to append does not fit: the frame's column is ${columnInfo(to).type}.`,
+    { hint: 'Put the frame anew with a wider type for this column.' },
+  );
+}

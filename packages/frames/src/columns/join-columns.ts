@@ -1,0 +1,200 @@
+import type { ServiceError } from '@svc/errors';
+import { DataType } from 'apache-arrow';
+import { countBits, isBitSet, setBit } from './bits.ts';
+import { moveParts, moveValues, partBytes, usedBytes, VIEW_BYTES, viewWords } from './views.ts';
+import { type ColumnData, elementsPerRow, isNullAt, isWide, type Values } from './column-data.ts';
+
+/** What joining needs. */
+export interface Joining {
+  /** Where the memory of joined columns comes from, counted: columns of one body may all be the same bytes of it. */
+  allocate(bytes: number): Uint8Array<ArrayBuffer>;
+  /** The error of joined columns that are too large for their type; it is told in what way they are. */
+  tooLarge(what: string): ServiceError;
+}
+
+/** What an offset of 32 bits can say. */
+const MAX_OFFSET = 2 ** 31 - 1;
+const BEYOND_OFFSETS = `its values have more than the ${MAX_OFFSET} bytes or items that an offset of 32 bits can count`;
+
+/** Some rows of a column. */
+export interface ColumnSpan {
+  readonly column: ColumnData;
+  readonly start: number;
+  readonly length: number;
+}
+
+/** All rows of a column. */
+export function wholeColumn(column: ColumnData): ColumnSpan {
+  return { column, start: 0, length: column.length };
+}
+
+/** The rows of spans of columns of one type, one after the other, as one column with buffers of its own. */
+export function joinColumns(type: DataType, spans: readonly ColumnSpan[], joining: Joining): ColumnData {
+  const length = spans.reduce((sum, span) => sum + span.length, 0);
+  if (DataType.isNull(type)) return { length, nullCount: length };
+  const head = { length, ...joinValidity(spans, length, joining) };
+  if (DataType.isUtf8View(type) || DataType.isBinaryView(type))
+    return { ...head, ...joinViews(spans, length, joining) };
+  if (DataType.isStruct(type)) {
+    const members = type.children.map((_, i) => childSpans(spans, i, (row) => row));
+    return { ...head, children: type.children.map((child, i) => joinColumns(child.type, members[i], joining)) };
+  }
+  if (DataType.isFixedSizeList(type)) {
+    const items = childSpans(spans, 0, (row) => row * type.listSize);
+    return { ...head, children: [joinColumns(type.valueType, items, joining)] };
+  }
+  if (spans[0]?.column.offsets !== undefined) {
+    const offsets = joinOffsets(isWide(type), spans, length, joining);
+    if (type.children?.length === 1) {
+      const items = childSpans(spans, 0, (row, column) => offsetAt(column, row));
+      return { ...head, offsets, children: [joinColumns(type.children[0].type, items, joining)] };
+    }
+    return { ...head, offsets, values: joinTexts(spans, Number(offsets[length]), joining) };
+  }
+  if (DataType.isBool(type)) return { ...head, values: joinBits(spans, length, bytesOf, joining) };
+  return { ...head, values: joinValues(spans, length, elementsPerRow(type), joining) };
+}
+
+function childSpans(
+  spans: readonly ColumnSpan[],
+  index: number,
+  startOf: (row: number, column: ColumnData) => number,
+): ColumnSpan[] {
+  return spans.flatMap(({ column, start, length }) => {
+    const child = column.children?.[index];
+    if (child === undefined) return [];
+    const from = startOf(start, column);
+    return [{ column: child, start: from, length: startOf(start + length, column) - from }];
+  });
+}
+
+function offsetAt({ offsets }: ColumnData, row: number): number {
+  return Number(offsets?.[row] ?? 0);
+}
+
+function bytesOf({ values }: ColumnData): Uint8Array<ArrayBuffer> {
+  return values instanceof Uint8Array ? values : new Uint8Array(0);
+}
+
+function joinValidity(
+  spans: readonly ColumnSpan[],
+  length: number,
+  joining: Joining,
+): Pick<ColumnData, 'nullCount' | 'validity'> {
+  if (spans.every(({ column }) => column.nullCount === 0)) return { nullCount: 0 };
+  const validity = joinBits(spans, length, (column) => column.validity, joining);
+  const nullCount = length - countBits(validity, length);
+  return nullCount === 0 ? { nullCount } : { nullCount, validity };
+}
+
+/** The bits of the spans; all are set where there are none. */
+function joinBits(
+  spans: readonly ColumnSpan[],
+  length: number,
+  bitsOf: (column: ColumnData) => Uint8Array | undefined,
+  joining: Joining,
+): Uint8Array<ArrayBuffer> {
+  const joined = joining.allocate(Math.ceil(length / 8));
+  let at = 0;
+  for (const span of spans) {
+    const bits = bitsOf(span.column);
+    const end = span.start + span.length;
+    for (let row = span.start; row < end; row++, at++) {
+      if (bits === undefined || isBitSet(bits, row)) setBit(joined, at);
+    }
+  }
+  return joined;
+}
+
+function joinOffsets(
+  wide: boolean,
+  spans: readonly ColumnSpan[],
+  length: number,
+  joining: Joining,
+): NonNullable<ColumnData['offsets']> {
+  const total = spans.reduce(
+    (sum, { column, start, length: rows }) => sum + offsetAt(column, start + rows) - offsetAt(column, start),
+    0,
+  );
+  if (!wide && total > MAX_OFFSET) throw joining.tooLarge(BEYOND_OFFSETS);
+  const { buffer } = joining.allocate((wide ? 8 : 4) * (length + 1));
+  const offsets = wide ? new BigInt64Array(buffer) : new Int32Array(buffer);
+  let at = 0;
+  let end = 0;
+  for (const { column, start, length: rows } of spans) {
+    const shift = end - offsetAt(column, start);
+    for (let row = start + 1; row <= start + rows; row++) {
+      end = offsetAt(column, row) + shift;
+      if (offsets instanceof BigInt64Array) offsets[++at] = BigInt(end);
+      else offsets[++at] = end;
+    }
+  }
+  return offsets;
+}
+
+function joinTexts(spans: readonly ColumnSpan[], bytes: number, joining: Joining): Uint8Array<ArrayBuffer> {
+  const joined = joining.allocate(bytes);
+  let at = 0;
+  for (const { column, start, length } of spans) {
+    const part = bytesOf(column).subarray(offsetAt(column, start), offsetAt(column, start + length));
+    joined.set(part, at);
+    at += part.length;
+  }
+  return joined;
+}
+
+/** Copies bytes, whatever the elements are, and gives them the array type of the first span. */
+function joinValues(spans: readonly ColumnSpan[], length: number, perRow: number, joining: Joining): Values {
+  const model = spans.find(({ column }) => column.values !== undefined)?.column.values ?? new Uint8Array(0);
+  const rowBytes = perRow * model.BYTES_PER_ELEMENT;
+  const joined = joining.allocate(length * rowBytes);
+  let at = 0;
+  for (const { column, start, length: rows } of spans) {
+    if (column.values === undefined || rows === 0) continue;
+    const { buffer, byteOffset } = column.values;
+    joined.set(new Uint8Array(buffer, byteOffset + start * rowBytes, rows * rowBytes), at);
+    at += rows * rowBytes;
+  }
+  return arrayLike(model, joined.buffer);
+}
+
+function arrayLike(model: Values, buffer: ArrayBuffer): Values {
+  if (model instanceof Uint8Array) return new Uint8Array(buffer);
+  if (model instanceof Int8Array) return new Int8Array(buffer);
+  if (model instanceof Int16Array) return new Int16Array(buffer);
+  if (model instanceof Uint16Array) return new Uint16Array(buffer);
+  if (model instanceof Int32Array) return new Int32Array(buffer);
+  if (model instanceof Uint32Array) return new Uint32Array(buffer);
+  if (model instanceof Float32Array) return new Float32Array(buffer);
+  if (model instanceof Float64Array) return new Float64Array(buffer);
+  return model instanceof BigInt64Array ? new BigInt64Array(buffer) : new BigUint64Array(buffer);
+}
+
+/**
+ * The data buffers of all spans become one, so that nothing of the old ones is kept. It has the values of the rows, or
+ * where these share bytes and would take more without that, the old buffers as they are.
+ */
+function joinViews(
+  spans: readonly ColumnSpan[],
+  length: number,
+  joining: Joining,
+): Pick<ColumnData, 'values' | 'parts'> {
+  const values = joining.allocate(VIEW_BYTES * length);
+  let row = 0;
+  const moves = spans.map(({ column, start, length: rows }) => {
+    const own = values.subarray(VIEW_BYTES * row, VIEW_BYTES * (row + rows));
+    own.set(bytesOf(column).subarray(VIEW_BYTES * start, VIEW_BYTES * (start + rows)));
+    row += rows;
+    const isNull = (at: number): boolean => isNullAt(column, start + at);
+    const views = { words: viewWords(own), rows, parts: column.parts ?? [], isNull };
+    const used = usedBytes(views);
+    const whole = partBytes(views);
+    return { views, move: used < whole ? moveValues : moveParts, bytes: Math.min(used, whole) };
+  });
+  const total = moves.reduce((sum, { bytes }) => sum + bytes, 0);
+  if (total > MAX_OFFSET) throw joining.tooLarge(BEYOND_OFFSETS);
+  const joined = joining.allocate(total);
+  let at = 0;
+  for (const { views, move } of moves) at = move(views, joined, at);
+  return { values, parts: total === 0 ? [] : [joined] };
+}

@@ -1,0 +1,144 @@
+import { quoted, ServiceError } from '@svc/errors';
+import { columnInfo } from '../column-types.ts';
+import {
+  type Data,
+  DataType,
+  type Decimal,
+  type Field,
+  makeData,
+  RecordBatch,
+  Schema,
+  Struct,
+  util,
+} from 'apache-arrow';
+import { convertColumn, isConvertible } from './convert-column.ts';
+import { typesApart } from './types-apart.ts';
+
+/** How rows of one schema become rows of another. */
+export interface ColumnMatch {
+  /** The schema of the rows together. */
+  readonly schema: Schema;
+  /** Whether the rows fit as they are, but for what may be null. */
+  readonly isPlain: boolean;
+  conform(batch: RecordBatch): RecordBatch;
+}
+
+/**
+ * Finds the columns of a frame in rows that are to be added to it, by name and in any order. A column too many, one too
+ * few, or one of a type that cannot hold the values is `invalid_data`.
+ */
+export function matchColumns(frame: Schema, added: Schema): ColumnMatch {
+  const places = new Map(added.fields.map((field, place) => [field.name, place]));
+  const known = new Set(frame.fields.map(({ name }) => name));
+  const extra = added.fields.find(({ name }) => !known.has(name));
+  if (extra) throw mismatch(frame, `The frame has no column ${quoted(extra.name)}, but the rows to append have.`);
+  const matches = frame.fields.map((field) => {
+    const place = places.get(field.name);
+    const from = place === undefined ? undefined : added.fields[place];
+    if (place === undefined || from === undefined) {
+      throw mismatch(frame, `The rows to append have no column ${quoted(field.name)}.`);
+    }
+    const isSame = isSameType(field, from);
+    if (!isSame && !isConvertible(from.type, field.type)) {
+      const [wants, has] = typesApart(field, from);
+      throw mismatch(frame, `Column ${quoted(field.name)} is ${wants} in the frame, but ${has} in the rows to append.`);
+    }
+    return { field, from, place, isSame };
+  });
+  const fields = matches.map(({ field, from }) => (from.nullable ? field.clone({ nullable: true }) : field));
+  const schema = new Schema(fields, frame.metadata);
+  return {
+    schema,
+    isPlain: matches.every(
+      ({ field, from, place, isSame }, at) => isSame && place === at && hasSameZones(field.type, from.type),
+    ),
+    conform(batch) {
+      const columns: readonly Data[] = batch.data.children;
+      const children = matches.flatMap(({ field, place, isSame }) => {
+        const column = columns[place];
+        if (column === undefined) return [];
+        return isSame ? column : convertColumn(column, field);
+      });
+      return batchOf(schema, batch.numRows, children);
+    },
+  };
+}
+
+/** The rows of a batch under a schema that differs from its own by what may be null. */
+export function underSchema(schema: Schema, batch: RecordBatch): RecordBatch {
+  return batchOf(schema, batch.numRows, batch.data.children);
+}
+
+function batchOf(schema: Schema, length: number, children: Data[]): RecordBatch {
+  return new RecordBatch(schema, makeData({ type: new Struct(schema.fields), length, nullCount: 0, children }));
+}
+
+/** Whether timestamps are of the same zones, which files that are put together must be. */
+function hasSameZones(a: DataType, b: DataType): boolean {
+  if (DataType.isTimestamp(a) && DataType.isTimestamp(b)) return a.timezone === b.timezone;
+  const children: readonly Field[] = a.children ?? [];
+  const others: readonly Field[] = b.children ?? [];
+  return children.every((child, at) => hasSameZones(child.type, others[at]?.type ?? child.type));
+}
+
+/** A SYMBOL is kept as text, so that the two take each other's values. */
+const TEXTS: ReadonlySet<string> = new Set(['STRING', 'SYMBOL']);
+
+function isSameType(field: Field, from: Field): boolean {
+  if (!fits(field.type, from.type)) return false;
+  const [wants, has] = [columnInfo(field).type, columnInfo(from).type];
+  return wants === has || (TEXTS.has(wants) && TEXTS.has(has));
+}
+
+/** Whether values of a type are values of another as they are: what the items of a list are called says nothing. */
+function fits(type: DataType, from: DataType): boolean {
+  const isFixed = DataType.isFixedSizeList(type) && DataType.isFixedSizeList(from) && type.listSize === from.listSize;
+  const isList = isFixed || (DataType.isList(type) && DataType.isList(from));
+  if (!isList && !(DataType.isStruct(type) && DataType.isStruct(from))) {
+    return isSameLeaf(type, from) && hasSameDecimals(type, from);
+  }
+  const children: readonly Field[] = type.children;
+  const others: readonly Field[] = from.children;
+  return (
+    children.length === others.length &&
+    children.every((child, at) => {
+      const other = others[at];
+      const isNamed = isList || child.name === other?.name;
+      return other && isNamed && (child.nullable || !other.nullable) && fits(child.type, other.type);
+    })
+  );
+}
+
+/**
+ * apache-arrow takes a timestamp, time or date of a class for its unit for another than one of the general class. A time
+ * of one zone is the same moment in another.
+ */
+function isSameLeaf(a: DataType, b: DataType): boolean {
+  if (DataType.isTimestamp(a) && DataType.isTimestamp(b)) return a.unit === b.unit && !a.timezone === !b.timezone;
+  if (DataType.isTime(a) && DataType.isTime(b)) return a.unit === b.unit && a.bitWidth === b.bitWidth;
+  if (DataType.isDate(a) && DataType.isDate(b)) return a.unit === b.unit;
+  if (DataType.isDuration(a) && DataType.isDuration(b)) return a.unit === b.unit;
+  if (DataType.isInterval(a) && DataType.isInterval(b)) return a.unit === b.unit;
+  return util.compareTypes(a, b);
+}
+
+/** apache-arrow takes any two decimals for the same, and so whatever holds them. */
+function hasSameDecimals(a: DataType, b: DataType): boolean {
+  if (DataType.isDecimal(a) && DataType.isDecimal(b)) return keptDecimal(a) === keptDecimal(b);
+  const children: readonly Field[] = a.children ?? [];
+  const others: readonly Field[] = b.children ?? [];
+  return children.every((child, at) => hasSameDecimals(child.type, others[at]?.type ?? child.type));
+}
+
+/** Narrow decimals are kept as those of 128 bits. */
+function keptDecimal({ precision, scale, bitWidth }: Decimal): string {
+  return `${precision},${scale},${Math.max(bitWidth, 128)}`;
+}
+
+function mismatch(frame: Schema, message: string): ServiceError {
+  const columns = frame.fields.slice(0, 20).map((field) => `${quoted(field.name)} ${columnInfo(field).type}`);
+  const more = frame.fields.length > columns.length ? ', …' : '';
+  return new ServiceError('invalid_data', message, {
+    hint: `The columns of the frame are: ${columns.join(', ')}${more}.`,
+  });
+}

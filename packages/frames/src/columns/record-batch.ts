@@ -1,0 +1,39 @@
+import { Data, DataType, type Field, makeData, type RecordBatch, type Schema, Vector } from 'apache-arrow';
+import { createRecordBatch } from './create-record-batch.ts';
+import type { ColumnData } from './column-data.ts';
+
+/** The values of the dictionaries of a frame, by their ids in the schema. */
+export type Dictionaries = Map<number, Vector>;
+
+/** A record batch over checked columns; nothing is copied. */
+export function recordBatchFrom(
+  schema: Schema,
+  rows: number,
+  columns: readonly ColumnData[],
+  dictionaries: Dictionaries,
+): RecordBatch {
+  const children = schema.fields.map(({ type }: Field, i) => dataFrom(type, columns[i], dictionaries));
+  return createRecordBatch(schema, rows, children);
+}
+
+/** Checked buffers as Arrow data. */
+export function dataFrom(type: DataType, column: ColumnData, dictionaries: Dictionaries): Data {
+  const { length, nullCount, offsets, values, validity = new Uint8Array(0), parts, children = [] } = column;
+  return new Data(
+    type,
+    0,
+    length,
+    nullCount,
+    [offsets, values, validity],
+    children.map((child, i) => dataFrom(type.children[i].type, child, dictionaries)),
+    DataType.isDictionary(type) ? dictionaryOf(type.id, type.dictionary, dictionaries) : undefined,
+    parts,
+  );
+}
+
+/** A dictionary may be missing where no row has a value. */
+function dictionaryOf(id: number, type: DataType, dictionaries: Dictionaries): Vector {
+  const dictionary = dictionaries.get(id) ?? new Vector([makeData({ type })]);
+  dictionaries.set(id, dictionary);
+  return dictionary;
+}

@@ -1,0 +1,55 @@
+import { quoted } from '@svc/errors';
+import { DataType, type Field, Type } from 'apache-arrow';
+import { columnTypeName } from '../column-types.ts';
+
+/** What two columns hold that cannot be one, each told as far as it takes to tell them apart. */
+export function typesApart(one: Field, other: Field): readonly [one: string, other: string] {
+  const [name, otherName] = [nameOf(one), nameOf(other)];
+  if (name !== otherName) return [name, otherName];
+  return insideApart(name, one, other) ?? [`${name} (${arrowText(one)})`, `${name} (${arrowText(other)})`];
+}
+
+/** The first thing inside of them that differs. */
+function insideApart(name: string, one: Field, other: Field): readonly [string, string] | undefined {
+  const [inside, others] = [childrenOf(one), childrenOf(other)];
+  if (inside.length !== others.length) return [counted(name, inside), counted(name, others)];
+  for (const [at, child] of inside.entries()) {
+    const otherChild = others[at] ?? child;
+    const [holds, otherHolds] = [holdsText(name, one, child), holdsText(name, other, otherChild)];
+    if (holds !== otherHolds) return [holds, otherHolds];
+    const [has, otherHas] = typesApart(child, otherChild);
+    if (has !== otherHas) return [`${holds} ${has}`, `${holds} ${otherHas}`];
+  }
+  return undefined;
+}
+
+/** What the items of a list are called says nothing. */
+function holdsText(name: string, { type }: Field, child: Field): string {
+  return DataType.isStruct(type) ? `${name} with ${quoted(child.name)}` : `${name} of`;
+}
+
+function counted(name: string, { length }: readonly Field[]): string {
+  return `${name} of ${length} ${length === 1 ? 'field' : 'fields'}`;
+}
+
+function childrenOf({ type }: Field): readonly Field[] {
+  return type.children ?? [];
+}
+
+function nameOf(field: Field): string {
+  return columnTypeName(field) ?? kindOf(field);
+}
+
+/** What Arrow calls a type, which says more than the type of the column. */
+function arrowText(field: Field): string {
+  const text = childrenOf(field).length > 0 ? kindOf(field) : leafText(field);
+  return field.nullable ? text : `${text} without null`;
+}
+
+function kindOf({ type }: Field): string {
+  return Type[type.typeId];
+}
+
+function leafText({ type }: Field): string {
+  return DataType.isDecimal(type) ? `Decimal${type.bitWidth}` : `${type}`;
+}

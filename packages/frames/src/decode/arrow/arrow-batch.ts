@@ -1,0 +1,123 @@
+import { ServiceError } from '@svc/errors';
+import type { ByteBudget } from '../../byte-budget.ts';
+import { type Compression, decompressBuffer } from './arrow-compression.ts';
+import { SLOT } from './arrow-slots.ts';
+import { type IsWorking, WORKING } from '../decode-steps.ts';
+import type { FlatTable } from './flatbuffer.ts';
+import { allocateCounted } from '../limits.ts';
+
+/** The head of an Arrow record batch or dictionary batch: what its body consists of. */
+export interface ArrowBatchHead {
+  readonly rows: number;
+  /** Length and null count of every column, nested ones after their parents. */
+  readonly nodes: readonly number[];
+  /** Offset and length of every buffer in the body. */
+  readonly buffers: readonly number[];
+  /** How many data buffers each column of views has. */
+  readonly partCounts: readonly number[];
+  readonly compression: Compression | undefined;
+}
+
+/** Reads the head out of its flatbuffer table. */
+export function readBatchHead(table: FlatTable): ArrowBatchHead {
+  return {
+    rows: table.size(SLOT.recordBatch.rows),
+    nodes: table.sizes(SLOT.recordBatch.nodes, 2),
+    buffers: table.sizes(SLOT.recordBatch.buffers, 2),
+    partCounts: table.sizes(SLOT.recordBatch.partCounts, 1),
+    compression: readCompression(table.table(SLOT.recordBatch.compression)),
+  };
+}
+
+function readCompression(table: FlatTable | undefined): Compression | undefined {
+  if (table === undefined) return undefined;
+  const codec = table.byte(SLOT.compression.codec);
+  if (codec > 1 || table.byte(SLOT.compression.method) !== 0) {
+    throw new ServiceError('invalid_data', `The Arrow data is compressed with the unknown codec ${codec}.`, {
+      hint: 'Compress the data with LZ4 (frame) or ZSTD, or not at all.',
+    });
+  }
+  return codec === 0 ? 'lz4' : 'zstd';
+}
+
+/** An Arrow batch that is being taken apart: gives its nodes and buffers in the order of its columns. */
+export interface ArrowBatch {
+  /** Names the batch in errors: `record batch 1`. */
+  readonly name: string;
+  readonly rows: number;
+  nextNode(): readonly [length: number, nullCount: number];
+  nextBuffer(): Uint8Array<ArrayBuffer>;
+  nextPartCount(): number;
+  /** Memory for a copy, counted: any number of columns may want a copy of the same bytes. */
+  allocate(bytes: number): Uint8Array<ArrayBuffer>;
+  /** Checks that nothing is left. */
+  finish(): void;
+}
+
+/** After so many decompressed bytes a decoder shows that it is alive: a large body takes longer than it may be silent. */
+const SILENT_BYTES = 1 << 20;
+
+/** The buffers of a batch, decompressed. */
+export function* readBuffers(
+  name: string,
+  { buffers, compression }: ArrowBatchHead,
+  body: Uint8Array<ArrayBuffer>,
+  budget: ByteBudget,
+): Generator<IsWorking, Uint8Array<ArrayBuffer>[], void> {
+  const found: Uint8Array<ArrayBuffer>[] = [];
+  let silentBytes = 0;
+  for (let i = 0; i < buffers.length; i += 2) {
+    const end = buffers[i] + buffers[i + 1];
+    if (end > body.length) throw batchFault(name, `has a buffer beyond the end of its ${body.length} bytes`);
+    const bytes = body.subarray(buffers[i], end);
+    const plain = compression === undefined ? bytes : decompressBuffer(bytes, compression, budget);
+    found.push(plain);
+    silentBytes += compression === undefined ? 0 : plain.length;
+    if (silentBytes >= SILENT_BYTES) {
+      silentBytes = 0;
+      yield WORKING;
+    }
+  }
+  return found;
+}
+
+/** Begins to take apart a batch. */
+export function createArrowBatch(
+  name: string,
+  head: ArrowBatchHead,
+  buffers: readonly Uint8Array<ArrayBuffer>[],
+  budget: ByteBudget,
+): ArrowBatch {
+  let node = 0;
+  let buffer = 0;
+  let partCount = 0;
+
+  function next<Part>(parts: readonly Part[], index: number): Part {
+    if (index < parts.length) return parts[index];
+    throw batchFault(name, 'has fewer parts than its schema needs');
+  }
+  return {
+    name,
+    rows: head.rows,
+    nextNode() {
+      node += 2;
+      return [next(head.nodes, node - 2), next(head.nodes, node - 1)];
+    },
+    nextBuffer: () => next(buffers, buffer++),
+    nextPartCount() {
+      const count = next(head.partCounts, partCount++);
+      if (count > buffers.length - buffer) throw batchFault(name, 'has fewer buffers than it says');
+      return count;
+    },
+    allocate: (bytes) => allocateCounted(budget, bytes),
+    finish() {
+      if (node < head.nodes.length || buffer < buffers.length) {
+        throw batchFault(name, 'has more parts than its schema needs');
+      }
+    },
+  };
+}
+
+function batchFault(name: string, what: string): ServiceError {
+  return new ServiceError('invalid_data', `${name.slice(0, 1).toUpperCase()}${name.slice(1)} ${what}.`);
+}

@@ -1,0 +1,143 @@
+import type { ByteBudget } from '../../byte-budget.ts';
+import {
+  type ArrowMessage,
+  cut,
+  invalid,
+  MAX_METADATA_BYTES,
+  nameAt,
+  parseMetadata,
+  PREFIX_BYTES,
+  prefixOf,
+  readBody,
+  readMetadata,
+  type Reading,
+} from './arrow-message.ts';
+import { BLOCK, SLOT } from './arrow-slots.ts';
+import { type ByteInput, readBytes } from '../decode-steps.ts';
+import { readFlatbuffer } from './flatbuffer.ts';
+import { type HeldBytes, holdBytes } from '../held-bytes.ts';
+import { allocateCounted } from '../limits.ts';
+
+/** A file begins with this word and two zeros, and ends with it. */
+const MAGIC = Buffer.from('ARROW1');
+
+/** The end of a file: the length of the footer in 4 bytes, and the word. */
+const TAIL_BYTES = 4 + MAGIC.length;
+
+const FOOTER = 'The footer of the Arrow file';
+const CUT_FILE = 'The Arrow file is cut: it does not end with its footer.';
+
+/** Whether bytes are the start of a file. */
+export function isFileStart(bytes: Uint8Array): boolean {
+  return MAGIC.equals(bytes.subarray(0, MAGIC.length));
+}
+
+/**
+ * Reads an Arrow file whose first 8 bytes were read. Where its schema is in front, it is read like the stream that it
+ * contains. Some writers have the schema in the footer alone, and the dictionaries behind the batches that need them:
+ * then the file is held until its footer is there.
+ */
+export function* readArrowFile(input: ByteInput, budget: ByteBudget): Reading<void> {
+  const bytes = yield* readBytes(input, PREFIX_BYTES);
+  const prefix = prefixOf(bytes);
+  if (prefix === undefined) throw cut(input);
+  const hasMessage = prefix.isMarked && prefix.length > 0;
+  const metadata = hasMessage ? yield* readMetadata(input, prefix.length, budget) : new Uint8Array(0);
+  if (hasMessage && parseMetadata(metadata, PREFIX_BYTES).head.kind === 'schema') {
+    yield yield* readBody(input, metadata, budget);
+    yield* readFrontToBack(input, budget);
+  } else yield* readByFooter(input, Buffer.concat([MAGIC, Buffer.alloc(2), bytes, metadata]), budget);
+}
+
+/** The messages behind the schema, up to the footer. It must know as many batches as there were. */
+function* readFrontToBack(input: ByteInput, budget: ByteBudget): Reading<void> {
+  let batches = 0;
+  for (;;) {
+    const bytes = yield* readBytes(input, PREFIX_BYTES);
+    const prefix = prefixOf(bytes);
+    if (prefix === undefined) throw cut(input);
+    if (!prefix.isMarked || prefix.length <= 0) {
+      // Without an end marker these are the first bytes of the footer.
+      yield* checkFooter(input, prefix.isMarked ? new Uint8Array(0) : bytes, batches, budget);
+      return;
+    }
+    const message = yield* readBody(input, yield* readMetadata(input, prefix.length, budget), budget);
+    if (message.kind === 'batch') batches++;
+    yield message;
+  }
+}
+
+function* checkFooter(input: ByteInput, start: Uint8Array, batches: number, budget: ByteBudget): Reading<void> {
+  const held = yield* holdBytes(input, start, budget, MAX_METADATA_BYTES);
+  const footer = held === undefined ? undefined : footerOf(held, budget);
+  if (held === undefined || footer?.length !== held.length - TAIL_BYTES) throw invalid(CUT_FILE);
+  const expected = readFlatbuffer(footer, FOOTER, (root) => root.count(SLOT.footer.batches, BLOCK.bytes));
+  if (expected !== batches) {
+    throw invalid(`${FOOTER} names ${expected} record batches, the file has ${batches}.`);
+  }
+  held.dropBefore(held.length);
+  budget.free(footer.length);
+}
+
+/** Reads all messages that the footer names, dictionaries first. What no later message needs is let go. */
+function* readByFooter(input: ByteInput, start: Uint8Array, budget: ByteBudget): Reading<void> {
+  const file = yield* holdBytes(input, start, budget);
+  if (file === undefined) throw invalid(CUT_FILE);
+  const footer = footerOf(file, budget);
+  yield { kind: 'footer', metadata: footer };
+  const blocks = readFlatbuffer(footer, FOOTER, (root) => [
+    ...root.sizes(SLOT.footer.dictionaries, BLOCK.sizes),
+    ...root.sizes(SLOT.footer.batches, BLOCK.sizes),
+  ]);
+  budget.free(footer.length);
+  const needed = neededFrom(blocks, file.length);
+  for (let i = 0; i < blocks.length; i += BLOCK.sizes) {
+    const message = messageAt(file, blocks[i + BLOCK.offset], blocks[i + BLOCK.bodyLength], budget);
+    file.dropBefore(needed[i / BLOCK.sizes + 1]);
+    yield message;
+  }
+  file.dropBefore(file.length);
+}
+
+/** The first byte that the block of this number or a later one needs; the end of the file behind the last. */
+function neededFrom(blocks: readonly number[], end: number): Float64Array {
+  const count = blocks.length / BLOCK.sizes;
+  const needed = new Float64Array(count + 1).fill(end);
+  for (let i = count - 1; i >= 0; i--) needed[i] = Math.min(needed[i + 1], blocks[i * BLOCK.sizes + BLOCK.offset]);
+  return needed;
+}
+
+function messageAt(file: HeldBytes, offset: number, bodyLength: number, budget: ByteBudget): ArrowMessage {
+  const prefix = offset + PREFIX_BYTES <= file.length ? prefixOf(bytesAt(file, offset, PREFIX_BYTES)) : undefined;
+  const length = prefix?.isMarked === true ? prefix.length : 0;
+  const start = offset + PREFIX_BYTES + length;
+  if (length <= 0 || length > MAX_METADATA_BYTES || start + bodyLength > file.length) {
+    throw invalid(`${nameAt(offset)} is not where the footer says.`);
+  }
+  budget.take(length);
+  const { head, ...claim } = parseMetadata(bytesAt(file, start - length, length), offset);
+  budget.free(length);
+  if (head.kind === 'schema' || claim.bodyLength !== bodyLength) {
+    throw invalid(`${nameAt(offset)} is not what the footer says.`);
+  }
+  const body = allocateCounted(budget, bodyLength);
+  file.read(start, body);
+  return { ...head, body };
+}
+
+function bytesAt(file: HeldBytes, start: number, length: number): Uint8Array {
+  const bytes = new Uint8Array(length);
+  file.read(start, bytes);
+  return bytes;
+}
+
+/** The footer at the end of a file, counted. */
+function footerOf(file: HeldBytes, budget: ByteBudget): Uint8Array {
+  const end = file.length - TAIL_BYTES;
+  const tail = end < 0 ? Buffer.alloc(TAIL_BYTES) : Buffer.from(bytesAt(file, end, TAIL_BYTES));
+  const length = MAGIC.equals(tail.subarray(4)) ? tail.readInt32LE() : -1;
+  if (length < 0 || length > Math.min(end, MAX_METADATA_BYTES)) throw invalid(CUT_FILE);
+  const footer = allocateCounted(budget, length);
+  file.read(end - length, footer);
+  return footer;
+}

@@ -1,0 +1,92 @@
+import { quoted, ServiceError } from '@svc/errors';
+import { DataType, type Field, Message, type Schema } from 'apache-arrow';
+import { Footer } from 'apache-arrow/ipc/metadata/file';
+import { columnInfo } from '../../column-types.ts';
+import { checkSchemaTable } from './arrow-schema-check.ts';
+import { restoreTexts } from './arrow-schema-texts.ts';
+import { SLOT } from './arrow-slots.ts';
+import { checkFieldType } from './arrow-type-check.ts';
+import { readFlatbuffer } from './flatbuffer.ts';
+
+const SCHEMA = 'The Arrow schema';
+const FOOTER = 'The footer of the Arrow file';
+
+/** The schema in an Arrow schema message that comes from outside: checked before anything else looks at it. */
+export function schemaFromUpload(message: Uint8Array): Schema {
+  return checkedSchema(uncheckedSchemaFromUpload(message));
+}
+
+/** The same, where its columns may be of types that are not held, or malformed: to be looked at, not to be kept. */
+export function uncheckedSchemaFromUpload(message: Uint8Array): Schema {
+  readFlatbuffer(message, SCHEMA, (root) => checkSchemaTable(root.table(SLOT.message.header)));
+  return decodeSchema(message);
+}
+
+/** The schema in the footer of an Arrow file that comes from outside. */
+export function schemaFromFooter(footer: Uint8Array): Schema {
+  readFlatbuffer(footer, FOOTER, (root) => checkSchemaTable(root.table(SLOT.footer.schema)));
+  const schema = decoded(() => Footer.decode(footer).schema);
+  readFlatbuffer(footer, FOOTER, (root) => restoreTexts(schema, root.table(SLOT.footer.schema)));
+  return checkedSchema(schema);
+}
+
+/** The schema in an Arrow schema message that was checked before. */
+export function decodeSchema(message: Uint8Array): Schema {
+  const schema = decoded(() => {
+    const head = Message.decode(message);
+    if (!head.isSchema()) throw new TypeError('The message is not a schema.');
+    return head.header();
+  });
+  readFlatbuffer(message, SCHEMA, (root) => restoreTexts(schema, root.table(SLOT.message.header)));
+  return schema;
+}
+
+function decoded(decode: () => Schema): Schema {
+  try {
+    const schema = decode();
+    normaliseMaps(schema.fields);
+    return schema;
+  } catch (error) {
+    throw new ServiceError('invalid_data', 'The Arrow schema cannot be read.', { cause: error });
+  }
+}
+
+function checkedSchema(schema: Schema): Schema {
+  checkNames(schema.fields);
+  for (const field of schema.fields) {
+    columnInfo(field);
+    checkFieldType(field);
+  }
+  return schema;
+}
+
+/** A schema as an Arrow schema message. */
+export function encodeSchema(schema: Schema): Uint8Array {
+  return Message.encode(Message.from(schema));
+}
+
+/** The entries of a map and their keys are never null. */
+function normaliseMaps(fields: readonly Field[]): void {
+  for (const { type } of fields) {
+    if (DataType.isMap(type)) {
+      const [entries] = type.children;
+      Object.assign(entries, { nullable: false });
+      Object.assign(entries.type.children[0], { nullable: false });
+    }
+    normaliseMaps(type.children ?? []);
+  }
+}
+
+function checkNames(fields: readonly Field[], parent?: string): void {
+  const names = new Set<string>();
+  for (const { name, type } of fields) {
+    if (names.has(name)) {
+      const where = parent === undefined ? 'Two columns' : `Two fields of ${quoted(parent)}`;
+      throw new ServiceError('invalid_data', `${where} have the name ${quoted(name)}.`, {
+        hint: 'Give each of them a name of its own.',
+      });
+    }
+    names.add(name);
+    checkNames(type.children ?? [], name);
+  }
+}

@@ -1,0 +1,82 @@
+import type { ByteBudget } from '../../byte-budget.ts';
+import { encodeSchema } from '../arrow/arrow-schema.ts';
+import { buffersOf } from '../../columns/column-data.ts';
+import { AGAIN, type ByteInput, type DecodeSteps, type FramePiece, type IsWorking, MORE } from '../decode-steps.ts';
+import { columnsDataOf } from './json-batches.ts';
+import type { JsonLayout } from './json-cursor.ts';
+import { createJsonMemory, type JsonMemory } from './json-memory.ts';
+import { createJsonRowReader, type JsonRowReader } from './json-rows.ts';
+import { schemaOf } from './json-types.ts';
+
+/** Decodes an array of objects. */
+export function decodeJson(input: ByteInput, budget: ByteBudget, canReread = false): DecodeSteps {
+  return decodeRows(input, budget, 'array', canReread);
+}
+
+/** Decodes one object a line. */
+export function decodeNdjson(input: ByteInput, budget: ByteBudget, canReread = false): DecodeSteps {
+  return decodeRows(input, budget, 'lines', canReread);
+}
+
+/** What takes more is read twice, where it can be. */
+const HELD_BYTES = 1 << 24;
+
+/**
+ * The types of the columns are known only after the last row, so all of it is read before the schema comes. What is kept
+ * until then are typed columns, not rows; where that would be much and the text comes once more, nothing is kept.
+ */
+function* decodeRows(input: ByteInput, budget: ByteBudget, layout: JsonLayout, canReread: boolean): DecodeSteps {
+  const memory = createJsonMemory(budget);
+  const reader = createJsonRowReader(memory, layout);
+  let isHeld = true;
+  for (let chunk = input.next(); chunk !== undefined || !input.ended; chunk = input.next()) {
+    if (chunk === undefined) yield MORE;
+    else reader.push(chunk);
+    isHeld &&= !canReread || budget.usedBytes <= HELD_BYTES;
+    if (!isHeld) dropGroups(reader, budget);
+  }
+  reader.end();
+  if (!isHeld) dropGroups(reader, budget);
+  yield { kind: 'schema', message: encodeSchema(schemaOf(reader.columns)) };
+  if (isHeld) yield* batchesOf(reader, memory);
+  else yield* readAgain(input, reader, memory);
+}
+
+function dropGroups(reader: JsonRowReader, budget: ByteBudget): void {
+  for (const { bytes } of reader.groups.splice(0)) budget.free(bytes);
+}
+
+/** Reads the text once more, now that its columns are known. */
+function* readAgain(input: ByteInput, reader: JsonRowReader, memory: JsonMemory): DecodeSteps {
+  input.restart();
+  reader.restart();
+  yield AGAIN;
+  for (let chunk = input.next(); chunk !== undefined || !input.ended; chunk = input.next()) {
+    if (chunk === undefined) yield MORE;
+    else reader.push(chunk);
+    yield* batchesOf(reader, memory);
+  }
+  reader.end();
+  yield* batchesOf(reader, memory);
+}
+
+function* batchesOf(reader: JsonRowReader, memory: JsonMemory): DecodeSteps {
+  for (let batch = yield* nextBatch(reader, memory); batch !== undefined; batch = yield* nextBatch(reader, memory)) {
+    yield batch;
+  }
+}
+
+/** The first group as a batch. The group is let go: what stays counted is what the batch takes. */
+function* nextBatch(reader: JsonRowReader, memory: JsonMemory): Generator<IsWorking, FramePiece | undefined, void> {
+  const group = reader.groups.shift();
+  if (group === undefined) return undefined;
+  const { rows } = group;
+  const openBytes = memory.groupBytes;
+  memory.groupBytes = group.bytes;
+  const columns = yield* columnsDataOf(reader.columns, group.columns, rows);
+  let heldBytes = 0;
+  for (const buffer of buffersOf(columns)) heldBytes += buffer.byteLength;
+  memory.budget.free(memory.groupBytes - heldBytes);
+  memory.groupBytes = openBytes;
+  return { kind: 'batch', rows, columns, heldBytes };
+}

@@ -1,0 +1,98 @@
+import type { FileBody } from '../../encoding.ts';
+import { cancelledError } from './cancelled-error.ts';
+import { withResolvers } from '../../with-resolvers.ts';
+import type { BodyPiece } from './worker-messages.ts';
+
+/** Reads a body in pieces that are worth a trip to a worker. */
+export interface BodyReader {
+  /** The next piece, its bytes in a buffer of their own; undefined at the end of the body. */
+  next(): Promise<BodyPiece | undefined>;
+  /** Begins at the start of the body again, which a body that is not in a file does not. */
+  restart(): void;
+  /** Lets the body go. */
+  close(): void;
+}
+
+/** Smaller chunks are gathered to this many bytes, larger ones are cut into at most `MAX_PIECE_BYTES`. */
+const MIN_PIECE_BYTES = 1 << 18;
+const MAX_PIECE_BYTES = 1 << 20;
+
+/** A reader of a body; it stops waiting for the body when the signal is aborted. */
+export function createBodyReader(body: AsyncIterable<Uint8Array>, signal: AbortSignal | undefined): BodyReader {
+  const iterator = body[Symbol.asyncIterator]();
+  let rest: Uint8Array = new Uint8Array(0);
+  let isDone = false;
+
+  async function nextChunk(): Promise<Uint8Array | undefined> {
+    const { value, done } = await abortable(iterator.next(), signal);
+    if (done !== true) return value;
+    isDone = true;
+    return undefined;
+  }
+
+  return {
+    async next() {
+      const gathered: Uint8Array[] = [];
+      let size = 0;
+      while (size < MIN_PIECE_BYTES && (rest.length > 0 || !isDone)) {
+        const chunk = rest.length > 0 ? rest : await nextChunk();
+        if (chunk === undefined) break;
+        const part = chunk.subarray(0, MAX_PIECE_BYTES - size);
+        rest = chunk.subarray(part.length);
+        gathered.push(part);
+        size += part.length;
+      }
+      return size === 0 ? undefined : { kind: 'chunk', bytes: join(gathered, size) };
+    },
+    restart() {
+      throw new Error('A decoder wants a body again that comes but once.');
+    },
+    close() {
+      if (isDone) return;
+      isDone = true;
+      // A body that waits for its next bytes only hears of this after they came: nothing can wait for it here.
+      void Promise.resolve(iterator.return?.()).catch(() => undefined);
+    },
+  };
+}
+
+/** A reader of a file, whose bytes stay there: it says how many of them there are. */
+export function createFileReader(file: FileBody, signal: AbortSignal | undefined): BodyReader {
+  let size = 0;
+  let at = 0;
+  return {
+    async next() {
+      if (at === size) size = await abortable(file.grown(at), signal);
+      if (at === size) return undefined;
+      at = Math.min(at + MAX_PIECE_BYTES, size);
+      return { kind: 'grown', bytes: at };
+    },
+    restart() {
+      at = 0;
+    },
+    close: () => undefined,
+  };
+}
+
+function join(parts: readonly Uint8Array[], size: number): Uint8Array<ArrayBuffer> {
+  const bytes = new Uint8Array(size);
+  let at = 0;
+  for (const part of parts) {
+    bytes.set(part, at);
+    at += part.length;
+  }
+  return bytes;
+}
+
+async function abortable<Value>(promise: Promise<Value>, signal: AbortSignal | undefined): Promise<Value> {
+  if (signal === undefined) return promise;
+  const aborted = withResolvers<never>();
+  const onAbort = () => aborted.reject(cancelledError(signal.reason));
+  if (signal.aborted) onAbort();
+  else signal.addEventListener('abort', onAbort);
+  try {
+    return await Promise.race([promise, aborted.promise]);
+  } finally {
+    signal.removeEventListener('abort', onAbort);
+  }
+}

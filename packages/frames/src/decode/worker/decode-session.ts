@@ -1,0 +1,94 @@
+import type { BodyReader } from './body-reader.ts';
+import { cancelledError } from './cancelled-error.ts';
+import type { FramePiece } from '../decode-steps.ts';
+import type { WorkerLink } from './worker-link.ts';
+import { type BodyPiece, throwIfFailed, type WorkerRequest } from './worker-messages.ts';
+import type { WorkerPool } from './worker-pool.ts';
+
+/** One body on its way through a worker. */
+export interface DecodeSession {
+  /** The next piece of the frame, undefined at its end; feeds the worker with as much of the body as that takes. */
+  next(request: WorkerRequest): Promise<FramePiece | undefined>;
+  /** Gives the body up and the worker back. */
+  close(): void;
+}
+
+interface SessionParts {
+  readonly pool: WorkerPool;
+  readonly link: WorkerLink;
+  readonly reader: BodyReader;
+  /** The first piece of the body, undefined where it is empty. */
+  readonly first: BodyPiece | undefined;
+  readonly signal: AbortSignal | undefined;
+}
+
+/** Begins a session on a worker of the pool. */
+export function createDecodeSession(parts: SessionParts): DecodeSession {
+  const { pool, link, reader, first, signal } = parts;
+  let upcoming = Promise.resolve(first);
+  let isOpen = true;
+
+  function finish(): void {
+    if (!isOpen) return;
+    isOpen = false;
+    signal?.removeEventListener('abort', close);
+    reader.close();
+    pool.release(link);
+  }
+  function close(): void {
+    if (!isOpen) return;
+    link.reset();
+    finish();
+  }
+  const isAborted = () => signal?.aborted === true;
+  signal?.addEventListener('abort', close);
+
+  async function call(request: WorkerRequest) {
+    // It may have been closed while the body was awaited, and the worker may have another body by now.
+    if (!isOpen) throw new Error('The decoding was given up.');
+    return link.call(request);
+  }
+  /** Sends the next piece, and has the one after it fetched meanwhile. */
+  async function feed() {
+    const piece = await upcoming;
+    if (piece === undefined) return call({ kind: 'end' });
+    upcoming = reader.next();
+    upcoming.catch(() => undefined);
+    return call(piece);
+  }
+  /** Begins at the start of the body again. */
+  async function restart() {
+    reader.restart();
+    upcoming = reader.next();
+    upcoming.catch(() => undefined);
+    return call({ kind: 'next' });
+  }
+  /** What came of a request that is a piece of the frame, its end or a failure. */
+  async function ask(request: WorkerRequest) {
+    for (let outcome = await call(request); ;) {
+      if (outcome.kind === 'more') outcome = await feed();
+      else if (outcome.kind === 'working') outcome = await call({ kind: 'next' });
+      else if (outcome.kind === 'again') outcome = await restart();
+      else return outcome;
+    }
+  }
+
+  return {
+    async next(request) {
+      try {
+        // Also where that was before anybody listened: the worker is given back then too.
+        if (isAborted()) throw cancelledError(signal?.reason);
+        if (!isOpen) return undefined;
+        const outcome = await ask(request);
+        throwIfFailed(outcome);
+        if (outcome.kind !== 'done') return outcome;
+        finish();
+        return undefined;
+      } catch (error) {
+        close();
+        throw isAborted() ? cancelledError(signal?.reason) : error;
+      }
+    },
+    close,
+  };
+}

@@ -1,0 +1,90 @@
+import { parentPort, workerData } from 'node:worker_threads';
+import type { ByteBudget } from '../../byte-budget.ts';
+import type { DecodedFormat } from '../../encoding.ts';
+import { decodeArrow } from '../arrow/arrow-decoder.ts';
+import { buffersOf } from '../../columns/column-data.ts';
+import { type ByteInput, createByteInput, type DecodeSteps } from '../decode-steps.ts';
+import { createFileInput } from './file-input.ts';
+import { decodeJson, decodeNdjson } from '../json/json-decoder.ts';
+import { handOn } from './hand-on.ts';
+import { createFrameBudget } from '../limits.ts';
+import { type MemoryShare, resizeShare } from './memory-shares.ts';
+import { type BodyPiece, type Outcome, outcomeFromError, type WorkerRequest } from './worker-messages.ts';
+
+// The whole worker: it decodes one body at a time, and only while it is asked for a step.
+
+const DECODERS: Record<DecodedFormat, (input: ByteInput, budget: ByteBudget, canReread: boolean) => DecodeSteps> = {
+  arrow: decodeArrow,
+  json: decodeJson,
+  ndjson: decodeNdjson,
+};
+
+interface Decoding {
+  readonly steps: DecodeSteps;
+  feed(piece: BodyPiece): void;
+  end(): void;
+  close(): void;
+}
+
+type OpenRequest = Extract<WorkerRequest, { kind: 'open' }>;
+
+const share: MemoryShare = workerData;
+let decoding: Decoding | undefined;
+
+function open({ format, maxBytes, path }: OpenRequest): Decoding {
+  const budget = createFrameBudget(maxBytes, share);
+  if (path === undefined) {
+    const input = createByteInput();
+    return {
+      steps: DECODERS[format](input, budget, false),
+      feed: (piece) => piece.kind === 'chunk' && input.push(piece.bytes),
+      end: () => input.end(),
+      close: () => undefined,
+    };
+  }
+  const input = createFileInput(path);
+  return {
+    steps: handOn(DECODERS[format](input, budget, true), budget),
+    feed: (piece) => piece.kind === 'grown' && input.grow(piece.bytes),
+    end: () => input.end(),
+    close: () => input.close(),
+  };
+}
+
+function close(): void {
+  decoding?.close();
+  decoding = undefined;
+}
+
+function answer(request: WorkerRequest): Outcome {
+  if (request.kind === 'open') decoding = open(request);
+  if (decoding === undefined) return { kind: 'done' };
+  if (request.kind === 'chunk' || request.kind === 'grown') decoding.feed(request);
+  if (request.kind === 'end') decoding.end();
+  const { value, done } = decoding.steps.next();
+  if (done !== true) return value;
+  close();
+  resizeShare(share, 0);
+  return { kind: 'done' };
+}
+
+function answerSafely(request: WorkerRequest): Outcome {
+  try {
+    return answer(request);
+  } catch (error) {
+    // What it took stays counted: the memory is not free before it is collected.
+    close();
+    return outcomeFromError(error);
+  }
+}
+
+parentPort?.on('message', (request: WorkerRequest) => {
+  if (request.kind === 'close') {
+    close();
+    return;
+  }
+  const outcome = answerSafely(request);
+  // Batches are moved, not copied. Dictionaries are copied: the decoder still needs them for what follows.
+  parentPort?.postMessage(outcome, outcome.kind === 'batch' ? [...buffersOf(outcome.columns)] : []);
+});
+parentPort?.postMessage('ready', []);

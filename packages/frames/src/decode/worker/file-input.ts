@@ -1,0 +1,84 @@
+import { closeSync, openSync, readSync } from 'node:fs';
+import { ServiceError } from '@svc/errors';
+import type { ByteInput } from '../decode-steps.ts';
+
+/** An input whose bytes are read from a file when they are wanted: straight to where they are decoded. */
+export interface FileInput extends ByteInput {
+  /** From now on so many bytes of the file may be read. */
+  grow(bytes: number): void;
+  /** Lets the file go. */
+  close(): void;
+}
+
+/** Fewer bytes than this are read together with those that follow them. */
+const WINDOW_BYTES = 1 << 16;
+/** Pieces of text are of this size. */
+const PIECE_BYTES = 1 << 20;
+
+/** An input over a file of which nothing may be read yet. */
+export function createFileInput(path: string): FileInput {
+  const file = openSync(path, 'r');
+  let window = new Uint8Array(0);
+  let windowAt = 0;
+  let readable = 0;
+  let position = 0;
+  let ended = false;
+
+  function readAt(place: number, target: Uint8Array): void {
+    for (let filled = 0; filled < target.length;) {
+      const count = readSync(file, target, filled, target.length - filled, place + filled);
+      if (count === 0) {
+        throw new ServiceError('invalid_data', `The file ends after ${place + filled} bytes, and had more before.`, {
+          hint: 'Let nobody write to a file that is read; replace it by another instead.',
+        });
+      }
+      filled += count;
+    }
+  }
+
+  /** What there is of the next bytes, up to so many, out of the window. */
+  function windowed(length: number): Uint8Array {
+    const from = position - windowAt;
+    if (from >= 0 && from + length <= window.length) return window.subarray(from, from + length);
+    window = new Uint8Array(Math.min(WINDOW_BYTES, readable - position));
+    windowAt = position;
+    readAt(position, window);
+    return window.subarray(0, length);
+  }
+
+  function take(target: Uint8Array): number {
+    const length = Math.min(target.length, readable - position);
+    if (length >= WINDOW_BYTES) readAt(position, target.subarray(0, length));
+    else if (length > 0) target.set(windowed(length));
+    position += length;
+    return length;
+  }
+
+  return {
+    grow(bytes) {
+      readable = bytes;
+    },
+    end() {
+      ended = true;
+    },
+    restart() {
+      readable = 0;
+      position = 0;
+      ended = false;
+    },
+    get ended() {
+      return ended;
+    },
+    get position() {
+      return position;
+    },
+    next() {
+      if (position === readable) return undefined;
+      const piece = new Uint8Array(Math.min(PIECE_BYTES, readable - position));
+      take(piece);
+      return piece;
+    },
+    read: (target, at) => take(target.subarray(at)),
+    close: () => closeSync(file),
+  };
+}

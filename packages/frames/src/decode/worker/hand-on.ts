@@ -1,0 +1,14 @@
+import type { ByteBudget } from '../../byte-budget.ts';
+import type { DecodeSteps } from '../decode-steps.ts';
+
+/** Steps whose batches do not count any more when the next step is asked for, nor dictionaries that others have replaced. */
+export function* handOn(steps: DecodeSteps, budget: ByteBudget): DecodeSteps {
+  const dictionaries = new Map<number, number>();
+  for (const step of steps) {
+    yield step;
+    if (step.kind === 'batch') budget.free(step.heldBytes);
+    if (step.kind !== 'dictionary') continue;
+    budget.free(dictionaries.get(step.id) ?? 0);
+    dictionaries.set(step.id, step.heldBytes);
+  }
+}

@@ -1,0 +1,92 @@
+import { type Data, DataType, type Dictionary, Field, type RecordBatch, Type } from 'apache-arrow';
+import { columnTypeName } from '../../column-types.ts';
+import { type Column, nullableColumn, quotedColumn, wrappedColumn } from './column.ts';
+import { createDictionaryValues, type DictionaryValues } from './dictionary-values.ts';
+import { KIND_CSV_JSON } from '../kernel/kernel-layout.ts';
+import { createNestedColumn } from './nested-columns.ts';
+import {
+  booleanColumn,
+  createTimeColumn,
+  decimalColumn,
+  floatColumn,
+  integerColumn,
+  nullColumn,
+  timestampColumn,
+  uuidColumn,
+} from './plain-columns.ts';
+import { createTextColumn } from './text-columns.ts';
+
+/** How values are written. */
+export interface CellOptions {
+  /** CSV writes texts bare where they can be, and nothing where there is no value. */
+  readonly syntax: 'json' | 'csv';
+  /** LONG, ULONG and LONG128 as strings, for clients that read JSON numbers as doubles. */
+  readonly quoteLargeNum: boolean;
+  /** The last dictionary of each id, type and syntax, with what is written of it so far: the next batch has mostly the same. */
+  readonly dictionaries: Map<string, DictionaryValues>;
+}
+
+/** How the values of one answer are written. */
+export function createCellOptions(syntax: CellOptions['syntax'], quoteLargeNum = false): CellOptions {
+  return { syntax, quoteLargeNum, dictionaries: new Map() };
+}
+
+/** The columns of a batch. */
+export function createColumns(batch: RecordBatch, fields: readonly Field[], options: CellOptions): readonly Column[] {
+  return fields.map((field, i) => createColumn(batch.data.children[i], field, options));
+}
+
+function createColumn(data: Data, field: Field, options: CellOptions): Column {
+  const isCsv = options.syntax === 'csv';
+  if (DataType.isNull(data.type)) return nullColumn(isCsv);
+  return nullableColumn(createValueColumn(data, field, options), data, isCsv);
+}
+
+function createValueColumn(data: Data, field: Field, options: CellOptions): Column {
+  const { type } = data;
+  const isCsv = options.syntax === 'csv';
+  const quotedInJson = (column: Column): Column => (isCsv ? column : quotedColumn(column));
+  if (DataType.isBool(type)) return booleanColumn(data);
+  if (DataType.isFloat(type)) return floatColumn(data, type, isCsv);
+  if (DataType.isTimestamp(type)) return timestampColumn(data, type.unit, !isCsv);
+  if (DataType.isDictionary(type)) return dictionaryColumn(data, type, field, options);
+  if (DataType.isInt(type)) {
+    const isLong = type.bitWidth === 64 || (type.bitWidth === 32 && !type.isSigned);
+    const column = integerColumn(data, type);
+    return isLong && options.quoteLargeNum ? quotedInJson(column) : column;
+  }
+  if (DataType.isDecimal(type)) {
+    const column = decimalColumn(data, type);
+    return columnTypeName(field) === 'LONG128' && !options.quoteLargeNum ? column : quotedInJson(column);
+  }
+  if (columnTypeName(field) === 'UUID') return quotedInJson(uuidColumn(data));
+  const time = createTimeColumn(data);
+  if (time) return quotedInJson(time);
+  const text = createTextColumn(data, isCsv);
+  if (text) return columnTypeName(field) === 'BINARY' ? quotedInJson(text) : text;
+  return nestedColumn(data, options);
+}
+
+function nestedColumn(data: Data, options: CellOptions): Column {
+  const inner: CellOptions = { ...options, syntax: 'json' };
+  const column = createNestedColumn(data, (child, field) => createColumn(child, field, inner));
+  if (column === undefined) throw new TypeError(`No column for the Arrow type ${Type[data.typeId]}.`);
+  return options.syntax === 'csv' ? wrappedColumn(column, KIND_CSV_JSON) : column;
+}
+
+function dictionaryColumn(data: Data, type: Dictionary, { metadata }: Field, options: CellOptions): Column {
+  const { dictionary, values: indices } = data;
+  const field = new Field('', type.dictionary, true, metadata);
+  const key = `${type.id} ${columnTypeName(field)} ${options.syntax}`;
+  const known = options.dictionaries.get(key);
+  const values =
+    known !== undefined && known.dictionary === dictionary
+      ? known
+      : createDictionaryValues(dictionary, (part) => createColumn(part, field, options));
+  options.dictionaries.set(key, values);
+  return {
+    fixedBytes: 0,
+    loadedBytes: (from, to) => values.loadedBytes(indices, from, to),
+    load: (kernel, place, from, to) => values.load(kernel, place, indices, from, to),
+  };
+}

@@ -1,0 +1,170 @@
+import { ServiceError } from '@svc/errors';
+import type { Data, Vector } from 'apache-arrow';
+import { allocateColumns, type Column, setField } from './column.ts';
+import type { Kernel } from '../kernel/kernel.ts';
+import { KIND, KIND_WRITTEN, VALUES } from '../kernel/kernel-layout.ts';
+import { MAX_ROW_BYTES } from '../row-cursor.ts';
+
+/** The values of a dictionary as they are written. */
+export interface DictionaryValues {
+  readonly dictionary: Vector | undefined;
+  /** About how many bytes of the kernel's memory a column of indices takes. */
+  loadedBytes(indices: ArrayLike<number | bigint>, from: number, to: number): number;
+  /** Loads a column of indices: each value is put into the kernel's memory once, as it is written. */
+  load(kernel: Kernel, place: number, indices: ArrayLike<number | bigint>, from: number, to: number): void;
+}
+
+/** Values are written some at a time: fewer would waste calls, more would be written for nothing. */
+const BLOCK_VALUES = 64;
+const FIRST_BLOCK_BYTES = 64 * 1024;
+/** A dictionary of at most so many bytes is loaded without asking how many of them are needed. */
+const SMALL_BYTES = 256 * 1024;
+/** Of each row the kernel gets a pointer and a length. */
+const PLACE_BYTES = 8;
+
+/** The values of a dictionary. Each is written once, when it or one beside it is first met. */
+export function createDictionaryValues(
+  dictionary: Vector | undefined,
+  createColumn: (data: Data) => Column,
+): DictionaryValues {
+  const length = dictionary?.length ?? 0;
+  const parts = createParts(dictionary, createColumn);
+  const isSmall =
+    parts.reduce((sum, { column, end, first }) => sum + column.loadedBytes(0, end - first), 0) <= SMALL_BYTES;
+  const written = createWrittenValues(length);
+  const pointers = new Uint32Array(length);
+
+  /** Writes the values around one. */
+  function writeBlock(kernel: Kernel, index: number): void {
+    const part = partOf(parts, index);
+    if (part === undefined) return;
+    const from = index - part.first - ((index - part.first) % BLOCK_VALUES);
+    const to = Math.min(from + BLOCK_VALUES, part.end - part.first);
+    writeCells(kernel, part.column, from, to, (row, bytes) => written.keep(part.first + row, bytes));
+  }
+
+  return {
+    dictionary,
+    loadedBytes(indices, from, to) {
+      let sum = PLACE_BYTES * (to - from);
+      if (isSmall) return sum;
+      for (let row = from; row < to; row++) {
+        const index = Number(indices[row]);
+        const part = partOf(parts, index);
+        if (part) sum += part.column.loadedBytes(index - part.first, index - part.first + 1);
+      }
+      return sum;
+    },
+    load(kernel, place, indices, from, to) {
+      const places = kernel.allocate(PLACE_BYTES * (to - from));
+      const loaded: number[] = [];
+      let { words } = kernel;
+      let at = places >> 2;
+      for (let row = from; row < to; row++) {
+        const index = Number(indices[row]);
+        // An index that leads nowhere is an error only where its row is written.
+        const isThere = index >= 0 && index < length;
+        if (isThere && pointers[index] === 0) {
+          if (!written.has(index)) writeBlock(kernel, index);
+          pointers[index] = kernel.put(written.bytesOf(index));
+          loaded.push(index);
+          ({ words } = kernel);
+        }
+        words[at++] = isThere ? pointers[index] : 0;
+        words[at++] = isThere ? written.lengthOf(index) : 0;
+      }
+      for (const index of loaded) pointers[index] = 0;
+      setField(kernel, place, KIND, KIND_WRITTEN);
+      setField(kernel, place, VALUES, places);
+    },
+  };
+}
+
+/** One part of a dictionary: the values from `first` to `end`. */
+interface Part {
+  readonly first: number;
+  readonly end: number;
+  readonly column: Column;
+}
+
+function createParts(dictionary: Vector | undefined, createColumn: (data: Data) => Column): readonly Part[] {
+  let end = 0;
+  return (dictionary?.data ?? []).map((data) => {
+    const first = end;
+    end += data.length;
+    return { first, end, column: createColumn(data) };
+  });
+}
+
+function partOf(parts: readonly Part[], index: number): Part | undefined {
+  for (const part of parts) if (index >= part.first && index < part.end) return part;
+  return undefined;
+}
+
+/** The bytes of the values that are written so far. */
+interface WrittenValues {
+  has(index: number): boolean;
+  lengthOf(index: number): number;
+  bytesOf(index: number): Uint8Array;
+  keep(index: number, written: Uint8Array): void;
+}
+
+function createWrittenValues(length: number): WrittenValues {
+  // Where the bytes of each value begin, counted from 1 so that 0 means that it is not written, and their number.
+  const starts = new Uint32Array(length);
+  const lengths = new Uint32Array(length);
+  let bytes = new Uint8Array(1024);
+  let end = 0;
+  return {
+    has: (index) => starts[index] !== 0,
+    lengthOf: (index) => lengths[index],
+    bytesOf: (index) => bytes.subarray(starts[index] - 1, starts[index] - 1 + lengths[index]),
+    keep(index, written) {
+      if (end + written.length > bytes.length) {
+        const larger = new Uint8Array(Math.max(end + written.length, 2 * bytes.length));
+        larger.set(bytes.subarray(0, end));
+        bytes = larger;
+      }
+      bytes.set(written, end);
+      starts[index] = end + 1;
+      lengths[index] = written.length;
+      end += written.length;
+    },
+  };
+}
+
+/** Writes cells of a column one by one, somewhere else than where they are loaded to. */
+function writeCells(
+  kernel: Kernel,
+  column: Column,
+  from: number,
+  to: number,
+  keep: (row: number, written: Uint8Array) => void,
+): void {
+  let room = FIRST_BLOCK_BYTES;
+  for (let row = from; row < to;) {
+    if (room > MAX_ROW_BYTES) throw valueTooLong();
+    const next = kernel.scoped(() => {
+      const place = allocateColumns(kernel, 1);
+      column.load(kernel, place, row, to);
+      const ends = kernel.allocate(4 * (to - row));
+      const out = kernel.allocate(room);
+      const written = kernel.write(place, 0, to - row, { out, bytes: room, cellBytes: column.fixedBytes, ends });
+      let start = 0;
+      for (let i = 0; i < written.row; i++) {
+        const end = kernel.words[(ends >> 2) + i];
+        keep(row + i, kernel.bytes.subarray(out + start, out + end));
+        start = end;
+      }
+      return row + written.row;
+    });
+    if (next === row) room *= 4;
+    row = next;
+  }
+}
+
+function valueTooLong(): ServiceError {
+  return new ServiceError('out_of_memory', 'A value of a dictionary can take more than 128 MiB.', {
+    hint: 'Leave out the column with long values, or read the frame as Arrow.',
+  });
+}

@@ -1,0 +1,220 @@
+import {
+  type Data,
+  DataType,
+  DateUnit,
+  type Decimal,
+  type Float,
+  type Int,
+  type Interval,
+  IntervalUnit,
+  Precision,
+  TimeUnit,
+} from 'apache-arrow';
+import { type Column, putBits, setField } from './column.ts';
+import {
+  IS_CSV,
+  IS_QUOTED,
+  KIND,
+  KIND_BOOL,
+  KIND_DAY,
+  KIND_DAY_MILLIS,
+  KIND_DECIMAL,
+  KIND_DURATION,
+  KIND_FLOAT16,
+  KIND_FLOAT32,
+  KIND_FLOAT64,
+  KIND_INT16,
+  KIND_INT32,
+  KIND_INT64,
+  KIND_INT8,
+  KIND_MILLIS,
+  KIND_MONTH_DAY_NANOS,
+  KIND_MONTHS,
+  KIND_NULL,
+  KIND_TIME32,
+  KIND_TIME64,
+  KIND_TIMESTAMP,
+  KIND_UINT16,
+  KIND_UINT32,
+  KIND_UINT64,
+  KIND_UINT8,
+  KIND_UUID,
+  SCALE,
+  STRIDE,
+  UNITS,
+  VALUES,
+} from '../kernel/kernel-layout.ts';
+
+/** The most bytes a 64-bit integer takes: 19 digits and a sign, or 20 digits. */
+const INT64_BYTES = 20;
+const NULL_BYTES = 4;
+/** The most bytes a float takes: 17 digits, sign, point and exponent. */
+const FLOAT_BYTES = 25;
+const FALSE_BYTES = 5;
+const UUID_BYTES = 36;
+/** The most bytes a timestamp takes: quotes, a year of 12 digits with its sign, nine decimals. */
+const TIMESTAMP_BYTES = 44;
+/** The most bytes a period takes: seven parts with a sign and a letter each, the hours of 2^63 seconds, nine decimals. */
+const PERIOD_BYTES = 80;
+/** The most bytes a time of day takes, should it have the hours of 2^63 seconds. */
+const TIME_BYTES = 40;
+/** Digits of a whole number of so many bits, and its sign. */
+const DIGIT_BYTES: Readonly<Record<number, number>> = { 32: 11, 64: 20, 128: 40, 256: 78 };
+
+/** What the kernel has to know of values that have a fixed width. */
+interface Plain {
+  readonly kind: number;
+  /** The bytes of a value. */
+  readonly width: number;
+  /** The most bytes of a cell. */
+  readonly fixedBytes: number;
+  /** Further fields of the description. */
+  readonly fields?: readonly (readonly [field: number, value: number])[];
+}
+
+/** Values that all have the same number of bytes. */
+function plainColumn({ values }: Data, { kind, width, fixedBytes, fields = [] }: Plain): Column {
+  const { buffer, byteOffset, byteLength }: Uint8Array = values;
+  const bytes = new Uint8Array(buffer, byteOffset, byteLength);
+  return {
+    fixedBytes,
+    loadedBytes: (from, to) => width * (to - from),
+    load: (kernel, place, from, to) => {
+      setField(kernel, place, KIND, kind);
+      setField(kernel, place, VALUES, kernel.put(bytes.subarray(width * from, width * to), width * (to - from)));
+      for (const [field, value] of fields) setField(kernel, place, field, value);
+    },
+  };
+}
+
+/** No values at all. */
+export function nullColumn(isCsv: boolean): Column {
+  return {
+    fixedBytes: NULL_BYTES,
+    // They take no memory, but a list of very many must not look like nothing.
+    loadedBytes: (from, to) => to - from,
+    load: (kernel, place) => {
+      setField(kernel, place, KIND, KIND_NULL);
+      setField(kernel, place, IS_CSV, isCsv ? 1 : 0);
+    },
+  };
+}
+
+/** Booleans, a bit each. */
+export function booleanColumn(data: Data): Column {
+  const bits: Uint8Array = data.values;
+  const { offset } = data;
+  return {
+    fixedBytes: FALSE_BYTES,
+    loadedBytes: (from, to) => (to - from) >> 3,
+    load: (kernel, place, from, to) => {
+      setField(kernel, place, KIND, KIND_BOOL);
+      setField(kernel, place, VALUES, putBits(kernel, bits, offset + from, offset + to));
+      setField(kernel, place, STRIDE, (offset + from) & 7);
+    },
+  };
+}
+
+const SIGNED_KINDS: Readonly<Record<number, number>> = { 8: KIND_INT8, 16: KIND_INT16, 32: KIND_INT32, 64: KIND_INT64 };
+const UNSIGNED_KINDS: Readonly<Record<number, number>> = {
+  8: KIND_UINT8,
+  16: KIND_UINT16,
+  32: KIND_UINT32,
+  64: KIND_UINT64,
+};
+
+/** Integers of 8 to 64 bits. */
+export function integerColumn(data: Data, { isSigned, bitWidth }: Int): Column {
+  const kinds = isSigned ? SIGNED_KINDS : UNSIGNED_KINDS;
+  return plainColumn(data, { kind: kinds[bitWidth], width: bitWidth / 8, fixedBytes: INT64_BYTES });
+}
+
+const FLOATS: Readonly<Record<Precision, readonly [kind: number, width: number]>> = {
+  [Precision.HALF]: [KIND_FLOAT16, 2],
+  [Precision.SINGLE]: [KIND_FLOAT32, 4],
+  [Precision.DOUBLE]: [KIND_FLOAT64, 8],
+};
+
+/** Floats of 16 to 64 bits. */
+export function floatColumn(data: Data, { precision }: Float, isCsv: boolean): Column {
+  const [kind, width] = FLOATS[precision];
+  return plainColumn(data, { kind, width, fixedBytes: FLOAT_BYTES, fields: [[IS_CSV, isCsv ? 1 : 0]] });
+}
+
+/** Decimals of 32 to 256 bits, without quotes. */
+export function decimalColumn(data: Data, { bitWidth, scale }: Decimal): Column {
+  const width = bitWidth / 8;
+  return plainColumn(data, {
+    kind: KIND_DECIMAL,
+    width,
+    // Beside the digits: the point, the zero before it, and the zeros a scale can add.
+    fixedBytes: DIGIT_BYTES[bitWidth] + 2 + Math.abs(scale),
+    fields: [
+      [STRIDE, width],
+      [SCALE, scale],
+    ],
+  });
+}
+
+/** Texts of 16 bytes as UUIDs, without quotes. */
+export function uuidColumn(data: Data): Column {
+  return plainColumn(data, { kind: KIND_UUID, width: 16, fixedBytes: UUID_BYTES });
+}
+
+const UNITS_PER_SECOND: Readonly<Record<TimeUnit, number>> = {
+  [TimeUnit.SECOND]: 1,
+  [TimeUnit.MILLISECOND]: 1_000,
+  [TimeUnit.MICROSECOND]: 1_000_000,
+  [TimeUnit.NANOSECOND]: 1_000_000_000,
+};
+
+/** Timestamps, in quotes of their own. */
+export function timestampColumn(data: Data, unit: TimeUnit, isQuoted: boolean): Column {
+  return plainColumn(data, {
+    kind: KIND_TIMESTAMP,
+    width: 8,
+    fixedBytes: TIMESTAMP_BYTES,
+    fields: [
+      [UNITS, UNITS_PER_SECOND[unit]],
+      [IS_QUOTED, isQuoted ? 1 : 0],
+    ],
+  });
+}
+
+/** Dates, times of day, durations and intervals, without quotes; undefined for everything else. */
+export function createTimeColumn(data: Data): Column | undefined {
+  const { type } = data;
+  if (DataType.isDate(type)) {
+    const isDay = type.unit === DateUnit.DAY;
+    return plainColumn(data, {
+      kind: isDay ? KIND_DAY : KIND_MILLIS,
+      width: isDay ? 4 : 8,
+      fixedBytes: TIMESTAMP_BYTES,
+    });
+  }
+  if (DataType.isTime(type)) {
+    const isShort = type.bitWidth === 32;
+    return plainColumn(data, {
+      kind: isShort ? KIND_TIME32 : KIND_TIME64,
+      width: isShort ? 4 : 8,
+      fixedBytes: TIME_BYTES,
+      fields: [[UNITS, UNITS_PER_SECOND[type.unit]]],
+    });
+  }
+  if (DataType.isDuration(type)) {
+    const fields = [[UNITS, UNITS_PER_SECOND[type.unit]]] as const;
+    return plainColumn(data, { kind: KIND_DURATION, width: 8, fixedBytes: PERIOD_BYTES, fields });
+  }
+  return DataType.isInterval(type) ? intervalColumn(data, type) : undefined;
+}
+
+const INTERVALS: Readonly<Record<IntervalUnit, readonly [kind: number, width: number, unitsPerSecond: number]>> = {
+  [IntervalUnit.YEAR_MONTH]: [KIND_MONTHS, 4, 1],
+  [IntervalUnit.DAY_TIME]: [KIND_DAY_MILLIS, 8, 1_000],
+  [IntervalUnit.MONTH_DAY_NANO]: [KIND_MONTH_DAY_NANOS, 16, 1_000_000_000],
+};
+
+function intervalColumn(data: Data, { unit }: Interval): Column {
+  const [kind, width, unitsPerSecond] = INTERVALS[unit];
+  return plainColumn(data, { kind, width, fixedBytes: PERIOD_BYTES, fields: [[UNITS, unitsPerSecond]] });
+}

@@ -1,0 +1,120 @@
+import { ServiceError } from '@svc/errors';
+import type { RecordBatch, Schema } from 'apache-arrow';
+import { type ByteBudget, createByteBudget } from '../byte-budget.ts';
+import { selectColumns, sliceBatches } from '../columns/slice-batches.ts';
+import type { FrameInfo, FrameRef, OpenFrame } from '../store.ts';
+
+/** A frame in memory. */
+export interface KeptFrame {
+  info: FrameInfo;
+  readonly schema: Schema;
+  readonly batches: readonly RecordBatch[];
+}
+
+/** The frames of all tenants, inside a budget. */
+export interface KeptFrames {
+  readonly budget: ByteBudget;
+  /** How many frames there are. */
+  readonly size: number;
+  /** The frame whose handle is this one but for letter case. */
+  find(ref: FrameRef): KeptFrame | undefined;
+  /** The frame of exactly this handle. */
+  findExact(ref: FrameRef): KeptFrame | undefined;
+  of(tenant: string): readonly KeptFrame[];
+  /** Takes the place of a frame with the same handle. The bytes of the new one are taken already. */
+  set(tenant: string, frame: KeptFrame): void;
+  remove(tenant: string, frame: KeptFrame): void;
+  removeExpired(): void;
+  removeAll(): void;
+  /** Opens a frame for reading: until that is closed its bytes count, whatever happens to the frame. */
+  open(frame: KeptFrame): OpenFrame;
+}
+
+/** No frames, in a budget of `maxBytes`. */
+export function createKeptFrames(maxBytes: number): KeptFrames {
+  const budget = createByteBudget(maxBytes, doesNotFit);
+  /** By tenant, then by handle in lower case: two handles of a tenant never differ by case alone. */
+  const tenants = new Map<string, Map<string, KeptFrame>>();
+  const readers = new Map<KeptFrame, number>();
+  const gone = new Set<KeptFrame>();
+
+  function remove(tenant: string, frame: KeptFrame): void {
+    tenants.get(tenant)?.delete(frame.info.handle.toLowerCase());
+    gone.add(frame);
+    release(frame);
+  }
+
+  /** A frame that is gone keeps its bytes until its last reader is done. */
+  function release(frame: KeptFrame): void {
+    if (!readers.has(frame) && gone.delete(frame)) budget.free(frame.info.bytes);
+  }
+
+  function removeWhere(fits: (frame: KeptFrame) => boolean): void {
+    for (const [tenant, frames] of tenants) for (const frame of frames.values()) if (fits(frame)) remove(tenant, frame);
+  }
+
+  function find({ tenant, handle }: FrameRef): KeptFrame | undefined {
+    const frame = tenants.get(tenant)?.get(handle.toLowerCase());
+    if (frame === undefined || !isExpired(frame)) return frame;
+    remove(tenant, frame);
+    return undefined;
+  }
+
+  return {
+    budget,
+    get size() {
+      return [...tenants.values()].reduce((sum, frames) => sum + frames.size, 0);
+    },
+    find,
+    findExact(ref) {
+      const frame = find(ref);
+      return frame?.info.handle === ref.handle ? frame : undefined;
+    },
+    of: (tenant) => [...(tenants.get(tenant)?.values() ?? [])],
+    set(tenant, frame) {
+      const { handle } = frame.info;
+      const replaced = find({ tenant, handle });
+      if (replaced) remove(tenant, replaced);
+      const frames = tenants.get(tenant) ?? new Map<string, KeptFrame>();
+      tenants.set(tenant, frames.set(handle.toLowerCase(), frame));
+    },
+    remove,
+    removeExpired: () => removeWhere(isExpired),
+    removeAll: () => removeWhere(() => true),
+    open(frame) {
+      readers.set(frame, (readers.get(frame) ?? 0) + 1);
+      return openFrame(frame, () => {
+        const left = (readers.get(frame) ?? 0) - 1;
+        if (left > 0) readers.set(frame, left);
+        else readers.delete(frame);
+        release(frame);
+      });
+    },
+  };
+}
+
+function openFrame(frame: KeptFrame, onClose: () => void): OpenFrame {
+  let isOpen = true;
+  return {
+    info: frame.info,
+    read: ({ offset = 0, limit = Infinity, columns, signal } = {}) => {
+      const { schema, indices } = selectColumns(frame.schema, columns);
+      return { schema, batches: sliceBatches(frame.batches, { schema, indices, offset, limit, signal }) };
+    },
+    close: () => {
+      if (isOpen) onClose();
+      isOpen = false;
+    },
+  };
+}
+
+function isExpired({ info }: KeptFrame): boolean {
+  return info.expires !== null && info.expires.getTime() <= Date.now();
+}
+
+function doesNotFit({ maxBytes, usedBytes }: ByteBudget): ServiceError {
+  return new ServiceError(
+    'out_of_memory',
+    `The frame does not fit: ${maxBytes} bytes are set aside for frames and ${usedBytes} of them are in use.`,
+  );
+}

@@ -1,0 +1,189 @@
+import { ServiceError } from '@svc/errors';
+import type { RecordBatch } from 'apache-arrow';
+import { monotonicFactory } from 'ulid';
+import { columnInfo } from '../column-types.ts';
+import { createFrameBytes, schemaBytes } from '../columns/frame-bytes.ts';
+import type { FrameStream } from '../frame-stream.ts';
+import { createKeptFrames, type KeptFrame, type KeptFrames } from './kept-frames.ts';
+import { matchColumns, underSchema } from '../columns/match-columns.ts';
+import { withMissingColumns } from '../columns/missing-columns.ts';
+import { checkPutConditions, expiryOf } from './put-conditions.ts';
+import type { AppendOptions, FrameInfo, FrameRef, PutOptions, PutResult, PutSource, Store } from '../store.ts';
+
+/** Options of `createMemoryStore`. */
+export interface MemoryStoreOptions {
+  /** Bytes of memory for all frames together; what does not fit is refused. Default 1 GiB. */
+  readonly maxBytes?: number;
+}
+
+/**
+ * A store that keeps frames in memory, inside a budget of bytes. Nothing is ever removed to make room: a put that does
+ * not fit is `out_of_memory` and leaves everything as it was.
+ */
+export function createMemoryStore(options: MemoryStoreOptions = {}): Store {
+  const frames = createKeptFrames(options.maxBytes ?? 1024 ** 3);
+  const nextVersion = monotonicFactory();
+  return {
+    fileFormats: [],
+    put: (ref, source, put = {}) => putFrame({ frames, nextVersion }, ref, batchesOnly(source), put),
+    append: (ref, source, put = {}) => appendFrame({ frames, nextVersion }, ref, batchesOnly(source), put),
+    open: async (ref) => {
+      const frame = frames.findExact(ref);
+      return frame && frames.open(frame);
+    },
+    describe: async (ref) => frames.findExact(ref)?.info,
+    list: async (tenant, { prefix = '', after = '', limit = Infinity } = {}) => {
+      frames.removeExpired();
+      return frames
+        .of(tenant)
+        .map((frame) => frame.info)
+        .filter((info) => info.handle.startsWith(prefix) && info.handle > after)
+        .toSorted((a, b) => (a.handle < b.handle ? -1 : 1))
+        .slice(0, limit);
+    },
+    expire: async (ref, ttlSeconds) => {
+      const frame = frames.findExact(ref);
+      if (frame) frame.info = { ...frame.info, expires: expiryOf(Date.now(), ttlSeconds) };
+      return frame?.info;
+    },
+    drop: async (ref) => {
+      const frame = frames.findExact(ref);
+      if (frame) frames.remove(ref.tenant, frame);
+      return frame !== undefined;
+    },
+    usage: async () => {
+      frames.removeExpired();
+      const { usedBytes: bytes, freeBytes } = frames.budget;
+      return { frames: frames.size, bytes, freeBytes };
+    },
+    faults: async () => [],
+    close: async () => frames.removeAll(),
+  };
+}
+
+interface Parts {
+  readonly frames: KeptFrames;
+  readonly nextVersion: () => string;
+}
+
+function batchesOnly(source: PutSource): FrameStream {
+  if (!('format' in source)) return source;
+  throw new ServiceError('unsupported_media_type', `A store in memory does not read ${source.format} files.`);
+}
+
+async function putFrame(
+  { frames, nextVersion }: Parts,
+  ref: FrameRef,
+  source: FrameStream,
+  options: PutOptions,
+): Promise<PutResult> {
+  checkConditions(frames, ref, options);
+  frames.removeExpired();
+  const columns = source.schema.fields.map(columnInfo);
+  const { batches, rows, bytes } = await collect(frames, source, options.signal);
+  try {
+    options.signal?.throwIfAborted();
+    // Once more, now that nothing can come in between: another put may have been faster.
+    const replaced = checkConditions(frames, ref, options);
+    const now = Date.now();
+    const expires = expiryOf(now, options.ttlSeconds ?? null);
+    const frame = {
+      schema: source.schema,
+      batches,
+      info: infoOf(ref, nextVersion(), now, { rows, bytes, columns, expires }),
+    };
+    frames.set(ref.tenant, frame);
+    return { info: frame.info, created: replaced === undefined };
+  } catch (error) {
+    frames.budget.free(bytes);
+    throw error;
+  }
+}
+
+async function appendFrame(parts: Parts, ref: FrameRef, rows: FrameStream, options: AppendOptions): Promise<PutResult> {
+  const { frames, nextVersion } = parts;
+  const before = checkConditions(frames, ref, options);
+  const source = before && options.missingAsNull === true ? withMissingColumns(before.schema, rows) : rows;
+  // What cannot fit is refused before it is received.
+  if (before) matchColumns(before.schema, source.schema);
+  source.schema.fields.forEach(columnInfo);
+  const added = await collect(frames, source, options.signal);
+  let { bytes } = added;
+  try {
+    options.signal?.throwIfAborted();
+    const current = checkConditions(frames, ref, options);
+    const match = matchColumns(current?.schema ?? source.schema, source.schema);
+    const { schema } = match;
+    const batches = [
+      ...(current?.batches ?? []).map((batch) => underSchema(schema, batch)),
+      ...added.batches.map((batch) => match.conform(batch)),
+    ];
+    const counter = createFrameBytes();
+    const wholeBytes = batches.reduce((sum, batch) => sum + counter.add(batch), schemaBytes(schema));
+    frames.budget.take(Math.max(0, wholeBytes - bytes));
+    bytes = Math.max(bytes, wholeBytes);
+    const now = Date.now();
+    const expires = options.ttlSeconds === undefined ? current?.info.expires : expiryOf(now, options.ttlSeconds);
+    const contents = {
+      rows: (current?.info.rows ?? 0) + added.rows,
+      bytes,
+      columns: schema.fields.map(columnInfo),
+      expires: expires ?? null,
+    };
+    const info = infoOf(ref, nextVersion(), now, contents);
+    frames.set(ref.tenant, { info, schema, batches });
+    return { info, created: current === undefined };
+  } catch (error) {
+    frames.budget.free(bytes);
+    throw error;
+  }
+}
+
+function infoOf(
+  { handle }: FrameRef,
+  version: string,
+  now: number,
+  contents: Pick<FrameInfo, 'rows' | 'bytes' | 'columns' | 'expires'>,
+): FrameInfo {
+  const { rows, bytes, columns, expires } = contents;
+  return { handle, rows, bytes, columns, created: new Date(now), version, expires, tier: 'memory' };
+}
+
+interface Collected {
+  readonly batches: readonly RecordBatch[];
+  readonly rows: number;
+  /** Taken from the budget. */
+  readonly bytes: number;
+}
+
+/** Reads all batches, each taken from the budget as it comes; a failure gives everything back. */
+async function collect({ budget }: KeptFrames, source: FrameStream, signal?: AbortSignal): Promise<Collected> {
+  const batches: RecordBatch[] = [];
+  const counter = createFrameBytes();
+  let rows = 0;
+  let bytes = 0;
+  const take = (more: number): void => {
+    budget.take(more);
+    bytes += more;
+  };
+  try {
+    take(schemaBytes(source.schema));
+    for await (const batch of source.batches) {
+      signal?.throwIfAborted();
+      if (batch.numRows === 0) continue;
+      take(counter.add(batch));
+      rows += batch.numRows;
+      batches.push(batch);
+    }
+    return { batches, rows, bytes };
+  } catch (error) {
+    budget.free(bytes);
+    throw error;
+  }
+}
+
+function checkConditions(frames: KeptFrames, ref: FrameRef, options: PutOptions): KeptFrame | undefined {
+  const frame = frames.find(ref);
+  checkPutConditions(ref, frame?.info, options);
+  return frame;
+}
