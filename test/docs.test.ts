@@ -15,7 +15,7 @@ import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { COMMANDS } from '../apps/cli/src/commands.ts';
+import { COMMANDS } from '../apps/cli/src/commands/commands.ts';
 import { formatHelp, SETTINGS } from '../packages/config/src/index.ts';
 import { ERROR_CODES } from '../packages/errors/src/index.ts';
 import { freePorts } from '../tools/free-ports.js';

@@ -1,6 +1,6 @@
 import { homedir } from 'node:os';
-import { CliError, InterruptedError } from './cli-error.ts';
-import { createOutput } from './output.ts';
+import { CliError, InterruptedError } from './errors/cli-error.ts';
+import { createOutput } from './output/output.ts';
 import { runCli } from './run-cli.ts';
 
 const controller = new AbortController();

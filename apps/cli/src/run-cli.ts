@@ -1,12 +1,12 @@
 import { nearestName } from '@svc/config';
-import { parseArguments } from './arguments.ts';
-import { CliError, EXIT, InterruptedError, OutputClosedError } from './cli-error.ts';
-import type { Command, Context, Program } from './command.ts';
-import { COMMANDS } from './commands.ts';
-import { COMPLETE, complete, formatCompletion } from './complete.ts';
-import { formatCommandHelp, formatOverview, formatTopic, HELP_TOPICS } from './help.ts';
+import { parseArguments } from './args/arguments.ts';
+import { CliError, EXIT, InterruptedError, OutputClosedError } from './errors/cli-error.ts';
+import type { Command, Context, Program } from './args/command.ts';
+import { COMMANDS } from './commands/commands.ts';
+import { COMPLETE, complete, formatCompletion } from './completion/complete.ts';
+import { formatCommandHelp, formatOverview, formatTopic, HELP_TOPICS } from './args/help.ts';
 import { packageVersion } from './package-version.ts';
-import { printError } from './print-error.ts';
+import { printError } from './output/print-error.ts';
 
 /** Does what the command line says; resolves to the exit code. */
 export async function runCli(argv: readonly string[], context: Context): Promise<number> {

@@ -1,8 +1,8 @@
 import { describe, expect, test } from 'vitest';
 import { type Setting, SETTINGS } from '@svc/config';
-import { EXIT } from '../src/cli-error.ts';
-import { COMMANDS } from '../src/commands.ts';
-import { sqlCaret } from '../src/sql-caret.ts';
+import { EXIT } from '../src/errors/cli-error.ts';
+import { COMMANDS } from '../src/commands/commands.ts';
+import { sqlCaret } from '../src/text/sql-caret.ts';
 import { run } from './run.ts';
 
 describe('help', () => {

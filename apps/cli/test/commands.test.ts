@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { Readable } from 'node:stream';
 import { describe, expect, test } from 'vitest';
-import { createClient } from '../src/client.ts';
+import { createClient } from '../src/client/client.ts';
 import { run } from './run.ts';
 import { bodyOf, sendJson, startStandIn, tableOf } from './stand-in.ts';
 

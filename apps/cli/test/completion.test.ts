@@ -4,7 +4,7 @@ import { mkdtemp, rm, symlink } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { COMMANDS } from '../src/commands.ts';
+import { COMMANDS } from '../src/commands/commands.ts';
 import { BINARY, run } from './run.ts';
 import { sendJson, type StandIn, startStandIn, unusedUrl } from './stand-in.ts';
 

@@ -1,7 +1,7 @@
 // How a server is reached, or not, and how long svc waits for it.
 import { describe, expect, test } from 'vitest';
-import { createClient } from '../src/client.ts';
-import { connectionError } from '../src/connection-error.ts';
+import { createClient } from '../src/client/client.ts';
+import { connectionError } from '../src/client/connection-error.ts';
 import { run } from './run.ts';
 import { bodyOf, sendJson, startRawStandIn, startStandIn, unusedUrl } from './stand-in.ts';
 

@@ -7,7 +7,7 @@ import {
   OUTPUT_FORMATS,
   outputContentType,
   outputFormat,
-} from '../src/file-formats.ts';
+} from '../src/args/file-formats.ts';
 
 test('the formats are those of the server', () => {
   expect(OUTPUT_FORMATS).toEqual(

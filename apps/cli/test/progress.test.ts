@@ -1,7 +1,7 @@
 import { PassThrough } from 'node:stream';
 import { describe, expect, test, vi } from 'vitest';
-import { createOutput } from '../src/output.ts';
-import { formatBytes, formatProgress, startProgress } from '../src/progress.ts';
+import { createOutput } from '../src/output/output.ts';
+import { formatBytes, formatProgress, startProgress } from '../src/output/progress.ts';
 import { createSink, run } from './run.ts';
 import { sendJson, startStandIn } from './stand-in.ts';
 

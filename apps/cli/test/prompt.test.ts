@@ -5,7 +5,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { PassThrough, Readable } from 'node:stream';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
-import type { Output } from '../src/output.ts';
+import type { Output } from '../src/output/output.ts';
 import { runCli } from '../src/run-cli.ts';
 import { run } from './run.ts';
 import { bodyOf, sendJson, startStandIn } from './stand-in.ts';

@@ -3,7 +3,7 @@ import { once } from 'node:events';
 import { Readable } from 'node:stream';
 import { fileURLToPath } from 'node:url';
 import { afterEach } from 'vitest';
-import type { Output } from '../src/output.ts';
+import type { Output } from '../src/output/output.ts';
 import { runCli } from '../src/run-cli.ts';
 
 /** What a run of `svc` left behind. */

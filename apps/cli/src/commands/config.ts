@@ -1,10 +1,10 @@
 import { describeSource, type LoadedConfig, type SettingValue, type Source } from '@svc/config';
-import { CliError } from '../cli-error.ts';
-import type { Command } from '../command.ts';
-import { counted, visibleText } from '../display-text.ts';
-import type { Output } from '../output.ts';
-import { CONFIG_OPTION, findingText, loadServerConfig, NAMED_SETTINGS } from '../server-config.ts';
-import { createTablePrinter } from '../table-printer.ts';
+import { CliError } from '../errors/cli-error.ts';
+import type { Command } from '../args/command.ts';
+import { counted, visibleText } from '../text/display-text.ts';
+import type { Output } from '../output/output.ts';
+import { CONFIG_OPTION, findingText, loadServerConfig, NAMED_SETTINGS } from '../args/server-config.ts';
+import { createTablePrinter } from '../output/table-printer.ts';
 
 const COLUMNS = ['setting', 'value', 'source'].map((name) => ({ name, isNumeric: false }));
 const HIDDEN = '***';

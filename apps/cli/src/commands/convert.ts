@@ -1,19 +1,19 @@
 import { stat } from 'node:fs/promises';
 import type { AnswerFormat } from '@svc/frames';
-import type { Arguments } from '../arguments.ts';
-import { CliError } from '../cli-error.ts';
-import type { Command } from '../command.ts';
-import { CSV_OPTIONS, csvParams } from '../csv-options.ts';
-import { OUTPUT_FORMATS, outputContentType } from '../file-formats.ts';
-import { framePath } from '../frame-path.ts';
-import { givenFormat } from '../given-format.ts';
-import { rowsAsJson } from '../json-rows.ts';
-import { copyAnswer } from '../print-answer.ts';
-import { formatOfName, refuseTerminal } from '../result-format.ts';
-import { sendFile } from '../send-file.ts';
-import { DASH } from '../source.ts';
-import { withPrivateClient } from '../with-client.ts';
-import { writeOutput } from '../write-output.ts';
+import type { Arguments } from '../args/arguments.ts';
+import { CliError } from '../errors/cli-error.ts';
+import type { Command } from '../args/command.ts';
+import { CSV_OPTIONS, csvParams } from '../args/csv-options.ts';
+import { OUTPUT_FORMATS, outputContentType } from '../args/file-formats.ts';
+import { framePath } from '../client/frame-path.ts';
+import { givenFormat } from '../args/given-format.ts';
+import { rowsAsJson } from '../output/json-rows.ts';
+import { copyAnswer } from '../output/print-answer.ts';
+import { formatOfName, refuseTerminal } from '../args/result-format.ts';
+import { sendFile } from '../frames/send-file.ts';
+import { DASH } from '../args/source.ts';
+import { withPrivateClient } from '../frames/with-client.ts';
+import { writeOutput } from '../output/write-output.ts';
 
 const HANDLE = 'frame';
 

@@ -1,11 +1,11 @@
-import { readAnswer } from '../client.ts';
-import { serverOptions } from '../client-options.ts';
-import type { Command } from '../command.ts';
-import { beginsWithDirectory } from '../directory-name.ts';
-import { framePath } from '../frame-path.ts';
-import { printFrame } from '../print-frames.ts';
-import { FRAME } from '../server-answers.ts';
-import { withClient } from '../with-client.ts';
+import { readAnswer } from '../client/client.ts';
+import { serverOptions } from '../args/client-options.ts';
+import type { Command } from '../args/command.ts';
+import { beginsWithDirectory } from '../args/directory-name.ts';
+import { framePath } from '../client/frame-path.ts';
+import { printFrame } from '../output/print-frames.ts';
+import { FRAME } from '../client/server-answers.ts';
+import { withClient } from '../frames/with-client.ts';
 
 const MAX_BYTES = 64 * 1024 * 1024;
 

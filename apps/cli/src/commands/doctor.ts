@@ -1,13 +1,13 @@
-import { EXIT } from '../cli-error.ts';
-import { clientOptions, URL_OPTION } from '../client-options.ts';
-import type { Arguments } from '../arguments.ts';
-import type { Command, Context } from '../command.ts';
-import { visibleText } from '../display-text.ts';
+import { EXIT } from '../errors/cli-error.ts';
+import { clientOptions, URL_OPTION } from '../args/client-options.ts';
+import type { Arguments } from '../args/arguments.ts';
+import type { Command, Context } from '../args/command.ts';
+import { visibleText } from '../text/display-text.ts';
 import type { Diagnosis } from '../doctor/diagnosis.ts';
-import { findDirectory } from '../find-directory.ts';
-import type { Output } from '../output.ts';
+import { findDirectory } from '../frames/find-directory.ts';
+import type { Output } from '../output/output.ts';
 import { packageVersion } from '../package-version.ts';
-import { CONFIG_OPTION, loadServerConfig } from '../server-config.ts';
+import { CONFIG_OPTION, loadServerConfig } from '../args/server-config.ts';
 
 /** `svc doctor`: what would keep a server or `svc` from working here, and what to do about it. */
 export const doctor: Command = {

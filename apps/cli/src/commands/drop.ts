@@ -1,9 +1,9 @@
-import { CliError, EXIT } from '../cli-error.ts';
-import type { Command } from '../command.ts';
-import { beginsWithDirectory } from '../directory-name.ts';
-import { framePath } from '../frame-path.ts';
-import { serverOptions } from '../client-options.ts';
-import { withClient } from '../with-client.ts';
+import { CliError, EXIT } from '../errors/cli-error.ts';
+import type { Command } from '../args/command.ts';
+import { beginsWithDirectory } from '../args/directory-name.ts';
+import { framePath } from '../client/frame-path.ts';
+import { serverOptions } from '../args/client-options.ts';
+import { withClient } from '../frames/with-client.ts';
 
 /** `svc drop`: ends frames. */
 export const drop: Command = {

@@ -1,15 +1,15 @@
-import { invalidAnswer } from '../cli-error.ts';
-import type { Client } from '../client.ts';
-import type { Command } from '../command.ts';
-import { beginsWithDirectory } from '../directory-name.ts';
-import { OUTPUT_FORMATS, outputContentType } from '../file-formats.ts';
-import type { Output } from '../output.ts';
-import { copyAnswer, printAnswer } from '../print-answer.ts';
-import { counted } from '../display-text.ts';
-import { serverOptions } from '../client-options.ts';
-import { resultOptions, type ResultTarget, resultTarget } from '../result-format.ts';
-import { withClient } from '../with-client.ts';
-import { writeOutput } from '../write-output.ts';
+import { invalidAnswer } from '../errors/cli-error.ts';
+import type { Client } from '../client/client.ts';
+import type { Command } from '../args/command.ts';
+import { beginsWithDirectory } from '../args/directory-name.ts';
+import { OUTPUT_FORMATS, outputContentType } from '../args/file-formats.ts';
+import type { Output } from '../output/output.ts';
+import { copyAnswer, printAnswer } from '../output/print-answer.ts';
+import { counted } from '../text/display-text.ts';
+import { serverOptions } from '../args/client-options.ts';
+import { resultOptions, type ResultTarget, resultTarget } from '../args/result-format.ts';
+import { withClient } from '../frames/with-client.ts';
+import { writeOutput } from '../output/write-output.ts';
 
 const ALL_ROWS = '1,';
 

@@ -1,11 +1,11 @@
-import { serverOptions } from '../client-options.ts';
-import type { Command } from '../command.ts';
-import { beginsWithDirectory } from '../directory-name.ts';
-import { listFrames } from '../list-frames.ts';
-import type { Output } from '../output.ts';
-import { printFrameList } from '../print-frames.ts';
-import type { FrameInfo } from '../server-answers.ts';
-import { withClient } from '../with-client.ts';
+import { serverOptions } from '../args/client-options.ts';
+import type { Command } from '../args/command.ts';
+import { beginsWithDirectory } from '../args/directory-name.ts';
+import { listFrames } from '../client/list-frames.ts';
+import type { Output } from '../output/output.ts';
+import { printFrameList } from '../output/print-frames.ts';
+import type { FrameInfo } from '../client/server-answers.ts';
+import { withClient } from '../frames/with-client.ts';
 
 /** `svc list`: the frames there are. */
 export const list: Command = {

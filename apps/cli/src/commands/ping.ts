@@ -1,7 +1,7 @@
-import { invalidAnswer } from '../cli-error.ts';
-import { createClient, readText } from '../client.ts';
-import type { Command } from '../command.ts';
-import { clientOptions, serverOptions } from '../client-options.ts';
+import { invalidAnswer } from '../errors/cli-error.ts';
+import { createClient, readText } from '../client/client.ts';
+import type { Command } from '../args/command.ts';
+import { clientOptions, serverOptions } from '../args/client-options.ts';
 
 const MAX_BYTES = 1024;
 const TIMEOUT_SECONDS = 5;

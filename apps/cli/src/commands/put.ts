@@ -1,16 +1,16 @@
-import type { Arguments } from '../arguments.ts';
-import { CliError } from '../cli-error.ts';
-import type { Request } from '../client.ts';
-import type { Command } from '../command.ts';
-import { CSV_OPTIONS, csvParams } from '../csv-options.ts';
-import { beginsWithDirectory } from '../directory-name.ts';
-import { describeInputFormats } from '../file-formats.ts';
-import { framePath } from '../frame-path.ts';
-import { counted } from '../display-text.ts';
-import { givenFormat } from '../given-format.ts';
-import { sendFile } from '../send-file.ts';
-import { withClient } from '../with-client.ts';
-import { MAX_TIMEOUT_SECONDS, serverOptions } from '../client-options.ts';
+import type { Arguments } from '../args/arguments.ts';
+import { CliError } from '../errors/cli-error.ts';
+import type { Request } from '../client/client.ts';
+import type { Command } from '../args/command.ts';
+import { CSV_OPTIONS, csvParams } from '../args/csv-options.ts';
+import { beginsWithDirectory } from '../args/directory-name.ts';
+import { describeInputFormats } from '../args/file-formats.ts';
+import { framePath } from '../client/frame-path.ts';
+import { counted } from '../text/display-text.ts';
+import { givenFormat } from '../args/given-format.ts';
+import { sendFile } from '../frames/send-file.ts';
+import { withClient } from '../frames/with-client.ts';
+import { MAX_TIMEOUT_SECONDS, serverOptions } from '../args/client-options.ts';
 
 /** `svc put`: makes a frame of a file. */
 export const put: Command = {

@@ -1,17 +1,17 @@
 import type { AnswerFormat } from '@svc/frames';
-import type { Arguments } from '../arguments.ts';
-import { CliError } from '../cli-error.ts';
-import { answerOptions, MAX_TIMEOUT_SECONDS, serverOptions } from '../client-options.ts';
-import type { Command, Context } from '../command.ts';
-import { precedesSql } from '../directory-name.ts';
-import { OUTPUT_FORMATS } from '../file-formats.ts';
+import type { Arguments } from '../args/arguments.ts';
+import { CliError } from '../errors/cli-error.ts';
+import { answerOptions, MAX_TIMEOUT_SECONDS, serverOptions } from '../args/client-options.ts';
+import type { Command, Context } from '../args/command.ts';
+import { precedesSql } from '../args/directory-name.ts';
+import { OUTPUT_FORMATS } from '../args/file-formats.ts';
 import { defaultEngine } from '../prompt/default-engine.ts';
-import { resultOptions, type ResultTarget, resultTarget } from '../result-format.ts';
-import { runSql, type SqlEngine } from '../run-sql.ts';
-import { DASH } from '../source.ts';
-import { readSql } from '../sql-source.ts';
-import { withClient } from '../with-client.ts';
-import { writeOutput } from '../write-output.ts';
+import { resultOptions, type ResultTarget, resultTarget } from '../args/result-format.ts';
+import { runSql, type SqlEngine } from '../frames/run-sql.ts';
+import { DASH } from '../args/source.ts';
+import { readSql } from '../args/sql-source.ts';
+import { withClient } from '../frames/with-client.ts';
+import { writeOutput } from '../output/write-output.ts';
 
 /** Those the time-series database writes itself, and the server passes on unread. */
 const DATABASE_FORMATS: ReadonlySet<AnswerFormat> = new Set(['json', 'csv']);

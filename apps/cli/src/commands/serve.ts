@@ -1,5 +1,5 @@
-import type { CommandOption, Program } from '../command.ts';
-import { CONFIG_OPTION, NAMED_SETTINGS } from '../server-config.ts';
+import type { CommandOption, Program } from '../args/command.ts';
+import { CONFIG_OPTION, NAMED_SETTINGS } from '../args/server-config.ts';
 
 const MAX_PLACEHOLDER = 16;
 

@@ -1,5 +1,5 @@
 import type { Config } from '@svc/config';
-import { findingText, type ServerConfig } from '../server-config.ts';
+import { findingText, type ServerConfig } from '../args/server-config.ts';
 import type { Diagnosis } from './diagnosis.ts';
 
 /** Whether the server's configuration loads; the other checks need it. */

@@ -1,7 +1,7 @@
 import { access, constants, stat } from 'node:fs/promises';
 import { dirname } from 'node:path';
 import type { Config } from '@svc/config';
-import { errorCode } from '../error-code.ts';
+import { errorCode } from '../errors/error-code.ts';
 import type { Diagnosis } from './diagnosis.ts';
 
 /** Whether the server could read and write where the settings say its data is. */

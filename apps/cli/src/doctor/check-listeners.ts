@@ -2,10 +2,10 @@ import { once } from 'node:events';
 import { connect } from 'node:http2';
 import { createServer } from 'node:net';
 import { type Address, type Config, formatAddress } from '@svc/config';
-import { createClient } from '../client.ts';
-import { errorCode } from '../error-code.ts';
-import { readHealth } from '../health.ts';
-import { within } from '../within.ts';
+import { createClient } from '../client/client.ts';
+import { errorCode } from '../errors/error-code.ts';
+import { readHealth } from '../client/health.ts';
+import { within } from '../client/within.ts';
 import { type Diagnosis, PATIENCE_MS } from './diagnosis.ts';
 
 interface Listener {

@@ -1,9 +1,9 @@
 import { readFileSync } from 'node:fs';
 import type { Config } from '@svc/config';
 import { createTsdbProxy } from '@svc/tsdb-proxy';
-import { CliError } from '../cli-error.ts';
-import { readAnswer } from '../client.ts';
-import { SHORT_TABLE } from '../server-answers.ts';
+import { CliError } from '../errors/cli-error.ts';
+import { readAnswer } from '../client/client.ts';
+import { SHORT_TABLE } from '../client/server-answers.ts';
 import { type Diagnosis, PATIENCE_MS } from './diagnosis.ts';
 
 const NAME = 'The time-series database';

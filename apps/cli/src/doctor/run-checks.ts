@@ -1,4 +1,4 @@
-import type { ServerConfig } from '../server-config.ts';
+import type { ServerConfig } from '../args/server-config.ts';
 import { checkConfiguration } from './check-configuration.ts';
 import { checkDirectories } from './check-directories.ts';
 import { checkListeners } from './check-listeners.ts';

@@ -1,7 +1,7 @@
 import { tmpdir } from 'node:os';
 import { createDurableStore, createEndingDirectory, createFrameFiles, type FrameVerdict } from '@svc/duckdb';
 import { DEFAULT_TENANT } from '@svc/frames';
-import { directoryError, type FrameDirectory } from '../find-directory.ts';
+import { directoryError, type FrameDirectory } from '../frames/find-directory.ts';
 import type { Diagnosis } from './diagnosis.ts';
 
 /** What is verified. */

@@ -1,4 +1,4 @@
-import { counted, visibleText } from '../display-text.ts';
+import { counted, visibleText } from '../text/display-text.ts';
 
 /** A numeric column of an answer. */
 export interface Series {

@@ -1,4 +1,4 @@
-import type { FrameInfo } from '../server-answers.ts';
+import type { FrameInfo } from '../client/server-answers.ts';
 
 /** What completion knows. */
 export interface CompletionWords {

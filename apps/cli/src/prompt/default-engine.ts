@@ -1,6 +1,6 @@
-import type { Client } from '../client.ts';
-import { readHealth } from '../health.ts';
-import type { SqlEngine } from '../run-sql.ts';
+import type { Client } from '../client/client.ts';
+import { readHealth } from '../client/health.ts';
+import type { SqlEngine } from '../frames/run-sql.ts';
 
 /** Whom a prompt asks where nobody was named: the frames, where the server has no database; else whom the server does. */
 export async function defaultEngine(client: Client): Promise<SqlEngine | undefined> {

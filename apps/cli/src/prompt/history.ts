@@ -1,7 +1,7 @@
 import { appendFile, mkdir, readFile, writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
-import type { Context } from '../command.ts';
-import { errorCode } from '../error-code.ts';
+import type { Context } from '../args/command.ts';
+import { errorCode } from '../errors/error-code.ts';
 
 /** What was typed before, in this prompt and in earlier ones. */
 export interface History {

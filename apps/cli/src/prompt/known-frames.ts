@@ -1,6 +1,6 @@
-import type { Client } from '../client.ts';
-import { listFrames } from '../list-frames.ts';
-import type { FrameInfo } from '../server-answers.ts';
+import type { Client } from '../client/client.ts';
+import { listFrames } from '../client/list-frames.ts';
+import type { FrameInfo } from '../client/server-answers.ts';
 
 /** The frames that completion knows. */
 export interface KnownFrames {

@@ -1,7 +1,7 @@
 import { createInterface, type Interface } from 'node:readline/promises';
-import { CliError, OutputClosedError } from '../cli-error.ts';
-import type { Context, Terminal } from '../command.ts';
-import { printError } from '../print-error.ts';
+import { CliError, OutputClosedError } from '../errors/cli-error.ts';
+import type { Context, Terminal } from '../args/command.ts';
+import { printError } from '../output/print-error.ts';
 import { type History, MAX_ENTRIES } from './history.ts';
 import { createLineQueue } from './line-queue.ts';
 import type { PromptSession } from './prompt-session.ts';

@@ -1,4 +1,4 @@
-import type { Context } from '../command.ts';
+import type { Context } from '../args/command.ts';
 import { historyFile, loadHistory } from './history.ts';
 import { createPromptSession, type PromptSessionOptions } from './prompt-session.ts';
 import { type PromptOptions, runPrompt } from './run-prompt.ts';

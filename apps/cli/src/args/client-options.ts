@@ -1,0 +1,85 @@
+import type { Arguments } from './arguments.ts';
+import { CliError } from '../errors/cli-error.ts';
+import type { ClientOptions } from '../client/client.ts';
+import type { CommandOption, Context } from './command.ts';
+
+const DEFAULT_URL = 'http://127.0.0.1:9000';
+const DEFAULT_ERROR_WIDTH = 100;
+
+const DEFAULT_TIMEOUT_SECONDS = 30;
+
+/** What Node waits for an answer at most, and so the timeout of what may take long. */
+export const MAX_TIMEOUT_SECONDS = 300;
+
+/** The flag that names the server. */
+export const URL_OPTION: CommandOption = {
+  value: '<url>',
+  summary: `Default: SVC_URL, else ${DEFAULT_URL}.`,
+};
+
+/** The flags of every command that sends one request to a server. */
+export function serverOptions(timeoutSeconds = DEFAULT_TIMEOUT_SECONDS): Readonly<Record<string, CommandOption>> {
+  return {
+    timeout: { value: '<seconds>', summary: `How long an answer may take to begin. Default: ${timeoutSeconds}.` },
+    url: URL_OPTION,
+  };
+}
+
+/** How to reach the server that the command line or the environment names. */
+export function clientOptions(
+  args: Arguments,
+  context: Context,
+  timeoutSeconds = DEFAULT_TIMEOUT_SECONDS,
+): ClientOptions {
+  return { url: resolveUrl(args.text('url'), context.env), ...answerOptions(args, context, timeoutSeconds) };
+}
+
+/** How to wait for answers, whoever gives them. */
+export function answerOptions(
+  args: Arguments,
+  { signal, stderr }: Context,
+  timeoutSeconds?: number,
+): Omit<ClientOptions, 'url'> {
+  const seconds = resolveTimeout(args.text('timeout')) ?? timeoutSeconds;
+  return {
+    signal,
+    errorWidth: stderr.width ?? DEFAULT_ERROR_WIDTH,
+    ...(seconds !== undefined && { timeoutMs: 1000 * seconds }),
+  };
+}
+
+function resolveTimeout(flag: string | undefined): number | undefined {
+  if (flag === undefined) return undefined;
+  const seconds = /^\d{1,3}(?:\.\d{1,3})?$/.test(flag) ? Number(flag) : 0;
+  if (seconds > 0 && seconds <= MAX_TIMEOUT_SECONDS) return seconds;
+  throw new CliError(
+    'usage',
+    `--timeout ${JSON.stringify(flag)} is not a number of seconds above 0 and up to ${MAX_TIMEOUT_SECONDS}.`,
+    { hint: 'Write --timeout 10, or --timeout 0.5 for half a second.' },
+  );
+}
+
+/** The URL of the server: that of the flag, else of the environment, else the default. */
+function resolveUrl(flag: string | undefined, env: Context['env']): string {
+  // An empty variable counts as unset.
+  return flag === undefined ? checkUrl('SVC_URL', env['SVC_URL'] || DEFAULT_URL) : checkUrl('--url', flag);
+}
+
+function checkUrl(source: string, text: string): string {
+  const hint = `Write it as ${DEFAULT_URL} or https://example.org/base.`;
+  const url = URL.canParse(text) ? new URL(text) : undefined;
+  // Before anything is quoted: a password belongs neither on a screen nor into a log.
+  if (url !== undefined && (url.username !== '' || url.password !== '')) {
+    throw new CliError('usage', `The URL of ${source} holds a user name or a password.`, { hint });
+  }
+  if (url === undefined || !/^https?:$/.test(url.protocol)) {
+    const hasNoScheme = /^[\w.-]+(:\d+)?(\/|$)/.test(text);
+    throw new CliError('usage', `${source} is ${JSON.stringify(text)}, which is not a http or https URL.`, {
+      hint: hasNoScheme ? `Did you mean http://${text}?` : hint,
+    });
+  }
+  if (url.search !== '' || url.hash !== '') {
+    throw new CliError('usage', `${source} is ${JSON.stringify(text)}, with a query or a fragment.`, { hint });
+  }
+  return url.href.replace(/\/+$/, '');
+}

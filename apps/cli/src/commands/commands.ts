@@ -1,0 +1,29 @@
+import type { Command, Program } from '../args/command.ts';
+import { completion } from './completion.ts';
+import { config } from './config.ts';
+import { convert } from './convert.ts';
+import { describe } from './describe.ts';
+import { doctor } from './doctor.ts';
+import { drop } from './drop.ts';
+import { get } from './get.ts';
+import { list } from './list.ts';
+import { ping } from './ping.ts';
+import { put } from './put.ts';
+import { query } from './query.ts';
+import { serve } from './serve.ts';
+
+/** The commands there are, in the order of the help. */
+export const COMMANDS: readonly (Command | Program)[] = [
+  serve,
+  ping,
+  put,
+  get,
+  query,
+  list,
+  describe,
+  drop,
+  convert,
+  config,
+  doctor,
+  completion,
+];

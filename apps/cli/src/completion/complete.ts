@@ -1,0 +1,159 @@
+import type { Arguments } from '../args/arguments.ts';
+import type { Client } from '../client/client.ts';
+import type { Command, CommandOption, Context, Program } from '../args/command.ts';
+import { COMMANDS } from '../commands/commands.ts';
+import { counted } from '../text/display-text.ts';
+import { HELP_TOPICS } from '../args/help.ts';
+import { INPUT_FORMATS } from '../args/file-formats.ts';
+import { listFrames } from '../client/list-frames.ts';
+import { DASH } from '../args/source.ts';
+import { withClient } from '../frames/with-client.ts';
+import { within } from '../client/within.ts';
+
+/** The word the completion scripts ask `svc` with; behind it stand the words of the line, up to the cursor. */
+export const COMPLETE = '__complete';
+
+/** What may stand at the cursor. */
+export type Completion =
+  | { readonly kind: 'files' }
+  | { readonly kind: 'words'; readonly words: readonly (readonly [word: string, summary?: string])[] };
+
+/** Nobody waits longer for a Tab. */
+const PATIENCE_MS = 1000;
+const HANDLE = /^[A-Za-z\d][\w.-]*$/;
+const NOTHING: Completion = { kind: 'words', words: [] };
+
+/** What may stand in place of the last of these words. It asks the server for handles, and never fails. */
+export async function complete(line: readonly string[], context: Context): Promise<Completion> {
+  const last = line.at(-1) ?? '';
+  const found = await candidates(line.slice(0, -1), last, context);
+  if (found.kind === 'files') return found;
+  return words(found.words.filter(([word]) => word.startsWith(last)));
+}
+
+/** The text for the scripts: a line with the kind, then a line for each word and what it does. */
+export function formatCompletion(completion: Completion): string {
+  const lines = completion.kind === 'files' ? [] : completion.words.map((word) => word.join('\t'));
+  return `${[completion.kind, ...lines].join('\n')}\n`;
+}
+
+async function candidates(before: readonly string[], last: string, context: Context): Promise<Completion> {
+  const [name, ...behind] = before;
+  const commands = COMMANDS.map((command) => [command.name, command.summary] as const);
+  if (name === undefined) {
+    return words([...commands, ['help', 'Say more about a command or a topic.'], ['--help'], ['--version']]);
+  }
+  if (name === 'help') return behind.length === 0 ? words([...commands, ...HELP_TOPICS]) : NOTHING;
+  const command = COMMANDS.find((one) => one.name === name);
+  if (command === undefined) return NOTHING;
+  const { positionals, pending, isOver } = readLine(command, behind);
+  const { takesDirectory = () => false } = command;
+  const directory = takesDirectory(positionals) ? positionals[0] : undefined;
+  const place: Place = { line: before, directory };
+  if (pending !== undefined) return completePlaceholder(pending, place, last, context);
+  if (positionals.length === 0 && takesDirectory([last])) return { kind: 'files' };
+  if (last.startsWith('-') && !isOver) {
+    const options = Object.entries(command.options).map(([flag, { summary }]) => [`--${flag}`, summary] as const);
+    return words([...options, ['--help', 'Print the help.']]);
+  }
+  const index = positionals.length - (directory === undefined ? 0 : 1);
+  const usage = command.usage[index] ?? command.usage.findLast((word) => word.endsWith('...'));
+  return usage === undefined ? NOTHING : completePlaceholder(usage, place, last, context);
+}
+
+interface Line {
+  /** The arguments that are complete. */
+  readonly positionals: readonly string[];
+  /** The placeholder of the flag whose value comes next. */
+  readonly pending: string | undefined;
+  /** Whether a `--` has ended the flags. */
+  readonly isOver: boolean;
+}
+
+function readLine({ options }: Command | Program, line: readonly string[]): Line {
+  const positionals: string[] = [];
+  let pending: string | undefined;
+  let isOver = false;
+  for (const word of line) {
+    if (pending !== undefined) pending = undefined;
+    else if (isOver || !word.startsWith('-') || word === DASH) positionals.push(word);
+    else if (word === '--') isOver = true;
+    else pending = optionOf(options, word)?.value;
+  }
+  return { positionals, pending, isOver };
+}
+
+function optionOf(options: Readonly<Record<string, CommandOption>>, word: string): CommandOption | undefined {
+  return Object.entries(options).find(([name, { short }]) => word === `--${name}` || word === `-${short}`)?.[1];
+}
+
+const FORMAT = '<format>';
+const FILES = new Set(['<file>', '<file|->', '<new|->', '<directory>']);
+const HANDLES = new Set(['<handle>', '<handle>...', '[prefix]']);
+
+/** Where the frames are. */
+interface Place {
+  /** The words before the last. */
+  readonly line: readonly string[];
+  readonly directory: string | undefined;
+}
+
+/** What may stand where the help shows this. */
+async function completePlaceholder(
+  placeholder: string,
+  place: Place,
+  last: string,
+  context: Context,
+): Promise<Completion> {
+  if (FILES.has(placeholder)) return { kind: 'files' };
+  if (placeholder === FORMAT) return words(INPUT_FORMATS.map((format) => [format]));
+  if (HANDLES.has(placeholder)) return words(await handlesOf(place, last, context));
+  const choices = placeholder.replaceAll(/[<>[\]]/g, '').split('|');
+  return choices.length > 1 && !choices.includes(DASH) ? words(choices.map((choice) => [choice])) : NOTHING;
+}
+
+async function handlesOf(
+  place: Place,
+  prefix: string,
+  context: Context,
+): Promise<readonly (readonly [string, string])[]> {
+  const patience = within(context.signal, PATIENCE_MS);
+  const found: (readonly [string, string])[] = [];
+  try {
+    await withPlace(place, { ...context, signal: patience }, async (client) => {
+      for await (const firstPage of listFrames(client, prefix)) {
+        // A shell types what it gets: a name that is no handle could be anything.
+        const frames = firstPage.filter(({ handle }) => HANDLE.test(handle));
+        for (const { handle, rows, columns } of frames) {
+          found.push([handle, `${counted(rows, 'row')}, ${counted(columns.length, 'column')}`]);
+        }
+        break;
+      }
+    });
+  } catch {
+    // In the midst of a line nobody can be told.
+  }
+  return found;
+}
+
+function withPlace(
+  { line, directory }: Place,
+  context: Context,
+  run: (client: Client) => Promise<void>,
+): Promise<void> {
+  const flag = line.lastIndexOf('--url');
+  const inline = line.findLast((word) => word.startsWith('--url='))?.slice('--url='.length);
+  const url = flag < 0 ? inline : line[flag + 1];
+  const args: Arguments = {
+    positionals: [],
+    directory,
+    text: (name) => (name === 'url' ? url : undefined),
+    texts: () => [],
+    has: () => false,
+  };
+  return withClient(args, context, {}, run);
+}
+
+function words(all: readonly (readonly [word: string, summary?: string])[]): Completion {
+  return { kind: 'words', words: all };
+}

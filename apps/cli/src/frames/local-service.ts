@@ -1,0 +1,122 @@
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import {
+  createDurableStore,
+  createEndingDirectory,
+  createFrameFiles,
+  createParquetEncoder,
+  createSqlEngine,
+  DirectoryInUseError,
+  type StoreProblem,
+} from '@svc/duckdb';
+import { createExecApp } from '@svc/exec-http';
+import { createDecoders } from '@svc/frames';
+import { createService } from '@svc/service';
+import { CliError } from '../errors/cli-error.ts';
+import { directoryError, type FrameDirectory } from './find-directory.ts';
+
+/** The HTTP API over a directory, in this process. */
+export interface LocalService {
+  /** Answers as a server with this directory would. */
+  readonly fetch: typeof fetch;
+  /** What is wrong with single frames, a sentence each. */
+  readonly problems: readonly string[];
+  close(): Promise<void>;
+}
+
+/** What is done with the directory. */
+export interface LocalServiceOptions {
+  /** As the user wrote it. */
+  readonly name: string;
+  /** Only reads, whoever holds the directory; else it is held, and nobody else may. */
+  readonly isReadOnly: boolean;
+  /** Whether SQL is asked: a process for it is started then. */
+  readonly hasSql: boolean;
+}
+
+/** Who waits at a terminal can end a query by hand, and knows what it is worth. */
+const MAX_SQL_MS = 24 * 60 * 60 * 1000;
+
+/** Opens a directory as a server would; none: a private one that ends with the service. */
+export async function openLocalService(
+  directory: FrameDirectory | undefined,
+  { name, isReadOnly, hasSql }: LocalServiceOptions,
+): Promise<LocalService> {
+  const ending = createEndingDirectory(tmpdir(), 'svc-local-');
+  const temporary = ending.path;
+  const { parquetPath, duckdbPath } = directory ?? { parquetPath: join(temporary, 'frames') };
+  const files = createFrameFiles({ tempDirectory: temporary });
+  const decoders = createDecoders();
+  const problems = new Set<string>();
+  try {
+    const store = await createDurableStore({
+      directory: parquetPath,
+      ...(duckdbPath !== undefined && { duckdbPath }),
+      files,
+      decoders,
+      isReadOnly,
+      // What is asked once is not asked again.
+      cacheBytes: 0,
+      onProblem: (problem) => problems.add(problemText(problem)),
+    }).catch((error: unknown) => {
+      throw error instanceof DirectoryInUseError ? inUse(name, error) : directoryError(name, error);
+    });
+    const service = createService({
+      store,
+      // What a server would only tell its log: the files are those of who reads this.
+      observe: (event) => {
+        const isFault = event.kind === 'request_answered' && event.error?.code === 'internal';
+        if (isFault) problems.add(`The cause is: ${String(event.error?.cause)}.`);
+      },
+      ...(hasSql && {
+        engines: {
+          local: createSqlEngine({ store, tempDirectory: temporary, timeoutMs: MAX_SQL_MS, maxConcurrent: 1 }),
+        },
+      }),
+      encodeParquet: createParquetEncoder(files, { directory: temporary }),
+    });
+    const app = createExecApp({ service, compression: false });
+    return {
+      async fetch(input, init) {
+        const request = new Request(input, init);
+        const response = await app.fetch(request);
+        request.signal.throwIfAborted();
+        return response;
+      },
+      get problems() {
+        return [...problems];
+      },
+      async close() {
+        await service.close();
+        await decoders.close();
+        await ending.remove();
+      },
+    };
+  } catch (error) {
+    await Promise.all([files.close(), decoders.close()]);
+    await ending.remove();
+    throw error;
+  }
+}
+
+function inUse(name: string, { holder }: DirectoryInUseError): CliError {
+  const { pid, host, since } = holder;
+  return new CliError(
+    'refused',
+    `Process ${pid} on ${host} holds the directory ${JSON.stringify(name)} since ${since}.`,
+    { hint: 'If it is a server, send the change to it: leave the directory out, and name its address with --url.' },
+  );
+}
+
+const PROBLEMS: Readonly<Record<StoreProblem['kind'], (handle: string) => string>> = {
+  damaged_frame: (handle) => `The file of the frame ${handle} is damaged.`,
+  unreadable_frame: (handle) => `The frame ${handle} cannot be read, and is left out.`,
+  unreadable_life: (handle) => `When the frame ${handle} ends cannot be read.`,
+  unreadable_database: () => 'The database of the directory cannot be read.',
+  not_removed: (handle) => `The file of the frame ${handle}, which is gone, cannot be removed.`,
+  not_released: () => 'The directory cannot be written any more; its lock stays until it is opened again.',
+};
+
+function problemText({ kind, handle }: StoreProblem): string {
+  return PROBLEMS[kind](JSON.stringify(handle));
+}

@@ -1,0 +1,43 @@
+import { type Client, readAnswer, type Request } from '../client/client.ts';
+import type { Context } from '../args/command.ts';
+import { startProgress } from '../output/progress.ts';
+import { NEW_FRAME } from '../client/server-answers.ts';
+import { openSource } from '../args/source.ts';
+
+const MAX_ANSWER_BYTES = 16 * 1024 * 1024;
+
+/** What became of a file that was sent. */
+export interface SentFile {
+  readonly rows: number;
+  readonly version: string;
+  /** Whether there was no frame before. */
+  readonly isNew: boolean;
+}
+
+/** Sends a file, or the standard input for `-`, as the body of a request that makes or changes a frame. */
+export async function sendFile(
+  client: Client,
+  request: Pick<Request, 'method' | 'path' | 'params' | 'headers'>,
+  file: string,
+  { stdin, stderr, signal }: Context,
+): Promise<SentFile> {
+  const source = await openSource(file, stdin);
+  const progress = startProgress({ output: stderr, totalBytes: source.bytes, signal });
+  try {
+    const answer = await client.send({
+      ...request,
+      headers: {
+        ...request.headers,
+        ...(source.bytes !== undefined && { 'content-length': String(source.bytes) }),
+      },
+      body: progress.track(source.chunks),
+      isAction: true,
+      expects: { statuses: [200, 201] },
+    });
+    const { rows, version } = await readAnswer(answer, NEW_FRAME, MAX_ANSWER_BYTES);
+    return { rows, version, isNew: answer.status === 201 };
+  } finally {
+    progress.end();
+    await source.close();
+  }
+}

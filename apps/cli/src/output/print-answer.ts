@@ -1,0 +1,78 @@
+import { invalidAnswer } from '../errors/cli-error.ts';
+import { readJsonTable } from './json-table.ts';
+import type { Output } from './output.ts';
+import { parseAnswer, TABLE_COLUMNS } from '../client/server-answers.ts';
+import { type Cell, createTablePrinter, type TableColumn, type TablePrinter } from './table-printer.ts';
+
+/** An answer of `/exec` that came whole. */
+export interface ReadAnswer {
+  /** Every member but the rows, by name. */
+  readonly members: Readonly<Record<string, unknown>>;
+  /** How many rows there were; undefined where it is no table. */
+  readonly rows: number | undefined;
+}
+
+/** How an answer is printed. */
+export interface PrintAnswerOptions {
+  readonly output: Output;
+  /** The bytes as they come instead of a table. */
+  readonly isJson: boolean;
+  /** Sees the rows of a table on their way. */
+  readonly onRows?: (columns: readonly TableColumn[], rows: readonly (readonly Cell[])[]) => void;
+  /** Checks the answer when all of it is there, and makes the line that ends a table. */
+  readonly lastLine: (answer: ReadAnswer) => string;
+}
+
+/** Prints an answer of `/exec` while it arrives. The last rows wait until the answer is known to be whole and right. */
+export async function printAnswer(
+  body: AsyncIterable<Uint8Array>,
+  { output, isJson, lastLine, onRows }: PrintAnswerOptions,
+): Promise<void> {
+  const members = new Map<string, unknown>();
+  let rows = 0;
+  let columns: readonly TableColumn[] | undefined;
+  let printer: TablePrinter | undefined;
+  for await (const part of readJsonTable(isJson ? copyTo(output, body) : body)) {
+    if (part.kind === 'rows') {
+      if (columns === undefined) throw invalidAnswer('its rows come before its columns');
+      checkLengths(part.rows, columns.length);
+      rows += part.rows.length;
+      onRows?.(columns, part.rows);
+      await printer?.add(part.rows);
+    } else {
+      members.set(part.name, part.value);
+      if (part.name !== 'columns') continue;
+      columns = columnsOf(part.value);
+      printer = isJson ? undefined : createTablePrinter(columns, output);
+    }
+  }
+  const line = lastLine({ members: Object.fromEntries(members), rows: columns && rows });
+  await printer?.end();
+  if (!isJson) await output.write(`${line}\n`);
+  else if (output.width !== undefined) await output.write('\n');
+}
+
+/** Prints an answer as it comes, byte for byte. */
+export async function copyAnswer(body: AsyncIterable<Uint8Array>, output: Output): Promise<void> {
+  for await (const chunk of body) await output.write(chunk);
+}
+
+async function* copyTo(output: Output, body: AsyncIterable<Uint8Array>): AsyncGenerator<Uint8Array> {
+  for await (const chunk of body) {
+    await output.write(chunk);
+    yield chunk;
+  }
+}
+
+const NUMERIC = /^(?:BYTE|SHORT|INT|LONG|ULONG|LONG128|FLOAT|DOUBLE|DECIMAL\b.*)$/;
+
+function columnsOf(value: unknown): readonly TableColumn[] {
+  const columns = parseAnswer(TABLE_COLUMNS, value);
+  return columns.map(({ name, type }) => ({ name, type, isNumeric: NUMERIC.test(type) }));
+}
+
+function checkLengths(rows: readonly (readonly Cell[])[], columns: number): void {
+  const wrong = rows.find((row) => row.length !== columns);
+  if (wrong === undefined) return;
+  throw invalidAnswer(`a row has ${wrong.length} values for ${columns} columns`);
+}

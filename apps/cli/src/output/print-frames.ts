@@ -1,0 +1,44 @@
+import { counted, visibleText } from '../text/display-text.ts';
+import type { Output } from './output.ts';
+import type { FrameInfo } from '../client/server-answers.ts';
+import { createTablePrinter } from './table-printer.ts';
+
+const LIST_COLUMNS = ['handle', 'rows', 'bytes', 'columns', 'created', 'expires', 'version'].map((name) => ({
+  name,
+  isNumeric: ['rows', 'bytes', 'columns'].includes(name),
+}));
+const FRAME_COLUMNS = ['column', 'type', 'nullable'].map((name) => ({ name, isNumeric: false }));
+
+/** Prints frames as a table. */
+export async function printFrameList(pages: AsyncIterable<readonly FrameInfo[]>, output: Output): Promise<void> {
+  const printer = createTablePrinter(LIST_COLUMNS, output);
+  let count = 0;
+  for await (const page of pages) {
+    await printer.add(
+      page.map(({ handle, rows, bytes, columns, created, expires, version }) => [
+        handle,
+        String(rows),
+        String(bytes),
+        String(columns.length),
+        created,
+        expires ?? 'never',
+        version,
+      ]),
+    );
+    count += page.length;
+  }
+  await printer.end();
+  await output.write(`${counted(count, 'frame')}\n`);
+}
+
+/** Prints what is known of a frame, and its columns. */
+export async function printFrame(frame: FrameInfo, stdout: Output): Promise<void> {
+  const { columns, rows, bytes, expires, created, version, tier, handle: name } = frame;
+  const facts = { handle: name, rows, bytes, created, expires: expires ?? 'never', version, tier };
+  const lines = Object.entries(facts).map(([key, value]) => `${key.padEnd(9)}${visibleText(String(value))}\n`);
+  await stdout.write(`${lines.join('')}\n`);
+  const printer = createTablePrinter(FRAME_COLUMNS, stdout);
+  await printer.add(columns.map((column) => [column.name, column.type, column.nullable ? 'yes' : 'no']));
+  await printer.end();
+  await stdout.write(`${counted(columns.length, 'column')}\n`);
+}
