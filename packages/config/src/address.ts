@@ -1,15 +1,7 @@
 import { isIP, isIPv6 } from 'node:net';
 import * as v from 'valibot';
 import { textListOrAny } from './text-list.ts';
-import { plainText, type ValueType } from './value-type.ts';
-
-/** Where a listener binds. */
-export interface Address {
-  /** A host name or an IP address; IPv6 without brackets. */
-  readonly host: string;
-  /** 0 lets the system pick a free port. */
-  readonly port: number;
-}
+import { type Address, plainText, type ValueType } from './value-type.ts';
 
 /** The host that stands for every IPv4 interface; what `:9000` means. */
 export const ANY_HOST = '0.0.0.0';

@@ -1,5 +1,6 @@
 import { isIPv4 } from 'node:net';
-import { type Address, formatAddress } from './address.ts';
+import { formatAddress } from './address.ts';
+import type { Address } from './value-type.ts';
 import type { Resolved } from './resolve-settings.ts';
 import { describeSource, type Finding, isGiven } from './source.ts';
 import { isLoopback } from './loopback.ts';

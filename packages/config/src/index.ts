@@ -10,7 +10,8 @@
  * if (loaded.kind === 'config') loaded.config.server.grpc_port; // 50052
  * ```
  */
-export { type Address, formatAddress } from './address.ts';
+export { formatAddress } from './address.ts';
+export type { Address } from './value-type.ts';
 export type { Config, Sources } from './config.ts';
 export type { ReadFile } from './bounded-file.ts';
 export type { Variables } from './environment.ts';

@@ -1,5 +1,12 @@
 import * as v from 'valibot';
-import type { Address } from './address.ts';
+
+/** Where a listener binds. */
+export interface Address {
+  /** A host name or an IP address; IPv6 without brackets. */
+  readonly host: string;
+  /** 0 lets the system pick a free port. */
+  readonly port: number;
+}
 
 /** Every value a setting can have. */
 export type SettingValue = string | number | boolean | readonly string[] | Address;

@@ -1,6 +1,6 @@
 import type { Call } from '@svc/frames';
 import type { FrameServiceDefinition, GetFrameResponse, Partially } from '@svc/proto';
-import type { FrameReading, Service } from '@svc/service';
+import type { FrameReading } from '@svc/service';
 import type { ServiceImplementation } from 'nice-grpc';
 import {
   chunkMessages,
@@ -12,18 +12,10 @@ import {
   targetFrom,
   ttlFrom,
 } from './frame-messages.ts';
+import type { FrameServiceOptions } from './frame-service-options.ts';
 import { createQueryMethods } from './query-methods.ts';
 import { inTime } from './in-time.ts';
 import { uploadBody } from './upload-body.ts';
-
-/** What the frame service is made of. */
-export interface FrameServiceOptions {
-  readonly service: Service;
-  /** The call that is being answered. */
-  readonly current: () => Call;
-  /** How long the next message of an upload may take. */
-  readonly idleTimeoutMs: number;
-}
 
 /** `svc.frames.v1.FrameService` over a service. */
 export function createFrameService({

@@ -1,7 +1,7 @@
 import type { FrameServiceDefinition } from '@svc/proto';
 import type { ServiceImplementation } from 'nice-grpc';
 import { chunkMessages, closingWith, frameInfoMessage, partFrom, ttlFrom } from './frame-messages.ts';
-import type { FrameServiceOptions } from './frame-service.ts';
+import type { FrameServiceOptions } from './frame-service-options.ts';
 import { engineFrom, keepEngineFrom, sqlFrom, sqlValueFrom } from './query-messages.ts';
 
 type QueryMethods = Pick<ServiceImplementation<typeof FrameServiceDefinition>, 'keepQuery' | 'query'>;

@@ -1,7 +1,8 @@
 import type { ChildProcess } from 'node:child_process';
 import { Socket } from 'node:net';
-import type { ChildFailure, ChildRequest } from '../wire/file-requests.ts';
+import type { ChildRequest } from '../wire/file-requests.ts';
 import type { ChildInDirectory } from './child-directory.ts';
+import { ChildCrash, ChildError } from './child-errors.ts';
 import { type ChildWatch, type ChildWatchOptions, createChildWatch, cpuTimeOf } from './child-watch.ts';
 import type { ArrivedBatch, BatchFile } from '../wire/batch-file.ts';
 import type { BatchPayload } from '../types/batch-codec.ts';
@@ -51,29 +52,6 @@ export interface ChildLink {
   retire(): void;
   /** Lets it end by itself, and ends it if it does not. Its directory is gone then. */
   close(): Promise<void>;
-}
-
-/** Why a request failed that a child answered. */
-export class ChildError extends Error {
-  readonly failure: ChildFailure;
-
-  constructor(failure: ChildFailure) {
-    super(failure.message);
-    this.failure = failure;
-  }
-}
-
-/** A child ended while it worked on a request. */
-export class ChildCrash extends Error {
-  readonly isOutOfMemory: boolean;
-  /** Whether it was ended because it did not answer any more. */
-  readonly hasHung: boolean;
-
-  constructor(reason: string, lastWords: string, hasHung = false) {
-    super(`The engine child ended (${reason}): ${lastWords}`);
-    this.hasHung = hasHung;
-    this.isOutOfMemory = /out of memory|bad_alloc|cannot allocate|allocation failed/i.test(lastWords);
-  }
 }
 
 /** How long a child has to obey a cancel, or to end. */

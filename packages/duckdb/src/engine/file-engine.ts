@@ -10,7 +10,7 @@ import {
   type Running,
   startExchange,
 } from './exchange.ts';
-import { isBroken, isBrokenByAnother, isOutOfMemory } from '../files/file-errors.ts';
+import { isBroken, isBrokenByAnother, isOutOfMemory } from './child-errors.ts';
 import { BATCH_CREDITS } from '../wire/messages.ts';
 import type { ChildOptions } from './launch-child.ts';
 import { createSlots } from './semaphore.ts';

@@ -1,7 +1,7 @@
 import { ServiceError } from '@svc/errors';
 import type { FrameSource, SourceInfo } from './frame-files.ts';
 import type { PipeEngine } from '../engine/file-engine.ts';
-import { ChildError } from '../engine/child-link.ts';
+import { ChildError } from '../engine/child-errors.ts';
 import { checksOf, globFree } from './source-sql.ts';
 import { METADATA_KEYS, schemaFromText } from '../types/schema-text.ts';
 import { sqlText } from '../wire/sql-names.ts';

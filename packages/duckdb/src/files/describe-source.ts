@@ -16,7 +16,7 @@ import type { FrameSource, SourceInfo } from './frame-files.ts';
 import { PARQUET_MARK, type ParquetFooter, readParquetFooter } from './parquet/parquet-footer.ts';
 import { refuseRepeatedName } from './refuse-repeated-name.ts';
 import type { PipeEngine } from '../engine/file-engine.ts';
-import { isOfTheEngine } from './file-errors.ts';
+import { isOfTheEngine } from '../engine/child-errors.ts';
 import { attachment, databaseName, fromClause, globFree, type SettledSource } from './source-sql.ts';
 import { fieldFromDuckdb } from '../types/duckdb-types.ts';
 import { sqlText } from '../wire/sql-names.ts';

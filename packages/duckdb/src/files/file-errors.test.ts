@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import { fromChild } from './file-errors.ts';
-import { ChildError } from '../engine/child-link.ts';
+import { ChildError } from '../engine/child-errors.ts';
 
 const OF_THE_FILE = [
   "Invalid Input Error: No magic bytes found at end of file '/frames/a.parquet'",

@@ -1,6 +1,6 @@
 import { quoted, ServiceError, toServiceError } from '@svc/errors';
 import { csvTypeName } from './csv-arguments.ts';
-import { ChildCrash, ChildError } from '../engine/child-link.ts';
+import { ChildCrash, ChildError, isBroken, isBrokenByAnother, isOutOfMemory } from '../engine/child-errors.ts';
 
 /** What was being read or written when something failed. */
 export type Subject = 'Parquet file' | 'CSV file' | 'table' | 'new file';
@@ -76,30 +76,6 @@ function toWriteError(error: ChildError): Error {
   const [, code] = DISK_FAILURES.find(([pattern]) => pattern.test(error.message)) ?? [];
   if (code === undefined) return toServiceError(error);
   return Object.assign(new Error('The new file cannot be written.', { cause: error }), { code });
-}
-
-/** Whether a child found no memory for what it was asked, and lives. */
-export function isOutOfMemory(error: unknown): boolean {
-  return error instanceof ChildError && /^out of memory error|failed to allocate|bad_alloc/i.test(error.message);
-}
-
-/**
- * Whether DuckDB failed in a way that should not happen. It then refuses every later statement, so the child must be
- * replaced. Anchored: the message of an ordinary error may quote such words from the data.
- */
-export function isBroken(error: unknown): boolean {
-  return error instanceof ChildError && /^(?:INTERNAL|FATAL) Error/.test(error.message);
-}
-
-/** Whether an earlier failure of another request made DuckDB refuse this one, which may succeed on a new child. */
-export function isBrokenByAnother(error: unknown): boolean {
-  return isBroken(error) && error instanceof Error && /database has been invalidated/.test(error.message);
-}
-
-/** Whether a failure is of the engine or of the request, and says nothing about the file that was read. */
-export function isOfTheEngine(error: unknown): boolean {
-  if (error instanceof ChildCrash) return true;
-  return isBroken(error) || isOutOfMemory(error) || (error instanceof ChildError && error.failure.code === 'cancelled');
 }
 
 function crashError(cause: ChildCrash): ServiceError {

@@ -2,7 +2,7 @@ import { sqlNames } from '@svc/frames';
 import { DataType, Field, List, Map_, Null, Schema, Struct } from 'apache-arrow';
 import { fitsPlan } from '../wire/fits-plan.ts';
 import type { GetPlan } from '../wire/column-plans.ts';
-import type { DuckType } from '../wire/file-requests.ts';
+import type { DuckType } from '../wire/duck-type.ts';
 import type { SqlAnswers } from '../wire/sql-requests.ts';
 import { storedColumn } from '../types/stored-types.ts';
 import { storedPlace } from './frame-view.ts';

@@ -2,7 +2,7 @@ import { basename } from 'node:path';
 import { ServiceError, toServiceError } from '@svc/errors';
 import type { ChildFailure } from '../wire/file-requests.ts';
 import { isOfTheFile } from '../files/file-errors.ts';
-import { ChildError } from '../engine/child-link.ts';
+import { ChildError } from '../engine/child-errors.ts';
 import type { PinnedFrame } from '../store/sql-frames.ts';
 import { unreadableFrame } from '../store/store-errors.ts';
 

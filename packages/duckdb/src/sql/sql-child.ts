@@ -1,6 +1,7 @@
 import type { SqlAnswers, SqlRequest } from '../wire/sql-requests.ts';
 import { download, type DownloadOptions, type Running, startExchange } from '../engine/exchange.ts';
-import { ChildError, createChildLink, type ExchangeHandlers } from '../engine/child-link.ts';
+import { createChildLink, type ExchangeHandlers } from '../engine/child-link.ts';
+import { ChildError } from '../engine/child-errors.ts';
 import { launchSqlChild, type SqlChildOptions } from './launch-sql-child.ts';
 
 type RequestOf<Op extends SqlRequest['op']> = Extract<SqlRequest, { op: Op }>;

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { ChildError } from '../engine/child-link.ts';
+import { ChildError } from '../engine/child-errors.ts';
 import { toSqlError } from './sql-errors.ts';
 
 const context = { sql: 'SELECT 1', pins: [], privatePaths: ['/tmp/svc-sql-1-abc'] };

@@ -1,6 +1,6 @@
 import { ServiceError, toServiceError } from '@svc/errors';
 import type { SqlFault } from '../wire/sql-fault.ts';
-import { ChildCrash, ChildError } from '../engine/child-link.ts';
+import { ChildCrash, ChildError } from '../engine/child-errors.ts';
 import type { PinnedFrame } from '../store/sql-frames.ts';
 import { charactersBefore } from './characters-before.ts';
 import { missedColumn } from './shared-columns.ts';

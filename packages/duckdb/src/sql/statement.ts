@@ -2,7 +2,7 @@ import { relative } from 'node:path';
 import { quoted, ServiceError } from '@svc/errors';
 import type { Call } from '@svc/frames';
 import type { Schema } from 'apache-arrow';
-import { CATALOGUE_TABLES } from '../child/sql/sql-catalogue.ts';
+import { CATALOGUE_TABLES } from '../wire/catalogue-tables.ts';
 import type { CatalogueFrame, NamedPart, SqlAnswers, SqlParam, SqlView } from '../wire/sql-requests.ts';
 import type { DownloadOptions } from '../engine/exchange.ts';
 import type { PinnedFrame, SqlFrames } from '../store/sql-frames.ts';

@@ -80,7 +80,11 @@ async function createParts(
     damaged,
     copyOf: (frame, contents) => copies.of(frame, contents),
   });
-  const copies = createParquetCopies({ files, reader, newPath: ({ tenant }) => newCopyPath(tenant) });
+  const copies = createParquetCopies({
+    files,
+    read: (frame, contents) => reader.read(frame, contents, {}),
+    newPath: ({ tenant }) => newCopyPath(tenant),
+  });
   const onLeave = (frame: StoredFrame): void => {
     hot.remove(frame);
     copies.remove(frame);
@@ -106,7 +110,11 @@ async function createParts(
     decoders,
     reader,
     damaged,
-    warmer: createFrameWarmer({ reader, hot, catalogue }),
+    warmer: createFrameWarmer({
+      read: (frame, contents, signal) => reader.read(frame, contents, { signal }),
+      hot,
+      catalogue,
+    }),
     copies,
     copyDirectory: copyDirectory?.path,
     catalogue,

@@ -1,7 +1,7 @@
 import { stat } from 'node:fs/promises';
 import { quoted } from '@svc/errors';
 import type { StoreFault } from '@svc/frames';
-import type { StoreProblem } from './durable-store.ts';
+import type { StoreProblem } from './catalogue/store-problem.ts';
 import { versionOfFile } from '../wire/file-version.ts';
 import type { StoredFrame } from './catalogue/stored-frame.ts';
 

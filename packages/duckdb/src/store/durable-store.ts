@@ -1,17 +1,9 @@
 import type { Decoders, Store } from '@svc/frames';
 import type { LockTimes } from '../disk/directory-lock.ts';
 import type { FrameFiles, WriteOptions } from '../files/frame-files.ts';
+import type { StoreProblem } from './catalogue/store-problem.ts';
 import type { SqlFrames } from './sql-frames.ts';
 import type { FrameVerdict } from './verify-frames.ts';
-
-/** Something that is wrong in the directory. `not_released`: the lock of the closed store stays until the next start. */
-export interface StoreProblem {
-  readonly kind:
-    'damaged_frame' | 'unreadable_frame' | 'unreadable_life' | 'unreadable_database' | 'not_removed' | 'not_released';
-  readonly tenant: string;
-  readonly handle: string;
-  readonly cause: unknown;
-}
 
 /** Options of `createDurableStore`. */
 export interface DurableStoreOptions {

@@ -1,6 +1,6 @@
 import { unlinkIfThere } from '../disk/durable-files.ts';
+import type { FrameStream } from '@svc/frames';
 import type { FrameFiles, SourceInfo } from '../files/frame-files.ts';
-import type { ContentReader } from './frame-contents.ts';
 import type { FrameContents, StoredFrame } from './catalogue/stored-frame.ts';
 
 /** A Parquet file with the rows of a frame. */
@@ -22,13 +22,14 @@ export interface ParquetCopies {
 /** What copies are made with. */
 export interface CopyOptions {
   readonly files: FrameFiles;
-  readonly reader: ContentReader;
+  /** Reads all rows of a frame. */
+  readonly read: (frame: StoredFrame, contents: FrameContents) => FrameStream;
   /** A path that no file has. */
   readonly newPath: (frame: StoredFrame) => Promise<string>;
 }
 
 /** No copies yet. */
-export function createParquetCopies({ files, reader, newPath }: CopyOptions): ParquetCopies {
+export function createParquetCopies({ files, read, newPath }: CopyOptions): ParquetCopies {
   const copies = new Map<StoredFrame, Promise<ParquetFile>>();
   const left = new Set<StoredFrame>();
 
@@ -38,7 +39,7 @@ export function createParquetCopies({ files, reader, newPath }: CopyOptions): Pa
     const write = { compression: 'lz4' } as const;
     const info =
       source.kind === 'arrow'
-        ? await files.write(path, reader.read(frame, contents, {}), write)
+        ? await files.write(path, read(frame, contents), write)
         : await files.convert(source, path, write);
     return { path, info };
   }

@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import { fromChild } from '../files/file-errors.ts';
-import { ChildError } from '../engine/child-link.ts';
+import { ChildError } from '../engine/child-errors.ts';
 import { type ReceivedRows, withReceived } from './receive-upload.ts';
 import { createTenantFolder } from './catalogue/tenant-folder.ts';
 

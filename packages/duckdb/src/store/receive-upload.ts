@@ -2,7 +2,7 @@ import { ServiceError } from '@svc/errors';
 import type { Decoders, FileUpload, FrameStream, PutSource } from '@svc/frames';
 import type { FrameSource } from '../files/frame-files.ts';
 import { createIncomingFile, type IncomingFile } from './incoming-file.ts';
-import { isBrokenByAnother } from '../files/file-errors.ts';
+import { isBrokenByAnother } from '../engine/child-errors.ts';
 import type { TenantFolder } from './catalogue/tenant-folder.ts';
 
 /** Rows that are all here: batches, or a file that DuckDB reads. */

@@ -1,7 +1,7 @@
 import type { Decoders } from '@svc/frames';
 import type { Catalogue } from './catalogue/catalogue.ts';
 import type { DamagedFrames } from './damaged-frames.ts';
-import type { StoreProblem } from './durable-store.ts';
+import type { StoreProblem } from './catalogue/store-problem.ts';
 import type { ForeignFrames } from './foreign/foreign-frames.ts';
 import type { ContentReader } from './frame-contents.ts';
 import type { FrameFiles, WriteOptions } from '../files/frame-files.ts';

@@ -29,7 +29,7 @@ import {
   Utf8,
 } from 'apache-arrow';
 import type { GetPlan, Int96Unit } from '../wire/column-plans.ts';
-import type { DuckType } from '../wire/file-requests.ts';
+import type { DuckType } from '../wire/duck-type.ts';
 import { sqlName } from '../wire/sql-names.ts';
 import { storedColumn } from './stored-types.ts';
 

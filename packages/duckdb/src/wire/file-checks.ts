@@ -1,5 +1,5 @@
 import { crc32 } from 'node:zlib';
-import type { ParquetLayout } from '../child/files/parquet-layout.ts';
+import type { ParquetLayout } from './parquet-layout.ts';
 
 /**
  * The checksums of a Parquet file of ours. They stand between the last page and the footer, where no reader of Parquet

@@ -1,4 +1,5 @@
 import type { GetPlan, PutPlan } from './column-plans.ts';
+import type { DuckType } from './duck-type.ts';
 import type { SqlFault } from './sql-fault.ts';
 import type { SqlFailure, UnreadableFrame } from './sql-requests.ts';
 
@@ -107,14 +108,6 @@ export interface ChildSettings {
   /** Where the system does not bound its memory, the child ends itself when it has more. */
   readonly maxRssBytes?: number;
 }
-
-/** The type of a column, as DuckDB has it. */
-export type DuckType =
-  | { readonly name: string }
-  | { readonly name: 'DECIMAL'; readonly precision: number; readonly scale: number }
-  | { readonly name: 'LIST' | 'ARRAY'; readonly item: DuckType }
-  | { readonly name: 'MAP'; readonly key: DuckType; readonly value: DuckType }
-  | { readonly name: 'STRUCT'; readonly fields: readonly { readonly name: string; readonly type: DuckType }[] };
 
 /** Answers to the requests, by their `op`. */
 export interface ChildAnswers {

@@ -1,5 +1,5 @@
 import type { GetPlan } from './column-plans.ts';
-import type { DuckType } from './file-requests.ts';
+import type { DuckType } from './duck-type.ts';
 
 /** Whether vectors of a type are what a plan reads; memory would be misread otherwise. */
 export function fitsPlan(type: DuckType, plan: GetPlan): boolean {

@@ -1,5 +1,5 @@
 import type { GetPlan } from './column-plans.ts';
-import type { DuckType } from './file-requests.ts';
+import type { DuckType } from './duck-type.ts';
 
 /** A table or column that a statement names. */
 export interface NamedPart {

@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import type { Store } from '@svc/frames';
 import { longFrame } from '@svc/frames/testing';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, onTestFinished, test } from 'vitest';
-import type { StoreProblem } from '../../src/store/durable-store.ts';
+import type { StoreProblem } from '../../src/store/catalogue/store-problem.ts';
 import { createFilesFixture, type FilesFixture } from '../../src/testing/files-fixture.ts';
 import { createStoreFixture, refOf, rowsOf, type StoreFixture } from '../../src/testing/store-fixture.ts';
 

@@ -5,7 +5,8 @@ import { type Engine, type FrameStream, type ReadOptions, streamFromTable } from
 import { Dictionary, Float64, Int32, Int64, Table, Utf8, vectorFromArray } from 'apache-arrow';
 import { afterAll, afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { createFrameFiles } from '../../src/files/create-frame-files.ts';
-import type { DurableStore, StoreProblem } from '../../src/store/durable-store.ts';
+import type { DurableStore } from '../../src/store/durable-store.ts';
+import type { StoreProblem } from '../../src/store/catalogue/store-problem.ts';
 import { createSqlEngine } from '../../src/sql/create-sql-engine.ts';
 import { textOf } from '../../src/testing/files-fixture.ts';
 import { callOf } from '../../src/testing/sql-fixture.ts';

@@ -7,7 +7,7 @@ import { longFrame, readRows, SAMPLE_FRAMES, streamOfSample } from '@svc/frames/
 import { type DataType, Dictionary, Int32, Table, Utf8, vectorFromArray } from 'apache-arrow';
 import { afterAll, afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { createFrameFiles } from '../../src/files/create-frame-files.ts';
-import type { StoreProblem } from '../../src/store/durable-store.ts';
+import type { StoreProblem } from '../../src/store/catalogue/store-problem.ts';
 import { schemaText } from '../../src/types/schema-text.ts';
 import { createStoreFixture, refOf, rowsOf, type StoreFixture } from '../../src/testing/store-fixture.ts';
 

@@ -2,7 +2,8 @@ import { link, mkdir, readdir, symlink, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { longFrame } from '@svc/frames/testing';
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
-import type { DurableStore, StoreProblem } from '../../src/store/durable-store.ts';
+import type { DurableStore } from '../../src/store/durable-store.ts';
+import type { StoreProblem } from '../../src/store/catalogue/store-problem.ts';
 import { createArrowFrameFiles } from '../../src/testing/arrow-frame-files.ts';
 import { createStoreFixture, refOf, rowsOf, type StoreFixture } from '../../src/testing/store-fixture.ts';
 

@@ -2,7 +2,7 @@ import { ServiceError } from '@svc/errors';
 import type { FrameStream } from '../frame-stream.ts';
 import { recordColumn } from './columns/column.ts';
 import { createColumns } from './columns/create-column.ts';
-import type { RowFormat } from './encode-rows.ts';
+import type { RowFormat } from './row-format.ts';
 import { createRowCursor, type RowCursor } from './row-cursor.ts';
 
 /** The rows of a batch on their way out. */

@@ -2,7 +2,8 @@ import { columnInfo } from '../column-types.ts';
 import type { FrameStream } from '../frame-stream.ts';
 import { createRecordText } from './columns/column.ts';
 import { createCellOptions } from './columns/create-column.ts';
-import { type ChunkOptions, encodeRows, type RowFormat } from './encode-rows.ts';
+import { type ChunkOptions, encodeRows } from './encode-rows.ts';
+import type { RowFormat } from './row-format.ts';
 
 /**
  * Writes a frame as CSV (RFC 4180): a header row, lines that end with CR LF, a field in quotes only where it holds a

@@ -1,8 +1,7 @@
 import { setImmediate } from 'node:timers/promises';
 import type { FrameStream } from '../frame-stream.ts';
 import { batchRows } from './batch-rows.ts';
-import type { RecordText } from './columns/column.ts';
-import type { CellOptions } from './columns/create-column.ts';
+import type { RowFormat } from './row-format.ts';
 import { threadPool, type ThreadPool } from './threads/encode-threads.ts';
 import { writeInThreads } from './threads/write-in-threads.ts';
 
@@ -14,21 +13,6 @@ export interface ChunkOptions {
    * false: each belongs to the reader.
    */
   readonly isLent?: boolean;
-}
-
-/** What one format of rows has for itself; how rows become chunks is the same for all. */
-export interface RowFormat {
-  /** The format's name in sentences. */
-  readonly name: string;
-  /** What stands before the first row. */
-  readonly head: Uint8Array;
-  /** What stands around the cells of a row. */
-  readonly row: RecordText;
-  readonly cells: CellOptions;
-  /** How many bytes at the end of a row only separate it from the next, and are not wanted behind the last. */
-  readonly separatorBytes: number;
-  /** What stands behind the last row, given the number of rows. */
-  tail(rows: number): Uint8Array;
 }
 
 /** The first chunk is small, so that a short answer is one small buffer and a long one begins soon. */

@@ -1,7 +1,8 @@
 import type { FrameStream } from '../frame-stream.ts';
 import { createObjectText } from './columns/column.ts';
 import { createCellOptions } from './columns/create-column.ts';
-import { type ChunkOptions, encodeRows, type RowFormat } from './encode-rows.ts';
+import { type ChunkOptions, encodeRows } from './encode-rows.ts';
+import type { RowFormat } from './row-format.ts';
 
 /** How values are written as NDJSON. */
 export interface NdjsonOptions extends ChunkOptions {

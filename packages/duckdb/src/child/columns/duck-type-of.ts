@@ -1,6 +1,6 @@
 import type { DuckDBType } from '@duckdb/node-api';
 import { DuckDBTypeId } from '../node-api.ts';
-import type { DuckType } from '../../wire/file-requests.ts';
+import type { DuckType } from '../../wire/duck-type.ts';
 
 /** A type of DuckDB as plain data. */
 export function duckTypeOf(type: DuckDBType): DuckType {

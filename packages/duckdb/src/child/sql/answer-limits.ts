@@ -1,4 +1,4 @@
-import type { DuckType } from '../../wire/file-requests.ts';
+import type { DuckType } from '../../wire/duck-type.ts';
 import { SqlRefusal } from './sql-refusal.ts';
 import type { SqlAnswers } from '../../wire/sql-requests.ts';
 

@@ -1,6 +1,5 @@
 import type { DuckDBConnection } from '@duckdb/node-api';
 import { sqlName, sqlText } from '../../wire/sql-names.ts';
-import { namesIn } from './refused-functions.ts';
 import type { CatalogueFrame } from '../../wire/sql-requests.ts';
 
 /** What SQL reads of the tables and columns there are. */
@@ -43,27 +42,6 @@ function mainOid(): string {
 
 function nothingOf(name: string): string {
   return `SELECT * FROM system.main.${name}() WHERE false`;
-}
-
-/** Tables that show how the engine is set up. */
-export const REFUSED_TABLES: readonly string[] = inSchema('pg_catalog', 'pg_prepared_statements pg_settings');
-
-/** Tables of the catalogue, which ask no other functions than those above, and some that show nothing of anyone. */
-export const CATALOGUE_TABLES: readonly string[] = [
-  ...inSchema(
-    'information_schema',
-    `character_sets check_constraints columns constraint_column_usage constraint_table_usage key_column_usage
-      referential_constraints schemata table_constraints tables views`,
-  ),
-  ...inSchema(
-    'pg_catalog',
-    `pg_am pg_attrdef pg_attribute pg_class pg_collation pg_constraint pg_database pg_depend pg_description pg_enum
-      pg_index pg_indexes pg_namespace pg_proc pg_sequence pg_sequences pg_tables pg_tablespace pg_type pg_views`,
-  ),
-];
-
-function inSchema(schema: string, names: string): string[] {
-  return namesIn(names).map((name) => `${schema}.${name}`);
 }
 
 /** Whether a function, by its folded name, shows the catalogue. */

@@ -10,7 +10,7 @@ import { checkColumnCount, type Columns, limitedColumns } from './answer-limits.
 import { bindParams } from './bind-params.ts';
 import { duckTypeOf } from '../columns/duck-type-of.ts';
 import { DuckDBTypeId } from '../node-api.ts';
-import type { DuckType } from '../../wire/file-requests.ts';
+import type { DuckType } from '../../wire/duck-type.ts';
 import type { CheckedSql } from './sql-check.ts';
 import { SqlRefusal } from './sql-refusal.ts';
 import type { SqlAnswers, SqlParam } from '../../wire/sql-requests.ts';

@@ -1,6 +1,7 @@
 import { quoted } from '@svc/errors';
 import { ALLOWED_FUNCTIONS } from './generated/allowed-functions.ts';
-import { CATALOGUE_TABLES, isShadowed, REFUSED_TABLES } from './sql-catalogue.ts';
+import { CATALOGUE_TABLES, REFUSED_TABLES } from '../../wire/catalogue-tables.ts';
+import { isShadowed } from './sql-catalogue.ts';
 import { CATALOGUE_HINT, type FunctionPlace, namesIn, REFUSED_FUNCTIONS } from './refused-functions.ts';
 import { SqlRefusal } from './sql-refusal.ts';
 import type { NamedPart, SqlAnswers } from '../../wire/sql-requests.ts';

@@ -2,13 +2,14 @@ import { ServiceError } from '@svc/errors';
 import { columnInfo, uncheckedSchemaFromUpload } from '@svc/frames';
 import { DataType, type Field, Schema, TimeUnit } from 'apache-arrow';
 import type { Int96Unit } from '../../wire/column-plans.ts';
-import type { ChildAnswers, DuckType } from '../../wire/file-requests.ts';
+import type { ChildAnswers } from '../../wire/file-requests.ts';
+import type { DuckType } from '../../wire/duck-type.ts';
 import type { SourceInfo } from '../frame-files.ts';
 import { parquetColumns } from './parquet-columns.ts';
 import type { ParquetFooter } from './parquet-footer.ts';
 import type { PipeEngine } from '../../engine/file-engine.ts';
 import { refuseRepeatedName } from '../refuse-repeated-name.ts';
-import { isOfTheEngine } from '../file-errors.ts';
+import { isOfTheEngine } from '../../engine/child-errors.ts';
 import { globFree } from '../source-sql.ts';
 
 /** A Parquet file of others, as it was found. */

@@ -1,6 +1,6 @@
 import type { FrameRef } from '@svc/frames';
 import { createCatalogueEntries, frameOf } from './catalogue-entries.ts';
-import type { StoreProblem } from '../durable-store.ts';
+import type { StoreProblem } from './store-problem.ts';
 import { createFrameRemovals } from './frame-removals.ts';
 import type { FrameVersions } from './frame-versions.ts';
 import { createKeyedQueue } from './keyed-queue.ts';

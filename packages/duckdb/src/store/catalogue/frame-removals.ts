@@ -1,5 +1,5 @@
 import type { CatalogueEntries, Entry } from './catalogue-entries.ts';
-import type { StoreProblem } from '../durable-store.ts';
+import type { StoreProblem } from './store-problem.ts';
 import { isExpired, type StoredFrame } from './stored-frame.ts';
 
 /** How frames end: replaced, dropped or over, and then, when nobody reads them any more, without a file. */

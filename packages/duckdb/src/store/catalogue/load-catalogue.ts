@@ -2,7 +2,7 @@ import type { Dirent } from 'node:fs';
 import { readdir, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import { type CatalogueEntries, type Entry, frameOf, type Tenant } from './catalogue-entries.ts';
-import type { StoreProblem } from '../durable-store.ts';
+import type { StoreProblem } from './store-problem.ts';
 import type { FrameRemovals } from './frame-removals.ts';
 import { tenantOfFolder } from './frame-names.ts';
 import { type ScannedFolder, scanFolder } from './scan-folder.ts';

@@ -4,7 +4,8 @@ import { join } from 'node:path';
 import { createDecoders, encodeArrowStream } from '@svc/frames';
 import { longFrame, readRows } from '@svc/frames/testing';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
-import type { DurableStore, StoreProblem } from '../durable-store.ts';
+import type { DurableStore } from '../durable-store.ts';
+import type { StoreProblem } from '../catalogue/store-problem.ts';
 import { createArrowFrameFiles } from '../../testing/arrow-frame-files.ts';
 import { createStoreFixture, refOf, rowsOf, type StoreFixture } from '../../testing/store-fixture.ts';
 

@@ -1,5 +1,5 @@
 import type { Catalogue } from '../catalogue/catalogue.ts';
-import type { ContentReader } from '../frame-contents.ts';
+import type { FrameStream } from '@svc/frames';
 import type { HotTier } from './hot-tier.ts';
 import type { FrameContents, StoredFrame } from '../catalogue/stored-frame.ts';
 
@@ -19,11 +19,12 @@ const READ_ROWS = 50_000;
  * whatever is read next, it was about twice the work at the most. One frame at a time.
  */
 export function createFrameWarmer({
-  reader,
+  read,
   hot,
   catalogue,
 }: {
-  readonly reader: ContentReader;
+  /** Reads all rows of a frame. */
+  readonly read: (frame: StoredFrame, contents: FrameContents, signal: AbortSignal) => FrameStream;
   readonly hot: HotTier<StoredFrame>;
   readonly catalogue: Pick<Catalogue, 'acquire' | 'release'>;
 }): FrameWarmer {
@@ -36,7 +37,7 @@ export function createFrameWarmer({
     if (filling === undefined) return;
     catalogue.acquire(frame);
     try {
-      for await (const batch of reader.read(frame, contents, { signal: closing.signal }).batches) {
+      for await (const batch of read(frame, contents, closing.signal).batches) {
         if (await filling.add(batch)) continue;
         // There is no room for it, and there will be none the next time.
         rowsRead.set(frame, -Infinity);

@@ -11,7 +11,8 @@ import { spoiltFrame } from '../../testing/spoilt-frame.ts';
 import { batchRows } from '../batch-rows.ts';
 import { createRecordText } from '../columns/column.ts';
 import { createCellOptions } from '../columns/create-column.ts';
-import { encodeRows, type RowFormat } from '../encode-rows.ts';
+import { encodeRows } from '../encode-rows.ts';
+import type { RowFormat } from '../row-format.ts';
 import { createThreadPool, type EncodeThreads, type ThreadPool } from './encode-threads.ts';
 import { writeInThreads } from './write-in-threads.ts';
 

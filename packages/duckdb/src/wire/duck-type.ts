@@ -1,0 +1,7 @@
+/** The type of a column, as DuckDB has it. */
+export type DuckType =
+  | { readonly name: string }
+  | { readonly name: 'DECIMAL'; readonly precision: number; readonly scale: number }
+  | { readonly name: 'LIST' | 'ARRAY'; readonly item: DuckType }
+  | { readonly name: 'MAP'; readonly key: DuckType; readonly value: DuckType }
+  | { readonly name: 'STRUCT'; readonly fields: readonly { readonly name: string; readonly type: DuckType }[] };
