@@ -5,19 +5,19 @@ import { createBatchPlaces } from '../wire/batch-file.ts';
 import {
   BATCH_BYTES,
   BATCH_CREDITS,
-  createFrameParser,
-  FRAME,
-  frameHead,
+  createMessageParser,
+  MESSAGE,
+  messageHead,
   jsonPayload,
   parseJson,
   wordsPayload,
 } from '../wire/messages.ts';
 import { type Exchange, CancelledError } from './exchange.ts';
 import { DamagedFileError, IntactFileError } from './files/load-checks.ts';
-import { createSqlBench } from './sql/sql-handler.ts';
+import { createSqlHandler } from './sql/sql-handler.ts';
 import { SqlFaultError } from '../wire/sql-fault.ts';
 import { SqlRefusal, UnreadableFrameError } from './sql/sql-refusal.ts';
-import { createWorkbench } from './files/file-handler.ts';
+import { createFileHandler } from './files/file-handler.ts';
 import { UnstorableValue } from './columns/column-writer.ts';
 import type { ChildFailure, ChildSettings } from '../wire/file-requests.ts';
 
@@ -32,7 +32,7 @@ const settings: ChildSettings = JSON.parse(process.argv[2] ?? '{}');
 const socket = new Socket({ fd: PIPE, readable: true, writable: true });
 const exchanges = new Map<number, RunningExchange>();
 const places = settings.hasBatchFile === true ? createBatchPlaces(BATCH_FILE) : undefined;
-const bench = settings.isLocked === true ? createSqlBench(settings.settings) : createWorkbench(settings);
+const handler = settings.isLocked === true ? createSqlHandler(settings.settings) : createFileHandler(settings);
 
 /** Whatever it was doing is of no use to anyone. */
 function end(): void {
@@ -41,7 +41,7 @@ function end(): void {
 socket.on('end', end);
 socket.on('close', end);
 socket.on('error', end);
-socket.on('data', createFrameParser(onFrame));
+socket.on('data', createMessageParser(onMessage));
 
 // An ordinary exit would wait for DuckDB, which may wait for an answer of this very thread.
 for (const event of ['uncaughtException', 'unhandledRejection']) {
@@ -60,37 +60,37 @@ if (maxRssBytes !== undefined) {
   }, RSS_CHECK_MS);
 }
 
-function onFrame(kind: number, id: number, payload: ArrayBuffer): void {
-  if (kind === FRAME.request) {
+function onMessage(kind: number, id: number, payload: ArrayBuffer): void {
+  if (kind === MESSAGE.request) {
     const exchange = createExchange(id);
     exchanges.set(id, exchange);
     void answer(exchange, parseJson(payload));
     return;
   }
-  if (kind === FRAME.ping) {
-    send(FRAME.pong, id, []);
+  if (kind === MESSAGE.ping) {
+    send(MESSAGE.pong, id, []);
     return;
   }
-  if (kind === FRAME.free) {
+  if (kind === MESSAGE.free) {
     places?.free(new Uint32Array(payload)[0] ?? 0);
     return;
   }
   // What arrives after the answer is of no use.
   const exchange = exchanges.get(id);
   if (exchange === undefined) return;
-  if (kind === FRAME.batch) exchange.incoming.push(payload);
-  else if (kind === FRAME.end) exchange.end();
-  else if (kind === FRAME.credit) exchange.addCredits(new Uint32Array(payload)[0] ?? 0);
+  if (kind === MESSAGE.batch) exchange.incoming.push(payload);
+  else if (kind === MESSAGE.end) exchange.end();
+  else if (kind === MESSAGE.credit) exchange.addCredits(new Uint32Array(payload)[0] ?? 0);
   else exchange.cancel();
 }
 
 async function answer(exchange: RunningExchange, request: ReturnType<typeof parseJson>): Promise<void> {
   const { id } = exchange;
   try {
-    const result = await bench.run(exchange, request);
-    send(FRAME.end, id, [jsonPayload(result)]);
+    const result = await handler.run(exchange, request);
+    send(MESSAGE.end, id, [jsonPayload(result)]);
   } catch (error) {
-    send(FRAME.error, id, [jsonPayload(failureOf(error, exchange))]);
+    send(MESSAGE.error, id, [jsonPayload(failureOf(error, exchange))]);
   } finally {
     exchanges.delete(id);
   }
@@ -108,7 +108,7 @@ function failureOf(error: unknown, exchange: Exchange): ChildFailure {
 
 function send(kind: number, id: number, parts: readonly Uint8Array[], length = totalLength(parts)): void {
   socket.cork();
-  socket.write(frameHead(kind, id, length));
+  socket.write(messageHead(kind, id, length));
   for (const part of parts) socket.write(part);
   socket.uncork();
 }
@@ -149,11 +149,11 @@ function createExchange(id: number): RunningExchange {
       credits.count--;
       const place = places?.put(parts, length);
       // Copied: the next batch is made in the same memory.
-      if (place === undefined) send(FRAME.batch, id, [Buffer.concat(parts, length)]);
-      else send(FRAME.placed, id, [wordsPayload(place, length)]);
+      if (place === undefined) send(MESSAGE.batch, id, [Buffer.concat(parts, length)]);
+      else send(MESSAGE.placed, id, [wordsPayload(place, length)]);
     },
     requestBatch() {
-      send(FRAME.credit, id, [wordsPayload(1)]);
+      send(MESSAGE.credit, id, [wordsPayload(1)]);
     },
     addCredits(count) {
       credits.count += count;

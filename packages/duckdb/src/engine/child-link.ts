@@ -7,11 +7,11 @@ import { type ChildWatch, type ChildWatchOptions, createChildWatch, cpuTimeOf } 
 import type { ArrivedBatch, BatchFile } from '../wire/batch-file.ts';
 import type { BatchPayload } from '../types/batch-codec.ts';
 import {
-  createFrameParser,
-  FRAME,
-  frameHead,
+  createMessageParser,
+  MESSAGE,
+  messageHead,
   jsonPayload,
-  type OnFrame,
+  type OnMessage,
   parseJson,
   wordsPayload,
 } from '../wire/messages.ts';
@@ -131,7 +131,7 @@ export function createChildLink(launch: () => ChildInDirectory, { pingMs }: Link
       const id = ++lastId;
       exchanges.set(id, handlers);
       updateRef();
-      if (crash === undefined) send(FRAME.request, id, [jsonPayload(request)]);
+      if (crash === undefined) send(MESSAGE.request, id, [jsonPayload(request)]);
       else finish(id)?.fail(crash);
       return createExchange(send, id, { isRunning: () => exchanges.has(id), replace: () => replace(id) });
     },
@@ -151,7 +151,7 @@ function hung(): ChildCrash {
 
 function watching({ pid }: ChildProcess, send: Send): Pick<ChildWatchOptions, 'ping' | 'cpuTime'> {
   return {
-    ping: () => send(FRAME.ping, 0),
+    ping: () => send(MESSAGE.ping, 0),
     cpuTime: () => (pid === undefined ? undefined : cpuTimeOf(pid)),
   };
 }
@@ -173,28 +173,28 @@ interface Receiving {
 }
 
 /** Hands what comes from a child to whom it is for. */
-function createReceiver({ exchanges, finish, batchFile, send }: Receiving): OnFrame {
+function createReceiver({ exchanges, finish, batchFile, send }: Receiving): OnMessage {
   function onPlaced(id: number, payload: ArrayBuffer): void {
     const [place = 0, length = 0] = new Uint32Array(payload);
-    const batch = batchFile?.arrived(place, length, () => send(FRAME.free, id, [wordsPayload(place)]));
+    const batch = batchFile?.arrived(place, length, () => send(MESSAGE.free, id, [wordsPayload(place)]));
     const handlers = exchanges.get(id);
     if (batch === undefined || handlers === undefined) batch?.drop();
     else handlers.batch(batch);
   }
 
   return (kind, id, payload) => {
-    if (kind === FRAME.batch) exchanges.get(id)?.batch({ take: () => payload, drop: () => undefined });
-    else if (kind === FRAME.placed) onPlaced(id, payload);
-    else if (kind === FRAME.credit) exchanges.get(id)?.credit(new Uint32Array(payload)[0] ?? 0);
-    else if (kind === FRAME.end) finish(id)?.end(payload);
-    else if (kind === FRAME.error) finish(id)?.fail(new ChildError(parseJson(payload)));
+    if (kind === MESSAGE.batch) exchanges.get(id)?.batch({ take: () => payload, drop: () => undefined });
+    else if (kind === MESSAGE.placed) onPlaced(id, payload);
+    else if (kind === MESSAGE.credit) exchanges.get(id)?.credit(new Uint32Array(payload)[0] ?? 0);
+    else if (kind === MESSAGE.end) finish(id)?.end(payload);
+    else if (kind === MESSAGE.error) finish(id)?.fail(new ChildError(parseJson(payload)));
   };
 }
 
 /** Hands on the frames that come; all that comes is a sign of life. */
-function receive(socket: Socket, watch: ChildWatch, onFrame: OnFrame): void {
+function receive(socket: Socket, watch: ChildWatch, onMessage: OnMessage): void {
   socket.on('data', () => watch.alive());
-  socket.on('data', createFrameParser(onFrame));
+  socket.on('data', createMessageParser(onMessage));
 }
 
 /** Calls back when a process has ended or could not be started, with what it said last. */
@@ -229,7 +229,7 @@ function createSender(socket: Socket): Send {
     // What runs on a child that is gone is failed when its process ends.
     if (!socket.writable) return;
     socket.cork();
-    socket.write(frameHead(kind, id, length));
+    socket.write(messageHead(kind, id, length));
     for (const part of parts) socket.write(part);
     socket.uncork();
   };
@@ -243,12 +243,12 @@ interface Cancelling {
 
 function createExchange(send: Send, id: number, { isRunning, replace }: Cancelling): LinkExchange {
   return {
-    sendBatch: ({ parts, length }) => send(FRAME.batch, id, parts, length),
-    sendEnd: () => send(FRAME.end, id),
-    sendCredit: (count) => send(FRAME.credit, id, [wordsPayload(count)]),
+    sendBatch: ({ parts, length }) => send(MESSAGE.batch, id, parts, length),
+    sendEnd: () => send(MESSAGE.end, id),
+    sendCredit: (count) => send(MESSAGE.credit, id, [wordsPayload(count)]),
     cancel() {
       if (!isRunning()) return;
-      send(FRAME.cancel, id);
+      send(MESSAGE.cancel, id);
       setTimeout(() => isRunning() && replace(), OBEY_MS).unref();
     },
   };

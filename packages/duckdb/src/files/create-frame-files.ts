@@ -41,10 +41,10 @@ export function createFrameFiles(options: PipeEngineOptions & ConversionOptions)
   const engine = createPipeEngine(options);
   const lanes = createConversionLanes(engine, options);
   return {
-    write: (path, source, write) => orNoFile(path, writeFrame(engine, path, source, write)),
+    write: (path, source, write) => removeOnFailure(path, writeFrame(engine, path, source, write)),
     async convert(from, path, write) {
       return withExactSource(from, path, (source) =>
-        orNoFile(path, convertSource({ engine, lanes }, source, path, write)),
+        removeOnFailure(path, convertSource({ engine, lanes }, source, path, write)),
       );
     },
     async concat(from, path, write) {
@@ -54,10 +54,10 @@ export function createFrameFiles(options: PipeEngineOptions & ConversionOptions)
       const schema = commonSchema(infos.map((info) => info.schema));
       const sql = infos.map((info, i) => storedRowsSql(from[i] ?? NO_SOURCE, info)).join('\nUNION ALL\n');
       if (!infos.every(isCopiedBySql)) {
-        return orNoFile(path, writeFrame(engine, path, joined(engine, from, infos, schema), write));
+        return removeOnFailure(path, writeFrame(engine, path, joined(engine, from, infos, schema), write));
       }
       const arrowBytes = infos.reduce((sum, info) => sum + (info.arrowBytes ?? NaN), 0);
-      return orNoFile(path, copyRows(engine, { sql, sources: from, schema, arrowBytes }, path, write));
+      return removeOnFailure(path, copyRows(engine, { sql, sources: from, schema, arrowBytes }, path, write));
     },
     async describe(sources) {
       const found = await describeSources(engine, sources);
@@ -83,7 +83,7 @@ export function createFrameFiles(options: PipeEngineOptions & ConversionOptions)
 }
 
 /** A child removes what it could not finish, but not one that was killed. */
-async function orNoFile(path: string, writing: Promise<WrittenFile>): Promise<WrittenFile> {
+async function removeOnFailure(path: string, writing: Promise<WrittenFile>): Promise<WrittenFile> {
   try {
     return await writing;
   } catch (error) {

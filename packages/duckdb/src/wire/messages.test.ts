@@ -1,24 +1,24 @@
 import { expect, test } from 'vitest';
 import { createBatchReader, createBatchWriter } from './batch.ts';
-import { createFrameParser, frameHead } from './messages.ts';
+import { createMessageParser, messageHead } from './messages.ts';
 
-const FRAMES = [
+const MESSAGES = [
   { kind: 1, id: 7, payload: 'a request' },
   { kind: 3, id: 7, payload: '' },
   { kind: 2, id: 2 ** 32 - 1, payload: 'x'.repeat(50) },
   { kind: 5, id: 1, payload: '' },
 ];
 const BYTES = Buffer.concat(
-  FRAMES.flatMap(({ kind, id, payload }) => [frameHead(kind, id, payload.length), Buffer.from(payload)]),
+  MESSAGES.flatMap(({ kind, id, payload }) => [messageHead(kind, id, payload.length), Buffer.from(payload)]),
 );
 
 test.each([1, 2, 5, 11, 12, 13, 40, BYTES.length])('frames are found in pieces of %d bytes', (size) => {
   const found: unknown[] = [];
-  const parse = createFrameParser((kind, id, payload) =>
+  const parse = createMessageParser((kind, id, payload) =>
     found.push({ kind, id, payload: Buffer.from(payload).toString() }),
   );
   for (let at = 0; at < BYTES.length; at += size) parse(BYTES.subarray(at, at + size));
-  expect(found).toEqual(FRAMES);
+  expect(found).toEqual(MESSAGES);
 });
 
 test('a batch is read as it was written, with every buffer at a multiple of 8', () => {

@@ -2,7 +2,7 @@
  * What goes over the pipe between a process and its engine child: frames of a head of 12 bytes (length of the payload,
  * number of the request, kind; little-endian) and a payload.
  */
-export const FRAME = {
+export const MESSAGE = {
   /** To the child: a request, as JSON. */
   request: 1,
   /** Both ways: a batch of rows. */
@@ -36,10 +36,10 @@ export const BATCH_ROWS = 65_536;
 const HEAD_BYTES = 12;
 
 /** Takes a frame. The payload is its own, to keep or to hand on. */
-export type OnFrame = (kind: number, request: number, payload: ArrayBuffer) => void;
+export type OnMessage = (kind: number, request: number, payload: ArrayBuffer) => void;
 
 /** The head of a frame. */
-export function frameHead(kind: number, request: number, length: number): Uint8Array {
+export function messageHead(kind: number, request: number, length: number): Uint8Array {
   const head = new Uint32Array([length, request, kind]);
   return new Uint8Array(head.buffer);
 }
@@ -60,7 +60,7 @@ export function parseJson(payload: ArrayBuffer): ReturnType<typeof JSON.parse> {
 }
 
 /** Finds the frames in what arrives, however it was cut. */
-export function createFrameParser(onFrame: OnFrame): (chunk: Uint8Array) => void {
+export function createMessageParser(onMessage: OnMessage): (chunk: Uint8Array) => void {
   const head = new Uint32Array(HEAD_BYTES / 4);
   const headBytes = new Uint8Array(head.buffer);
   let headFilled = 0;
@@ -71,7 +71,7 @@ export function createFrameParser(onFrame: OnFrame): (chunk: Uint8Array) => void
     const [, request = 0, kind = 0] = head;
     payload = undefined;
     headFilled = 0;
-    onFrame(kind, request, whole.buffer);
+    onMessage(kind, request, whole.buffer);
   }
 
   return (chunk) => {

@@ -14,14 +14,14 @@ import { TextReader } from '../columns/text-reader.ts';
 import type { ChildAnswers, ChildRequest, ChildSettings } from '../../wire/file-requests.ts';
 
 /** Does what requests ask for, with one database in memory, and another for uploads. */
-export interface Workbench {
+export interface FileHandler {
   run(exchange: Exchange, request: ChildRequest): Promise<ChildAnswers[keyof ChildAnswers]>;
 }
 
 const INTERRUPT_EVERY_MS = 20;
 
-/** A workbench whose databases are set up with some statements. */
-export function createWorkbench({ settings, uploadSettings = [] }: ChildSettings): Workbench {
+/** A handler whose databases are set up with some statements. */
+export function createFileHandler({ settings, uploadSettings = [] }: ChildSettings): FileHandler {
   const opened = open(settings);
   let openedForUploads: ReturnType<typeof open> | undefined;
   const verifier = createFileVerifier();

@@ -12,7 +12,7 @@ import type { SqlAnswers, SqlRequest } from '../../wire/sql-requests.ts';
 import { createSqlSession, type SqlSession } from './sql-session.ts';
 
 /** Answers SQL of one tenant, one statement at a time. */
-export interface SqlBench {
+export interface SqlHandler {
   run(exchange: Exchange, request: SqlRequest): Promise<SqlAnswers[keyof SqlAnswers]>;
 }
 
@@ -28,8 +28,8 @@ interface Tools {
 /** How often a query that should stop is told so: one that is just about to begin does not hear it. */
 const INTERRUPT_MS = 20;
 
-/** A bench that is set up with some statements, and locked with the first statement of a client that it prepares. */
-export function createSqlBench(settings: readonly string[]): SqlBench {
+/** A handler that is set up with some statements, and locked with the first statement of a client that it prepares. */
+export function createSqlHandler(settings: readonly string[]): SqlHandler {
   const opened = open(settings);
   // Whoever asks for something is told.
   opened.catch(() => undefined);
