@@ -13,8 +13,8 @@ export type Answer =
       readonly headers?: Readonly<Record<string, string>>;
       /** The body: whole, or in chunks as they are made. Default: none. */
       readonly body?: string | Uint8Array | AsyncGenerator<Uint8Array, void>;
-      /** Whether a chunk behind the first is good only until the next one is asked for. Default false. */
-      readonly isLent?: boolean;
+      /** Whether each chunk after the first is valid only until the next `next()`. Default false. */
+      readonly reuseBuffers?: boolean;
       /** Whether the body is compressed in itself. Default false. */
       readonly isPacked?: boolean;
       /** The version of the frame the answer is about: its etag. */
@@ -26,7 +26,7 @@ export type Answer =
         readonly status: number;
         readonly headers: Record<string, string>;
         readonly body: ReadableStream<Uint8Array> | null;
-        /** The body piece by piece, each good only until the next one is asked for. */
+        /** The body in chunks, each valid until the next `next()`. */
         readonly pieces?: AsyncIterator<Uint8Array, void>;
         /** The body at once, where it is there already. */
         readonly bytes?: Uint8Array;
@@ -50,7 +50,7 @@ export async function toResponse(answer: Answer, exchange: Exchange, compression
     'x-content-type-options': 'nosniff',
     'x-request-id': exchange.call.requestId,
   };
-  const { status = 200, version, isPacked = false, isLent = false } = answer;
+  const { status = 200, version, isPacked = false, reuseBuffers = false } = answer;
   const body = await shortened(answer.body);
   const byteLength = body === undefined ? 0 : 'byteLength' in body ? body.byteLength : Infinity;
   const isCompressed = compression && !isPacked && isWorthGzip(byteLength, exchange.c.req.header('accept-encoding'));
@@ -66,7 +66,7 @@ export async function toResponse(answer: Answer, exchange: Exchange, compression
     exchange.report(status);
     return new Response(null, { status, headers });
   }
-  const source = isCompressed ? { chunks: compressChunks(body), isLent: false } : { chunks: body, isLent };
+  const source = isCompressed ? { chunks: compressChunks(body), reuseBuffers: false } : { chunks: body, reuseBuffers };
   return new Response(streamedBody(source, status, exchange), { status, headers });
 }
 
@@ -76,7 +76,7 @@ function forwardedResponse(answer: Extract<Answer, { forwarded: unknown }>['forw
   headers['x-request-id'] = exchange.call.requestId;
   Object.assign(headers, exchange.guard.headers);
   if (pieces !== undefined) {
-    return new Response(streamedBody({ chunks: pieces, isLent: true }, status, exchange), { status, headers });
+    return new Response(streamedBody({ chunks: pieces, reuseBuffers: true }, status, exchange), { status, headers });
   }
   const body = bytes ?? answer.body;
   if (body === null || 'byteLength' in body) {
@@ -84,7 +84,7 @@ function forwardedResponse(answer: Extract<Answer, { forwarded: unknown }>['forw
     return new Response(body, { status, headers });
   }
   const chunks = body[Symbol.asyncIterator]();
-  return new Response(streamedBody({ chunks, isLent: false }, status, exchange), { status, headers });
+  return new Response(streamedBody({ chunks, reuseBuffers: false }, status, exchange), { status, headers });
 }
 
 /** The bytes of a body that ends with its first chunk, so that its length is known; another one as it is. */

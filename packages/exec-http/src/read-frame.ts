@@ -6,7 +6,7 @@ import { isWorthGzip } from './compress.ts';
 import type { Exchange } from './endpoint.ts';
 import { etagOf, matchingEtag } from './etag.ts';
 import { checkMaxRows, type HandleRequest } from './exec-request.ts';
-import { canBeLent, tableHeaders, writeTable } from './write-table.ts';
+import { canReuseBuffers, tableHeaders, writeTable } from './write-table.ts';
 
 /** What reads of frames work with. */
 export interface FrameReads {
@@ -28,7 +28,7 @@ export async function readFrame(reads: FrameReads, exchange: Exchange, request: 
   const reading = await reads.service.readFrame(exchange.call, request.handle, {
     ...request.rows,
     ...(request.columns && { columns: request.columns }),
-    isLent: canBeLent(request.format),
+    reuseBuffers: canReuseBuffers(request.format),
   });
   try {
     const answer = answerOf(reads, exchange, request, reading, startNs);
@@ -78,15 +78,15 @@ function answerOf(
   const openedNs = process.hrtime.bigint();
   const timings = () => ({ open: Number(openedNs - startNs), encode: Number(process.hrtime.bigint() - openedNs) });
   const table = { stream, query: `handle:${request.handle}`, timings, close: () => reading.close() };
-  const isLent = canBeLent(request.format);
-  if (request.timings) return { headers, body: writeTable(reads.service, call, table, request), isLent };
+  const reuseBuffers = canReuseBuffers(request.format);
+  if (request.timings) return { headers, body: writeTable(reads.service, call, table, request), reuseBuffers };
   const etag = matchingEtag(c.req.header('if-none-match'), version);
   if (etag !== undefined) return { status: 304, headers: { ...headers, etag } };
   // A Parquet file is made whole before its first byte: too much for an answer without a body.
   const isPacked = request.format === 'parquet';
   if (isPacked && c.req.method === 'HEAD') return { headers, version };
   const chunks = writeTable(reads.service, call, table, request);
-  return { headers, body: reads.answers.keeping(keyOf(call, info, request), chunks), isLent, isPacked, version };
+  return { headers, body: reads.answers.keeping(keyOf(call, info, request), chunks), reuseBuffers, isPacked, version };
 }
 
 function headersOf({ handle, format }: HandleRequest, { rows }: FrameInfo): Readonly<Record<string, string>> {

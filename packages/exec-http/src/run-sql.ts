@@ -2,14 +2,14 @@ import type { Service } from '@svc/service';
 import type { Answer } from './answer.ts';
 import type { Exchange } from './endpoint.ts';
 import type { SqlRequest } from './exec-request.ts';
-import { canBeLent, tableHeaders, writeTable } from './write-table.ts';
+import { canReuseBuffers, tableHeaders, writeTable } from './write-table.ts';
 
 /** Answers with the rows of a statement over frames. */
 export async function runSql(service: Service, { call }: Exchange, request: SqlRequest): Promise<Answer> {
   const { sql, engine, params, rows, columns } = request;
-  const isLent = canBeLent(request.format);
+  const reuseBuffers = canReuseBuffers(request.format);
   const startNs = process.hrtime.bigint();
-  const answer = await service.query(call, sql, { engine, params, ...rows, ...(columns && { columns }), isLent });
+  const answer = await service.query(call, sql, { engine, params, ...rows, ...(columns && { columns }), reuseBuffers });
   const firstRowsNs = process.hrtime.bigint();
   const timings = () => ({
     execute: Number(firstRowsNs - startNs),
@@ -19,7 +19,7 @@ export async function runSql(service: Service, { call }: Exchange, request: SqlR
   return {
     headers: tableHeaders('query', request.format),
     body: writeTable(service, call, table, request),
-    isLent,
+    reuseBuffers,
     isPacked: request.format === 'parquet',
   };
 }

@@ -6,8 +6,8 @@ import type { NodeBindings } from './http-call.ts';
 /** Chunks as the body of an answer. */
 export interface ChunkSource {
   readonly chunks: AsyncIterator<Uint8Array, unknown>;
-  /** Whether a chunk is good only until the next one is asked for. */
-  readonly isLent: boolean;
+  /** Whether each chunk is valid only until the next `next()`. */
+  readonly reuseBuffers: boolean;
 }
 
 type Outgoing = NonNullable<NodeBindings['outgoing']>;
@@ -25,7 +25,7 @@ const streamed = new WeakMap<Outgoing, StreamedAnswer>();
  * so far must not look like a whole answer.
  */
 export function streamedBody(
-  { chunks, isLent }: ChunkSource,
+  { chunks, reuseBuffers }: ChunkSource,
   status: number,
   exchange: Exchange,
 ): ReadableStream<Uint8Array> {
@@ -35,7 +35,8 @@ export function streamedBody(
       async pull(controller) {
         try {
           const result = await chunks.next();
-          if (result.done !== true) return controller.enqueue(isLent ? new Uint8Array(result.value) : result.value);
+          if (result.done !== true)
+            return controller.enqueue(reuseBuffers ? new Uint8Array(result.value) : result.value);
           controller.close();
           exchange.report(status);
         } catch (thrown) {
@@ -51,7 +52,7 @@ export function streamedBody(
     },
     { highWaterMark: 0 },
   );
-  if (outgoing !== undefined) streamed.set(outgoing, { stream, chunks, isLent, exchange, status });
+  if (outgoing !== undefined) streamed.set(outgoing, { stream, chunks, reuseBuffers, exchange, status });
   return stream;
 }
 

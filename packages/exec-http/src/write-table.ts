@@ -31,10 +31,10 @@ export function tableHeaders(name: string, format: AnswerFormat): Readonly<Recor
 }
 
 /**
- * Whether the chunks of a table in this format, and the batches they are made of, can be lent: each need be good only until
- * the next one is asked for. The batches of a Parquet file are on their way to another process for longer.
+ * Whether chunks in this format, and the batches they are made of, can share buffers: each is then valid until the next
+ * `next()`. The Parquet encoder sends its batches to another process, which may still read them after that.
  */
-export function canBeLent(format: AnswerFormat): boolean {
+export function canReuseBuffers(format: AnswerFormat): boolean {
   return format !== 'parquet';
 }
 
@@ -58,16 +58,16 @@ function encoded(
   { stream, query, timings }: Table,
   { format, quoteLargeNum, timings: isTimed }: TableRequest,
 ): AsyncIterable<Uint8Array> {
-  const isLent = canBeLent(format);
+  const reuseBuffers = canReuseBuffers(format);
   switch (format) {
     case 'json':
-      return encodeJsonTable(stream, { query, quoteLargeNum, isLent, ...(isTimed && { timings }) });
+      return encodeJsonTable(stream, { query, quoteLargeNum, reuseBuffers, ...(isTimed && { timings }) });
     case 'ndjson':
-      return encodeNdjson(stream, { quoteLargeNum, isLent });
+      return encodeNdjson(stream, { quoteLargeNum, reuseBuffers });
     case 'csv':
-      return encodeCsv(stream, { isLent });
+      return encodeCsv(stream, { reuseBuffers });
     case 'arrow':
-      return encodeArrowStream(stream, { isLent });
+      return encodeArrowStream(stream, { reuseBuffers });
     case 'parquet':
       if (encodeParquet !== undefined) return encodeParquet(stream, signal);
       throw new ServiceError('invalid_argument', 'This server does not write Parquet files.');

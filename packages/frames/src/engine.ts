@@ -13,8 +13,8 @@ export type SqlValue =
 export interface QueryOptions {
   /** The values of `?` or `$1`, in order. Default: none. */
   readonly params?: readonly SqlValue[];
-  /** Whether a batch need be good only until the next one is asked for: its memory may then be used again. Default false. */
-  readonly isLent?: boolean;
+  /** Allow the engine to reuse buffers: each batch is valid until the next `next()`. Default false. */
+  readonly reuseBuffers?: boolean;
 }
 
 /** The answer of a statement. Whoever asked closes it, read to its end or not: until then it holds a place in the engine. */

@@ -33,11 +33,8 @@ export interface ReadOptions {
   readonly limit?: number;
   /** Columns to return, in this order. Default: all. An unknown one is `invalid_argument`. */
   readonly columns?: readonly string[];
-  /**
-   * Whether a batch need be good only until the next one is asked for: a store may then use its memory again, which
-   * spares it much garbage. Default false.
-   */
-  readonly isLent?: boolean;
+  /** Allow the store to reuse buffers: each batch is valid until the next `next()`. Default false. */
+  readonly reuseBuffers?: boolean;
   /** Ends the read. */
   readonly signal?: AbortSignal;
 }

@@ -50,9 +50,9 @@ export function createQueryOperations(parts: QueryParts): QueryOperations {
 
   async function query(call: Call, sql: string, options: QueryFramesOptions = {}): Promise<QueryAnswer> {
     begin(call);
-    const { engine = 'local', params = [], offset = 0, limit = Infinity, columns, isLent = false } = options;
+    const { engine = 'local', params = [], offset = 0, limit = Infinity, columns, reuseBuffers = false } = options;
     const startMs = performance.now();
-    const answer = readInTime(await engineOf(engine).query(call, sql, { params, isLent }), parts.idleTimeoutMs);
+    const answer = readInTime(await engineOf(engine).query(call, sql, { params, reuseBuffers }), parts.idleTimeoutMs);
     observe({ kind: 'query_answered', ...who(call), engine, durationMs: performance.now() - startMs });
     try {
       const part = sliceStream(answer, { offset, limit, ...(columns && { columns }), signal: call.signal });

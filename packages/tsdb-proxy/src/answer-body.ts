@@ -4,8 +4,8 @@ import { silent } from './upstream-failures.ts';
 
 /** The connection that the bytes of a body come from. */
 export interface BodySource {
-  /** From now on bytes are good only until `resume`. */
-  lend(): void;
+  /** From now on, bytes are valid only until `resume`. */
+  reuseBuffers(): void;
   /** Sends no more for now, apart from what is already read. */
   pause(): void;
   /** Whoever got bytes is done with them. */
@@ -41,7 +41,7 @@ export function createAnswerBody(source: BodySource, exchange: Exchange, idleTim
     exchange.end();
     wakeReader();
   };
-  source.lend();
+  source.reuseBuffers();
   exchange.onAbort((reason) => {
     failure = reason;
     wakeReader();

@@ -5,8 +5,8 @@ import { createReadBuffers, SHARED_BUFFER } from './read-buffers.ts';
 export interface ConnectionValve {
   /** Takes the connection, or the one that replaces it. */
   attach(socket: Socket): void;
-  /** From now on what is read is not copied: the parser gets it as it lies in memory, until the answer is over. */
-  lend(): void;
+  /** From now until the response ends, reads are zero-copy: the parser gets the read buffer itself. */
+  reuseBuffers(): void;
   /** The reader is done with all it got, and wants more. */
   open(): void;
   shut(): void;
@@ -16,7 +16,7 @@ export interface ConnectionValve {
   failure(): Error | null;
 }
 
-const MIN_LENT_BYTES = 8 * 1024;
+const MIN_ZERO_COPY_BYTES = 8 * 1024;
 
 const buffers = createReadBuffers();
 const feeds = new WeakMap<object, (buffer: Uint8Array, length: number) => boolean>();
@@ -45,30 +45,30 @@ export const VALVED_READS: OnReadOpts = {
  */
 export function createConnectionValve(): ConnectionValve {
   let isShut = false;
-  let isLending = false;
-  let lent: Uint8Array[] = [];
+  let isReusing = false;
+  let inUse: Uint8Array[] = [];
   let fed: Buffer | null = null;
   let readOn: (() => void) | undefined;
   let connection: Socket | undefined;
 
   function feed(socket: Socket, buffer: Uint8Array, length: number): boolean {
     // A short read is copied: over TLS many of them come although nobody reads on, and each would hold a whole buffer.
-    const isLent = isLending && buffer !== SHARED_BUFFER && length >= MIN_LENT_BYTES;
+    const isZeroCopy = isReusing && buffer !== SHARED_BUFFER && length >= MIN_ZERO_COPY_BYTES;
     const bytes = Buffer.from(buffer.buffer, buffer.byteOffset, length);
-    if (isLent) lent.push(buffer);
+    if (isZeroCopy) inUse.push(buffer);
     // The parser keeps the parts of a head that it has not seen the end of.
-    fed = isLent ? bytes : Buffer.from(bytes);
+    fed = isZeroCopy ? bytes : Buffer.from(bytes);
     socket.emit('readable');
-    if (!isLent) buffers.giveBack(buffer);
-    nextBuffer = isLending ? buffers.take() : SHARED_BUFFER;
+    if (!isZeroCopy) buffers.giveBack(buffer);
+    nextBuffer = isReusing ? buffers.take() : SHARED_BUFFER;
     return !isShut;
   }
 
   return {
     attach(socket) {
       isShut = false;
-      isLending = false;
-      lent = [];
+      isReusing = false;
+      inUse = [];
       fed = null;
       connection = socket;
       const read: (size?: number) => unknown = socket.read.bind(socket);
@@ -88,15 +88,15 @@ export function createConnectionValve(): ConnectionValve {
       });
     },
 
-    lend() {
-      isLending = true;
+    reuseBuffers() {
+      isReusing = true;
     },
 
     open() {
       if (!isShut) return;
       isShut = false;
-      for (const buffer of lent) buffers.giveBack(buffer);
-      lent = [];
+      for (const buffer of inUse) buffers.giveBack(buffer);
+      inUse = [];
       readOn?.();
     },
 
@@ -106,8 +106,8 @@ export function createConnectionValve(): ConnectionValve {
 
     end() {
       // Not given back: somebody may still read in them.
-      lent = [];
-      isLending = false;
+      inUse = [];
+      isReusing = false;
       if (!isShut) return;
       isShut = false;
       readOn?.();

@@ -15,8 +15,8 @@ export class ForwardedRequest implements Dispatcher.DispatchOptions, BodySource 
     this.headers = headers;
   }
 
-  lend(): void {
-    this.valve?.lend();
+  reuseBuffers(): void {
+    this.valve?.reuseBuffers();
   }
 
   pause(): void {

@@ -7,7 +7,7 @@ const MAX_KEPT = 32;
 /** What small answers are read into and copied out of at once. */
 export const SHARED_BUFFER: Uint8Array = Buffer.allocUnsafeSlow(BYTES);
 
-/** Buffers that are lent to the readers of large answers, and used again. */
+/** A pool of buffers for the readers of large responses. */
 export interface ReadBuffers {
   take(): Uint8Array;
   /** Takes one back in which nobody reads any more. */

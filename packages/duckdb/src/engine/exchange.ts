@@ -8,19 +8,19 @@ export type Begin<Answer> = (handlers: Partial<ExchangeHandlers>) => Running<Ans
 
 /** How batches are taken. */
 export interface DownloadOptions {
-  /** Whether a batch is good only until the next one is asked for: its memory is then used again. Default false. */
-  readonly isLent?: boolean | undefined;
+  /** Reuse one buffer: each batch is valid until the next `next()`. Default false. */
+  readonly reuseBuffers?: boolean | undefined;
 }
 
 /** Takes the batches of an exchange, and asks for one more with each that was taken. */
 export async function* download(
   begin: Begin<{ readonly rows: number }>,
-  { isLent = false }: DownloadOptions = {},
+  { reuseBuffers = false }: DownloadOptions = {},
 ): AsyncGenerator<ArrayBuffer, number, undefined> {
   const waiting: ArrivedBatch[] = [];
   const news = createSignalling();
-  let lent: ArrayBuffer | undefined;
-  const memory = isLent ? () => (lent ??= spareMemory.pop() ?? new ArrayBuffer(PLACE_BYTES)) : undefined;
+  let buffer: ArrayBuffer | undefined;
+  const memory = reuseBuffers ? () => (buffer ??= spareMemory.pop() ?? new ArrayBuffer(PLACE_BYTES)) : undefined;
   let isDone = false;
   let isLeft = false;
   const { exchange, answer } = begin({
@@ -52,7 +52,7 @@ export async function* download(
       } else if (isDone) {
         const { rows } = await answer;
         // Only now is it certain that nobody looks at it any more.
-        if (lent !== undefined && spareMemory.length < MAX_SPARE) spareMemory.push(lent);
+        if (buffer !== undefined && spareMemory.length < MAX_SPARE) spareMemory.push(buffer);
         return rows;
       } else {
         await news.wait();
@@ -64,7 +64,7 @@ export async function* download(
   }
 }
 
-/** Memory for batches that are lent, for whoever reads next. */
+/** Buffers of finished downloads, for the next ones with `reuseBuffers`. */
 const spareMemory: ArrayBuffer[] = [];
 const MAX_SPARE = 4;
 

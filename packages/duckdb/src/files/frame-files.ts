@@ -73,8 +73,8 @@ export interface ReadPart {
   readonly limit?: number;
   /** Positions of columns, in the order they are wanted. Default: all. */
   readonly columns?: readonly number[];
-  /** Whether a batch is good only until the next one is asked for: its memory is then used again. Default false. */
-  readonly isLent?: boolean;
+  /** Reuse one buffer: each batch is valid until the next `next()`. Default false. */
+  readonly reuseBuffers?: boolean;
   readonly signal?: AbortSignal;
 }
 

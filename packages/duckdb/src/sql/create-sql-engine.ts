@@ -79,9 +79,9 @@ export function createSqlEngine(options: SqlEngineOptions): Engine {
   }
 
   return {
-    async query(call, sql, { params = [], isLent = false } = {}) {
+    async query(call, sql, { params = [], reuseBuffers = false } = {}) {
       const values = params.map((value) => sqlParam(value));
-      return run(call, sql, (statement) => answer(statement, values, isLent));
+      return run(call, sql, (statement) => answer(statement, values, reuseBuffers));
     },
     describe: (call, sql) =>
       run(call, sql, async (statement) => {
@@ -101,7 +101,7 @@ export function createSqlEngine(options: SqlEngineOptions): Engine {
 /** What the list of frames has. */
 const NO_STATEMENT = { columns: [], parameters: [] };
 
-async function answer(statement: Statement, params: readonly SqlParam[], isLent: boolean): Promise<QueryAnswer> {
+async function answer(statement: Statement, params: readonly SqlParam[], reuseBuffers: boolean): Promise<QueryAnswer> {
   const names = await statement.check();
   if (names !== undefined) {
     statement.end();
@@ -109,7 +109,7 @@ async function answer(statement: Statement, params: readonly SqlParam[], isLent:
   }
   const { columns } = await statement.prepare(params);
   const { schema, ...plan } = statement.plan(columns);
-  const payloads = statement.rows(plan, { isLent });
+  const payloads = statement.rows(plan, { reuseBuffers });
   const first = await payloads.next();
   try {
     statement.keep();

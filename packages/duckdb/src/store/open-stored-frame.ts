@@ -24,27 +24,28 @@ export function openStoredFrame(
   let filling: Filling<StoredFrame> | undefined;
   let isOpen = true;
 
-  function readCold({ offset = 0, limit = Infinity, columns, isLent = false, signal }: ReadOptions): FrameStream {
+  function readCold({ offset = 0, limit = Infinity, columns, reuseBuffers = false, signal }: ReadOptions): FrameStream {
     const { indices: positions } = selectColumns(contents.schema, columns);
     const isWhole = positions === undefined && offset === 0 && limit >= contents.rows;
-    if (isWhole) return { schema: contents.schema, batches: fillWhileReading({ isLent, ...(signal && { signal }) }) };
+    if (isWhole)
+      return { schema: contents.schema, batches: fillWhileReading({ reuseBuffers, ...(signal && { signal }) }) };
     const stream = reader.read(frame, contents, {
       offset,
       ...(limit < contents.rows && { limit }),
       ...(positions && { columns: positions }),
-      isLent,
+      reuseBuffers,
       ...(signal && { signal }),
     });
     warmer.partRead(frame, contents, Math.max(0, Math.min(limit, contents.rows - offset)));
     return stream;
   }
 
-  async function* fillWhileReading(part: Pick<ReadOptions, 'isLent' | 'signal'>): AsyncGenerator<RecordBatch> {
+  async function* fillWhileReading(part: Pick<ReadOptions, 'reuseBuffers' | 'signal'>): AsyncGenerator<RecordBatch> {
     const own = hot.fill(frame, contents.schema, contents.arrowBytes);
     filling = own ?? filling;
     try {
-      // What is kept in memory cannot be lent.
-      const { batches } = reader.read(frame, contents, own === undefined ? part : { ...part, isLent: false });
+      // The hot tier keeps the batches, so their buffers cannot be reused.
+      const { batches } = reader.read(frame, contents, own === undefined ? part : { ...part, reuseBuffers: false });
       let isFilling = own !== undefined;
       for await (const batch of batches) {
         isFilling = isFilling && own !== undefined && (await own.add(batch));

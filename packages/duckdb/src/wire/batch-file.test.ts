@@ -23,13 +23,13 @@ test.runIf(hasFile)('what was put is taken as it was, whatever its parts and in 
   const memory = new ArrayBuffer(PLACE_BYTES);
   fc.assert(
     fc.property(fc.array(fc.tuple(payload, fc.boolean()), { maxLength: 8 }), fc.boolean(), (payloads, isReversed) => {
-      const put = payloads.map(([parts, isLent]) => {
+      const put = payloads.map(([parts, reuseBuffers]) => {
         const place = places.put(parts, lengthOf(parts)) ?? -1;
-        return { parts, isLent, batch: file.arrived(place, lengthOf(parts), () => places.free(place)) };
+        return { parts, reuseBuffers, batch: file.arrived(place, lengthOf(parts), () => places.free(place)) };
       });
-      for (const { parts, isLent, batch } of isReversed ? put.toReversed() : put) {
-        const taken = batch.take(isLent ? () => memory : undefined);
-        if (!isLent) expect(taken.byteLength).toBe(lengthOf(parts));
+      for (const { parts, reuseBuffers, batch } of isReversed ? put.toReversed() : put) {
+        const taken = batch.take(reuseBuffers ? () => memory : undefined);
+        if (!reuseBuffers) expect(taken.byteLength).toBe(lengthOf(parts));
         expect(Buffer.from(taken, 0, lengthOf(parts)).equals(Buffer.concat(parts))).toBe(true);
       }
     }),

@@ -208,11 +208,11 @@ test('a child that is killed fails what runs on it, and the next request works',
   expect(fixture.files.childPid).not.toBe(pid);
 });
 
-test('batches that are lent share their memory, others have their own', async () => {
-  for (const isLent of [false, true]) {
+test('batches share one buffer if reuseBuffers is set, and have separate ones if not', async () => {
+  for (const reuseBuffers of [false, true]) {
     const ids: bigint[] = [];
     const buffers = [];
-    for await (const batch of fixture.files.read(source, info, { isLent }).batches) {
+    for await (const batch of fixture.files.read(source, info, { reuseBuffers }).batches) {
       const values: BigInt64Array = batch.data.children[0]?.values;
       buffers.push(values.buffer);
       ids.push(...values);
@@ -221,14 +221,14 @@ test('batches that are lent share their memory, others have their own', async ()
     expect(ids.every((id, i) => id === BigInt(i))).toBe(true);
     expect(buffers.length).toBeGreaterThan(2);
     // The last one may be so short that it comes over the pipe.
-    expect(new Set(buffers.slice(0, -1)).size).toBe(isLent ? 1 : buffers.length - 1);
+    expect(new Set(buffers.slice(0, -1)).size).toBe(reuseBuffers ? 1 : buffers.length - 1);
   }
 });
 
 test('more reads at once than there are places for batches each get their rows', async () => {
   const reads = Array.from({ length: 12 }, async (_, i) => {
     const iterator = fixture.files
-      .read(source, info, { offset: i, isLent: i % 2 === 0 })
+      .read(source, info, { offset: i, reuseBuffers: i % 2 === 0 })
       .batches[Symbol.asyncIterator]();
     const first = await iterator.next();
     return { iterator, first, offset: BigInt(i) };
@@ -244,12 +244,12 @@ test('more reads at once than there are places for batches each get their rows',
 
 test('what is left half read gives its places back', async () => {
   for (let i = 0; i < 20; i++) {
-    const iterator = fixture.files.read(source, info, { isLent: true }).batches[Symbol.asyncIterator]();
+    const iterator = fixture.files.read(source, info, { reuseBuffers: true }).batches[Symbol.asyncIterator]();
     await iterator.next();
     await iterator.return?.();
   }
   const buffers = new Set();
-  for await (const batch of fixture.files.read(source, info, { isLent: true }).batches) {
+  for await (const batch of fixture.files.read(source, info, { reuseBuffers: true }).batches) {
     buffers.add(batch.data.children[0]?.values.buffer);
   }
   // What comes over the pipe for want of a place has memory of its own.

@@ -176,14 +176,14 @@ describe('an Arrow stream', () => {
     [300, 1],
     [3000, 100],
     [20_000, 9000],
-  ])('of %i rows in batches of %i that are lent reads back the same', async (rows, batchRows) => {
-    // Whoever lends has no dictionaries.
+  ])('of %i rows in batches of %i that share a buffer reads back the same', async (rows, batchRows) => {
+    // Sources that reuse buffers have no dictionaries.
     const table = manyKinds(rows).select(['id', 'flag', 'text', 'at', 'list', 'pair']);
     const starts = sequence(Math.ceil(rows / batchRows)).map((piece) => piece * batchRows);
     const pieces = starts.flatMap((start) => table.slice(start, start + batchRows).batches);
     const kept = [];
-    const lent = spoiltFrame(streamOfBatches(table.schema, pieces));
-    for await (const chunk of encodeArrowStream(lent, { isLent: true })) kept.push(new Uint8Array(chunk));
+    const reusing = spoiltFrame(streamOfBatches(table.schema, pieces));
+    for await (const chunk of encodeArrowStream(reusing, { reuseBuffers: true })) kept.push(new Uint8Array(chunk));
     expect(values(tableFromIPC(Buffer.concat(kept)))).toEqual(values(table));
   });
 

@@ -6,11 +6,11 @@ import type { ChunkOptions } from './encode-rows.ts';
 /**
  * Writes a frame as an Arrow IPC stream, in chunks of at most 256 KiB. Batches of more than about 1 MiB are sent as
  * several. One batch is encoded at a time, and only when the chunks before it were taken; between batches other work gets
- * its turn. Where chunks are lent, a batch need be good only until the next one is asked for, too.
+ * its turn. With `reuseBuffers`, a batch of `source` need only be valid until the next `next()`, too.
  */
 export async function* encodeArrowStream(
   source: FrameStream,
-  { isLent = false }: ChunkOptions = {},
+  { reuseBuffers = false }: ChunkOptions = {},
 ): AsyncGenerator<Uint8Array, void, undefined> {
   let parts: Uint8Array[] = [];
   let bytes = 0;
@@ -22,7 +22,7 @@ export async function* encodeArrowStream(
     add(encapsulate(header));
     // What is not sent before the next batch comes.
     const isWaiting = bytes + bodyLength < CHUNK_BYTES;
-    for (const part of body) add(isLent && isWaiting ? new Uint8Array(part) : part);
+    for (const part of body) add(reuseBuffers && isWaiting ? new Uint8Array(part) : part);
     if (isWaiting) continue;
     // The first of all begins with the schema, which is in no batch: it is the reader's.
     yield* chunksOf(parts);

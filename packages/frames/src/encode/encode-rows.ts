@@ -8,11 +8,10 @@ import { writeInThreads } from './threads/write-in-threads.ts';
 /** How bytes are handed over. */
 export interface ChunkOptions {
   /**
-   * Whether chunks behind the first share their memory, so that each is good only until the next one is asked for: memory
-   * that is used again costs far less than new memory, and a long answer can be written by several threads. Default
-   * false: each belongs to the reader.
+   * Reuse the buffers: each chunk after the first is valid until the next `next()`. This costs far less than new memory,
+   * and several threads can write a long response. Default false: each chunk belongs to the reader.
    */
-  readonly isLent?: boolean;
+  readonly reuseBuffers?: boolean;
 }
 
 /** The first chunk is small, so that a short answer is one small buffer and a long one begins soon. */
@@ -28,13 +27,13 @@ const TAIL_BYTES = 64;
 export async function* encodeRows(
   source: FrameStream,
   format: RowFormat,
-  { isLent = false }: ChunkOptions,
+  { reuseBuffers = false }: ChunkOptions,
   pool: ThreadPool = threadPool,
 ): AsyncGenerator<Uint8Array, void, undefined> {
   const { head, separatorBytes } = format;
   const batches = batchRows(source, format);
   const answer = {};
-  let lent: Uint8Array | undefined;
+  let reused: Uint8Array | undefined;
   let out = allocate(head.length + FIRST_CHUNK_BYTES);
   out.set(head);
   let at = head.length;
@@ -48,8 +47,8 @@ export async function* encodeRows(
       if (at > 0) {
         yield out.subarray(0, at);
         await setImmediate();
-        out = lent ?? allocate(CHUNK_BYTES);
-        if (isLent) lent = out;
+        out = reused ?? allocate(CHUNK_BYTES);
+        if (reuseBuffers) reused = out;
         at = 0;
       } else {
         const long = rows.writeAlone(cursor.row);
@@ -58,7 +57,7 @@ export async function* encodeRows(
         out.set(long);
         at = long.length;
       }
-      const threads = isLent && at === 0 ? pool.take(answer) : undefined;
+      const threads = reuseBuffers && at === 0 ? pool.take(answer) : undefined;
       if (threads === undefined) continue;
       count = yield* writeInThreads({ current: rows, others: batches, separatorBytes }, threads);
       // The separator behind the last row was not sent: it is as if it were still here.

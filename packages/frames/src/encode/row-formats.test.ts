@@ -49,10 +49,10 @@ describe.each(FORMATS)('%s', (name, encode) => {
     }
   });
 
-  test('lends chunks behind the first out of one memory where that is asked for, with the same bytes', async () => {
+  test('writes all chunks after the first into one buffer if reuseBuffers is set, with the same bytes', async () => {
     const copies: Buffer[] = [];
     const memory = new Set<ArrayBufferLike>();
-    for await (const chunk of encode(longFrame(200_000), { isLent: true })) {
+    for await (const chunk of encode(longFrame(200_000), { reuseBuffers: true })) {
       copies.push(Buffer.from(chunk));
       memory.add(chunk.buffer);
     }

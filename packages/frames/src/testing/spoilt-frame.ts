@@ -1,7 +1,7 @@
 import { RecordBatch, RecordBatchStreamWriter, type Schema, Table, tableFromIPC } from 'apache-arrow';
 import type { FrameStream } from '../frame-stream.ts';
 
-/** A frame as one that lends its batches: each is overwritten as soon as the next one is asked for. */
+/** A frame that is read with `reuseBuffers`: each batch is overwritten on the next `next()`. */
 export function spoiltFrame({ schema, batches }: FrameStream): FrameStream {
   return { schema, batches: spoiltBatches(schema, batches) };
 }

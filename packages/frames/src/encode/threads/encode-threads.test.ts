@@ -66,7 +66,7 @@ function frameOf(rows: number, columns: readonly Data[], batches = 1): FrameStre
 /** More than an answer that one thread writes. */
 const longSource = (): FrameStream => longFrame(900_000, { batchRows: 50_000 });
 
-async function* lent(chunks: AsyncIterable<Uint8Array>): AsyncGenerator<Uint8Array, void> {
+async function* copied(chunks: AsyncIterable<Uint8Array>): AsyncGenerator<Uint8Array, void> {
   for await (const chunk of chunks) yield new Uint8Array(chunk);
 }
 
@@ -81,7 +81,7 @@ async function isWholeInThreads(threadPool: ThreadPool): Promise<boolean> {
       return threads;
     },
   };
-  const written = await bytesOf(lent(encodeRows(longSource(), format, { isLent: true }, observed)));
+  const written = await bytesOf(copied(encodeRows(longSource(), format, { reuseBuffers: true }, observed)));
   expect(written.equals(await bytesOf(encodeRows(longSource(), format, {})))).toBe(true);
   return isInThreads;
 }
@@ -95,7 +95,7 @@ describe('threads write', () => {
     }
   });
 
-  test('batches that are good only until the next one is asked for', async () => {
+  test('batches that are valid only until the next one is requested', async () => {
     const texts = ['a', '\u0001'.repeat(0.9 * MiB), 'b', 'x'.repeat(3 * MiB), 'c'];
     const schema = new Schema([new Field('c0', new Utf8(), true)]);
     const batches = texts.map((text) => createRecordBatch(schema, 1, [vectorFromArray([text], new Utf8()).data[0]]));
@@ -160,7 +160,7 @@ describe('a long answer', () => {
       },
     };
     const format = formatOf(longSource().schema);
-    const answers = [1, 2].map(() => encodeRows(longSource(), format, { isLent: true }, observed));
+    const answers = [1, 2].map(() => encodeRows(longSource(), format, { reuseBuffers: true }, observed));
     while ((await Promise.all(answers.map((answer) => answer.next()))).some(({ done }) => done !== true));
     expect(taken.length).toBeGreaterThan(2 * CHUNKS_OF_ONE_THREAD);
     expect(taken.every((threads) => threads === undefined)).toBe(true);
@@ -179,7 +179,7 @@ describe('a long answer', () => {
     (await threadsOf(pool)).release();
     const source = { schema, batches: observed() };
     let chunks = 0;
-    for await (const _chunk of encodeRows(source, formatOf(schema), { isLent: true }, pool)) {
+    for await (const _chunk of encodeRows(source, formatOf(schema), { reuseBuffers: true }, pool)) {
       chunks += 1;
       if (chunks > CHUNKS_OF_ONE_THREAD + 3) break;
     }
@@ -191,7 +191,7 @@ describe('a long answer', () => {
     const mortal = createThreadPool({ threads: 2, program: programOf(MORTAL) });
     (await threadsOf(mortal)).release();
     const { schema } = longSource();
-    const chunks = lent(encodeRows(longSource(), formatOf(schema), { isLent: true }, mortal));
+    const chunks = copied(encodeRows(longSource(), formatOf(schema), { reuseBuffers: true }, mortal));
     await expect(bytesOf(chunks)).rejects.toThrow('A thread that writes answers has ended.');
     const threads = await threadsOf(mortal);
     expect(await isWholeInThreads(mortal)).toBe(false);
@@ -206,7 +206,7 @@ test.each([1, 5])('a process ends that has written %d long answers', async (answ
     const table = tableFromArrays({ id: Int32Array.from({ length: 1_000_000 }, (_, i) => i) });
     let bytes = 0;
     for (let times = 0; times < ${answers}; times++) {
-      for await (const chunk of encodeCsv(streamFromTable(table), { isLent: true })) bytes += chunk.length;
+      for await (const chunk of encodeCsv(streamFromTable(table), { reuseBuffers: true })) bytes += chunk.length;
     }
     console.log(bytes);`;
   const { stdout } = await promisify(execFile)(process.execPath, ['--input-type=module', '--eval', script], {

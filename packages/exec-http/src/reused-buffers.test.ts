@@ -6,20 +6,20 @@ import { Bool, Field, Float64, Int64, List, Table, tableFromIPC, Utf8, vectorFro
 import { expect, onTestFinished, test } from 'vitest';
 import { createExecApp } from './index.ts';
 
-/** A store whose batches are overwritten as soon as the next one is asked for, where that is allowed. */
-function createLendingStore(): Store & { lent: number } {
+/** A store that overwrites each batch on the next `next()` if `reuseBuffers` is set. */
+function createReusingStore(): Store & { reusingReads: number } {
   const memory = createMemoryStore();
-  const store: Store & { lent: number } = {
+  const store: Store & { reusingReads: number } = {
     ...memory,
-    lent: 0,
+    reusingReads: 0,
     async open(ref) {
       const frame = await memory.open(ref);
       if (frame === undefined) return undefined;
       return {
         ...frame,
         read(options = {}): FrameStream {
-          if (options.isLent !== true) return frame.read(options);
-          store.lent += 1;
+          if (options.reuseBuffers !== true) return frame.read(options);
+          store.reusingReads += 1;
           return spoiltFrame(frame.read(options));
         },
       };
@@ -68,10 +68,10 @@ const PATHS = [
 ];
 
 test.each(SHAPES.flatMap((shape) => PATHS.map((path) => [path, shape.rows, shape.batchRows] as const)))(
-  '%s of %i rows in batches of %i is the same where batches are lent, compressed and kept too',
+  '%s of %i rows in batches of %i is the same if buffers are reused, and if the response is compressed or cached',
   async (path, rows, batchRows) => {
     const bodies = [];
-    const store = createLendingStore();
+    const store = createReusingStore();
     for (const side of [createMemoryStore(), store]) {
       await side.put({ tenant: 'default', handle: parseHandle('mixed') }, frameOf(rows, batchRows));
       const service = createService({ store: side });
@@ -83,7 +83,7 @@ test.each(SHAPES.flatMap((shape) => PATHS.map((path) => [path, shape.rows, shape
         bodies.push(valuesOf(path, response.headers.has('content-encoding') ? gunzipSync(bytes) : bytes));
       }
     }
-    expect(store.lent).toBeGreaterThan(0);
+    expect(store.reusingReads).toBeGreaterThan(0);
     for (const body of bodies) expect(body === bodies[0]).toBe(true);
   },
 );
