@@ -18,7 +18,7 @@ export interface QueryOptions {
 }
 
 /** The answer of a statement. Whoever asked closes it, read to its end or not: until then it holds a place in the engine. */
-export interface QueryAnswer extends FrameStream {
+export interface QueryResult extends FrameStream {
   close(): void;
 }
 
@@ -33,7 +33,7 @@ export interface StatementInfo {
 /** Answers SQL over the caller's frames: one statement that only reads. Failures are `ServiceError`s. */
 export interface Engine {
   /** Runs a statement; the answer has the first rows. What it has begun ends with the call's signal. */
-  query(call: Call, sql: string, options?: QueryOptions): Promise<QueryAnswer>;
+  query(call: Call, sql: string, options?: QueryOptions): Promise<QueryResult>;
   /** Checks a statement as `query` does, without running it. */
   describe(call: Call, sql: string): Promise<StatementInfo>;
   close(): Promise<void>;

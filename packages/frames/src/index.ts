@@ -52,7 +52,7 @@ export {
   UPLOAD_FORMATS,
   type UploadFormat,
 } from './encoding.ts';
-export type { Engine, QueryAnswer, QueryOptions, SqlValue, StatementInfo } from './engine.ts';
+export type { Engine, QueryResult, QueryOptions, SqlValue, StatementInfo } from './engine.ts';
 export { type ColumnMatch, matchColumns, underSchema } from './columns/match-columns.ts';
 export { withMissingColumns } from './columns/missing-columns.ts';
 export { checkPutConditions, expiryOf } from './memory-store/put-conditions.ts';

@@ -8,7 +8,7 @@ import {
   parseHandle,
   type PutOptions,
   type PutResult,
-  type QueryAnswer,
+  type QueryResult,
   sliceStream,
   type Store,
 } from '@svc/frames';
@@ -48,7 +48,7 @@ export function createQueryOperations(parts: QueryParts): QueryOperations {
     return engine;
   }
 
-  async function query(call: Call, sql: string, options: QueryFramesOptions = {}): Promise<QueryAnswer> {
+  async function query(call: Call, sql: string, options: QueryFramesOptions = {}): Promise<QueryResult> {
     begin(call);
     const { engine = 'local', params = [], offset = 0, limit = Infinity, columns, reuseBuffers = false } = options;
     const startMs = performance.now();

@@ -1,9 +1,9 @@
 import { ServiceError } from '@svc/errors';
-import type { QueryAnswer } from '@svc/frames';
+import type { QueryResult } from '@svc/frames';
 
 /** An answer that is closed when its reader pauses for too long: until then it holds a place that others wait for. */
-export function readInTime(answer: QueryAnswer, idleTimeoutMs: number): QueryAnswer {
-  async function* batches(): QueryAnswer['batches'] {
+export function readInTime(answer: QueryResult, idleTimeoutMs: number): QueryResult {
+  async function* batches(): QueryResult['batches'] {
     let isLate = false;
     const close = (): void => {
       isLate = true;

@@ -7,7 +7,7 @@ import type {
   ParquetEncoder,
   PutOptions,
   PutResult,
-  QueryAnswer,
+  QueryResult,
   ReadOptions,
   SqlValue,
   StatementInfo,
@@ -99,7 +99,7 @@ export interface Service {
   /** Who can be asked with `query`. */
   readonly engines: readonly EngineName[];
   /** Runs one statement that only reads, over the caller's frames as tables. Whoever asked closes the answer. */
-  query(call: Call, sql: string, options?: QueryFramesOptions): Promise<QueryAnswer>;
+  query(call: Call, sql: string, options?: QueryFramesOptions): Promise<QueryResult>;
   /** What a statement would answer and which parameters it has. */
   describeQuery(call: Call, sql: string, engine?: EngineName): Promise<StatementInfo>;
   /** Puts the answer of a query under a handle. */

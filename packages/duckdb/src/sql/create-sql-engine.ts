@@ -1,6 +1,6 @@
 import { join } from 'node:path';
 import { quoted, ServiceError } from '@svc/errors';
-import { type Call, type Engine, type FrameStream, type QueryAnswer, streamFromTable } from '@svc/frames';
+import { type Call, type Engine, type FrameStream, type QueryResult, streamFromTable } from '@svc/frames';
 import { type RecordBatch, Table, Utf8, vectorFromArray } from 'apache-arrow';
 import type { SqlParam } from '../wire/sql-requests.ts';
 import { sweepChildDirectories } from '../engine/child-directory.ts';
@@ -101,7 +101,7 @@ export function createSqlEngine(options: SqlEngineOptions): Engine {
 /** What the list of frames has. */
 const NO_STATEMENT = { columns: [], parameters: [] };
 
-async function answer(statement: Statement, params: readonly SqlParam[], reuseBuffers: boolean): Promise<QueryAnswer> {
+async function answer(statement: Statement, params: readonly SqlParam[], reuseBuffers: boolean): Promise<QueryResult> {
   const names = await statement.check();
   if (names !== undefined) {
     statement.end();

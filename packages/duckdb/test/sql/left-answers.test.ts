@@ -1,5 +1,5 @@
 import { existsSync, readdirSync, readlinkSync } from 'node:fs';
-import type { QueryAnswer } from '@svc/frames';
+import type { QueryResult } from '@svc/frames';
 import { expect, test } from 'vitest';
 import { callOf, createSqlFixture, rowsOf } from '../../src/testing/sql-fixture.ts';
 
@@ -19,14 +19,14 @@ function linkOf(fd: string): string {
   }
 }
 
-async function readOne({ batches }: QueryAnswer): Promise<void> {
+async function readOne({ batches }: QueryResult): Promise<void> {
   for await (const batch of batches) {
     expect(batch.numRows).toBeGreaterThan(0);
     return;
   }
 }
 
-test.runIf(existsSync('/proc/self/fd')).each<[string, (answer: QueryAnswer) => Promise<void> | void]>([
+test.runIf(existsSync('/proc/self/fd')).each<[string, (answer: QueryResult) => Promise<void> | void]>([
   ['is left after its first batch', readOne],
   ['is closed unread', (answer) => answer.close()],
 ])('an answer that %s when all of it has come leaves no batch in a file', async (_, leave) => {

@@ -2,7 +2,7 @@ import { existsSync, readdirSync, readlinkSync } from 'node:fs';
 import { mkdir, readdir, rm, utimes, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { ServiceError } from '@svc/errors';
-import type { Engine, QueryAnswer } from '@svc/frames';
+import type { Engine, QueryResult } from '@svc/frames';
 import { readRows } from '@svc/frames/testing';
 import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
 import { identifyProcess, type ProcessIdentity } from '../../src/disk/process-identity.ts';
@@ -34,7 +34,7 @@ function withEngine(options: Partial<SqlEngineOptions>, run: (engine: Engine) =>
 }
 
 /** An answer that is not read holds its place. */
-const holdPlace = (engine: Engine): Promise<QueryAnswer> => engine.query(callOf(), 'FROM range(10000000)');
+const holdPlace = (engine: Engine): Promise<QueryResult> => engine.query(callOf(), 'FROM range(10000000)');
 const ENDLESS = 'SELECT count(*) FROM range(1000000000000)';
 // One call of a function, which does not hear that it should stop.
 const DEAF = "SELECT levenshtein(repeat('a', 200000), repeat('b', 200000))";

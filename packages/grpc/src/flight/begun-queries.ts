@@ -1,5 +1,5 @@
 import { ServiceError } from '@svc/errors';
-import type { Call, QueryAnswer } from '@svc/frames';
+import type { Call, QueryResult } from '@svc/frames';
 import type { Service } from '@svc/service';
 import type { Schema } from 'apache-arrow';
 import type { BoundStatement } from './flight-source.ts';
@@ -8,7 +8,7 @@ import { ticketKey } from './tickets.ts';
 
 /** A query that runs, and whose answer nobody reads yet. */
 export interface BegunQuery {
-  readonly answer: Promise<QueryAnswer>;
+  readonly answer: Promise<QueryResult>;
   /** Ends it, wherever it is. */
   end(reason: unknown): void;
 }
@@ -23,7 +23,7 @@ export interface BegunQueries {
   /** Keeps a query for who comes with the ticket, for a short time: after that it is ended. */
   keep(call: Call, ticket: Uint8Array, query: BegunQuery): void;
   /** The answer of the query of a ticket, which ends with the call from now on; undefined where none is kept. */
-  take(call: Call, ticket: Uint8Array): Promise<QueryAnswer> | undefined;
+  take(call: Call, ticket: Uint8Array): Promise<QueryResult> | undefined;
   /** Ends the query of a ticket; false where none is kept. */
   cancel(call: Call, ticket: Uint8Array): boolean;
 }

@@ -1,5 +1,5 @@
 import { ServiceError } from '@svc/errors';
-import { type Call, encapsulate, encodeArrowSchema, type FrameStream, type QueryAnswer } from '@svc/frames';
+import { type Call, encapsulate, encodeArrowSchema, type FrameStream, type QueryResult } from '@svc/frames';
 import { flight } from '@svc/proto';
 import type { Service } from '@svc/service';
 import type { Schema } from 'apache-arrow';
@@ -109,7 +109,7 @@ export function createFlightReads({ service, tickets, begun, statements }: Fligh
 
 const NOT_WANTED = new ServiceError('cancelled', 'Only the schema of the answer was wanted.');
 
-function openAnswer(answer: QueryAnswer): OpenFlight {
+function openAnswer(answer: QueryResult): OpenFlight {
   return { stream: answer, close: () => answer.close() };
 }
 
