@@ -1,12 +1,12 @@
 import { quoted, ServiceError } from '@svc/errors';
-import type { AnswerFormat, SqlValue } from '@svc/frames';
+import type { ResultFormat, SqlValue } from '@svc/frames';
 import { engineNotConfigured, type EngineName, SQL_TARGETS, type SqlTarget } from '@svc/service';
 import { parseColumns, parseFlag, parseLimit, parseSqlValue, type RowRange } from './exec-params.ts';
 import { givenTwice, mapGiven, type Params, single } from './query-string.ts';
 
 /** Which part of a table is wanted, and how it is written. */
 export interface TableRequest {
-  readonly format: AnswerFormat;
+  readonly format: ResultFormat;
   readonly rows: RowRange;
   readonly columns: readonly string[] | undefined;
   readonly quoteLargeNum: boolean;
@@ -75,7 +75,7 @@ export function parseExecRequest(params: Params, rules: ExecRules): ExecRequest 
   return readRequest(target, { ...table, timings }, params, rules);
 }
 
-const EXPORT_FORMATS = ['csv', 'ndjson', 'arrow', 'parquet'] as const satisfies readonly AnswerFormat[];
+const EXPORT_FORMATS = ['csv', 'ndjson', 'arrow', 'parquet'] as const satisfies readonly ResultFormat[];
 
 function exportFormats({ hasParquet = false }: ExecRules): readonly (typeof EXPORT_FORMATS)[number][] {
   return EXPORT_FORMATS.filter((format) => format !== 'parquet' || hasParquet);
@@ -155,7 +155,7 @@ function readRequest(
   return { ...target, ...table, params: values };
 }
 
-function tableRequest(given: ReadonlyMap<string, string>, format: AnswerFormat, rows: RowRange): TableRequest {
+function tableRequest(given: ReadonlyMap<string, string>, format: ResultFormat, rows: RowRange): TableRequest {
   return {
     format,
     rows,

@@ -1,6 +1,6 @@
 import { ServiceError } from '@svc/errors';
 import {
-  type AnswerFormat,
+  type ResultFormat,
   type Call,
   encodeArrowStream,
   encodeCsv,
@@ -24,7 +24,7 @@ export interface Table {
 }
 
 /** The headers of a table: an export comes with the name of a file to save it in. */
-export function tableHeaders(name: string, format: AnswerFormat): Readonly<Record<string, string>> {
+export function tableHeaders(name: string, format: ResultFormat): Readonly<Record<string, string>> {
   const { contentType, extension } = ENCODINGS[format].out;
   if (format === 'json') return { 'content-type': contentType };
   return { 'content-type': contentType, 'content-disposition': `attachment; filename="${name}.${extension}"` };
@@ -34,7 +34,7 @@ export function tableHeaders(name: string, format: AnswerFormat): Readonly<Recor
  * Whether chunks in this format, and the batches they are made of, can share buffers: each is then valid until the next
  * `next()`. The Parquet encoder sends its batches to another process, which may still read them after that.
  */
-export function canReuseBuffers(format: AnswerFormat): boolean {
+export function canReuseBuffers(format: ResultFormat): boolean {
   return format !== 'parquet';
 }
 

@@ -107,7 +107,7 @@ export type UploadFormat = {
 }[Format];
 
 /** The name of a format that frames are sent in. */
-export type AnswerFormat = {
+export type ResultFormat = {
   [Name in Format]: (typeof ENCODINGS)[Name] extends { out: object } ? Name : never;
 }[Format];
 

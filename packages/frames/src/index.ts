@@ -42,7 +42,7 @@ export {
   type FileBody,
   type EncodingRow,
   ENCODINGS,
-  type AnswerFormat,
+  type ResultFormat,
   type DecodedFormat,
   FILE_FORMATS,
   type FileFormat,

@@ -1,5 +1,5 @@
 import { extname } from 'node:path';
-import type { AnswerFormat, ENCODINGS, Format, UploadFormat } from '@svc/frames';
+import type { ResultFormat, ENCODINGS, Format, UploadFormat } from '@svc/frames';
 
 type Encodings = typeof ENCODINGS;
 
@@ -45,7 +45,7 @@ const FILE_FORMATS: FileFormats = {
 };
 
 /** The formats that rows can be printed and written in. */
-export const OUTPUT_FORMATS: readonly AnswerFormat[] = Object.keys(FILE_FORMATS).filter(isOutputFormat);
+export const OUTPUT_FORMATS: readonly ResultFormat[] = Object.keys(FILE_FORMATS).filter(isOutputFormat);
 
 /** The formats that can be put. */
 export const INPUT_FORMATS: readonly UploadFormat[] = Object.keys(FILE_FORMATS).filter(isInputFormat);
@@ -76,18 +76,18 @@ export function describeInputFormats(): readonly string[] {
 }
 
 /** The content type of rows in a format. */
-export function outputContentType(format: AnswerFormat): string {
+export function outputContentType(format: ResultFormat): string {
   return FILE_FORMATS[format].out.contentType;
 }
 
 /** How the name of a file with rows in a format ends. */
-export function outputExtension(format: AnswerFormat): string {
+export function outputExtension(format: ResultFormat): string {
   return FILE_FORMATS[format].out.extension;
 }
 
 /** What the name of a file says about the rows to be written to it. */
 export type OutputName =
-  | { readonly kind: 'format'; readonly format: AnswerFormat }
+  | { readonly kind: 'format'; readonly format: ResultFormat }
   /** An Arrow IPC file, whose readers refuse the stream that the server sends; `better` is a name for the stream. */
   | { readonly kind: 'arrow-file'; readonly better: string }
   | { readonly kind: 'unknown' };
@@ -102,12 +102,12 @@ export function outputFormat(file: string): OutputName {
   return { kind: 'arrow-file', better: `${file.slice(0, -extension.length)}${ownExtension}` };
 }
 
-function inputAsOutput(file: string): AnswerFormat | undefined {
+function inputAsOutput(file: string): ResultFormat | undefined {
   const format = inputFormat(file);
   return format !== undefined && isOutputFormat(format) ? format : undefined;
 }
 
-function isOutputFormat(name: string): name is AnswerFormat {
+function isOutputFormat(name: string): name is ResultFormat {
   return isFormat(name) && FILE_FORMATS[name].out !== undefined;
 }
 

@@ -1,4 +1,4 @@
-import type { AnswerFormat } from '@svc/frames';
+import type { ResultFormat } from '@svc/frames';
 import type { Arguments } from './arguments.ts';
 import { CliError } from '../errors/cli-error.ts';
 import type { CommandOption } from './command.ts';
@@ -8,12 +8,12 @@ import { DASH } from './source.ts';
 
 /** Where rows go, and in which form. */
 export interface ResultTarget {
-  readonly format: AnswerFormat | 'table';
+  readonly format: ResultFormat | 'table';
   /** Undefined: the standard output. */
   readonly file: string | undefined;
 }
 
-const FORMAT_OPTIONS: Readonly<Record<AnswerFormat, CommandOption>> = {
+const FORMAT_OPTIONS: Readonly<Record<ResultFormat, CommandOption>> = {
   json: { summary: 'Print the JSON table of the server as it is.' },
   csv: { summary: 'Print CSV with a header row.' },
   ndjson: { summary: 'Print one JSON object a row.' },
@@ -28,7 +28,7 @@ const OUTPUT_OPTION: CommandOption = {
 };
 
 /** The flags of a command that prints rows in one of these formats, or as a table. */
-export function resultOptions(formats: readonly AnswerFormat[]): Readonly<Record<string, CommandOption>> {
+export function resultOptions(formats: readonly ResultFormat[]): Readonly<Record<string, CommandOption>> {
   return {
     ...Object.fromEntries(formats.map((format) => [format, FORMAT_OPTIONS[format]])),
     output: OUTPUT_OPTION,
@@ -36,7 +36,7 @@ export function resultOptions(formats: readonly AnswerFormat[]): Readonly<Record
 }
 
 /** What those flags say. */
-export function resultTarget(args: Arguments, formats: readonly AnswerFormat[], stdout: Output): ResultTarget {
+export function resultTarget(args: Arguments, formats: readonly ResultFormat[], stdout: Output): ResultTarget {
   const asked = formats.filter((format) => args.has(format));
   if (asked.length > 1) {
     const both = asked.map((format) => `--${format}`).join(' and ');
@@ -66,9 +66,9 @@ function isBinary(format: string): format is keyof typeof BINARY_NAMES {
 /** The format that the name of a file tells; `flagOf` is how it is said otherwise. */
 export function formatOfName(
   file: string,
-  formats: readonly AnswerFormat[],
-  flagOf: (format: AnswerFormat) => string = (format) => `--${format}`,
-): AnswerFormat {
+  formats: readonly ResultFormat[],
+  flagOf: (format: ResultFormat) => string = (format) => `--${format}`,
+): ResultFormat {
   const named = outputFormat(file);
   if (named.kind === 'format' && formats.includes(named.format)) return named.format;
   if (named.kind === 'arrow-file' && formats.includes('arrow')) {

@@ -1,5 +1,5 @@
 import { stat } from 'node:fs/promises';
-import type { AnswerFormat } from '@svc/frames';
+import type { ResultFormat } from '@svc/frames';
 import type { Arguments } from '../args/arguments.ts';
 import { CliError } from '../errors/cli-error.ts';
 import type { Command } from '../args/command.ts';
@@ -64,7 +64,7 @@ export const convert: Command = {
   },
 };
 
-function targetFormat(args: Arguments, file: string): AnswerFormat {
+function targetFormat(args: Arguments, file: string): ResultFormat {
   const given = args.text('to');
   if (given === undefined) return formatOfName(file, OUTPUT_FORMATS, flagOf);
   const format = OUTPUT_FORMATS.find((name) => name === given);
@@ -74,7 +74,7 @@ function targetFormat(args: Arguments, file: string): AnswerFormat {
   });
 }
 
-function flagOf(format: AnswerFormat): string {
+function flagOf(format: ResultFormat): string {
   return `--to ${format}`;
 }
 

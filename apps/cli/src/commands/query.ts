@@ -1,4 +1,4 @@
-import type { AnswerFormat } from '@svc/frames';
+import type { ResultFormat } from '@svc/frames';
 import type { Arguments } from '../args/arguments.ts';
 import { CliError } from '../errors/cli-error.ts';
 import { answerOptions, MAX_TIMEOUT_SECONDS, serverOptions } from '../args/client-options.ts';
@@ -14,7 +14,7 @@ import { withClient } from '../frames/with-client.ts';
 import { writeOutput } from '../output/write-output.ts';
 
 /** Those the time-series database writes itself, and the server passes on unread. */
-const DATABASE_FORMATS: ReadonlySet<AnswerFormat> = new Set(['json', 'csv']);
+const DATABASE_FORMATS: ReadonlySet<ResultFormat> = new Set(['json', 'csv']);
 
 const ENGINES: readonly SqlEngine[] = ['local', 'tsdb'];
 
@@ -90,7 +90,7 @@ function checkFormat({ format }: ResultTarget, engine: SqlEngine | undefined): v
 }
 
 /** Whether a prompt can print an answer in a format. */
-function isPrintable(format: AnswerFormat, engine: SqlEngine | undefined): boolean {
+function isPrintable(format: ResultFormat, engine: SqlEngine | undefined): boolean {
   const isText = format !== 'arrow' && format !== 'parquet';
   return isText && (engine === 'local' || DATABASE_FORMATS.has(format));
 }

@@ -1,7 +1,7 @@
 import { DataType, type Field, type RecordBatch, RecordBatchReader, Schema } from 'apache-arrow';
 import { expect } from 'vitest';
 import { encodeJsonTable } from '../encode/json-table.ts';
-import type { AnswerFormat } from '../encoding.ts';
+import type { ResultFormat } from '../encoding.ts';
 import { streamOfBatches } from '../frame-stream.ts';
 import { bytesOf } from './bytes-of.ts';
 import type { SampleFrame } from './sample-frame.ts';
@@ -10,7 +10,7 @@ import type { SampleFrame } from './sample-frame.ts';
 export type EncodingCheck = (bytes: Uint8Array, sample: SampleFrame) => void | Promise<void>;
 
 /** What the bytes of a sample must be in each format that is read here. */
-export const ENCODING_CHECKS: Readonly<Record<Exclude<AnswerFormat, 'parquet'>, EncodingCheck>> = {
+export const ENCODING_CHECKS: Readonly<Record<Exclude<ResultFormat, 'parquet'>, EncodingCheck>> = {
   json: checkJsonTable,
   ndjson: checkNdjson,
   csv: checkCsv,

@@ -1,7 +1,7 @@
 import type { Data, RecordBatch } from 'apache-arrow';
 import { describe, expect, test } from 'vitest';
 import { createRecordBatch } from '../columns/create-record-batch.ts';
-import type { AnswerFormat } from '../encoding.ts';
+import type { ResultFormat } from '../encoding.ts';
 import { type FrameStream, streamOfBatches } from '../frame-stream.ts';
 import { bytesOf, chunksOf } from './bytes-of.ts';
 import { type EncodingCheck, ENCODING_CHECKS } from './encoding-checks.ts';
@@ -19,7 +19,7 @@ export interface EncodingContractOptions {
 }
 
 /** The rules every encoder keeps; a JSON table is written for the query `q`. */
-export function encodingContract(format: AnswerFormat, encode: Encode, options: EncodingContractOptions = {}): void {
+export function encodingContract(format: ResultFormat, encode: Encode, options: EncodingContractOptions = {}): void {
   const { check: checkBytes = checkOf(format), samples = SAMPLE_FRAMES } = options;
   const check = async (sample: SampleFrame): Promise<void> => {
     await checkBytes(await bytesOf(encode(streamOfSample(sample))), sample);
@@ -71,7 +71,7 @@ export function encodingContract(format: AnswerFormat, encode: Encode, options: 
   });
 }
 
-function checkOf(format: AnswerFormat): EncodingCheck {
+function checkOf(format: ResultFormat): EncodingCheck {
   if (format === 'parquet') throw new Error('Nothing here reads Parquet: give a check.');
   return ENCODING_CHECKS[format];
 }
