@@ -6,7 +6,7 @@ import { buffersOf } from '../../columns/column-data.ts';
 import { type ByteInput, createByteInput, type DecodeSteps } from '../decode-steps.ts';
 import { createFileInput } from './file-input.ts';
 import { decodeJson, decodeNdjson } from '../json/json-decoder.ts';
-import { handOn } from './hand-on.ts';
+import { transfer } from './transfer.ts';
 import { createFrameBudget } from '../limits.ts';
 import { type MemoryShare, resizeShare } from './memory-shares.ts';
 import { type BodyPiece, type Outcome, outcomeFromError, type WorkerRequest } from './worker-messages.ts';
@@ -44,7 +44,7 @@ function open({ format, maxBytes, path }: OpenRequest): Decoding {
   }
   const input = createFileInput(path);
   return {
-    steps: handOn(DECODERS[format](input, budget, true), budget),
+    steps: transfer(DECODERS[format](input, budget, true), budget),
     feed: (piece) => piece.kind === 'grown' && input.grow(piece.bytes),
     end: () => input.end(),
     close: () => input.close(),

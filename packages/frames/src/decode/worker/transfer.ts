@@ -2,7 +2,7 @@ import type { ByteBudget } from '../../byte-budget.ts';
 import type { DecodeSteps } from '../decode-steps.ts';
 
 /** Steps whose batches do not count any more when the next step is asked for, nor dictionaries that others have replaced. */
-export function* handOn(steps: DecodeSteps, budget: ByteBudget): DecodeSteps {
+export function* transfer(steps: DecodeSteps, budget: ByteBudget): DecodeSteps {
   const dictionaries = new Map<number, number>();
   for (const step of steps) {
     yield step;
