@@ -12,7 +12,7 @@ import {
   util,
 } from 'apache-arrow';
 import { convertColumn, isConvertible } from './convert-column.ts';
-import { typesApart } from './types-apart.ts';
+import { describeTypeDifference } from './describe-type-difference.ts';
 
 /** How rows of one schema become rows of another. */
 export interface ColumnMatch {
@@ -40,7 +40,7 @@ export function matchColumns(frame: Schema, added: Schema): ColumnMatch {
     }
     const isSame = isSameType(field, from);
     if (!isSame && !isConvertible(from.type, field.type)) {
-      const [wants, has] = typesApart(field, from);
+      const [wants, has] = describeTypeDifference(field, from);
       throw mismatch(frame, `Column ${quoted(field.name)} is ${wants} in the frame, but ${has} in the rows to append.`);
     }
     return { field, from, place, isSame };

@@ -3,7 +3,7 @@ import { DataType, type Field, Type } from 'apache-arrow';
 import { columnTypeName } from '../column-types.ts';
 
 /** What two columns hold that cannot be one, each told as far as it takes to tell them apart. */
-export function typesApart(one: Field, other: Field): readonly [one: string, other: string] {
+export function describeTypeDifference(one: Field, other: Field): readonly [one: string, other: string] {
   const [name, otherName] = [nameOf(one), nameOf(other)];
   if (name !== otherName) return [name, otherName];
   return insideApart(name, one, other) ?? [`${name} (${arrowText(one)})`, `${name} (${arrowText(other)})`];
@@ -17,7 +17,7 @@ function insideApart(name: string, one: Field, other: Field): readonly [string, 
     const otherChild = others[at] ?? child;
     const [holds, otherHolds] = [holdsText(name, one, child), holdsText(name, other, otherChild)];
     if (holds !== otherHolds) return [holds, otherHolds];
-    const [has, otherHas] = typesApart(child, otherChild);
+    const [has, otherHas] = describeTypeDifference(child, otherChild);
     if (has !== otherHas) return [`${holds} ${has}`, `${holds} ${otherHas}`];
   }
   return undefined;
