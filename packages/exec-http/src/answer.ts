@@ -1,5 +1,5 @@
 import type { ServiceError } from '@svc/errors';
-import { startingWith } from '@svc/frames';
+import { prepend } from '@svc/frames';
 import { compressBytes, compressChunks, isWorthGzip } from './compress.ts';
 import type { Exchange } from './endpoint.ts';
 import { etagOf } from './etag.ts';
@@ -96,5 +96,5 @@ async function shortened(
   const first = await body.next();
   if (first.done === true) return new Uint8Array(0);
   const second = await body.next();
-  return second.done === true ? first.value : startingWith([first.value, second.value], body);
+  return second.done === true ? first.value : prepend([first.value, second.value], body);
 }

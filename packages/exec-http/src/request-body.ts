@@ -1,4 +1,4 @@
-import { startingWith } from '@svc/frames';
+import { prepend } from '@svc/frames';
 import { discardRest } from './discard-rest.ts';
 
 /** The body of a request, read as it comes. */
@@ -35,7 +35,7 @@ export async function beginsWith(
     bytes += value.byteLength;
     first = Buffer.from(value).toString('latin1').trimStart()[0];
   }
-  return { isSo: first === character, body: startingWith(head, rest) };
+  return { isSo: first === character, body: prepend(head, rest) };
 }
 
 /** Reads what is left of a body that was refused, for a limited time. */

@@ -61,7 +61,7 @@ export { type FrameStream, streamFromTable } from './frame-stream.ts';
 export { createHandle, type Handle, isHandle, parseHandle } from './handle.ts';
 export { createMemoryStore, type MemoryStoreOptions } from './memory-store/memory-store.ts';
 export { foldedName, sharedNames, sqlNames } from './sql-names.ts';
-export { startingWith } from './starting-with.ts';
+export { prepend } from './prepend.ts';
 export type {
   AppendOptions,
   CsvOptions,

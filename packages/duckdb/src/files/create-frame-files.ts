@@ -1,5 +1,5 @@
 import { ServiceError } from '@svc/errors';
-import { type FrameStream, startingWith, underSchema } from '@svc/frames';
+import { type FrameStream, prepend, underSchema } from '@svc/frames';
 import type { RecordBatch, Schema } from 'apache-arrow';
 import { findBrokenLine } from './broken-csv-line.ts';
 import type { ChildAnswers, PutColumn, WrittenNumbers } from '../wire/file-requests.ts';
@@ -124,7 +124,7 @@ async function writeFrame(
     columns: putColumns(schema, columns),
     restart,
   } as const;
-  const numbers = await guarded('new file', () => engine.write(request, startingWith(head, payloads), write.signal));
+  const numbers = await guarded('new file', () => engine.write(request, prepend(head, payloads), write.signal));
   return written(schema, numbers);
 }
 

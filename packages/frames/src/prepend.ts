@@ -2,7 +2,7 @@
  * What was taken from the start of an iterator, then the rest of it. Not a generator: one that nobody has begun
  * to read does nothing when it is told to end, and what the rest holds would never be let go.
  */
-export function startingWith<T>(head: readonly T[], rest: AsyncIterator<T, void>): AsyncGenerator<T, void> {
+export function prepend<T>(head: readonly T[], rest: AsyncIterator<T, void>): AsyncGenerator<T, void> {
   const queue = [...head];
   const end = { done: true, value: undefined } as const;
   return {

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { startingWith } from './starting-with.ts';
+import { prepend } from './prepend.ts';
 
 /** Counts, and remembers whether it was told to end. */
 function createCounter(): { readonly items: AsyncIterator<number, void>; readonly hasEnded: () => boolean } {
@@ -26,18 +26,18 @@ test.each([
   ],
 ])('%j and what is left is %j', async (head, all) => {
   const read: number[] = [];
-  for await (const item of startingWith(head, createCounter().items)) read.push(item);
+  for await (const item of prepend(head, createCounter().items)) read.push(item);
   expect(read).toEqual(all);
 });
 
 test('what is left is told to end even when nothing was read', async () => {
   const { items, hasEnded } = createCounter();
-  await startingWith([1], items).return();
+  await prepend([1], items).return();
   expect(hasEnded()).toBe(true);
 });
 
 test('what is left is told to end when the reader fails', async () => {
   const { items, hasEnded } = createCounter();
-  await expect(startingWith([1], items).throw(new Error('gone'))).rejects.toThrow('gone');
+  await expect(prepend([1], items).throw(new Error('gone'))).rejects.toThrow('gone');
   expect(hasEnded()).toBe(true);
 });
