@@ -1,4 +1,4 @@
-import { nearestName } from '@svc/config';
+import { nearestName } from '@svc/errors';
 import { parseArguments } from './args/arguments.ts';
 import { CliError, EXIT, InterruptedError, OutputClosedError } from './errors/cli-error.ts';
 import type { Command, Context, Program } from './args/command.ts';

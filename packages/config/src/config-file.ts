@@ -1,7 +1,7 @@
 import { parse } from '@iarna/toml';
+import { nearestName } from '@svc/errors';
 import * as v from 'valibot';
 import { MISSING, readFailure, type ReadFile } from './bounded-file.ts';
-import { nearestName } from './nearest-name.ts';
 import { rowsOf, SECTIONS, SETTING_ROWS } from './setting-rows.ts';
 import type { Finding, Given } from './source.ts';
 

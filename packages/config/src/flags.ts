@@ -1,4 +1,4 @@
-import { nearestName } from './nearest-name.ts';
+import { nearestName } from '@svc/errors';
 import type { ServiceNames } from './service-names.ts';
 import { SETTING_ROWS } from './setting-rows.ts';
 import type { Finding, Given } from './source.ts';

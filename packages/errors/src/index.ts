@@ -11,5 +11,6 @@
  */
 export { ERROR_CODES, type ErrorCode, type ErrorCodeRow, type GrpcStatusName } from './error-codes.ts';
 export { type ErrorBody, toErrorBody } from './error-body.ts';
+export { nearestName } from './nearest-name.ts';
 export { quoted } from './quoted.ts';
 export { ServiceError, type ServiceErrorOptions, toServiceError } from './service-error.ts';

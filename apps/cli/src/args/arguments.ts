@@ -1,5 +1,5 @@
 import { parseArgs } from 'node:util';
-import { nearestName } from '@svc/config';
+import { nearestName } from '@svc/errors';
 import { CliError } from '../errors/cli-error.ts';
 import type { Command } from './command.ts';
 import { formatUsage } from './help.ts';

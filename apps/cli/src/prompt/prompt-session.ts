@@ -1,4 +1,4 @@
-import { nearestName } from '@svc/config';
+import { nearestName } from '@svc/errors';
 import { CliError } from '../errors/cli-error.ts';
 import { type Client, readAnswer } from '../client/client.ts';
 import type { Context } from '../args/command.ts';
