@@ -30,7 +30,7 @@ export const ERROR_CODES = {
   invalid_argument: {
     http: 400,
     grpc: 'INVALID_ARGUMENT',
-    meaning: 'A parameter, header or path is missing, malformed or contradicts another.',
+    meaning: 'A parameter, header or path is missing, unknown, malformed or contradicts another.',
     hint: 'Correct the request and send it again.',
   },
   invalid_data: {

@@ -6,6 +6,7 @@ import { chkHandlers, execHandlers, expHandlers } from './exec-endpoint.ts';
 import { frameHandlers, frameListHandlers } from './frames-endpoint.ts';
 import { createRequestGuard, type RequestGuardOptions } from './request-guard.ts';
 import { healthHandlers, LIVE_HANDLERS, readyHandlers } from './state-endpoints.ts';
+import { FRAME_LIST_PARAMS, FRAME_PARAMS } from './write-params.ts';
 
 /** Options of `createExecApp`. */
 export interface ExecAppOptions extends RequestGuardOptions {
@@ -46,8 +47,8 @@ export function createExecApp(options: ExecAppOptions): Hono<ExecEnv> {
   addEndpoint(app, '/exp', endpoint, expHandlers(reads, rules));
   // The database is asked, with whatever the request carries.
   addEndpoint(app, '/chk', { ...endpoint, actsOnGet: true }, chkHandlers(service, rules));
-  addEndpoint(app, '/frames', endpoint, frameListHandlers(service));
-  addEndpoint(app, '/frames/:handle', endpoint, frameHandlers(service));
+  addEndpoint(app, '/frames', { ...endpoint, writeParams: FRAME_LIST_PARAMS }, frameListHandlers(service));
+  addEndpoint(app, '/frames/:handle', { ...endpoint, writeParams: FRAME_PARAMS }, frameHandlers(service));
   const state = { service, isStarting };
   addEndpoint(app, '/health', endpoint, healthHandlers(state));
   for (const path of ['/ready', '/readyz']) addEndpoint(app, path, endpoint, readyHandlers(state));

@@ -5,6 +5,7 @@ import type { Context, Hono } from 'hono';
 import { type Answer, toResponse } from './answer.ts';
 import { createHttpCall, type NodeBindings } from './http-call.ts';
 import type { RequestGuard } from './request-guard.ts';
+import { checkWriteParams, type WriteParams } from './write-params.ts';
 
 /** What a handler finds in its context. */
 export interface ExecEnv {
@@ -20,6 +21,8 @@ export interface EndpointOptions {
   readonly guard: RequestGuard;
   /** Whether a GET does more than read, even without SQL. Default false. */
   readonly actsOnGet?: boolean;
+  /** The parameters of each method that writes; any other is refused. Default: unknown parameters are ignored. */
+  readonly writeParams?: WriteParams;
 }
 
 /** One request on its way: what is needed to answer it. */
@@ -49,10 +52,11 @@ export async function answerRequest(
   options: EndpointOptions,
   handler: Handler,
 ): Promise<Response> {
-  const { service, guard, actsOnGet = false } = options;
+  const { service, guard, actsOnGet = false, writeParams = {} } = options;
   const exchange = createExchange(c, service, guard);
   try {
     guard.check(c.req, actsOnGet);
+    checkWriteParams(c.req, writeParams);
     return await toResponse(await handler(exchange), exchange, options.compression);
   } catch (thrown) {
     return toResponse({ error: toServiceError(thrown) }, exchange, false);
