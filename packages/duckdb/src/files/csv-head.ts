@@ -1,10 +1,12 @@
 import { open } from 'node:fs/promises';
 import { ServiceError } from '@svc/errors';
 import { MAX_COLUMNS } from '@svc/frames';
+import { createCsvQuotes } from './csv-quotes.ts';
 
 /** The longest line that DuckDB reads. */
 const MAX_LINE_BYTES = 2_000_000;
-const [QUOTE, LINE_FEED, CARRIAGE_RETURN] = [34, 10, 13];
+const [LINE_FEED, CARRIAGE_RETURN] = [10, 13];
+const BYTE_ORDER_MARK = Buffer.of(0xef, 0xbb, 0xbf);
 
 /**
  * Refuses a CSV file whose first line is too long or has too many columns. DuckDB would take many seconds, and all of
@@ -47,17 +49,19 @@ interface MeasuredLine {
 /** How many columns the first line of a text has, and whether its end is there. */
 function measureLine(text: Buffer, delimiter: Buffer): MeasuredLine {
   const isShort = delimiter.length === 1;
+  const quotes = createCsvQuotes();
+  const hasMark = text.subarray(0, BYTE_ORDER_MARK.length).equals(BYTE_ORDER_MARK);
   let columns = 1;
-  let isQuoted = false;
-  for (let at = 0; at < text.length; at++) {
+  for (let at = hasMark ? BYTE_ORDER_MARK.length : 0; at < text.length; at++) {
     const byte = text[at];
-    if (byte === QUOTE) isQuoted = !isQuoted;
-    else if (isQuoted) continue;
-    else if (byte === LINE_FEED || byte === CARRIAGE_RETURN) return { columns, isEnded: true, isQuoted };
-    else if (byte === delimiter[0] && (isShort || text.subarray(at, at + delimiter.length).equals(delimiter))) {
+    if (quotes.takes(byte)) continue;
+    if (byte === LINE_FEED || byte === CARRIAGE_RETURN) return { columns, isEnded: true, isQuoted: false };
+    if (byte === delimiter[0] && (isShort || text.subarray(at, at + delimiter.length).equals(delimiter))) {
       columns += 1;
       at += delimiter.length - 1;
+      quotes.nextValue();
     }
   }
+  const { isQuoted } = quotes;
   return { columns, isEnded: text.length <= MAX_LINE_BYTES && !isQuoted, isQuoted };
 }

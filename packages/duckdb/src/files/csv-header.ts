@@ -1,4 +1,5 @@
 import { open } from 'node:fs/promises';
+import { createCsvQuotes } from './csv-quotes.ts';
 
 const LOOKED_AT_BYTES = 64 * 1024;
 
@@ -18,20 +19,20 @@ export async function firstLineOf(path: string, delimiter: string): Promise<read
 function splitLine(text: string, delimiter: string, isWhole = true): readonly string[] | undefined {
   const values: string[] = [];
   let value = '';
-  let isQuoted = false;
+  const quotes = createCsvQuotes();
   for (let at = 0; at < text.length; at++) {
     const character = text.charAt(at);
-    if (isQuoted && character === '"' && text[at + 1] === '"') value += text.charAt(++at);
-    else if (character === '"') isQuoted = !isQuoted;
-    else if (isQuoted) value += character;
+    if (quotes.isQuoted && character === '"' && text[at + 1] === '"') value += text.charAt(++at);
+    else if (quotes.takes(character.charCodeAt(0))) value += character === '"' ? '' : character;
     else if (character === '\n' || character === '\r') return [...values, value];
     else if (text.startsWith(delimiter, at)) {
       values.push(value);
       value = '';
       at += delimiter.length - 1;
+      quotes.nextValue();
     } else value += character;
   }
-  return isWhole && !isQuoted ? [...values, value] : undefined;
+  return isWhole && !quotes.isQuoted ? [...values, value] : undefined;
 }
 
 /** Whether columns have the names that a line gives them; DuckDB adds a number to one that was there before. */

@@ -62,8 +62,25 @@ describe('a CSV file', () => {
     expect(await convert('a,A,a_1,\n1,2,3,4\n')).toMatchObject({ types: 'a:LONG A:LONG a_1:LONG column3:LONG' });
   });
 
+  test('may begin with a byte order mark and a name in quotes', async () => {
+    expect(await convert('\uFEFF"a;b;c",d\n1,2\n')).toMatchObject({ types: 'a;b;c:LONG d:LONG' });
+  });
+
+  test.each([
+    ['a name', 'id,5" pipe\n'],
+    ['names', 'id,5" pipe,6" pipe\n'],
+    ['a name before the first delimiter', '5" pipe,id\n'],
+  ])('may have a quote inside of %s that is not in quotes', async (_, header) => {
+    const line = header.replaceAll(/[^,\n]+/g, '1');
+    const names = header.trim().split(',');
+    const { types, rows } = await convert(header + line.repeat(600_000));
+    expect(types).toBe(names.map((name) => `${name}:LONG`).join(' '));
+    expect(rows.slice(0, rows.indexOf('\n'))).toBe(JSON.stringify(Object.fromEntries(names.map((name) => [name, 1]))));
+  });
+
   test.each([
     ['20190 columns', `${'123456,'.repeat(20_189)}1\n1\n`, /^The CSV file has 20190 columns, where 10000 are allowed/],
+    ['as many after a quote', `5" pipe${',1'.repeat(20_189)}\n1\n`, /^The CSV file has 20190 columns, where 10000 are/],
     ['a million delimiters', ';'.repeat(1_000_000), /^The CSV file has 1000001 columns, where 10000 are allowed/],
     ['millions of them', 'a,'.repeat(2_000_000), /^The CSV file has 1000001 or more columns, where 10000 are allowed/],
     ['no line feed', 'a'.repeat(5_000_000), /^Line 1 of the CSV file is longer than a line may be: .* 2000000 bytes/],
@@ -197,6 +214,10 @@ describe('a CSV file', () => {
     ['a\tb\n', '\t'],
     ['a|b|c,d\n', '|'],
     ['"a;b;c",d\n', ','],
+    ['a,  "b;c;d"\n', ','],
+    ['"a""b;c;d",e\n', ','],
+    ['5" pipe,b;c;d\n', ';'],
+    ['a,5"" pipe,b;c;d;e\n', ';'],
     ['a\n1,2,3\n', ','],
     ['', ','],
   ])('%j has the delimiter %j', (text, delimiter) => {
