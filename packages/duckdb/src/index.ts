@@ -27,7 +27,7 @@ export type { DurableStore, DurableStoreOptions } from './store/durable-store.ts
 export type { StoreProblem } from './store/catalogue/store-problem.ts';
 export type { FrameFiles, FrameSource, ReadPart, SourceInfo, WriteOptions, WrittenFile } from './files/frame-files.ts';
 export { createParquetEncoder, type ParquetEncoderOptions } from './files/parquet-encoder.ts';
-export type { PipeEngineOptions } from './engine/file-engine.ts';
+export type { FileEngineOptions } from './engine/file-engine.ts';
 export type { ChildOptions } from './engine/launch-child.ts';
 export type { ChildLink } from './engine/child-link.ts';
 export { createEndingDirectory, createPrivateDirectory, type PrivateDirectory } from './disk/private-directory.ts';

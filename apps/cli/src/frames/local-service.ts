@@ -111,7 +111,7 @@ function inUse(name: string, { holder }: DirectoryInUseError): CliError {
 const PROBLEMS: Readonly<Record<StoreProblem['kind'], (handle: string) => string>> = {
   damaged_frame: (handle) => `The file of the frame ${handle} is damaged.`,
   unreadable_frame: (handle) => `The frame ${handle} cannot be read, and is left out.`,
-  unreadable_life: (handle) => `When the frame ${handle} ends cannot be read.`,
+  unreadable_expiry: (handle) => `When the frame ${handle} ends cannot be read.`,
   unreadable_database: () => 'The database of the directory cannot be read.',
   not_removed: (handle) => `The file of the frame ${handle}, which is gone, cannot be removed.`,
   not_released: () => 'The directory cannot be written any more; its lock stays until it is opened again.',

@@ -12,7 +12,7 @@ import {
   parseJson,
   wordsPayload,
 } from '../wire/messages.ts';
-import { type Exchange, CancelledError } from './exchange.ts';
+import { type ActiveRequest, CancelledError } from './active-request.ts';
 import { DamagedFileError, IntactFileError } from './files/load-checks.ts';
 import { createSqlHandler } from './sql/sql-handler.ts';
 import { SqlFaultError } from '../wire/sql-fault.ts';
@@ -30,7 +30,7 @@ const LARGE_BATCH_BYTES = 8 * BATCH_BYTES;
 
 const settings: ChildSettings = JSON.parse(process.argv[2] ?? '{}');
 const socket = new Socket({ fd: PIPE, readable: true, writable: true });
-const exchanges = new Map<number, RunningExchange>();
+const activeRequests = new Map<number, ControlledRequest>();
 const places = settings.hasBatchFile === true ? createBatchPlaces(BATCH_FILE) : undefined;
 const handler = settings.isLocked === true ? createSqlHandler(settings.settings) : createFileHandler(settings);
 
@@ -62,9 +62,9 @@ if (maxRssBytes !== undefined) {
 
 function onMessage(kind: number, id: number, payload: ArrayBuffer): void {
   if (kind === MESSAGE.request) {
-    const exchange = createExchange(id);
-    exchanges.set(id, exchange);
-    void answer(exchange, parseJson(payload));
+    const active = createControlledRequest(id);
+    activeRequests.set(id, active);
+    void answer(active, parseJson(payload));
     return;
   }
   if (kind === MESSAGE.ping) {
@@ -76,28 +76,28 @@ function onMessage(kind: number, id: number, payload: ArrayBuffer): void {
     return;
   }
   // What arrives after the answer is of no use.
-  const exchange = exchanges.get(id);
-  if (exchange === undefined) return;
-  if (kind === MESSAGE.batch) exchange.incoming.push(payload);
-  else if (kind === MESSAGE.end) exchange.end();
-  else if (kind === MESSAGE.credit) exchange.addCredits(new Uint32Array(payload)[0] ?? 0);
-  else exchange.cancel();
+  const active = activeRequests.get(id);
+  if (active === undefined) return;
+  if (kind === MESSAGE.batch) active.incoming.push(payload);
+  else if (kind === MESSAGE.end) active.end();
+  else if (kind === MESSAGE.credit) active.addCredits(new Uint32Array(payload)[0] ?? 0);
+  else active.cancel();
 }
 
-async function answer(exchange: RunningExchange, request: ReturnType<typeof parseJson>): Promise<void> {
-  const { id } = exchange;
+async function answer(active: ControlledRequest, request: ReturnType<typeof parseJson>): Promise<void> {
+  const { id } = active;
   try {
-    const result = await handler.run(exchange, request);
+    const result = await handler.run(active, request);
     send(MESSAGE.end, id, [jsonPayload(result)]);
   } catch (error) {
-    send(MESSAGE.error, id, [jsonPayload(failureOf(error, exchange))]);
+    send(MESSAGE.error, id, [jsonPayload(failureOf(error, active))]);
   } finally {
-    exchanges.delete(id);
+    activeRequests.delete(id);
   }
 }
 
-function failureOf(error: unknown, exchange: Exchange): ChildFailure {
-  if (exchange.signal.aborted || error instanceof CancelledError) return { code: 'cancelled', message: 'Cancelled.' };
+function failureOf(error: unknown, active: ActiveRequest): ChildFailure {
+  if (active.signal.aborted || error instanceof CancelledError) return { code: 'cancelled', message: 'Cancelled.' };
   if (error instanceof SqlRefusal || error instanceof UnreadableFrameError) return error.failure;
   if (error instanceof SqlFaultError) return error.fault;
   if (error instanceof DamagedFileError) return { code: 'damaged_file', message: error.message };
@@ -117,13 +117,13 @@ function totalLength(parts: readonly Uint8Array[]): number {
   return parts.reduce((sum, part) => sum + part.length, 0);
 }
 
-interface RunningExchange extends Exchange {
+interface ControlledRequest extends ActiveRequest {
   end(): void;
   addCredits(count: number): void;
   cancel(): void;
 }
 
-function createExchange(id: number): RunningExchange {
+function createControlledRequest(id: number): ControlledRequest {
   const controller = new AbortController();
   const credits = { count: BATCH_CREDITS };
   let wake: (() => void) | undefined;

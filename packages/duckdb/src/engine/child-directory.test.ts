@@ -2,7 +2,7 @@ import { mkdir, mkdtemp, readdir, rm, stat, utimes, writeFile } from 'node:fs/pr
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, expect, onTestFinished, test } from 'vitest';
-import { createPipeEngine, type PipeEngine } from './file-engine.ts';
+import { createFileEngine, type FileEngine } from './file-engine.ts';
 
 let directory: string;
 
@@ -12,8 +12,8 @@ beforeEach(async () => {
 
 afterEach(() => rm(directory, { recursive: true, force: true }));
 
-function startEngine(): PipeEngine {
-  const engine = createPipeEngine({ tempDirectory: directory, memoryBytes: 50e6, threads: 1 });
+function startEngine(): FileEngine {
+  const engine = createFileEngine({ tempDirectory: directory, memoryBytes: 50e6, threads: 1 });
   onTestFinished(() => engine.close());
   return engine;
 }

@@ -21,7 +21,7 @@ import type { SqlRequest } from '../wire/sql-requests.ts';
 export type LinkRequest = ChildRequest | SqlRequest;
 
 /** What comes back for a request. */
-export interface ExchangeHandlers {
+export interface ResponseHandlers {
   batch(batch: ArrivedBatch): void;
   credit(count: number): void;
   /** The answer, as JSON. */
@@ -30,7 +30,7 @@ export interface ExchangeHandlers {
 }
 
 /** A request that a child works on. */
-export interface LinkExchange {
+export interface RequestControl {
   sendBatch(batch: BatchPayload): void;
   sendEnd(): void;
   sendCredit(count: number): void;
@@ -47,7 +47,7 @@ export interface ChildLink {
   readonly watch: Pick<ChildWatch, 'hasAnswered' | 'isResponding'>;
   /** Whether somebody waits for an answer of it. */
   isBusy(): boolean;
-  begin(request: LinkRequest, handlers: ExchangeHandlers): LinkExchange;
+  begin(request: LinkRequest, handlers: ResponseHandlers): RequestControl;
   /** Ends it as soon as nobody uses it any more; from now on nobody should begin to. */
   retire(): void;
   /** Lets it end by itself, and ends it if it does not. Its directory is gone then. */
@@ -68,7 +68,7 @@ export interface LinkOptions {
 /** Starts a child. */
 export function createChildLink(launch: () => ChildInDirectory, { pingMs }: LinkOptions = {}): ChildLink {
   const { process: child, socket, batchFile, removed } = launch();
-  const exchanges = new Map<number, ExchangeHandlers>();
+  const inFlight = new Map<number, ResponseHandlers>();
   let lastId = 0;
   // One that could not be started has no number.
   let isAlive = child.pid !== undefined;
@@ -77,13 +77,13 @@ export function createChildLink(launch: () => ChildInDirectory, { pingMs }: Link
   let crash: ChildCrash | undefined;
   const send = createSender(socket);
   const watch = createChildWatch({ ...watching(child, send), pingMs, onSilent: retire, onHung: () => kill(hung()) });
-  const updateRef = (): void => keepProcess(child, socket, { isBusy: exchanges.size > 0, isClosing });
+  const updateRef = (): void => keepProcess(child, socket, { isBusy: inFlight.size > 0, isClosing });
 
-  function finish(id: number): ExchangeHandlers | undefined {
-    const handlers = exchanges.get(id);
-    exchanges.delete(id);
+  function finish(id: number): ResponseHandlers | undefined {
+    const handlers = inFlight.get(id);
+    inFlight.delete(id);
     updateRef();
-    if (isRetired && exchanges.size === 0) kill();
+    if (isRetired && inFlight.size === 0) kill();
     return handlers;
   }
 
@@ -93,7 +93,7 @@ export function createChildLink(launch: () => ChildInDirectory, { pingMs }: Link
     socket.destroy();
     batchFile?.close();
     crash ??= new ChildCrash(reason, lastWords);
-    for (const id of exchanges.keys()) finish(id)?.fail(crash);
+    for (const id of inFlight.keys()) finish(id)?.fail(crash);
   }
 
   function kill(reason?: ChildCrash): void {
@@ -105,19 +105,19 @@ export function createChildLink(launch: () => ChildInDirectory, { pingMs }: Link
   function retire(): void {
     isAlive = false;
     isRetired = true;
-    if (exchanges.size === 0) kill();
+    if (inFlight.size === 0) kill();
   }
 
   /** Ends a child that does not obey; where others use it, when the last of them is done. */
   function replace(id: number): void {
-    if (exchanges.size === 1) return kill();
+    if (inFlight.size === 1) return kill();
     retire();
     finish(id)?.fail(new ChildError({ code: 'cancelled', message: 'Cancelled.' }));
   }
 
   onEnd(child, onGone);
   killAtEnd(socket, () => kill());
-  receive(socket, watch, createReceiver({ exchanges, finish, batchFile, send }));
+  receive(socket, watch, createReceiver({ inFlight, finish, batchFile, send }));
   updateRef();
 
   return {
@@ -126,14 +126,14 @@ export function createChildLink(launch: () => ChildInDirectory, { pingMs }: Link
       return isAlive;
     },
     watch,
-    isBusy: () => exchanges.size > 0,
+    isBusy: () => inFlight.size > 0,
     begin(request, handlers) {
       const id = ++lastId;
-      exchanges.set(id, handlers);
+      inFlight.set(id, handlers);
       updateRef();
       if (crash === undefined) send(MESSAGE.request, id, [jsonPayload(request)]);
       else finish(id)?.fail(crash);
-      return createExchange(send, id, { isRunning: () => exchanges.has(id), replace: () => replace(id) });
+      return createRequestControl(send, id, { isRunning: () => inFlight.has(id), replace: () => replace(id) });
     },
     retire,
     async close() {
@@ -165,27 +165,27 @@ async function endOrKill(socket: Socket, ended: Promise<void>, kill: () => void)
 }
 
 interface Receiving {
-  readonly exchanges: ReadonlyMap<number, ExchangeHandlers>;
+  readonly inFlight: ReadonlyMap<number, ResponseHandlers>;
   /** Takes one out that gets no more. */
-  readonly finish: (id: number) => ExchangeHandlers | undefined;
+  readonly finish: (id: number) => ResponseHandlers | undefined;
   readonly batchFile: BatchFile | undefined;
   readonly send: Send;
 }
 
 /** Hands what comes from a child to whom it is for. */
-function createReceiver({ exchanges, finish, batchFile, send }: Receiving): OnMessage {
+function createReceiver({ inFlight, finish, batchFile, send }: Receiving): OnMessage {
   function onPlaced(id: number, payload: ArrayBuffer): void {
     const [place = 0, length = 0] = new Uint32Array(payload);
     const batch = batchFile?.arrived(place, length, () => send(MESSAGE.free, id, [wordsPayload(place)]));
-    const handlers = exchanges.get(id);
+    const handlers = inFlight.get(id);
     if (batch === undefined || handlers === undefined) batch?.drop();
     else handlers.batch(batch);
   }
 
   return (kind, id, payload) => {
-    if (kind === MESSAGE.batch) exchanges.get(id)?.batch({ take: () => payload, drop: () => undefined });
+    if (kind === MESSAGE.batch) inFlight.get(id)?.batch({ take: () => payload, drop: () => undefined });
     else if (kind === MESSAGE.placed) onPlaced(id, payload);
-    else if (kind === MESSAGE.credit) exchanges.get(id)?.credit(new Uint32Array(payload)[0] ?? 0);
+    else if (kind === MESSAGE.credit) inFlight.get(id)?.credit(new Uint32Array(payload)[0] ?? 0);
     else if (kind === MESSAGE.end) finish(id)?.end(payload);
     else if (kind === MESSAGE.error) finish(id)?.fail(new ChildError(parseJson(payload)));
   };
@@ -241,7 +241,7 @@ interface Cancelling {
   readonly replace: () => void;
 }
 
-function createExchange(send: Send, id: number, { isRunning, replace }: Cancelling): LinkExchange {
+function createRequestControl(send: Send, id: number, { isRunning, replace }: Cancelling): RequestControl {
   return {
     sendBatch: ({ parts, length }) => send(MESSAGE.batch, id, parts, length),
     sendEnd: () => send(MESSAGE.end, id),

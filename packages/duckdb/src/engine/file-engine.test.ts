@@ -6,7 +6,7 @@ import { longFrame } from '@svc/frames/testing';
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
 import { type BatchPayload, createBatchEncoder } from '../types/batch-codec.ts';
 import { fromChild } from '../files/file-errors.ts';
-import { createPipeEngine, type PipeEngine } from './file-engine.ts';
+import { createFileEngine, type FileEngine } from './file-engine.ts';
 import { copyOptions, FILE_NOTES } from '../files/source-sql.ts';
 import { INVALIDATING_SQL } from '../testing/invalidating-sql.ts';
 
@@ -19,11 +19,11 @@ const READ = {
 } as const;
 
 let directory: string;
-let engine: PipeEngine;
+let engine: FileEngine;
 
 beforeEach(async () => {
   directory = await mkdtemp(join(tmpdir(), 'pipe-engine-'));
-  engine = createPipeEngine({ tempDirectory: directory, memoryBytes: 50e6 });
+  engine = createFileEngine({ tempDirectory: directory, memoryBytes: 50e6 });
 });
 
 afterEach(async () => {
@@ -124,7 +124,7 @@ describe('a request on which DuckDB fails with an INTERNAL error', () => {
 describe('a child that is stopped', () => {
   async function stoppedChild(pingMs: number): Promise<number> {
     await engine.close();
-    engine = createPipeEngine({ tempDirectory: directory, pingMs });
+    engine = createFileEngine({ tempDirectory: directory, pingMs });
     await engine.warm();
     const pid = engine.childPid ?? 0;
     process.kill(pid, 'SIGSTOP');

@@ -1,20 +1,20 @@
 import { ServiceError } from '@svc/errors';
 import { sweepChildDirectories } from './child-directory.ts';
-import type { ChildAnswers, ChildRequest } from '../wire/file-requests.ts';
+import type { ChildResponses, ChildRequest } from '../wire/file-requests.ts';
 import type { BatchPayload } from '../types/batch-codec.ts';
 import {
   type Begin,
   createSignalling,
   download,
   type DownloadOptions,
-  type Running,
-  startExchange,
-} from './exchange.ts';
+  type PendingRequest,
+  startRequest,
+} from './pending-request.ts';
 import { isBroken, isBrokenByAnother, isOutOfMemory } from './child-errors.ts';
 import { BATCH_CREDITS } from '../wire/messages.ts';
 import type { ChildOptions } from './launch-child.ts';
 import { createSlots } from './semaphore.ts';
-import type { ChildLink, ExchangeHandlers, LinkOptions } from './child-link.ts';
+import type { ChildLink, ResponseHandlers, LinkOptions } from './child-link.ts';
 import { SPILL_PREFIX, startChild } from './start-child.ts';
 
 /** Requests that are answered without batches. */
@@ -22,8 +22,8 @@ type SimpleOp = 'inspect' | 'texts' | 'values' | 'copy' | 'verify';
 type RequestOf<Op extends ChildRequest['op']> = Extract<ChildRequest, { op: Op }>;
 
 /** Requests to an engine child, whichever one there is. */
-export interface PipeEngine {
-  call<Op extends SimpleOp>(request: RequestOf<Op>, signal?: AbortSignal): Promise<ChildAnswers[Op]>;
+export interface FileEngine {
+  call<Op extends SimpleOp>(request: RequestOf<Op>, signal?: AbortSignal): Promise<ChildResponses[Op]>;
   /** The batches of a query, only as fast as they are taken; returns how many rows there were. */
   read(
     request: RequestOf<'read'>,
@@ -33,7 +33,7 @@ export interface PipeEngine {
     request: RequestOf<'write'>,
     batches: AsyncIterator<BatchPayload>,
     signal?: AbortSignal,
-  ): Promise<ChildAnswers['write']>;
+  ): Promise<ChildResponses['write']>;
   /** Starts a child, so that the first request need not wait for it. */
   warm(): Promise<void>;
   /** False while no child answers. Starts one if there is none, without waiting for it, so that it can become true. */
@@ -53,13 +53,13 @@ const MAX_RETIRED = 4;
 const CHECK_MS = 1000;
 
 /** How the children of an engine are made. */
-export interface PipeEngineOptions extends ChildOptions, LinkOptions {
+export interface FileEngineOptions extends ChildOptions, LinkOptions {
   /** The first one, which was started already. Default: it is started when it is needed. */
   readonly child?: ChildLink | undefined;
 }
 
 /** An engine that starts a child when it needs one, and another when that has ended. */
-export function createPipeEngine(options: PipeEngineOptions): PipeEngine {
+export function createFileEngine(options: FileEngineOptions): FileEngine {
   let link = options.child;
   let retired: ChildLink[] = [];
   let isClosed = false;
@@ -73,8 +73,8 @@ export function createPipeEngine(options: PipeEngineOptions): PipeEngine {
   function begin<Answer>(
     request: ChildRequest,
     signal: AbortSignal | undefined,
-    partial: Partial<ExchangeHandlers> = {},
-  ): Running<Answer> {
+    partial: Partial<ResponseHandlers> = {},
+  ): PendingRequest<Answer> {
     signal?.throwIfAborted();
     if (isClosed) throw new ServiceError('unavailable', 'The store is closed.');
     if (link?.isAlive !== true) {
@@ -84,7 +84,7 @@ export function createPipeEngine(options: PipeEngineOptions): PipeEngine {
       link = startChild(options);
     }
     const child = link;
-    const running = startExchange<Answer>(child, request, signal, partial);
+    const running = startRequest<Answer>(child, request, signal, partial);
     // Before the caller sees the failure, so that whatever it sends next finds a new child.
     running.answer.catch((error: unknown) => {
       if (isOutOfMemory(error) || isBroken(error)) child.retire();
@@ -108,7 +108,8 @@ export function createPipeEngine(options: PipeEngineOptions): PipeEngine {
   return {
     async call<Op extends SimpleOp>(request: RequestOf<Op>, signal?: AbortSignal) {
       const asked: ChildRequest = request;
-      const run = (): Promise<ChildAnswers[Op]> => retryIfBroken(() => begin<ChildAnswers[Op]>(asked, signal).answer);
+      const run = (): Promise<ChildResponses[Op]> =>
+        retryIfBroken(() => begin<ChildResponses[Op]>(asked, signal).answer);
       return asked.op === 'copy' ? writing.use(run, signal) : run();
     },
     read: (request, { signal, ...reading } = {}) =>
@@ -170,12 +171,12 @@ async function* readFromStart(
 
 /** Sends batches, each when the child wants one. */
 async function upload(
-  begin: Begin<ChildAnswers['write']>,
+  begin: Begin<ChildResponses['write']>,
   batches: AsyncIterator<BatchPayload>,
-): Promise<ChildAnswers['write']> {
+): Promise<ChildResponses['write']> {
   const credits = { count: BATCH_CREDITS };
   const news = createSignalling();
-  const { exchange, answer, orFailed } = begin({
+  const { control, answer, orFailed } = begin({
     credit(count) {
       credits.count += count;
       news.signal();
@@ -187,12 +188,12 @@ async function upload(
       if (next.done === true) break;
       while (credits.count === 0) await orFailed(news.wait());
       credits.count--;
-      exchange.sendBatch(next.value);
+      control.sendBatch(next.value);
     }
-    exchange.sendEnd();
+    control.sendEnd();
     return await answer;
   } catch (error) {
-    exchange.cancel();
+    control.cancel();
     // There is no file once the child has answered.
     await answer.catch(() => undefined);
     throw error;

@@ -1,7 +1,7 @@
 import { stat } from 'node:fs/promises';
 import { ServiceError } from '@svc/errors';
 import type { FrameSource } from './frame-files.ts';
-import type { PipeEngine } from '../engine/file-engine.ts';
+import type { FileEngine } from '../engine/file-engine.ts';
 import { fromChild } from './file-errors.ts';
 import { createSlots } from '../engine/semaphore.ts';
 
@@ -31,7 +31,7 @@ const CSV_BYTES_PER_VALUE = 4;
 const MAX_WAITING = 64;
 
 /** Lanes that are free. A file with more values than may be is `payload_too_large`. */
-export function createConversionLanes(engine: PipeEngine, options: ConversionOptions): ConversionLanes {
+export function createConversionLanes(engine: FileEngine, options: ConversionOptions): ConversionLanes {
   const { conversionTimeoutMs = 600_000, longValues = 1e7, maxValues = 1e10 } = options;
   const long = createSlots(1);
   let waiting = 0;

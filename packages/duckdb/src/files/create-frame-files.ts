@@ -2,7 +2,7 @@ import { ServiceError } from '@svc/errors';
 import { type FrameStream, prepend, underSchema } from '@svc/frames';
 import type { RecordBatch, Schema } from 'apache-arrow';
 import { findBrokenLine } from './broken-csv-line.ts';
-import type { ChildAnswers, PutColumn, WrittenNumbers } from '../wire/file-requests.ts';
+import type { ChildResponses, PutColumn, WrittenNumbers } from '../wire/file-requests.ts';
 import { commonSchema } from '../types/common-schema.ts';
 import { type ConversionLanes, type ConversionOptions, createConversionLanes } from './conversion-lanes.ts';
 import { findDelimiter } from './csv-sniffer.ts';
@@ -20,7 +20,7 @@ import type { ConvertOptions, FrameFiles, FrameSource, SourceInfo, WriteOptions,
 import { losesNegativeZero, WITHOUT_DICTIONARIES } from './negative-zeros.ts';
 import { type BatchPayload, createBatchEncoder } from '../types/batch-codec.ts';
 import { withExactSource } from './parquet/exact-source.ts';
-import { createPipeEngine, type PipeEngine, type PipeEngineOptions } from '../engine/file-engine.ts';
+import { createFileEngine, type FileEngine, type FileEngineOptions } from '../engine/file-engine.ts';
 import { fromChild, type Subject, UNKNOWN_CSV_FORM } from './file-errors.ts';
 import { readSource, subjectOf } from './read-source.ts';
 import { attachment, checksOf, copyOptions, FILE_NOTES, fromClause, measureSql, storedRowsSql } from './source-sql.ts';
@@ -37,8 +37,8 @@ export interface DuckdbFrameFiles extends FrameFiles {
 }
 
 /** Frames in files, by an engine child that is started when it is first needed, or that was started already. */
-export function createFrameFiles(options: PipeEngineOptions & ConversionOptions): DuckdbFrameFiles {
-  const engine = createPipeEngine(options);
+export function createFrameFiles(options: FileEngineOptions & ConversionOptions): DuckdbFrameFiles {
+  const engine = createFileEngine(options);
   const lanes = createConversionLanes(engine, options);
   return {
     write: (path, source, write) => removeOnFailure(path, writeFrame(engine, path, source, write)),
@@ -98,7 +98,7 @@ function headOf(path: string): string {
 }
 
 async function writeFrame(
-  engine: PipeEngine,
+  engine: FileEngine,
   path: string,
   source: FrameStream,
   write: WriteOptions,
@@ -130,7 +130,7 @@ async function writeFrame(
 
 /** Turns a source into a file of ours. */
 async function convertSource(
-  { engine, lanes }: { readonly engine: PipeEngine; readonly lanes: ConversionLanes },
+  { engine, lanes }: { readonly engine: FileEngine; readonly lanes: ConversionLanes },
   from: FrameSource,
   path: string,
   { isUpload = false, ...write }: ConvertOptions,
@@ -150,7 +150,7 @@ async function convertSource(
 }
 
 function describeGuarded(
-  engine: PipeEngine,
+  engine: FileEngine,
   from: FrameSource,
   options: DescribeUploadOptions,
 ): Promise<DescribedUpload> {
@@ -160,7 +160,7 @@ function describeGuarded(
 }
 
 async function writeUpload(
-  engine: PipeEngine,
+  engine: FileEngine,
   { source, info, columnNames }: DescribedUpload,
   path: string,
   write: WriteOptions,
@@ -182,7 +182,7 @@ function isCopiedBySql({ isForeign, foreignColumns, schema }: SourceInfo): boole
 
 /** The rows of several sources, one after the other. */
 function joined(
-  engine: PipeEngine,
+  engine: FileEngine,
   from: readonly FrameSource[],
   infos: readonly SourceInfo[],
   schema: Schema,
@@ -207,7 +207,7 @@ interface RowsToCopy {
 }
 
 async function copyRows(
-  engine: PipeEngine,
+  engine: FileEngine,
   { sql, sources, schema, arrowBytes = NaN }: RowsToCopy,
   path: string,
   write: WriteOptions,
@@ -226,7 +226,7 @@ async function copyRows(
   const subject = subjectOf(sources[0] ?? NO_SOURCE);
   return guarded(subject, async () => {
     const numbers = await engine.call(request, write.signal);
-    const ask = (question: string): Promise<ChildAnswers['texts']> =>
+    const ask = (question: string): Promise<ChildResponses['texts']> =>
       engine.call({ op: 'texts', setup, sql: question }, write.signal);
     if (!(await losesNegativeZero(ask, { sql, path, schema }))) return written(schema, numbers);
     const options = `${request.options}, ${WITHOUT_DICTIONARIES}`;

@@ -1,6 +1,6 @@
 import { ServiceError } from '@svc/errors';
 import type { FrameSource, SourceInfo } from './frame-files.ts';
-import type { PipeEngine } from '../engine/file-engine.ts';
+import type { FileEngine } from '../engine/file-engine.ts';
 import { ChildError } from '../engine/child-errors.ts';
 import { checksOf, globFree } from './source-sql.ts';
 import { METADATA_KEYS, schemaFromText } from '../types/schema-text.ts';
@@ -18,7 +18,7 @@ const MAX_QUERIES = 4;
  * it.
  */
 export async function describeOwnFiles(
-  engine: PipeEngine,
+  engine: FileEngine,
   files: readonly ParquetSource[],
   signal?: AbortSignal,
 ): Promise<ReadonlyMap<string, SourceInfo | Error>> {
@@ -69,7 +69,7 @@ function isOver(error: unknown): boolean {
 type Notes = ReadonlyMap<string, string>;
 
 async function notesOf(
-  engine: PipeEngine,
+  engine: FileEngine,
   batch: readonly ParquetSource[],
   signal: AbortSignal | undefined,
 ): Promise<ReadonlyMap<string, Notes>> {

@@ -6,7 +6,7 @@ import { columnInfo, TYPE_METADATA_KEY } from '@svc/frames';
 import { DataType, Field, Schema } from 'apache-arrow';
 import { fitsPlan } from '../wire/fits-plan.ts';
 import type { Int96Unit } from '../wire/column-plans.ts';
-import type { ChildAnswers } from '../wire/file-requests.ts';
+import type { ChildResponses } from '../wire/file-requests.ts';
 import { findDelimiter } from './csv-sniffer.ts';
 import { checkCsvHead } from './csv-head.ts';
 import { firstLineOf, isHeaderOf } from './csv-header.ts';
@@ -15,21 +15,21 @@ import { describeParquet } from './parquet/describe-parquet.ts';
 import type { FrameSource, SourceInfo } from './frame-files.ts';
 import { PARQUET_MARK, type ParquetFooter, readParquetFooter } from './parquet/parquet-footer.ts';
 import { refuseRepeatedName } from './refuse-repeated-name.ts';
-import type { PipeEngine } from '../engine/file-engine.ts';
+import type { FileEngine } from '../engine/file-engine.ts';
 import { isOfTheEngine } from '../engine/child-errors.ts';
 import { attachment, databaseName, fromClause, globFree, type SettledSource } from './source-sql.ts';
 import { fieldFromDuckdb } from '../types/duckdb-types.ts';
 import { sqlText } from '../wire/sql-names.ts';
 import { storedColumn } from '../types/stored-types.ts';
 
-type FoundColumns = ChildAnswers['inspect'];
+type FoundColumns = ChildResponses['inspect'];
 
 /** How many sources of others are looked at at the same time. */
 const DESCRIBED_AT_ONCE = 4;
 
 /** What a source holds. A file of ours says so itself. */
 export async function describeSource(
-  engine: PipeEngine,
+  engine: FileEngine,
   source: FrameSource,
   signal?: AbortSignal,
 ): Promise<SourceInfo> {
@@ -39,7 +39,7 @@ export async function describeSource(
 
 /** What each source holds, or why it cannot be read. Files of ours are looked at all at once. */
 export async function describeSources(
-  engine: PipeEngine,
+  engine: FileEngine,
   sources: readonly FrameSource[],
 ): Promise<readonly (SourceInfo | Error)[]> {
   const own = await describeOwnFiles(
@@ -59,7 +59,7 @@ export async function describeSources(
   return found;
 }
 
-async function describeForeign(engine: PipeEngine, source: FrameSource, signal?: AbortSignal): Promise<SourceInfo> {
+async function describeForeign(engine: FileEngine, source: FrameSource, signal?: AbortSignal): Promise<SourceInfo> {
   const settled = await settle(source);
   const footer = source.kind === 'parquet' ? await readParquetFooter(source.path) : undefined;
   const isExact = footer?.isExact !== false;
@@ -71,7 +71,7 @@ async function describeForeign(engine: PipeEngine, source: FrameSource, signal?:
 }
 
 /** The columns of a file as DuckDB has them under a footer of ours: in a file of nothing else. */
-async function inspectExact(engine: PipeEngine, footer: ParquetFooter, signal?: AbortSignal): Promise<FoundColumns> {
+async function inspectExact(engine: FileEngine, footer: ParquetFooter, signal?: AbortSignal): Promise<FoundColumns> {
   const folder = await mkdtemp(join(tmpdir(), 'svc-footer-'));
   try {
     const path = join(folder, 'footer.parquet');
@@ -121,7 +121,7 @@ export interface DescribeUploadOptions {
  * not counted, which would read a CSV file twice.
  */
 export async function describeUpload(
-  engine: PipeEngine,
+  engine: FileEngine,
   source: FrameSource,
   { signal, int96Unit, ...before }: DescribeUploadOptions = {},
 ): Promise<DescribedUpload> {
@@ -184,7 +184,7 @@ function isStoredAs(schema: Schema, found: FoundColumns): boolean {
   });
 }
 
-async function inspect(engine: PipeEngine, source: SettledSource, signal?: AbortSignal): Promise<FoundColumns> {
+async function inspect(engine: FileEngine, source: SettledSource, signal?: AbortSignal): Promise<FoundColumns> {
   if (source.kind === 'csv' && (await stat(source.path)).size === 0) {
     throw new ServiceError('invalid_data', 'The CSV file is empty.', {
       hint: 'Send at least a line with the names of the columns.',
@@ -194,7 +194,7 @@ async function inspect(engine: PipeEngine, source: SettledSource, signal?: Abort
 }
 
 async function describeOwn(
-  engine: PipeEngine,
+  engine: FileEngine,
   file: ParquetSource,
   signal?: AbortSignal,
 ): Promise<SourceInfo | undefined> {
@@ -230,7 +230,7 @@ function isSymbol(type: string | undefined): boolean {
 }
 
 /** How many rows a source has. */
-export async function countRows(engine: PipeEngine, source: SettledSource, signal?: AbortSignal): Promise<number> {
+export async function countRows(engine: FileEngine, source: SettledSource, signal?: AbortSignal): Promise<number> {
   const sql =
     source.kind === 'parquet'
       ? `SELECT num_rows::VARCHAR FROM parquet_file_metadata(${globFree(source.path)})`
@@ -240,7 +240,7 @@ export async function countRows(engine: PipeEngine, source: SettledSource, signa
 }
 
 /** The tables of a database file, which is made if there is none. */
-export async function tablesOf(engine: PipeEngine, path: string): Promise<readonly string[]> {
+export async function tablesOf(engine: FileEngine, path: string): Promise<readonly string[]> {
   const name = databaseName(path);
   if (path.includes('\0')) throw new ServiceError('invalid_argument', `The path ${quoted(path)} has a NUL character.`);
   const isThere = await stat(path).then(

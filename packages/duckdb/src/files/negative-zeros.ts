@@ -1,5 +1,5 @@
 import { DataType, type Field, type Schema } from 'apache-arrow';
-import type { ChildAnswers } from '../wire/file-requests.ts';
+import type { ChildResponses } from '../wire/file-requests.ts';
 import { fromClause } from './source-sql.ts';
 import { fileNames, sqlName, uniqueNames } from '../wire/sql-names.ts';
 
@@ -16,7 +16,7 @@ const IS_NEGATIVE_ZERO: Test = (value) => `(${value} = 0 AND signbit(${value}))`
 
 /** Whether the rows of a query have a -0 that may be 0 in the file at `path`, to which they were copied. */
 export async function losesNegativeZero(
-  ask: (sql: string) => Promise<ChildAnswers['texts']>,
+  ask: (sql: string) => Promise<ChildResponses['texts']>,
   { sql, path, schema }: { readonly sql: string; readonly path: string; readonly schema: Schema },
 ): Promise<boolean> {
   async function isAny(rowsSql: string, test: Test): Promise<boolean> {

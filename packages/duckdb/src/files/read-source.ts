@@ -2,12 +2,12 @@ import type { FrameStream } from '@svc/frames';
 import type { RecordBatch } from 'apache-arrow';
 import type { FrameSource, ReadPart, SourceInfo } from './frame-files.ts';
 import { decodeBatch } from '../types/batch-codec.ts';
-import type { PipeEngine } from '../engine/file-engine.ts';
+import type { FileEngine } from '../engine/file-engine.ts';
 import { fromChild, type Subject } from './file-errors.ts';
 import { readPlan } from './source-sql.ts';
 
 /** The rows of a source that was described. A read that gives another number of rows fails. */
-export function readSource(engine: PipeEngine, source: FrameSource, info: SourceInfo, part: ReadPart): FrameStream {
+export function readSource(engine: FileEngine, source: FrameSource, info: SourceInfo, part: ReadPart): FrameStream {
   const { schema, rows, request } = readPlan(source, info, part);
   async function* batches(): AsyncGenerator<RecordBatch> {
     part.signal?.throwIfAborted();

@@ -3,7 +3,7 @@ import { DataType, Field, List, Map_, Null, Schema, Struct } from 'apache-arrow'
 import { fitsPlan } from '../wire/fits-plan.ts';
 import type { GetPlan } from '../wire/column-plans.ts';
 import type { DuckType } from '../wire/duck-type.ts';
-import type { SqlAnswers } from '../wire/sql-requests.ts';
+import type { SqlResponses } from '../wire/sql-requests.ts';
 import { storedColumn } from '../types/stored-types.ts';
 import { storedPlace } from './frame-view.ts';
 import { fieldFromDuckdb, foreignColumn } from '../types/duckdb-types.ts';
@@ -17,7 +17,7 @@ export interface AnswerPlan {
 }
 
 /** The plan for columns of DuckDB; `frames` are those that the views of the statement are of. */
-export function answerPlan(columns: SqlAnswers['prepare']['columns'], frames: readonly Schema[]): AnswerPlan {
+export function answerPlan(columns: SqlResponses['prepare']['columns'], frames: readonly Schema[]): AnswerPlan {
   const names = distinctNames(columns.map(({ name }) => name));
   const planned = columns.map(({ type }, i) => columnPlan(names[i] ?? '', type, frames));
   const isReadable = columns.every(({ type }, i) => {

@@ -1,6 +1,6 @@
-import type { SqlAnswers, SqlRequest } from '../wire/sql-requests.ts';
-import { download, type DownloadOptions, type Running, startExchange } from '../engine/exchange.ts';
-import { createChildLink, type ExchangeHandlers } from '../engine/child-link.ts';
+import type { SqlResponses, SqlRequest } from '../wire/sql-requests.ts';
+import { download, type DownloadOptions, type PendingRequest, startRequest } from '../engine/pending-request.ts';
+import { createChildLink, type ResponseHandlers } from '../engine/child-link.ts';
 import { ChildError } from '../engine/child-errors.ts';
 import { launchSqlChild, type SqlChildOptions } from './launch-sql-child.ts';
 
@@ -17,7 +17,7 @@ export interface SqlChild {
   call<Op extends Exclude<SqlRequest['op'], 'rows'>>(
     request: RequestOf<Op>,
     signal: AbortSignal,
-  ): Promise<SqlAnswers[Op]>;
+  ): Promise<SqlResponses[Op]>;
   /** The batches of a statement, only as fast as they are taken. */
   rows(
     request: RequestOf<'rows'>,
@@ -38,10 +38,10 @@ export function createSqlChild(options: SqlChildOptions): SqlChild {
   function begin<Answer>(
     request: SqlRequest,
     signal: AbortSignal,
-    handlers: Partial<ExchangeHandlers> = {},
-  ): Running<Answer> {
+    handlers: Partial<ResponseHandlers> = {},
+  ): PendingRequest<Answer> {
     signal.throwIfAborted();
-    const running = startExchange<Answer>(link, request, signal, handlers);
+    const running = startRequest<Answer>(link, request, signal, handlers);
     // Whoever asked hears of the failure.
     last = running.answer.catch((error: unknown) => {
       if (isSpoilt(error)) return link.close();
@@ -58,9 +58,9 @@ export function createSqlChild(options: SqlChildOptions): SqlChild {
     hasRoom: () => launched.hasRoom(),
     tenant: undefined,
     call: async <Op extends Exclude<SqlRequest['op'], 'rows'>>(request: RequestOf<Op>, signal: AbortSignal) =>
-      begin<SqlAnswers[Op]>(request, signal).answer,
+      begin<SqlResponses[Op]>(request, signal).answer,
     rows: (request, { signal, ...reading }) =>
-      download((handlers) => begin<SqlAnswers['rows']>(request, signal, handlers), reading),
+      download((handlers) => begin<SqlResponses['rows']>(request, signal, handlers), reading),
     async settled() {
       await last;
     },

@@ -3,8 +3,8 @@ import { quoted, ServiceError } from '@svc/errors';
 import type { Call } from '@svc/frames';
 import type { Schema } from 'apache-arrow';
 import { CATALOGUE_TABLES } from '../wire/catalogue-tables.ts';
-import type { CatalogueFrame, NamedPart, SqlAnswers, SqlParam, SqlView } from '../wire/sql-requests.ts';
-import type { DownloadOptions } from '../engine/exchange.ts';
+import type { CatalogueFrame, NamedPart, SqlResponses, SqlParam, SqlView } from '../wire/sql-requests.ts';
+import type { DownloadOptions } from '../engine/pending-request.ts';
 import type { PinnedFrame, SqlFrames } from '../store/sql-frames.ts';
 import { type AnswerPlan, answerPlan } from './answer-plan.ts';
 import { charactersBefore } from './characters-before.ts';
@@ -21,9 +21,9 @@ export interface Statement {
   readonly limit: TimeLimit;
   /** Checks it and pins the frames it names. Returns the list of frames instead where that is all it asks for. */
   check(): Promise<readonly string[] | undefined>;
-  prepare(params?: readonly SqlParam[]): Promise<SqlAnswers['prepare']>;
+  prepare(params?: readonly SqlParam[]): Promise<SqlResponses['prepare']>;
   /** How the columns that it was prepared to have are read. */
-  plan(columns: SqlAnswers['prepare']['columns']): AnswerPlan;
+  plan(columns: SqlResponses['prepare']['columns']): AnswerPlan;
   rows(plan: Omit<AnswerPlan, 'schema'>, options?: DownloadOptions): AsyncGenerator<ArrayBuffer, number, undefined>;
   /** Any failure as the client sees it. Called before the end, while the frames are there to be looked at. */
   failure(error: unknown): Promise<ServiceError>;

@@ -236,7 +236,7 @@ async function expireFrame(
   if (frame === undefined) return undefined;
   const contents = await reader.describe(frame);
   await parts.checkLock();
-  await catalogue.setLife(frame, expiryOf(parts.now(), ttlSeconds));
+  await catalogue.setExpiry(frame, expiryOf(parts.now(), ttlSeconds));
   return infoOf(frame, contents, hot.has(frame));
 }
 

@@ -2,7 +2,7 @@ import { stat, statfs } from 'node:fs/promises';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { StoreUsage } from '@svc/frames';
 import type { StoreParts } from './store-parts.ts';
-import { inTurns } from './catalogue/tenant-folder.ts';
+import { forEachConcurrently } from './catalogue/tenant-folder.ts';
 
 /** Health checks ask for the usage: a disk that does not answer must not hang them. */
 const STATFS_TIMEOUT_MS = 1000;
@@ -12,7 +12,7 @@ export async function measureUsage({ catalogue, directory }: StoreParts): Promis
   catalogue.removeExpired();
   const { current, left } = catalogue.needed();
   const all = [...current, ...left];
-  await inTurns(
+  await forEachConcurrently(
     all.filter(({ fileBytes }) => fileBytes === undefined),
     async (frame) => {
       frame.fileBytes = (await stat(frame.source.path).catch(() => undefined))?.size ?? 0;

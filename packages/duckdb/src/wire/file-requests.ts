@@ -110,7 +110,7 @@ export interface ChildSettings {
 }
 
 /** Answers to the requests, by their `op`. */
-export interface ChildAnswers {
+export interface ChildResponses {
   readonly inspect: readonly { readonly name: string; readonly type: DuckType }[];
   readonly texts: readonly (readonly (string | null)[])[];
   readonly values: number;

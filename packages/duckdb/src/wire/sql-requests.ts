@@ -58,7 +58,7 @@ export type SqlRequest =
     };
 
 /** Answers to the requests, by their `op`. */
-export interface SqlAnswers {
+export interface SqlResponses {
   readonly check: {
     readonly tables: readonly NamedPart[];
     /** The columns it names without a table, each once; only where it names several tables. */

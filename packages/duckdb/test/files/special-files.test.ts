@@ -90,7 +90,7 @@ describe.skipIf(process.platform === 'win32').each(SPECIAL)('%s', (_, make) => {
     const name = (await readdir(fixture.folder)).find((one) => one.startsWith('put@')) ?? '';
     await make(join(fixture.folder, name.replace(/parquet$/, 'json')));
     expect(await handles(await open())).toEqual(['put']);
-    expect(problems.map(({ kind }) => kind)).toEqual(['unreadable_life']);
+    expect(problems.map(({ kind }) => kind)).toEqual(['unreadable_expiry']);
   });
 
   test('as a lock holds nothing', async () => {

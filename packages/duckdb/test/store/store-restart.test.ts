@@ -187,7 +187,7 @@ describe('the life of a frame', () => {
     const problems: StoreProblem[] = [];
     const store = await fixture.open({ onProblem: (problem) => problems.push(problem) });
     expect(await rowsOf(store, trades)).toHaveLength(1);
-    expect(problems).toMatchObject([{ kind: 'unreadable_life', handle: 'trades' }]);
+    expect(problems).toMatchObject([{ kind: 'unreadable_expiry', handle: 'trades' }]);
   });
 });
 

@@ -1,7 +1,7 @@
 import type { DuckDBConnection, DuckDBInstance as Instance, DuckDBResult } from '@duckdb/node-api';
 import duckdb from '@duckdb/node-bindings';
 import { collectGarbage } from '../collect-garbage.ts';
-import { CancelledError, type Exchange } from '../exchange.ts';
+import { CancelledError, type ActiveRequest } from '../active-request.ts';
 import { footerOf } from './finish-file.ts';
 import { declaredValues } from './parquet-layout.ts';
 import { copyToFile, createUploads, type Uploads } from './write-file.ts';
@@ -11,11 +11,11 @@ import { createFileVerifier, type FileVerifier } from './file-verifier.ts';
 import { DamagedFileError, IntactFileError } from './load-checks.ts';
 import { readRows } from './read-rows.ts';
 import { TextReader } from '../columns/text-reader.ts';
-import type { ChildAnswers, ChildRequest, ChildSettings } from '../../wire/file-requests.ts';
+import type { ChildResponses, ChildRequest, ChildSettings } from '../../wire/file-requests.ts';
 
 /** Does what requests ask for, with one database in memory, and another for uploads. */
 export interface FileHandler {
-  run(exchange: Exchange, request: ChildRequest): Promise<ChildAnswers[keyof ChildAnswers]>;
+  run(active: ActiveRequest, request: ChildRequest): Promise<ChildResponses[keyof ChildResponses]>;
 }
 
 const INTERRUPT_EVERY_MS = 20;
@@ -28,12 +28,12 @@ export function createFileHandler({ settings, uploadSettings = [] }: ChildSettin
   // Whoever asks for something is told.
   opened.catch(() => undefined);
   return {
-    async run(exchange, request) {
+    async run(active, request) {
       const isUpload = request.op === 'write';
-      await verifier.verifyAll(request.checks ?? [], exchange.signal);
-      if (request.op === 'verify') return verifier.verify(request.file, exchange.signal, request.again);
+      await verifier.verifyAll(request.checks ?? [], active.signal);
+      if (request.op === 'verify') return verifier.verify(request.file, active.signal, request.again);
       const { instance, uploads } = await (isUpload ? (openedForUploads ??= open(uploadSettings)) : opened);
-      if (exchange.signal.aborted) throw new CancelledError();
+      if (active.signal.aborted) throw new CancelledError();
       // One for each request: a second statement on a connection ends the result of the first.
       const connection = await instance.connect();
       let repeated: NodeJS.Timeout | undefined;
@@ -42,14 +42,14 @@ export function createFileHandler({ settings, uploadSettings = [] }: ChildSettin
         // DuckDB forgets an interrupt that comes before its statement has begun.
         repeated = setInterval(() => connection.interrupt(), INTERRUPT_EVERY_MS);
       };
-      exchange.signal.addEventListener('abort', interrupt, { once: true });
+      active.signal.addEventListener('abort', interrupt, { once: true });
       try {
         // A cancel that came while the connection was made had no listener yet.
-        if (exchange.signal.aborted) throw new CancelledError();
+        if (active.signal.aborted) throw new CancelledError();
         for (const sql of request.setup ?? []) await connection.run(sql);
-        return await answer({ connection, uploads, verifier }, exchange, request);
+        return await answer({ connection, uploads, verifier }, active, request);
       } finally {
-        exchange.signal.removeEventListener('abort', interrupt);
+        active.signal.removeEventListener('abort', interrupt);
         clearInterval(repeated);
         await endResult(connection);
         connection.disconnectSync();
@@ -87,9 +87,9 @@ interface Tools {
 
 async function answer(
   { connection, uploads, verifier }: Tools,
-  exchange: Exchange,
+  active: ActiveRequest,
   request: Exclude<ChildRequest, { op: 'verify' }>,
-): Promise<ChildAnswers[keyof ChildAnswers]> {
+): Promise<ChildResponses[keyof ChildResponses]> {
   switch (request.op) {
     case 'inspect':
       return inspect(connection, request.sql);
@@ -98,9 +98,9 @@ async function answer(
     case 'values':
       return declaredValues(await footerOf(request.path));
     case 'read':
-      return await readVerified(connection, exchange, request, verifier);
+      return await readVerified(connection, active, request, verifier);
     case 'write':
-      return await uploads.write(connection, exchange, request);
+      return await uploads.write(connection, active, request);
     case 'copy':
       return await copyToFile(request, request.sql, connection, async () => {
         const [[bytes] = []] = await texts(await connection.run(request.measureSql));
@@ -114,16 +114,16 @@ async function answer(
 /** Sends the rows of a query, each when the bytes it came from are verified. */
 async function readVerified(
   connection: DuckDBConnection,
-  exchange: Exchange,
+  active: ActiveRequest,
   request: Extract<ChildRequest, { op: 'read' }>,
   verifier: FileVerifier,
-): Promise<ChildAnswers['read']> {
-  if (request.rowCheck === undefined) return readRows(connection, exchange, request);
-  const verified = await verifier.rows(request.rowCheck, exchange.signal);
+): Promise<ChildResponses['read']> {
+  if (request.rowCheck === undefined) return readRows(connection, active, request);
+  const verified = await verifier.rows(request.rowCheck, active.signal);
   try {
-    return await readRows(connection, exchange, request, { allow: (rows) => verified.upTo(rows) });
+    return await readRows(connection, active, request, { allow: (rows) => verified.upTo(rows) });
   } catch (error) {
-    if (exchange.signal.aborted || error instanceof DamagedFileError) throw error;
+    if (active.signal.aborted || error instanceof DamagedFileError) throw error;
     throw (await verified.again()).isChecked ? new IntactFileError(error) : error;
   } finally {
     await verified.end();
@@ -135,7 +135,7 @@ async function endResult(connection: DuckDBConnection): Promise<void> {
   await connection.run('SELECT 1').catch(() => undefined);
 }
 
-async function inspect(connection: DuckDBConnection, sql: string): Promise<ChildAnswers['inspect']> {
+async function inspect(connection: DuckDBConnection, sql: string): Promise<ChildResponses['inspect']> {
   const prepared = await connection.prepare(sql);
   return Array.from({ length: prepared.columnCount }, (_, i) => ({
     name: prepared.columnName(i),
@@ -143,7 +143,7 @@ async function inspect(connection: DuckDBConnection, sql: string): Promise<Child
   }));
 }
 
-async function texts(result: DuckDBResult): Promise<ChildAnswers['texts']> {
+async function texts(result: DuckDBResult): Promise<ChildResponses['texts']> {
   const rows: (string | null)[][] = [];
   const readers = Array.from({ length: result.columnCount }, () => new TextReader());
   for (;;) {

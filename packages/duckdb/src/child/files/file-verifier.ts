@@ -1,7 +1,7 @@
 import { closeSync, fstatSync, openSync, statSync } from 'node:fs';
 import { setImmediate } from 'node:timers/promises';
 import { versionOfFile } from '../../wire/file-version.ts';
-import { CancelledError } from '../exchange.ts';
+import { CancelledError } from '../active-request.ts';
 import type { CheckedRange, FileChecks } from '../../wire/file-checks.ts';
 import { DamagedFileError, loadChecks } from './load-checks.ts';
 import { readChecksums, ShortFileError } from './read-checksums.ts';

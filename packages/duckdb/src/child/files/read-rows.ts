@@ -5,11 +5,11 @@ import { BATCH_BYTES, BATCH_ROWS } from '../../wire/messages.ts';
 import { collectGarbage } from '../collect-garbage.ts';
 import type { ColumnReader } from '../columns/column-reader.ts';
 import { duckTypeOf } from '../columns/duck-type-of.ts';
-import { CancelledError, type Exchange } from '../exchange.ts';
+import { CancelledError, type ActiveRequest } from '../active-request.ts';
 import { fitsPlan } from '../../wire/fits-plan.ts';
 import { createColumnReader } from '../columns/nested-readers.ts';
 import type { GetPlan } from '../../wire/column-plans.ts';
-import type { ChildAnswers, ChildRequest } from '../../wire/file-requests.ts';
+import type { ChildResponses, ChildRequest } from '../../wire/file-requests.ts';
 
 /** Rows that take more are sent in several batches. */
 const MAX_PART_BYTES = 4 * BATCH_BYTES;
@@ -19,12 +19,12 @@ const LONG_ROWS_BYTES = 16 * BATCH_BYTES;
 /** Sends the rows of a query. */
 export async function readRows(
   connection: DuckDBConnection,
-  exchange: Exchange,
+  active: ActiveRequest,
   { sql, plans }: Extract<ChildRequest, { op: 'read' }>,
   limits?: RowLimits,
-): Promise<ChildAnswers['read']> {
+): Promise<ChildResponses['read']> {
   const prepared = await connection.prepare(sql);
-  return sendRows(exchange, await prepared.stream(), plans, limits);
+  return sendRows(active, await prepared.stream(), plans, limits);
 }
 
 /** What rows are sent. */
@@ -37,11 +37,11 @@ export interface RowLimits {
 
 /** Sends the rows of a result. */
 export async function sendRows(
-  exchange: Exchange,
+  active: ActiveRequest,
   result: DuckDBResult,
   plans: readonly GetPlan[],
   { maxRowBytes = Infinity, allow }: RowLimits = {},
-): Promise<ChildAnswers['read']> {
+): Promise<ChildResponses['read']> {
   for (const [i, plan] of plans.entries()) {
     const type = duckTypeOf(result.columnType(i));
     if (!fitsPlan(type, plan))
@@ -55,13 +55,13 @@ export async function sendRows(
   async function send(): Promise<void> {
     sent += batch.rows;
     await allow?.(sent);
-    await sendBatch(exchange, batch);
+    await sendBatch(active, batch);
   }
   let next = result.fetchChunk();
   try {
     for (;;) {
       const chunk = await next;
-      if (exchange.signal.aborted) throw new CancelledError();
+      if (active.signal.aborted) throw new CancelledError();
       const count = chunk?.rowCount ?? 0;
       if (chunk === null || count === 0) break;
       const bytes = openChunk(chunk, readers, count);
@@ -143,11 +143,11 @@ function bytesOf({ readers }: Batch): number {
   return readers.reduce((bytes, reader) => bytes + reader.bytes, 0);
 }
 
-async function sendBatch(exchange: Exchange, batch: Batch): Promise<void> {
+async function sendBatch(active: ActiveRequest, batch: Batch): Promise<void> {
   const writer = createBatchWriter();
   writer.word(batch.rows);
   for (const reader of batch.readers) reader.write(writer);
-  await exchange.sendBatch(writer);
+  await active.sendBatch(writer);
   batch.rows = 0;
   for (const reader of batch.readers) reader.clear();
 }

@@ -3,7 +3,7 @@ import duckdb, { type DataChunk } from '@duckdb/node-bindings';
 import { rename, rm } from 'node:fs/promises';
 import { createBatchReader } from '../../wire/batch.ts';
 import { type ColumnWriter, UnstorableValue } from '../columns/column-writer.ts';
-import { CancelledError, type Exchange } from '../exchange.ts';
+import { CancelledError, type ActiveRequest } from '../active-request.ts';
 import { finishFile } from './finish-file.ts';
 import { createColumnWriter } from '../columns/nested-writers.ts';
 import { DuckDBTableFunction, PLAIN_TYPES } from '../node-api.ts';
@@ -14,7 +14,7 @@ type FileRequest = Pick<WriteRequest, 'path' | 'options' | 'notes'>;
 
 /** Files that are being written from batches of the parent. */
 export interface Uploads {
-  write(connection: DuckDBConnection, exchange: Exchange, request: WriteRequest): Promise<WrittenNumbers>;
+  write(connection: DuckDBConnection, active: ActiveRequest, request: WriteRequest): Promise<WrittenNumbers>;
 }
 
 /** DuckDB asks for this many rows at a time. */
@@ -50,14 +50,14 @@ export function createUploads(connection: DuckDBConnection): Uploads {
   connection.registerTableFunction(source);
 
   return {
-    async write(writing, exchange, request) {
-      const upload = new Upload(exchange, request);
-      running.set(exchange.id, upload);
+    async write(writing, active, request) {
+      const upload = new Upload(active, request);
+      running.set(active.id, upload);
       try {
         const names = request.columns.map(({ name }, i) => `c${i} AS "${name.replaceAll('"', '""')}"`);
         // The function cannot wait for rows, and no rows would be the end: it gives a row that is not one, and the
         // filter sleeps before it drops that.
-        const sql = `SELECT ${names.join(', ')} FROM svc_source(${exchange.id})
+        const sql = `SELECT ${names.join(', ')} FROM svc_source(${active.id})
           WHERE CASE WHEN wait_ms > 0 THEN sleep_ms(wait_ms) IS NOT NULL ELSE true END`;
         const rows = await copyRows(request, sql, writing);
         if (!upload.isInterrupted) return await finish(request, rows, upload.arrowBytes);
@@ -70,7 +70,7 @@ export function createUploads(connection: DuckDBConnection): Uploads {
         await rm(request.path, { force: true });
         throw upload.failure ?? error;
       } finally {
-        running.delete(exchange.id);
+        running.delete(active.id);
         await rm(request.restart.headPath, { force: true });
       }
     },
@@ -116,11 +116,11 @@ class Upload {
   private next = 0;
   /** Rows of batches before this one. */
   private rowsBefore = 0;
-  private readonly exchange: Exchange;
+  private readonly active: ActiveRequest;
   private readonly request: WriteRequest;
 
-  constructor(exchange: Exchange, request: WriteRequest) {
-    this.exchange = exchange;
+  constructor(active: ActiveRequest, request: WriteRequest) {
+    this.active = active;
     this.request = request;
     this.writers = request.columns.map(({ plan }) => createColumnWriter(plan));
   }
@@ -138,10 +138,10 @@ class Upload {
   /** Puts the next rows into a chunk: none after the last, and one that says so when they have not come yet. */
   fill(output: DuckDBDataChunk): void {
     const { chunk } = output;
-    if (this.exchange.signal.aborted) throw new CancelledError();
-    while (!this.isInterrupted && this.next === this.rows && this.exchange.incoming.length > 0) this.load();
+    if (this.active.signal.aborted) throw new CancelledError();
+    while (!this.isInterrupted && this.next === this.rows && this.active.incoming.length > 0) this.load();
     const count = this.isInterrupted ? 0 : Math.min(CHUNK_ROWS, this.rows - this.next);
-    const isWaiting = count === 0 && !this.isInterrupted && !this.exchange.hasAll;
+    const isWaiting = count === 0 && !this.isInterrupted && !this.active.hasAll;
     this.waitMs = isWaiting ? Math.min(2 * this.waitMs, MAX_WAIT_MS) : 1;
     for (const [i, writer] of count === 0 ? [] : this.writers.entries()) this.fillColumn(chunk, i, writer, count);
     const rows = isWaiting ? 1 : count;
@@ -152,7 +152,7 @@ class Upload {
   }
 
   private load(): void {
-    const payload = this.exchange.incoming.shift();
+    const payload = this.active.incoming.shift();
     if (payload === undefined) return;
     const batch = createBatchReader(payload);
     this.rowsBefore += this.rows;
@@ -160,7 +160,7 @@ class Upload {
     this.next = 0;
     for (const writer of this.writers) writer.load(batch);
     this.isInterrupted = !this.keepsAll && this.writers.some((writer) => writer.hasNegativeZero);
-    this.exchange.requestBatch();
+    this.active.requestBatch();
   }
 
   private fillColumn(chunk: DataChunk, i: number, writer: ColumnWriter, count: number): void {

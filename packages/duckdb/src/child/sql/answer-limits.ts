@@ -1,9 +1,9 @@
 import type { DuckType } from '../../wire/duck-type.ts';
 import { SqlRefusal } from './sql-refusal.ts';
-import type { SqlAnswers } from '../../wire/sql-requests.ts';
+import type { SqlResponses } from '../../wire/sql-requests.ts';
 
 /** The columns of an answer. */
-export type Columns = SqlAnswers['prepare']['columns'];
+export type Columns = SqlResponses['prepare']['columns'];
 
 /** What the server has to hold of a row at once. */
 export const MAX_ROW_BYTES = 64 * 1024 * 1024;

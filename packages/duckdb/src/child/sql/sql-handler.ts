@@ -1,19 +1,19 @@
 import type { DuckDBConnection, DuckDBInstance as Instance } from '@duckdb/node-api';
 import { createSqlCatalogue, type SqlCatalogue } from './sql-catalogue.ts';
 import { MAX_ROW_BYTES, rowTooLarge } from './answer-limits.ts';
-import { CancelledError, type Exchange } from '../exchange.ts';
+import { CancelledError, type ActiveRequest } from '../active-request.ts';
 import { createFrameViews, type FrameViews } from './frame-views.ts';
 import { DuckDBInstance } from '../node-api.ts';
 import { RowTooLarge, sendRows } from '../files/read-rows.ts';
 import { createSqlChecker, type SqlChecker } from './sql-check.ts';
 import { faultOf, SqlFaultError } from '../../wire/sql-fault.ts';
 import { SqlRefusal, UnreadableFrameError } from './sql-refusal.ts';
-import type { SqlAnswers, SqlRequest } from '../../wire/sql-requests.ts';
+import type { SqlResponses, SqlRequest } from '../../wire/sql-requests.ts';
 import { createSqlSession, type SqlSession } from './sql-session.ts';
 
 /** Answers SQL of one tenant, one statement at a time. */
 export interface SqlHandler {
-  run(exchange: Exchange, request: SqlRequest): Promise<SqlAnswers[keyof SqlAnswers]>;
+  run(active: ActiveRequest, request: SqlRequest): Promise<SqlResponses[keyof SqlResponses]>;
 }
 
 interface Tools {
@@ -40,7 +40,11 @@ export function createSqlHandler(settings: readonly string[]): SqlHandler {
     session = undefined;
   }
 
-  async function answer(tools: Tools, exchange: Exchange, request: SqlRequest): Promise<SqlAnswers[keyof SqlAnswers]> {
+  async function answer(
+    tools: Tools,
+    active: ActiveRequest,
+    request: SqlRequest,
+  ): Promise<SqlResponses[keyof SqlResponses]> {
     const { instance, checker, views, catalogue } = tools;
     switch (request.op) {
       case 'check': {
@@ -60,7 +64,7 @@ export function createSqlHandler(settings: readonly string[]): SqlHandler {
         }
         return required(session).prepare(request.params);
       case 'rows':
-        return sendRows(exchange, await required(session).run(request.casts), request.plans, {
+        return sendRows(active, await required(session).run(request.casts), request.plans, {
           maxRowBytes: MAX_ROW_BYTES,
         });
       default:
@@ -69,15 +73,15 @@ export function createSqlHandler(settings: readonly string[]): SqlHandler {
   }
 
   return {
-    async run(exchange, request) {
+    async run(active, request) {
       const tools = await opened;
-      if (exchange.signal.aborted) throw new CancelledError();
-      const interrupting = interruptOnAbort(exchange.signal, () => {
+      if (active.signal.aborted) throw new CancelledError();
+      const interrupting = interruptOnAbort(active.signal, () => {
         tools.inner.interrupt();
         session?.interrupt();
       });
       try {
-        return await answer(tools, exchange, request);
+        return await answer(tools, active, request);
       } catch (error) {
         const shift = session?.shift ?? 0;
         endSession();

@@ -13,14 +13,14 @@ import { DuckDBTypeId } from '../node-api.ts';
 import type { DuckType } from '../../wire/duck-type.ts';
 import type { CheckedSql } from './sql-check.ts';
 import { SqlRefusal } from './sql-refusal.ts';
-import type { SqlAnswers, SqlParam } from '../../wire/sql-requests.ts';
+import type { SqlResponses, SqlParam } from '../../wire/sql-requests.ts';
 
 /** One statement that was checked, on a connection of its own: a second one on it would end the first. */
 export interface SqlSession {
   /** How many bytes further left something is in what is run than in what was asked. */
   readonly shift: number;
   /** Without values for parameters it is not run later. */
-  prepare(params?: readonly SqlParam[]): Promise<SqlAnswers['prepare']>;
+  prepare(params?: readonly SqlParam[]): Promise<SqlResponses['prepare']>;
   /** Runs it, with its columns cast where some are of types that cannot be read as they are. */
   run(casts?: readonly string[]): Promise<DuckDBResult>;
   interrupt(): void;

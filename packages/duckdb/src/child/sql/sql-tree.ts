@@ -4,7 +4,7 @@ import { CATALOGUE_TABLES, REFUSED_TABLES } from '../../wire/catalogue-tables.ts
 import { isShadowed } from './sql-catalogue.ts';
 import { CATALOGUE_HINT, type FunctionPlace, namesIn, REFUSED_FUNCTIONS } from './refused-functions.ts';
 import { SqlRefusal } from './sql-refusal.ts';
-import type { NamedPart, SqlAnswers } from '../../wire/sql-requests.ts';
+import type { NamedPart, SqlResponses } from '../../wire/sql-requests.ts';
 
 /** A node of a statement as `json_serialize_sql` writes it. */
 type Node = Readonly<Record<string, unknown>>;
@@ -12,7 +12,7 @@ type Node = Readonly<Record<string, unknown>>;
 type Scope = ReadonlySet<string>;
 
 /** What a tree names. */
-export type TreeNames = SqlAnswers['check'];
+export type TreeNames = SqlResponses['check'];
 
 /** What was found in a tree so far. */
 interface Found {

@@ -2,12 +2,12 @@ import { ServiceError } from '@svc/errors';
 import { columnInfo, uncheckedSchemaFromUpload } from '@svc/frames';
 import { DataType, type Field, Schema, TimeUnit } from 'apache-arrow';
 import type { Int96Unit } from '../../wire/column-plans.ts';
-import type { ChildAnswers } from '../../wire/file-requests.ts';
+import type { ChildResponses } from '../../wire/file-requests.ts';
 import type { DuckType } from '../../wire/duck-type.ts';
 import type { SourceInfo } from '../frame-files.ts';
 import { parquetColumns } from './parquet-columns.ts';
 import type { ParquetFooter } from './parquet-footer.ts';
-import type { PipeEngine } from '../../engine/file-engine.ts';
+import type { FileEngine } from '../../engine/file-engine.ts';
 import { refuseRepeatedName } from '../refuse-repeated-name.ts';
 import { isOfTheEngine } from '../../engine/child-errors.ts';
 import { globFree } from '../source-sql.ts';
@@ -16,7 +16,7 @@ import { globFree } from '../source-sql.ts';
 export interface FoundParquet {
   readonly path: string;
   /** Its columns, as DuckDB has them. */
-  readonly found: ChildAnswers['inspect'];
+  readonly found: ChildResponses['inspect'];
   readonly footer: ParquetFooter;
   /** What deprecated timestamps become. Default: what an Arrow library says they were, else microseconds. */
   readonly int96Unit?: Int96Unit | undefined;
@@ -24,7 +24,7 @@ export interface FoundParquet {
 
 /** What a Parquet file of others holds, but for how many rows. */
 export async function describeParquet(
-  engine: PipeEngine,
+  engine: FileEngine,
   { path, found, footer, int96Unit }: FoundParquet,
   signal?: AbortSignal,
 ): Promise<SourceInfo> {
@@ -72,7 +72,7 @@ const CONTINUATION = 0xffffffff;
 
 /** The columns as an Arrow library had them; none where it does not say, or where what it says cannot be. */
 async function arrowFields(
-  engine: PipeEngine,
+  engine: FileEngine,
   path: string,
   names: readonly string[],
   signal: AbortSignal | undefined,

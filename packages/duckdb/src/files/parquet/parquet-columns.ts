@@ -2,7 +2,7 @@ import { quoted, ServiceError } from '@svc/errors';
 import { TYPE_METADATA_KEY } from '@svc/frames';
 import { DataType, Decimal, Duration, Field, List, Map_, Struct, Timestamp, TimeUnit, Utf8 } from 'apache-arrow';
 import type { GetPlan, Int96Unit } from '../../wire/column-plans.ts';
-import type { ChildAnswers } from '../../wire/file-requests.ts';
+import type { ChildResponses } from '../../wire/file-requests.ts';
 import type { DuckType } from '../../wire/duck-type.ts';
 import type { ForeignColumn } from '../frame-files.ts';
 import type { ParquetLeaf } from './parquet-elements.ts';
@@ -35,7 +35,7 @@ interface Part extends Omit<ForeignColumn, 'name'> {
  * The columns of a Parquet file of others, exactly: DuckDB's types, and what they do not say. What an Arrow library has
  * written down about a column counts only where the values in the file can be of that type.
  */
-export function parquetColumns(found: ChildAnswers['inspect'], hints: ParquetHints): readonly ParquetColumn[] {
+export function parquetColumns(found: ChildResponses['inspect'], hints: ParquetHints): readonly ParquetColumn[] {
   let next = 0;
 
   function part(name: string, type: DuckType, arrow: Field | undefined, title: string): Part {

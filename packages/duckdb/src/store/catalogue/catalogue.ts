@@ -21,7 +21,7 @@ export interface Catalogue {
   change<T>(ref: FrameRef, work: () => Promise<T>): Promise<T>;
   publish(ref: FrameRef, unfinishedPath: string, contents: FrameContents, expires: Date | null): Promise<StoredFrame>;
   drop(frame: StoredFrame): Promise<void>;
-  setLife(frame: StoredFrame, expires: Date | null): Promise<void>;
+  setExpiry(frame: StoredFrame, expires: Date | null): Promise<void>;
   /** Keeps the file of a frame until it is released. */
   acquire(frame: StoredFrame): void;
   release(frame: StoredFrame): void;
@@ -90,12 +90,12 @@ export async function createCatalogue(options: CatalogueOptions): Promise<Catalo
       entry.floor = frame.version;
       tenant.entries.set(key, entry);
       tenant.sorted = undefined;
-      if (replaced) removals.leave(entry, replaced);
+      if (replaced) removals.retire(entry, replaced);
       return frame;
     },
-    drop: (frame) => removals.bury(frame),
-    async setLife(frame, expires) {
-      await entries.tenantOf(frame.tenant).folder.writeLife(frame, expires);
+    drop: (frame) => removals.writeTombstone(frame),
+    async setExpiry(frame, expires) {
+      await entries.tenantOf(frame.tenant).folder.writeExpiry(frame, expires);
       removals.setExpires(frame, expires);
     },
     acquire(frame) {

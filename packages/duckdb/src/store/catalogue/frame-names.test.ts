@@ -5,7 +5,7 @@ const V = '01M7EY6RV4XGCAW41JMB7D644V';
 
 test.each([
   [`trades@${V}.parquet`, { kind: 'frame', handle: 'trades', version: V }],
-  [`a.b-c_d@${V}.json`, { kind: 'life', handle: 'a.b-c_d', version: V }],
+  [`a.b-c_d@${V}.json`, { kind: 'expiry', handle: 'a.b-c_d', version: V }],
   [`t@${V}.dropped`, { kind: 'tombstone', handle: 't', version: V }],
   [`.tmp-0123`, { kind: 'unfinished' }],
   [`trades.parquet`, { kind: 'foreign', handle: 'trades', format: 'parquet' }],

@@ -5,7 +5,7 @@ export type FileName =
   /** A version of a frame. */
   | { readonly kind: 'frame'; readonly handle: Handle; readonly version: string }
   /** When a version ends. */
-  | { readonly kind: 'life'; readonly handle: Handle; readonly version: string }
+  | { readonly kind: 'expiry'; readonly handle: Handle; readonly version: string }
   /** Says that this version and all before it are dropped. */
   | { readonly kind: 'tombstone'; readonly handle: Handle; readonly version: string }
   /** Was being written when its writer ended. */
@@ -21,7 +21,7 @@ export const FOREIGN_FORMATS = ['parquet', 'arrow', 'csv'] as const;
 /** One of `FOREIGN_FORMATS`. */
 export type ForeignFormat = (typeof FOREIGN_FORMATS)[number];
 
-const EXTENSIONS = { frame: 'parquet', life: 'json', tombstone: 'dropped' } as const;
+const EXTENSIONS = { frame: 'parquet', expiry: 'json', tombstone: 'dropped' } as const;
 const UNFINISHED_PREFIX = '.tmp-';
 // The greatest ULID is left out: none would come after it.
 const OURS = /^([^@]+)@(?!7Z{25})([0-7][0-9A-HJKMNP-TV-Z]{25})\.(parquet|json|dropped)$/;
@@ -43,7 +43,7 @@ export function parseFileName(name: string): FileName {
   if (handle !== undefined && version !== undefined) {
     if (!isHandle(handle)) return { kind: 'unknown' };
     if (extension === 'parquet') return { kind: 'frame', handle, version };
-    return { kind: extension === 'json' ? 'life' : 'tombstone', handle, version };
+    return { kind: extension === 'json' ? 'expiry' : 'tombstone', handle, version };
   }
   const dot = name.lastIndexOf('.');
   const stem = name.slice(0, dot);

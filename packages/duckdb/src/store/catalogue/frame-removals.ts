@@ -7,9 +7,9 @@ export interface FrameRemovals {
   /** Sets when a frame ends, in memory. */
   setExpires(frame: StoredFrame, expires: Date | null): void;
   /** A frame is no longer its entry's current one. */
-  leave(entry: Entry, frame: StoredFrame): void;
+  retire(entry: Entry, frame: StoredFrame): void;
   /** Drops a frame so that it stays dropped. Called where nothing else changes the handle. */
-  bury(frame: StoredFrame): Promise<void>;
+  writeTombstone(frame: StoredFrame): Promise<void>;
   /** One reader less. */
   release(frame: StoredFrame): void;
   /** Begins to remove what is over. */
@@ -31,7 +31,7 @@ export interface RemovalOptions {
 /** The removals of a catalogue. */
 export function createFrameRemovals({ entries, change, now, onProblem, onLeave }: RemovalOptions): FrameRemovals {
   const running = new Set<Promise<void>>();
-  const mortal = new Set<StoredFrame>();
+  const expiring = new Set<StoredFrame>();
 
   /** Work that nobody waits for but `settle`. */
   function begin(frame: StoredFrame, work: () => Promise<void>): void {
@@ -56,47 +56,47 @@ export function createFrameRemovals({ entries, change, now, onProblem, onLeave }
     if (entry.current === undefined) tenant.entries.delete(frame.handle.toLowerCase());
   }
 
-  function leave(entry: Entry, frame: StoredFrame): void {
+  function retire(entry: Entry, frame: StoredFrame): void {
     entry.left.add(frame);
-    mortal.delete(frame);
+    expiring.delete(frame);
     onLeave(frame);
     if (frame.readers === 0) begin(frame, () => removeLeft(frame));
   }
 
-  async function bury(frame: StoredFrame): Promise<void> {
+  async function writeTombstone(frame: StoredFrame): Promise<void> {
     const tenant = entries.tenantOf(frame.tenant);
     const entry = entries.entryOf(frame);
     if (entry?.current !== frame) return;
-    await tenant.folder.bury(frame, frame.readers === 0);
+    await tenant.folder.writeTombstone(frame, frame.readers === 0);
     entry.tombstones = [...entry.tombstones, frame];
     entry.current = undefined;
     tenant.sorted = undefined;
-    leave(entry, frame);
+    retire(entry, frame);
   }
 
-  async function buryExpired(frame: StoredFrame): Promise<void> {
+  async function dropExpired(frame: StoredFrame): Promise<void> {
     // For the next time, should it live on or not go now.
-    mortal.add(frame);
-    if (isExpired(frame, now())) await bury(frame);
+    expiring.add(frame);
+    if (isExpired(frame, now())) await writeTombstone(frame);
   }
 
   return {
     setExpires(frame, expires) {
       frame.expires = expires;
-      if (expires === null) mortal.delete(frame);
-      else mortal.add(frame);
+      if (expires === null) expiring.delete(frame);
+      else expiring.add(frame);
     },
-    leave,
-    bury,
+    retire,
+    writeTombstone,
     release(frame) {
       frame.readers -= 1;
       if (frame.readers === 0 && entries.entryOf(frame)?.left.has(frame)) begin(frame, () => removeLeft(frame));
     },
     removeExpired() {
       const time = now();
-      for (const frame of mortal) {
+      for (const frame of expiring) {
         // Once is enough, however often this is called meanwhile.
-        if (isExpired(frame, time) && mortal.delete(frame)) begin(frame, () => buryExpired(frame));
+        if (isExpired(frame, time) && expiring.delete(frame)) begin(frame, () => dropExpired(frame));
       }
     },
     async settle() {

@@ -6,7 +6,7 @@ import type { StoreProblem } from './store-problem.ts';
 import type { FrameRemovals } from './frame-removals.ts';
 import { tenantOfFolder } from './frame-names.ts';
 import { type ScannedFolder, scanFolder } from './scan-folder.ts';
-import { inTurns, type TenantFolder } from './tenant-folder.ts';
+import { forEachConcurrently, type TenantFolder } from './tenant-folder.ts';
 
 /** What loading needs. */
 export interface LoadOptions {
@@ -46,8 +46,8 @@ async function loadTenant(tenant: Tenant, { isReadOnly, removals, onProblem }: L
   }
   tenant.entries = entries;
   tenant.sorted = undefined;
-  for (const { handle } of scanned.unclear) {
-    onProblem({ kind: 'unreadable_life', tenant: name, handle, cause: new Error('The end of its life is unclear.') });
+  for (const { handle } of scanned.ambiguous) {
+    onProblem({ kind: 'unreadable_expiry', tenant: name, handle, cause: new Error('The expiry file is not valid.') });
   }
   if (isReadOnly) return;
   // What cannot be removed now is hidden all the same, and tried again at the next start.
@@ -57,7 +57,7 @@ async function loadTenant(tenant: Tenant, { isReadOnly, removals, onProblem }: L
 }
 
 async function sweep(folder: TenantFolder, { handles, unfinished, orphans }: ScannedFolder): Promise<void> {
-  await inTurns(unfinished, (path) => folder.discard(path));
+  await forEachConcurrently(unfinished, (path) => folder.discard(path));
   const all = [...handles.values()];
   const left = all.flatMap((handle) => handle.left);
   await folder.remove(

@@ -1,10 +1,10 @@
-import { inTurns, type TenantFolder, type VersionName } from './tenant-folder.ts';
+import { forEachConcurrently, type TenantFolder, type VersionName } from './tenant-folder.ts';
 
 /** What a folder holds of one handle (but for letter case). */
 export interface ScannedHandle {
   /** The newest version, where it is not dropped. */
   current: VersionName | undefined;
-  /** Null: it lives for ever. */
+  /** Null: it expiries for ever. */
   expires: Date | null;
   /** Versions that are replaced or dropped. */
   readonly left: VersionName[];
@@ -19,17 +19,17 @@ export interface ScannedFolder {
   readonly handles: ReadonlyMap<string, ScannedHandle>;
   /** Paths of files that were never published. */
   readonly unfinished: readonly string[];
-  /** Lives of versions that are not there. */
+  /** Expiry files of versions that are not there. */
   readonly orphans: readonly VersionName[];
   /** Versions whose end cannot be told. */
-  readonly unclear: readonly VersionName[];
+  readonly ambiguous: readonly VersionName[];
 }
 
 /** Reads the catalogue that a folder is. */
 export async function scanFolder(folder: TenantFolder): Promise<ScannedFolder> {
   const handles = new Map<string, ScannedHandle>();
   const unfinished: string[] = [];
-  const lives: VersionName[] = [];
+  const expiries: VersionName[] = [];
   const ofHandle = (handle: string): ScannedHandle => {
     const key = handle.toLowerCase();
     const known = handles.get(key) ?? { current: undefined, expires: null, left: [], tombstones: [], floor: '' };
@@ -39,23 +39,23 @@ export async function scanFolder(folder: TenantFolder): Promise<ScannedFolder> {
   for (const { path, file } of await folder.scan()) {
     if (file.kind === 'unfinished') unfinished.push(path);
     else if (file.kind === 'frame') addVersion(ofHandle(file.handle), file);
-    else if (file.kind === 'life') lives.push(file);
+    else if (file.kind === 'expiry') expiries.push(file);
     else if (file.kind === 'tombstone') ofHandle(file.handle).tombstones.push(file);
   }
-  for (const known of handles.values()) bury(known);
+  for (const known of handles.values()) writeTombstone(known);
   const orphans: VersionName[] = [];
-  const unclear: VersionName[] = [];
-  await inTurns(lives, async (life) => {
-    const known = handles.get(life.handle.toLowerCase());
-    if (known?.current?.version !== life.version) {
-      if (!known?.left.some(({ version }) => version === life.version)) orphans.push(life);
+  const ambiguous: VersionName[] = [];
+  await forEachConcurrently(expiries, async (expiry) => {
+    const known = handles.get(expiry.handle.toLowerCase());
+    if (known?.current?.version !== expiry.version) {
+      if (!known?.left.some(({ version }) => version === expiry.version)) orphans.push(expiry);
       return;
     }
-    const expires = await folder.readLife(life);
-    if (expires === undefined) unclear.push(life);
+    const expires = await folder.readExpiry(expiry);
+    if (expires === undefined) ambiguous.push(expiry);
     else known.expires = expires;
   });
-  return { handles, unfinished, orphans, unclear };
+  return { handles, unfinished, orphans, ambiguous };
 }
 
 function addVersion(known: ScannedHandle, version: VersionName): void {
@@ -67,7 +67,7 @@ function addVersion(known: ScannedHandle, version: VersionName): void {
   }
 }
 
-function bury(known: ScannedHandle): void {
+function writeTombstone(known: ScannedHandle): void {
   const newest = known.tombstones.reduce((greatest, { version }) => (version > greatest ? version : greatest), '');
   known.floor = newest;
   if (known.current === undefined) return;

@@ -26,14 +26,14 @@ export interface TenantFolder {
   /** The path of a file that does not count until it is published, and is swept at the next start. */
   unfinishedPath(): string;
   framePath(name: VersionName): string;
-  /** Makes a file that was written and flushed a version of a frame, with the end of its life. */
+  /** Makes a file that was written and flushed a version of a frame, with its expiry. */
   publish(unfinishedPath: string, name: VersionName, expires: Date | null): Promise<void>;
-  /** Changes the end of a version's life. */
-  writeLife(name: VersionName, expires: Date | null): Promise<void>;
+  /** Changes when a version expires. */
+  writeExpiry(name: VersionName, expires: Date | null): Promise<void>;
   /** When a version ends: null never; undefined where its file says nonsense. */
-  readLife(name: VersionName): Promise<Date | null | undefined>;
+  readExpiry(name: VersionName): Promise<Date | null | undefined>;
   /** Says that a version and all before it are dropped. `isFree`: nobody reads the file of the version. */
-  bury(name: VersionName, isFree: boolean): Promise<void>;
+  writeTombstone(name: VersionName, isFree: boolean): Promise<void>;
   /** Removes versions, then (when that is flushed) tombstones that nothing needs any more. */
   remove(versions: readonly VersionName[], tombstones: readonly VersionName[]): Promise<void>;
   /** Removes a file that was never published. */
@@ -49,14 +49,14 @@ export interface ParsedFile {
 /** The folder at `path`. */
 export function createTenantFolder(path: string): TenantFolder {
   const sync = createDirectorySync(path);
-  const pathOf = (kind: 'frame' | 'life' | 'tombstone', { handle, version }: VersionName): string =>
+  const pathOf = (kind: 'frame' | 'expiry' | 'tombstone', { handle, version }: VersionName): string =>
     join(path, frameFileName(kind, handle, version));
   const unfinishedPath = (): string => join(path, unfinishedFileName(randomBytes(12).toString('hex')));
 
-  async function writeLife(name: VersionName, expires: Date | null): Promise<void> {
-    const life = pathOf('life', name);
-    if (expires === null) await unlinkIfThere(life);
-    else await writeWhole(path, basename(life), basename(unfinishedPath()), JSON.stringify({ expires }));
+  async function writeExpiry(name: VersionName, expires: Date | null): Promise<void> {
+    const expiry = pathOf('expiry', name);
+    if (expires === null) await unlinkIfThere(expiry);
+    else await writeWhole(path, basename(expiry), basename(unfinishedPath()), JSON.stringify({ expires }));
     await sync();
   }
 
@@ -69,9 +69,10 @@ export function createTenantFolder(path: string): TenantFolder {
         throw error;
       });
       const files: ParsedFile[] = [];
-      await inTurns(entries, async (entry) => {
+      await forEachConcurrently(entries, async (entry) => {
         const file = parseFileName(entry.name);
-        // What opens for ever, or is no file, is no frame. Tombstones count by their names, and lives are read with care.
+        // A FIFO would block open() and a directory is no frame. Tombstones count by name alone; expiry files are read
+        // with a size limit.
         const isFrame = file.kind === 'frame' || file.kind === 'unfinished';
         if (!isFrame || (await isRegular(entry, path))) files.push({ path: join(path, entry.name), file });
       });
@@ -82,24 +83,24 @@ export function createTenantFolder(path: string): TenantFolder {
     async publish(unfinished, name, expires) {
       const frame = pathOf('frame', name);
       try {
-        // The life first, and flushed: a frame that is there without it would live for ever.
-        if (expires !== null) await writeLife(name, expires);
+        // The expiry first, and flushed: a frame that is there without it would live for ever.
+        if (expires !== null) await writeExpiry(name, expires);
         await rename(unfinished, frame);
         await sync();
       } catch (error) {
-        await Promise.allSettled([unlinkIfThere(frame), unlinkIfThere(pathOf('life', name))]);
+        await Promise.allSettled([unlinkIfThere(frame), unlinkIfThere(pathOf('expiry', name))]);
         throw error;
       }
     },
-    writeLife,
-    readLife: async (name) => {
-      const text = await readSmallFile(pathOf('life', name)).catch((error: unknown) => {
+    writeExpiry,
+    readExpiry: async (name) => {
+      const text = await readSmallFile(pathOf('expiry', name)).catch((error: unknown) => {
         if (hasCode(error, 'ENOENT')) return '{"expires":null}';
         throw error;
       });
-      return parseLife(text ?? '');
+      return parseExpiry(text ?? '');
     },
-    async bury(name, isFree) {
+    async writeTombstone(name, isFree) {
       const tombstone = pathOf('tombstone', name);
       try {
         // An empty file is whole as soon as its name is there.
@@ -112,14 +113,14 @@ export function createTenantFolder(path: string): TenantFolder {
       await sync();
     },
     async remove(versions, tombstones) {
-      await inTurns(versions, async (name) => {
+      await forEachConcurrently(versions, async (name) => {
         await unlinkIfThere(pathOf('frame', name));
-        await unlinkIfThere(pathOf('life', name));
+        await unlinkIfThere(pathOf('expiry', name));
       });
       if (tombstones.length === 0) return;
       // A tombstone that is gone before what it hides would bring that back.
       await sync();
-      await inTurns(tombstones, (name) => unlinkIfThere(pathOf('tombstone', name)));
+      await forEachConcurrently(tombstones, (name) => unlinkIfThere(pathOf('tombstone', name)));
     },
     discard: unlinkIfThere,
   };
@@ -133,10 +134,10 @@ async function isRegular(entry: Dirent, folder: string): Promise<boolean> {
   return !isOther && ((await stat(join(folder, entry.name)).catch(() => undefined))?.isFile() ?? false);
 }
 
-function parseLife(text: string): Date | null | undefined {
+function parseExpiry(text: string): Date | null | undefined {
   try {
-    const life: unknown = JSON.parse(text);
-    const value = typeof life === 'object' && life !== null && 'expires' in life ? life.expires : undefined;
+    const expiry: unknown = JSON.parse(text);
+    const value = typeof expiry === 'object' && expiry !== null && 'expires' in expiry ? expiry.expires : undefined;
     if (value === null) return null;
     const expires = new Date(typeof value === 'string' ? value : Number.NaN);
     return Number.isNaN(expires.getTime()) ? undefined : expires;
@@ -149,7 +150,7 @@ function parseLife(text: string): Date | null | undefined {
 const AT_ONCE = 16;
 
 /** Does something with each item, a few at the same time. */
-export async function inTurns<T>(items: readonly T[], work: (item: T) => Promise<void>): Promise<void> {
+export async function forEachConcurrently<T>(items: readonly T[], work: (item: T) => Promise<void>): Promise<void> {
   const rest = items.values();
   const worker = async (): Promise<void> => {
     for (const item of rest) await work(item);

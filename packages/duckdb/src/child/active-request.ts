@@ -1,7 +1,7 @@
 import type { BatchWriter } from '../wire/batch.ts';
 
 /** A request that is being worked on, as who works on it sees it. */
-export interface Exchange {
+export interface ActiveRequest {
   readonly id: number;
   /** Aborted when the parent does not want the answer any more. */
   readonly signal: AbortSignal;

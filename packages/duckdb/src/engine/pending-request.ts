@@ -1,10 +1,10 @@
 import { ServiceError } from '@svc/errors';
 import { type ArrivedBatch, PLACE_BYTES } from '../wire/batch-file.ts';
 import { parseJson } from '../wire/messages.ts';
-import type { ChildLink, ExchangeHandlers, LinkExchange, LinkRequest } from './child-link.ts';
+import type { ChildLink, ResponseHandlers, RequestControl, LinkRequest } from './child-link.ts';
 
 /** Begins an exchange. */
-export type Begin<Answer> = (handlers: Partial<ExchangeHandlers>) => Running<Answer>;
+export type Begin<Answer> = (handlers: Partial<ResponseHandlers>) => PendingRequest<Answer>;
 
 /** How batches are taken. */
 export interface DownloadOptions {
@@ -23,7 +23,7 @@ export async function* download(
   const memory = reuseBuffers ? () => (buffer ??= spareMemory.pop() ?? new ArrayBuffer(PLACE_BYTES)) : undefined;
   let isDone = false;
   let isLeft = false;
-  const { exchange, answer } = begin({
+  const { control, answer } = begin({
     batch(batch) {
       if (isLeft) return batch.drop();
       waiting.push(batch);
@@ -48,7 +48,7 @@ export async function* download(
       const batch = waiting.shift();
       if (batch !== undefined) {
         yield batch.take(memory);
-        exchange.sendCredit(1);
+        control.sendCredit(1);
       } else if (isDone) {
         const { rows } = await answer;
         // Only now is it certain that nobody looks at it any more.
@@ -59,7 +59,7 @@ export async function* download(
       }
     }
   } finally {
-    exchange.cancel();
+    control.cancel();
     leave();
   }
 }
@@ -78,27 +78,27 @@ export function createSignalling(): { signal(): void; wait(): Promise<void> } {
 }
 
 /** An exchange that has begun. */
-export interface Running<Answer> {
-  readonly exchange: LinkExchange;
+export interface PendingRequest<Answer> {
+  readonly control: RequestControl;
   readonly answer: Promise<Answer>;
   /** Waits for something, but not longer than until the exchange fails. */
   readonly orFailed: <T>(promise: Promise<T>) => Promise<T>;
 }
 
 /** Begins an exchange that is cancelled when the signal is. */
-export function startExchange<Answer>(
+export function startRequest<Answer>(
   link: ChildLink,
   request: LinkRequest,
   signal: AbortSignal | undefined,
-  partial: Partial<ExchangeHandlers>,
-): Running<Answer> {
-  let exchange: LinkExchange | undefined;
+  partial: Partial<ResponseHandlers>,
+): PendingRequest<Answer> {
+  let control: RequestControl | undefined;
   let failure: Error | undefined;
   let onFailure: ((error: Error) => void) | undefined;
-  const cancel = (): void => exchange?.cancel();
+  const cancel = (): void => control?.cancel();
   const answer = new Promise<Answer>((resolve, reject) => {
     const done = (): void => signal?.removeEventListener('abort', cancel);
-    exchange = link.begin(request, {
+    control = link.begin(request, {
       batch: (batch) => batch.drop(),
       credit: () => undefined,
       ...partial,
@@ -116,9 +116,9 @@ export function startExchange<Answer>(
     signal?.addEventListener('abort', cancel, { once: true });
   });
   answer.catch(() => undefined);
-  if (exchange === undefined) throw new Error('The exchange did not begin.');
+  if (control === undefined) throw new Error('The request did not begin.');
   return {
-    exchange,
+    control,
     answer,
     // Not `Promise.race`: that would leave something behind at `answer` for every batch of a long upload.
     orFailed: (promise) =>
