@@ -2,14 +2,14 @@ import { Data, DataType, makeData, RecordBatch, type Schema, Struct, type Vector
 import { arrayOver, type BatchReader, type BatchWriter, createBatchReader, createBatchWriter } from '../wire/batch.ts';
 import { BATCH_BYTES, BATCH_ROWS } from '../wire/messages.ts';
 
-/** A batch as the child takes it. */
+/** An encoded batch. */
 export interface BatchPayload extends ReturnType<BatchWriter['finish']> {
   readonly rows: number;
 }
 
-/** Makes payloads of record batches. The values of a dictionary go along once, and again when they are others. */
+/** Encodes record batches as payloads. The values of a dictionary are sent once, and again when they change. */
 export interface BatchEncoder {
-  /** Pieces of about 1 MiB. Buffers are not copied. */
+  /** Splits a batch into payloads of about 1 MiB. Buffers are not copied. */
   encode(batch: RecordBatch): Generator<BatchPayload, void, undefined>;
 }
 
@@ -27,7 +27,7 @@ export function createBatchEncoder(): BatchEncoder {
         const rows = Math.min(pieceRows, batch.numRows - start);
         const out = new ColumnEncoder(sent);
         out.writer.word(rows);
-        // A frame without columns is stored with one that has no values.
+        // A frame without columns is stored with one column of nulls.
         if (children.length === 0) out.head(rows, 0, NO_BYTES);
         for (const data of children) out.column(data, start, rows);
         yield { rows, ...out.writer.finish() };
@@ -38,7 +38,7 @@ export function createBatchEncoder(): BatchEncoder {
 
 const NO_BYTES = new Uint8Array(0);
 
-/** About how many bytes some rows take. */
+/** Estimates the size of some rows in bytes. */
 function weigh(data: Data, start: number, rows: number): number {
   const { type, valueOffsets, children } = data;
   if (valueOffsets === undefined) {
@@ -57,7 +57,7 @@ function bytesPerRow({ type, values, stride }: Data): number {
   return DataType.isBool(type) ? 1 : stride * values.BYTES_PER_ELEMENT;
 }
 
-/** Writes columns in the order in which the writers of the child load them. */
+/** Writes columns in the order in which the child's column writers load them. */
 class ColumnEncoder {
   readonly writer = createBatchWriter();
   private readonly sent: (Vector | undefined)[];
@@ -113,7 +113,7 @@ class ColumnEncoder {
     else this.column(child, first, last - first);
   }
 
-  /** Of the buffers behind the views only what these rows need. */
+  /** Copies only the view buffers that these rows reference. */
   private views(data: Data, start: number, rows: number): void {
     const views = bytesOf(data.values).subarray(16 * start, 16 * (start + rows));
     const words = new DataView(views.buffer, views.byteOffset, views.byteLength);
@@ -153,7 +153,7 @@ function bitsOf(bits: ArrayBufferView, start: number, rows: number): Uint8Array 
   return bytesOf(bits).subarray(start >> 3, (start + rows + 7) >> 3);
 }
 
-/** The record batch in a payload of the child. Values stay in the payload. */
+/** Decodes a payload of the child into a record batch that shares its memory. */
 export function decodeBatch(schema: Schema, payload: ArrayBuffer): RecordBatch {
   const reader = createBatchReader(payload);
   const length = reader.word();

@@ -33,7 +33,7 @@ import type { DuckType } from '../wire/duck-type.ts';
 import { sqlName } from '../wire/sql-names.ts';
 import { storedColumn } from './stored-types.ts';
 
-/** The types of DuckDB that say it all by their names. Every other type is read as the text DuckDB makes of it. */
+/** DuckDB types without parameters. Any type not handled here is read as its text form. */
 const PLAIN: Readonly<Record<string, () => DataType>> = {
   BOOLEAN: () => new Bool(),
   TINYINT: () => new Int8(),
@@ -61,7 +61,7 @@ const LONG128 = new Map([[TYPE_METADATA_KEY, 'LONG128']]);
 const SYMBOL = new Map([[TYPE_METADATA_KEY, 'SYMBOL']]);
 const UUID = new Map([['ARROW:extension:name', 'arrow.uuid']]);
 
-/** The column that a column of a file or table of others is read as. */
+/** Maps a column of a foreign file or table to the column it is read as. */
 export function fieldFromDuckdb(name: string, type: DuckType): Field {
   if ('precision' in type) return new Field(name, new Decimal(type.scale, type.precision, 128), true);
   if ('item' in type) return new Field(name, new List(fieldFromDuckdb('item', type.item)), true);
@@ -88,7 +88,7 @@ function mapField(name: string, keyType: DuckType, valueType: DuckType): Field {
   return new Field(name, new Map_(new Field('entries', entries, false)), true);
 }
 
-/** How a column of a file of others becomes its field: the type it is cast to first, and what is done then. */
+/** How a foreign column becomes a field: the cast to apply first, and the plan that reads the result. */
 export function foreignColumn(field: Field): { readonly sqlType: string; readonly get: GetPlan } {
   const { type, metadata } = field;
   if (metadata.get(TYPE_METADATA_KEY) === 'LONG128') {
@@ -118,7 +118,7 @@ export function foreignColumn(field: Field): { readonly sqlType: string; readonl
   return { sqlType: plainSqlType(get), get };
 }
 
-/** The SQL name of the type that a plan reads. */
+/** The SQL type that a plan reads. */
 function plainSqlType(plan: GetPlan): string {
   switch (plan.kind) {
     case 'bits':
@@ -140,15 +140,15 @@ function plainSqlType(plan: GetPlan): string {
     case 'struct':
     case 'empty_struct':
     case 'wrapped':
-      throw new Error(`No column of another's file is read as ${plan.kind}.`);
+      throw new Error(`No foreign column is read by the plan ${plan.kind}.`);
     default:
       return plan satisfies never;
   }
 }
 
 /**
- * Whether SQL can make of a column what is stored in files of ours. It has no cast for what is inside of other types, or
- * is bytes.
+ * Whether SQL can convert a foreign column to our storage form. SQL has no cast for values nested in other types, or for
+ * raw bytes.
  */
 export function isStoredBySql(plan: GetPlan, isNested = false): boolean {
   if (plan.kind === 'decimal_bytes' || plan.kind === 'int96') return false;
@@ -158,14 +158,14 @@ export function isStoredBySql(plan: GetPlan, isNested = false): boolean {
   return hasCast || !isNested;
 }
 
-/** Whether a plan reads deprecated timestamps of Parquet, as those of a unit where one is given. */
+/** Whether a plan reads INT96 timestamps (in `unit`, if given). */
 export function hasInt96(plan: GetPlan, unit?: Int96Unit): boolean {
   if (plan.kind === 'list') return hasInt96(plan.item, unit);
   if (plan.kind === 'struct') return plan.fields.some((field) => hasInt96(field, unit));
   return plan.kind === 'int96' && (unit ?? plan.unit) === plan.unit;
 }
 
-/** SQL that makes of a column of others, already of the type it is read as, what is stored in files of ours. */
+/** SQL that converts a foreign column, already cast to the type it is read as, to our storage form. */
 export function storeExpression(column: string, field: Field, sqlType = foreignColumn(field).sqlType): string {
   const { type } = field;
   if (DataType.isInterval(type)) {
@@ -176,6 +176,6 @@ export function storeExpression(column: string, field: Field, sqlType = foreignC
       nanos := (${minutes} * 60000000 + datepart('microsecond', ${column})) * 1000) END`;
   }
   if (DataType.isTime(type) && type.unit === TimeUnit.NANOSECOND) return `epoch_ns(${column})`;
-  // 128-bit integers, at any depth, are digits in the file.
+  // 128-bit integers, at any depth, are stored as decimal text.
   return `CAST(${column} AS ${sqlType.replaceAll('HUGEINT', 'VARCHAR')})`;
 }

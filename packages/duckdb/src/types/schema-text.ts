@@ -1,21 +1,21 @@
 import { schemaFromUpload } from '@svc/frames';
 import { Message, type Schema } from 'apache-arrow';
 
-/** What the key-value metadata of a Parquet file of ours holds. */
+/** The key-value metadata of a Parquet file written by this store. */
 export const METADATA_KEYS = {
-  /** The schema of the frame: an Arrow schema message in base64. */
+  /** The schema of the frame: a base64-encoded Arrow schema message. */
   schema: 'svc:schema',
   rows: 'svc:rows',
-  /** The bytes the rows take as Arrow. */
+  /** The size of the rows as Arrow, in bytes. */
   arrowBytes: 'svc:arrow_bytes',
 } as const;
 
-/** A schema as text. */
+/** Encodes a schema as text. */
 export function schemaText(schema: Schema): string {
   return Buffer.from(Message.encode(Message.from(schema))).toString('base64');
 }
 
-/** The schema in a text, which may come from anybody; throws where it is none. */
+/** Parses the text of a schema. The text is untrusted; throws if it is invalid. */
 export function schemaFromText(text: string): Schema {
   return schemaFromUpload(Buffer.from(text, 'base64'));
 }

@@ -22,8 +22,8 @@ import type { FixedType, GetPlan, IntervalUnit, PutPlan } from '../wire/column-p
 import { uniqueNames } from '../wire/sql-names.ts';
 
 /**
- * How a column is stored: as what it comes back (`field`), and how it gets into a Parquet file and out of it. What
- * stands here for each type is all there is to know about it.
+ * How a column is stored: the field that is read back (`field`), and the plans that write it to a Parquet file and read
+ * it. This is the single description of each type.
  */
 export interface StoredColumn {
   readonly field: Field;
@@ -31,7 +31,7 @@ export interface StoredColumn {
   readonly get: GetPlan;
 }
 
-/** The schema with which a frame comes back from its file. */
+/** The schema of a frame when it is read back from its file. */
 export function storedSchema(schema: Schema): { readonly schema: Schema; readonly columns: readonly StoredColumn[] } {
   const columns = schema.fields.map((field) => {
     columnInfo(field);
@@ -41,7 +41,7 @@ export function storedSchema(schema: Schema): { readonly schema: Schema; readonl
   return { schema: new Schema(fields, schema.metadata), columns };
 }
 
-/** How a column of a field is stored. */
+/** How a field is stored. */
 export function storedColumn(field: Field): StoredColumn {
   const { type } = field;
   if (DataType.isDictionary(type)) return storedDictionary(field, type.dictionary, type.indices);
@@ -53,7 +53,7 @@ export function storedColumn(field: Field): StoredColumn {
 }
 
 interface StoredPlain {
-  /** Left out where it is the type it came with. */
+  /** Omitted if the type does not change. */
   readonly type?: DataType;
   readonly put: PutPlan;
   readonly get: GetPlan;
@@ -121,7 +121,7 @@ function storedFloat(precision: Precision): StoredPlain {
   return precision === Precision.SINGLE ? single : { ...single, type: new Float32(), put: { kind: 'half' } };
 }
 
-/** DuckDB has decimals of up to 38 digits whose scale is within their digits; others are stored as the digits they have. */
+/** DuckDB decimals have at most 38 digits and a scale from 0 to that; other decimals are stored as text. */
 function storedDecimal({ precision, scale, bitWidth }: Decimal, isWhole: boolean): StoredPlain {
   const width = bitWidth / 8;
   const stored = bitWidth < 128 ? { type: new Decimal(scale, precision, 128) } : {};
@@ -133,7 +133,7 @@ function storedDecimal({ precision, scale, bitWidth }: Decimal, isWhole: boolean
 
 const MAX_PRECISION = 38;
 
-/** Times, dates and timestamps: microseconds, or what is finer. */
+/** Times, dates and timestamps: in microseconds or finer. */
 function storedTime(type: DataType): StoredPlain {
   if (DataType.isDate(type)) {
     const day = same(4, 'DATE');
@@ -155,7 +155,7 @@ function storedTime(type: DataType): StoredPlain {
     const put: PutPlan = { kind: 'scale', width: 8, factor: MICROS[unit], type: stored };
     return { ...micros, type: new Timestamp(TimeUnit.MICROSECOND, timezone), put };
   }
-  throw new Error('There is no way to store a column of this type.');
+  throw new Error('A column of this type cannot be stored.');
 }
 
 const MICROS: Readonly<Record<TimeUnit, number>> = {
@@ -165,7 +165,7 @@ const MICROS: Readonly<Record<TimeUnit, number>> = {
   [TimeUnit.NANOSECOND]: 0,
 };
 
-/** The values are stored, not the indices; that a column was a dictionary of texts is remembered. */
+/** Stores the values instead of the indices, and remembers that the column was a dictionary of text. */
 function storedDictionary(
   field: Field,
   values: DataType,
@@ -196,7 +196,7 @@ const NO_FIELD = new Field('item', new Utf8(), true);
 function storedMap(field: Field, type: Map_): StoredColumn {
   const [entries = NO_FIELD] = type.children as readonly Field[];
   const item = storedColumn(entries);
-  // A plain struct, although apache-arrow has a type of its own for the entries.
+  // A plain struct, although apache-arrow has a separate type for the entries.
   const stored = new Map_(item.field, type.keysSorted);
   return {
     field: withType(field, stored as DataType),

@@ -4,39 +4,39 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 
 /**
- * A file without a name that a process and its engine child both have open: long batches go through it, and only where
- * they are goes over the pipe. Node reads a pipe in pieces of 64 KiB, each in memory of its own, and to collect that as
- * garbage takes longer than everything else that is done with a batch.
+ * An unlinked file that the parent and its engine child both hold open. Long batches go through the file; the pipe carries
+ * only their positions. Node reads a pipe in buffers of 64 KiB, each allocated separately, and collecting those takes longer
+ * than all other work on a batch.
  */
 export interface BatchFile {
-  /** As the child inherits it. */
+  /** The descriptor that the child inherits. */
   readonly descriptor: number;
-  /** A batch that the child has put into the file. */
+  /** A batch that the child has written to the file. */
   arrived(place: number, length: number, free: () => void): ArrivedBatch;
-  /** Closes the file as soon as every batch in it was taken. */
+  /** Closes the file once every batch in it has been taken. */
   close(): void;
 }
 
-/** A batch that has come from a child, to be taken or dropped once. */
+/** A batch received from a child. Take it or drop it, once. */
 export interface ArrivedBatch {
-  /** Its payload. One that comes through the file is put into `memory`, of `PLACE_BYTES`. Default: memory of its own. */
+  /** Returns the payload. A batch in the file is read into `memory`, of `PLACE_BYTES`. Default: a new buffer. */
   take(memory?: () => ArrayBuffer): ArrayBuffer;
   drop(): void;
 }
 
-/** So many batches can be in the file at once. Others go over the pipe. */
+/** The number of batches the file holds at once. Further ones go over the pipe. */
 const PLACES = 8;
 /** The longest batch that goes through the file. */
 export const PLACE_BYTES: number = 2 * 1024 * 1024;
-/** A shorter one is over the pipe sooner. */
+/** The shortest batch that goes through the file; the pipe is faster for shorter ones. */
 const MIN_BYTES = 64 * 1024;
 
-/** Memory first: elsewhere the system may write to disk what nobody will ever look for there. */
+/** A memory file system first: elsewhere the kernel may write these short-lived pages to disk. */
 const DIRECTORIES = ['/dev/shm', tmpdir()];
 
-/** A new file; undefined where there can be none. */
+/** Creates the file, or returns undefined if none can be created. */
 export function openBatchFile(): BatchFile | undefined {
-  // There a process inherits no other files than the first three.
+  // Windows passes on no descriptors beyond stdio.
   if (process.platform === 'win32') return undefined;
   for (const directory of DIRECTORIES) {
     const descriptor = openUnnamed(join(directory, `svc-batches-${randomUUID()}`));
@@ -77,7 +77,7 @@ function createBatchFile(descriptor: number): BatchFile {
           try {
             const payload = memory?.() ?? Buffer.allocUnsafeSlow(length).buffer;
             const read = readSync(descriptor, new Uint8Array(payload), 0, length, place * PLACE_BYTES);
-            if (read < length) throw new Error('A batch in the file is shorter than it should be.');
+            if (read < length) throw new Error('A batch in the file is truncated.');
             return payload;
           } finally {
             drop();
@@ -94,17 +94,17 @@ function createBatchFile(descriptor: number): BatchFile {
   };
 }
 
-/** The file as the child sees it. */
+/** The child's side of the file. */
 export interface BatchPlaces {
-  /** Puts a payload into the file, and says where; undefined where it cannot be there. */
+  /** Writes a payload to the file and returns its place, or undefined if it does not fit. */
   put(parts: readonly Uint8Array[], length: number): number | undefined;
-  /** A batch was taken out of its place. */
+  /** Marks a place as free. */
   free(place: number): void;
 }
 
-/** The places of a file that the child has inherited, all free. */
+/** The places of an inherited file, all free. */
 export function createBatchPlaces(descriptor: number): BatchPlaces {
-  // The one that was free last comes first: its memory is the likeliest to be at hand.
+  // LIFO: the place freed last is the most likely to be in the CPU cache.
   const free = Array.from({ length: PLACES }, (_, place) => place);
   return {
     put(parts, length) {
@@ -117,7 +117,7 @@ export function createBatchPlaces(descriptor: number): BatchPlaces {
   };
 }
 
-/** False where there is no room left, for one. */
+/** Returns false if the write fails, for example because the disk is full. */
 function isWritten(descriptor: number, parts: readonly Uint8Array[], length: number, position: number): boolean {
   try {
     return writevSync(descriptor, parts, position) === length;

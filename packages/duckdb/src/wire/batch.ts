@@ -1,16 +1,16 @@
 /**
- * A batch on the pipe: a head of 32-bit words (how many, then what sender and receiver agree on by the types of the
- * columns), then buffers, each at a multiple of 8 bytes so that arrays of any type can lie over them.
+ * A batch on the pipe: a head of 32-bit words (their count, then values whose meaning follows from the column types),
+ * then buffers, each aligned to 8 bytes so that a typed array of any type can view them.
  */
 export interface BatchWriter {
   word(value: number): void;
   /** A buffer; its length goes into the head. */
   buffer(bytes: Uint8Array): void;
-  /** The parts of the payload, one after the other. */
+  /** The parts of the payload, in order. */
   finish(): { readonly parts: readonly Uint8Array[]; readonly length: number };
 }
 
-/** Reads in the order in which a `BatchWriter` wrote. */
+/** Reads values in the order in which a `BatchWriter` wrote them. */
 export interface BatchReader {
   word(): number;
   buffer(): Uint8Array<ArrayBuffer>;
@@ -36,7 +36,7 @@ export function createBatchWriter(): BatchWriter {
       bodyBytes += bytes.length + padding;
     },
     finish() {
-      // An odd number of words and the count make the body begin at a multiple of 8.
+      // An odd number of words plus the count aligns the body to 8 bytes.
       if (words.length % 2 === 0) words.push(0);
       const head = new Uint32Array(words.length + 1);
       head[0] = words.length;
@@ -54,7 +54,7 @@ export function createBatchReader(payload: ArrayBuffer): BatchReader {
   let at = 4 * (count + 1);
   function word(): number {
     const value = words[next++];
-    if (value === undefined) throw new Error('A batch on the pipe is not of the form that was agreed on.');
+    if (value === undefined) throw new Error('A batch on the pipe does not match its column types.');
     return value;
   }
   return {
@@ -68,7 +68,7 @@ export function createBatchReader(payload: ArrayBuffer): BatchReader {
   };
 }
 
-/** An array of another type over bytes from a `BatchReader`. */
+/** Views bytes of a `BatchReader` as an array of another type. */
 export function arrayOver<A>(
   type: { new (buffer: ArrayBuffer, byteOffset: number, length: number): A; readonly BYTES_PER_ELEMENT: number },
   bytes: Uint8Array<ArrayBuffer>,

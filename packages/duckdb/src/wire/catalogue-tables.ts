@@ -1,7 +1,7 @@
-/** Tables that show how the engine is set up. */
+/** Refused: these tables show the configuration of the engine. */
 export const REFUSED_TABLES: readonly string[] = inSchema('pg_catalog', 'pg_prepared_statements pg_settings');
 
-/** Tables of the catalogue, which ask no other functions than those above, and some that show nothing of anyone. */
+/** Allowed: these tables read only the shadowed catalogue functions, or hold no user data. */
 export const CATALOGUE_TABLES: readonly string[] = [
   ...inSchema(
     'information_schema',

@@ -1,26 +1,26 @@
 /**
- * What the child has to know of the types of columns, as plain data: it has no Arrow library, which keeps it small and
- * quick to start. Made by `storage-types.ts`.
+ * What the child needs to know about column types, as plain data. The child does not load the Arrow library, so it stays
+ * small and starts quickly. `types/stored-types.ts` makes these plans.
  */
 
-/** How a column of a frame is put into a column of DuckDB. */
+/** How a column of a frame is written to a DuckDB vector. */
 export type PutPlan =
   | { readonly kind: 'null' }
   | { readonly kind: 'bits' }
-  /** The bytes as they are. */
+  /** Copies the bytes. */
   | { readonly kind: 'copy'; readonly width: number; readonly type: FixedType }
-  /** Integers times a factor, 64 bits wide. */
+  /** Multiplies 64-bit integers by a factor. */
   | {
       readonly kind: 'scale';
       readonly width: 4 | 8;
       readonly factor: number;
       readonly type: 'TIMESTAMP' | 'TIMESTAMP_TZ' | 'TIME';
     }
-  /** Milliseconds to days. */
+  /** Converts milliseconds to days. */
   | { readonly kind: 'days' }
   | { readonly kind: 'half' }
   | { readonly kind: 'decimal'; readonly width: number; readonly precision: number; readonly scale: number }
-  /** Integers of any width as text. */
+  /** Writes integers of any width as decimal text. */
   | { readonly kind: 'digits'; readonly width: number }
   | { readonly kind: 'uuid' }
   | { readonly kind: 'interval'; readonly unit: IntervalUnit }
@@ -33,7 +33,7 @@ export type PutPlan =
   | { readonly kind: 'empty_struct' }
   | { readonly kind: 'dictionary'; readonly width: number; readonly isSigned: boolean; readonly values: PutPlan };
 
-/** Types of DuckDB whose vectors are arrays of the same bytes as in Arrow. */
+/** DuckDB types whose vectors have Arrow's memory layout. */
 export type FixedType =
   | 'TINYINT'
   | 'SMALLINT'
@@ -51,32 +51,32 @@ export type FixedType =
   | 'TIMESTAMP_TZ'
   | 'TIMESTAMP_NS';
 
-/** Of Arrow: months, days and milliseconds, or months, days and nanoseconds. */
+/** Arrow's interval units: days and milliseconds, months, or months, days and nanoseconds. */
 export type IntervalUnit = 'months' | 'days_millis' | 'months_days_nanos';
 
-/** What Parquet's deprecated timestamps of 96 bits become. */
+/** The units that Parquet's deprecated INT96 timestamps are read as. */
 export type Int96Unit = 'micros' | 'nanos';
 
-/** How a column of DuckDB becomes a column of a frame. */
+/** How a DuckDB vector becomes a column of a frame. */
 export type GetPlan =
   | { readonly kind: 'bits' }
   | { readonly kind: 'copy'; readonly width: number; readonly type: FixedType | 'HUGEINT' | 'TIME_NS' }
-  /** To 128 bits. */
+  /** Widens to 128 bits. */
   | { readonly kind: 'decimal'; readonly precision: number; readonly scale: number }
-  /** Bytes of an integer, highest first, to 256 bits. `title` is the column, for errors. */
+  /** Reads a big-endian integer into 256 bits. `title` names the column in errors. */
   | { readonly kind: 'decimal_bytes'; readonly title: string }
-  /** Parquet's deprecated timestamps, as the bytes they are. */
+  /** Reads INT96 timestamps from their raw bytes. */
   | { readonly kind: 'int96'; readonly unit: Int96Unit; readonly title: string }
-  /** Text to an integer of so many bytes. */
+  /** Parses decimal text into an integer of `bytes` bytes. */
   | { readonly kind: 'digits'; readonly width: number }
   | { readonly kind: 'uuid' }
-  /** From the struct that intervals are stored as. */
+  /** Reads the struct that intervals are stored as. */
   | { readonly kind: 'interval'; readonly unit: IntervalUnit }
-  /** From DuckDB's own intervals. */
+  /** Reads DuckDB's INTERVAL. */
   | { readonly kind: 'duckdb_interval' }
   | { readonly kind: 'bytes'; readonly isText: boolean }
   | { readonly kind: 'list'; readonly isMap: boolean; readonly item: GetPlan }
   | { readonly kind: 'struct'; readonly fields: readonly GetPlan[] }
   | { readonly kind: 'empty_struct' }
-  /** The only field of a struct that is never null itself. */
+  /** Reads the only field of a struct that is never null. */
   | { readonly kind: 'wrapped'; readonly item: GetPlan };

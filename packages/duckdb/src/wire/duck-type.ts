@@ -1,4 +1,4 @@
-/** The type of a column, as DuckDB has it. */
+/** A DuckDB column type. */
 export type DuckType =
   | { readonly name: string }
   | { readonly name: 'DECIMAL'; readonly precision: number; readonly scale: number }

@@ -2,44 +2,44 @@ import { crc32 } from 'node:zlib';
 import type { ParquetLayout } from './parquet-layout.ts';
 
 /**
- * The checksums of a Parquet file of ours. They stand between the last page and the footer, where no reader of Parquet
- * looks, so that a copy of the file has them too. Every byte of the file is covered: those before the checksums by the
- * ranges, the checksums by a checksum of their own, and the footer, with what follows it, by another.
+ * The checksums of a Parquet file written by this store. They sit between the last page and the footer, where Parquet
+ * readers do not look, so a copy of the file keeps them. Every byte is covered: the data by ranges, the checksums by one
+ * over themselves, and the footer with the trailing bytes by another.
  */
 export interface FileChecks {
-  /** They follow each other from the start of the file to where the checksums begin. */
+  /** Contiguous, from the start of the file to the first byte of the checksums. */
   readonly ranges: readonly CheckedRange[];
-  /** How many rows each row group has. */
+  /** The number of rows in each row group. */
   readonly groupRows: readonly number[];
 }
 
-/** Some bytes of a file and their checksum. */
+/** A range of bytes and its checksum. */
 export interface CheckedRange {
   readonly start: number;
   readonly end: number;
-  /** Of which row group and column they are; -1 where they are of none. */
+  /** The row group and column that the bytes belong to; -1 if none. */
   readonly group: number;
   readonly column: number;
   readonly crc: number;
 }
 
-/** Bytes that are to get a checksum. */
+/** A range that has no checksum yet. */
 export type UncheckedRange = Omit<CheckedRange, 'crc'>;
 
-/** A key in the metadata of every file that has checksums. */
+/** The metadata key that marks a file with checksums. */
 export const CHECKS_KEY = 'svc:checks';
 
-/** The bytes at the end of the checksums: how many ranges and groups, the checksums of footer and checksums, a mark. */
+/** The size of the tail: counts of ranges and groups, checksums of the footer and of the checksums, magic bytes. */
 export const CHECKS_TAIL_BYTES = 24;
 const RANGE_WORDS = 5;
 const WORD_BYTES = 4;
-/** The last digit is the version of this form. */
+/** The last digit is the format version. */
 const MARK = 'SVC-CRC1';
 const TAIL = { ranges: 0, groups: 4, footer: 8, own: 12, mark: 16 };
 
-/** Where the tail of the checksums says that they begin and what they cover. */
+/** The decoded tail of the checksums. */
 export interface ChecksTail {
-  /** The length of the checksums, their tail included. */
+  /** The length of the checksums, including the tail. */
   readonly length: number;
   readonly ranges: number;
   readonly groups: number;
@@ -55,7 +55,7 @@ export function rangesOf({ chunks }: ParquetLayout, footerAt: number): Unchecked
     at = Math.max(at, end);
   };
   for (const chunk of chunks) {
-    if (chunk.start < at || chunk.end > footerAt) throw new Error('The columns of the file overlap.');
+    if (chunk.start < at || chunk.end > footerAt) throw new Error('The column chunks of the file overlap.');
     cover(chunk.start);
     ranges.push(chunk);
     at = chunk.end;
@@ -64,7 +64,7 @@ export function rangesOf({ chunks }: ParquetLayout, footerAt: number): Unchecked
   return ranges;
 }
 
-/** Writes checksums down. `footer` is everything that follows them. */
+/** Encodes checksums. `footer` is everything that follows them in the file. */
 export function encodeChecks({ ranges, groupRows }: FileChecks, footer: Uint8Array): Buffer {
   const words = [...ranges.flatMap(wordsOf), ...groupRows];
   const bytes = Buffer.alloc(words.length * WORD_BYTES + CHECKS_TAIL_BYTES);
@@ -83,13 +83,13 @@ function wordsOf({ start, end, group, column, crc }: CheckedRange): number[] {
   return [length % 2 ** 32, Math.floor(length / 2 ** 32), group + 1, column + 1, crc];
 }
 
-/** Over all of the checksums but the place where it stands itself. */
+/** The checksum of the checksums, computed without its own bytes. */
 function crcOfChecks(bytes: Buffer): number {
   const ownAt = bytes.length - CHECKS_TAIL_BYTES + TAIL.own;
   return crc32(bytes.subarray(ownAt + WORD_BYTES), crc32(bytes.subarray(0, ownAt)));
 }
 
-/** Reads the tail of checksums; undefined where there are none. */
+/** Decodes the tail of the checksums, or returns undefined if there are none. */
 export function readTail(tail: Buffer): ChecksTail | undefined {
   if (tail.toString('latin1', TAIL.mark) !== MARK) return undefined;
   const ranges = tail.readUInt32LE(TAIL.ranges);
@@ -98,7 +98,7 @@ export function readTail(tail: Buffer): ChecksTail | undefined {
   return { length, ranges, groups, footerCrc: tail.readUInt32LE(TAIL.footer) };
 }
 
-/** Reads checksums that begin at `checksAt`; undefined where they are not what was written. */
+/** Decodes checksums that begin at `checksAt`, or returns undefined if they are damaged. */
 export function decodeChecks(bytes: Buffer, { ranges, groups }: ChecksTail, checksAt: number): FileChecks | undefined {
   if (bytes.readUInt32LE(bytes.length - CHECKS_TAIL_BYTES + TAIL.own) !== crcOfChecks(bytes)) return undefined;
   const word = (at: number): number => bytes.readUInt32LE(at * WORD_BYTES);

@@ -5,42 +5,42 @@ import type { SqlFailure, UnreadableFrame } from './sql-requests.ts';
 
 /** A column of an upload. */
 export interface PutColumn {
-  /** As the file has it. */
+  /** Its name in the file. */
   readonly name: string;
-  /** As whoever sent it knows it, for errors. */
+  /** Its name in the upload, for errors. */
   readonly title: string;
   readonly plan: PutPlan;
 }
 
-/** What is to be written down in a file once all its rows are known. */
+/** Numbers that are patched into a file after its last row is written. */
 export interface FileNotes {
-  /** Keys in the metadata of the file whose values are `NOTE_PLACEHOLDER`. */
+  /** Metadata keys whose values are `NOTE_PLACEHOLDER`. */
   readonly rowsKey: string;
   readonly bytesKey: string;
 }
 
-/** How a file is written anew when a value comes that its options would change: the rows before it are read again. */
+/** How to restart a file when a value arrives that its COPY options would change: the rows so far are copied first. */
 export interface WriteRestart {
-  /** Where the rows before it go meanwhile. */
+  /** The file that keeps the rows written so far. */
   readonly headPath: string;
-  /** SQL for those rows. */
+  /** The query that reads those rows. */
   readonly headSql: string;
-  /** The options of COPY that change no value. */
+  /** COPY options that change no value. */
   readonly options: string;
 }
 
-/** Stands in the metadata of a Parquet file for a number that is not known yet; of the same length. */
+/** A placeholder in Parquet metadata for a number that is not known yet, of the same length. */
 export const NOTE_PLACEHOLDER = '0'.repeat(20);
 
-/** Writes the number that a `NOTE_PLACEHOLDER` stands for. */
+/** Formats the number that replaces a `NOTE_PLACEHOLDER`. */
 export function noteText(value: number): string {
   return String(value).padStart(NOTE_PLACEHOLDER.length, '0');
 }
 
-/** Bytes of a file that are compared with their checksums before anything is read from them. */
+/** Bytes of a file to verify against their checksums before reading. */
 export interface FileCheck {
   readonly path: string;
-  /** Whether we wrote it, so that checksums that are missing are damage. */
+  /** Whether this store wrote the file: if so, missing checksums are damage. */
   readonly isOwn?: true;
   /** The footer is always verified. */
   readonly part: 'footer' | 'all' | RowsPart;
@@ -55,27 +55,27 @@ export interface RowsPart {
 }
 
 /**
- * What the child is asked to do. All SQL is made by the parent. Files in `checks` are verified first, then the statements
- * in `setup` run.
+ * A request to the child. The parent generates all SQL. The child first verifies the files in `checks`, then runs the
+ * statements in `setup`.
  */
 export type ChildRequest = { readonly checks?: readonly FileCheck[]; readonly setup?: readonly string[] } &
-  /** Names and types of the columns of a query; it is not run. */
+  /** Returns the column names and types of a query without running it. */
   (
     | { readonly op: 'inspect'; readonly sql: string }
-    /** The rows of a query whose columns are all texts. */
+    /** Returns the rows of a query whose columns are all VARCHAR. */
     | { readonly op: 'texts'; readonly sql: string }
-    /** How many values a Parquet file has. Asked of SQL, the statistics of all columns would have to have a text. */
+    /** Counts the values of a Parquet file. SQL (`parquet_metadata`) would convert the statistics of all columns to text. */
     | { readonly op: 'values'; readonly path: string }
-    /** `rowCheck`: where the rows come from, verified little by little, before they are sent. */
+    /** Streams rows. `rowCheck`: the file they come from, verified incrementally before rows are sent. */
     | {
         readonly op: 'read';
         readonly sql: string;
         readonly plans: readonly GetPlan[];
         readonly rowCheck?: FileCheck & { readonly part: RowsPart };
       }
-    /** Nothing but the checks. `again`: also of bytes that were verified before. */
+    /** Only verifies. `again`: also bytes that were verified before. */
     | { readonly op: 'verify'; readonly file: FileCheck; readonly again?: true }
-    /** Writes the batches that follow into a Parquet file; `options` are those of COPY. */
+    /** Writes the batches that follow to a Parquet file with these COPY options. */
     | {
         readonly op: 'write';
         readonly path: string;
@@ -84,7 +84,7 @@ export type ChildRequest = { readonly checks?: readonly FileCheck[]; readonly se
         readonly notes: FileNotes;
         readonly restart: WriteRestart;
       }
-    /** Writes the rows of a query into a Parquet file; `measureSql` gives the bytes they take as Arrow, as a text. */
+    /** Writes the rows of a query to a Parquet file. `measureSql` returns their size as Arrow, as text. */
     | {
         readonly op: 'copy';
         readonly sql: string;
@@ -95,21 +95,21 @@ export type ChildRequest = { readonly checks?: readonly FileCheck[]; readonly se
       }
   );
 
-/** What the child is told when it is started, as JSON in its first argument. */
+/** Settings of a child, passed as JSON in its first argument. */
 export interface ChildSettings {
-  /** Statements that set DuckDB up. */
+  /** Statements that configure DuckDB. */
   readonly settings: readonly string[];
-  /** Statements that set up the DuckDB that writes the batches of uploads, where there are any. */
+  /** Statements that configure the DuckDB instance that writes uploads, if there is one. */
   readonly uploadSettings?: readonly string[];
-  /** Whether it answers SQL of clients (`SqlRequest`), and nothing else. */
+  /** Whether the child runs only SQL of clients (`SqlRequest`). */
   readonly isLocked?: true;
-  /** Whether it inherits a file through which long batches go. */
+  /** Whether the child inherits a batch file. */
   readonly hasBatchFile?: true;
-  /** Where the system does not bound its memory, the child ends itself when it has more. */
+  /** The RSS at which the child kills itself, on systems without memory limits. */
   readonly maxRssBytes?: number;
 }
 
-/** Answers to the requests, by their `op`. */
+/** Responses to the requests, by `op`. */
 export interface ChildResponses {
   readonly inspect: readonly { readonly name: string; readonly type: DuckType }[];
   readonly texts: readonly (readonly (string | null)[])[];
@@ -123,7 +123,7 @@ export interface ChildResponses {
   readonly copy: WrittenNumbers;
 }
 
-/** What is known of a file that was written. */
+/** The sizes of a written file. */
 export interface WrittenNumbers {
   readonly rows: number;
   readonly arrowBytes: number;
@@ -135,7 +135,7 @@ export type ChildFailure =
   | SqlFailure
   | SqlFault
   | UnreadableFrame
-  /** `damaged_file`: the bytes of a file are not those that were written. */
+  /** `damaged_file`: a checksum does not match. */
   | { readonly code: 'cancelled' | 'invalid_data' | 'damaged_file'; readonly message: string }
-  /** The message is DuckDB's own, and not for clients. `isIntact`: the file it read is what was written. */
+  /** The message is DuckDB's and must not reach clients. `isIntact`: the checksums of the file match. */
   | { readonly code: 'duckdb'; readonly message: string; readonly isIntact?: true };

@@ -1,7 +1,7 @@
 import type { GetPlan } from './column-plans.ts';
 import type { DuckType } from './duck-type.ts';
 
-/** Whether vectors of a type are what a plan reads; memory would be misread otherwise. */
+/** Whether a plan can read vectors of this type. A mismatch would misread memory. */
 export function fitsPlan(type: DuckType, plan: GetPlan): boolean {
   switch (plan.kind) {
     case 'bits':

@@ -1,65 +1,65 @@
 /**
- * What goes over the pipe between a process and its engine child: frames of a head of 12 bytes (length of the payload,
- * number of the request, kind; little-endian) and a payload.
+ * Messages on the pipe between the parent and its engine child: a head of 12 bytes (payload length, request id, kind;
+ * little-endian) and a payload.
  */
 export const MESSAGE = {
   /** To the child: a request, as JSON. */
   request: 1,
   /** Both ways: a batch of rows. */
   batch: 2,
-  /** Both ways: there are no more batches. From the child it holds the answer, as JSON. */
+  /** Both ways: no more batches. From the child it carries the response, as JSON. */
   end: 3,
-  /** Both ways: so many batches more may be sent. */
+  /** Both ways: the sender may send this many more batches (flow control). */
   credit: 4,
-  /** To the child: stop working on the request; it answers with an error all the same. */
+  /** To the child: cancel the request. The child still responds, with an error. */
   cancel: 5,
   /** From the child: the request failed, as JSON. */
   error: 6,
-  /** From the child: a batch of rows is in the file of batches; at which place, and how long it is. */
+  /** From the child: a batch is in the batch file, at this place and of this length. */
   placed: 7,
-  /** To the child: what was at a place was taken. */
+  /** To the child: a place in the batch file is free. */
   free: 8,
-  /** To the child: answer this at once. */
+  /** To the child: reply with a pong at once. */
   ping: 9,
-  /** From the child: the answer to a ping. */
+  /** From the child: the reply to a ping. */
   pong: 10,
 } as const;
 
-/** How many batches of a request may be under way before the receiver asked for more. */
+/** The number of batches of a request that may be in flight before the receiver grants more credit. */
 export const BATCH_CREDITS = 4;
 
-/** How large a batch grows before it is sent. */
+/** The size at which a batch is sent. */
 export const BATCH_BYTES = 1024 * 1024;
-/** How many rows a batch has at the most. */
+/** The maximum number of rows in a batch. */
 export const BATCH_ROWS = 65_536;
 
 const HEAD_BYTES = 12;
 
-/** Takes a frame. The payload is its own, to keep or to hand on. */
+/** Receives a message. The receiver owns the payload. */
 export type OnMessage = (kind: number, request: number, payload: ArrayBuffer) => void;
 
-/** The head of a frame. */
+/** Encodes the head of a message. */
 export function messageHead(kind: number, request: number, length: number): Uint8Array {
   const head = new Uint32Array([length, request, kind]);
   return new Uint8Array(head.buffer);
 }
 
-/** A payload of numbers. */
+/** Encodes 32-bit numbers as a payload. */
 export function wordsPayload(...words: readonly number[]): Uint8Array {
   return new Uint8Array(Uint32Array.from(words).buffer);
 }
 
-/** A payload of JSON. */
+/** Encodes a value as a JSON payload. */
 export function jsonPayload(value: unknown): Uint8Array {
   return Buffer.from(JSON.stringify(value));
 }
 
-/** The value in a payload of JSON. Both ends are ours: it is what the other end wrote. */
+/** Parses a JSON payload. Both ends run the same build, so the result is trusted. */
 export function parseJson(payload: ArrayBuffer): ReturnType<typeof JSON.parse> {
   return JSON.parse(Buffer.from(payload).toString());
 }
 
-/** Finds the frames in what arrives, however it was cut. */
+/** Splits a byte stream into messages. */
 export function createMessageParser(onMessage: OnMessage): (chunk: Uint8Array) => void {
   const head = new Uint32Array(HEAD_BYTES / 4);
   const headBytes = new Uint8Array(head.buffer);
@@ -83,11 +83,11 @@ export function createMessageParser(onMessage: OnMessage): (chunk: Uint8Array) =
         headFilled += part.length;
         at += part.length;
         if (headFilled < HEAD_BYTES) return;
-        // Not from the pool: whoever gets the payload gets its whole buffer.
+        // Not from Node's buffer pool: the receiver owns the whole ArrayBuffer.
         payload = Buffer.allocUnsafeSlow(head[0] ?? 0);
         filled = 0;
       }
-      // Also where there is no payload, and nothing more in the chunk.
+      // Also runs for an empty payload at the end of a chunk.
       const part = chunk.subarray(at, at + payload.length - filled);
       payload.set(part, filled);
       filled += part.length;

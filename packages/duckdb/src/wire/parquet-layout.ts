@@ -1,17 +1,17 @@
-/** The bytes of one column in one row group: of a nested column those of all its leaves that follow each other. */
+/** A column chunk: the bytes of one column in one row group. A nested column joins its adjacent leaves. */
 export interface ColumnChunk {
   readonly start: number;
   readonly end: number;
-  /** The position of its row group. */
+  /** The index of its row group. */
   readonly group: number;
-  /** The position of its column at the top of the schema. */
+  /** The index of its top-level column. */
   readonly column: number;
 }
 
-/** Where a Parquet file has what. */
+/** The byte layout of a Parquet file. */
 export interface ParquetLayout {
-  /** In the order of the file. */
+  /** In file order. */
   readonly chunks: readonly ColumnChunk[];
-  /** How many rows each row group has. */
+  /** The number of rows in each row group. */
   readonly groupRows: readonly number[];
 }

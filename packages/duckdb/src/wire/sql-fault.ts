@@ -1,14 +1,14 @@
-/** What DuckDB says of a statement that failed. */
+/** DuckDB's error for a failed statement. */
 export interface SqlFault {
   readonly code: 'sql_fault';
-  /** The kind of the failure, as DuckDB names it: `Binder`, `Conversion`, `Out of Memory`. */
+  /** DuckDB's error type: `Binder`, `Conversion`, `Out of Memory`. */
   readonly kind: string;
   readonly message: string;
-  /** In bytes of the statement. */
+  /** The byte offset in the statement. */
   readonly position?: number;
 }
 
-/** A statement that failed. */
+/** Thrown when a statement fails. */
 export class SqlFaultError extends Error {
   readonly fault: SqlFault;
 
@@ -18,10 +18,10 @@ export class SqlFaultError extends Error {
   }
 }
 
-/** SQL can make messages of any length. */
+/** A statement can produce a message of any length. */
 const MAX_MESSAGE_LENGTH = 2000;
 
-/** A failure of DuckDB, which writes its messages as JSON where `errors_as_json` is set. */
+/** Parses an error of DuckDB, whose message is JSON if `errors_as_json` is set. */
 export function faultOf(error: unknown, shift: number): SqlFault {
   const text = error instanceof Error ? error.message : String(error);
   const fault = { code: 'sql_fault', kind: kindOf(text), message: text.slice(0, MAX_MESSAGE_LENGTH) } as const;

@@ -1,9 +1,9 @@
 import type { Schema } from 'apache-arrow';
 
-/** The column of a file that holds a frame without columns. */
+/** The only column in the file of a frame without columns. */
 export const NO_COLUMNS_NAME = 'column';
 
-/** The names that the columns of a frame have in its file; DuckDB has a column of its own name in every file. */
+/** The column names in a frame's file. They avoid the virtual columns that DuckDB adds to every file. */
 export function fileNames(schema: Schema): string[] {
   return uniqueNames(
     schema.fields.map(({ name }) => name),
@@ -11,7 +11,7 @@ export function fileNames(schema: Schema): string[] {
   );
 }
 
-/** Names that DuckDB takes for columns of one file: to it, names that differ only by case are the same. */
+/** Makes column names unique for DuckDB, which ignores letter case. */
 export function uniqueNames(names: readonly string[], reserved: readonly string[] = []): string[] {
   const taken = new Set(reserved);
   return names.map((name) => {
@@ -23,12 +23,12 @@ export function uniqueNames(names: readonly string[], reserved: readonly string[
   });
 }
 
-/** A name in SQL. */
+/** Quotes an identifier for SQL. */
 export function sqlName(name: string): string {
   return `"${name.replaceAll('"', '""')}"`;
 }
 
-/** A text in SQL. */
+/** Quotes a string literal for SQL. */
 export function sqlText(text: string): string {
   return `'${text.replaceAll("'", "''")}'`;
 }

@@ -4,21 +4,21 @@ import type { DuckType } from './duck-type.ts';
 /** A table or column that a statement names. */
 export interface NamedPart {
   readonly name: string;
-  /** Where, in bytes of the statement. */
+  /** The byte offset in the statement. */
   readonly position: number;
 }
 
-/** A frame as SQL sees it. */
+/** A frame that SQL can read as a view. */
 export interface SqlView {
   /** The handle. */
   readonly name: string;
-  /** Others' files change under their names. */
+  /** Files put by hand can change in place, so the version is part of the view's identity. */
   readonly version: string;
-  /** The statement that gives its rows. */
+  /** The query that returns its rows. */
   readonly sql: string;
 }
 
-/** A frame as the catalogue shows it. */
+/** A frame as the SQL catalogue lists it. */
 export interface CatalogueFrame {
   /** The handle. */
   readonly name: string;
@@ -26,48 +26,48 @@ export interface CatalogueFrame {
   readonly columns: readonly { readonly name: string; readonly sqlType: string }[];
 }
 
-/** A value for a parameter: a text, and the type it is read as. */
+/** A parameter value: its text and the type to cast it to. */
 export interface SqlParam {
   readonly type: string;
-  /** Null is null, whatever the type. */
+  /** Null means NULL of any type. */
   readonly text: string | null;
 }
 
 /**
- * What a locked child is asked for, in this order: a statement is checked, then prepared over the frames it names, then
- * its rows are read. The next check ends what was there before.
+ * Requests to a locked child, in this order: check a statement, prepare it over the frames it names, read its rows. The
+ * next check discards the previous statement.
  */
 export type SqlRequest =
   | { readonly op: 'check'; readonly sql: string }
   | {
       readonly op: 'prepare';
-      /** The only directories the child ever reads, always the same ones. Paths in views are relative to the first. */
+      /** The only directories the child may read; they never change. Paths in views are relative to the first. */
       readonly directories: readonly string[];
       readonly views: readonly SqlView[];
-      /** All frames of the tenant, where the statement reads the catalogue. */
+      /** All frames of the tenant, if the statement reads the catalogue. */
       readonly catalogue?: readonly CatalogueFrame[];
-      /** Left out where the statement will not be run. */
+      /** Omitted if the statement is only described. */
       readonly params?: readonly SqlParam[];
     }
   | { readonly op: 'nearest'; readonly name: string; readonly candidates: readonly string[] }
   | {
       readonly op: 'rows';
       readonly plans: readonly GetPlan[];
-      /** The types that columns are cast to first, where any has to be. */
+      /** The types to cast columns to before reading, if any. */
       readonly casts?: readonly string[];
     };
 
-/** Answers to the requests, by their `op`. */
+/** Responses to the requests, by `op`. */
 export interface SqlResponses {
   readonly check: {
     readonly tables: readonly NamedPart[];
-    /** The columns it names without a table, each once; only where it names several tables. */
+    /** The distinct columns it names without a table; only if it names several tables. */
     readonly columns?: readonly NamedPart[];
-    /** It asks for the list of the frames there are, and nothing else. */
+    /** It only lists the frames. */
     readonly listsFrames?: true;
-    /** It reads what tables and columns there are. */
+    /** It reads the catalogue. */
     readonly readsCatalogue?: true;
-    /** It gives columns of a frame as they are, and does something with no others than these (in lower case). */
+    /** It selects columns of one frame unchanged, and computes only with these columns (in lower case). */
     readonly columnsUsed?: readonly string[];
   };
   readonly prepare: {
@@ -78,20 +78,20 @@ export interface SqlResponses {
   readonly rows: { readonly rows: number };
 }
 
-/** A frame whose file cannot be read. */
+/** A frame whose file DuckDB cannot read. */
 export interface UnreadableFrame {
   readonly code: 'unreadable_frame';
   readonly frame: string;
-  /** What DuckDB says of it, not for clients. */
+  /** DuckDB's message, not for clients. */
   readonly kind: string;
   readonly message: string;
 }
 
-/** Why a statement is not run. */
+/** Why a statement was refused. */
 export interface SqlFailure {
   readonly code: 'invalid_sql' | 'permission_denied';
   readonly message: string;
   readonly hint?: string;
-  /** In bytes of the statement. */
+  /** The byte offset in the statement. */
   readonly position?: number;
 }

@@ -1,7 +1,7 @@
-/** Fields of a Thrift struct in the compact protocol, by their numbers, in the order they were written. */
+/** The fields of a Thrift compact-protocol struct by field id, in the order of the bytes. */
 export type ThriftStruct = ReadonlyMap<number, ThriftField>;
 
-/** One field: its type, and its value as it is encoded. A boolean is its type alone. */
+/** A field: its type and its encoded value. A boolean is encoded in its type. */
 export interface ThriftField {
   readonly type: number;
   readonly bytes: Uint8Array;
@@ -21,16 +21,16 @@ export const THRIFT = {
   struct: 12,
 };
 
-/** How deep structs and lists may be nested: those of a Parquet schema are five deep. */
+/** The maximum nesting of structs and lists. A Parquet footer nests five deep. */
 const MAX_DEPTH = 16;
 
-/** The head of a field: its number and the type of its value. */
+/** A field header: the field id and the type of the value. */
 export interface ThriftHead {
   readonly id: number;
   readonly type: number;
 }
 
-/** Reads bytes in the compact protocol, front to back; what points beyond their end is a `RangeError`. */
+/** A compact-protocol reader. Throws a `RangeError` if a value runs past the end of the bytes. */
 export class ThriftCursor {
   position = 0;
   private readonly bytes: Uint8Array;
@@ -39,7 +39,7 @@ export class ThriftCursor {
     this.bytes = bytes;
   }
 
-  /** The head of the field after the one with the number `before`; undefined at the end of the struct. */
+  /** Reads the header of the field that follows field id `before`, or returns undefined at the end of the struct. */
   fieldHead(before: number): ThriftHead | undefined {
     const head = this.byte();
     if (head === 0) return undefined;
@@ -47,11 +47,11 @@ export class ThriftCursor {
     return head >> 4 === 0 ? { id: zigzag(this.size()), type } : { id: before + (head >> 4), type };
   }
 
-  /** The head of a list: how many elements it has, and of which type they are. */
+  /** Reads a list header: the number and type of its elements. */
   listHead(): { readonly count: number; readonly type: number } {
     const head = this.byte();
     const count = head >> 4 === 15 ? this.size() : head >> 4;
-    // Every element has at least one byte.
+    // Every element takes at least one byte.
     if (count > this.bytes.length - this.position) throw new RangeError('A list is longer than the bytes there are.');
     return { count, type: head & 15 };
   }
@@ -68,9 +68,9 @@ export class ThriftCursor {
     }
   }
 
-  /** Passes over a value. */
+  /** Skips a value. */
   skip(type: number, depth = 0): void {
-    if (depth > MAX_DEPTH) throw new RangeError('Values are nested too deep.');
+    if (depth > MAX_DEPTH) throw new RangeError('Values are nested too deeply.');
     if (type === THRIFT.true || type === THRIFT.false) return;
     if (type === THRIFT.byte) this.skipBytes(1);
     else if (INTEGERS.has(type)) this.skipInteger();
@@ -78,7 +78,7 @@ export class ThriftCursor {
     else if (type === THRIFT.binary) this.skipBytes(this.size());
     else if (type === THRIFT.struct) this.skipStruct(depth + 1);
     else if (type === THRIFT.list || type === THRIFT.set) this.skipList(depth);
-    else throw new RangeError('A value is of a type that Parquet does not use.');
+    else throw new RangeError('A value has a type that Parquet does not use.');
   }
 
   private skipStruct(depth: number): void {
@@ -87,7 +87,7 @@ export class ThriftCursor {
 
   private skipList(depth: number): void {
     const { count, type } = this.listHead();
-    // A boolean that is an element has a byte of its own.
+    // A boolean element takes one byte.
     const isBoolean = type === THRIFT.true || type === THRIFT.false;
     for (let i = 0; i < count; i++) this.skip(isBoolean ? THRIFT.byte : type, depth + 1);
   }
@@ -99,7 +99,7 @@ export class ThriftCursor {
     return value;
   }
 
-  /** An unsigned number of at most 32 bits. */
+  /** Reads an unsigned varint of at most 32 bits. */
   private size(): number {
     let value = 0;
     for (let shift = 0; shift < 35; shift += 7) {
@@ -125,17 +125,17 @@ export class ThriftCursor {
 const INTEGERS: ReadonlySet<number> = new Set([4, THRIFT.i32, THRIFT.i64]);
 const MAX_INTEGER_BYTES = 10;
 
-/** A signed number from the unsigned one it is encoded as. */
+/** Decodes a zigzag-encoded number. */
 function zigzag(value: number): number {
   return value % 2 === 0 ? value / 2 : -(value + 1) / 2;
 }
 
-/** The value of a field of 32 bits; undefined for any other field. */
+/** The value of an i32 field; undefined for any other field. */
 export function thriftNumber(field: ThriftField | undefined): number | undefined {
   return field?.type === THRIFT.i32 ? integerOf(field) : undefined;
 }
 
-/** The value of a field of 64 bits, exact to 53; undefined for any other field. */
+/** The value of an i64 field, exact up to 53 bits; undefined for any other field. */
 export function thriftLong(field: ThriftField | undefined): number | undefined {
   return field?.type === THRIFT.i64 ? integerOf(field) : undefined;
 }
@@ -146,12 +146,12 @@ function integerOf({ bytes }: ThriftField): number {
   return zigzag(value);
 }
 
-/** The fields of a field that is a struct; undefined for any other field. */
+/** The fields of a struct field; undefined for any other field. */
 export function thriftStruct(field: ThriftField | undefined): ThriftStruct | undefined {
   return field?.type === THRIFT.struct ? new ThriftCursor(field.bytes).struct() : undefined;
 }
 
-/** The elements of a field that is a list of structs; none for any other field. */
+/** The elements of a list of structs; empty for any other field. */
 export function thriftStructs(field: ThriftField | undefined): ThriftStruct[] {
   if (field?.type !== THRIFT.list) return [];
   const cursor = new ThriftCursor(field.bytes);
@@ -159,24 +159,24 @@ export function thriftStructs(field: ThriftField | undefined): ThriftStruct[] {
   return type === THRIFT.struct ? Array.from({ length: count }, () => cursor.struct()) : [];
 }
 
-/** The text of a field; empty for any other field. */
+/** The text of a binary field; empty for any other field. */
 export function thriftText(field: ThriftField | undefined): string {
   if (field?.type !== THRIFT.binary) return '';
   const start = field.bytes.findIndex((part) => part < 0x80) + 1;
   return Buffer.from(field.bytes.buffer, field.bytes.byteOffset + start, field.bytes.length - start).toString();
 }
 
-/** A field of 32 bits. */
+/** Encodes an i32 field. */
 export function numberField(value: number): ThriftField {
   return { type: THRIFT.i32, bytes: sizeBytes(value < 0 ? -2 * value - 1 : 2 * value) };
 }
 
-/** A field that is a struct. */
+/** Encodes a struct field. */
 export function structField(fields: ThriftStruct): ThriftField {
   return { type: THRIFT.struct, bytes: encodeStruct(fields) };
 }
 
-/** A number of at most 32 bits, unsigned. */
+/** Encodes an unsigned varint of at most 32 bits. */
 export function sizeBytes(value: number): Uint8Array {
   const parts: number[] = [];
   let rest = value;
@@ -184,7 +184,7 @@ export function sizeBytes(value: number): Uint8Array {
   return Uint8Array.from([...parts, rest]);
 }
 
-/** A struct in the compact protocol, its fields in the order of their numbers. */
+/** Encodes a struct, with its fields ordered by id. */
 export function encodeStruct(fields: ThriftStruct): Uint8Array {
   const parts: Uint8Array[] = [];
   let before = 0;
