@@ -1,11 +1,57 @@
-import { defineConfig } from 'vitest/config';
+import { availableParallelism } from 'node:os';
+import { configDefaults, defineConfig } from 'vitest/config';
 
+/** Folders whose tests start processes: the engine's children, the server, the command line. */
+const PROCESS = ['packages/duckdb/{src,test}/**', 'apps/*/test/**', 'test'];
+/** The others run inside the test runner. */
+const UNIT = ['packages/!(duckdb)/{src,test}/**', 'proto/src/**'];
+const UNIT_TESTS = UNIT.map((folder) => `${folder}/*.test.ts`);
+/** Files that change a module or a clock for all that is in their process, or measure its memory. */
+const ISOLATED = ['exec-app', 'decoders', 'json-memory', 'free-dead-connections'].map(
+  (name) => `packages/*/src/**/${name}.test.ts`,
+);
+/** Long tests; the file beside each has a sample of them. */
+const SLOW = '**/*.slow.test.ts';
+/** Tests of random values run in both tiers: test/tier.ts says how many values in which. */
+const PROPERTIES = '*-properties.test.ts';
+
+// `npm test` runs the projects of the fast tier, unit and process; `npm run test:slow` runs thorough.
 export default defineConfig({
   test: {
-    include: ['{packages,apps}/*/{src,test}/**/*.test.ts', 'proto/src/**/*.test.ts', 'test/*.test.ts'],
     // Tests wait for what they expect, which may be late on a busy machine: these only end one that hangs.
     testTimeout: 60_000,
     hookTimeout: 60_000,
     expect: { poll: { timeout: 15_000 } },
+    // By default Vitest leaves one core free, which is half of a machine with two.
+    maxWorkers: Math.max(2, availableParallelism() - 1),
+    provide: { tier: 'fast' },
+    projects: [
+      {
+        extends: true,
+        test: {
+          name: 'unit',
+          include: UNIT_TESTS,
+          exclude: [...configDefaults.exclude, SLOW, ...ISOLATED],
+          isolate: false,
+        },
+      },
+      {
+        extends: true,
+        test: {
+          name: 'process',
+          include: [...PROCESS.map((folder) => `${folder}/*.test.ts`), ...ISOLATED],
+          exclude: [...configDefaults.exclude, SLOW],
+        },
+      },
+      {
+        extends: true,
+        test: {
+          name: 'thorough',
+          include: [...PROCESS, ...UNIT].flatMap((folder) => [`${folder}/*.slow.test.ts`, `${folder}/${PROPERTIES}`]),
+          provide: { tier: 'thorough' },
+          testTimeout: 120_000,
+        },
+      },
+    ],
   },
 });

@@ -1,4 +1,5 @@
 // The style of this repository as a test: an argument about it ends here.
+import { execFileSync } from 'node:child_process';
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { basename, dirname, join, relative } from 'node:path';
 import { fileURLToPath } from 'node:url';
@@ -219,7 +220,7 @@ describe('files', () => {
   });
 
   test('are named in kebab-case', () => {
-    const kebab = /^[a-z0-9]+(-[a-z0-9]+)*(\.(test|config|d))?\.[jt]s$/;
+    const kebab = /^[a-z0-9]+(-[a-z0-9]+)*(\.((slow\.)?test|config|d))?\.[jt]s$/;
     expect(codeFiles.filter((path) => !kebab.test(basename(path)))).toEqual([]);
   });
 
@@ -252,6 +253,46 @@ describe('source', () => {
 
   test('of tests runs whole: none is left out or run alone', () => {
     expect(findings(codeFiles.filter(isTest), /\b(?:test|it|describe)(?:\.\w+)*\.(?:only|skip|todo)\b/)).toEqual([]);
+  });
+});
+
+describe('the tiers', () => {
+  const vitest = join(root, 'node_modules/vitest/vitest.mjs');
+  const listed: readonly { file: string; projectName: string }[] = JSON.parse(
+    execFileSync(process.execPath, [vitest, 'list', '--filesOnly', '--json'], { cwd: root, encoding: 'utf8' }),
+  );
+  const runners = allFiles
+    .filter((path) => path.endsWith('.test.ts') && !path.startsWith('interop/'))
+    .map((path) => {
+      const projects = listed.filter(({ file }) => relative(root, file) === path).map(({ projectName }) => projectName);
+      return { path, fast: projects.filter((name) => name !== 'thorough').length, all: projects.length };
+    });
+  const tierOf = (path: string): string => /\.slow\.test|-properties\.test/.exec(path)?.[0] ?? 'fast';
+
+  test.each([
+    ['fast', 'once, in the fast tier', { fast: 1, all: 1 }],
+    ['.slow.test', 'once, in the thorough tier', { fast: 0, all: 1 }],
+    ['-properties.test', 'once in each tier', { fast: 1, all: 2 }],
+  ])('run every file of kind %s %s', (kind, _how, times) => {
+    const files = runners.filter(({ path }) => tierOf(path) === kind);
+    expect(files).toEqual(files.map(({ path }) => ({ path, ...times })));
+    expect(files).not.toEqual([]);
+  });
+
+  test('run nothing else', () => {
+    const known = new Set(runners.map(({ path }) => path));
+    expect(listed.filter(({ file }) => !known.has(relative(root, file)))).toEqual([]);
+  });
+
+  test('keep a sample of every slow file in the fast tier', () => {
+    const slow = runners.map(({ path }) => path).filter((path) => tierOf(path) === '.slow.test');
+    expect(slow.filter((path) => !existsSync(join(root, path.replace('.slow', ''))))).toEqual([]);
+  });
+
+  test('try every random property as often as the tier says', () => {
+    const properties = runners.map(({ path }) => path).filter((path) => tierOf(path) === '-properties.test');
+    expect(findings(properties, /numRuns: (?!runs\()/)).toEqual([]);
+    expect(properties.filter((path) => !/numRuns: runs\(/.test(read(path)))).toEqual([]);
   });
 });
 
@@ -304,7 +345,7 @@ describe.each(byName)('@svc/%s', (name, one) => {
       engines: rootManifest.engines,
       scripts: {
         build: 'tsc -b',
-        test: `vitest run --root ${up} --dir ${folder}`,
+        test: `vitest run --root ${up} ${folder}/`,
         'check:package': `node ${up}/tools/check-package.js`,
       },
       publishConfig: { access: 'public', provenance: true },

@@ -34,6 +34,7 @@ import {
 } from 'apache-arrow';
 import fc from 'fast-check';
 import { afterAll, beforeAll, expect, test } from 'vitest';
+import { runs } from '../../../../test/tier.ts';
 import { randomRows, type RandomRow, randomSelect } from '../random-select.ts';
 import { callOf, createSqlFixture, type SqlFixture } from '../../src/testing/sql-fixture.ts';
 
@@ -192,7 +193,7 @@ async function expectInEveryFormat(
   kept?.close();
 }
 
-test(`${FRAMES * SELECTS_PER_FRAME} random SELECTs over random frames are answered as by DuckDB itself, in every format`, async () => {
+test(`${runs(FRAMES) * SELECTS_PER_FRAME} random SELECTs over random frames are answered as by DuckDB itself, in every format`, async () => {
   const length = { minLength: SELECTS_PER_FRAME, maxLength: SELECTS_PER_FRAME };
   const frames = fc.tuple(randomRows, randomRows, fc.array(randomSelect, length));
   const property = fc.asyncProperty(frames, async ([one, two, selects]) => {
@@ -207,5 +208,5 @@ test(`${FRAMES * SELECTS_PER_FRAME} random SELECTs over random frames are answer
       else await expectInEveryFormat(sql, await answerOf(sql), expected.getRows());
     }
   });
-  await fc.assert(property, { numRuns: FRAMES, endOnFailure: true });
+  await fc.assert(property, { numRuns: runs(FRAMES), endOnFailure: true });
 }, 120_000);

@@ -30,6 +30,7 @@ import {
 } from 'apache-arrow';
 import * as fc from 'fast-check';
 import { expect, test } from 'vitest';
+import { runs } from '../../../../../test/tier.ts';
 import { decodeBody, type DecodedBody } from '../../../test/decode-body.ts';
 import { writeArrow } from '../../../test/write-arrow.ts';
 import { createRecordBatch } from '../../columns/create-record-batch.ts';
@@ -174,7 +175,7 @@ test(
         expect(String(again.schema)).toBe(String(schema));
         expect(await jsonOf(again)).toBe(expected);
       }),
-      { numRuns: 500 },
+      { numRuns: runs(500) },
     );
   },
 );

@@ -37,6 +37,7 @@ import {
 } from 'apache-arrow';
 import * as fc from 'fast-check';
 import { afterAll, beforeAll, expect, test } from 'vitest';
+import { runs } from '../../../../test/tier.ts';
 import { createFrameFiles, type DuckdbFrameFiles } from '../../src/files/create-frame-files.ts';
 import { createStoreFixture, refOf, type StoreFixture } from '../../src/testing/store-fixture.ts';
 
@@ -165,6 +166,6 @@ test('random frames of random types survive a put, a restart, and each format ou
       expect(await reading(third, 'csv', csv)).toBe(lines);
       await third.close();
     }),
-    { numRuns: 15 },
+    { numRuns: runs(15) },
   );
 }, 120_000);
