@@ -1,52 +1,22 @@
-import { existsSync, readdirSync, readlinkSync } from 'node:fs';
+import { readdirSync, readlinkSync } from 'node:fs';
 import { mkdir, readdir, rm, utimes, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { ServiceError } from '@svc/errors';
-import type { Engine, QueryResult } from '@svc/frames';
 import { readRows } from '@svc/frames/testing';
-import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { identifyProcess, type ProcessIdentity } from '../../src/disk/process-identity.ts';
 import { callOf, createSqlFixture, rowsOf, type SqlFixture } from '../../src/testing/sql-fixture.ts';
-import { cpuSeconds, sqlChildPids } from '../../src/testing/sql-processes.ts';
+import { sqlChildPids } from '../../src/testing/sql-processes.ts';
 import { countedBytes } from '../../src/sql/counted-bytes.ts';
-import type { SqlEngineOptions } from '../../src/sql/create-sql-engine.ts';
+import { ENDLESS, foldersOfChildren, hasProc, holdPlace, ownEngine } from '../own-engine.ts';
 
 let fixture: SqlFixture;
+const withEngine = ownEngine(() => fixture);
 
 beforeAll(async () => {
   fixture = await createSqlFixture();
 });
 
 afterAll(() => fixture.close());
-
-/** Runs a test with an engine of its own. */
-function withEngine(options: Partial<SqlEngineOptions>, run: (engine: Engine) => Promise<void>): () => Promise<void> {
-  return async () => {
-    const engine = fixture.otherEngine({ maxConcurrent: 1, ...options });
-    try {
-      // On a busy machine a child may take longer to start than a statement may in some tests.
-      await vi.waitFor(() => rowsOf(engine, 'SELECT 1'), { timeout: 15_000 });
-      await run(engine);
-    } finally {
-      await engine.close();
-    }
-  };
-}
-
-/** An answer that is not read holds its place. */
-const holdPlace = (engine: Engine): Promise<QueryResult> => engine.query(callOf(), 'FROM range(10000000)');
-const ENDLESS = 'SELECT count(*) FROM range(1000000000000)';
-// One call of a function, which does not hear that it should stop.
-const DEAF = "SELECT levenshtein(repeat('a', 200000), repeat('b', 200000))";
-// One after the other in one child, they leave less and less room in it.
-const GREEDY = [
-  'SELECT list(i) FROM range(1000000000) t(i)',
-  "SELECT string_agg(i::VARCHAR, ',') FROM range(10000000000) t(i)",
-  'SELECT array_agg(i ORDER BY hash(i)) FROM range(1000000000) t(i)',
-  'SELECT histogram(i) FROM range(1000000000) t(i)',
-  'SELECT quantile_cont(i, 0.5) OVER (ORDER BY i) FROM range(1000000000) t(i)',
-];
-const hasProc = existsSync('/proc');
 
 /** The files of batches that this process has open. */
 function openBatchFiles(): string[] {
@@ -89,40 +59,6 @@ describe('waiting', () => {
       unread.close();
     }),
   );
-
-  test(
-    'a short statement does not wait for long ones, which are begun again and have the same answer',
-    withEngine({ maxConcurrent: 2, timeoutMs: 20_000, shortMs: 50 }, async (engine) => {
-      const controller = new AbortController();
-      const endless = rowsOf(engine, ENDLESS, {}, callOf('default', controller.signal)).catch(
-        (error: unknown) => error,
-      );
-      const long = rowsOf(engine, 'SELECT count(*) FROM range(70000000) t(i) WHERE i % 7 = 3');
-      for (let i = 0; i < 3; i++) expect(await rowsOf(engine, `SELECT ${i}`)).toEqual([[i]]);
-      controller.abort();
-      expect(await endless).toMatchObject({ code: 'cancelled' });
-      expect(await long).toEqual([[10_000_000n]]);
-    }),
-  );
-
-  test(
-    'counts, and whoever waited too long is gone',
-    withEngine({ maxQueued: 1, timeoutMs: 2000 }, async (engine) => {
-      const held = await holdPlace(engine);
-      const late = rowsOf(engine, 'SELECT 1');
-      await expect(late).rejects.toMatchObject({
-        code: 'deadline_exceeded',
-        hint: expect.stringContaining('sql.timeout_ms'),
-      });
-      const controller = new AbortController();
-      const gone = rowsOf(engine, 'SELECT 2', {}, callOf('default', controller.signal));
-      controller.abort(new Error('gone'));
-      await expect(gone).rejects.toMatchObject({ code: 'cancelled' });
-      const next = rowsOf(engine, 'SELECT 3');
-      held.close();
-      expect(await next).toEqual([[3]]);
-    }),
-  );
 });
 
 describe('time', () => {
@@ -133,67 +69,9 @@ describe('time', () => {
       expect(await rowsOf(engine, 'SELECT 1')).toEqual([[1]]);
     }),
   );
-
-  test(
-    'one that gives rows and then no more is ended too',
-    withEngine({ timeoutMs: 4000 }, async (engine) => {
-      const slow = `levenshtein(repeat('a', 30000 + (i % 2)::INTEGER), repeat('b', 30000))`;
-      const answer = await engine.query(
-        callOf(),
-        `SELECT CASE WHEN i < 300000 THEN 0 ELSE ${slow} END FROM range(900000) t(i)`,
-      );
-      const read = async (): Promise<void> => {
-        for await (const batch of answer.batches) expect(batch.numRows).toBeGreaterThan(0);
-      };
-      await expect(read()).rejects.toMatchObject({ code: 'deadline_exceeded' });
-      expect(await rowsOf(engine, 'SELECT 1')).toEqual([[1]]);
-    }),
-  );
-
-  test(
-    'a reader may take its time',
-    withEngine({ timeoutMs: 2500 }, async (engine) => {
-      const answer = await engine.query(callOf(), 'FROM range(1000000)');
-      let rows = 0;
-      for await (const batch of answer.batches) {
-        // One that begins now and has as much time is over before it: so much time has passed.
-        if (rows === 0) await expect(rowsOf(engine, ENDLESS)).rejects.toMatchObject({ code: 'deadline_exceeded' });
-        rows += batch.numRows;
-      }
-      expect(rows).toBe(1_000_000);
-    }),
-  );
 });
 
 describe('a call that is cancelled', () => {
-  test(
-    'ends its statement, and its child goes on',
-    withEngine({}, async (engine) => {
-      const pids = hasProc ? sqlChildPids() : [];
-      const controller = new AbortController();
-      const running = rowsOf(engine, ENDLESS, {}, callOf('default', controller.signal));
-      const cancelled = expect(running).rejects.toMatchObject({ code: 'cancelled' });
-      await untilBusy();
-      controller.abort(new Error('gone'));
-      await cancelled;
-      expect(await rowsOf(engine, 'SELECT 1')).toEqual([[1]]);
-      if (hasProc) expect(sqlChildPids()).toEqual(expect.arrayContaining(pids));
-    }),
-  );
-
-  test(
-    'ends a child that does not obey, and another takes its place',
-    withEngine({}, async (engine) => {
-      const controller = new AbortController();
-      const running = rowsOf(engine, DEAF, {}, callOf('default', controller.signal));
-      const cancelled = expect(running).rejects.toMatchObject({ code: 'cancelled' });
-      await untilBusy();
-      controller.abort(new Error('gone'));
-      await cancelled;
-      expect(await rowsOf(engine, 'SELECT 1')).toEqual([[1]]);
-    }),
-  );
-
   test(
     'ends an answer that is being read',
     withEngine({}, async (engine) => {
@@ -222,16 +100,6 @@ describe('memory and disk', () => {
       expect(await rowsOf(engine, 'SELECT 1')).toEqual([[1]]);
     }),
   );
-
-  test(
-    'one that takes too much room on disk is out_of_disk, and leaves nothing there',
-    withEngine({ memoryBytes: 100e6, maxTempBytes: 10e6 }, async (engine) => {
-      const sql = 'SELECT i, hash(i) h FROM range(100000000) t(i) ORDER BY h';
-      await expect(rowsOf(engine, sql)).rejects.toMatchObject({ code: 'out_of_disk' });
-      expect(await rowsOf(engine, 'SELECT 1')).toEqual([[1]]);
-      await expect.poll(filesOfChildren).toEqual([]);
-    }),
-  );
 });
 
 describe('children', () => {
@@ -240,31 +108,6 @@ describe('children', () => {
     withEngine({}, async () => {
       expect(sqlChildPids()).not.toEqual([]);
       for (const pid of sqlChildPids()) expect(countedBytes(pid)).toBeLessThan(250e6);
-    }),
-  );
-
-  test.skipIf(!hasProc)(
-    'one that has kept so much of its memory that a statement would not find enough is replaced',
-    withEngine({ memoryBytes: 150e6, maxTempBytes: 50e6 }, async (engine) => {
-      for (const sql of GREEDY) {
-        const call = callOf('default', AbortSignal.timeout(1000));
-        await expect(rowsOf(engine, sql, {}, call)).rejects.toBeInstanceOf(ServiceError);
-        expect(await rowsOf(engine, 'SELECT 1')).toEqual([[1]]);
-      }
-      await expect.poll(() => sqlChildPids().filter((pid) => countedBytes(pid) > 630e6)).toEqual([]);
-    }),
-  );
-
-  test.skipIf(!hasProc)(
-    'one that is killed is one failed statement',
-    withEngine({}, async (engine) => {
-      const running = rowsOf(engine, ENDLESS);
-      const failed = expect(running).rejects.toMatchObject({ code: 'internal', query: ENDLESS });
-      await untilBusy();
-      for (const pid of sqlChildPids()) process.kill(pid, 'SIGKILL');
-      await failed;
-      // One that had nothing to do was killed too, which may not be known yet.
-      await expect.poll(() => rowsOf(engine, 'SELECT 1')).toEqual([[1]]);
     }),
   );
 
@@ -295,13 +138,13 @@ describe('children', () => {
   });
 
   test('close ends what runs, and nothing is left', async () => {
-    const others = await foldersOfChildren();
+    const others = await foldersOfChildren(fixture);
     const engine = fixture.otherEngine({ maxConcurrent: 1 });
     const running = rowsOf(engine, ENDLESS).catch((error: unknown) => error);
     const waiting = rowsOf(engine, 'SELECT 1').catch((error: unknown) => error);
-    await expect.poll(async () => (await foldersOfChildren()).length).toBeGreaterThan(others.length);
+    await expect.poll(async () => (await foldersOfChildren(fixture)).length).toBeGreaterThan(others.length);
     await engine.close();
-    expect(others).toEqual(expect.arrayContaining(await foldersOfChildren()));
+    expect(others).toEqual(expect.arrayContaining(await foldersOfChildren(fixture)));
     if (hasProc) expect(sqlChildPids().length).toBeLessThanOrEqual(others.length);
     expect(await running).toMatchObject({ code: 'unavailable' });
     expect(await waiting).toMatchObject({ code: 'unavailable' });
@@ -331,7 +174,7 @@ describe('children', () => {
 
   test('says of the folder of each child whose it is', async () => {
     await withEngine({}, async () => {
-      const names = await foldersOfChildren();
+      const names = await foldersOfChildren(fixture);
       expect(names).not.toEqual([]);
       for (const name of names) {
         const files = (): Promise<string[]> => readdir(join(fixture.tempDirectory, name));
@@ -340,25 +183,6 @@ describe('children', () => {
     })();
   });
 });
-
-async function foldersOfChildren(): Promise<string[]> {
-  return (await readdir(fixture.tempDirectory)).filter((name) => name.startsWith('svc-sql-'));
-}
-
-/** What is in the folders of children, but for the file that says whose they are. */
-async function filesOfChildren(): Promise<string[]> {
-  const folders = await foldersOfChildren();
-  const names = await Promise.all(folders.map((folder) => readdir(join(fixture.tempDirectory, folder))));
-  return names.flat().filter((name) => !/^(?:\.new)?\.lock-/.test(name));
-}
-
-/** Waits until a child works, where that can be seen: to start takes them less. */
-async function untilBusy(): Promise<void> {
-  if (!hasProc) return;
-  const before = new Map(sqlChildPids().map((pid) => [pid, cpuSeconds(pid)]));
-  const used = (): number[] => sqlChildPids().map((pid) => cpuSeconds(pid) - (before.get(pid) ?? 0));
-  await expect.poll(() => Math.max(...used()), { timeout: 40_000 }).toBeGreaterThan(1);
-}
 
 /** Makes a folder as children have it, of a process with this identity. */
 async function leaveFolder(name: string, holder?: ProcessIdentity, touched = new Date()): Promise<string> {
