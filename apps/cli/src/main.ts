@@ -1,6 +1,7 @@
 import { homedir } from 'node:os';
 import { CliError, InterruptedError } from './errors/cli-error.ts';
 import { createOutput } from './output/output.ts';
+import { packageVersion } from './package-version.ts';
 import { runCli } from './run-cli.ts';
 
 const controller = new AbortController();
@@ -25,6 +26,7 @@ process.once('beforeExit', () => {
 });
 
 void runCli(process.argv.slice(2), {
+  version: packageVersion(),
   env: process.env,
   homeDir: homedir(),
   stdin: process.stdin,

@@ -5,7 +5,6 @@ import type { Command, Context, Program } from './args/command.ts';
 import { COMMANDS } from './commands/commands.ts';
 import { COMPLETE, complete, formatCompletion } from './completion/complete.ts';
 import { formatCommandHelp, formatOverview, formatTopic, HELP_TOPICS } from './args/help.ts';
-import { packageVersion } from './package-version.ts';
 import { printError } from './output/print-error.ts';
 
 /** Does what the command line says; resolves to the exit code. */
@@ -53,7 +52,7 @@ async function runWithoutCommand(word: string | undefined, rest: readonly string
       return EXIT.ok;
     case '--version':
     case '-V':
-      await stdout.write(`${packageVersion()}\n`);
+      await stdout.write(`${context.version}\n`);
       return EXIT.ok;
     case undefined:
       await stderr.write(formatOverview(COMMANDS));

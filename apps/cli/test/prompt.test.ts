@@ -34,6 +34,7 @@ function startPrompt(argv: readonly string[], env: Record<string, string> = {}):
     write: async (chunk) => void (screen += typeof chunk === 'string' ? chunk : Buffer.from(chunk).toString()),
   };
   const ended = runCli(['query', ...argv], {
+    version: '1.2.3',
     env: { SVC_HISTORY: join(folder, 'history'), ...env },
     homeDir: '',
     stdin: Readable.from([]),
@@ -269,6 +270,7 @@ describe('the prompt', () => {
     const { url, asked } = await startServer();
     const input = new PassThrough();
     const ended = runCli(['query', '--url', url], {
+      version: '1.2.3',
       env: {},
       homeDir: '',
       stdin: Readable.from([]),

@@ -4,6 +4,7 @@ import { Readable } from 'node:stream';
 import { fileURLToPath } from 'node:url';
 import { afterEach } from 'vitest';
 import type { Output } from '../src/output/output.ts';
+import { packageVersion } from '../src/package-version.ts';
 import { runCli } from '../src/run-cli.ts';
 
 /** What a run of `svc` left behind. */
@@ -33,6 +34,7 @@ export async function run(argv: readonly string[], options: RunOptions = {}): Pr
   const input = typeof stdin === 'string' ? [Buffer.from(stdin)] : stdin;
   const { signal } = new AbortController();
   const code = await runCli(argv, {
+    version: packageVersion(),
     env,
     homeDir,
     stdin: Readable.from(input),

@@ -21,6 +21,8 @@ export interface Terminal {
 
 /** What a command has of the process it runs in. */
 export interface Context {
+  /** The version of `svc`. */
+  readonly version: string;
   readonly env: Readonly<Record<string, string | undefined>>;
   /** The user's home directory; empty where there is none. */
   readonly homeDir: string;

@@ -1,6 +1,6 @@
 import { CliError } from '../errors/cli-error.ts';
 import type { Command } from '../args/command.ts';
-import { COMPLETION_SCRIPTS } from '../completion/completion-scripts.ts';
+import { COMPLETION_SCRIPTS } from './completion-scripts.ts';
 
 const SHELLS = [...COMPLETION_SCRIPTS.keys()];
 

@@ -6,7 +6,6 @@ import { visibleText } from '../text/display-text.ts';
 import type { Diagnosis } from '../doctor/diagnosis.ts';
 import { findDirectory } from '../frames/find-directory.ts';
 import type { Output } from '../output/output.ts';
-import { packageVersion } from '../package-version.ts';
 import { CONFIG_OPTION, loadServerConfig } from '../args/server-config.ts';
 
 /** `svc doctor`: what would keep a server or `svc` from working here, and what to do about it. */
@@ -43,7 +42,7 @@ async function checkMachine(args: Arguments, context: Context): Promise<readonly
   const { runChecks } = await import('../doctor/run-checks.ts');
   return runChecks({
     loaded: loadServerConfig(args, context),
-    server: { client, isNamed, version: packageVersion() },
+    server: { client, isNamed, version: context.version },
   });
 }
 

@@ -62,3 +62,10 @@ export function invalidAnswer(what: string): CliError {
     hint: 'Check that --url or SVC_URL names a data-frame server, and its base path if it has one.',
   });
 }
+
+/** An answer that ended before it was complete. */
+export function cutAnswer(): CliError {
+  return new CliError('unreachable', 'The connection broke in the middle of the answer; it is not complete.', {
+    hint: 'Send the request again; the log of the server may say why it stopped.',
+  });
+}

@@ -1,4 +1,4 @@
-import { CliError, invalidAnswer } from '../errors/cli-error.ts';
+import { type CliError, cutAnswer, invalidAnswer } from '../errors/cli-error.ts';
 import { createJsonScanner, type JsonScanner } from '../client/json-scanner.ts';
 import type { Cell } from './table-printer.ts';
 
@@ -28,13 +28,6 @@ export async function* readJsonTable(chunks: AsyncIterable<Uint8Array>): AsyncGe
   }
   if (steps.next().done !== true) throw cutAnswer();
   if (scanner.peek() !== undefined) throw invalidAnswer('something follows the end of the table');
-}
-
-/** An answer that ended before it was complete. */
-export function cutAnswer(): CliError {
-  return new CliError('unreachable', 'The connection broke in the middle of the answer; it is not complete.', {
-    hint: 'Send the request again; the log of the server may say why it stopped.',
-  });
 }
 
 function* takeParts(steps: Iterator<Step, void>): Generator<TablePart> {

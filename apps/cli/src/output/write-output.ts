@@ -2,9 +2,15 @@ import { randomUUID } from 'node:crypto';
 import { unlinkSync } from 'node:fs';
 import { type FileHandle, open, readlink, realpath, rename, stat } from 'node:fs/promises';
 import { basename, dirname, join, resolve } from 'node:path';
-import type { Context } from '../args/command.ts';
 import { errorCode } from '../errors/error-code.ts';
 import { type Output, outputError } from './output.ts';
+
+/** What writing needs of the process. */
+export interface WriteOutputOptions {
+  readonly stdout: Output;
+  /** An unfinished file is removed when it is aborted. */
+  readonly signal: AbortSignal;
+}
 
 /**
  * Lets `write` print to the standard output, or to a file where one is named. A file takes its name only when all of it
@@ -12,7 +18,7 @@ import { type Output, outputError } from './output.ts';
  */
 export async function writeOutput(
   file: string | undefined,
-  { stdout, signal }: Context,
+  { stdout, signal }: WriteOutputOptions,
   write: (output: Output) => Promise<void>,
 ): Promise<void> {
   if (file === undefined) return write(stdout);
