@@ -1,4 +1,5 @@
 import { nearestName } from '@svc/errors';
+import { type FlagSpec, type FlagToken, parseFlags } from './parse-flags.ts';
 import type { ServiceNames } from './service-names.ts';
 import { SETTING_ROWS } from './setting-rows.ts';
 import type { Finding, Given } from './source.ts';
@@ -16,69 +17,68 @@ export interface Flags {
 
 type Switch = 'help' | 'version' | 'print-config';
 
-const SWITCHES: ReadonlyMap<string, Switch> = new Map([
-  ['--help', 'help'],
-  ['-h', 'help'],
-  ['--version', 'version'],
-  ['-V', 'version'],
-  ['--print-config', 'print-config'],
+const SWITCHES: ReadonlyMap<Switch, { readonly short?: string }> = new Map([
+  ['help', { short: 'h' }],
+  ['version', { short: 'V' }],
+  ['print-config', {}],
 ]);
 
 /** Flag → path of its setting; the configuration file has no path. */
 const VALUE_FLAGS: ReadonlyMap<string, string | undefined> = new Map([
-  ['--config', undefined],
-  ...SETTING_ROWS.filter(({ setting }) => setting.flag !== undefined).map(({ path, setting }): [string, string] => [
-    `--${setting.flag}`,
-    path,
-  ]),
+  ['config', undefined],
+  ...SETTING_ROWS.flatMap(({ path, setting: { flag } }): [string, string][] =>
+    flag === undefined ? [] : [[flag, path]],
+  ),
 ]);
 
-/** Reads `--flag value` and `--flag=value`; what is wrong becomes a problem, and reading goes on behind it. */
+const FLAGS: ReadonlyMap<string, FlagSpec> = new Map<string, FlagSpec>([
+  ...[...SWITCHES].map(([name, { short }]): [string, FlagSpec] => [
+    name,
+    { takesValue: false, short, isRepeatable: true },
+  ]),
+  ...[...VALUE_FLAGS.keys()].map((name): [string, FlagSpec] => [name, { takesValue: true }]),
+]);
+
+/** Reads the command line. A faulty flag becomes a problem, and reading continues behind it. */
 export function readFlags(argv: readonly string[], names: ServiceNames): Flags {
-  const values = new Map<string, string>();
-  const asked = new Set<Switch>();
-  const problems: Finding[] = [];
-  const words = [...argv];
-  for (let word = words.shift(); word !== undefined; word = words.shift()) {
-    if (word === '--') {
-      problems.push(...words.splice(0).map(unwantedArgument));
-    } else if (!word.startsWith('-') || word === '-') {
-      problems.push(unwantedArgument(word));
-    } else {
-      const [name, inline] = splitFlag(word);
-      const asks = SWITCHES.get(name);
-      if (asks !== undefined && inline === undefined) {
-        asked.add(asks);
-      } else if (asks !== undefined) {
-        problems.push(flagProblem(name, `${name} takes no value.`, `Write ${name} alone.`));
-      } else {
-        const value = inline ?? takeValue(words);
-        if (!VALUE_FLAGS.has(name)) problems.push(unknownFlag(name, names));
-        else if (value === undefined) problems.push(missingValue(name));
-        else if (values.has(name)) problems.push(repeatedFlag(name));
-        else values.set(name, value);
-      }
-    }
+  const tokens = parseFlags(argv, FLAGS);
+  const values = new Map(
+    tokens.flatMap((token) => (token.kind === 'value' ? [[token.name, token.value] as const] : [])),
+  );
+  const switches = new Set(tokens.flatMap((token) => (token.kind === 'switch' ? [token.name] : [])));
+  return {
+    given: givenOf(values),
+    file: values.get('config'),
+    asked: new Set([...SWITCHES.keys()].filter((name) => switches.has(name))),
+    problems: tokens.flatMap((token) => problemsOf(token, names)),
+  };
+}
+
+function problemsOf(token: FlagToken, names: ServiceNames): readonly Finding[] {
+  switch (token.kind) {
+    case 'argument':
+      return [unwantedArgument(token.value)];
+    case 'unknown':
+      return [unknownFlag(token.rawName, names)];
+    case 'missing_value':
+      return [missingValue(token.rawName)];
+    case 'unwanted_value':
+      return [flagProblem(token.rawName, `${token.rawName} takes no value.`, `Write ${token.rawName} alone.`)];
+    case 'repeated':
+      return [flagProblem(token.rawName, `${token.rawName} is given more than once.`, 'Give it once.')];
+    case 'switch':
+    case 'terminator':
+    case 'value':
+      break;
   }
-  return { given: givenOf(values), file: values.get('--config'), asked, problems };
-}
-
-function splitFlag(word: string): [name: string, value: string | undefined] {
-  const at = word.indexOf('=');
-  return at === -1 ? [word, undefined] : [word.slice(0, at), word.slice(at + 1)];
-}
-
-/** The next word, unless it is a flag; a negative number is a value, so that the answer to it can be about the number. */
-function takeValue(words: string[]): string | undefined {
-  const [next] = words;
-  return next === undefined || /^-(?!\.?\d)/.test(next) ? undefined : words.shift();
+  return [];
 }
 
 function givenOf(values: ReadonlyMap<string, string>): ReadonlyMap<string, Given> {
   const given = new Map<string, Given>();
   for (const [name, text] of values) {
     const path = VALUE_FLAGS.get(name);
-    if (path !== undefined) given.set(path, { source: { kind: 'flag', name }, text });
+    if (path !== undefined) given.set(path, { source: { kind: 'flag', name: `--${name}` }, text });
   }
   return given;
 }
@@ -89,10 +89,6 @@ function flagProblem(name: string, message: string, hint: string): Finding {
 
 function missingValue(name: string): Finding {
   return flagProblem(name, `${name} needs a value.`, `Write ${name} <value> or ${name}=<value>.`);
-}
-
-function repeatedFlag(name: string): Finding {
-  return flagProblem(name, `${name} is given more than once.`, 'Give it once.');
 }
 
 function unwantedArgument(value: string): Finding {
@@ -112,7 +108,11 @@ function unknownFlag(name: string, names: ServiceNames): Finding {
 
 /** All flags, and for `--section-key` of any setting the name that works. */
 function suggestions(names: ServiceNames): ReadonlyMap<string, string> {
-  const flags = [...SWITCHES.keys(), ...VALUE_FLAGS.keys()].map((name): [string, string] => [name, name]);
+  const spellings = [...FLAGS].flatMap(([name, { short }]) => [
+    `--${name}`,
+    ...(short === undefined ? [] : [`-${short}`]),
+  ]);
+  const flags = spellings.map((spelling): [string, string] => [spelling, spelling]);
   const paths = SETTING_ROWS.map((row): [string, string] => [
     `--${row.path.replaceAll(/[._]/g, '-')}`,
     row.setting.flag === undefined

@@ -21,6 +21,7 @@ export { formatProblems } from './format-problems.ts';
 export { formatSettingsReference } from './format-settings-reference.ts';
 export { loadConfig, type LoadConfigOptions, type LoadConfigResult, type LoadedConfig } from './load-config.ts';
 export { isLoopback } from './loopback.ts';
+export { type FlagSpec, type FlagToken, parseFlags } from './parse-flags.ts';
 export { LOG_LEVELS, type LogLevel } from './log-level.ts';
 export type { DerivedDefault, Facts, ForeignVariable, Setting } from './setting.ts';
 export { SETTINGS } from './settings.ts';

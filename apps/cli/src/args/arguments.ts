@@ -1,7 +1,7 @@
-import { parseArgs } from 'node:util';
+import { type FlagSpec, type FlagToken, parseFlags } from '@svc/config';
 import { nearestName } from '@svc/errors';
 import { CliError } from '../errors/cli-error.ts';
-import type { Command } from './command.ts';
+import type { Command, Program } from './command.ts';
 import { formatUsage } from './help.ts';
 
 /** What the words behind a command say. */
@@ -18,35 +18,16 @@ export interface Arguments {
   has(flag: string): boolean;
 }
 
-/** Reads the words behind a command. Undefined: they ask for its help. */
+/** Parses the words behind a command. Undefined: they ask for its help. */
 export function parseArguments(command: Command, argv: readonly string[]): Arguments | undefined {
-  const { tokens } = parseArgs({
-    args: [...argv],
-    strict: false,
-    tokens: true,
-    options: {
-      help: { type: 'boolean', short: 'h' },
-      ...Object.fromEntries(
-        Object.entries(command.options).map(([name, { value, short }]) => [
-          name,
-          { type: value === undefined ? ('boolean' as const) : ('string' as const), ...(short && { short }) },
-        ]),
-      ),
-    },
-  });
   const given = new Map<string, readonly string[]>();
   const words: string[] = [];
-  for (const token of tokens) {
-    if (token.kind === 'positional') words.push(token.value);
-    if (token.kind !== 'option') continue;
-    const { name, rawName, value, inlineValue } = token;
-    if (name === 'help' && value === undefined) return undefined;
-    checkFlag(command, { name, rawName, value, isInline: inlineValue === true });
-    const before = given.get(name) ?? [];
-    if (before.length > 0 && command.options[name]?.isRepeatable !== true) {
-      throw new CliError('usage', `${rawName} is given more than once.`, { hint: 'Give it once.' });
-    }
-    given.set(name, [...before, value ?? '']);
+  for (const token of parseFlags(argv, flagsOf(command))) {
+    if (token.kind === 'switch' && token.name === 'help') return undefined;
+    if (token.kind === 'argument') words.push(token.value);
+    else if (token.kind === 'switch') given.set(token.name, []);
+    else if (token.kind === 'value') given.set(token.name, [...(given.get(token.name) ?? []), token.value]);
+    else if (token.kind !== 'terminator') throw flagError(command, token);
   }
   const hasDirectory = words.length > 0 && command.takesDirectory?.(words) === true;
   const positionals = hasDirectory ? words.slice(1) : words;
@@ -60,24 +41,27 @@ export function parseArguments(command: Command, argv: readonly string[]): Argum
   };
 }
 
-interface Flag {
-  readonly name: string;
-  readonly rawName: string;
-  readonly value: string | undefined;
-  readonly isInline: boolean;
+/** The flags of a command, as the parser needs them. */
+export function flagsOf({ options }: Command | Program): ReadonlyMap<string, FlagSpec> {
+  const flags = Object.entries(options).map(([name, { value, short, isRepeatable }]): [string, FlagSpec] => [
+    name,
+    { takesValue: value !== undefined, short, isRepeatable },
+  ]);
+  return new Map([...flags, ['help', { takesValue: false, short: 'h' }]]);
 }
 
-function checkFlag(command: Command, { name, rawName, value, isInline }: Flag): void {
-  const option = Object.hasOwn(command.options, name) ? command.options[name] : undefined;
-  if (option === undefined) throw unknownFlag(command, rawName);
-  if (option.value === undefined && value !== undefined) {
-    throw new CliError('usage', `${rawName} takes no value.`, { hint: `Write ${rawName} alone.` });
+type FaultyFlag = Extract<FlagToken, { kind: 'unknown' | 'missing_value' | 'unwanted_value' | 'repeated' }>;
+
+function flagError(command: Command, token: FaultyFlag): CliError {
+  const { rawName } = token;
+  if (token.kind === 'unknown') return unknownFlag(command, rawName);
+  if (token.kind === 'repeated') {
+    return new CliError('usage', `${rawName} is given more than once.`, { hint: 'Give it once.' });
   }
-  // A flag behind a flag is no value, but a negative number is one: the answer to it can be about the number.
-  const isMissing = value === undefined || (!isInline && /^-(?!\.?\d|$)/.test(value));
-  if (option.value !== undefined && isMissing) {
-    throw new CliError('usage', `${rawName} needs a value.`, { hint: `Write ${rawName} ${option.value}.` });
-  }
+  const value = command.options[token.name]?.value;
+  return token.kind === 'missing_value'
+    ? new CliError('usage', `${rawName} needs a value.`, { hint: `Write ${rawName} ${value}.` })
+    : new CliError('usage', `${rawName} takes no value.`, { hint: `Write ${rawName} alone.` });
 }
 
 function unknownFlag(command: Command, rawName: string): CliError {

@@ -1,6 +1,7 @@
-import type { Arguments } from '../args/arguments.ts';
+import { parseFlags } from '@svc/config';
+import { type Arguments, flagsOf } from '../args/arguments.ts';
 import type { Client } from '../client/client.ts';
-import type { Command, CommandOption, Context, Program } from '../args/command.ts';
+import type { Command, Context, Program } from '../args/command.ts';
 import { COMMANDS } from '../commands/commands.ts';
 import { counted } from '../text/display-text.ts';
 import { HELP_TOPICS } from '../args/help.ts';
@@ -46,10 +47,10 @@ async function candidates(before: readonly string[], last: string, context: Cont
   if (name === 'help') return behind.length === 0 ? words([...commands, ...HELP_TOPICS]) : NOTHING;
   const command = COMMANDS.find((one) => one.name === name);
   if (command === undefined) return NOTHING;
-  const { positionals, pending, isOver } = readLine(command, behind);
+  const { positionals, pending, url, isOver } = readLine(command, behind);
   const { takesDirectory = () => false } = command;
   const directory = takesDirectory(positionals) ? positionals[0] : undefined;
-  const place: Place = { line: before, directory };
+  const place: Place = { url, directory };
   if (pending !== undefined) return completePlaceholder(pending, place, last, context);
   if (positionals.length === 0 && takesDirectory([last])) return { kind: 'files' };
   if (last.startsWith('-') && !isOver) {
@@ -66,25 +67,21 @@ interface Line {
   readonly positionals: readonly string[];
   /** The placeholder of the flag whose value comes next. */
   readonly pending: string | undefined;
+  /** The value of `--url`. */
+  readonly url: string | undefined;
   /** Whether a `--` has ended the flags. */
   readonly isOver: boolean;
 }
 
-function readLine({ options }: Command | Program, line: readonly string[]): Line {
-  const positionals: string[] = [];
-  let pending: string | undefined;
-  let isOver = false;
-  for (const word of line) {
-    if (pending !== undefined) pending = undefined;
-    else if (isOver || !word.startsWith('-') || word === DASH) positionals.push(word);
-    else if (word === '--') isOver = true;
-    else pending = optionOf(options, word)?.value;
-  }
-  return { positionals, pending, isOver };
-}
-
-function optionOf(options: Readonly<Record<string, CommandOption>>, word: string): CommandOption | undefined {
-  return Object.entries(options).find(([name, { short }]) => word === `--${name}` || word === `-${short}`)?.[1];
+function readLine(command: Command | Program, line: readonly string[]): Line {
+  const tokens = parseFlags(line, flagsOf(command));
+  const last = tokens.at(-1);
+  return {
+    positionals: tokens.flatMap((token) => (token.kind === 'argument' ? [token.value] : [])),
+    pending: last?.kind === 'missing_value' ? command.options[last.name]?.value : undefined,
+    url: tokens.flatMap((token) => (token.kind === 'value' && token.name === 'url' ? [token.value] : [])).at(-1),
+    isOver: tokens.some(({ kind }) => kind === 'terminator'),
+  };
 }
 
 const FORMAT = '<format>';
@@ -93,8 +90,7 @@ const HANDLES = new Set(['<handle>', '<handle>...', '[prefix]']);
 
 /** Where the frames are. */
 interface Place {
-  /** The words before the last. */
-  readonly line: readonly string[];
+  readonly url: string | undefined;
   readonly directory: string | undefined;
 }
 
@@ -136,14 +132,7 @@ async function handlesOf(
   return found;
 }
 
-function withPlace(
-  { line, directory }: Place,
-  context: Context,
-  run: (client: Client) => Promise<void>,
-): Promise<void> {
-  const flag = line.lastIndexOf('--url');
-  const inline = line.findLast((word) => word.startsWith('--url='))?.slice('--url='.length);
-  const url = flag < 0 ? inline : line[flag + 1];
+function withPlace({ url, directory }: Place, context: Context, run: (client: Client) => Promise<void>): Promise<void> {
   const args: Arguments = {
     positionals: [],
     directory,
