@@ -6,7 +6,7 @@ import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { drawChart } from '../src/prompt/chart.ts';
 import { completeSql } from '../src/prompt/complete-sql.ts';
 import { historyFile, loadHistory, MAX_ENTRIES } from '../src/prompt/history.ts';
-import { createAnswerKeeper, MAX_ROWS } from '../src/prompt/last-answer.ts';
+import { createAnswerKeeper, MAX_ROWS } from '../src/prompt/last-result.ts';
 import { isBlank, onOneLine, splitSql } from '../src/prompt/split-sql.ts';
 
 describe('SQL is split at semicolons', () => {

@@ -3,12 +3,12 @@ import { isLoopback } from '@svc/config';
 import { ServiceError } from '@svc/errors';
 import type { KyInstance, Options } from 'ky';
 import type { GenericSchema } from 'valibot';
-import { checkAnswer, type ExpectedAnswer } from './check-answer.ts';
+import { checkAnswer, type ExpectedAnswer } from './check-response.ts';
 import { CliError, cutAnswer, invalidAnswer } from '../errors/cli-error.ts';
 import { connectionError } from './connection-error.ts';
 import { refusalOf } from './refusal.ts';
 import { AnswerTimeoutError, type RequestWatch, watchRequest } from './request-watch.ts';
-import { parseAnswer } from './server-answers.ts';
+import { parseAnswer } from './server-responses.ts';
 
 /** A request to the server. */
 export interface Request {

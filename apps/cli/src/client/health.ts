@@ -1,5 +1,5 @@
 import { type Client, readAnswer } from './client.ts';
-import { type Health, HEALTH } from './server-answers.ts';
+import { type Health, HEALTH } from './server-responses.ts';
 
 const MAX_BYTES = 1024 * 1024;
 

@@ -1,5 +1,5 @@
 import { type Client, readAnswer } from './client.ts';
-import { FRAME_LIST, type FrameInfo } from './server-answers.ts';
+import { FRAME_LIST, type FrameInfo } from './server-responses.ts';
 
 const PAGE = 500;
 const MAX_PAGE_BYTES = 256 * 1024 * 1024;

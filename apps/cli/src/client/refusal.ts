@@ -1,6 +1,6 @@
 import * as v from 'valibot';
 import { CliError } from '../errors/cli-error.ts';
-import { REFUSAL } from './server-answers.ts';
+import { REFUSAL } from './server-responses.ts';
 import { sqlCaret } from '../text/sql-caret.ts';
 
 /** What is known of the request that was refused. */

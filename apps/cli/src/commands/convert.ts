@@ -8,7 +8,7 @@ import { OUTPUT_FORMATS, outputContentType } from '../args/file-formats.ts';
 import { framePath } from '../client/frame-path.ts';
 import { givenFormat } from '../args/given-format.ts';
 import { rowsAsJson } from '../output/json-rows.ts';
-import { copyAnswer } from '../output/print-answer.ts';
+import { copyAnswer } from '../output/print-result.ts';
 import { formatOfName, refuseTerminal } from '../args/result-format.ts';
 import { sendFile } from '../frames/send-file.ts';
 import { DASH } from '../args/source.ts';

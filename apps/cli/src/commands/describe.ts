@@ -4,7 +4,7 @@ import type { Command } from '../args/command.ts';
 import { beginsWithDirectory } from '../args/directory-name.ts';
 import { framePath } from '../client/frame-path.ts';
 import { printFrame } from '../output/print-frames.ts';
-import { FRAME } from '../client/server-answers.ts';
+import { FRAME } from '../client/server-responses.ts';
 import { withClient } from '../frames/with-client.ts';
 
 const MAX_BYTES = 64 * 1024 * 1024;

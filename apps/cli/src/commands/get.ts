@@ -4,7 +4,7 @@ import type { Command } from '../args/command.ts';
 import { beginsWithDirectory } from '../args/directory-name.ts';
 import { OUTPUT_FORMATS, outputContentType } from '../args/file-formats.ts';
 import type { Output } from '../output/output.ts';
-import { copyAnswer, printAnswer } from '../output/print-answer.ts';
+import { copyAnswer, printAnswer } from '../output/print-result.ts';
 import { counted } from '../text/display-text.ts';
 import { serverOptions } from '../args/client-options.ts';
 import { resultOptions, type ResultTarget, resultTarget } from '../args/result-format.ts';

@@ -4,7 +4,7 @@ import { beginsWithDirectory } from '../args/directory-name.ts';
 import { listFrames } from '../client/list-frames.ts';
 import type { Output } from '../output/output.ts';
 import { printFrameList } from '../output/print-frames.ts';
-import type { FrameInfo } from '../client/server-answers.ts';
+import type { FrameInfo } from '../client/server-responses.ts';
 import { withClient } from '../frames/with-client.ts';
 
 /** `svc list`: the frames there are. */

@@ -9,7 +9,7 @@ import { INPUT_FORMATS } from '../args/file-formats.ts';
 import { listFrames } from '../client/list-frames.ts';
 import { DASH } from '../args/source.ts';
 import { withClient } from '../frames/with-client.ts';
-import { within } from '../client/within.ts';
+import { within } from '../client/with-timeout.ts';
 
 /** The word the completion scripts ask `svc` with; behind it stand the words of the line, up to the cursor. */
 export const COMPLETE = '__complete';

@@ -5,7 +5,7 @@ import { type Address, type Config, formatAddress } from '@svc/config';
 import { createClient } from '../client/client.ts';
 import { errorCode } from '../errors/error-code.ts';
 import { readHealth } from '../client/health.ts';
-import { within } from '../client/within.ts';
+import { within } from '../client/with-timeout.ts';
 import { type Diagnosis, PATIENCE_MS } from './diagnosis.ts';
 
 interface Listener {

@@ -1,7 +1,7 @@
 import { type ClientOptions, createClient } from '../client/client.ts';
 import { readHealth } from '../client/health.ts';
 import { type Diagnosis, failedCheck, PATIENCE_MS } from './diagnosis.ts';
-import { within } from '../client/within.ts';
+import { within } from '../client/with-timeout.ts';
 
 /** What is known of the server to be asked. */
 export interface CheckServerOptions {

@@ -3,7 +3,7 @@ import type { Config } from '@svc/config';
 import { createTsdbProxy } from '@svc/tsdb-proxy';
 import { CliError } from '../errors/cli-error.ts';
 import { readAnswer } from '../client/client.ts';
-import { SHORT_TABLE } from '../client/server-answers.ts';
+import { SHORT_TABLE } from '../client/server-responses.ts';
 import { type Diagnosis, PATIENCE_MS } from './diagnosis.ts';
 
 const NAME = 'The time-series database';

@@ -2,10 +2,10 @@ import type { Client } from '../client/client.ts';
 import { counted } from '../text/display-text.ts';
 import { outputContentType } from '../args/file-formats.ts';
 import type { Output } from '../output/output.ts';
-import { copyAnswer, printAnswer, type PrintAnswerOptions, type ReadAnswer } from '../output/print-answer.ts';
+import { copyAnswer, printAnswer, type PrintAnswerOptions, type ReadAnswer } from '../output/print-result.ts';
 import { refusalOf } from '../client/refusal.ts';
 import type { ResultTarget } from '../args/result-format.ts';
-import { ACKNOWLEDGEMENT, parseAnswer } from '../client/server-answers.ts';
+import { ACKNOWLEDGEMENT, parseAnswer } from '../client/server-responses.ts';
 
 /** Who answers SQL: the frames, or the time-series database behind the server. */
 export type SqlEngine = 'local' | 'tsdb';

@@ -1,7 +1,7 @@
 import { type Client, readAnswer, type Request } from '../client/client.ts';
 import type { Context } from '../args/command.ts';
 import { startProgress } from '../output/progress.ts';
-import { NEW_FRAME } from '../client/server-answers.ts';
+import { NEW_FRAME } from '../client/server-responses.ts';
 import { openSource } from '../args/source.ts';
 
 const MAX_ANSWER_BYTES = 16 * 1024 * 1024;

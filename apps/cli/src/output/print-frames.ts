@@ -1,6 +1,6 @@
 import { counted, visibleText } from '../text/display-text.ts';
 import type { Output } from './output.ts';
-import type { FrameInfo } from '../client/server-answers.ts';
+import type { FrameInfo } from '../client/server-responses.ts';
 import { createTablePrinter } from './table-printer.ts';
 
 const LIST_COLUMNS = ['handle', 'rows', 'bytes', 'columns', 'created', 'expires', 'version'].map((name) => ({

@@ -1,4 +1,4 @@
-import type { FrameInfo } from '../client/server-answers.ts';
+import type { FrameInfo } from '../client/server-responses.ts';
 
 /** What completion knows. */
 export interface CompletionWords {

@@ -1,6 +1,6 @@
 import type { Client } from '../client/client.ts';
 import { listFrames } from '../client/list-frames.ts';
-import type { FrameInfo } from '../client/server-answers.ts';
+import type { FrameInfo } from '../client/server-responses.ts';
 
 /** The frames that completion knows. */
 export interface KnownFrames {

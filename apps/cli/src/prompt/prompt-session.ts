@@ -7,11 +7,11 @@ import { listFrames } from '../client/list-frames.ts';
 import { printFrame, printFrameList } from '../output/print-frames.ts';
 import type { ResultTarget } from '../args/result-format.ts';
 import { runSql, type SqlEngine } from '../frames/run-sql.ts';
-import { FRAME } from '../client/server-answers.ts';
+import { FRAME } from '../client/server-responses.ts';
 import { drawChart } from './chart.ts';
 import { type Completed, completeSql } from './complete-sql.ts';
 import { createKnownFrames } from './known-frames.ts';
-import { createAnswerKeeper, type LastAnswer, MAX_ROWS } from './last-answer.ts';
+import { createAnswerKeeper, type LastAnswer, MAX_ROWS } from './last-result.ts';
 
 /** What a prompt does with what is typed. */
 export interface PromptSession {

@@ -1,7 +1,7 @@
 import { invalidAnswer } from '../errors/cli-error.ts';
 import { readJsonTable } from './json-table.ts';
 import type { Output } from './output.ts';
-import { parseAnswer, TABLE_COLUMNS } from '../client/server-answers.ts';
+import { parseAnswer, TABLE_COLUMNS } from '../client/server-responses.ts';
 import { type Cell, createTablePrinter, type TableColumn, type TablePrinter } from './table-printer.ts';
 
 /** An answer of `/exec` that came whole. */

@@ -1,4 +1,4 @@
-import type { PrintAnswerOptions } from '../output/print-answer.ts';
+import type { PrintAnswerOptions } from '../output/print-result.ts';
 import type { Series } from './chart.ts';
 
 /** The numbers of the last answer. */
