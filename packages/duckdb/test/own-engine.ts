@@ -1,6 +1,6 @@
 import { existsSync } from 'node:fs';
 import { readdir } from 'node:fs/promises';
-import type { Engine, QueryAnswer } from '@svc/frames';
+import type { Engine, QueryResult } from '@svc/frames';
 import { vi } from 'vitest';
 import type { SqlEngineOptions } from '../src/sql/create-sql-engine.ts';
 import { callOf, rowsOf, type SqlFixture } from '../src/testing/sql-fixture.ts';
@@ -9,7 +9,7 @@ import { callOf, rowsOf, type SqlFixture } from '../src/testing/sql-fixture.ts';
 export const hasProc = existsSync('/proc');
 
 /** An answer that is not read holds its place. */
-export const holdPlace = (engine: Engine): Promise<QueryAnswer> => engine.query(callOf(), 'FROM range(10000000)');
+export const holdPlace = (engine: Engine): Promise<QueryResult> => engine.query(callOf(), 'FROM range(10000000)');
 
 /** A statement that runs until it is ended. */
 export const ENDLESS = 'SELECT count(*) FROM range(1000000000000)';
