@@ -1,6 +1,6 @@
 /**
- * What was taken from the start of an iterator, then the rest of it. Not a generator: one that nobody has begun
- * to read does nothing when it is told to end, and what the rest holds would never be let go.
+ * Puts items back in front of an iterator. Not a generator: `return()` on a generator that has not started does not run
+ * its `finally`, so `rest` would never be closed.
  */
 export function prepend<T>(head: readonly T[], rest: AsyncIterator<T, void>): AsyncGenerator<T, void> {
   const queue = [...head];
