@@ -31,16 +31,16 @@ function errorsReference() {
 Every error has a code from this closed set, and the code alone decides both statuses. Over HTTP the body is flat JSON:
 
 \`\`\`json
-{"error": "There is no frame \\"trades\\".", "code": "handle_not_found", "hint": "GET /frames lists the handles there are.", "requestId": "r-1"}
+{"error": "There is no frame \\"trades\\".", "code": "handle_not_found", "hint": "GET /frames lists all handles.", "requestId": "r-1"}
 \`\`\`
 
-\`error\` says in one sentence what happened, \`hint\` what to do about it, and \`requestId\` names the request in the log and
-in the header \`x-request-id\`. Over gRPC the sentence is the message of the status; code, hint and request id are in the
+\`error\` says in one sentence what happened, \`hint\` says what to do, and \`requestId\` identifies the request in the log
+and in the header \`x-request-id\`. Over gRPC, the sentence is the status message; code, hint and request id are in the
 trailing metadata \`svc-error-code\`, \`svc-error-hint\` and \`x-request-id\`.
 
-The hints below are the usual ones; where the server knows better, it says so. A failure after the first byte of an answer
-cuts the connection (HTTP) or ends the call with its status (gRPC): a cut answer never looks complete. Errors that the
-time-series database itself answers with pass through as they are, in its own form.
+The hints below are the defaults; many errors have a more specific one. A failure after the first byte of a response closes
+the connection (HTTP) or ends the call with its status (gRPC): a truncated response never looks complete. Errors of the
+time-series database pass through unchanged, in the database's format.
 
 ${table(['Code', 'HTTP', 'gRPC', 'When', 'Hint'], rows)}
 `;

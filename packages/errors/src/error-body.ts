@@ -1,7 +1,7 @@
 import type { ErrorCode } from './error-codes.ts';
 import type { ServiceError } from './service-error.ts';
 
-/** An error as clients see it: flat JSON, `error` first, as tools for an `/exec` endpoint expect. */
+/** The JSON body of an error: flat, with `error` first, as tools for an `/exec` endpoint expect. */
 export interface ErrorBody {
   readonly error: string;
   readonly code: ErrorCode;
@@ -11,7 +11,7 @@ export interface ErrorBody {
   readonly requestId: string;
 }
 
-/** The JSON body of an error. */
+/** Returns the JSON body of an error. */
 export function toErrorBody(error: ServiceError, requestId: string): ErrorBody {
   return {
     error: error.message,

@@ -15,17 +15,17 @@ export type GrpcStatusName =
 
 /** One row of `ERROR_CODES`. */
 export interface ErrorCodeRow {
-  /** Status of the HTTP answer. */
+  /** Status of the HTTP response. */
   readonly http: number;
   /** Status of the gRPC call. */
   readonly grpc: GrpcStatusName;
-  /** When it happens, for the documentation. */
+  /** When the error occurs, for the documentation. */
   readonly meaning: string;
-  /** The hint used where the place that raises the error has no better one. */
+  /** The default hint, if the code that raises the error has no better one. */
   readonly hint: string;
 }
 
-/** Every error there is. The code alone decides both statuses; the set is closed. */
+/** The closed set of errors. The code alone decides both statuses. */
 export const ERROR_CODES = {
   invalid_argument: {
     http: 400,
@@ -36,62 +36,61 @@ export const ERROR_CODES = {
   invalid_data: {
     http: 400,
     grpc: 'INVALID_ARGUMENT',
-    meaning: 'The uploaded bytes are not what their format says; the sentence names the place.',
-    hint: 'Check that the body is whole and that its format matches Content-Type.',
+    meaning: 'The uploaded bytes do not match their format; the message says where.',
+    hint: 'Check that the body is complete and that its format matches Content-Type.',
   },
   invalid_sql: {
     http: 400,
     grpc: 'INVALID_ARGUMENT',
-    meaning:
-      'The engine does not understand the SQL, or it failed on the data; `position` says where, if that is known.',
+    meaning: 'The engine rejects the SQL, or it failed on the data; `position` says where, if known.',
     hint: 'Correct the SQL and send it again.',
   },
   permission_denied: {
     http: 403,
     grpc: 'PERMISSION_DENIED',
-    meaning: 'The caller may not do this.',
-    hint: 'Ask whoever runs the server.',
+    meaning: 'The caller is not allowed to do this.',
+    hint: 'Ask the operator of the server.',
   },
   handle_not_found: {
     http: 404,
     grpc: 'NOT_FOUND',
     meaning: 'No frame of the caller has this handle.',
-    hint: 'GET /frames lists the handles there are.',
+    hint: 'GET /frames lists all handles.',
   },
   route_not_found: {
     http: 404,
     grpc: 'UNIMPLEMENTED',
-    meaning: 'There is nothing at this path.',
+    meaning: 'The server has no such path.',
     hint: 'GET / lists the paths of this server.',
   },
   method_not_allowed: {
     http: 405,
     grpc: 'UNIMPLEMENTED',
-    meaning: 'The path exists, but not for this method; Allow names those that work.',
-    hint: 'Use one of the methods named in the Allow header.',
+    meaning: 'The path does not support this method; Allow lists the methods it supports.',
+    hint: 'Use one of the methods in the Allow header.',
   },
   handle_exists: {
     http: 409,
     grpc: 'ALREADY_EXISTS',
-    meaning: 'The request asked for a new handle, and there is one (perhaps with other letter case).',
+    meaning: 'The request must create the handle, but it exists (perhaps in a different letter case).',
     hint: 'Choose another handle, or replace the frame without If-None-Match.',
   },
   version_conflict: {
     http: 409,
     grpc: 'ABORTED',
-    meaning: 'The frame is not, or no longer, the version that If-Match names.',
-    hint: 'Read the frame again and repeat the change on what it is now.',
+    meaning: 'If-Match does not name the current version of the frame.',
+    hint: 'Read the frame again and redo the change on its current version.',
   },
   tsdb_not_configured: {
     http: 412,
     grpc: 'FAILED_PRECONDITION',
-    meaning: 'SQL was sent, and no external time-series database is configured.',
+    meaning: 'SQL was sent, but no external time-series database is configured.',
     hint: 'Set SERVICE_TSDB_HTTP_URL to the base URL of the time-series database, for example http://tsdb.example.com:9000.',
   },
   scheduler_not_configured: {
     http: 412,
     grpc: 'FAILED_PRECONDITION',
-    meaning: 'SQL was sent with engine=scheduler, and no scheduler is configured.',
+    meaning: 'SQL was sent with engine=scheduler, but no scheduler is configured.',
     hint: 'Send engine=local to run the SQL in this server.',
   },
   payload_too_large: {
@@ -109,7 +108,7 @@ export const ERROR_CODES = {
   unsupported_media_type: {
     http: 415,
     grpc: 'INVALID_ARGUMENT',
-    meaning: 'The body is of a format this server does not read.',
+    meaning: 'This server does not read the format of the body.',
     hint: 'Send one of the formats named in the message.',
   },
   headers_too_large: {
@@ -121,50 +120,50 @@ export const ERROR_CODES = {
   too_many_requests: {
     http: 429,
     grpc: 'RESOURCE_EXHAUSTED',
-    meaning: 'More SQL is waiting for an engine than may wait; Retry-After says when to try again.',
-    hint: 'Send the request again after the seconds of Retry-After, or raise sql.max_queued.',
+    meaning: 'The queue of SQL statements is full; Retry-After says when to retry.',
+    hint: 'Retry after the number of seconds in Retry-After, or raise sql.max_queued.',
   },
   cancelled: {
     http: 499,
     grpc: 'CANCELLED',
-    meaning: 'The client went away before the answer was ready.',
-    hint: 'Send the request again if the answer is still wanted.',
+    meaning: 'The client cancelled the request or disconnected before the response was complete.',
+    hint: 'Send the request again if you still need the result.',
   },
   internal: {
     http: 500,
     grpc: 'INTERNAL',
-    meaning: 'A fault of the server. The cause is in its log, under the request id.',
+    meaning: 'A bug or fault in the server. The log has the cause under the request id.',
     hint: 'Report it with the request id.',
   },
   tsdb_failed: {
     http: 502,
     grpc: 'UNAVAILABLE',
-    meaning: 'The time-series database refused the connection, broke off or answered nonsense.',
-    hint: 'Check that the time-series database runs and that tsdb.http_url names it.',
+    meaning: 'The time-series database refused the connection, closed it early or sent an invalid response.',
+    hint: 'Check that the time-series database is running and that tsdb.http_url points to it.',
   },
   unavailable: {
     http: 503,
     grpc: 'UNAVAILABLE',
-    meaning: 'The server is starting or stopping, too busy to begin, makes no progress, or cannot write to its disk.',
-    hint: 'Send the request again in a moment.',
+    meaning: 'The server is starting or stopping, is overloaded, makes no progress, or cannot write to its disk.',
+    hint: 'Retry in a moment.',
   },
   deadline_exceeded: {
     http: 504,
     grpc: 'DEADLINE_EXCEEDED',
-    meaning: 'The answer was not ready in time.',
-    hint: 'Ask for less, or raise the timeout that the message names.',
+    meaning: 'The response was not ready in time.',
+    hint: 'Request less data, or raise the timeout that the message names.',
   },
   out_of_disk: {
     http: 507,
     grpc: 'RESOURCE_EXHAUSTED',
-    meaning: 'There is no space left on the disk that keeps the frames.',
-    hint: 'Drop frames that are no longer needed, or give the directory of the frames more space.',
+    meaning: 'The disk that stores the frames is full.',
+    hint: 'Drop frames you no longer need, or give the frames directory more space.',
   },
   out_of_memory: {
     http: 507,
     grpc: 'RESOURCE_EXHAUSTED',
-    meaning: 'A statement, an upload or a row takes more memory than is set aside for it.',
-    hint: 'Ask for less at once, or raise the limit: sql.memory_gb for SQL, storage.cache_size_gb for frames in memory.',
+    meaning: 'A statement, an upload or a row needs more memory than its limit.',
+    hint: 'Request less at once, or raise the limit: sql.memory_gb for SQL, storage.cache_size_gb for frames in memory.',
   },
 } as const satisfies Record<string, ErrorCodeRow>;
 

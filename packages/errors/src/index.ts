@@ -1,5 +1,5 @@
 /**
- * The closed set of error codes, and the one error class that carries them.
+ * The closed set of error codes, and the error class that carries them.
  *
  * ```ts
  * import { ERROR_CODES, ServiceError, toErrorBody } from '@svc/errors';

@@ -2,17 +2,17 @@ import { describe, expect, test } from 'vitest';
 import { ERROR_CODES, ServiceError, toErrorBody, toServiceError } from './index.ts';
 
 describe('ServiceError', () => {
-  test('takes the hint of its code when it is given none', () => {
+  test('defaults to the hint of its code', () => {
     expect(new ServiceError('handle_not_found', 'x').hint).toBe(ERROR_CODES.handle_not_found.hint);
     expect(new ServiceError('handle_not_found', 'x', { hint: 'y' }).hint).toBe('y');
   });
 
-  test('toServiceError keeps one that has a code', () => {
+  test('toServiceError returns a ServiceError unchanged', () => {
     const error = new ServiceError('version_conflict', 'x');
     expect(toServiceError(error)).toBe(error);
   });
 
-  test('toServiceError shows nothing of an unknown failure and keeps it as the cause', () => {
+  test('toServiceError hides an unknown failure and keeps it as the cause', () => {
     const secret = new Error('password=hunter2 in /etc/secret');
     const error = toServiceError(secret);
     expect(error.code).toBe('internal');
@@ -22,7 +22,7 @@ describe('ServiceError', () => {
 });
 
 describe('toErrorBody', () => {
-  test('has the keys in the documented order and leaves out what is not there', () => {
+  test('has the keys in the documented order and omits missing ones', () => {
     expect(JSON.stringify(toErrorBody(new ServiceError('internal', 'm', { hint: 'h' }), 'r-1'))).toBe(
       '{"error":"m","code":"internal","hint":"h","requestId":"r-1"}',
     );
@@ -34,7 +34,7 @@ describe('toErrorBody', () => {
 });
 
 describe('ERROR_CODES', () => {
-  test.each(Object.entries(ERROR_CODES))('%s ends its sentences', (_code, row) => {
+  test.each(Object.entries(ERROR_CODES))('%s has complete sentences', (_code, row) => {
     expect(row.meaning).toMatch(/^[A-Z].*\.$/);
     expect(row.hint).toMatch(/^(GET|[A-Z]).*\.$/);
   });

@@ -1,18 +1,18 @@
 import { ERROR_CODES, type ErrorCode } from './error-codes.ts';
 
-/** What a `ServiceError` can carry beside its code and message. */
+/** Optional details of a `ServiceError`. */
 export interface ServiceErrorOptions {
-  /** What the reader can do about it. Default: the hint of the code. */
+  /** What the client can do about it. Default: the hint of the code. */
   readonly hint?: string;
   /** The SQL the error is about. */
   readonly query?: string;
-  /** Where in `query` the error is, counted from 0 in characters. */
+  /** The offset of the error in `query`, in characters from 0. */
   readonly position?: number;
-  /** The failure behind it: for the log, never for the client. */
+  /** The underlying failure: for the log, never for the client. */
   readonly cause?: unknown;
 }
 
-/** A failure that has a code; its message and hint are written for the client. */
+/** A failure with a code. Its message and hint are for the client. */
 export class ServiceError extends Error {
   override readonly name = 'ServiceError';
   readonly code: ErrorCode;
@@ -30,8 +30,8 @@ export class ServiceError extends Error {
 }
 
 /**
- * Any thrown value as a `ServiceError`. What has no code becomes `internal` with a fixed text, so that nothing of an
- * unknown failure reaches a client; the thrown value stays as `cause`.
+ * Converts any thrown value to a `ServiceError`. A value without a code becomes `internal` with a fixed message, so that
+ * no detail of an unknown failure reaches a client; the thrown value is the `cause`.
  */
 export function toServiceError(thrown: unknown): ServiceError {
   if (thrown instanceof ServiceError) return thrown;

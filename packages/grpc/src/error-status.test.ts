@@ -34,7 +34,7 @@ test.each([
 });
 
 test.each([
-  ['handle_not_found', 'ListFrames lists the handles there are.'],
+  ['handle_not_found', 'ListFrames lists all handles.'],
   ['internal', ERROR_CODES.internal.hint],
 ] as const)('the hint of %s is %j', (code, hint) => {
   expect(errorStatus(new ServiceError(code, 'x'), CALL).metadata.get('svc-error-hint')).toEqual([hint]);

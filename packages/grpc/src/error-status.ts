@@ -57,6 +57,6 @@ const MAX_TEXT_LENGTH = 1000;
 
 const HINTS: Readonly<Partial<Record<ErrorCode, string>>> = {
   handle_exists: 'Choose another handle, or replace the frame without if_absent.',
-  handle_not_found: 'ListFrames lists the handles there are.',
+  handle_not_found: 'ListFrames lists all handles.',
   invalid_data: 'Check that the chunks together are one whole Arrow IPC stream or file.',
 };

@@ -280,7 +280,7 @@ describe('bad input', () => {
     expect(await failureOf((options) => drain(client.getFrame({ handle }, options)))).toMatchObject({
       code: Status.NOT_FOUND,
       errorCode: 'handle_not_found',
-      hint: 'ListFrames lists the handles there are.',
+      hint: 'ListFrames lists all handles.',
     });
   });
 
