@@ -167,7 +167,7 @@ func TestFlightsThatAreRefusedSayWhy(t *testing.T) {
 	}{
 		{"unknown", info("nope"), codes.NotFound, `There is no frame "nope"`},
 		{"two parts", info("a", "b"), codes.InvalidArgument, `"a/b"`},
-		{"bad handle", failedPut(t, client, "..", ids(t)), codes.InvalidArgument, "cannot be a handle"},
+		{"bad handle", failedPut(t, client, "..", ids(t)), codes.InvalidArgument, "is not a valid handle"},
 		{"same name", failedPut(t, client, "go-r", array.NewRecordBatch(same, []arrow.Array{column, column}, 3)), codes.InvalidArgument, `"id"`},
 		{"forged ticket", failedRead(t, client, []byte("go-c")), codes.InvalidArgument, "ticket"},
 		{"action", failedAction(t, client, "dance"), codes.Unimplemented, `"dance"`},

@@ -149,8 +149,8 @@ test('a handle in other letter case is refused with the hint of the server, with
       code: 1,
       stdout: '',
       stderr:
-        'error: There is a frame "c4", which differs from "C4" only by letter case.\n' +
-        'hint: Use the handle "c4", or another one.\n',
+        'error: The frame "c4" exists, and differs from "C4" only in letter case.\n' +
+        'hint: Use the handle "c4", or a different one.\n',
     });
   }
 });
@@ -161,7 +161,7 @@ describe('the server refuses, and svc ends with 1', () => {
     [['drop', 'nosuch'], 'error: There is no frame "nosuch".\nhint: svc list prints the handles there are.\n'],
     [['get', 'x', '--limit', '1.5'], 'limit="1.5"'],
     [['get', 'x', '--limit', '-1'], 'limit="-1"'],
-    [['put', 'a b', '-', '--fmt', 'json'], '"a b" cannot be a handle.'],
+    [['put', 'a b', '-', '--fmt', 'json'], '"a b" is not a valid handle.'],
     [['put', 'x', '-', '--fmt', 'json'], 'error: '],
   ])('svc %j', async (argv, message) => {
     const { code, stdout, stderr } = await svc(argv, '{"not":"rows"}');

@@ -139,7 +139,7 @@ def integration_cases():
 
 
 def refused_cases():
-    """What the server does not hold."""
+    """Types that the server does not support."""
     numbers, texts = pa.array([1, 2, None], pa.int32()), pa.array(["a", None, "b"])
     dense = pa.UnionArray.from_dense(pa.array([0, 1, 0], pa.int8()), pa.array([0, 0, 1], pa.int32()), [numbers, texts])
     sparse = pa.UnionArray.from_sparse(pa.array([0, 1, 0], pa.int8()), [numbers, texts])

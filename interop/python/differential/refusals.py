@@ -16,11 +16,11 @@ class Refusal(NamedTuple):
     ways: str = ""
 
 
-NOT_HELD = "which this server does not hold"
+NOT_SUPPORTED = "which this server does not support"
 REFUSALS = [
-    Refusal(is_type.is_union, NOT_HELD),
-    Refusal(is_type.is_run_end_encoded, NOT_HELD),
-    Refusal(lambda kind: is_type.is_list_view(kind) or is_type.is_large_list_view(kind), NOT_HELD),
+    Refusal(is_type.is_union, NOT_SUPPORTED),
+    Refusal(is_type.is_run_end_encoded, NOT_SUPPORTED),
+    Refusal(lambda kind: is_type.is_list_view(kind) or is_type.is_large_list_view(kind), NOT_SUPPORTED),
     # DuckDB reads neither of these.
     Refusal(lambda kind: is_type.is_struct(kind) and "" in [field.name for field in kind], "cannot be read", "Parquet"),
     Refusal(lambda kind: kind == pa.timestamp("ns"), "is not of the type TIMESTAMP_NS", "CSV"),

@@ -1,19 +1,19 @@
 import type { ServiceError } from '@svc/errors';
 
-/** Bytes that may be taken, up to a limit that is never exceeded. */
+/** A budget of bytes with a hard limit. */
 export interface ByteBudget {
   readonly maxBytes: number;
   readonly usedBytes: number;
   readonly freeBytes: number;
-  /** Takes so many bytes, or fails and takes none. */
+  /** Takes `bytes`, or throws and takes none. */
   take(bytes: number): void;
-  /** Gives bytes back. */
+  /** Returns bytes to the budget. */
   free(bytes: number): void;
 }
 
 /**
- * A budget of `maxBytes`; `refusal` is the error of who takes more. `resize` hears of what is used before that changes,
- * and refuses it by an error.
+ * Creates a budget of `maxBytes`. `refusal` makes the error of a take that exceeds it. `resize` is called with the new
+ * use before each change, and may throw to refuse it.
  */
 export function createByteBudget(
   maxBytes: number,

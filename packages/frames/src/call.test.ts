@@ -24,14 +24,14 @@ test('a call is cancelled when its signal is aborted', () => {
 });
 
 test.each([true, false])(
-  'a call that says itself whether it is cancelled (%j) is not asked for its signal',
+  'the signal of a call is not read if isCancelled is %j',
   (state) => {
     const call = {
       tenant: DEFAULT_TENANT,
       requestId: '1',
       isCancelled: state,
       get signal(): AbortSignal {
-        throw new Error('the signal was asked for');
+        throw new Error('the signal was read');
       },
     };
     expect(isCancelled(call)).toBe(state);

@@ -1,30 +1,30 @@
 import { randomUUID } from 'node:crypto';
 
-/** Who asks, on behalf of whom, and until when: the first argument of every operation. */
+/** The context of a request: the first argument of every operation. */
 export interface Call {
   /** The tenant whose frames the call sees. */
   readonly tenant: string;
-  /** Where the call comes from, for shares of what is scarce. Left out, it shares with all others that leave it out. */
+  /** The origin of the call, for fair sharing of scarce resources. Calls without a client share as one. */
   readonly client?: Client | undefined;
-  /** Names the request in answers and in the log. */
+  /** Identifies the request in responses and in the log. */
   readonly requestId: string;
-  /** Aborted when the client goes away, the deadline passes or the server stops. */
+  /** Aborted when the client disconnects, the deadline passes or the server stops. */
   readonly signal: AbortSignal;
   /**
-   * Whether the signal is aborted, for calls that make their signal when it is first asked for: one takes longer to make
-   * than a short answer. Default: what the signal says.
+   * Whether the signal is aborted, for calls that create their signal on first use: an `AbortSignal` costs more than a
+   * short response. Default: `signal.aborted`.
    */
   readonly isCancelled?: boolean;
 }
 
-/** One end of a connection. */
+/** The remote end of a connection. */
 export interface Client {
   readonly address: string;
-  /** Tells the connections of an address apart. */
+  /** Distinguishes the connections of one address. */
   readonly connection: string;
 }
 
-/** Whether nobody waits for the answer any more. Asks for the signal of a call only where nothing else says it. */
+/** Whether the call is cancelled. Reads `call.signal` only if `call.isCancelled` is not set. */
 export function isCancelled(call: Call): boolean {
   return call.isCancelled ?? call.signal.aborted;
 }
@@ -32,7 +32,7 @@ export function isCancelled(call: Call): boolean {
 /** The only tenant while there is no authentication. */
 export const DEFAULT_TENANT = 'default';
 
-/** The client's own id of a request where it sent one that is safe to log and to send back, else a new one. */
+/** Returns the request id that the client sent if it is safe to log and to echo, else a new one. */
 export function requestIdFrom(sent: string | undefined): string {
   return sent !== undefined && SANE_REQUEST_ID.test(sent) ? sent : randomUUID();
 }

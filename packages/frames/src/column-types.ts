@@ -5,11 +5,11 @@ import { DataType, Field, Precision, TimeUnit, Type } from 'apache-arrow';
 export interface ColumnTypeRow {
   /** The Arrow types that have this name, for the documentation. */
   readonly arrow: string;
-  /** How a value looks in JSON, for the documentation. */
+  /** The JSON form of a value, for the documentation. */
   readonly json: string;
 }
 
-/** The type names clients see, and what stands behind each. */
+/** The type names that clients see. */
 export const COLUMN_TYPES = {
   BOOLEAN: { arrow: 'bool', json: '`true`, `false`' },
   BYTE: { arrow: 'int8', json: 'exact digits' },
@@ -57,23 +57,23 @@ export const COLUMN_TYPES = {
 /** The name of a column's type. */
 export type ColumnTypeName = Exclude<keyof typeof COLUMN_TYPES, 'DECIMAL(p,s)'> | `DECIMAL(${number},${number})`;
 
-/** A column as clients see it. */
+/** A column, as clients see it. */
 export interface ColumnInfo {
   readonly name: string;
   readonly type: ColumnTypeName;
   readonly nullable: boolean;
 }
 
-/** A field says with this key of its metadata that it is of a type that Arrow has not. */
+/** The key of field metadata for a type that Arrow does not have. */
 export const TYPE_METADATA_KEY = 'svc:type';
 
-/** A field says with this key of its metadata that it is of an extension type of Arrow. */
+/** The key of field metadata for an Arrow extension type. */
 export const EXTENSION_METADATA_KEY = 'ARROW:extension:name';
 
-/** The extension type of UUIDs: fixed-size binary of 16 bytes. */
+/** The extension type for UUIDs: fixed-size binary of 16 bytes. */
 export const UUID_EXTENSION = 'arrow.uuid';
 
-/** The type name of an Arrow field; undefined where the server does not hold columns of that type. */
+/** Returns the type name of an Arrow field; undefined if the server does not support the type. */
 export function columnTypeName(field: Field): ColumnTypeName | undefined {
   const { type, metadata } = field;
   if (DataType.isDictionary(type)) return dictionaryName(new Field('', type.dictionary, true, metadata));
@@ -95,7 +95,7 @@ export function columnTypeName(field: Field): ColumnTypeName | undefined {
   return name === 'STRING' && metadata.get(TYPE_METADATA_KEY) === 'SYMBOL' ? 'SYMBOL' : name;
 }
 
-/** A dictionary has the type of its values, except that one of texts has a name of its own. */
+/** A dictionary has the type of its values, but a dictionary of strings is a `SYMBOL`. */
 function dictionaryName(values: Field): ColumnTypeName | undefined {
   const { type }: { readonly type: DataType } = values;
   if (DataType.isDictionary(type) || type.typeId in NESTED_NAMES) return undefined;
@@ -103,7 +103,7 @@ function dictionaryName(values: Field): ColumnTypeName | undefined {
   return name === 'STRING' ? 'SYMBOL' : name;
 }
 
-/** The name of a type that says it all by itself. */
+/** Returns the name of a type that needs no metadata. */
 function plainName(type: DataType): ColumnTypeName | undefined {
   if (DataType.isInt(type)) return INTEGER_NAMES[`${type.isSigned ? 'int' : 'uint'}${type.bitWidth}`];
   if (DataType.isFloat(type)) return type.precision === Precision.DOUBLE ? 'DOUBLE' : 'FLOAT';
@@ -111,10 +111,10 @@ function plainName(type: DataType): ColumnTypeName | undefined {
   return PLAIN_NAMES[type.typeId];
 }
 
-/** Longer names are refused: every answer about a frame repeats them. */
+/** Every response about a frame repeats the column names. */
 const MAX_NAME_LENGTH = 1024;
 
-/** A column of a schema as clients see it. */
+/** Describes a column of a schema for clients. Throws `invalid_data` if the server does not support it. */
 export function columnInfo(field: Field): ColumnInfo {
   if (field.name.length > MAX_NAME_LENGTH) {
     throw new ServiceError(
@@ -129,7 +129,7 @@ export function columnInfo(field: Field): ColumnInfo {
   if (type === undefined) {
     throw new ServiceError(
       'invalid_data',
-      `Column ${quoted(field.name)} has the Arrow type ${field.type}, which this server does not hold.`,
+      `Column ${quoted(field.name)} has the Arrow type ${field.type}, which this server does not support.`,
       {
         hint: `Cast the column to one of: ${Object.values(COLUMN_TYPES)
           .map((row) => row.arrow)

@@ -1,48 +1,50 @@
 import type { FrameStream } from './frame-stream.ts';
 
-/** Bounds of a decoding. */
+/** Limits of a decode. */
 export interface DecodeOptions {
-  /** Ends the decoding. */
+  /** Cancels the decode. */
   readonly signal?: AbortSignal;
-  /** Bytes of memory the decoded frame may take, else `out_of_memory`. Default: no limit of its own. */
+  /** The memory limit of the decoded frame in bytes; more is `out_of_memory`. Default: no separate limit. */
   readonly maxBytes?: number;
 }
 
 /**
- * A body that is in a file, or on its way into one. It may be of any size: batches do not count any more once they are
- * handed on, and rows of JSON that are too many to hold are read twice, first for their columns.
+ * A body in a file that may still be growing. It may be of any size: a batch stops counting once it is passed on, and
+ * JSON rows that do not fit in memory are read twice, first for their columns.
  */
 export interface FileBody {
   readonly path: string;
-  /** Waits until more than so many bytes are in the file, and says how many; just as many where no more will come. */
+  /**
+   * Waits until the file has more than `beyond` bytes, and returns its size; returns `beyond` if the file is complete.
+   */
   grown(beyond: number): Promise<number>;
 }
 
-/** Writes a frame as a Parquet file. What it makes on the way is gone when it ends, however it ends. */
+/** Writes a frame as a Parquet file. Removes its temporary files when it ends, also on failure. */
 export type ParquetEncoder = (stream: FrameStream, signal: AbortSignal) => AsyncGenerator<Uint8Array, void>;
 
-/** One row of `ENCODINGS`: a format frames are read or written in. */
+/** One row of `ENCODINGS`: a format for reading or writing frames. */
 export interface EncodingRow {
-  /** How frames are uploaded in this format; left out where they cannot be. */
+  /** For uploads in this format; undefined if not supported. */
   readonly in?: {
-    /** The media types of such an upload. */
+    /** The media types of an upload. */
     readonly types: readonly string[];
-    /** How names of files in this format end. */
+    /** The file name extensions. */
     readonly extensions: readonly string[];
-    /** What the format is, for the documentation. */
+    /** For the documentation. */
     readonly description: string;
   };
-  /** How frames are sent in this format; left out where they are not. */
+  /** For results in this format; undefined if not supported. */
   readonly out?: {
     readonly contentType: string;
-    /** How the name of a file with the answer ends. */
+    /** The file name extension of a download. */
     readonly extension: string;
-    /** What the format is, for the documentation. */
+    /** For the documentation. */
     readonly description: string;
   };
 }
 
-/** The formats there are. */
+/** All formats. */
 export const ENCODINGS = {
   json: {
     in: { types: ['application/json'], extensions: ['json'], description: 'Rows: an array of objects.' },
@@ -56,15 +58,15 @@ export const ENCODINGS = {
     in: {
       types: ['application/x-ndjson'],
       extensions: ['ndjson', 'jsonl'],
-      description: 'Rows: one JSON object a line.',
+      description: 'Rows: one JSON object per line.',
     },
-    out: { contentType: 'application/x-ndjson', extension: 'ndjson', description: 'One JSON object a line.' },
+    out: { contentType: 'application/x-ndjson', extension: 'ndjson', description: 'One JSON object per line.' },
   },
   csv: {
     in: {
       types: ['text/csv'],
       extensions: ['csv'],
-      description: 'CSV, of any delimiter.',
+      description: 'CSV with any delimiter.',
     },
     out: {
       contentType: 'text/csv; charset=utf-8; header=present',
@@ -101,31 +103,31 @@ export const ENCODINGS = {
 /** The name of a format. */
 export type Format = keyof typeof ENCODINGS;
 
-/** The name of a format that frames can be uploaded in. */
+/** The name of an upload format. */
 export type UploadFormat = {
   [Name in Format]: (typeof ENCODINGS)[Name] extends { in: object } ? Name : never;
 }[Format];
 
-/** The name of a format that frames are sent in. */
+/** The name of a result format. */
 export type ResultFormat = {
   [Name in Format]: (typeof ENCODINGS)[Name] extends { out: object } ? Name : never;
 }[Format];
 
-/** The formats of files that only some stores read, by themselves. */
+/** The formats that only a store can read, and only some stores do. */
 export const FILE_FORMATS = ['csv', 'parquet'] as const satisfies readonly UploadFormat[];
 
-/** The name of a format of files that only some stores read. */
+/** The name of a format that only a store can read. */
 export type FileFormat = (typeof FILE_FORMATS)[number];
 
-/** The name of a format that decoders read, for stores that do not by themselves. */
+/** The name of a format that `Decoders` read, for stores that do not. */
 export type DecodedFormat = Exclude<UploadFormat, FileFormat>;
 
-/** Whether files of this format are read by stores alone, and not by decoders. */
+/** Whether only stores, and not `Decoders`, read this format. */
 export function isFileFormat(format: UploadFormat): format is FileFormat {
   return FILE_FORMATS.some((name) => name === format);
 }
 
-/** The formats that frames can be uploaded in. */
+/** The upload formats. */
 export const UPLOAD_FORMATS: readonly UploadFormat[] = Object.keys(ENCODINGS).filter(isUploadFormat);
 
 function isUploadFormat(name: string): name is UploadFormat {

@@ -3,13 +3,13 @@ import type { Call } from './call.ts';
 import type { FrameStream } from './frame-stream.ts';
 
 /**
- * A value for `?` or `$1` in SQL. One that plain values cannot say is a text and the SQL type to read it as:
+ * A value for `?` or `$1` in SQL. If no plain value fits, give the SQL type and the text to parse:
  * `{ type: 'TIMESTAMP', text: '2024-01-02 03:04:05' }`.
  */
 export type SqlValue =
   null | boolean | number | bigint | string | Uint8Array | { readonly type: string; readonly text: string };
 
-/** What a statement is given beside its text. */
+/** Options of a query. */
 export interface QueryOptions {
   /** The values of `?` or `$1`, in order. Default: none. */
   readonly params?: readonly SqlValue[];
@@ -17,22 +17,28 @@ export interface QueryOptions {
   readonly reuseBuffers?: boolean;
 }
 
-/** The answer of a statement. Whoever asked closes it, read to its end or not: until then it holds a place in the engine. */
+/**
+ * The result of a statement. The caller must close it, even after reading it to the end: until then it occupies a slot
+ * in the engine.
+ */
 export interface QueryResult extends FrameStream {
   close(): void;
 }
 
-/** What is known of a statement that was not run. */
+/** The metadata of a prepared statement. */
 export interface StatementInfo {
-  /** The columns of its answer. */
+  /** The columns of the result. */
   readonly schema: Schema;
-  /** A field for each parameter, in order; of the type null where the statement does not say which it is. */
+  /** A field for each parameter, in order; of type null if the statement does not determine the type. */
   readonly parameters: Schema;
 }
 
-/** Answers SQL over the caller's frames: one statement that only reads. Failures are `ServiceError`s. */
+/** Runs SQL over the caller's frames: one read-only statement at a time. Failures are `ServiceError`s. */
 export interface Engine {
-  /** Runs a statement; the answer has the first rows. What it has begun ends with the call's signal. */
+  /**
+   * Runs a statement and resolves when the first rows are ready. The call's signal cancels the statement and its
+   * result.
+   */
   query(call: Call, sql: string, options?: QueryOptions): Promise<QueryResult>;
   /** Checks a statement as `query` does, without running it. */
   describe(call: Call, sql: string): Promise<StatementInfo>;

@@ -1,12 +1,12 @@
 import type { RecordBatch, Schema, Table } from 'apache-arrow';
 
-/** What every read returns and every write takes: a schema, and record batches of that schema one after the other. */
+/** A schema and a sequence of record batches of that schema: every read returns one, every write takes one. */
 export interface FrameStream {
   readonly schema: Schema;
   readonly batches: AsyncIterable<RecordBatch>;
 }
 
-/** Batches of a schema as a stream. */
+/** Creates a stream from a schema and batches. */
 export function streamOfBatches(
   schema: Schema,
   batches: Iterable<RecordBatch> | AsyncIterable<RecordBatch>,
@@ -19,7 +19,7 @@ export function streamOfBatches(
   };
 }
 
-/** A table of apache-arrow as a stream, to put it into a store. */
+/** Creates a stream from an apache-arrow table, for example to put it into a store. */
 export function streamFromTable(table: Table): FrameStream {
   return streamOfBatches(table.schema, table.batches);
 }

@@ -8,20 +8,20 @@ export type Handle = string & { readonly [handleBrand]: true };
 
 const HANDLE_PATTERN = /^[A-Za-z0-9][A-Za-z0-9._-]{0,127}$/;
 
-/** Whether a text can be a handle at all. */
+/** Whether a text is a valid handle. */
 export function isHandle(text: string): text is Handle {
   return HANDLE_PATTERN.test(text);
 }
 
-/** The handle a client chose for a new frame, or an error that says what a handle looks like. */
+/** Validates a handle from a client. Throws `invalid_argument` if it is not valid. */
 export function parseHandle(text: string): Handle {
   if (isHandle(text)) return text;
-  throw new ServiceError('invalid_argument', `${quoted(text)} cannot be a handle.`, {
+  throw new ServiceError('invalid_argument', `${quoted(text)} is not a valid handle.`, {
     hint: 'A handle has 1 to 128 letters, digits, dots, dashes and underscores, and begins with a letter or digit.',
   });
 }
 
-/** A handle that nobody has: `f-` and a ULID in lower case, so that later ones sort after earlier ones. */
+/** Creates a unique handle: `f-` and a ULID in lower case. Handles sort by creation time. */
 export function createHandle(): Handle {
   return parseHandle(`f-${ulid().toLowerCase()}`);
 }

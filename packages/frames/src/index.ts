@@ -1,5 +1,6 @@
 /**
- * Data frames as Arrow batches under a handle: the interfaces of the server's parts, a store in memory, and encodings.
+ * Data frames as Arrow batches under a handle: the interfaces shared by the server's packages, an in-memory store, and
+ * the encodings.
  *
  * ```ts
  * import { createMemoryStore, encodeJsonTable, parseHandle, streamFromTable } from '@svc/frames';

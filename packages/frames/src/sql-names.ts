@@ -1,14 +1,14 @@
-/** A name as SQL compares it: only letters of ASCII have a case there. A Kelvin sign, for one, is no k. */
+/** Folds a name as SQL compares it: only ASCII letters have a case. For example, the Kelvin sign is not a k. */
 export function foldedName(name: string): string {
   return name.replaceAll(/[A-Z]+/g, (letters) => letters.toLowerCase());
 }
 
-/** A name without what SQL cannot have in one: an empty text, or a zero. */
+/** Replaces what a SQL name cannot contain: it must not be empty or contain NUL. */
 function nameForSql(name: string): string {
   return name.replaceAll('\0', '\uFFFD') || 'column';
 }
 
-/** Which names, by their places in a list, are the same to SQL; under the folded name. */
+/** Returns the names that are equal in SQL: their positions by folded name. */
 export function sharedNames(names: readonly string[]): ReadonlyMap<string, readonly number[]> {
   const places = new Map<string, number[]>();
   names.forEach((name, i) => {
@@ -19,8 +19,8 @@ export function sharedNames(names: readonly string[]): ReadonlyMap<string, reado
 }
 
 /**
- * What columns, or the fields of a struct, are called in SQL. Of names that differ only by case every one gets a number,
- * from 0 on, so that the name they share means none of them; all others stay as they are.
+ * Returns the SQL names of columns or struct fields. Names that differ only in case all get a number, from 0, so that
+ * the shared name is not ambiguous; other names stay unchanged.
  */
 export function sqlNames(names: readonly string[]): string[] {
   const shared = sharedNames(names);

@@ -3,25 +3,25 @@ import type { UploadFormat } from './encoding.ts';
 import type { FrameStream } from './frame-stream.ts';
 import type { Handle } from './handle.ts';
 
-/** Which frame: a handle belongs to a tenant, the same handle of two tenants is two frames. */
+/** Identifies a frame. Two tenants can use the same handle for different frames. */
 export interface FrameRef {
   readonly tenant: string;
   readonly handle: Handle;
 }
 
-/** What is known of a frame without reading it. */
+/** The metadata of a frame. */
 export interface FrameInfo {
   readonly handle: Handle;
   readonly rows: number;
-  /** Bytes the frame occupies where it is kept. */
+  /** The bytes that the frame occupies in its tier. */
   readonly bytes: number;
   readonly columns: readonly ColumnInfo[];
   readonly created: Date;
-  /** Changes with every put, and orders them: a later version of a handle sorts after an earlier one. */
+  /** Changes with every put. Later versions of a handle sort after earlier ones. */
   readonly version: string;
-  /** When the frame ends by itself; null = never. */
+  /** When the frame expires; null: never. */
   readonly expires: Date | null;
-  /** Where the frame is kept. */
+  /** Where the frame is stored. */
   readonly tier: 'memory' | 'disk';
 }
 
@@ -29,54 +29,54 @@ export interface FrameInfo {
 export interface ReadOptions {
   /** Rows to skip. Default 0. */
   readonly offset?: number;
-  /** Rows to return at the most. Default: all. */
+  /** The maximum number of rows. Default: all. */
   readonly limit?: number;
-  /** Columns to return, in this order. Default: all. An unknown one is `invalid_argument`. */
+  /** The columns to return, in this order; an unknown name is `invalid_argument`. Default: all. */
   readonly columns?: readonly string[];
   /** Allow the store to reuse buffers: each batch is valid until the next `next()`. Default false. */
   readonly reuseBuffers?: boolean;
-  /** Ends the read. */
+  /** Cancels the read. */
   readonly signal?: AbortSignal;
 }
 
-/** A frame opened for reading: bound to the version it was, whatever happens to its handle, until it is closed. */
+/** A frame opened for reading. It stays at its version until closed, even if its handle is replaced or dropped. */
 export interface OpenFrame {
   readonly info: FrameInfo;
   read(options?: ReadOptions): FrameStream;
   close(): void;
 }
 
-/** Conditions and life of a put. */
+/** Preconditions and expiry of a put. */
 export interface PutOptions {
-  /** Put only where the handle is free, else `handle_exists`. */
+  /** Put only if the handle is free, else `handle_exists`. */
   readonly ifAbsent?: boolean;
-  /** Put only where there is a frame, else `version_conflict`. */
+  /** Put only if the frame exists, else `version_conflict`. */
   readonly ifPresent?: boolean;
-  /** Put only over this version, else `version_conflict`. */
+  /** Put only if this is the current version, else `version_conflict`. */
   readonly ifVersion?: string;
-  /** Seconds until the frame ends by itself. Default: never. */
+  /** Seconds until the frame expires. Default: never. */
   readonly ttlSeconds?: number;
-  /** Gives the put up; the frame stays what it was. */
+  /** Cancels the put; the frame stays unchanged. */
   readonly signal?: AbortSignal;
 }
 
-/** Conditions and life of an append. */
+/** Preconditions and expiry of an append. */
 export interface AppendOptions extends PutOptions {
-  /** Whether columns that the rows lack are null, where they may be in the frame; else they are `invalid_data`. Default false. */
+  /** Fill missing columns with nulls if they are nullable in the frame; else they are `invalid_data`. Default false. */
   readonly missingAsNull?: boolean;
 }
 
-/** How a CSV file is to be read, where its reader should not find out by itself. */
+/** The CSV dialect. What is not given is detected. */
 export interface CsvOptions {
-  /** Whether the first line has the names of the columns. */
+  /** Whether the first line is a header with the column names. */
   readonly header?: boolean;
-  /** What stands between two values. */
+  /** The separator between values. */
   readonly delimiter?: string;
-  /** Names of all columns in order, with their types (`LONG`) or without. */
+  /** The names of all columns in order, each with or without a type (`LONG`). */
   readonly columns?: readonly { readonly name: string; readonly type?: string }[];
 }
 
-/** The bytes of a frame in a format that a store reads by itself. */
+/** A frame as the bytes of a file, in a format that the store reads. */
 export type FileUpload =
   | { readonly format: 'csv'; readonly body: AsyncIterable<Uint8Array>; readonly options?: CsvOptions }
   | { readonly format: Exclude<UploadFormat, 'csv'>; readonly body: AsyncIterable<Uint8Array> };
@@ -84,40 +84,40 @@ export type FileUpload =
 /** The rows of a put or append: batches, or the bytes of a file. */
 export type PutSource = FrameStream | FileUpload;
 
-/** What a put did. */
+/** The outcome of a put. */
 export interface PutResult {
   readonly info: FrameInfo;
-  /** True where the handle was free before. */
+  /** Whether the handle was free before. */
   readonly created: boolean;
 }
 
-/** Which frames to list: those of a tenant, sorted by handle. */
+/** Selects the frames of a tenant to list, sorted by handle. */
 export interface ListOptions {
-  /** Only handles that begin with this. */
+  /** Only handles with this prefix. */
   readonly prefix?: string;
-  /** Only handles that sort after this: the last one of the page before. */
+  /** Only handles that sort after this one: the last handle of the previous page. */
   readonly after?: string;
-  /** At most so many. Default: all. */
+  /** The maximum number of frames. Default: all. */
   readonly limit?: number;
 }
 
-/** What a store holds, over all tenants. */
+/** The usage of a store, over all tenants. */
 export interface StoreUsage {
   readonly frames: number;
-  /** Bytes of memory, frames that were replaced or dropped while being read included. */
+  /** Bytes of memory, including frames that were replaced or dropped but are still being read. */
   readonly bytes: number;
-  /** Bytes that are left for further frames. */
+  /** Bytes available for more frames. */
   readonly freeBytes: number;
 }
 
-/** Something that keeps a store, right now, from doing what it promises. */
+/** A current fault that keeps a store from working as it should. */
 export interface StoreFault {
   /**
-   * `damaged_frame`: the file of one frame is not what was written; every other frame is fine. `cannot_write`: every put
-   * would fail. `not_responding`: the store neither reads nor writes.
+   * `damaged_frame`: the file of one frame is corrupt; other frames are not affected. `cannot_write`: every put would
+   * fail. `not_responding`: the store neither reads nor writes.
    */
   readonly kind: 'damaged_frame' | 'cannot_write' | 'not_responding';
-  /** One sentence for operators, without a path. */
+  /** One sentence for operators, without file paths. */
   readonly message: string;
   /** The damaged frame. */
   readonly tenant?: string;
@@ -125,29 +125,29 @@ export interface StoreFault {
 }
 
 /**
- * Keeps frames. Every change is all or nothing; what was acknowledged stays until it is dropped, replaced or expired;
- * a read that has begun finishes on the version it began with.
+ * Stores frames. Every change is atomic. An acknowledged frame stays until it is dropped, replaced or expired. A read
+ * that has started finishes on its version.
  */
 export interface Store {
-  /** The formats of bodies that it reads by itself; a put of another one is `unsupported_media_type`. */
+  /** The file formats that the store reads; a put in another format is `unsupported_media_type`. */
   readonly fileFormats: readonly UploadFormat[];
-  /** Puts or replaces a frame. A source that is not read to its end, because the put failed, is left to the caller. */
+  /** Creates or replaces a frame. If the put fails, the caller must close a source that was not read to its end. */
   put(ref: FrameRef, source: PutSource, options?: PutOptions): Promise<PutResult>;
   /**
-   * Adds rows to the end of a frame, or makes one of them where there is none. The columns must be those of the frame by
-   * name, in any order; values may come in another type where they stay exactly the same; else `invalid_data`. Without
-   * `ttlSeconds` the frame ends when it would have. Appends to one frame at once all end up in it.
+   * Appends rows to a frame, or creates it. The columns must match those of the frame by name, in any order. A value of
+   * another type is converted if that is exact; else it is `invalid_data`. Without `ttlSeconds` the expiry stays
+   * unchanged. Concurrent appends to one frame all succeed.
    */
   append(ref: FrameRef, source: PutSource, options?: AppendOptions): Promise<PutResult>;
   open(ref: FrameRef): Promise<OpenFrame | undefined>;
   describe(ref: FrameRef): Promise<FrameInfo | undefined>;
   list(tenant: string, options?: ListOptions): Promise<readonly FrameInfo[]>;
-  /** Lets the frame end after so many seconds from now, or (null) never. Undefined: there is no such frame. */
+  /** Sets the expiry to `ttlSeconds` from now, or to never (null). Undefined if there is no such frame. */
   expire(ref: FrameRef, ttlSeconds: number | null): Promise<FrameInfo | undefined>;
-  /** False: there was no such frame. */
+  /** Returns false if there was no such frame. */
   drop(ref: FrameRef): Promise<boolean>;
   usage(): Promise<StoreUsage>;
-  /** What is wrong now; empty when all is well. Must be cheap and must not fail: health checks call it. */
+  /** Returns the current faults; empty if there are none. Must be cheap and must not throw: health checks call it. */
   faults(): Promise<readonly StoreFault[]>;
   close(): Promise<void>;
 }

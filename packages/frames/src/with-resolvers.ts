@@ -1,11 +1,11 @@
-/** A promise, and what settles it. */
+/** A promise and the functions that settle it. */
 export interface Resolvers<Value> {
   readonly promise: Promise<Value>;
   readonly resolve: (value: Value) => void;
   readonly reject: (error: Error) => void;
 }
 
-/** A promise that is settled from outside. */
+/** Creates a promise that is settled from outside, as `Promise.withResolvers` does. */
 export function withResolvers<Value>(): Resolvers<Value> {
   let resolve: Resolvers<Value>['resolve'] = ignore;
   let reject: Resolvers<Value>['reject'] = ignore;
@@ -17,5 +17,5 @@ export function withResolvers<Value>(): Resolvers<Value> {
 }
 
 function ignore(): void {
-  // Replaced before anybody can call it.
+  // The promise constructor replaces it at once.
 }

@@ -27,7 +27,7 @@ describe('frames', () => {
     expect(await service.listFrames({ ...call, tenant: 'other' })).toEqual([]);
   });
 
-  test('a text that cannot be a handle is not found for a reader and invalid elsewhere', async () => {
+  test('a text that is not a valid handle is not found for a reader and invalid elsewhere', async () => {
     const service = serviceWith();
     await expect(service.readFrame(call, '../x')).rejects.toMatchObject({ code: 'handle_not_found' });
     for (const operation of [

@@ -24,13 +24,13 @@ const FILE_FORMATS: FileFormats = {
     out: { extension: 'json', contentType: 'application/json; charset=utf-8' },
   },
   ndjson: {
-    in: { extensions: ['ndjson', 'jsonl'], description: 'Rows: one JSON object a line.' },
+    in: { extensions: ['ndjson', 'jsonl'], description: 'Rows: one JSON object per line.' },
     out: { extension: 'ndjson', contentType: 'application/x-ndjson' },
   },
   csv: {
     in: {
       extensions: ['csv'],
-      description: 'CSV, of any delimiter.',
+      description: 'CSV with any delimiter.',
     },
     out: { extension: 'csv', contentType: 'text/csv; charset=utf-8; header=present' },
   },

@@ -270,7 +270,7 @@ describe('what a file says of its columns and is not true', () => {
     }
     await expect(put(bytes)).rejects.toMatchObject({
       code: 'invalid_data',
-      message: 'Column "decimal76" has the Parquet type DECIMAL(80,0), which this server does not hold.',
+      message: 'Column "decimal76" has the Parquet type DECIMAL(80,0), which this server does not support.',
     });
   });
 });

@@ -1,14 +1,14 @@
-/** Whether the bit of this number is set. */
+/** Whether bit `at` is set. */
 export function isBitSet(bits: Uint8Array, at: number): boolean {
   return (bits[at >> 3] & (1 << (at & 7))) !== 0;
 }
 
-/** Sets the bit of this number. */
+/** Sets bit `at`. */
 export function setBit(bits: Uint8Array, at: number): void {
   bits[at >> 3] |= 1 << (at & 7);
 }
 
-/** How many of the first bits are set. */
+/** Counts the set bits among the first `length`. */
 export function countBits(bits: Uint8Array, length: number): number {
   let count = 0;
   const whole = length >> 3;
@@ -18,7 +18,7 @@ export function countBits(bits: Uint8Array, length: number): number {
 
 const BITS_SET = Uint8Array.from({ length: 256 }, (_, byte) => byte.toString(2).replaceAll('0', '').length);
 
-/** So many bits from a place on, the first of them at the start of a byte; nothing is copied where that is so already. */
+/** Returns `length` bits from `start`, aligned to a byte. Copies only if `start` is not aligned. */
 export function sliceBits(bits: Uint8Array, start: number, length: number): Uint8Array {
   const first = start >> 3;
   const bytes = Math.ceil(length / 8);
@@ -26,7 +26,7 @@ export function sliceBits(bits: Uint8Array, start: number, length: number): Uint
   if (shift === 0) return bits.subarray(first, first + bytes);
   const sliced = new Uint8Array(bytes);
   for (let i = 0; i < bytes; i++) {
-    // Beyond the last byte there is nothing, which counts as 0.
+    // Past the last byte, undefined counts as 0.
     sliced[i] = (bits[first + i] >> shift) | (bits[first + i + 1] << (8 - shift));
   }
   return sliced;

@@ -1,7 +1,7 @@
 import { DataType } from 'apache-arrow';
 import { isBitSet } from './bits.ts';
 
-/** The values of a column, or its index of dictionary values; see `elementsPerRow`. */
+/** The values of a column, or its dictionary indices; see `elementsPerRow`. */
 export type Values =
   | Int8Array<ArrayBuffer>
   | Int16Array<ArrayBuffer>
@@ -15,17 +15,17 @@ export type Values =
   | Float64Array<ArrayBuffer>;
 
 /**
- * The buffers of one column of one batch, in the form in which they cross from the worker to the main thread. Its type
- * is in the schema, the values of a dictionary come apart from it.
+ * The buffers of one column of one batch, in the form that the worker sends to the main thread. The type is in the
+ * schema; dictionary values are sent separately.
  */
 export interface ColumnData {
   readonly length: number;
   readonly nullCount: number;
-  /** One bit per row; left out where no row is null. */
+  /** One bit per row; undefined if no row is null. */
   readonly validity?: Uint8Array<ArrayBuffer>;
   readonly offsets?: Int32Array<ArrayBuffer> | BigInt64Array<ArrayBuffer>;
   readonly values?: Values;
-  /** The data buffers of a column of views. */
+  /** The data buffers of a view column. */
   readonly parts?: readonly Uint8Array<ArrayBuffer>[];
   readonly children?: readonly ColumnData[];
 }
@@ -35,7 +35,7 @@ export function isNullAt({ validity }: Pick<ColumnData, 'validity'>, row: number
   return validity !== undefined && !isBitSet(validity, row);
 }
 
-/** Every ArrayBuffer behind the columns, once: what is handed over with them. */
+/** Collects the distinct ArrayBuffers of the columns, for a transfer list. */
 export function buffersOf(columns: readonly ColumnData[], found = new Set<ArrayBuffer>()): Set<ArrayBuffer> {
   for (const { validity, offsets, values, parts = [], children = [] } of columns) {
     for (const view of [validity, offsets, values, ...parts]) {
@@ -46,14 +46,14 @@ export function buffersOf(columns: readonly ColumnData[], found = new Set<ArrayB
   return found;
 }
 
-/** How many elements of its array a row of a type has that is neither nested nor of texts. */
+/** Returns the array elements per row, for a type that is neither nested nor variable-length. */
 export function elementsPerRow(type: DataType): number {
   if (DataType.isDecimal(type)) return type.bitWidth / 32;
   if (DataType.isInterval(type)) return [1, 2, 4][type.unit];
   return DataType.isFixedSizeBinary(type) ? type.byteWidth : 1;
 }
 
-/** Whether the offsets of a type have 64 bits. */
+/** Whether a type has 64-bit offsets. */
 export function isWide(type: DataType): boolean {
   return DataType.isLargeUtf8(type) || DataType.isLargeBinary(type) || DataType.isLargeList(type);
 }

@@ -2,13 +2,13 @@ import { quoted, ServiceError } from '@svc/errors';
 import { columnInfo } from '../column-types.ts';
 import { type Data, DataType, type Field, makeData, Precision, vectorFromArray } from 'apache-arrow';
 
-/** Whether values of one type may become values of another, where each stays exactly what it is. */
+/** Whether values of one type can become values of another, provided that each converts exactly. */
 export function isConvertible(from: DataType, to: DataType): boolean {
-  // A column of nothing but nulls is read as text: no value says what it is.
+  // A column with only nulls is decoded as text, as no value determines its type.
   return DataType.isUtf8(from) || (createNumbers(from, 0) !== undefined && createNumbers(to, 0) !== undefined);
 }
 
-/** The values as those of another column, or `invalid_data` that names the one that would change. */
+/** Converts a column to another type. Throws `invalid_data` with the first value that would change. */
 export function convertColumn(column: Data, to: Field): Data {
   const { length, nullCount } = column;
   const target = createNumbers(to.type, length);
@@ -30,7 +30,7 @@ type SmallNumbers =
   Int8Array | Int16Array | Int32Array | Uint8Array | Uint16Array | Uint32Array | Float32Array | Float64Array;
 type Numbers = SmallNumbers | BigInt64Array | BigUint64Array;
 
-/** Where values of a type of numbers are kept. */
+/** Creates an array for values of a numeric type; undefined for other types. */
 function createNumbers(type: DataType, length: number): Numbers | undefined {
   if (DataType.isFloat(type)) {
     if (type.precision === Precision.HALF) return undefined;
@@ -59,7 +59,7 @@ function isBig(numbers: Numbers): numbers is BigInt64Array | BigUint64Array {
   return numbers instanceof BigInt64Array || numbers instanceof BigUint64Array;
 }
 
-/** Sets a value that the array can hold as it is; what it cannot wraps around or is rounded, and so is another. */
+/** Sets a value, and returns whether it is unchanged: a value that does not fit wraps around or is rounded. */
 function setExactly(target: Numbers, row: number, value: number | bigint): boolean {
   if (isBig(target)) {
     if (typeof value === 'number' && !Number.isInteger(value)) return false;
@@ -77,8 +77,8 @@ function nullsOf(column: Data, to: Field): Data {
   if (column.nullCount < column.length) {
     throw new ServiceError(
       'invalid_data',
-      `Column ${quoted(to.name)} is ${columnInfo(to).type} in the frame, but has texts in the rows to append.`,
-      { hint: 'Send the values in the type of the frame, for example as Arrow, or put the frame anew.' },
+      `Column ${quoted(to.name)} is ${columnInfo(to).type} in the frame, but has strings in the rows to append.`,
+      { hint: 'Send the values in the type of the frame, for example as Arrow, or replace the frame.' },
     );
   }
   const [nulls] = vectorFromArray(Array<null>(column.length).fill(null), to.type).data;
@@ -90,6 +90,6 @@ function notExact(to: Field, value: number | bigint): ServiceError {
   return new ServiceError(
     'invalid_data',
     `The value ${value} of column ${quoted(to.name)} in the rows to append does not fit: the frame's column is ${columnInfo(to).type}.`,
-    { hint: 'Put the frame anew with a wider type for this column.' },
+    { hint: 'Replace the frame, with a wider type for this column.' },
   );
 }

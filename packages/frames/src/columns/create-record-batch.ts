@@ -3,8 +3,8 @@ import { type Data, makeData, RecordBatch, Schema, Struct } from 'apache-arrow';
 const EMPTY_SCHEMA = new Schema([]);
 
 /**
- * A record batch over columns that are known to fit the schema. The constructor of apache-arrow compares every column
- * with every other and makes a schema anew: half a second for 10 000 columns.
+ * Creates a record batch from columns that are known to match the schema. The constructor of apache-arrow compares all
+ * columns with each other and builds a new schema: half a second for 10 000 columns.
  */
 export function createRecordBatch(schema: Schema, rows: number, children: Data[]): RecordBatch {
   const data = makeData({ type: new Struct(schema.fields), length: rows, nullCount: 0, children });

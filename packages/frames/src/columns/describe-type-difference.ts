@@ -2,15 +2,15 @@ import { quoted } from '@svc/errors';
 import { DataType, type Field, Type } from 'apache-arrow';
 import { columnTypeName } from '../column-types.ts';
 
-/** What two columns hold that cannot be one, each told as far as it takes to tell them apart. */
+/** Describes two types that do not match, in just enough detail to show the difference. */
 export function describeTypeDifference(one: Field, other: Field): readonly [one: string, other: string] {
   const [name, otherName] = [nameOf(one), nameOf(other)];
   if (name !== otherName) return [name, otherName];
-  return insideApart(name, one, other) ?? [`${name} (${arrowText(one)})`, `${name} (${arrowText(other)})`];
+  return nestedDifference(name, one, other) ?? [`${name} (${arrowText(one)})`, `${name} (${arrowText(other)})`];
 }
 
-/** The first thing inside of them that differs. */
-function insideApart(name: string, one: Field, other: Field): readonly [string, string] | undefined {
+/** Describes the first difference between the children. */
+function nestedDifference(name: string, one: Field, other: Field): readonly [string, string] | undefined {
   const [inside, others] = [childrenOf(one), childrenOf(other)];
   if (inside.length !== others.length) return [counted(name, inside), counted(name, others)];
   for (const [at, child] of inside.entries()) {
@@ -23,7 +23,7 @@ function insideApart(name: string, one: Field, other: Field): readonly [string, 
   return undefined;
 }
 
-/** What the items of a list are called says nothing. */
+/** The name of a list's item field is not significant. */
 function holdsText(name: string, { type }: Field, child: Field): string {
   return DataType.isStruct(type) ? `${name} with ${quoted(child.name)}` : `${name} of`;
 }
@@ -40,10 +40,10 @@ function nameOf(field: Field): string {
   return columnTypeName(field) ?? kindOf(field);
 }
 
-/** What Arrow calls a type, which says more than the type of the column. */
+/** Returns the Arrow type, which is more specific than the column type. */
 function arrowText(field: Field): string {
   const text = childrenOf(field).length > 0 ? kindOf(field) : leafText(field);
-  return field.nullable ? text : `${text} without null`;
+  return field.nullable ? text : `${text} not null`;
 }
 
 function kindOf({ type }: Field): string {

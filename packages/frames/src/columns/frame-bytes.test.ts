@@ -5,12 +5,12 @@ import { sliceData } from './slice-data.ts';
 import { createRecordBatch } from './create-record-batch.ts';
 import { SAMPLE_FRAMES } from '../testing/index.ts';
 
-/** The bytes of the dictionaries of a column and of all inside of it. */
+/** The bytes of all dictionaries of a column and its children. */
 function dictionaryBytes(data: Data): number {
   return data.children.reduce((bytes, child) => bytes + dictionaryBytes(child), data.dictionary?.byteLength ?? 0);
 }
 
-/** What the objects around the buffers of a column are counted with, at the most. */
+/** The maximum overhead counted for the objects around the buffers of a column. */
 function overheadBytes(data: Data): number {
   return 2048 + data.children.reduce((bytes, child) => bytes + overheadBytes(child), 0);
 }
@@ -24,7 +24,7 @@ describe('a batch is counted with all its buffers', () => {
     expect(counter.add(batch)).toBeLessThanOrEqual(1024 + overheadBytes(data));
   });
 
-  test.each(samples)('$name: a slice of it holds nothing that is not counted', ({ schema, batches: [batch] }) => {
+  test.each(samples)('$name: all memory of a slice is counted', ({ schema, batches: [batch] }) => {
     const counter = createFrameBytes();
     counter.add(batch);
     const [data]: Data[] = batch.data.children;

@@ -1,20 +1,20 @@
 import { type Data, DataType, type Field, type RecordBatch, type Schema } from 'apache-arrow';
 
-/** Counts the memory a frame holds: whole buffers, each once however many batches share it, and what describes them. */
+/** Counts the memory of a frame: whole buffers, each once even if batches share it, and the objects around them. */
 export interface FrameBytes {
-  /** Adds a batch and returns how many bytes it holds that none before it did. */
+  /** Adds a batch, and returns the bytes it adds to those before it. */
   add(batch: RecordBatch): number;
 }
 
-// What the objects around the buffers take, found by measuring frames of very many tiny parts.
+// The overhead of the objects around the buffers, measured with frames of very many tiny batches.
 const SCHEMA_BYTES = 1024;
 const FIELD_BYTES = 512;
 const BATCH_BYTES = 1024;
 const COLUMN_BYTES = 512;
-/** A character of a JavaScript string, at the most. */
+/** The maximum size of a character in a JavaScript string. */
 const CHARACTER_BYTES = 2;
 
-/** A counter that has seen no batch yet. */
+/** Creates a counter. */
 export function createFrameBytes(): FrameBytes {
   const seen = new Set<ArrayBufferLike>();
 
@@ -33,7 +33,7 @@ export function createFrameBytes(): FrameBytes {
   return { add: (batch) => BATCH_BYTES + dataBytes(batch.data) };
 }
 
-/** What a schema takes: names and metadata can be long. */
+/** Returns the memory of a schema: names and metadata can be long. */
 export function schemaBytes(schema: Schema): number {
   return schema.fields.reduce(
     (bytes, field) => bytes + fieldBytes(field),
@@ -47,7 +47,7 @@ function fieldBytes(field: Field): number {
   return children.reduce((bytes, child) => bytes + fieldBytes(child), own);
 }
 
-/** The name of a time zone can be as long as any other. */
+/** The name of a time zone has no length limit either. */
 function zoneLength({ type }: Field): number {
   return DataType.isTimestamp(type) ? (type.timezone?.length ?? 0) : 0;
 }

@@ -11,12 +11,12 @@ const joining: Joining = {
   tooLarge: (what) => new ServiceError('invalid_data', `The thing: ${what}.`),
 };
 
-/** A column of views of one data buffer; a row without a place is null. */
+/** A column of views into one data buffer; a row without a place is null. */
 function viewsOf(part: string, places: readonly (readonly [start: number, length: number] | undefined)[]): ColumnData {
   const values = Buffer.from(new ArrayBuffer(VIEW_BYTES * places.length));
   const validity = new Uint8Array(Math.ceil(places.length / 8));
   places.forEach((place, row) => {
-    // What a row that is null has here must not matter.
+    // The view of a null row must not matter.
     const [start, length] = place ?? [99_999, 12_345];
     values.writeInt32LE(length, VIEW_BYTES * row);
     values.write(part.slice(start, start + 4), VIEW_BYTES * row + 4);
@@ -44,32 +44,32 @@ const join = (...columns: ColumnData[]) => joinColumns(new Utf8View(), columns.m
 describe('joined views', () => {
   const text = 'a text of forty characters, and no more..';
 
-  test('have the bytes that rows use, not those that only the buffers have', () => {
+  test('have only the bytes that rows use', () => {
     const long = text.padEnd(10_000, '.');
     const joined = join(viewsOf(long, [[0, 20], undefined]), viewsOf(long, [[2, 30]]));
     expect(textsOf(joined)).toEqual([text.slice(0, 20), null, text.slice(2, 32)]);
     expect(joined.parts?.map((part) => part.length)).toEqual([50]);
   });
 
-  test('share bytes where they did before', () => {
+  test('share bytes if the originals did', () => {
     const shared = Array.from({ length: 100 }, () => [0, 40] as const);
     const joined = join(viewsOf(text, shared), viewsOf(text, [[1, 39]]));
     expect(textsOf(joined)).toEqual([...shared.map(() => text.slice(0, 40)), text.slice(1, 40)]);
     expect(joined.parts?.map((part) => part.length)).toEqual([text.length + 39]);
   });
 
-  test('have no data buffers where no row needs one', () => {
+  test('have no data buffers if no row needs one', () => {
     expect(join(viewsOf(text, [undefined]), viewsOf(text, [undefined])).parts).toEqual([]);
   });
 });
 
-test('what is too large for its offsets is refused in the words of whoever joins it', () => {
+test('a column too large for its offsets fails with the error of the caller', () => {
   const items = 2 ** 31 - 1;
   const offsets = Int32Array.of(0, items);
   const column = { length: 1, nullCount: 0, offsets, children: [{ length: items, nullCount: items }] };
   const type = new List(new Field('item', new Null(), true));
   const error = refusalOf(() => joinColumns(type, [wholeColumn(column), wholeColumn(column)], joining));
   expect(error.message).toBe(
-    'The thing: its values have more than the 2147483647 bytes or items that an offset of 32 bits can count.',
+    'The thing: its values have more than 2147483647 bytes or items, the limit of 32-bit offsets.',
   );
 });

@@ -4,31 +4,31 @@ import { countBits, isBitSet, setBit } from './bits.ts';
 import { moveParts, moveValues, partBytes, usedBytes, VIEW_BYTES, viewWords } from './views.ts';
 import { type ColumnData, elementsPerRow, isNullAt, isWide, type Values } from './column-data.ts';
 
-/** What joining needs. */
+/** The caller's part of a join. */
 export interface Joining {
-  /** Where the memory of joined columns comes from, counted: columns of one body may all be the same bytes of it. */
+  /** Allocates counted memory. Joining can multiply the memory: columns of a body may all share the same bytes. */
   allocate(bytes: number): Uint8Array<ArrayBuffer>;
-  /** The error of joined columns that are too large for their type; it is told in what way they are. */
+  /** Creates the error for a joined column that is too large for its type; `what` says why. */
   tooLarge(what: string): ServiceError;
 }
 
-/** What an offset of 32 bits can say. */
+/** The largest 32-bit offset. */
 const MAX_OFFSET = 2 ** 31 - 1;
-const BEYOND_OFFSETS = `its values have more than the ${MAX_OFFSET} bytes or items that an offset of 32 bits can count`;
+const BEYOND_OFFSETS = `its values have more than ${MAX_OFFSET} bytes or items, the limit of 32-bit offsets`;
 
-/** Some rows of a column. */
+/** A range of rows of a column. */
 export interface ColumnSpan {
   readonly column: ColumnData;
   readonly start: number;
   readonly length: number;
 }
 
-/** All rows of a column. */
+/** Returns the span of all rows. */
 export function wholeColumn(column: ColumnData): ColumnSpan {
   return { column, start: 0, length: column.length };
 }
 
-/** The rows of spans of columns of one type, one after the other, as one column with buffers of its own. */
+/** Concatenates spans of columns of one type into one column with new buffers. */
 export function joinColumns(type: DataType, spans: readonly ColumnSpan[], joining: Joining): ColumnData {
   const length = spans.reduce((sum, span) => sum + span.length, 0);
   if (DataType.isNull(type)) return { length, nullCount: length };
@@ -87,7 +87,7 @@ function joinValidity(
   return nullCount === 0 ? { nullCount } : { nullCount, validity };
 }
 
-/** The bits of the spans; all are set where there are none. */
+/** Concatenates the bits of the spans. A column without bits counts as all set. */
 function joinBits(
   spans: readonly ColumnSpan[],
   length: number,
@@ -143,7 +143,7 @@ function joinTexts(spans: readonly ColumnSpan[], bytes: number, joining: Joining
   return joined;
 }
 
-/** Copies bytes, whatever the elements are, and gives them the array type of the first span. */
+/** Copies the bytes of any element type into an array of the type of the first span. */
 function joinValues(spans: readonly ColumnSpan[], length: number, perRow: number, joining: Joining): Values {
   const model = spans.find(({ column }) => column.values !== undefined)?.column.values ?? new Uint8Array(0);
   const rowBytes = perRow * model.BYTES_PER_ELEMENT;
@@ -171,8 +171,8 @@ function arrayLike(model: Values, buffer: ArrayBuffer): Values {
 }
 
 /**
- * The data buffers of all spans become one, so that nothing of the old ones is kept. It has the values of the rows, or
- * where these share bytes and would take more without that, the old buffers as they are.
+ * Joins the data buffers of all spans into one, so that the old ones can be freed. Copies only the values of the rows,
+ * or the whole buffers if that is less because rows share bytes.
  */
 function joinViews(
   spans: readonly ColumnSpan[],

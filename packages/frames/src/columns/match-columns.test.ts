@@ -21,7 +21,7 @@ import { matchColumns } from './match-columns.ts';
 const listOf = (type: DataType): DataType => new List(new Field('item', type, true));
 const structOf = (type: DataType): DataType => new Struct([new Field('d', type, true)]);
 
-/** A column that is converted beside one of a type, so that rows are not taken as they are. */
+/** A schema with a column that must be converted, so that the match is not plain. */
 function schemaOf(id: DataType, type: DataType): Schema {
   return new Schema([new Field('id', id, true), new Field('v', type, true)]);
 }
@@ -33,7 +33,7 @@ describe('decimals inside of other values', () => {
     ['another scale in a list', listOf(money), listOf(new Decimal(3, 9, 128))],
     ['another precision in a struct', structOf(money), structOf(new Decimal(2, 10, 128))],
     ['more bits in a list of structs', listOf(structOf(money)), listOf(structOf(new Decimal(2, 9, 256)))],
-  ])('are not taken for others: %s', (_name, frame, added) => {
+  ])('do not match: %s', (_name, frame, added) => {
     expect(() => matchColumns(schemaOf(new Int64(), frame), schemaOf(new Int32(), added))).toThrow(
       expect.objectContaining({ code: 'invalid_data', message: expect.stringContaining('"v"') }),
     );
@@ -41,8 +41,8 @@ describe('decimals inside of other values', () => {
 
   test.each([
     ['the same', listOf(money), listOf(new Decimal(2, 9, 128))],
-    ['narrower ones, which are kept as these', listOf(money), listOf(new Decimal(2, 9, 32))],
-  ])('are taken where they are %s', (_name, frame, added) => {
+    ['narrower, which are stored the same way', listOf(money), listOf(new Decimal(2, 9, 32))],
+  ])('match if they are %s', (_name, frame, added) => {
     expect(matchColumns(schemaOf(new Int32(), frame), schemaOf(new Int32(), added)).isPlain).toBe(true);
   });
 });
@@ -54,11 +54,11 @@ describe('timestamps', () => {
     ['of the class for their unit', new TimestampMicrosecond('UTC'), micros('UTC'), true],
     ['of another zone, which are the same moments', micros('UTC'), micros('Europe/Paris'), false],
     ['inside of a list', listOf(new TimestampMicrosecond()), listOf(micros()), true],
-  ])('are taken where they are %s', (_name, frame, added, isPlain) => {
+  ])('match if they are %s', (_name, frame, added, isPlain) => {
     expect(matchColumns(schemaOf(new Int32(), frame), schemaOf(new Int32(), added)).isPlain).toBe(isPlain);
   });
 
-  test('with a zone are not taken for ones without, and the message names the zone', () => {
+  test('with a zone do not match ones without, and the message names the zone', () => {
     expect(() => matchColumns(schemaOf(new Int64(), micros('UTC')), schemaOf(new Int64(), micros()))).toThrow(
       expect.objectContaining({
         code: 'invalid_data',
@@ -72,12 +72,12 @@ describe('timestamps', () => {
 const item = (type: DataType, nullable = true, name = 'item'): Field => new Field(name, type, nullable);
 const long = item(new Int64());
 
-describe('nested values are taken', () => {
+describe('nested values match', () => {
   test.each([
-    ['whatever the items of a list are called', new List(long), new List(item(new Int64(), true, 'element'))],
-    ['where no item is null', new List(long), new List(item(new Int64(), false))],
+    ['if only the name of the list items differs', new List(long), new List(item(new Int64(), true, 'element'))],
+    ['if no item is null', new List(long), new List(item(new Int64(), false))],
     ['of a fixed length', new FixedSizeList(2, long), new FixedSizeList(2, item(new Int64(), false, 'x'))],
-    ['where no field is null', new Struct([long]), new Struct([item(new Int64(), false)])],
+    ['if no field is null', new Struct([long]), new Struct([item(new Int64(), false)])],
     [
       'deep inside',
       listOf(new Struct([item(new List(long))])),
@@ -90,7 +90,7 @@ describe('nested values are taken', () => {
   });
 });
 
-describe('a refusal tells apart what', () => {
+describe('a refusal describes a column that', () => {
   test.each([
     ['has another type', new Int64(), new Decimal(2, 9, 128), 'LONG', 'DECIMAL(9,2)'],
     [
@@ -115,10 +115,10 @@ describe('a refusal tells apart what', () => {
       'ARRAY of SHORT (Uint8)',
     ],
     [
-      'has items that may be null where none may',
+      'has nullable items where none may be null',
       new List(item(new Int64(), false, 'element')),
       new List(long),
-      'ARRAY of LONG (Int64 without null)',
+      'ARRAY of LONG (Int64 not null)',
       'ARRAY of LONG (Int64)',
     ],
     ['has a fixed length', new List(long), new FixedSizeList(2, long), 'ARRAY (List)', 'ARRAY (FixedSizeList)'],

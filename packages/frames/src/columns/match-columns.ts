@@ -14,24 +14,24 @@ import {
 import { convertColumn, isConvertible } from './convert-column.ts';
 import { describeTypeDifference } from './describe-type-difference.ts';
 
-/** How rows of one schema become rows of another. */
+/** Converts rows of one schema to another. */
 export interface ColumnMatch {
-  /** The schema of the rows together. */
+  /** The schema of the combined rows. */
   readonly schema: Schema;
-  /** Whether the rows fit as they are, but for what may be null. */
+  /** Whether the rows fit unchanged, except for nullability. */
   readonly isPlain: boolean;
   conform(batch: RecordBatch): RecordBatch;
 }
 
 /**
- * Finds the columns of a frame in rows that are to be added to it, by name and in any order. A column too many, one too
- * few, or one of a type that cannot hold the values is `invalid_data`.
+ * Matches the columns of rows to append with those of the frame, by name and in any order. An extra column, a missing
+ * one, or one whose type cannot be converted is `invalid_data`.
  */
 export function matchColumns(frame: Schema, added: Schema): ColumnMatch {
   const places = new Map(added.fields.map((field, place) => [field.name, place]));
   const known = new Set(frame.fields.map(({ name }) => name));
   const extra = added.fields.find(({ name }) => !known.has(name));
-  if (extra) throw mismatch(frame, `The frame has no column ${quoted(extra.name)}, but the rows to append have.`);
+  if (extra) throw mismatch(frame, `The rows to append have a column ${quoted(extra.name)}, but the frame does not.`);
   const matches = frame.fields.map((field) => {
     const place = places.get(field.name);
     const from = place === undefined ? undefined : added.fields[place];
@@ -64,7 +64,7 @@ export function matchColumns(frame: Schema, added: Schema): ColumnMatch {
   };
 }
 
-/** The rows of a batch under a schema that differs from its own by what may be null. */
+/** Returns a batch with a schema that differs only in nullability. */
 export function underSchema(schema: Schema, batch: RecordBatch): RecordBatch {
   return batchOf(schema, batch.numRows, batch.data.children);
 }
@@ -73,7 +73,7 @@ function batchOf(schema: Schema, length: number, children: Data[]): RecordBatch 
   return new RecordBatch(schema, makeData({ type: new Struct(schema.fields), length, nullCount: 0, children }));
 }
 
-/** Whether timestamps are of the same zones, which files that are put together must be. */
+/** Whether timestamps have the same zones, which is required to concatenate files. */
 function hasSameZones(a: DataType, b: DataType): boolean {
   if (DataType.isTimestamp(a) && DataType.isTimestamp(b)) return a.timezone === b.timezone;
   const children: readonly Field[] = a.children ?? [];
@@ -81,7 +81,7 @@ function hasSameZones(a: DataType, b: DataType): boolean {
   return children.every((child, at) => hasSameZones(child.type, others[at]?.type ?? child.type));
 }
 
-/** A SYMBOL is kept as text, so that the two take each other's values. */
+/** SYMBOL is stored as text, so the two are interchangeable. */
 const TEXTS: ReadonlySet<string> = new Set(['STRING', 'SYMBOL']);
 
 function isSameType(field: Field, from: Field): boolean {
@@ -90,7 +90,7 @@ function isSameType(field: Field, from: Field): boolean {
   return wants === has || (TEXTS.has(wants) && TEXTS.has(has));
 }
 
-/** Whether values of a type are values of another as they are: what the items of a list are called says nothing. */
+/** Whether values of `from` are values of `type` unchanged. The name of a list's item field is not significant. */
 function fits(type: DataType, from: DataType): boolean {
   const isFixed = DataType.isFixedSizeList(type) && DataType.isFixedSizeList(from) && type.listSize === from.listSize;
   const isList = isFixed || (DataType.isList(type) && DataType.isList(from));
@@ -110,8 +110,8 @@ function fits(type: DataType, from: DataType): boolean {
 }
 
 /**
- * apache-arrow takes a timestamp, time or date of a class for its unit for another than one of the general class. A time
- * of one zone is the same moment in another.
+ * apache-arrow treats a unit-specific class (`TimestampMicrosecond`) as a different type than the general class. A
+ * timestamp is the same instant in any zone.
  */
 function isSameLeaf(a: DataType, b: DataType): boolean {
   if (DataType.isTimestamp(a) && DataType.isTimestamp(b)) return a.unit === b.unit && !a.timezone === !b.timezone;
@@ -122,7 +122,7 @@ function isSameLeaf(a: DataType, b: DataType): boolean {
   return util.compareTypes(a, b);
 }
 
-/** apache-arrow takes any two decimals for the same, and so whatever holds them. */
+/** apache-arrow treats all decimals as the same type, also inside nested types. */
 function hasSameDecimals(a: DataType, b: DataType): boolean {
   if (DataType.isDecimal(a) && DataType.isDecimal(b)) return keptDecimal(a) === keptDecimal(b);
   const children: readonly Field[] = a.children ?? [];
@@ -130,7 +130,7 @@ function hasSameDecimals(a: DataType, b: DataType): boolean {
   return children.every((child, at) => hasSameDecimals(child.type, others[at]?.type ?? child.type));
 }
 
-/** Narrow decimals are kept as those of 128 bits. */
+/** Narrow decimals are stored with 128 bits. */
 function keptDecimal({ precision, scale, bitWidth }: Decimal): string {
   return `${precision},${scale},${Math.max(bitWidth, 128)}`;
 }

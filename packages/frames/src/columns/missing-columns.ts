@@ -2,10 +2,10 @@ import { type Data, Field, makeData, type RecordBatch, Schema, Utf8 } from 'apac
 import { createRecordBatch } from './create-record-batch.ts';
 import type { FrameStream } from '../frame-stream.ts';
 
-/** Rows with a column of nulls for each that a frame has, that may be null in it and that the rows lack. */
+/** Adds a column of nulls for each nullable column of the frame that the rows do not have. */
 export function withMissingColumns(frame: Schema, rows: FrameStream): FrameStream {
   const known = new Set(rows.schema.fields.map(({ name }) => name));
-  // As text: a column of nothing but nulls is read as that, and fits every type.
+  // As text: a text column with only nulls converts to any type.
   const missing = frame.fields.flatMap(({ name, nullable }) =>
     nullable && !known.has(name) ? [new Field(name, new Utf8(), true)] : [],
   );

@@ -2,10 +2,10 @@ import { Data, DataType, type Field, makeData, type RecordBatch, type Schema, Ve
 import { createRecordBatch } from './create-record-batch.ts';
 import type { ColumnData } from './column-data.ts';
 
-/** The values of the dictionaries of a frame, by their ids in the schema. */
+/** The dictionary values of a frame, by dictionary id. */
 export type Dictionaries = Map<number, Vector>;
 
-/** A record batch over checked columns; nothing is copied. */
+/** Creates a record batch from checked columns, without copying. */
 export function recordBatchFrom(
   schema: Schema,
   rows: number,
@@ -16,7 +16,7 @@ export function recordBatchFrom(
   return createRecordBatch(schema, rows, children);
 }
 
-/** Checked buffers as Arrow data. */
+/** Creates Arrow data from checked buffers. */
 export function dataFrom(type: DataType, column: ColumnData, dictionaries: Dictionaries): Data {
   const { length, nullCount, offsets, values, validity = new Uint8Array(0), parts, children = [] } = column;
   return new Data(
@@ -31,7 +31,7 @@ export function dataFrom(type: DataType, column: ColumnData, dictionaries: Dicti
   );
 }
 
-/** A dictionary may be missing where no row has a value. */
+/** A dictionary may be missing if no row has a value. */
 function dictionaryOf(id: number, type: DataType, dictionaries: Dictionaries): Vector {
   const dictionary = dictionaries.get(id) ?? new Vector([makeData({ type })]);
   dictionaries.set(id, dictionary);

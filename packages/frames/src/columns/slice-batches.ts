@@ -5,14 +5,14 @@ import type { ReadOptions } from '../store.ts';
 import { createRecordBatch } from './create-record-batch.ts';
 import { sliceData } from './slice-data.ts';
 
-/** The named columns of a schema, in that order, and where they are in it. */
+/** A selection of columns, in order. */
 export interface SelectedColumns {
   readonly schema: Schema;
-  /** Undefined where all columns are wanted as they are. */
+  /** The positions in the original schema; undefined if all columns are selected in order. */
   readonly indices: readonly number[] | undefined;
 }
 
-/** Which rows and columns of some batches. */
+/** A selection of rows and columns. */
 export interface Slice extends SelectedColumns {
   readonly offset: number;
   readonly limit: number;
@@ -42,7 +42,7 @@ export function selectColumns(schema: Schema, names: readonly string[] | undefin
   };
 }
 
-/** A part of a stream, as `OpenFrame.read` gives it of a frame. */
+/** Returns a part of a stream, with the semantics of `OpenFrame.read`. */
 export function sliceStream(
   { schema, batches }: FrameStream,
   { offset = 0, limit = Infinity, columns, signal }: ReadOptions,
@@ -51,7 +51,7 @@ export function sliceStream(
   return { schema: selected.schema, batches: sliceBatches(batches, { ...selected, offset, limit, signal }) };
 }
 
-/** The rows from `offset` on, `limit` at the most, of some batches; values are not copied. */
+/** Yields at most `limit` rows from `offset`, without copying values. */
 export async function* sliceBatches(
   batches: Iterable<RecordBatch> | AsyncIterable<RecordBatch>,
   slice: Slice,
@@ -59,7 +59,7 @@ export async function* sliceBatches(
   if (slice.limit <= 0) return;
   const cut = createCutter(slice);
   if (Symbol.iterator in batches) {
-    // Without waiting for each: the rows may be in the last of many.
+    // No await per batch: the rows may be in the last of many.
     for (const batch of batches) {
       const part = cut.next(batch);
       if (part) yield part;
@@ -74,11 +74,11 @@ export async function* sliceBatches(
   }
 }
 
-/** Goes through batches one after the other. */
+/** Slices consecutive batches. */
 interface Cutter {
-  /** What is wanted of the next batch, if anything. */
+  /** Returns the selected part of the next batch, if any. */
   next(batch: RecordBatch): RecordBatch | undefined;
-  /** Whether nothing of the batches that follow is wanted. */
+  /** Whether later batches have no selected rows. */
   isDone(): boolean;
 }
 

@@ -42,20 +42,20 @@ describe('a slice has the rows it should', () => {
   });
 });
 
-/** The column and all inside of it. */
+/** The column and all its descendants. */
 function* partsOf(data: Data): Generator<Data> {
   yield data;
   for (const child of data.children) yield* partsOf(child);
 }
 
-test('a slice and all inside of it begin at row 0, and know how many nulls they have', () => {
+test('a slice and its children start at row 0 and know their null counts', () => {
   for (const { batches } of SAMPLES) {
     const [{ data }] = batches;
     for (const column of data.children) {
       for (const part of partsOf(sliceData(column, 3, 11))) {
         expect([part.offset, Number(part.valueOffsets?.[0] ?? 0) * part.children.length]).toEqual([0, 0]);
         const rows = Array.from({ length: part.length }, (_, row) => row);
-        // A column of nulls has no bits that would say so.
+        // A null column has no validity bits.
         const nulls = DataType.isNull(part.type) ? rows : rows.filter((row) => !part.getValid(row));
         expect(part.nullCount).toBe(nulls.length);
       }

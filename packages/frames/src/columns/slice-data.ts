@@ -2,14 +2,14 @@ import { Data, DataType } from 'apache-arrow';
 import { sliceBits } from './bits.ts';
 
 /**
- * Some rows of a column. Values are not copied; bits are where the first of them is not at the start of a byte, and so
- * are the offsets of lists. So every slice begins at its own row 0, and its lists at their own item 0: apache-arrow loses
- * its way in columns of views and of nulls that begin elsewhere.
+ * Returns a range of rows of a column. Values are not copied; bits are if the range is not aligned to a byte, and so
+ * are the offsets of lists. Thus every slice starts at row 0 and its lists at item 0: apache-arrow misreads view and
+ * null columns with another offset.
  */
 export function sliceData(data: Data, start: number, length: number): Data {
   const { type, dictionary, variadicBuffers } = data;
   if (DataType.isNull(type)) return new Data(type, 0, length, length);
-  // Frames have no unions; the small tables that have one are sent whole.
+  // Frames have no unions. The small metadata tables that have one are sent whole.
   if (DataType.isUnion(type)) return data.slice(start, length);
   const hasNulls = data.nullCount > 0;
   const isWhole = length === data.length;
@@ -27,7 +27,7 @@ export function sliceData(data: Data, start: number, length: number): Data {
   );
 }
 
-/** Texts are behind their offsets, and stay as they are. */
+/** Text is addressed by offsets, so its bytes stay unchanged. */
 function sliceValues(data: Data, start: number, length: number): Data['values'] {
   const { type, values, stride } = data;
   if (values === undefined || data.valueOffsets !== undefined) return values;

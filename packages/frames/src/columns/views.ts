@@ -1,40 +1,40 @@
-/** A view: the length of a value, and then either its bytes, or the number of a data buffer and the place in it. */
+/** The size of a view: the length of a value, then either its bytes, or the index of a data buffer and an offset. */
 export const VIEW_BYTES = 16;
 
-/** A view holds a value of so many bytes itself. */
+/** The longest value that a view holds inline. */
 export const INLINE_BYTES = 12;
 
-// Where the parts of a view are in it.
+// Offsets within a view.
 const INLINE_START = 4;
 const PART = 8;
 const START = 12;
 
-/** Views as words, which the functions below read. */
+/** Returns views in the form that the functions below take. */
 export function viewWords(views: Uint8Array): DataView {
   return new DataView(views.buffer, views.byteOffset, views.byteLength);
 }
 
-/** The bytes that the value of a row has. */
+/** Returns the length of a row's value in bytes. */
 export function viewLength(words: DataView, row: number): number {
   return words.getInt32(VIEW_BYTES * row, true);
 }
 
-/** The number of the data buffer that has the value of a row, where the view has not. */
+/** Returns the index of the data buffer of a row whose value is not inline. */
 export function viewPart(words: DataView, row: number): number {
   return words.getInt32(VIEW_BYTES * row + PART, true);
 }
 
-/** Where in its data buffer the value of a row begins. */
+/** Returns the offset of a row's value in its data buffer. */
 export function viewStart(words: DataView, row: number): number {
   return words.getInt32(VIEW_BYTES * row + START, true);
 }
 
-/** The place where a view has the value itself. */
+/** Returns the offset of a row's inline value. */
 export function inlineStart(row: number): number {
   return VIEW_BYTES * row + INLINE_START;
 }
 
-/** Some views and the data buffers they lead to. A view of a row that is null can be anything. */
+/** Views and their data buffers. The view of a null row can be anything. */
 export interface ViewRows {
   readonly words: DataView;
   readonly rows: number;
@@ -42,7 +42,7 @@ export interface ViewRows {
   readonly isNull: (row: number) => boolean;
 }
 
-/** Calls with every row whose value is in a data buffer, and the length of that. */
+/** Visits every row whose value is in a data buffer, with its length. */
 function forEachLong({ words, rows, isNull }: ViewRows, visit: (row: number, length: number) => void): void {
   for (let row = 0; row < rows; row++) {
     const length = viewLength(words, row);
@@ -50,19 +50,19 @@ function forEachLong({ words, rows, isNull }: ViewRows, visit: (row: number, len
   }
 }
 
-/** The bytes that rows have in data buffers; more than these have where values share them. */
+/** Sums the lengths of values in data buffers; more than `partBytes` if values overlap. */
 export function usedBytes(views: ViewRows): number {
   let used = 0;
   forEachLong(views, (_, length) => (used += length));
   return used;
 }
 
-/** The bytes of the data buffers. */
+/** Sums the sizes of the data buffers. */
 export function partBytes({ parts }: ViewRows): number {
   return parts.reduce((bytes, part) => bytes + part.length, 0);
 }
 
-/** Copies the values that rows have in data buffers to the target from `at` on, and leads the views there; returns the end. */
+/** Copies the values in data buffers to `target` from `at`, redirects the views, and returns the end. */
 export function moveValues(views: ViewRows, target: Uint8Array, at: number): number {
   const { words, parts } = views;
   let end = at;
@@ -76,7 +76,7 @@ export function moveValues(views: ViewRows, target: Uint8Array, at: number): num
   return end;
 }
 
-/** Copies whole data buffers to the target from `at` on, and leads the views there; returns the end. */
+/** Copies whole data buffers to `target` from `at`, redirects the views, and returns the end. */
 export function moveParts(views: ViewRows, target: Uint8Array, at: number): number {
   const { words, parts } = views;
   const places: number[] = [];
@@ -91,7 +91,7 @@ export function moveParts(views: ViewRows, target: Uint8Array, at: number): numb
   return end;
 }
 
-/** A view that stands for no value could name a buffer that is gone. */
+/** The view of a null row could refer to a buffer that no longer exists. */
 function clearNulls({ words, rows, isNull }: ViewRows): void {
   for (let row = 0; row < rows; row++) {
     if (!isNull(row)) continue;

@@ -11,29 +11,29 @@ export interface KeptFrame {
   readonly batches: readonly RecordBatch[];
 }
 
-/** The frames of all tenants, inside a budget. */
+/** The frames of all tenants, within a budget. */
 export interface KeptFrames {
   readonly budget: ByteBudget;
-  /** How many frames there are. */
+  /** The number of frames. */
   readonly size: number;
-  /** The frame whose handle is this one but for letter case. */
+  /** Finds a frame by handle, ignoring letter case. */
   find(ref: FrameRef): KeptFrame | undefined;
-  /** The frame of exactly this handle. */
+  /** Finds a frame by its exact handle. */
   findExact(ref: FrameRef): KeptFrame | undefined;
   of(tenant: string): readonly KeptFrame[];
-  /** Takes the place of a frame with the same handle. The bytes of the new one are taken already. */
+  /** Adds a frame, replacing one with the same handle. Its bytes must already be taken from the budget. */
   set(tenant: string, frame: KeptFrame): void;
   remove(tenant: string, frame: KeptFrame): void;
   removeExpired(): void;
   removeAll(): void;
-  /** Opens a frame for reading: until that is closed its bytes count, whatever happens to the frame. */
+  /** Opens a frame for reading. Its bytes count until it is closed, even if the frame is removed. */
   open(frame: KeptFrame): OpenFrame;
 }
 
-/** No frames, in a budget of `maxBytes`. */
+/** Creates an empty set of frames with a budget of `maxBytes`. */
 export function createKeptFrames(maxBytes: number): KeptFrames {
   const budget = createByteBudget(maxBytes, doesNotFit);
-  /** By tenant, then by handle in lower case: two handles of a tenant never differ by case alone. */
+  /** By tenant, then by handle in lower case: no two handles of a tenant differ only in case. */
   const tenants = new Map<string, Map<string, KeptFrame>>();
   const readers = new Map<KeptFrame, number>();
   const gone = new Set<KeptFrame>();
@@ -44,7 +44,7 @@ export function createKeptFrames(maxBytes: number): KeptFrames {
     release(frame);
   }
 
-  /** A frame that is gone keeps its bytes until its last reader is done. */
+  /** A removed frame keeps its bytes until its last reader closes it. */
   function release(frame: KeptFrame): void {
     if (!readers.has(frame) && gone.delete(frame)) budget.free(frame.info.bytes);
   }
@@ -115,6 +115,6 @@ function isExpired({ info }: KeptFrame): boolean {
 function doesNotFit({ maxBytes, usedBytes }: ByteBudget): ServiceError {
   return new ServiceError(
     'out_of_memory',
-    `The frame does not fit: ${maxBytes} bytes are set aside for frames and ${usedBytes} of them are in use.`,
+    `The frame does not fit: frames may use ${maxBytes} bytes of memory, and ${usedBytes} of them are in use.`,
   );
 }

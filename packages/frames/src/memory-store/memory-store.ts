@@ -12,13 +12,13 @@ import type { AppendOptions, FrameInfo, FrameRef, PutOptions, PutResult, PutSour
 
 /** Options of `createMemoryStore`. */
 export interface MemoryStoreOptions {
-  /** Bytes of memory for all frames together; what does not fit is refused. Default 1 GiB. */
+  /** The memory for all frames together in bytes; a frame that does not fit is refused. Default 1 GiB. */
   readonly maxBytes?: number;
 }
 
 /**
- * A store that keeps frames in memory, inside a budget of bytes. Nothing is ever removed to make room: a put that does
- * not fit is `out_of_memory` and leaves everything as it was.
+ * Creates a store that keeps frames in memory, within a budget of bytes. It never evicts: a put that does not fit is
+ * `out_of_memory` and changes nothing.
  */
 export function createMemoryStore(options: MemoryStoreOptions = {}): Store {
   const frames = createKeptFrames(options.maxBytes ?? 1024 ** 3);
@@ -68,7 +68,7 @@ interface Parts {
 
 function batchesOnly(source: PutSource): FrameStream {
   if (!('format' in source)) return source;
-  throw new ServiceError('unsupported_media_type', `A store in memory does not read ${source.format} files.`);
+  throw new ServiceError('unsupported_media_type', `The memory store does not read ${source.format} files.`);
 }
 
 async function putFrame(
@@ -83,7 +83,7 @@ async function putFrame(
   const { batches, rows, bytes } = await collect(frames, source, options.signal);
   try {
     options.signal?.throwIfAborted();
-    // Once more, now that nothing can come in between: another put may have been faster.
+    // Check again, now synchronously: another put may have finished first.
     const replaced = checkConditions(frames, ref, options);
     const now = Date.now();
     const expires = expiryOf(now, options.ttlSeconds ?? null);
@@ -104,7 +104,7 @@ async function appendFrame(parts: Parts, ref: FrameRef, rows: FrameStream, optio
   const { frames, nextVersion } = parts;
   const before = checkConditions(frames, ref, options);
   const source = before && options.missingAsNull === true ? withMissingColumns(before.schema, rows) : rows;
-  // What cannot fit is refused before it is received.
+  // Refuse a mismatch before receiving the rows.
   if (before) matchColumns(before.schema, source.schema);
   source.schema.fields.forEach(columnInfo);
   const added = await collect(frames, source, options.signal);
@@ -152,11 +152,11 @@ function infoOf(
 interface Collected {
   readonly batches: readonly RecordBatch[];
   readonly rows: number;
-  /** Taken from the budget. */
+  /** The bytes taken from the budget. */
   readonly bytes: number;
 }
 
-/** Reads all batches, each taken from the budget as it comes; a failure gives everything back. */
+/** Reads all batches and takes each from the budget; returns all bytes to the budget on failure. */
 async function collect({ budget }: KeptFrames, source: FrameStream, signal?: AbortSignal): Promise<Collected> {
   const batches: RecordBatch[] = [];
   const counter = createFrameBytes();

@@ -2,8 +2,8 @@ import { quoted, ServiceError } from '@svc/errors';
 import type { FrameInfo, FrameRef, PutOptions } from '../store.ts';
 
 /**
- * Checks the conditions of a put or append against the frame whose handle is this one but for letter case; undefined
- * where there is none. Every store says the same of the same condition.
+ * Checks the preconditions of a put or append against the existing frame, found ignoring letter case. All stores share
+ * it, and so its messages.
  */
 export function checkPutConditions(
   { handle }: FrameRef,
@@ -13,16 +13,16 @@ export function checkPutConditions(
   if (frame && frame.handle !== handle) {
     throw new ServiceError(
       'handle_exists',
-      `There is a frame ${quoted(frame.handle)}, which differs from ${quoted(handle)} only by letter case.`,
-      { hint: `Use the handle ${quoted(frame.handle)}, or another one.` },
+      `The frame ${quoted(frame.handle)} exists, and differs from ${quoted(handle)} only in letter case.`,
+      { hint: `Use the handle ${quoted(frame.handle)}, or a different one.` },
     );
   }
   if (frame && options.ifAbsent === true) {
-    throw new ServiceError('handle_exists', `There is a frame ${quoted(handle)} already.`);
+    throw new ServiceError('handle_exists', `The frame ${quoted(handle)} already exists.`);
   }
   if (!frame && options.ifPresent === true) {
     throw new ServiceError('version_conflict', `The frame ${quoted(handle)} does not exist.`, {
-      hint: 'Leave the condition out to make a new frame.',
+      hint: 'Omit the condition to create the frame.',
     });
   }
   if (options.ifVersion !== undefined && options.ifVersion !== frame?.version) {
@@ -31,7 +31,7 @@ export function checkPutConditions(
   }
 }
 
-/** When a life of so many seconds from now on ends; null: never. */
+/** Returns the expiry of a time to live from now; null: never. */
 export function expiryOf(now: number, ttlSeconds: number | null): Date | null {
   return ttlSeconds === null ? null : new Date(now + ttlSeconds * 1000);
 }

@@ -377,7 +377,7 @@ describe('an ingest', () => {
     [{ schema: 'other' }, 'There is no schema "other". All tables are in '],
     [{ transactionId: Buffer.from('t') }, 'The request names a transaction, and this server has none. '],
     [{ options: new Map([['fast', 'yes']]) }, 'There is no ingest option "fast". Leave options out.'],
-    [{ table: 'a/b' }, '"a/b" cannot be a handle. A handle has 1 to 128 letters'],
+    [{ table: 'a/b' }, '"a/b" is not a valid handle. A handle has 1 to 128 letters'],
   ])('with %o is INVALID_ARGUMENT and leaves nothing', async (more, text) => {
     const { sql } = await startSql();
     const failure = await failureOf((options) => put(sql, ingestOf(CREATE, 3, more), two, options));

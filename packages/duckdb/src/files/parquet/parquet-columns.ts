@@ -167,7 +167,7 @@ function decimalPart(
   title: string,
 ): Part {
   if (precision > MAX_PRECISION || scale < 0 || scale > precision || duckdb !== 'BLOB') {
-    const message = `Column ${quoted(title)} has the Parquet type DECIMAL(${precision},${scale}), which this server does not hold.`;
+    const message = `Column ${quoted(title)} has the Parquet type DECIMAL(${precision},${scale}), which this server does not support.`;
     throw new ServiceError('invalid_data', message, {
       hint: `Cast it to a decimal of at most ${MAX_PRECISION} digits, or to a string.`,
     });

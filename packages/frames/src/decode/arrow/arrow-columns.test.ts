@@ -160,7 +160,7 @@ describe('columns that do not hold what they say are invalid_data', () => {
     );
   });
 
-  test('a type that the server does not hold', () => {
+  test('a type that the server does not support', () => {
     expect(
       arrowRefusal(
         schemaStream([new Field('x', new Dictionary(new List(new Field('item', new Int32())), new Int32()))]),

@@ -118,7 +118,7 @@ function hasIndicesAsValues(type: DataType, { nodes, buffers }: ArrowBatchHead):
 }
 
 function dictionaryOfDictionaries(name: string): ServiceError {
-  const message = `Column ${quoted(name)} has the Arrow type dictionary of dictionaries, which this server does not hold.`;
+  const message = `Column ${quoted(name)} has the Arrow type dictionary of dictionaries, which this server does not support.`;
   return new ServiceError('invalid_data', message, { hint: 'Cast it to a dictionary of plain values.' });
 }
 

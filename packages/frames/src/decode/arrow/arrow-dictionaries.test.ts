@@ -172,7 +172,7 @@ describe('dictionaries inside of other columns', () => {
       ]);
       expect(refusalOf(() => decodeBody(decodeArrow, bytes))).toMatchObject({
         code: 'invalid_data',
-        message: 'Column "x" has the Arrow type dictionary of dictionaries, which this server does not hold.',
+        message: 'Column "x" has the Arrow type dictionary of dictionaries, which this server does not support.',
         hint: 'Cast it to a dictionary of plain values.',
       });
     }

@@ -98,7 +98,7 @@ function notHeld(column: FlatTable, number: number, depth: number): ServiceError
   const name = quoted(column.text(SLOT.field.name));
   return new ServiceError(
     'invalid_data',
-    `Column ${name} ${depth === 1 ? 'has' : 'contains'} ${type}, which this server does not hold.`,
+    `Column ${name} ${depth === 1 ? 'has' : 'contains'} ${type}, which this server does not support.`,
     { hint: `Cast it to ${refused?.cast ?? 'a type such as int64, float64 or utf8'}.` },
   );
 }

@@ -124,11 +124,11 @@ describe('types that are not held are refused with what to cast them to', () => 
     const type = new SparseUnion([0], [new Field('a', new Int32(), true)]);
     expect(refusal(type)).toMatchObject({
       code: 'invalid_data',
-      message: 'Column "x" has the Arrow type union, which this server does not hold.',
+      message: 'Column "x" has the Arrow type union, which this server does not support.',
       hint: 'Cast it to a struct with a field for each of its types, or to utf8.',
     });
     expect(refusal(new List(new Field('item', type, true))).message).toBe(
-      'Column "x" contains the Arrow type union, which this server does not hold.',
+      'Column "x" contains the Arrow type union, which this server does not support.',
     );
   });
 
@@ -142,14 +142,14 @@ describe('types that are not held are refused with what to cast them to', () => 
     const bytes = withTypeNumber(new Field('x', new Bool(), true), 6, number);
     expect(refusalOf(() => decodeBody(decodeArrow, bytes))).toMatchObject({
       code: 'invalid_data',
-      message: `Column "x" has ${name}, which this server does not hold.`,
+      message: `Column "x" has ${name}, which this server does not support.`,
       hint: `Cast it to ${cast}.`,
     });
   });
 
   test('bytes of no length', () => {
     const type = new FixedSizeBinary(0);
-    const message = 'Column "x" has the Arrow type fixed-size binary of 0 bytes, which this server does not hold.';
+    const message = 'Column "x" has the Arrow type fixed-size binary of 0 bytes, which this server does not support.';
     expect(refusal(type)).toMatchObject({ code: 'invalid_data', message, hint: 'Cast it to binary.' });
     expect(refusal(new Dictionary(type, new Int32())).message).toBe(message);
     expect(refusal(new List(new Field('item', type, true))).message).toBe(message.replace('has', 'contains'));
@@ -158,7 +158,7 @@ describe('types that are not held are refused with what to cast them to', () => 
   test('a dictionary of something else than plain values', () => {
     const type = new Dictionary(new Struct([new Field('a', new Int32(), true)]), new Int32());
     expect(refusal(type).message).toMatch(
-      /^Column "x" has the Arrow type Dictionary<.*, which this server does not hold\.$/,
+      /^Column "x" has the Arrow type Dictionary<.*, which this server does not support\.$/,
     );
   });
 });

@@ -25,7 +25,7 @@ export function checkFieldType(column: Field, field: Field = column): void {
   const valueType: DataType = DataType.isDictionary(type) ? type.dictionary : type;
   if (DataType.isFixedSizeBinary(valueType) && valueType.byteWidth === 0) {
     const name = `${quoted(column.name)} ${type === column.type ? 'has' : 'contains'}`;
-    const message = `Column ${name} the Arrow type fixed-size binary of 0 bytes, which this server does not hold.`;
+    const message = `Column ${name} the Arrow type fixed-size binary of 0 bytes, which this server does not support.`;
     throw new ServiceError('invalid_data', message, { hint: 'Cast it to binary.' });
   }
   const children: readonly Field[] = type.children ?? [];
