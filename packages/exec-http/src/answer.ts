@@ -1,5 +1,5 @@
 import type { ServiceError } from '@svc/errors';
-import { prepend } from '@svc/frames';
+import { prepend } from '@svc/frames/internal';
 import { compressBytes, compressChunks, isWorthGzip } from './compress.ts';
 import type { Exchange } from './endpoint.ts';
 import { etagOf } from './etag.ts';

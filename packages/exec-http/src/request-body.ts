@@ -1,4 +1,4 @@
-import { prepend } from '@svc/frames';
+import { prepend } from '@svc/frames/internal';
 import { discardRest } from './discard-rest.ts';
 
 /** The body of a request, read as it comes. */

@@ -1,5 +1,5 @@
 import { ServiceError, toServiceError } from '@svc/errors';
-import { isCancelled } from '@svc/frames';
+import { isCancelled } from '@svc/frames/internal';
 import type { Exchange } from './endpoint.ts';
 import type { NodeBindings } from './http-call.ts';
 

@@ -23,17 +23,14 @@ test('a call is cancelled when its signal is aborted', () => {
   expect(isCancelled(call)).toBe(true);
 });
 
-test.each([true, false])(
-  'the signal of a call is not read if isCancelled is %j',
-  (state) => {
-    const call = {
-      tenant: DEFAULT_TENANT,
-      requestId: '1',
-      isCancelled: state,
-      get signal(): AbortSignal {
-        throw new Error('the signal was read');
-      },
-    };
-    expect(isCancelled(call)).toBe(state);
-  },
-);
+test.each([true, false])('the signal of a call is not read if isCancelled is %j', (state) => {
+  const call = {
+    tenant: DEFAULT_TENANT,
+    requestId: '1',
+    isCancelled: state,
+    get signal(): AbortSignal {
+      throw new Error('the signal was read');
+    },
+  };
+  expect(isCancelled(call)).toBe(state);
+});

@@ -18,7 +18,7 @@
  * }
  * ```
  */
-export { type Call, type Client, DEFAULT_TENANT, isCancelled, requestIdFrom } from './call.ts';
+export { type Call, type Client, DEFAULT_TENANT, requestIdFrom } from './call.ts';
 export {
   COLUMN_TYPES,
   type ColumnInfo,
@@ -26,14 +26,9 @@ export {
   type ColumnTypeName,
   columnTypeName,
   type ColumnTypeRow,
-  TYPE_METADATA_KEY,
 } from './column-types.ts';
-export { type ArrowHeader, readArrowHeader } from './decode/arrow/arrow-header.ts';
-export { schemaFromUpload, uncheckedSchemaFromUpload } from './decode/arrow/arrow-schema.ts';
 export { createDecoders, type Decoders, type DecodersOptions } from './decode/decoders.ts';
-export { MAX_COLUMNS } from './decode/limits.ts';
-export { type ArrowMessage, encodeArrowMessages, encodeArrowSchema } from './encode/arrow-messages.ts';
-export { encapsulate, encodeArrowStream, END_OF_STREAM } from './encode/arrow-stream.ts';
+export { encodeArrowStream } from './encode/arrow-stream.ts';
 export { encodeCsv } from './encode/csv.ts';
 export type { ChunkOptions } from './encode/encode-rows.ts';
 export { encodeJsonTable, type JsonTableOptions } from './encode/json-table.ts';
@@ -54,15 +49,9 @@ export {
   type UploadFormat,
 } from './encoding.ts';
 export type { Engine, QueryResult, QueryOptions, SqlValue, StatementInfo } from './engine.ts';
-export { type ColumnMatch, matchColumns, underSchema } from './columns/match-columns.ts';
-export { withMissingColumns } from './columns/missing-columns.ts';
-export { checkPutConditions, expiryOf } from './memory-store/put-conditions.ts';
-export { selectColumns, type SelectedColumns, sliceStream } from './columns/slice-batches.ts';
 export { type FrameStream, streamFromTable } from './frame-stream.ts';
 export { createHandle, type Handle, isHandle, parseHandle } from './handle.ts';
 export { createMemoryStore, type MemoryStoreOptions } from './memory-store/memory-store.ts';
-export { foldedName, sharedNames, sqlNames } from './sql-names.ts';
-export { prepend } from './prepend.ts';
 export type {
   AppendOptions,
   CsvOptions,

@@ -1,4 +1,5 @@
-import { encodeArrowMessages, encapsulate, END_OF_STREAM, streamFromTable } from '@svc/frames';
+import { streamFromTable } from '@svc/frames';
+import { encodeArrowMessages, encapsulate, END_OF_STREAM } from '@svc/frames/internal';
 import { Any, flight, flightSql } from '@svc/proto';
 import { type Table, tableFromIPC } from 'apache-arrow';
 import { type CallOptions, type Channel, type Client, createClient } from 'nice-grpc';

@@ -1,5 +1,6 @@
 import { ServiceError } from '@svc/errors';
-import { type Call, createDecoders, type Engine, isCancelled, type ParquetEncoder, type Store } from '@svc/frames';
+import { type Call, createDecoders, type Engine, type ParquetEncoder, type Store } from '@svc/frames';
+import { isCancelled } from '@svc/frames/internal';
 import { type TsdbAnswer, TsdbCredentialsError, type TsdbProxy, type TsdbRequest } from '@svc/tsdb-proxy';
 import type { EngineName } from './engine-names.ts';
 import { engineNotConfigured } from './engine-not-configured.ts';

@@ -1,7 +1,6 @@
 import { ServiceError } from '@svc/errors';
 import {
   type Call,
-  checkPutConditions,
   createHandle,
   type Engine,
   type FrameRef,
@@ -9,9 +8,9 @@ import {
   type PutOptions,
   type PutResult,
   type QueryResult,
-  sliceStream,
   type Store,
 } from '@svc/frames';
+import { checkPutConditions, sliceStream } from '@svc/frames/internal';
 import { ENGINE_NAMES, type EngineName } from './engine-names.ts';
 import { engineNotConfigured } from './engine-not-configured.ts';
 import type { Observer } from './events.ts';

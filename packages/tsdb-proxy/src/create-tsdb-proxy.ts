@@ -1,5 +1,5 @@
 import { ServiceError } from '@svc/errors';
-import { isCancelled } from '@svc/frames';
+import { isCancelled } from '@svc/frames/internal';
 import type { Dispatcher } from 'undici';
 import type { ConnectionPoolOptions } from './connection-pool.ts';
 import { cancelled } from './exchange.ts';

@@ -1,5 +1,6 @@
 import { ServiceError } from '@svc/errors';
-import { type FrameStream, prepend, underSchema } from '@svc/frames';
+import type { FrameStream } from '@svc/frames';
+import { prepend, underSchema } from '@svc/frames/internal';
 import type { RecordBatch, Schema } from 'apache-arrow';
 import { findBrokenLine } from './broken-csv-line.ts';
 import type { ChildResponses, PutColumn, WrittenNumbers } from '../wire/file-requests.ts';

@@ -1,6 +1,6 @@
 import { open } from 'node:fs/promises';
 import { ServiceError } from '@svc/errors';
-import { MAX_COLUMNS } from '@svc/frames';
+import { MAX_COLUMNS } from '@svc/frames/internal';
 import { createCsvQuotes } from './csv-quotes.ts';
 
 /** The longest line that DuckDB reads. */

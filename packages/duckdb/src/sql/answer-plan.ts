@@ -1,4 +1,4 @@
-import { sqlNames } from '@svc/frames';
+import { sqlNames } from '@svc/frames/internal';
 import { DataType, Field, List, Map_, Null, Schema, Struct } from 'apache-arrow';
 import { fitsPlan } from '../wire/fits-plan.ts';
 import type { GetPlan } from '../wire/column-plans.ts';

@@ -1,4 +1,4 @@
-import { sqlNames, TYPE_METADATA_KEY } from '@svc/frames';
+import { sqlNames, TYPE_METADATA_KEY } from '@svc/frames/internal';
 import { DataType, type Field, TimeUnit } from 'apache-arrow';
 import type { CatalogueFrame } from '../wire/sql-requests.ts';
 import type { DescribedFrame } from '../store/sql-frames.ts';

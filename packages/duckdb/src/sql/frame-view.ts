@@ -1,5 +1,5 @@
 import { quoted } from '@svc/errors';
-import { sharedNames, sqlNames, TYPE_METADATA_KEY } from '@svc/frames';
+import { sharedNames, sqlNames, TYPE_METADATA_KEY } from '@svc/frames/internal';
 import { DataType, type Field, TimeUnit } from 'apache-arrow';
 import type { SourceInfo } from '../files/frame-files.ts';
 import { fromClause } from '../files/source-sql.ts';

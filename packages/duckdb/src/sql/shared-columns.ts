@@ -1,5 +1,5 @@
 import { quoted, ServiceError } from '@svc/errors';
-import { foldedName, sharedNames, sqlNames } from '@svc/frames';
+import { foldedName, sharedNames, sqlNames } from '@svc/frames/internal';
 import { DataType, type Field } from 'apache-arrow';
 import type { NamedPart } from '../wire/sql-requests.ts';
 import type { PinnedFrame } from '../store/sql-frames.ts';

@@ -1,6 +1,7 @@
 import { realpath } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
-import { expiryOf, FILE_FORMATS, type FrameInfo, type FrameRef, type StoreFault, UPLOAD_FORMATS } from '@svc/frames';
+import { FILE_FORMATS, type FrameInfo, type FrameRef, type StoreFault, UPLOAD_FORMATS } from '@svc/frames';
+import { expiryOf } from '@svc/frames/internal';
 import { createCatalogue } from './catalogue/catalogue.ts';
 import { createDamagedFrames } from './damaged-frames.ts';
 import { type DirectoryLock, lockDirectory } from '../disk/directory-lock.ts';

@@ -1,4 +1,5 @@
-import { type FrameStream, type OpenFrame, type ReadOptions, selectColumns } from '@svc/frames';
+import type { FrameStream, OpenFrame, ReadOptions } from '@svc/frames';
+import { selectColumns } from '@svc/frames/internal';
 import type { RecordBatch } from 'apache-arrow';
 import type { ContentReader } from './frame-contents.ts';
 import type { FrameWarmer } from './memory/frame-warmer.ts';

@@ -1,18 +1,20 @@
 import {
   type AppendOptions,
-  checkPutConditions,
-  expiryOf,
   columnInfo,
-  type ColumnMatch,
   type FrameRef,
   type FrameStream,
-  matchColumns,
   type PutOptions,
   type PutResult,
   type PutSource,
+} from '@svc/frames';
+import {
+  checkPutConditions,
+  expiryOf,
+  type ColumnMatch,
+  matchColumns,
   underSchema,
   withMissingColumns,
-} from '@svc/frames';
+} from '@svc/frames/internal';
 import type { RecordBatch, Schema } from 'apache-arrow';
 import type { WriteOptions } from '../files/frame-files.ts';
 import type { Filling } from './memory/hot-tier.ts';

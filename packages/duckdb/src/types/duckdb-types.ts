@@ -1,4 +1,4 @@
-import { TYPE_METADATA_KEY } from '@svc/frames';
+import { TYPE_METADATA_KEY } from '@svc/frames/internal';
 import {
   Binary,
   Bool,

@@ -1,4 +1,4 @@
-import { schemaFromUpload } from '@svc/frames';
+import { schemaFromUpload } from '@svc/frames/internal';
 import { Message, type Schema } from 'apache-arrow';
 
 /** The key-value metadata of a Parquet file written by this store. */

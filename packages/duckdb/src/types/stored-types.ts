@@ -1,4 +1,5 @@
-import { columnInfo, TYPE_METADATA_KEY } from '@svc/frames';
+import { columnInfo } from '@svc/frames';
+import { TYPE_METADATA_KEY } from '@svc/frames/internal';
 import {
   Binary,
   DataType,

@@ -1,5 +1,6 @@
 import { ServiceError } from '@svc/errors';
-import { type Call, encapsulate, encodeArrowSchema, type FrameInfo, type FrameStream, sqlNames } from '@svc/frames';
+import type { Call, FrameInfo, FrameStream } from '@svc/frames';
+import { encapsulate, encodeArrowSchema, sqlNames } from '@svc/frames/internal';
 import type { flightSql } from '@svc/proto';
 import type { Service } from '@svc/service';
 import { Schema } from 'apache-arrow';

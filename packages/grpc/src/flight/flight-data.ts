@@ -1,4 +1,4 @@
-import type { ArrowMessage } from '@svc/frames';
+import type { ArrowMessage } from '@svc/frames/internal';
 
 /** An Arrow message on its way to a client. A class, so that the send path tells it from other messages. */
 export class FlightMessage {

@@ -1,5 +1,6 @@
 import { ServiceError } from '@svc/errors';
-import { type Call, encapsulate, encodeArrowSchema, type FrameStream, type QueryResult } from '@svc/frames';
+import type { Call, FrameStream, QueryResult } from '@svc/frames';
+import { encapsulate, encodeArrowSchema } from '@svc/frames/internal';
 import { flight } from '@svc/proto';
 import type { Service } from '@svc/service';
 import type { Schema } from 'apache-arrow';

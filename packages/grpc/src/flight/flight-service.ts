@@ -1,5 +1,6 @@
 import { ServiceError } from '@svc/errors';
-import { type Call, type Decoders, encodeArrowMessages } from '@svc/frames';
+import type { Call, Decoders } from '@svc/frames';
+import { encodeArrowMessages } from '@svc/frames/internal';
 import { flight } from '@svc/proto';
 import type { Service } from '@svc/service';
 import type { ServiceImplementation } from 'nice-grpc';

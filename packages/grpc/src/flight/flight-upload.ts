@@ -1,5 +1,5 @@
 import { ServiceError } from '@svc/errors';
-import { encapsulate, END_OF_STREAM, readArrowHeader } from '@svc/frames';
+import { encapsulate, END_OF_STREAM, readArrowHeader } from '@svc/frames/internal';
 import type { flight } from '@svc/proto';
 
 /** The data of an upload as it comes in. */

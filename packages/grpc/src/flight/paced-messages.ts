@@ -1,4 +1,4 @@
-import type { ArrowMessage } from '@svc/frames';
+import type { ArrowMessage } from '@svc/frames/internal';
 import { FlightMessage } from './flight-data.ts';
 
 /**

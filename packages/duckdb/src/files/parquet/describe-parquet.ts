@@ -1,5 +1,6 @@
 import { ServiceError } from '@svc/errors';
-import { columnInfo, uncheckedSchemaFromUpload } from '@svc/frames';
+import { columnInfo } from '@svc/frames';
+import { uncheckedSchemaFromUpload } from '@svc/frames/internal';
 import { DataType, type Field, Schema, TimeUnit } from 'apache-arrow';
 import type { Int96Unit } from '../../wire/column-plans.ts';
 import type { ChildResponses } from '../../wire/file-requests.ts';

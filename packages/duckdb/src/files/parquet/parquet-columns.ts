@@ -1,5 +1,5 @@
 import { quoted, ServiceError } from '@svc/errors';
-import { TYPE_METADATA_KEY } from '@svc/frames';
+import { TYPE_METADATA_KEY } from '@svc/frames/internal';
 import { DataType, Decimal, Duration, Field, List, Map_, Struct, Timestamp, TimeUnit, Utf8 } from 'apache-arrow';
 import type { GetPlan, Int96Unit } from '../../wire/column-plans.ts';
 import type { ChildResponses } from '../../wire/file-requests.ts';

@@ -1,0 +1,23 @@
+/**
+ * Helpers shared with the other packages of this repository. They are not part of the public API and may change in any
+ * release.
+ *
+ * ```ts
+ * import { sqlNames } from '@svc/frames/internal';
+ *
+ * sqlNames(['p95', 'P95']); // ['p95_0', 'P95_1']
+ * ```
+ */
+export { isCancelled } from './call.ts';
+export { TYPE_METADATA_KEY } from './column-types.ts';
+export { type ArrowHeader, readArrowHeader } from './decode/arrow/arrow-header.ts';
+export { schemaFromUpload, uncheckedSchemaFromUpload } from './decode/arrow/arrow-schema.ts';
+export { MAX_COLUMNS } from './decode/limits.ts';
+export { type ArrowMessage, encodeArrowMessages, encodeArrowSchema } from './encode/arrow-messages.ts';
+export { encapsulate, END_OF_STREAM } from './encode/arrow-stream.ts';
+export { type ColumnMatch, matchColumns, underSchema } from './columns/match-columns.ts';
+export { withMissingColumns } from './columns/missing-columns.ts';
+export { checkPutConditions, expiryOf } from './memory-store/put-conditions.ts';
+export { selectColumns, type SelectedColumns, sliceStream } from './columns/slice-batches.ts';
+export { foldedName, sharedNames, sqlNames } from './sql-names.ts';
+export { prepend } from './prepend.ts';
