@@ -21,7 +21,7 @@ function makeDirectory(parent = tmpdir()): string {
 /** The process that reads and writes the files of frames; those that run SQL are locked. */
 function fileChildOf({ child }: ServerProcess): number {
   const pids = readFileSync(`/proc/${child.pid}/task/${child.pid}/children`, 'utf8').trim().split(' ').map(Number);
-  const [pid] = pids.filter((one) => !readFileSync(`/proc/${one}/cmdline`, 'utf8').includes('"isLocked"'));
+  const pid = pids.find((one) => !readFileSync(`/proc/${one}/cmdline`, 'utf8').includes('"isLocked"'));
   if (pid === undefined) throw new Error('The server has no process for files.');
   return pid;
 }
