@@ -120,7 +120,7 @@ function storageError(directory: string, hint: string): (error: unknown) => neve
 }
 
 const SENTENCES: Record<StoreProblem['kind'], string> = {
-  damaged_frame: 'The file of a frame is damaged: its bytes are not those that were written.',
+  damaged_frame: 'The file of a frame is damaged or missing: its bytes are not those that were written.',
   unreadable_frame: 'A frame cannot be read, and is left out.',
   unreadable_expiry: 'The file that says when a frame ends cannot be read.',
   unreadable_database: 'The database of storage.duckdb_path cannot be read.',

@@ -79,6 +79,7 @@ async function createParts(
     files,
     decoders,
     damaged,
+    isKept: (frame) => !isReadOnly && catalogue.find(frame) === frame,
     copyOf: (frame, contents) => copies.of(frame, contents),
   });
   const copies = createParquetCopies({

@@ -5,7 +5,7 @@ import type { StoreProblem } from './catalogue/store-problem.ts';
 import { versionOfFile } from '../wire/file-version.ts';
 import type { StoredFrame } from './catalogue/stored-frame.ts';
 
-/** The frames whose files were found to be damaged. */
+/** The frames whose files were found to be damaged or missing. */
 export interface DamagedFrames {
   /** The file of a frame does not hold what was written. It is a problem the first time. */
   add(frame: StoredFrame, cause: unknown): void;
@@ -38,7 +38,7 @@ export function createDamagedFrames(onProblem: (problem: StoreProblem) => void):
     async faults() {
       const looked = await Promise.all(
         [...frames].slice(0, MAX_FAULTS).map(async ([frame, version]) => {
-          if (await isSame(frame, version)) return [faultOf(frame)];
+          if (await isSame(frame, version)) return [faultOf(frame, (await version) === undefined)];
           frames.delete(frame);
           return [];
         }),
@@ -48,8 +48,9 @@ export function createDamagedFrames(onProblem: (problem: StoreProblem) => void):
   };
 }
 
-function faultOf({ tenant, handle }: StoredFrame): StoreFault {
-  return { kind: 'damaged_frame', message: `The file of the frame ${quoted(handle)} is damaged.`, tenant, handle };
+function faultOf({ tenant, handle }: StoredFrame, isMissing: boolean): StoreFault {
+  const state = isMissing ? 'missing' : 'damaged';
+  return { kind: 'damaged_frame', message: `The file of the frame ${quoted(handle)} is ${state}.`, tenant, handle };
 }
 
 async function versionOf({ source }: StoredFrame): Promise<string | undefined> {

@@ -4,9 +4,10 @@ import type { Decoders, FrameStream, OpenFrame } from '@svc/frames';
 import { type RecordBatch, Schema } from 'apache-arrow';
 import type { DamagedFrames } from './damaged-frames.ts';
 import type { FrameFiles, FrameSource, ReadPart, SourceInfo, VerifyOptions } from '../files/frame-files.ts';
+import { hasCode } from '../disk/durable-files.ts';
 import { createHotFrame } from './memory/hot-frame.ts';
 import type { ParquetFile } from './parquet-copies.ts';
-import { isDamage, unreadableFrame } from './store-errors.ts';
+import { isDamage, missingFile, unreadableFrame } from './store-errors.ts';
 import { contentsOf, type FrameContents, type StoredFrame } from './catalogue/stored-frame.ts';
 
 /** Reads the files of frames, whatever their format. */
@@ -26,17 +27,20 @@ export interface ContentReaderOptions {
   readonly decoders?: Decoders | undefined;
   /** Hears of frames that were put and whose files are damaged. */
   readonly damaged: Pick<DamagedFrames, 'add'>;
+  /** Whether the file of a frame has to be there: not if the frame was dropped, or if another process may replace it. */
+  readonly isKept: (frame: StoredFrame) => boolean;
   /** A file of ours with the rows of a frame whose own file cannot be read as it is. */
   readonly copyOf: (frame: StoredFrame, contents: FrameContents) => Promise<ParquetFile>;
 }
 
 /** A reader of files that DuckDB knows and, with decoders, of Arrow files. */
-export function createContentReader({ files, decoders, damaged, copyOf }: ContentReaderOptions): ContentReader {
+export function createContentReader({ files, decoders, damaged, isKept, copyOf }: ContentReaderOptions): ContentReader {
   const describeSource = createDescriber(files);
 
-  function failureOf(frame: StoredFrame, error: unknown): ServiceError {
-    if (isDamage(error) && !frame.isForeign) damaged.add(frame, error);
-    return unreadableFrame(frame.handle, frame.isForeign, error);
+  async function failureOf(frame: StoredFrame, error: unknown): Promise<ServiceError> {
+    const isMissing = !frame.isForeign && isKept(frame) && !(await isThere(frame.source.path));
+    if (isMissing || (isDamage(error) && !frame.isForeign)) damaged.add(frame, error);
+    return isMissing ? missingFile(frame.handle, error) : unreadableFrame(frame.handle, frame.isForeign, error);
   }
 
   function readSource(frame: StoredFrame, contents: FrameContents, part: ReadPart): FrameStream {
@@ -68,7 +72,7 @@ export function createContentReader({ files, decoders, damaged, copyOf }: Conten
         frame.contents = contentsOf(info, fileBytes);
         return frame.contents;
       } catch (error) {
-        const failure = failureOf(frame, error);
+        const failure = await failureOf(frame, error);
         // A file of another's that was changed is another frame; one of ours may be restored, and is looked at again.
         if (frame.isForeign && isDamage(error)) frame.failure = failure;
         throw failure;
@@ -80,7 +84,7 @@ export function createContentReader({ files, decoders, damaged, copyOf }: Conten
         try {
           yield* batches;
         } catch (error) {
-          throw part.signal?.aborted ? error : failureOf(frame, error);
+          throw part.signal?.aborted ? error : await failureOf(frame, error);
         }
       }
       return { schema, batches: named() };
@@ -90,10 +94,18 @@ export function createContentReader({ files, decoders, damaged, copyOf }: Conten
       try {
         return await files.verify(frame.source, options);
       } catch (error) {
-        throw options?.signal?.aborted ? error : failureOf(frame, error);
+        throw options?.signal?.aborted ? error : await failureOf(frame, error);
       }
     },
   };
+}
+
+/** Whether there is something at a path; what cannot be looked at may be there. */
+async function isThere(path: string): Promise<boolean> {
+  return stat(path).then(
+    () => true,
+    (error: unknown) => !hasCode(error, 'ENOENT'),
+  );
 }
 
 /** Only the values say what the type of deprecated timestamps is. */

@@ -85,10 +85,19 @@ export function unreadableFrame(handle: string, isForeign: boolean, cause: unkno
         hint: 'Replace the file it comes from by one that is whole.',
         cause,
       })
-    : new ServiceError('internal', `The frame ${quoted(handle)} cannot be read: its file is damaged.`, {
-        hint: 'Put the frame again, or ask the operator to restore its file.',
-        cause,
-      });
+    : lostFrame(handle, 'damaged', cause);
+}
+
+/** The file of a frame that was put is not there. */
+export function missingFile(handle: string, cause: unknown): ServiceError {
+  return lostFrame(handle, 'missing', cause);
+}
+
+function lostFrame(handle: string, state: 'damaged' | 'missing', cause: unknown): ServiceError {
+  return new ServiceError('internal', `The frame ${quoted(handle)} cannot be read: its file is ${state}.`, {
+    hint: 'Put the frame again, or ask the operator to restore its file.',
+    cause,
+  });
 }
 
 /** A frame could not be read, and nothing is known to be wrong with its file. */

@@ -1,5 +1,5 @@
 import { execFileSync } from 'node:child_process';
-import { mkdir, readdir, rename, symlink, writeFile } from 'node:fs/promises';
+import { mkdir, readdir, rename, rm, symlink, writeFile } from 'node:fs/promises';
 import { createServer } from 'node:net';
 import { join } from 'node:path';
 import type { Store } from '@svc/frames';
@@ -81,6 +81,22 @@ describe.skipIf(process.platform === 'win32').each(SPECIAL)('%s', (_, make) => {
     expect(await handles(again)).toEqual(['beside', 'put']);
     expect(await rowsOf(again, refOf('put'))).toEqual([[0n], [1n]]);
     for (const handle of ['a', 'b', 'c', 'd', 'top-a']) expect(await again.describe(refOf(handle))).toBeUndefined();
+  });
+
+  test('in place of the file of a frame is a damaged frame, and holds up no other', async () => {
+    const store = await open();
+    for (const handle of ['put', 'other']) await store.put(refOf(handle), longFrame(2));
+    await store.close();
+    const cold = await fixture.open({ cacheBytes: 0 });
+    expect(await rowsOf(cold, refOf('put'))).toHaveLength(2);
+    const path = join(fixture.folder, (await readdir(fixture.folder)).find((one) => one.startsWith('put@')) ?? '');
+    await rm(path);
+    await make(path);
+    const pid = files.files.childPid;
+    await expect(rowsOf(cold, refOf('put'))).rejects.toMatchObject({ message: expect.stringMatching(/is damaged\.$/) });
+    expect(await rowsOf(cold, refOf('other'))).toHaveLength(2);
+    expect(await cold.faults()).toMatchObject([{ kind: 'damaged_frame', handle: 'put' }]);
+    expect(files.files.childPid).toBe(pid);
   });
 
   test('as the file that says when a frame ends is reported, and the frame is kept', async () => {

@@ -1,4 +1,4 @@
-import { open, readFile, rename, utimes, writeFile } from 'node:fs/promises';
+import { open, readFile, rename, rm, utimes, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { type Engine, type FrameStream, type ReadOptions, streamFromTable } from '@svc/frames';
@@ -185,15 +185,55 @@ test('SQL that says what a damaged file makes DuckDB say is still only SQL that 
   expect(await store.faults()).toEqual([]);
 });
 
-test('a frame that could not be read for a while is read afterwards, and was never called damaged', async () => {
-  await rename(path, `${path}.away`);
-  await expect(store.describe(trades)).rejects.toMatchObject({
-    code: 'internal',
-    message: 'The frame "trades" could not be read.',
+describe('a frame whose file is missing', () => {
+  const error = { code: 'internal', message: 'The frame "trades" cannot be read: its file is missing.' };
+
+  test.each<[string, () => Promise<unknown>, object]>([
+    ['is described', () => store.describe(trades), error],
+    ['is read', () => read(), error],
+    ['is read by SQL', () => ask('SELECT count(*) FROM trades'), error],
+    ['is listed', () => store.list('default'), []],
+  ])('is a fault when it %s, until the file is there again', async (_, use, outcomes) => {
+    await rename(path, `${path}.away`);
+    expect(await use().catch((thrown: unknown) => thrown)).toMatchObject(outcomes);
+    expect(problems).toMatchObject([{ kind: 'damaged_frame', tenant: 'default', handle: 'trades' }]);
+    expect(await store.faults()).toEqual([
+      {
+        kind: 'damaged_frame',
+        message: 'The file of the frame "trades" is missing.',
+        tenant: 'default',
+        handle: 'trades',
+      },
+    ]);
+    await rename(`${path}.away`, path);
+    expect(await store.faults()).toEqual([]);
+    expect((await read()).split('\n')).toHaveLength(ROWS + 1);
   });
-  expect(await store.faults()).toEqual([]);
-  await rename(`${path}.away`, path);
-  expect((await read()).split('\n')).toHaveLength(ROWS + 1);
+
+  test('is a fault when it goes missing after a read', async () => {
+    await read();
+    await rm(path);
+    await expect(read()).rejects.toMatchObject(error);
+    expect(await store.faults()).toMatchObject([{ kind: 'damaged_frame', handle: 'trades' }]);
+  });
+
+  test('can be put again', async () => {
+    await rm(path);
+    await expect(read()).rejects.toMatchObject(error);
+    await store.put(trades, someFrame(3));
+    expect(await store.faults()).toEqual([]);
+    expect((await read()).split('\n')).toHaveLength(4);
+  });
+
+  test('is none of a store that only reads: who holds the directory may have replaced the frame', async () => {
+    const reader = await fixture.open({ isReadOnly: true, onProblem: (problem) => problems.push(problem) });
+    await reader.describe(trades);
+    const { info } = await store.put(trades, someFrame(3));
+    expect(await reader.describe(trades)).toMatchObject({ version: info.version });
+    await rm(join(fixture.folder, `trades@${info.version}.parquet`));
+    expect(await reader.describe(trades)).toBeUndefined();
+    expect([await reader.faults(), problems]).toEqual([[], []]);
+  });
 });
 
 describe('a damaged frame', () => {

@@ -1,4 +1,4 @@
-import { closeSync, fstatSync, openSync, statSync } from 'node:fs';
+import { closeSync, constants, fstatSync, openSync, statSync } from 'node:fs';
 import { setImmediate } from 'node:timers/promises';
 import { versionOfFile } from '../../wire/file-version.ts';
 import { CancelledError } from '../active-request.ts';
@@ -38,6 +38,13 @@ const TURN_FILES = 16;
 const MAX_FILES = 16_384;
 const MAX_RANGES = 262_144;
 
+/** A FIFO that has taken the place of a file must not be waited for. */
+const OPEN_FLAGS = constants.O_RDONLY | (constants.O_NONBLOCK ?? 0);
+
+function notRegular(): DamagedFileError {
+  return new DamagedFileError('There is something else in the place of the file.');
+}
+
 /** A verifier that has seen no file yet. */
 export function createFileVerifier(): FileVerifier {
   const known = createKnownFiles();
@@ -47,9 +54,11 @@ export function createFileVerifier(): FileVerifier {
     { path, isOwn, part }: FileCheck,
     signal: AbortSignal,
   ): AsyncGenerator<Step, { readonly isChecked: boolean }> {
-    const seen = known.get(path, versionOfFile(statSync(path, { bigint: true })));
+    const status = statSync(path, { bigint: true });
+    if (!status.isFile()) throw notRegular();
+    const seen = known.get(path, versionOfFile(status));
     if (seen !== undefined && missing(seen, part).length === 0) return { isChecked: seen.checks !== undefined };
-    const file = openSync(path, 'r');
+    const file = openSync(path, OPEN_FLAGS);
     try {
       const { checks, isVerified } = seen ?? load(file, path, isOwn === true);
       const wanted = checks === undefined ? [] : missing({ checks, isVerified }, part);
@@ -68,6 +77,7 @@ export function createFileVerifier(): FileVerifier {
 
   function load(file: number, path: string, isOwn: boolean): KnownFile {
     const found = fstatSync(file, { bigint: true });
+    if (!found.isFile()) throw notRegular();
     const checks = loadChecks(file, Number(found.size), isOwn);
     const isVerified = new Uint8Array(checks?.ranges.length ?? 0);
     return known.add(path, { version: versionOfFile(found), checks, isVerified });
