@@ -152,6 +152,8 @@ describe.each(FILE_KINDS)('with %s files', (kind) => {
       ['LONG to DOUBLE', new Float64(), new Int64(), 2n ** 53n, 2 ** 53],
       ['DOUBLE to LONG', new Int64(), new Float64(), 3, 3n],
       ['DOUBLE to FLOAT', new Float32(), new Float64(), 0.5, 0.5],
+      ['a zero with its sign', new Float32(), new Float64(), -0, -0],
+      ['a zero without a sign', new Int64(), new Float64(), 0, 0n],
       ['FLOAT to DOUBLE', new Float64(), new Float32(), Number.NaN, Number.NaN],
       ['LONG to ULONG', new Uint64(), new Int64(), 7n, 7n],
       ['texts that are all null to TIMESTAMP', new TimestampMicrosecond(), new Utf8(), null, null],
@@ -168,6 +170,8 @@ describe.each(FILE_KINDS)('with %s files', (kind) => {
       ['a fraction for a LONG', new Int64(), new Float64(), 0.5],
       ['NaN for a LONG', new Int64(), new Float64(), Number.NaN],
       ['an infinity for an INT', new Int32(), new Float64(), Infinity],
+      ['the sign of a zero for a LONG', new Int64(), new Float64(), -0],
+      ['the sign of a zero for an INT', new Int32(), new Float32(), -0],
       ['a DOUBLE that a FLOAT would round', new Float32(), new Float64(), 0.1],
       ['a negative number for an ULONG', new Uint64(), new Int64(), -1n],
       ['a text for a LONG', new Int64(), new Utf8(), 'x'],
@@ -192,6 +196,15 @@ describe.each(FILE_KINDS)('with %s files', (kind) => {
       await store.append(trades, { format: 'csv', body: bytes('id\n4\n') });
       expect(await ids()).toEqual([1n, 23n, 4n]);
       expect(await fixture.names()).toHaveLength(1);
+    });
+
+    test('are not appended where a zero would lose its sign', async () => {
+      await store.put(trades, { format: 'csv', body: bytes('id\n1\n') });
+      await expect(store.append(trades, { format: 'csv', body: bytes('id\n-0.0\n') })).rejects.toMatchObject({
+        code: 'invalid_data',
+        message: expect.stringContaining('-0'),
+      });
+      expect(await ids()).toEqual([1n]);
     });
 
     test('that cannot be read are invalid_data and leave nothing', async () => {

@@ -59,8 +59,16 @@ function isBig(numbers: Numbers): numbers is BigInt64Array | BigUint64Array {
   return numbers instanceof BigInt64Array || numbers instanceof BigUint64Array;
 }
 
-/** Sets a value, and returns whether it is unchanged: a value that does not fit wraps around or is rounded. */
+function isFloats(numbers: Numbers): boolean {
+  return numbers instanceof Float32Array || numbers instanceof Float64Array;
+}
+
+/**
+ * Sets a value, and returns whether it is unchanged: a value that does not fit wraps around or is rounded, and an integer
+ * has no negative zero.
+ */
 function setExactly(target: Numbers, row: number, value: number | bigint): boolean {
+  if (Object.is(value, -0) && !isFloats(target)) return false;
   if (isBig(target)) {
     if (typeof value === 'number' && !Number.isInteger(value)) return false;
     const whole = BigInt(value);
@@ -89,7 +97,7 @@ function nullsOf(column: Data, to: Field): Data {
 function notExact(to: Field, value: number | bigint): ServiceError {
   return new ServiceError(
     'invalid_data',
-    `The value ${value} of column ${quoted(to.name)} in the rows to append does not fit: the frame's column is ${columnInfo(to).type}.`,
+    `The value ${Object.is(value, -0) ? '-0' : value} of column ${quoted(to.name)} in the rows to append does not fit: the frame's column is ${columnInfo(to).type}.`,
     { hint: 'Replace the frame, with a wider type for this column.' },
   );
 }
