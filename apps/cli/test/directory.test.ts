@@ -171,14 +171,29 @@ describe('a directory that a server holds', () => {
   });
 });
 
-describe.runIf(process.platform === 'linux')('Ctrl-C', () => {
-  /** The processes that a process has started, and those that these have. */
-  async function descendants(pid: number): Promise<number[]> {
-    const text = await readFile(`/proc/${pid}/task/${pid}/children`, 'utf8').catch(() => '');
-    const children = text.split(' ').filter(Boolean).map(Number);
-    return [...children, ...(await Promise.all(children.map(descendants))).flat()];
-  }
+/** The processes that a process has started, and those that these have. */
+async function descendants(pid: number): Promise<number[]> {
+  const text = await readFile(`/proc/${pid}/task/${pid}/children`, 'utf8').catch(() => '');
+  const children = text.split(' ').filter(Boolean).map(Number);
+  return [...children, ...(await Promise.all(children.map(descendants))).flat()];
+}
 
+test.runIf(process.platform === 'linux')('what a killed command has left is removed by the next', async () => {
+  await put('t');
+  const temporary = join(folder, 'tmp');
+  await mkdir(temporary);
+  const sql = 'select count(*) from range(100000000000) a, range(1000) b';
+  const child = startBinary(['query', data, sql], { TMPDIR: temporary });
+  await expect.poll(() => descendants(child.pid ?? 0)).not.toEqual([]);
+  child.kill('SIGKILL');
+  await child.ran;
+  expect(await readdir(temporary)).toEqual([expect.stringMatching(/^svc-local-/)]);
+  const next = startBinary(['query', data, 'select 1'], { TMPDIR: temporary });
+  expect(await next.ran).toMatchObject({ code: 0 });
+  expect(await readdir(temporary)).toEqual([]);
+});
+
+describe.runIf(process.platform === 'linux')('Ctrl-C', () => {
   test('ends a query in a directory, with every process and file it has made', async () => {
     await put('t');
     const temporary = join(folder, 'tmp');

@@ -1,11 +1,11 @@
-import { chmod, mkdir, mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises';
+import { chmod, mkdir, mkdtemp, readdir, readFile, rm, utimes, writeFile } from 'node:fs/promises';
 import { type AddressInfo, createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { checkNode } from '../src/doctor/check-node.ts';
 import { packageVersion } from '../src/package-version.ts';
-import { run, type Ran } from './run.ts';
+import { run, type Ran, startBinary } from './run.ts';
 import { sendJson, startRawStandIn, startStandIn, unusedUrl } from './stand-in.ts';
 
 const FREE = { SERVICE_HTTP_BIND_ADDRESS: '127.0.0.1:0', SERVICE_GRPC_HOST: '127.0.0.1', SERVICE_GRPC_PORT: '0' };
@@ -14,7 +14,7 @@ const HEALTH = { status: 'ok', version: packageVersion(), uptimeSeconds: 7.4, pa
 let folder: string;
 
 beforeEach(async () => {
-  folder = await mkdtemp(join(tmpdir(), 'svc-doctor-'));
+  folder = await mkdtemp(join(tmpdir(), 'doctor-test-'));
 });
 
 afterEach(async () => {
@@ -288,6 +288,17 @@ describe('the frames of a directory', () => {
     expect(stdout).toContain(
       '\nwarning  1 frame has no checksum: an earlier version wrote it. A frame gets checksums when it is put or appended to.\n',
     );
+  });
+
+  test('are verified with what a killed doctor has left removed', async () => {
+    await put('a');
+    const temporary = join(folder, 'tmp');
+    await mkdir(join(temporary, 'svc-doctor-aBcDeF'), { recursive: true });
+    const longAgo = new Date(Date.now() - 3_600_000);
+    await utimes(join(temporary, 'svc-doctor-aBcDeF'), longAgo, longAgo);
+    const { ran } = startBinary(['doctor', join(folder, 'data')], { TMPDIR: temporary });
+    expect(await ran).toMatchObject({ code: 0 });
+    expect(await readdir(temporary)).toEqual([]);
   });
 
   test('are none in an empty directory, and one that is not there is an error', async () => {

@@ -30,7 +30,12 @@ export { createParquetEncoder, type ParquetEncoderOptions } from './files/parque
 export type { FileEngineOptions } from './engine/file-engine.ts';
 export type { ChildOptions } from './engine/launch-child.ts';
 export type { ChildLink } from './engine/child-link.ts';
-export { createEndingDirectory, createPrivateDirectory, type PrivateDirectory } from './disk/private-directory.ts';
+export {
+  createPrivateDirectory,
+  type LaterDirectory,
+  planPrivateDirectory,
+  type PrivateDirectory,
+} from './disk/private-directory.ts';
 export { startChild } from './engine/start-child.ts';
 export { createSqlEngine, type SqlEngineOptions } from './sql/create-sql-engine.ts';
 export type { SqlChildOptions } from './sql/launch-sql-child.ts';

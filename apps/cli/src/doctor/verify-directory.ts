@@ -1,5 +1,5 @@
 import { tmpdir } from 'node:os';
-import { createDurableStore, createEndingDirectory, createFrameFiles, type FrameVerdict } from '@svc/duckdb';
+import { createDurableStore, createFrameFiles, type FrameVerdict, planPrivateDirectory } from '@svc/duckdb';
 import { DEFAULT_TENANT } from '@svc/frames';
 import { directoryError, type FrameDirectory } from '../frames/find-directory.ts';
 import type { Diagnosis } from './diagnosis.ts';
@@ -16,7 +16,8 @@ export async function verifyDirectory(
   { parquetPath }: FrameDirectory,
   { name, signal }: VerifyDirectoryOptions,
 ): Promise<readonly Diagnosis[]> {
-  const ending = createEndingDirectory(tmpdir(), 'svc-doctor-');
+  const ending = planPrivateDirectory(tmpdir(), 'svc-doctor-');
+  await ending.make();
   const files = createFrameFiles({ tempDirectory: ending.path });
   try {
     const store = await createDurableStore({ directory: parquetPath, files, isReadOnly: true, cacheBytes: 0 }).catch(

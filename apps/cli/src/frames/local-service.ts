@@ -2,11 +2,11 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import {
   createDurableStore,
-  createEndingDirectory,
   createFrameFiles,
   createParquetEncoder,
   createSqlEngine,
   DirectoryInUseError,
+  planPrivateDirectory,
   type StoreProblem,
 } from '@svc/duckdb';
 import { createExecApp } from '@svc/exec-http';
@@ -42,7 +42,8 @@ export async function openLocalService(
   directory: FrameDirectory | undefined,
   { name, isReadOnly, hasSql }: LocalServiceOptions,
 ): Promise<LocalService> {
-  const ending = createEndingDirectory(tmpdir(), 'svc-local-');
+  const ending = planPrivateDirectory(tmpdir(), 'svc-local-');
+  await ending.make();
   const temporary = ending.path;
   const { parquetPath, duckdbPath } = directory ?? { parquetPath: join(temporary, 'frames') };
   const files = createFrameFiles({ tempDirectory: temporary });

@@ -1,7 +1,9 @@
 import { mkdir, mkdtemp, readdir, rm, stat, utimes, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
 import { afterEach, beforeEach, expect, onTestFinished, test } from 'vitest';
+import { createFrameFiles } from '../files/create-frame-files.ts';
 import { createFileEngine, type FileEngine } from './file-engine.ts';
 
 let directory: string;
@@ -54,13 +56,26 @@ test('each child has a directory of this user alone, which ends with it', async 
 test('what a killed process left is removed by the next engine, and what a running one has is not', async () => {
   const running = startEngine();
   await running.warm();
-  const [held = ''] = await spillFolders();
-  const left = 'svc-spill-4194304-aBcDeF';
-  await mkdir(join(directory, left));
-  await writeFile(join(directory, left, 'duckdb_temp_storage_DEFAULT-0.tmp'), 'spilt');
+  await running.scratch.make();
+  const held = await readdir(directory);
+  expect(held).toHaveLength(2);
+  const left = ['svc-spill-4194304-aBcDeF', 'svc-footer-aBcDeF'];
+  for (const name of left) {
+    await mkdir(join(directory, name));
+    await writeFile(join(directory, name, 'left'), 'left');
+  }
   const longAgo = new Date(Date.now() - 3_600_000);
-  for (const name of [left, held]) await utimes(join(directory, name), longAgo, longAgo);
+  for (const name of [...left, ...held]) await utimes(join(directory, name), longAgo, longAgo);
   startEngine();
-  await expect.poll(spillFolders).not.toContain(left);
-  expect(await spillFolders()).toContain(held);
+  await expect.poll(async () => (await readdir(directory)).toSorted()).toEqual(held.toSorted());
+});
+
+test('a file that is described under another footer leaves nothing', async () => {
+  const files = createFrameFiles({ tempDirectory: directory });
+  const path = fileURLToPath(new URL('../../test/parquet/int96-nanos.parquet', import.meta.url));
+  expect(await files.describe([{ kind: 'parquet', path }])).toMatchObject([{ needsCopy: true }]);
+  const [scratch = ''] = (await readdir(directory)).filter((name) => name.startsWith('svc-footer-'));
+  expect((await readdir(join(directory, scratch))).filter((name) => name.endsWith('.parquet'))).toEqual([]);
+  await files.close();
+  expect(await readdir(directory)).toEqual([]);
 });

@@ -1,4 +1,5 @@
 import { ServiceError } from '@svc/errors';
+import { type LaterDirectory, planPrivateDirectory, sweepAbandoned } from '../disk/private-directory.ts';
 import { sweepChildDirectories } from './child-directory.ts';
 import type { ChildResponses, ChildRequest } from '../wire/file-requests.ts';
 import type { BatchPayload } from '../types/batch-codec.ts';
@@ -38,6 +39,8 @@ export interface FileEngine {
   warm(): Promise<void>;
   /** False while no child answers. Starts one if there is none, without waiting for it, so that it can become true. */
   isResponding(): boolean;
+  /** For files that a request needs for a moment; made when it is first needed. */
+  readonly scratch: LaterDirectory;
   /** The process id of the child, where one runs. */
   readonly childPid: number | undefined;
   close(): Promise<void>;
@@ -45,6 +48,9 @@ export interface FileEngine {
 
 /** So many files are written at once. Each holds a thread of the child while it waits for rows, and reads need some too. */
 const MAX_WRITING = 16;
+
+/** How the names of scratch directories begin. */
+const SCRATCH_PREFIX = 'svc-footer-';
 
 /** So many children that were replaced may still be read from. */
 const MAX_RETIRED = 4;
@@ -67,8 +73,10 @@ export function createFileEngine(options: FileEngineOptions): FileEngine {
   let wasResponding = true;
   let checkedMs = -Infinity;
   const writing = createSlots(MAX_WRITING);
-  // Nothing waits for that.
+  const scratch = planPrivateDirectory(options.tempDirectory, SCRATCH_PREFIX);
+  // Nothing waits for that, and a directory that cannot be listed has none.
   void sweepChildDirectories(options.tempDirectory, SPILL_PREFIX);
+  sweepAbandoned(options.tempDirectory, new RegExp(`^${SCRATCH_PREFIX}`)).catch(() => undefined);
 
   function begin<Answer>(
     request: ChildRequest,
@@ -117,6 +125,7 @@ export function createFileEngine(options: FileEngineOptions): FileEngine {
     write: (request, batches, signal) =>
       writing.use(() => upload((handlers) => begin(request, signal, handlers), batches), signal),
     warm,
+    scratch,
     isResponding() {
       const isWell = isResponding();
       const isDue = performance.now() - checkedMs > CHECK_MS;
@@ -133,6 +142,7 @@ export function createFileEngine(options: FileEngineOptions): FileEngine {
     async close() {
       isClosed = true;
       await Promise.all([...retired, ...(link ? [link] : [])].map((child) => child.close()));
+      await scratch.remove();
     },
   };
 }

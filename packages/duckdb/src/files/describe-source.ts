@@ -1,5 +1,5 @@
-import { mkdtemp, rm, stat, writeFile } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
+import { randomUUID } from 'node:crypto';
+import { stat, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { quoted, ServiceError } from '@svc/errors';
 import { columnInfo } from '@svc/frames';
@@ -8,6 +8,7 @@ import { DataType, Field, Schema } from 'apache-arrow';
 import { fitsPlan } from '../wire/fits-plan.ts';
 import type { Int96Unit } from '../wire/column-plans.ts';
 import type { ChildResponses } from '../wire/file-requests.ts';
+import { unlinkIfThere } from '../disk/durable-files.ts';
 import { findDelimiter } from './csv-sniffer.ts';
 import { checkCsvHead } from './csv-head.ts';
 import { firstLineOf, isHeaderOf } from './csv-header.ts';
@@ -73,14 +74,14 @@ async function describeForeign(engine: FileEngine, source: FrameSource, signal?:
 
 /** The columns of a file as DuckDB has them under a footer of ours: in a file of nothing else. */
 async function inspectExact(engine: FileEngine, footer: ParquetFooter, signal?: AbortSignal): Promise<FoundColumns> {
-  const folder = await mkdtemp(join(tmpdir(), 'svc-footer-'));
+  await engine.scratch.make();
+  const path = join(engine.scratch.path, `${randomUUID()}.parquet`);
   try {
-    const path = join(folder, 'footer.parquet');
     await writeFile(path, PARQUET_MARK);
     await footer.appendExact(path);
     return await inspect(engine, { kind: 'parquet', path }, signal);
   } finally {
-    await rm(folder, { recursive: true, force: true });
+    await unlinkIfThere(path);
   }
 }
 
