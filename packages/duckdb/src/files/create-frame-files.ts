@@ -18,13 +18,14 @@ import {
 } from './describe-source.ts';
 import { unlinkIfThere } from '../disk/durable-files.ts';
 import type { ConvertOptions, FrameFiles, FrameSource, SourceInfo, WriteOptions, WrittenFile } from './frame-files.ts';
+import { measureOf } from './measure-rows.ts';
 import { losesNegativeZero, WITHOUT_DICTIONARIES } from './negative-zeros.ts';
 import { type BatchPayload, createBatchEncoder } from '../types/batch-codec.ts';
 import { withExactSource } from './parquet/exact-source.ts';
 import { createFileEngine, type FileEngine, type FileEngineOptions } from '../engine/file-engine.ts';
 import { fromChild, type Subject, UNKNOWN_CSV_FORM } from './file-errors.ts';
 import { readSource, subjectOf } from './read-source.ts';
-import { attachment, checksOf, copyOptions, FILE_NOTES, fromClause, measureSql, storedRowsSql } from './source-sql.ts';
+import { attachment, checksOf, copyOptions, FILE_NOTES, fromClause, storedRowsSql } from './source-sql.ts';
 import { foreignColumn, hasInt96, isStoredBySql } from '../types/duckdb-types.ts';
 import { fileNames, NO_COLUMNS_NAME } from '../wire/sql-names.ts';
 import { type StoredColumn, storedSchema } from '../types/stored-types.ts';
@@ -221,7 +222,7 @@ async function copyRows(
     sql,
     path,
     options: copyOptions(schema, write),
-    measureSql: Number.isNaN(arrowBytes) ? measureSql(path, schema) : `SELECT '${arrowBytes}'`,
+    measure: Number.isNaN(arrowBytes) ? measureOf(path, schema) : { bytes: arrowBytes, bytesPerRow: 0, statements: [] },
     notes: FILE_NOTES,
   } as const;
   const subject = subjectOf(sources[0] ?? NO_SOURCE);

@@ -34,7 +34,10 @@ export function fromChild(error: unknown, subject: Subject): Error {
   }
   const { message } = error;
   if (isOutOfMemory(error)) {
-    return new ServiceError('out_of_memory', `The ${subject} takes more memory than is allowed.`, { cause: error });
+    return new ServiceError('out_of_memory', `The ${subject} takes more memory than is allowed.`, {
+      hint: 'Send fewer columns, or shorter values.',
+      cause: error,
+    });
   }
   if (/no space left on device|ENOSPC|disk quota exceeded|EDQUOT|max_temp_directory_size/i.test(message)) {
     return Object.assign(new Error(`There is no room on the disk for the ${subject}.`, { cause: error }), {

@@ -1,5 +1,6 @@
 import { DataType, type Field, type Schema } from 'apache-arrow';
 import type { ChildResponses } from '../wire/file-requests.ts';
+import { COLUMNS_PER_STATEMENT } from './measure-rows.ts';
 import { fromClause } from './source-sql.ts';
 import { fileNames, sqlName, uniqueNames } from '../wire/sql-names.ts';
 
@@ -19,25 +20,40 @@ export async function losesNegativeZero(
   ask: (sql: string) => Promise<ChildResponses['texts']>,
   { sql, path, schema }: { readonly sql: string; readonly path: string; readonly schema: Schema },
 ): Promise<boolean> {
-  async function isAny(rowsSql: string, test: Test): Promise<boolean> {
-    const question = anySql(rowsSql, schema, test);
-    if (question === undefined) return false;
-    const [[answer] = []] = await ask(question);
+  async function isAny(from: string, columns: readonly FloatColumn[], test: Test): Promise<boolean> {
+    if (columns.length === 0) return false;
+    const [[answer] = []] = await ask(anySql(from, columns, test));
     return answer === 'true';
   }
   // Many files have no zero, and what was written is quicker to look through than what it was made of.
-  const copied = `SELECT * FROM ${fromClause({ kind: 'parquet', path })}`;
-  return (await isAny(copied, IS_ZERO)) && (await isAny(sql, IS_NEGATIVE_ZERO));
+  const copied = fromClause({ kind: 'parquet', path });
+  const columns = floatColumns(schema);
+  const withZeros: FloatColumn[] = [];
+  for (let at = 0; at < columns.length; at += COLUMNS_PER_STATEMENT) {
+    const some = columns.slice(at, at + COLUMNS_PER_STATEMENT);
+    if (await isAny(copied, some, IS_ZERO)) withZeros.push(...some);
+  }
+  // One statement: every further one would read the whole source again.
+  return isAny(`(${sql})`, withZeros, IS_NEGATIVE_ZERO);
 }
 
-/** SQL for whether a test holds for some value of a query, as the text `true`; undefined where there are no floats. */
-function anySql(rowsSql: string, schema: Schema, test: Test): string | undefined {
+/** SQL for whether a test holds for some float of a column. */
+type FloatColumn = (test: Test) => string;
+
+function floatColumns(schema: Schema): FloatColumn[] {
   const names = fileNames(schema);
-  const found = schema.fields.flatMap((field, i) => testSql(field, sqlName(names[i] ?? ''), test) ?? []);
-  if (found.length === 0) return undefined;
+  return schema.fields.flatMap((field, i) => {
+    const name = sqlName(names[i] ?? '');
+    if (testSql(field, name, IS_ZERO) === undefined) return [];
+    return [(test: Test) => testSql(field, name, test) ?? 'false'];
+  });
+}
+
+/** SQL for whether a test holds for some value of some rows, as the text `true`. */
+function anySql(from: string, columns: readonly FloatColumn[], test: Test): string {
   // A list, because a chain of ORs is as deep as it is long, and DuckDB goes only so deep.
-  const columns = found.map((sql) => `bool_or(${sql})`).join(', ');
-  return `SELECT coalesce(list_bool_or([${columns}]), false)::VARCHAR FROM (${rowsSql})`;
+  const found = columns.map((column) => `bool_or(${column(test)})`).join(', ');
+  return `SELECT coalesce(list_bool_or([${found}]), false)::VARCHAR FROM ${from}`;
 }
 
 /** SQL for whether a test holds for a value or for one inside of it; undefined where there are no floats. */

@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
 import { ServiceError } from '@svc/errors';
-import { DataType, type Field, Schema } from 'apache-arrow';
+import { type Field, Schema } from 'apache-arrow';
 import type { GetPlan } from '../wire/column-plans.ts';
 import { CHECKS_KEY } from '../wire/file-checks.ts';
 import { type ChildRequest, type FileCheck, type FileNotes, NOTE_PLACEHOLDER } from '../wire/file-requests.ts';
@@ -8,7 +8,7 @@ import { csvArguments } from './csv-arguments.ts';
 import type { ForeignColumn, FrameSource, ReadPart, SourceInfo, WriteOptions } from './frame-files.ts';
 import { METADATA_KEYS, schemaText } from '../types/schema-text.ts';
 import { foreignColumn, storeExpression } from '../types/duckdb-types.ts';
-import { fileNames, sqlName, sqlText, uniqueNames } from '../wire/sql-names.ts';
+import { fileNames, sqlName, sqlText } from '../wire/sql-names.ts';
 import { storedColumn } from '../types/stored-types.ts';
 
 /** A source of which everything is known that SQL has to say. */
@@ -161,53 +161,4 @@ export function copyOptions(schema: Schema, { compression, level }: WriteOptions
     'USE_TMP_FILE false',
     `KV_METADATA {${pairs.join(', ')}}`,
   ].join(', ');
-}
-
-/** SQL for about how many bytes the rows of a file of ours take as Arrow. */
-export function measureSql(path: string, schema: Schema): string {
-  const names = fileNames(schema);
-  const widths = schema.fields.map((field, i) => {
-    const name = sqlName(names[i] ?? '');
-    const nulls = `CASE WHEN count(*) = count(${name}) THEN 0 ELSE count(*) / 8 END`;
-    return `coalesce(sum(${bytesSql(field, name)}), 0) + ${nulls}`;
-  });
-  return `SELECT ceil(${sumSql(widths)})::BIGINT::VARCHAR FROM ${fromClause({ kind: 'parquet', path })}`;
-}
-
-/** SQL for how many bytes a value takes. */
-function bytesSql({ type }: Field, value: string): string {
-  if (DataType.isUtf8(type)) return `4 + coalesce(strlen(${value}), 0)`;
-  if (DataType.isBinary(type)) return `4 + coalesce(octet_length(${value}), 0)`;
-  const children: readonly Field[] = type.children ?? [];
-  const [child] = children;
-  if (child === undefined) return String(bytesPerValue(type));
-  if (DataType.isStruct(type)) {
-    const names = uniqueNames(children.map(({ name }) => name));
-    return sumSql(children.map((member, i) => bytesSql(member, `(${value}).${sqlName(names[i] ?? '')}`)));
-  }
-  if (!DataType.isMap(type)) return `4 + ${itemsBytesSql(child, value)}`;
-  const [key, item] = child.type.children;
-  return `4 + ${itemsBytesSql(key, `map_keys(${value})`)} + ${itemsBytesSql(item, `map_values(${value})`)}`;
-}
-
-function itemsBytesSql(item: Field, list: string): string {
-  const bytes = bytesSql(item, 'e');
-  const isFixed = Number.isFinite(Number(bytes));
-  const sum = isFixed ? `len(${list}) * ${bytes}` : sumSql([`list_sum(list_transform(${list}, lambda e: ${bytes}))`]);
-  return `coalesce(${sum}, 0)`;
-}
-
-/** A list, because a chain of additions is as deep as it is long, and DuckDB goes only so deep. */
-function sumSql(numbers: readonly string[]): string {
-  return `coalesce(list_sum([${numbers.map((number) => `(${number})::DOUBLE`).join(', ')}]), 0)`;
-}
-
-function bytesPerValue(type: DataType): number {
-  if (DataType.isBool(type)) return 1 / 8;
-  if (DataType.isInterval(type)) return 4 * 2 ** type.unit;
-  if (DataType.isDecimal(type)) return type.bitWidth / 8;
-  if (DataType.isFixedSizeBinary(type)) return type.byteWidth;
-  if (DataType.isStruct(type)) return 0;
-  const { ArrayType } = type as { ArrayType?: { BYTES_PER_ELEMENT?: number } };
-  return ArrayType?.BYTES_PER_ELEMENT ?? 8;
 }

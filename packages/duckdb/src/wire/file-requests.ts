@@ -12,6 +12,14 @@ export interface PutColumn {
   readonly plan: PutPlan;
 }
 
+/** The bytes that the rows of a file take as Arrow: a sum of what is known and of what statements answer. */
+export interface ArrowMeasure {
+  readonly bytes: number;
+  readonly bytesPerRow: number;
+  /** Each gives one number, as a text. */
+  readonly statements: readonly string[];
+}
+
 /** Numbers that are patched into a file after its last row is written. */
 export interface FileNotes {
   /** Metadata keys whose values are `NOTE_PLACEHOLDER`. */
@@ -84,13 +92,13 @@ export type ChildRequest = { readonly checks?: readonly FileCheck[]; readonly se
         readonly notes: FileNotes;
         readonly restart: WriteRestart;
       }
-    /** Writes the rows of a query to a Parquet file. `measureSql` returns their size as Arrow, as text. */
+    /** Writes the rows of a query to a Parquet file. */
     | {
         readonly op: 'copy';
         readonly sql: string;
         readonly path: string;
         readonly options: string;
-        readonly measureSql: string;
+        readonly measure: ArrowMeasure;
         readonly notes: FileNotes;
       }
   );

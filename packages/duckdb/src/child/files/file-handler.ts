@@ -11,7 +11,7 @@ import { createFileVerifier, type FileVerifier } from './file-verifier.ts';
 import { DamagedFileError, IntactFileError } from './load-checks.ts';
 import { readRows } from './read-rows.ts';
 import { TextReader } from '../columns/text-reader.ts';
-import type { ChildResponses, ChildRequest, ChildSettings } from '../../wire/file-requests.ts';
+import type { ArrowMeasure, ChildResponses, ChildRequest, ChildSettings } from '../../wire/file-requests.ts';
 
 /** Does what requests ask for, with one database in memory, and another for uploads. */
 export interface FileHandler {
@@ -102,13 +102,23 @@ async function answer(
     case 'write':
       return await uploads.write(connection, active, request);
     case 'copy':
-      return await copyToFile(request, request.sql, connection, async () => {
-        const [[bytes] = []] = await texts(await connection.run(request.measureSql));
-        return Number(bytes ?? 0);
-      });
+      return await copyToFile(request, request.sql, connection, (rows) => measure(connection, request.measure, rows));
     default:
       return request satisfies never;
   }
+}
+
+async function measure(
+  connection: DuckDBConnection,
+  { bytes, bytesPerRow, statements }: ArrowMeasure,
+  rows: number,
+): Promise<number> {
+  let sum = bytes + rows * bytesPerRow;
+  for (const sql of statements) {
+    const [[more] = []] = await texts(await connection.run(sql));
+    sum += Number(more ?? 0);
+  }
+  return Math.ceil(sum);
 }
 
 /** Sends the rows of a query, each when the bytes it came from are verified. */

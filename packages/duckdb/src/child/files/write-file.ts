@@ -82,11 +82,11 @@ export async function copyToFile(
   request: FileRequest,
   sql: string,
   connection: DuckDBConnection,
-  measure: () => Promise<number>,
+  measure: (rows: number) => Promise<number>,
 ): Promise<WrittenNumbers> {
   try {
     const rows = await copyRows(request, sql, connection);
-    return await finish(request, rows, await measure());
+    return await finish(request, rows, await measure(rows));
   } catch (error) {
     await rm(request.path, { force: true });
     throw error;

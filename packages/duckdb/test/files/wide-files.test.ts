@@ -1,0 +1,53 @@
+import { writeFile } from 'node:fs/promises';
+import { MAX_COLUMNS } from '@svc/frames';
+import { Field, Float64, Schema } from 'apache-arrow';
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { COLUMNS_PER_STATEMENT, measureOf } from '../../src/files/measure-rows.ts';
+import { createFilesFixture, type FilesFixture, textOf } from '../../src/testing/files-fixture.ts';
+
+let fixture: FilesFixture;
+beforeAll(async () => {
+  fixture = await createFilesFixture();
+});
+afterAll(() => fixture.close());
+
+/** More columns than one statement looks at. */
+const WIDTH = 2 * COLUMNS_PER_STATEMENT + 1;
+
+function lineOf(value: (column: number) => string): string {
+  return `${Array.from({ length: WIDTH }, (_, i) => value(i)).join(',')}\n`;
+}
+
+async function convert(rows: readonly string[]): Promise<{ arrowBytes: number; text: string }> {
+  const [from, path] = [fixture.path(), fixture.path()];
+  await writeFile(from, lineOf((i) => `c${i}`) + rows.join(''));
+  const written = await fixture.files.convert({ kind: 'csv', path: from }, path, { compression: 'zstd', level: 1 });
+  const text = await textOf(fixture.files.read({ kind: 'parquet', path }, written, { columns: [WIDTH - 1] }));
+  return { arrowBytes: written.arrowBytes, text };
+}
+
+test.each([
+  ['whole numbers', ['1', '2'], 16],
+  ['whole numbers and nulls', ['1', ''], 16 + 2 / 8],
+  ['texts', ['a', 'bcd'], 8 + 4],
+  ['texts and nulls', ['', 'bcd'], 8 + 3 + 2 / 8],
+])('every column of a wide CSV file counts in its bytes: %s', async (_, values, bytes) => {
+  const { arrowBytes } = await convert(values.map((value) => lineOf(() => value)));
+  expect(arrowBytes).toBe(Math.ceil(WIDTH * bytes));
+});
+
+test('the sign of zero is kept in the last column of a wide CSV file', async () => {
+  const zeros = ['0.0', '-0.0', '0.0', '-0.0'];
+  const { text } = await convert(zeros.map((zero) => lineOf((i) => (i === WIDTH - 1 ? zero : '1.5'))));
+  expect(text).toBe([0, '-0', 0, '-0'].map((zero) => `{"c${WIDTH - 1}":${zero}}\n`).join(''));
+});
+
+// The time that DuckDB takes for a statement grows with the square of its aggregates.
+test('no statement that measures rows has more aggregates than is quick', () => {
+  const fields = Array.from({ length: MAX_COLUMNS }, (_, i) => new Field(`c${i}`, new Float64(), true));
+  const { statements, bytesPerRow } = measureOf('a.parquet', new Schema(fields));
+  expect(bytesPerRow).toBe(8 * MAX_COLUMNS);
+  expect(statements.map((sql) => sql.split('count("').length - 1)).toEqual(
+    Array.from({ length: MAX_COLUMNS / COLUMNS_PER_STATEMENT }, () => COLUMNS_PER_STATEMENT),
+  );
+});
