@@ -9,12 +9,16 @@ const [QUOTE, LINE_FEED, CARRIAGE_RETURN] = [34, 10, 13];
  * The first line of a CSV file that does not fit the lines before it, as an error; undefined where there is none. DuckDB
  * says only that it cannot find out the form of such a file.
  */
-export async function findBrokenLine(path: string, delimiter: string): Promise<ServiceError | undefined> {
+export async function findBrokenLine(
+  path: string,
+  delimiter: string,
+  signal?: AbortSignal,
+): Promise<ServiceError | undefined> {
   const separator = delimiter.charCodeAt(0);
   let [line, start, values, columns] = [1, 1, 1, 0];
   let isQuoted = false;
   let isEmpty = true;
-  for await (const chunk of createReadStream(path) as AsyncIterable<Uint8Array>) {
+  for await (const chunk of createReadStream(path, { signal }) as AsyncIterable<Uint8Array>) {
     for (const byte of chunk) {
       if (byte === QUOTE) isQuoted = !isQuoted;
       else if (byte === separator && !isQuoted) values += 1;

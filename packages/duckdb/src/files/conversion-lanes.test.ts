@@ -1,5 +1,6 @@
 import { writeFile } from 'node:fs/promises';
 import { DuckDBInstance } from '@duckdb/node-api';
+import { ServiceError } from '@svc/errors';
 import { expect, onTestFinished, test } from 'vitest';
 import type { ConversionOptions } from './conversion-lanes.ts';
 import { createFilesFixture, type FilesFixture } from '../testing/files-fixture.ts';
@@ -88,4 +89,34 @@ test('a file that takes too long is given up, and the next one is not', async ()
       fixture.files.convert({ kind: 'parquet', path: short }, fixture.path(), { compression, isUpload: true }),
     )
     .toMatchObject({ rows: 1 });
+});
+
+test('the time in which a file is described counts, too', async () => {
+  const fixture = await startFiles({ conversionTimeoutMs: 1 });
+  const path = fixture.path();
+  // Only its description says that it has one name twice.
+  await writeFile(path, 'a,b,a\n1,2,3\n');
+  await expect(
+    fixture.files.convert({ kind: 'csv', path }, fixture.path(), { compression, isUpload: true }),
+  ).rejects.toMatchObject({ code: 'deadline_exceeded', message: 'The file did not become a frame within 1 ms.' });
+});
+
+test('files of many columns take turns, too, and only so many wait', async () => {
+  const fixture = await startFiles({ longColumns: 2 });
+  const [two, three, parquet] = [fixture.path(), fixture.path(), fixture.path()];
+  await writeFile(two, 'a,b\n1,2\n');
+  await writeFile(three, 'a,b,c\n1,2,3\n');
+  await writeRows(parquet, 'SELECT 1 AS a, {b: 2, c: 3} AS s');
+  const outcomes = async (kind: 'csv' | 'parquet', path: string): Promise<Set<string>> => {
+    const conversions = Array.from({ length: 70 }, () =>
+      fixture.files.convert({ kind, path }, fixture.path(), { compression, isUpload: true }).then(
+        () => 'done',
+        (error: unknown) => (error instanceof ServiceError ? error.code : String(error)),
+      ),
+    );
+    return new Set(await Promise.all(conversions));
+  };
+  expect(await outcomes('csv', two)).toEqual(new Set(['done']));
+  expect(await outcomes('csv', three)).toEqual(new Set(['done', 'too_many_requests']));
+  expect(await outcomes('parquet', parquet)).toEqual(new Set(['done', 'too_many_requests']));
 });

@@ -1,6 +1,7 @@
 import { stat } from 'node:fs/promises';
 import { ServiceError } from '@svc/errors';
-import type { FrameSource } from './frame-files.ts';
+import type { PreparedUpload } from './describe-source.ts';
+import type { WrittenFile } from './frame-files.ts';
 import type { FileEngine } from '../engine/file-engine.ts';
 import { fromChild } from './file-errors.ts';
 import { createSlots } from '../engine/semaphore.ts';
@@ -13,33 +14,39 @@ export interface ConversionOptions {
   readonly longValues?: number;
   /** A Parquet file of more values is refused: few bytes can stand for any number of them. Default 10^10. */
   readonly maxValues?: number;
+  /** A file of more columns, nested ones included, is a long one, however few values it has. Default 2000. */
+  readonly longColumns?: number;
 }
 
-/** Lets long conversions pass one at a time, and short ones beside them. */
+/** Lets long conversions pass one at a time, and some short ones beside them. */
 export interface ConversionLanes {
-  /** The signal that `convert` gets is aborted when the conversion takes too long, too. */
-  run<T>(
-    source: FrameSource,
+  /** The signal that `convert` gets is also aborted if the conversion takes too long. */
+  run(
+    upload: PreparedUpload,
     signal: AbortSignal | undefined,
-    convert: (signal: AbortSignal) => Promise<T>,
-  ): Promise<T>;
+    convert: (signal: AbortSignal) => Promise<WrittenFile>,
+  ): Promise<WrittenFile>;
 }
 
 /** A value of a CSV file takes about so many bytes. */
 const CSV_BYTES_PER_VALUE = 4;
+/** Short conversions that run at once: DuckDB reads each CSV file through buffers of many megabytes, however short. */
+const MAX_SHORT = 8;
 /** So many long conversions may wait, each with its file on the disk. */
 const MAX_WAITING = 64;
 
 /** Lanes that are free. A file with more values than may be is `payload_too_large`. */
 export function createConversionLanes(engine: FileEngine, options: ConversionOptions): ConversionLanes {
-  const { conversionTimeoutMs = 600_000, longValues = 1e7, maxValues = 1e10 } = options;
+  const { conversionTimeoutMs = 600_000, longValues = 1e7, longColumns = 2000, maxValues = 1e10 } = options;
   const long = createSlots(1);
+  const short = createSlots(MAX_SHORT);
   let waiting = 0;
 
-  async function isLong(source: FrameSource, signal: AbortSignal | undefined): Promise<boolean> {
+  async function isLong({ source, columns }: PreparedUpload, signal: AbortSignal | undefined): Promise<boolean> {
     // Tables are not uploaded.
     if (source.kind === 'table') return false;
-    if (source.kind === 'csv') return (await stat(source.path)).size / CSV_BYTES_PER_VALUE > longValues;
+    const isWide = columns > longColumns;
+    if (source.kind === 'csv') return isWide || (await stat(source.path)).size / CSV_BYTES_PER_VALUE > longValues;
     const values = await engine.call({ op: 'values', path: source.path }, signal).catch((error: unknown) => {
       throw fromChild(error, 'Parquet file');
     });
@@ -50,38 +57,43 @@ export function createConversionLanes(engine: FileEngine, options: ConversionOpt
         { hint: 'Send the rows in several files: POST /frames/{handle} appends.' },
       );
     }
-    return values > longValues;
+    return isWide || values > longValues;
   }
 
-  async function inTime<T>(signal: AbortSignal | undefined, convert: (signal: AbortSignal) => Promise<T>): Promise<T> {
-    const late = new AbortController();
-    const timer = setTimeout(() => late.abort(), conversionTimeoutMs);
+  async function withinLimits(
+    signal: AbortSignal | undefined,
+    convert: (signal: AbortSignal) => Promise<WrittenFile>,
+  ): Promise<WrittenFile> {
+    const exceeded = new AbortController();
+    const timer = setTimeout(() => exceeded.abort(tooLate(conversionTimeoutMs)), conversionTimeoutMs);
     try {
-      return await convert(signal === undefined ? late.signal : AbortSignal.any([signal, late.signal]));
+      return await convert(AbortSignal.any([exceeded.signal, ...(signal ? [signal] : [])]));
     } catch (error) {
       signal?.throwIfAborted();
-      if (!late.signal.aborted) throw error;
-      throw new ServiceError('deadline_exceeded', `The file did not become a frame within ${conversionTimeoutMs} ms.`, {
-        hint: 'Send fewer rows at once, or raise storage.conversion_timeout_ms.',
-        cause: error,
-      });
+      throw exceeded.signal.aborted ? exceeded.signal.reason : error;
     } finally {
       clearTimeout(timer);
     }
   }
 
   return {
-    async run(source, signal, convert) {
-      if (!(await isLong(source, signal))) return inTime(signal, convert);
+    async run(upload, signal, convert) {
+      if (!(await isLong(upload, signal))) return short.use(() => withinLimits(signal, convert), signal);
       if (waiting >= MAX_WAITING) {
         throw new ServiceError('too_many_requests', `${waiting} other long files are to become frames already.`);
       }
       waiting += 1;
       try {
-        return await long.use(() => inTime(signal, convert), signal);
+        return await long.use(() => withinLimits(signal, convert), signal);
       } finally {
         waiting -= 1;
       }
     },
   };
+}
+
+function tooLate(timeoutMs: number): ServiceError {
+  return new ServiceError('deadline_exceeded', `The file did not become a frame within ${timeoutMs} ms.`, {
+    hint: 'Send fewer rows at once, or raise storage.conversion_timeout_ms.',
+  });
 }

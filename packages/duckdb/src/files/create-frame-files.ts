@@ -6,7 +6,6 @@ import { findBrokenLine } from './broken-csv-line.ts';
 import type { ChildResponses, PutColumn, WrittenNumbers } from '../wire/file-requests.ts';
 import { commonSchema } from '../types/common-schema.ts';
 import { type ConversionLanes, type ConversionOptions, createConversionLanes } from './conversion-lanes.ts';
-import { findDelimiter } from './csv-sniffer.ts';
 import {
   countRows,
   type DescribedUpload,
@@ -14,6 +13,8 @@ import {
   describeSources,
   describeUpload,
   type DescribeUploadOptions,
+  type PreparedUpload,
+  prepareUpload,
   tablesOf,
 } from './describe-source.ts';
 import { unlinkIfThere } from '../disk/durable-files.ts';
@@ -25,7 +26,15 @@ import { withExactSource } from './parquet/exact-source.ts';
 import { createFileEngine, type FileEngine, type FileEngineOptions } from '../engine/file-engine.ts';
 import { fromChild, type Subject, UNKNOWN_CSV_FORM } from './file-errors.ts';
 import { readSource, subjectOf } from './read-source.ts';
-import { attachment, checksOf, copyOptions, FILE_NOTES, fromClause, storedRowsSql } from './source-sql.ts';
+import {
+  attachment,
+  checksOf,
+  copyOptions,
+  FILE_NOTES,
+  fromClause,
+  type SettledSource,
+  storedRowsSql,
+} from './source-sql.ts';
 import { foreignColumn, hasInt96, isStoredBySql } from '../types/duckdb-types.ts';
 import { fileNames, NO_COLUMNS_NAME } from '../wire/sql-names.ts';
 import { type StoredColumn, storedSchema } from '../types/stored-types.ts';
@@ -130,34 +139,44 @@ async function writeFrame(
   return written(schema, numbers);
 }
 
-/** Turns a source into a file of ours. */
+/** Turns a source into a file of ours. One that a client sent is described and written within the limits of its lane. */
 async function convertSource(
   { engine, lanes }: { readonly engine: FileEngine; readonly lanes: ConversionLanes },
   from: FrameSource,
   path: string,
   { isUpload = false, ...write }: ConvertOptions,
 ): Promise<WrittenFile> {
-  const first = await describeGuarded(engine, from, write);
-  const writeInTime = async (upload: DescribedUpload): Promise<WrittenFile> =>
-    isUpload
-      ? lanes.run(upload.source, write.signal, (signal) => writeUpload(engine, upload, path, { ...write, signal }))
-      : writeUpload(engine, upload, path, write);
-  if (!first.info.foreignColumns?.some(({ get }) => hasInt96(get))) return writeInTime(first);
+  const upload = await guarded(subjectOf(from), () => prepareUpload(from));
+  if (!isUpload) return convertUpload(engine, upload, path, write);
+  return lanes.run(upload, write.signal, (signal) => convertUpload(engine, upload, path, { ...write, signal }));
+}
+
+async function convertUpload(
+  engine: FileEngine,
+  upload: PreparedUpload,
+  path: string,
+  write: WriteOptions,
+): Promise<WrittenFile> {
+  const { signal } = write;
+  const first = await describeGuarded(engine, upload, { signal });
+  const { foreignColumns } = first.info;
+  if (!foreignColumns?.some(({ get }) => hasInt96(get))) return writeUpload(engine, first, path, write);
   // Only the values say whether they are of microseconds, or of nanoseconds in fewer years.
-  return writeInTime(first).catch(async (error: unknown) => {
+  return writeUpload(engine, first, path, write).catch(async (error: unknown) => {
     if (!(error instanceof ServiceError) || error.code !== 'invalid_data') throw error;
-    const int96Unit = first.info.foreignColumns?.some(({ get }) => hasInt96(get, 'nanos')) ? 'micros' : 'nanos';
-    return writeInTime(await describeGuarded(engine, from, { ...write, int96Unit, footer: first.footer }));
+    const int96Unit = foreignColumns.some(({ get }) => hasInt96(get, 'nanos')) ? 'micros' : 'nanos';
+    return writeUpload(engine, await describeGuarded(engine, upload, { signal, int96Unit }), path, write);
   });
 }
 
 function describeGuarded(
   engine: FileEngine,
-  from: FrameSource,
+  upload: PreparedUpload,
   options: DescribeUploadOptions,
 ): Promise<DescribedUpload> {
-  return guarded(subjectOf(from), () => describeUpload(engine, from, options)).catch((error: unknown) =>
-    explained(from, error),
+  const { source } = upload;
+  return guarded(subjectOf(source), () => describeUpload(engine, upload, options)).catch((error: unknown) =>
+    explained(source, error, options.signal),
   );
 }
 
@@ -245,10 +264,10 @@ function putColumns(schema: Schema, columns: readonly StoredColumn[]): readonly 
 }
 
 /** Why a source cannot be read, with the line of a CSV file where one is to blame. */
-async function explained(source: FrameSource, error: unknown): Promise<never> {
+async function explained(source: SettledSource, error: unknown, signal: AbortSignal | undefined): Promise<never> {
   const isForm = error instanceof ServiceError && error.message === UNKNOWN_CSV_FORM;
   if (source.kind !== 'csv' || !isForm) throw error;
-  throw (await findBrokenLine(source.path, source.delimiter ?? (await findDelimiter(source.path)))) ?? error;
+  throw (await findBrokenLine(source.path, source.delimiter, signal)) ?? error;
 }
 
 async function guarded<T>(subject: Subject, run: () => Promise<T>): Promise<T> {

@@ -9,10 +9,10 @@ const [LINE_FEED, CARRIAGE_RETURN] = [10, 13];
 const BYTE_ORDER_MARK = Buffer.of(0xef, 0xbb, 0xbf);
 
 /**
- * Refuses a CSV file whose first line is too long or has too many columns. DuckDB would take many seconds, and all of
- * its memory, to find that out.
+ * How many columns the first line of a CSV file has. Refuses one that is too long or has too many: DuckDB would take
+ * many seconds, and all of its memory, to find that out.
  */
-export async function checkCsvHead(path: string, delimiter: string): Promise<void> {
+export async function checkCsvHead(path: string, delimiter: string): Promise<number> {
   const head = await readHead(path);
   const { columns, isEnded, isQuoted } = measureLine(head, Buffer.from(delimiter));
   if (columns > MAX_COLUMNS) {
@@ -22,7 +22,7 @@ export async function checkCsvHead(path: string, delimiter: string): Promise<voi
       { hint: 'Send fewer columns, or name what stands between the values with ?delimiter=.' },
     );
   }
-  if (isEnded || head.length <= MAX_LINE_BYTES) return;
+  if (isEnded || head.length <= MAX_LINE_BYTES) return columns;
   const fault = isQuoted ? 'has a quote that does not end' : 'is longer than a line may be';
   throw new ServiceError('invalid_data', `Line 1 of the CSV file ${fault}: it goes on after ${MAX_LINE_BYTES} bytes.`, {
     hint: 'Check that its lines end with a line feed, and that every quote has an end.',

@@ -62,7 +62,7 @@ export async function describeSources(
 }
 
 async function describeForeign(engine: FileEngine, source: FrameSource, signal?: AbortSignal): Promise<SourceInfo> {
-  const settled = await settle(source);
+  const { source: settled } = await settle(source);
   const footer = source.kind === 'parquet' ? await readParquetFooter(source.path) : undefined;
   const isExact = footer?.isExact !== false;
   const found = isExact ? await inspect(engine, settled, signal) : await inspectExact(engine, footer, signal);
@@ -85,19 +85,37 @@ async function inspectExact(engine: FileEngine, footer: ParquetFooter, signal?: 
   }
 }
 
-/** Finds out what SQL has to say of a source and nobody has said. */
-async function settle(source: FrameSource): Promise<SettledSource> {
-  if (source.kind !== 'csv') return source;
+/** Finds out what SQL has to say of a source and nobody has said, and how many columns the head of a CSV file has. */
+async function settle(source: FrameSource): Promise<{ readonly source: SettledSource; readonly columns: number }> {
+  if (source.kind !== 'csv') return { source, columns: 0 };
   const delimiter = source.delimiter ?? (await findDelimiter(source.path));
-  await checkCsvHead(source.path, delimiter);
-  const { addedTo, columns, header = true } = source;
-  if (addedTo === undefined || columns !== undefined || !header) return { ...source, delimiter };
+  const columns = await checkCsvHead(source.path, delimiter);
+  const { addedTo, header = true } = source;
+  const plain = { source: { ...source, delimiter }, columns };
+  if (addedTo === undefined || source.columns !== undefined || !header) return plain;
   const line = await firstLineOf(source.path, delimiter);
   const fields = new Map(addedTo.fields.map((field) => [field.name, field]));
   // A first line of other names may be one of values: what it is, is found out then.
-  if (line === undefined || !line.every((name) => fields.has(name))) return { ...source, delimiter };
+  if (line === undefined || !line.every((name) => fields.has(name))) return plain;
   const texts = new Set(line.filter((name) => DataType.isUtf8(fields.get(name)?.type)));
-  return { ...source, delimiter, header, texts: [...texts] };
+  return { source: { ...source, delimiter, header, texts: [...texts] }, columns };
+}
+
+/** An upload, and what its head or footer says of it. */
+export interface PreparedUpload {
+  readonly source: SettledSource;
+  /** How many columns it has, nested ones included; 0 if that is not known. */
+  readonly columns: number;
+  /** What a Parquet file said of its columns when it came. */
+  readonly footer?: ParquetFooter | undefined;
+}
+
+/** Reads the head or the footer of an upload, which is quick, and changes the footer so that DuckDB changes no value. */
+export async function prepareUpload(from: FrameSource): Promise<PreparedUpload> {
+  const { source, columns } = await settle(from);
+  if (from.kind !== 'parquet') return { source, columns };
+  const footer = await exactFooter(from);
+  return { source, columns: footer?.leaves.length ?? 0, footer };
 }
 
 /** An upload, what it holds, and what its columns are called where it is. */
@@ -105,8 +123,6 @@ export interface DescribedUpload {
   readonly source: SettledSource;
   readonly info: SourceInfo;
   readonly columnNames: readonly string[];
-  /** What a Parquet file said of its columns when it came. */
-  readonly footer?: ParquetFooter | undefined;
 }
 
 /** How an upload is described. */
@@ -114,8 +130,6 @@ export interface DescribeUploadOptions {
   readonly signal?: AbortSignal | undefined;
   /** What deprecated timestamps of Parquet become. */
   readonly int96Unit?: Int96Unit | undefined;
-  /** What the file said when it was described before. */
-  readonly footer?: ParquetFooter | undefined;
 }
 
 /**
@@ -124,19 +138,17 @@ export interface DescribeUploadOptions {
  */
 export async function describeUpload(
   engine: FileEngine,
-  source: FrameSource,
-  { signal, int96Unit, ...before }: DescribeUploadOptions = {},
+  { source, footer }: PreparedUpload,
+  { signal, int96Unit }: DescribeUploadOptions = {},
 ): Promise<DescribedUpload> {
-  const settled = await settle(source);
-  const footer = before.footer ?? (source.kind === 'parquet' ? await exactFooter(source) : undefined);
-  const found = await inspect(engine, settled, signal);
+  const found = await inspect(engine, source, signal);
   const columnNames = found.map(({ name }) => name);
-  if (settled.kind === 'csv') {
-    const named = await withOwnNames(settled, found);
-    return { source: settled, info: foreignInfo(settled, named), columnNames };
+  if (source.kind === 'csv') {
+    const named = await withOwnNames(source, found);
+    return { source, info: foreignInfo(source, named), columnNames };
   }
   if (footer === undefined || source.kind !== 'parquet')
-    return { source: settled, info: foreignInfo(settled, found), columnNames };
+    return { source, info: foreignInfo(source, found), columnNames };
   const { path } = source;
   const own = await describeOwn(engine, source, signal).catch((error: unknown) => {
     if (isOfTheEngine(error)) throw error;
@@ -146,7 +158,7 @@ export async function describeUpload(
     own !== undefined && isStoredAs(own.schema, found)
       ? own
       : await describeParquet(engine, { path, found, footer, int96Unit }, signal);
-  return { source: settled, info, columnNames, footer };
+  return { source, info, columnNames };
 }
 
 /** The footer of an upload, after which DuckDB changes no value of it. */
