@@ -50,7 +50,12 @@ async function openDirectory(directory: string, config: Config, log: Log, child?
   const { storage, compression, sql } = config;
   const { duckdb_path: duckdbPath, cache_size_gb: cacheGigabytes } = storage;
   const tempDirectory = tmpdir();
-  const files = createFrameFiles({ tempDirectory, child, conversionTimeoutMs: storage.conversion_timeout_ms });
+  const files = createFrameFiles({
+    tempDirectory,
+    child,
+    conversionTimeoutMs: storage.conversion_timeout_ms,
+    maxConversionBytes: storage.max_conversion_bytes,
+  });
   // The first request that needs the child tells why there is none.
   files.warm().catch(() => undefined);
   const decoders = createDecoders({ maxBytes: DECODE_BYTES });

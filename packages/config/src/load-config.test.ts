@@ -114,6 +114,7 @@ describe('defaults', () => {
         duckdb_path: undefined,
         cache_size_gb: 1,
         conversion_timeout_ms: 600_000,
+        max_conversion_bytes: 21_474_836_480,
       },
       compression: { algorithm: 'zstd', level: 3 },
       logging: { level: 'info', format: 'json' },

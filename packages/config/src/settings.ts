@@ -4,7 +4,7 @@ import { HTTP_SETTINGS } from './http-settings.ts';
 import { httpUrl } from './http-url.ts';
 import { levelFromRustLog, logLevel } from './log-level.ts';
 import { type Setting, setting } from './setting.ts';
-import { choice, decimal, integer, matchingText, MAX_TIMER_MS, path, timerMs } from './value-type.ts';
+import { byteCount, choice, decimal, integer, matchingText, MAX_TIMER_MS, path, timerMs } from './value-type.ts';
 
 /** Every setting there is, by section and key as in the TOML file. */
 export const SETTINGS = {
@@ -98,6 +98,13 @@ export const SETTINGS = {
       default: 600_000,
       description: 'How long it may take to make a frame of one CSV or Parquet file that was put, once that has begun.',
       example: 600_000,
+    }),
+    max_conversion_bytes: setting({
+      type: byteCount,
+      default: 20 * 2 ** 30,
+      description:
+        'Most bytes that a frame made of one CSV or Parquet file that was put may take on disk; the default is 20 GiB.',
+      example: 20 * 2 ** 30,
     }),
   },
   compression: {

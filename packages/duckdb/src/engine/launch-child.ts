@@ -38,6 +38,8 @@ const DEFAULT_THREADS = 2;
 const OVERHEAD_BYTES = 1024 ** 3;
 /** The system counts memory that was freed and may be used again, too. */
 const COUNTED_TWICE = 2;
+/** What DuckDB may spill, as a multiple of its memory. */
+const SPILL_PER_MEMORY = 10;
 /** Each query and each file operation holds one while it runs. */
 const POOL_THREADS = 32;
 /** One that reads and converts files, one that writes uploads. */
@@ -130,6 +132,7 @@ function duckdbSettings({
   return [
     `SET memory_limit = '${memoryBytes}B'`,
     `SET temp_directory = ${sqlText(tempDirectory)}`,
+    `SET max_temp_directory_size = '${SPILL_PER_MEMORY * memoryBytes}B'`,
     `SET threads = ${threads}`,
     ...COMMON_SETTINGS,
     // A file is read before the last numbers are written into it.

@@ -1,7 +1,8 @@
-import { writeFile } from 'node:fs/promises';
+import { readdir, writeFile } from 'node:fs/promises';
+import { basename } from 'node:path';
 import { DuckDBInstance } from '@duckdb/node-api';
 import { ServiceError } from '@svc/errors';
-import { expect, onTestFinished, test } from 'vitest';
+import { describe, expect, onTestFinished, test } from 'vitest';
 import type { ConversionOptions } from './conversion-lanes.ts';
 import { createFilesFixture, type FilesFixture } from '../testing/files-fixture.ts';
 
@@ -119,4 +120,23 @@ test('files of many columns take turns, too, and only so many wait', async () =>
   expect(await outcomes('csv', two)).toEqual(new Set(['done']));
   expect(await outcomes('csv', three)).toEqual(new Set(['done', 'too_many_requests']));
   expect(await outcomes('parquet', parquet)).toEqual(new Set(['done', 'too_many_requests']));
+});
+
+describe('a file that becomes larger than may be is given up and removed', () => {
+  test.each([
+    ['Parquet', 'SELECT i AS a FROM range(2_000_000) t(i)', 10_000],
+    ['Parquet whose rows pass through this process', 'SELECT {t: to_seconds(i)} AS a FROM range(200_000) t(i)', 10_000],
+    ['Parquet, at its end', 'SELECT 1 AS a', 100],
+  ])('%s', async (_, sql, maxConversionBytes) => {
+    const fixture = await startFiles({ maxConversionBytes });
+    const [from, path] = [await writeRows(fixture.path(), sql), fixture.path()];
+    await expect(
+      fixture.files.convert({ kind: 'parquet', path: from }, path, { compression, isUpload: true }),
+    ).rejects.toMatchObject({
+      code: 'payload_too_large',
+      message: `The frame takes more than ${maxConversionBytes} bytes on the disk.`,
+      hint: expect.stringContaining('storage.max_conversion_bytes'),
+    });
+    expect((await readdir(fixture.folder)).filter((name) => name.startsWith(basename(path)))).toEqual([]);
+  });
 });

@@ -5,6 +5,7 @@ import type { WrittenFile } from './frame-files.ts';
 import type { FileEngine } from '../engine/file-engine.ts';
 import { fromChild } from './file-errors.ts';
 import { createSlots } from '../engine/semaphore.ts';
+import { watchSize } from './watch-size.ts';
 
 /** How much work files that came from outside may make. */
 export interface ConversionOptions {
@@ -16,14 +17,23 @@ export interface ConversionOptions {
   readonly maxValues?: number;
   /** A file of more columns, nested ones included, is a long one, however few values it has. Default 2000. */
   readonly longColumns?: number;
+  /** How many bytes the file that is written of one may have. Default 20 GiB. */
+  readonly maxConversionBytes?: number;
+}
+
+/** What a conversion writes, and who may give it up. */
+export interface ConversionTarget {
+  /** Files that it writes. */
+  readonly paths: readonly string[];
+  readonly signal: AbortSignal | undefined;
 }
 
 /** Lets long conversions pass one at a time, and some short ones beside them. */
 export interface ConversionLanes {
-  /** The signal that `convert` gets is also aborted if the conversion takes too long. */
+  /** The signal that `convert` gets is also aborted if the conversion takes too long or writes too much. */
   run(
     upload: PreparedUpload,
-    signal: AbortSignal | undefined,
+    target: ConversionTarget,
     convert: (signal: AbortSignal) => Promise<WrittenFile>,
   ): Promise<WrittenFile>;
 }
@@ -37,7 +47,8 @@ const MAX_WAITING = 64;
 
 /** Lanes that are free. A file with more values than may be is `payload_too_large`. */
 export function createConversionLanes(engine: FileEngine, options: ConversionOptions): ConversionLanes {
-  const { conversionTimeoutMs = 600_000, longValues = 1e7, longColumns = 2000, maxValues = 1e10 } = options;
+  const { conversionTimeoutMs = 600_000, maxConversionBytes = 20 * 1024 ** 3 } = options;
+  const { longValues = 1e7, longColumns = 2000, maxValues = 1e10 } = options;
   const long = createSlots(1);
   const short = createSlots(MAX_SHORT);
   let waiting = 0;
@@ -61,30 +72,36 @@ export function createConversionLanes(engine: FileEngine, options: ConversionOpt
   }
 
   async function withinLimits(
-    signal: AbortSignal | undefined,
+    { paths, signal }: ConversionTarget,
     convert: (signal: AbortSignal) => Promise<WrittenFile>,
   ): Promise<WrittenFile> {
     const exceeded = new AbortController();
     const timer = setTimeout(() => exceeded.abort(tooLate(conversionTimeoutMs)), conversionTimeoutMs);
+    const stopWatching = watchSize(paths, maxConversionBytes, () => exceeded.abort(tooLarge(maxConversionBytes)));
     try {
-      return await convert(AbortSignal.any([exceeded.signal, ...(signal ? [signal] : [])]));
+      const written = await convert(AbortSignal.any([exceeded.signal, ...(signal ? [signal] : [])]));
+      // The last bytes may have come after the last look.
+      if (written.fileBytes > maxConversionBytes) throw tooLarge(maxConversionBytes);
+      return written;
     } catch (error) {
       signal?.throwIfAborted();
       throw exceeded.signal.aborted ? exceeded.signal.reason : error;
     } finally {
       clearTimeout(timer);
+      stopWatching();
     }
   }
 
   return {
-    async run(upload, signal, convert) {
-      if (!(await isLong(upload, signal))) return short.use(() => withinLimits(signal, convert), signal);
+    async run(upload, target, convert) {
+      const { signal } = target;
+      if (!(await isLong(upload, signal))) return short.use(() => withinLimits(target, convert), signal);
       if (waiting >= MAX_WAITING) {
         throw new ServiceError('too_many_requests', `${waiting} other long files are to become frames already.`);
       }
       waiting += 1;
       try {
-        return await long.use(() => withinLimits(signal, convert), signal);
+        return await long.use(() => withinLimits(target, convert), signal);
       } finally {
         waiting -= 1;
       }
@@ -95,5 +112,11 @@ export function createConversionLanes(engine: FileEngine, options: ConversionOpt
 function tooLate(timeoutMs: number): ServiceError {
   return new ServiceError('deadline_exceeded', `The file did not become a frame within ${timeoutMs} ms.`, {
     hint: 'Send fewer rows at once, or raise storage.conversion_timeout_ms.',
+  });
+}
+
+function tooLarge(maxBytes: number): ServiceError {
+  return new ServiceError('payload_too_large', `The frame takes more than ${maxBytes} bytes on the disk.`, {
+    hint: 'Send the rows in several files: POST /frames/{handle} appends. Or raise storage.max_conversion_bytes.',
   });
 }

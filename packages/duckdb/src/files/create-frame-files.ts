@@ -148,7 +148,9 @@ async function convertSource(
 ): Promise<WrittenFile> {
   const upload = await guarded(subjectOf(from), () => prepareUpload(from));
   if (!isUpload) return convertUpload(engine, upload, path, write);
-  return lanes.run(upload, write.signal, (signal) => convertUpload(engine, upload, path, { ...write, signal }));
+  return lanes.run(upload, { paths: [path, headOf(path)], signal: write.signal }, (signal) =>
+    convertUpload(engine, upload, path, { ...write, signal }),
+  );
 }
 
 async function convertUpload(
