@@ -12,18 +12,27 @@ export function groupsOf({ tenant, client }: Asker): readonly string[] {
 interface Count {
   running: number;
   waiting: number;
-  /** When a statement of the group was started last. */
-  servedAt: number;
+  /** For how many milliseconds statements of the group have had places, halved every ten seconds. */
+  usedMs: number;
+  /** When that was counted. */
+  countedAt: number;
 }
+
+const HALF_LIFE_MS = 10_000;
+/** A statement counts for as much at the least, so that askers of the shortest ones take turns, too. */
+const MIN_USE_MS = 1;
+/** So many groups without a statement are remembered for what they have used; those that were idle longest are forgotten. */
+const MAX_IDLE_GROUPS = 1000;
 
 /** How many statements of each group run and wait. Lists of groups are those of `groupsOf`. */
 export interface GroupCounts {
   came(groups: readonly string[]): void;
   left(groups: readonly string[]): void;
   started(groups: readonly string[]): void;
-  ended(groups: readonly string[]): void;
-  /** Below 0 where `a` goes before `b`: fewer of its statements run, or it had its last turn earlier. */
-  compare(a: readonly string[], b: readonly string[]): number;
+  /** A statement has ended that had a place for a time. */
+  ended(groups: readonly string[], ms: number): void;
+  /** Below 0 if `a` goes before `b`: fewer of its statements run, or it has used less, when it will have used some more. */
+  compare(a: readonly string[], b: readonly string[], moreMs?: number): number;
   /** The group, beside one of these, with the most waiting statements; undefined where one more makes these the most. */
   mostWaiting(groups: readonly string[]): string | undefined;
 }
@@ -31,13 +40,15 @@ export interface GroupCounts {
 /** Nothing runs, and nothing waits. */
 export function createCounts(): GroupCounts {
   const counts = new Map<string, Count>();
+  /** What groups have used that have no statement, the one that was idle longest first. */
+  const idle = new Map<string, Count>();
   /** The groups inside of each group. */
   const inside = new Map<string, Set<string>>();
-  let turns = 0;
 
   function change(groups: readonly string[], by: (count: Count) => void): void {
     groups.forEach((group, i) => {
-      const count = counts.get(group) ?? { running: 0, waiting: 0, servedAt: 0 };
+      const count = counts.get(group) ?? idle.get(group) ?? { running: 0, waiting: 0, usedMs: 0, countedAt: 0 };
+      idle.delete(group);
       by(count);
       const outer = groups[i - 1] ?? '';
       const siblings = inside.get(outer) ?? new Set();
@@ -48,8 +59,15 @@ export function createCounts(): GroupCounts {
         counts.delete(group);
         siblings.delete(group);
         if (siblings.size === 0) inside.delete(outer);
+        remember(group, count);
       }
     });
+  }
+
+  function remember(group: string, count: Count): void {
+    idle.set(group, count);
+    const [oldest] = idle.keys();
+    if (idle.size > MAX_IDLE_GROUPS && oldest !== undefined) idle.delete(oldest);
   }
 
   function waitingOf(group: string): number {
@@ -59,22 +77,21 @@ export function createCounts(): GroupCounts {
   return {
     came: (groups) => change(groups, (count) => (count.waiting += 1)),
     left: (groups) => change(groups, (count) => (count.waiting -= 1)),
-    started(groups) {
-      turns += 1;
+    started: (groups) => change(groups, (count) => (count.running += 1)),
+    ended: (groups, ms) =>
       change(groups, (count) => {
-        count.running += 1;
-        count.servedAt = turns;
-      });
-    },
-    ended: (groups) => change(groups, (count) => (count.running -= 1)),
-    compare(a, b) {
-      for (const [i, group] of a.entries()) {
-        const one = counts.get(group);
-        const other = counts.get(b[i] ?? '');
-        const by = (one?.running ?? 0) - (other?.running ?? 0) || (one?.servedAt ?? 0) - (other?.servedAt ?? 0);
-        if (by !== 0) return by;
-      }
-      return 0;
+        count.running -= 1;
+        const now = performance.now();
+        count.usedMs = usedAt(count, now) + Math.max(ms, MIN_USE_MS);
+        count.countedAt = now;
+      }),
+    compare(a, b, moreMs = 0) {
+      // What is the same for both says nothing.
+      const i = a.findIndex((group, at) => group !== b[at]);
+      const one = counts.get(a[i] ?? '') ?? NOTHING;
+      const other = counts.get(b[i] ?? '') ?? NOTHING;
+      const now = performance.now();
+      return one.running - other.running || usedAt(one, now) + moreMs - usedAt(other, now);
     },
     mostWaiting(groups) {
       for (const [i, group] of groups.entries()) {
@@ -85,4 +102,10 @@ export function createCounts(): GroupCounts {
       return undefined;
     },
   };
+}
+
+const NOTHING: Readonly<Count> = { running: 0, waiting: 0, usedMs: 0, countedAt: 0 };
+
+function usedAt({ usedMs, countedAt }: Readonly<Count>, now: number): number {
+  return usedMs * 2 ** ((countedAt - now) / HALF_LIFE_MS);
 }

@@ -24,7 +24,10 @@ export interface SqlEngineOptions extends SqlChildOptions {
   readonly maxConcurrent?: number;
   /** How many statements may wait for their turn. Default 64. */
   readonly maxQueued?: number;
-  /** Where others wait, a statement without rows after this time is begun again later, after shorter ones. Default 250. */
+  /**
+   * If others wait, a statement without rows after this time is begun again later, after shorter ones: then it has four
+   * times as long, then sixteen times, and then it is not interrupted any more. Default 250.
+   */
   readonly shortMs?: number;
   /** How long a child that has nothing to do is kept. Default 30 000. */
   readonly idleMs?: number;
@@ -58,8 +61,8 @@ export function createSqlEngine(options: SqlEngineOptions): Engine {
     limits.add(limit);
     limit.signal.addEventListener('abort', () => limits.delete(limit), { once: true });
     const request = { asker: call, order: (statements += 1) };
-    for (let isLong = false; ; isLong = true) {
-      const place = await children.take({ ...request, isLong }, limit.signal).catch((error: unknown) => {
+    for (let ranMs = 0; ;) {
+      const place = await children.take({ ...request, ranMs }, limit.signal).catch((error: unknown) => {
         limit.abort(new ServiceError('cancelled', 'The statement did not begin.'));
         throw error;
       });
@@ -68,6 +71,7 @@ export function createSqlEngine(options: SqlEngineOptions): Engine {
         return await work(statement);
       } catch (error) {
         if (statement.isInterrupted) {
+          ranMs = place.ranMs();
           statement.release();
           continue;
         }

@@ -1,8 +1,9 @@
-import { availableParallelism, constants, setPriority } from 'node:os';
+import { availableParallelism } from 'node:os';
 import { type ChildInDirectory, launchInDirectory } from '../engine/child-directory.ts';
 import { COMMON_SETTINGS, launchProgram } from '../engine/launch-child.ts';
 import { sqlText } from '../wire/sql-names.ts';
 import { countedBytes } from './counted-bytes.ts';
+import { type ProcessPriority, processPriority } from './process-priority.ts';
 
 /** How much a statement may take. */
 export interface SqlChildOptions {
@@ -30,6 +31,7 @@ const POOL_THREADS = 4;
 export interface LaunchedSqlChild extends ChildInDirectory {
   /** Whether a statement still finds the memory it may take: what earlier ones took is not always given back. */
   hasRoom(): boolean;
+  readonly priority: ProcessPriority;
 }
 
 /** Starts a child for SQL of clients, in a folder that goes when it has ended. */
@@ -56,21 +58,15 @@ export function launchSqlChild(options: SqlChildOptions): LaunchedSqlChild {
     }),
   );
   const { pid } = launched.process;
-  lowerPriority(pid);
   return {
     ...launched,
     hasRoom: () => pid === undefined || countedBytes(pid) <= maxBytes - memoryBytes,
+    priority: pid === undefined ? NO_PRIORITY : processPriority(pid),
   };
 }
 
-/** A statement may want every core there is: who only reads a frame goes first. */
-function lowerPriority(pid: number | undefined): void {
-  try {
-    if (pid !== undefined) setPriority(pid, constants.priority.PRIORITY_BELOW_NORMAL);
-  } catch {
-    // It has ended already, or the system does not let it be: it is as important as the rest then.
-  }
-}
+/** Of a process that could not be started. */
+const NO_PRIORITY: ProcessPriority = { lower: () => undefined, restore: () => true };
 
 /** How the names of folders of children begin. */
 export const FOLDER_PREFIX = 'svc-sql-';

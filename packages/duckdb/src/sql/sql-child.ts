@@ -2,7 +2,9 @@ import type { SqlResponses, SqlRequest } from '../wire/sql-requests.ts';
 import { download, type DownloadOptions, type PendingRequest, startRequest } from '../engine/pending-request.ts';
 import { createChildLink, type ResponseHandlers } from '../engine/child-link.ts';
 import { ChildError } from '../engine/child-errors.ts';
+import { cpuTimeOf } from '../engine/child-watch.ts';
 import { launchSqlChild, type SqlChildOptions } from './launch-sql-child.ts';
+import type { ProcessPriority } from './process-priority.ts';
 
 type RequestOf<Op extends SqlRequest['op']> = Extract<SqlRequest, { op: Op }>;
 
@@ -12,6 +14,9 @@ export interface SqlChild {
   readonly isAlive: boolean;
   /** Whether there is enough memory for another statement. */
   hasRoom(): boolean;
+  /** How much CPU time it has used, in milliseconds; undefined if the system does not tell. */
+  cpuMs(): number | undefined;
+  readonly priority: ProcessPriority;
   /** Whose statements it has answered: from the first on it takes no others'. */
   tenant: string | undefined;
   call<Op extends Exclude<SqlRequest['op'], 'rows'>>(
@@ -28,6 +33,9 @@ export interface SqlChild {
   /** Ends it, with the folder it has. */
   close(): Promise<void>;
 }
+
+/** Linux counts CPU time in hundredths of a second for all programs. */
+const TICK_MS = 10;
 
 /** Starts a locked child. */
 export function createSqlChild(options: SqlChildOptions): SqlChild {
@@ -56,6 +64,11 @@ export function createSqlChild(options: SqlChildOptions): SqlChild {
       return link.isAlive;
     },
     hasRoom: () => launched.hasRoom(),
+    cpuMs() {
+      const ticks = link.pid === undefined ? undefined : cpuTimeOf(link.pid);
+      return ticks === undefined ? undefined : ticks * TICK_MS;
+    },
+    priority: launched.priority,
     tenant: undefined,
     call: async <Op extends Exclude<SqlRequest['op'], 'rows'>>(request: RequestOf<Op>, signal: AbortSignal) =>
       begin<SqlResponses[Op]>(request, signal).answer,

@@ -7,6 +7,7 @@ const { signal } = new AbortController();
 
 let isFull: boolean;
 let hasRoom: boolean;
+let canRestore: boolean;
 let children: SqlChildren;
 
 function fakeChild(): SqlChild {
@@ -17,6 +18,8 @@ function fakeChild(): SqlChild {
       return isAlive;
     },
     hasRoom: () => hasRoom,
+    cpuMs: () => undefined,
+    priority: { lower: () => undefined, restore: () => canRestore },
     tenant: undefined,
     call: () => Promise.reject(new Error('It is not asked anything.')),
     rows: () => {
@@ -44,6 +47,7 @@ function take(tenant: string): Promise<SqlPlace> {
 beforeEach(() => {
   isFull = false;
   hasRoom = true;
+  canRestore = true;
   start.mockClear();
   children = createSqlChildren(options);
 });
@@ -108,5 +112,14 @@ test('a child serves its tenant again, unless its memory is used up', async () =
   second.free();
   const third = await take('one');
   expect(third.child).not.toBe(first.child);
+  expect(first.child.isAlive).toBe(false);
+});
+
+test('a child whose priority cannot be made normal again is replaced', async () => {
+  canRestore = false;
+  const first = await take('one');
+  first.free();
+  const second = await take('one');
+  expect(second.child).not.toBe(first.child);
   expect(first.child.isAlive).toBe(false);
 });

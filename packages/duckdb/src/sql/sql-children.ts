@@ -1,12 +1,16 @@
 import { ServiceError, toServiceError } from '@svc/errors';
 import { createIdleChildren } from './idle-children.ts';
+import { limitOf, LONG_LEVEL } from './levels.ts';
 import type { SqlChild } from './sql-child.ts';
+import { startClock, whenReached } from './statement-clock.ts';
 import { createTurns, type Turn } from './turns.ts';
 import type { TurnRequest } from './waiting-line.ts';
 
 /** A child for one statement. */
-export interface SqlPlace extends Omit<Turn, 'end'> {
+export interface SqlPlace extends Pick<Turn, 'interrupted' | 'ranMs' | 'keep'> {
   readonly child: SqlChild;
+  /** The statement runs: how long, counts from now on. */
+  begin(): void;
   /** Lets others have it, once it has answered what it was asked last. */
   free(): void;
 }
@@ -23,7 +27,7 @@ export interface SqlChildrenOptions {
   readonly start: () => SqlChild;
   readonly maxConcurrent: number;
   readonly maxQueued: number;
-  /** A statement that runs for longer than this can be interrupted when another one waits. */
+  /** A new statement that runs for longer than this can be interrupted when another one waits. */
   readonly shortMs: number;
   /** How long a child waits for the next statement before it is ended. */
   readonly idleMs: number;
@@ -35,6 +39,7 @@ export interface SqlChildrenOptions {
 export function createSqlChildren(options: SqlChildrenOptions): SqlChildren {
   const { start, maxConcurrent, idleMs, startAheadMs } = options;
   const turns = createTurns(options);
+  const longMs = limitOf(LONG_LEVEL - 1, options.shortMs);
   const idle = createIdleChildren(idleMs, end);
   const busy = new Set<SqlChild>();
   const ending = new Set<Promise<void>>();
@@ -70,7 +75,7 @@ export function createSqlChildren(options: SqlChildrenOptions): SqlChildren {
   async function giveBack(child: SqlChild, turn: Turn): Promise<void> {
     await child.settled();
     busy.delete(child);
-    if (isClosed || !child.isAlive || !child.hasRoom()) end(child);
+    if (isClosed || !child.isAlive || !child.hasRoom() || !child.priority.restore()) end(child);
     else idle.add(child);
     turn.end();
     startAhead();
@@ -96,7 +101,7 @@ export function createSqlChildren(options: SqlChildrenOptions): SqlChildren {
         throw new ServiceError('unavailable', 'The engine is closed.');
       }
       const child = childInTurn(request.asker.tenant, turn);
-      return { ...turn, child, free: once(() => void giveBack(child, turn)) };
+      return placeOf({ child, turn, longMs, end: () => end(child), giveBack: () => void giveBack(child, turn) });
     },
     async close() {
       isClosed = true;
@@ -104,6 +109,39 @@ export function createSqlChildren(options: SqlChildrenOptions): SqlChildren {
       for (const child of busy) end(child);
       await Promise.all(ending);
     },
+  };
+}
+
+interface PlaceParts {
+  readonly child: SqlChild;
+  readonly turn: Turn;
+  /** A statement that has run for this long is a long one. */
+  readonly longMs: number;
+  readonly end: () => void;
+  readonly giveBack: () => void;
+}
+
+/** A place in which a long statement has a lower CPU priority: short ones and reads of frames go first. */
+function placeOf({ child, turn, longMs, end, giveBack }: PlaceParts): SqlPlace {
+  let lowering: { stop(): void } | undefined;
+  const hurry = (): void => {
+    lowering?.stop();
+    // With a low priority it would take long to stop on a busy machine.
+    if (!child.priority.restore()) end();
+  };
+  turn.interrupted.addEventListener('abort', hurry, { once: true });
+  return {
+    ...turn,
+    child,
+    begin() {
+      const clock = startClock(() => child.cpuMs());
+      lowering ??= whenReached(clock, turn.isLong ? 0 : longMs, () => child.priority.lower());
+      turn.begin(clock);
+    },
+    free: once(() => {
+      lowering?.stop();
+      giveBack();
+    }),
   };
 }
 

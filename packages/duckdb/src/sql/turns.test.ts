@@ -1,3 +1,4 @@
+import { getEventListeners } from 'node:events';
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
 import type { Asker } from './asker-groups.ts';
 import { createTurns, type Turn, type Turns } from './turns.ts';
@@ -10,7 +11,7 @@ const clientOf = (connection: string, address = '10.0.0.1', tenant = 'default'):
   client: { address, connection },
 });
 
-/** Statements by their names, and in which order they begin. */
+/** Statements by their names, with a + for each time that they were interrupted, and in which order they begin. */
 function createLine(options: Partial<Parameters<typeof createTurns>[0]> = {}) {
   const turns: Turns = createTurns({ maxConcurrent: 2, maxQueued: 10, shortMs: 100, ...options });
   const begun: string[] = [];
@@ -18,15 +19,16 @@ function createLine(options: Partial<Parameters<typeof createTurns>[0]> = {}) {
   const held = new Map<string, Turn>();
   let order = 0;
 
-  async function wait(name: string, asker: Asker, at: number, isLong = false): Promise<void> {
+  async function wait(name: string, asker: Asker, at: number, ranMs = 0): Promise<void> {
     try {
-      const turn = await turns.wait({ asker, order: at, isLong }, new AbortController().signal);
+      const turn = await turns.wait({ asker, order: at, ranMs }, new AbortController().signal);
       begun.push(name);
       held.set(name, turn);
-      turn.begin();
+      const begunAt = performance.now();
+      turn.begin(() => performance.now() - begunAt);
       turn.interrupted.addEventListener('abort', () => {
         turn.end();
-        void wait(`${name} again`, asker, at, true);
+        void wait(`${name}+`, asker, at, turn.ranMs());
       });
     } catch {
       refused.push(name);
@@ -37,8 +39,8 @@ function createLine(options: Partial<Parameters<typeof createTurns>[0]> = {}) {
   return {
     begun,
     refused,
-    async ask(name: string, asker: Asker = clientOf(name)) {
-      void wait(name, asker, (order += 1));
+    async ask(name: string, asker: Asker = clientOf(name), ranMs = 0) {
+      void wait(name, asker, (order += 1), ranMs);
       await settle();
     },
     async end(name: string) {
@@ -85,22 +87,29 @@ describe('a short statement', () => {
     expect(line.begun).toEqual(['a', 'b', 'c']);
   });
 
-  test('waits for one other long one at a time, and a long one is interrupted only once', async () => {
+  test('waits for one other new one at a time, however many long ones there are', async () => {
     const line = createLine();
     for (const name of ['a', 'b', 'c', 'd']) await line.ask(name);
     await line.pass(200);
     expect(line.begun).toEqual(['a', 'b', 'c', 'd']);
     await line.ask('short');
     await line.pass(100);
-    await line.end('short');
-    // All places but one are for those that were interrupted, oldest first.
-    expect(line.begun).toEqual(['a', 'b', 'c', 'd', 'short', 'b again']);
-    await line.ask('other');
-    expect(line.begun.at(-1)).toBe('other');
-    await line.end('other');
-    expect(line.begun.at(-1)).toBe('other');
-    await line.end('b again');
-    expect(line.begun.at(-1)).toBe('a again');
+    expect(line.begun.at(-1)).toBe('short');
+  });
+
+  test('that a busy machine made slow is begun again before those who have used far more', async () => {
+    const line = createLine();
+    for (const name of ['a', 'b', 'c']) await line.ask(name);
+    // They have been interrupted until they are long.
+    await line.pass(3000);
+    await line.ask('short');
+    expect(line.begun.at(-1)).toBe('short');
+    for (const name of ['a', 'b', 'c']) await line.ask(`next of ${name}`, clientOf(name));
+    await line.pass(100);
+    // It had its time and makes room once.
+    expect(line.begun.at(-1)).toMatch(/^next of/);
+    await line.pass(100);
+    expect(line.begun.at(-1)).toBe('short+');
   });
 
   test('does not stop one that has given rows', async () => {
@@ -119,6 +128,61 @@ describe('a short statement', () => {
     await line.pass(10_000);
     expect(line.begun).toEqual(['a']);
   });
+});
+
+describe('a statement that is interrupted', () => {
+  test('has four times as long each time, and is not interrupted a fourth time', async () => {
+    const line = createLine();
+    await line.ask('kept');
+    line.keep('kept');
+    await line.ask('long');
+    for (const ms of [100, 400, 1600]) {
+      const name = `after ${ms}`;
+      await line.ask(name);
+      await line.pass(ms - 1);
+      expect(line.begun).not.toContain(name);
+      await line.pass(1);
+      expect(line.begun).toContain(name);
+      await line.end(name);
+    }
+    await line.ask('last');
+    await line.pass(1_000_000);
+    expect(line.begun.at(-1)).toBe('long+++');
+  });
+
+  test('leaves a place to quick ones when it is long', async () => {
+    const line = createLine({ maxConcurrent: 4 });
+    for (let i = 0; i < 12; i++) await line.ask(`long ${i}`);
+    await line.pass(100_000);
+    const before = line.begun.length;
+    await line.ask('short');
+    expect(line.begun.slice(before)).toEqual(['short']);
+  });
+
+  test.each([
+    ['makes room for a long one of another connection', 'b', ['first', 'second']],
+    ['does not make room for a long one of its own connection', 'a', ['first']],
+  ])('and is long %s', async (_, connection, begun) => {
+    const line = createLine();
+    await line.ask('first', clientOf('a'), 400);
+    await line.ask('second', clientOf(connection), 400);
+    await line.pass(1599);
+    expect(line.begun).toEqual(['first']);
+    await line.pass(1);
+    expect(line.begun).toEqual(begun);
+  });
+});
+
+test('a statement that has begun does not listen to its signal any more', async () => {
+  const turns = createTurns({ maxConcurrent: 1, maxQueued: 1, shortMs: 100 });
+  const { signal } = new AbortController();
+  const request = { asker: clientOf('a'), order: 0 };
+  const first = await turns.wait(request, signal);
+  const waiting = turns.wait(request, signal);
+  expect(getEventListeners(signal, 'abort')).toHaveLength(1);
+  first.end();
+  await waiting;
+  expect(getEventListeners(signal, 'abort')).toEqual([]);
 });
 
 describe('when as many wait as may', () => {

@@ -1,12 +1,19 @@
-import { createCounts, type GroupCounts, groupsOf } from './asker-groups.ts';
-import { createWaitingLine, type TurnRequest } from './waiting-line.ts';
+import { createCounts, groupsOf } from './asker-groups.ts';
+import { chooseVictim, type Running } from './interruption.ts';
+import { costOf, hasPlaceFor, levelOf, LONG_LEVEL } from './levels.ts';
+import { lookAgainIn, type StatementClock } from './statement-clock.ts';
+import { createWaitingLine, type TurnRequest, type Waiting } from './waiting-line.ts';
 
 /** One statement in a place. */
 export interface Turn {
-  /** Aborted when the place is needed: the statement is to stop, end its turn and wait for another one, as a long one. */
+  /** Whether it is known from the start that the statement takes long. */
+  readonly isLong: boolean;
+  /** Aborted when the place is needed: the statement is to stop, end its turn and wait for another one. */
   readonly interrupted: AbortSignal;
-  /** The statement runs: how long, counts from now on. */
-  begin(): void;
+  /** For how long the statement had run when it was interrupted, for its next request. */
+  ranMs(): number;
+  /** The statement runs: how long, is what the clock says from now on. */
+  begin(clock: StatementClock): void;
   /** The statement has given rows. What was sent cannot be sent again, so it is not interrupted from now on. */
   keep(): void;
   end(): void;
@@ -24,24 +31,15 @@ export interface Turns {
 export interface TurnsOptions {
   readonly maxConcurrent: number;
   readonly maxQueued: number;
-  /** A statement that runs for longer than this can be interrupted when another one waits. */
+  /** A statement of level 0 that runs for longer than this can be interrupted when another one waits. */
   readonly shortMs: number;
 }
 
-interface Running {
-  readonly groups: readonly string[];
-  readonly isLong: boolean;
-  readonly controller: AbortController;
-  /** Undefined until the statement runs. */
-  begunAt: number | undefined;
-  isKept: boolean;
-}
-
 /**
- * All places are free. A free place goes to those who have the fewest: by tenant, then by address, then by connection.
- * One place is always there for statements that were not interrupted yet. If such a statement waits and no place is
- * free, the youngest statement that has run for `shortMs` is interrupted, each at most once. So a short statement waits
- * for `shortMs` at a time, however many long ones there are, and long ones have all other places.
+ * A multilevel feedback queue. All places are free. A free place goes to the asker with the fewest, then to the one that
+ * has used places least: by tenant, then by address, then by connection. If a statement waits and has no place, one that
+ * has run for longer than its level allows is interrupted and waits at a higher level, with more time. Long levels leave
+ * a place to quick ones, so a short statement waits for `shortMs` at a time, however many long ones there are.
  */
 export function createTurns({ maxConcurrent, maxQueued, shortMs }: TurnsOptions): Turns {
   const counts = createCounts();
@@ -49,17 +47,19 @@ export function createTurns({ maxConcurrent, maxQueued, shortMs }: TurnsOptions)
   const running = new Set<Running>();
   /** One place alone has no room for both kinds. */
   const canInterrupt = maxConcurrent > 1;
-  const longPlaces = canInterrupt ? maxConcurrent - 1 : 1;
   let timer: NodeJS.Timeout | undefined;
 
-  function start({ isLong = false }: TurnRequest, groups: readonly string[]): Turn {
-    const one: Running = { groups, isLong, controller: new AbortController(), begunAt: undefined, isKept: false };
+  function start({ groups, level, order }: Pick<Running, 'groups' | 'level' | 'order'>): Turn {
+    const controller = new AbortController();
+    const one: Running = { groups, level, order, controller, runs: undefined, ranMs: 0, isKept: false };
     running.add(one);
     counts.started(groups);
     return {
-      interrupted: one.controller.signal,
-      begin() {
-        one.begunAt ??= performance.now();
+      isLong: level >= LONG_LEVEL,
+      interrupted: controller.signal,
+      ranMs: () => one.ranMs,
+      begin(clock) {
+        one.runs ??= { since: performance.now(), clock };
         makeRoom();
       },
       keep() {
@@ -67,33 +67,40 @@ export function createTurns({ maxConcurrent, maxQueued, shortMs }: TurnsOptions)
       },
       end() {
         if (!running.delete(one)) return;
-        counts.ended(groups);
-        startNext(one.controller.signal.aborted);
+        counts.ended(groups, one.runs?.clock() ?? 0);
+        startNext(one);
       },
     };
   }
 
-  function hasPlace(isLong: boolean): boolean {
-    if (running.size >= maxConcurrent) return false;
-    return !isLong || [...running].filter((one) => one.isLong).length < longPlaces;
-  }
+  const levels = (): number[] => Array.from(running, ({ level }) => level);
+  const hasPlace = (level: number): boolean => hasPlaceFor(level, levels(), maxConcurrent);
 
-  function startNext(isForShort: boolean): void {
-    while (hasPlace(false)) {
-      const one = line.take(isForShort, hasPlace(true));
-      if (one === undefined) break;
-      one.begin(start(one, one.groups));
+  /** Gives free places away. One that an interrupted statement has left goes to another of its level or below, if one waits. */
+  function startNext({ controller, order, ranMs }: Running): void {
+    const belowLevel = Math.max(levelOf(ranMs, shortMs), LONG_LEVEL);
+    const isPreferred = (one: Waiting<Turn>): boolean =>
+      controller.signal.aborted && one.order !== order && one.level < belowLevel;
+    for (let one = line.take(hasPlace, isPreferred); one; one = line.take(hasPlace, isPreferred)) {
+      one.begin(start(one));
     }
     makeRoom();
   }
 
-  /** Interrupts a statement where a short one waits, or looks again when one has run for long enough. */
+  /** Interrupts a statement if another one needs its place, or looks again when one has run for long enough. */
   function makeRoom(): void {
     clearTimeout(timer);
-    if (!canInterrupt || hasPlace(false) || !line.hasShort()) return;
-    const { victim, inMs } = findVictim([...running], counts, shortMs);
-    victim?.controller.abort();
-    if (inMs !== undefined) timer = setTimeout(makeRoom, inMs).unref();
+    // One at a time: its place is free in a moment.
+    if (!canInterrupt || [...running].some(({ controller }) => controller.signal.aborted)) return;
+    const { victim, inMs } = chooseVictim([...running], (level) => line.first(level), {
+      counts,
+      maxConcurrent,
+      shortMs,
+    });
+    if (inMs !== undefined) timer = setTimeout(makeRoom, lookAgainIn(inMs)).unref();
+    if (victim === undefined) return;
+    victim.ranMs = victim.runs?.clock() ?? 0;
+    victim.controller.abort();
   }
 
   return {
@@ -102,28 +109,13 @@ export function createTurns({ maxConcurrent, maxQueued, shortMs }: TurnsOptions)
     },
     async wait(request, signal) {
       signal.throwIfAborted();
-      const { asker, isLong = false } = request;
-      const groups = groupsOf(asker);
-      if (hasPlace(isLong)) return start(request, groups);
-      const turn = line.join(request, groups, signal);
+      const groups = groupsOf(request.asker);
+      const level = levelOf(request.ranMs ?? 0, shortMs);
+      const statement = { ...request, groups, level, costMs: costOf(level, shortMs) };
+      if (hasPlace(level)) return start(statement);
+      const turn = line.join(statement, signal);
       makeRoom();
       return turn;
     },
   };
-}
-
-/** The statement to interrupt: the youngest of the client with the most. Or after how long there is one. */
-function findVictim(
-  running: readonly Running[],
-  counts: GroupCounts,
-  shortMs: number,
-): { readonly victim?: Running; readonly inMs?: number } {
-  // One at a time: its place is free in a moment.
-  if (running.some(({ controller }) => controller.signal.aborted)) return {};
-  const tried = running.filter(({ isLong, isKept }) => !isLong && !isKept).toReversed();
-  const youngest = Math.min(...tried.map(({ begunAt = Infinity }) => performance.now() - begunAt));
-  // One that is still short may leave its place by itself; one that has not begun says so when it has.
-  if (youngest < shortMs) return youngest < 0 ? {} : { inMs: shortMs - youngest };
-  const [victim] = tried.toSorted((a, b) => counts.compare(b.groups, a.groups));
-  return victim === undefined ? {} : { victim };
 }

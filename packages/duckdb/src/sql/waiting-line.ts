@@ -1,31 +1,37 @@
 import { ServiceError } from '@svc/errors';
 import type { Asker, GroupCounts } from './asker-groups.ts';
+import { LONG_LEVEL } from './levels.ts';
 
 /** A statement that waits for a place. */
 export interface TurnRequest {
   readonly asker: Asker;
-  /** It was interrupted before. */
-  readonly isLong?: boolean;
-  /** When it first asked, by the counter of whoever asks. */
+  /** For how long it ran before it was interrupted. Default 0: it was not. */
+  readonly ranMs?: number;
+  /** When it first asked, by a counter of the caller: no two statements have the same. */
   readonly order: number;
 }
 
-interface Waiting<T> extends TurnRequest {
+/** A statement in the line. */
+export interface Waiting<T> extends TurnRequest {
   readonly groups: readonly string[];
+  readonly level: number;
+  /** What it may add to the use of its asker before it is interrupted. */
+  readonly costMs: number;
   begin(turn: T): void;
   refuse(error: unknown): void;
 }
 
 /** Statements that wait for a place. */
 export interface WaitingLine<T> {
-  hasShort(): boolean;
+  /** The statement of a level that is next, if one waits. */
+  first(level: number): Waiting<T> | undefined;
   /** Resolves with what the statement is begun with. A line that is full refuses one of the client with the most. */
-  join(request: TurnRequest, groups: readonly string[], signal: AbortSignal): Promise<T>;
-  /** The next one, which then no longer waits. */
-  take(isForShort: boolean, isLongAllowed: boolean): Waiting<T> | undefined;
+  join(request: TurnRequest & Pick<Waiting<T>, 'groups' | 'level' | 'costMs'>, signal: AbortSignal): Promise<T>;
+  /** Removes and returns the next statement of the levels that have a place; a preferred one, if there is any. */
+  take(hasPlace: (level: number) => boolean, isPreferred: (one: Waiting<T>) => boolean): Waiting<T> | undefined;
 }
 
-/** Nobody waits. */
+/** An empty line. */
 export function createWaitingLine<T>(counts: GroupCounts, maxQueued: number): WaitingLine<T> {
   const waiting = new Set<Waiting<T>>();
 
@@ -43,39 +49,57 @@ export function createWaitingLine<T>(counts: GroupCounts, maxQueued: number): Wa
     newest.refuse(tooManyOfOne());
   }
 
+  /** Those that wait, the asker first that has the fewest running statements, and then the least use after this one. */
+  function inOrder(isIncluded: (level: number) => boolean): readonly Waiting<T>[] {
+    return [...waiting]
+      .filter(({ level }) => isIncluded(level))
+      .toSorted((a, b) => counts.compare(a.groups, b.groups, a.costMs - b.costMs) || a.order - b.order);
+  }
+
   return {
-    hasShort: () => [...waiting].some(({ isLong }) => !isLong),
-    async join(request, groups, signal) {
+    first: (level) => inOrder((one) => one === level)[0],
+    async join(request, signal) {
       // One that was interrupted had its place in the line.
-      if (request.isLong !== true && waiting.size >= maxQueued) refuseOne(groups);
-      return new Promise<T>((begin, refuse) => {
-        const one: Waiting<T> = { ...request, groups, begin, refuse };
-        waiting.add(one);
-        counts.came(groups);
+      if (request.level === 0 && waiting.size >= maxQueued) refuseOne(request.groups);
+      return new Promise<T>((resolve, reject) => {
         const abort = (): void => {
-          if (!waiting.has(one)) return;
           leave(one);
-          refuse(signal.reason);
+          reject(signal.reason);
         };
+        const one: Waiting<T> = {
+          ...request,
+          begin(turn) {
+            signal.removeEventListener('abort', abort);
+            resolve(turn);
+          },
+          refuse(error) {
+            signal.removeEventListener('abort', abort);
+            reject(error);
+          },
+        };
+        waiting.add(one);
+        counts.came(one.groups);
         signal.addEventListener('abort', abort, { once: true });
       });
     },
-    take(isForShort, isLongAllowed) {
-      const allowed = [...waiting].filter(({ isLong }) => isLongAllowed || !isLong);
-      const one = nextOf(allowed, counts, isForShort);
+    take(hasPlace, isPreferred) {
+      const allowed = inOrder(hasPlace);
+      const preferred = allowed.filter(isPreferred);
+      const one = oldestHead(preferred.length > 0 ? preferred : allowed);
       if (one !== undefined) leave(one);
       return one;
     },
   };
 }
 
-/** Who is next: the one who waits longest of those first in line among short and among long statements. */
-function nextOf<T>(waiting: readonly Waiting<T>[], counts: GroupCounts, isForShort: boolean): Waiting<T> | undefined {
-  const line = waiting.toSorted((a, b) => counts.compare(a.groups, b.groups) || a.order - b.order);
-  const short = line.find(({ isLong }) => !isLong);
-  const long = line.find(({ isLong }) => isLong);
-  if (short === undefined || long === undefined) return short ?? long;
-  return isForShort || short.order < long.order ? short : long;
+/** The one that asked first, of the next quick statement and the next one of each long level: so none of these starves. */
+function oldestHead<T>(line: readonly Waiting<T>[]): Waiting<T> | undefined {
+  const heads = new Map<number, Waiting<T>>();
+  for (const one of line) {
+    const band = Math.max(one.level, LONG_LEVEL - 1);
+    if (!heads.has(band)) heads.set(band, one);
+  }
+  return [...heads.values()].toSorted((a, b) => a.order - b.order)[0];
 }
 
 function tooManyOfOne(): ServiceError {

@@ -1,0 +1,83 @@
+import type { GroupCounts } from './asker-groups.ts';
+import { hasPlaceFor, LAST_LEVEL, limitOf, LONG_LEVEL } from './levels.ts';
+import type { StatementClock } from './statement-clock.ts';
+import type { Waiting } from './waiting-line.ts';
+
+/** A statement that has a place. */
+export interface Running extends Pick<Waiting<unknown>, 'groups' | 'level' | 'order'> {
+  readonly controller: AbortController;
+  /** Undefined until the statement runs. */
+  runs: { readonly since: number; readonly clock: StatementClock } | undefined;
+  /** For how long it had run when it was interrupted. */
+  ranMs: number;
+  isKept: boolean;
+}
+
+/** What decides which statement is interrupted. */
+export interface InterruptionOptions {
+  readonly counts: GroupCounts;
+  readonly maxConcurrent: number;
+  readonly shortMs: number;
+}
+
+/** A statement to interrupt, or after how long to look again for one. */
+interface Choice {
+  readonly victim?: Running;
+  readonly inMs?: number;
+}
+
+/** Chooses for the next statement of each level that has no place, the lowest level first. */
+export function chooseVictim(
+  running: readonly Running[],
+  first: (level: number) => Waiting<unknown> | undefined,
+  options: InterruptionOptions,
+): Choice {
+  const levels = running.map(({ level }) => level);
+  const waitMs: number[] = [];
+  for (let level = 0; level < LAST_LEVEL; level++) {
+    const next = hasPlaceFor(level, levels, options.maxConcurrent) ? undefined : first(level);
+    const { victim, inMs }: Choice = next === undefined ? {} : findVictim(running, next, options);
+    if (victim !== undefined) return { victim };
+    if (inMs !== undefined) waitMs.push(inMs);
+  }
+  return waitMs.length === 0 ? {} : { inMs: Math.min(...waitMs) };
+}
+
+/**
+ * The statement to interrupt for one that waits: of those that have run for longer than their level and that of the
+ * waiting one allow, the one with the least to lose of the asker with the most.
+ */
+function findVictim(running: readonly Running[], next: Waiting<unknown>, options: InterruptionOptions): Choice {
+  const { counts, shortMs } = options;
+  const tried = candidatesFor(running, next, options).flatMap((one) => {
+    if (one.runs === undefined) return [];
+    const ranMs = one.runs.clock();
+    const leftMs = limitOf(Math.max(one.level, next.level), shortMs) - ranMs;
+    return [{ one, ranMs, leftMs, ageMs: performance.now() - one.runs.since }];
+  });
+  // One that has just begun may leave its place by itself.
+  const youngest = Math.min(...tried.map(({ ageMs }) => ageMs));
+  if (youngest < shortMs) return { inMs: shortMs - youngest };
+  const [victim] = tried
+    .filter(({ leftMs }) => leftMs <= 0)
+    .toSorted((a, b) => counts.compare(b.one.groups, a.one.groups) || a.ranMs - b.ranMs);
+  if (victim !== undefined) return { victim: victim.one };
+  return tried.length === 0 ? {} : { inMs: Math.min(...tried.map(({ leftMs }) => leftMs)) };
+}
+
+/** The statements that a waiting one could replace, the youngest first; quick ones for a quick one, if there are any. */
+function candidatesFor(
+  running: readonly Running[],
+  { level, groups }: Waiting<unknown>,
+  { counts, maxConcurrent }: InterruptionOptions,
+): readonly Running[] {
+  const all = running.toReversed().filter((one) => {
+    if (one.isKept || one.level === LAST_LEVEL) return false;
+    // A long statement does not replace one of its own asker: that would only cost.
+    if (level >= LONG_LEVEL && counts.compare(groups, one.groups) >= 0) return false;
+    const others = running.filter((other) => other !== one).map((other) => other.level);
+    return hasPlaceFor(level, others, maxConcurrent);
+  });
+  const quick = all.filter((one) => one.level < LONG_LEVEL);
+  return level < LONG_LEVEL && quick.length > 0 ? quick : all;
+}
