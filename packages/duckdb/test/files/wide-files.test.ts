@@ -1,5 +1,5 @@
 import { writeFile } from 'node:fs/promises';
-import { MAX_COLUMNS } from '@svc/frames';
+import { MAX_COLUMNS } from '@svc/frames/internal';
 import { Field, Float64, Schema } from 'apache-arrow';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { COLUMNS_PER_STATEMENT, measureOf } from '../../src/files/measure-rows.ts';
