@@ -4,33 +4,33 @@ import type { Loading } from './arrow/arrow-buffers.ts';
 import { type ColumnData, isNullAt } from '../columns/column-data.ts';
 
 /**
- * Refuses nulls where the schema says that there are none: in the column itself, in what is nested in it, or in the values
- * of a dictionary. Below a row that is null itself there may be anything.
+ * Refuses nulls that the schema does not allow: in a column, in its children, or in dictionary values. The children of
+ * a null row may contain anything.
  */
 export function checkNulls(field: Field, column: ColumnData, { dictionary, fault }: Loading): void {
   if (cannotBeNull(field) && column.nullCount > 0) {
-    throw fault(`${column.nullCount} of its values are null, but the schema says that none is`);
+    throw fault(`${column.nullCount} of its values are null, but the schema does not allow nulls`);
   }
   const suspect = suspectOf(field, column, dictionary);
   if (suspect === undefined) return;
   for (let row = 0; row < column.length; row++) {
     const found = findNull(suspect, row, row + 1);
     if (found !== undefined) {
-      throw fault(`row ${row} contains a null in ${quoted(found)}, but the schema says that none is there`);
+      throw fault(`row ${row} contains a null in ${quoted(found)}, but the schema does not allow nulls there`);
     }
   }
 }
 
-/** A column that has nulls where it must not, or one nested in it has; perhaps only below rows that are null. */
+/** A column with nulls that the schema does not allow, in it or in its children; perhaps only below null rows. */
 interface Suspect {
   readonly field: Field;
   readonly isNull: (row: number) => boolean;
   readonly children: readonly Suspect[];
-  /** Where the values of a row begin in the children. */
+  /** The start of a row's values in the children. */
   readonly startOf: (row: number) => number;
 }
 
-/** Undefined where nothing can be wrong, as in nearly all columns. */
+/** Returns undefined if no null can be wrong, as in nearly all columns. */
 function suspectOf(field: Field, column: ColumnData, dictionary: Loading['dictionary']): Suspect | undefined {
   const { type }: { readonly type: DataType } = field;
   const fields: readonly Field[] = type.children ?? [];
@@ -45,7 +45,7 @@ function suspectOf(field: Field, column: ColumnData, dictionary: Loading['dictio
   return { field, isNull, children, startOf: (row) => (offsets ? Number(offsets[row]) : row * perRow) };
 }
 
-/** The name of the first field that is null among some rows of a column, and must not be. */
+/** Returns the name of the first field with a null that is not allowed, in a range of rows. */
 function findNull(suspect: Suspect, from: number, to: number): string | undefined {
   const { field, isNull, children, startOf } = suspect;
   for (let row = from; row < to; row++) {
@@ -61,7 +61,7 @@ function findNull(suspect: Suspect, from: number, to: number): string | undefine
   return undefined;
 }
 
-/** Of the type null there are only nulls, whatever the schema says. */
+/** The null type has only nulls, whatever the schema says. */
 function cannotBeNull({ nullable, type }: Field): boolean {
   return !nullable && !DataType.isNull(DataType.isDictionary(type) ? type.dictionary : type);
 }

@@ -1,22 +1,22 @@
 import type { ColumnData } from '../columns/column-data.ts';
 import { allocate } from './limits.ts';
 
-/** A decoder wants more bytes. */
+/** The decoder needs more bytes. */
 export interface WantsMore {
   readonly kind: 'more';
 }
 
-/** A decoder is not done with the bytes it has, but shows that it is alive. */
+/** The decoder is still working on the bytes it has: a sign of progress. */
 export interface IsWorking {
   readonly kind: 'working';
 }
 
-/** A decoder wants the body once more, from its start. */
+/** The decoder needs the body again, from its start. */
 export interface WantsAgain {
   readonly kind: 'again';
 }
 
-/** What a decoder yields: how it fares, or a piece of the frame. The schema is the first piece. */
+/** A step of a decoder: its state, or a part of the frame. The schema is the first part. */
 export type DecodeStep =
   | WantsMore
   | IsWorking
@@ -26,47 +26,47 @@ export type DecodeStep =
   | ({ readonly kind: 'batch'; readonly rows: number; readonly columns: readonly ColumnData[] } & Held);
 
 interface Held {
-  /** What it takes of the budget. */
+  /** The bytes taken from the budget. */
   readonly heldBytes: number;
 }
 
-/** A piece of a frame. */
+/** A part of a frame. */
 export type FramePiece = Exclude<DecodeStep, WantsMore | IsWorking | WantsAgain>;
 
-/** A decoder at work. It runs only while it is asked for its next step, so it never runs ahead of its reader. */
+/** A running decoder. As a generator, it never runs ahead of its reader. */
 export type DecodeSteps = Generator<DecodeStep, void, void>;
 
-/** Asks for more bytes. */
+/** Requests more bytes. */
 export const MORE: WantsMore = { kind: 'more' };
 
-/** Asks to be asked again. */
+/** Requests another call. */
 export const WORKING: IsWorking = { kind: 'working' };
 
-/** Asks for the body from its start. */
+/** Requests the body from its start. */
 export const AGAIN: WantsAgain = { kind: 'again' };
 
-/** The bytes that have come in and are not decoded yet. */
+/** Bytes that were received but not decoded yet. */
 export interface ByteInput {
-  /** No more bytes will come. */
+  /** Marks the end of the bytes. */
   end(): void;
-  /** Forgets everything: the same bytes come once more. */
+  /** Discards all bytes: the same bytes follow again. */
   restart(): void;
-  /** True once no more bytes will come. */
+  /** Whether the end was reached. */
   readonly ended: boolean;
-  /** How many bytes were read so far. */
+  /** The number of bytes read. */
   readonly position: number;
-  /** The next bytes, as they came in; undefined where there are none now. */
+  /** Returns the next chunk as received; undefined if there is none now. */
   next(): Uint8Array | undefined;
-  /** Copies bytes to the target from `at` on, as far as there are any and they fit, and says how many. */
+  /** Copies available bytes to `target` from `at`, and returns how many. */
   read(target: Uint8Array, at: number): number;
 }
 
-/** An input that is given its bytes. */
+/** An input that bytes are pushed into. */
 export interface PushedInput extends ByteInput {
   push(chunk: Uint8Array): void;
 }
 
-/** An input that holds nothing yet. */
+/** Creates an empty input. */
 export function createByteInput(): PushedInput {
   const chunks: Uint8Array[] = [];
   let ended = false;
@@ -110,10 +110,10 @@ export function createByteInput(): PushedInput {
   };
 }
 
-/** What is allocated for a part before any of its bytes came: its length may be a lie. */
+/** The most that is allocated before any bytes arrive: the declared length may be false. */
 const FIRST_ALLOCATION = 1 << 24;
 
-/** So many bytes in a buffer of their own; fewer where the input ends before. */
+/** Reads `length` bytes into a new buffer; fewer if the input ends before. */
 export function* readBytes(input: ByteInput, length: number): Generator<WantsMore, Uint8Array<ArrayBuffer>, void> {
   let bytes = allocate(Math.min(length, FIRST_ALLOCATION));
   let filled = 0;

@@ -43,7 +43,7 @@ async function* bodyOf(...chunks: (string | Uint8Array)[]): AsyncGenerator<Uint8
   for (const chunk of chunks) yield typeof chunk === 'string' ? Buffer.from(chunk) : chunk;
 }
 
-/** A body that begins and never goes on. */
+/** A body that starts and then stalls. */
 function hangingBody(start: string) {
   const seen = { returned: false, reads: 0 };
   const iterator: AsyncIterator<Uint8Array> = {
@@ -87,28 +87,28 @@ describe('a body', () => {
     ]);
   });
 
-  test('leaves the chunks to whoever sent them', async () => {
+  test('does not detach the chunks of its sender', async () => {
     const bytes = tableToIPC(tableFromArrays({ a: new Float64Array(100_000) }), 'stream');
     expect(await countRows(await decoders.decode('arrow', bodyOf(bytes)))).toBe(100_000);
     expect(bytes.buffer.byteLength).toBeGreaterThan(800_000);
   });
 
-  test('that is refused fails with the code, sentence and hint of the decoder', async () => {
+  test('that is refused fails with the code, message and hint of the decoder', async () => {
     const error = await failureOf(decoders.decode('json', bodyOf('{"a":1}')));
     expect(error).toBeInstanceOf(ServiceError);
     expect(error).toMatchObject({
       code: 'invalid_data',
       message: 'The body is not an array but begins with "{", at byte 0 (line 1, character 1).',
-      hint: 'Send an array of objects, for example [{"id":1},{"id":2}]; objects on lines of their own are NDJSON.',
+      hint: 'Send an array of objects, for example [{"id":1},{"id":2}]; one object per line is NDJSON.',
     });
   });
 
-  test('that takes more memory than it may is out_of_memory', async () => {
+  test('that exceeds its memory limit is out_of_memory', async () => {
     const body = bodyOf(`[${'{"a":1},'.repeat(1000)}{}]`);
     expect(await failureOf(decoders.decode('json', body, { maxBytes: 1000 }))).toMatchObject({ code: 'out_of_memory' });
   });
 
-  test('that breaks off fails with its own error', async () => {
+  test('that fails rejects with the original error', async () => {
     const reset = new Error('connection reset');
     async function* broken() {
       yield Buffer.from('[{"a":1}');
@@ -158,14 +158,14 @@ describe('workers', () => {
     expect(started).toBe(2);
   });
 
-  test('are enough for others while a few bodies trickle', async () => {
+  test('are not held by bodies that trickle', async () => {
     const open = Array.from({ length: 8 }, () => decoders.decode('json', bodyOf('[{"a":1}]')));
     const frames = await Promise.all(open);
     expect(await countRows(await decoders.decode('json', bodyOf('[{}]')))).toBe(1);
     for (const frame of frames) expect(await countRows(frame)).toBe(1);
   });
 
-  test('are ended when they are done, but for two that are kept', async () => {
+  test('are ended when idle, except for two', async () => {
     const decodeFour = () => Promise.all(Array.from({ length: 4 }, () => decoders.decode('json', bodyOf('[{"a":1}]'))));
     for (const frame of await decodeFour()) expect(await countRows(frame)).toBe(1);
     await expect.poll(() => alive.size).toBe(2);
@@ -173,7 +173,7 @@ describe('workers', () => {
     expect(started).toBe(6);
   });
 
-  test('that all stay busy for waitTimeoutMs are unavailable to who waits, and free to who comes later', async () => {
+  test('that all stay busy for waitTimeoutMs are unavailable to the waiter, and free for later bodies', async () => {
     use({ maxWorkers: 1, waitTimeoutMs: 20 });
     const holding = await decoders.decode('json', bodyOf('[{"a":1}]'));
     const { body, seen } = hangingBody('x'.repeat(1 << 18));
@@ -188,7 +188,7 @@ describe('workers', () => {
     expect(started).toBe(1);
   });
 
-  test('are free again when a frame cannot be put together', async () => {
+  test('are free again when a frame cannot be assembled', async () => {
     use({ maxWorkers: 1, waitTimeoutMs: 5000 });
     const broken = new Error('broken');
     const throwBroken = () => {
@@ -212,7 +212,7 @@ describe('workers', () => {
     expect(started).toBe(1);
   });
 
-  test('that do not come back in time are ended and replaced', async () => {
+  test('that do not respond in time are terminated and replaced', async () => {
     use({ maxWorkers: 1, stallTimeoutMs: 100 });
     const mixed = Array.from({ length: 20 }, (_, i) => `"c${i}":[1,2,3]`).join(',');
     const text = Array.from({ length: 20 }, (_, i) => `"c${i}":"x"`).join(',');
@@ -227,7 +227,7 @@ describe('workers', () => {
     expect(started).toBe(2);
   });
 
-  test('that run out of memory fail their body and nothing else', async () => {
+  test('that run out of memory fail only their body', async () => {
     const [share] = createMemoryShares(1000, 1);
     const resourceLimits = { maxOldGenerationSizeMb: 4, maxYoungGenerationSizeMb: 1 };
     const link = createWorkerLink({ stallTimeoutMs: 10_000, share, resourceLimits });
@@ -236,22 +236,22 @@ describe('workers', () => {
     expect(link.isAlive).toBe(false);
   });
 
-  test('have a limit of memory together, and a body that fits alone fits when another is done', async () => {
+  test('share a memory limit, and a body that fits alone fits when another is done', async () => {
     use({ maxWorkers: 2, maxBytes: 1_500_000 });
     const rows = `[${'{"id":1},'.repeat(100_000)}{"id":1}]`;
     const first = await decoders.decode('json', bodyOf(rows));
     expect(await failureOf(decoders.decode('json', bodyOf(rows)))).toMatchObject({
       code: 'out_of_memory',
-      message: 'The uploads being decoded take more than 1500000 bytes together.',
+      message: 'The uploads being decoded need more than 1500000 bytes together.',
     });
     expect(await countRows(first)).toBe(100_001);
     expect(await countRows(await decoders.decode('json', bodyOf(rows)))).toBe(100_001);
   });
 
   test.each([
-    ['replaced where that took much', 20_000_000, 2],
-    ['kept where that took little', 2_000_000, 1],
-  ])('that had a body that failed are %s', async (_name, bytes, workers) => {
+    ['replaced if it used much memory', 20_000_000, 2],
+    ['kept if it used little memory', 2_000_000, 1],
+  ])('whose body failed are %s', async (_name, bytes, workers) => {
     use({ maxWorkers: 1, maxBytes: 100_000_000 });
     const body = bodyOf(`[{"a":"${'x'.repeat(bytes)}"},nonsense]`);
     expect(await failureOf(decoders.decode('json', body))).toMatchObject({ code: 'invalid_data' });
@@ -259,7 +259,7 @@ describe('workers', () => {
     expect(started).toBe(workers);
   });
 
-  test('give their share back when a body is given up', async () => {
+  test('release their share when a body is cancelled', async () => {
     use({ maxWorkers: 2, maxBytes: 1_500_000 });
     const rows = `[${'{"id":1},'.repeat(100_000)}{}]`;
     for (let i = 0; i < 3; i++) {
@@ -283,7 +283,7 @@ describe('workers', () => {
 });
 
 describe('a signal that is aborted', () => {
-  test('before, or while the body is awaited, cancels and lets the body go', async () => {
+  test('before, or while the body is awaited, cancels and closes the body', async () => {
     const controller = new AbortController();
     const { body, seen } = hangingBody('[{"a":1},');
     const pending = failureOf(decoders.decode('json', body, { signal: controller.signal }));

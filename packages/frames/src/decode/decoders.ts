@@ -7,26 +7,28 @@ import { createFrameAssembler } from './worker/frame-assembler.ts';
 import type { WorkerRequest } from './worker/worker-messages.ts';
 import { createWorkerPool } from './worker/worker-pool.ts';
 
-/** How uploads are decoded. */
+/** Options of `createDecoders`. */
 export interface DecodersOptions {
-  /** Bodies decoded at the same moment; others wait. Default 16. */
+  /** The number of bodies decoded concurrently; others wait. Default 16. */
   readonly maxWorkers?: number;
-  /** Bytes that the bodies being decoded may take together, counted before they are taken, else `out_of_memory`. Default: no limit. */
+  /** The memory limit of all bodies being decoded together, in bytes; more is `out_of_memory`. Default: no limit. */
   readonly maxBytes?: number;
-  /** How long a body may wait for its turn before it is `unavailable`. Default 30 000. */
+  /** How long a body may wait for a worker before it is `unavailable`. Default 30 000. */
   readonly waitTimeoutMs?: number;
-  /** How long a decoder may take for a piece of a body before it is ended and the body `unavailable`. Default 10 000. */
+  /**
+   * How long a decoder may take for one chunk before it is terminated and the body is `unavailable`. Default 10 000.
+   */
   readonly stallTimeoutMs?: number;
 }
 
 /**
- * Decodes bytes from outside in worker threads, where a decoder that hangs or crashes is one failed upload. Workers are
- * started when they are needed, and two are kept for the next bodies; an idle one does not keep the process alive.
+ * Decodes untrusted bytes in worker threads, so that a decoder that hangs or crashes fails only one upload. Workers
+ * start on demand, and two are kept for later bodies; an idle worker does not keep the process alive.
  */
 export interface Decoders {
   /**
-   * Reads a body as a frame: `arrow` is an Arrow IPC stream or file, `json` an array of objects, `ndjson` one object a
-   * line. It resolves when the schema is known. Bytes that are not of the format are `invalid_data`, with the place where that shows, from the call
+   * Decodes a body to a frame: `arrow` is an Arrow IPC stream or file, `json` an array of objects, `ndjson` one object
+   * per line. Resolves when the schema is known. Malformed bytes are `invalid_data` with their position, from the call
    * or from the batches. The batches can be read once; they hold a worker until they are read to their end, the reader
    * stops, or the signal is aborted.
    */
@@ -35,11 +37,11 @@ export interface Decoders {
     body: AsyncIterable<Uint8Array> | FileBody,
     options?: DecodeOptions,
   ): Promise<FrameStream>;
-  /** Ends the workers. What is being decoded fails. */
+  /** Terminates the workers. Bodies being decoded fail. */
   close(): Promise<void>;
 }
 
-/** Decoders with workers of their own. */
+/** Creates decoders with a pool of workers. */
 export function createDecoders(options: DecodersOptions = {}): Decoders {
   const {
     maxWorkers = 16,
@@ -54,7 +56,7 @@ export function createDecoders(options: DecodersOptions = {}): Decoders {
       const reader = 'path' in body ? createFileReader(body, signal) : createBodyReader(body, signal);
       let session: DecodeSession | undefined;
       try {
-        // The first piece comes before the worker: a client that trickles a small body does not hold one meanwhile.
+        // Wait for the first chunk before acquiring a worker: a client that trickles a small body does not hold one.
         const first = await reader.next();
         session = createDecodeSession({ pool, link: await pool.acquire(signal), reader, first, signal });
         return await openFrame(session, { kind: 'open', format, maxBytes, ...(file && { path: file.path }) });
@@ -69,7 +71,7 @@ export function createDecoders(options: DecodersOptions = {}): Decoders {
 
 async function openFrame(session: DecodeSession, request: WorkerRequest): Promise<FrameStream> {
   const step = await session.next(request);
-  if (step?.kind !== 'schema') throw new Error('A decoder began with something else than a schema.');
+  if (step?.kind !== 'schema') throw new Error('The first step of a decoder was not a schema.');
   const frame = createFrameAssembler(step.message);
 
   async function nextBatch(): Promise<RecordBatch | undefined> {

@@ -18,7 +18,7 @@ afterAll(async () => {
   rmSync(directory, { recursive: true });
 });
 
-/** A body that is in a file as a whole. */
+/** A body that is completely in a file. */
 async function inFile(body: AsyncIterable<Uint8Array>): Promise<FileBody> {
   let size = 0;
   async function* counted(): AsyncGenerator<Uint8Array> {
@@ -47,7 +47,7 @@ async function* arrowOf(rows: number): AsyncGenerator<Uint8Array> {
   yield tableToIPC(tableFromArrays({ id: Float64Array.from({ length: rows }, (_, i) => i) }), 'stream');
 }
 
-/** Where a link leads; undefined where it is gone. */
+/** The target of a link; undefined if it does not exist. */
 function linkOf(link: string): string | undefined {
   try {
     return readlinkSync(link);
@@ -67,7 +67,7 @@ async function lastOf(batches: AsyncIterable<RecordBatch>): Promise<{ rows: numb
 }
 
 describe('a body in a file', () => {
-  test('of JSON may take more than there is memory, and its columns are those of all rows', async () => {
+  test('of JSON may be larger than memory, and all rows determine its columns', async () => {
     await expect(decoders.decode('json', longArray())).rejects.toMatchObject({ code: 'out_of_memory' });
     const { schema, batches } = await decoders.decode('json', await inFile(longArray()));
     expect(schema.fields.map(({ name, type }) => `${name} ${type.toString()}`)).toEqual([
@@ -83,12 +83,12 @@ describe('a body in a file', () => {
     ]);
   });
 
-  test('of JSON that is wrong in its last row is refused with that row, before any of it is handed on', async () => {
+  test('of JSON with an error in its last row is refused, naming that row, before any row is passed on', async () => {
     const wrong = decoders.decode('json', await inFile(longArray('{"id":1,"id":2}')));
     await expect(wrong).rejects.toMatchObject({ code: 'invalid_data', message: /^Row 60001, column "id"/ });
   });
 
-  test('of Arrow may take more than there is memory', async () => {
+  test('of Arrow may be larger than memory', async () => {
     const bytes = tableToIPC(tableFromArrays({ id: Float64Array.from({ length: 1_000_000 }, (_, i) => i) }), 'stream');
     const end = bytes.length - 8;
     const schemaEnd = new DataView(bytes.buffer, bytes.byteOffset).getInt32(4, true) + 8;
@@ -102,12 +102,12 @@ describe('a body in a file', () => {
     expect((await lastOf(batches)).rows).toBe(8_000_000);
   });
 
-  test('is read as it grows, however that cuts it', async () => {
+  test('is read as it grows, in chunks of any size', async () => {
     const bytes = tableToIPC(tableFromArrays({ id: Float64Array.from({ length: 500_000 }, (_, i) => i) }), 'stream');
     writeFileSync(path, '');
     let size = 0;
     async function grown(beyond: number): Promise<number> {
-      // A byte, then some that end inside of the schema, then ever more.
+      // One byte, then a cut inside the schema, then ever more.
       const more = bytes.subarray(size, 3 * size + 1);
       appendFileSync(path, more);
       size += more.length;
@@ -118,13 +118,13 @@ describe('a body in a file', () => {
     expect(last?.get(last.numRows - 1)?.['id']).toBe(499_999);
   });
 
-  test('that is given up by whoever fills it is not decoded', async () => {
+  test('whose writer fails is not decoded', async () => {
     writeFileSync(path, '');
     const grown = () => Promise.reject(new Error('The client went away.'));
     await expect(decoders.decode('arrow', { path, grown })).rejects.toThrow('The client went away.');
   });
 
-  test.runIf(existsSync('/proc/self/fd'))('is let go, whether it could be decoded or not', async () => {
+  test.runIf(existsSync('/proc/self/fd'))('is closed, whether it could be decoded or not', async () => {
     const { batches } = await decoders.decode('arrow', await inFile(arrowOf(1000)));
     await lastOf(batches);
     await expect(decoders.decode('json', await inFile(arrowOf(1000)))).rejects.toMatchObject({ code: 'invalid_data' });
@@ -135,7 +135,7 @@ describe('a body in a file', () => {
   });
 });
 
-test('a key that only one row has is not taken for a second one of that row when it is read again', () => {
+test('a key that only one row has is not a duplicate when the row is read again', () => {
   const padding = `"text":"${'y'.repeat(5000)}"`;
   const rows = Array.from({ length: 4000 }, (_, i) => `{${i === 5 ? '"rare":true,' : ''}${padding}}`);
   const decoder: typeof decodeJson = (input, budget) => decodeJson(input, budget, true);

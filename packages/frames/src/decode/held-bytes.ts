@@ -1,12 +1,12 @@
 import type { ByteBudget } from '../byte-budget.ts';
 import { type ByteInput, MORE, type WantsMore } from './decode-steps.ts';
 
-/** The bytes of an input from its start on, in the pieces they came in: nothing is copied to hold it, all of it is counted. */
+/** The bytes of an input from its start, in the chunks they arrived in: counted, but not copied. */
 export interface HeldBytes {
   readonly length: number;
-  /** Fills the target with the bytes from a place on; it must be inside of what is held. */
+  /** Fills `target` with the bytes from `start`, which must be held. */
   read(start: number, target: Uint8Array): void;
-  /** Lets go of what is before a place. */
+  /** Releases the chunks before `place`. */
   dropBefore(place: number): void;
 }
 
@@ -15,7 +15,7 @@ interface Piece {
   readonly bytes: Uint8Array;
 }
 
-/** Holds what was read already and the rest of the input; gives undefined where that is more than `maxBytes`. */
+/** Buffers the bytes already read and the rest of the input; returns undefined if they exceed `maxBytes`. */
 export function* holdBytes(
   input: ByteInput,
   first: Uint8Array,
@@ -39,7 +39,7 @@ export function* holdBytes(
 function heldBytesOf(pieces: readonly Piece[], length: number, budget: ByteBudget): HeldBytes {
   let held: readonly Piece[] = pieces;
 
-  /** The index of the piece that has the byte at this place. */
+  /** Returns the index of the chunk that contains the byte at `place`. */
   function indexAt(place: number): number {
     let low = 0;
     let high = held.length;

@@ -2,22 +2,22 @@ import { ServiceError } from '@svc/errors';
 import { type ByteBudget, createByteBudget } from '../byte-budget.ts';
 import { type MemoryShare, resizeShare } from './worker/memory-shares.ts';
 
-/** Columns an uploaded frame may have; fields inside of structs and lists count too. */
+/** The maximum number of columns of an uploaded frame, including nested fields. */
 export const MAX_COLUMNS = 10_000;
 
-/** How deep lists and structs of an uploaded frame may be nested. */
+/** The maximum nesting depth of an uploaded frame. */
 export const MAX_DEPTH = 32;
 
-/** Counts the bytes of a frame while it is decoded, before they are allocated: its own, and in the share of its worker. */
+/** Creates a budget that counts the bytes of a frame before they are allocated, also in the share of its worker. */
 export function createFrameBudget(maxBytes: number, share?: MemoryShare): ByteBudget {
   return createByteBudget(
     maxBytes,
-    () => new ServiceError('out_of_memory', `The frame takes more than the ${maxBytes} bytes that are free for it.`),
+    () => new ServiceError('out_of_memory', `The frame needs more than the ${maxBytes} bytes that are free for it.`),
     share && ((bytes) => resizeShare(share, bytes)),
   );
 }
 
-/** Memory whose size comes from outside: what cannot be had is the caller's `out_of_memory`, not a fault of ours. */
+/** Allocates memory of an untrusted size: if that fails, the error is `out_of_memory` and not `internal`. */
 export function allocate(bytes: number): Uint8Array<ArrayBuffer> {
   try {
     return new Uint8Array(bytes);
@@ -28,7 +28,7 @@ export function allocate(bytes: number): Uint8Array<ArrayBuffer> {
   }
 }
 
-/** Memory that is taken from a budget first. */
+/** Takes bytes from a budget and allocates them. */
 export function allocateCounted(budget: ByteBudget, bytes: number): Uint8Array<ArrayBuffer> {
   budget.take(bytes);
   return allocate(bytes);

@@ -53,5 +53,5 @@ describe('a batch is refused that has', () => {
 test('the copies of buffers that a batch needs are counted', () => {
   const batch = batchOf({});
   expect(batch.allocate(60)).toHaveLength(60);
-  expect(() => batch.allocate(60)).toThrow('The frame takes more than the 100 bytes that are free for it.');
+  expect(() => batch.allocate(60)).toThrow('The frame needs more than the 100 bytes that are free for it.');
 });

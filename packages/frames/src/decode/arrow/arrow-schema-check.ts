@@ -47,7 +47,7 @@ function fieldsOf(parent: FlatTable, slot: number, tally: Tally, depth: number):
   if (count === 0) return [];
   tally.columns += count;
   if (tally.columns > MAX_COLUMNS) {
-    throw new ServiceError('invalid_data', `The frame has more than ${MAX_COLUMNS} columns, nested ones included.`, {
+    throw new ServiceError('invalid_data', `The frame has more than ${MAX_COLUMNS} columns, including nested ones.`, {
       hint: 'Split the frame, or bring the columns into a long form.',
     });
   }

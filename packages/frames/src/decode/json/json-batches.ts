@@ -6,7 +6,10 @@ import { allocateCounted, type JsonMemory, showProgress } from './json-memory.ts
 import { integerAt, textOf } from './json-text.ts';
 import { kindOf } from './json-types.ts';
 
-/** The buffers of a column for the rows of a segment; all null where that has none. They are counted before they are made. */
+/**
+ * Creates the buffers of a column from a segment; all null if there is none. Bytes are counted before they are
+ * allocated.
+ */
 function* columnDataOf(
   column: JsonColumn,
   segment: JsonSegment | undefined,
@@ -42,7 +45,7 @@ function* columnDataOf(
   }
 }
 
-/** The buffers of columns for the rows of their segments. */
+/** Creates the buffers of columns from their segments. */
 export function* columnsDataOf(
   columns: readonly JsonColumn[],
   segments: readonly (JsonSegment | undefined)[],
@@ -53,7 +56,7 @@ export function* columnsDataOf(
   return data;
 }
 
-/** Where each row ends: a segment may have that only up to its last value. */
+/** Returns the end of each row. A segment may have offsets only up to its last value. */
 function offsetsOf(
   memory: JsonMemory,
   known: Int32Array<ArrayBuffer> | undefined,
@@ -81,7 +84,7 @@ function validityOf(memory: JsonMemory, segment: JsonSegment | undefined, rows: 
   return { nullCount, validity: bitsOf(memory, segment, rows, (tag) => tag !== TAG.null) };
 }
 
-/** A bit for each row whose tag is meant. */
+/** Returns a bit for each row, set if its tag matches. */
 function bitsOf(
   memory: JsonMemory,
   segment: JsonSegment | undefined,
@@ -97,7 +100,7 @@ function bitsOf(
   return bits;
 }
 
-/** Whole numbers of a column of doubles become doubles. */
+/** Integers in a column of doubles become doubles. */
 function doublesOf(memory: JsonMemory, segment: JsonSegment | undefined, rows: number): Float64Array<ArrayBuffer> {
   const doubles = new Float64Array(slotsOf(memory, segment, rows));
   if (segment === undefined) return doubles;

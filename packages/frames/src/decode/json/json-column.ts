@@ -2,18 +2,18 @@ import { ServiceError } from '@svc/errors';
 import { grown, type JsonMemory, takeBytes, trimmed } from './json-memory.ts';
 import { MAX_COLUMNS } from '../limits.ts';
 
-/** What a row of a column holds. The order of the numbers means nothing. */
+/** The kind of value in a row. The order has no meaning. */
 export const TAG = {
   null: 0,
   false: 1,
   true: 2,
-  /** A whole number of 0 or more that fits into 64 bits with a sign. */
+  /** A non-negative integer that fits in int64. */
   long: 3,
-  /** A whole number below 0 that fits into 64 bits with a sign. */
+  /** A negative integer that fits in int64. */
   negative: 4,
-  /** A whole number that fits only into 64 bits without a sign. */
+  /** An integer that fits only in uint64. */
   ulong: 5,
-  /** A whole number that fits into no 64 bits. */
+  /** An integer that does not fit in 64 bits. */
   big: 6,
   double: 7,
   string: 8,
@@ -22,72 +22,72 @@ export const TAG = {
 } as const;
 
 /**
- * The rows of a column between two cuts. A column that changes its mind keeps both: every kind of value has a storage of
- * its own, indexed by row, and only the end of the body decides what the column is. A storage ends where its last value
- * does: what is not in the body takes no memory.
+ * The rows of a column between two cuts. A column with values of several kinds keeps them all: every kind has separate
+ * storage, indexed by row, and the type is decided only at the end of the body. Storage ends at its last value, so that
+ * missing values take no memory.
  */
 export interface JsonSegment {
   rows: number;
   /** A bit for each tag that occurs. */
   kinds: number;
-  /** What each row holds; rows beyond the end are null. */
+  /** The tag of each row; rows beyond the end are null. */
   tags: Uint8Array<ArrayBuffer>;
-  /** 8 bytes a row: a whole number or a double; 0 beyond the end. */
+  /** 8 bytes per row: an integer or a double; 0 beyond the end. */
   slots: ArrayBuffer;
-  /** The digits of the rows that fit into no slot. */
+  /** The digits of integers that do not fit in a slot. */
   digits: Map<number, string> | undefined;
-  /** UTF-8 of the strings, and where the string of each row ends. */
+  /** The strings in UTF-8, and the end of each row's string. */
   text: Uint8Array<ArrayBuffer>;
   textOffsets: Int32Array<ArrayBuffer>;
-  /** Rows of the items where the list of each row ends. */
+  /** The end of each row's list, as a row of the items. */
   listOffsets: Int32Array<ArrayBuffer>;
   items: JsonSegment | undefined;
-  /** In the order of the column's fields; undefined where no row has a value. */
+  /** In the order of the column's fields; undefined if no row has a value. */
   fields: readonly (JsonSegment | undefined)[];
 }
 
 /** A column that grows while rows are read. */
 export interface JsonColumn {
   readonly name: string;
-  /** The UTF-8 of the name, where a key can be compared with it byte by byte. */
+  /** The name in UTF-8, if a key can be compared with it byte by byte. */
   readonly key: Uint8Array | undefined;
   readonly memory: JsonMemory;
   /** A bit for each tag that occurs in any segment. */
   kinds: number;
-  /** The last object that had this key: a second time is a duplicate. */
+  /** The last object with this key, to detect duplicates. */
   seenIn: number;
   readonly open: JsonSegment;
-  /** Views of the open segment's slots. */
+  /** Views on the slots of the open segment. */
   ints: Int32Array<ArrayBuffer>;
   floats: Float64Array<ArrayBuffer>;
-  /** Rows whose end in the text, or in the items, is known. */
+  /** The rows whose end in the text, or in the items, is known. */
   textRows: number;
   listRows: number;
   items: JsonColumn | undefined;
   readonly fields: JsonFields;
 }
 
-/** The columns of a row, or the fields of a struct, in the order in which they appeared. */
+/** The columns of a row, or the fields of a struct, in order of appearance. */
 export interface JsonFields {
   readonly list: JsonColumn[];
   readonly byName: Map<string, JsonColumn>;
 }
 
-/** No columns yet. */
+/** Creates an empty set of columns. */
 export function createJsonFields(): JsonFields {
   return { list: [], byName: new Map() };
 }
 
-/** A column without rows. */
+/** Creates an empty column. */
 export function createJsonColumn(name: string, memory: JsonMemory): JsonColumn {
   if (++memory.columns > MAX_COLUMNS) {
-    throw new ServiceError('invalid_data', `The rows have more than ${MAX_COLUMNS} columns, nested ones included.`, {
-      hint: 'Use the same keys in every row; put keys that are data into a column of their own.',
+    throw new ServiceError('invalid_data', `The rows have more than ${MAX_COLUMNS} columns, including nested ones.`, {
+      hint: 'Use the same keys in every row; store keys that are data in a separate column.',
     });
   }
-  // Text has up to two bytes a character, and the key as many as the name has in UTF-8.
+  // A string takes up to two bytes per character, and the key as many bytes as the name in UTF-8.
   memory.budget.take(5 * name.length);
-  // A name with these is written with escapes, and not equal to its key byte by byte.
+  // These characters are escaped in JSON, so the key does not equal the name byte by byte.
   const isPlain = !/["\\\p{Cc}]/u.test(name);
   return {
     name,
@@ -105,7 +105,7 @@ export function createJsonColumn(name: string, memory: JsonMemory): JsonColumn {
   };
 }
 
-// Columns begin with these instead of arrays of their own, and grow before they are written to.
+// Shared by all empty columns; a column allocates arrays before its first value.
 const NO_BYTES = new Uint8Array(0);
 const NO_INTS = new Int32Array(NO_BYTES.buffer);
 const NO_FLOATS = new Float64Array(NO_BYTES.buffer);
@@ -125,7 +125,7 @@ function createSegment(): JsonSegment {
   };
 }
 
-/** Says what a row holds. */
+/** Sets the tag of a row. */
 export function putTag(column: JsonColumn, row: number, tag: number): void {
   const { open } = column;
   if (row >= open.tags.length) open.tags = grown(column.memory, Uint8Array, open.tags, row + 1);
@@ -133,7 +133,7 @@ export function putTag(column: JsonColumn, row: number, tag: number): void {
   open.kinds |= 1 << tag;
 }
 
-/** Puts a whole number, given as two halves of 32 bits, or a double. */
+/** Puts an integer, given as two 32-bit halves. */
 export function putLong(column: JsonColumn, row: number, tag: number, low: number, high: number): void {
   if (row >= column.floats.length) growSlots(column, row + 1);
   column.ints[2 * row] = low;
@@ -141,17 +141,16 @@ export function putLong(column: JsonColumn, row: number, tag: number, low: numbe
   putTag(column, row, tag);
 }
 
-/** Puts a double. */
 export function putDouble(column: JsonColumn, row: number, value: number): void {
   if (row >= column.floats.length) growSlots(column, row + 1);
   column.floats[row] = value;
   putTag(column, row, TAG.double);
 }
 
-/** What an entry of a map takes beside its text. */
+/** The overhead of a map entry. */
 const ENTRY_BYTES = 64;
 
-/** Puts the digits of a whole number that fits into no slot. */
+/** Puts the digits of an integer that does not fit in a slot. */
 export function putDigits(column: JsonColumn, row: number, digits: string): void {
   takeBytes(column.memory, digits.length + ENTRY_BYTES);
   column.open.digits ??= new Map();
@@ -159,7 +158,7 @@ export function putDigits(column: JsonColumn, row: number, digits: string): void
   putTag(column, row, TAG.big);
 }
 
-/** Room for a string of at most so many bytes in a row; returns where it starts. A row can be begun again. */
+/** Reserves space for a row's string of at most `maxBytes`, and returns its start. A row can be started again. */
 export function beginText(column: JsonColumn, row: number, maxBytes: number): number {
   const { open } = column;
   if (row + 1 >= open.textOffsets.length)
@@ -172,14 +171,14 @@ export function beginText(column: JsonColumn, row: number, maxBytes: number): nu
   return start;
 }
 
-/** Says where the string of a row ended. */
+/** Sets the end of a row's string. */
 export function endText(column: JsonColumn, row: number, end: number): void {
   column.open.textOffsets[row + 1] = end;
   column.textRows = row + 1;
   putTag(column, row, TAG.string);
 }
 
-/** Begins a list in a row; returns the first row of its items. */
+/** Starts a row's list, and returns the first row of its items. */
 export function beginList(column: JsonColumn, row: number): number {
   const { open } = column;
   if (row + 1 >= open.listOffsets.length)
@@ -190,20 +189,20 @@ export function beginList(column: JsonColumn, row: number): number {
   return start;
 }
 
-/** Says after which row of the items the list of a row ended. */
+/** Sets the end of a row's list, as a row of the items. */
 export function endList(column: JsonColumn, row: number, end: number): void {
   column.open.listOffsets[row + 1] = end;
   column.listRows = row + 1;
   putTag(column, row, TAG.list);
 }
 
-/** The items of a column that has a list in some row. */
+/** Returns the items of a column with lists. */
 export function itemsOf(column: JsonColumn): JsonColumn {
   column.items ??= createJsonColumn('item', column.memory);
   return column.items;
 }
 
-/** The open segment, cut to its rows, undefined where none has a value; the column goes on with an empty one. */
+/** Trims and returns the open segment, undefined if it has no values; the column continues with an empty one. */
 function sealSegment(column: JsonColumn, rows: number): JsonSegment | undefined {
   const { open, memory, textRows, listRows } = column;
   if (open.tags.length === 0) return undefined;
@@ -228,7 +227,7 @@ function sealSegment(column: JsonColumn, rows: number): JsonSegment | undefined 
   return sealed;
 }
 
-/** The open segments of columns, cut to their rows. */
+/** Seals the open segments of columns. */
 export function sealSegments(
   columns: readonly JsonColumn[],
   memory: JsonMemory,
@@ -238,10 +237,10 @@ export function sealSegments(
   return columns.map((column) => sealSegment(column, rows));
 }
 
-/** What a segment takes beside its arrays: itself, and a head for each of them. */
+/** The overhead of a segment: the object, and one for each of its arrays. */
 const SEGMENT_BYTES = 256;
 
-/** Where the last of so many rows ends. */
+/** Returns the end of the last row. */
 function lastOf(offsets: Int32Array, rows: number): number {
   return rows === 0 ? 0 : offsets[rows];
 }

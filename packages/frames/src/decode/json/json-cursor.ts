@@ -2,27 +2,27 @@ import { quoted, ServiceError } from '@svc/errors';
 import type { ByteBudget } from '../../byte-budget.ts';
 import { allocate } from '../limits.ts';
 
-/** How rows follow each other in a text: in an array, or one on each line. */
+/** The layout of the rows: an array, or one per line. */
 export type JsonLayout = 'array' | 'lines';
 
-/** Where a JSON text is being read: a window of its bytes, and the place in it. */
+/** A position in a JSON text, with a window of its bytes. */
 export interface JsonCursor {
   readonly layout: JsonLayout;
-  /** The window; the byte at `end` is 0, which no JSON text contains, so that loops need not look at `end`. */
+  /** The window. The byte at `end` is 0, which does not occur in JSON, so that loops need not check `end`. */
   bytes: Uint8Array<ArrayBuffer>;
   position: number;
   end: number;
-  /** How many bytes came before the window. */
+  /** The number of bytes before the window. */
   before: number;
-  /** The line of the position, from 1, and where in the text it began. */
+  /** The line of the position, from 1, and the offset of its start. */
   line: number;
   lineStart: number;
-  /** The row being read, from 1, and its column, for errors. */
+  /** The current row, from 1, and its column, for errors. */
   row: number;
   column: string | undefined;
 }
 
-/** A cursor over nothing yet. */
+/** Creates a cursor with an empty window. */
 export function createJsonCursor(layout: JsonLayout): JsonCursor {
   return {
     layout,
@@ -37,19 +37,19 @@ export function createJsonCursor(layout: JsonLayout): JsonCursor {
   };
 }
 
-/** Goes back to the start of the text, which comes once more. */
+/** Returns to the start of the text, which follows again. */
 export function restartCursor(cursor: JsonCursor): void {
-  // The window stays, and with it what is counted for it.
+  // Keep the window, as its bytes are counted.
   Object.assign(cursor, { ...createJsonCursor(cursor.layout), bytes: cursor.bytes });
 }
 
-/** Thrown where the window ends before a row does. */
-export const INCOMPLETE = new Error('The row goes on beyond the bytes that came so far.');
+/** Thrown if the window ends within a row. */
+export const INCOMPLETE = new Error('The row continues beyond the bytes received so far.');
 
-/** Every decoder has a window of this size; what a long row needs beyond it is counted. */
+/** Every decoder has a window of this size; a larger one, for a long row, is counted. */
 const WINDOW_BYTES = 1 << 22;
 
-/** Adds bytes to the window, and drops what was read. */
+/** Appends bytes to the window, and drops those already read. */
 export function extendWindow(cursor: JsonCursor, chunk: Uint8Array, budget: ByteBudget): void {
   const { bytes, position, end } = cursor;
   const kept = end - position;
@@ -68,7 +68,7 @@ export function extendWindow(cursor: JsonCursor, chunk: Uint8Array, budget: Byte
   cursor.bytes[cursor.end] = 0;
 }
 
-/** Moves to the next byte that is not white space, and returns it. The end of a line is none where it ends a row. */
+/** Moves to the next byte that is not white space, and returns it. In the layout `lines`, a line end is not skipped. */
 export function skipSpace(cursor: JsonCursor): number {
   const { bytes } = cursor;
   let at = cursor.position;
@@ -84,19 +84,19 @@ export function skipSpace(cursor: JsonCursor): number {
   return byte;
 }
 
-/** Says that a line begins at a place of the window. */
+/** Records the start of a line in the window. */
 export function beginLine(cursor: JsonCursor, at: number): void {
   cursor.line++;
   cursor.lineStart = cursor.before + at;
 }
 
-/** The error of a text that is not as it should be at the cursor; more bytes are asked for where the window ends. */
+/** Returns the error for unexpected text at the cursor; at the end of the window, `INCOMPLETE`. */
 export function unexpected(cursor: JsonCursor, wanted: string): Error {
   if (cursor.position >= cursor.end) return INCOMPLETE;
   return invalidJson(cursor, `expected ${wanted}, found ${foundAt(cursor)}`);
 }
 
-/** The error of a text that is wrong at the cursor, with the place. */
+/** Returns the error for invalid text at the cursor, with its position. */
 export function invalidJson(cursor: JsonCursor, what: string, hint?: string): ServiceError {
   const offset = cursor.before + cursor.position;
   const row = cursor.row === 0 ? '' : `Row ${cursor.row}${columnOf(cursor)}: `;
@@ -109,7 +109,7 @@ export function invalidJson(cursor: JsonCursor, what: string, hint?: string): Se
 
 const VALID_HINTS: Readonly<Record<JsonLayout, string>> = {
   array: 'Send valid JSON: an array of objects, for example [{"id":1},{"id":2}].',
-  lines: 'Send valid JSON on every line: one whole object, for example {"id":1}.',
+  lines: 'Send valid JSON on every line: one complete object, for example {"id":1}.',
 };
 
 function columnOf(cursor: JsonCursor): string {

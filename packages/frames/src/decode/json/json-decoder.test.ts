@@ -23,7 +23,7 @@ function rows({ batches }: DecodedBody): Record<string, unknown>[] {
   return batches.flatMap((batch) => batch.toArray().map((row) => plainRow(row.toJSON())));
 }
 
-/** Type and values of the only column, `a`. */
+/** The type and values of the only column, `a`. */
 function column(...values: string[]) {
   const decoded = decode(`[${values.map((value) => (value === '' ? '{}' : `{"a":${value}}`)).join(',')}]`);
   return [types(decoded)['a'], ...rows(decoded).map((row) => row.a)];
@@ -39,15 +39,15 @@ describe('the type of a column', () => {
     ],
     ['the ends of int64', ['9223372036854775807', '-9223372036854775808'], ['Int64', 2n ** 63n - 1n, -(2n ** 63n)]],
     ['uint64', ['1', '18446744073709551615'], ['Uint64', 1n, 2n ** 64n - 1n]],
-    ['uint64 and a negative', ['-1', '18446744073709551615'], ['Utf8', '-1', '18446744073709551615']],
+    ['uint64 and a negative number', ['-1', '18446744073709551615'], ['Utf8', '-1', '18446744073709551615']],
     ['beyond uint64', ['1', '18446744073709551616'], ['Utf8', '1', '18446744073709551616']],
     ['beyond int64 below', ['-9223372036854775809'], ['Utf8', '-9223372036854775809']],
     ['beyond uint64 and a fraction', ['100000000000000000000', '0.5'], ['Float64', 1e20, 0.5]],
     ['fractions', ['1.5', '-0.25', '1e3', '1E-2'], ['Float64', 1.5, -0.25, 1000, 0.01]],
-    ['whole and other numbers', ['1', '1.5', '9007199254740993'], ['Float64', 1, 1.5, 9007199254740992]],
+    ['integers and other numbers', ['1', '1.5', '9007199254740993'], ['Float64', 1, 1.5, 9007199254740992]],
     ['a number with a dot', ['1.0'], ['Float64', 1]],
     ['booleans', ['true', 'false', 'null'], ['Bool', true, false, null]],
-    ['nothing but null', ['null', ''], ['Utf8', null, null]],
+    ['only null', ['null', ''], ['Utf8', null, null]],
     ['a missing key', ['1', '', '3'], ['Int64', 1n, null, 3n]],
     ['numbers and text', ['9007199254740993', '1.50', '"x"'], ['Utf8', '9007199254740993', '1.5', 'x']],
     ['text and numbers', ['"x"', '9007199254740993', '1.50'], ['Utf8', 'x', '9007199254740993', '1.5']],
@@ -77,7 +77,7 @@ describe('the type of a column', () => {
     expect([types(decoded), rows(decoded)]).toEqual([{}, []]);
   });
 
-  test('rows without any key are rows', () => {
+  test('empty objects are rows', () => {
     const { batches, schema } = decode('[{},{},{}]');
     expect([schema.fields, batches.map((batch) => batch.numRows)]).toEqual([[], [3]]);
   });
@@ -118,7 +118,7 @@ describe('strings', () => {
 });
 
 describe('long texts', () => {
-  test('a row that comes in many chunks is not read again for each of them', () => {
+  test('a row in many chunks is not parsed again for each of them', () => {
     const value = 'x'.repeat(4_000_000);
     const started = performance.now();
     expect(column(`"${value}"`)).toEqual(['Utf8', value]);
@@ -129,7 +129,7 @@ describe('long texts', () => {
   });
 });
 
-/** Any JSON value whose numbers are whole or not, as JavaScript reads them back. */
+/** Any JSON value, with integers and other numbers, as JavaScript reads it. */
 const jsonRows = fc.array(
   fc.dictionary(
     fc.constantFrom('a', 'b', 'é"', ''),
@@ -148,7 +148,7 @@ const jsonRows = fc.array(
 describe('for any rows', () => {
   test('a column of one kind has the values that JSON.parse gives', () => {
     const kinds: [last: unknown, values: fc.Arbitrary<unknown>][] = [
-      // The last one makes it a column of doubles: whole numbers beyond 64 bits alone would be text.
+      // The last value makes it a column of doubles: integers beyond 64 bits alone would be text.
       [0.5, fc.double({ noNaN: true, noDefaultInfinity: true })],
       ['', fc.string({ unit: 'binary' }).map((text) => text.replaceAll('\ufeff', ''))],
       [true, fc.boolean()],
@@ -177,7 +177,7 @@ describe('for any rows', () => {
     );
   });
 
-  test('any integer of 64 bits is exact', () => {
+  test('any 64-bit integer is exact', () => {
     fc.assert(
       fc.property(fc.bigInt(-(2n ** 63n), 2n ** 63n - 1n), (value) => {
         expect(column(`${value}`)).toEqual(['Int64', value]);
@@ -185,7 +185,7 @@ describe('for any rows', () => {
     );
   });
 
-  test('it does not matter how the bytes are cut into chunks', () => {
+  test('the chunk boundaries do not matter', () => {
     fc.assert(
       fc.property(jsonRows, fc.integer({ min: 1, max: 20 }), fc.boolean(), (values, chunkBytes, spaced) => {
         const text = JSON.stringify(values, undefined, spaced ? 2 : 0);
@@ -198,7 +198,7 @@ describe('for any rows', () => {
   });
 });
 
-test('U+FEFF is a part of names and values, but not in front of the body', () => {
+test('U+FEFF is kept in names and values, but skipped at the start of the body', () => {
   const { schema } = decode('\ufeff[{"\ufeffa":1,"a":2,"b":{"\ufeff":1,"":2}}]');
   expect(schema.fields.map(({ name }) => name)).toEqual(['\ufeffa', 'a', 'b']);
   expect(String(schema.fields[2].type)).toBe('Struct<{\ufeff:Int64, :Int64}>');

@@ -13,17 +13,17 @@ export function decodeJson(input: ByteInput, budget: ByteBudget, canReread = fal
   return decodeRows(input, budget, 'array', canReread);
 }
 
-/** Decodes one object a line. */
+/** Decodes one object per line. */
 export function decodeNdjson(input: ByteInput, budget: ByteBudget, canReread = false): DecodeSteps {
   return decodeRows(input, budget, 'lines', canReread);
 }
 
-/** What takes more is read twice, where it can be. */
+/** A larger body is read twice, if that is possible. */
 const HELD_BYTES = 1 << 24;
 
 /**
- * The types of the columns are known only after the last row, so all of it is read before the schema comes. What is kept
- * until then are typed columns, not rows; where that would be much and the text comes once more, nothing is kept.
+ * The last row can still change the type of a column, so the whole body is read before the schema. Until then, rows are
+ * kept as typed columns; or not at all, if they are large and the body can be read again.
  */
 function* decodeRows(input: ByteInput, budget: ByteBudget, layout: JsonLayout, canReread: boolean): DecodeSteps {
   const memory = createJsonMemory(budget);
@@ -46,7 +46,7 @@ function dropGroups(reader: JsonRowReader, budget: ByteBudget): void {
   for (const { bytes } of reader.groups.splice(0)) budget.free(bytes);
 }
 
-/** Reads the text once more, now that its columns are known. */
+/** Reads the text again, with the columns known. */
 function* readAgain(input: ByteInput, reader: JsonRowReader, memory: JsonMemory): DecodeSteps {
   input.restart();
   reader.restart();
@@ -66,7 +66,7 @@ function* batchesOf(reader: JsonRowReader, memory: JsonMemory): DecodeSteps {
   }
 }
 
-/** The first group as a batch. The group is let go: what stays counted is what the batch takes. */
+/** Converts the first group to a batch. The group is freed, and only the bytes of the batch stay counted. */
 function* nextBatch(reader: JsonRowReader, memory: JsonMemory): Generator<IsWorking, FramePiece | undefined, void> {
   const group = reader.groups.shift();
   if (group === undefined) return undefined;

@@ -10,11 +10,11 @@ import { createFrameBudget } from '../limits.ts';
 
 const MEBIBYTE = 1024 * 1024;
 
-/** An object with so many fields, all of one value. */
+/** An object with `columns` fields of one value. */
 const wide = (columns: number, value: string) =>
   `{${Array.from({ length: columns }, (_, i) => `"c${i}":${value}`).join(',')}}`;
 
-/** Decodes, in a process of its own, the body that an expression gives: how it is refused, and what that took. */
+/** Decodes the body of an expression in a separate process; returns the refusal, and the memory it took. */
 async function refusalOf(body: string, maxBytes: number) {
   const built = new URL('../../../dist/decode/', import.meta.url).href;
   const script = `
@@ -41,14 +41,14 @@ async function refusalOf(body: string, maxBytes: number) {
   return answer;
 }
 
-describe('a small body that would be a large frame is out_of_memory, and takes little until then', () => {
+describe('a small body of a huge frame is out_of_memory, and uses little memory until then', () => {
   test.each([
-    ['rows that miss the keys of the first', '`[${wide(6000, \'"a"\')}${",{}".repeat(65530)}]`'],
+    ['rows without the keys of the first', '`[${wide(6000, \'"a"\')}${",{}".repeat(65530)}]`'],
     ['the same with columns of mixed values', '`[${wide(6000, 1)},${wide(6000, \'"a"\')}${",{}".repeat(65530)}]`'],
     ['the same with numbers, over many batches', '`[${wide(9999, 1.5)}${",{}".repeat(1e6)}]`'],
     ['the same with a value in each batch', '`[${`${wide(9999, true)},${"{},".repeat(65535)}`.repeat(30)}{}]`'],
-    ['items that miss the keys of the first', '`[{"a":[${wide(4000, \'"a"\')}${",{}".repeat(1e6)}]}]`'],
-    ['objects in a column of text that miss the keys', '`[{"a":1},{"a":${wide(50, 1)}}${",{}".repeat(4e6)}]`'],
+    ['items without the keys of the first', '`[{"a":[${wide(4000, \'"a"\')}${",{}".repeat(1e6)}]}]`'],
+    ['objects in a column of text without the keys', '`[{"a":1},{"a":${wide(50, 1)}}${",{}".repeat(4e6)}]`'],
     ['empty arrays', '`[{"a":[${"[],".repeat(4e6)}[]]}]`'],
     ['nulls', '`[{"a":[${"null,".repeat(12e6)}null]}]`'],
     ['integers of many digits', '`[{"a":[${`${"9".repeat(30)},`.repeat(2e5)}1]}]`'],
@@ -85,7 +85,7 @@ describe('a frame that fits is decoded', () => {
     ['text', '{"a":"x"}', '{"a":"y"}'],
     ['mixed values', '{"a":"x"}', '{"a":[{"b":1}]}'],
     ['nested values', '{"a":[{"b":1},{"c":[2]}]}', '{"a":[]}'],
-  ])('of %s, and what stays counted is what its batches take', (_name, first, second) => {
+  ])('of %s, and only the bytes of its batches stay counted', (_name, first, second) => {
     const budget = createFrameBudget(64 * MEBIBYTE);
     const input = createByteInput();
     input.push(Buffer.from(`[${`${first},{},${second},`.repeat(40_000)}{}]`));

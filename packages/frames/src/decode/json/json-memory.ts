@@ -2,35 +2,35 @@ import type { ByteBudget } from '../../byte-budget.ts';
 import { type IsWorking, WORKING } from '../decode-steps.ts';
 import { allocate } from '../limits.ts';
 
-/** What the columns of a frame share: how much there may be of them. */
+/** The memory of the columns of a frame. */
 export interface JsonMemory {
   readonly budget: ByteBudget;
-  /** How many columns there are, nested ones included. */
+  /** The number of columns, including nested ones. */
   columns: number;
-  /** What the rows since the last cut take, or the group that becomes a batch. */
+  /** The bytes of the rows since the last cut, or of the group that becomes a batch. */
   groupBytes: number;
-  /** What the budget was when somebody outside was last told of it. */
+  /** The used bytes at the last progress report. */
   shownBytes: number;
 }
 
-/** Nothing taken yet. */
+/** Creates an empty account. */
 export function createJsonMemory(budget: ByteBudget): JsonMemory {
   return { budget, columns: 0, groupBytes: 0, shownBytes: 0 };
 }
 
-/** Counts bytes of the group; before they are allocated, so that what is too much never is. */
+/** Counts bytes of the group, before they are allocated. */
 export function takeBytes(memory: JsonMemory, bytes: number): void {
   memory.budget.take(bytes);
   memory.groupBytes += bytes;
 }
 
-/** Memory of the group. */
+/** Allocates memory of the group. */
 export function allocateCounted(memory: JsonMemory, bytes: number): Uint8Array<ArrayBuffer> {
   takeBytes(memory, bytes);
   return allocate(bytes);
 }
 
-/** A step wherever much was taken since the last one: it shows that the decoder is alive. */
+/** Yields a step if much memory was taken since the last one, as a sign of progress. */
 export function* showProgress(memory: JsonMemory): Generator<IsWorking, void, void> {
   if (memory.budget.usedBytes - memory.shownBytes < SHOWN_BYTES) return;
   memory.shownBytes = memory.budget.usedBytes;
@@ -39,16 +39,16 @@ export function* showProgress(memory: JsonMemory): Generator<IsWorking, void, vo
 
 const SHOWN_BYTES = 1 << 23;
 
-/** An array whose length can change. */
+/** An array that can grow. */
 export type Growable = Uint8Array<ArrayBuffer> | Int32Array<ArrayBuffer>;
 
-/** The constructor of one. */
+/** The constructor of a growable array. */
 export interface GrowableType<Elements extends Growable> {
   readonly BYTES_PER_ELEMENT: number;
   new (buffer: ArrayBuffer): Elements;
 }
 
-/** A copy with room for at least so many elements: twice as many, so that growing stays cheap. */
+/** Copies elements to an array with room for at least `length`; doubles the size, so that growth is amortized. */
 export function grown<Elements extends Growable>(
   memory: JsonMemory,
   type: GrowableType<Elements>,
@@ -62,7 +62,7 @@ export function grown<Elements extends Growable>(
   return larger;
 }
 
-/** The first so many elements in a buffer of just their size; never more than there are. */
+/** Copies the first `length` elements, or all if there are fewer, to a buffer of exactly their size. */
 export function trimmed<Elements extends Growable>(
   memory: JsonMemory,
   type: GrowableType<Elements>,

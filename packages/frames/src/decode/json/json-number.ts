@@ -5,7 +5,7 @@ const MINUS = 0x2d;
 const DOT = 0x2e;
 const ZERO = 0x30;
 
-/** Digits a double holds exactly, and powers of ten that it holds exactly. */
+/** The number of decimal digits, and the powers of ten, that a double represents exactly. */
 const EXACT_DIGITS = 15;
 const POWERS = Float64Array.from({ length: 23 }, (_, power) => Number(`1e${power}`));
 
@@ -13,7 +13,7 @@ const INT64_MAX = 2n ** 63n - 1n;
 const INT64_MIN = -(2n ** 63n);
 const UINT64_MAX = 2n ** 64n - 1n;
 
-/** Reads the number at the cursor into a row. Whole numbers (no dot, no exponent) stay exact, whatever their size. */
+/** Reads the number at the cursor into a row. Integers (no dot, no exponent) stay exact, whatever their size. */
 export function readNumber(cursor: JsonCursor, column: JsonColumn, row: number): void {
   const { bytes } = cursor;
   const start = cursor.position;
@@ -58,7 +58,7 @@ function putLargeInteger(cursor: JsonCursor, column: JsonColumn, row: number, st
   putLong(column, row, tag, Number(BigInt.asIntN(32, value)), Number(BigInt.asIntN(32, value >> 32n)));
 }
 
-/** Reads a number that has a fraction or an exponent; its whole part ends at `at`. */
+/** Reads a number with a fraction or an exponent; its integer part ends at `at`. */
 function readFraction(cursor: JsonCursor, column: JsonColumn, row: number, at: number): void {
   const { bytes } = cursor;
   const start = cursor.position;
@@ -91,7 +91,9 @@ function digitsEnd(cursor: JsonCursor, start: number): number {
   return at;
 }
 
-/** Few digits and a small power of ten are both exact as doubles, and so is then their quotient or product, rounded. */
+/**
+ * With few digits and a small power of ten, both are exact doubles, so their quotient or product is correctly rounded.
+ */
 function exactDouble(bytes: Uint8Array, start: number, dot: number, end: number, exponent: number): number | undefined {
   const isNegative = bytes[start] === MINUS;
   const first = isNegative ? start + 1 : start;

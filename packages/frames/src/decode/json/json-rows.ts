@@ -15,43 +15,43 @@ import {
 import type { JsonMemory } from './json-memory.ts';
 import { type JsonParser, readObject } from './json-values.ts';
 
-/** Rows of a frame between two cuts: about the size of a batch. */
+/** The rows between two cuts: about the size of a batch. */
 export interface JsonRowGroup {
   readonly rows: number;
-  /** In the order of the columns; columns without a value are undefined, those that appeared later are not there. */
+  /** In the order of the columns; undefined for columns without a value. Columns that appeared later are missing. */
   readonly columns: readonly (JsonSegment | undefined)[];
-  /** What it takes. */
+  /** The bytes taken from the budget. */
   readonly bytes: number;
 }
 
-/** Reads JSON rows as their bytes come in. */
+/** An incremental parser of JSON rows. */
 export interface JsonRowReader {
   push(chunk: Uint8Array): void;
-  /** Says that the text is complete. */
+  /** Marks the end of the text. */
   end(): void;
-  /** Goes back to the start: the same text comes once more. The columns stay. */
+  /** Returns to the start: the same text follows again. The columns stay. */
   restart(): void;
   readonly columns: readonly JsonColumn[];
   readonly groups: JsonRowGroup[];
 }
 
-/** What comes next: the start of the text, the first row, what is between two rows, another row, nothing. */
+/** What is expected next: the start of the text, the first row, a separator, another row, or nothing. */
 type State = 'start' | 'first' | 'after' | 'row' | 'end';
 
-/** A group is cut after so many rows, or so many bytes of text or of memory: offsets have 32 bits. */
+/** A group is cut at this number of rows, bytes of text or bytes of memory, so that 32-bit offsets suffice. */
 const GROUP_ROWS = 65_536;
 const GROUP_BYTES = 1 << 22;
 const GROUP_MEMORY_BYTES = 1 << 26;
 
-/** The text of one row may have so many bytes. */
+/** The maximum length of a row's text in bytes. */
 const MAX_ROW_BYTES = 1 << 26;
 
 const HINTS: Readonly<Record<JsonLayout, string>> = {
-  array: 'Send an array of objects, for example [{"id":1},{"id":2}]; objects on lines of their own are NDJSON.',
-  lines: 'Send one object a line, for example {"id":1}; an array of objects is JSON, not NDJSON.',
+  array: 'Send an array of objects, for example [{"id":1},{"id":2}]; one object per line is NDJSON.',
+  lines: 'Send one object per line, for example {"id":1}; an array of objects is JSON, not NDJSON.',
 };
 
-/** A reader of an array of objects, or of one object a line. */
+/** Creates a reader for an array of objects, or for one object per line. */
 export function createJsonRowReader(memory: JsonMemory, layout: JsonLayout): JsonRowReader {
   const cursor = createJsonCursor(layout);
   const columns = createJsonFields();
@@ -68,7 +68,7 @@ export function createJsonRowReader(memory: JsonMemory, layout: JsonLayout): Jso
     rows.add();
     state = 'after';
   }
-  /** Reads the end of a line or a row. */
+  /** Reads a line end or a row. */
   function readNextLine(byte: number): void {
     if (byte === 0x0a) {
       beginLine(cursor, ++cursor.position);
@@ -94,8 +94,8 @@ export function createJsonRowReader(memory: JsonMemory, layout: JsonLayout): Jso
     else readNextItem(nextByte(cursor));
   }
   /**
-   * Reads as far as there are whole rows. A row that is cut is read again from its start when twice as much of it is
-   * there: so the work stays in proportion to the text, however long a row is and however small the chunks are.
+   * Reads all complete rows. A truncated row is read again from its start only when twice as many bytes are there. So
+   * the work stays linear, however long a row is and however small the chunks are.
    */
   function readAll(): void {
     for (;;) {
@@ -130,16 +130,16 @@ export function createJsonRowReader(memory: JsonMemory, layout: JsonLayout): Jso
   };
 }
 
-/** Groups of the rows that were read. */
+/** Groups the rows that were read. */
 interface RowGroups {
   readonly groups: JsonRowGroup[];
-  /** Rows since the last cut. */
+  /** The rows since the last cut. */
   readonly count: number;
-  /** Says that a row was read. */
+  /** Records that a row was read. */
   add(): void;
-  /** Makes a group of the rows since the last cut, if there are any. */
+  /** Groups the rows since the last cut, if any. */
   cut(): void;
-  /** Goes back to the start of the text, after a cut. */
+  /** Returns to the start of the text, after a cut. */
   restart(): void;
 }
 
@@ -175,7 +175,7 @@ function createRowGroups(cursor: JsonCursor, columns: JsonFields, memory: JsonMe
   };
 }
 
-/** Skips a byte order mark, and the bracket that an array begins with. */
+/** Skips a byte order mark, and the opening bracket of an array. */
 function readStart(cursor: JsonCursor): State {
   const { bytes, end } = cursor;
   if (cursor.before === 0 && bytes[0] === 0xef) {
@@ -197,7 +197,7 @@ function nextByte(cursor: JsonCursor): number {
   return byte;
 }
 
-/** The last line may lack its end, and a frame without rows is a text without lines. */
+/** The last line may lack its line end, and a text without lines is a frame without rows. */
 function isComplete(cursor: JsonCursor, state: State): boolean {
   if (cursor.layout === 'array') return state === 'end';
   skipSpace(cursor);
@@ -229,8 +229,8 @@ function cutError(cursor: JsonCursor, state: State): ServiceError {
     return new ServiceError('invalid_data', 'The body is empty.', { hint: HINTS.array });
   skipSpace(cursor);
   const isInside = state !== 'start' && cursor.position < cursor.end;
-  const where = isInside ? `inside of row ${row + 1}` : row > 0 ? `after row ${row}` : 'before the first row';
+  const where = isInside ? `inside row ${row + 1}` : row > 0 ? `after row ${row}` : 'before the first row';
   return new ServiceError('invalid_data', `The body ends ${where}, at byte ${cursor.before + cursor.end}.`, {
-    hint: `Send the whole body; ${layout === 'array' ? 'the array ends with "]"' : 'the last object ends with "}"'}.`,
+    hint: `Send the complete body; ${layout === 'array' ? 'the array ends with "]"' : 'the last object ends with "}"'}.`,
   });
 }

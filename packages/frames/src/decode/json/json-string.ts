@@ -4,13 +4,13 @@ const QUOTE = 0x22;
 const BACKSLASH = 0x5c;
 const LETTER_U = 0x75;
 
-/** What a backslash and one letter stand for; 0: nothing. */
+/** The meaning of a backslash and one letter; 0 if there is none. */
 const ESCAPES = new Uint8Array(256);
 for (const [letter, meaning] of ['""', '\\\\', '//', 'b\b', 'f\f', 'n\n', 'r\r', 't\t']) {
   ESCAPES[letter.charCodeAt(0)] = meaning.charCodeAt(0);
 }
 
-/** Where the string that begins after the cursor's quote ends: the place of its closing quote. */
+/** Returns the position of the closing quote of the string at the cursor. */
 export function findStringEnd(cursor: JsonCursor): number {
   const { bytes } = cursor;
   for (let at = cursor.position + 1; ; at++) {
@@ -31,8 +31,8 @@ export function findStringEnd(cursor: JsonCursor): number {
 }
 
 /**
- * Copies the string that begins after the cursor's quote and ends before `end` to the target as UTF-8, and moves the
- * cursor behind it. Returns where the copy ends. It is never longer than the string is in the text.
+ * Copies the string at the cursor, which ends before `end`, to `target` as UTF-8, and moves the cursor past it. Returns
+ * the end of the copy, which is never longer than the source.
  */
 export function copyString(cursor: JsonCursor, end: number, target: Uint8Array, start: number): number {
   const { bytes } = cursor;
@@ -60,7 +60,7 @@ export function copyString(cursor: JsonCursor, end: number, target: Uint8Array, 
   return written;
 }
 
-/** Copies what the escape at the cursor stands for, and moves the cursor behind it. */
+/** Copies the character of the escape at the cursor, and moves the cursor past it. */
 function copyEscape(cursor: JsonCursor, end: number, target: Uint8Array, written: number): number {
   const { bytes, position } = cursor;
   const letter = bytes[position + 1];
@@ -116,7 +116,10 @@ function writeUtf8(code: number, target: Uint8Array, start: number): number {
   return at;
 }
 
-/** Bytes of the character at a place; 0 where it is not valid UTF-8 (too long a form and surrogates included). */
+/**
+ * Returns the length of the character at `at` in bytes; 0 if it is not valid UTF-8 (including overlong forms and
+ * surrogates).
+ */
 function utf8Length(bytes: Uint8Array, at: number, end: number): number {
   const first = bytes[at];
   const second = bytes[at + 1];

@@ -1,14 +1,14 @@
 import { itemsOf, type JsonColumn, type JsonSegment, TAG } from './json-column.ts';
 import { allocateCounted, grown, type JsonMemory, trimmed } from './json-memory.ts';
 
-/** Bytes that are being written. */
+/** A growing buffer. */
 interface ByteWriter {
   readonly memory: JsonMemory;
   bytes: Uint8Array<ArrayBuffer>;
   length: number;
 }
 
-/** The rows of a column of mixed values as strings: their bytes, and where each ends. */
+/** Converts the rows of a column of mixed values to strings. */
 export function textOf(column: JsonColumn, segment: JsonSegment | undefined, rows: number) {
   const { memory } = column;
   const offsets = new Int32Array(allocateCounted(memory, 4 * (rows + 1)).buffer);
@@ -24,7 +24,7 @@ export function textOf(column: JsonColumn, segment: JsonSegment | undefined, row
   return { offsets, values: trimmed(memory, Uint8Array, out.bytes, out.length) };
 }
 
-/** The exact value of a slot that holds a whole number. */
+/** Returns the exact integer in a slot. */
 export function integerAt(segment: JsonSegment, row: number): bigint {
   const view = new DataView(segment.slots, 8 * row);
   return segment.tags[row] === TAG.ulong ? view.getBigUint64(0, true) : view.getBigInt64(0, true);
@@ -79,7 +79,7 @@ function writeStruct(out: ByteWriter, column: JsonColumn, segment: JsonSegment, 
   writeText(out, separator === '{' ? '{}' : '}');
 }
 
-/** Writes UTF-8 as a JSON string; what need not be escaped is not. */
+/** Writes UTF-8 as a JSON string with minimal escaping. */
 function writeString(out: ByteWriter, text: Uint8Array): void {
   writeText(out, JSON.stringify(Buffer.from(text.buffer, text.byteOffset, text.length).toString()));
 }

@@ -1,7 +1,7 @@
 import { Bool, type DataType, Field, Float64, Int64, List, Schema, Struct, Uint64, Utf8 } from 'apache-arrow';
 import { itemsOf, type JsonColumn, TAG } from './json-column.ts';
 
-/** What a column of JSON values becomes. */
+/** The type that a column of JSON values becomes. */
 export type JsonColumnKind = 'bool' | 'long' | 'ulong' | 'double' | 'string' | 'text' | 'list' | 'struct';
 
 const NULL = 1 << TAG.null;
@@ -12,14 +12,14 @@ const DOUBLE = 1 << TAG.double;
 const NUMBER = SIGNED | UNSIGNED | (1 << TAG.big) | DOUBLE;
 
 /**
- * What a column becomes, by the values that occur in it:
- * - only booleans, strings, arrays or objects: that;
- * - whole numbers: LONG; ULONG where some need 64 bits and none is negative;
- * - a mix of whole and other numbers: DOUBLE;
- * - nothing but null: STRING;
- * - any other mix, and whole numbers that fit into no 64 bits: STRING. Then whole numbers keep their digits, other numbers
- *   have the shortest digits that read back the same, arrays and objects are compact JSON (keys whose value is null are
- *   left out).
+ * Returns the type of a column, by its values:
+ * - only booleans, strings, arrays or objects: that type;
+ * - integers: LONG; ULONG if some need 64 bits unsigned and none is negative;
+ * - integers and other numbers: DOUBLE;
+ * - only null: STRING;
+ * - any other mix, and integers that do not fit in 64 bits: STRING. Integers then keep their digits, other numbers have
+ *   the shortest digits that read back the same, and arrays and objects are compact JSON (without keys whose value is
+ *   null).
  */
 export function kindOf({ kinds }: JsonColumn): JsonColumnKind {
   const only = (bits: number) => (kinds & ~(bits | NULL)) === 0;
@@ -33,7 +33,7 @@ export function kindOf({ kinds }: JsonColumn): JsonColumnKind {
   return 'text';
 }
 
-/** The schema of a frame of such columns. Any of them may have nulls. */
+/** Returns the schema of the columns. All are nullable. */
 export function schemaOf(columns: readonly JsonColumn[]): Schema {
   return new Schema(columns.map(fieldOf));
 }

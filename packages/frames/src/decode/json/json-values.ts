@@ -16,15 +16,15 @@ import { readNumber } from './json-number.ts';
 import { copyString, findStringEnd } from './json-string.ts';
 import { MAX_DEPTH } from '../limits.ts';
 
-/** What reading a value needs. */
+/** The state of the value parser. */
 export interface JsonParser {
   readonly cursor: JsonCursor;
   readonly memory: JsonMemory;
-  /** How many objects were begun: tells them apart. */
+  /** The number of objects so far, to identify them. */
   objects: number;
 }
 
-/** Reads the object at the cursor into a row of the fields. The members of a row itself are at depth 0. */
+/** Reads the object at the cursor into a row. The members of the row itself are at depth 0. */
 export function readObject(parser: JsonParser, fields: JsonFields, row: number, depth: number): void {
   const { cursor } = parser;
   const object = ++parser.objects;
@@ -38,7 +38,7 @@ export function readObject(parser: JsonParser, fields: JsonFields, row: number, 
     if (depth === 0) cursor.column = undefined;
     const column = readKey(parser, fields, index++);
     if (depth === 0) cursor.column = column.name;
-    if (column.seenIn === object) throw invalidJson(cursor, `the key ${JSON.stringify(column.name)} is there twice`);
+    if (column.seenIn === object) throw invalidJson(cursor, `duplicate key ${JSON.stringify(column.name)}`);
     column.seenIn = object;
     if (skipSpace(cursor) !== 0x3a) throw unexpected(cursor, '":" after a key');
     cursor.position++;
@@ -52,7 +52,10 @@ export function readObject(parser: JsonParser, fields: JsonFields, row: number, 
   }
 }
 
-/** The column of the key at the cursor. Rows mostly have the same keys in the same order, so the next one is guessed. */
+/**
+ * Returns the column of the key at the cursor. Rows mostly have the same keys in the same order, so try the next one
+ * first.
+ */
 function readKey({ cursor, memory }: JsonParser, fields: JsonFields, index: number): JsonColumn {
   const { bytes, position } = cursor;
   if (bytes[position] !== 0x22) throw unexpected(cursor, 'a key in double quotes');

@@ -6,14 +6,14 @@ import { decodeJson, decodeNdjson } from './json-decoder.ts';
 const decode = (body: string, options: DecodeBodyOptions = {}) => decodeBody(decodeNdjson, body, options);
 const rowsOf = (body: string, options: DecodeBodyOptions = {}) => plainRows(decode(body, options).batches);
 
-describe('one object a line is a row', () => {
+describe('one object per line is a row', () => {
   test.each([
     ['lines that end with \\n', '{"a":1}\n{"a":2}\n'],
     ['lines that end with \\r\\n', '{"a":1}\r\n{"a":2}\r\n'],
-    ['a last line without its end', '{"a":1}\n{"a":2}'],
+    ['a last line without a line end', '{"a":1}\n{"a":2}'],
     ['blank lines', '\n\n{"a":1}\n \t\r\n\n{"a":2}\n\n  \n'],
     ['a last line of white space', '{"a":1}\n{"a":2}\n  '],
-    ['white space around and inside of objects', '  {\t"a" : 1 } \r\n\t{"a":2}\t'],
+    ['white space around and inside objects', '  {\t"a" : 1 } \r\n\t{"a":2}\t'],
     ['a byte order mark', '\ufeff{"a":1}\n{"a":2}\n'],
     ['a byte order mark before a blank line', '\ufeff\r\n{"a":1}\n{"a":2}\n'],
   ])('%s', (_name, body) => {
@@ -42,7 +42,7 @@ describe('one object a line is a row', () => {
   });
 });
 
-describe('what is not one object a line is refused with the place', () => {
+describe('text that is not one object per line is refused with the position', () => {
   test.each([
     ['[{"a":1}]', 'Row 1: the row is not an object but begins with "[", at byte 0 (line 1, character 1).'],
     ['{"a":1}\n\n2\n', 'Row 2: the row is not an object but begins with "2", at byte 9 (line 3, character 1).'],
@@ -67,9 +67,9 @@ describe('what is not one object a line is refused with the place', () => {
       'Row 1, column "a": expected a value, found the end of the line, at byte 8 (line 1, character 9).',
     ],
     ['{"a":1}\n{"b":NaN}', 'Row 2, column "b": expected a value, found "NaN", at byte 13 (line 2, character 6).'],
-    ['{"a":1}\n{"a":', 'The body ends inside of row 2, at byte 13.'],
-    [' \n\t{', 'The body ends inside of row 1, at byte 4.'],
-    ['{"a', 'The body ends inside of row 1, at byte 3.'],
+    ['{"a":1}\n{"a":', 'The body ends inside row 2, at byte 13.'],
+    [' \n\t{', 'The body ends inside row 1, at byte 4.'],
+    ['{"a', 'The body ends inside row 1, at byte 3.'],
   ])('%j', (body, message) => {
     for (const chunkBytes of [1, Infinity]) {
       const error = refusalOf(() => decode(body, { chunkBytes }));
@@ -79,22 +79,22 @@ describe('what is not one object a line is refused with the place', () => {
 
   test.each([
     ['an array', '[{"a":1}]', 'an array of objects is JSON, not NDJSON'],
-    ['an object over several lines', '{\n"a":1}', 'on every line: one whole object'],
-  ])('the hint for %s says what would be right', (_name, body, hint) => {
+    ['an object over several lines', '{\n"a":1}', 'on every line: one complete object'],
+  ])('the hint for %s says what is correct', (_name, body, hint) => {
     expect(refusalOf(() => decode(body)).hint).toContain(hint);
   });
 
-  test('the hint for lines that are sent as JSON names NDJSON', () => {
+  test('the hint for lines sent as JSON names NDJSON', () => {
     expect(refusalOf(() => decodeBody(decodeJson, '{"a":1}\n{"a":2}\n')).hint).toContain('NDJSON');
   });
 
-  test('a frame larger than it may be is out_of_memory before its last row', () => {
+  test('a frame that exceeds its limit is out_of_memory before its last row', () => {
     const body = `${'{"a":"0123456789"}\n'.repeat(50_000)}NaN`;
     expect(refusalOf(() => decode(body, { maxBytes: 300_000, chunkBytes: 1 << 14 })).code).toBe('out_of_memory');
   });
 });
 
-test('any rows are the same frame as in an array', () => {
+test('any rows give the same frame as in an array', () => {
   const value = fc.oneof(fc.integer(), fc.string(), fc.constant(null), fc.array(fc.integer()), fc.double());
   const rows = fc.array(fc.dictionary(fc.constantFrom('a', 'b', 'é\n"'), value, { noNullPrototype: true }), {
     maxLength: 8,

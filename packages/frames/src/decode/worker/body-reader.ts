@@ -3,21 +3,21 @@ import { cancelledError } from './cancelled-error.ts';
 import { withResolvers } from '../../with-resolvers.ts';
 import type { BodyPiece } from './worker-messages.ts';
 
-/** Reads a body in pieces that are worth a trip to a worker. */
+/** Reads a body in chunks large enough to send to a worker. */
 export interface BodyReader {
-  /** The next piece, its bytes in a buffer of their own; undefined at the end of the body. */
+  /** Returns the next chunk, in a separate buffer; undefined at the end of the body. */
   next(): Promise<BodyPiece | undefined>;
-  /** Begins at the start of the body again, which a body that is not in a file does not. */
+  /** Starts at the beginning of the body again. Only for a body in a file. */
   restart(): void;
-  /** Lets the body go. */
+  /** Closes the body. */
   close(): void;
 }
 
-/** Smaller chunks are gathered to this many bytes, larger ones are cut into at most `MAX_PIECE_BYTES`. */
+/** Smaller chunks are combined to this size, larger ones are split into at most `MAX_PIECE_BYTES`. */
 const MIN_PIECE_BYTES = 1 << 18;
 const MAX_PIECE_BYTES = 1 << 20;
 
-/** A reader of a body; it stops waiting for the body when the signal is aborted. */
+/** Creates a reader that stops waiting for the body when the signal is aborted. */
 export function createBodyReader(body: AsyncIterable<Uint8Array>, signal: AbortSignal | undefined): BodyReader {
   const iterator = body[Symbol.asyncIterator]();
   let rest: Uint8Array = new Uint8Array(0);
@@ -45,18 +45,18 @@ export function createBodyReader(body: AsyncIterable<Uint8Array>, signal: AbortS
       return size === 0 ? undefined : { kind: 'chunk', bytes: join(gathered, size) };
     },
     restart() {
-      throw new Error('A decoder wants a body again that comes but once.');
+      throw new Error('A decoder asked to restart a body that can only be read once.');
     },
     close() {
       if (isDone) return;
       isDone = true;
-      // A body that waits for its next bytes only hears of this after they came: nothing can wait for it here.
+      // Do not wait: a body that awaits bytes handles the return only after they arrive.
       void Promise.resolve(iterator.return?.()).catch(() => undefined);
     },
   };
 }
 
-/** A reader of a file, whose bytes stay there: it says how many of them there are. */
+/** Creates a reader that does not read the file, but reports how many bytes it has. */
 export function createFileReader(file: FileBody, signal: AbortSignal | undefined): BodyReader {
   let size = 0;
   let at = 0;

@@ -1,7 +1,7 @@
 import { ServiceError } from '@svc/errors';
 
-/** The error of a decoding whose signal was aborted: the signal's own reason where that has a code. */
+/** Returns the error of an aborted decode: the abort reason if it is a `ServiceError`. */
 export function cancelledError(reason: unknown): ServiceError {
   if (reason instanceof ServiceError) return reason;
-  return new ServiceError('cancelled', 'The upload was given up before its end.', { cause: reason });
+  return new ServiceError('cancelled', 'The upload was cancelled before its end.', { cause: reason });
 }

@@ -5,11 +5,11 @@ import type { WorkerLink } from './worker-link.ts';
 import { type BodyPiece, throwIfFailed, type WorkerRequest } from './worker-messages.ts';
 import type { WorkerPool } from './worker-pool.ts';
 
-/** One body on its way through a worker. */
+/** The decoding of one body in a worker. */
 export interface DecodeSession {
-  /** The next piece of the frame, undefined at its end; feeds the worker with as much of the body as that takes. */
+  /** Returns the next part of the frame, undefined at its end. Sends the worker as much of the body as that takes. */
   next(request: WorkerRequest): Promise<FramePiece | undefined>;
-  /** Gives the body up and the worker back. */
+  /** Cancels the decode and releases the worker. */
   close(): void;
 }
 
@@ -17,12 +17,12 @@ interface SessionParts {
   readonly pool: WorkerPool;
   readonly link: WorkerLink;
   readonly reader: BodyReader;
-  /** The first piece of the body, undefined where it is empty. */
+  /** The first chunk of the body, undefined if it is empty. */
   readonly first: BodyPiece | undefined;
   readonly signal: AbortSignal | undefined;
 }
 
-/** Begins a session on a worker of the pool. */
+/** Starts a session on a worker of the pool. */
 export function createDecodeSession(parts: SessionParts): DecodeSession {
   const { pool, link, reader, first, signal } = parts;
   let upcoming = Promise.resolve(first);
@@ -44,11 +44,11 @@ export function createDecodeSession(parts: SessionParts): DecodeSession {
   signal?.addEventListener('abort', close);
 
   async function call(request: WorkerRequest) {
-    // It may have been closed while the body was awaited, and the worker may have another body by now.
-    if (!isOpen) throw new Error('The decoding was given up.');
+    // The session may have been closed while the body was awaited, and the worker may have another body now.
+    if (!isOpen) throw new Error('The decode was cancelled.');
     return link.call(request);
   }
-  /** Sends the next piece, and has the one after it fetched meanwhile. */
+  /** Sends the next chunk and prefetches the one after it. */
   async function feed() {
     const piece = await upcoming;
     if (piece === undefined) return call({ kind: 'end' });
@@ -56,14 +56,14 @@ export function createDecodeSession(parts: SessionParts): DecodeSession {
     upcoming.catch(() => undefined);
     return call(piece);
   }
-  /** Begins at the start of the body again. */
+  /** Starts at the beginning of the body again. */
   async function restart() {
     reader.restart();
     upcoming = reader.next();
     upcoming.catch(() => undefined);
     return call({ kind: 'next' });
   }
-  /** What came of a request that is a piece of the frame, its end or a failure. */
+  /** Sends a request, and returns the next outcome that is a part of the frame, its end or a failure. */
   async function ask(request: WorkerRequest) {
     for (let outcome = await call(request); ;) {
       if (outcome.kind === 'more') outcome = await feed();
@@ -76,7 +76,7 @@ export function createDecodeSession(parts: SessionParts): DecodeSession {
   return {
     async next(request) {
       try {
-        // Also where that was before anybody listened: the worker is given back then too.
+        // The signal may have been aborted before the listener was added: release the worker then, too.
         if (isAborted()) throw cancelledError(signal?.reason);
         if (!isOpen) return undefined;
         const outcome = await ask(request);

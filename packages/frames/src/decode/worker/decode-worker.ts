@@ -11,7 +11,7 @@ import { createFrameBudget } from '../limits.ts';
 import { type MemoryShare, resizeShare } from './memory-shares.ts';
 import { type BodyPiece, type Outcome, outcomeFromError, type WorkerRequest } from './worker-messages.ts';
 
-// The whole worker: it decodes one body at a time, and only while it is asked for a step.
+// The worker program. It decodes one body at a time, and only while a request is pending.
 
 const DECODERS: Record<DecodedFormat, (input: ByteInput, budget: ByteBudget, canReread: boolean) => DecodeSteps> = {
   arrow: decodeArrow,
@@ -72,7 +72,7 @@ function answerSafely(request: WorkerRequest): Outcome {
   try {
     return answer(request);
   } catch (error) {
-    // What it took stays counted: the memory is not free before it is collected.
+    // The bytes stay counted: the memory is not free before it is collected.
     close();
     return outcomeFromError(error);
   }
@@ -84,7 +84,7 @@ parentPort?.on('message', (request: WorkerRequest) => {
     return;
   }
   const outcome = answerSafely(request);
-  // Batches are moved, not copied. Dictionaries are copied: the decoder still needs them for what follows.
+  // Batches are transferred. Dictionaries are copied, as the decoder still needs them.
   parentPort?.postMessage(outcome, outcome.kind === 'batch' ? [...buffersOf(outcome.columns)] : []);
 });
 parentPort?.postMessage('ready', []);

@@ -18,7 +18,7 @@ function opened(): FileInput {
   return input;
 }
 
-test('bytes are those of the file, whatever is read of it and however it grows', () => {
+test('bytes equal those of the file, for any reads and any growth', () => {
   const lengths = fc.array(fc.oneof(fc.nat(100), fc.nat(150_000)), { maxLength: 30 });
   const input = opened();
   fc.assert(
@@ -41,7 +41,7 @@ test('bytes are those of the file, whatever is read of it and however it grows',
   );
 });
 
-test('text comes in pieces, and from its start again', () => {
+test('text comes in chunks, and again from its start', () => {
   const input = opened();
   expect(input.next()).toBeUndefined();
   for (let round = 0; round < 2; round++) {
@@ -57,12 +57,12 @@ test('text comes in pieces, and from its start again', () => {
   }
 });
 
-test('a file that has become shorter is an error, not an endless read', () => {
+test('a truncated file is an error, not an endless read', () => {
   const shorter = join(directory, 'shorter');
   writeFileSync(shorter, BYTES);
   const input = createFileInput(shorter);
   onTestFinished(() => input.close());
   input.grow(SIZE);
   truncateSync(shorter, 100);
-  expect(() => input.read(new Uint8Array(SIZE), 0)).toThrow('The file ends after 100 bytes');
+  expect(() => input.read(new Uint8Array(SIZE), 0)).toThrow('The file was truncated to 100 bytes');
 });

@@ -2,20 +2,20 @@ import { closeSync, openSync, readSync } from 'node:fs';
 import { ServiceError } from '@svc/errors';
 import type { ByteInput } from '../decode-steps.ts';
 
-/** An input whose bytes are read from a file when they are wanted: straight to where they are decoded. */
+/** An input that reads a file on demand, directly into the decoder's buffers. */
 export interface FileInput extends ByteInput {
-  /** From now on so many bytes of the file may be read. */
+  /** Makes the first `bytes` bytes of the file readable. */
   grow(bytes: number): void;
-  /** Lets the file go. */
+  /** Closes the file. */
   close(): void;
 }
 
-/** Fewer bytes than this are read together with those that follow them. */
+/** Smaller reads are buffered in a window of this size. */
 const WINDOW_BYTES = 1 << 16;
-/** Pieces of text are of this size. */
+/** The chunk size of `next`. */
 const PIECE_BYTES = 1 << 20;
 
-/** An input over a file of which nothing may be read yet. */
+/** Creates an input for a file with no readable bytes yet. */
 export function createFileInput(path: string): FileInput {
   const file = openSync(path, 'r');
   let window = new Uint8Array(0);
@@ -28,15 +28,15 @@ export function createFileInput(path: string): FileInput {
     for (let filled = 0; filled < target.length;) {
       const count = readSync(file, target, filled, target.length - filled, place + filled);
       if (count === 0) {
-        throw new ServiceError('invalid_data', `The file ends after ${place + filled} bytes, and had more before.`, {
-          hint: 'Let nobody write to a file that is read; replace it by another instead.',
+        throw new ServiceError('invalid_data', `The file was truncated to ${place + filled} bytes while it was read.`, {
+          hint: 'Do not modify the file in place: write a new one and rename it over the old.',
         });
       }
       filled += count;
     }
   }
 
-  /** What there is of the next bytes, up to so many, out of the window. */
+  /** Returns the next bytes from the window, at most `length`. */
   function windowed(length: number): Uint8Array {
     const from = position - windowAt;
     if (from >= 0 && from + length <= window.length) return window.subarray(from, from + length);

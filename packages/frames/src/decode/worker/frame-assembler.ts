@@ -3,14 +3,14 @@ import { decodeSchema } from '../arrow/arrow-schema.ts';
 import type { FramePiece } from '../decode-steps.ts';
 import { dataFrom, type Dictionaries, recordBatchFrom } from '../../columns/record-batch.ts';
 
-/** Puts the pieces that a decoder yields together to a frame. */
+/** Assembles a frame from the parts that a decoder yields. */
 export interface FrameAssembler {
   readonly schema: Schema;
-  /** Takes a piece; returns the batch if it is one. */
+  /** Adds a part; returns the batch if it is one. */
   add(piece: FramePiece): RecordBatch | undefined;
 }
 
-/** An assembler for the frame whose schema message came first. */
+/** Creates an assembler from the schema message. */
 export function createFrameAssembler(message: Uint8Array): FrameAssembler {
   const schema = decodeSchema(message);
   const dictionaries: Dictionaries = new Map();
@@ -19,7 +19,8 @@ export function createFrameAssembler(message: Uint8Array): FrameAssembler {
     add(piece) {
       if (piece.kind === 'batch') return recordBatchFrom(schema, piece.rows, piece.columns, dictionaries);
       const type = piece.kind === 'dictionary' ? schema.dictionaries.get(piece.id) : undefined;
-      if (piece.kind !== 'dictionary' || type === undefined) throw new Error('A decoder sent a piece of no frame.');
+      if (piece.kind !== 'dictionary' || type === undefined)
+        throw new Error('A decoder sent an unknown part of a frame.');
       dictionaries.set(piece.id, new Vector([dataFrom(type, piece.data, dictionaries)]));
       return undefined;
     },

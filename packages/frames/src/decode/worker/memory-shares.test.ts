@@ -14,14 +14,14 @@ import { createWorkerLink } from './worker-link.ts';
 const KIB = 1024;
 
 describe('shares of memory', () => {
-  test('take no more than their limit together, and a refused one keeps what it has', () => {
+  test('stay within their common limit, and a refused one keeps what it has', () => {
     const [first, second] = createMemoryShares(100 * KIB, 2);
     resizeShare(first, 60 * KIB);
     resizeShare(second, 40 * KIB);
     expect(refusalOf(() => resizeShare(second, 44 * KIB))).toMatchObject({
       code: 'out_of_memory',
-      message: 'The uploads being decoded take more than 102400 bytes together.',
-      hint: 'Send the upload again when others are done, or in smaller parts.',
+      message: 'The uploads being decoded need more than 102400 bytes together.',
+      hint: 'Retry when other uploads have finished, or send smaller parts.',
     });
     resizeShare(second, 0);
     resizeShare(first, 100 * KIB);
@@ -30,18 +30,18 @@ describe('shares of memory', () => {
     resizeShare(second, 100 * KIB);
   });
 
-  test.each([101 * KIB, 2 ** 45, Number.MAX_SAFE_INTEGER])('refuse %d bytes, more than all may have', (bytes) => {
+  test.each([101 * KIB, 2 ** 45, Number.MAX_SAFE_INTEGER])('refuse %d bytes, more than the limit', (bytes) => {
     const [share] = createMemoryShares(100 * KIB, 1);
     expect(refusalOf(() => resizeShare(share, bytes)).code).toBe('out_of_memory');
     resizeShare(share, 100 * KIB);
   });
 
-  test('without a limit take whatever there is', () => {
+  test('without a limit take any number of bytes', () => {
     const [share] = createMemoryShares(Infinity, 1);
     expect(() => resizeShare(share, Number.MAX_SAFE_INTEGER)).not.toThrow();
   });
 
-  test('keep to the limit when threads take and give back at the same time, and are ended meanwhile', async () => {
+  test('stay within the limit while threads take and release concurrently, and are terminated meanwhile', async () => {
     const shares = createMemoryShares(100 * 4096, 3);
     const script = `
       const { parentPort, workerData } = require('node:worker_threads');
@@ -55,7 +55,7 @@ describe('shares of memory', () => {
           if (round === 20000) parentPort.postMessage('many');
         }
       });`;
-    // How many threads have 70 of the 100 pages, and whether two ever had.
+    // The number of threads that hold 70 of the 100 pages, and whether two ever did.
     const held = new Int32Array(new SharedArrayBuffer(8));
     const threads = shares.map((share) => new Worker(script, { eval: true, workerData: { share, held } }));
     await Promise.all(threads.map((thread) => once(thread, 'message')));
@@ -67,7 +67,7 @@ describe('shares of memory', () => {
 });
 
 describe('workers', () => {
-  test('give their share back when they are gone', async () => {
+  test('release their share when they exit', async () => {
     const [share, other] = createMemoryShares(1_500_000, 2);
     const exited = withResolvers<undefined>();
     const link = createWorkerLink({ stallTimeoutMs: 10_000, share, onExit: () => exited.resolve(undefined) });
@@ -79,8 +79,8 @@ describe('workers', () => {
     resizeShare(other, 1_499_000);
   });
 
-  test('take no more than their limit while small bodies become large at the same time', async () => {
-    // 8 bodies of 100 MB each, which newer versions of Node have twice in the end, where 250 MB may be taken.
+  test('stay within their limit while small bodies grow concurrently', async () => {
+    // 8 bodies of 100 MB each, which newer versions of Node hold twice at the end, with a limit of 250 MB.
     const batch = tableFromArrays({ a: new Float64Array(12_500_000) });
     const bytes = writeArrow(batch.schema, batch.batches, { compression: 'zstd' });
     expect(bytes.length).toBeLessThan(1_000_000);

@@ -1,26 +1,28 @@
 import { ServiceError } from '@svc/errors';
 
-/** A share of the memory that workers have together, as it is sent to one. One thread uses a share at a time. */
+/**
+ * One worker's share of a common memory limit, in the form that is sent to it. Only one thread uses a share at a time.
+ */
 export interface MemoryShare {
   readonly maxBytes: number;
-  /** What every share takes, in pages: what an `Int32Array` can hold is enough then. */
+  /** The size of every share, in pages, so that it fits in an `Int32Array`. */
   readonly pages: Int32Array<SharedArrayBuffer>;
-  /** Which of them this share is. */
+  /** The index of this share. */
   readonly index: number;
 }
 
 const PAGE_BYTES = 4096;
 
-/** So many shares of `maxBytes` together. */
+/** Creates `count` shares of `maxBytes`. */
 export function createMemoryShares(maxBytes: number, count: number): MemoryShare[] {
   const pages = new Int32Array(new SharedArrayBuffer(4 * count));
   return Array.from({ length: count }, (_, index) => ({ maxBytes, pages, index }));
 }
 
 /**
- * Says how many bytes a share takes from now on; where all shares would exceed the limit, it fails and changes nothing.
- * There is no counter of them all: a thread that is ended at any point leaves nothing behind but its own share. Two that
- * ask at the same moment for more than is left may both be refused.
+ * Sets the size of a share in bytes. If all shares together would exceed the limit, it throws and changes nothing.
+ * There is no total counter: a thread that is terminated at any point leaves only its own share behind. Two threads
+ * that together ask for more than is free may both be refused.
  */
 export function resizeShare({ maxBytes, pages, index }: MemoryShare, bytes: number): void {
   if (maxBytes === Infinity) return;
@@ -29,7 +31,7 @@ export function resizeShare({ maxBytes, pages, index }: MemoryShare, bytes: numb
   if (wanted === before) return;
   const most = Math.min(maxBytes / PAGE_BYTES, 2 ** 31 - 1);
   if (wanted > before && wanted > most) throw tooMuch(maxBytes);
-  // Announced before the others are looked at: of two, at least the later one sees the other.
+  // Store before summing: of two concurrent threads, at least the later one sees the other.
   Atomics.store(pages, index, wanted);
   if (wanted > before && sumOf(pages) > most) {
     Atomics.store(pages, index, before);
@@ -37,7 +39,7 @@ export function resizeShare({ maxBytes, pages, index }: MemoryShare, bytes: numb
   }
 }
 
-/** How many bytes a share takes, in whole pages. */
+/** Returns the size of a share in bytes, in whole pages. */
 export function bytesOfShare({ pages, index }: MemoryShare): number {
   return Atomics.load(pages, index) * PAGE_BYTES;
 }
@@ -49,7 +51,7 @@ function sumOf(pages: Int32Array<SharedArrayBuffer>): number {
 }
 
 function tooMuch(maxBytes: number): ServiceError {
-  return new ServiceError('out_of_memory', `The uploads being decoded take more than ${maxBytes} bytes together.`, {
-    hint: 'Send the upload again when others are done, or in smaller parts.',
+  return new ServiceError('out_of_memory', `The uploads being decoded need more than ${maxBytes} bytes together.`, {
+    hint: 'Retry when other uploads have finished, or send smaller parts.',
   });
 }

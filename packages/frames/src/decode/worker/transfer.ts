@@ -1,7 +1,7 @@
 import type { ByteBudget } from '../../byte-budget.ts';
 import type { DecodeSteps } from '../decode-steps.ts';
 
-/** Steps whose batches do not count any more when the next step is asked for, nor dictionaries that others have replaced. */
+/** Transfers batches to the reader: a batch stops counting at the next step, and a dictionary when it is replaced. */
 export function* transfer(steps: DecodeSteps, budget: ByteBudget): DecodeSteps {
   const dictionaries = new Map<number, number>();
   for (const step of steps) {

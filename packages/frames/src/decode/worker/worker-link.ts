@@ -4,34 +4,34 @@ import { bytesOfShare, type MemoryShare, resizeShare } from './memory-shares.ts'
 import { type Resolvers, withResolvers } from '../../with-resolvers.ts';
 import type { Outcome, WorkerRequest } from './worker-messages.ts';
 
-/** One worker thread, seen from the main thread. */
+/** The main thread's side of one worker thread. */
 export interface WorkerLink {
-  /** Asks one thing; asked again only after the answer. Rejects, and the worker is gone, if none comes. */
+  /** Sends a request and waits for its outcome, one at a time. If none comes, rejects and terminates the worker. */
   call(request: WorkerRequest): Promise<Outcome>;
-  /** Drops what the worker holds, and keeps the worker; if it is busy or holds much it is ended. */
+  /** Discards the worker's body. Terminates the worker if it is busy or holds much memory. */
   reset(): void;
-  /** False once the worker has ended. */
+  /** Whether the worker is running. */
   readonly isAlive: boolean;
-  /** Ends the worker; a call that waits for it rejects with the error. */
+  /** Terminates the worker; a pending call rejects with the error. */
   end(error: Error): Promise<void>;
 }
 
-// The built worker, also for the source beside it: a worker cannot load TypeScript on every Node this runs on.
+// Always the built worker, also in tests: not every supported version of Node loads TypeScript in a worker.
 const WORKER_URL = new URL('../../../dist/decode/worker/decode-worker.js', import.meta.url);
 
-/** Buffers of frames are outside of this; it bounds what hostile metadata can make a decoder build. */
+/** Bounds what hostile metadata can make a decoder allocate. The buffers of frames are not on this heap. */
 const RESOURCE_LIMITS: ResourceLimits = { maxOldGenerationSizeMb: 256, maxYoungGenerationSizeMb: 32 };
 
-/** What a body that is given up may leave for an idle worker to collect some time; more is free when its thread is gone. */
+/** The most memory of a cancelled body that is left to garbage collection. With more, the thread is terminated. */
 const MAX_LEFT_BYTES = 1 << 24;
 
-/** What a worker is started with. */
+/** Options of a worker. */
 export interface WorkerLinkOptions {
   readonly stallTimeoutMs: number;
-  /** What it takes for bodies is counted there, and nothing any more when it has exited. */
+  /** Counts the worker's memory for bodies; reset when the thread exits. */
   readonly share: MemoryShare;
   readonly resourceLimits?: ResourceLimits;
-  /** Called when the thread is gone, and all its memory with it: that may be long after it was ended. */
+  /** Called when the thread has exited and its memory is free, perhaps long after it was terminated. */
   readonly onExit?: () => void;
 }
 
@@ -59,7 +59,7 @@ export function createWorkerLink(options: WorkerLinkOptions): WorkerLink {
   worker.on('messageerror', fail);
   worker.on('error', (error) => fail(crashError(error)));
   worker.on('exit', () => {
-    fail(new Error('The decoding worker ended by itself.'));
+    fail(new Error('The decoding worker exited unexpectedly.'));
     resizeShare(share, 0);
     onExit?.();
   });
@@ -91,7 +91,7 @@ export function createWorkerLink(options: WorkerLinkOptions): WorkerLink {
       }
     },
     reset() {
-      if (isBusy || bytesOfShare(share) > MAX_LEFT_BYTES) fail(new Error('The decoding was given up.'));
+      if (isBusy || bytesOfShare(share) > MAX_LEFT_BYTES) fail(new Error('The decode was cancelled.'));
       else if (failure === undefined) {
         resizeShare(share, 0);
         worker.postMessage({ kind: 'close' } satisfies WorkerRequest, []);
@@ -109,8 +109,8 @@ export function createWorkerLink(options: WorkerLinkOptions): WorkerLink {
 
 function crashError(error: unknown): Error {
   if (error instanceof Error && 'code' in error && error.code === 'ERR_WORKER_OUT_OF_MEMORY') {
-    return new ServiceError('out_of_memory', 'Decoding the body takes more memory than a decoder may use.', {
-      hint: 'Check that the body is whole and that its format matches Content-Type, or send it in smaller parts.',
+    return new ServiceError('out_of_memory', 'Decoding the body needs more memory than the limit of a decoder.', {
+      hint: 'Check that the body is complete and that its format matches Content-Type, or send it in smaller parts.',
       cause: error,
     });
   }
@@ -118,7 +118,7 @@ function crashError(error: unknown): Error {
 }
 
 function stallError(stallTimeoutMs: number): ServiceError {
-  // Mostly the machine is too busy to run the thread; whether the body is at fault cannot be told from here.
+  // Usually the machine is too busy to run the thread; from here, the body cannot be ruled out.
   return new ServiceError('unavailable', `Decoding the body made no progress for ${stallTimeoutMs} ms.`, {
     hint: 'Send the upload again when the server is less busy; if that fails too, send it in smaller parts.',
   });

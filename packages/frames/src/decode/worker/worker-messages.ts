@@ -2,13 +2,13 @@ import { type ErrorCode, ServiceError } from '@svc/errors';
 import type { DecodedFormat } from '../../encoding.ts';
 import type { DecodeStep } from '../decode-steps.ts';
 
-/** What the main thread asks of a worker. Each but `close` is answered by exactly one outcome. */
+/** A request of the main thread to a worker. Each except `close` gets exactly one outcome. */
 export type WorkerRequest =
   | {
       readonly kind: 'open';
       readonly format: DecodedFormat;
       readonly maxBytes: number;
-      /** The file that the body is in; left out where it is sent. */
+      /** The file with the body; undefined if its bytes are sent. */
       readonly path?: string;
     }
   | BodyPiece
@@ -16,26 +16,26 @@ export type WorkerRequest =
   | { readonly kind: 'next' }
   | { readonly kind: 'close' };
 
-/** More of a body: bytes, or how many of its file may be read from now on. */
+/** More of a body: bytes, or the number of readable bytes of its file. */
 export type BodyPiece =
   | { readonly kind: 'chunk'; readonly bytes: Uint8Array<ArrayBuffer> }
   | { readonly kind: 'grown'; readonly bytes: number };
 
-/** What came of a request: the next step of the decoding, its end, or why it failed. */
+/** The outcome of a request: the next step of the decoder, its end, or its failure. */
 export type Outcome =
   | DecodeStep
   | { readonly kind: 'done' }
   | { readonly kind: 'refused'; readonly code: ErrorCode; readonly message: string; readonly hint: string }
   | { readonly kind: 'failed'; readonly error: unknown };
 
-/** A thrown value as an outcome. */
+/** Converts a thrown value to an outcome. */
 export function outcomeFromError(error: unknown): Outcome {
   if (!(error instanceof ServiceError)) return { kind: 'failed', error };
   const { code, message, hint } = error;
   return { kind: 'refused', code, message, hint };
 }
 
-/** Throws what a worker threw, if the outcome says so. */
+/** Throws the error of an outcome, if it has one. */
 export function throwIfFailed<Any extends Outcome>(
   outcome: Any,
 ): asserts outcome is Exclude<Any, { kind: 'refused' | 'failed' }> {

@@ -4,31 +4,31 @@ import { createMemoryShares, type MemoryShare } from './memory-shares.ts';
 import { type Resolvers, withResolvers } from '../../with-resolvers.ts';
 import { createWorkerLink, type WorkerLink } from './worker-link.ts';
 
-/** Workers that are started when they are needed; a few are kept for the next bodies. */
+/** A pool of workers that start on demand; a few idle ones are kept. */
 export interface WorkerPool {
-  /** A worker for one body alone; waits while all are taken, and is `unavailable` where that takes too long. */
+  /** Acquires a worker for one body. Waits while all are busy; `unavailable` if that takes too long. */
   acquire(signal?: AbortSignal): Promise<WorkerLink>;
-  /** Gives a worker back; one that has ended is replaced when it is needed. */
+  /** Returns a worker to the pool; a terminated one is replaced on demand. */
   release(link: WorkerLink): void;
   close(): Promise<void>;
 }
 
-/** How many workers there may be, and how long they may take. */
+/** Options of a pool. */
 export interface WorkerPoolOptions {
   readonly maxWorkers: number;
-  /** What all of them may take for bodies together. */
+  /** The memory limit of all bodies together. */
   readonly maxBytes: number;
   readonly waitTimeoutMs: number;
   readonly stallTimeoutMs: number;
 }
 
-/** Workers that nobody uses take memory; two are enough to spare most bodies the start of one. */
+/** Idle workers cost memory; two are enough to save most bodies the start of a worker. */
 const MAX_IDLE_WORKERS = 2;
 
-/** A pool without workers yet. */
+/** Creates a pool with no workers yet. */
 export function createWorkerPool(options: WorkerPoolOptions): WorkerPool {
   const { maxWorkers, maxBytes, waitTimeoutMs, stallTimeoutMs } = options;
-  /** One for each worker that may be started now: it is another's only when the thread that had it is gone. */
+  /** The free shares, one for each worker that may be started: a share is free only when its thread has exited. */
   const shares = createMemoryShares(maxBytes, maxWorkers);
   const links = new Set<WorkerLink>();
   const idle: WorkerLink[] = [];
@@ -54,7 +54,7 @@ export function createWorkerPool(options: WorkerPoolOptions): WorkerPool {
     return link;
   }
 
-  /** Gives a worker to who waits for the longest time. */
+  /** Hands a free worker to the oldest waiter. */
   function serveNext(): void {
     const [waiter] = waiters;
     const link = waiter === undefined || isClosed ? undefined : take();
@@ -66,7 +66,7 @@ export function createWorkerPool(options: WorkerPoolOptions): WorkerPool {
   async function wait(signal: AbortSignal | undefined): Promise<WorkerLink> {
     const waiter = withResolvers<WorkerLink>();
     function giveUp(error: ServiceError): void {
-      // At once: a worker that is given to who has given up is lost.
+      // Remove it at once: a worker handed to a waiter that has given up would leak.
       waiters.delete(waiter);
       waiter.reject(error);
     }
@@ -91,8 +91,7 @@ export function createWorkerPool(options: WorkerPoolOptions): WorkerPool {
     release(link) {
       if (link.isAlive) idle.push(link);
       serveNext();
-      if (idle.length > MAX_IDLE_WORKERS)
-        void idle.shift()?.end(new Error('The decoding worker is not needed any more.'));
+      if (idle.length > MAX_IDLE_WORKERS) void idle.shift()?.end(new Error('The decoding worker is no longer needed.'));
     },
     async close() {
       isClosed = true;
@@ -103,7 +102,7 @@ export function createWorkerPool(options: WorkerPoolOptions): WorkerPool {
 }
 
 function stoppingError(): ServiceError {
-  return new ServiceError('unavailable', 'The server is stopping and decodes no more uploads.');
+  return new ServiceError('unavailable', 'The server is stopping and does not accept uploads.');
 }
 
 function busyError(maxWorkers: number, waitTimeoutMs: number): ServiceError {
