@@ -40,9 +40,9 @@ describe('a batch is refused that has', () => {
     ['fewer buffers than it needs', () => batchOf({}).nextBuffer(), 'has fewer parts than its schema needs'],
     ['fewer columns than it needs', () => batchOf({ nodes: [1] }).nextNode(), 'has fewer parts than its schema needs'],
     [
-      'fewer buffers than it says',
+      'fewer buffers than it declares',
       () => batchOf({ partCounts: [2 ** 40] }).nextPartCount(),
-      'has fewer buffers than it says',
+      'has fewer buffers than it declares',
     ],
     ['columns left over', () => batchOf({ nodes: [1, 0] }).finish(), 'has more parts than its schema needs'],
   ])('%s', (_name, act, message) => {
@@ -50,7 +50,7 @@ describe('a batch is refused that has', () => {
   });
 });
 
-test('the copies of buffers that a batch needs are counted', () => {
+test('copies of buffers are counted', () => {
   const batch = batchOf({});
   expect(batch.allocate(60)).toHaveLength(60);
   expect(() => batch.allocate(60)).toThrow('The frame needs more than the 100 bytes that are free for it.');

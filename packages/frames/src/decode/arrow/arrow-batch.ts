@@ -6,19 +6,19 @@ import { type IsWorking, WORKING } from '../decode-steps.ts';
 import type { FlatTable } from './flatbuffer.ts';
 import { allocateCounted } from '../limits.ts';
 
-/** The head of an Arrow record batch or dictionary batch: what its body consists of. */
+/** The header of an Arrow record batch or dictionary batch: the layout of its body. */
 export interface ArrowBatchHead {
   readonly rows: number;
-  /** Length and null count of every column, nested ones after their parents. */
+  /** The length and null count of every column; children follow their parents. */
   readonly nodes: readonly number[];
-  /** Offset and length of every buffer in the body. */
+  /** The offset and length of every buffer in the body. */
   readonly buffers: readonly number[];
-  /** How many data buffers each column of views has. */
+  /** The number of data buffers of each view column. */
   readonly partCounts: readonly number[];
   readonly compression: Compression | undefined;
 }
 
-/** Reads the head out of its flatbuffer table. */
+/** Reads the header from its flatbuffer table. */
 export function readBatchHead(table: FlatTable): ArrowBatchHead {
   return {
     rows: table.size(SLOT.recordBatch.rows),
@@ -40,24 +40,24 @@ function readCompression(table: FlatTable | undefined): Compression | undefined 
   return codec === 0 ? 'lz4' : 'zstd';
 }
 
-/** An Arrow batch that is being taken apart: gives its nodes and buffers in the order of its columns. */
+/** A cursor over the nodes and buffers of an Arrow batch, in column order. */
 export interface ArrowBatch {
-  /** Names the batch in errors: `record batch 1`. */
+  /** The name of the batch in errors: `record batch 1`. */
   readonly name: string;
   readonly rows: number;
   nextNode(): readonly [length: number, nullCount: number];
   nextBuffer(): Uint8Array<ArrayBuffer>;
   nextPartCount(): number;
-  /** Memory for a copy, counted: any number of columns may want a copy of the same bytes. */
+  /** Allocates counted memory for a copy: any number of columns may share the same bytes. */
   allocate(bytes: number): Uint8Array<ArrayBuffer>;
   /** Checks that nothing is left. */
   finish(): void;
 }
 
-/** After so many decompressed bytes a decoder shows that it is alive: a large body takes longer than it may be silent. */
+/** After this many decompressed bytes, a decoder reports progress: a large body takes longer than the stall timeout. */
 const SILENT_BYTES = 1 << 20;
 
-/** The buffers of a batch, decompressed. */
+/** Reads the buffers of a batch, and decompresses them. */
 export function* readBuffers(
   name: string,
   { buffers, compression }: ArrowBatchHead,
@@ -81,7 +81,7 @@ export function* readBuffers(
   return found;
 }
 
-/** Begins to take apart a batch. */
+/** Creates a cursor over a batch. */
 export function createArrowBatch(
   name: string,
   head: ArrowBatchHead,
@@ -106,7 +106,7 @@ export function createArrowBatch(
     nextBuffer: () => next(buffers, buffer++),
     nextPartCount() {
       const count = next(head.partCounts, partCount++);
-      if (count > buffers.length - buffer) throw batchFault(name, 'has fewer buffers than it says');
+      if (count > buffers.length - buffer) throw batchFault(name, 'has fewer buffers than it declares');
       return count;
     },
     allocate: (bytes) => allocateCounted(budget, bytes),

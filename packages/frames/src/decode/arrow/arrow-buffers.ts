@@ -4,18 +4,18 @@ import { countBits } from '../../columns/bits.ts';
 import { INLINE_BYTES, VIEW_BYTES, viewLength, viewPart, viewStart, viewWords } from '../../columns/views.ts';
 import { type ColumnData, isNullAt, type Values } from '../../columns/column-data.ts';
 
-/** What loading a column needs: the batch that is taken apart, and the errors of that column. */
+/** The context for loading a column: its batch, and its errors. */
 export interface Loading {
   readonly batch: ArrowBatch;
-  /** The values of a dictionary; undefined where they have not come. */
+  /** Returns the values of a dictionary; undefined if they have not arrived. */
   readonly dictionary: (id: number) => ColumnData | undefined;
   readonly fault: (what: string) => ServiceError;
 }
 
-/** What every column has. */
+/** The part common to all columns. */
 export type ColumnHead = Pick<ColumnData, 'length' | 'nullCount' | 'validity'>;
 
-/** Where each row of a column begins and ends. */
+/** The start and end of each row. */
 export type Offsets = NonNullable<ColumnData['offsets']>;
 
 interface TypedArrayType<Elements extends Values> {
@@ -24,7 +24,7 @@ interface TypedArrayType<Elements extends Values> {
   new (buffer: ArrayBuffer, byteOffset: number, length: number): Elements;
 }
 
-/** The next buffer as an array of exactly so many rows. Rows of 8 bytes and their multiples begin at a multiple of 8. */
+/** Returns the next buffer as an array of exactly `rows` rows. Rows of a multiple of 8 bytes are aligned to 8 bytes. */
 export function loadValues<Elements extends Values>(
   type: TypedArrayType<Elements>,
   rows: number,
@@ -34,7 +34,7 @@ export function loadValues<Elements extends Values>(
   const bytes = batch.nextBuffer();
   const rowBytes = elementsPerRow * type.BYTES_PER_ELEMENT;
   const size = rows * rowBytes;
-  if (bytes.length < size) throw fault(`a buffer has ${bytes.length} bytes where its rows need ${size}`);
+  if (bytes.length < size) throw fault(`a buffer has ${bytes.length} bytes, but its rows need ${size}`);
   // An empty view would keep the whole body in memory.
   if (rows === 0) return new type(0);
   const alignment = rowBytes % 8 === 0 ? 8 : type.BYTES_PER_ELEMENT;
@@ -44,29 +44,29 @@ export function loadValues<Elements extends Values>(
   return new type(aligned.buffer, 0, rows * elementsPerRow);
 }
 
-/** The bitmap of a column, left out where no row is null. */
+/** Loads the validity bitmap of a column; omitted if no row is null. */
 export function loadValidity(length: number, nullCount: number, { batch, fault }: Loading): { validity?: Bits } {
   const bits = batch.nextBuffer();
   if (bits.length === 0 && nullCount === 0) return {};
   const bytes = Math.ceil(length / 8);
-  if (bits.length < bytes) throw fault(`its validity bitmap has ${bits.length} bytes where its rows need ${bytes}`);
+  if (bits.length < bytes) throw fault(`its validity bitmap has ${bits.length} bytes, but its rows need ${bytes}`);
   const counted = length - countBits(bits, length);
-  if (counted !== nullCount) throw fault(`it says that ${nullCount} values are null, but ${counted} are`);
+  if (counted !== nullCount) throw fault(`its null count is ${nullCount}, but ${counted} values are null`);
   return nullCount === 0 ? {} : { validity: bits.subarray(0, bytes) };
 }
 
 type Bits = Uint8Array<ArrayBuffer>;
 
-/** The offsets of so many rows, of 64 bits where they are wide; not checked yet. */
+/** Loads the offsets of `length` rows, with 64 bits if `isWide`. They are not checked yet. */
 export function loadOffsets(isWide: boolean, length: number, loading: Loading): Offsets {
   const offsetType: TypedArrayType<Offsets> = isWide ? BigInt64Array : Int32Array;
   if (length > 0) return loadValues(offsetType, length + 1, loading);
-  // The format lets a column without rows leave its only offset out.
+  // The format allows a column without rows to omit its only offset.
   loading.batch.nextBuffer();
   return new offsetType(1);
 }
 
-/** Offsets never go back, and stay inside of what they point to. */
+/** Checks that offsets never decrease, and stay within their data. */
 export function checkOffsets(offsets: Offsets, limit: number, fault: Loading['fault']): void {
   const isWide = offsets instanceof BigInt64Array;
   const words = isWide ? new Uint32Array(offsets.buffer, offsets.byteOffset, 2 * offsets.length) : offsets;
@@ -74,13 +74,13 @@ export function checkOffsets(offsets: Offsets, limit: number, fault: Loading['fa
   for (let row = 0; row < offsets.length; row++) {
     const offset = isWide ? words[2 * row] + words[2 * row + 1] * 2 ** 32 : words[row];
     if (!(offset >= previous && offset <= limit)) {
-      throw fault(`offset ${offsets[row]} of row ${row} is before the one of the row before it, or beyond its data`);
+      throw fault(`offset ${offsets[row]} of row ${row} is less than the previous one, or beyond its data`);
     }
     previous = offset;
   }
 }
 
-/** Views, and the data buffers they lead to. */
+/** Loads views and their data buffers. */
 export function loadViews(head: ColumnHead, loading: Loading): Pick<ColumnData, 'values' | 'parts'> {
   const { batch, fault } = loading;
   const values = loadValues(Uint8Array, head.length, loading, VIEW_BYTES);
@@ -93,7 +93,7 @@ export function loadViews(head: ColumnHead, loading: Loading): Pick<ColumnData, 
     const part = parts[viewPart(words, row)];
     const start = viewStart(words, row);
     if (part === undefined || length < 0 || start < 0 || start + length > part.length) {
-      throw fault(`the view of row ${row} points outside of its data`);
+      throw fault(`the view of row ${row} points outside its data`);
     }
   }
   return { values, parts };

@@ -27,7 +27,7 @@ import {
 import { describe, expect, test } from 'vitest';
 import { arrowRefusal, decodeArrowBody, streamOf } from '../../../test/decode-body.ts';
 
-/** A stream of one batch of one column. */
+/** A stream with one batch of one column. */
 function columnStream(data: Data, nullable = true): Uint8Array {
   const schema = new Schema([new Field('a', data.type, nullable)]);
   const batch = new RecordBatch(
@@ -64,15 +64,15 @@ function schemaStream(fields: Field[]): Uint8Array {
   return Buffer.concat([head, message]);
 }
 
-/** The bytes with a run of 32-bit numbers replaced, where it last occurs. */
+/** Replaces the last occurrence of a run of 32-bit numbers. */
 function patched(bytes: Uint8Array, from: number[], to: number[]): Uint8Array {
   const copy = Buffer.from(bytes);
   copy.set(Buffer.from(Int32Array.from(to).buffer), copy.lastIndexOf(Buffer.from(Int32Array.from(from).buffer)));
   return copy;
 }
 
-describe('columns that do not hold what they say are invalid_data', () => {
-  test('offsets that go back', () => {
+describe('inconsistent columns are invalid_data', () => {
+  test('offsets that decrease', () => {
     expect(arrowRefusal(columnStream(utf8([0, 3, 1]))).message).toMatch(
       /^Column "a" of record batch 1: offset 1 of row 2 is/,
     );
@@ -90,7 +90,7 @@ describe('columns that do not hold what they say are invalid_data', () => {
     );
   });
 
-  test('an index outside of its dictionary', () => {
+  test('an index outside its dictionary', () => {
     const type = new Dictionary(new Utf8(), new Int32(), 1);
     const dictionary = vectorFromArray(['x', 'y'], new Utf8());
     const of = (indices: number[], nullBitmap?: Uint8Array) =>
@@ -111,7 +111,7 @@ describe('columns that do not hold what they say are invalid_data', () => {
     expect(decodeArrowBody(of([0, 99], bits(1))).rows).toEqual([{ a: 'x' }, { a: null }]);
   });
 
-  test('a null count that is not that of its bitmap', () => {
+  test('a null count that differs from its bitmap', () => {
     const data = makeData({
       type: new Int32(),
       length: 8,
@@ -120,11 +120,11 @@ describe('columns that do not hold what they say are invalid_data', () => {
       data: new Int32Array(8),
     });
     expect(arrowRefusal(columnStream(data)).message).toBe(
-      'Column "a" of record batch 1: it says that 3 values are null, but 1 are.',
+      'Column "a" of record batch 1: its null count is 3, but 1 values are null.',
     );
   });
 
-  test('nulls in a column that says it has none', () => {
+  test('nulls in a column that is not nullable', () => {
     const data = makeData({
       type: new Int32(),
       length: 8,
@@ -137,15 +137,15 @@ describe('columns that do not hold what they say are invalid_data', () => {
     );
   });
 
-  test('more rows than a batch may have', () => {
+  test('more rows than the maximum', () => {
     const schema = new Schema([]);
     const data = makeData({ type: new Struct([]), length: 2 ** 31, nullCount: 0, children: [] });
     expect(arrowRefusal(streamOf(new RecordBatch(schema, data))).message).toBe(
-      'The record batch 1 has 2147483648 rows, it may have 2147483647.',
+      'The record batch 1 has 2147483648 rows; the maximum is 2147483647.',
     );
   });
 
-  test('two columns of one name', () => {
+  test('two columns with one name', () => {
     const fields = [new Field('x', new Int32()), new Field('x', new Utf8())];
     expect(arrowRefusal(schemaStream(fields))).toMatchObject({
       code: 'invalid_data',
@@ -153,7 +153,7 @@ describe('columns that do not hold what they say are invalid_data', () => {
     });
   });
 
-  test('two fields of a struct of one name', () => {
+  test('two fields of a struct with one name', () => {
     const fields = [new Field('x', new Int32()), new Field('x', new Utf8())];
     expect(arrowRefusal(schemaStream([new Field('s', new Struct(fields))])).message).toBe(
       'Two fields of "s" have the name "x".',
@@ -181,7 +181,7 @@ describe('columns that do not hold what they say are invalid_data', () => {
     expect(arrowRefusal(nestedLists(33)).message).toBe('The columns are nested more than 32 deep.');
   });
 
-  test('a frame larger than it may be is out_of_memory', () => {
+  test('a frame that exceeds its limit is out_of_memory', () => {
     const bytes = streamOf(...tableFromArrays({ a: new Float64Array(1000) }).batches);
     expect(arrowRefusal(bytes, { maxBytes: 7999 }).code).toBe('out_of_memory');
     expect(decodeArrowBody(bytes, { maxBytes: 8000 }).rows).toHaveLength(1000);
@@ -192,7 +192,7 @@ function bytesOfRows(type: DataType, rows: number, bytes: number): Data {
   return new Data(type, 0, rows, 0, [undefined, new type.ArrayType(bytes / type.ArrayType.BYTES_PER_ELEMENT)]);
 }
 
-describe('columns of a fixed width are refused where a row is missing', () => {
+describe('fixed-width columns are refused if a row is missing', () => {
   test.each([
     ['decimal of 32 bits', new Decimal(0, 9, 32), 4],
     ['decimal of 64 bits', new Decimal(0, 18, 64), 8],
@@ -204,18 +204,18 @@ describe('columns of a fixed width are refused where a row is missing', () => {
     ['interval of months', new IntervalYearMonth(), 4],
     ['interval of days and milliseconds', new IntervalDayTime(), 8],
     ['interval of months, days and nanoseconds', new IntervalMonthDayNano(), 16],
-    ['bytes of one length', new FixedSizeBinary(7), 7],
+    ['fixed-size binary', new FixedSizeBinary(7), 7],
   ])('%s', (_name, type, width) => {
     const rows = 32;
     expect(decodeArrowBody(columnStream(bytesOfRows(type, rows, rows * width))).batches[0].numRows).toBe(rows);
     const cut = columnStream(bytesOfRows(type, rows, (rows - 8) * width));
     expect(arrowRefusal(cut).message).toBe(
-      `Column "a" of record batch 1: a buffer has ${(rows - 8) * width} bytes where its rows need ${rows * width}.`,
+      `Column "a" of record batch 1: a buffer has ${(rows - 8) * width} bytes, but its rows need ${rows * width}.`,
     );
   });
 });
 
-describe('nested columns that do not hold what they say are invalid_data', () => {
+describe('inconsistent nested columns are invalid_data', () => {
   const item = makeData({
     type: new Int32(),
     length: 4,
@@ -234,17 +234,17 @@ describe('nested columns that do not hold what they say are invalid_data', () =>
       child: item,
     });
 
-  test('a null item where the schema says that there is none', () => {
+  test('a null item that the schema does not allow', () => {
     expect(arrowRefusal(columnStream(lists())).message).toBe(
       'Column "a" of record batch 1: row 1 contains a null in "item", but the schema does not allow nulls there.',
     );
   });
 
-  test('but a null item of a list that is null itself is fine', () => {
+  test('but a null item of a null list is fine', () => {
     expect(decodeArrowBody(columnStream(lists(bits(0b101)))).rows).toEqual([{ a: [1] }, { a: null }, { a: [3, 4] }]);
   });
 
-  test('a null field of a struct where the schema says that there is none', () => {
+  test('a null field of a struct that the schema does not allow', () => {
     const structs = (nullBitmap?: Uint8Array) =>
       makeData({
         type: new Struct([field]),
@@ -257,12 +257,12 @@ describe('nested columns that do not hold what they say are invalid_data', () =>
     expect(decodeArrowBody(columnStream(structs(bits(0b1101)))).rows[1]).toEqual({ a: null });
   });
 
-  test('a null item of a list of one length', () => {
+  test('a null item of a fixed-size list', () => {
     const fixed = makeData({ type: new FixedSizeList(2, field), length: 2, nullCount: 0, child: item });
     expect(arrowRefusal(columnStream(fixed)).message).toMatch(/row 0 contains a null in "item"/);
   });
 
-  test('a key that is null', () => {
+  test('a null key', () => {
     const pair = new Struct<{ key: Int32; value: Int32 }>([
       new Field('key', new Int32(), false),
       new Field('value', new Int32(), true),
@@ -275,7 +275,7 @@ describe('nested columns that do not hold what they say are invalid_data', () =>
     );
   });
 
-  test('a null value of a dictionary where the schema says that there is none', () => {
+  test('a null value of a dictionary that the schema does not allow', () => {
     const values = vectorFromArray(['x', null], new Utf8());
     const type = new Dictionary(new Utf8(), new Int32());
     const column = (...indices: number[]) =>
@@ -294,7 +294,7 @@ describe('nested columns that do not hold what they say are invalid_data', () =>
     expect(decodeArrowBody(columnStream(structs)).rows[1]).toEqual({ a: null });
   });
 
-  test('but a null far below a row that is null is fine', () => {
+  test('but a null deep below a null row is fine', () => {
     const inner = makeData({ type: new Struct([field]), length: 4, nullCount: 0, children: [item] });
     const outer = (nullBitmap?: Uint8Array) =>
       makeData({
@@ -308,7 +308,7 @@ describe('nested columns that do not hold what they say are invalid_data', () =>
     expect(arrowRefusal(columnStream(outer())).message).toMatch(/row 1 contains a null in "item"/);
   });
 
-  test('lists whose items begin later begin at their first item when they are decoded', () => {
+  test('lists whose items start later start at item 0 when decoded', () => {
     const type = new List(new Field('item', new Int32(), true));
     const valueOffsets = Int32Array.of(0, 2, 3);
     const data = makeData({ type, length: 2, nullCount: 0, valueOffsets, child: item });

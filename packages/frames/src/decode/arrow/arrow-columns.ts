@@ -14,12 +14,12 @@ import { checkNulls } from '../check-nulls.ts';
 import { type ColumnData, elementsPerRow, isNullAt, isWide, type Values } from '../../columns/column-data.ts';
 import { joinColumns, wholeColumn } from '../../columns/join-columns.ts';
 
-/** Rows one batch may have, nested ones included. */
+/** The maximum rows of a batch, including nested ones. */
 const MAX_BATCH_ROWS = 2 ** 31 - 1;
 
 /**
- * The columns of an Arrow batch. Whoever reads them later indexes their buffers without a check, so everything is
- * checked here: lengths, offsets, indices, null counts.
+ * Loads the columns of an Arrow batch. Later code indexes the buffers unchecked, so everything is checked here:
+ * lengths, offsets, indices, null counts.
  */
 export function loadColumns(
   batch: ArrowBatch,
@@ -27,14 +27,17 @@ export function loadColumns(
   dictionary: Loading['dictionary'],
 ): ColumnData[] {
   if (batch.rows > MAX_BATCH_ROWS) {
-    throw new ServiceError('invalid_data', `The ${batch.name} has ${batch.rows} rows, it may have ${MAX_BATCH_ROWS}.`);
+    throw new ServiceError(
+      'invalid_data',
+      `The ${batch.name} has ${batch.rows} rows; the maximum is ${MAX_BATCH_ROWS}.`,
+    );
   }
   const columns = fields.map((field) => {
     const fault = (what: string) =>
       new ServiceError('invalid_data', `Column ${quoted(field.name)} of ${batch.name}: ${what}.`);
     const loading = { batch, dictionary, fault };
     const column = loadColumn(field.type, loading);
-    if (column.length !== batch.rows) throw fault(`it has ${column.length} rows, the batch has ${batch.rows}`);
+    if (column.length !== batch.rows) throw fault(`it has ${column.length} rows, but the batch has ${batch.rows}`);
     checkNulls(field, column, loading);
     return column;
   });
@@ -45,7 +48,7 @@ export function loadColumns(
 function loadColumn(type: DataType, loading: Loading): ColumnData {
   const { batch, fault } = loading;
   const [length, nullCount] = batch.nextNode();
-  if (length > MAX_BATCH_ROWS) throw fault(`it has ${length} rows, a batch may have ${MAX_BATCH_ROWS}`);
+  if (length > MAX_BATCH_ROWS) throw fault(`it has ${length} rows; the maximum is ${MAX_BATCH_ROWS}`);
   if (DataType.isNull(type)) return { length, nullCount: length };
   const head = { length, nullCount, ...loadValidity(length, nullCount, loading) };
   if (DataType.isUtf8View(type) || DataType.isBinaryView(type)) return { ...head, ...loadViews(head, loading) };
@@ -63,12 +66,12 @@ function loadColumn(type: DataType, loading: Loading): ColumnData {
   return { ...head, values: loadValues(type.ArrayType, length, loading, elementsPerRow(type)) };
 }
 
-/** A map is a list of pairs, neither they nor their keys null by the schema. */
+/** A map is a list of pairs; the schema does not allow null pairs or keys. */
 function isList(type: DataType): boolean {
   return DataType.isList(type) || DataType.isLargeList(type) || DataType.isMap(type);
 }
 
-/** Whether a type is text or bytes of any length, with an offset for each row. */
+/** Whether a type is variable-length text or binary, with an offset for each row. */
 export function hasBytesBehindOffsets(type: DataType): boolean {
   return DataType.isUtf8(type) || DataType.isLargeUtf8(type) || DataType.isBinary(type) || DataType.isLargeBinary(type);
 }
@@ -88,7 +91,7 @@ function loadIndices(type: Dictionary, head: ColumnHead, loading: Loading): Valu
 function loadMembers(type: Struct, head: ColumnHead, loading: Loading): ColumnData[] {
   const children = type.children.map((child) => loadColumn(child.type, loading));
   if (children.some((child) => child.length !== head.length)) {
-    throw loading.fault('a field of it has another number of rows');
+    throw loading.fault('its fields have different numbers of rows');
   }
   return children;
 }
@@ -96,7 +99,7 @@ function loadMembers(type: Struct, head: ColumnHead, loading: Loading): ColumnDa
 function loadFixedItems(type: FixedSizeList, head: ColumnHead, loading: Loading): ColumnData {
   const child = loadColumn(type.valueType, loading);
   const needed = head.length * type.listSize;
-  if (child.length < needed) throw loading.fault(`its lists need ${needed} values, there are ${child.length}`);
+  if (child.length < needed) throw loading.fault(`its lists need ${needed} values, but there are ${child.length}`);
   return child;
 }
 
@@ -109,7 +112,7 @@ function loadItems(type: DataType, head: ColumnHead, loading: Loading): ListPart
   checkOffsets(offsets, child.length, loading.fault);
   const parts = { offsets, children: [child] };
   if (Number(offsets[0]) === 0) return parts;
-  // Whoever writes the lists later would have to know that their items begin later: they begin at 0 from here on.
+  // Rebase the items to 0, so that later code need not handle another start.
   const { offsets: rebased = offsets, children = [] } = joinColumns(type, [wholeColumn({ ...head, ...parts })], {
     allocate: (bytes) => loading.batch.allocate(bytes),
     tooLarge: loading.fault,

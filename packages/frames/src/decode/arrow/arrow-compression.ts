@@ -4,13 +4,13 @@ import { allocateCounted } from '../limits.ts';
 import { decompressLz4Frame } from './lz4-frame.ts';
 import { decompressZstdFrame } from './zstd-frame.ts';
 
-/** How the buffers of an Arrow batch are compressed. */
+/** The compression of the buffers of an Arrow batch. */
 export type Compression = 'lz4' | 'zstd';
 
-/** No byte of a compressed buffer stands for more: a match of LZ4, a run of ZSTD in a block of its own. */
+/** The maximum expansion per byte: an LZ4 match, or a ZSTD run in a separate block. */
 const MAX_RATIOS: Readonly<Record<Compression, number>> = { lz4: 255, zstd: (1 << 17) / 4 };
 
-/** Decompresses one buffer of an Arrow batch: its size in 8 bytes (-1: it is not compressed), then its content. */
+/** Decompresses one buffer of an Arrow batch: its size in 8 bytes (-1: not compressed), then its content. */
 export function decompressBuffer(source: Uint8Array<ArrayBuffer>, compression: Compression, budget: ByteBudget) {
   if (source.length === 0) return source;
   if (source.length < 8) throw malformed(compression);
@@ -30,8 +30,8 @@ export function decompressBuffer(source: Uint8Array<ArrayBuffer>, compression: C
 }
 
 function malformed(compression: Compression, cause?: unknown): ServiceError {
-  return new ServiceError('invalid_data', `A buffer that is compressed with ${compression} cannot be decompressed.`, {
-    hint: 'Check that the body is whole, or write it uncompressed.',
+  return new ServiceError('invalid_data', `A buffer compressed with ${compression} cannot be decompressed.`, {
+    hint: 'Check that the body is complete, or write it uncompressed.',
     cause,
   });
 }

@@ -27,7 +27,7 @@ import { pyarrow } from '../../../test/arrow-bodies.ts';
 import { arrowRefusal, decodeArrowBody, plainRows, streamOf } from '../../../test/decode-body.ts';
 import { writeArrow } from '../../../test/write-arrow.ts';
 
-/** The bytes with the first size of 64 bits that is this one replaced. */
+/** Replaces the first occurrence of a 64-bit size. */
 function withSize(bytes: Uint8Array, from: number, to: number): Uint8Array {
   const copy = Buffer.from(bytes);
   copy.writeBigInt64LE(BigInt(to), copy.indexOf(Buffer.from(BigInt64Array.of(BigInt(from)).buffer)));
@@ -47,7 +47,7 @@ const SAMPLE = new Table({
   l: vectorFromArray([[1, 2], [], null], new List(new Field('item', new Int32(), true))),
 });
 
-describe('what Arrow writers write is read', () => {
+describe('the output of Arrow writers is read', () => {
   test.each(['stream', 'file'] as const)('a %s of apache-arrow, in chunks of any size', (kind) => {
     const bytes = tableToIPC(SAMPLE, kind);
     const expected = plainRows(SAMPLE.batches);
@@ -100,7 +100,7 @@ describe('what Arrow writers write is read', () => {
     ]);
   });
 
-  test('a stream that is only a schema', () => {
+  test('a stream with only a schema', () => {
     const message = Message.encode(Message.from(SAMPLE.schema));
     const padded = new Uint8Array(Math.ceil(message.length / 8) * 8);
     padded.set(message);
@@ -109,13 +109,13 @@ describe('what Arrow writers write is read', () => {
     expect([schema.names, batches]).toEqual([SAMPLE.schema.names, []]);
   });
 
-  test('batches without rows, also between others, which vanish', () => {
+  test('batches without rows are dropped, also between others', () => {
     const [batch] = SAMPLE.batches;
     const { batches } = decodeArrowBody(streamOf(batch.slice(0, 0), batch, batch.slice(0, 0)));
     expect(batches.map(({ numRows }) => numRows)).toEqual([3]);
   });
 
-  test('batches of no columns keep their rows', () => {
+  test('batches without columns keep their rows', () => {
     const schema = new Schema([]);
     const batch = new RecordBatch(schema, makeData({ type: new Struct([]), length: 5, nullCount: 0, children: [] }));
     expect(decodeArrowBody(streamOf(batch)).batches[0].numRows).toBe(5);
@@ -126,16 +126,16 @@ describe('what Arrow writers write is read', () => {
     expect(decodeArrowBody(bytes.subarray(0, bytes.length - 8)).rows).toHaveLength(3);
   });
 
-  test('a compressed frame is counted as it is when decompressed', () => {
+  test('a compressed frame is counted decompressed', () => {
     const size = 200 * 8 * 2 + 201 * 4 + 200 * 6 + 25;
     expect(arrowRefusal(pyarrow('zstdStream'), { maxBytes: size - 100 }).code).toBe('out_of_memory');
-    // The decompressor of newer versions of Node has the content of one buffer twice.
+    // The decompressor of newer Node versions holds the content of one buffer twice.
     const largest = 200 * 8;
     expect(decodeArrowBody(pyarrow('zstdStream'), { maxBytes: size + largest + 2000 }).rows).toHaveLength(200);
   });
 
   test.each(['lz4', 'zstd'] as const)(
-    'a frame compressed with %s that lacks any memory is out_of_memory',
+    'a frame compressed with %s is out_of_memory, however little memory is missing',
     (compression) => {
       const { schema, batches } = tableFromArrays({ a: Float64Array.from({ length: 1000 }, Math.sqrt) });
       const bytes = writeArrow(schema, batches, { compression });
@@ -153,12 +153,12 @@ describe('what Arrow writers write is read', () => {
     },
   );
 
-  test('a view that points outside of its data', () => {
+  test('a view that points outside its data', () => {
     const bytes = Buffer.from(pyarrow('nested'));
     const at = bytes.indexOf('a te') - 4;
     bytes.writeInt32LE(1, at + 8);
     expect(arrowRefusal(bytes).message).toBe(
-      'Column "view" of record batch 1: the view of row 2 points outside of its data.',
+      'Column "view" of record batch 1: the view of row 2 points outside its data.',
     );
   });
 
@@ -171,8 +171,8 @@ describe('what Arrow writers write is read', () => {
   });
 });
 
-describe('what is cut or not Arrow is invalid_data', () => {
-  test.each(['stream', 'file'] as const)('a %s cut anywhere inside of a message', (kind) => {
+describe('truncated data and data that is not Arrow are invalid_data', () => {
+  test.each(['stream', 'file'] as const)('a %s truncated anywhere inside a message', (kind) => {
     const bytes = tableToIPC(SAMPLE, kind);
     const whole = new Set(messageEnds(bytes));
     for (let length = 1; length < bytes.length; length += 13) {
@@ -185,17 +185,17 @@ describe('what is cut or not Arrow is invalid_data', () => {
     ['nothing', '', 'The body is empty.'],
     ['JSON', '[{"a":1}]', 'The body is neither an Arrow IPC stream nor an Arrow IPC file.'],
     ['a few bytes', 'ab', 'The body is neither an Arrow IPC stream nor an Arrow IPC file.'],
-    ['the magic word alone', 'ARROW1\0\0', 'The Arrow data is cut: it ends inside of a message, at byte 8.'],
+    ['the magic word alone', 'ARROW1\0\0', 'The Arrow data is truncated: it ends inside a message, at byte 8.'],
   ])('%s', (_name, body, message) => {
     expect(arrowRefusal(Buffer.from(body))).toMatchObject({ code: 'invalid_data', message });
   });
 
-  test('an end marker alone has no schema', () => {
+  test('only an end marker has no schema', () => {
     expect(arrowRefusal(Buffer.from('ffffffff00000000', 'hex')).message).toBe('The Arrow data has no schema.');
   });
 
   test.each(['stream', 'file'] as const)(
-    'a body in a %s that is longer than its buffers, whatever memory there is',
+    'a body in a %s that is longer than its buffers, for any memory limit',
     (kind) => {
       const { schema, batches } = tableFromArrays({ a: new Int32Array(1001) });
       const bytes = withSize(writeArrow(schema, batches, { kind }), 4008, 2 ** 40);
@@ -207,13 +207,13 @@ describe('what is cut or not Arrow is invalid_data', () => {
   );
 
   test.each(['lz4', 'zstd'] as const)(
-    'a buffer that %s cannot have made that small, whatever memory there is',
+    'a buffer that %s cannot compress that much, for any memory limit',
     (compression) => {
       const { schema, batches } = tableFromArrays({ a: new Int32Array(1001) });
       const bytes = withSize(writeArrow(schema, batches, { compression }), 4004, 2 ** 40);
       expect(arrowRefusal(bytes, { maxBytes: 1e6 })).toMatchObject({
         code: 'invalid_data',
-        message: `A buffer that is compressed with ${compression} cannot be decompressed.`,
+        message: `A buffer compressed with ${compression} cannot be decompressed.`,
       });
     },
   );
@@ -226,7 +226,7 @@ describe('what is cut or not Arrow is invalid_data', () => {
   });
 });
 
-/** Where the messages of a stream end. */
+/** The ends of the messages of a stream. */
 function messageEnds(bytes: Uint8Array): number[] {
   const ends: number[] = [];
   const view = new DataView(bytes.buffer, bytes.byteOffset);
@@ -245,11 +245,11 @@ test('decoded columns have the array types of apache-arrow', () => {
   expect(types).toEqual(SAMPLE.batches[0].data.children.map((data) => data.values?.constructor.name));
 });
 
-/** The body with another size of the content in the first of its zstd frames, and before it. */
+/** The body with another content size in the first of its zstd frames, and before it. */
 function withContentSize(body: Buffer, bytes: number): Buffer {
   const copy = Buffer.from(body);
   const magic = copy.indexOf(Buffer.from('28b52ffd', 'hex'));
-  // A single segment, whose size is one byte, or two bytes from 256 on.
+  // A single segment, whose size takes one byte, or two bytes from 256.
   const isShort = copy[magic + 4] >> 6 === 0;
   copy.writeBigInt64LE(copy.readBigInt64LE(magic - 8) + BigInt(bytes), magic - 8);
   if (isShort) copy[magic + 5] += bytes;
@@ -257,12 +257,12 @@ function withContentSize(body: Buffer, bytes: number): Buffer {
   return copy;
 }
 
-test('a zstd frame with less or more content than it announces is invalid_data', () => {
+test('a zstd frame with less or more content than it declares is invalid_data', () => {
   const body = pyarrow('zstdStream');
   expect(decodeArrowBody(withContentSize(body, 0)).rows).toHaveLength(200);
   for (const bytes of [1, 8, -1, -8]) {
     expect(arrowRefusal(withContentSize(body, bytes)).message).toBe(
-      'A buffer that is compressed with zstd cannot be decompressed.',
+      'A buffer compressed with zstd cannot be decompressed.',
     );
   }
 });

@@ -12,7 +12,7 @@ import { joinColumns, wholeColumn } from '../../columns/join-columns.ts';
 import { allocateCounted } from '../limits.ts';
 import { type Batch, type BatchMerger, createBatchMerger } from './merge-batches.ts';
 
-/** What is known of the frame so far. */
+/** The state of a frame being decoded. */
 interface ArrowFrame {
   readonly schema: Schema;
   readonly dictionaries: Map<number, ColumnData>;
@@ -22,8 +22,8 @@ interface ArrowFrame {
 }
 
 /**
- * Decodes an Arrow IPC stream or file. A stream, and a file with its schema in front, is read front to back and never in
- * memory as a whole; a file that has its schema in the footer alone is held until that has come.
+ * Decodes an Arrow IPC stream or file. A stream, or a file that starts with its schema, is decoded incrementally and is
+ * never in memory as a whole. A file with its schema only in the footer is buffered until the footer arrives.
  */
 export function* decodeArrow(input: ByteInput, budget: ByteBudget): DecodeSteps {
   let frame: ArrowFrame | undefined;
@@ -54,13 +54,13 @@ function createFrame(schema: Schema, budget: ByteBudget): ArrowFrame {
 function* decodeColumns(frame: ArrowFrame, message: ColumnsMessage): DecodeSteps {
   if (message.kind === 'batch') yield* frame.merger.add(yield* decodeBatch(frame, message));
   else {
-    // The batches before it have the dictionary as it was.
+    // The batches before it use the previous dictionary.
     yield* frame.merger.flush();
     yield yield* decodeDictionary(frame, message);
   }
 }
 
-/** What shows now and then that it is alive, before its result. */
+/** A generator that reports progress before its result. */
 type Working<Result> = Generator<IsWorking, Result, void>;
 
 function* decodeBatch(frame: ArrowFrame, message: ArrowBody): Working<Batch> {
@@ -90,12 +90,12 @@ function* decodeDictionary(
   let heldBytes = ownBytes;
   const base = isDelta ? frame.dictionaries.get(id) : undefined;
   if (base !== undefined) {
-    // The old one stays counted: batches that are in the frame already have it.
+    // The old one stays counted: batches that were already emitted use it.
     const before = frame.budget.usedBytes;
     dictionary = joinColumns(type, [wholeColumn(base), wholeColumn(dictionary)], {
       allocate: (bytes) => allocateCounted(frame.budget, bytes),
       tooLarge: (what) =>
-        new ServiceError('invalid_data', `Dictionary ${id} of the Arrow data has grown too large: ${what}.`, {
+        new ServiceError('invalid_data', `Dictionary ${id} of the Arrow data is too large: ${what}.`, {
           hint: 'Use large utf8 or large binary as the type of its values.',
         }),
     });
@@ -112,7 +112,9 @@ function hasDictionary(type: DataType, id: number): boolean {
   return children.some((child) => hasDictionary(child.type, id));
 }
 
-/** The format cannot say that a dictionary has one: writers name the type of the inmost values, and send indices. */
+/**
+ * The format cannot declare a dictionary of dictionaries: writers declare the innermost value type, and send indices.
+ */
 function hasIndicesAsValues(type: DataType, { nodes, buffers }: ArrowBatchHead): boolean {
   return hasBytesBehindOffsets(type) && nodes.length === 2 && buffers.length === 4;
 }

@@ -34,7 +34,7 @@ import { decodeArrow } from './arrow-decoder.ts';
 
 const LONG_TEXT = 'a text that is longer than twelve bytes';
 
-/** Four values of each type that a dictionary can have. */
+/** Four values of each type that dictionary values can have. */
 const TYPES: [name: string, type: DataType, build: build.BuildColumn<never>, values: readonly unknown[]][] = [
   ['utf8', new Utf8(), build.bytes, ['a', 'bb', LONG_TEXT, 'é']],
   ['large utf8', new LargeUtf8(), build.largeBytes, ['a', 'bb', LONG_TEXT, 'é']],
@@ -78,7 +78,7 @@ function schemaOf(type: DataType): Schema {
   return new Schema([new Field('a', type, true)]);
 }
 
-/** A batch of indices into a dictionary that is written apart from it. */
+/** A batch of indices into a dictionary that is written separately. */
 function indexBatch(schema: Schema, indices: readonly (number | null)[]): StreamPiece {
   const [{ type }] = schema.fields;
   const data = build.numbers(new Int8(), indices).clone(type);
@@ -117,7 +117,7 @@ describe.each(TYPES)('a dictionary of %s', (_name, type, builder, values) => {
     expect(valuesOf(writePieces(schema, pieces, { compression }))).toEqual(plain([0, 9, 0, 1, 0, 9, 0, 1, 2, 3, 3]));
   });
 
-  test('of which an index is outside is refused', () => {
+  test('with an index out of range is refused', () => {
     const pieces = [dictionary(values, false), indexBatch(schema, [3, 4])];
     expect(refusalOf(() => valuesOf(writePieces(schema, pieces))).message).toBe(
       'Column "a" of record batch 1: row 1 is value 4 of a dictionary that has 4 values.',
@@ -125,7 +125,7 @@ describe.each(TYPES)('a dictionary of %s', (_name, type, builder, values) => {
   });
 });
 
-describe('dictionaries inside of other columns', () => {
+describe('nested dictionaries', () => {
   const inner = new Dictionary(new Utf8(), new Int8(), 5);
   const words = build.dictionaryOf(build.bytes);
   const pair = new Struct([new Field('key', new Utf8(), false), new Field('value', inner, true)]);
@@ -163,7 +163,7 @@ describe('dictionaries inside of other columns', () => {
     },
   );
 
-  test('a dictionary of texts that has indices as its values is refused as a dictionary of dictionaries', () => {
+  test('a dictionary of texts with indices as values is refused as a dictionary of dictionaries', () => {
     const type = new Dictionary(new Utf8(), new Int32(), 0);
     const data = build.numbers(new Int32(), [0, 1, 0]);
     for (const column of [type, new List(new Field('item', type, true))]) {

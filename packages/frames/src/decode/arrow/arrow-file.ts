@@ -18,24 +18,24 @@ import { readFlatbuffer } from './flatbuffer.ts';
 import { type HeldBytes, holdBytes } from '../held-bytes.ts';
 import { allocateCounted } from '../limits.ts';
 
-/** A file begins with this word and two zeros, and ends with it. */
+/** A file starts with this magic and two zeros, and ends with it. */
 const MAGIC = Buffer.from('ARROW1');
 
-/** The end of a file: the length of the footer in 4 bytes, and the word. */
+/** The end of a file: the length of the footer in 4 bytes, and the magic. */
 const TAIL_BYTES = 4 + MAGIC.length;
 
 const FOOTER = 'The footer of the Arrow file';
-const CUT_FILE = 'The Arrow file is cut: it does not end with its footer.';
+const CUT_FILE = 'The Arrow file is truncated: it does not end with its footer.';
 
-/** Whether bytes are the start of a file. */
+/** Whether these bytes start a file. */
 export function isFileStart(bytes: Uint8Array): boolean {
   return MAGIC.equals(bytes.subarray(0, MAGIC.length));
 }
 
 /**
- * Reads an Arrow file whose first 8 bytes were read. Where its schema is in front, it is read like the stream that it
- * contains. Some writers have the schema in the footer alone, and the dictionaries behind the batches that need them:
- * then the file is held until its footer is there.
+ * Reads an Arrow file after its first 8 bytes. If it starts with its schema, it is read like the stream that it
+ * contains. Some writers put the schema only in the footer, and dictionaries after the batches that need them: such a
+ * file is buffered up to its footer.
  */
 export function* readArrowFile(input: ByteInput, budget: ByteBudget): Reading<void> {
   const bytes = yield* readBytes(input, PREFIX_BYTES);
@@ -49,7 +49,7 @@ export function* readArrowFile(input: ByteInput, budget: ByteBudget): Reading<vo
   } else yield* readByFooter(input, Buffer.concat([MAGIC, Buffer.alloc(2), bytes, metadata]), budget);
 }
 
-/** The messages behind the schema, up to the footer. It must know as many batches as there were. */
+/** Reads the messages from the schema to the footer, which must list the same number of batches. */
 function* readFrontToBack(input: ByteInput, budget: ByteBudget): Reading<void> {
   let batches = 0;
   for (;;) {
@@ -57,7 +57,7 @@ function* readFrontToBack(input: ByteInput, budget: ByteBudget): Reading<void> {
     const prefix = prefixOf(bytes);
     if (prefix === undefined) throw cut(input);
     if (!prefix.isMarked || prefix.length <= 0) {
-      // Without an end marker these are the first bytes of the footer.
+      // Without an end marker, these bytes start the footer.
       yield* checkFooter(input, prefix.isMarked ? new Uint8Array(0) : bytes, batches, budget);
       return;
     }
@@ -73,13 +73,13 @@ function* checkFooter(input: ByteInput, start: Uint8Array, batches: number, budg
   if (held === undefined || footer?.length !== held.length - TAIL_BYTES) throw invalid(CUT_FILE);
   const expected = readFlatbuffer(footer, FOOTER, (root) => root.count(SLOT.footer.batches, BLOCK.bytes));
   if (expected !== batches) {
-    throw invalid(`${FOOTER} names ${expected} record batches, the file has ${batches}.`);
+    throw invalid(`${FOOTER} lists ${expected} record batches, but the file has ${batches}.`);
   }
   held.dropBefore(held.length);
   budget.free(footer.length);
 }
 
-/** Reads all messages that the footer names, dictionaries first. What no later message needs is let go. */
+/** Reads the messages that the footer lists, dictionaries first. Bytes that no later message needs are released. */
 function* readByFooter(input: ByteInput, start: Uint8Array, budget: ByteBudget): Reading<void> {
   const file = yield* holdBytes(input, start, budget);
   if (file === undefined) throw invalid(CUT_FILE);
@@ -99,7 +99,7 @@ function* readByFooter(input: ByteInput, start: Uint8Array, budget: ByteBudget):
   file.dropBefore(file.length);
 }
 
-/** The first byte that the block of this number or a later one needs; the end of the file behind the last. */
+/** Returns the first byte that each block or a later one needs, and the end of the file for the last. */
 function neededFrom(blocks: readonly number[], end: number): Float64Array {
   const count = blocks.length / BLOCK.sizes;
   const needed = new Float64Array(count + 1).fill(end);
@@ -118,7 +118,7 @@ function messageAt(file: HeldBytes, offset: number, bodyLength: number, budget: 
   const { head, ...claim } = parseMetadata(bytesAt(file, start - length, length), offset);
   budget.free(length);
   if (head.kind === 'schema' || claim.bodyLength !== bodyLength) {
-    throw invalid(`${nameAt(offset)} is not what the footer says.`);
+    throw invalid(`${nameAt(offset)} does not match the footer.`);
   }
   const body = allocateCounted(budget, bodyLength);
   file.read(start, body);
@@ -131,7 +131,7 @@ function bytesAt(file: HeldBytes, start: number, length: number): Uint8Array {
   return bytes;
 }
 
-/** The footer at the end of a file, counted. */
+/** Returns the footer at the end of a file, counted. */
 function footerOf(file: HeldBytes, budget: ByteBudget): Uint8Array {
   const end = file.length - TAIL_BYTES;
   const tail = end < 0 ? Buffer.alloc(TAIL_BYTES) : Buffer.from(bytesAt(file, end, TAIL_BYTES));

@@ -1,17 +1,17 @@
 import { SLOT } from './arrow-slots.ts';
 import { readFlatbuffer } from './flatbuffer.ts';
 
-/** What the header of a message of Arrow IPC says of it. */
+/** A summary of an Arrow IPC message header. */
 export interface ArrowHeader {
-  /** The rows of a batch; a schema and a dictionary have none. */
+  /** The rows of a batch; 0 for a schema or a dictionary. */
   readonly rows: number;
-  /** How long the body is that belongs to it. */
+  /** The length of the message body. */
   readonly bodyLength: number;
-  /** The columns of a schema; a batch and a dictionary have none. */
+  /** The columns of a schema; 0 for a batch or a dictionary. */
   readonly columns: number;
 }
 
-/** Reads a header that came apart from its body. */
+/** Reads a header that is separate from its body. */
 export function readArrowHeader(header: Uint8Array): ArrowHeader {
   return readFlatbuffer(header, 'An Arrow message', (root) => {
     const kind = root.byte(SLOT.message.headerType);
@@ -26,5 +26,5 @@ export function readArrowHeader(header: Uint8Array): ArrowHeader {
 
 const SCHEMA = 1;
 const RECORD_BATCH = 3;
-/** A vector of tables holds the offset of each. */
+/** A vector of tables holds their offsets. */
 const OFFSET_BYTES = 4;

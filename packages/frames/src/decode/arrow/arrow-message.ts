@@ -5,44 +5,44 @@ import { SLOT } from './arrow-slots.ts';
 import { type ByteInput, readBytes, type WantsMore } from '../decode-steps.ts';
 import { type FlatTable, readFlatbuffer } from './flatbuffer.ts';
 
-/** A message of Arrow data, or the footer of an Arrow file. `metadata` is the flatbuffer it came in. */
+/** A message of Arrow data, or the footer of an Arrow file. `metadata` is its flatbuffer. */
 export type ArrowMessage =
   | { readonly kind: 'schema'; readonly metadata: Uint8Array }
   | { readonly kind: 'footer'; readonly metadata: Uint8Array }
   | ({ readonly kind: 'batch' } & ArrowBody)
   | ({ readonly kind: 'dictionary'; readonly id: number; readonly isDelta: boolean } & ArrowBody);
 
-/** What a batch and a dictionary have in common: columns. */
+/** The columns of a batch or a dictionary. */
 export interface ArrowBody {
   readonly head: ArrowBatchHead;
   readonly body: Uint8Array<ArrayBuffer>;
 }
 
-/** Reads messages as their bytes come in. */
+/** An incremental reader of messages. */
 export type Reading<Result> = Generator<WantsMore | ArrowMessage, Result, void>;
 
-/** What the metadata of one message, or the footer of a file, may take. */
+/** The maximum size of the metadata of a message, or of the footer of a file. */
 export const MAX_METADATA_BYTES = 1 << 26;
 
-/** What every message begins with: a mark, and the length of its metadata; 0 is the end of the stream. */
+/** The prefix of every message: a continuation marker, and the length of its metadata; 0 is the end of the stream. */
 export interface MessagePrefix {
   readonly isMarked: boolean;
   readonly length: number;
 }
 
-/** How many bytes a prefix has. */
+/** The size of a prefix in bytes. */
 export const PREFIX_BYTES = 8;
 
 const CONTINUATION = 0xffffffff;
 
-/** The prefix in these bytes; undefined where they are too few. */
+/** Reads a prefix; undefined if there are too few bytes. */
 export function prefixOf(bytes: Uint8Array): MessagePrefix | undefined {
   if (bytes.length < PREFIX_BYTES) return undefined;
   const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength);
   return { isMarked: view.getUint32(0, true) === CONTINUATION, length: view.getInt32(4, true) };
 }
 
-/** Reads the metadata that follows a prefix; it is counted while it is read. */
+/** Reads the metadata after a prefix; counted while it is read. */
 export function* readMetadata(input: ByteInput, length: number, budget: ByteBudget): Reading<Uint8Array> {
   if (length < 0 || length > MAX_METADATA_BYTES) {
     throw invalid(`${nameAt(input.position - PREFIX_BYTES)} claims ${length} bytes of metadata.`);
@@ -54,7 +54,7 @@ export function* readMetadata(input: ByteInput, length: number, budget: ByteBudg
   return metadata;
 }
 
-/** Reads the body of a message whose metadata was read. */
+/** Reads the body of a message after its metadata. */
 export function* readBody(input: ByteInput, metadata: Uint8Array, budget: ByteBudget): Reading<ArrowMessage> {
   const { head, bodyLength } = parseMetadata(metadata, input.position - metadata.length - PREFIX_BYTES);
   budget.take(bodyLength);
@@ -63,14 +63,14 @@ export function* readBody(input: ByteInput, metadata: Uint8Array, budget: ByteBu
   return head.kind === 'schema' ? { kind: 'schema', metadata } : { ...head, body };
 }
 
-/** The head and the length of the body of the message at a place. */
+/** Parses the header and the body length of the message at `place`. */
 export function parseMetadata(metadata: Uint8Array, place: number) {
   const what = nameAt(place);
   return readFlatbuffer(metadata, what, (root) => {
     const head = readHead(root, what);
     const bodyLength = root.size(SLOT.message.bodyLength);
     const usedBytes = head.kind === 'schema' ? 0 : endOfBuffers(head.head);
-    // Before memory is asked for: what contradicts itself is not a question of memory.
+    // Check before allocating: a contradiction is `invalid_data`, not `out_of_memory`.
     if (bodyLength > usedBytes + MAX_PADDING) {
       throw invalid(`${what} claims a body of ${bodyLength} bytes, but its buffers end at byte ${usedBytes}.`);
     }
@@ -87,7 +87,7 @@ function endOfBuffers({ buffers }: ArrowBatchHead): number {
   return end;
 }
 
-/** Names a message in errors. */
+/** Returns the name of a message for errors. */
 export function nameAt(place: number): string {
   return `The Arrow message at byte ${place}`;
 }
@@ -95,7 +95,7 @@ export function nameAt(place: number): string {
 function readHead(root: FlatTable, what: string) {
   const version = root.short(SLOT.message.version);
   if (version < 3 || version > 4) {
-    throw new ServiceError('invalid_data', `${what} is of version V${version + 1} of the Arrow format.`, {
+    throw new ServiceError('invalid_data', `${what} has version V${version + 1} of the Arrow format.`, {
       hint: 'Write the data with a newer Arrow library: versions V4 and V5 are read.',
     });
   }
@@ -115,16 +115,16 @@ function readHead(root: FlatTable, what: string) {
     case 3:
       return { kind: 'batch', head: readBatchHead(header) } as const;
     default:
-      throw invalid(`${what} is of type ${type}: neither a schema, nor a dictionary, nor a batch.`);
+      throw invalid(`${what} has type ${type}, which is neither a schema, nor a dictionary, nor a batch.`);
   }
 }
 
-/** Data that ends too early. */
+/** Returns the error for truncated data. */
 export function cut(input: ByteInput): ServiceError {
-  return invalid(`The Arrow data is cut: it ends inside of a message, at byte ${input.position}.`);
+  return invalid(`The Arrow data is truncated: it ends inside a message, at byte ${input.position}.`);
 }
 
-/** Data that is not as it should be. */
+/** Returns the error for invalid data. */
 export function invalid(message: string): ServiceError {
   return new ServiceError('invalid_data', message);
 }

@@ -5,8 +5,8 @@ import { cut, invalid, PREFIX_BYTES, prefixOf, readBody, readMetadata, type Read
 import { type ByteInput, readBytes } from '../decode-steps.ts';
 
 /**
- * Reads an Arrow stream or an Arrow file, message by message. A stream may end without its end marker, but not inside of
- * a message; nothing may follow its end marker.
+ * Reads the messages of an Arrow stream or file. A stream may lack its end marker, but must not end inside a message;
+ * nothing may follow the end marker.
  */
 export function* readArrowMessages(input: ByteInput, budget: ByteBudget): Reading<void> {
   const start = yield* readBytes(input, PREFIX_BYTES);
@@ -26,7 +26,7 @@ function* readStream(input: ByteInput, start: Uint8Array, budget: ByteBudget): R
       return;
     }
     const message = yield* readBody(input, yield* readMetadata(input, prefix.length, budget), budget);
-    if (isFirst && message.kind !== 'schema') throw invalid('The Arrow stream does not begin with a schema.');
+    if (isFirst && message.kind !== 'schema') throw invalid('The Arrow stream does not start with a schema.');
     yield message;
     bytes = yield* readBytes(input, PREFIX_BYTES);
   }
@@ -45,6 +45,6 @@ function notArrow(start: Uint8Array): ServiceError {
   const found =
     start.length === 0 ? 'The body is empty' : 'The body is neither an Arrow IPC stream nor an Arrow IPC file';
   return new ServiceError('invalid_data', `${found}.`, {
-    hint: 'Write it with an IPC stream or file writer of Arrow 0.15 or newer; a stream begins with the bytes ff ff ff ff, a file with "ARROW1".',
+    hint: 'Write it with an IPC stream or file writer of Arrow 0.15 or newer; a stream starts with the bytes ff ff ff ff, a file with "ARROW1".',
   });
 }

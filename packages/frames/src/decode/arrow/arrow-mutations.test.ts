@@ -19,7 +19,7 @@ afterAll(() => decoders.close());
 
 const WAYS: WriteArrowOptions[] = [{}, { kind: 'file' }, { compression: 'lz4' }, { kind: 'file', compression: 'zstd' }];
 
-/** Small ones only, so that most mutations hit something that matters. */
+/** Only small frames, so that most mutations hit something significant. */
 const SAMPLES = SAMPLE_FRAMES.filter(
   ({ schema, name }) => schema.fields.length === 1 && name !== 'huge texts' && !name.includes('a dictionary each'),
 );
@@ -72,7 +72,7 @@ const LARGER_BODIES: readonly Uint8Array[] = [
 
 const BODIES: readonly Uint8Array[] = [
   ...SAMPLES.flatMap(({ schema, batches }) => WAYS.map((way) => writeArrow(schema, batches, way))),
-  // As many times as to be hit by enough mutations.
+  // Repeated, so that enough mutations hit it.
   ...Array.from({ length: 6 }, () => LARGER_BODIES).flat(),
 ];
 
@@ -109,7 +109,7 @@ function decode(body: Uint8Array): Promise<FrameStream> {
   return decoders.decode('arrow', bodyOf(body), { maxBytes: 1 << 24 });
 }
 
-/** What the encoders make of a body: a JSON table that is JSON, and the same from what the Arrow encoder writes. */
+/** Encodes a body as a JSON table, and checks that the output of the Arrow encoder gives the same. */
 async function tableOf(body: Uint8Array): Promise<string> {
   const { schema, batches } = await decode(body);
   const kept: RecordBatch[] = [];
@@ -118,7 +118,7 @@ async function tableOf(body: Uint8Array): Promise<string> {
   JSON.parse(json.toString());
   const again = await decode(await bytesOf(encodeArrowStream(streamOfBatches(schema, kept))));
   const jsonAgain = await bytesOf(encodeJsonTable(again, { query: 'q' }));
-  if (!json.equals(jsonAgain)) throw new Error('another frame when written and read again');
+  if (!json.equals(jsonAgain)) throw new Error('the frame differs when written and read again');
   return json.toString();
 }
 
@@ -136,19 +136,19 @@ async function outcomeOf(original: Uint8Array, { body, isCut }: Mutation): Promi
     if (!isCut) return 'read';
     const whole = tables.get(original) ?? (await tableOf(original));
     tables.set(original, whole);
-    return isStartOf(table, whole) ? 'read' : 'a cut body with other rows';
+    return isStartOf(table, whole) ? 'read' : 'a truncated body with other rows';
   } catch (error) {
     if (!(error instanceof ServiceError)) return `failed: ${String(error)}`;
     return error.message.includes('no progress') ? 'stalled' : error.code;
   }
 }
 
-test('every body is read where nothing is mutated', async () => {
+test('every body is read if nothing is mutated', async () => {
   for (const body of new Set(BODIES)) expect(await outcomeOf(body, { body, isCut: true })).toBe('read');
 });
 
 test(
-  `each of ${MUTATIONS} mutated bodies is refused in time, or is a frame that encoders can write; a cut one has no other rows`,
+  `each of ${MUTATIONS} mutated bodies is refused in time, or is a frame that encoders can write; a truncated one has no other rows`,
   { timeout: 180_000 },
   async () => {
     const words = createRandomWords(7);

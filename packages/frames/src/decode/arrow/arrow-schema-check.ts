@@ -3,15 +3,15 @@ import { SLOT } from './arrow-slots.ts';
 import type { FlatTable } from './flatbuffer.ts';
 import { MAX_COLUMNS, MAX_DEPTH } from '../limits.ts';
 
-/** Names and metadata in a schema may have so many bytes: entries of a flatbuffer may all point to one long text. */
+/** The maximum size of names and metadata in a schema: the entries of a flatbuffer may all point to one long text. */
 const MAX_TEXT_BYTES = 1 << 26;
 
-/** Types by their numbers in the format. */
+/** Type numbers of the format. */
 const TYPE = { none: 0, timestamp: 10, list: 12, struct: 13, fixedSizeList: 16, map: 17, largeList: 21 } as const;
 
 const LIST_TYPES: ReadonlySet<number> = new Set([TYPE.list, TYPE.fixedSizeList, TYPE.map, TYPE.largeList]);
 
-/** Types of the format that are not held, and what to cast them to. */
+/** Types of the format that are not supported, and the type to cast them to. */
 const REFUSED_TYPES: ReadonlyMap<number, { readonly name: string; readonly cast: string }> = new Map([
   [14, { name: 'union', cast: 'a struct with a field for each of its types, or to utf8' }],
   [22, { name: 'run-end encoded', cast: 'the type of its values' }],
@@ -27,8 +27,8 @@ interface Tally {
 }
 
 /**
- * Checks the flatbuffer of a schema before a library looks at it: that it is whole, not larger than it may be, and
- * consists of types that are held.
+ * Checks the flatbuffer of a schema before apache-arrow parses it: that it is complete, within the limits, and uses
+ * only supported types.
  */
 export function checkSchemaTable(schema: FlatTable | undefined): void {
   if (schema === undefined) throw new RangeError('There is no schema.');
@@ -48,7 +48,7 @@ function fieldsOf(parent: FlatTable, slot: number, tally: Tally, depth: number):
   tally.columns += count;
   if (tally.columns > MAX_COLUMNS) {
     throw new ServiceError('invalid_data', `The frame has more than ${MAX_COLUMNS} columns, including nested ones.`, {
-      hint: 'Split the frame, or bring the columns into a long form.',
+      hint: 'Split the frame, or reshape it to a long format.',
     });
   }
   if (depth > MAX_DEPTH + 1) {
@@ -65,9 +65,9 @@ function checkField(field: FlatTable, column: FlatTable, tally: Tally, depth: nu
   const number = field.byte(SLOT.field.typeNumber);
   const type = field.table(SLOT.field.type);
   if (type === undefined || number === TYPE.none) throw new RangeError('A field has no type.');
-  if (REFUSED_TYPES.has(number) || number > LAST_TYPE) throw notHeld(column, number, depth);
+  if (REFUSED_TYPES.has(number) || number > LAST_TYPE) throw notSupported(column, number, depth);
   if (number === TYPE.timestamp) addText(type, SLOT.timestamp.zone, tally);
-  // Looks whether there is a whole table for a dictionary and its index.
+  // Throws if the table of a dictionary or its index is incomplete.
   field.table(SLOT.field.dictionary)?.table(SLOT.dictionaryEncoding.indexType);
   const children = fieldsOf(field, SLOT.field.children, tally, depth + 1);
   if (LIST_TYPES.has(number) && children.length !== 1) throw new RangeError('A list does not have one child.');
@@ -92,9 +92,9 @@ function addText(table: FlatTable, slot: number, tally: Tally): void {
   if (tally.textBytes > MAX_TEXT_BYTES) throw new RangeError('The names and metadata are too long.');
 }
 
-function notHeld(column: FlatTable, number: number, depth: number): ServiceError {
+function notSupported(column: FlatTable, number: number, depth: number): ServiceError {
   const refused = REFUSED_TYPES.get(number);
-  const type = refused ? `the Arrow type ${refused.name}` : `an Arrow type of the unknown number ${number}`;
+  const type = refused ? `the Arrow type ${refused.name}` : `the unknown Arrow type ${number}`;
   const name = quoted(column.text(SLOT.field.name));
   return new ServiceError(
     'invalid_data',

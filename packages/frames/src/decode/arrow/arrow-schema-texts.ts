@@ -3,8 +3,8 @@ import { SLOT } from './arrow-slots.ts';
 import type { FlatTable } from './flatbuffer.ts';
 
 /**
- * Puts the texts of a flatbuffer into the schema that the library has read from it: that drops a U+FEFF at the start of a
- * text, so that two names become one, and reads as null the empty texts that some writers leave out.
+ * Restores the texts of the flatbuffer in the parsed schema: apache-arrow drops a U+FEFF at the start of a text, so
+ * that two names can become one, and reads empty texts that some writers omit as null.
  */
 export function restoreTexts(schema: Schema, table: FlatTable | undefined): void {
   if (table === undefined) throw new RangeError('There is no schema.');
@@ -22,7 +22,7 @@ function restoreFields(fields: readonly Field[], tables: readonly FlatTable[], r
 }
 
 function restoreType(type: DataType, table: FlatTable, restored: Set<DataType>): void {
-  // Columns that share a dictionary share its type, as the first of them has it.
+  // Columns that share a dictionary share its type, from the first of them.
   if (restored.has(type)) return;
   restored.add(type);
   if (DataType.isTimestamp(type) && type.timezone) {

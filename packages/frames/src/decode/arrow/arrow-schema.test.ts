@@ -41,7 +41,7 @@ function refusal(type: DataType, metadata: Record<string, string> = {}) {
   return refusalOf(() => decodeSchema(new Field('x', type, true, new Map(Object.entries(metadata)))));
 }
 
-/** The schema with the number of the only type that has that number replaced. */
+/** The schema with the number of its only type of that number replaced. */
 function withTypeNumber(field: Field, from: number, to: number): Buffer {
   const bytes = schemaStream(new Schema([field]));
   const place = [...bytes.keys()].find((at) => {
@@ -62,12 +62,12 @@ function messageOf(bytes: Buffer): string {
   }
 }
 
-/** The type with a unit that there is not. */
+/** The type with an invalid unit. */
 function withUnit(type: DataType): DataType {
   return Object.assign(type, { unit: 4 });
 }
 
-describe('a type that no server should be asked to hold is invalid_data', () => {
+describe('a malformed type is invalid_data', () => {
   test.each([
     ['a decimal without digits', new Decimal(0, 0), 'a decimal of 128 bits has 1 to 38 digits, not 0'],
     ['a decimal of 39 digits in 128 bits', new Decimal(0, 39), 'a decimal of 128 bits has 1 to 38 digits, not 39'],
@@ -108,7 +108,7 @@ describe('a type that no server should be asked to hold is invalid_data', () => 
   ])('a UUID %s', (_name, type, found) => {
     expect(refusal(type, { [EXTENSION_METADATA_KEY]: UUID_EXTENSION })).toMatchObject({
       message: `Column "x" has a malformed Arrow type: a UUID is a fixed-size binary of 16 bytes, not ${found}.`,
-      hint: 'Cast the column to fixed-size binary of 16 bytes, or leave "arrow.uuid" out of its metadata.',
+      hint: 'Cast the column to fixed-size binary of 16 bytes, or remove "arrow.uuid" from its metadata.',
     });
   });
 
@@ -119,7 +119,7 @@ describe('a type that no server should be asked to hold is invalid_data', () => 
   });
 });
 
-describe('types that are not held are refused with what to cast them to', () => {
+describe('unsupported types are refused with a hint on what to cast them to', () => {
   test('a union', () => {
     const type = new SparseUnion([0], [new Field('a', new Int32(), true)]);
     expect(refusal(type)).toMatchObject({
@@ -136,9 +136,9 @@ describe('types that are not held are refused with what to cast them to', () => 
     [22, 'the Arrow type run-end encoded', 'the type of its values'],
     [25, 'the Arrow type list view', 'list'],
     [26, 'the Arrow type large list view', 'large list'],
-    [99, 'an Arrow type of the unknown number 99', 'a type such as int64, float64 or utf8'],
-  ])('the type of the number %i', (number, name, cast) => {
-    // apache-arrow writes no such types: a bool (6) gets another number.
+    [99, 'the unknown Arrow type 99', 'a type such as int64, float64 or utf8'],
+  ])('type number %i', (number, name, cast) => {
+    // apache-arrow does not write these types: replace the number of a bool (6).
     const bytes = withTypeNumber(new Field('x', new Bool(), true), 6, number);
     expect(refusalOf(() => decodeBody(decodeArrow, bytes))).toMatchObject({
       code: 'invalid_data',
@@ -147,7 +147,7 @@ describe('types that are not held are refused with what to cast them to', () => 
     });
   });
 
-  test('bytes of no length', () => {
+  test('fixed-size binary of no length', () => {
     const type = new FixedSizeBinary(0);
     const message = 'Column "x" has the Arrow type fixed-size binary of 0 bytes, which this server does not support.';
     expect(refusal(type)).toMatchObject({ code: 'invalid_data', message, hint: 'Cast it to binary.' });
@@ -155,7 +155,7 @@ describe('types that are not held are refused with what to cast them to', () => 
     expect(refusal(new List(new Field('item', type, true))).message).toBe(message.replace('has', 'contains'));
   });
 
-  test('a dictionary of something else than plain values', () => {
+  test('a dictionary of nested values', () => {
     const type = new Dictionary(new Struct([new Field('a', new Int32(), true)]), new Int32());
     expect(refusal(type).message).toMatch(
       /^Column "x" has the Arrow type Dictionary<.*, which this server does not support\.$/,
@@ -163,8 +163,8 @@ describe('types that are not held are refused with what to cast them to', () => 
   });
 });
 
-describe('what a schema says is kept', () => {
-  test('the metadata of fields, of nested ones too, and of the schema', () => {
+describe('a schema is kept', () => {
+  test('the metadata of fields, also of nested ones, and of the schema', () => {
     const metadata = new Map([
       [TYPE_METADATA_KEY, 'LONG128'],
       ['é', ''],
@@ -197,7 +197,7 @@ describe('what a schema says is kept', () => {
     expect([item.name, item.type.timezone]).toEqual(['\ufeff', '\ufeffUTC']);
   });
 
-  test('except that the entries and keys of a map are never null', () => {
+  test('but the entries and keys of a map are never nullable', () => {
     const pair = new Struct([new Field('k', new Utf8(), true), new Field('v', new Int32(), true)]);
     const [field] = decodeSchema(new Field('x', new Map_(new Field('entries', pair, true)), true)).fields;
     const [entries] = field.type.children;

@@ -11,18 +11,18 @@ import { readFlatbuffer } from './flatbuffer.ts';
 const SCHEMA = 'The Arrow schema';
 const FOOTER = 'The footer of the Arrow file';
 
-/** The schema in an Arrow schema message that comes from outside: checked before anything else looks at it. */
+/** Reads the schema of an untrusted schema message. It is checked before any other code reads it. */
 export function schemaFromUpload(message: Uint8Array): Schema {
   return checkedSchema(uncheckedSchemaFromUpload(message));
 }
 
-/** The same, where its columns may be of types that are not held, or malformed: to be looked at, not to be kept. */
+/** Reads the same, but allows unsupported or malformed column types: only for inspection, not for storage. */
 export function uncheckedSchemaFromUpload(message: Uint8Array): Schema {
   readFlatbuffer(message, SCHEMA, (root) => checkSchemaTable(root.table(SLOT.message.header)));
   return decodeSchema(message);
 }
 
-/** The schema in the footer of an Arrow file that comes from outside. */
+/** Reads the schema in the footer of an untrusted Arrow file. */
 export function schemaFromFooter(footer: Uint8Array): Schema {
   readFlatbuffer(footer, FOOTER, (root) => checkSchemaTable(root.table(SLOT.footer.schema)));
   const schema = decoded(() => Footer.decode(footer).schema);
@@ -30,7 +30,7 @@ export function schemaFromFooter(footer: Uint8Array): Schema {
   return checkedSchema(schema);
 }
 
-/** The schema in an Arrow schema message that was checked before. */
+/** Reads the schema of a schema message that was already checked. */
 export function decodeSchema(message: Uint8Array): Schema {
   const schema = decoded(() => {
     const head = Message.decode(message);
@@ -60,7 +60,7 @@ function checkedSchema(schema: Schema): Schema {
   return schema;
 }
 
-/** A schema as an Arrow schema message. */
+/** Encodes a schema as an Arrow schema message. */
 export function encodeSchema(schema: Schema): Uint8Array {
   return Message.encode(Message.from(schema));
 }
@@ -83,7 +83,7 @@ function checkNames(fields: readonly Field[], parent?: string): void {
     if (names.has(name)) {
       const where = parent === undefined ? 'Two columns' : `Two fields of ${quoted(parent)}`;
       throw new ServiceError('invalid_data', `${where} have the name ${quoted(name)}.`, {
-        hint: 'Give each of them a name of its own.',
+        hint: 'Give each a unique name.',
       });
     }
     names.add(name);

@@ -1,4 +1,4 @@
-/** Where the fields of the flatbuffer tables of the Arrow format are: each table by its name in the format. */
+/** The field numbers of the Arrow flatbuffer tables, by their names in the format. */
 export const SLOT = {
   message: { version: 0, headerType: 1, header: 2, bodyLength: 3 },
   footer: { schema: 1, dictionaries: 2, batches: 3 },
@@ -12,5 +12,5 @@ export const SLOT = {
   compression: { codec: 0, method: 1 },
 } as const;
 
-/** A block of a footer: where a message is, the length of its metadata and that of its body. */
+/** A block of a footer: the offset of a message, and the lengths of its metadata and its body. */
 export const BLOCK = { sizes: 3, bytes: 24, offset: 0, bodyLength: 2 } as const;

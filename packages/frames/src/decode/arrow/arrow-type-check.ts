@@ -2,19 +2,19 @@ import { quoted, ServiceError } from '@svc/errors';
 import { DataType, type Decimal, Field, type Time } from 'apache-arrow';
 import { columnTypeName, EXTENSION_METADATA_KEY, UUID_EXTENSION } from '../../column-types.ts';
 
-/** The digits that a decimal of so many bits can have. */
+/** The maximum digits of a decimal, by its bits. */
 const MAX_PRECISIONS: Readonly<Record<number, number>> = { 32: 9, 64: 18, 128: 38, 256: 76 };
 
-/** A decimal may have so many places after the point, or zeros before it. */
+/** The maximum digits after the decimal point, or zeros before it. */
 const MAX_SCALE = 76;
 
-/** What is wrong with a type, and what to do. */
+/** A problem of a type, and the hint. */
 interface TypeFault {
   readonly what: string;
   readonly hint: string;
 }
 
-/** Refuses numbers inside of a type that no writer should write, and bytes of no length. */
+/** Refuses invalid parameters of a type, and fixed-size binary of 0 bytes. */
 export function checkFieldType(column: Field, field: Field = column): void {
   const fault = faultOfField(field);
   if (fault !== undefined) {
@@ -50,7 +50,7 @@ function faultOfType(type: DataType, metadata: Field['metadata']): TypeFault | u
     const found = isBytes ? `of ${type.byteWidth}` : columnTypeName(new Field('', type));
     return {
       what: `a UUID is a fixed-size binary of 16 bytes, not ${found}`,
-      hint: `Cast the column to fixed-size binary of 16 bytes, or leave "${UUID_EXTENSION}" out of its metadata.`,
+      hint: `Cast the column to fixed-size binary of 16 bytes, or remove "${UUID_EXTENSION}" from its metadata.`,
     };
   }
   if (isBytes && type.byteWidth < 0) {
@@ -108,11 +108,11 @@ function faultOfDecimal({ bitWidth, precision, scale }: Decimal): TypeFault | un
   if (Math.abs(scale) <= MAX_SCALE) return undefined;
   return {
     what: `a decimal has a scale of -${MAX_SCALE} to ${MAX_SCALE}, not ${scale}`,
-    hint: 'Cast the column to a decimal of another scale, or to float64.',
+    hint: 'Cast the column to a decimal with another scale, or to float64.',
   };
 }
 
-/** Seconds and milliseconds of a day fit into 32 bits, smaller units do not. */
+/** The seconds and milliseconds of a day fit in 32 bits; smaller units do not. */
 function faultOfTime({ bitWidth, unit }: Time): TypeFault | undefined {
   const units = bitWidth === 32 ? [0, 1] : bitWidth === 64 ? [2, 3] : [];
   if (units.includes(unit)) return undefined;

@@ -21,7 +21,7 @@ function decode(sample: SampleFrame, way: WriteArrowOptions, chunkBytes = Infini
   return decoders.decode('arrow', bodyOf(bytes, chunkBytes));
 }
 
-/** Checks type, metadata and every cell, by what encoders make of the frame. */
+/** Checks the type, the metadata and every cell of a frame, through the encoders. */
 async function check(frame: FrameStream, sample: SampleFrame): Promise<void> {
   await ENCODING_CHECKS.arrow(await bytesOf(encodeArrowStream(frame)), sample);
 }
@@ -36,7 +36,7 @@ describe.each(WAYS)('a $kind, compression $compression, is read as it was writte
   });
 });
 
-describe('what a store keeps is what was decoded', () => {
+describe('a store keeps what was decoded', () => {
   test.each(SAMPLE_FRAMES)('$name: whole, and any rows of it', async (sample) => {
     const store = createMemoryStore();
     const ref = { tenant: 't', handle: parseHandle('h') };

@@ -1,25 +1,25 @@
 import { ServiceError } from '@svc/errors';
 
 /**
- * A table of a flatbuffer. Every read is checked against the end of the bytes: what points outside is a `RangeError`,
- * which `readFlatbuffer` turns into `invalid_data`.
+ * A table of a flatbuffer. Every read is checked against the end of the bytes: a pointer outside is a `RangeError`,
+ * which `readFlatbuffer` converts to `invalid_data`.
  */
 export interface FlatTable {
   byte(slot: number): number;
   short(slot: number): number;
-  /** A 64-bit length, offset or id that is not negative. */
+  /** Reads a non-negative 64-bit length, offset or id. */
   size(slot: number): number;
-  /** A text, empty where there is none. */
+  /** Reads a text; empty if it is missing. */
   text(slot: number): string;
   table(slot: number): FlatTable | undefined;
   tables(slot: number): readonly FlatTable[];
-  /** The sizes of a vector of structs or scalars that consist of 64-bit sizes. */
+  /** Reads a vector of structs or scalars that consist of 64-bit sizes. */
   sizes(slot: number, sizesPerElement: number): readonly number[];
-  /** Elements of a vector, and a check that so many are there. */
+  /** Returns the length of a vector, after a check that its elements are there. */
   count(slot: number, bytesPerElement: number): number;
 }
 
-/** Reads the root table with the given function; whatever is malformed is `invalid_data` about `what`. */
+/** Reads a root table with the given function; malformed bytes are `invalid_data` about `what`. */
 export function readFlatbuffer<Result>(bytes: Uint8Array, what: string, read: (root: FlatTable) => Result): Result {
   const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength);
   try {

@@ -2,18 +2,18 @@
 const MAGIC = 0x184d2204;
 
 /**
- * Decompresses an LZ4 frame into a target of exactly the size of its content. Checksums are skipped; what does not fit
- * the format or the target is a `RangeError`.
+ * Decompresses an LZ4 frame into a target of exactly the size of its content. Checksums are ignored; a malformed frame
+ * or another size is a `RangeError`.
  */
 export function decompressLz4Frame(source: Uint8Array, target: Uint8Array): void {
   const view = new DataView(source.buffer, source.byteOffset, source.byteLength);
   if (view.getUint32(0, true) !== MAGIC) throw new RangeError('This is not an LZ4 frame.');
   const flags = view.getUint8(4);
-  if (flags >> 6 !== 1) throw new RangeError('This version of LZ4 frames is not known.');
+  if (flags >> 6 !== 1) throw new RangeError('This version of LZ4 frames is not supported.');
   const hasBlockChecksums = (flags & 0x10) !== 0;
   const hasContentSize = (flags & 0x08) !== 0;
   const hasDictionary = (flags & 0x01) !== 0;
-  if (hasDictionary) throw new RangeError('LZ4 frames with a dictionary are not known.');
+  if (hasDictionary) throw new RangeError('LZ4 frames with a dictionary are not supported.');
   let position = 7 + (hasContentSize ? 8 : 0);
   let written = 0;
   for (;;) {
@@ -21,12 +21,12 @@ export function decompressLz4Frame(source: Uint8Array, target: Uint8Array): void
     position += 4;
     if (word === 0) break;
     const end = position + (word & 0x7fffffff);
-    if (end > source.length) throw new RangeError('An LZ4 block is cut.');
+    if (end > source.length) throw new RangeError('An LZ4 block is truncated.');
     const block = source.subarray(position, end);
     written = word >>> 31 === 1 ? copyBlock(block, target, written) : decompressBlock(block, target, written);
     position = end + (hasBlockChecksums ? 4 : 0);
   }
-  if (written !== target.length) throw new RangeError('The content of an LZ4 frame is shorter than it should be.');
+  if (written !== target.length) throw new RangeError('The content of an LZ4 frame is too short.');
 }
 
 function copyBlock(block: Uint8Array, target: Uint8Array, start: number): number {
@@ -34,7 +34,7 @@ function copyBlock(block: Uint8Array, target: Uint8Array, start: number): number
   return start + block.length;
 }
 
-/** Decompresses one block; blocks may refer back to earlier ones, so they share the target. */
+/** Decompresses one block. Blocks share the target, as they may refer to earlier ones. */
 function decompressBlock(block: Uint8Array, target: Uint8Array, start: number): number {
   let at = 0;
   let written = start;

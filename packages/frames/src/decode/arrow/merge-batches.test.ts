@@ -25,7 +25,7 @@ async function decodedRows(rows: number, batchRows: number): Promise<number[]> {
   return decoded.batches.map((batch) => batch.numRows);
 }
 
-/** The batch as batches of one row. */
+/** Splits a batch into batches of one row. */
 function singleRows({ schema, batches }: SampleFrame): RecordBatch[] {
   return batches.flatMap((batch) =>
     Array.from({ length: batch.numRows }, (_, row) =>
@@ -51,12 +51,12 @@ describe('small batches are merged', () => {
     expect(decoded.batches.map((batch) => batch.numRows)).toEqual([70_000, 30_000]);
   });
 
-  test('and large ones are left as they are, in order', async () => {
+  test('and large ones stay unchanged, in order', async () => {
     expect(await decodedRows(120_000, 40_000)).toEqual([40_000, 40_000, 40_000]);
     expect(await decodedRows(45_000, 40_000)).toEqual([40_000, 5000]);
   });
 
-  test('but not over a dictionary that is replaced', () => {
+  test('but not across a replaced dictionary', () => {
     const type = new Dictionary(new Utf8(), new Int32(), 1);
     const schema = new Schema([new Field('a', type, true)]);
     const words = [['x'], ['y', 'x'], ['z']];
@@ -65,10 +65,10 @@ describe('small batches are merged', () => {
     expect(decoded.batches.map((batch) => [...(batch.getChildAt(0) ?? [])])).toEqual(words);
   });
 
-  test('and what they took of the budget is given back', async () => {
+  test('and their bytes are returned to the budget', async () => {
     const { schema } = longFrame(0);
     const body = writeArrow(schema, await batchesOf(400_000, 100));
-    // 8 bytes a row, and the same once more while a megabyte of them is being merged.
+    // 8 bytes per row, and twice that while a megabyte of them is being merged.
     expect(decodeBody(decodeArrow, body, { maxBytes: 8 * 400_000 + 1_200_000 }).batches).toHaveLength(7);
   });
 });

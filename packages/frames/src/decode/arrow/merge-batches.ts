@@ -9,22 +9,22 @@ import { allocateCounted } from '../limits.ts';
 /** A batch of a frame. */
 export type Batch = Extract<DecodeStep, { kind: 'batch' }>;
 
-/** Collects small batches to larger ones: a frame of very many tiny batches would be slow to read ever after. */
+/** Merges small batches into larger ones: a frame of very many tiny batches would be slow to read. */
 export interface BatchMerger {
-  /** Takes a batch, and returns the batches that are ready now. */
+  /** Adds a batch, and returns the batches that are complete. */
   add(batch: Batch): readonly Batch[];
-  /** What is left. */
+  /** Returns the rest. */
   flush(): readonly Batch[];
 }
 
-// A batch is large enough with so many rows or bytes.
+// A batch with this many rows or bytes is large enough.
 const ENOUGH_ROWS = 65_536;
 const ENOUGH_BYTES = 1 << 20;
 
-/** Columns that wait: each is an object, also where it has no bytes. */
+/** The maximum number of buffered columns: each is an object, even without bytes. */
 const MAX_WAITING_COLUMNS = 1 << 17;
 
-/** Merges batches of these fields. Rows keep their order, batches without rows vanish. */
+/** Creates a merger of batches with these fields. Rows keep their order; batches without rows are dropped. */
 export function createBatchMerger(fields: readonly Field[], budget: ByteBudget): BatchMerger {
   let waiting: Batch[] = [];
   let rows = 0;

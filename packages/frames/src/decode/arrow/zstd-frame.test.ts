@@ -2,7 +2,7 @@ import { describe, expect, test } from 'vitest';
 import { createFrameBudget } from '../limits.ts';
 import { decompressZstdFrame } from './zstd-frame.ts';
 
-/** A frame that does not say how large its content is. */
+/** A frame without a content size. */
 function frameOf(...blocks: { readonly kind: 'raw' | 'run'; readonly content: string; readonly times?: number }[]) {
   const parts = [Buffer.from([0x28, 0xb5, 0x2f, 0xfd, 0, 0x50])];
   blocks.forEach(({ kind, content, times = 1 }, i) => {
@@ -36,18 +36,18 @@ const FRAMES = [
   ['an empty block', frameOf({ kind: 'raw', content: '' }), ''],
 ] as const;
 
-describe('a frame that does not say how large its content is', () => {
+describe('a frame without a content size', () => {
   test.each(FRAMES)('%s is read into a target of its size', (_name, frame, content) => {
     expect(decompressed(frame, content.length)).toBe(content);
   });
 
-  test.each(FRAMES)('%s is refused where the target is larger or smaller', (_name, frame, content) => {
+  test.each(FRAMES)('%s is refused if the target is larger or smaller', (_name, frame, content) => {
     for (const bytes of [content.length + 1, content.length + 100, content.length - 1].filter((size) => size >= 0)) {
       expect(() => decompressed(frame, bytes)).toThrow();
     }
   });
 
-  test.each(FRAMES)('%s is refused where it is cut', (_name, frame, content) => {
+  test.each(FRAMES)('%s is refused if it is truncated', (_name, frame, content) => {
     for (let length = 0; length < frame.length; length++) {
       expect(() => decompressed(frame.subarray(0, length), content.length)).toThrow();
     }

@@ -3,7 +3,7 @@ import * as zlib from 'node:zlib';
 import type { ByteBudget } from '../../byte-budget.ts';
 import { allocateCounted } from '../limits.ts';
 
-/** The decompressor of Node 22.15 and newer, which is faster; undefined in older ones. */
+/** The decompressor of Node 22.15 and newer, which is faster; undefined in older versions. */
 const nativeZstd: unknown = Reflect.get(zlib, 'zstdDecompressSync');
 
 function isZstd(
@@ -12,27 +12,27 @@ function isZstd(
   return typeof value === 'function';
 }
 
-/** Decompresses a zstd frame into a target of exactly its size, which bounds what a small body can blow itself up to. */
+/** Decompresses a zstd frame into a target of exactly its size, which bounds the expansion of a small body. */
 export function decompressZstdFrame(source: Uint8Array, target: Uint8Array, budget: ByteBudget): void {
   const head = readHead(source);
-  if ((head.contentSize ?? target.length) !== target.length) throw new RangeError('The content has another size.');
+  if ((head.contentSize ?? target.length) !== target.length) throw new RangeError('The content size does not match.');
   if (isZstd(nativeZstd)) {
-    // In one chunk: there is one buffer of it beside the target then, of a size that is known.
+    // In one chunk: the only other buffer then has a known size.
     const chunkSize = Math.max(64, target.length + 1);
     budget.take(chunkSize);
     const content = nativeZstd(source, { maxOutputLength: Math.max(1, target.length), chunkSize });
-    if (content.length !== target.length) throw new RangeError('The content is shorter than announced.');
+    if (content.length !== target.length) throw new RangeError('The content is shorter than declared.');
     target.set(content);
     budget.free(chunkSize);
   } else decompressPortably(source, head.bytes, target, budget);
 }
 
-/** A block that is empty and the last. */
+/** An empty last block. */
 const LAST_BLOCK = [1, 0, 0];
 
 /**
- * The portable decompressor does not say how much of its target it filled. So an empty block is put behind the last one:
- * the place that it is written to is the end of the content.
+ * The portable decompressor does not report how much of its target it filled. So append an empty block: the offset at
+ * which it is written is the end of the content.
  */
 function decompressPortably(source: Uint8Array, headBytes: number, target: Uint8Array, budget: ByteBudget): void {
   const last = findLastBlock(source, headBytes);
@@ -44,7 +44,7 @@ function decompressPortably(source: Uint8Array, headBytes: number, target: Uint8
   decompress(
     frame,
     Object.assign(target.subarray(), {
-      // It compares its target with a number, for which every byte of that would be written out as text.
+      // The decompressor compares its target with a number, which would convert every byte to text.
       [Symbol.toPrimitive]: () => 0,
       set(block: Uint8Array, at: number) {
         target.set(block, at);
@@ -52,11 +52,11 @@ function decompressPortably(source: Uint8Array, headBytes: number, target: Uint8
       },
     }),
   );
-  if (end !== target.length) throw new RangeError('The content is shorter or longer than announced.');
+  if (end !== target.length) throw new RangeError('The content is shorter or longer than declared.');
   budget.free(frame.length);
 }
 
-/** Where the last block of a frame is. Nothing but a checksum may follow it. */
+/** Finds the last block of a frame. Only a checksum may follow it. */
 function findLastBlock(source: Uint8Array, headBytes: number): { readonly start: number; readonly end: number } {
   const checksumBytes = (source[4] & 4) === 0 ? 0 : 4;
   for (let start = headBytes; start + 3 <= source.length;) {
@@ -70,7 +70,7 @@ function findLastBlock(source: Uint8Array, headBytes: number): { readonly start:
   throw new RangeError('The frame does not end with its last block.');
 }
 
-/** The head of a zstd frame: how many bytes it has, and the size of the content, where it says that. */
+/** Reads the header of a zstd frame: its length in bytes, and the content size if it has one. */
 function readHead(source: Uint8Array): { readonly bytes: number; readonly contentSize: number | undefined } {
   const view = new DataView(source.buffer, source.byteOffset, source.byteLength);
   if (view.getUint32(0, true) !== 0xfd2fb528) throw new RangeError('This is not a zstd frame.');
