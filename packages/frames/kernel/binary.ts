@@ -44,11 +44,11 @@ export function writeUuid(at: usize, start: usize): usize {
   return to;
 }
 
-/** The words of a number that is being divided, and the billions it is made of. */
+/** The words of a dividend, and its base-10^9 digits. */
 const WORDS: usize = memory.data(32, 8);
 const BILLIONS: usize = memory.data(40, 8);
 
-/** Writes the whole number of `width` bytes at `from` with its point before the last `scale` digits. */
+/** Writes the integer of `width` bytes at `from`, with a point before the last `scale` digits. */
 export function writeFixedPoint(at: usize, from: usize, width: i32, scale: i32): usize {
   const to = writeWide(at, from, width);
   return scale == 0 ? to : placePoint(at, to, scale);
@@ -88,7 +88,7 @@ function writeWide(at: usize, from: usize, width: i32): usize {
   return to;
 }
 
-/** Puts the point into the digits from `start` to `end`; a scale below zero adds zeros. */
+/** Inserts the point into the digits from `start` to `end`; a negative scale appends zeros. */
 function placePoint(start: usize, end: usize, scale: i32): usize {
   const first = load<u8>(start) == 45 ? start + 1 : start;
   if (scale < 0) {
@@ -96,7 +96,7 @@ function placePoint(start: usize, end: usize, scale: i32): usize {
     memory.fill(end, 48, -scale);
     return end - scale;
   }
-  // As many zeros in front as it takes for one digit to stand before the point.
+  // Leading zeros, so that there is a digit before the point.
   const zeros = max(0, scale + 1 - ((end - first) as i32));
   if (zeros > 0) {
     memory.copy(first + zeros, first, end - first);

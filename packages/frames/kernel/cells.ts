@@ -12,19 +12,19 @@ const FALSE: u64 = 0x65_736c_6166;
 const NAN: u32 = 0x4e_614e;
 const INFINITY_TEXT: u64 = 0x7974_696e_6966_6e49;
 
-// The end of the room, and the bytes a row takes beside its texts and items: always kept free behind one of those.
+// The end of the output, and the bytes that a row takes except for its texts and items: reserved after each of those.
 let limit: u64 = 0;
 let reserved: u64 = 0;
 let isBroken: bool = false;
 
-/** Says where the room ends, and how many bytes a row takes beside its texts and items. */
+/** Sets the end of the output, and the bytes that a row takes except for its texts and items. */
 export function setRoom(end: usize, rowBytes: u32): void {
   limit = end;
   reserved = rowBytes;
   isBroken = false;
 }
 
-/** Whether a value was met that leads outside of its buffer. */
+/** Whether a value pointed outside its buffer. */
 export function hasBroken(): bool {
   return isBroken;
 }
@@ -48,7 +48,7 @@ function writeNull(column: usize, at: usize): usize {
   return at + 4;
 }
 
-/** Writes what is no finite number. */
+/** Writes a float that is not finite. */
 function writeOddFloat(column: usize, at: usize, value: f64): usize {
   if (!load<u32>(column, layout.IS_CSV)) return writeNull(column, at);
   if (isNaN(value)) {
@@ -77,11 +77,11 @@ function writeText(column: usize, at: usize, row: u32, kind: i32): usize {
   if (kind == layout.KIND_BINARY) {
     if (!hasRoom(at, (length / 3) * 4 + 6)) return 0;
     if (length > 0 || !load<u32>(column, layout.IS_CSV)) return writeBase64(at, start, end);
-    // Without quotes no bytes would look like no value.
+    // Without quotes, empty bytes would look like null.
     store<u16>(at, 0x2222);
     return at + 2;
   }
-  // An escape for each byte is the worst; the bytes are counted only where that would not fit.
+  // In the worst case every byte is escaped; count the bytes only if that would not fit.
   if (!hasRoom(at, 6 * length + 2) && !hasRoom(at, countJsonText(start, end))) return 0;
   return kind == layout.KIND_JSON_TEXT ? writeJsonText(at, start, end) : writeCsvText(at, start, end);
 }
@@ -149,7 +149,7 @@ function writeCsvJson(column: usize, at: usize, row: u32): usize {
   return hasRoom(to, quotes + 2) ? quoteField(at, to, quotes) : 0;
 }
 
-/** Writes times and what is rarer than them. */
+/** Writes times and rarer types. */
 function writeOther(column: usize, at: usize, row: u32, kind: i32): usize {
   const values = load<usize>(column, layout.VALUES);
   const units = load<i64>(column, layout.UNITS);
@@ -193,7 +193,7 @@ function writeOther(column: usize, at: usize, row: u32, kind: i32): usize {
   }
 }
 
-/** Writes one cell; returns 0 where there is no room for its texts or items, or where it is broken. */
+/** Writes one cell; returns 0 if there is no space for its texts or items, or if it is invalid. */
 export function writeCell(column: usize, at: usize, row: u32): usize {
   const validity = load<usize>(column, layout.VALIDITY);
   if (validity != 0 && bit(validity, load<u32>(column, layout.VALIDITY_BIT) + row) == 0) return writeNull(column, at);

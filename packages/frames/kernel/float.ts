@@ -1,13 +1,13 @@
 import { MAX_POWER, MIN_POWER } from '../src/encode/kernel/kernel-layout';
 import { spread, writeDecimals, writePair, writeUint, ZEROS } from './digits';
 
-/** Powers of ten of 128 bits, the lower half first, scaled to fill them and rounded up. The caller puts them here. */
+/** 128-bit powers of ten, the lower half first, normalized and rounded up. The caller fills this table. */
 export const POWERS: usize = memory.data((MAX_POWER - MIN_POWER + 1) * 16, 16);
 
 const HIDDEN_BIT: u64 = 1 << 52;
 const WHOLE_NUMBERS: f64 = 9007199254740992;
 
-/** The upper half of a product of 128 bits. */
+/** Returns the upper half of a 128-bit product. */
 function highProduct(a: u64, b: u64): u64 {
   const aLow = a & 0xffff_ffff;
   const aHigh = a >> 32;
@@ -18,25 +18,25 @@ function highProduct(a: u64, b: u64): u64 {
   return aHigh * bHigh + (middle >> 32) + (other >> 32);
 }
 
-/** power × n / 2^128, its lowest bit set where a part is cut off. */
+/** Returns power × n / 2^128, with a sticky lowest bit if the result is inexact. */
 function scaled(powerLow: u64, powerHigh: u64, n: u64): u64 {
   const low = powerHigh * n;
   const high = highProduct(powerHigh, n);
-  // The powers from 10^0 to 10^27 fit 64 bits, and they are those of nearly all values.
+  // The powers from 10^0 to 10^27 fit in 64 bits, and nearly all values need only those.
   if (powerLow == 0) return high | (low > 1 ? 1 : 0);
   const sum = low + highProduct(powerLow, n);
   return (high + (sum < low ? 1 : 0)) | (sum > 1 ? 1 : 0);
 }
 
 /**
- * Writes the shortest decimal that reads back as c × 2^q, and of those the nearest, by Giulietti's Schubfach: of the
- * multiples of one power of ten at most two lie between the halves to the neighbours, and of the next greater power at
- * most one. Of two that are as near it takes the even one, which is what JavaScript does; for floats of 32 bits, which it
- * has not, the greater, as its `toPrecision` does.
+ * Writes the shortest decimal that reads back as c × 2^q, and the closest of those, with Giulietti's Schubfach: between
+ * the midpoints to the neighbours there are at most two multiples of one power of ten, and at most one of the next
+ * power. It breaks ties to even, as JavaScript does; for 32-bit floats, which JavaScript does not have, upwards, as its
+ * `toPrecision` does.
  */
 function writeShortest(at: usize, c: u64, q: i32, isNarrow: bool, isFloat: bool): usize {
   const isOdd: u64 = c & 1;
-  // Below a power of two the neighbour is only half as far away.
+  // Below a power of two, the neighbour is only half as far away.
   const k = (q * 1_262_611 - (isNarrow ? 524_031 : 0)) >> 22;
   const h = q + ((-k * 1_741_647) >> 19) + 1;
   const power = POWERS + ((-k - MIN_POWER) << 4);
@@ -46,7 +46,7 @@ function writeShortest(at: usize, c: u64, q: i32, isNarrow: bool, isFloat: bool)
   const lower = scaled(powerLow, powerHigh, (quarters - (isNarrow ? 1 : 2)) << h) + isOdd;
   const value = scaled(powerLow, powerHigh, quarters << h);
   const upper = scaled(powerLow, powerHigh, (quarters + 2) << h) - isOdd;
-  // Which of the decimals it is cannot be foreseen: choosing among all of them is faster than branches taken wrongly.
+  // The choice is unpredictable: computing all candidates is faster than mispredicted branches.
   const s = value >> 2;
   const tens = s / 10;
   const isTenDown = lower <= 40 * tens;
@@ -67,15 +67,15 @@ const TENS: usize = memory.data<u64>([
   10_000_000_000_000_000,
 ]);
 
-/** How many digits a number of fewer than 16 lacks to have 17. */
+/** Returns the digits that a number of fewer than 16 digits lacks to 17. */
 function missingDigits(n: u64): i32 {
   const least = ((64 - (clz(n) as i32)) * 1233) >> 12;
   return 16 - least + (n < load<u64>(TENS + (least << 3)) ? 1 : 0);
 }
 
-/** Writes 0 < n × 10^exponent, n < 10^17, the way JavaScript prints numbers. */
+/** Writes 0 < n × 10^exponent, n < 10^17, as JavaScript prints numbers. */
 function writeDecimal(at: usize, n: u64, exponent: i32): usize {
-  // With zeros behind it n has 17 digits: eight, eight and one.
+  // With trailing zeros, n has 17 digits: eight, eight and one.
   const missing = n < 1_000_000_000_000_000 ? missingDigits(n) : n < 10_000_000_000_000_000 ? 1 : 0;
   const digits = n * load<u64>(TENS + (missing << 3));
   const point = 17 - missing + exponent;
@@ -90,12 +90,12 @@ function writeDecimal(at: usize, n: u64, exponent: i32): usize {
   return writePointed(at, a | ZEROS, b | ZEROS, 48 + last, length, point);
 }
 
-/** Writes the first `length` of 17 digits, with a point behind `point` of them or an exponent. */
+/** Writes the first `length` of 17 digits, with a point after `point` of them, or an exponent. */
 function writePointed(at: usize, first: u64, second: u64, last: u32, length: i32, point: i32): usize {
   const isExponential = point > 21 || point < -5;
   const places = isExponential ? 1 : point;
   if (places > 0 && (places < length || isExponential)) {
-    // What is behind the point is written again, one further on.
+    // Write the digits after the point again, shifted by one.
     store<u64>(at, first);
     if (places > 8) store<u64>(at, second, 8);
     store<u64>(at + places, places > 8 ? second >> ((places - 8) << 3) : first >> (places << 3), 1);
@@ -123,7 +123,7 @@ function writeExponent(at: usize, e: i32): usize {
   return writeUint(at + 2, abs(e));
 }
 
-/** Added to a small number, it rounds it and leaves the whole number in the lowest bits. */
+/** Added to a small number, it rounds it and leaves the integer in the lowest bits. */
 const ROUNDER: f64 = 4503599627370496;
 
 /** Writes a finite double: the shortest digits that read back the same. */
@@ -132,7 +132,7 @@ export function writeDouble(at: usize, value: f64): usize {
   const magnitude = abs(value);
   let to = at;
   if ((bits as i64) < 0) store<u8>(to++, 45);
-  // A double tells all decimals of 15 digits apart, so that one which is the value is the shortest there is.
+  // Doubles distinguish all decimals of 15 digits, so a decimal that equals the value is the shortest.
   const hundredths = magnitude * 100 + ROUNDER;
   if (hundredths < ROUNDER + 1e8 && (hundredths - ROUNDER) / 100 == magnitude) {
     const n = reinterpret<u64>(hundredths) as u32;
@@ -158,7 +158,7 @@ export function writeDouble(at: usize, value: f64): usize {
   return writeShortest(to, fraction | HIDDEN_BIT, biased - 1075, fraction == 0 && biased > 1, false);
 }
 
-/** Writes a finite float of 32 bits: the shortest digits that read back as the same float. */
+/** Writes a finite 32-bit float: the shortest digits that read back as the same float. */
 export function writeFloat(at: usize, value: f32): usize {
   const bits = reinterpret<u32>(value);
   let to = at;
@@ -169,12 +169,12 @@ export function writeFloat(at: usize, value: f32): usize {
   return writeShortest(to, (fraction | 0x80_0000) as u64, biased - 150, fraction == 0 && biased > 1, true);
 }
 
-/** The float of 32 bits that has the value of one of 16. */
+/** Converts a 16-bit float to 32 bits. */
 export function floatFromHalf(half: u32): f32 {
   const sign = (half & 0x8000) << 16;
   const biased = (half >> 10) & 31;
   const fraction = half & 1023;
-  // Below the normal halves a step is 2^-24.
+  // Subnormal halves have a step of 2^-24.
   if (biased == 0) return copysign<f32>((fraction as f32) * reinterpret<f32>(103 << 23), reinterpret<f32>(sign));
   return reinterpret<f32>(sign | ((biased == 31 ? 255 : biased + 112) << 23) | (fraction << 13));
 }

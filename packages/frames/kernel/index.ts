@@ -1,5 +1,5 @@
-// The kernel writes the cells of columns as text. It is AssemblyScript, which looks like TypeScript and compiles to
-// WebAssembly: `npm run kernel` at the root does it, and the outcome is kept in src/encode/kernel/generated.
+// The kernel writes the cells of columns as text. It is written in AssemblyScript, which looks like TypeScript and
+// compiles to WebAssembly: `npm run kernel` at the root compiles it to src/encode/kernel/generated.
 import { hasBroken, setRoom, writeCell } from './cells';
 import { initDigits } from './digits';
 import { POWERS } from './float';
@@ -8,29 +8,30 @@ initDigits();
 
 let end: usize = 0;
 
-/** Where the powers of ten are to be put. */
+/** Returns the address for the powers of ten. */
 export function powersPointer(): usize {
   return POWERS;
 }
 
-/** Where free memory begins. */
+/** Returns the start of the free memory. */
 export function freePointer(): usize {
   return __heap_base;
 }
 
-/** Where the last call of `writeRows` ended. */
+/** Returns the end of the bytes that the last `writeRows` wrote. */
 export function position(): usize {
   return end;
 }
 
-/** Whether the last call of `writeRows` stopped at a value that leads outside of its buffer. */
+/** Whether the last `writeRows` stopped at a value that points outside its buffer. */
 export function isBroken(): bool {
   return hasBroken();
 }
 
 /**
- * Writes the cells of a column from `first` on, until `last` or the room ends; returns the first that is not written. A
- * cell takes at most `cellBytes` beside its texts and items. Where `ends` is not 0, the end of each cell is put there.
+ * Writes the cells of a column from `first`, up to `last` or until space runs out; returns the first row not written. A
+ * cell takes at most `cellBytes`, except for its texts and items. If `ends` is not 0, stores the end of each cell
+ * there.
  */
 export function writeRows(
   column: usize,

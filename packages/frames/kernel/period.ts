@@ -1,8 +1,7 @@
 import { writeInt, writePadded, writeUint } from './digits';
 
 /**
- * Writes months, days and a count of units as an ISO 8601 duration. Every part has its own sign, and those that are zero
- * are left out.
+ * Writes months, days and a count of units as an ISO 8601 duration. Each part has its own sign; zero parts are omitted.
  */
 export function writePeriod(at: usize, months: i32, days: i32, count: i64, perSecond: i64): usize {
   store<u8>(at, 80);
@@ -22,7 +21,7 @@ function writePart(at: usize, n: i64, letter: u8): usize {
   return to + 1;
 }
 
-/** Writes hours, minutes and seconds behind a T. */
+/** Writes hours, minutes and seconds after a T. */
 function writeClock(at: usize, count: i64, perSecond: i64): usize {
   const hours = count / perSecond / 3600;
   const rest = count - hours * 3600 * perSecond;

@@ -1,8 +1,8 @@
 const HEX: usize = memory.data<u8>([48, 49, 50, 51, 52, 53, 54, 55, 56, 57, 97, 98, 99, 100, 101, 102]);
-/** What follows the backslash of a control character that has a short escape, else 0. */
+/** The letter of a control character's short escape; 0 if it has none. */
 const ESCAPES: usize = memory.data<u8>([0, 0, 0, 0, 0, 0, 0, 0, 98, 116, 110, 0, 102, 114, 0, 0]);
 
-/** Copies bytes sixteen at a time, and so up to fifteen too many. */
+/** Copies bytes sixteen at a time, so up to fifteen too many. */
 export function copyBytes(at: usize, from: usize, length: usize): usize {
   let i: usize = 0;
   do {
@@ -12,16 +12,16 @@ export function copyBytes(at: usize, from: usize, length: usize): usize {
   return at + length;
 }
 
-/** Where in 16 bytes the first is that cannot stand in a JSON string as it is; 16 where there is none. */
+/** Returns the position in 16 bytes of the first that needs an escape in a JSON string; 16 if there is none. */
 function firstEscape(bytes: v128): usize {
-  // Seen as signed numbers, those that are not ASCII are below zero.
+  // As signed numbers, bytes that are not ASCII are negative.
   const low = i8x16.lt_s(bytes, i8x16.splat(32));
   const quote = i8x16.eq(bytes, i8x16.splat(34));
   const backslash = i8x16.eq(bytes, i8x16.splat(92));
   return ctz(i8x16.bitmask(v128.or(low, v128.or(quote, backslash))) | 0x1_0000);
 }
 
-/** Writes UTF-8 as a JSON string. What is not UTF-8 becomes U+FFFD. */
+/** Writes UTF-8 as a JSON string. Invalid UTF-8 becomes U+FFFD. */
 export function writeJsonText(at: usize, start: usize, end: usize): usize {
   store<u8>(at, 34);
   let to = at + 1;
@@ -62,7 +62,7 @@ function writeEscape(at: usize, byte: u32): usize {
   return at + 6;
 }
 
-/** The bytes that `writeJsonText` takes at most, not guessed from the length but counted. */
+/** Counts the maximum bytes that `writeJsonText` writes. */
 export function countJsonText(start: usize, end: usize): u64 {
   let bytes: u64 = end - start + 2;
   for (let i = start; i < end; i++) {
@@ -72,7 +72,7 @@ export function countJsonText(start: usize, end: usize): u64 {
   return bytes;
 }
 
-/** Where in 16 bytes the first is that cannot stand in a field of CSV without a look at it; 16 where there is none. */
+/** Returns the position in 16 bytes of the first that needs attention in a CSV field; 16 if there is none. */
 function firstOddity(bytes: v128): usize {
   const breaks = v128.or(i8x16.eq(bytes, i8x16.splat(10)), i8x16.eq(bytes, i8x16.splat(13)));
   const marks = v128.or(i8x16.eq(bytes, i8x16.splat(34)), i8x16.eq(bytes, i8x16.splat(44)));
@@ -81,8 +81,8 @@ function firstOddity(bytes: v128): usize {
 }
 
 /**
- * Writes UTF-8 as a field of CSV: in quotes where it holds a comma, a quote or a line break, or nothing at all, which
- * would mean null. What is not UTF-8 becomes U+FFFD. It never takes more bytes than the text as a JSON string.
+ * Writes UTF-8 as a CSV field: in quotes if it contains a comma, a quote or a line break, or if it is empty, as no
+ * bytes mean null. Invalid UTF-8 becomes U+FFFD. The output is never longer than the text as a JSON string.
  */
 export function writeCsvText(at: usize, start: usize, end: usize): usize {
   if (start == end) return writeQuotedField(at, start, end);
@@ -125,7 +125,7 @@ function writeQuotedField(at: usize, start: usize, end: usize): usize {
   return to + 1;
 }
 
-/** How many quotes the JSON from `start` to `end` has, or -1 where it can be a field of CSV as it is. */
+/** Counts the quotes in the JSON from `start` to `end`; -1 if it can be a CSV field unchanged. */
 export function countQuotes(start: usize, end: usize): i32 {
   let quotes = 0;
   let commas = 0;
@@ -137,7 +137,7 @@ export function countQuotes(start: usize, end: usize): i32 {
   return quotes + commas == 0 ? -1 : quotes;
 }
 
-/** Makes the bytes from `start` to `end`, which have so many quotes, a field in quotes. */
+/** Puts the bytes from `start` to `end`, which contain `quotes` quotes, in quotes. */
 export function quoteField(start: usize, end: usize, quotes: usize): usize {
   // From the end, so that no byte is overwritten before it has moved.
   let to = end + quotes + 1;
@@ -151,22 +151,22 @@ export function quoteField(start: usize, end: usize, quotes: usize): usize {
   return end + quotes + 2;
 }
 
-/** How many bytes a sequence with this first byte has; 0 where none begins with it. */
+/** Returns the length of a sequence with this first byte; 0 if the byte is invalid. */
 function wantedLength(lead: u32): usize {
   if (lead < 0xe0) return lead < 0xc2 ? 0 : 2;
   return lead < 0xf0 ? 3 : lead < 0xf5 ? 4 : 0;
 }
 
 /**
- * The end of the sequence of several bytes at `from`. Where it breaks off, the end of what there is of it, at least one
- * byte: as much as one U+FFFD stands for.
+ * Returns the end of the multi-byte sequence at `from`. If it is incomplete, returns the end of its valid part, at
+ * least one byte: the part that one U+FFFD replaces.
  */
 function sequenceEnd(from: usize, end: usize): usize {
   const lead: u32 = load<u8>(from);
   const last = min(from + wantedLength(lead), end);
   let next = from + 1;
   if (next >= last) return next;
-  // The second byte has a narrower range behind some leads.
+  // The second byte has a narrower range after some lead bytes.
   const second: u32 = load<u8>(next);
   const lowest: u32 = lead == 0xe0 ? 0xa0 : lead == 0xf0 ? 0x90 : 0x80;
   const highest: u32 = lead == 0xed ? 0x9f : lead == 0xf4 ? 0x8f : 0xbf;
@@ -176,7 +176,7 @@ function sequenceEnd(from: usize, end: usize): usize {
   return next;
 }
 
-/** Writes the sequence up to the end that `sequenceEnd` gave: as it is, or as U+FFFD where it is not whole. */
+/** Writes the sequence up to the end that `sequenceEnd` returned: unchanged, or as U+FFFD if it is incomplete. */
 function writeSequence(at: usize, start: usize, end: usize): usize {
   const length = end - start;
   if (length == wantedLength(load<u8>(start))) {
@@ -187,7 +187,7 @@ function writeSequence(at: usize, start: usize, end: usize): usize {
   return at + 3;
 }
 
-/** Writes a byte as two digits. */
+/** Writes a byte as two hexadecimal digits. */
 export function writeHex(at: usize, byte: u32): void {
   store<u8>(at, load<u8>(HEX + (byte >> 4)));
   store<u8>(at, load<u8>(HEX + (byte & 15)), 1);

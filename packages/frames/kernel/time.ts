@@ -1,7 +1,7 @@
 import { IS_QUOTED, UNITS } from '../src/encode/kernel/kernel-layout';
 import { writePair, writeUint } from './digits';
 
-// Behind its description a column of timestamps keeps a span of time and the text that its moments begin with.
+// After its descriptor, a timestamp column caches a time span and the text prefix of timestamps in it.
 const SPAN_START: usize = UNITS + 8;
 const SPAN_UNITS: usize = UNITS + 16;
 const SPAN_SECOND: usize = UNITS + 24;
@@ -41,7 +41,7 @@ function writeDay(at: usize, date: i64): usize {
   return to + 7;
 }
 
-/** Writes four digits, or for the years that have more the expanded form of ISO 8601. */
+/** Writes four digits, or the expanded form of ISO 8601 for longer years. */
 function writeYear(at: usize, year: i64): usize {
   if (year >= 0 && year <= 9999) {
     const century = (year as u32) / 100;
@@ -83,8 +83,8 @@ export function writeMillisDate(at: usize, millis: i64): usize {
 }
 
 /**
- * Keeps the text up to the seconds of this moment's minute, `"2024-01-02T03:04:`; returns the units since that minute
- * began. For nanoseconds it is the second that is kept, so that the units fit 32 bits.
+ * Caches the text up to the seconds of this timestamp's minute, `"2024-01-02T03:04:`; returns the units since the start
+ * of that minute. For nanoseconds it caches the second, so that the units fit in 32 bits.
  */
 function keepSpan(column: usize, moment: i64): i64 {
   const units = load<i64>(column, UNITS);
@@ -107,16 +107,16 @@ function keepSpan(column: usize, moment: i64): i64 {
   const left = moment - seconds * units + (isSecond ? 0 : (second as i64) * units);
   store<u32>(column, isSecond ? second : 0, SPAN_SECOND);
   store<i64>(column, moment - left, SPAN_START);
-  // A span at either end of all time would run into the other end, where the infinities are.
+  // A span at either end of the range would reach the other end, which has the infinities.
   const span = isSecond ? units : 60 * units;
   store<i64>(column, moment > i64.MAX_VALUE - span || moment < span - i64.MAX_VALUE ? 0 : span, SPAN_UNITS);
   return left;
 }
 
-/** Writes a count of units since 1970 as a moment in UTC with six decimals, nine for nanoseconds. */
+/** Writes a count of units since 1970 as a UTC timestamp with six decimals, nine for nanoseconds. */
 export function writeTimestamp(column: usize, at: usize, moment: i64): usize {
   const isQuoted = load<u32>(column, IS_QUOTED);
-  // Most rows are of the minute of the row before.
+  // Most rows have the same minute as the previous row.
   let left = (moment - load<i64>(column, SPAN_START)) as u64;
   if (left >= load<u64>(column, SPAN_UNITS)) {
     if (moment == i64.MAX_VALUE || moment == -i64.MAX_VALUE) {
@@ -131,7 +131,7 @@ export function writeTimestamp(column: usize, at: usize, moment: i64): usize {
   v128.store(at, v128.load(column, PREFIX + 16), 16);
   let to = at + load<u32>(column, PREFIX_LENGTH);
   const perSecond = load<u32>(column, UNITS);
-  // Dividing by a constant is far faster, and microseconds are the usual ones.
+  // Division by a constant is much faster, and microseconds are the most common unit.
   const seconds = perSecond == MICROS ? (left as u32) / MICROS : (left as u32) / perSecond;
   const units = (left as u32) - seconds * perSecond;
   writePair(to, load<u32>(column, SPAN_SECOND) + seconds);
@@ -140,7 +140,7 @@ export function writeTimestamp(column: usize, at: usize, moment: i64): usize {
   return to + 1 + isQuoted;
 }
 
-/** Writes the part of a second: six decimals, nine for nanoseconds. */
+/** Writes the fraction of a second: six decimals, nine for nanoseconds. */
 function writeSubsecond(at: usize, units: u32, perSecond: u32): usize {
   const isNano = perSecond > MICROS;
   const micros = isNano ? units / 1000 : perSecond == MICROS ? units : units * (MICROS / perSecond);
@@ -158,7 +158,7 @@ function writeSubsecond(at: usize, units: u32, perSecond: u32): usize {
   return at + 10;
 }
 
-/** Writes a count of units since midnight. What is outside of a day has more hours than 23, or a sign. */
+/** Writes a count of units since midnight. A value outside a day has more than 23 hours, or a sign. */
 export function writeTimeOfDay(at: usize, count: i64, perSecond: i64): usize {
   let to = at;
   if (count < 0) store<u8>(to++, 45);

@@ -1,5 +1,5 @@
-// Compiles kernel/ to WebAssembly and keeps it in src/encode/kernel/generated, so that a checkout needs no compiler for it.
-// With --check nothing is written, and the exit code says whether what is there is up to date.
+// Compiles kernel/ to WebAssembly and writes it to src/encode/kernel/generated, so that a checkout needs no compiler.
+// With --check it writes nothing, and the exit code says whether the generated file is up to date.
 import { readFileSync, writeFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import asc from 'assemblyscript/asc';
@@ -17,7 +17,7 @@ const { error } = await asc.main(['kernel/index.ts', '--baseDir', folder, ...opt
 });
 if (error) process.exit(1);
 const code = Buffer.from(files.get('kernel.wasm')).toString('base64');
-const text = `// Made from kernel/ by tools/build-kernel.js: change that, not this.
+const text = `// Generated from kernel/ by tools/build-kernel.js. Do not edit.
 
 /** The kernel's WebAssembly as base64. */
 export const KERNEL_CODE: string =

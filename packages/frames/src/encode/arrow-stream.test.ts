@@ -31,7 +31,7 @@ const values = (table: Table) => table.toArray().map((row) => JSON.parse(JSON.st
 const bigintText = (_key: string, value: unknown) => (typeof value === 'bigint' ? `${value}n` : value);
 const sequence = (length: number) => Array.from({ length }, (_, index) => index);
 
-/** Columns of many kinds, with nulls. */
+/** Columns of many types, with nulls. */
 function manyKinds(rows: number): Table {
   const nullable = <T>(value: (row: number) => T) => sequence(rows).map((row) => (row % 7 === 3 ? null : value(row)));
   return new ArrowTable({
@@ -64,7 +64,7 @@ function manyKinds(rows: number): Table {
 }
 
 describe('an Arrow stream', () => {
-  test.each([0, 1, 8, 1000, 20_000])('of %i rows of many kinds reads back the same', async (rows) => {
+  test.each([0, 1, 8, 1000, 20_000])('of %i rows of many types reads back the same', async (rows) => {
     const table = manyKinds(rows);
     const read = tableFromIPC(Buffer.concat(await encode(table)));
     expect(read.numRows).toBe(rows);
@@ -77,7 +77,7 @@ describe('an Arrow stream', () => {
     expect(values(tableFromIPC(Buffer.concat(await encode(slice))))).toEqual(values(slice));
   });
 
-  test('of a part of a column of views carries that part alone', async () => {
+  test('of a part of a view column contains only that part', async () => {
     const texts = sequence(10_000).map((row) => `text ${row} of more than twelve bytes`);
     const [whole] = new ArrowTable({ text: new Vector([views(new Utf8View(), texts)]) }).batches;
     const bytes = Buffer.concat(await encode(new ArrowTable([whole.slice(5000, 5010)])));
@@ -85,7 +85,7 @@ describe('an Arrow stream', () => {
     expect(tableFromIPC(bytes).getChild('text')?.toArray()).toEqual(texts.slice(5000, 5010));
   });
 
-  test('of views that share their bytes does not carry them once a row', async () => {
+  test('of views that share bytes does not repeat them for each row', async () => {
     const type = new Utf8View();
     const { values: view, variadicBuffers } = views(type, ['x'.repeat(1000)]);
     const same = Uint8Array.from({ length: 16 * 1000 }, (_, i) => view[i % 16]);
@@ -95,7 +95,7 @@ describe('an Arrow stream', () => {
     expect(new Set(tableFromIPC(bytes).getChild('text'))).toEqual(new Set(['x'.repeat(1000)]));
   });
 
-  test('of a part of a large batch carries no bitmap of the whole', async () => {
+  test('of a part of a large batch does not contain the whole bitmap', async () => {
     const flags = vectorFromArray(
       sequence(100_000).map((row) => (row % 3 === 0 ? null : row % 2 === 0)),
       new Bool(),
@@ -106,13 +106,13 @@ describe('an Arrow stream', () => {
     expect(values(tableFromIPC(bytes))).toEqual(values(slice));
   });
 
-  test('of a table that apache-arrow read from a stream without batches is such a stream', async () => {
+  test('of a table read from a stream without batches has no batches', async () => {
     const empty = Buffer.concat(await encode(manyKinds(0)));
     const again = Buffer.concat(await encode(tableFromIPC(empty)));
     expect(again.equals(empty)).toBe(true);
   });
 
-  test('ends with the marker that says so', async () => {
+  test('ends with the end marker', async () => {
     const bytes = Buffer.concat(await encode(manyKinds(3)));
     expect([...bytes.subarray(-8)]).toEqual([255, 255, 255, 255, 0, 0, 0, 0]);
   });
@@ -126,7 +126,7 @@ describe('an Arrow stream', () => {
     expect(Math.max(...sizes)).toBeLessThan(1.1 * 1024 * 1024);
   });
 
-  test('carries long columns without a copy, and many short ones in few chunks', async () => {
+  test('does not copy long columns, and combines short ones into few chunks', async () => {
     const x = Float64Array.from(sequence(100_000));
     const long = await encode(tableFromArrays({ x }));
     expect(long.filter(({ buffer }) => buffer === x.buffer).reduce((sum, { length }) => sum + length, 0)).toBe(800_000);
@@ -137,7 +137,7 @@ describe('an Arrow stream', () => {
     expect(tableFromIPC(Buffer.concat(chunks)).numCols).toBe(200);
   });
 
-  test('of a small slice of a large batch is not cut into single rows', async () => {
+  test('of a small slice of a large batch is not split into single rows', async () => {
     const large = new ArrowTable({
       text: vectorFromArray(
         sequence(20_000).map(() => 'x'.repeat(1000)),
@@ -187,7 +187,7 @@ describe('an Arrow stream', () => {
     expect(values(tableFromIPC(Buffer.concat(kept)))).toEqual(values(table));
   });
 
-  test('takes no batch before the chunks of the one before were taken, and ends the source when it is left', async () => {
+  test('reads no batch before the chunks of the previous one are consumed, and closes the source on return', async () => {
     const { schema, batches } = tableFromArrays({ x: new Float64Array(128 * 1024) });
     let taken = 0;
     let isEnded = false;

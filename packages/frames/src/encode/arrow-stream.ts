@@ -4,9 +4,9 @@ import { type ArrowMessage, encodeArrowMessages } from './arrow-messages.ts';
 import type { ChunkOptions } from './encode-rows.ts';
 
 /**
- * Writes a frame as an Arrow IPC stream, in chunks of at most 256 KiB. Batches of more than about 1 MiB are sent as
- * several. One batch is encoded at a time, and only when the chunks before it were taken; between batches other work gets
- * its turn. With `reuseBuffers`, a batch of `source` need only be valid until the next `next()`, too.
+ * Encodes a frame as an Arrow IPC stream, in chunks of at most 256 KiB. Batches of more than about 1 MiB are split. One
+ * batch is encoded at a time, and only after the earlier chunks were consumed; the event loop runs between batches.
+ * With `reuseBuffers`, a batch of `source` need only be valid until the next `next()`, too.
  */
 export async function* encodeArrowStream(
   source: FrameStream,
@@ -20,11 +20,11 @@ export async function* encodeArrowStream(
   };
   for await (const { header, body, bodyLength } of encodeArrowMessages(source)) {
     add(encapsulate(header));
-    // What is not sent before the next batch comes.
+    // Parts that are not sent before the next batch arrives must be copied.
     const isWaiting = bytes + bodyLength < CHUNK_BYTES;
     for (const part of body) add(reuseBuffers && isWaiting ? new Uint8Array(part) : part);
     if (isWaiting) continue;
-    // The first of all begins with the schema, which is in no batch: it is the reader's.
+    // The first chunk starts with the schema, which is not part of a batch, so it belongs to the reader.
     yield* chunksOf(parts);
     await setImmediate();
     parts = [];
@@ -34,7 +34,7 @@ export async function* encodeArrowStream(
   yield* bytes <= CHUNK_BYTES ? [Buffer.concat(parts, bytes)] : chunksOf(parts);
 }
 
-/** The header of a message as it stands in a stream: a mark and its length before it, padded to 8 bytes. */
+/** Frames a message header for a stream: a continuation marker and its length, padded to 8 bytes. */
 export function encapsulate(header: ArrowMessage['header']): Uint8Array {
   const length = (header.length + 7) & ~7;
   const bytes = new Uint8Array(PREFIX_BYTES + length);
@@ -45,15 +45,15 @@ export function encapsulate(header: ArrowMessage['header']): Uint8Array {
   return bytes;
 }
 
-/** What a stream ends with. */
+/** The end marker of a stream. */
 export const END_OF_STREAM: Uint8Array = Uint8Array.of(255, 255, 255, 255, 0, 0, 0, 0);
 
 const PREFIX_BYTES = 8;
 const CHUNK_BYTES = 256 * 1024;
-/** Parts that are shorter share a chunk. */
+/** Shorter parts are combined into chunks. */
 const COPIED_BYTES = 32 * 1024;
 
-/** Long parts as they are, cut into chunks; short ones that follow each other together. */
+/** Splits long parts into chunks without copying, and combines consecutive short ones. */
 function* chunksOf(parts: readonly Uint8Array[]): Generator<Uint8Array, void, undefined> {
   let short: Uint8Array[] = [];
   let shortBytes = 0;

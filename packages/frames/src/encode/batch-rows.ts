@@ -5,20 +5,20 @@ import { createColumns } from './columns/create-column.ts';
 import type { RowFormat } from './row-format.ts';
 import { createRowCursor, type RowCursor } from './row-cursor.ts';
 
-/** The rows of a batch on their way out. */
+/** The rows of a batch to be written. */
 export interface BatchRows {
-  /** Goes through all of them. */
+  /** Iterates over all rows. */
   readonly cursor: RowCursor;
   readonly length: number;
-  /** How many rows of the frame are before them. */
+  /** The number of rows before this batch in the frame. */
   readonly start: number;
-  /** One of them alone, whatever room it takes; the bytes are there until the kernel is used again. */
+  /** Writes one row of any length; the bytes are valid until the kernel is used again. */
   writeAlone(row: number): Uint8Array;
-  /** Why one of them cannot be written. */
+  /** Creates the error for a row that is too long. */
   tooLong(row: number): ServiceError;
 }
 
-/** The rows of each batch of a frame, in a format. */
+/** Yields the rows of each batch of a frame, in a format. */
 export async function* batchRows(
   { schema, batches }: FrameStream,
   format: RowFormat,
@@ -26,7 +26,7 @@ export async function* batchRows(
   let start = 0;
   for await (const batch of batches) {
     const length = batch.numRows;
-    // apache-arrow reads a stream without batches as one of no rows, whose nested columns have no children.
+    // apache-arrow reads a stream without batches as an empty one, whose nested columns have no children.
     if (length === 0) continue;
     const column = recordColumn(createColumns(batch, schema.fields, format.cells), format.row);
     const first = start;
@@ -47,7 +47,7 @@ export async function* batchRows(
 }
 
 function rowTooLong(row: number, format: string): ServiceError {
-  return new ServiceError('out_of_memory', `Row ${row} of the answer can take more than 128 MiB as ${format}.`, {
+  return new ServiceError('out_of_memory', `Row ${row} of the result can take more than 128 MiB as ${format}.`, {
     hint: 'Leave out the columns with long values, or read the frame as Arrow.',
   });
 }

@@ -2,13 +2,13 @@ import { Data, DataType, Vector } from 'apache-arrow';
 import { sliceData } from '../columns/slice-data.ts';
 import { moveValues, partBytes, usedBytes, VIEW_BYTES, viewWords } from '../columns/views.ts';
 
-/** Some rows of a column, with what they need and no more. */
+/** Returns a range of rows of a column with only the buffers they need. */
 export type CompactData = (data: Data, start: number, length: number) => Data;
 
 /**
- * The writer of apache-arrow sends columns as they are: with all buffers of views, whatever the rows need of them. So
- * they get buffers of their own where they use little of the old. And it tells by its identity whether a dictionary is
- * new: so every dictionary is made compact once.
+ * The writer of apache-arrow sends all buffers of a view column, whether the rows need them or not. So rows that use
+ * little of them get new buffers. The writer recognizes a dictionary by identity, so each dictionary is compacted only
+ * once.
  */
 export function createCompactData(): CompactData {
   const dictionaries = new WeakMap<Vector, Vector>();
@@ -27,7 +27,7 @@ export function createCompactData(): CompactData {
     return compacted;
   }
 
-  /** A slice, the dictionaries and views in it made compact. */
+  /** Compacts the dictionaries and views of a slice. */
   function tidied(slice: Data): Data {
     const { type, length, nullCount, nullBitmap, valueOffsets, children, dictionary } = slice;
     if (DataType.isUnion(type)) return slice;
@@ -52,7 +52,7 @@ export function createCompactData(): CompactData {
   return compact;
 }
 
-/** Views with buffers that are used by half at the least: those they have, or one of their own. */
+/** Returns views whose buffers are at least half used: the old ones, or a new one. */
 function compactViews(slice: Data): { readonly values: Uint8Array; readonly parts: Uint8Array[] } {
   const all: Uint8Array = slice.values;
   const values = all.subarray(0, slice.length * VIEW_BYTES);

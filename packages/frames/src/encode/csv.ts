@@ -6,9 +6,9 @@ import { type ChunkOptions, encodeRows } from './encode-rows.ts';
 import type { RowFormat } from './row-format.ts';
 
 /**
- * Writes a frame as CSV (RFC 4180): a header row, lines that end with CR LF, a field in quotes only where it holds a
- * comma, a quote or a line break. Nothing between two commas is null, `""` is the empty text, and nested values are JSON.
- * A frame without rows is its header; one without columns is no bytes at all, whatever its rows.
+ * Encodes a frame as CSV (RFC 4180): a header row, lines that end with CR LF, and a field in quotes only if it contains
+ * a comma, a quote or a line break. An empty field is null, `""` is the empty text, and nested values are JSON. A frame
+ * without rows is only its header; one without columns has no bytes, whatever its rows.
  */
 export function encodeCsv(
   source: FrameStream,

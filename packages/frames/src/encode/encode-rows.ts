@@ -5,7 +5,7 @@ import type { RowFormat } from './row-format.ts';
 import { threadPool, type ThreadPool } from './threads/encode-threads.ts';
 import { writeInThreads } from './threads/write-in-threads.ts';
 
-/** How bytes are handed over. */
+/** Options of the chunks. */
 export interface ChunkOptions {
   /**
    * Reuse the buffers: each chunk after the first is valid until the next `next()`. This costs far less than new memory,
@@ -14,15 +14,15 @@ export interface ChunkOptions {
   readonly reuseBuffers?: boolean;
 }
 
-/** The first chunk is small, so that a short answer is one small buffer and a long one begins soon. */
+/** The first chunk is small, so that a short result is one small buffer and a long one starts soon. */
 const FIRST_CHUNK_BYTES = 128 * 1024;
 const CHUNK_BYTES = 256 * 1024;
-/** Room that is kept for what follows the last row. */
+/** Reserved for the bytes after the last row. */
 const TAIL_BYTES = 64;
 
 /**
- * Writes a frame row by row, in chunks of 256 KiB, the first of 128 KiB; those of other threads have up to 2 MiB. Between
- * chunks other work gets its turn.
+ * Encodes a frame row by row, in chunks of 256 KiB, the first of 128 KiB; chunks from other threads have up to 2 MiB.
+ * The event loop runs between chunks.
  */
 export async function* encodeRows(
   source: FrameStream,
@@ -32,7 +32,7 @@ export async function* encodeRows(
 ): AsyncGenerator<Uint8Array, void, undefined> {
   const { head, separatorBytes } = format;
   const batches = batchRows(source, format);
-  const answer = {};
+  const owner = {};
   let reused: Uint8Array | undefined;
   let out = allocate(head.length + FIRST_CHUNK_BYTES);
   out.set(head);
@@ -57,15 +57,15 @@ export async function* encodeRows(
         out.set(long);
         at = long.length;
       }
-      const threads = reuseBuffers && at === 0 ? pool.take(answer) : undefined;
+      const threads = reuseBuffers && at === 0 ? pool.take(owner) : undefined;
       if (threads === undefined) continue;
       count = yield* writeInThreads({ current: rows, others: batches, separatorBytes }, threads);
-      // The separator behind the last row was not sent: it is as if it were still here.
+      // The separator after the last row was not sent: continue as if it were still in the buffer.
       at = separatorBytes;
       break;
     }
   }
-  // The separator behind the last row is still here: a chunk goes out only when a row follows that did not fit.
+  // The separator after the last row is still in the buffer: a chunk is sent only if another row follows.
   if (count > 0) at -= separatorBytes;
   const tail = format.tail(count);
   if (at + tail.length > out.length) {
@@ -77,7 +77,7 @@ export async function* encodeRows(
   if (at + tail.length > 0) yield out.subarray(0, at + tail.length);
 }
 
-/** Not filled with zeros: only what was written goes out. */
+/** Allocates without zero-filling: only written bytes are sent. */
 function allocate(bytes: number): Uint8Array {
   return Buffer.allocUnsafeSlow(bytes);
 }

@@ -53,7 +53,7 @@ function frameOf(columns: Record<string, Vector>): FrameStream {
   return streamOfBatches(schema, [new RecordBatch(schema, data)]);
 }
 
-/** A column straight from its buffer, because builders round or refuse some values. */
+/** A column created directly from its buffer, because builders round or refuse some values. */
 function rawColumn(type: DataType, data: unknown, length: number): Vector {
   return { type, data: [makeData({ type, length, nullCount: 0, data } as never)] } as unknown as Vector;
 }
@@ -84,7 +84,7 @@ describe('the JSON table', () => {
     );
   });
 
-  test('puts timings last, asked for when the rows are written', async () => {
+  test('puts timings last, evaluated after the rows', async () => {
     expect(await encode(longFrame(1), { timings: () => ({ open: 5 }) })).toMatch(/"count":1,"timings":\{"open":5\}\}$/);
   });
 
@@ -93,14 +93,14 @@ describe('the JSON table', () => {
     expect(JSON.parse(text)).toMatchObject({ query: '"\u2028', columns: [{ name: 'a"\n\\', type: 'INT' }] });
   });
 
-  test('of many batches and chunks is one valid whole', async () => {
+  test('of many batches and chunks is one valid document', async () => {
     const parsed = JSON.parse(await encode(longFrame(300_000, { batchRows: 7_001 })));
     expect(parsed.count).toBe(300_000);
     expect(parsed.dataset).toHaveLength(300_000);
     expect(parsed.dataset[299_999]).toEqual([299_999]);
   });
 
-  test('carries texts far larger than a chunk', async () => {
+  test('contains texts far larger than a chunk', async () => {
     const texts = ['x'.repeat(3_000_000), '"'.repeat(700_000), '\u0001'.repeat(300_000), 'é'.repeat(400_000)];
     const parsed = JSON.parse(await encode(frameOf({ t: vectorFromArray(texts, new Utf8()) })));
     expect(parsed.dataset.flat()).toEqual(texts);
@@ -148,7 +148,7 @@ describe('a cell', () => {
       'FLOAT',
       '[1],[-2],[null],[5.9604645e-8]',
     ],
-    ['nulls of no type', vectorFromArray([null, null], new Null()), 'STRING', '[null],[null]'],
+    ['nulls of the null type', vectorFromArray([null, null], new Null()), 'STRING', '[null],[null]'],
     ['strings', vectorFromArray(['a', '', null, 'é€😀'], new Utf8()), 'STRING', '["a"],[""],[null],["é€😀"]'],
     ['large strings', vectorFromArray(['a', 'bc'], new LargeUtf8()), 'STRING', '["a"],["bc"]'],
     [
@@ -194,8 +194,8 @@ describe('a cell', () => {
     ['the latest millisecond', ms(MAX - 1n), 'TIMESTAMP', '["+292278994-08-17T07:12:55.806000Z"]'],
     ['timestamps in µs', us(1704164645678901n), 'TIMESTAMP', '["2024-01-02T03:04:05.678901Z"]'],
     ['the earliest microsecond', us(-MAX - 1n), 'TIMESTAMP', '["-290308-12-21T19:59:05.224192Z"]'],
-    ['endless timestamps', us(MAX), 'TIMESTAMP', '["infinity"]'],
-    ['timestamps without a beginning', us(-MAX), 'TIMESTAMP', '["-infinity"]'],
+    ['infinite timestamps', us(MAX), 'TIMESTAMP', '["infinity"]'],
+    ['negative infinite timestamps', us(-MAX), 'TIMESTAMP', '["-infinity"]'],
     ['timestamps in ns', ns(1704164645678901234n), 'TIMESTAMP_NS', '["2024-01-02T03:04:05.678901234Z"]'],
     ['nanoseconds before 1970', ns(-1n), 'TIMESTAMP_NS', '["1969-12-31T23:59:59.999999999Z"]'],
     ['the latest nanosecond', ns(MAX - 1n), 'TIMESTAMP_NS', '["2262-04-11T23:47:16.854775806Z"]'],
@@ -240,7 +240,7 @@ describe('a cell', () => {
     ['int64', vectorFromArray([1n, null], new Int64()), '["1"],[null]'],
     ['uint64', vectorFromArray([2n ** 64n - 1n], new Uint64()), '["18446744073709551615"]'],
     ['uint32, a LONG too', vectorFromArray([7], new Uint32()), '["7"]'],
-    ['int32 not', vectorFromArray([7], new Int32()), '[7]'],
+    ['not int32', vectorFromArray([7], new Int32()), '[7]'],
     ['int64 in a list', vectorFromArray([[1n]], new List(new Field('item', new Int64(), true))), '[["1"]]'],
   ])('with quoteLargeNum: %s', async (_name, column, expected) => {
     expect((await cells(column, { quoteLargeNum: true }))[1]).toBe(expected);
@@ -248,8 +248,8 @@ describe('a cell', () => {
 
   test.each<[name: string, bytes: number[], expected: string]>([
     ['a lone continuation byte', [0x80], '\ufffd'],
-    ['a sequence cut at the end', [0xe2, 0x82], '\ufffd'],
-    ['a sequence cut in the middle', [0xe2, 0x82, 0x41], '\ufffdA'],
+    ['a sequence truncated at the end', [0xe2, 0x82], '\ufffd'],
+    ['a sequence truncated in the middle', [0xe2, 0x82, 0x41], '\ufffdA'],
     ['an overlong form', [0xc0, 0xaf], '\ufffd\ufffd'],
     ['a surrogate', [0xed, 0xa0, 0x80], '\ufffd\ufffd\ufffd'],
     ['beyond the last code point', [0xf4, 0x90, 0x80, 0x80], '\ufffd\ufffd\ufffd\ufffd'],
@@ -266,7 +266,7 @@ describe('a cell', () => {
     expect((await cells(column))[1]).toBe(`["${expected}"]`);
   });
 
-  test('of a sliced batch is the right one, in every kind of buffer', async () => {
+  test('of a sliced batch is correct, for every kind of buffer', async () => {
     const { schema, batches } = frameOf({
       flag: vectorFromArray([true, false, null, true, false, true, null, false, true, true, false], new Bool()),
       text: vectorFromArray(['a', null, 'c', 'd', 'e', 'f', 'g', 'h', 'i', 'j', 'k'], new Utf8()),
@@ -296,7 +296,7 @@ describe('a cell', () => {
 describe('random values read back the same', () => {
   test.each<[name: string, values: fc.Arbitrary<unknown>, type: DataType]>([
     ['doubles', fc.double({ noNaN: true, noDefaultInfinity: true }), new Float64()],
-    ['doubles of few decimals', fc.integer({ min: -1e9, max: 1e9 }).map((n) => n / 1000), new Float64()],
+    ['doubles with few decimals', fc.integer({ min: -1e9, max: 1e9 }).map((n) => n / 1000), new Float64()],
     ['strings', fc.string({ unit: 'binary', maxLength: 40 }), new Utf8()],
     ['32-bit floats', fc.float({ noNaN: true, noDefaultInfinity: true }), new Float32()],
   ])('%s', async (_name, values, type) => {
@@ -321,7 +321,7 @@ describe('random values read back the same', () => {
     );
   });
 
-  test('timestamps are those of Date', async () => {
+  test('timestamps equal those of Date', async () => {
     const range = { min: new Date(-1e14), max: new Date(1e14), noInvalidDate: true };
     await fc.assert(
       fc.asyncProperty(fc.date(range), async (date) => {

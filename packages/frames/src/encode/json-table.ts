@@ -5,19 +5,19 @@ import { createCellOptions } from './columns/create-column.ts';
 import { type ChunkOptions, encodeRows } from './encode-rows.ts';
 import type { RowFormat } from './row-format.ts';
 
-/** What a JSON table says beside its rows, and how. */
+/** Options of a JSON table. */
 export interface JsonTableOptions extends ChunkOptions {
-  /** The text of the `query` key. */
+  /** The value of the `query` key. */
   readonly query: string;
-  /** LONG, ULONG and LONG128 as strings, for clients that read JSON numbers as doubles. Default false. */
+  /** Write LONG, ULONG and LONG128 as strings, for clients that read JSON numbers as doubles. Default false. */
   readonly quoteLargeNum?: boolean;
-  /** Called behind the last row; what it returns stands under the key `timings`. Default: no such key. */
+  /** Called after the last row; returns the value of the key `timings`. Default: no such key. */
   readonly timings?: () => Readonly<Record<string, number>>;
 }
 
 /**
- * Writes a frame as one JSON object: `query`, `columns`, `dataset` (one array a row) and `count`, in chunks of 256 KiB,
- * the first of 128 KiB. A frame without columns has an empty array for each row.
+ * Encodes a frame as one JSON object: `query`, `columns`, `dataset` (one array per row) and `count`, in chunks of 256
+ * KiB, the first of 128 KiB. A frame without columns has an empty array for each row.
  */
 export function encodeJsonTable(
   source: FrameStream,

@@ -4,15 +4,15 @@ import { createCellOptions } from './columns/create-column.ts';
 import { type ChunkOptions, encodeRows } from './encode-rows.ts';
 import type { RowFormat } from './row-format.ts';
 
-/** How values are written as NDJSON. */
+/** Options of NDJSON. */
 export interface NdjsonOptions extends ChunkOptions {
-  /** LONG, ULONG and LONG128 as strings, for clients that read JSON numbers as doubles. Default false. */
+  /** Write LONG, ULONG and LONG128 as strings, for clients that read JSON numbers as doubles. Default false. */
   readonly quoteLargeNum?: boolean;
 }
 
 /**
- * Writes a frame as NDJSON: one object a row, with the values of the JSON table, a line feed behind each. A frame
- * without rows is no bytes at all; one without columns has `{}` for each row.
+ * Encodes a frame as NDJSON: one object per row, with the values of the JSON table, each followed by a line feed. A
+ * frame without rows has no bytes; one without columns has `{}` for each row.
  */
 export function encodeNdjson(
   source: FrameStream,

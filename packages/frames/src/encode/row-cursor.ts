@@ -1,50 +1,52 @@
 import { allocateColumns, type Column } from './columns/column.ts';
 import { type Kernel, useKernel } from './kernel/kernel.ts';
 
-/** A row is written in one go. Values that share their bytes can make it far longer than the frame itself. */
+/** The maximum length of a row. Values that share bytes can make a row far longer than the frame. */
 export const MAX_ROW_BYTES = 128 * 1024 * 1024;
 
-/** Rows that are in the kernel's memory, as another kernel needs them to write them. */
+/** Rows loaded in the kernel's memory, in a form that another kernel can write. */
 export interface LoadedRows {
-  /** The memory; good until the kernel is used again. */
+  /** The memory; valid until the kernel is used again. */
   readonly memory: Uint8Array;
-  /** Where in it they are described. */
+  /** The address of their column descriptor. */
   readonly place: number;
   readonly count: number;
-  /** The most bytes a row takes beside its texts and items. */
+  /** The maximum bytes of a row, except for its texts and items. */
   readonly rowBytes: number;
 }
 
-/** Writes the rows of a batch, as far as there is room. */
+/** Writes the rows of a batch incrementally. */
 export interface RowCursor {
   /** The next row to write. */
   readonly row: number;
-  /** Writes rows from `at` to `end`, until they or the room end; returns the position behind them. */
+  /** Writes rows from `at` up to `end`, until rows or space run out; returns the end of the written bytes. */
   write(target: Uint8Array, at: number, end: number): number;
-  /** Writes one row, whatever room it takes; undefined where that is too much. The bytes are there until the next call. */
+  /** Writes one row of any length; undefined if it exceeds the limit. The bytes are valid until the next call. */
   writeLong(): Uint8Array | undefined;
-  /** Loads the next rows for another kernel, and counts them as written; undefined where the next is too long for that. */
+  /**
+   * Loads the next rows for another kernel, and marks them as written; undefined if the next row is too long for that.
+   */
   load(): LoadedRows | undefined;
-  /** Counts the next row as written. */
+  /** Marks the next row as written. */
   skip(): void;
 }
 
-/** So many bytes of rows are loaded at once; a row that has more is loaded alone. */
+/** The number of bytes loaded at a time; a longer row is loaded alone. */
 const WINDOW_BYTES = 1024 * 1024;
 const WINDOW_ROWS = 16 * 1024;
-/** Twice as much as a row may take, because numbers can take more bytes in a frame than in text. */
+/** Twice the row limit, because numbers can take more bytes in a frame than as text. */
 const MAX_LOADED_BYTES = 2 * MAX_ROW_BYTES;
 const ROOM_BYTES = 256 * 1024;
 
-/** The rows of a batch that are in the kernel's memory, as long as nobody else has used it. */
+/** The rows of a batch that are in the kernel's memory, unless another owner has used the kernel since. */
 interface Window {
   readonly from: number;
   readonly to: number;
   readonly place: number;
-  /** Where written rows go, and how many bytes there are for them. */
+  /** The output area and its size. */
   readonly out: number;
   readonly room: number;
-  /** Loads rows from this one on, and keeps room to write them, where that is not done; false where one is too long. */
+  /** Loads rows from `row` and reserves output space, unless both are there; false if a row is too long. */
   load(kernel: Kernel, row: number, wantedRoom: number): boolean;
 }
 
@@ -88,7 +90,7 @@ function createWindow(rows: Column, numRows: number): Window {
   };
 }
 
-/** A cursor over the rows of a batch, which are the cells of one wide column, from one of them on. */
+/** Creates a cursor over the rows of a batch, which are the cells of one record column. */
 export function createRowCursor(rows: Column, numRows: number, firstRow = 0): RowCursor {
   const window = createWindow(rows, numRows);
   let row = firstRow;
@@ -131,7 +133,7 @@ export function createRowCursor(rows: Column, numRows: number, firstRow = 0): Ro
     load() {
       if (rows.loadedBytes(row, row + 1) > WINDOW_BYTES) return undefined;
       const kernel = useKernel();
-      // The room of a window that is there already would only be copied.
+      // Reload without output space, which would only be copied.
       kernel.owner = undefined;
       window.load(kernel, row, 0);
       row = window.to;

@@ -1,17 +1,17 @@
 import type { RecordText } from './columns/column.ts';
 import type { CellOptions } from './columns/create-column.ts';
 
-/** What one format of rows has for itself; how rows become chunks is the same for all. */
+/** The parts of a row format that differ; the chunking is the same for all. */
 export interface RowFormat {
-  /** The format's name in sentences. */
+  /** The name of the format, for errors. */
   readonly name: string;
-  /** What stands before the first row. */
+  /** The bytes before the first row. */
   readonly head: Uint8Array;
-  /** What stands around the cells of a row. */
+  /** The text around the cells of a row. */
   readonly row: RecordText;
   readonly cells: CellOptions;
-  /** How many bytes at the end of a row only separate it from the next, and are not wanted behind the last. */
+  /** The number of bytes at the end of a row that separate it from the next; omitted after the last row. */
   readonly separatorBytes: number;
-  /** What stands behind the last row, given the number of rows. */
+  /** Returns the bytes after the last row. */
   tail(rows: number): Uint8Array;
 }

@@ -38,7 +38,7 @@ const FORMATS: [name: string, encode: Encode][] = [
 ];
 
 describe.each(FORMATS)('%s', (name, encode) => {
-  test('begins with a chunk of about 128 KiB, goes on with chunks of about 256 KiB', async () => {
+  test('starts with a chunk of about 128 KiB, followed by chunks of about 256 KiB', async () => {
     const sizes = (await chunksOf(encode(longFrame(200_000)))).map((chunk) => chunk.length);
     const [first, ...others] = sizes.slice(0, -1);
     expect(first).toBeGreaterThan(127 * 1024);
@@ -61,7 +61,7 @@ describe.each(FORMATS)('%s', (name, encode) => {
     expect(Buffer.concat(copies).equals(await bytesOf(encode(longFrame(200_000))))).toBe(true);
   });
 
-  test('refuses a row that shared values make far longer than the frame', async () => {
+  test('refuses a row that is far longer than the frame because of shared values', async () => {
     const texts = vectorFromArray(
       Array.from({ length: 100 }, () => 'x'.repeat(2_000_000)),
       new Dictionary(new Utf8(), new Int32()),
@@ -73,11 +73,11 @@ describe.each(FORMATS)('%s', (name, encode) => {
     const source = streamOfBatches(schema, [createRecordBatch(schema, 2, [data])]);
     await expect(textOf(encode(source))).rejects.toMatchObject({
       code: 'out_of_memory',
-      message: `Row 2 of the answer can take more than 128 MiB as ${name}.`,
+      message: `Row 2 of the result can take more than 128 MiB as ${name}.`,
     });
   });
 
-  test('lets other work happen between chunks', async () => {
+  test('yields to the event loop between chunks', async () => {
     let turns = 0;
     const timer = setInterval(() => turns++, 0);
     await chunksOf(encode(longFrame(1_000_000)));
@@ -108,11 +108,11 @@ describe('large numbers', () => {
   test.each([
     [false, '7,"c1":7,"c2":7,"c3":[7],"c4":7'],
     [true, '"7","c1":"7","c2":"7","c3":["7"],"c4":7'],
-  ])('are texts in NDJSON where quoteLargeNum is %s', async (quoteLargeNum, expected) => {
+  ])('are strings in NDJSON if quoteLargeNum is %s', async (quoteLargeNum, expected) => {
     expect(await textOf(encodeNdjson(source(), { quoteLargeNum }))).toBe(`{"c":${expected}}\n`);
   });
 
-  test('are texts in a JSON table with quoteLargeNum', async () => {
+  test('are strings in a JSON table with quoteLargeNum', async () => {
     const text = await textOf(encodeJsonTable(source(), { query: 'q', quoteLargeNum: true }));
     expect(text).toContain('"dataset":[["7","7","7",["7"],7]]');
   });
@@ -123,11 +123,11 @@ describe('large numbers', () => {
 });
 
 describe('CSV', () => {
-  test('has the header alone where there are no rows', async () => {
+  test('has only the header if there are no rows', async () => {
     expect(await textOf(encodeCsv(longFrame(0)))).toBe('id\r\n');
   });
 
-  test('tells an empty text from no value, in one column too', async () => {
+  test('distinguishes an empty text from null, also in a single column', async () => {
     const column = sampleColumn('STRING', new Utf8(), bytes, [
       ['', NULL],
       [null, NULL],
@@ -138,7 +138,7 @@ describe('CSV', () => {
     expect(await textOf(encodeCsv(two))).toBe('c,c1\r\n"",""\r\n,\r\n');
   });
 
-  test('has names for what is not a finite number, and null inside of JSON', async () => {
+  test('has names for numbers that are not finite, and null inside JSON', async () => {
     const values = [Number.NaN, Infinity, -Infinity];
     const frame = frameOfColumns(
       'not finite',

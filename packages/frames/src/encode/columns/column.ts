@@ -18,27 +18,27 @@ import {
 
 /** One column of a batch, ready to be written. */
 export interface Column {
-  /** The most bytes a cell takes, beside its texts and items. */
+  /** The maximum bytes of a cell, except for its texts and items. */
   readonly fixedBytes: number;
-  /** About how many bytes of the kernel's memory these rows take; never less than one in eight rows. */
+  /** Estimates the bytes of the kernel's memory that these rows take; at least one per eight rows. */
   loadedBytes(from: number, to: number): number;
-  /** Puts these rows into the kernel's memory, and into the description at `place`, which is all zeros, where they are. */
+  /** Copies these rows to the kernel's memory, and fills the zeroed column descriptor at `place`. */
   load(kernel: Kernel, place: number, from: number, to: number): void;
 }
 
-/** Sets a field of a column's description. */
+/** Sets a field of a column descriptor. */
 export function setField(kernel: Kernel, place: number, field: number, value: number): void {
   kernel.words[(place + field) >> 2] = value;
 }
 
-/** Makes room for descriptions, all zeros. */
+/** Allocates zeroed column descriptors. */
 export function allocateColumns(kernel: Kernel, count: number): number {
   const place = kernel.allocate(count * COLUMN_BYTES);
   kernel.bytes.fill(0, place, place + count * COLUMN_BYTES);
   return place;
 }
 
-/** Loads one column that another is made of. */
+/** Loads a child column. */
 export function loadChild(kernel: Kernel, place: number, child: Column, from: number, to: number): void {
   const childPlace = allocateColumns(kernel, 1);
   child.load(kernel, childPlace, from, to);
@@ -47,7 +47,7 @@ export function loadChild(kernel: Kernel, place: number, child: Column, from: nu
 
 const NULL_BYTES = 4;
 
-/** A column some of whose values may not be there. */
+/** Wraps a column that may have nulls. */
 export function nullableColumn(column: Column, data: Data, isCsv: boolean): Column {
   if (data.nullCount === 0) return column;
   const bitmap: Uint8Array = data.nullBitmap;
@@ -63,19 +63,19 @@ export function nullableColumn(column: Column, data: Data, isCsv: boolean): Colu
   };
 }
 
-/** Puts the bytes that hold these bits into the kernel's memory. */
+/** Copies the bytes that contain these bits to the kernel's memory. */
 export function putBits(kernel: Kernel, bits: Uint8Array, from: number, to: number): number {
   const first = from >> 3;
   const last = (to + 7) >> 3;
   return kernel.put(bits.subarray(first, last), last - first);
 }
 
-/** A column whose cells stand between quotes. */
+/** Wraps a column to write its cells in quotes. */
 export function quotedColumn(column: Column): Column {
   return wrappedColumn(column, KIND_QUOTED);
 }
 
-/** A column that does something with the cells of another, for which it may take two bytes more. */
+/** Wraps a column to post-process its cells, which may add two bytes. */
 export function wrappedColumn(column: Column, kind: number): Column {
   return {
     fixedBytes: column.fixedBytes + 2,
@@ -87,22 +87,22 @@ export function wrappedColumn(column: Column, kind: number): Column {
   };
 }
 
-/** What stands around the cells of a record, as the kernel gets it. */
+/** The text around the cells of a record, in the form that the kernel takes. */
 export interface RecordText {
-  /** What stands before the cell of each column, one after the other, and then what stands behind the last cell. */
+  /** The text before each cell, concatenated, followed by the text after the last cell. */
   readonly bytes: Uint8Array;
-  /** Where what stands before each cell ends. */
+  /** The end of the text before each cell. */
   readonly ends: readonly number[];
 }
 
-/** The text around the cells of a record: before each of them, and behind the last. */
+/** Creates the text around the cells of a record: before each cell, and after the last. */
 export function createRecordText(leads: readonly string[], trail: string): RecordText {
   let end = 0;
   const ends = leads.map((lead) => (end += Buffer.byteLength(lead)));
   return { bytes: Buffer.from(leads.join('') + trail), ends };
 }
 
-/** The text around the values of a JSON object: its keys, and `end` behind the last value. */
+/** Creates the text around the values of a JSON object: its keys, and `end` after the last value. */
 export function createObjectText(names: readonly string[], end: string): RecordText {
   return createRecordText(
     names.map((name, i) => `${i === 0 ? '{' : ','}${JSON.stringify(name)}:`),
@@ -110,7 +110,7 @@ export function createObjectText(names: readonly string[], end: string): RecordT
   );
 }
 
-/** Cells of several columns one after the other: a row, or a struct. */
+/** Creates a column of records: a row, or a struct. */
 export function recordColumn(columns: readonly Column[], { bytes, ends }: RecordText): Column {
   return {
     fixedBytes: columns.reduce((sum, column) => sum + column.fixedBytes, bytes.length),

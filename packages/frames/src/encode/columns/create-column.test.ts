@@ -23,7 +23,7 @@ import { useKernel } from '../kernel/kernel.ts';
 import { SLACK_BYTES } from '../kernel/kernel-layout.ts';
 
 describe.each(['json', 'csv'] as const)('%s', (syntax) => {
-  test.each(SAMPLE_FRAMES)('whatever the room, nothing is written behind it: $name', ({ schema, batches }) => {
+  test.each(SAMPLE_FRAMES)('never writes past the given space: $name', ({ schema, batches }) => {
     const kernel = useKernel();
     const cells = createCellOptions(syntax);
     for (const batch of batches.filter(({ numRows }) => numRows > 0)) {
@@ -55,7 +55,7 @@ function cell<V>(type: DataType, build: BuildColumn<V>, value: V): string {
 const int64 = fc.bigInt(-(2n ** 63n), 2n ** 63n - 1n);
 const magnitude = (n: bigint): bigint => (n < 0n ? -n : n);
 
-/** Units as hours, minutes, seconds and what is left, all without a sign. */
+/** Splits units into hours, minutes, seconds and a rest, all unsigned. */
 function clock(units: bigint, perSecond: bigint): [hours: bigint, minutes: bigint, seconds: bigint, rest: bigint] {
   const seconds = magnitude(units) / perSecond;
   return [seconds / 3600n, (seconds / 60n) % 60n, seconds % 60n, magnitude(units) % perSecond];
@@ -68,7 +68,7 @@ const UNITS = [
   [TimeUnit.NANOSECOND, 9],
 ] as const;
 
-/** The hours, minutes and seconds of a period, behind its T. */
+/** The hours, minutes and seconds of a period, after its T. */
 function expectedClock(units: bigint, decimalsOfUnit: number): string {
   const sign = units < 0n ? '-' : '';
   const [hours, minutes, seconds, rest] = clock(units, 10n ** BigInt(decimalsOfUnit));
@@ -121,7 +121,7 @@ describe('random values are written exactly', () => {
     ['ms', new TimestampMillisecond(), 3],
     ['µs', new TimestampMicrosecond(), 6],
     ['ns', new TimestampNanosecond(), 9],
-  ] as const)('timestamps in %s have the time of day that division gives', (_unit, type, digits) => {
+  ] as const)('timestamps in %s have the time of day that division computes', (_unit, type, digits) => {
     fc.assert(
       fc.property(fc.bigInt(-(2n ** 63n) + 2n, 2n ** 63n - 2n), (value) => {
         const perDay = 86_400n * 10n ** BigInt(digits);
@@ -135,10 +135,10 @@ describe('random values are written exactly', () => {
   });
 
   test.each([new TimestampSecond(), new TimestampMillisecond(), new TimestampMicrosecond(), new TimestampNanosecond()])(
-    '%s: a moment does not depend on the one above it',
+    '%s: a value does not depend on the previous row',
     (type) => {
       const most = 2n ** 63n - 1n;
-      // Moments of one minute, those whose lower 32 bits are like theirs, and both ends of time.
+      // Timestamps within one minute, others with the same lower 32 bits, and both ends of the range.
       const near = fc.tuple(fc.bigInt(-2n, 2n), fc.bigInt(-100n, 100n)).map(([n, more]) => (n << 32n) + more);
       const moments = fc.oneof(near, fc.constantFrom(most, most - 1n, -most, -most - 1n, -most + 1n), int64);
       fc.assert(

@@ -16,22 +16,24 @@ import {
 } from './plain-columns.ts';
 import { createTextColumn } from './text-columns.ts';
 
-/** How values are written. */
+/** Options of cells. */
 export interface CellOptions {
-  /** CSV writes texts bare where they can be, and nothing where there is no value. */
+  /** CSV writes texts without quotes if possible, and nothing for null. */
   readonly syntax: 'json' | 'csv';
-  /** LONG, ULONG and LONG128 as strings, for clients that read JSON numbers as doubles. */
+  /** Write LONG, ULONG and LONG128 as strings, for clients that read JSON numbers as doubles. */
   readonly quoteLargeNum: boolean;
-  /** The last dictionary of each id, type and syntax, with what is written of it so far: the next batch has mostly the same. */
+  /**
+   * The last dictionary of each id, type and syntax with its written values: the next batch usually has the same one.
+   */
   readonly dictionaries: Map<string, DictionaryValues>;
 }
 
-/** How the values of one answer are written. */
+/** Creates the options for one result. */
 export function createCellOptions(syntax: CellOptions['syntax'], quoteLargeNum = false): CellOptions {
   return { syntax, quoteLargeNum, dictionaries: new Map() };
 }
 
-/** The columns of a batch. */
+/** Creates the columns of a batch. */
 export function createColumns(batch: RecordBatch, fields: readonly Field[], options: CellOptions): readonly Column[] {
   return fields.map((field, i) => createColumn(batch.data.children[i], field, options));
 }

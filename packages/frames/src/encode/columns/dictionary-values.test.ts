@@ -15,7 +15,7 @@ import { type FrameStream, streamOfBatches } from '../../frame-stream.ts';
 import { bytesOf } from '../../testing/bytes-of.ts';
 import { encodeJsonTable } from '../json-table.ts';
 
-/** A frame of one SYMBOL column, a batch for each list of indices into the same dictionary. */
+/** A frame with one SYMBOL column: a batch for each list of indices into one dictionary. */
 function symbols(dictionary: Vector<Utf8>, ...batches: Int32Array[]): FrameStream {
   const type = new Dictionary(new Utf8(), new Int32(), 1);
   const schema = new Schema([new Field('s', type, false)]);
@@ -33,7 +33,7 @@ async function cells(frame: FrameStream): Promise<unknown[]> {
   return JSON.parse((await bytesOf(encodeJsonTable(frame, { query: 'q' }))).toString()).dataset.flat();
 }
 
-/** The least time of three that processors worked: what else runs on a machine does not change that much. */
+/** The minimum CPU time of three runs, which other load on the machine affects little. */
 async function leastMs(act: () => Promise<unknown>): Promise<number> {
   let least = Infinity;
   for (let i = 0; i < 3; i++) {
@@ -48,14 +48,14 @@ async function leastMs(act: () => Promise<unknown>): Promise<number> {
 const texts = (length: number) => Array.from({ length }, (_, i) => `value ${i}`);
 const count = (length: number, start = 0) => Int32Array.from({ length }, (_, i) => start + i);
 
-test('a dictionary in parts is read across them', async () => {
+test('a dictionary of several parts is read across them', async () => {
   const dictionary = new Vector(
     [['a', 'b'], ['"'], [], ['d']].map((part) => vectorFromArray(part, new Utf8()).data[0]),
   );
   expect(await cells(symbols(dictionary, Int32Array.of(3, 2, 1, 0, 3)))).toEqual(['d', '"', 'b', 'a', 'd']);
 });
 
-test('an index outside of the dictionary is an error', async () => {
+test('an index outside the dictionary is an error', async () => {
   const dictionary = vectorFromArray(['a'], new Utf8());
   await expect(cells(symbols(dictionary, Int32Array.of(0, 1)))).rejects.toThrow(RangeError);
 });
@@ -67,14 +67,14 @@ test('ten times as many distinct values take about ten times as long', async () 
   expect(manyMs).toBeLessThan(40 * fewMs + 200);
 });
 
-test('batches that share a dictionary do not each pay for the whole of it', async () => {
+test('batches that share a dictionary do not each write all of it', async () => {
   const dictionary = vectorFromArray(texts(100_000), new Utf8());
   const oneMs = await leastMs(() => cells(symbols(dictionary, count(5000))));
   const batches = Array.from({ length: 5000 }, (_, i) => count(1, i));
   expect(await leastMs(() => cells(symbols(dictionary, ...batches)))).toBeLessThan(20 * oneMs + 200);
 });
 
-test('batches with dictionaries of their own each have their own values', async () => {
+test('batches with different dictionaries have different values', async () => {
   const [first, second] = [['a', 'b'], ['c']].map((words) => vectorFromArray(words, new Utf8()));
   const { schema, batches } = symbols(first, Int32Array.of(1, 0));
   async function* all() {

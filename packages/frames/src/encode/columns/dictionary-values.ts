@@ -5,24 +5,24 @@ import type { Kernel } from '../kernel/kernel.ts';
 import { KIND, KIND_WRITTEN, VALUES } from '../kernel/kernel-layout.ts';
 import { MAX_ROW_BYTES } from '../row-cursor.ts';
 
-/** The values of a dictionary as they are written. */
+/** The encoded values of a dictionary. */
 export interface DictionaryValues {
   readonly dictionary: Vector | undefined;
-  /** About how many bytes of the kernel's memory a column of indices takes. */
+  /** Estimates the bytes of the kernel's memory that a column of indices takes. */
   loadedBytes(indices: ArrayLike<number | bigint>, from: number, to: number): number;
-  /** Loads a column of indices: each value is put into the kernel's memory once, as it is written. */
+  /** Loads a column of indices: each encoded value is copied to the kernel's memory once. */
   load(kernel: Kernel, place: number, indices: ArrayLike<number | bigint>, from: number, to: number): void;
 }
 
-/** Values are written some at a time: fewer would waste calls, more would be written for nothing. */
+/** The number of values encoded at a time: fewer waste calls, more are encoded in vain. */
 const BLOCK_VALUES = 64;
 const FIRST_BLOCK_BYTES = 64 * 1024;
-/** A dictionary of at most so many bytes is loaded without asking how many of them are needed. */
+/** A dictionary of at most this size is loaded without computing how many bytes are needed. */
 const SMALL_BYTES = 256 * 1024;
-/** Of each row the kernel gets a pointer and a length. */
+/** The kernel gets a pointer and a length for each row. */
 const PLACE_BYTES = 8;
 
-/** The values of a dictionary. Each is written once, when it or one beside it is first met. */
+/** Creates the values of a dictionary. Each is encoded once, when it or a neighbour is first used. */
 export function createDictionaryValues(
   dictionary: Vector | undefined,
   createColumn: (data: Data) => Column,
@@ -34,7 +34,7 @@ export function createDictionaryValues(
   const written = createWrittenValues(length);
   const pointers = new Uint32Array(length);
 
-  /** Writes the values around one. */
+  /** Encodes the block that contains a value. */
   function writeBlock(kernel: Kernel, index: number): void {
     const part = partOf(parts, index);
     if (part === undefined) return;
@@ -62,7 +62,7 @@ export function createDictionaryValues(
       let at = places >> 2;
       for (let row = from; row < to; row++) {
         const index = Number(indices[row]);
-        // An index that leads nowhere is an error only where its row is written.
+        // An invalid index is an error only if its row is written.
         const isThere = index >= 0 && index < length;
         if (isThere && pointers[index] === 0) {
           if (!written.has(index)) writeBlock(kernel, index);
@@ -101,7 +101,7 @@ function partOf(parts: readonly Part[], index: number): Part | undefined {
   return undefined;
 }
 
-/** The bytes of the values that are written so far. */
+/** The bytes of the values encoded so far. */
 interface WrittenValues {
   has(index: number): boolean;
   lengthOf(index: number): number;
@@ -110,7 +110,7 @@ interface WrittenValues {
 }
 
 function createWrittenValues(length: number): WrittenValues {
-  // Where the bytes of each value begin, counted from 1 so that 0 means that it is not written, and their number.
+  // The start of each value's bytes, from 1, as 0 means not encoded, and their number.
   const starts = new Uint32Array(length);
   const lengths = new Uint32Array(length);
   let bytes = new Uint8Array(1024);
@@ -133,7 +133,7 @@ function createWrittenValues(length: number): WrittenValues {
   };
 }
 
-/** Writes cells of a column one by one, somewhere else than where they are loaded to. */
+/** Encodes cells of a column one by one, in a scope of the kernel's memory. */
 function writeCells(
   kernel: Kernel,
   column: Column,

@@ -5,7 +5,7 @@ import { createOffsets } from './text-columns.ts';
 
 type CreateColumn = (data: Data, field: Field) => Column;
 
-/** The column of lists, structs or maps as JSON; undefined for others. */
+/** Creates a column of lists, structs or maps as JSON; undefined for other types. */
 export function createNestedColumn(data: Data, createColumn: CreateColumn): Column | undefined {
   const { type } = data;
   if (DataType.isStruct(type)) {

@@ -45,34 +45,36 @@ import {
   VALUES,
 } from '../kernel/kernel-layout.ts';
 
-/** The most bytes a 64-bit integer takes: 19 digits and a sign, or 20 digits. */
+/** The maximum bytes of a 64-bit integer: 19 digits and a sign, or 20 digits. */
 const INT64_BYTES = 20;
 const NULL_BYTES = 4;
-/** The most bytes a float takes: 17 digits, sign, point and exponent. */
+/** The maximum bytes of a float: 17 digits, sign, point and exponent. */
 const FLOAT_BYTES = 25;
 const FALSE_BYTES = 5;
 const UUID_BYTES = 36;
-/** The most bytes a timestamp takes: quotes, a year of 12 digits with its sign, nine decimals. */
+/** The maximum bytes of a timestamp: quotes, a year of 12 digits with its sign, nine decimals. */
 const TIMESTAMP_BYTES = 44;
-/** The most bytes a period takes: seven parts with a sign and a letter each, the hours of 2^63 seconds, nine decimals. */
+/**
+ * The maximum bytes of a period: seven parts with a sign and a letter each, the hours of 2^63 seconds, nine decimals.
+ */
 const PERIOD_BYTES = 80;
-/** The most bytes a time of day takes, should it have the hours of 2^63 seconds. */
+/** The maximum bytes of a time of day, if it has the hours of 2^63 seconds. */
 const TIME_BYTES = 40;
-/** Digits of a whole number of so many bits, and its sign. */
+/** The digits of an integer by its bits, and its sign. */
 const DIGIT_BYTES: Readonly<Record<number, number>> = { 32: 11, 64: 20, 128: 40, 256: 78 };
 
-/** What the kernel has to know of values that have a fixed width. */
+/** The layout of fixed-width values, for the kernel. */
 interface Plain {
   readonly kind: number;
   /** The bytes of a value. */
   readonly width: number;
-  /** The most bytes of a cell. */
+  /** The maximum bytes of a cell. */
   readonly fixedBytes: number;
-  /** Further fields of the description. */
+  /** Further fields of the descriptor. */
   readonly fields?: readonly (readonly [field: number, value: number])[];
 }
 
-/** Values that all have the same number of bytes. */
+/** Creates a column of fixed-width values. */
 function plainColumn({ values }: Data, { kind, width, fixedBytes, fields = [] }: Plain): Column {
   const { buffer, byteOffset, byteLength }: Uint8Array = values;
   const bytes = new Uint8Array(buffer, byteOffset, byteLength);
@@ -87,11 +89,11 @@ function plainColumn({ values }: Data, { kind, width, fixedBytes, fields = [] }:
   };
 }
 
-/** No values at all. */
+/** Creates a column with only nulls. */
 export function nullColumn(isCsv: boolean): Column {
   return {
     fixedBytes: NULL_BYTES,
-    // They take no memory, but a list of very many must not look like nothing.
+    // They take no memory, but a list of very many must not count as nothing.
     loadedBytes: (from, to) => to - from,
     load: (kernel, place) => {
       setField(kernel, place, KIND, KIND_NULL);
@@ -100,7 +102,7 @@ export function nullColumn(isCsv: boolean): Column {
   };
 }
 
-/** Booleans, a bit each. */
+/** Creates a column of booleans, one bit each. */
 export function booleanColumn(data: Data): Column {
   const bits: Uint8Array = data.values;
   const { offset } = data;
@@ -123,7 +125,7 @@ const UNSIGNED_KINDS: Readonly<Record<number, number>> = {
   64: KIND_UINT64,
 };
 
-/** Integers of 8 to 64 bits. */
+/** Creates a column of integers of 8 to 64 bits. */
 export function integerColumn(data: Data, { isSigned, bitWidth }: Int): Column {
   const kinds = isSigned ? SIGNED_KINDS : UNSIGNED_KINDS;
   return plainColumn(data, { kind: kinds[bitWidth], width: bitWidth / 8, fixedBytes: INT64_BYTES });
@@ -135,19 +137,19 @@ const FLOATS: Readonly<Record<Precision, readonly [kind: number, width: number]>
   [Precision.DOUBLE]: [KIND_FLOAT64, 8],
 };
 
-/** Floats of 16 to 64 bits. */
+/** Creates a column of floats of 16 to 64 bits. */
 export function floatColumn(data: Data, { precision }: Float, isCsv: boolean): Column {
   const [kind, width] = FLOATS[precision];
   return plainColumn(data, { kind, width, fixedBytes: FLOAT_BYTES, fields: [[IS_CSV, isCsv ? 1 : 0]] });
 }
 
-/** Decimals of 32 to 256 bits, without quotes. */
+/** Creates a column of decimals of 32 to 256 bits, without quotes. */
 export function decimalColumn(data: Data, { bitWidth, scale }: Decimal): Column {
   const width = bitWidth / 8;
   return plainColumn(data, {
     kind: KIND_DECIMAL,
     width,
-    // Beside the digits: the point, the zero before it, and the zeros a scale can add.
+    // In addition to the digits: the point, the zero before it, and the zeros of the scale.
     fixedBytes: DIGIT_BYTES[bitWidth] + 2 + Math.abs(scale),
     fields: [
       [STRIDE, width],
@@ -156,7 +158,7 @@ export function decimalColumn(data: Data, { bitWidth, scale }: Decimal): Column 
   });
 }
 
-/** Texts of 16 bytes as UUIDs, without quotes. */
+/** Creates a column of UUIDs from 16 bytes each, without quotes. */
 export function uuidColumn(data: Data): Column {
   return plainColumn(data, { kind: KIND_UUID, width: 16, fixedBytes: UUID_BYTES });
 }
@@ -168,7 +170,7 @@ const UNITS_PER_SECOND: Readonly<Record<TimeUnit, number>> = {
   [TimeUnit.NANOSECOND]: 1_000_000_000,
 };
 
-/** Timestamps, in quotes of their own. */
+/** Creates a column of timestamps, with or without quotes. */
 export function timestampColumn(data: Data, unit: TimeUnit, isQuoted: boolean): Column {
   return plainColumn(data, {
     kind: KIND_TIMESTAMP,
@@ -181,7 +183,7 @@ export function timestampColumn(data: Data, unit: TimeUnit, isQuoted: boolean): 
   });
 }
 
-/** Dates, times of day, durations and intervals, without quotes; undefined for everything else. */
+/** Creates a column of dates, times of day, durations or intervals, without quotes; undefined for other types. */
 export function createTimeColumn(data: Data): Column | undefined {
   const { type } = data;
   if (DataType.isDate(type)) {

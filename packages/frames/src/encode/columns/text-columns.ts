@@ -15,7 +15,10 @@ import {
   VALUES_END,
 } from '../kernel/kernel-layout.ts';
 
-/** The column of texts as JSON strings or fields of CSV, or of bytes as base64 without quotes; undefined for others. */
+/**
+ * Creates a column of texts as JSON strings or CSV fields, or of binary as base64 without quotes; undefined for other
+ * types.
+ */
 export function createTextColumn(data: Data, isCsv: boolean): Column | undefined {
   const { type } = data;
   const textKind = isCsv ? KIND_CSV_TEXT : KIND_JSON_TEXT;
@@ -26,16 +29,19 @@ export function createTextColumn(data: Data, isCsv: boolean): Column | undefined
   return DataType.isFixedSizeBinary(type) ? fixedColumn(data, type.byteWidth, isCsv) : undefined;
 }
 
-/** Where the values of each row are in what they have in common. */
+/** The offsets of the rows in their shared values. */
 export interface Offsets {
   at(row: number): number;
-  /** Puts the offsets of these rows, and the one behind them, into the kernel's memory and the description. */
+  /** Copies the offsets of these rows, and the end, to the kernel's memory and the descriptor. */
   load(kernel: Kernel, place: number, from: number, to: number): void;
-  /** The bytes of one. */
+  /** The bytes of one offset. */
   readonly width: number;
 }
 
-/** The offsets of texts and lists. Of those with 64 bits the kernel looks at the lower 32, which tell rows apart. */
+/**
+ * Creates the offsets of texts and lists. The kernel uses only the lower 32 bits of 64-bit offsets, which suffice for a
+ * window.
+ */
 export function createOffsets(offsets: Int32Array | BigInt64Array): Offsets {
   const width = offsets.BYTES_PER_ELEMENT;
   const bytes = new Uint8Array(offsets.buffer, offsets.byteOffset, offsets.byteLength);
@@ -52,7 +58,7 @@ export function createOffsets(offsets: Int32Array | BigInt64Array): Offsets {
   };
 }
 
-/** Beside the bytes: two quotes. */
+/** In addition to the bytes: two quotes. */
 const QUOTE_BYTES = 2;
 
 function rangesColumn(data: Data, kind: number, isCsv: boolean): Column {
@@ -95,12 +101,12 @@ function fixedColumn(data: Data, width: number, isCsv: boolean): Column {
 
 const OFFSET_BYTES = 4;
 
-/** Views: their bytes are gathered, so that the kernel sees offsets like those of other texts. */
+/** Creates a column of views. Their bytes are gathered, so that the kernel sees plain offsets. */
 function viewsColumn(data: Data, kind: number, isCsv: boolean): Column {
   const views: Uint8Array = data.values;
   const words = viewWords(views);
   const hasNulls = data.nullCount > 0;
-  // A view that stands for no value can be anything.
+  // The view of a null row can be anything.
   const lengthOf = (row: number): number => (hasNulls && !data.getValid(row) ? 0 : Math.max(0, viewLength(words, row)));
   const totalLength = (from: number, to: number): number => {
     let bytes = 0;
@@ -113,7 +119,7 @@ function viewsColumn(data: Data, kind: number, isCsv: boolean): Column {
     const buffer = data.variadicBuffers[viewPart(words, row)];
     const start = viewStart(words, row);
     if (buffer === undefined || start < 0 || start + length > buffer.length) {
-      throw new RangeError('A view leads outside of its buffers.');
+      throw new RangeError('A view points outside its buffers.');
     }
     return buffer.subarray(start, start + length);
   }

@@ -1,5 +1,5 @@
-// What the kernel and its callers must agree on: how a column is described in the kernel's memory. Both sides import
-// this file, the kernel when it is compiled.
+// The layout of column descriptors in the kernel's memory. The kernel imports this file at compile time, and its
+// callers import it too.
 
 /** Kinds of columns. */
 export const KIND_NULL = 0;
@@ -17,9 +17,9 @@ export const KIND_FLOAT32 = 11;
 export const KIND_FLOAT64 = 12;
 /** UTF-8 as a JSON string. */
 export const KIND_JSON_TEXT = 13;
-/** UTF-8 as a field of CSV. */
+/** UTF-8 as a CSV field. */
 export const KIND_CSV_TEXT = 14;
-/** Bytes that are written already; VALUES has a pointer and a length for each row, the pointer 0 where there are none. */
+/** Already encoded bytes; VALUES has a pointer and a length for each row, and the pointer 0 for an invalid one. */
 export const KIND_WRITTEN = 15;
 export const KIND_TIMESTAMP = 16;
 /** Dates as 32-bit days. */
@@ -42,52 +42,52 @@ export const KIND_BINARY = 26;
 export const KIND_UUID = 27;
 /** Rows of the child as a JSON array. */
 export const KIND_LIST = 28;
-/** The children's cells one after the other, with what stands before each, and TRAIL behind the last. */
+/** The cells of the children, each after its LEAD, and TRAIL after the last. */
 export const KIND_RECORD = 29;
-/** The child's cell between quotes. */
+/** The child's cell in quotes. */
 export const KIND_QUOTED = 30;
-/** The child's cell, which is JSON, as a field of CSV. */
+/** The child's cell, which is JSON, as a CSV field. */
 export const KIND_CSV_JSON = 31;
 
-/** Where the fields of a column's description are. Pointers and numbers have 32 bits unless it says otherwise. */
+/** The offsets of the fields of a column descriptor. Pointers and numbers have 32 bits unless noted. */
 export const KIND = 0;
-/** 1 for a cell of CSV, in which no value is no bytes. */
+/** 1 for a CSV cell, in which null is empty. */
 export const IS_CSV = 4;
-/** What stands before each cell. */
+/** The text before each cell. */
 export const LEAD = 8;
 export const LEAD_LENGTH = 12;
-/** What stands behind the cells of a record. */
+/** The text after the cells of a record. */
 export const TRAIL = 16;
 export const TRAIL_LENGTH = 20;
-/** The bits that say whether a value is there; 0 where all are. */
+/** The validity bits; 0 if no row is null. */
 export const VALIDITY = 24;
-/** Which bit is that of the first row. */
+/** The bit of the first row. */
 export const VALIDITY_BIT = 28;
 export const VALUES = 32;
-/** The end of the bytes that offsets lead to, or how many rows the child of a list has. */
+/** The end of the bytes that offsets refer to, or the number of rows of a list's child. */
 export const VALUES_END = 36;
-/** Offsets of texts and lists; 0 where each row has STRIDE bytes or items. */
+/** The offsets of texts and lists; 0 if each row has STRIDE bytes or items. */
 export const OFFSETS = 40;
-/** What the offsets count from. */
+/** The base that is subtracted from the offsets. */
 export const OFFSET_BASE = 44;
-/** Bytes from one offset to the next, bytes or items of a row, or the bit of the first boolean. */
+/** The bytes between offsets, the bytes or items per row, or the bit of the first boolean. */
 export const STRIDE = 48;
 export const SCALE = 52;
-/** The first of CHILD_COUNT descriptions that stand one after the other. */
+/** The first of CHILD_COUNT consecutive descriptors. */
 export const CHILD = 56;
 export const CHILD_COUNT = 60;
-/** The most bytes of a list's item, beside its texts and items. */
+/** The maximum bytes of a list's item, except for its texts and items. */
 export const ITEM_BYTES = 64;
-/** 1 for a timestamp between quotes. */
+/** 1 for a timestamp in quotes. */
 export const IS_QUOTED = 68;
-/** 64 bits: how many units of a time are a second. */
+/** 64 bits: the units per second. */
 export const UNITS = 72;
-/** How long a description is: what is behind UNITS is the kernel's own. */
+/** The size of a descriptor; the bytes after UNITS are private to the kernel. */
 export const COLUMN_BYTES = 152;
 
-/** The kernel writes up to so many bytes more than it says, and reads as many behind a buffer. */
+/** The kernel may write this many bytes past the end it reports, and read as many past a buffer. */
 export const SLACK_BYTES = 64;
 
-/** The least power of ten that the kernel asks for, and the greatest. */
+/** The smallest and the largest power of ten that the kernel needs. */
 export const MIN_POWER = -292;
 export const MAX_POWER = 324;

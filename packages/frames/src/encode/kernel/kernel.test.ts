@@ -14,7 +14,7 @@ async function textOf(encoded: AsyncIterable<Uint8Array>): Promise<string> {
   return (await bytesOf(encoded)).toString();
 }
 
-/** A frame of one column. */
+/** A frame with one column. */
 function frameOf(data: ReturnType<typeof makeData>): FrameStream {
   const schema = new Schema([new Field('c', data.type, true)]);
   return streamOfBatches(schema, [createRecordBatch(schema, data.length, [data])]);
@@ -28,7 +28,7 @@ function textFrame(rows: number, letter: string): FrameStream {
 const MiB = 1024 * 1024;
 
 describe('the kernel', () => {
-  test('writes answers that take turns as it writes them one by one', async () => {
+  test('writes interleaved results like sequential ones', async () => {
     const encoders = [
       () => encodeNdjson(textFrame(60_000, 'a')),
       () => encodeCsv(textFrame(60_000, 'b')),
@@ -39,7 +39,7 @@ describe('the kernel', () => {
     for (const [i, encode] of encoders.entries()) expect(together[i] === (await textOf(encode()))).toBe(true);
   });
 
-  test('does not stay large after a long row', async () => {
+  test('is replaced after a long row', async () => {
     const text = 'x'.repeat(20 * MiB);
     expect(await textOf(encodeCsv(frameOf(vectorFromArray([text, 'y'], new Utf8()).data[0])))).toBe(
       `c\r\n${text}\r\ny\r\n`,
@@ -49,18 +49,18 @@ describe('the kernel', () => {
 
   test.each<[name: string, data: ReturnType<typeof makeData>]>([
     ['text beyond its bytes', texts([0, 9])],
-    ['text that ends before it begins', texts([2, 1])],
+    ['text that ends before it starts', texts([2, 1])],
     ['text before the first', texts([1, 0, 2])],
     ['index below zero', symbols([-1])],
     ['index beyond the dictionary', symbols([0, 3])],
     ['list beyond its items', lists([0, 1, 9, 2])],
-    ['list that ends before it begins', lists([0, 2, 1, 2])],
-  ])('refuses a %s, and shows nothing that others left in its memory', async (_name, data) => {
+    ['list that ends before it starts', lists([0, 2, 1, 2])],
+  ])('refuses a %s, and does not leak what others left in its memory', async (_name, data) => {
     await textOf(encodeCsv(textFrame(10_000, 'secret')));
     await expect(textOf(encodeCsv(frameOf(data)))).rejects.toThrow(RangeError);
   });
 
-  test('reads zeros where a buffer is too short', async () => {
+  test('reads zeros if a buffer is too short', async () => {
     await textOf(encodeCsv(textFrame(10_000, 'secret')));
     const data = makeData({ type: new Int32(), length: 3, nullCount: 0, data: new Int32Array([7]) });
     expect(await textOf(encodeCsv(frameOf(data)))).toBe('c\r\n7\r\n0\r\n0\r\n');

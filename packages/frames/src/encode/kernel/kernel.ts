@@ -2,13 +2,13 @@ import { KERNEL_CODE } from './generated/kernel-code.ts';
 import { SLACK_BYTES } from './kernel-layout.ts';
 import { createPowersOfTen } from './powers-of-ten.ts';
 
-/** What is used here of WebAssembly, whose types TypeScript has only together with those of browsers. */
+/** The part of WebAssembly used here: TypeScript has its types only in the browser library. */
 declare const WebAssembly: {
   readonly Module: new (code: Uint8Array) => object;
   readonly Instance: new (module: object) => { readonly exports: KernelExports };
 };
 
-/** What the kernel exports; see kernel/index.ts. */
+/** The exports of the kernel; see kernel/index.ts. */
 interface KernelExports {
   readonly memory: { readonly buffer: ArrayBuffer; grow(pages: number): number };
   powersPointer(): number;
@@ -26,58 +26,58 @@ interface KernelExports {
   ): number;
 }
 
-/** Where written cells go. */
+/** The output area. */
 export interface Room {
   readonly out: number;
   readonly bytes: number;
-  /** The most bytes a cell takes beside its texts and items. */
+  /** The maximum bytes of a cell, except for its texts and items. */
   readonly cellBytes: number;
-  /** Where the end of each cell is put, counted from `out`; 0 for nowhere. */
+  /** The address for the end of each cell, relative to `out`; 0 for none. */
   readonly ends: number;
 }
 
-/** What came of writing cells. */
+/** The outcome of a write. */
 export interface Written {
-  /** The first row that is not written. */
+  /** The first row that was not written. */
   readonly row: number;
   readonly bytes: number;
 }
 
 /**
- * The kernel writes cells in WebAssembly, several times as fast as JavaScript does. It reads columns from its own memory
- * and writes there; the memory is given out from the start to the end and taken back all at once.
+ * The kernel writes cells in WebAssembly, several times as fast as JavaScript. It reads columns from its memory and
+ * writes there. The memory is a bump allocator, freed all at once.
  */
 export interface Kernel {
-  /** Whose rows are in the memory. Whoever finds someone else here has to load its own again. */
+  /** The owner of the loaded rows. A cursor that finds another owner must load its rows again. */
   owner: object | undefined;
-  /** All of the memory. Giving out more of it can replace this array. */
+  /** The whole memory. An allocation can replace this array. */
   readonly bytes: Uint8Array;
   readonly words: Int32Array;
-  /** Gives out memory, with slack behind it; what is in it is left from before. */
+  /** Allocates memory with slack after it, without clearing it. */
   allocate(bytes: number): number;
-  /** Gives out memory for so many bytes, filled with these values and then with zeros. Default: as many as they have. */
+  /** Allocates `bytes` bytes, and fills them with the values and then with zeros. Default: the length of the values. */
   put(values: Uint8Array, bytes?: number): number;
-  /** Takes back what `act` made to be given out. */
+  /** Frees all that `act` allocated. */
   scoped<T>(act: () => T): T;
-  /** Takes back everything. */
+  /** Frees everything. */
   clear(): void;
-  /** All that is given out: put first into another kernel's memory, it is at the same place there. */
+  /** All allocated bytes. If they are put first into another kernel, they have the same addresses there. */
   readonly used: Uint8Array;
-  /** Writes the cells of a column, given by the place of its description, until `last` or the room ends. */
+  /** Writes the cells of a column, given by the address of its descriptor, up to `last` or until space runs out. */
   write(column: number, first: number, last: number, room: Room): Written;
 }
 
 const PAGE_BYTES = 65_536;
 const ALIGNMENT = 16;
-/** Memory does not shrink. A kernel that one long row has made larger than this is left behind. */
+/** WebAssembly memory cannot shrink. A kernel that a long row made larger than this is discarded. */
 const KEPT_BYTES = 16 * 1024 * 1024;
 
 let code: { readonly module: object; readonly powers: BigUint64Array } | undefined;
 let kernel: Kernel | undefined;
 
 /**
- * The kernel of this thread. One is enough for all answers, as nothing in it has to last longer than a turn of the event
- * loop: who comes back finds its rows there if nobody else was.
+ * Returns the kernel of this thread. One suffices for all results, as its memory need not outlive a turn of the event
+ * loop: a cursor finds its rows still loaded if no other used the kernel.
  */
 export function useKernel(): Kernel {
   if (kernel === undefined || kernel.bytes.length > KEPT_BYTES) kernel = createKernel();
@@ -117,7 +117,7 @@ function createKernel(): Kernel {
     put(values, size = values.length) {
       const pointer = allocate(size);
       bytes.set(values, pointer);
-      // What is missing must not be what someone else has left here.
+      // Missing bytes must not expose what another owner left here.
       if (values.length < size) bytes.fill(0, pointer + values.length, pointer + size);
       return pointer;
     },
@@ -135,7 +135,7 @@ function createKernel(): Kernel {
     },
     write(column, first, last, room) {
       const row = exports.writeRows(column, first, last, room.out, room.bytes, room.cellBytes, room.ends);
-      if (exports.isBroken()) throw new RangeError('A value of the frame leads outside of its buffer.');
+      if (exports.isBroken()) throw new RangeError('A value of the frame points outside its buffer.');
       return { row, bytes: exports.position() - room.out };
     },
   };

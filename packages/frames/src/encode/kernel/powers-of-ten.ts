@@ -2,7 +2,7 @@ import { MAX_POWER, MIN_POWER } from './kernel-layout.ts';
 
 const BITS = 128;
 
-/** The powers of ten that the kernel needs to print floats: 128 bits each, scaled to fill them and rounded up. */
+/** Creates the powers of ten that the kernel needs to print floats: 128 bits each, normalized and rounded up. */
 export function createPowersOfTen(): BigUint64Array {
   const words = new BigUint64Array(2 * (MAX_POWER - MIN_POWER + 1));
   for (let exponent = MIN_POWER; exponent <= MAX_POWER; exponent++) {

@@ -7,14 +7,14 @@ function writtenDoubles(values: readonly number[]): string[] {
   return writtenCells(makeData({ type: new Float64(), nullCount: 0, data: Float64Array.from(values) }));
 }
 
-/** What JavaScript writes, except that it leaves out the sign of zero. */
+/** The output of JavaScript, but with the sign of zero. */
 function expected(value: number): string {
   return Object.is(value, -0) ? '-0' : String(value);
 }
 
 const BATCH_VALUES = 10_000;
 
-/** Fails with the first value whose text is another than JavaScript's, without a call of `expect` for each. */
+/** Fails with the first value whose text differs from JavaScript's, without a call of `expect` for each. */
 function expectSame(values: Iterable<number>): void {
   let batch: number[] = [];
   const checkBatch = (): void => {
@@ -30,7 +30,7 @@ function expectSame(values: Iterable<number>): void {
   checkBatch();
 }
 
-/** Random bits; with `isUsual` the exponents are those of the numbers between 10^-7 and 10^17. */
+/** Random bits; with `isUsual`, exponents of numbers between 10^-7 and 10^17. */
 function* randomDoubles(count: number, { isUsual }: { isUsual: boolean }): Generator<number> {
   const word = createRandomWords(1);
   const double = new Float64Array(1);
@@ -42,7 +42,7 @@ function* randomDoubles(count: number, { isUsual }: { isUsual: boolean }): Gener
   }
 }
 
-/** Decimals of few digits, and the doubles next to them. */
+/** Decimals with few digits, and the adjacent doubles. */
 function* nearDecimals(count: number): Generator<number> {
   const word = createRandomWords(2);
   for (let i = 0; i < count; i++) {
@@ -59,12 +59,12 @@ describe('a double is written as JavaScript writes it', () => {
   test.each<[name: string, values: () => Iterable<number>]>([
     ['10 million random bit patterns', () => randomDoubles(10_000_000, { isUsual: false })],
     ['4 million of usual size', () => randomDoubles(4_000_000, { isUsual: true })],
-    ['2 million on and beside decimals', () => nearDecimals(2_000_000)],
+    ['2 million at and next to decimals', () => nearDecimals(2_000_000)],
   ])('%s', { timeout: 120_000 }, (_name, values) => {
     expectSame(values());
   });
 
-  test('powers of two and of ten, and what is next to them', () => {
+  test('powers of two and of ten, and the adjacent doubles', () => {
     for (const power of [...powers(2, -1074, 1024), ...powers(10, -323, 309)]) {
       expectSame([power, power * (1 + 2 ** -52), power * (1 - 2 ** -53), -power]);
     }

@@ -14,7 +14,7 @@ function floatFromBits(word: number): number {
   return float[0];
 }
 
-/** The decimal of fewest digits that reads back as the float, looked for on both sides of it. */
+/** The decimal with the fewest digits that reads back as the float, searched on both sides of it. */
 function expected(value: number): string {
   for (let digits = 1; digits <= 9; digits++) {
     const [mantissa, exponent] = value.toExponential(digits - 1).split('e');
@@ -27,7 +27,7 @@ function expected(value: number): string {
   throw new Error(`Nine digits are not enough for ${value}.`);
 }
 
-/** How many digits a text has, without zeros at its ends. */
+/** The number of digits of a text, without leading and trailing zeros. */
 function digitCount(text: string): number {
   let first = -1;
   let last = -1;
@@ -42,7 +42,7 @@ function digitCount(text: string): number {
   return last - first + (first < point && point < last ? 0 : 1);
 }
 
-/** Whether a text reads back as the float, one digit less does not, and no other of its length is nearer. */
+/** Whether a text reads back as the float, one digit less does not, and no other of its length is closer. */
 function isShortest(value: number, text: string): boolean {
   const decimal = Number(text);
   const digits = digitCount(text);
@@ -74,7 +74,7 @@ describe('a float is written with the fewest digits that read back as it', () =>
     expectShortest(3_000_000, (word) => floatFromBits((word() & 0x807fffff) | ((107 + (word() % 50)) << 23)));
   });
 
-  test('powers of two, the smallest floats, and what is next to them', () => {
+  test('powers of two, the smallest floats, and the adjacent floats', () => {
     const values: number[] = [];
     for (let exponent = 0; exponent < 255; exponent++) {
       for (const word of [0, 1, 2, 0x7ffffe, 0x7fffff]) values.push(floatFromBits((exponent << 23) | word));

@@ -17,17 +17,17 @@ import { createThreadPool, type EncodeThreads, type ThreadPool } from './encode-
 import { writeInThreads } from './write-in-threads.ts';
 
 const MiB = 1024 * 1024;
-/** After so many chunks an answer is long. */
+/** After this many chunks, a result counts as long. */
 const CHUNKS_OF_ONE_THREAD = 16;
 const nothing = new Uint8Array(0);
 const pool = createThreadPool({ threads: 2 });
-/** A program that is ready, and ends when it is asked for something. */
-const MORTAL = `
+/** A program that reports ready, and exits on its first request. */
+const EXITING = `
   import { parentPort } from 'node:worker_threads';
   parentPort.on('message', () => process.exit());
   parentPort.postMessage('ready');`;
 
-/** Rows as JSON arrays or as lines of CSV, with a comma between them, so that a separator is seen too. */
+/** Rows as JSON arrays or CSV lines, with a comma between them to test the separator. */
 function formatOf({ fields }: Schema, syntax: 'json' | 'csv' = 'json'): RowFormat {
   const leads = fields.map((_field, i) => (i > 0 ? ',' : '['));
   const row = createRecordText(leads, fields.length === 0 ? '[],' : '],');
@@ -44,7 +44,7 @@ async function threadsOf(threadPool: ThreadPool): Promise<EncodeThreads> {
   }
 }
 
-/** All rows of a frame, written in threads; and how many the answer says there are. */
+/** Encodes all rows of a frame in threads; returns the text and the row count. */
 async function writtenInThreads(source: FrameStream, format = formatOf(source.schema)) {
   const others = batchRows(source, format);
   const { value: current } = await others.next();
@@ -63,14 +63,14 @@ function frameOf(rows: number, columns: readonly Data[], batches = 1): FrameStre
   return streamOfBatches(schema, Array<RecordBatch>(batches).fill(createRecordBatch(schema, rows, [...columns])));
 }
 
-/** More than an answer that one thread writes. */
+/** Longer than a result that one thread writes. */
 const longSource = (): FrameStream => longFrame(900_000, { batchRows: 50_000 });
 
 async function* copied(chunks: AsyncIterable<Uint8Array>): AsyncGenerator<Uint8Array, void> {
   for await (const chunk of chunks) yield new Uint8Array(chunk);
 }
 
-/** Whether threads wrote a long answer, which is the same as if there were none. */
+/** Returns whether threads wrote a long result, after a check that its bytes are the same as without threads. */
 async function isWholeInThreads(threadPool: ThreadPool): Promise<boolean> {
   const format = formatOf(longSource().schema);
   let isInThreads = false;
@@ -116,13 +116,13 @@ describe('threads write', () => {
     expect(text === [...texts, ...texts].map((value) => JSON.stringify([value])).join(',')).toBe(true);
   });
 
-  test('no row that is too long, but say so', async () => {
+  test('no row that is too long, and fail with an error', async () => {
     const [texts] = vectorFromArray(['a', 'x'.repeat(2 * MiB)], new Utf8()).data;
     const written = writtenInThreads(frameOf(2, Array(100).fill(texts)));
-    await expect(written).rejects.toThrow('Row 2 of the answer can take more than 128 MiB as rows.');
+    await expect(written).rejects.toThrow('Row 2 of the result can take more than 128 MiB as rows.');
   });
 
-  test('no value that leads outside of its buffer, and others go on', async () => {
+  test('no value that points outside its buffer, and others continue', async () => {
     const valueOffsets = new Int32Array([0, 1, 9]);
     const broken = makeData({ type: new Utf8(), length: 2, nullCount: 0, valueOffsets, data: Buffer.from('abc') });
     await expect(writtenInThreads(frameOf(2, [broken]))).rejects.toThrow(RangeError);
@@ -130,27 +130,27 @@ describe('threads write', () => {
   });
 });
 
-describe('a long answer', () => {
-  test('is written in threads where they are free, in order', async () => {
+describe('a long result', () => {
+  test('is written in threads if they are free, in order', async () => {
     (await threadsOf(pool)).release();
     expect(await isWholeInThreads(pool)).toBe(true);
   });
 
-  test('is written without them where another answer has them', async () => {
+  test('is written without threads if another result has them', async () => {
     const threads = await threadsOf(pool);
     expect(await isWholeInThreads(pool)).toBe(false);
     threads.release();
   });
 
   test.each<[name: string, pool: ThreadPool]>([
-    ['there is one core', createThreadPool({ threads: 1 })],
-    ['their program is not there', createThreadPool({ threads: 2, program: new URL('missing.js', import.meta.url) })],
+    ['there is only one core', createThreadPool({ threads: 1 })],
+    ['their program is missing', createThreadPool({ threads: 2, program: new URL('missing.js', import.meta.url) })],
     ['their program fails', createThreadPool({ threads: 2, program: programOf('throw new Error()') })],
-  ])('is written without them where %s', async (_name, threadPool) => {
+  ])('is written without threads if %s', async (_name, threadPool) => {
     for (let times = 0; times < 2; times++) expect(await isWholeInThreads(threadPool)).toBe(false);
   });
 
-  test('is written without them while another is written too', async () => {
+  test('is written without threads while another is being written', async () => {
     (await threadsOf(pool)).release();
     const taken: (EncodeThreads | undefined)[] = [];
     const observed: ThreadPool = {
@@ -166,7 +166,7 @@ describe('a long answer', () => {
     expect(taken.every((threads) => threads === undefined)).toBe(true);
   });
 
-  test('whose reader leaves gives the threads back, and the frame', async () => {
+  test('whose reader stops releases the threads and the frame', async () => {
     let isClosed = false;
     const { schema, batches } = longSource();
     async function* observed() {
@@ -187,19 +187,19 @@ describe('a long answer', () => {
     expect((await writtenInThreads(longFrame(2))).text).toBe('[0],[1]');
   });
 
-  test('fails where a thread ends, and the next is whole', async () => {
-    const mortal = createThreadPool({ threads: 2, program: programOf(MORTAL) });
-    (await threadsOf(mortal)).release();
+  test('fails if a thread exits, and the next one succeeds', async () => {
+    const exiting = createThreadPool({ threads: 2, program: programOf(EXITING) });
+    (await threadsOf(exiting)).release();
     const { schema } = longSource();
-    const chunks = copied(encodeRows(longSource(), formatOf(schema), { reuseBuffers: true }, mortal));
-    await expect(bytesOf(chunks)).rejects.toThrow('A thread that writes answers has ended.');
-    const threads = await threadsOf(mortal);
-    expect(await isWholeInThreads(mortal)).toBe(false);
+    const chunks = copied(encodeRows(longSource(), formatOf(schema), { reuseBuffers: true }, exiting));
+    await expect(bytesOf(chunks)).rejects.toThrow('An encoder thread exited.');
+    const threads = await threadsOf(exiting);
+    expect(await isWholeInThreads(exiting)).toBe(false);
     threads.release();
   });
 });
 
-test.each([1, 5])('a process ends that has written %d long answers', async (answers) => {
+test.each([1, 5])('a process exits after writing %d long results', async (answers) => {
   const script = `
     import { encodeCsv, streamFromTable } from '@svc/frames';
     import { tableFromArrays } from 'apache-arrow';
@@ -216,7 +216,7 @@ test.each([1, 5])('a process ends that has written %d long answers', async (answ
   expect(stdout).toBe(`${answers * 7_888_894}\n`);
 });
 
-/** The program of a thread. */
+/** The URL of a program for a thread. */
 function programOf(code: string): URL {
   return new URL(`data:text/javascript,${encodeURIComponent(code)}`);
 }

@@ -6,62 +6,62 @@ import type { ThreadReply, ThreadRequest } from './thread-messages.ts';
 
 /** Rows that a thread writes. */
 export interface ThreadJob {
-  /** What it has written, as far as there was room. Rejects where the thread has ended. */
+  /** Returns the rows written, as far as there was space. Rejects if the thread has exited. */
   reply(): Promise<ThreadReply>;
-  /** Has it go on with this row, out of the memory of the reply; where that had no room for it, out of more. */
-  goOn(row: number, outBytes?: number): void;
-  /** Takes back the memory of the reply. */
+  /** Continues with `row`, in the memory of the reply; or in a larger output buffer, if the row did not fit. */
+  resume(row: number, outBytes?: number): void;
+  /** Returns the memory of the reply to the pool. */
   end(): void;
 }
 
-/** Threads that write the rows of one answer, each with a kernel of its own. */
+/** Threads that write the rows of one result, each with its own kernel. */
 export interface EncodeThreads {
-  /** How many jobs there may be at a time. */
+  /** The maximum number of concurrent jobs. */
   readonly maxJobs: number;
   start(rows: LoadedRows): ThreadJob;
-  /** Gives the threads to the next answer, once they have done what they were asked. */
+  /** Releases the threads for another result, once their jobs are done. */
   release(): void;
 }
 
-// The built worker, also for the source beside it: a worker cannot load TypeScript on every Node this runs on.
+// Always the built worker, also in tests: not every supported version of Node loads TypeScript in a worker.
 const WORKER_URL = new URL('../../../dist/encode/threads/encode-worker.js', import.meta.url);
 
-/** One thread takes as long as the main one would; more than a few write faster than a connection takes it. */
+/** A single thread is no faster than the main one; more than a few are faster than a connection. */
 const MAX_THREADS = 4;
 const JOBS_PER_THREAD = 2;
 const MEMORY_BYTES = 1024 * 1024;
 const OUT_BYTES = 2 * 1024 * 1024;
 /**
- * After so many chunks without one of another answer between them an answer is long, and alone. Where several answers
- * share the main thread nothing would be gained.
+ * After this many chunks with none of another result in between, a result is long, and alone. If several results share
+ * the main thread, threads do not help.
  */
 const CHUNKS_OF_ONE_THREAD = 16;
 
-/** Threads that are started for the first long answer, and kept for others. */
+/** Threads that start with the first long result, and are kept for others. */
 export interface ThreadPool {
   /**
-   * The threads, for an answer that asks behind each of its chunks; undefined where it is short or others ask too, where
-   * another answer has them, or they are not there yet, or cannot be.
+   * Takes the threads, for a result that asks after each of its chunks. Undefined if the result is short or others ask
+   * too, if another result has the threads, or if they are not ready or failed to start.
    */
-  take(answer: object): EncodeThreads | undefined;
+  take(owner: object): EncodeThreads | undefined;
 }
 
-/** What a pool is made of. */
+/** Options of a pool. */
 export interface ThreadPoolOptions {
-  /** How many threads. Default: as many as can run at a time, at most 4; none at all where that is one. */
+  /** The number of threads. Default: the available parallelism, at most 4; none if that is one. */
   readonly threads?: number;
-  /** The program of a thread. Default: the one that writes rows; tests have others. */
+  /** The program of a thread, for tests. Default: the one that writes rows. */
   readonly program?: URL;
 }
 
 interface Thread {
   readonly worker: Worker;
-  /** Who waits for replies, in their order. */
+  /** The pending replies, in order. */
   readonly waiting: Resolvers<ThreadReply>[];
   isReady: boolean;
 }
 
-/** A pool without threads yet. */
+/** Creates a pool with no threads yet. */
 export function createThreadPool(options: ThreadPoolOptions = {}): ThreadPool {
   const { threads: count = Math.min(MAX_THREADS, availableParallelism()), program = WORKER_URL } = options;
   const threads: Thread[] = [];
@@ -73,7 +73,7 @@ export function createThreadPool(options: ThreadPoolOptions = {}): ThreadPool {
     try {
       while (threads.length < count) threads.push(startThread());
     } catch (error) {
-      stop(new Error('A thread that writes answers does not start.', { cause: error }));
+      stop(new Error('An encoder thread could not be started.', { cause: error }));
     }
   }
 
@@ -85,17 +85,17 @@ export function createThreadPool(options: ThreadPoolOptions = {}): ThreadPool {
       else receive(thread, reply);
     });
     const onEnd = (cause: unknown) => {
-      if (threads.includes(thread)) stop(new Error('A thread that writes answers has ended.', { cause }));
+      if (threads.includes(thread)) stop(new Error('An encoder thread exited.', { cause }));
     };
     worker.on('messageerror', onEnd);
     worker.on('error', onEnd);
     worker.on('exit', onEnd);
-    // Last, because to listen for messages is to keep the process alive.
+    // Last, because a message listener keeps the process alive.
     worker.unref();
     return thread;
   }
 
-  /** Ends all of them. They are started again when they are needed, unless they have never been ready. */
+  /** Terminates all threads. They start again on demand, unless they were never ready. */
   function stop(error: Error): void {
     canStart = threads.length === count && threads.every(({ isReady }) => isReady);
     taken = undefined;
@@ -107,15 +107,15 @@ export function createThreadPool(options: ThreadPoolOptions = {}): ThreadPool {
 
   function send(request: ThreadRequest): Promise<ThreadReply> {
     const reply = withResolvers<ThreadReply>();
-    // Who has left does not wait for it.
+    // Avoid an unhandled rejection if the reader has stopped.
     reply.promise.catch(() => undefined);
     const [thread] = threads.toSorted((a, b) => a.waiting.length - b.waiting.length);
     if (thread === undefined) {
-      reply.reject(new Error('The threads that write answers have ended.'));
+      reply.reject(new Error('The encoder threads have exited.'));
       return reply.promise;
     }
     thread.waiting.push(reply);
-    // A thread that has nothing to do must not keep the process alive, another must.
+    // An idle thread must not keep the process alive; a busy one must.
     thread.worker.ref();
     thread.worker.postMessage(request, [request.memory, request.out]);
     return reply.promise;
@@ -127,31 +127,31 @@ export function createThreadPool(options: ThreadPoolOptions = {}): ThreadPool {
   }
 
   return {
-    take(answer) {
-      if (countChunk(answer) < CHUNKS_OF_ONE_THREAD) return undefined;
+    take(owner) {
+      if (countChunk(owner) < CHUNKS_OF_ONE_THREAD) return undefined;
       if (threads.length === 0 && canStart) start();
       const isFree = taken === undefined && threads.every(({ isReady, waiting }) => isReady && waiting.length === 0);
       if (threads.length === 0 || !isFree) return undefined;
-      taken = answer;
+      taken = owner;
       return createEncodeThreads(count * JOBS_PER_THREAD, send, () => {
-        if (taken === answer) taken = undefined;
+        if (taken === owner) taken = undefined;
       });
     },
   };
 }
 
-/** Counts the chunks of an answer since another one had some. */
-function createChunkCount(): (answer: object) => number {
+/** Counts the consecutive chunks of one result. */
+function createChunkCount(): (owner: object) => number {
   let last: object | undefined;
   let chunks = 0;
-  return (answer) => {
-    chunks = last === answer ? chunks + 1 : 1;
-    last = answer;
+  return (owner) => {
+    chunks = last === owner ? chunks + 1 : 1;
+    last = owner;
     return chunks;
   };
 }
 
-/** Buffers that go to a thread and come back. */
+/** Buffers that are transferred to a thread and back. */
 type Buffers = Pick<ThreadRequest, 'memory' | 'out'>;
 
 function createEncodeThreads(
@@ -181,7 +181,7 @@ function createEncodeThreads(
           buffers = { memory: reply.memory, out: reply.out };
           return reply;
         },
-        goOn(first, outBytes) {
+        resume(first, outBytes) {
           const out = outBytes === undefined ? buffers.out : new ArrayBuffer(outBytes);
           pending = send({ ...request, memory: buffers.memory, out, first });
         },

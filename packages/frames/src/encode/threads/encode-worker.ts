@@ -2,7 +2,7 @@ import { parentPort } from 'node:worker_threads';
 import { useKernel } from '../kernel/kernel.ts';
 import { OUT_START, type ThreadReply, type ThreadRequest } from './thread-messages.ts';
 
-// The whole thread: it writes rows that were loaded elsewhere, and sends the memory back with what came of it.
+// The worker program: it writes rows that were loaded elsewhere, and transfers the memory back with the output.
 
 function write({ memory, memoryBytes, out, place, first, last, rowBytes }: ThreadRequest): ThreadReply {
   try {

@@ -1,27 +1,27 @@
-/** What a thread is asked: to write loaded rows. Both buffers are handed over. */
+/** A request to write loaded rows. Both buffers are transferred. */
 export interface ThreadRequest {
   /** The memory of the kernel that loaded the rows, in a buffer that may be longer. */
   readonly memory: ArrayBuffer;
   readonly memoryBytes: number;
-  /** Where the bytes go, from OUT_START on. */
+  /** The output buffer, used from OUT_START. */
   readonly out: ArrayBuffer;
   readonly place: number;
   readonly first: number;
   readonly last: number;
-  /** The most bytes a row takes beside its texts and items. */
+  /** The maximum bytes of a row, except for its texts and items. */
   readonly rowBytes: number;
 }
 
-/** What came of it; both buffers come back. */
+/** The reply; both buffers are transferred back. */
 export interface ThreadReply {
   readonly memory: ArrayBuffer;
   readonly out: ArrayBuffer;
-  /** The first row that is not written, because there is no room or it is broken. */
+  /** The first row that was not written, for lack of space or because it is invalid. */
   readonly row: number;
   readonly bytes: number;
-  /** Why it could not be written. */
+  /** Why the row could not be written. */
   readonly error?: Error;
 }
 
-/** So many bytes at the start of the room are left free, for what belongs before the first row. */
+/** The bytes reserved at the start of the output, for a separator before the first row. */
 export const OUT_START = 16;

@@ -3,12 +3,12 @@ import type { EncodeThreads, ThreadJob } from './encode-threads.ts';
 import { MAX_ROW_BYTES } from '../row-cursor.ts';
 import { OUT_START } from './thread-messages.ts';
 
-/** Rows of a batch that follow each other. */
+/** Consecutive rows of a batch. */
 interface Part {
   readonly rows: BatchRows;
   readonly from: number;
   readonly to: number;
-  /** Who writes them; undefined for one row that is too long for a thread. */
+  /** The job that writes them; undefined for a single row that is too long for a thread. */
   readonly job: ThreadJob | undefined;
 }
 
@@ -18,19 +18,19 @@ interface JobPart extends Part {
 
 const MAX_OUT_BYTES = OUT_START + MAX_ROW_BYTES;
 
-/** Where an answer goes on in threads. */
+/** The part of a result that is written in threads. */
 export interface ThreadedRest {
-  /** The batch whose rows are left from where its cursor is. */
+  /** The current batch, whose rows follow from its cursor. */
   readonly current: BatchRows;
-  /** All batches behind it. */
+  /** All batches after it. */
   readonly others: AsyncIterable<BatchRows>;
-  /** How many bytes at the end of a row separate it from the next. */
+  /** The number of bytes at the end of a row that separate it from the next. */
   readonly separatorBytes: number;
 }
 
 /**
- * Has threads write all rows that are left of an answer, and gives them in order, without the separator behind the last;
- * returns how many rows the frame has. A chunk, and a batch, need be good only until the next one is asked for.
+ * Writes the rest of a result in threads, and yields it in order, without the separator after the last row; returns the
+ * row count of the frame. A chunk, like a batch, need only be valid until the next `next()`.
  */
 export async function* writeInThreads(
   { current, others, separatorBytes }: ThreadedRest,
@@ -43,7 +43,7 @@ export async function* writeInThreads(
     for await (const part of partsOf(current, others, threads)) {
       count = part.rows.start + part.rows.length;
       if (part.job === undefined) {
-        // Before the next batch comes, which may take the memory of this one.
+        // Before the next batch arrives, which may reuse the memory of this one.
         for (const earlier of queue.splice(0)) yield* chunksOf(earlier, join);
         yield join(copyBehindRoom(part.rows.writeAlone(part.from)));
       } else {
@@ -85,10 +85,10 @@ async function* chunksOf({ rows, from, to, job }: JobPart, join: Join): AsyncGen
     if (bytes > 0) {
       yield join(new Uint8Array(out, 0, OUT_START + bytes));
       row = from + end;
-      if (row < to) job.goOn(row - from);
+      if (row < to) job.resume(row - from);
     } else {
       if (out.byteLength >= MAX_OUT_BYTES) throw rows.tooLong(row);
-      job.goOn(row - from, Math.min(4 * out.byteLength, MAX_OUT_BYTES));
+      job.resume(row - from, Math.min(4 * out.byteLength, MAX_OUT_BYTES));
     }
   }
   job.end();
@@ -100,7 +100,9 @@ function copyBehindRoom(bytes: Uint8Array): Uint8Array {
   return copy;
 }
 
-/** Moves the separator behind the rows of a chunk before those of the next. Both come behind OUT_START bytes of room. */
+/**
+ * Moves the separator from the end of a chunk to the start of the next. Both chunks start with OUT_START free bytes.
+ */
 type Join = (chunk: Uint8Array) => Uint8Array;
 
 function createJoin(separatorBytes: number): Join {

@@ -1,4 +1,4 @@
-// Made from kernel/ by tools/build-kernel.js: change that, not this.
+// Generated from kernel/ by tools/build-kernel.js. Do not edit.
 
 /** The kernel's WebAssembly as base64. */
 export const KERNEL_CODE: string =
