@@ -6,19 +6,19 @@ import { type ByteInput, createByteInput, type DecodeSteps } from '../src/decode
 import { createFrameAssembler, type FrameAssembler } from '../src/decode/worker/frame-assembler.ts';
 import { createFrameBudget } from '../src/decode/limits.ts';
 
-/** What a decoder made of a body. */
+/** The result of a decoder. */
 export interface DecodedBody {
   readonly schema: Schema;
   readonly batches: readonly RecordBatch[];
 }
 
-/** How a body comes to its decoder. */
+/** Options of `decodeBody`. */
 export interface DecodeBodyOptions {
   readonly chunkBytes?: number;
   readonly maxBytes?: number;
 }
 
-/** Runs a decoder over a body, without a worker; its pieces are copied, as they are on their way from one. */
+/** Runs a decoder over a body without a worker. Its output is copied, as a transfer would do. */
 export function decodeBody(
   decoder: (input: ByteInput, budget: ByteBudget) => DecodeSteps,
   body: string | Uint8Array,
@@ -45,7 +45,7 @@ export function decodeBody(
   return { schema: frame?.schema ?? new Schema([]), batches };
 }
 
-/** What the Arrow decoder made of a body, and its rows as plain objects. */
+/** Decodes an Arrow body, and returns its rows as plain objects. */
 export function decodeArrowBody(
   bytes: Uint8Array,
   options: DecodeBodyOptions = {},
@@ -54,7 +54,7 @@ export function decodeArrowBody(
   return { ...decoded, rows: plainRows(decoded.batches) };
 }
 
-/** The error that something is refused with. */
+/** Returns the error that `act` throws. */
 export function refusalOf(act: () => unknown): ServiceError {
   try {
     act();
@@ -65,12 +65,12 @@ export function refusalOf(act: () => unknown): ServiceError {
   throw new Error('It was accepted.');
 }
 
-/** The error that the Arrow decoder refuses a body with. */
+/** Returns the error of the Arrow decoder for a body. */
 export function arrowRefusal(bytes: Uint8Array, options: DecodeBodyOptions = {}): ServiceError {
   return refusalOf(() => decodeBody(decodeArrow, bytes, options));
 }
 
-/** The rows of batches as plain objects, 64-bit integers as numbers. */
+/** The rows of batches as plain objects, with 64-bit integers as numbers. */
 export function plainRows(batches: readonly RecordBatch[]): Record<string, unknown>[] {
   return batches.flatMap((batch) => batch.toArray().map(plainRow));
 }
@@ -83,7 +83,7 @@ function plain(value: unknown): unknown {
   return JSON.parse(JSON.stringify(value, (_, part: unknown) => (typeof part === 'bigint' ? Number(part) : part)));
 }
 
-/** Batches as an Arrow stream. */
+/** Encodes batches as an Arrow stream. */
 export function streamOf(...batches: RecordBatch[]): Uint8Array {
   const writer = new RecordBatchStreamWriter();
   for (const batch of batches) writer.write(batch);

@@ -8,13 +8,13 @@ import {
 } from 'apache-arrow';
 import { BufferRegion } from 'apache-arrow/ipc/metadata/message';
 
-/** How Arrow data is written. */
+/** Options of `writeArrow`. */
 export interface WriteArrowOptions {
   readonly kind?: 'stream' | 'file';
   readonly compression?: 'lz4' | 'zstd' | undefined;
 }
 
-/** Batches as an Arrow stream or file. Compressed ones have what a codec makes of bytes that it does not shorten much. */
+/** Writes batches as an Arrow stream or file. The compressed forms use only trivial blocks. */
 export function writeArrow(
   schema: Schema,
   batches: readonly RecordBatch[],
@@ -44,12 +44,12 @@ class FileWriter extends RecordBatchFileWriter {
   }
 }
 
-/** A piece of a stream: a batch, or values of the dictionary of a column. */
+/** A part of a stream: a batch, or values of a column's dictionary. */
 export type StreamPiece =
   | { readonly kind: 'batch'; readonly batch: RecordBatch }
   | { readonly kind: 'dictionary'; readonly id: number; readonly data: Data; readonly isDelta: boolean };
 
-/** An Arrow stream of pieces in this order; the dictionaries that batches have themselves are not written. */
+/** Writes an Arrow stream of these parts in order; the dictionaries of the batches themselves are not written. */
 export function writePieces(
   schema: Schema,
   pieces: readonly StreamPiece[],
@@ -73,14 +73,14 @@ class PieceWriter extends StreamWriter {
   }
 }
 
-/** In place of the writer's own, which says how long a buffer is when compressed instead of how long it was. */
+/** Replaces the method of the writer, which stores the compressed length instead of the original one. */
 function compressBuffers(buffers: readonly ArrayBufferView[], codec: CompressionType | undefined) {
   const parts: Uint8Array[] = [];
   const bufferRegions: BufferRegion[] = [];
   let byteLength = 0;
   buffers.forEach((buffer, i) => {
     const bytes = Buffer.from(buffer.buffer, buffer.byteOffset, buffer.byteLength);
-    // Every third buffer stays as it is, which the format marks with a length of -1.
+    // Every third buffer stays uncompressed, which the format marks with a length of -1.
     const isPlain = i % 3 === 2;
     const head = Buffer.alloc(bytes.length === 0 ? 0 : 8);
     if (bytes.length > 0) head.writeBigInt64LE(BigInt(isPlain ? -1 : bytes.length));
@@ -94,7 +94,7 @@ function compressBuffers(buffers: readonly ArrayBufferView[], codec: Compression
   return { byteLength, bufferRegions, buffers: parts };
 }
 
-/** Blocks of literals. */
+/** A frame with blocks of literals. */
 function lz4Frame(bytes: Buffer): Buffer {
   const parts = [Buffer.from([0x04, 0x22, 0x4d, 0x18, 0x60, 0x70, 0])];
   for (let at = 0; at < bytes.length; at += 100) {
@@ -108,7 +108,7 @@ function lz4Frame(bytes: Buffer): Buffer {
   return Buffer.concat([...parts, Buffer.alloc(4)]);
 }
 
-/** Blocks of one repeated byte where that is possible, of the bytes themselves otherwise. */
+/** A frame with run blocks if possible, else with raw blocks. */
 function zstdFrame(bytes: Buffer): Buffer {
   const head = Buffer.from([0x28, 0xb5, 0x2f, 0xfd, 0xa0, 0, 0, 0, 0]);
   head.writeUInt32LE(bytes.length, 5);

@@ -1,16 +1,16 @@
-/** All chunks of an answer. */
+/** Collects all chunks. */
 export async function chunksOf(answer: AsyncIterable<Uint8Array>): Promise<Uint8Array[]> {
   const chunks: Uint8Array[] = [];
   for await (const chunk of answer) chunks.push(chunk);
   return chunks;
 }
 
-/** All bytes of an answer. */
+/** Collects all bytes. */
 export async function bytesOf(answer: AsyncIterable<Uint8Array>): Promise<Buffer> {
   return Buffer.concat(await chunksOf(answer));
 }
 
-/** Bytes or a text as a body that comes in chunks. */
+/** Splits bytes or a text into a body of chunks. */
 export async function* bodyOf(content: Uint8Array | string, chunkBytes = Infinity): AsyncGenerator<Uint8Array> {
   const bytes = typeof content === 'string' ? Buffer.from(content) : content;
   for (let at = 0; at < bytes.length; at += chunkBytes) yield bytes.subarray(at, at + chunkBytes);

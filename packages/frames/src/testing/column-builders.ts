@@ -12,8 +12,8 @@ import {
 } from 'apache-arrow';
 
 /**
- * Makes a column of values, straight into buffers: the builders of apache-arrow round or refuse some values. What a null
- * row has in its buffers is not zero, so that whoever reads it is found out.
+ * Builds a column directly in buffers: the builders of apache-arrow round or refuse some values. Null rows have garbage
+ * in their buffers, to detect code that reads it.
  */
 export type BuildColumn<V> = (type: DataType, values: readonly (V | null)[]) => Data;
 
@@ -41,10 +41,10 @@ function columnOf(type: DataType, values: readonly unknown[], parts: Parts): Dat
   return new Data(type, 0, values.length, nullCount, buffers, parts.children, parts.dictionary, parts.variadic);
 }
 
-/** Rows of no type at all. */
+/** Rows of the null type. */
 export const nulls: BuildColumn<never> = (type, values) => new Data(type, 0, values.length, values.length);
 
-/** A bit each. */
+/** Booleans. */
 export const bits: BuildColumn<boolean> = (type, values) => {
   const data = new Uint8Array(Math.ceil(values.length / 8));
   for (const [row, value] of values.entries()) if (value ?? true) data[row >> 3] |= 1 << (row & 7);
@@ -55,7 +55,7 @@ export const bits: BuildColumn<boolean> = (type, values) => {
 export const numbers: BuildColumn<number> = (type, values) =>
   columnOf(type, values, { data: (type.ArrayType as Uint8ArrayConstructor).from(values, (value) => value ?? 77) });
 
-/** Integers of 64 bits. */
+/** 64-bit integers. */
 export const longs: BuildColumn<bigint> = (type, values) =>
   columnOf(type, values, { data: (type.ArrayType as BigInt64ArrayConstructor).from(values.map((v) => v ?? 77n)) });
 
@@ -70,7 +70,7 @@ export const decimals: BuildColumn<bigint> = (type, values) => {
   return columnOf(type, values, { data });
 };
 
-/** Intervals as the 32-bit words they are made of. */
+/** Intervals as 32-bit words. */
 export const intervals: BuildColumn<readonly number[]> = (type, values) => {
   const count = { [IntervalUnit.YEAR_MONTH]: 1, [IntervalUnit.DAY_TIME]: 2, [IntervalUnit.MONTH_DAY_NANO]: 4 }[
     (type as Interval).unit
@@ -78,7 +78,7 @@ export const intervals: BuildColumn<readonly number[]> = (type, values) => {
   return columnOf(type, values, { data: Int32Array.from(values.flatMap((value) => value ?? Array(count).fill(77))) });
 };
 
-/** Texts, or bytes that need not be a text. */
+/** Texts, or bytes that may not be a text. */
 export type Bytes = string | readonly number[];
 
 function bytesOf(value: Bytes | null): Uint8Array {
@@ -103,7 +103,7 @@ export const largeBytes: BuildColumn<Bytes> = (type, values) => {
   return columnOf(type, values, { data, offsets: BigInt64Array.from(ends, BigInt) });
 };
 
-/** Texts or bytes of one length. */
+/** Fixed-size texts or bytes. */
 export const fixedBytes: BuildColumn<Bytes> = (type, values) => {
   const { byteWidth } = type as FixedSizeBinary;
   const data = new Uint8Array(byteWidth * values.length).fill(77);
@@ -111,7 +111,7 @@ export const fixedBytes: BuildColumn<Bytes> = (type, values) => {
   return columnOf(type, values, { data });
 };
 
-/** Texts or bytes as views, the long ones spread over two buffers. */
+/** Texts or bytes as views, with the long ones in two buffers. */
 export const views: BuildColumn<Bytes> = (type, values) => {
   const data = new Uint8Array(16 * values.length);
   const words = new DataView(data.buffer);
@@ -133,7 +133,7 @@ export const views: BuildColumn<Bytes> = (type, values) => {
   return columnOf(type, values, { data, variadic: long.map((parts) => new Uint8Array(Buffer.concat(parts))) });
 };
 
-/** Indices into the values that occur, which are made by `build`. */
+/** A dictionary of the values that occur, created by `build`. */
 export const dictionaryOf =
   <V>(build: BuildColumn<V>): BuildColumn<V> =>
   (type, values) => {
@@ -153,7 +153,7 @@ export const dictionaryOf =
 
 const childType = (type: DataType, i = 0): DataType => type.children[i].type;
 
-/** The values with another one where there is none: what lies below a null row need not be null. */
+/** Replaces nulls by other values: what lies below a null row need not be null. */
 function withoutGaps<V>(values: readonly (V | null)[]): readonly (V | null)[] {
   const filler = values.find((value) => value !== null && !isEmpty(value)) ?? null;
   return values.map((value) => value ?? filler);
@@ -163,7 +163,7 @@ function isEmpty(value: unknown): boolean {
   return Array.isArray(value) && value.length === 0;
 }
 
-/** Lists of what `build` makes. */
+/** Lists of items created by `build`. */
 export const listsOf =
   <V>(build: BuildColumn<V>): BuildColumn<readonly (V | null)[]> =>
   (type, values) => {
@@ -181,7 +181,7 @@ export const listsOf =
     });
   };
 
-/** Lists of one length. */
+/** Fixed-size lists. */
 export const fixedListsOf =
   <V>(build: BuildColumn<V>): BuildColumn<readonly (V | null)[]> =>
   (type, values) => {

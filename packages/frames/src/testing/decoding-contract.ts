@@ -11,7 +11,7 @@ import { SAMPLE_FRAMES } from './sample-frames.ts';
 
 type Decode = (body: AsyncIterable<Uint8Array>) => Promise<FrameStream>;
 
-/** How a sample is written in a format, not by an encoder of ours, and what it must be when it is read. */
+/** How to write a sample in a format, without our encoders, and how to check it when read. */
 interface Direction {
   readonly write: (sample: SampleFrame) => Uint8Array | string;
   readonly check: (frame: FrameStream, sample: SampleFrame) => Promise<void>;
@@ -29,30 +29,30 @@ const DIRECTIONS: Readonly<Record<DecodedFormat, Direction>> = {
   arrow: { write: writeArrowStream, check: checkArrow },
 };
 
-/** The rules every decoder keeps. */
+/** The contract of all decoders. */
 export function decodingContract(format: DecodedFormat, decode: Decode): void {
   const { write, check } = DIRECTIONS[format];
 
-  describe(`${format} keeps the contract of decodings`, () => {
-    test.each(SAMPLE_FRAMES)('$name: every cell of a body in one piece', async (sample) => {
+  describe(`${format} keeps the decoding contract`, () => {
+    test.each(SAMPLE_FRAMES)('$name: every cell of a body in one chunk', async (sample) => {
       await check(await decode(bodyOf(write(sample))), sample);
     });
     test.each(SAMPLE_FRAMES)('$name: every cell of a body in small chunks', async (sample) => {
       await check(await decode(bodyOf(write(sample), 997)), sample);
     });
 
-    test('bytes of no format are invalid_data', async () => {
+    test('bytes of another format are invalid_data', async () => {
       const reading = async () => bytesOf(encodeArrowStream(await decode(bodyOf('\0 is no frame'))));
       await expect(reading()).rejects.toMatchObject({ code: 'invalid_data' });
     });
 
-    test('a body that is cut is invalid_data', async () => {
+    test('a truncated body is invalid_data', async () => {
       const body = Buffer.from(write(SAMPLE_FRAMES[0]));
       const reading = async () => bytesOf(encodeArrowStream(await decode(bodyOf(body.subarray(0, -20)))));
       await expect(reading()).rejects.toMatchObject({ code: 'invalid_data' });
     });
 
-    test('a body that fails ends the reading with its error', async () => {
+    test('a failing body rejects with its error', async () => {
       async function* failing() {
         yield* bodyOf(Buffer.from(write(SAMPLE_FRAMES[0])).subarray(0, -20));
         throw new RangeError('no more');

@@ -9,7 +9,7 @@ import type { SampleFrame } from './sample-frame.ts';
 /** Checks the bytes of a sample in a format. */
 export type EncodingCheck = (bytes: Uint8Array, sample: SampleFrame) => void | Promise<void>;
 
-/** What the bytes of a sample must be in each format that is read here. */
+/** The checks of all formats that are read here. */
 export const ENCODING_CHECKS: Readonly<Record<Exclude<ResultFormat, 'parquet'>, EncodingCheck>> = {
   json: checkJsonTable,
   ndjson: checkNdjson,
@@ -65,7 +65,7 @@ function checkNullCounts(batch: RecordBatch): void {
   }
 }
 
-/** All that a field says, also what its text leaves out. */
+/** All properties of a field, including those that its text omits. */
 function describeField(field: Field): unknown {
   const { name, type, nullable, metadata } = named(field);
   const { bitWidth, unit, keysSorted, indices, isOrdered } = type;
@@ -80,7 +80,7 @@ function describeField(field: Field): unknown {
   };
 }
 
-/** An empty name is written as none, and read as none by apache-arrow. */
+/** apache-arrow writes and reads an empty name as null. */
 function named(field: Field): Field {
   const name: string | null = field.name;
   return name === null ? field.clone({ name: '' }) : field;

@@ -10,22 +10,22 @@ import { longFrame, SAMPLE_FRAMES } from './sample-frames.ts';
 
 type Encode = (source: FrameStream) => AsyncIterable<Uint8Array>;
 
-/** What `encodingContract` checks with. */
+/** Options of `encodingContract`. */
 export interface EncodingContractOptions {
-  /** Default: what this package knows of the format, which is nothing of Parquet. */
+  /** Default: the check of this package, which has none for Parquet. */
   readonly check?: EncodingCheck;
-  /** The frames that the format can hold. Default: all. */
+  /** The frames that the format supports. Default: all. */
   readonly samples?: readonly SampleFrame[];
 }
 
-/** The rules every encoder keeps; a JSON table is written for the query `q`. */
+/** The contract of all encoders; a JSON table is written for the query `q`. */
 export function encodingContract(format: ResultFormat, encode: Encode, options: EncodingContractOptions = {}): void {
   const { check: checkBytes = checkOf(format), samples = SAMPLE_FRAMES } = options;
   const check = async (sample: SampleFrame): Promise<void> => {
     await checkBytes(await bytesOf(encode(streamOfSample(sample))), sample);
   };
 
-  describe(`${format} keeps the contract of encodings`, () => {
+  describe(`${format} keeps the encoding contract`, () => {
     test.each(samples)('$name: every cell of the whole frame', check);
     test.each(samples)('$name: every cell of slices at odd offsets', async (sample) => {
       for (const [start, end] of SLICES) await check(sliceOf(sample, start, end));
@@ -37,7 +37,7 @@ export function encodingContract(format: ResultFormat, encode: Encode, options: 
       await check({ ...sample, batches: sample.batches.flatMap((batch) => piecesOf(sample, batch)) });
     });
 
-    test('no chunk is empty, and none shares its memory with another', async () => {
+    test('no chunk is empty, and no two share memory', async () => {
       const chunks = await chunksOf(encode(longFrame(200_000, { batchRows: 30_000 })));
       expect(chunks.length).toBeGreaterThan(2);
       expect(Math.min(...chunks.map((chunk) => chunk.length))).toBeGreaterThan(0);
@@ -46,7 +46,7 @@ export function encodingContract(format: ResultFormat, encode: Encode, options: 
       expect(Buffer.concat(chunks).equals(before.subarray(0, Buffer.concat(chunks).length))).toBe(true);
     });
 
-    test('a reader that leaves ends the source', async () => {
+    test('a reader that stops closes the source', async () => {
       let isEnded = false;
       const { schema, batches } = longFrame(500_000, { batchRows: 100_000 });
       async function* observed() {
@@ -60,7 +60,7 @@ export function encodingContract(format: ResultFormat, encode: Encode, options: 
       expect(isEnded).toBe(true);
     });
 
-    test('a source that fails ends the encoding with its error', async () => {
+    test('a failing source rejects with its error', async () => {
       const { schema, batches } = longFrame(10);
       async function* failing() {
         yield* batches;
@@ -72,7 +72,7 @@ export function encodingContract(format: ResultFormat, encode: Encode, options: 
 }
 
 function checkOf(format: ResultFormat): EncodingCheck {
-  if (format === 'parquet') throw new Error('Nothing here reads Parquet: give a check.');
+  if (format === 'parquet') throw new Error('There is no check for Parquet: pass one.');
   return ENCODING_CHECKS[format];
 }
 
@@ -105,7 +105,7 @@ function sliceOf(sample: SampleFrame, start: number, end: number): SampleFrame {
   return { ...sample, batches, rows: sample.rows.slice(start, end) };
 }
 
-/** A batch as pieces of one row, two rows, three rows and so on. */
+/** Splits a batch into slices of one row, two rows, three rows and so on. */
 function piecesOf(sample: SampleFrame, batch: RecordBatch): RecordBatch[] {
   const pieces: RecordBatch[] = [];
   for (let start = 0, rows = 1; start < batch.numRows; start += rows++) {

@@ -6,18 +6,18 @@ import { parseHandle } from '../handle.ts';
 import type { FrameRef, Store } from '../store.ts';
 import { longFrame, readRows } from './sample-frames.ts';
 
-/** An engine, and the store whose frames it sees. */
+/** An engine, and the store of its frames. */
 export interface EngineContractParts {
   readonly engine: Engine;
   readonly store: Store;
-  /** How many statements the engine answers at the same time. */
+  /** The number of statements the engine runs concurrently. */
   readonly maxConcurrent: number;
   close(): Promise<void>;
 }
 
-/** The rules every engine keeps. `create` makes one over an empty store; the suite closes it. */
+/** The contract of all engines. `create` makes one over an empty store; the suite closes it. */
 export function engineContract(title: string, create: () => Promise<EngineContractParts>): void {
-  describe(`${title} keeps the contract of engines`, () => {
+  describe(`${title} keeps the engine contract`, () => {
     let parts: EngineContractParts;
 
     beforeAll(async () => {
@@ -42,7 +42,7 @@ export function engineContract(title: string, create: () => Promise<EngineContra
       expect(await rows('SELECT max(ID) FROM Trades')).toEqual([[4n]]);
     });
 
-    test('an answer without rows has its columns', async () => {
+    test('a result without rows has its columns', async () => {
       const answer = await parts.engine.query(callOf(), "SELECT id, 'x' AS name FROM trades WHERE id < 0");
       expect(answer.schema.fields.map((field) => columnInfo(field))).toMatchObject([
         { name: 'id', type: 'LONG' },
@@ -52,7 +52,7 @@ export function engineContract(title: string, create: () => Promise<EngineContra
       answer.close();
     });
 
-    test('columns of one name get numbers', async () => {
+    test('columns with the same name get numbers', async () => {
       const { schema } = await parts.engine.describe(callOf(), 'SELECT 1 AS a, 2 AS a, 3 AS a_1, 4 AS "A"');
       expect(schema.names).toEqual(['a', 'a_1', 'a_1_1', 'A']);
     });
@@ -70,20 +70,20 @@ export function engineContract(title: string, create: () => Promise<EngineContra
       await expect(rows(sql, { params })).rejects.toMatchObject({ code: 'invalid_sql', query: sql });
     });
 
-    test('describe tells columns and parameters, and does not run anything', async () => {
+    test('describe returns columns and parameters, and runs nothing', async () => {
       const info = await parts.engine.describe(callOf(), "SELECT id, error('run') AS e FROM trades WHERE id = $1");
       expect(info.schema.names).toEqual(['id', 'e']);
       expect(info.parameters.fields.map(({ name, type }) => `${name} ${type}`)).toEqual(['1 Int64']);
     });
 
-    test('a table that is not there is invalid_sql, with its position', async () => {
+    test('an unknown table is invalid_sql, with its position', async () => {
       const sql = "SELECT 'é' FROM trade";
       const failure = { code: 'invalid_sql', query: sql, position: 16, hint: 'Did you mean "trades"?' };
       await expect(rows(sql)).rejects.toMatchObject(failure);
       await expect(parts.engine.describe(callOf(), sql)).rejects.toMatchObject(failure);
     });
 
-    test("another tenant's frame is not there", async () => {
+    test('the frame of another tenant is not visible', async () => {
       await expect(rows('FROM secret')).rejects.toMatchObject({ code: 'invalid_sql' });
       expect(await rows('FROM secret', {}, callOf('another'))).toEqual([[0n]]);
     });
@@ -98,7 +98,7 @@ export function engineContract(title: string, create: () => Promise<EngineContra
       await expect(parts.engine.describe(callOf(), sql)).rejects.toMatchObject({ code });
     });
 
-    test('answers that are closed unread let others have their place', async () => {
+    test('results that are closed unread release their slots', async () => {
       for (let i = 0; i < 2 * parts.maxConcurrent; i++) {
         const answer = await parts.engine.query(callOf(), 'SELECT * FROM trades, trades AS b');
         answer.close();
@@ -107,7 +107,7 @@ export function engineContract(title: string, create: () => Promise<EngineContra
       expect(await rows('SELECT count(*) FROM trades')).toEqual([[5n]]);
     });
 
-    test('an answer stays on the version it began with', async () => {
+    test('a result stays on the version it started with', async () => {
       const ref = refOf('changing');
       await parts.store.put(ref, longFrame(3));
       const answer = await parts.engine.query(callOf(), 'SELECT count(*) FROM changing a, changing b');
@@ -119,7 +119,7 @@ export function engineContract(title: string, create: () => Promise<EngineContra
       await expect(rows('FROM changing')).rejects.toMatchObject({ code: 'invalid_sql' });
     });
 
-    test('a call that is over does not begin', async () => {
+    test('an aborted call does not start', async () => {
       const call = { ...callOf(), signal: AbortSignal.abort(new Error('gone')) };
       await expect(rows('SELECT 1', {}, call)).rejects.toThrow();
     });

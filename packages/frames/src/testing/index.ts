@@ -1,6 +1,5 @@
 /**
- * Test suites that every implementation of an interface of `@svc/frames` passes, and frames to test with. They run under
- * vitest.
+ * Test suites for implementations of the interfaces of `@svc/frames`, and sample frames. They need vitest.
  *
  * ```ts
  * import { createDecoders, createMemoryStore, encodeCsv } from '@svc/frames';

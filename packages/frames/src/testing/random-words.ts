@@ -1,4 +1,4 @@
-/** Words of 32 random bits, the same ones for the same seed. */
+/** Random 32-bit words, reproducible by seed. */
 export function createRandomWords(seed: number): () => number {
   let state = seed;
   return () => {

@@ -3,9 +3,9 @@ import { createRecordBatch } from '../columns/create-record-batch.ts';
 import { type FrameStream, streamOfBatches } from '../frame-stream.ts';
 import type { BuildColumn } from './column-builders.ts';
 
-/** A frame and what every format makes of it. */
+/** A frame and its expected text in every format. */
 export interface SampleFrame {
-  /** What is special about it. */
+  /** What the sample tests. */
   readonly name: string;
   readonly schema: Schema;
   readonly batches: readonly RecordBatch[];
@@ -13,11 +13,11 @@ export interface SampleFrame {
   readonly types: readonly string[];
   /** The text of each cell of each row, in JSON and in CSV. */
   readonly rows: readonly { readonly json: readonly string[]; readonly csv: readonly string[] }[];
-  /** What its rows become where they are read as JSON. */
+  /** The rows when read from JSON. */
   readonly reading: SampleReading;
 }
 
-/** What a frame becomes that is written as JSON rows and read again: JSON has fewer types, and no types without values. */
+/** A frame after a round trip through JSON rows: JSON has fewer types, and no type without values. */
 export interface SampleReading {
   readonly columns: readonly { readonly name: string; readonly type: string }[];
   /** The text of each cell of each row in JSON. */
@@ -30,13 +30,13 @@ export interface SampleCell {
   readonly csv: string;
 }
 
-/** A cell of no value. */
+/** A null cell. */
 export const NULL: SampleCell = { json: 'null', csv: '' };
-/** A cell of the same text in both. */
+/** A cell with the same text in both. */
 export const bare = (text: string): SampleCell => ({ json: text, csv: text });
-/** A cell of a text that only JSON has in quotes. */
+/** A cell that has quotes only in JSON. */
 export const text = (value: string): SampleCell => ({ json: `"${value}"`, csv: value });
-/** A cell of two texts. */
+/** A cell with two texts. */
 export const both = (json: string, csv: string): SampleCell => ({ json, csv });
 
 /** A column: its values, and the text of each. */
@@ -44,10 +44,10 @@ export interface SampleColumn {
   readonly field: Field;
   readonly type: string;
   readonly cells: readonly SampleCell[];
-  /** The type it has where its JSON texts are read, and the text that such a text has then. */
+  /** The column type when its JSON texts are read, and the text of a cell then. */
   readonly readType: string;
   readonly readText: (json: string) => string;
-  /** The column of all rows, or of these. */
+  /** Builds the column with all rows, or with this many. */
   build(rows: number): Data;
   buildNulls(rows: number): Data;
 }
@@ -55,12 +55,12 @@ export interface SampleColumn {
 interface FieldOptions {
   readonly metadata?: Readonly<Record<string, string>>;
   readonly nullable?: boolean;
-  /** Where its JSON texts are read as something else than `READ_TYPES` say. */
+  /** The type when its JSON texts are read, if it differs from `READ_TYPES`. */
   readonly readType?: string;
   readonly readText?: (json: string) => string;
 }
 
-/** The types that columns have when their JSON texts are read; all others are read as STRING. */
+/** The types of columns when their JSON texts are read; all others are STRING. */
 const READ_TYPES: Readonly<Record<string, string>> = {
   BOOLEAN: 'BOOLEAN',
   BYTE: 'LONG',
@@ -75,7 +75,7 @@ const READ_TYPES: Readonly<Record<string, string>> = {
   STRUCT: 'STRUCT',
 };
 
-/** A column of some values, each with its texts. */
+/** Creates a column from values and their texts. */
 export function sampleColumn<V>(
   type: string,
   arrowType: DataType,
@@ -103,17 +103,17 @@ export function sampleColumn<V>(
   };
 }
 
-/** The items over and over, up to this many. */
+/** Repeats the items up to `length`. */
 export function cycle<T>(items: readonly T[], length: number): T[] {
   return Array.from({ length }, (_, i) => items[i % items.length]);
 }
 
-/** A frame of one column. More rows than a byte has bits, and no multiple of them. */
+/** Creates a frame with one column. More rows than bits in a byte, and not a multiple. */
 export function frameOfColumn(name: string, column: SampleColumn, rows = 19): SampleFrame {
   return frameOfColumns(name, [column], rows);
 }
 
-/** A frame of columns side by side; those after the first are called `c1`, `c2` and so on. */
+/** Creates a frame with several columns; those after the first are named `c1`, `c2` and so on. */
 export function frameOfColumns(name: string, columns: readonly SampleColumn[], rows: number): SampleFrame {
   const fields = columns.map(({ field }, i) => (i === 0 ? field : field.clone({ name: `c${i}` })));
   const schema = new Schema(fields);
@@ -140,12 +140,12 @@ export function frameOfColumns(name: string, columns: readonly SampleColumn[], r
   };
 }
 
-/** What rows are read as: without a row there is no column. */
+/** Creates a reading: without rows there are no columns. */
 export function readingOf(columns: SampleReading['columns'], rows: SampleReading['rows']): SampleReading {
   return { columns: rows.length === 0 ? [] : columns, rows };
 }
 
-/** A sample as what encoders take; with other batches, those. */
+/** The sample as a stream, optionally with other batches. */
 export function streamOfSample(sample: SampleFrame, batches = sample.batches): FrameStream {
   return streamOfBatches(sample.schema, batches);
 }

@@ -86,7 +86,7 @@ function dictionariesOfBatches(): SampleFrame {
 const HUGE = 'x'.repeat(400_000);
 const HUGE_QUOTES = '",\n'.repeat(100_000);
 
-/** Frames of every Arrow type there is a name for, and frames that are special in another way. */
+/** Frames with every supported Arrow type, and special cases. */
 export const SAMPLE_FRAMES: readonly SampleFrame[] = [
   ...Object.entries(COLUMNS).map(([name, column]) => frameOfColumn(name, column)),
   frameOfColumns('every type side by side', Object.values(COLUMNS), 37),
@@ -109,7 +109,7 @@ export const SAMPLE_FRAMES: readonly SampleFrame[] = [
   ),
 ];
 
-/** A frame of one LONG column `id` that counts from `start`, in batches of `batchRows`. */
+/** A frame with one LONG column `id` that counts from `start`, in batches of `batchRows`. */
 export function longFrame(
   rows: number,
   { start = 0, batchRows = rows }: { start?: number; batchRows?: number } = {},
@@ -129,7 +129,7 @@ export function longFrame(
 export async function readRows(stream: FrameStream): Promise<unknown[][]> {
   const rows: unknown[][] = [];
   for await (const batch of stream.batches) {
-    // Through IPC and back, so that a batch with wrong buffers does not compare equal by luck.
+    // Through IPC and back, so that a batch with invalid buffers does not compare equal by chance.
     const table = tableFromIPC(tableToIPC(new Table(batch)));
     for (const row of table) rows.push(Object.values(row?.toJSON() ?? {}));
   }

@@ -65,9 +65,9 @@ const deep = new Map_<Int32, List>(
 );
 const [firstUuid, , lastUuid] = UUIDS;
 
-/** A list of keys and values of different types is read as one of texts; what is null is left out of their objects. */
+/** A list of keys and values of different types is read as texts; nulls are omitted from their objects. */
 function readPairs(json: string): string {
-  // Whole numbers past 2^53 as texts, before a parser takes them for doubles.
+  // Quote integers past 2^53 before the parser reads them as doubles.
   const pairs: unknown = JSON.parse(json.replace(/\d{16,}/g, '"$&"'));
   return JSON.stringify(pairs, (_, value: unknown) =>
     Array.isArray(value) && value.length === 2 && !Array.isArray(value[0]) ? value.map(readItem) : value,
@@ -87,7 +87,7 @@ function withoutNulls(value: object): object {
   return Object.fromEntries(Object.entries(value).filter(([, member]) => member !== null));
 }
 
-/** Lists, structs, maps, and these in each other. */
+/** Lists, structs, maps, and combinations of them. */
 export const NESTED_COLUMNS: Readonly<Record<string, SampleColumn>> = {
   list: sampleColumn('ARRAY', new List(ints), listsOf(numbers), [
     [[1, null], both('[1,null]', '"[1,null]"')],

@@ -26,7 +26,7 @@ const notFinite: (readonly [number, SampleCell])[] = [
   [Infinity, both('null', 'Infinity')],
   [-Infinity, both('null', '-Infinity')],
 ];
-/** A whole number has no sign without a value. */
+/** An integer zero has no sign. */
 const readText = (json: string): string => (json === '-0' ? '0' : json);
 const NINES = 10n ** 38n - 1n;
 

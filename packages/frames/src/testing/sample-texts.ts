@@ -74,7 +74,7 @@ const symbol = (values: DataType, indices: Int8 | Uint16 | Int32 | Int64, build:
   sampleColumn('SYMBOL', new Dictionary(values, indices as Int32), dictionaryOf(build), WORDS);
 const uuid = (start: number) => Array.from({ length: 16 }, (_, i) => (start + 0x11 * i) & 255);
 
-/** A field of such metadata holds UUIDs. */
+/** The field metadata of a UUID column. */
 export const UUID_METADATA = { [EXTENSION_METADATA_KEY]: UUID_EXTENSION, 'ARROW:extension:metadata': '' };
 
 /** UUIDs and their texts. */

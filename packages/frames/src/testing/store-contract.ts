@@ -3,17 +3,17 @@ import { parseHandle } from '../handle.ts';
 import type { FrameRef, OpenFrame, Store } from '../store.ts';
 import { longFrame, readRows } from './sample-frames.ts';
 
-/** What the suite needs of a store it makes. */
+/** Options of the stores that the suite creates. */
 export interface StoreContractOptions {
-  /** Bytes for all frames together. */
+  /** The bytes for all frames together. */
   readonly maxBytes: number;
 }
 
 const trades: FrameRef = { tenant: 'default', handle: parseHandle('trades') };
 
-/** The rules every store keeps. `createStore` makes an empty one. */
+/** The contract of all stores. `createStore` creates an empty one. */
 export function storeContract(name: string, createStore: (options: StoreContractOptions) => Promise<Store>): void {
-  describe(`${name} keeps the contract of stores`, () => {
+  describe(`${name} keeps the store contract`, () => {
     let store: Store;
 
     beforeEach(async () => {
@@ -86,7 +86,7 @@ export function storeContract(name: string, createStore: (options: StoreContract
       frame.close();
     });
 
-    test('a replace is a new, later version, and not created', async () => {
+    test('a replace gives a new, later version, and created is false', async () => {
       const first = await store.put(trades, longFrame(1));
       const second = await store.put(trades, longFrame(2));
       expect(second.created).toBe(false);
@@ -94,7 +94,7 @@ export function storeContract(name: string, createStore: (options: StoreContract
       expect(await ids(trades)).toEqual([0n, 1n]);
     });
 
-    test('a read that has begun finishes on its version after a replace and a drop', async () => {
+    test('a read that has started finishes on its version after a replace and a drop', async () => {
       await store.put(trades, longFrame(4, { batchRows: 1 }));
       const frame = await opened(trades);
       const batches = frame.read().batches[Symbol.asyncIterator]();
@@ -109,7 +109,7 @@ export function storeContract(name: string, createStore: (options: StoreContract
       expect(await store.open(trades)).toBeUndefined();
     });
 
-    test('ifAbsent refuses a handle that is taken and leaves it', async () => {
+    test('ifAbsent refuses an existing handle and leaves its frame', async () => {
       await store.put(trades, longFrame(1), { ifAbsent: true });
       await expect(store.put(trades, longFrame(2), { ifAbsent: true })).rejects.toMatchObject({
         code: 'handle_exists',
@@ -117,7 +117,7 @@ export function storeContract(name: string, createStore: (options: StoreContract
       expect(await ids(trades)).toEqual([0n]);
     });
 
-    test('ifVersion refuses another version, and a handle that is not there', async () => {
+    test('ifVersion refuses another version, and a free handle', async () => {
       await expect(store.put(trades, longFrame(1), { ifVersion: 'X' })).rejects.toMatchObject({
         code: 'version_conflict',
       });
@@ -129,7 +129,7 @@ export function storeContract(name: string, createStore: (options: StoreContract
       expect(await ids(trades)).toEqual([0n, 1n]);
     });
 
-    test('ifPresent replaces a frame, and refuses a handle that is free', async () => {
+    test('ifPresent replaces a frame, and refuses a free handle', async () => {
       await expect(store.put(trades, longFrame(1), { ifPresent: true })).rejects.toMatchObject({
         code: 'version_conflict',
       });
@@ -139,7 +139,7 @@ export function storeContract(name: string, createStore: (options: StoreContract
       expect(await ids(trades)).toEqual([0n, 1n]);
     });
 
-    test('ifPresent refuses a frame that is dropped while the new one comes in', async () => {
+    test('ifPresent refuses a frame that is dropped during the upload', async () => {
       await store.put(trades, longFrame(1));
       const { schema, batches } = longFrame(2, { batchRows: 1 });
       const dropping = (async function* () {
@@ -154,13 +154,13 @@ export function storeContract(name: string, createStore: (options: StoreContract
       expect(await store.usage()).toMatchObject({ frames: 0, bytes: 0 });
     });
 
-    test('of two puts at once with ifAbsent one wins', async () => {
+    test('of two concurrent puts with ifAbsent, one wins', async () => {
       const puts = [1, 2].map((rows) => store.put(trades, longFrame(rows, { batchRows: 1 }), { ifAbsent: true }));
       const results = await Promise.allSettled(puts);
       expect(results.map(({ status }) => status).toSorted()).toEqual(['fulfilled', 'rejected']);
     });
 
-    test('two handles of a tenant cannot differ by case alone, those of two tenants can', async () => {
+    test('two handles of a tenant cannot differ only in case, those of two tenants can', async () => {
       await store.put(trades, longFrame(1));
       const upper = parseHandle('TRADES');
       await expect(store.put({ ...trades, handle: upper }, longFrame(1))).rejects.toMatchObject({
@@ -181,7 +181,7 @@ export function storeContract(name: string, createStore: (options: StoreContract
       expect(await store.list('default')).toEqual([]);
     });
 
-    test('a put whose source fails leaves the old frame and gives its bytes back', async () => {
+    test('a put whose source fails leaves the old frame and releases its bytes', async () => {
       await store.put(trades, longFrame(1));
       const before = await store.usage();
       const { schema, batches } = longFrame(10, { batchRows: 5 });
@@ -203,7 +203,7 @@ export function storeContract(name: string, createStore: (options: StoreContract
       expect(await ids(trades)).toEqual([0n]);
     });
 
-    test('an aborted read ends with the reason', async () => {
+    test('an aborted read rejects with the reason', async () => {
       await store.put(trades, longFrame(4, { batchRows: 1 }));
       const frame = await opened(trades);
       const controller = new AbortController();
@@ -214,7 +214,7 @@ export function storeContract(name: string, createStore: (options: StoreContract
       frame.close();
     });
 
-    test('what does not fit is refused, and nothing that was put is removed for it', async () => {
+    test('a frame that does not fit is refused, and no other is evicted', async () => {
       await store.put(trades, longFrame(50_000));
       const quotes = { ...trades, handle: parseHandle('quotes') };
       await expect(store.put(quotes, longFrame(100_000, { batchRows: 10_000 }))).rejects.toMatchObject({
@@ -232,7 +232,7 @@ export function storeContract(name: string, createStore: (options: StoreContract
       });
     });
 
-    test('a dropped frame counts until its last reader is done', async () => {
+    test('a dropped frame counts until its last reader closes it', async () => {
       const { info } = await store.put(trades, longFrame(50_000));
       const first = await opened(trades);
       const second = await opened(trades);
@@ -244,7 +244,7 @@ export function storeContract(name: string, createStore: (options: StoreContract
       expect((await store.usage()).bytes).toBe(0);
     });
 
-    test('a list is sorted by handle and pages', async () => {
+    test('a list is sorted by handle, and paged', async () => {
       for (const handle of ['b', 'a.2', 'a.1', 'C', 'a-1'].map(parseHandle))
         await store.put({ ...trades, handle }, longFrame(1));
       const handles = async (options: object): Promise<string[]> =>
@@ -256,7 +256,7 @@ export function storeContract(name: string, createStore: (options: StoreContract
       expect(await handles({ prefix: 'a', after: 'a.1' })).toEqual(['a.2']);
     });
 
-    test('a frame with a time to live ends by itself and gives its bytes back', async () => {
+    test('a frame with a time to live expires and releases its bytes', async () => {
       vi.useFakeTimers({ toFake: ['Date'] });
       const { info } = await store.put(trades, longFrame(10), { ttlSeconds: 60 });
       expect(info.expires?.getTime()).toBe(Date.now() + 60_000);
@@ -268,7 +268,7 @@ export function storeContract(name: string, createStore: (options: StoreContract
       expect(await store.usage()).toMatchObject({ frames: 0, bytes: 0 });
     });
 
-    test('expire extends a life, or makes it endless; a replace sets it anew', async () => {
+    test('expire extends or removes the expiry; a replace sets it again', async () => {
       vi.useFakeTimers({ toFake: ['Date'] });
       await store.put(trades, longFrame(1), { ttlSeconds: 1 });
       const extended = await store.expire(trades, 10);
@@ -278,7 +278,7 @@ export function storeContract(name: string, createStore: (options: StoreContract
       expect((await store.put(trades, longFrame(1))).info.expires).toBeNull();
     });
 
-    test('a read that has begun outlives the end of its frame', async () => {
+    test('a read that has started outlives the expiry of its frame', async () => {
       vi.useFakeTimers({ toFake: ['Date'] });
       await store.put(trades, longFrame(3), { ttlSeconds: 1 });
       const frame = await opened(trades);
