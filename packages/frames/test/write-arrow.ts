@@ -45,26 +45,22 @@ class FileWriter extends RecordBatchFileWriter {
 }
 
 /** A part of a stream: a batch, or values of a column's dictionary. */
-export type StreamPiece =
+export type StreamPart =
   | { readonly kind: 'batch'; readonly batch: RecordBatch }
   | { readonly kind: 'dictionary'; readonly id: number; readonly data: Data; readonly isDelta: boolean };
 
 /** Writes an Arrow stream of these parts in order; the dictionaries of the batches themselves are not written. */
-export function writePieces(
-  schema: Schema,
-  pieces: readonly StreamPiece[],
-  options: WriteArrowOptions = {},
-): Uint8Array {
-  const writer = new PieceWriter(optionsOf(options));
+export function writeParts(schema: Schema, parts: readonly StreamPart[], options: WriteArrowOptions = {}): Uint8Array {
+  const writer = new PartWriter(optionsOf(options));
   writer.reset(undefined, schema);
-  for (const piece of pieces) {
-    if (piece.kind === 'batch') writer.write(piece.batch);
-    else writer.writeDictionary(piece.data, piece.id, piece.isDelta);
+  for (const part of parts) {
+    if (part.kind === 'batch') writer.write(part.batch);
+    else writer.writeDictionary(part.data, part.id, part.isDelta);
   }
   return writer.finish().toUint8Array(true);
 }
 
-class PieceWriter extends StreamWriter {
+class PartWriter extends StreamWriter {
   protected override _writeDictionaries(): this {
     return this;
   }

@@ -31,7 +31,7 @@ interface Held {
 }
 
 /** A part of a frame. */
-export type FramePiece = Exclude<DecodeStep, WantsMore | IsWorking | WantsAgain>;
+export type FramePart = Exclude<DecodeStep, WantsMore | IsWorking | WantsAgain>;
 
 /** A running decoder. As a generator, it never runs ahead of its reader. */
 export type DecodeSteps = Generator<DecodeStep, void, void>;

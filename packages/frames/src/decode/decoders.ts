@@ -76,9 +76,9 @@ async function openFrame(session: DecodeSession, request: WorkerRequest): Promis
 
   async function nextBatch(): Promise<RecordBatch | undefined> {
     for (;;) {
-      const piece = await session.next({ kind: 'next' });
-      const batch = piece && frame.add(piece);
-      if (piece === undefined || batch !== undefined) return batch;
+      const part = await session.next({ kind: 'next' });
+      const batch = part && frame.add(part);
+      if (part === undefined || batch !== undefined) return batch;
     }
   }
   const iterator: AsyncIterator<RecordBatch> = {

@@ -10,7 +10,7 @@ export interface HeldBytes {
   dropBefore(place: number): void;
 }
 
-interface Piece {
+interface Chunk {
   readonly start: number;
   readonly bytes: Uint8Array;
 }
@@ -22,22 +22,22 @@ export function* holdBytes(
   budget: ByteBudget,
   maxBytes = Infinity,
 ): Generator<WantsMore, HeldBytes | undefined, void> {
-  const pieces: Piece[] = [];
+  const chunks: Chunk[] = [];
   let length = 0;
   for (let bytes: Uint8Array | undefined = first; bytes !== undefined || !input.ended; bytes = input.next()) {
     if (bytes === undefined) yield MORE;
     else {
       budget.take(bytes.length);
-      pieces.push({ start: length, bytes });
+      chunks.push({ start: length, bytes });
       length += bytes.length;
     }
     if (length > maxBytes) return undefined;
   }
-  return heldBytesOf(pieces, length, budget);
+  return heldBytesOf(chunks, length, budget);
 }
 
-function heldBytesOf(pieces: readonly Piece[], length: number, budget: ByteBudget): HeldBytes {
-  let held: readonly Piece[] = pieces;
+function heldBytesOf(chunks: readonly Chunk[], length: number, budget: ByteBudget): HeldBytes {
+  let held: readonly Chunk[] = chunks;
 
   /** Returns the index of the chunk that contains the byte at `place`. */
   function indexAt(place: number): number {
@@ -55,8 +55,8 @@ function heldBytesOf(pieces: readonly Piece[], length: number, budget: ByteBudge
     read(start, target) {
       let filled = 0;
       for (let index = indexAt(start); filled < target.length; index++) {
-        const { start: pieceStart, bytes } = held[index];
-        const from = start + filled - pieceStart;
+        const { start: chunkStart, bytes } = held[index];
+        const from = start + filled - chunkStart;
         const part = bytes.subarray(from, from + target.length - filled);
         target.set(part, filled);
         filled += part.length;

@@ -179,10 +179,10 @@ describe('an Arrow stream', () => {
   ])('of %i rows in batches of %i that share a buffer reads back the same', async (rows, batchRows) => {
     // Sources that reuse buffers have no dictionaries.
     const table = manyKinds(rows).select(['id', 'flag', 'text', 'at', 'list', 'pair']);
-    const starts = sequence(Math.ceil(rows / batchRows)).map((piece) => piece * batchRows);
-    const pieces = starts.flatMap((start) => table.slice(start, start + batchRows).batches);
+    const starts = sequence(Math.ceil(rows / batchRows)).map((batch) => batch * batchRows);
+    const batches = starts.flatMap((start) => table.slice(start, start + batchRows).batches);
     const kept = [];
-    const reusing = spoiltFrame(streamOfBatches(table.schema, pieces));
+    const reusing = spoiltFrame(streamOfBatches(table.schema, batches));
     for await (const chunk of encodeArrowStream(reusing, { reuseBuffers: true })) kept.push(new Uint8Array(chunk));
     expect(values(tableFromIPC(Buffer.concat(kept)))).toEqual(values(table));
   });

@@ -1,13 +1,13 @@
 /** Collects all chunks. */
-export async function chunksOf(answer: AsyncIterable<Uint8Array>): Promise<Uint8Array[]> {
+export async function chunksOf(source: AsyncIterable<Uint8Array>): Promise<Uint8Array[]> {
   const chunks: Uint8Array[] = [];
-  for await (const chunk of answer) chunks.push(chunk);
+  for await (const chunk of source) chunks.push(chunk);
   return chunks;
 }
 
 /** Collects all bytes. */
-export async function bytesOf(answer: AsyncIterable<Uint8Array>): Promise<Buffer> {
-  return Buffer.concat(await chunksOf(answer));
+export async function bytesOf(source: AsyncIterable<Uint8Array>): Promise<Buffer> {
+  return Buffer.concat(await chunksOf(source));
 }
 
 /** Splits bytes or a text into a body of chunks. */

@@ -34,7 +34,7 @@ export function encodingContract(format: ResultFormat, encode: Encode, options: 
       await check(sliceOf(sliceOf(sample, 1, 18), 2, 13));
     });
     test.each(samples)('$name: every cell of many batches', async (sample) => {
-      await check({ ...sample, batches: sample.batches.flatMap((batch) => piecesOf(sample, batch)) });
+      await check({ ...sample, batches: sample.batches.flatMap((batch) => slicesOf(sample, batch)) });
     });
 
     test('no chunk is empty, and no two share memory', async () => {
@@ -106,10 +106,10 @@ function sliceOf(sample: SampleFrame, start: number, end: number): SampleFrame {
 }
 
 /** Splits a batch into slices of one row, two rows, three rows and so on. */
-function piecesOf(sample: SampleFrame, batch: RecordBatch): RecordBatch[] {
-  const pieces: RecordBatch[] = [];
+function slicesOf(sample: SampleFrame, batch: RecordBatch): RecordBatch[] {
+  const slices: RecordBatch[] = [];
   for (let start = 0, rows = 1; start < batch.numRows; start += rows++) {
-    pieces.push(sliceBatch(sample, batch, start, Math.min(start + rows, batch.numRows)));
+    slices.push(sliceBatch(sample, batch, start, Math.min(start + rows, batch.numRows)));
   }
-  return pieces;
+  return slices;
 }

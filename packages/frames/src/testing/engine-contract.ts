@@ -29,11 +29,11 @@ export function engineContract(title: string, create: () => Promise<EngineContra
     afterAll(() => parts.close());
 
     async function rows(sql: string, options?: QueryOptions, call = callOf()): Promise<unknown[][]> {
-      const answer = await parts.engine.query(call, sql, options);
+      const result = await parts.engine.query(call, sql, options);
       try {
-        return await readRows(answer);
+        return await readRows(result);
       } finally {
-        answer.close();
+        result.close();
       }
     }
 
@@ -43,13 +43,13 @@ export function engineContract(title: string, create: () => Promise<EngineContra
     });
 
     test('a result without rows has its columns', async () => {
-      const answer = await parts.engine.query(callOf(), "SELECT id, 'x' AS name FROM trades WHERE id < 0");
-      expect(answer.schema.fields.map((field) => columnInfo(field))).toMatchObject([
+      const result = await parts.engine.query(callOf(), "SELECT id, 'x' AS name FROM trades WHERE id < 0");
+      expect(result.schema.fields.map((field) => columnInfo(field))).toMatchObject([
         { name: 'id', type: 'LONG' },
         { name: 'name', type: 'STRING' },
       ]);
-      expect(await readRows(answer)).toEqual([]);
-      answer.close();
+      expect(await readRows(result)).toEqual([]);
+      result.close();
     });
 
     test('columns with the same name get numbers', async () => {
@@ -100,9 +100,9 @@ export function engineContract(title: string, create: () => Promise<EngineContra
 
     test('results that are closed unread release their slots', async () => {
       for (let i = 0; i < 2 * parts.maxConcurrent; i++) {
-        const answer = await parts.engine.query(callOf(), 'SELECT * FROM trades, trades AS b');
-        answer.close();
-        answer.close();
+        const result = await parts.engine.query(callOf(), 'SELECT * FROM trades, trades AS b');
+        result.close();
+        result.close();
       }
       expect(await rows('SELECT count(*) FROM trades')).toEqual([[5n]]);
     });
@@ -110,10 +110,10 @@ export function engineContract(title: string, create: () => Promise<EngineContra
     test('a result stays on the version it started with', async () => {
       const ref = refOf('changing');
       await parts.store.put(ref, longFrame(3));
-      const answer = await parts.engine.query(callOf(), 'SELECT count(*) FROM changing a, changing b');
+      const result = await parts.engine.query(callOf(), 'SELECT count(*) FROM changing a, changing b');
       await parts.store.put(ref, longFrame(1));
-      expect(await readRows(answer)).toEqual([[9n]]);
-      answer.close();
+      expect(await readRows(result)).toEqual([[9n]]);
+      result.close();
       expect(await rows('SELECT count(*) FROM changing')).toEqual([[1n]]);
       await parts.store.drop(ref);
       await expect(rows('FROM changing')).rejects.toMatchObject({ code: 'invalid_sql' });

@@ -27,7 +27,7 @@ import {
 } from 'apache-arrow';
 import { describe, expect, test } from 'vitest';
 import { decodeBody, plainRows, refusalOf } from '../../../test/decode-body.ts';
-import { type StreamPiece, writePieces } from '../../../test/write-arrow.ts';
+import { type StreamPart, writeParts } from '../../../test/write-arrow.ts';
 import { createRecordBatch } from '../../columns/create-record-batch.ts';
 import * as build from '../../testing/column-builders.ts';
 import { decodeArrow } from './arrow-decoder.ts';
@@ -79,7 +79,7 @@ function schemaOf(type: DataType): Schema {
 }
 
 /** A batch of indices into a dictionary that is written separately. */
-function indexBatch(schema: Schema, indices: readonly (number | null)[]): StreamPiece {
+function indexBatch(schema: Schema, indices: readonly (number | null)[]): StreamPart {
   const [{ type }] = schema.fields;
   const data = build.numbers(new Int8(), indices).clone(type);
   Object.assign(data, { dictionary: new Vector([build.nulls(type.dictionary, [])]) });
@@ -93,7 +93,7 @@ function valuesOf(bytes: Uint8Array): unknown[] {
 
 describe.each(TYPES)('a dictionary of %s', (_name, type, builder, values) => {
   const schema = schemaOf(new Dictionary(type, new Int8(), 3));
-  const dictionary = (of: readonly unknown[], isDelta: boolean): StreamPiece => {
+  const dictionary = (of: readonly unknown[], isDelta: boolean): StreamPart => {
     return { kind: 'dictionary', id: 3, data: builder(type, of as never), isDelta };
   };
   const plain = (indices: readonly number[]) => {
@@ -104,7 +104,7 @@ describe.each(TYPES)('a dictionary of %s', (_name, type, builder, values) => {
   };
 
   test.each([undefined, 'lz4', 'zstd'] as const)('grows by deltas and is replaced, compression %s', (compression) => {
-    const pieces = [
+    const parts = [
       dictionary(values.slice(0, 1), false),
       indexBatch(schema, [0, null, 0]),
       dictionary([values[1], null], true),
@@ -114,12 +114,12 @@ describe.each(TYPES)('a dictionary of %s', (_name, type, builder, values) => {
       dictionary(values.slice(3), false),
       indexBatch(schema, [0]),
     ];
-    expect(valuesOf(writePieces(schema, pieces, { compression }))).toEqual(plain([0, 9, 0, 1, 0, 9, 0, 1, 2, 3, 3]));
+    expect(valuesOf(writeParts(schema, parts, { compression }))).toEqual(plain([0, 9, 0, 1, 0, 9, 0, 1, 2, 3, 3]));
   });
 
   test('with an index out of range is refused', () => {
-    const pieces = [dictionary(values, false), indexBatch(schema, [3, 4])];
-    expect(refusalOf(() => valuesOf(writePieces(schema, pieces))).message).toBe(
+    const parts = [dictionary(values, false), indexBatch(schema, [3, 4])];
+    expect(refusalOf(() => valuesOf(writeParts(schema, parts))).message).toBe(
       'Column "a" of record batch 1: row 1 is value 4 of a dictionary that has 4 values.',
     );
   });
@@ -149,13 +149,13 @@ describe('nested dictionaries', () => {
     (_name, type, builder, values) => {
       const schema = schemaOf(type);
       const batch = createRecordBatch(schema, values.length, [builder(type, values as never)]);
-      const dictionary = (of: string[]): StreamPiece => ({
+      const dictionary = (of: string[]): StreamPart => ({
         kind: 'dictionary',
         id: 5,
         data: build.bytes(new Utf8(), of),
         isDelta: false,
       });
-      const write = (of: string[]) => writePieces(schema, [dictionary(of), { kind: 'batch', batch }]);
+      const write = (of: string[]) => writeParts(schema, [dictionary(of), { kind: 'batch', batch }]);
       expect(valuesOf(write(['x', 'y']))).toEqual(plainRows([batch]).map((row) => row.a));
       expect(refusalOf(() => valuesOf(write([]))).message).toMatch(
         /row \d is value 0 of a dictionary that has 0 values/,
@@ -167,7 +167,7 @@ describe('nested dictionaries', () => {
     const type = new Dictionary(new Utf8(), new Int32(), 0);
     const data = build.numbers(new Int32(), [0, 1, 0]);
     for (const column of [type, new List(new Field('item', type, true))]) {
-      const bytes = writePieces(new Schema([new Field('x', column, true)]), [
+      const bytes = writeParts(new Schema([new Field('x', column, true)]), [
         { kind: 'dictionary', id: 0, data, isDelta: false },
       ]);
       expect(refusalOf(() => decodeBody(decodeArrow, bytes))).toMatchObject({
@@ -180,8 +180,8 @@ describe('nested dictionaries', () => {
 
   test('a dictionary that no column uses is refused', () => {
     const schema = schemaOf(new Int32());
-    const piece: StreamPiece = { kind: 'dictionary', id: 9, data: build.bytes(new Utf8(), ['x']), isDelta: false };
-    expect(refusalOf(() => valuesOf(writePieces(schema, [piece]))).message).toBe(
+    const part: StreamPart = { kind: 'dictionary', id: 9, data: build.bytes(new Utf8(), ['x']), isDelta: false };
+    expect(refusalOf(() => valuesOf(writeParts(schema, [part]))).message).toBe(
       'The Arrow data has a dictionary 9 that no column uses.',
     );
   });

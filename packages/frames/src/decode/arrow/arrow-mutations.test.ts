@@ -2,7 +2,7 @@ import { ServiceError } from '@svc/errors';
 import { Dictionary, Field, Int32, Int8, type RecordBatch, Schema, Utf8 } from 'apache-arrow';
 import { afterAll, expect, test } from 'vitest';
 import { POLARS_FILE, pyarrow } from '../../../test/arrow-bodies.ts';
-import { writeArrow, type WriteArrowOptions, writePieces } from '../../../test/write-arrow.ts';
+import { writeArrow, type WriteArrowOptions, writeParts } from '../../../test/write-arrow.ts';
 import { createRecordBatch } from '../../columns/create-record-batch.ts';
 import { encodeArrowStream } from '../../encode/arrow-stream.ts';
 import { encodeJsonTable } from '../../encode/json-table.ts';
@@ -43,7 +43,7 @@ function severalBatches(compression: WriteArrowOptions['compression']): Uint8Arr
     ]);
   const dictionary = (isDelta: boolean, ...words: string[]) =>
     ({ kind: 'dictionary', id: 1, isDelta, data: bytes(new Utf8(), words) }) as const;
-  return writePieces(
+  return writeParts(
     schema,
     [
       dictionary(false, 'a', 'b'),

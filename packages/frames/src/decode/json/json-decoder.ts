@@ -1,7 +1,7 @@
 import type { ByteBudget } from '../../byte-budget.ts';
 import { encodeSchema } from '../arrow/arrow-schema.ts';
 import { buffersOf } from '../../columns/column-data.ts';
-import { AGAIN, type ByteInput, type DecodeSteps, type FramePiece, type IsWorking, MORE } from '../decode-steps.ts';
+import { AGAIN, type ByteInput, type DecodeSteps, type FramePart, type IsWorking, MORE } from '../decode-steps.ts';
 import { columnsDataOf } from './json-batches.ts';
 import type { JsonLayout } from './json-cursor.ts';
 import { createJsonMemory, type JsonMemory } from './json-memory.ts';
@@ -67,7 +67,7 @@ function* batchesOf(reader: JsonRowReader, memory: JsonMemory): DecodeSteps {
 }
 
 /** Converts the first group to a batch. The group is freed, and only the bytes of the batch stay counted. */
-function* nextBatch(reader: JsonRowReader, memory: JsonMemory): Generator<IsWorking, FramePiece | undefined, void> {
+function* nextBatch(reader: JsonRowReader, memory: JsonMemory): Generator<IsWorking, FramePart | undefined, void> {
   const group = reader.groups.shift();
   if (group === undefined) return undefined;
   const { rows } = group;

@@ -37,8 +37,8 @@ async function refusalOf(body: string, maxBytes: number) {
     process.stdout.write(JSON.stringify({ code, grownMb }));`;
   const options = ['--input-type=module', '-e', script];
   const { stdout } = await promisify(execFile)(process.execPath, options, { timeout: 50_000 });
-  const answer: unknown = JSON.parse(stdout);
-  return answer;
+  const refusal: unknown = JSON.parse(stdout);
+  return refusal;
 }
 
 describe('a small body of a huge frame is out_of_memory, and uses little memory until then', () => {

@@ -1,21 +1,21 @@
 import type { FileBody } from '../../encoding.ts';
 import { cancelledError } from './cancelled-error.ts';
 import { withResolvers } from '../../with-resolvers.ts';
-import type { BodyPiece } from './worker-messages.ts';
+import type { BodyChunk } from './worker-messages.ts';
 
 /** Reads a body in chunks large enough to send to a worker. */
 export interface BodyReader {
   /** Returns the next chunk, in a separate buffer; undefined at the end of the body. */
-  next(): Promise<BodyPiece | undefined>;
+  next(): Promise<BodyChunk | undefined>;
   /** Starts at the beginning of the body again. Only for a body in a file. */
   restart(): void;
   /** Closes the body. */
   close(): void;
 }
 
-/** Smaller chunks are combined to this size, larger ones are split into at most `MAX_PIECE_BYTES`. */
-const MIN_PIECE_BYTES = 1 << 18;
-const MAX_PIECE_BYTES = 1 << 20;
+/** Smaller chunks are combined to this size, larger ones are split into at most `MAX_CHUNK_BYTES`. */
+const MIN_CHUNK_BYTES = 1 << 18;
+const MAX_CHUNK_BYTES = 1 << 20;
 
 /** Creates a reader that stops waiting for the body when the signal is aborted. */
 export function createBodyReader(body: AsyncIterable<Uint8Array>, signal: AbortSignal | undefined): BodyReader {
@@ -34,10 +34,10 @@ export function createBodyReader(body: AsyncIterable<Uint8Array>, signal: AbortS
     async next() {
       const gathered: Uint8Array[] = [];
       let size = 0;
-      while (size < MIN_PIECE_BYTES && (rest.length > 0 || !isDone)) {
+      while (size < MIN_CHUNK_BYTES && (rest.length > 0 || !isDone)) {
         const chunk = rest.length > 0 ? rest : await nextChunk();
         if (chunk === undefined) break;
-        const part = chunk.subarray(0, MAX_PIECE_BYTES - size);
+        const part = chunk.subarray(0, MAX_CHUNK_BYTES - size);
         rest = chunk.subarray(part.length);
         gathered.push(part);
         size += part.length;
@@ -64,7 +64,7 @@ export function createFileReader(file: FileBody, signal: AbortSignal | undefined
     async next() {
       if (at === size) size = await abortable(file.grown(at), signal);
       if (at === size) return undefined;
-      at = Math.min(at + MAX_PIECE_BYTES, size);
+      at = Math.min(at + MAX_CHUNK_BYTES, size);
       return { kind: 'grown', bytes: at };
     },
     restart() {

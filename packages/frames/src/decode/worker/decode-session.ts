@@ -1,14 +1,14 @@
 import type { BodyReader } from './body-reader.ts';
 import { cancelledError } from './cancelled-error.ts';
-import type { FramePiece } from '../decode-steps.ts';
+import type { FramePart } from '../decode-steps.ts';
 import type { WorkerLink } from './worker-link.ts';
-import { type BodyPiece, throwIfFailed, type WorkerRequest } from './worker-messages.ts';
+import { type BodyChunk, throwIfFailed, type WorkerRequest } from './worker-messages.ts';
 import type { WorkerPool } from './worker-pool.ts';
 
 /** The decoding of one body in a worker. */
 export interface DecodeSession {
   /** Returns the next part of the frame, undefined at its end. Sends the worker as much of the body as that takes. */
-  next(request: WorkerRequest): Promise<FramePiece | undefined>;
+  next(request: WorkerRequest): Promise<FramePart | undefined>;
   /** Cancels the decode and releases the worker. */
   close(): void;
 }
@@ -18,7 +18,7 @@ interface SessionParts {
   readonly link: WorkerLink;
   readonly reader: BodyReader;
   /** The first chunk of the body, undefined if it is empty. */
-  readonly first: BodyPiece | undefined;
+  readonly first: BodyChunk | undefined;
   readonly signal: AbortSignal | undefined;
 }
 
@@ -50,11 +50,11 @@ export function createDecodeSession(parts: SessionParts): DecodeSession {
   }
   /** Sends the next chunk and prefetches the one after it. */
   async function feed() {
-    const piece = await upcoming;
-    if (piece === undefined) return call({ kind: 'end' });
+    const chunk = await upcoming;
+    if (chunk === undefined) return call({ kind: 'end' });
     upcoming = reader.next();
     upcoming.catch(() => undefined);
-    return call(piece);
+    return call(chunk);
   }
   /** Starts at the beginning of the body again. */
   async function restart() {

@@ -9,7 +9,7 @@ import { decodeJson, decodeNdjson } from '../json/json-decoder.ts';
 import { transfer } from './transfer.ts';
 import { createFrameBudget } from '../limits.ts';
 import { type MemoryShare, resizeShare } from './memory-shares.ts';
-import { type BodyPiece, type Outcome, outcomeFromError, type WorkerRequest } from './worker-messages.ts';
+import { type BodyChunk, type Outcome, outcomeFromError, type WorkerRequest } from './worker-messages.ts';
 
 // The worker program. It decodes one body at a time, and only while a request is pending.
 
@@ -21,7 +21,7 @@ const DECODERS: Record<DecodedFormat, (input: ByteInput, budget: ByteBudget, can
 
 interface Decoding {
   readonly steps: DecodeSteps;
-  feed(piece: BodyPiece): void;
+  feed(chunk: BodyChunk): void;
   end(): void;
   close(): void;
 }
@@ -37,7 +37,7 @@ function open({ format, maxBytes, path }: OpenRequest): Decoding {
     const input = createByteInput();
     return {
       steps: DECODERS[format](input, budget, false),
-      feed: (piece) => piece.kind === 'chunk' && input.push(piece.bytes),
+      feed: (chunk) => chunk.kind === 'chunk' && input.push(chunk.bytes),
       end: () => input.end(),
       close: () => undefined,
     };
@@ -45,7 +45,7 @@ function open({ format, maxBytes, path }: OpenRequest): Decoding {
   const input = createFileInput(path);
   return {
     steps: transfer(DECODERS[format](input, budget, true), budget),
-    feed: (piece) => piece.kind === 'grown' && input.grow(piece.bytes),
+    feed: (chunk) => chunk.kind === 'grown' && input.grow(chunk.bytes),
     end: () => input.end(),
     close: () => input.close(),
   };
@@ -56,7 +56,7 @@ function close(): void {
   decoding = undefined;
 }
 
-function answer(request: WorkerRequest): Outcome {
+function handle(request: WorkerRequest): Outcome {
   if (request.kind === 'open') decoding = open(request);
   if (decoding === undefined) return { kind: 'done' };
   if (request.kind === 'chunk' || request.kind === 'grown') decoding.feed(request);
@@ -68,9 +68,9 @@ function answer(request: WorkerRequest): Outcome {
   return { kind: 'done' };
 }
 
-function answerSafely(request: WorkerRequest): Outcome {
+function handleSafely(request: WorkerRequest): Outcome {
   try {
-    return answer(request);
+    return handle(request);
   } catch (error) {
     // The bytes stay counted: the memory is not free before it is collected.
     close();
@@ -83,7 +83,7 @@ parentPort?.on('message', (request: WorkerRequest) => {
     close();
     return;
   }
-  const outcome = answerSafely(request);
+  const outcome = handleSafely(request);
   // Batches are transferred. Dictionaries are copied, as the decoder still needs them.
   parentPort?.postMessage(outcome, outcome.kind === 'batch' ? [...buffersOf(outcome.columns)] : []);
 });

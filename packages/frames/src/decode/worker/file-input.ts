@@ -13,7 +13,7 @@ export interface FileInput extends ByteInput {
 /** Smaller reads are buffered in a window of this size. */
 const WINDOW_BYTES = 1 << 16;
 /** The chunk size of `next`. */
-const PIECE_BYTES = 1 << 20;
+const CHUNK_BYTES = 1 << 20;
 
 /** Creates an input for a file with no readable bytes yet. */
 export function createFileInput(path: string): FileInput {
@@ -74,9 +74,9 @@ export function createFileInput(path: string): FileInput {
     },
     next() {
       if (position === readable) return undefined;
-      const piece = new Uint8Array(Math.min(PIECE_BYTES, readable - position));
-      take(piece);
-      return piece;
+      const chunk = new Uint8Array(Math.min(CHUNK_BYTES, readable - position));
+      take(chunk);
+      return chunk;
     },
     read: (target, at) => take(target.subarray(at)),
     close: () => closeSync(file),

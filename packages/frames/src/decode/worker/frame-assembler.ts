@@ -1,13 +1,13 @@
 import { type RecordBatch, type Schema, Vector } from 'apache-arrow';
 import { decodeSchema } from '../arrow/arrow-schema.ts';
-import type { FramePiece } from '../decode-steps.ts';
+import type { FramePart } from '../decode-steps.ts';
 import { dataFrom, type Dictionaries, recordBatchFrom } from '../../columns/record-batch.ts';
 
 /** Assembles a frame from the parts that a decoder yields. */
 export interface FrameAssembler {
   readonly schema: Schema;
   /** Adds a part; returns the batch if it is one. */
-  add(piece: FramePiece): RecordBatch | undefined;
+  add(part: FramePart): RecordBatch | undefined;
 }
 
 /** Creates an assembler from the schema message. */
@@ -16,12 +16,12 @@ export function createFrameAssembler(message: Uint8Array): FrameAssembler {
   const dictionaries: Dictionaries = new Map();
   return {
     schema,
-    add(piece) {
-      if (piece.kind === 'batch') return recordBatchFrom(schema, piece.rows, piece.columns, dictionaries);
-      const type = piece.kind === 'dictionary' ? schema.dictionaries.get(piece.id) : undefined;
-      if (piece.kind !== 'dictionary' || type === undefined)
+    add(part) {
+      if (part.kind === 'batch') return recordBatchFrom(schema, part.rows, part.columns, dictionaries);
+      const type = part.kind === 'dictionary' ? schema.dictionaries.get(part.id) : undefined;
+      if (part.kind !== 'dictionary' || type === undefined)
         throw new Error('A decoder sent an unknown part of a frame.');
-      dictionaries.set(piece.id, new Vector([dataFrom(type, piece.data, dictionaries)]));
+      dictionaries.set(part.id, new Vector([dataFrom(type, part.data, dictionaries)]));
       return undefined;
     },
   };

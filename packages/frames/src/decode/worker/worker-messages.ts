@@ -11,13 +11,13 @@ export type WorkerRequest =
       /** The file with the body; undefined if its bytes are sent. */
       readonly path?: string;
     }
-  | BodyPiece
+  | BodyChunk
   | { readonly kind: 'end' }
   | { readonly kind: 'next' }
   | { readonly kind: 'close' };
 
 /** More of a body: bytes, or the number of readable bytes of its file. */
-export type BodyPiece =
+export type BodyChunk =
   | { readonly kind: 'chunk'; readonly bytes: Uint8Array<ArrayBuffer> }
   | { readonly kind: 'grown'; readonly bytes: number };
 

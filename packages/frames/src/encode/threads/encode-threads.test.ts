@@ -36,9 +36,9 @@ function formatOf({ fields }: Schema, syntax: 'json' | 'csv' = 'json'): RowForma
 
 /** The threads of a pool, as soon as they are free. */
 async function threadsOf(threadPool: ThreadPool): Promise<EncodeThreads> {
-  const answer = {};
+  const owner = {};
   for (;;) {
-    const threads = threadPool.take(answer);
+    const threads = threadPool.take(owner);
     if (threads !== undefined) return threads;
     await setImmediate();
   }
@@ -75,8 +75,8 @@ async function isWholeInThreads(threadPool: ThreadPool): Promise<boolean> {
   const format = formatOf(longSource().schema);
   let isInThreads = false;
   const observed: ThreadPool = {
-    take(answer) {
-      const threads = threadPool.take(answer);
+    take(owner) {
+      const threads = threadPool.take(owner);
       isInThreads ||= threads !== undefined;
       return threads;
     },
@@ -154,14 +154,14 @@ describe('a long result', () => {
     (await threadsOf(pool)).release();
     const taken: (EncodeThreads | undefined)[] = [];
     const observed: ThreadPool = {
-      take(answer) {
-        taken.push(pool.take(answer));
+      take(owner) {
+        taken.push(pool.take(owner));
         return taken.at(-1);
       },
     };
     const format = formatOf(longSource().schema);
-    const answers = [1, 2].map(() => encodeRows(longSource(), format, { reuseBuffers: true }, observed));
-    while ((await Promise.all(answers.map((answer) => answer.next()))).some(({ done }) => done !== true));
+    const results = [1, 2].map(() => encodeRows(longSource(), format, { reuseBuffers: true }, observed));
+    while ((await Promise.all(results.map((result) => result.next()))).some(({ done }) => done !== true));
     expect(taken.length).toBeGreaterThan(2 * CHUNKS_OF_ONE_THREAD);
     expect(taken.every((threads) => threads === undefined)).toBe(true);
   });
@@ -199,13 +199,13 @@ describe('a long result', () => {
   });
 });
 
-test.each([1, 5])('a process exits after writing %d long results', async (answers) => {
+test.each([1, 5])('a process exits after writing %d long results', async (results) => {
   const script = `
     import { encodeCsv, streamFromTable } from '@svc/frames';
     import { tableFromArrays } from 'apache-arrow';
     const table = tableFromArrays({ id: Int32Array.from({ length: 1_000_000 }, (_, i) => i) });
     let bytes = 0;
-    for (let times = 0; times < ${answers}; times++) {
+    for (let times = 0; times < ${results}; times++) {
       for await (const chunk of encodeCsv(streamFromTable(table), { reuseBuffers: true })) bytes += chunk.length;
     }
     console.log(bytes);`;
@@ -213,7 +213,7 @@ test.each([1, 5])('a process exits after writing %d long results', async (answer
     cwd: new URL('../../..', import.meta.url),
     timeout: 20_000,
   });
-  expect(stdout).toBe(`${answers * 7_888_894}\n`);
+  expect(stdout).toBe(`${results * 7_888_894}\n`);
 });
 
 /** The URL of a program for a thread. */
