@@ -4,15 +4,15 @@ import { type AddressInfo, connect } from 'node:net';
 import { ServiceError } from '@svc/errors';
 import { createMemoryStore } from '@svc/frames';
 import { createService, type ServiceEvent } from '@svc/service';
-import type { TsdbAnswer, TsdbProxy } from '@svc/tsdb-proxy';
+import type { TsdbResponse, TsdbProxy } from '@svc/tsdb-proxy';
 import { describe, expect, onTestFinished, test } from 'vitest';
 import { createExecApp, writeStreamed } from './index.ts';
 
 type Change = (response: Response, incoming: IncomingMessage) => Response | Promise<Response>;
-type Pieces = NonNullable<TsdbAnswer['pieces']>;
+type Pieces = NonNullable<TsdbResponse['pieces']>;
 
 const same: Change = (response) => response;
-const noBody: TsdbAnswer['body'] = null;
+const noBody: TsdbResponse['body'] = null;
 
 /** Pieces in memory that is used again, as those of a real answer are. */
 function lentPieces(texts: readonly string[], failure?: Error): Pieces & { ended(): boolean } {
@@ -35,7 +35,7 @@ function lentPieces(texts: readonly string[], failure?: Error): Pieces & { ended
 }
 
 /** A server of such an answer. What the app answers may be changed before it is written. */
-async function serveAnswer(answer: Pick<TsdbAnswer, 'pieces' | 'bytes'>, change = same) {
+async function serveAnswer(answer: Pick<TsdbResponse, 'pieces' | 'bytes'>, change = same) {
   const events: ServiceEvent[] = [];
   const written: boolean[] = [];
   const tsdb: TsdbProxy = {

@@ -1,7 +1,7 @@
 import { ServiceError } from '@svc/errors';
 import { type Call, createDecoders, type Engine, type ParquetEncoder, type Store } from '@svc/frames';
 import { isCancelled } from '@svc/frames/internal';
-import { type TsdbAnswer, TsdbCredentialsError, type TsdbProxy, type TsdbRequest } from '@svc/tsdb-proxy';
+import { type TsdbResponse, TsdbCredentialsError, type TsdbProxy, type TsdbRequest } from '@svc/tsdb-proxy';
 import type { EngineName } from './engine-names.ts';
 import { engineNotConfigured } from './engine-not-configured.ts';
 import type { Observer } from './events.ts';
@@ -44,7 +44,7 @@ export function createService(options: ServiceOptions): Service {
     if (isStopping) throw new ServiceError('unavailable', 'The server is stopping.');
   }
 
-  async function forward(call: Call, request: TsdbRequest): Promise<TsdbAnswer> {
+  async function forward(call: Call, request: TsdbRequest): Promise<TsdbResponse> {
     begin(call);
     if (tsdb === undefined) throw engineNotConfigured('tsdb', queries.engines);
     const startMs = performance.now();

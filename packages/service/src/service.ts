@@ -15,7 +15,7 @@ import type {
   StoreUsage,
   UploadFormat,
 } from '@svc/frames';
-import type { TsdbAnswer, TsdbRequest } from '@svc/tsdb-proxy';
+import type { TsdbResponse, TsdbRequest } from '@svc/tsdb-proxy';
 import type { EngineName, SqlTarget } from './engine-names.ts';
 import type { Observer } from './events.ts';
 
@@ -109,7 +109,7 @@ export interface Service {
   /** Whether SQL can be forwarded. */
   readonly hasTsdb: boolean;
   /** Sends SQL to the time-series database; `tsdb_not_configured` where there is none. */
-  forward(call: Call, request: TsdbRequest): Promise<TsdbAnswer>;
+  forward(call: Call, request: TsdbRequest): Promise<TsdbResponse>;
   health(): Promise<Health>;
   /** Reports an event of a front to the observer. */
   readonly observe: Observer;

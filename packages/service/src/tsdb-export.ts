@@ -1,6 +1,6 @@
 import { ServiceError } from '@svc/errors';
 import type { Call } from '@svc/frames';
-import type { TsdbAnswer } from '@svc/tsdb-proxy';
+import type { TsdbResponse } from '@svc/tsdb-proxy';
 import type { Service } from './service.ts';
 
 /** The answer of the time-series database to SQL, as the bytes of a Parquet file. */
@@ -49,7 +49,7 @@ function parsed(text: string): { readonly error?: unknown; readonly position?: u
 
 const MAX_TEXT_BYTES = 64 * 1024;
 
-async function firstText({ body }: TsdbAnswer): Promise<string> {
+async function firstText({ body }: TsdbResponse): Promise<string> {
   const chunks: Uint8Array[] = [];
   let bytes = 0;
   // Leaving the loop cancels what is left of the body.

@@ -4,7 +4,7 @@ import { setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';
 import { ServiceError } from '@svc/errors';
 import { describe, expect, test, vi } from 'vitest';
-import type { TsdbAnswer } from './index.ts';
+import type { TsdbResponse } from './index.ts';
 import { aCall, bytesOf, closed, deferred, failureOf, proxyTo, rawStandIn, sql } from './testing/stand-in.ts';
 
 const CHUNKED = 'HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n';
@@ -366,12 +366,12 @@ async function threeTimes(measure: () => Promise<number>): Promise<number[]> {
   return [await measure(), await measure(), await measure()];
 }
 
-function readerOf(answer: TsdbAnswer): ReadableStreamDefaultReader<Uint8Array> {
+function readerOf(answer: TsdbResponse): ReadableStreamDefaultReader<Uint8Array> {
   if (answer.body === null) throw new Error('the answer has no body');
   return answer.body.getReader();
 }
 
-async function drain(answer: TsdbAnswer): Promise<void> {
+async function drain(answer: TsdbResponse): Promise<void> {
   const reader = readerOf(answer);
   while (!(await reader.read()).done);
 }

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { answerHeaders } from './answer-headers.ts';
-import type { TsdbAnswer } from './index.ts';
+import type { TsdbResponse } from './index.ts';
 import { aCall, bytesOf, proxyTo, rawStandIn } from './testing/stand-in.ts';
 
 describe('answerHeaders', () => {
@@ -71,7 +71,7 @@ describe('answerHeaders', () => {
 });
 
 /** The headers that a client sees of an answer with these header lines and the body `ok`. */
-async function passedOn(lines: readonly string[]): Promise<TsdbAnswer['headers']> {
+async function passedOn(lines: readonly string[]): Promise<TsdbResponse['headers']> {
   const standIn = await rawStandIn((socket) => {
     socket.write(['HTTP/1.1 200 OK', 'Content-Length: 2', ...lines, '', 'ok'].join('\r\n'));
   });

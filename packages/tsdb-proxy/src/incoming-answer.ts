@@ -1,8 +1,8 @@
 import { type AnswerBody, type BodySource, createAnswerBody } from './answer-body.ts';
 import type { Exchange } from './exchange.ts';
-import type { TsdbAnswer } from './tsdb-proxy.ts';
+import type { TsdbResponse } from './tsdb-proxy.ts';
 
-type AnswerHead = Pick<TsdbAnswer, 'status' | 'headers'>;
+type AnswerHead = Pick<TsdbResponse, 'status' | 'headers'>;
 
 /** An answer whose head has come, and what is still to come of it. */
 export interface IncomingAnswer {
@@ -17,7 +17,7 @@ export interface IncomingAnswer {
 export interface AnswerOptions {
   readonly exchange: Exchange;
   readonly idleTimeoutMs: number;
-  readonly resolve: (answer: TsdbAnswer) => void;
+  readonly resolve: (answer: TsdbResponse) => void;
 }
 
 /**
@@ -61,7 +61,7 @@ export function receiveAnswer(
 }
 
 /** An answer whose body is still to come. */
-class StreamedAnswer implements TsdbAnswer {
+class StreamedAnswer implements TsdbResponse {
   readonly status: number;
   readonly headers: Record<string, string>;
   readonly pieces: AsyncIterator<Uint8Array, void>;
@@ -79,7 +79,7 @@ class StreamedAnswer implements TsdbAnswer {
 }
 
 /** An answer that needs no stream, unless somebody asks for one. */
-class WholeAnswer implements TsdbAnswer {
+class WholeAnswer implements TsdbResponse {
   readonly status: number;
   readonly headers: Record<string, string>;
   readonly bytes: Uint8Array;

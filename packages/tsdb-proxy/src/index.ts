@@ -14,4 +14,4 @@
 export { createTsdbProxy } from './create-tsdb-proxy.ts';
 export type { TsdbProxyOptions } from './proxy-options.ts';
 export { TsdbCredentialsError } from './tsdb-credentials-error.ts';
-export type { TsdbAnswer, TsdbProxy, TsdbRequest } from './tsdb-proxy.ts';
+export type { TsdbResponse, TsdbProxy, TsdbRequest } from './tsdb-proxy.ts';

@@ -5,7 +5,7 @@ import type { Exchange } from './exchange.ts';
 import { ForwardedRequest } from './forwarded-request.ts';
 import { TsdbCredentialsError } from './tsdb-credentials-error.ts';
 import { type IncomingAnswer, receiveAnswer } from './incoming-answer.ts';
-import type { TsdbAnswer } from './tsdb-proxy.ts';
+import type { TsdbResponse } from './tsdb-proxy.ts';
 import { brokenOff, noAnswer, redirected, uselessStatus } from './upstream-failures.ts';
 
 /** What to send, and how long to wait. */
@@ -21,7 +21,7 @@ export interface SendOptions {
  * Sends one GET, never again: the SQL may be an INSERT. Resolves with the head of the answer. On undici itself and not on
  * `fetch`, which takes ten times the processor time for a small answer, and decodes and redirects unasked.
  */
-export function sendRequest(pool: Dispatcher, exchange: Exchange, options: SendOptions): Promise<TsdbAnswer> {
+export function sendRequest(pool: Dispatcher, exchange: Exchange, options: SendOptions): Promise<TsdbResponse> {
   const { path, headers, connectTimeoutMs, idleTimeoutMs } = options;
   return new Promise((resolve, reject) => {
     const request = new ForwardedRequest(path, headers);

@@ -7,7 +7,7 @@ export interface TsdbRequest {
 }
 
 /** The database's answer, byte for byte. */
-export interface TsdbAnswer {
+export interface TsdbResponse {
   readonly status: number;
   /**
    * What may be passed on, by name in small letters: no hop-by-hop headers, no cookies, no `Server`. Whoever got it may
@@ -35,7 +35,7 @@ export interface TsdbProxy {
    * Sends one GET and gives the answer as soon as its head is there. Fails with a `ServiceError`; with a
    * `TsdbCredentialsError` when the database refuses the credentials of this server.
    */
-  forward(call: Call, request: TsdbRequest): Promise<TsdbAnswer>;
+  forward(call: Call, request: TsdbRequest): Promise<TsdbResponse>;
   /** Ends every connection at once. What still runs, and every later `forward`, fails with `unavailable`. */
   close(): Promise<void>;
 }

@@ -5,7 +5,13 @@ import { createServer, type Server, type Socket } from 'node:net';
 import { ServiceError } from '@svc/errors';
 import type { Call } from '@svc/frames';
 import { onTestFinished } from 'vitest';
-import { createTsdbProxy, type TsdbAnswer, type TsdbProxy, type TsdbProxyOptions, type TsdbRequest } from '../index.ts';
+import {
+  createTsdbProxy,
+  type TsdbResponse,
+  type TsdbProxy,
+  type TsdbProxyOptions,
+  type TsdbRequest,
+} from '../index.ts';
 
 /** A stand-in for the database on a free port of the loopback; it ends with the test. */
 export interface StandIn {
@@ -108,7 +114,7 @@ export function sql(query: string): TsdbRequest {
 }
 
 /** The whole body. */
-export async function bytesOf(answer: Pick<TsdbAnswer, 'body'>): Promise<Buffer> {
+export async function bytesOf(answer: Pick<TsdbResponse, 'body'>): Promise<Buffer> {
   return Buffer.from(await new Response(answer.body).arrayBuffer());
 }
 
