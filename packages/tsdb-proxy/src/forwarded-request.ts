@@ -1,5 +1,5 @@
 import type { Dispatcher } from 'undici';
-import type { BodySource } from './answer-body.ts';
+import type { BodySource } from './response-body.ts';
 import type { ConnectionValve } from './connection-valve.ts';
 
 /** One GET. On its way it learns which connection it goes out on, and is then the source of the answer's body. */

@@ -1,10 +1,10 @@
 import type { ServiceError } from '@svc/errors';
 import type { Dispatcher } from 'undici';
-import { answerHeaders } from './answer-headers.ts';
-import type { Exchange } from './exchange.ts';
+import { answerHeaders } from './response-headers.ts';
+import type { Exchange } from './upstream-request.ts';
 import { ForwardedRequest } from './forwarded-request.ts';
 import { TsdbCredentialsError } from './tsdb-credentials-error.ts';
-import { type IncomingAnswer, receiveAnswer } from './incoming-answer.ts';
+import { type IncomingAnswer, receiveAnswer } from './incoming-response.ts';
 import type { TsdbResponse } from './tsdb-proxy.ts';
 import { brokenOff, noAnswer, redirected, uselessStatus } from './upstream-failures.ts';
 

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { answerHeaders } from './answer-headers.ts';
+import { answerHeaders } from './response-headers.ts';
 import type { TsdbResponse } from './index.ts';
 import { aCall, bytesOf, proxyTo, rawStandIn } from './testing/stand-in.ts';
 

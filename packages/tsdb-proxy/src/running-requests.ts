@@ -1,6 +1,6 @@
 import type { ServiceError } from '@svc/errors';
 import type { Call } from '@svc/frames';
-import { Exchange } from './exchange.ts';
+import { Exchange } from './upstream-request.ts';
 
 /** The exchanges under way. */
 export interface RunningExchanges {

@@ -1,5 +1,5 @@
 import type { ServiceError } from '@svc/errors';
-import type { Exchange } from './exchange.ts';
+import type { Exchange } from './upstream-request.ts';
 import { silent } from './upstream-failures.ts';
 
 /** The connection that the bytes of a body come from. */

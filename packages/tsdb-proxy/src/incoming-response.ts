@@ -1,5 +1,5 @@
-import { type AnswerBody, type BodySource, createAnswerBody } from './answer-body.ts';
-import type { Exchange } from './exchange.ts';
+import { type AnswerBody, type BodySource, createAnswerBody } from './response-body.ts';
+import type { Exchange } from './upstream-request.ts';
 import type { TsdbResponse } from './tsdb-proxy.ts';
 
 type AnswerHead = Pick<TsdbResponse, 'status' | 'headers'>;
