@@ -5,7 +5,7 @@ import type { ConnectionPoolOptions } from './connection-pool.ts';
 import { cancelled } from './upstream-request.ts';
 import { checkOptions, type TsdbProxyOptions } from './proxy-options.ts';
 import { requestTarget } from './request-target.ts';
-import { createRunningExchanges } from './running-requests.ts';
+import { createRunningRequests } from './running-requests.ts';
 import { sendRequest } from './send-request.ts';
 import type { TsdbProxy } from './tsdb-proxy.ts';
 import { late } from './upstream-failures.ts';
@@ -15,7 +15,7 @@ export function createTsdbProxy(options: TsdbProxyOptions): TsdbProxy {
   const { base, authorization, ca, connectTimeoutMs, timeoutMs, idleTimeoutMs, maxConnections } = checkOptions(options);
   const loading = createPool(base.origin, { connectTimeoutMs, maxConnections, ca });
   const headers = { 'accept-encoding': 'identity', ...(authorization === undefined ? {} : { authorization }) };
-  const running = createRunningExchanges();
+  const running = createRunningRequests();
   const lateness = () => late(timeoutMs);
   let isClosed = false;
 
@@ -26,12 +26,12 @@ export function createTsdbProxy(options: TsdbProxyOptions): TsdbProxy {
       if (isClosed) throw stopping();
       if (isCancelled(call)) throw cancelled(call.signal);
 
-      const exchange = running.open(call);
-      exchange.waitFor(timeoutMs, lateness);
+      const upstream = running.open(call);
+      upstream.waitFor(timeoutMs, lateness);
       try {
-        return await sendRequest(pool, exchange, { path, headers, connectTimeoutMs, idleTimeoutMs });
+        return await sendRequest(pool, upstream, { path, headers, connectTimeoutMs, idleTimeoutMs });
       } finally {
-        if (!exchange.isOver) exchange.watch();
+        if (!upstream.isOver) upstream.watch();
       }
     },
 

@@ -1,5 +1,5 @@
 import { type AnswerBody, type BodySource, createAnswerBody } from './response-body.ts';
-import type { Exchange } from './upstream-request.ts';
+import type { UpstreamRequest } from './upstream-request.ts';
 import type { TsdbResponse } from './tsdb-proxy.ts';
 
 type AnswerHead = Pick<TsdbResponse, 'status' | 'headers'>;
@@ -15,7 +15,7 @@ export interface IncomingAnswer {
 
 /** Who waits for an answer. */
 export interface AnswerOptions {
-  readonly exchange: Exchange;
+  readonly upstream: UpstreamRequest;
   readonly idleTimeoutMs: number;
   readonly resolve: (answer: TsdbResponse) => void;
 }
@@ -27,17 +27,17 @@ export interface AnswerOptions {
 export function receiveAnswer(
   head: AnswerHead,
   source: BodySource,
-  { exchange, idleTimeoutMs, resolve }: AnswerOptions,
+  { upstream, idleTimeoutMs, resolve }: AnswerOptions,
 ): IncomingAnswer {
   const early: Uint8Array[] = [];
   let body: AnswerBody | undefined;
   let isBegun = false;
 
   const begin = () => {
-    if (isBegun || exchange.isOver) return;
+    if (isBegun || upstream.isOver) return;
     isBegun = true;
     if (head.status === 204) return resolve({ ...head, body: null });
-    body = createAnswerBody(source, exchange, idleTimeoutMs);
+    body = createAnswerBody(source, upstream, idleTimeoutMs);
     for (const bytes of early) body.push(bytes);
     resolve(new StreamedAnswer(head, body.pieces));
   };
@@ -52,7 +52,7 @@ export function receiveAnswer(
     },
     close() {
       if (body !== undefined) return body.close();
-      exchange.end();
+      upstream.end();
       if (isBegun) return;
       isBegun = true;
       resolve(head.status === 204 ? { ...head, body: null } : new WholeAnswer(head, early));

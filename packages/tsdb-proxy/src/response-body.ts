@@ -1,5 +1,5 @@
 import type { ServiceError } from '@svc/errors';
-import type { Exchange } from './upstream-request.ts';
+import type { UpstreamRequest } from './upstream-request.ts';
 import { silent } from './upstream-failures.ts';
 
 /** The connection that the bytes of a body come from. */
@@ -25,7 +25,7 @@ export interface AnswerBody {
  * The body as it comes in: nothing is read that nobody asked for. The silence of the database is measured only while
  * somebody waits for bytes, so that a slow reader is not taken for a silent database.
  */
-export function createAnswerBody(source: BodySource, exchange: Exchange, idleTimeoutMs: number): AnswerBody {
+export function createAnswerBody(source: BodySource, upstream: UpstreamRequest, idleTimeoutMs: number): AnswerBody {
   const waiting: Uint8Array[] = [];
   let isOver = false;
   let failure: ServiceError | undefined;
@@ -33,16 +33,16 @@ export function createAnswerBody(source: BodySource, exchange: Exchange, idleTim
 
   const lateness = () => silent(idleTimeoutMs);
   const wakeReader = () => {
-    exchange.stopWaiting();
+    upstream.stopWaiting();
     wake?.();
   };
   const end = () => {
     isOver = true;
-    exchange.end();
+    upstream.end();
     wakeReader();
   };
   source.reuseBuffers();
-  exchange.onAbort((reason) => {
+  upstream.onAbort((reason) => {
     failure = reason;
     wakeReader();
   });
@@ -50,7 +50,7 @@ export function createAnswerBody(source: BodySource, exchange: Exchange, idleTim
   async function next(): Promise<IteratorResult<Uint8Array, void>> {
     if (waiting.length === 0 && !isOver && failure === undefined) {
       const woken = new Promise<void>((resolve) => (wake = resolve));
-      exchange.waitFor(idleTimeoutMs, lateness);
+      upstream.waitFor(idleTimeoutMs, lateness);
       source.resume();
       await woken;
     }

@@ -1,26 +1,26 @@
 import type { ServiceError } from '@svc/errors';
 import type { Call } from '@svc/frames';
-import { Exchange } from './upstream-request.ts';
+import { UpstreamRequest } from './upstream-request.ts';
 
-/** The exchanges under way. */
-export interface RunningExchanges {
+/** The requests under way. */
+export interface RunningRequests {
   /** Opens one, which counts as running until it ends. */
-  open(call: Call): Exchange;
+  open(call: Call): UpstreamRequest;
   abortAll(failure: ServiceError): void;
 }
 
 /** How late a deadline may be noticed. */
 const PERIOD_MS = 20;
 
-/** Keeps the exchanges under way and their time: one timer for all, because one for each would cost more than they. */
-export function createRunningExchanges(): RunningExchanges {
+/** Keeps the requests under way and their time: one timer for all, because one for each would cost more than they. */
+export function createRunningRequests(): RunningRequests {
   // Not a `Set`: one through which much passes keeps what has left it until the whole heap is collected.
-  const running: Exchange[] = [];
+  const running: UpstreamRequest[] = [];
   let timer: NodeJS.Timeout | undefined;
 
-  const remove = (exchange: Exchange) => {
+  const remove = (upstream: UpstreamRequest) => {
     const last = running.pop();
-    if (last !== undefined && last !== exchange) running[running.indexOf(exchange)] = last;
+    if (last !== undefined && last !== upstream) running[running.indexOf(upstream)] = last;
   };
 
   const checkTime = () => {
@@ -33,15 +33,15 @@ export function createRunningExchanges(): RunningExchanges {
 
   return {
     open(call) {
-      const exchange = new Exchange(call, remove);
-      running.push(exchange);
+      const upstream = new UpstreamRequest(call, remove);
+      running.push(upstream);
       // It keeps no process alive: the connection to the database does.
       timer ??= setTimeout(checkTime, PERIOD_MS).unref();
-      return exchange;
+      return upstream;
     },
     abortAll(failure) {
       // A copy, because each one leaves the list as it ends.
-      for (const exchange of running.slice()) exchange.abort(failure);
+      for (const upstream of running.slice()) upstream.abort(failure);
     },
   };
 }

@@ -1,7 +1,7 @@
 import type { ServiceError } from '@svc/errors';
 import type { Dispatcher } from 'undici';
 import { answerHeaders } from './response-headers.ts';
-import type { Exchange } from './upstream-request.ts';
+import type { UpstreamRequest } from './upstream-request.ts';
 import { ForwardedRequest } from './forwarded-request.ts';
 import { TsdbCredentialsError } from './tsdb-credentials-error.ts';
 import { type IncomingAnswer, receiveAnswer } from './incoming-response.ts';
@@ -21,12 +21,12 @@ export interface SendOptions {
  * Sends one GET, never again: the SQL may be an INSERT. Resolves with the head of the answer. On undici itself and not on
  * `fetch`, which takes ten times the processor time for a small answer, and decodes and redirects unasked.
  */
-export function sendRequest(pool: Dispatcher, exchange: Exchange, options: SendOptions): Promise<TsdbResponse> {
+export function sendRequest(pool: Dispatcher, upstream: UpstreamRequest, options: SendOptions): Promise<TsdbResponse> {
   const { path, headers, connectTimeoutMs, idleTimeoutMs } = options;
   return new Promise((resolve, reject) => {
     const request = new ForwardedRequest(path, headers);
     let answer: IncomingAnswer | undefined;
-    exchange.onAbort((failure) => {
+    upstream.onAbort((failure) => {
       reject(failure);
       request.abort(failure);
     });
@@ -34,30 +34,30 @@ export function sendRequest(pool: Dispatcher, exchange: Exchange, options: SendO
       onRequestStart(controller) {
         request.connection = controller;
         // It waited for a connection for too long, or for a client that has left: it is not sent.
-        if (exchange.failure !== undefined) controller.abort(exchange.failure);
+        if (upstream.failure !== undefined) controller.abort(upstream.failure);
       },
       onResponseStart(_controller, status, received) {
         // Informational answers (103) are not the answer.
         if (status >= 100 && status < 200) return;
         const refusal = refusalOf(status);
-        if (refusal !== undefined) return exchange.abort(refusal);
-        exchange.stopWaiting();
+        if (refusal !== undefined) return upstream.abort(refusal);
+        upstream.stopWaiting();
         const head = { status, headers: answerHeaders(received, status !== 204) };
-        answer = receiveAnswer(head, request, { exchange, idleTimeoutMs, resolve });
+        answer = receiveAnswer(head, request, { upstream, idleTimeoutMs, resolve });
       },
       onResponseData(_controller, bytes) {
-        if (!exchange.isOver) answer?.push(bytes);
+        if (!upstream.isOver) answer?.push(bytes);
       },
       onResponseEnd() {
         const failure = request.valve?.failure() ?? null;
         request.valve?.end();
-        if (failure !== null) exchange.abort(brokenOff(failure));
-        else if (!exchange.isOver) answer?.close();
+        if (failure !== null) upstream.abort(brokenOff(failure));
+        else if (!upstream.isOver) answer?.close();
       },
       onResponseError(_controller, error) {
         answer?.begin();
         request.valve?.end();
-        exchange.abort(answer === undefined ? noAnswer(error, connectTimeoutMs) : brokenOff(error));
+        upstream.abort(answer === undefined ? noAnswer(error, connectTimeoutMs) : brokenOff(error));
       },
     });
   });

@@ -10,9 +10,9 @@ type AbortListener = (failure: ServiceError) => void;
  * One request under way. Whatever ends it early goes through `abort`, and the first reason stays. A class, because an
  * object with functions of its own for every request costs more than a small answer.
  */
-export class Exchange {
+export class UpstreamRequest {
   readonly #call: Call;
-  readonly #onEnd: (exchange: Exchange) => void;
+  readonly #onEnd: (upstream: UpstreamRequest) => void;
   readonly #listeners: AbortListener[] = [];
   readonly #startMs = performance.now();
   #failure: ServiceError | undefined;
@@ -22,7 +22,7 @@ export class Exchange {
   #lateness: (() => ServiceError) | undefined;
 
   /** `onEnd` is called once, when it is over. */
-  constructor(call: Call, onEnd: (exchange: Exchange) => void) {
+  constructor(call: Call, onEnd: (upstream: UpstreamRequest) => void) {
     this.#call = call;
     this.#onEnd = onEnd;
   }
@@ -63,7 +63,7 @@ export class Exchange {
     this.#stopWatching = () => signal.removeEventListener('abort', onCallAborted);
   }
 
-  /** Takes what is to be done when the exchange ends early. */
+  /** Takes what is to be done when the request ends early. */
   onAbort(listener: AbortListener): void {
     this.#listeners.push(listener);
   }
