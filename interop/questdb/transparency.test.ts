@@ -1,9 +1,9 @@
 import { afterAll, beforeAll, describe, expect, inject, test } from 'vitest';
 import { DIFFERENCES } from '../../apps/server/test/proxy-differences.ts';
 import { type ServerProcess, startProcess } from '../../apps/server/test/server-process.ts';
-import { type Answered, type Asked, ask } from '../../packages/tsdb-proxy/src/testing/ask.ts';
+import { type RawResponse, type RawRequest, ask } from '../../packages/tsdb-proxy/src/testing/ask.ts';
 import {
-  answerOf,
+  responseOf,
   comparable,
   loadRecording,
   type RecordedCase,
@@ -24,8 +24,8 @@ const SECURED_TOML = `[tsdb]\nuser = "${SECURED_USER.user}"\npassword = "${SECUR
 const SLOW_SQL = 'select sum(sqrt(x) * sin(x)) from long_sequence(20000000)';
 
 const CASES = loadRecording();
-const direct = new Map<string, Answered | undefined>();
-const proxied = new Map<string, Answered | undefined>();
+const direct = new Map<string, RawResponse | undefined>();
+const proxied = new Map<string, RawResponse | undefined>();
 
 /** Asks the cases of a profile, in order, first the database itself and then, from the same beginning, the server. */
 async function askBoth(profile: RecordedCase['profile'], databaseUrl: string, serverUrl: string): Promise<void> {
@@ -64,7 +64,7 @@ afterAll(() => {
 
 describe('the recording', () => {
   test.each(CASES)('of $id is what the database answers', (one) => {
-    expect(comparable(one, direct.get(one.id))).toEqual(comparable(one, answerOf(one)));
+    expect(comparable(one, direct.get(one.id))).toEqual(comparable(one, responseOf(one)));
   });
 });
 
@@ -86,7 +86,7 @@ describe('through the server', () => {
 
 describe('a request target', () => {
   /** A query of so many bytes on the wire; the rest of it is a comment. */
-  const sized = (bytes: number): Asked => {
+  const sized = (bytes: number): RawRequest => {
     const start = '/exec?fmt=json&query=select%201--';
     return { path: start + 'x'.repeat(bytes - start.length) };
   };

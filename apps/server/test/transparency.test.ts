@@ -2,7 +2,7 @@ import { beforeAll, describe, expect, test } from 'vitest';
 import { ask } from '../../../packages/tsdb-proxy/src/testing/ask.ts';
 import { startRecordedDatabase } from '../../../packages/tsdb-proxy/src/testing/recorded-database.ts';
 import {
-  answerOf,
+  responseOf,
   comparable,
   loadRecording,
   type RecordedCase,
@@ -36,7 +36,7 @@ beforeAll(async () => {
 describe('what a QuestDB answered', () => {
   test.each(CASES.filter(({ id }) => DIFFERENCES[id] === undefined))('to $id passes through', async (one) => {
     const answer = await ask(servers.get(one.profile)!, one);
-    expect(comparable(one, answer)).toEqual(comparable(one, answerOf(one)));
+    expect(comparable(one, answer)).toEqual(comparable(one, responseOf(one)));
   });
 
   test.each(CASES.filter(({ id }) => DIFFERENCES[id] !== undefined).map((one) => ({ ...one, ...DIFFERENCES[one.id] })))(

@@ -133,10 +133,10 @@ describe('connections', () => {
       socket.write(head);
       socket.end(Buffer.alloc(300_000, 'x'));
     });
-    const answer = await proxyTo(standIn).forward(aCall(), sql('select 1'));
+    const response = await proxyTo(standIn).forward(aCall(), sql('select 1'));
     await delay(50);
     let received = 0;
-    for await (const bytes of answer.body ?? []) {
+    for await (const bytes of response.body ?? []) {
       received += bytes.length;
       await delay(10);
     }
@@ -151,9 +151,9 @@ describe('connections', () => {
       return setTimeout(() => socket.resetAndDestroy(), 30);
     });
     const proxy = proxyTo(standIn);
-    const answer = await proxy.forward(aCall(), sql('broken'));
+    const response = await proxy.forward(aCall(), sql('broken'));
     await delay(100);
-    expect((await failureOf(bytesOf(answer))).code).toBe('tsdb_failed');
+    expect((await failureOf(bytesOf(response))).code).toBe('tsdb_failed');
     expect((await bytesOf(await proxy.forward(aCall(), sql('select 1')))).toString()).toBe('ok');
   });
 });

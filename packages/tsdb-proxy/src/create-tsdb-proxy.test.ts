@@ -3,7 +3,7 @@ import { gzipSync } from 'node:zlib';
 import { describe, expect, onTestFinished, test } from 'vitest';
 import { TsdbCredentialsError } from './index.ts';
 import { startRecordedDatabase } from './testing/recorded-database.ts';
-import { answerOf, comparable, loadRecording } from './testing/recording.ts';
+import { responseOf, comparable, loadRecording } from './testing/recording.ts';
 import { aCall, bytesOf, failureOf, httpStandIn, proxyTo, rawStandIn, sql } from './testing/stand-in.ts';
 
 const PATHS = ['/exec', '/exp', '/chk'] as const;
@@ -20,9 +20,9 @@ describe('forward', () => {
     const params = [...new URL(recorded.path, database.url).searchParams];
     const path = PATHS.find((one) => recorded.path.startsWith(one)) ?? '/exec';
     const { status, headers, body } = await proxyTo(database).forward(aCall(), { path, params });
-    const answer = { status, reason: '', headers, body: await bytesOf({ body }) };
-    expect(comparable(recorded, answer)).toEqual(comparable(recorded, answerOf(recorded)));
-    expect(Object.keys(answer.headers)).not.toEqual(expect.arrayContaining(['server']));
+    const response = { status, reason: '', headers, body: await bytesOf({ body }) };
+    expect(comparable(recorded, response)).toEqual(comparable(recorded, responseOf(recorded)));
+    expect(Object.keys(response.headers)).not.toEqual(expect.arrayContaining(['server']));
     expect([...new URL(database.targets[0] ?? '', database.url).searchParams]).toEqual(params);
   });
 
@@ -45,8 +45,8 @@ describe('forward', () => {
     [{ token: 'abc' }, 'Bearer abc'],
   ])('sends the credentials %j', async (options, authorization) => {
     const standIn = await httpStandIn((request, response) => response.end(request.headers.authorization));
-    const answer = await proxyTo(standIn, options).forward(aCall(), sql('select 1'));
-    expect((await bytesOf(answer)).toString()).toBe(authorization);
+    const response = await proxyTo(standIn, options).forward(aCall(), sql('select 1'));
+    expect((await bytesOf(response)).toString()).toBe(authorization);
   });
 
   test.each([
@@ -61,19 +61,19 @@ describe('forward', () => {
     const standIn = await httpStandIn((_request, response) => {
       response.writeHead(status, { 'content-type': type }).end(body);
     });
-    const answer = await proxyTo(standIn).forward(aCall(), sql('select 1'));
-    expect(answer.status).toBe(status);
-    expect(answer.headers['content-type']).toBe(type);
-    expect((await bytesOf(answer)).toString()).toBe(body);
+    const response = await proxyTo(standIn).forward(aCall(), sql('select 1'));
+    expect(response.status).toBe(status);
+    expect(response.headers['content-type']).toBe(type);
+    expect((await bytesOf(response)).toString()).toBe(body);
   });
 
   test('an answer 204 has no body and leaves its connection to later requests', async () => {
     const standIn = await httpStandIn((_request, response) => response.writeHead(204).end());
     const proxy = proxyTo(standIn, { maxConnections: 1 });
     for (let count = 0; count < 3; count += 1) {
-      const answer = await proxy.forward(aCall(), sql('select 1'));
-      expect(answer).toMatchObject({ status: 204, body: null });
-      expect(answer.headers).not.toHaveProperty('content-length');
+      const response = await proxy.forward(aCall(), sql('select 1'));
+      expect(response).toMatchObject({ status: 204, body: null });
+      expect(response.headers).not.toHaveProperty('content-length');
     }
     expect(standIn.sockets).toHaveLength(1);
   });
@@ -89,10 +89,10 @@ describe('forward', () => {
       const standIn = await httpStandIn((_request, response) => {
         response.writeHead(200, { 'content-encoding': coding, 'content-length': bytes.length }).end(bytes);
       });
-      const answer = await proxyTo(standIn).forward(aCall(), sql('select 1'));
-      expect(answer.headers['content-encoding']).toBe(coding);
-      expect(answer.headers['content-length']).toBe(String(bytes.length));
-      expect(await bytesOf(answer)).toEqual(bytes);
+      const response = await proxyTo(standIn).forward(aCall(), sql('select 1'));
+      expect(response.headers['content-encoding']).toBe(coding);
+      expect(response.headers['content-length']).toBe(String(bytes.length));
+      expect(await bytesOf(response)).toEqual(bytes);
     },
   );
 
@@ -102,8 +102,8 @@ describe('forward', () => {
       socket.write('HTTP/1.0 200 OK\r\nContent-Type: text/csv\r\n\r\n');
       socket.end(body);
     });
-    const answer = await proxyTo(standIn).forward(aCall(), sql('select 1'));
-    expect(body.equals(await bytesOf(answer))).toBe(true);
+    const response = await proxyTo(standIn).forward(aCall(), sql('select 1'));
+    expect(body.equals(await bytesOf(response))).toBe(true);
   });
 
   test('informational answers before the answer are passed over', async () => {
@@ -112,9 +112,9 @@ describe('forward', () => {
       socket.write('HTTP/1.1 103 Early Hints\r\nLink: </x>\r\n\r\nHTTP/1.1 102 Processing\r\n\r\n');
       setTimeout(() => socket.write(answer), 50);
     });
-    const answer = await proxyTo(standIn, { timeoutMs: 2_000 }).forward(aCall(), sql('select 1'));
-    expect(answer.status).toBe(200);
-    expect(await bytesOf(answer)).toHaveLength(200_000);
+    const response = await proxyTo(standIn, { timeoutMs: 2_000 }).forward(aCall(), sql('select 1'));
+    expect(response.status).toBe(200);
+    expect(await bytesOf(response)).toHaveLength(200_000);
   });
 
   test('refused credentials are told apart by their class and show nothing of the answer', async () => {

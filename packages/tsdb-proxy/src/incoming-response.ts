@@ -1,11 +1,11 @@
-import { type AnswerBody, type BodySource, createAnswerBody } from './response-body.ts';
+import { type ResponseBody, type BodySource, createResponseBody } from './response-body.ts';
 import type { UpstreamRequest } from './upstream-request.ts';
 import type { TsdbResponse } from './tsdb-proxy.ts';
 
-type AnswerHead = Pick<TsdbResponse, 'status' | 'headers'>;
+type ResponseHead = Pick<TsdbResponse, 'status' | 'headers'>;
 
 /** An answer whose head has come, and what is still to come of it. */
-export interface IncomingAnswer {
+export interface IncomingResponse {
   push(bytes: Uint8Array): void;
   /** It is whole. */
   close(): void;
@@ -14,32 +14,32 @@ export interface IncomingAnswer {
 }
 
 /** Who waits for an answer. */
-export interface AnswerOptions {
+export interface ReceiveOptions {
   readonly upstream: UpstreamRequest;
   readonly idleTimeoutMs: number;
-  readonly resolve: (answer: TsdbResponse) => void;
+  readonly resolve: (response: TsdbResponse) => void;
 }
 
 /**
  * Hands an answer on with its head, but for the bytes that were read together with that: a small answer is whole by
  * then, and needs no stream, which takes longer to make than all the rest of the way.
  */
-export function receiveAnswer(
-  head: AnswerHead,
+export function receiveResponse(
+  head: ResponseHead,
   source: BodySource,
-  { upstream, idleTimeoutMs, resolve }: AnswerOptions,
-): IncomingAnswer {
+  { upstream, idleTimeoutMs, resolve }: ReceiveOptions,
+): IncomingResponse {
   const early: Uint8Array[] = [];
-  let body: AnswerBody | undefined;
+  let body: ResponseBody | undefined;
   let isBegun = false;
 
   const begin = () => {
     if (isBegun || upstream.isOver) return;
     isBegun = true;
     if (head.status === 204) return resolve({ ...head, body: null });
-    body = createAnswerBody(source, upstream, idleTimeoutMs);
+    body = createResponseBody(source, upstream, idleTimeoutMs);
     for (const bytes of early) body.push(bytes);
-    resolve(new StreamedAnswer(head, body.pieces));
+    resolve(new StreamedResponse(head, body.pieces));
   };
   // Not before the parser is done with what was read.
   queueMicrotask(begin);
@@ -55,19 +55,19 @@ export function receiveAnswer(
       upstream.end();
       if (isBegun) return;
       isBegun = true;
-      resolve(head.status === 204 ? { ...head, body: null } : new WholeAnswer(head, early));
+      resolve(head.status === 204 ? { ...head, body: null } : new BufferedResponse(head, early));
     },
   };
 }
 
 /** An answer whose body is still to come. */
-class StreamedAnswer implements TsdbResponse {
+class StreamedResponse implements TsdbResponse {
   readonly status: number;
   readonly headers: Record<string, string>;
   readonly pieces: AsyncIterator<Uint8Array, void>;
   #stream: ReadableStream<Uint8Array> | undefined;
 
-  constructor({ status, headers }: AnswerHead, pieces: AsyncIterator<Uint8Array, void>) {
+  constructor({ status, headers }: ResponseHead, pieces: AsyncIterator<Uint8Array, void>) {
     this.status = status;
     this.headers = headers;
     this.pieces = pieces;
@@ -79,13 +79,13 @@ class StreamedAnswer implements TsdbResponse {
 }
 
 /** An answer that needs no stream, unless somebody asks for one. */
-class WholeAnswer implements TsdbResponse {
+class BufferedResponse implements TsdbResponse {
   readonly status: number;
   readonly headers: Record<string, string>;
   readonly bytes: Uint8Array;
   #stream: ReadableStream<Uint8Array> | undefined;
 
-  constructor({ status, headers }: AnswerHead, chunks: readonly Uint8Array[]) {
+  constructor({ status, headers }: ResponseHead, chunks: readonly Uint8Array[]) {
     this.status = status;
     this.headers = headers;
     this.bytes = chunks.length === 1 && chunks[0] !== undefined ? chunks[0] : Buffer.concat(chunks);

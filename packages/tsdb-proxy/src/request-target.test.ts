@@ -70,8 +70,11 @@ describe('on the wire', () => {
       ['nm', ''],
       ['query', 'y'],
     ] as const;
-    const answer = await proxyTo(standIn, { url: `${standIn.url}/base/` }).forward(aCall(), { path: '/exec', params });
-    expect((await bytesOf(answer)).toString()).toBe('/base/exec?query=x&fmt=json&nm=&query=y');
+    const response = await proxyTo(standIn, { url: `${standIn.url}/base/` }).forward(aCall(), {
+      path: '/exec',
+      params,
+    });
+    expect((await bytesOf(response)).toString()).toBe('/base/exec?query=x&fmt=json&nm=&query=y');
   });
 });
 

@@ -33,18 +33,18 @@ describe('a body', () => {
     const standIn = await rawStandIn((socket) => socket.write(text));
     const proxy = proxyTo(standIn, { maxConnections: 1 });
     for (let count = 0; count < 3; count += 1) {
-      const answer = await proxy.forward(aCall(), sql('select 1'));
-      expect(Buffer.from(answer.bytes ?? [1]).toString()).toBe(expected);
-      expect((await bytesOf(answer)).toString()).toBe(expected);
+      const response = await proxy.forward(aCall(), sql('select 1'));
+      expect(Buffer.from(response.bytes ?? [1]).toString()).toBe(expected);
+      expect((await bytesOf(response)).toString()).toBe(expected);
     }
     expect(standIn.sockets).toHaveLength(1);
   });
 
   test('whose end is still to come is not there at once', async () => {
     const standIn = await rawStandIn((socket) => socket.write(`${CHUNKED}5\r\nfirst\r\n`));
-    const answer = await proxyTo(standIn).forward(aCall(), sql('select 1'));
-    expect(answer.bytes).toBeUndefined();
-    await answer.body?.cancel();
+    const response = await proxyTo(standIn).forward(aCall(), sql('select 1'));
+    expect(response.bytes).toBeUndefined();
+    await response.body?.cancel();
   });
 
   test('that breaks off in the same breath as its head still fails as a body', async () => {
@@ -63,8 +63,8 @@ describe('a body', () => {
         if (left === 0) clearInterval(drip);
       }, 100);
     });
-    const answer = await proxyTo(standIn, { timeoutMs: 1000, idleTimeoutMs: 1500 }).forward(aCall(), sql('select 1'));
-    expect((await bytesOf(answer)).toString()).toBe('x'.repeat(19));
+    const response = await proxyTo(standIn, { timeoutMs: 1000, idleTimeoutMs: 1500 }).forward(aCall(), sql('select 1'));
+    expect((await bytesOf(response)).toString()).toBe('x'.repeat(19));
   });
 
   test.each<[string, string, (socket: Socket) => void]>([
@@ -88,8 +88,8 @@ describe('a body', () => {
     ['with a chunk size that is none', CHUNKED, (socket) => socket.write('4\r\nhalf\r\nzz\r\n')],
   ])('%s, ends with tsdb_failed', async (_name, head, breakOff) => {
     const standIn = await rawStandIn((socket) => socket.write(head, () => breakOff(socket)));
-    const answer = await proxyTo(standIn).forward(aCall(), sql('select 1'));
-    const failure = await failureOf(drain(answer));
+    const response = await proxyTo(standIn).forward(aCall(), sql('select 1'));
+    const failure = await failureOf(drain(response));
     expect(failure).toMatchObject({ code: 'tsdb_failed', message: expect.stringContaining('broke off') });
     expect(failure.cause).toBeInstanceOf(Error);
   });
@@ -130,8 +130,8 @@ describe('a body', () => {
 
   test('that falls silent ends with deadline_exceeded, and the connection is closed', async () => {
     const standIn = await rawStandIn((socket) => socket.write(`${CHUNKED}4\r\nhalf\r\n`));
-    const answer = await proxyTo(standIn, { idleTimeoutMs: 100 }).forward(aCall(), sql('select 1'));
-    const failure = await failureOf(drain(answer));
+    const response = await proxyTo(standIn, { idleTimeoutMs: 100 }).forward(aCall(), sql('select 1'));
+    const failure = await failureOf(drain(response));
     expect(failure.code).toBe('deadline_exceeded');
     expect(failure.message).toContain('for 100 ms in the middle of its answer (tsdb.idle_timeout_ms)');
     await closed(standIn.sockets[0]);
@@ -143,8 +143,8 @@ describe('a body', () => {
       socket.write('HTTP/1.1 200 OK\r\nContent-Length: 8\r\n\r\nhalf');
       begun.resolve(socket);
     });
-    const answer = await proxyTo(standIn, { idleTimeoutMs: 500 }).forward(aCall(), sql('select 1'));
-    const reader = readerOf(answer);
+    const response = await proxyTo(standIn, { idleTimeoutMs: 500 }).forward(aCall(), sql('select 1'));
+    const reader = readerOf(response);
     await reader.read();
     await delay(1000);
     (await begun.promise).write('rest');
@@ -166,23 +166,23 @@ describe('a body', () => {
 describe('a long body', () => {
   const long = Buffer.from(Uint32Array.from({ length: MIB }, (_, i) => i * 2_654_435_761).buffer);
   const shifted = Buffer.concat([Buffer.from('shifted'), long]);
-  const answerOf = (bytes: Buffer) => (socket: Socket) => {
+  const responseOf = (bytes: Buffer) => (socket: Socket) => {
     socket.write(`HTTP/1.1 200 OK\r\nContent-Length: ${bytes.length}\r\n\r\n`);
     socket.write(bytes);
   };
 
   test('gives chunks that may be kept, whatever is read meanwhile', async () => {
-    const standIn = await rawStandIn((socket, head) => answerOf(head.includes('shifted') ? shifted : long)(socket));
+    const standIn = await rawStandIn((socket, head) => responseOf(head.includes('shifted') ? shifted : long)(socket));
     const proxy = proxyTo(standIn);
     const bodies = Array.from({ length: 6 }, async (_, i) => {
-      const answer = await proxy.forward(aCall(), sql(i % 2 === 0 ? 'plain' : 'shifted'));
-      return (await bytesOf(answer)).equals(i % 2 === 0 ? long : shifted);
+      const response = await proxy.forward(aCall(), sql(i % 2 === 0 ? 'plain' : 'shifted'));
+      return (await bytesOf(response)).equals(i % 2 === 0 ? long : shifted);
     });
     expect(await Promise.all(bodies)).toEqual(Array(6).fill(true));
   });
 
   test('gives pieces, each good until the next one is asked for, in memory that is used again', async () => {
-    const standIn = await rawStandIn(answerOf(long));
+    const standIn = await rawStandIn(responseOf(long));
     const proxy = proxyTo(standIn);
     const memory = new Set<ArrayBufferLike>();
     for (let count = 0; count < 4; count += 1) {
@@ -200,7 +200,7 @@ describe('a long body', () => {
 
   test('whose last pieces nobody has read stays as it is when the next answer comes', async () => {
     const standIn = await rawStandIn((socket, head) => {
-      if (head.includes('next')) return answerOf(shifted)(socket);
+      if (head.includes('next')) return responseOf(shifted)(socket);
       socket.write(CHUNKED);
       return setTimeout(() => socket.write('5\r\nfirst\r\n'), 20);
     });
@@ -306,8 +306,8 @@ describe('the going away of the client', () => {
     const added = vi.spyOn(client.signal, 'addEventListener');
     const removed = vi.spyOn(client.signal, 'removeEventListener');
     const standIn = await rawStandIn((socket) => socket.write('HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok'));
-    const answer = await proxyTo(standIn).forward(aCall(client.signal), sql('select 1'));
-    expect((await bytesOf(answer)).toString()).toBe('ok');
+    const response = await proxyTo(standIn).forward(aCall(client.signal), sql('select 1'));
+    expect((await bytesOf(response)).toString()).toBe('ok');
     expect(removed).toHaveBeenCalledTimes(added.mock.calls.length);
     client.abort();
   });
@@ -366,12 +366,12 @@ async function threeTimes(measure: () => Promise<number>): Promise<number[]> {
   return [await measure(), await measure(), await measure()];
 }
 
-function readerOf(answer: TsdbResponse): ReadableStreamDefaultReader<Uint8Array> {
-  if (answer.body === null) throw new Error('the answer has no body');
-  return answer.body.getReader();
+function readerOf(response: TsdbResponse): ReadableStreamDefaultReader<Uint8Array> {
+  if (response.body === null) throw new Error('the response has no body');
+  return response.body.getReader();
 }
 
-async function drain(answer: TsdbResponse): Promise<void> {
-  const reader = readerOf(answer);
+async function drain(response: TsdbResponse): Promise<void> {
+  const reader = readerOf(response);
   while (!(await reader.read()).done);
 }

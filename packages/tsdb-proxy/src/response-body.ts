@@ -15,7 +15,7 @@ export interface BodySource {
 }
 
 /** The body of an answer, and the end into which its bytes are put. */
-export interface AnswerBody {
+export interface ResponseBody {
   readonly pieces: AsyncIterator<Uint8Array, void>;
   push(bytes: Uint8Array): void;
   close(): void;
@@ -25,7 +25,7 @@ export interface AnswerBody {
  * The body as it comes in: nothing is read that nobody asked for. The silence of the database is measured only while
  * somebody waits for bytes, so that a slow reader is not taken for a silent database.
  */
-export function createAnswerBody(source: BodySource, upstream: UpstreamRequest, idleTimeoutMs: number): AnswerBody {
+export function createResponseBody(source: BodySource, upstream: UpstreamRequest, idleTimeoutMs: number): ResponseBody {
   const waiting: Uint8Array[] = [];
   let isOver = false;
   let failure: ServiceError | undefined;

@@ -1,9 +1,9 @@
 import { describe, expect, test } from 'vitest';
-import { answerHeaders } from './response-headers.ts';
+import { responseHeaders } from './response-headers.ts';
 import type { TsdbResponse } from './index.ts';
 import { aCall, bytesOf, proxyTo, rawStandIn } from './testing/stand-in.ts';
 
-describe('answerHeaders', () => {
+describe('responseHeaders', () => {
   test.each([
     'Access-Control-Allow-Origin: *',
     'Access-Control-Expose-Headers: x',
@@ -45,12 +45,12 @@ describe('answerHeaders', () => {
 
   test('where there is no body there is no length and no encoding of it', () => {
     const upstream = { 'content-length': '5', 'content-encoding': 'gzip', etag: '"1"' };
-    expect(answerHeaders(upstream, false)).toEqual({ etag: '"1"' });
+    expect(responseHeaders(upstream, false)).toEqual({ etag: '"1"' });
   });
 
   test('passes on each of several headers of one name', () => {
     const upstream = { 'x-note': ['1', '2'], connection: 'X-Hop, Close', 'x-hop': '1' };
-    expect(answerHeaders(upstream, true)).toEqual({ 'x-note': '1, 2' });
+    expect(responseHeaders(upstream, true)).toEqual({ 'x-note': '1, 2' });
   });
 
   test('passes on a head that comes in parts, cut anywhere', async () => {
@@ -75,7 +75,7 @@ async function passedOn(lines: readonly string[]): Promise<TsdbResponse['headers
   const standIn = await rawStandIn((socket) => {
     socket.write(['HTTP/1.1 200 OK', 'Content-Length: 2', ...lines, '', 'ok'].join('\r\n'));
   });
-  const answer = await proxyTo(standIn).forward(aCall(), { path: '/exec', params: [] });
-  expect((await bytesOf(answer)).toString()).toBe('ok');
-  return answer.headers;
+  const response = await proxyTo(standIn).forward(aCall(), { path: '/exec', params: [] });
+  expect((await bytesOf(response)).toString()).toBe('ok');
+  return response.headers;
 }

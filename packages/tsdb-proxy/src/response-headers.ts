@@ -28,7 +28,7 @@ const NOT_PASSED_ON = new Set([
  * The headers of the database that a client may see. `Content-Length` stays where there is a body: its bytes are not
  * touched, and a body that is shorter ends with an error.
  */
-export function answerHeaders(upstream: IncomingHttpHeaders, hasBody: boolean): Record<string, string> {
+export function responseHeaders(upstream: IncomingHttpHeaders, hasBody: boolean): Record<string, string> {
   const named = upstream.connection?.toLowerCase().split(/[\s,]+/);
   // A plain object, and not `Headers`, which takes longer to fill and to read than all the rest of a small answer.
   const headers: Record<string, string> = {};

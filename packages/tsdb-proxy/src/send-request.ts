@@ -1,12 +1,12 @@
 import type { ServiceError } from '@svc/errors';
 import type { Dispatcher } from 'undici';
-import { answerHeaders } from './response-headers.ts';
+import { responseHeaders } from './response-headers.ts';
 import type { UpstreamRequest } from './upstream-request.ts';
 import { ForwardedRequest } from './forwarded-request.ts';
 import { TsdbCredentialsError } from './tsdb-credentials-error.ts';
-import { type IncomingAnswer, receiveAnswer } from './incoming-response.ts';
+import { type IncomingResponse, receiveResponse } from './incoming-response.ts';
 import type { TsdbResponse } from './tsdb-proxy.ts';
-import { brokenOff, noAnswer, redirected, uselessStatus } from './upstream-failures.ts';
+import { brokenOff, noResponse, redirected, unusableStatus } from './upstream-failures.ts';
 
 /** What to send, and how long to wait. */
 export interface SendOptions {
@@ -25,7 +25,7 @@ export function sendRequest(pool: Dispatcher, upstream: UpstreamRequest, options
   const { path, headers, connectTimeoutMs, idleTimeoutMs } = options;
   return new Promise((resolve, reject) => {
     const request = new ForwardedRequest(path, headers);
-    let answer: IncomingAnswer | undefined;
+    let response: IncomingResponse | undefined;
     upstream.onAbort((failure) => {
       reject(failure);
       request.abort(failure);
@@ -42,22 +42,22 @@ export function sendRequest(pool: Dispatcher, upstream: UpstreamRequest, options
         const refusal = refusalOf(status);
         if (refusal !== undefined) return upstream.abort(refusal);
         upstream.stopWaiting();
-        const head = { status, headers: answerHeaders(received, status !== 204) };
-        answer = receiveAnswer(head, request, { upstream, idleTimeoutMs, resolve });
+        const head = { status, headers: responseHeaders(received, status !== 204) };
+        response = receiveResponse(head, request, { upstream, idleTimeoutMs, resolve });
       },
       onResponseData(_controller, bytes) {
-        if (!upstream.isOver) answer?.push(bytes);
+        if (!upstream.isOver) response?.push(bytes);
       },
       onResponseEnd() {
         const failure = request.valve?.failure() ?? null;
         request.valve?.end();
         if (failure !== null) upstream.abort(brokenOff(failure));
-        else if (!upstream.isOver) answer?.close();
+        else if (!upstream.isOver) response?.close();
       },
       onResponseError(_controller, error) {
-        answer?.begin();
+        response?.begin();
         request.valve?.end();
-        upstream.abort(answer === undefined ? noAnswer(error, connectTimeoutMs) : brokenOff(error));
+        upstream.abort(response === undefined ? noResponse(error, connectTimeoutMs) : brokenOff(error));
       },
     });
   });
@@ -68,5 +68,5 @@ function refusalOf(status: number): ServiceError | undefined {
   if (status === 401) return new TsdbCredentialsError();
   if (status >= 300 && status < 400) return redirected(status);
   // 205 comes without a body by definition, so that one that is there could not be handed on.
-  return status < 100 || status === 205 || status >= 600 ? uselessStatus(status) : undefined;
+  return status < 100 || status === 205 || status >= 600 ? unusableStatus(status) : undefined;
 }

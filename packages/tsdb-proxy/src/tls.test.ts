@@ -17,8 +17,8 @@ describe('TLS to the database', () => {
     const standIn = await httpsStandIn(authority.issue(['127.0.0.1']), (request, response) => {
       response.end(request.headers.authorization);
     });
-    const answer = await proxyTo(standIn, { ca, token: 'abc' }).forward(aCall(), sql('select 1'));
-    expect((await bytesOf(answer)).toString()).toBe('Bearer abc');
+    const response = await proxyTo(standIn, { ca, token: 'abc' }).forward(aCall(), sql('select 1'));
+    expect((await bytesOf(response)).toString()).toBe('Bearer abc');
   });
 
   test('passes long answers on whole, to slow readers too', async () => {
@@ -83,13 +83,13 @@ describe.runIf(hasIpv6)('an IPv6 address', () => {
       (request, response) => response.end(`${request.headers.host} ${request.url}`),
       '::1',
     );
-    const answer = await proxyTo(standIn, { url: `${standIn.url}/db` }).forward(aCall(), sql('x'));
-    expect((await bytesOf(answer)).toString()).toBe(`[::1]:${standIn.port} /db/exec?query=x&fmt=json`);
+    const response = await proxyTo(standIn, { url: `${standIn.url}/db` }).forward(aCall(), sql('x'));
+    expect((await bytesOf(response)).toString()).toBe(`[::1]:${standIn.port} /db/exec?query=x&fmt=json`);
   });
 
   test('is reached over TLS', async () => {
     const standIn = await httpsStandIn(authority.issue(['::1']), (_request, response) => response.end('ok'), '::1');
-    const answer = await proxyTo(standIn, { ca: authority.cert }).forward(aCall(), sql('x'));
-    expect((await bytesOf(answer)).toString()).toBe('ok');
+    const response = await proxyTo(standIn, { ca: authority.cert }).forward(aCall(), sql('x'));
+    expect((await bytesOf(response)).toString()).toBe('ok');
   });
 });

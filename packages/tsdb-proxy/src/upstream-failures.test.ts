@@ -12,7 +12,7 @@ import {
   socketStandIn,
   sql,
 } from './testing/stand-in.ts';
-import { noAnswer } from './upstream-failures.ts';
+import { noResponse } from './upstream-failures.ts';
 
 const SECRETS = /127\.0\.0\.1|localhost|invalid|s3cret|ECONN|UND_ERR|<h1>|select|undici|fetch/;
 
@@ -125,7 +125,7 @@ describe('before the head of an answer', () => {
   });
 });
 
-describe('noAnswer', () => {
+describe('noResponse', () => {
   test.each([
     ['ECONNREFUSED', 'tsdb_failed', 'refused the connection'],
     ['EAI_AGAIN', 'tsdb_failed', 'host name'],
@@ -142,12 +142,12 @@ describe('noAnswer', () => {
     ['EPIPE', 'tsdb_failed', 'before it answered'],
   ])('%s is %s', (code, expected, words) => {
     const thrown = new TypeError('fetch failed', { cause: Object.assign(new Error('s3cret'), { code }) });
-    const failure = noAnswer(thrown, 2_000);
+    const failure = noResponse(thrown, 2_000);
     expect(failure).toMatchObject({ code: expected, message: expect.stringContaining(words), cause: thrown });
     expectDiscreet(failure);
   });
 
   test.each([undefined, null, 'text', 7])('even %j thrown is a ServiceError', (thrown) => {
-    expect(noAnswer(thrown, 1)).toBeInstanceOf(ServiceError);
+    expect(noResponse(thrown, 1)).toBeInstanceOf(ServiceError);
   });
 });

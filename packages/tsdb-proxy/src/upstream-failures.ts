@@ -50,7 +50,7 @@ const FAILURES: readonly FailureRow[] = [
 ];
 
 /** A failure before the head of the answer, from what the client raised. */
-export function noAnswer(thrown: unknown, connectTimeoutMs: number): ServiceError {
+export function noResponse(thrown: unknown, connectTimeoutMs: number): ServiceError {
   const { code, name, message, syscall } = errorBehind(thrown);
   if (code === 'UND_ERR_CONNECT_TIMEOUT' || (code === 'ETIMEDOUT' && syscall !== 'read')) {
     return new ServiceError(
@@ -103,7 +103,7 @@ export function redirected(status: number): ServiceError {
 }
 
 /** A status that cannot be the answer to a query. */
-export function uselessStatus(status: number): ServiceError {
+export function unusableStatus(status: number): ServiceError {
   return new ServiceError(
     'tsdb_failed',
     `The time-series database answered with status ${status}, which is no answer.`,

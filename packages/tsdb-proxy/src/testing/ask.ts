@@ -1,7 +1,7 @@
 import { type IncomingMessage, request } from 'node:http';
 
 /** A request as it goes over the wire. */
-export interface Asked {
+export interface RawRequest {
   readonly method?: string;
   /** Path and query string, byte for byte. */
   readonly path: string;
@@ -10,7 +10,7 @@ export interface Asked {
 }
 
 /** A whole answer. */
-export interface Answered {
+export interface RawResponse {
   readonly status: number;
   readonly reason: string;
   /** In small letters. */
@@ -22,7 +22,10 @@ export interface Answered {
  * Asks a server, on a connection of its own, without any of the kindness of `fetch`: the path is not touched and nothing
  * is decoded. Undefined: the server closed the connection before its answer was whole, or did not speak HTTP.
  */
-export function ask(url: string, { method = 'GET', path, headers = {}, body }: Asked): Promise<Answered | undefined> {
+export function ask(
+  url: string,
+  { method = 'GET', path, headers = {}, body }: RawRequest,
+): Promise<RawResponse | undefined> {
   const { hostname, port } = new URL(url);
   return new Promise((resolve) => {
     const sent = request({ hostname: hostname.replaceAll(/[[\]]/g, ''), port, method, path, headers, agent: false });
@@ -31,13 +34,13 @@ export function ask(url: string, { method = 'GET', path, headers = {}, body }: A
       const chunks: Buffer[] = [];
       response.on('data', (chunk: Buffer) => chunks.push(chunk));
       response.on('error', () => resolve(undefined));
-      response.on('end', () => resolve(answered(response, Buffer.concat(chunks))));
+      response.on('end', () => resolve(rawResponse(response, Buffer.concat(chunks))));
     });
     sent.end(body);
   });
 }
 
-function answered({ statusCode = 0, statusMessage = '', headers }: IncomingMessage, body: Buffer): Answered {
+function rawResponse({ statusCode = 0, statusMessage = '', headers }: IncomingMessage, body: Buffer): RawResponse {
   const texts = Object.entries(headers).map(([name, value]) => [name, String(value)] as const);
   return { status: statusCode, reason: statusMessage, headers: Object.fromEntries(texts), body };
 }

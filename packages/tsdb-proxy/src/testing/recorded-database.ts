@@ -1,6 +1,6 @@
 import { once } from 'node:events';
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
-import { answerOf, loadRecording, type RecordedCase, SECURED_USER } from './recording.ts';
+import { responseOf, loadRecording, type RecordedCase, SECURED_USER } from './recording.ts';
 
 /** A stand-in that answers what a real database answered. */
 export interface RecordedDatabase {
@@ -43,7 +43,7 @@ function reply(recorded: RecordedCase | undefined, request: IncomingMessage, res
     response.writeHead(501, { 'content-type': 'text/plain' }).end(`Not recorded: ${request.method} ${request.url}`);
     return;
   }
-  const answer = answerOf(recorded);
+  const answer = responseOf(recorded);
   if (answer === undefined) {
     request.socket.destroy();
     return;

@@ -1,19 +1,19 @@
 import { readFileSync, writeFileSync } from 'node:fs';
-import type { Answered, Asked } from './ask.ts';
+import type { RawResponse, RawRequest } from './ask.ts';
 
 /** A request that was asked of a real database, and what it answered. */
-export interface RecordedCase extends Asked {
+export interface RecordedCase extends RawRequest {
   readonly id: string;
   /** The database that was asked: one that is open to all, or one with a user, read-only and with 5 rows at most. */
   readonly profile?: 'secured';
   /** Its body holds numbers that are others each time. */
   readonly volatile?: true;
   /** Undefined: it closed the connection, or what it sent was not HTTP. */
-  readonly answer?: RecordedAnswer;
+  readonly answer?: RecordedResponse;
 }
 
 /** An answer as it stands in the file. */
-interface RecordedAnswer {
+interface RecordedResponse {
   readonly status: number;
   readonly reason: string;
   readonly headers: Readonly<Record<string, string>>;
@@ -36,7 +36,7 @@ export function loadRecording(): readonly RecordedCase[] {
 /** Writes the recording anew, with the answers of today. */
 export function saveRecording(
   cases: readonly RecordedCase[],
-  answers: ReadonlyMap<string, Answered | undefined>,
+  answers: ReadonlyMap<string, RawResponse | undefined>,
 ): void {
   const { database }: { database: string } = JSON.parse(readFileSync(FILE, 'utf8'));
   const renewed = cases.map(({ answer: _before, ...asked }) => {
@@ -46,7 +46,7 @@ export function saveRecording(
   writeFileSync(FILE, `${JSON.stringify({ database, cases: renewed }, null, 2)}\n`);
 }
 
-function toRecorded({ status, reason, headers, body }: Answered): RecordedAnswer {
+function toRecorded({ status, reason, headers, body }: RawResponse): RecordedResponse {
   const { date: _today, ...others } = headers;
   const text = body.toString();
   const isText = body.equals(Buffer.from(text));
@@ -54,7 +54,7 @@ function toRecorded({ status, reason, headers, body }: Answered): RecordedAnswer
 }
 
 /** The answer of a case as `ask` gives it. */
-export function answerOf({ answer }: RecordedCase): Answered | undefined {
+export function responseOf({ answer }: RecordedCase): RawResponse | undefined {
   if (answer === undefined) return undefined;
   const { status, reason, headers, body, bodyBase64 } = answer;
   const bytes = bodyBase64 === undefined ? Buffer.from(body ?? '') : Buffer.from(bodyBase64, 'base64');
@@ -62,7 +62,7 @@ export function answerOf({ answer }: RecordedCase): Answered | undefined {
 }
 
 /** What must be the same of two answers to a case: not the numbers of a volatile one, nor those of a file made up for it. */
-export function comparable({ volatile }: RecordedCase, answer: Answered | undefined): unknown {
+export function comparable({ volatile }: RecordedCase, answer: RawResponse | undefined): unknown {
   if (answer === undefined) return undefined;
   const { status, headers, body } = answer;
   const text = body.toString('latin1');

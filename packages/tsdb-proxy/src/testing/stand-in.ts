@@ -114,8 +114,8 @@ export function sql(query: string): TsdbRequest {
 }
 
 /** The whole body. */
-export async function bytesOf(answer: Pick<TsdbResponse, 'body'>): Promise<Buffer> {
-  return Buffer.from(await new Response(answer.body).arrayBuffer());
+export async function bytesOf(response: Pick<TsdbResponse, 'body'>): Promise<Buffer> {
+  return Buffer.from(await new Response(response.body).arrayBuffer());
 }
 
 /** The `ServiceError` a promise fails with. */
