@@ -27,7 +27,7 @@ export type Answer =
         readonly headers: Record<string, string>;
         readonly body: ReadableStream<Uint8Array> | null;
         /** The body in chunks, each valid until the next `next()`. */
-        readonly pieces?: AsyncIterator<Uint8Array, void>;
+        readonly chunks?: AsyncIterator<Uint8Array, void>;
         /** The body at once, where it is there already. */
         readonly bytes?: Uint8Array;
       };
@@ -71,20 +71,20 @@ export async function toResponse(answer: Answer, exchange: Exchange, compression
 }
 
 function forwardedResponse(answer: Extract<Answer, { forwarded: unknown }>['forwarded'], exchange: Exchange): Response {
-  const { status, headers, bytes, pieces } = answer;
+  const { status, headers, bytes, chunks } = answer;
   headers['x-content-type-options'] = 'nosniff';
   headers['x-request-id'] = exchange.call.requestId;
   Object.assign(headers, exchange.guard.headers);
-  if (pieces !== undefined) {
-    return new Response(streamedBody({ chunks: pieces, reuseBuffers: true }, status, exchange), { status, headers });
+  if (chunks !== undefined) {
+    return new Response(streamedBody({ chunks, reuseBuffers: true }, status, exchange), { status, headers });
   }
   const body = bytes ?? answer.body;
   if (body === null || 'byteLength' in body) {
     exchange.report(status);
     return new Response(body, { status, headers });
   }
-  const chunks = body[Symbol.asyncIterator]();
-  return new Response(streamedBody({ chunks, reuseBuffers: false }, status, exchange), { status, headers });
+  const source = { chunks: body[Symbol.asyncIterator](), reuseBuffers: false };
+  return new Response(streamedBody(source, status, exchange), { status, headers });
 }
 
 /** The bytes of a body that ends with its first chunk, so that its length is known; another one as it is. */

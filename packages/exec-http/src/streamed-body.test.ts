@@ -9,13 +9,13 @@ import { describe, expect, onTestFinished, test } from 'vitest';
 import { createExecApp, writeStreamed } from './index.ts';
 
 type Change = (response: Response, incoming: IncomingMessage) => Response | Promise<Response>;
-type Pieces = NonNullable<TsdbResponse['pieces']>;
+type Chunks = NonNullable<TsdbResponse['chunks']>;
 
 const same: Change = (response) => response;
 const noBody: TsdbResponse['body'] = null;
 
-/** Pieces in memory that is used again, as those of a real answer are. */
-function lentPieces(texts: readonly string[], failure?: Error): Pieces & { ended(): boolean } {
+/** Chunks in memory that is used again, as those of a real answer are. */
+function lentChunks(texts: readonly string[], failure?: Error): Chunks & { ended(): boolean } {
   const memory = Buffer.alloc(16);
   const left = [...texts];
   let isEnded = false;
@@ -35,7 +35,7 @@ function lentPieces(texts: readonly string[], failure?: Error): Pieces & { ended
 }
 
 /** A server of such an answer. What the app answers may be changed before it is written. */
-async function serveAnswer(answer: Pick<TsdbResponse, 'pieces' | 'bytes'>, change = same) {
+async function serveAnswer(answer: Pick<TsdbResponse, 'chunks' | 'bytes'>, change = same) {
   const events: ServiceEvent[] = [];
   const written: boolean[] = [];
   const tsdb: TsdbProxy = {
@@ -67,7 +67,7 @@ async function serveAnswer(answer: Pick<TsdbResponse, 'pieces' | 'bytes'>, chang
 
 describe('writeStreamed', () => {
   test('writes a streamed answer as it is, out of memory that is used again', async () => {
-    const { url, written, outcomes } = await serveAnswer({ pieces: lentPieces(['first ', 'second ', 'third']) });
+    const { url, written, outcomes } = await serveAnswer({ chunks: lentChunks(['first ', 'second ', 'third']) });
     const response = await fetch(url);
     expect([response.status, response.headers.get('x-of')]).toEqual([201, 'database']);
     expect(response.headers.get('x-request-id')).toBeTruthy();
@@ -85,14 +85,14 @@ describe('writeStreamed', () => {
     ['that somebody reads along', (response) => (response.clone(), response)],
     ['whose body was replaced', ({ body }) => new Response(body?.pipeThrough(new TransformStream()))],
   ])('leaves an answer alone %s, and its chunks may be kept', async (_name, change) => {
-    const { url, written } = await serveAnswer({ pieces: lentPieces(['first ', 'second ', 'third']) }, change);
+    const { url, written } = await serveAnswer({ chunks: lentChunks(['first ', 'second ', 'third']) }, change);
     expect(await (await fetch(url)).text()).toBe('first second third');
     expect(written).toEqual([false]);
   });
 
   test('cuts the connection where the answer breaks off', async () => {
-    const pieces = lentPieces(['half'], new ServiceError('tsdb_failed', 'It broke off.'));
-    const { url, outcomes } = await serveAnswer({ pieces });
+    const chunks = lentChunks(['half'], new ServiceError('tsdb_failed', 'It broke off.'));
+    const { url, outcomes } = await serveAnswer({ chunks });
     await expect(fetch(url).then((response) => response.text())).rejects.toThrow();
     expect(outcomes()).toEqual(['tsdb_failed']);
   });
@@ -103,16 +103,16 @@ describe('writeStreamed', () => {
   ])(
     'resets the connection of HTTP/1.0, where its end alone would be the end of the answer (%s)',
     async (_name, change) => {
-      const pieces = lentPieces(['half'], new ServiceError('tsdb_failed', 'It broke off.'));
+      const chunks = lentChunks(['half'], new ServiceError('tsdb_failed', 'It broke off.'));
       let isRead = (): void => {};
       const read = new Promise<void>((resolve) => (isRead = resolve));
       let asked = 0;
-      const next: Pieces['next'] = async () => {
+      const next: Chunks['next'] = async () => {
         asked += 1;
         if (asked > 1) await read;
-        return pieces.next();
+        return chunks.next();
       };
-      const { url } = await serveAnswer({ pieces: { ...pieces, next } }, change);
+      const { url } = await serveAnswer({ chunks: { ...chunks, next } }, change);
       const client = connect(Number(new URL(url).port), '127.0.0.1');
       client.write('GET /exec?query=x&fmt=json HTTP/1.0\r\n\r\n');
       let text = '';
@@ -126,19 +126,19 @@ describe('writeStreamed', () => {
   );
 
   test('ends what makes an answer whose client has left', async () => {
-    const pieces = lentPieces([]);
-    const endless = { ...pieces, next: async () => ({ done: pieces.ended(), value: Buffer.alloc(1024 * 1024) }) };
-    const { url, outcomes } = await serveAnswer({ pieces: endless as Pieces });
+    const chunks = lentChunks([]);
+    const endless = { ...chunks, next: async () => ({ done: chunks.ended(), value: Buffer.alloc(1024 * 1024) }) };
+    const { url, outcomes } = await serveAnswer({ chunks: endless as Chunks });
     const client = new AbortController();
     const response = await fetch(url, { signal: client.signal });
     await response.body?.getReader().read();
     client.abort();
-    await expect.poll(() => [pieces.ended(), outcomes()]).toEqual([true, ['cancelled']]);
+    await expect.poll(() => [chunks.ended(), outcomes()]).toEqual([true, ['cancelled']]);
   });
 
   test('ends what makes an answer that waited for its turn on a connection that is gone', async () => {
-    const pieces = lentPieces(['first ', 'second']);
-    const { url, written, outcomes } = await serveAnswer({ pieces }, async (response, { socket }) => {
+    const chunks = lentChunks(['first ', 'second']);
+    const { url, written, outcomes } = await serveAnswer({ chunks }, async (response, { socket }) => {
       if (!socket.destroyed) await once(socket, 'close');
       return response;
     });
@@ -152,6 +152,6 @@ describe('writeStreamed', () => {
         [true, true],
         ['cancelled', 'cancelled'],
       ]);
-    expect(pieces.ended()).toBe(true);
+    expect(chunks.ended()).toBe(true);
   });
 });

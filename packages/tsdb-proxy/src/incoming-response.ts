@@ -39,7 +39,7 @@ export function receiveResponse(
     if (head.status === 204) return resolve({ ...head, body: null });
     body = createResponseBody(source, upstream, idleTimeoutMs);
     for (const bytes of early) body.push(bytes);
-    resolve(new StreamedResponse(head, body.pieces));
+    resolve(new StreamedResponse(head, body.chunks));
   };
   // Not before the parser is done with what was read.
   queueMicrotask(begin);
@@ -64,17 +64,17 @@ export function receiveResponse(
 class StreamedResponse implements TsdbResponse {
   readonly status: number;
   readonly headers: Record<string, string>;
-  readonly pieces: AsyncIterator<Uint8Array, void>;
+  readonly chunks: AsyncIterator<Uint8Array, void>;
   #stream: ReadableStream<Uint8Array> | undefined;
 
-  constructor({ status, headers }: ResponseHead, pieces: AsyncIterator<Uint8Array, void>) {
+  constructor({ status, headers }: ResponseHead, chunks: AsyncIterator<Uint8Array, void>) {
     this.status = status;
     this.headers = headers;
-    this.pieces = pieces;
+    this.chunks = chunks;
   }
 
   get body(): ReadableStream<Uint8Array> {
-    return (this.#stream ??= streamOfPieces(this.pieces));
+    return (this.#stream ??= streamOfChunks(this.chunks));
   }
 }
 
@@ -96,17 +96,17 @@ class BufferedResponse implements TsdbResponse {
   }
 }
 
-function streamOfPieces(pieces: AsyncIterator<Uint8Array, void>): ReadableStream<Uint8Array> {
+function streamOfChunks(chunks: AsyncIterator<Uint8Array, void>): ReadableStream<Uint8Array> {
   return new ReadableStream<Uint8Array>(
     {
       async pull(controller) {
-        const { done, value } = await pieces.next();
+        const { done, value } = await chunks.next();
         if (done === true) controller.close();
         // A copy: who reads a stream may keep what it gave.
         else controller.enqueue(Buffer.from(value));
       },
       async cancel() {
-        await pieces.return?.();
+        await chunks.return?.();
       },
     },
     { highWaterMark: 0 },

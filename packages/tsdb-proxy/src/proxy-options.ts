@@ -20,7 +20,7 @@ export interface TsdbProxyOptions {
   readonly connectTimeoutMs?: number | undefined;
   /** How long to wait for the head of the answer, waiting for a connection included. Default: 60 000. */
   readonly timeoutMs?: number | undefined;
-  /** The longest silence between two pieces of a body that somebody is waiting for. Default: 30 000. */
+  /** The longest silence between two chunks of a body that somebody is waiting for. Default: 30 000. */
   readonly idleTimeoutMs?: number | undefined;
   /** Connections open at once; requests beyond it wait, inside `timeoutMs`. Default: 64. */
   readonly maxConnections?: number | undefined;

@@ -120,8 +120,8 @@ describe('a body', () => {
       socket.write(Buffer.alloc(200_000), () => socket.resetAndDestroy());
     });
     const readAll = async () => {
-      const { pieces } = await proxyTo(standIn).forward(aCall(), sql('select 1'));
-      while ((await pieces?.next())?.done === false);
+      const { chunks } = await proxyTo(standIn).forward(aCall(), sql('select 1'));
+      while ((await chunks?.next())?.done === false);
     };
     const failure = await failureOf(readAll());
     expect(failure).toMatchObject({ code: 'tsdb_failed', message: expect.stringContaining('broke off') });
@@ -181,47 +181,47 @@ describe('a long body', () => {
     expect(await Promise.all(bodies)).toEqual(Array(6).fill(true));
   });
 
-  test('gives pieces, each good until the next one is asked for, in memory that is used again', async () => {
+  test('gives chunks, each good until the next one is asked for, in memory that is used again', async () => {
     const standIn = await rawStandIn(responseOf(long));
     const proxy = proxyTo(standIn);
     const memory = new Set<ArrayBufferLike>();
     for (let count = 0; count < 4; count += 1) {
-      const { pieces } = await proxy.forward(aCall(), sql('select 1'));
+      const { chunks } = await proxy.forward(aCall(), sql('select 1'));
       let offset = 0;
-      for (let piece = await pieces?.next(); piece?.done === false; piece = await pieces?.next()) {
-        memory.add(piece.value.buffer);
-        expect(long.compare(piece.value, 0, piece.value.length, offset, offset + piece.value.length)).toBe(0);
-        offset += piece.value.length;
+      for (let chunk = await chunks?.next(); chunk?.done === false; chunk = await chunks?.next()) {
+        memory.add(chunk.value.buffer);
+        expect(long.compare(chunk.value, 0, chunk.value.length, offset, offset + chunk.value.length)).toBe(0);
+        offset += chunk.value.length;
       }
       expect(offset).toBe(long.length);
     }
     expect(memory.size).toBeLessThan((4 * long.length) / (64 * 1024) / 4);
   });
 
-  test('whose last pieces nobody has read stays as it is when the next answer comes', async () => {
+  test('whose last chunks nobody has read stays as it is when the next answer comes', async () => {
     const standIn = await rawStandIn((socket, head) => {
       if (head.includes('next')) return responseOf(shifted)(socket);
       socket.write(CHUNKED);
       return setTimeout(() => socket.write('5\r\nfirst\r\n'), 20);
     });
     const proxy = proxyTo(standIn, { maxConnections: 1 });
-    const { pieces } = await proxy.forward(aCall(), sql('first'));
-    const first = await pieces?.next();
-    const waiting = pieces?.next();
+    const { chunks } = await proxy.forward(aCall(), sql('first'));
+    const first = await chunks?.next();
+    const waiting = chunks?.next();
     standIn.sockets[0]?.write('6\r\nsecond\r\n5\r\nthird\r\n0\r\n\r\n');
     const second = await waiting;
     expect((await bytesOf(await proxy.forward(aCall(), sql('next')))).equals(shifted)).toBe(true);
-    const texts = [second, await pieces?.next()].map((piece) => Buffer.from(piece?.value ?? []).toString());
+    const texts = [second, await chunks?.next()].map((chunk) => Buffer.from(chunk?.value ?? []).toString());
     expect([first?.done, ...texts]).toEqual([false, 'second', 'third']);
-    expect((await pieces?.next())?.done).toBe(true);
+    expect((await chunks?.next())?.done).toBe(true);
   });
 
   test('that was cut by its reader ends for who still waits', async () => {
     const standIn = await rawStandIn((socket) => socket.write(`${CHUNKED}4\r\nhalf\r\n`));
-    const { pieces } = await proxyTo(standIn).forward(aCall(), sql('select 1'));
-    await pieces?.next();
-    const waiting = pieces?.next();
-    await pieces?.return?.();
+    const { chunks } = await proxyTo(standIn).forward(aCall(), sql('select 1'));
+    await chunks?.next();
+    const waiting = chunks?.next();
+    await chunks?.return?.();
     expect((await waiting)?.done).toBe(true);
     await closed(standIn.sockets[0]);
   });

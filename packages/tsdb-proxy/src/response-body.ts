@@ -16,7 +16,7 @@ export interface BodySource {
 
 /** The body of an answer, and the end into which its bytes are put. */
 export interface ResponseBody {
-  readonly pieces: AsyncIterator<Uint8Array, void>;
+  readonly chunks: AsyncIterator<Uint8Array, void>;
   push(bytes: Uint8Array): void;
   close(): void;
 }
@@ -69,7 +69,7 @@ export function createResponseBody(source: BodySource, upstream: UpstreamRequest
   }
 
   return {
-    pieces: { next, return: cancel },
+    chunks: { next, return: cancel },
     push(bytes) {
       source.pause();
       waiting.push(bytes);

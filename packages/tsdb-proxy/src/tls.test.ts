@@ -26,12 +26,12 @@ describe('TLS to the database', () => {
     const standIn = await httpsStandIn(authority.issue(['127.0.0.1']), (_request, response) => response.end(long));
     const proxy = proxyTo(standIn, { ca: authority.cert });
     const answers = Array.from({ length: 3 }, async () => {
-      const { pieces } = await proxy.forward(aCall(), sql('select 1'));
+      const { chunks } = await proxy.forward(aCall(), sql('select 1'));
       let offset = 0;
-      for (let piece = await pieces?.next(); piece?.done === false; piece = await pieces?.next()) {
+      for (let chunk = await chunks?.next(); chunk?.done === false; chunk = await chunks?.next()) {
         if (offset % 5 === 0) await tick();
-        expect(long.compare(piece.value, 0, piece.value.length, offset, offset + piece.value.length)).toBe(0);
-        offset += piece.value.length;
+        expect(long.compare(chunk.value, 0, chunk.value.length, offset, offset + chunk.value.length)).toBe(0);
+        offset += chunk.value.length;
       }
       return offset;
     });
@@ -44,14 +44,14 @@ describe('TLS to the database', () => {
       if (request.socket instanceof TLSSocket) request.socket.setMaxSendFragment(512);
       response.end(long);
     });
-    const { pieces } = await proxyTo(standIn, { ca: authority.cert }).forward(aCall(), sql('select 1'));
+    const { chunks } = await proxyTo(standIn, { ca: authority.cert }).forward(aCall(), sql('select 1'));
     const held = new Set<ArrayBufferLike>();
     let bytes = 0;
-    for (let piece = await pieces?.next(); piece?.done === false; piece = await pieces?.next()) {
+    for (let chunk = await chunks?.next(); chunk?.done === false; chunk = await chunks?.next()) {
       // All that has come by now is given to a reader that does not ask.
       if (bytes === 0) for (let i = 0; i < 100; i += 1) await tick();
-      held.add(piece.value.buffer);
-      bytes += piece.value.length;
+      held.add(chunk.value.buffer);
+      bytes += chunk.value.length;
     }
     expect(bytes).toBe(long.length);
     // A few large buffers beside the bytes themselves, not one for each record.

@@ -20,11 +20,11 @@ export interface TsdbResponse {
    */
   readonly body: ReadableStream<Uint8Array> | null;
   /**
-   * The same body piece by piece, instead of `body`, for who writes it on at once: a piece is good only until the next
+   * The same body chunk by chunk, instead of `body`, for who writes it on at once: a chunk is good only until the next
    * one is asked for, because its memory is used again, and one is asked for at a time. There unless `bytes` is, or
    * `body` is null.
    */
-  readonly pieces?: AsyncIterator<Uint8Array, void>;
+  readonly chunks?: AsyncIterator<Uint8Array, void>;
   /** The same body at once, where all of it came together with the head: `body` need not be read then. */
   readonly bytes?: Uint8Array;
 }
