@@ -1,6 +1,6 @@
 import type { Service, SqlTarget } from '@svc/service';
 import { Hono } from 'hono';
-import { createAnswerCache } from './answer-cache.ts';
+import { createAnswerCache } from './response-cache.ts';
 import { addEndpoint, type ExecEnv } from './endpoint.ts';
 import { chkHandlers, execHandlers, expHandlers } from './exec-endpoint.ts';
 import { frameHandlers, frameListHandlers } from './frames-endpoint.ts';

@@ -2,7 +2,7 @@ import { ServiceError, toServiceError } from '@svc/errors';
 import { type Call, requestIdFrom } from '@svc/frames';
 import type { Service } from '@svc/service';
 import type { Context, Hono } from 'hono';
-import { type Answer, toResponse } from './answer.ts';
+import { type Answer, toResponse } from './endpoint-response.ts';
 import { createHttpCall, type NodeBindings } from './http-call.ts';
 import type { RequestGuard } from './request-guard.ts';
 import { checkWriteParams, type WriteParams } from './write-params.ts';

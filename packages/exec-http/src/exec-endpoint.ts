@@ -1,5 +1,5 @@
 import type { Service } from '@svc/service';
-import type { Answer } from './answer.ts';
+import type { Answer } from './endpoint-response.ts';
 import { type Exchange, type Handlers, methodNotAllowed } from './endpoint.ts';
 import {
   type ExecRequest,

@@ -4,7 +4,7 @@ import { type Service, TTL_HINT } from '@svc/service';
 import * as v from 'valibot';
 import type { Exchange, Handlers } from './endpoint.ts';
 import { parseCount, parsedJson } from './exec-params.ts';
-import { jsonAnswer } from './json-answer.ts';
+import { jsonAnswer } from './json-response.ts';
 import { keepQuery } from './keep-query.ts';
 import { decodePart, type Params, parseQueryString, single } from './query-string.ts';
 import { readText } from './read-text.ts';

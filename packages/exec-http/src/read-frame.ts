@@ -1,7 +1,7 @@
 import { type Call, type FrameInfo, isHandle } from '@svc/frames';
 import type { FrameReading, Service } from '@svc/service';
-import type { Answer } from './answer.ts';
-import type { AnswerCache } from './answer-cache.ts';
+import type { Answer } from './endpoint-response.ts';
+import type { AnswerCache } from './response-cache.ts';
 import { isWorthGzip } from './compress.ts';
 import type { Exchange } from './endpoint.ts';
 import { etagOf, matchingEtag } from './etag.ts';

@@ -1,5 +1,5 @@
 import type { Service } from '@svc/service';
-import type { Answer } from './answer.ts';
+import type { Answer } from './endpoint-response.ts';
 import type { Exchange } from './endpoint.ts';
 import type { SqlRequest } from './exec-request.ts';
 import { canReuseBuffers, tableHeaders, writeTable } from './write-table.ts';

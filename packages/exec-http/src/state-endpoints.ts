@@ -1,7 +1,7 @@
 import { ServiceError } from '@svc/errors';
 import type { Health, Service } from '@svc/service';
 import type { Handlers } from './endpoint.ts';
-import { jsonAnswer } from './json-answer.ts';
+import { jsonAnswer } from './json-response.ts';
 
 /** What the endpoints about the state of the server look at. */
 export interface StateOptions {

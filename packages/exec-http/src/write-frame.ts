@@ -1,11 +1,11 @@
 import { quoted, ServiceError } from '@svc/errors';
 import { type CsvOptions, ENCODINGS, type FrameInfo, UPLOAD_FORMATS, type UploadFormat } from '@svc/frames';
 import { type PutFrameOptions, type Service, TTL_HINT } from '@svc/service';
-import type { Answer } from './answer.ts';
+import type { Answer } from './endpoint-response.ts';
 import type { Exchange } from './endpoint.ts';
 import { parseIfMatch } from './etag.ts';
 import { parseColumns, parseCount, parseFlag } from './exec-params.ts';
-import { jsonAnswer } from './json-answer.ts';
+import { jsonAnswer } from './json-response.ts';
 import { openBody } from './request-body.ts';
 import { mapGiven, type Params, parseQueryString, single } from './query-string.ts';
 

@@ -1,5 +1,5 @@
 import { ENCODINGS } from '@svc/frames';
-import type { Answer } from './answer.ts';
+import type { Answer } from './endpoint-response.ts';
 
 /** A value as the JSON body of an answer. */
 export function jsonAnswer(value: unknown, status = 200): Extract<Answer, { body?: unknown }> {

@@ -4,7 +4,7 @@ import { longFrame } from '@svc/frames/testing';
 import { createService } from '@svc/service';
 import type { Hono } from 'hono';
 import { describe, expect, onTestFinished, test } from 'vitest';
-import { type AnswerCache, createAnswerCache } from './answer-cache.ts';
+import { type AnswerCache, createAnswerCache } from './response-cache.ts';
 import { createExecApp, type ExecEnv } from './index.ts';
 
 async function* chunksOf(...sizes: number[]): AsyncGenerator<Uint8Array, void> {
