@@ -1,7 +1,7 @@
 import type { ServiceError } from '@svc/errors';
 import { prepend } from '@svc/frames/internal';
 import { compressBytes, compressChunks, isWorthGzip } from './compress.ts';
-import type { Exchange } from './endpoint.ts';
+import type { RequestContext } from './endpoint.ts';
 import { etagOf } from './etag.ts';
 import { refusal } from './refusal.ts';
 import { streamedBody } from './streamed-body.ts';
@@ -35,56 +35,59 @@ export type Answer =
   | { readonly error: ServiceError; readonly headers?: Readonly<Record<string, string>> };
 
 /** An answer as it goes out: compressed where that helps, whole with its length where it is short, else as it is made. */
-export async function toResponse(answer: Answer, exchange: Exchange, compression: boolean): Promise<Response> {
-  if ('forwarded' in answer) return forwardedResponse(answer.forwarded, exchange);
+export async function toResponse(answer: Answer, context: RequestContext, compression: boolean): Promise<Response> {
+  if ('forwarded' in answer) return forwardedResponse(answer.forwarded, context);
   if ('error' in answer) {
-    const response = await refusal(exchange, answer.error, answer.headers);
-    exchange.report(response.status, answer.error);
+    const response = await refusal(context, answer.error, answer.headers);
+    context.report(response.status, answer.error);
     return response;
   }
   // A plain object, and not `Headers`: the adapter sends it as it is.
   const headers: Record<string, string> = {
     ...answer.headers,
-    ...exchange.guard.headers,
+    ...context.guard.headers,
     // Data must not be taken for a page, whatever a browser finds in it.
     'x-content-type-options': 'nosniff',
-    'x-request-id': exchange.call.requestId,
+    'x-request-id': context.call.requestId,
   };
   const { status = 200, version, isPacked = false, reuseBuffers = false } = answer;
   const body = await shortened(answer.body);
   const byteLength = body === undefined ? 0 : 'byteLength' in body ? body.byteLength : Infinity;
-  const isCompressed = compression && !isPacked && isWorthGzip(byteLength, exchange.c.req.header('accept-encoding'));
+  const isCompressed = compression && !isPacked && isWorthGzip(byteLength, context.c.req.header('accept-encoding'));
   if (compression && body) headers['vary'] = 'accept-encoding';
   if (isCompressed) headers['content-encoding'] = 'gzip';
   if (version !== undefined) headers['etag'] ??= etagOf(version, isCompressed);
   if (body === undefined || 'byteLength' in body) {
-    exchange.report(status);
+    context.report(status);
     return new Response(body && isCompressed ? await compressBytes(body) : body, { status, headers });
   }
-  if (exchange.c.req.method === 'HEAD') {
+  if (context.c.req.method === 'HEAD') {
     await body.return();
-    exchange.report(status);
+    context.report(status);
     return new Response(null, { status, headers });
   }
   const source = isCompressed ? { chunks: compressChunks(body), reuseBuffers: false } : { chunks: body, reuseBuffers };
-  return new Response(streamedBody(source, status, exchange), { status, headers });
+  return new Response(streamedBody(source, status, context), { status, headers });
 }
 
-function forwardedResponse(answer: Extract<Answer, { forwarded: unknown }>['forwarded'], exchange: Exchange): Response {
+function forwardedResponse(
+  answer: Extract<Answer, { forwarded: unknown }>['forwarded'],
+  context: RequestContext,
+): Response {
   const { status, headers, bytes, chunks } = answer;
   headers['x-content-type-options'] = 'nosniff';
-  headers['x-request-id'] = exchange.call.requestId;
-  Object.assign(headers, exchange.guard.headers);
+  headers['x-request-id'] = context.call.requestId;
+  Object.assign(headers, context.guard.headers);
   if (chunks !== undefined) {
-    return new Response(streamedBody({ chunks, reuseBuffers: true }, status, exchange), { status, headers });
+    return new Response(streamedBody({ chunks, reuseBuffers: true }, status, context), { status, headers });
   }
   const body = bytes ?? answer.body;
   if (body === null || 'byteLength' in body) {
-    exchange.report(status);
+    context.report(status);
     return new Response(body, { status, headers });
   }
   const source = { chunks: body[Symbol.asyncIterator](), reuseBuffers: false };
-  return new Response(streamedBody(source, status, exchange), { status, headers });
+  return new Response(streamedBody(source, status, context), { status, headers });
 }
 
 /** The bytes of a body that ends with its first chunk, so that its length is known; another one as it is. */

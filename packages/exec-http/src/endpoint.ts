@@ -26,7 +26,7 @@ export interface EndpointOptions {
 }
 
 /** One request on its way: what is needed to answer it. */
-export interface Exchange {
+export interface RequestContext {
   readonly c: Context<ExecEnv>;
   readonly call: Call;
   readonly guard: RequestGuard;
@@ -35,7 +35,7 @@ export interface Exchange {
 }
 
 /** Answers one method of a path. */
-export type Handler = (exchange: Exchange) => Promise<Answer> | Answer;
+export type Handler = (context: RequestContext) => Promise<Answer> | Answer;
 
 /** The methods a path answers. HEAD comes with GET. */
 export type Handlers = Partial<Record<'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE', Handler>>;
@@ -53,17 +53,17 @@ export async function answerRequest(
   handler: Handler,
 ): Promise<Response> {
   const { service, guard, actsOnGet = false, writeParams = {} } = options;
-  const exchange = createExchange(c, service, guard);
+  const context = createRequestContext(c, service, guard);
   try {
     guard.check(c.req, actsOnGet);
     checkWriteParams(c.req, writeParams);
-    return await toResponse(await handler(exchange), exchange, options.compression);
+    return await toResponse(await handler(context), context, options.compression);
   } catch (thrown) {
-    return toResponse({ error: toServiceError(thrown) }, exchange, false);
+    return toResponse({ error: toServiceError(thrown) }, context, false);
   }
 }
 
-function createExchange(c: Context<ExecEnv>, service: Service, guard: RequestGuard): Exchange {
+function createRequestContext(c: Context<ExecEnv>, service: Service, guard: RequestGuard): RequestContext {
   const startMs = performance.now();
   const requestId = requestIdFrom(c.req.header('x-request-id'));
   let isReported = false;

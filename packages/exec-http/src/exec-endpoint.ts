@@ -1,6 +1,6 @@
 import type { Service } from '@svc/service';
 import type { Answer } from './endpoint-response.ts';
-import { type Exchange, type Handlers, methodNotAllowed } from './endpoint.ts';
+import { type RequestContext, type Handlers, methodNotAllowed } from './endpoint.ts';
 import {
   type ExecRequest,
   type ExecRules,
@@ -41,23 +41,23 @@ function readHandlers(
   parse: (params: Params, rules: ExecRules) => ExecRequest,
 ): Handlers {
   const { service } = reads;
-  async function answer(exchange: Exchange, params: Params): Promise<Answer> {
+  async function answer(context: RequestContext, params: Params): Promise<Answer> {
     const request = parse(params, rules);
-    if (request.kind === 'handle') return readFrame(reads, exchange, request);
-    if (request.kind === 'sql') return runSql(service, exchange, request);
-    return { forwarded: await service.forward(exchange.call, { path, params: request.params }) };
+    if (request.kind === 'handle') return readFrame(reads, context, request);
+    if (request.kind === 'sql') return runSql(service, context, request);
+    return { forwarded: await service.forward(context.call, { path, params: request.params }) };
   }
   return {
-    GET: (exchange) => {
-      const params = parseQueryString(exchange.c.req.url);
-      if (exchange.c.req.method === 'HEAD' && params.some(([name]) => name === 'query')) {
+    GET: (context) => {
+      const params = parseQueryString(context.c.req.url);
+      if (context.c.req.method === 'HEAD' && params.some(([name]) => name === 'query')) {
         return methodNotAllowed('HEAD does not run SQL.', ['GET', 'POST']);
       }
-      return answer(exchange, params);
+      return answer(context, params);
     },
-    POST: async (exchange) => {
-      const params = parseQueryString(exchange.c.req.url);
-      return answer(exchange, [...params, ...(await sqlParams(exchange.c.req.raw))]);
+    POST: async (context) => {
+      const params = parseQueryString(context.c.req.url);
+      return answer(context, [...params, ...(await sqlParams(context.c.req.raw))]);
     },
   };
 }

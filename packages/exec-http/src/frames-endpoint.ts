@@ -2,7 +2,7 @@ import { quoted, ServiceError } from '@svc/errors';
 import { createHandle, type ListOptions } from '@svc/frames';
 import { type Service, TTL_HINT } from '@svc/service';
 import * as v from 'valibot';
-import type { Exchange, Handlers } from './endpoint.ts';
+import type { RequestContext, Handlers } from './endpoint.ts';
 import { parseCount, parsedJson } from './exec-params.ts';
 import { jsonAnswer } from './json-response.ts';
 import { keepQuery } from './keep-query.ts';
@@ -22,9 +22,9 @@ export function frameListHandlers(service: Service): Handlers {
       const frames = await service.listFrames(call, listOptions(parseQueryString(c.req.url)));
       return jsonAnswer({ frames });
     },
-    POST: async (exchange) => {
-      const { pathname } = new URL(exchange.c.req.url);
-      const { answer, handle } = await newFrame(service, exchange);
+    POST: async (context) => {
+      const { pathname } = new URL(context.c.req.url);
+      const { answer, handle } = await newFrame(service, context);
       return { ...answer, headers: { ...answer.headers, location: `${pathname}/${handle}` } };
     },
   };
@@ -35,43 +35,43 @@ type FrameAnswer = ReturnType<typeof frameAnswer>;
 /** Makes a frame of the rows in the body, or of the answer to the SQL in it: rows are a list, SQL is in an object. */
 async function newFrame(
   service: Service,
-  exchange: Exchange,
+  context: RequestContext,
 ): Promise<{ readonly answer: FrameAnswer; readonly handle: string }> {
-  const { req } = exchange.c;
+  const { req } = context.c;
   const fmt = single(parseQueryString(req.url), 'fmt');
   const isJsonType = /^application\/json\s*(;|$)/i.test(req.header('content-type') ?? '');
   const isJson = fmt === undefined ? isJsonType : fmt === 'json';
   const { isSo: isQuery, body } = isJson ? await beginsWith(req.raw, '{') : { isSo: false, body: openBody(req.raw) };
   if (!isQuery) {
     const handle = createHandle();
-    return { answer: await writeFrame(service, exchange, handle, 'putFrame', body), handle };
+    return { answer: await writeFrame(service, context, handle, 'putFrame', body), handle };
   }
-  const { info, created } = await keepQuery(service, exchange, body);
+  const { info, created } = await keepQuery(service, context, body);
   return { answer: frameAnswer(info, created ? 201 : 200), handle: info.handle };
 }
 
 /** `/frames/{handle}`: the life of one frame. */
 export function frameHandlers(service: Service): Handlers {
   return {
-    GET: async (exchange) => frameAnswer(await service.describeFrame(exchange.call, handleOf(exchange))),
-    PUT: (exchange) => writeFrame(service, exchange, handleOf(exchange), 'putFrame'),
-    POST: (exchange) => writeFrame(service, exchange, handleOf(exchange), 'appendFrame'),
-    PATCH: async (exchange) => {
-      refuseConditions(exchange);
-      const handle = handleOf(exchange);
-      const { ttl } = await patchBody(exchange);
-      return frameAnswer(await service.expireFrame(exchange.call, handle, ttl));
+    GET: async (context) => frameAnswer(await service.describeFrame(context.call, handleOf(context))),
+    PUT: (context) => writeFrame(service, context, handleOf(context), 'putFrame'),
+    POST: (context) => writeFrame(service, context, handleOf(context), 'appendFrame'),
+    PATCH: async (context) => {
+      refuseConditions(context);
+      const handle = handleOf(context);
+      const { ttl } = await patchBody(context);
+      return frameAnswer(await service.expireFrame(context.call, handle, ttl));
     },
-    DELETE: async (exchange) => {
-      refuseConditions(exchange);
-      await service.dropFrame(exchange.call, handleOf(exchange));
+    DELETE: async (context) => {
+      refuseConditions(context);
+      await service.dropFrame(context.call, handleOf(context));
       return { status: 204 };
     },
   };
 }
 
 /** The last part of the path, decoded strictly: Hono would pass a broken escape on as it is. */
-function handleOf({ c }: Exchange): string {
+function handleOf({ c }: RequestContext): string {
   const { pathname } = new URL(c.req.url);
   return decodePart(pathname.slice(pathname.lastIndexOf('/') + 1));
 }
@@ -88,7 +88,7 @@ function listOptions(params: Params): ListOptions {
 }
 
 /** A condition that is not looked at must not be taken for one that holds. */
-function refuseConditions({ c }: Exchange): void {
+function refuseConditions({ c }: RequestContext): void {
   for (const name of ['If-Match', 'If-None-Match', 'If-Unmodified-Since']) {
     if (c.req.header(name) === undefined) continue;
     throw new ServiceError('invalid_argument', `${name} has no meaning for ${c.req.method}.`, {
@@ -97,7 +97,7 @@ function refuseConditions({ c }: Exchange): void {
   }
 }
 
-async function patchBody({ c }: Exchange): Promise<v.InferOutput<typeof PatchBody>> {
+async function patchBody({ c }: RequestContext): Promise<v.InferOutput<typeof PatchBody>> {
   const hint = `Send {"ttl": 3600} to let the frame end in an hour, {"ttl": null} to keep it. ${TTL_HINT}`;
   const text = await readText(openBody(c.req.raw), MAX_PATCH_BYTES, hint);
   const parsed = v.safeParse(PatchBody, parsedJson(text));

@@ -20,9 +20,9 @@ export {
   answerRequest,
   type EndpointOptions,
   type ExecEnv,
-  type Exchange,
   type Handler,
   type Handlers,
+  type RequestContext,
 } from './endpoint.ts';
 export { errorResponse } from './error-response.ts';
 export {

@@ -2,7 +2,7 @@ import { quoted, ServiceError } from '@svc/errors';
 import type { PutResult } from '@svc/frames';
 import { type Service, SQL_TARGETS } from '@svc/service';
 import * as v from 'valibot';
-import type { Exchange } from './endpoint.ts';
+import type { RequestContext } from './endpoint.ts';
 import { parsedJson } from './exec-params.ts';
 import { type Params, parseQueryString, single } from './query-string.ts';
 import { readText } from './read-text.ts';
@@ -28,12 +28,12 @@ const KeepBody = v.strictObject({
 });
 
 /** Keeps the answer of the query that a body describes. */
-export async function keepQuery(service: Service, exchange: Exchange, body: BodyChunks): Promise<PutResult> {
-  const given = parseQueryString(exchange.c.req.url);
+export async function keepQuery(service: Service, context: RequestContext, body: BodyChunks): Promise<PutResult> {
+  const given = parseQueryString(context.c.req.url);
   checkNames(given);
-  const options = putOptions(exchange, single(given, 'ttl'));
+  const options = putOptions(context, single(given, 'ttl'));
   const { sql, engine, handle, ttl, params } = await keepBody(body);
-  return service.keepQuery(exchange.call, sql, {
+  return service.keepQuery(context.call, sql, {
     ...options,
     ...(engine && { engine }),
     ...(handle !== undefined && { handle }),

@@ -3,7 +3,7 @@ import type { FrameReading, Service } from '@svc/service';
 import type { Answer } from './endpoint-response.ts';
 import type { AnswerCache } from './response-cache.ts';
 import { isWorthGzip } from './compress.ts';
-import type { Exchange } from './endpoint.ts';
+import type { RequestContext } from './endpoint.ts';
 import { etagOf, matchingEtag } from './etag.ts';
 import { checkMaxRows, type HandleRequest } from './exec-request.ts';
 import { canReuseBuffers, tableHeaders, writeTable } from './write-table.ts';
@@ -21,17 +21,17 @@ export interface FrameReads {
 type OwnAnswer = Exclude<Answer, { error: unknown } | { forwarded: unknown }>;
 
 /** Answers with the rows of a frame. */
-export async function readFrame(reads: FrameReads, exchange: Exchange, request: HandleRequest): Promise<Answer> {
-  const kept = await keptAnswer(reads, exchange, request);
+export async function readFrame(reads: FrameReads, context: RequestContext, request: HandleRequest): Promise<Answer> {
+  const kept = await keptAnswer(reads, context, request);
   if (kept !== undefined) return kept;
   const startNs = process.hrtime.bigint();
-  const reading = await reads.service.readFrame(exchange.call, request.handle, {
+  const reading = await reads.service.readFrame(context.call, request.handle, {
     ...request.rows,
     ...(request.columns && { columns: request.columns }),
     reuseBuffers: canReuseBuffers(request.format),
   });
   try {
-    const answer = answerOf(reads, exchange, request, reading, startNs);
+    const answer = answerOf(reads, context, request, reading, startNs);
     // What is written while it is sent closes the frame at its end.
     const isWrittenYet = !(typeof answer.body === 'object' && 'next' in answer.body);
     if (isWrittenYet) reading.close();
@@ -45,7 +45,7 @@ export async function readFrame(reads: FrameReads, exchange: Exchange, request: 
 /** An answer that was sent before, for which the frame need not be opened; undefined where there is none. */
 async function keptAnswer(
   { service, answers, compression }: FrameReads,
-  { c, call }: Exchange,
+  { c, call }: RequestContext,
   request: HandleRequest,
 ): Promise<OwnAnswer | undefined> {
   // A text that is no handle names no frame, which is for the reading to say.
@@ -66,7 +66,7 @@ async function keptAnswer(
 
 function answerOf(
   reads: FrameReads,
-  { c, call }: Exchange,
+  { c, call }: RequestContext,
   request: HandleRequest,
   reading: FrameReading,
   startNs: bigint,

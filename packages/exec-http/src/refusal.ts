@@ -1,5 +1,5 @@
 import type { ServiceError } from '@svc/errors';
-import type { Exchange } from './endpoint.ts';
+import type { RequestContext } from './endpoint.ts';
 import { errorResponse } from './error-response.ts';
 import { discardBody } from './request-body.ts';
 
@@ -8,7 +8,7 @@ import { discardBody } from './request-body.ts';
  * ends only when that is read, because some servers close the connection at the end of an answer.
  */
 export async function refusal(
-  { c, call, guard }: Exchange,
+  { c, call, guard }: RequestContext,
   error: ServiceError,
   headers: Readonly<Record<string, string>> = {},
 ): Promise<Response> {
@@ -23,7 +23,7 @@ export async function refusal(
   });
 }
 
-function isSending({ req, env }: Exchange['c']): boolean {
+function isSending({ req, env }: RequestContext['c']): boolean {
   if (req.method === 'GET' || req.method === 'HEAD' || env?.incoming?.complete === true) return false;
   return req.header('transfer-encoding') !== undefined || Number(req.header('content-length') ?? 0) > 0;
 }

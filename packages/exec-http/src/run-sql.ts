@@ -1,11 +1,11 @@
 import type { Service } from '@svc/service';
 import type { Answer } from './endpoint-response.ts';
-import type { Exchange } from './endpoint.ts';
+import type { RequestContext } from './endpoint.ts';
 import type { SqlRequest } from './exec-request.ts';
 import { canReuseBuffers, tableHeaders, writeTable } from './write-table.ts';
 
 /** Answers with the rows of a statement over frames. */
-export async function runSql(service: Service, { call }: Exchange, request: SqlRequest): Promise<Answer> {
+export async function runSql(service: Service, { call }: RequestContext, request: SqlRequest): Promise<Answer> {
   const { sql, engine, params, rows, columns } = request;
   const reuseBuffers = canReuseBuffers(request.format);
   const startNs = process.hrtime.bigint();

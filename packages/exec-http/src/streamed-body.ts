@@ -1,6 +1,6 @@
 import { ServiceError, toServiceError } from '@svc/errors';
 import { isCancelled } from '@svc/frames/internal';
-import type { Exchange } from './endpoint.ts';
+import type { RequestContext } from './endpoint.ts';
 import type { NodeBindings } from './http-call.ts';
 
 /** Chunks as the body of an answer. */
@@ -14,7 +14,7 @@ type Outgoing = NonNullable<NodeBindings['outgoing']>;
 
 interface StreamedAnswer extends ChunkSource {
   readonly stream: ReadableStream<Uint8Array>;
-  readonly exchange: Exchange;
+  readonly context: RequestContext;
   readonly status: number;
 }
 
@@ -27,9 +27,9 @@ const streamed = new WeakMap<Outgoing, StreamedAnswer>();
 export function streamedBody(
   { chunks, reuseBuffers }: ChunkSource,
   status: number,
-  exchange: Exchange,
+  context: RequestContext,
 ): ReadableStream<Uint8Array> {
-  const outgoing = exchange.c.env?.outgoing;
+  const outgoing = context.c.env?.outgoing;
   const stream = new ReadableStream<Uint8Array>(
     {
       async pull(controller) {
@@ -38,21 +38,21 @@ export function streamedBody(
           if (result.done !== true)
             return controller.enqueue(reuseBuffers ? new Uint8Array(result.value) : result.value);
           controller.close();
-          exchange.report(status);
+          context.report(status);
         } catch (thrown) {
-          const error = reportFailure(thrown, status, exchange);
+          const error = reportFailure(thrown, status, context);
           if (outgoing === undefined) controller.error(error);
-          else cutOff(outgoing, exchange);
+          else cutOff(outgoing, context);
         }
       },
       async cancel() {
-        reportLeaving(status, exchange);
+        reportLeaving(status, context);
         await chunks.return?.();
       },
     },
     { highWaterMark: 0 },
   );
-  if (outgoing !== undefined) streamed.set(outgoing, { stream, chunks, reuseBuffers, exchange, status });
+  if (outgoing !== undefined) streamed.set(outgoing, { stream, chunks, reuseBuffers, context, status });
   return stream;
 }
 
@@ -73,14 +73,14 @@ export function writeStreamed(response: Response, outgoing: Outgoing): boolean {
   return true;
 }
 
-async function writeChunks({ chunks, status, exchange }: StreamedAnswer, outgoing: Outgoing): Promise<void> {
+async function writeChunks({ chunks, status, context }: StreamedAnswer, outgoing: Outgoing): Promise<void> {
   // An answer that waits for its turn on the connection is told of its end, and not destroyed.
-  let isClosed = outgoing.destroyed || isCancelled(exchange.call);
+  let isClosed = outgoing.destroyed || isCancelled(context.call);
   let onWritten: (() => void) | undefined;
   const endChunks = async () => void (await Promise.resolve(chunks.return?.()).catch(() => {}));
   outgoing.once('close', () => {
     isClosed = true;
-    if (!outgoing.writableFinished) reportLeaving(status, exchange);
+    if (!outgoing.writableFinished) reportLeaving(status, context);
     onWritten?.();
     // Whoever makes the next chunk stops, too.
     void endChunks();
@@ -95,19 +95,19 @@ async function writeChunks({ chunks, status, exchange }: StreamedAnswer, outgoin
         outgoing.write(result.value, () => resolve());
       });
     }
-    if (isClosed) reportLeaving(status, exchange);
-    else exchange.report(status);
+    if (isClosed) reportLeaving(status, context);
+    else context.report(status);
     outgoing.end();
   } catch (thrown) {
-    reportFailure(thrown, status, exchange);
-    cutOff(outgoing, exchange);
+    reportFailure(thrown, status, context);
+    cutOff(outgoing, context);
   } finally {
     await endChunks();
   }
 }
 
 /** Ends the connection of an answer that is not whole. */
-function cutOff(outgoing: Outgoing, { c }: Exchange): void {
+function cutOff(outgoing: Outgoing, { c }: RequestContext): void {
   try {
     // HTTP/1.0 knows no chunks: there the end of the connection is that of the answer, and only a reset tells.
     if (c.env.incoming?.httpVersion === '1.0') outgoing.socket?.resetAndDestroy();
@@ -117,13 +117,13 @@ function cutOff(outgoing: Outgoing, { c }: Exchange): void {
   outgoing.destroy();
 }
 
-function reportFailure(thrown: unknown, status: number, exchange: Exchange): ServiceError {
-  const { signal } = exchange.call;
+function reportFailure(thrown: unknown, status: number, context: RequestContext): ServiceError {
+  const { signal } = context.call;
   const error = toServiceError(signal.aborted ? signal.reason : thrown);
-  exchange.report(status, error);
+  context.report(status, error);
   return error;
 }
 
-function reportLeaving(status: number, exchange: Exchange): void {
-  exchange.report(status, new ServiceError('cancelled', 'The client left before the answer was whole.'));
+function reportLeaving(status: number, context: RequestContext): void {
+  context.report(status, new ServiceError('cancelled', 'The client left before the answer was whole.'));
 }

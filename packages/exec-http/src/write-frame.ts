@@ -2,7 +2,7 @@ import { quoted, ServiceError } from '@svc/errors';
 import { type CsvOptions, ENCODINGS, type FrameInfo, UPLOAD_FORMATS, type UploadFormat } from '@svc/frames';
 import { type PutFrameOptions, type Service, TTL_HINT } from '@svc/service';
 import type { Answer } from './endpoint-response.ts';
-import type { Exchange } from './endpoint.ts';
+import type { RequestContext } from './endpoint.ts';
 import { parseIfMatch } from './etag.ts';
 import { parseColumns, parseCount, parseFlag } from './exec-params.ts';
 import { jsonAnswer } from './json-response.ts';
@@ -17,16 +17,16 @@ export function frameAnswer(info: FrameInfo, status = 200): Extract<Answer, { bo
 /** Puts or appends the rows of a request's body, and answers with what is known of the frame then. */
 export async function writeFrame(
   service: Service,
-  exchange: Exchange,
+  context: RequestContext,
   handle: string,
   operation: 'putFrame' | 'appendFrame',
-  body = openBody(exchange.c.req.raw),
+  body = openBody(context.c.req.raw),
 ): Promise<Extract<Answer, { body?: unknown }>> {
-  const { c, call } = exchange;
+  const { c, call } = context;
   const params = parseQueryString(c.req.url);
   const format = uploadFormat(service.uploadFormats, single(params, 'fmt'), (name) => c.req.header(name));
   const csv = format === 'csv' && { csv: csvOptions(params) };
-  const options = putOptions(exchange, single(params, 'ttl'));
+  const options = putOptions(context, single(params, 'ttl'));
   const bytes = Number(c.req.header('content-length') ?? 0);
   const { info, created } = await service[operation](call, handle, { format, body, bytes, ...csv }, options);
   return frameAnswer(info, created ? 201 : 200);
@@ -81,7 +81,7 @@ function csvColumn(text: string): { readonly name: string; readonly type?: strin
 }
 
 /** The conditions that a request puts on a change, and how long the frame is to live. */
-export function putOptions({ c }: Exchange, ttl: string | undefined): PutFrameOptions {
+export function putOptions({ c }: RequestContext, ttl: string | undefined): PutFrameOptions {
   const ifMatch = mapGiven(c.req.header('if-match'), parseIfMatch);
   const ifNoneMatch = c.req.header('if-none-match');
   if (ifNoneMatch !== undefined && ifNoneMatch.trim() !== '*') {
