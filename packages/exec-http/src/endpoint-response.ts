@@ -7,7 +7,7 @@ import { refusal } from './refusal.ts';
 import { streamedBody } from './streamed-body.ts';
 
 /** What a handler answers. */
-export type Answer =
+export type EndpointResponse =
   | {
       readonly status?: number;
       readonly headers?: Readonly<Record<string, string>>;
@@ -35,23 +35,27 @@ export type Answer =
   | { readonly error: ServiceError; readonly headers?: Readonly<Record<string, string>> };
 
 /** An answer as it goes out: compressed where that helps, whole with its length where it is short, else as it is made. */
-export async function toResponse(answer: Answer, context: RequestContext, compression: boolean): Promise<Response> {
-  if ('forwarded' in answer) return forwardedResponse(answer.forwarded, context);
-  if ('error' in answer) {
-    const response = await refusal(context, answer.error, answer.headers);
-    context.report(response.status, answer.error);
+export async function toResponse(
+  reply: EndpointResponse,
+  context: RequestContext,
+  compression: boolean,
+): Promise<Response> {
+  if ('forwarded' in reply) return forwardedResponse(reply.forwarded, context);
+  if ('error' in reply) {
+    const response = await refusal(context, reply.error, reply.headers);
+    context.report(response.status, reply.error);
     return response;
   }
   // A plain object, and not `Headers`: the adapter sends it as it is.
   const headers: Record<string, string> = {
-    ...answer.headers,
+    ...reply.headers,
     ...context.guard.headers,
     // Data must not be taken for a page, whatever a browser finds in it.
     'x-content-type-options': 'nosniff',
     'x-request-id': context.call.requestId,
   };
-  const { status = 200, version, isPacked = false, reuseBuffers = false } = answer;
-  const body = await shortened(answer.body);
+  const { status = 200, version, isPacked = false, reuseBuffers = false } = reply;
+  const body = await shortened(reply.body);
   const byteLength = body === undefined ? 0 : 'byteLength' in body ? body.byteLength : Infinity;
   const isCompressed = compression && !isPacked && isWorthGzip(byteLength, context.c.req.header('accept-encoding'));
   if (compression && body) headers['vary'] = 'accept-encoding';
@@ -71,17 +75,17 @@ export async function toResponse(answer: Answer, context: RequestContext, compre
 }
 
 function forwardedResponse(
-  answer: Extract<Answer, { forwarded: unknown }>['forwarded'],
+  reply: Extract<EndpointResponse, { forwarded: unknown }>['forwarded'],
   context: RequestContext,
 ): Response {
-  const { status, headers, bytes, chunks } = answer;
+  const { status, headers, bytes, chunks } = reply;
   headers['x-content-type-options'] = 'nosniff';
   headers['x-request-id'] = context.call.requestId;
   Object.assign(headers, context.guard.headers);
   if (chunks !== undefined) {
     return new Response(streamedBody({ chunks, reuseBuffers: true }, status, context), { status, headers });
   }
-  const body = bytes ?? answer.body;
+  const body = bytes ?? reply.body;
   if (body === null || 'byteLength' in body) {
     context.report(status);
     return new Response(body, { status, headers });

@@ -2,7 +2,7 @@ import { ServiceError, toServiceError } from '@svc/errors';
 import { type Call, requestIdFrom } from '@svc/frames';
 import type { Service } from '@svc/service';
 import type { Context, Hono } from 'hono';
-import { type Answer, toResponse } from './endpoint-response.ts';
+import { type EndpointResponse, toResponse } from './endpoint-response.ts';
 import { createHttpCall, type NodeBindings } from './http-call.ts';
 import type { RequestGuard } from './request-guard.ts';
 import { checkWriteParams, type WriteParams } from './write-params.ts';
@@ -35,7 +35,7 @@ export interface RequestContext {
 }
 
 /** Answers one method of a path. */
-export type Handler = (context: RequestContext) => Promise<Answer> | Answer;
+export type Handler = (context: RequestContext) => Promise<EndpointResponse> | EndpointResponse;
 
 /** The methods a path answers. HEAD comes with GET. */
 export type Handlers = Partial<Record<'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE', Handler>>;
@@ -95,6 +95,6 @@ function handlerOf(handlers: ReadonlyMap<string, Handler>, method: string): Hand
 }
 
 /** 405, with the methods that work. */
-export function methodNotAllowed(message: string, methods: readonly string[]): Answer {
+export function methodNotAllowed(message: string, methods: readonly string[]): EndpointResponse {
   return { error: new ServiceError('method_not_allowed', message), headers: { allow: methods.join(', ') } };
 }

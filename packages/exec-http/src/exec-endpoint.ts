@@ -1,5 +1,5 @@
 import type { Service } from '@svc/service';
-import type { Answer } from './endpoint-response.ts';
+import type { EndpointResponse } from './endpoint-response.ts';
 import { type RequestContext, type Handlers, methodNotAllowed } from './endpoint.ts';
 import {
   type ExecRequest,
@@ -41,7 +41,7 @@ function readHandlers(
   parse: (params: Params, rules: ExecRules) => ExecRequest,
 ): Handlers {
   const { service } = reads;
-  async function answer(context: RequestContext, params: Params): Promise<Answer> {
+  async function respond(context: RequestContext, params: Params): Promise<EndpointResponse> {
     const request = parse(params, rules);
     if (request.kind === 'handle') return readFrame(reads, context, request);
     if (request.kind === 'sql') return runSql(service, context, request);
@@ -53,11 +53,11 @@ function readHandlers(
       if (context.c.req.method === 'HEAD' && params.some(([name]) => name === 'query')) {
         return methodNotAllowed('HEAD does not run SQL.', ['GET', 'POST']);
       }
-      return answer(context, params);
+      return respond(context, params);
     },
     POST: async (context) => {
       const params = parseQueryString(context.c.req.url);
-      return answer(context, [...params, ...(await sqlParams(context.c.req.raw))]);
+      return respond(context, [...params, ...(await sqlParams(context.c.req.raw))]);
     },
   };
 }

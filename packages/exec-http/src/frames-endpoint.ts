@@ -4,12 +4,12 @@ import { type Service, TTL_HINT } from '@svc/service';
 import * as v from 'valibot';
 import type { RequestContext, Handlers } from './endpoint.ts';
 import { parseCount, parsedJson } from './exec-params.ts';
-import { jsonAnswer } from './json-response.ts';
+import { jsonResponse } from './json-response.ts';
 import { keepQuery } from './keep-query.ts';
 import { decodePart, type Params, parseQueryString, single } from './query-string.ts';
 import { readText } from './read-text.ts';
 import { beginsWith, openBody } from './request-body.ts';
-import { frameAnswer, writeFrame } from './write-frame.ts';
+import { frameResponse, writeFrame } from './write-frame.ts';
 
 const MAX_PATCH_BYTES = 16 * 1024;
 
@@ -20,23 +20,23 @@ export function frameListHandlers(service: Service): Handlers {
   return {
     GET: async ({ c, call }) => {
       const frames = await service.listFrames(call, listOptions(parseQueryString(c.req.url)));
-      return jsonAnswer({ frames });
+      return jsonResponse({ frames });
     },
     POST: async (context) => {
       const { pathname } = new URL(context.c.req.url);
-      const { answer, handle } = await newFrame(service, context);
-      return { ...answer, headers: { ...answer.headers, location: `${pathname}/${handle}` } };
+      const { response, handle } = await newFrame(service, context);
+      return { ...response, headers: { ...response.headers, location: `${pathname}/${handle}` } };
     },
   };
 }
 
-type FrameAnswer = ReturnType<typeof frameAnswer>;
+type FrameResponse = ReturnType<typeof frameResponse>;
 
 /** Makes a frame of the rows in the body, or of the answer to the SQL in it: rows are a list, SQL is in an object. */
 async function newFrame(
   service: Service,
   context: RequestContext,
-): Promise<{ readonly answer: FrameAnswer; readonly handle: string }> {
+): Promise<{ readonly response: FrameResponse; readonly handle: string }> {
   const { req } = context.c;
   const fmt = single(parseQueryString(req.url), 'fmt');
   const isJsonType = /^application\/json\s*(;|$)/i.test(req.header('content-type') ?? '');
@@ -44,23 +44,23 @@ async function newFrame(
   const { isSo: isQuery, body } = isJson ? await beginsWith(req.raw, '{') : { isSo: false, body: openBody(req.raw) };
   if (!isQuery) {
     const handle = createHandle();
-    return { answer: await writeFrame(service, context, handle, 'putFrame', body), handle };
+    return { response: await writeFrame(service, context, handle, 'putFrame', body), handle };
   }
   const { info, created } = await keepQuery(service, context, body);
-  return { answer: frameAnswer(info, created ? 201 : 200), handle: info.handle };
+  return { response: frameResponse(info, created ? 201 : 200), handle: info.handle };
 }
 
 /** `/frames/{handle}`: the life of one frame. */
 export function frameHandlers(service: Service): Handlers {
   return {
-    GET: async (context) => frameAnswer(await service.describeFrame(context.call, handleOf(context))),
+    GET: async (context) => frameResponse(await service.describeFrame(context.call, handleOf(context))),
     PUT: (context) => writeFrame(service, context, handleOf(context), 'putFrame'),
     POST: (context) => writeFrame(service, context, handleOf(context), 'appendFrame'),
     PATCH: async (context) => {
       refuseConditions(context);
       const handle = handleOf(context);
       const { ttl } = await patchBody(context);
-      return frameAnswer(await service.expireFrame(context.call, handle, ttl));
+      return frameResponse(await service.expireFrame(context.call, handle, ttl));
     },
     DELETE: async (context) => {
       refuseConditions(context);

@@ -14,7 +14,7 @@
  * ```
  */
 export { createExecApp, type ExecAppOptions } from './create-exec-app.ts';
-export type { Answer } from './endpoint-response.ts';
+export type { EndpointResponse } from './endpoint-response.ts';
 export {
   addEndpoint,
   answerRequest,

@@ -1,6 +1,6 @@
 import { type Call, type FrameInfo, isHandle } from '@svc/frames';
 import type { FrameReading, Service } from '@svc/service';
-import type { Answer } from './endpoint-response.ts';
+import type { EndpointResponse } from './endpoint-response.ts';
 import type { AnswerCache } from './response-cache.ts';
 import { isWorthGzip } from './compress.ts';
 import type { RequestContext } from './endpoint.ts';
@@ -18,10 +18,14 @@ export interface FrameReads {
   readonly maxRows?: number | undefined;
 }
 
-type OwnAnswer = Exclude<Answer, { error: unknown } | { forwarded: unknown }>;
+type OwnResponse = Exclude<EndpointResponse, { error: unknown } | { forwarded: unknown }>;
 
 /** Answers with the rows of a frame. */
-export async function readFrame(reads: FrameReads, context: RequestContext, request: HandleRequest): Promise<Answer> {
+export async function readFrame(
+  reads: FrameReads,
+  context: RequestContext,
+  request: HandleRequest,
+): Promise<EndpointResponse> {
   const kept = await keptAnswer(reads, context, request);
   if (kept !== undefined) return kept;
   const startNs = process.hrtime.bigint();
@@ -31,11 +35,11 @@ export async function readFrame(reads: FrameReads, context: RequestContext, requ
     reuseBuffers: canReuseBuffers(request.format),
   });
   try {
-    const answer = answerOf(reads, context, request, reading, startNs);
+    const response = responseOf(reads, context, request, reading, startNs);
     // What is written while it is sent closes the frame at its end.
-    const isWrittenYet = !(typeof answer.body === 'object' && 'next' in answer.body);
-    if (isWrittenYet) reading.close();
-    return answer;
+    const isComplete = !(typeof response.body === 'object' && 'next' in response.body);
+    if (isComplete) reading.close();
+    return response;
   } catch (error) {
     reading.close();
     throw error;
@@ -47,7 +51,7 @@ async function keptAnswer(
   { service, answers, compression }: FrameReads,
   { c, call }: RequestContext,
   request: HandleRequest,
-): Promise<OwnAnswer | undefined> {
+): Promise<OwnResponse | undefined> {
   // A text that is no handle names no frame, which is for the reading to say.
   if (request.timings || !isHandle(request.handle)) return undefined;
   const info = await service.describeFrame(call, request.handle);
@@ -64,13 +68,13 @@ async function keptAnswer(
   return { headers: packed, body: await kept.compressed(), isPacked: true, version };
 }
 
-function answerOf(
+function responseOf(
   reads: FrameReads,
   { c, call }: RequestContext,
   request: HandleRequest,
   reading: FrameReading,
   startNs: bigint,
-): OwnAnswer {
+): OwnResponse {
   const { info, stream } = reading;
   const { version, rows } = info;
   if (request.rows.limit === undefined) checkMaxRows(rows - request.rows.offset, reads.maxRows);

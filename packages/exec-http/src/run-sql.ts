@@ -1,21 +1,25 @@
 import type { Service } from '@svc/service';
-import type { Answer } from './endpoint-response.ts';
+import type { EndpointResponse } from './endpoint-response.ts';
 import type { RequestContext } from './endpoint.ts';
 import type { SqlRequest } from './exec-request.ts';
 import { canReuseBuffers, tableHeaders, writeTable } from './write-table.ts';
 
 /** Answers with the rows of a statement over frames. */
-export async function runSql(service: Service, { call }: RequestContext, request: SqlRequest): Promise<Answer> {
+export async function runSql(
+  service: Service,
+  { call }: RequestContext,
+  request: SqlRequest,
+): Promise<EndpointResponse> {
   const { sql, engine, params, rows, columns } = request;
   const reuseBuffers = canReuseBuffers(request.format);
   const startNs = process.hrtime.bigint();
-  const answer = await service.query(call, sql, { engine, params, ...rows, ...(columns && { columns }), reuseBuffers });
+  const result = await service.query(call, sql, { engine, params, ...rows, ...(columns && { columns }), reuseBuffers });
   const firstRowsNs = process.hrtime.bigint();
   const timings = () => ({
     execute: Number(firstRowsNs - startNs),
     encode: Number(process.hrtime.bigint() - firstRowsNs),
   });
-  const table = { stream: answer, query: sql, timings, close: () => answer.close() };
+  const table = { stream: result, query: sql, timings, close: () => result.close() };
   return {
     headers: tableHeaders('query', request.format),
     body: writeTable(service, call, table, request),

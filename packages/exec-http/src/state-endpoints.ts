@@ -1,7 +1,7 @@
 import { ServiceError } from '@svc/errors';
 import type { Health, Service } from '@svc/service';
 import type { Handlers } from './endpoint.ts';
-import { jsonAnswer } from './json-response.ts';
+import { jsonResponse } from './json-response.ts';
 
 /** What the endpoints about the state of the server look at. */
 export interface StateOptions {
@@ -15,7 +15,7 @@ export function healthHandlers({ service }: StateOptions): Handlers {
   return {
     GET: async () => {
       const health = await service.health();
-      return jsonAnswer(health, ['ok', 'degraded'].includes(health.status) ? 200 : 503);
+      return jsonResponse(health, ['ok', 'degraded'].includes(health.status) ? 200 : 503);
     },
   };
 }
@@ -25,14 +25,14 @@ export function readyHandlers({ service, isStarting = () => false }: StateOption
   return {
     GET: async () => {
       const reason = isStarting() ? 'The server is starting.' : reasonOf(await service.health());
-      if (reason === undefined) return jsonAnswer({ status: 'ready' });
+      if (reason === undefined) return jsonResponse({ status: 'ready' });
       return { error: new ServiceError('unavailable', reason, { hint: 'GET /health shows the state of each part.' }) };
     },
   };
 }
 
 /** `/livez`: the process answers. A store that is broken does not get better by starting it again. */
-export const LIVE_HANDLERS: Handlers = { GET: () => jsonAnswer({ status: 'alive' }) };
+export const LIVE_HANDLERS: Handlers = { GET: () => jsonResponse({ status: 'alive' }) };
 
 /** Why a service is not ready; undefined if it is. Frames that are damaged do not count: all others can be read. */
 function reasonOf({ status, parts }: Health): string | undefined {

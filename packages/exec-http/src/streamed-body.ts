@@ -12,13 +12,13 @@ export interface ChunkSource {
 
 type Outgoing = NonNullable<NodeBindings['outgoing']>;
 
-interface StreamedAnswer extends ChunkSource {
+interface StreamedResponse extends ChunkSource {
   readonly stream: ReadableStream<Uint8Array>;
   readonly context: RequestContext;
   readonly status: number;
 }
 
-const streamed = new WeakMap<Outgoing, StreamedAnswer>();
+const streamed = new WeakMap<Outgoing, StreamedResponse>();
 
 /**
  * Chunks as the body of an answer, made only as fast as the client reads. A failure cuts the connection: what was sent
@@ -62,18 +62,18 @@ export function streamedBody(
  * the answer is another one, or has been changed; it is then sent as any other.
  */
 export function writeStreamed(response: Response, outgoing: Outgoing): boolean {
-  const answer = streamed.get(outgoing);
-  if (answer === undefined || response.body !== answer.stream || answer.stream.locked) return false;
+  const source = streamed.get(outgoing);
+  if (source === undefined || response.body !== source.stream || source.stream.locked) return false;
   // Nobody else may begin to read it.
-  answer.stream.getReader();
+  source.stream.getReader();
   outgoing.setHeaders(response.headers);
   outgoing.writeHead(response.status);
   outgoing.flushHeaders();
-  void writeChunks(answer, outgoing);
+  void writeChunks(source, outgoing);
   return true;
 }
 
-async function writeChunks({ chunks, status, context }: StreamedAnswer, outgoing: Outgoing): Promise<void> {
+async function writeChunks({ chunks, status, context }: StreamedResponse, outgoing: Outgoing): Promise<void> {
   // An answer that waits for its turn on the connection is told of its end, and not destroyed.
   let isClosed = outgoing.destroyed || isCancelled(context.call);
   let onWritten: (() => void) | undefined;

@@ -1,17 +1,17 @@
 import { quoted, ServiceError } from '@svc/errors';
 import { type CsvOptions, ENCODINGS, type FrameInfo, UPLOAD_FORMATS, type UploadFormat } from '@svc/frames';
 import { type PutFrameOptions, type Service, TTL_HINT } from '@svc/service';
-import type { Answer } from './endpoint-response.ts';
+import type { EndpointResponse } from './endpoint-response.ts';
 import type { RequestContext } from './endpoint.ts';
 import { parseIfMatch } from './etag.ts';
 import { parseColumns, parseCount, parseFlag } from './exec-params.ts';
-import { jsonAnswer } from './json-response.ts';
+import { jsonResponse } from './json-response.ts';
 import { openBody } from './request-body.ts';
 import { mapGiven, type Params, parseQueryString, single } from './query-string.ts';
 
 /** What is known of a frame, as an answer. */
-export function frameAnswer(info: FrameInfo, status = 200): Extract<Answer, { body?: unknown }> {
-  return { ...jsonAnswer(info, status), version: info.version };
+export function frameResponse(info: FrameInfo, status = 200): Extract<EndpointResponse, { body?: unknown }> {
+  return { ...jsonResponse(info, status), version: info.version };
 }
 
 /** Puts or appends the rows of a request's body, and answers with what is known of the frame then. */
@@ -21,7 +21,7 @@ export async function writeFrame(
   handle: string,
   operation: 'putFrame' | 'appendFrame',
   body = openBody(context.c.req.raw),
-): Promise<Extract<Answer, { body?: unknown }>> {
+): Promise<Extract<EndpointResponse, { body?: unknown }>> {
   const { c, call } = context;
   const params = parseQueryString(c.req.url);
   const format = uploadFormat(service.uploadFormats, single(params, 'fmt'), (name) => c.req.header(name));
@@ -29,7 +29,7 @@ export async function writeFrame(
   const options = putOptions(context, single(params, 'ttl'));
   const bytes = Number(c.req.header('content-length') ?? 0);
   const { info, created } = await service[operation](call, handle, { format, body, bytes, ...csv }, options);
-  return frameAnswer(info, created ? 201 : 200);
+  return frameResponse(info, created ? 201 : 200);
 }
 
 function uploadFormat(
