@@ -1,6 +1,6 @@
 import type { Service, SqlTarget } from '@svc/service';
 import { Hono } from 'hono';
-import { createAnswerCache } from './response-cache.ts';
+import { createResponseCache } from './response-cache.ts';
 import { addEndpoint, type ExecEnv } from './endpoint.ts';
 import { chkHandlers, execHandlers, expHandlers } from './exec-endpoint.ts';
 import { frameHandlers, frameListHandlers } from './frames-endpoint.ts';
@@ -39,7 +39,7 @@ export function createExecApp(options: ExecAppOptions): Hono<ExecEnv> {
   const { hasTsdb, engines } = service;
   const hasParquet = service.encodeParquet !== undefined;
   const rules = { hasTsdb, engines, hasParquet, defaultFmt, defaultEngine, maxRows };
-  const reads = { service, answers: createAnswerCache(answerCacheBytes), compression, maxRows };
+  const reads = { service, cache: createResponseCache(answerCacheBytes), compression, maxRows };
   addEndpoint(app, '/ping', endpoint, {
     GET: () => ({ body: 'ok', headers: { 'content-type': 'text/plain; charset=utf-8' } }),
   });

@@ -1,7 +1,7 @@
 import { type Call, type FrameInfo, isHandle } from '@svc/frames';
 import type { FrameReading, Service } from '@svc/service';
 import type { EndpointResponse } from './endpoint-response.ts';
-import type { AnswerCache } from './response-cache.ts';
+import type { ResponseCache } from './response-cache.ts';
 import { isWorthGzip } from './compress.ts';
 import type { RequestContext } from './endpoint.ts';
 import { etagOf, matchingEtag } from './etag.ts';
@@ -11,7 +11,7 @@ import { canReuseBuffers, tableHeaders, writeTable } from './write-table.ts';
 /** What reads of frames work with. */
 export interface FrameReads {
   readonly service: Service;
-  readonly answers: AnswerCache;
+  readonly cache: ResponseCache;
   /** Compresses answers for clients that accept it. */
   readonly compression: boolean;
   /** The most rows an answer may have; undefined: any number. */
@@ -26,8 +26,8 @@ export async function readFrame(
   context: RequestContext,
   request: HandleRequest,
 ): Promise<EndpointResponse> {
-  const kept = await keptAnswer(reads, context, request);
-  if (kept !== undefined) return kept;
+  const cached = await cachedResponse(reads, context, request);
+  if (cached !== undefined) return cached;
   const startNs = process.hrtime.bigint();
   const reading = await reads.service.readFrame(context.call, request.handle, {
     ...request.rows,
@@ -47,25 +47,26 @@ export async function readFrame(
 }
 
 /** An answer that was sent before, for which the frame need not be opened; undefined where there is none. */
-async function keptAnswer(
-  { service, answers, compression }: FrameReads,
+async function cachedResponse(
+  { service, cache, compression }: FrameReads,
   { c, call }: RequestContext,
   request: HandleRequest,
 ): Promise<OwnResponse | undefined> {
   // A text that is no handle names no frame, which is for the reading to say.
   if (request.timings || !isHandle(request.handle)) return undefined;
   const info = await service.describeFrame(call, request.handle);
-  const kept = answers.get(keyOf(call, info, request));
-  if (kept === undefined) return undefined;
+  const cached = cache.get(keyOf(call, info, request));
+  if (cached === undefined) return undefined;
   const { version } = info;
   const headers = headersOf(request, info);
   const etag = matchingEtag(c.req.header('if-none-match'), version);
   if (etag !== undefined) return { status: 304, headers: { ...headers, etag } };
   const isPacked = request.format === 'parquet';
-  const isCompressed = compression && !isPacked && isWorthGzip(kept.bytes.byteLength, c.req.header('accept-encoding'));
-  if (!isCompressed) return { headers, body: kept.bytes, isPacked, version };
+  const isCompressed =
+    compression && !isPacked && isWorthGzip(cached.bytes.byteLength, c.req.header('accept-encoding'));
+  if (!isCompressed) return { headers, body: cached.bytes, isPacked, version };
   const packed = { ...headers, 'content-encoding': 'gzip', etag: etagOf(version, true) };
-  return { headers: packed, body: await kept.compressed(), isPacked: true, version };
+  return { headers: packed, body: await cached.compressed(), isPacked: true, version };
 }
 
 function responseOf(
@@ -90,7 +91,7 @@ function responseOf(
   const isPacked = request.format === 'parquet';
   if (isPacked && c.req.method === 'HEAD') return { headers, version };
   const chunks = writeTable(reads.service, call, table, request);
-  return { headers, body: reads.answers.keeping(keyOf(call, info, request), chunks), reuseBuffers, isPacked, version };
+  return { headers, body: reads.cache.keeping(keyOf(call, info, request), chunks), reuseBuffers, isPacked, version };
 }
 
 function headersOf({ handle, format }: HandleRequest, { rows }: FrameInfo): Readonly<Record<string, string>> {

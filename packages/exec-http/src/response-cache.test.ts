@@ -4,7 +4,7 @@ import { longFrame } from '@svc/frames/testing';
 import { createService } from '@svc/service';
 import type { Hono } from 'hono';
 import { describe, expect, onTestFinished, test } from 'vitest';
-import { type AnswerCache, createAnswerCache } from './response-cache.ts';
+import { type ResponseCache, createResponseCache } from './response-cache.ts';
 import { createExecApp, type ExecEnv } from './index.ts';
 
 async function* chunksOf(...sizes: number[]): AsyncGenerator<Uint8Array, void> {
@@ -18,20 +18,20 @@ async function drain(chunks: AsyncIterable<Uint8Array>): Promise<number> {
 }
 
 /** A cache that was asked for these keys once. */
-async function cacheAskedFor(maxBytes: number, ...keys: string[]): Promise<AnswerCache> {
-  const cache = createAnswerCache(maxBytes);
+async function cacheAskedFor(maxBytes: number, ...keys: string[]): Promise<ResponseCache> {
+  const cache = createResponseCache(maxBytes);
   for (const key of keys) await drain(cache.keeping(key, chunksOf(1)));
   return cache;
 }
 
 /** Asks for a key twice, so that its answer is kept. */
-async function keep(cache: AnswerCache, key: string, bytes: number): Promise<void> {
+async function keep(cache: ResponseCache, key: string, bytes: number): Promise<void> {
   for (let i = 0; i < 2; i++) await drain(cache.keeping(key, chunksOf(bytes)));
 }
 
-describe('createAnswerCache', () => {
+describe('createResponseCache', () => {
   test('keeps an answer that is asked for again, once all of it has come', async () => {
-    const cache = createAnswerCache(1e6);
+    const cache = createResponseCache(1e6);
     expect(await drain(cache.keeping('a', chunksOf(10, 20)))).toBe(30);
     expect(cache.get('a')).toBeUndefined();
     const chunks = cache.keeping('a', chunksOf(10, 20));
@@ -56,7 +56,7 @@ describe('createAnswerCache', () => {
   });
 
   test('lets go of what was asked for least lately, compressed bytes counted', async () => {
-    const cache = createAnswerCache(100_000);
+    const cache = createResponseCache(100_000);
     for (const key of ['a', 'b', 'c']) await keep(cache, key, 6000);
     for (let i = 0; i < 12; i++) {
       cache.get('a');
@@ -69,21 +69,21 @@ describe('createAnswerCache', () => {
   });
 
   test('a long key counts, although its answer is short', async () => {
-    const cache = createAnswerCache(100_000);
+    const cache = createResponseCache(100_000);
     const keys = ['a', 'b', 'c'].map((letter) => letter.repeat(20_000));
     for (const key of keys) await keep(cache, key, 1);
     expect(keys.map((key) => cache.get(key) !== undefined)).toEqual([false, true, true]);
   });
 
   test('answers that are each asked for once push nothing out', async () => {
-    const cache = createAnswerCache(100_000);
+    const cache = createResponseCache(100_000);
     await keep(cache, 'a', 6000);
     for (let i = 0; i < 3000; i++) await drain(cache.keeping(`n${i}`, chunksOf(6000)));
     expect(cache.get('a')).toBeDefined();
   });
 
   test('a cache of no bytes keeps nothing', async () => {
-    const cache = createAnswerCache(0);
+    const cache = createResponseCache(0);
     await keep(cache, 'a', 1);
     expect(cache.get('a')).toBeUndefined();
   });

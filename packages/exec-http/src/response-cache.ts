@@ -1,15 +1,15 @@
 import { compressBytes } from './compress.ts';
 
 /** An answer as it was sent. */
-export interface KeptAnswer {
+export interface CachedResponse {
   readonly bytes: Uint8Array;
   /** The same, compressed when that is first asked for. */
   compressed(): Promise<Uint8Array>;
 }
 
 /** Short answers that are asked for again and again, as bytes: the rows of a frame are the same as long as its version is. */
-export interface AnswerCache {
-  get(key: string): KeptAnswer | undefined;
+export interface ResponseCache {
+  get(key: string): CachedResponse | undefined;
   /**
    * Hands the chunks of an answer on. Those of one that was asked for before are kept once they have all come and are
    * not too many; an answer that is asked for once would only push out others.
@@ -17,9 +17,9 @@ export interface AnswerCache {
   keeping(key: string, chunks: AsyncGenerator<Uint8Array, void>): AsyncGenerator<Uint8Array, void>;
 }
 
-/** One answer may take this part of the cache, and no more than `MAX_ANSWER_BYTES`. */
+/** One answer may take this part of the cache, and no more than `MAX_RESPONSE_BYTES`. */
 const MAX_SHARE = 1 / 16;
-const MAX_ANSWER_BYTES = 1024 * 1024;
+const MAX_RESPONSE_BYTES = 1024 * 1024;
 /** What an answer takes beside its bytes and its key: its place in a table. */
 const OVERHEAD_BYTES = 1024;
 /** Of about so many keys it is known that they were asked for. */
@@ -28,9 +28,9 @@ const MARKS = 4096;
 const KEY_CHARACTER_BYTES = 2;
 
 /** A cache of so many bytes; what was asked for least lately goes first. */
-export function createAnswerCache(maxBytes: number): AnswerCache {
-  const maxAnswerBytes = Math.min(maxBytes * MAX_SHARE, MAX_ANSWER_BYTES);
-  const kept = new Map<string, KeptAnswer & { size: number }>();
+export function createResponseCache(maxBytes: number): ResponseCache {
+  const maxResponseBytes = Math.min(maxBytes * MAX_SHARE, MAX_RESPONSE_BYTES);
+  const kept = new Map<string, CachedResponse & { size: number }>();
   const marks = createMarks();
   let total = 0;
 
@@ -49,21 +49,21 @@ export function createAnswerCache(maxBytes: number): AnswerCache {
   function keep(key: string, bytes: Uint8Array): void {
     drop(key);
     let packed: Promise<Uint8Array> | undefined;
-    const answer = {
+    const response = {
       bytes,
       size: bytes.byteLength + KEY_CHARACTER_BYTES * key.length + OVERHEAD_BYTES,
       compressed: () => (packed ??= pack()),
     };
     async function pack(): Promise<Uint8Array> {
       const short = await compressBytes(bytes);
-      if (kept.get(key) !== answer) return short;
-      answer.size += short.byteLength;
+      if (kept.get(key) !== response) return short;
+      response.size += short.byteLength;
       total += short.byteLength;
       makeRoom();
       return short;
     }
-    kept.set(key, answer);
-    total += answer.size;
+    kept.set(key, response);
+    total += response.size;
     makeRoom();
   }
 
@@ -73,20 +73,20 @@ export function createAnswerCache(maxBytes: number): AnswerCache {
     for await (const chunk of chunks) {
       bytes += chunk.byteLength;
       // A copy: the memory of a chunk may be used again for the next one.
-      if (bytes <= maxAnswerBytes) seen.push(new Uint8Array(chunk));
+      if (bytes <= maxResponseBytes) seen.push(new Uint8Array(chunk));
       else seen.length = 0;
       yield chunk;
     }
-    if (bytes <= maxAnswerBytes) keep(key, joined(seen, bytes));
+    if (bytes <= maxResponseBytes) keep(key, joined(seen, bytes));
   }
 
   return {
     get(key) {
-      const answer = kept.get(key);
-      if (answer === undefined) return undefined;
+      const response = kept.get(key);
+      if (response === undefined) return undefined;
       kept.delete(key);
-      kept.set(key, answer);
-      return answer;
+      kept.set(key, response);
+      return response;
     },
     keeping: (key, chunks) => (marks.add(key) ? keepAll(key, chunks) : chunks),
   };
