@@ -14,7 +14,7 @@ import {
 } from './frame-messages.ts';
 import type { FrameServiceOptions } from './frame-service-options.ts';
 import { createQueryMethods } from './query-methods.ts';
-import { inTime } from './in-time.ts';
+import { inTime } from './with-idle-timeout.ts';
 import { uploadBody } from './upload-body.ts';
 
 /** `svc.frames.v1.FrameService` over a service. */

@@ -16,7 +16,7 @@ import { engineNotConfigured } from './engine-not-configured.ts';
 import type { Observer } from './events.ts';
 import { who } from './frame-operations.ts';
 import { limitBytes, limitRows } from './limit-bytes.ts';
-import { readInTime } from './read-in-time.ts';
+import { readInTime } from './read-with-idle-timeout.ts';
 import type { KeepQueryOptions, QueryFramesOptions, Service } from './service.ts';
 import { tsdbExport } from './tsdb-export.ts';
 import { checkTtl } from './ttl.ts';

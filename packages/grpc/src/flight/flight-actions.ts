@@ -8,7 +8,7 @@ import type { PreparedStatements } from '../flight-sql/prepared-statements.ts';
 import { refuseTransaction } from '../flight-sql/refuse-transaction.ts';
 import { isUpdate } from '../flight-sql/run-update.ts';
 import { readSessionOptions, setSessionOptions } from '../flight-sql/session-options.ts';
-import type { BegunQueries } from './begun-queries.ts';
+import type { BegunQueries } from './pending-queries.ts';
 import { type FlightReads, schemaBytes } from './flight-reads.ts';
 import type { RunningFlights } from './running-flights.ts';
 

@@ -10,7 +10,7 @@ import type { PreparedStatements } from '../flight-sql/prepared-statements.ts';
 import { runUpdate } from '../flight-sql/run-update.ts';
 import { smallTable } from '../flight-sql/small-table.ts';
 import { timestampMessage } from '../frame-messages.ts';
-import type { BegunQueries, BegunQuery } from './begun-queries.ts';
+import type { BegunQueries, BegunQuery } from './pending-queries.ts';
 import { createFlightDescriber, NO_COLUMNS } from './flight-describer.ts';
 import { decodeSource, encodeSource } from './flight-source.ts';
 import type { Tickets } from './tickets.ts';

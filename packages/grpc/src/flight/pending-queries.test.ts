@@ -3,7 +3,7 @@ import { type Call, createMemoryStore, type Engine } from '@svc/frames';
 import { createService } from '@svc/service';
 import { expect, test } from 'vitest';
 import { createFakeEngine } from '../../test/fake-engine.ts';
-import { createBegunQueries } from './begun-queries.ts';
+import { createBegunQueries } from './pending-queries.ts';
 
 const TICKET = Buffer.from('ticket');
 const ONE = { sql: 'SELECT 1 AS one', params: [] };
