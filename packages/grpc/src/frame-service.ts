@@ -14,7 +14,7 @@ import {
 } from './frame-messages.ts';
 import type { FrameServiceOptions } from './frame-service-options.ts';
 import { createQueryMethods } from './query-methods.ts';
-import { inTime } from './with-idle-timeout.ts';
+import { withIdleTimeout } from './with-idle-timeout.ts';
 import { uploadBody } from './upload-body.ts';
 
 /** `svc.frames.v1.FrameService` over a service. */
@@ -25,7 +25,7 @@ export function createFrameService({
 }: FrameServiceOptions): ServiceImplementation<typeof FrameServiceDefinition> {
   return {
     async putFrame(request) {
-      const messages = inTime(request, idleTimeoutMs);
+      const messages = withIdleTimeout(request, idleTimeoutMs);
       const first = await messages.next();
       const target = targetFrom(first.done === true ? undefined : first.value);
       const ttl = target.ttlSeconds;

@@ -1,16 +1,19 @@
 import { ServiceError } from '@svc/errors';
 
 /** The items of a client, which fail where it takes longer than `idleTimeoutMs` for one that is asked for. */
-export async function* inTime<T>(source: AsyncIterable<T>, idleTimeoutMs: number): AsyncGenerator<T, void, undefined> {
+export async function* withIdleTimeout<T>(
+  source: AsyncIterable<T>,
+  idleTimeoutMs: number,
+): AsyncGenerator<T, void, undefined> {
   const items = source[Symbol.asyncIterator]();
   for (;;) {
-    const next = await nextInTime(items, idleTimeoutMs);
+    const next = await nextWithTimeout(items, idleTimeoutMs);
     if (next.done === true) return;
     yield next.value;
   }
 }
 
-async function nextInTime<T>(items: AsyncIterator<T>, idleTimeoutMs: number): Promise<IteratorResult<T>> {
+async function nextWithTimeout<T>(items: AsyncIterator<T>, idleTimeoutMs: number): Promise<IteratorResult<T>> {
   let timer: NodeJS.Timeout | undefined;
   const idle = new Promise<never>((_resolve, reject) => {
     timer = setTimeout(() => reject(idleError(idleTimeoutMs)), idleTimeoutMs);

@@ -5,7 +5,7 @@ import { flight } from '@svc/proto';
 import type { Service } from '@svc/service';
 import type { ServiceImplementation } from 'nice-grpc';
 import { createPreparedStatements } from '../flight-sql/prepared-statements.ts';
-import { inTime } from '../with-idle-timeout.ts';
+import { withIdleTimeout } from '../with-idle-timeout.ts';
 import { createBegunQueries } from './pending-queries.ts';
 import { createFlightActions } from './flight-actions.ts';
 import { encodeFlightData, type FlightMessage } from './flight-data.ts';
@@ -71,7 +71,7 @@ export function createFlightService(options: FlightServiceOptions): ServiceImple
     // While there is no authentication every name is welcome, and every token is as good as none.
     async *handshake(request, context) {
       context.header.set('authorization', `Bearer ${TOKEN}`);
-      for await (const _ of inTime(request, idleTimeoutMs)) {
+      for await (const _ of withIdleTimeout(request, idleTimeoutMs)) {
         yield { protocolVersion: 0n, payload: Buffer.from(TOKEN) };
       }
     },
@@ -115,7 +115,7 @@ export function createFlightService(options: FlightServiceOptions): ServiceImple
     },
 
     async *doPut(request) {
-      yield { appMetadata: await put(current(), inTime(request, idleTimeoutMs)) };
+      yield { appMetadata: await put(current(), withIdleTimeout(request, idleTimeoutMs)) };
     },
 
     // eslint-disable-next-line require-yield -- It only refuses.
