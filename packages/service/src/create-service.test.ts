@@ -130,12 +130,12 @@ describe('events', () => {
     (await service.readFrame(call, 't')).close();
     await service.expireFrame(call, 't', null);
     await service.dropFrame(call, 't');
-    const who = { requestId: 'r-1', tenant: 'default', handle: 't' };
+    const source = { requestId: 'r-1', tenant: 'default', handle: 't' };
     expect(events).toMatchObject([
-      { kind: 'frame_put', ...who, rows: 1, created: true },
-      { kind: 'frame_opened', ...who, rows: 1 },
-      { kind: 'frame_expiry_set', ...who, expires: null },
-      { kind: 'frame_dropped', ...who },
+      { kind: 'frame_put', ...source, rows: 1, created: true },
+      { kind: 'frame_opened', ...source, rows: 1 },
+      { kind: 'frame_expiry_set', ...source, expires: null },
+      { kind: 'frame_dropped', ...source },
     ]);
   });
 });

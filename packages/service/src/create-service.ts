@@ -5,7 +5,7 @@ import { type TsdbResponse, TsdbCredentialsError, type TsdbProxy, type TsdbReque
 import type { EngineName } from './engine-names.ts';
 import { engineNotConfigured } from './engine-not-configured.ts';
 import type { Observer } from './events.ts';
-import { createFrameOperations, who } from './frame-operations.ts';
+import { createFrameOperations, eventSource } from './frame-operations.ts';
 import { createQueryOperations } from './query-operations.ts';
 import type { PartState, Service, StoreHealth } from './service.ts';
 
@@ -49,11 +49,11 @@ export function createService(options: ServiceOptions): Service {
     if (tsdb === undefined) throw engineNotConfigured('tsdb', queries.engines);
     const startMs = performance.now();
     const answer = await tsdb.forward(call, request).catch((error: unknown) => {
-      if (error instanceof TsdbCredentialsError) observe({ kind: 'tsdb_refused_credentials', ...who(call) });
+      if (error instanceof TsdbCredentialsError) observe({ kind: 'tsdb_refused_credentials', ...eventSource(call) });
       throw error;
     });
     const durationMs = performance.now() - startMs;
-    observe({ kind: 'query_forwarded', ...who(call), status: answer.status, durationMs });
+    observe({ kind: 'query_forwarded', ...eventSource(call), status: answer.status, durationMs });
     return answer;
   }
 

@@ -57,7 +57,7 @@ export function createFrameOperations(parts: FrameParts): FrameOperations {
     const result = await writeUpload(kind, parts, ref, upload, { ...options, signal: call.signal });
     const { rows, bytes } = result.info;
     const durationMs = performance.now() - startMs;
-    observe({ kind, ...who(call), handle, rows, bytes, created: result.created, durationMs });
+    observe({ kind, ...eventSource(call), handle, rows, bytes, created: result.created, durationMs });
     return result;
   }
 
@@ -71,7 +71,7 @@ export function createFrameOperations(parts: FrameParts): FrameOperations {
       const frame = (await store.open({ tenant: call.tenant, handle })) ?? notFound(handle);
       try {
         const stream = frame.read({ ...read, signal: call.signal });
-        observe({ kind: 'frame_opened', ...who(call), handle, rows: frame.info.rows });
+        observe({ kind: 'frame_opened', ...eventSource(call), handle, rows: frame.info.rows });
         return { info: frame.info, stream, close: () => frame.close() };
       } catch (error) {
         frame.close();
@@ -96,14 +96,14 @@ export function createFrameOperations(parts: FrameParts): FrameOperations {
       begin(call);
       checkTtl(ttlSeconds);
       const info = (await store.expire(refOf(call, handle), ttlSeconds)) ?? notFound(handle);
-      observe({ kind: 'frame_expiry_set', ...who(call), handle, expires: info.expires });
+      observe({ kind: 'frame_expiry_set', ...eventSource(call), handle, expires: info.expires });
       return info;
     },
 
     async dropFrame(call, handle) {
       begin(call);
       if (!(await store.drop(refOf(call, handle)))) notFound(handle);
-      observe({ kind: 'frame_dropped', ...who(call), handle });
+      observe({ kind: 'frame_dropped', ...eventSource(call), handle });
     },
   };
 }
@@ -135,7 +135,7 @@ async function writeUpload(
 }
 
 /** The part of an event that says who asked. */
-export function who(call: Call): { readonly requestId: string; readonly tenant: string } {
+export function eventSource(call: Call): { readonly requestId: string; readonly tenant: string } {
   return { requestId: call.requestId, tenant: call.tenant };
 }
 

@@ -14,9 +14,9 @@ import { checkPutConditions, sliceStream } from '@svc/frames/internal';
 import { ENGINE_NAMES, type EngineName } from './engine-names.ts';
 import { engineNotConfigured } from './engine-not-configured.ts';
 import type { Observer } from './events.ts';
-import { who } from './frame-operations.ts';
+import { eventSource } from './frame-operations.ts';
 import { limitBytes, limitRows } from './limit-bytes.ts';
-import { readInTime } from './read-with-idle-timeout.ts';
+import { readWithIdleTimeout } from './read-with-idle-timeout.ts';
 import type { KeepQueryOptions, QueryFramesOptions, Service } from './service.ts';
 import { tsdbExport } from './tsdb-export.ts';
 import { checkTtl } from './ttl.ts';
@@ -51,8 +51,11 @@ export function createQueryOperations(parts: QueryParts): QueryOperations {
     begin(call);
     const { engine = 'local', params = [], offset = 0, limit = Infinity, columns, reuseBuffers = false } = options;
     const startMs = performance.now();
-    const answer = readInTime(await engineOf(engine).query(call, sql, { params, reuseBuffers }), parts.idleTimeoutMs);
-    observe({ kind: 'query_answered', ...who(call), engine, durationMs: performance.now() - startMs });
+    const answer = readWithIdleTimeout(
+      await engineOf(engine).query(call, sql, { params, reuseBuffers }),
+      parts.idleTimeoutMs,
+    );
+    observe({ kind: 'query_answered', ...eventSource(call), engine, durationMs: performance.now() - startMs });
     try {
       const part = sliceStream(answer, { offset, limit, ...(columns && { columns }), signal: call.signal });
       return { ...part, close: () => answer.close() };
@@ -80,7 +83,7 @@ export function createQueryOperations(parts: QueryParts): QueryOperations {
       const result = await keep(parts, call, query, { sql, ref, options });
       const { rows, bytes } = result.info;
       const durationMs = performance.now() - startMs;
-      observe({ kind: 'frame_put', ...who(call), handle, rows, bytes, created: result.created, durationMs });
+      observe({ kind: 'frame_put', ...eventSource(call), handle, rows, bytes, created: result.created, durationMs });
       return result;
     },
   };

@@ -2,7 +2,7 @@ import { ServiceError } from '@svc/errors';
 import type { QueryResult } from '@svc/frames';
 
 /** An answer that is closed when its reader pauses for too long: until then it holds a place that others wait for. */
-export function readInTime(answer: QueryResult, idleTimeoutMs: number): QueryResult {
+export function readWithIdleTimeout(answer: QueryResult, idleTimeoutMs: number): QueryResult {
   async function* batches(): QueryResult['batches'] {
     let isLate = false;
     const close = (): void => {
