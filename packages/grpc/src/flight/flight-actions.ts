@@ -8,7 +8,7 @@ import type { PreparedStatements } from '../flight-sql/prepared-statements.ts';
 import { refuseTransaction } from '../flight-sql/refuse-transaction.ts';
 import { isUpdate } from '../flight-sql/run-update.ts';
 import { readSessionOptions, setSessionOptions } from '../flight-sql/session-options.ts';
-import type { BegunQueries } from './pending-queries.ts';
+import type { PendingQueries } from './pending-queries.ts';
 import { type FlightReads, schemaBytes } from './flight-reads.ts';
 import type { RunningFlights } from './running-flights.ts';
 
@@ -18,7 +18,7 @@ export interface FlightActionsOptions {
   readonly statements: PreparedStatements;
   readonly reads: FlightReads;
   readonly running: RunningFlights;
-  readonly begun: BegunQueries;
+  readonly pending: PendingQueries;
 }
 
 /** An action: what it does, and how. Its answer is undefined where it has none. */
@@ -46,11 +46,11 @@ export function createFlightActions(options: FlightActionsOptions): FlightAction
   };
 }
 
-function flightActions({ reads, running, begun }: FlightActionsOptions): Readonly<Record<string, FlightAction>> {
+function flightActions({ reads, running, pending }: FlightActionsOptions): Readonly<Record<string, FlightAction>> {
   function cancel(call: Call, info: flight.FlightInfo | undefined): boolean {
     const tickets = (info?.endpoint ?? []).map(({ ticket }) => ticket?.ticket ?? NOTHING);
     // All of them, not only the first that runs.
-    return tickets.flatMap((ticket) => [begun.cancel(call, ticket), running.cancel(call, ticket)]).includes(true);
+    return tickets.flatMap((ticket) => [pending.cancel(call, ticket), running.cancel(call, ticket)]).includes(true);
   }
   return {
     CancelFlightInfo: {

@@ -10,7 +10,7 @@ import type { PreparedStatements } from '../flight-sql/prepared-statements.ts';
 import { runUpdate } from '../flight-sql/run-update.ts';
 import { smallTable } from '../flight-sql/small-table.ts';
 import { timestampMessage } from '../frame-messages.ts';
-import type { BegunQueries, BegunQuery } from './pending-queries.ts';
+import type { PendingQueries, PendingQuery } from './pending-queries.ts';
 import { createFlightDescriber, NO_COLUMNS } from './flight-describer.ts';
 import { decodeSource, encodeSource } from './flight-source.ts';
 import type { Tickets } from './tickets.ts';
@@ -37,7 +37,7 @@ export interface FlightReads {
 export interface FlightReadsOptions {
   readonly service: Service;
   readonly tickets: Tickets;
-  readonly begun: BegunQueries;
+  readonly pending: PendingQueries;
   readonly statements: PreparedStatements;
 }
 
@@ -47,20 +47,20 @@ export function schemaBytes(schema: Schema): Uint8Array {
 }
 
 /** Reads over a service. */
-export function createFlightReads({ service, tickets, begun, statements }: FlightReadsOptions): FlightReads {
+export function createFlightReads({ service, tickets, pending, statements }: FlightReadsOptions): FlightReads {
   const describe = createFlightDescriber({ service, statements });
 
-  function endpoint(call: Call, content: Uint8Array, query?: BegunQuery): flight.FlightEndpoint {
+  function endpoint(call: Call, content: Uint8Array, query?: PendingQuery): flight.FlightEndpoint {
     const { ticket, expires } = tickets.issue(call, content);
-    if (query !== undefined) begun.keep(call, ticket, query);
+    if (query !== undefined) pending.keep(call, ticket, query);
     return flight.FlightEndpoint.fromPartial({ ticket: { ticket }, expirationTime: timestampMessage(expires) });
   }
 
   return {
     async info(call, descriptor) {
-      let query: BegunQuery | undefined;
+      let query: PendingQuery | undefined;
       const { source, schema, rows, bytes, version } = await describe(call, descriptor, async (statement) => {
-        const running = await begun.begin(call, statement);
+        const running = await pending.begin(call, statement);
         query = running.query;
         return running.schema;
       });
@@ -79,7 +79,7 @@ export function createFlightReads({ service, tickets, begun, statements }: Fligh
       const { schema } = await describe(call, descriptor, async (statement) => {
         if (statement.params.length === 0) return (await service.describeQuery(call, statement.sql)).schema;
         // The types of the values may decide on those of the columns: only the answer knows.
-        const { query, schema: answered } = await begun.begin(call, statement);
+        const { query, schema: answered } = await pending.begin(call, statement);
         query.end(NOT_WANTED);
         return answered;
       });
@@ -87,7 +87,7 @@ export function createFlightReads({ service, tickets, begun, statements }: Fligh
     },
 
     async open(call, ticket) {
-      const answering = begun.take(call, ticket);
+      const answering = pending.take(call, ticket);
       if (answering !== undefined) return openAnswer(await answering);
       const source = decodeSource(tickets.open(call, ticket));
       if (source.kind === 'frame') return service.readFrame(call, source.handle);

@@ -6,7 +6,7 @@ import type { Service } from '@svc/service';
 import type { ServiceImplementation } from 'nice-grpc';
 import { createPreparedStatements } from '../flight-sql/prepared-statements.ts';
 import { withIdleTimeout } from '../with-idle-timeout.ts';
-import { createBegunQueries } from './pending-queries.ts';
+import { createPendingQueries } from './pending-queries.ts';
 import { createFlightActions } from './flight-actions.ts';
 import { encodeFlightData, type FlightMessage } from './flight-data.ts';
 import { createFlightPuts } from './flight-puts.ts';
@@ -62,10 +62,10 @@ export function createFlightService(options: FlightServiceOptions): ServiceImple
   const { service, current, idleTimeoutMs, decoders } = options;
   const statements = createPreparedStatements();
   const running = createRunningFlights();
-  const begun = createBegunQueries({ service });
-  const reads = createFlightReads({ service, tickets: createTickets(), begun, statements });
+  const pending = createPendingQueries({ service });
+  const reads = createFlightReads({ service, tickets: createTickets(), pending, statements });
   const put = createFlightPuts({ service, statements, decoders });
-  const actions = createFlightActions({ service, statements, reads, running, begun });
+  const actions = createFlightActions({ service, statements, reads, running, pending });
 
   return {
     // While there is no authentication every name is welcome, and every token is as good as none.

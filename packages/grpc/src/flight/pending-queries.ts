@@ -7,7 +7,7 @@ import { CANCELLED } from './running-flights.ts';
 import { ticketKey } from './tickets.ts';
 
 /** A query that runs, and whose answer nobody reads yet. */
-export interface BegunQuery {
+export interface PendingQuery {
   readonly answer: Promise<QueryResult>;
   /** Ends it, wherever it is. */
   end(reason: unknown): void;
@@ -17,11 +17,11 @@ export interface BegunQuery {
  * Queries that were begun when their tickets were issued: a client that comes with the ticket at once, as they do, gets
  * the answer without the query being checked and planned a second time.
  */
-export interface BegunQueries {
+export interface PendingQueries {
   /** Begins a query that ends with the call, and says what it answers. */
-  begin(call: Call, statement: BoundStatement): Promise<{ readonly query: BegunQuery; readonly schema: Schema }>;
+  begin(call: Call, statement: BoundStatement): Promise<{ readonly query: PendingQuery; readonly schema: Schema }>;
   /** Keeps a query for who comes with the ticket, for a short time: after that it is ended. */
-  keep(call: Call, ticket: Uint8Array, query: BegunQuery): void;
+  keep(call: Call, ticket: Uint8Array, query: PendingQuery): void;
   /** The answer of the query of a ticket, which ends with the call from now on; undefined where none is kept. */
   take(call: Call, ticket: Uint8Array): Promise<QueryResult> | undefined;
   /** Ends the query of a ticket; false where none is kept. */
@@ -29,7 +29,7 @@ export interface BegunQueries {
 }
 
 /** How long, and how many. */
-export interface BegunQueriesOptions {
+export interface PendingQueriesOptions {
   readonly service: Service;
   /** How long a query waits for its reader: it may hold an engine meanwhile. Default 1000. */
   readonly keepMs?: number;
@@ -40,11 +40,11 @@ export interface BegunQueriesOptions {
 }
 
 /** No query was begun yet. */
-export function createBegunQueries(options: BegunQueriesOptions): BegunQueries {
+export function createPendingQueries(options: PendingQueriesOptions): PendingQueries {
   const { service, keepMs = 1000, maxKept = 16, describeAfterMs = 50 } = options;
-  const kept = new Map<string, { readonly query: BegunQuery; readonly timer: NodeJS.Timeout }>();
+  const kept = new Map<string, { readonly query: PendingQuery; readonly timer: NodeJS.Timeout }>();
 
-  function remove(key: string): BegunQuery | undefined {
+  function remove(key: string): PendingQuery | undefined {
     const found = kept.get(key);
     clearTimeout(found?.timer);
     kept.delete(key);
@@ -89,7 +89,7 @@ export function createBegunQueries(options: BegunQueriesOptions): BegunQueries {
 
 const NOT_READ = new ServiceError('cancelled', 'Nobody came to read the answer.');
 
-function beginQuery(service: Service, call: Call, { sql, params }: BoundStatement): BegunQuery {
+function beginQuery(service: Service, call: Call, { sql, params }: BoundStatement): PendingQuery {
   const controller = new AbortController();
   const answer = service.query({ ...call, signal: controller.signal }, sql, { params });
   // Whoever reads it hears of the failure.
@@ -107,7 +107,7 @@ function beginQuery(service: Service, call: Call, { sql, params }: BoundStatemen
 }
 
 /** Ends a query when a call is cancelled, until the function that it returns is called. */
-function endWith({ signal }: Call, query: BegunQuery): () => void {
+function endWith({ signal }: Call, query: PendingQuery): () => void {
   const onAbort = (): void => query.end(signal.reason);
   if (signal.aborted) onAbort();
   signal.addEventListener('abort', onAbort, { once: true });
@@ -122,7 +122,7 @@ async function schemaOf(
     statement,
     query,
     describeAfterMs,
-  }: { readonly statement: BoundStatement; readonly query: BegunQuery; readonly describeAfterMs: number },
+  }: { readonly statement: BoundStatement; readonly query: PendingQuery; readonly describeAfterMs: number },
 ): Promise<Schema> {
   // A description knows nothing of the values that are bound, and the columns may have their types.
   if (statement.params.length > 0) return (await query.answer).schema;
