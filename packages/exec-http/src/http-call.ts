@@ -1,5 +1,5 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
-import { ServiceError } from '@svc/errors';
+import { onAbort, ServiceError } from '@svc/errors';
 import { type Call, type Client, DEFAULT_TENANT } from '@svc/frames';
 
 /** The raw request and answer, there only where the app runs on `@hono/node-server`. */
@@ -59,8 +59,8 @@ class HttpCall implements Call {
   #createSignal(): AbortSignal {
     const controller = new AbortController();
     const cancel = (): void => controller.abort(new ServiceError('cancelled', 'The client closed the connection.'));
-    if (this.isCancelled) cancel();
-    else if (this.#node === undefined) this.#request.signal.addEventListener('abort', cancel, { once: true });
+    if (this.#node === undefined) onAbort(this.#request.signal, cancel);
+    else if (this.isCancelled) cancel();
     else {
       const { outgoing } = this.#node;
       outgoing.once('close', () => {

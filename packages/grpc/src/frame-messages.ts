@@ -1,4 +1,4 @@
-import { quoted, ServiceError } from '@svc/errors';
+import { onAbort, quoted, ServiceError } from '@svc/errors';
 import { type Call, encodeArrowStream, type FrameInfo, type FrameStream } from '@svc/frames';
 import type {
   FrameInfo as FrameInfoMessage,
@@ -95,11 +95,11 @@ export async function* closingWith<T>(
     if (!isClosed) source.close();
     isClosed = true;
   };
-  signal.addEventListener('abort', close);
+  const stopListening = onAbort(signal, close);
   try {
     yield* messages;
   } finally {
-    signal.removeEventListener('abort', close);
+    stopListening();
     close();
   }
 }

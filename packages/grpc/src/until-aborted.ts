@@ -1,4 +1,5 @@
 import { once } from 'node:events';
+import { onAbort } from '@svc/errors';
 
 /**
  * The items of a source, ended with the signal's reason when that aborts. `isComplete` says whether an end of the source
@@ -26,15 +27,14 @@ export async function* untilAborted<T>(
 
 /** The next item, or undefined when the signal aborts before there is one. */
 async function nextOrAbort<T>(items: AsyncIterator<T>, signal: AbortSignal): Promise<IteratorResult<T> | undefined> {
-  // One listener for each item: a promise that outlived them all would keep them all.
-  const abortion = new AbortController();
-  const aborted = once(signal, 'abort', { signal: abortion.signal }).then(
-    () => undefined,
-    () => undefined,
-  );
+  // One listener per item: a promise that outlives the items would keep every one of them in memory.
+  let stopListening = (): void => undefined;
+  const aborted = new Promise<undefined>((resolve) => {
+    stopListening = onAbort(signal, () => resolve(undefined));
+  });
   try {
     return await Promise.race([items.next(), aborted]);
   } finally {
-    abortion.abort();
+    stopListening();
   }
 }

@@ -1,4 +1,4 @@
-import { ServiceError } from '@svc/errors';
+import { onAbort, ServiceError } from '@svc/errors';
 import { type Call, type Engine, type SqlValue, streamFromTable } from '@svc/frames';
 import { Bool, Field, Int64, Null, Schema, Table, Utf8, vectorFromArray } from 'apache-arrow';
 
@@ -40,9 +40,7 @@ export function createFakeEngine(): FakeEngine {
     async query(call, sql, { params = [] } = {}) {
       asked.push({ sql, params, call });
       if (sql === 'SELECT slowly') {
-        await new Promise((_resolve, reject) =>
-          call.signal.addEventListener('abort', () => reject(call.signal.reason)),
-        );
+        await new Promise((_resolve, reject) => onAbort(call.signal, () => reject(call.signal.reason)));
       }
       if (sql === 'SELECT fails') throw new ServiceError('invalid_sql', 'The engine cannot convert a value.');
       const table = tableOf(sql, params);

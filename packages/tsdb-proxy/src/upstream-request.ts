@@ -1,4 +1,4 @@
-import { ServiceError } from '@svc/errors';
+import { cancelledError, onAbort, type ServiceError } from '@svc/errors';
 import type { Call } from '@svc/frames';
 
 /** Most answers are there by then, and whether their clients leave does not matter any more. */
@@ -57,10 +57,7 @@ export class UpstreamRequest {
   watch(): void {
     if (this.#isOver || this.#stopWatching !== undefined) return;
     const { signal } = this.#call;
-    const onCallAborted = () => this.abort(cancelled(signal));
-    if (signal.aborted) return onCallAborted();
-    signal.addEventListener('abort', onCallAborted, { once: true });
-    this.#stopWatching = () => signal.removeEventListener('abort', onCallAborted);
+    this.#stopWatching = onAbort(signal, () => this.abort(cancelled(signal)));
   }
 
   /** Takes what is to be done when the request ends early. */
@@ -84,11 +81,7 @@ export class UpstreamRequest {
   }
 }
 
-/** Why a call's signal was aborted. One that carries a `ServiceError` (a deadline, a stop) says it itself. */
-export function cancelled(signal: AbortSignal): ServiceError {
-  const reason: unknown = signal.reason;
-  if (reason instanceof ServiceError) return reason;
-  return new ServiceError('cancelled', 'The request was cancelled before the time-series database had answered.', {
-    cause: reason,
-  });
+/** The failure of a request whose call was cancelled. */
+export function cancelled({ reason }: AbortSignal): ServiceError {
+  return cancelledError(reason, 'The request was cancelled before the time-series database had answered.');
 }

@@ -1,3 +1,4 @@
+import { onAbort } from '@svc/errors';
 import type { ArrowMessage } from '@svc/frames/internal';
 import { FlightMessage } from './flight-data.ts';
 
@@ -24,11 +25,11 @@ const MAX_WAITING = 4;
 function sentOrAborted(signal: AbortSignal): { readonly promise: Promise<void>; readonly resolve: () => void } {
   let settle = (): void => undefined;
   const promise = new Promise<void>((resolve) => {
+    const stopListening = onAbort(signal, resolve);
     settle = () => {
-      signal.removeEventListener('abort', settle);
+      stopListening();
       resolve();
     };
   });
-  signal.addEventListener('abort', settle);
-  return { promise, resolve: () => settle() };
+  return { promise, resolve: settle };
 }

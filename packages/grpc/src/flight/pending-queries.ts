@@ -1,4 +1,4 @@
-import { ServiceError } from '@svc/errors';
+import { onAbort, ServiceError } from '@svc/errors';
 import type { Call, QueryResult } from '@svc/frames';
 import type { Service } from '@svc/service';
 import type { Schema } from 'apache-arrow';
@@ -108,10 +108,7 @@ function beginQuery(service: Service, call: Call, { sql, params }: BoundStatemen
 
 /** Ends a query when a call is cancelled, until the function that it returns is called. */
 function endWith({ signal }: Call, query: PendingQuery): () => void {
-  const onAbort = (): void => query.end(signal.reason);
-  if (signal.aborted) onAbort();
-  signal.addEventListener('abort', onAbort, { once: true });
-  return () => signal.removeEventListener('abort', onAbort);
+  return onAbort(signal, () => query.end(signal.reason));
 }
 
 /** The schema of an answer: from its first rows or, if these take long, from a description of the statement. */
