@@ -17,15 +17,15 @@ import {
 const OK = 'HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok';
 
 describe('connections', () => {
-  test('are used again', async () => {
+  test('are reused', async () => {
     const standIn = await rawStandIn((socket) => socket.write(OK));
     const proxy = proxyTo(standIn);
     for (let count = 0; count < 9; count += 1) await bytesOf(await proxy.forward(aCall(), sql('select 1')));
-    // Not always one: a connection rests for a turn of the event loop before it is used again.
+    // Not always one: a connection is free for reuse only on the next turn of the event loop.
     expect(standIn.sockets.length).toBeLessThanOrEqual(2);
   });
 
-  test('are no more than maxConnections; what waits for one is answered in turn', async () => {
+  test('are at most maxConnections; further requests wait and are sent in order', async () => {
     let running = 0;
     let most = 0;
     const standIn = await httpStandIn((_request, response) => {
@@ -45,7 +45,7 @@ describe('connections', () => {
     expect(standIn.sockets).toHaveLength(2);
   });
 
-  test('a request that waits for one too long is deadline_exceeded and never sent', async () => {
+  test('a request that waits too long for a connection is deadline_exceeded and never sent', async () => {
     const heads: string[] = [];
     const standIn = await rawStandIn((socket, head) => {
       heads.push(head.split('\r\n', 1)[0] ?? '');
@@ -59,7 +59,7 @@ describe('connections', () => {
     expect(heads.map((head) => /query=(\w+)/.exec(head)?.[1])).toEqual(['first', 'last']);
   });
 
-  test('that the database closes while they are idle are replaced, and no request is lost', async () => {
+  test('that the database closes while idle are replaced, and no request is lost', async () => {
     let arrivals = 0;
     const standIn = await rawStandIn((socket) => {
       arrivals += 1;
@@ -79,7 +79,7 @@ describe('connections', () => {
   test.each<[string, (socket: Socket) => void]>([
     ['closes', (socket) => socket.end()],
     ['resets', (socket) => socket.resetAndDestroy()],
-  ])('a database that %s right behind each answer gets every statement at most once', async (_name, close) => {
+  ])('a database that %s right after each response gets every statement at most once', async (_name, close) => {
     const arrivals = new Map<string, number>();
     const standIn = await rawStandIn((socket, head) => {
       const id = /query=(\w+)/.exec(head)?.[1] ?? '';
@@ -128,7 +128,7 @@ describe('connections', () => {
     ['with a length', 'HTTP/1.1 200 OK\r\nConnection: close\r\nContent-Length: 300000\r\n\r\n'],
     ['without a length', 'HTTP/1.1 200 OK\r\n\r\n'],
     ['of HTTP/1.0', 'HTTP/1.0 200 OK\r\nContent-Length: 300000\r\n\r\n'],
-  ])('the last answer of a connection, %s, passes whole to a slow reader', async (_name, head) => {
+  ])('the last response of a connection, %s, reaches a slow reader complete', async (_name, head) => {
     const standIn = await rawStandIn((socket) => {
       socket.write(head);
       socket.end(Buffer.alloc(300_000, 'x'));
@@ -143,7 +143,7 @@ describe('connections', () => {
     expect(received).toBe(300_000);
   });
 
-  test('a reset while the reader pauses breaks that answer and nothing else', async () => {
+  test('a reset while the reader pauses fails that response and nothing else', async () => {
     const standIn = await rawStandIn((socket, head) => {
       if (!head.includes('broken')) return socket.write(OK);
       socket.write('HTTP/1.1 200 OK\r\nConnection: close\r\nContent-Length: 9000000\r\n\r\n');
@@ -159,7 +159,7 @@ describe('connections', () => {
 });
 
 describe('close', () => {
-  test('ends idle connections and refuses what comes later', async () => {
+  test('closes idle connections and refuses later requests', async () => {
     const standIn = await rawStandIn((socket) => socket.write(OK));
     const proxy = proxyTo(standIn);
     await bytesOf(await proxy.forward(aCall(), sql('select 1')));
@@ -169,7 +169,7 @@ describe('close', () => {
     await proxy.close();
   });
 
-  test('breaks what still runs off with unavailable', async () => {
+  test('fails requests in flight with unavailable', async () => {
     const arrived = deferred<undefined>();
     const standIn = await rawStandIn((socket, head) => {
       if (head.includes('body')) socket.write('HTTP/1.1 200 OK\r\nContent-Length: 9\r\n\r\nhalf');

@@ -2,20 +2,20 @@ import { buildConnector, Client, type Dispatcher, errors, Pool } from 'undici';
 import { createConnectionValve, VALVED_READS } from './connection-valve.ts';
 import { ForwardedRequest } from './forwarded-request.ts';
 
-/** What a connection pool needs to know. */
+/** Options of `createConnectionPool`. */
 export interface ConnectionPoolOptions {
   readonly connectTimeoutMs: number;
   readonly maxConnections: number;
-  /** The authorities to trust, in PEM form; undefined: those that Node trusts. */
+  /** The certificate authorities to trust, as PEM. Undefined: those that Node trusts. */
   readonly ca: string | undefined;
 }
 
-/** The largest head of an answer, as large as the heads this server takes itself. */
+/** The most bytes of response headers, the same limit that this server has for requests. */
 const MAX_HEAD_BYTES = 64 * 1024;
 
 /**
- * HTTP/1.1 connections to one origin: kept open for 4 s of idleness (or as long as the database says in `Keep-Alive`,
- * less 2 s), one request at a time each. The waiting is timed by the caller, so the timeouts of the client are off.
+ * A pool of HTTP/1.1 connections to one origin, without pipelining. An idle connection stays open for 4 s, or 2 s less than
+ * the `Keep-Alive` header of the database says. undici's response timeouts are off: the caller has its own.
  */
 export function createConnectionPool(origin: string, options: ConnectionPoolOptions): Dispatcher {
   const connector = createConnector(options);
@@ -32,7 +32,7 @@ export function createConnectionPool(origin: string, options: ConnectionPoolOpti
   });
 }
 
-/** One connection, with a valve of its own. */
+/** A client with one connection and its valve. */
 function createClient(origin: URL, options: Client.Options, connector: buildConnector.connector): Dispatcher {
   const valve = createConnectionValve();
   const client = new Client(origin, {
@@ -53,7 +53,7 @@ function createClient(origin: URL, options: Client.Options, connector: buildConn
   return client;
 }
 
-/** Connects in time. undici's own timer can be a second late, so that it only clears away what came to nothing. */
+/** Connects within the timeout. undici's timer can be a second late, so it only cleans up failed attempts. */
 function createConnector({ connectTimeoutMs: timeoutMs, ca }: ConnectionPoolOptions): buildConnector.connector {
   const connect = buildConnector({
     timeout: timeoutMs,

@@ -1,18 +1,18 @@
 import type { OnReadOpts, Socket } from 'node:net';
 import { createReadBuffers, SHARED_BUFFER } from './read-buffers.ts';
 
-/** Stands between one connection and the parser of its answers, and holds it back while their reader is slow. */
+/** Sits between a connection and its response parser, and applies backpressure while the reader is slow. */
 export interface ConnectionValve {
-  /** Takes the connection, or the one that replaces it. */
+  /** Attaches to the connection, or to the one that replaces it. */
   attach(socket: Socket): void;
   /** From now until the response ends, reads are zero-copy: the parser gets the read buffer itself. */
   reuseBuffers(): void;
-  /** The reader is done with all it got, and wants more. */
+  /** The reader has consumed everything and wants more. */
   open(): void;
   shut(): void;
-  /** The answer is over, and maybe not read yet. */
+  /** The response is complete, though perhaps not read yet. */
   end(): void;
-  /** What broke the connection, if anything. */
+  /** The error that broke the connection, or null. */
   failure(): Error | null;
 }
 
@@ -23,11 +23,11 @@ const feeds = new WeakMap<object, (buffer: Uint8Array, length: number) => boolea
 let nextBuffer = SHARED_BUFFER;
 
 /**
- * How connections with a valve are read: into memory that is used again. Node's own way takes a new buffer of 64 KiB for
- * every read, however little comes, which then waits for a garbage collection; and leads it through a stream.
+ * Reads into buffers that are reused. By default Node allocates 64 KiB for every read, however short, leaves it to the
+ * garbage collector, and passes it through a stream.
  */
 export const VALVED_READS: OnReadOpts = {
-  // Node asks for it when a connection is made and after each read.
+  // Node calls this when a connection opens and after each read.
   buffer: () => {
     const buffer = nextBuffer;
     nextBuffer = SHARED_BUFFER;
@@ -39,9 +39,8 @@ export const VALVED_READS: OnReadOpts = {
 };
 
 /**
- * undici's own way to hold a connection back is to pause its parser, and a paused parser takes the whole process down
- * when the database closes the connection (mended only in version 8, which does not run on Node 20). So the parser
- * never pauses: it is the socket that is not read.
+ * undici applies backpressure by pausing its parser, and a paused parser crashes the process when the database closes the
+ * connection (fixed in version 8, which does not run on Node 20). So the parser never pauses; the socket does.
  */
 export function createConnectionValve(): ConnectionValve {
   let isShut = false;
@@ -52,14 +51,14 @@ export function createConnectionValve(): ConnectionValve {
   let connection: Socket | undefined;
 
   function feed(socket: Socket, buffer: Uint8Array, length: number): boolean {
-    // A short read is copied: over TLS many of them come although nobody reads on, and each would hold a whole buffer.
+    // Copy a short read: over TLS many of them arrive while the socket is paused, and each would hold a whole buffer.
     const isZeroCopy = isReusing && buffer !== SHARED_BUFFER && length >= MIN_ZERO_COPY_BYTES;
     const bytes = Buffer.from(buffer.buffer, buffer.byteOffset, length);
     if (isZeroCopy) inUse.push(buffer);
-    // The parser keeps the parts of a head that it has not seen the end of.
+    // Copied because the parser keeps references to incomplete headers.
     fed = isZeroCopy ? bytes : Buffer.from(bytes);
     socket.emit('readable');
-    if (!isZeroCopy) buffers.giveBack(buffer);
+    if (!isZeroCopy) buffers.release(buffer);
     nextBuffer = isReusing ? buffers.take() : SHARED_BUFFER;
     return !isShut;
   }
@@ -80,9 +79,9 @@ export function createConnectionValve(): ConnectionValve {
         return bytes;
       };
       feeds.set(socket, (buffer, length) => feed(socket, buffer, length));
-      // A reset behind bytes that were still to be read is told as a proper end; to write nothing brings it to light.
+      // Node reports a reset after unread bytes as a normal end; an empty write reveals it.
       socket.prependListener('end', () => void socket.write(''));
-      // A reset under its own code would be taken for the proper end of a body that only the close delimits.
+      // undici takes ECONNRESET for the normal end of a body that is delimited by the close of the connection.
       socket.on('error', (error: NodeJS.ErrnoException) => {
         if (error.code === 'ECONNRESET') error.code = 'UND_ERR_RESET';
       });
@@ -95,7 +94,7 @@ export function createConnectionValve(): ConnectionValve {
     open() {
       if (!isShut) return;
       isShut = false;
-      for (const buffer of inUse) buffers.giveBack(buffer);
+      for (const buffer of inUse) buffers.release(buffer);
       inUse = [];
       readOn?.();
     },
@@ -105,7 +104,7 @@ export function createConnectionValve(): ConnectionValve {
     },
 
     end() {
-      // Not given back: somebody may still read in them.
+      // Not released: the reader may still be using them.
       inUse = [];
       isReusing = false;
       if (!isShut) return;

@@ -14,7 +14,7 @@ const RECORDED = loadRecording().filter(({ profile, method, path, answer }) => {
 });
 
 describe('forward', () => {
-  test.each(RECORDED)('passes the answer of a real database through: $id', async (recorded) => {
+  test.each(RECORDED)('forwards the response of a real database: $id', async (recorded) => {
     const database = await startRecordedDatabase();
     onTestFinished(() => database.close());
     const params = [...new URL(recorded.path, database.url).searchParams];
@@ -26,7 +26,7 @@ describe('forward', () => {
     expect([...new URL(database.targets[0] ?? '', database.url).searchParams]).toEqual(params);
   });
 
-  test('sends one GET that asks for plain bytes and carries nothing of the client', async () => {
+  test('sends one GET without compression and without headers of the client', async () => {
     const seen: { method: string | undefined; headers: IncomingHttpHeaders }[] = [];
     const standIn = await httpStandIn((request, response) => {
       seen.push({ method: request.method, headers: request.headers });
@@ -57,7 +57,7 @@ describe('forward', () => {
     [500, 'text/html', '<h1>500</h1>'],
     [503, 'text/plain', ''],
     [599, 'text/plain', 'odd'],
-  ])('passes status %i of type %s through with its body', async (status, type, body) => {
+  ])('forwards status %i of type %s with its body', async (status, type, body) => {
     const standIn = await httpStandIn((_request, response) => {
       response.writeHead(status, { 'content-type': type }).end(body);
     });
@@ -67,7 +67,7 @@ describe('forward', () => {
     expect((await bytesOf(response)).toString()).toBe(body);
   });
 
-  test('an answer 204 has no body and leaves its connection to later requests', async () => {
+  test('a 204 response has no body, and its connection is reused', async () => {
     const standIn = await httpStandIn((_request, response) => response.writeHead(204).end());
     const proxy = proxyTo(standIn, { maxConnections: 1 });
     for (let count = 0; count < 3; count += 1) {
@@ -96,7 +96,7 @@ describe('forward', () => {
     },
   );
 
-  test('a body that only the close delimits passes whole', async () => {
+  test('a body that is delimited by the close of the connection is complete', async () => {
     const body = Buffer.alloc(300_000, 'x');
     const standIn = await rawStandIn((socket) => {
       socket.write('HTTP/1.0 200 OK\r\nContent-Type: text/csv\r\n\r\n');
@@ -106,7 +106,7 @@ describe('forward', () => {
     expect(body.equals(await bytesOf(response))).toBe(true);
   });
 
-  test('informational answers before the answer are passed over', async () => {
+  test('informational responses are skipped', async () => {
     const standIn = await rawStandIn((socket) => {
       const answer = `HTTP/1.1 200 OK\r\nContent-Length: 200000\r\n\r\n${'x'.repeat(200_000)}`;
       socket.write('HTTP/1.1 103 Early Hints\r\nLink: </x>\r\n\r\nHTTP/1.1 102 Processing\r\n\r\n');
@@ -117,7 +117,7 @@ describe('forward', () => {
     expect(await bytesOf(response)).toHaveLength(200_000);
   });
 
-  test('refused credentials are told apart by their class and show nothing of the answer', async () => {
+  test('rejected credentials have their own error class, and the response is not shown', async () => {
     const standIn = await httpStandIn((_request, response) => {
       response.writeHead(401, { 'www-authenticate': 'Basic' }).end('Unauthorized for admin');
     });

@@ -10,7 +10,7 @@ import { sendRequest } from './send-request.ts';
 import type { TsdbProxy } from './tsdb-proxy.ts';
 import { late } from './upstream-failures.ts';
 
-/** Makes a proxy for one time-series database. Connects with the first `forward`; throws on options it cannot use. */
+/** Creates a proxy for one time-series database. It connects on the first `forward`. Throws if an option is invalid. */
 export function createTsdbProxy(options: TsdbProxyOptions): TsdbProxy {
   const { base, authorization, ca, connectTimeoutMs, timeoutMs, idleTimeoutMs, maxConnections } = checkOptions(options);
   const loading = createPool(base.origin, { connectTimeoutMs, maxConnections, ca });
@@ -43,7 +43,7 @@ export function createTsdbProxy(options: TsdbProxyOptions): TsdbProxy {
   };
 }
 
-/** Loads the client meanwhile: whoever has no database to forward to does without it, and starts sooner. */
+/** Imports undici lazily, so that a server without a time-series database starts sooner. */
 async function createPool(origin: string, options: ConnectionPoolOptions): Promise<Dispatcher> {
   const { createConnectionPool } = await import('./connection-pool.ts');
   return createConnectionPool(origin, options);

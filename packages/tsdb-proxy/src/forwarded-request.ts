@@ -2,7 +2,7 @@ import type { Dispatcher } from 'undici';
 import type { BodySource } from './response-body.ts';
 import type { ConnectionValve } from './connection-valve.ts';
 
-/** One GET. On its way it learns which connection it goes out on, and is then the source of the answer's body. */
+/** One GET. The pool assigns its connection; it is then the source of the response body. */
 export class ForwardedRequest implements Dispatcher.DispatchOptions, BodySource {
   readonly method = 'GET';
   readonly path: string;

@@ -4,16 +4,16 @@ import type { TsdbResponse } from './tsdb-proxy.ts';
 
 type ResponseHead = Pick<TsdbResponse, 'status' | 'headers'>;
 
-/** An answer whose head has come, and what is still to come of it. */
+/** A response whose headers have arrived. */
 export interface IncomingResponse {
   push(bytes: Uint8Array): void;
-  /** It is whole. */
+  /** The body is complete. */
   close(): void;
-  /** Hands the answer on, whatever has come of its body. */
+  /** Resolves with the response now, however much of its body has arrived. */
   begin(): void;
 }
 
-/** Who waits for an answer. */
+/** Options of `receiveResponse`. */
 export interface ReceiveOptions {
   readonly upstream: UpstreamRequest;
   readonly idleTimeoutMs: number;
@@ -21,8 +21,8 @@ export interface ReceiveOptions {
 }
 
 /**
- * Hands an answer on with its head, but for the bytes that were read together with that: a small answer is whole by
- * then, and needs no stream, which takes longer to make than all the rest of the way.
+ * Resolves with the response once the bytes that arrived together with its headers are parsed: a small response is
+ * complete by then and needs no stream, which would cost more than the rest of the request.
  */
 export function receiveResponse(
   head: ResponseHead,
@@ -41,7 +41,7 @@ export function receiveResponse(
     for (const bytes of early) body.push(bytes);
     resolve(new StreamedResponse(head, body.chunks));
   };
-  // Not before the parser is done with what was read.
+  // Deferred until the parser has consumed the current read.
   queueMicrotask(begin);
 
   return {
@@ -60,7 +60,7 @@ export function receiveResponse(
   };
 }
 
-/** An answer whose body is still to come. */
+/** A response whose body is still arriving. */
 class StreamedResponse implements TsdbResponse {
   readonly status: number;
   readonly headers: Record<string, string>;
@@ -78,7 +78,7 @@ class StreamedResponse implements TsdbResponse {
   }
 }
 
-/** An answer that needs no stream, unless somebody asks for one. */
+/** A response with a complete body; creates a stream only if `body` is used. */
 class BufferedResponse implements TsdbResponse {
   readonly status: number;
   readonly headers: Record<string, string>;
@@ -102,7 +102,7 @@ function streamOfChunks(chunks: AsyncIterator<Uint8Array, void>): ReadableStream
       async pull(controller) {
         const { done, value } = await chunks.next();
         if (done === true) controller.close();
-        // A copy: who reads a stream may keep what it gave.
+        // Copy: readers of a stream may keep its chunks.
         else controller.enqueue(Buffer.from(value));
       },
       async cancel() {

@@ -1,13 +1,13 @@
 /**
- * Forwards SQL to an external time-series database over HTTP: bytes through, with back-pressure and deadlines.
+ * Forwards SQL to an external time-series database over HTTP: streamed byte for byte, with backpressure and deadlines.
  *
  * ```ts
  * import { createTsdbProxy } from '@svc/tsdb-proxy';
  *
  * const tsdb = createTsdbProxy({ url: 'http://127.0.0.1:9000' });
  * const call = { tenant: 'default', requestId: 'r-1', signal: AbortSignal.timeout(5_000) };
- * const answer = await tsdb.forward(call, { path: '/exec', params: [['query', 'select 1'], ['fmt', 'json']] });
- * console.log(answer.status, await new Response(answer.body).text());
+ * const response = await tsdb.forward(call, { path: '/exec', params: [['query', 'select 1'], ['fmt', 'json']] });
+ * console.log(response.status, await new Response(response.body).text());
  * await tsdb.close();
  * ```
  */

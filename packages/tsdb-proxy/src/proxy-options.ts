@@ -5,28 +5,28 @@ import { ServiceError } from '@svc/errors';
 export interface TsdbProxyOptions {
   /** Base URL, `http:` or `https:`, with or without a path: `http://127.0.0.1:9000`. */
   readonly url: string;
-  /** User for Basic authentication; goes with `password`. Default: no credentials. */
+  /** User for Basic authentication, together with `password`. Default: no credentials. */
   readonly user?: string | undefined;
-  /** Password for Basic authentication. Default: empty, where there is a `user`. */
+  /** Password for Basic authentication. Default: empty if `user` is set. */
   readonly password?: string | undefined;
-  /** Bearer token; instead of `user`. Default: none. */
+  /** Bearer token, instead of `user`. Default: none. */
   readonly token?: string | undefined;
   /**
-   * Certificates in PEM form of the authorities that are trusted to sign the one of an `https:` database, instead of the
-   * well-known ones. Default: those that Node trusts.
+   * Certificate authorities to trust for an `https:` database, as PEM, instead of the well-known ones. Default: those
+   * that Node trusts.
    */
   readonly ca?: string | undefined;
-  /** How long to wait for a connection (TLS included), in milliseconds. Default: 2000. */
+  /** How long to wait for a connection, including the TLS handshake, in milliseconds. Default: 2000. */
   readonly connectTimeoutMs?: number | undefined;
-  /** How long to wait for the head of the answer, waiting for a connection included. Default: 60 000. */
+  /** How long to wait for the response headers, including the wait for a connection. Default: 60 000. */
   readonly timeoutMs?: number | undefined;
-  /** The longest silence between two chunks of a body that somebody is waiting for. Default: 30 000. */
+  /** The longest wait for the next chunk of a body. Default: 30 000. */
   readonly idleTimeoutMs?: number | undefined;
-  /** Connections open at once; requests beyond it wait, inside `timeoutMs`. Default: 64. */
+  /** The most open connections; further requests wait for up to `timeoutMs`. Default: 64. */
   readonly maxConnections?: number | undefined;
 }
 
-/** The options, checked and with their defaults. */
+/** The validated options with their defaults. */
 export interface CheckedOptions {
   readonly base: URL;
   readonly authorization: string | undefined;
@@ -37,10 +37,10 @@ export interface CheckedOptions {
   readonly maxConnections: number;
 }
 
-/** Beyond this Node's timers fire at once. */
+/** Node's timers fire at once if their delay is longer. */
 const MAX_TIMEOUT_MS = 2 ** 31 - 1;
 
-/** Checks the options once, so that a forward can only fail for what happens on the way. */
+/** Validates the options up front, so that `forward` cannot fail because of them. */
 export function checkOptions(options: TsdbProxyOptions): CheckedOptions {
   return {
     base: checkUrl(options.url),
@@ -57,13 +57,13 @@ function checkUrl(text: string): URL {
   const url = URL.canParse(text) ? new URL(text) : undefined;
   const isBase = url !== undefined && /^https?:$/.test(url.protocol) && url.search === '' && url.hash === '';
   if (!isBase) {
-    // The text itself may hold a password, so it is not quoted.
+    // Not quoted, because the text may contain a password.
     throw invalid('The URL of the time-series database is not an http or https base URL.', {
-      hint: 'Give it as http://<host>:<port>, with a path where needed, without query and fragment.',
+      hint: 'Use the form http://<host>:<port>, with a path if needed, and without query or fragment.',
     });
   }
   if (url.username !== '' || url.password !== '') {
-    throw invalid('The URL of the time-series database holds credentials.', {
+    throw invalid('The URL of the time-series database contains credentials.', {
       hint: 'Move them to tsdb.user and tsdb.password.',
     });
   }
@@ -71,32 +71,34 @@ function checkUrl(text: string): URL {
 }
 
 function authorizationOf({ user, password, token }: TsdbProxyOptions): string | undefined {
-  const hint = 'Give tsdb.user and tsdb.password, or tsdb.token, or none of them.';
+  const hint = 'Set tsdb.user and tsdb.password, or tsdb.token, or none of them.';
   if (token !== undefined) {
     if (user !== undefined || password !== undefined) {
       throw invalid('The time-series database has both a token and a user.', { hint });
     }
     if (!/^[\x21-\x7e]+$/.test(token)) {
-      throw invalid('The token for the time-series database is empty or has characters that no header can carry.');
+      throw invalid(
+        'The token for the time-series database is empty or contains characters that are not allowed in a header.',
+      );
     }
     return `Bearer ${token}`;
   }
   if (user === undefined) {
-    if (password !== undefined) throw invalid('The time-series database has a password and no user.', { hint });
+    if (password !== undefined) throw invalid('The time-series database has a password but no user.', { hint });
     return undefined;
   }
   if (user === '' || user.includes(':')) {
-    throw invalid('The user for the time-series database is empty or has a colon in it.');
+    throw invalid('The user for the time-series database is empty or contains a colon.');
   }
   return `Basic ${Buffer.from(`${user}:${password ?? ''}`).toString('base64')}`;
 }
 
 function checkCa(pem: string | undefined): string | undefined {
   if (pem === undefined || holdsCertificates(pem)) return pem;
-  throw invalid('The authorities to trust for the time-series database are not certificates in PEM form.');
+  throw invalid('The certificate authorities for the time-series database are not PEM certificates.');
 }
 
-/** OpenSSL takes anything without a word and then trusts nobody, so it is looked at here. */
+/** Checked here, because OpenSSL silently accepts any text and then trusts no certificate. */
 function holdsCertificates(pem: string): boolean {
   const blocks = pem.match(/-----BEGIN CERTIFICATE-----[^-]*-----END CERTIFICATE-----/g) ?? [];
   try {

@@ -1,25 +1,25 @@
-/** How much is read at once. */
+/** The size of one read. */
 const BYTES = 64 * 1024;
 
-/** More than so many are not kept. */
-const MAX_KEPT = 32;
+/** The most free buffers in the pool. */
+const MAX_FREE = 32;
 
-/** What small answers are read into and copied out of at once. */
+/** Small responses are read into this buffer and copied out of it immediately. */
 export const SHARED_BUFFER: Uint8Array = Buffer.allocUnsafeSlow(BYTES);
 
 /** A pool of buffers for the readers of large responses. */
 export interface ReadBuffers {
   take(): Uint8Array;
-  /** Takes one back in which nobody reads any more. */
-  giveBack(buffer: Uint8Array): void;
+  /** Returns a buffer that is no longer in use to the pool. */
+  release(buffer: Uint8Array): void;
 }
 
 export function createReadBuffers(): ReadBuffers {
-  const kept: Uint8Array[] = [];
+  const free: Uint8Array[] = [];
   return {
-    take: () => kept.pop() ?? Buffer.allocUnsafeSlow(BYTES),
-    giveBack: (buffer) => {
-      if (buffer !== SHARED_BUFFER && kept.length < MAX_KEPT) kept.push(buffer);
+    take: () => free.pop() ?? Buffer.allocUnsafeSlow(BYTES),
+    release: (buffer) => {
+      if (buffer !== SHARED_BUFFER && free.length < MAX_FREE) free.push(buffer);
     },
   };
 }

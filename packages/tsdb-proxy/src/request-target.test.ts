@@ -48,7 +48,7 @@ describe('on the wire', () => {
     },
   );
 
-  test('a target of 32000 bytes arrives whole and a longer one is not sent', async () => {
+  test('a target of 32000 bytes arrives unchanged, and a longer one is not sent', async () => {
     let arrivals = 0;
     const standIn = await httpStandIn((request, response) => {
       arrivals += 1;
@@ -82,7 +82,7 @@ function target(value: string): string {
   return requestTarget(new URL('http://h'), { path: '/exec', params: [['q', value]] });
 }
 
-/** A request of so many encoded bytes, all of them quotes, which a URL parser would encode by itself. */
+/** A request with the given encoded length, made of quotes, which a URL parser would encode again. */
 function quotes(bytes: number): TsdbRequest {
   return { path: '/exec', params: [['q', "'".repeat((bytes - '/exec?q='.length) / 3)]] };
 }

@@ -11,7 +11,7 @@ const CHUNKED = 'HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n';
 const MIB = 1024 * 1024;
 
 describe('a body', () => {
-  test('passes on its first bytes before the rest has come', async () => {
+  test('forwards its first bytes before the rest has arrived', async () => {
     const sent = deferred<Socket>();
     const standIn = await rawStandIn((socket) => {
       socket.write(`${CHUNKED}5\r\nfirst\r\n`);
@@ -29,7 +29,7 @@ describe('a body', () => {
     ['in two chunks', `${CHUNKED}3\r\nwho\r\n2\r\nle\r\n0\r\n\r\n`, 'whole'],
     ['with its length', 'HTTP/1.1 400 Bad\r\nContent-Length: 5\r\n\r\nwhole', 'whole'],
     ['without a byte', 'HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n', ''],
-  ])('that comes together with the head %s is there at once, and as a stream', async (_name, text, expected) => {
+  ])('that arrives together with the headers %s is in `bytes`, and also a stream', async (_name, text, expected) => {
     const standIn = await rawStandIn((socket) => socket.write(text));
     const proxy = proxyTo(standIn, { maxConnections: 1 });
     for (let count = 0; count < 3; count += 1) {
@@ -40,20 +40,20 @@ describe('a body', () => {
     expect(standIn.sockets).toHaveLength(1);
   });
 
-  test('whose end is still to come is not there at once', async () => {
+  test('that has not ended is not in `bytes`', async () => {
     const standIn = await rawStandIn((socket) => socket.write(`${CHUNKED}5\r\nfirst\r\n`));
     const response = await proxyTo(standIn).forward(aCall(), sql('select 1'));
     expect(response.bytes).toBeUndefined();
     await response.body?.cancel();
   });
 
-  test('that breaks off in the same breath as its head still fails as a body', async () => {
+  test('that breaks in the same read as its headers fails as a body', async () => {
     const standIn = await rawStandIn((socket) => socket.write(`${CHUNKED}4\r\nhalf\r\nzz\r\n`));
     const failure = await failureOf(drain(await proxyTo(standIn).forward(aCall(), sql('select 1'))));
-    expect(failure).toMatchObject({ code: 'tsdb_failed', message: expect.stringContaining('broke off') });
+    expect(failure).toMatchObject({ code: 'tsdb_failed', message: expect.stringContaining('broke in the middle') });
   });
 
-  test('that drips in comes whole, however long it takes in all', async () => {
+  test('that arrives slowly is complete, however long it takes in total', async () => {
     const standIn = await rawStandIn((socket) => {
       socket.write(CHUNKED);
       let left = 20;
@@ -90,7 +90,7 @@ describe('a body', () => {
     const standIn = await rawStandIn((socket) => socket.write(head, () => breakOff(socket)));
     const response = await proxyTo(standIn).forward(aCall(), sql('select 1'));
     const failure = await failureOf(drain(response));
-    expect(failure).toMatchObject({ code: 'tsdb_failed', message: expect.stringContaining('broke off') });
+    expect(failure).toMatchObject({ code: 'tsdb_failed', message: expect.stringContaining('broke in the middle') });
     expect(failure.cause).toBeInstanceOf(Error);
   });
 
@@ -107,14 +107,14 @@ describe('a body', () => {
     const standIn = await rawStandIn((socket) => socket.write(head, () => socket.write(half)));
     const reader = readerOf(await proxyTo(standIn).forward(aCall(), sql('select 1')));
     expect(Buffer.from((await reader.read()).value ?? []).toString()).toBe('half');
-    // The bytes are read by now: a reset takes along what still lies in the buffers.
+    // The bytes have been read by now: a reset discards whatever is still buffered.
     standIn.sockets[0]?.resetAndDestroy();
     const failure = await failureOf(reader.read());
-    expect(failure).toMatchObject({ code: 'tsdb_failed', message: expect.stringContaining('broke off') });
+    expect(failure).toMatchObject({ code: 'tsdb_failed', message: expect.stringContaining('broke in the middle') });
     expect(failure.cause).toBeInstanceOf(Error);
   });
 
-  test('that only the close delimits is not whole where a reset comes behind bytes that are still to be read', async () => {
+  test('that is delimited by the close of the connection fails if a reset follows unread bytes', async () => {
     const standIn = await rawStandIn((socket) => {
       socket.write('HTTP/1.1 200 OK\r\nConnection: close\r\n\r\n');
       socket.write(Buffer.alloc(200_000), () => socket.resetAndDestroy());
@@ -124,20 +124,20 @@ describe('a body', () => {
       while ((await chunks?.next())?.done === false);
     };
     const failure = await failureOf(readAll());
-    expect(failure).toMatchObject({ code: 'tsdb_failed', message: expect.stringContaining('broke off') });
+    expect(failure).toMatchObject({ code: 'tsdb_failed', message: expect.stringContaining('broke in the middle') });
     expect(failure.cause).toBeInstanceOf(Error);
   });
 
-  test('that falls silent ends with deadline_exceeded, and the connection is closed', async () => {
+  test('that stalls fails with deadline_exceeded, and the connection is closed', async () => {
     const standIn = await rawStandIn((socket) => socket.write(`${CHUNKED}4\r\nhalf\r\n`));
     const response = await proxyTo(standIn, { idleTimeoutMs: 100 }).forward(aCall(), sql('select 1'));
     const failure = await failureOf(drain(response));
     expect(failure.code).toBe('deadline_exceeded');
-    expect(failure.message).toContain('for 100 ms in the middle of its answer (tsdb.idle_timeout_ms)');
+    expect(failure.message).toContain('for 100 ms in the middle of its response (tsdb.idle_timeout_ms)');
     await closed(standIn.sockets[0]);
   });
 
-  test('that nobody waits for is not taken for silent', async () => {
+  test('that is not being read does not time out', async () => {
     const begun = deferred<Socket>();
     const standIn = await rawStandIn((socket) => {
       socket.write('HTTP/1.1 200 OK\r\nContent-Length: 8\r\n\r\nhalf');
@@ -171,7 +171,7 @@ describe('a long body', () => {
     socket.write(bytes);
   };
 
-  test('gives chunks that may be kept, whatever is read meanwhile', async () => {
+  test('has stream chunks that stay valid while more is read', async () => {
     const standIn = await rawStandIn((socket, head) => responseOf(head.includes('shifted') ? shifted : long)(socket));
     const proxy = proxyTo(standIn);
     const bodies = Array.from({ length: 6 }, async (_, i) => {
@@ -181,7 +181,7 @@ describe('a long body', () => {
     expect(await Promise.all(bodies)).toEqual(Array(6).fill(true));
   });
 
-  test('gives chunks, each good until the next one is asked for, in memory that is used again', async () => {
+  test('has chunks in reused buffers, each valid until the next `next()`', async () => {
     const standIn = await rawStandIn(responseOf(long));
     const proxy = proxyTo(standIn);
     const memory = new Set<ArrayBufferLike>();
@@ -198,7 +198,7 @@ describe('a long body', () => {
     expect(memory.size).toBeLessThan((4 * long.length) / (64 * 1024) / 4);
   });
 
-  test('whose last chunks nobody has read stays as it is when the next answer comes', async () => {
+  test('keeps its unread chunks intact when the next response arrives', async () => {
     const standIn = await rawStandIn((socket, head) => {
       if (head.includes('next')) return responseOf(shifted)(socket);
       socket.write(CHUNKED);
@@ -216,7 +216,7 @@ describe('a long body', () => {
     expect((await chunks?.next())?.done).toBe(true);
   });
 
-  test('that was cut by its reader ends for who still waits', async () => {
+  test('that its reader closes also ends a pending `next()`', async () => {
     const standIn = await rawStandIn((socket) => socket.write(`${CHUNKED}4\r\nhalf\r\n`));
     const { chunks } = await proxyTo(standIn).forward(aCall(), sql('select 1'));
     await chunks?.next();
@@ -227,15 +227,15 @@ describe('a long body', () => {
   });
 });
 
-describe('the going away of the client', () => {
-  test('sends nothing when it is gone already', async () => {
+describe('a client that disconnects', () => {
+  test('before the request is sent prevents it', async () => {
     const standIn = await rawStandIn(() => undefined);
     const failure = await failureOf(proxyTo(standIn).forward(aCall(AbortSignal.abort()), sql('select 1')));
     expect(failure.code).toBe('cancelled');
     expect(standIn.sockets).toHaveLength(0);
   });
 
-  test('before the head closes the connection within 100 ms', async () => {
+  test('before the response headers closes the connection within 100 ms', async () => {
     const times = await threeTimes(async () => {
       const client = new AbortController();
       const arrived = deferred<Socket>();
@@ -253,8 +253,8 @@ describe('the going away of the client', () => {
 
   test.each([
     ['while bytes are awaited', true],
-    ['while nobody reads', false],
-  ])('inside the body, %s, closes the connection within 100 ms', async (_name, isReading) => {
+    ['while it is not being read', false],
+  ])('in the middle of the body, %s, closes the connection within 100 ms', async (_name, isReading) => {
     const times = await threeTimes(async () => {
       const client = new AbortController();
       const standIn = await rawStandIn((socket) => {
@@ -294,14 +294,14 @@ describe('the going away of the client', () => {
     },
   );
 
-  test('says why, where the signal does', async () => {
+  test('fails with the reason of the signal if that is a ServiceError', async () => {
     const client = new AbortController();
     const standIn = await rawStandIn(() => client.abort(new ServiceError('deadline_exceeded', 'Too late.')));
     const failure = await failureOf(proxyTo(standIn).forward(aCall(client.signal), sql('select 1')));
     expect(failure).toMatchObject({ code: 'deadline_exceeded', message: 'Too late.' });
   });
 
-  test('after the answer changes nothing, and nothing is left listening', async () => {
+  test('after the response changes nothing, and no listener is left', async () => {
     const client = new AbortController();
     const added = vi.spyOn(client.signal, 'addEventListener');
     const removed = vi.spyOn(client.signal, 'removeEventListener');
@@ -313,7 +313,7 @@ describe('the going away of the client', () => {
   });
 });
 
-describe('back-pressure', () => {
+describe('backpressure', () => {
   test('a reader that pauses stops the database within a few MB, and nothing is lost', async () => {
     const total = 200 * MIB;
     const block = Buffer.alloc(MIB, 'x');
@@ -324,7 +324,7 @@ describe('back-pressure', () => {
       const writeMore = () => {
         if (written === total) return;
         written += block.length;
-        // The callback comes when the block has left this process.
+        // The callback runs when the block has left this process.
         socket.write(block, () => {
           taken += block.length;
           writeMore();
@@ -361,7 +361,7 @@ function collectGarbage(): void {
   runInNewContext('gc()');
 }
 
-/** Measures three times: a busy machine spoils one measurement, a real delay shows in all. */
+/** Measures three times: a busy machine distorts one measurement, a real delay shows in all. */
 async function threeTimes(measure: () => Promise<number>): Promise<number[]> {
   return [await measure(), await measure(), await measure()];
 }

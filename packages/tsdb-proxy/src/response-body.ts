@@ -2,19 +2,19 @@ import type { ServiceError } from '@svc/errors';
 import type { UpstreamRequest } from './upstream-request.ts';
 import { silent } from './upstream-failures.ts';
 
-/** The connection that the bytes of a body come from. */
+/** The connection that a body is read from. */
 export interface BodySource {
   /** From now on, bytes are valid only until `resume`. */
   reuseBuffers(): void;
-  /** Sends no more for now, apart from what is already read. */
+  /** Stops reading, except for bytes that are already buffered. */
   pause(): void;
-  /** Whoever got bytes is done with them. */
+  /** The reader is done with the bytes it has: reads on, and may reuse their buffers. */
   resume(): void;
   /** Closes the connection. */
   abort(reason: Error): void;
 }
 
-/** The body of an answer, and the end into which its bytes are put. */
+/** The body of a response: the reader takes `chunks`, the parser calls `push` and `close`. */
 export interface ResponseBody {
   readonly chunks: AsyncIterator<Uint8Array, void>;
   push(bytes: Uint8Array): void;
@@ -22,8 +22,8 @@ export interface ResponseBody {
 }
 
 /**
- * The body as it comes in: nothing is read that nobody asked for. The silence of the database is measured only while
- * somebody waits for bytes, so that a slow reader is not taken for a silent database.
+ * Reads the body on demand. The idle timeout runs only while the reader waits for bytes, so that a slow reader is not
+ * mistaken for a silent database.
  */
 export function createResponseBody(source: BodySource, upstream: UpstreamRequest, idleTimeoutMs: number): ResponseBody {
   const waiting: Uint8Array[] = [];
@@ -63,7 +63,7 @@ export function createResponseBody(source: BodySource, upstream: UpstreamRequest
     waiting.length = 0;
     if (!isOver && failure === undefined) {
       end();
-      source.abort(new Error('nobody reads the answer any more'));
+      source.abort(new Error('the reader closed the body'));
     }
     return { done: true, value: undefined };
   }

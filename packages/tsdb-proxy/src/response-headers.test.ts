@@ -22,7 +22,7 @@ describe('responseHeaders', () => {
     'Via: 1.1 db',
     'X-Powered-By: db',
     'X-Request-Id: theirs',
-  ])('does not pass on %s', async (line) => {
+  ])('does not forward %s', async (line) => {
     expect(await passedOn([line])).toEqual({ 'content-length': '2' });
   });
 
@@ -32,32 +32,32 @@ describe('responseHeaders', () => {
     ['ETag: "1"', 'etag', '"1"'],
     ['Cache-Control: no-store', 'cache-control', 'no-store'],
     ['X-Influxdb-Version: v2', 'x-influxdb-version', 'v2'],
-  ])('passes on %s', async (line, name, value) => {
+  ])('forwards %s', async (line, name, value) => {
     expect(await passedOn([line])).toEqual({ 'content-length': '2', [name]: value });
   });
 
-  test('does not pass on what Connection names', async () => {
+  test('does not forward headers that Connection names', async () => {
     expect(await passedOn(['Connection: close, X-Hop', 'X-Hop: 1', 'X-End: 2'])).toEqual({
       'content-length': '2',
       'x-end': '2',
     });
   });
 
-  test('where there is no body there is no length and no encoding of it', () => {
+  test('without a body there is no Content-Length and no Content-Encoding', () => {
     const upstream = { 'content-length': '5', 'content-encoding': 'gzip', etag: '"1"' };
     expect(responseHeaders(upstream, false)).toEqual({ etag: '"1"' });
   });
 
-  test('passes on each of several headers of one name', () => {
+  test('forwards each of several headers of one name', () => {
     const upstream = { 'x-note': ['1', '2'], connection: 'X-Hop, Close', 'x-hop': '1' };
     expect(responseHeaders(upstream, true)).toEqual({ 'x-note': '1, 2' });
   });
 
-  test('passes on a head that comes in parts, cut anywhere', async () => {
+  test('forwards headers that arrive in two reads, split anywhere', async () => {
     const head = 'HTTP/1.1 200 OK\r\nContent-Length: 2\r\nX-First: one\r\nX-Second: two\r\n\r\n';
     for (let cut = 1; cut < head.length; cut += 7) {
       const standIn = await rawStandIn((socket) => {
-        // Late enough that it is read by itself.
+        // Late enough to arrive in a read of its own.
         socket.write(head.slice(0, cut), () => setTimeout(() => socket.write(`${head.slice(cut)}ok`), 10));
       });
       const { headers } = await proxyTo(standIn).forward(aCall(), { path: '/exec', params: [] });
@@ -65,12 +65,12 @@ describe('responseHeaders', () => {
     }
   });
 
-  test('text beyond Latin-1 in a header does not break the answer', async () => {
+  test('text beyond Latin-1 in a header does not break the response', async () => {
     expect(await passedOn(['X-Note: \u010a\u0100', 'X-End: 2'])).toMatchObject({ 'x-end': '2' });
   });
 });
 
-/** The headers that a client sees of an answer with these header lines and the body `ok`. */
+/** The headers that a client gets from a response with these header lines and the body `ok`. */
 async function passedOn(lines: readonly string[]): Promise<TsdbResponse['headers']> {
   const standIn = await rawStandIn((socket) => {
     socket.write(['HTTP/1.1 200 OK', 'Content-Length: 2', ...lines, '', 'ok'].join('\r\n'));

@@ -1,6 +1,6 @@
 import type { IncomingHttpHeaders } from 'node:http';
 
-/** Headers that speak of the connection to the database, of its host, or for an origin that is not its own. */
+/** Headers about the connection to the database, about its host, or about an origin that is not its own. */
 const NOT_PASSED_ON = new Set([
   'alt-svc',
   'clear-site-data',
@@ -25,12 +25,12 @@ const NOT_PASSED_ON = new Set([
 ]);
 
 /**
- * The headers of the database that a client may see. `Content-Length` stays where there is a body: its bytes are not
- * touched, and a body that is shorter ends with an error.
+ * Returns the headers of the database that a client may see. `Content-Length` stays if there is a body: its bytes are
+ * forwarded unchanged, and a shorter body ends with an error.
  */
 export function responseHeaders(upstream: IncomingHttpHeaders, hasBody: boolean): Record<string, string> {
   const named = upstream.connection?.toLowerCase().split(/[\s,]+/);
-  // A plain object, and not `Headers`, which takes longer to fill and to read than all the rest of a small answer.
+  // A plain object, not `Headers`: filling and reading `Headers` costs more than the rest of a small response.
   const headers: Record<string, string> = {};
   for (const [name, value] of Object.entries(upstream)) {
     if (NOT_PASSED_ON.has(name) || named?.includes(name) === true || name.startsWith('access-control-')) continue;
@@ -42,5 +42,5 @@ export function responseHeaders(upstream: IncomingHttpHeaders, hasBody: boolean)
   return headers;
 }
 
-/** What a header may hold; anything else would make the answer fail. */
+/** The characters that Node accepts in a header value; any other would make the response fail. */
 const HEADER_VALUE = /^[\t\x20-\x7e\x80-\xff]*$/;

@@ -2,19 +2,19 @@ import type { ServiceError } from '@svc/errors';
 import type { Call } from '@svc/frames';
 import { UpstreamRequest } from './upstream-request.ts';
 
-/** The requests under way. */
+/** The requests in flight. */
 export interface RunningRequests {
-  /** Opens one, which counts as running until it ends. */
+  /** Starts a request, which is in flight until it ends. */
   open(call: Call): UpstreamRequest;
   abortAll(failure: ServiceError): void;
 }
 
-/** How late a deadline may be noticed. */
+/** The timer interval: a deadline may be noticed this much late. */
 const PERIOD_MS = 20;
 
-/** Keeps the requests under way and their time: one timer for all, because one for each would cost more than they. */
+/** Tracks the requests in flight and their deadlines with one shared timer: a timer per request would cost too much. */
 export function createRunningRequests(): RunningRequests {
-  // Not a `Set`: one through which much passes keeps what has left it until the whole heap is collected.
+  // Not a `Set`: a busy one retains deleted entries until a full garbage collection.
   const running: UpstreamRequest[] = [];
   let timer: NodeJS.Timeout | undefined;
 
@@ -25,7 +25,7 @@ export function createRunningRequests(): RunningRequests {
 
   const checkTime = () => {
     const nowMs = performance.now();
-    // Backwards, because one that ends leaves its place to the last.
+    // Backwards, because `remove` moves the last request into the gap.
     for (let i = running.length - 1; i >= 0; i -= 1) running[i]?.checkTime(nowMs);
     if (running.length > 0) timer?.refresh();
     else timer = undefined;
@@ -35,12 +35,12 @@ export function createRunningRequests(): RunningRequests {
     open(call) {
       const upstream = new UpstreamRequest(call, remove);
       running.push(upstream);
-      // It keeps no process alive: the connection to the database does.
+      // The timer need not keep the process alive: the connection to the database does.
       timer ??= setTimeout(checkTime, PERIOD_MS).unref();
       return upstream;
     },
     abortAll(failure) {
-      // A copy, because each one leaves the list as it ends.
+      // Copy: each abort removes its request from the list.
       for (const upstream of running.slice()) upstream.abort(failure);
     },
   };

@@ -8,7 +8,7 @@ import { type IncomingResponse, receiveResponse } from './incoming-response.ts';
 import type { TsdbResponse } from './tsdb-proxy.ts';
 import { brokenOff, noResponse, redirected, unusableStatus } from './upstream-failures.ts';
 
-/** What to send, and how long to wait. */
+/** The request, and how long to wait. */
 export interface SendOptions {
   /** The request target. */
   readonly path: string;
@@ -18,8 +18,8 @@ export interface SendOptions {
 }
 
 /**
- * Sends one GET, never again: the SQL may be an INSERT. Resolves with the head of the answer. On undici itself and not on
- * `fetch`, which takes ten times the processor time for a small answer, and decodes and redirects unasked.
+ * Sends one GET and never retries it: the SQL may be an INSERT. Resolves when the response headers have arrived. Uses
+ * undici directly: `fetch` takes ten times the CPU time for a small response, decodes bodies and follows redirects.
  */
 export function sendRequest(pool: Dispatcher, upstream: UpstreamRequest, options: SendOptions): Promise<TsdbResponse> {
   const { path, headers, connectTimeoutMs, idleTimeoutMs } = options;
@@ -33,11 +33,11 @@ export function sendRequest(pool: Dispatcher, upstream: UpstreamRequest, options
     pool.dispatch(request, {
       onRequestStart(controller) {
         request.connection = controller;
-        // It waited for a connection for too long, or for a client that has left: it is not sent.
+        // While it waited for a connection, its deadline passed or its client disconnected: do not send it.
         if (upstream.failure !== undefined) controller.abort(upstream.failure);
       },
       onResponseStart(_controller, status, received) {
-        // Informational answers (103) are not the answer.
+        // Skip informational responses such as 103.
         if (status >= 100 && status < 200) return;
         const refusal = refusalOf(status);
         if (refusal !== undefined) return upstream.abort(refusal);
@@ -63,10 +63,10 @@ export function sendRequest(pool: Dispatcher, upstream: UpstreamRequest, options
   });
 }
 
-/** The failure that a status means by itself, whatever the body says. */
+/** The error of a status that fails whatever the body is; undefined for any other status. */
 function refusalOf(status: number): ServiceError | undefined {
   if (status === 401) return new TsdbCredentialsError();
   if (status >= 300 && status < 400) return redirected(status);
-  // 205 comes without a body by definition, so that one that is there could not be handed on.
+  // HTTP allows no body with 205, so a body could not be forwarded.
   return status < 100 || status === 205 || status >= 600 ? unusableStatus(status) : undefined;
 }

@@ -21,7 +21,7 @@ describe('TLS to the database', () => {
     expect((await bytesOf(response)).toString()).toBe('Bearer abc');
   });
 
-  test('passes long answers on whole, to slow readers too', async () => {
+  test('forwards long responses complete, to slow readers too', async () => {
     const long = Buffer.from(Uint32Array.from({ length: 500_000 }, (_, i) => i * 2_654_435_761).buffer);
     const standIn = await httpsStandIn(authority.issue(['127.0.0.1']), (_request, response) => response.end(long));
     const proxy = proxyTo(standIn, { ca: authority.cert });
@@ -38,7 +38,7 @@ describe('TLS to the database', () => {
     expect(await Promise.all(answers)).toEqual(Array(3).fill(long.length));
   });
 
-  test('holds little of an answer in short records whose reader waits', async () => {
+  test('buffers little of a response in short records while its reader waits', async () => {
     const long = Buffer.alloc(1_000_000, 'x');
     const standIn = await httpsStandIn(authority.issue(['127.0.0.1']), (request, response) => {
       if (request.socket instanceof TLSSocket) request.socket.setMaxSendFragment(512);
@@ -48,23 +48,23 @@ describe('TLS to the database', () => {
     const held = new Set<ArrayBufferLike>();
     let bytes = 0;
     for (let chunk = await chunks?.next(); chunk?.done === false; chunk = await chunks?.next()) {
-      // All that has come by now is given to a reader that does not ask.
+      // Let the bytes arrive while nothing is read.
       if (bytes === 0) for (let i = 0; i < 100; i += 1) await tick();
       held.add(chunk.value.buffer);
       bytes += chunk.value.length;
     }
     expect(bytes).toBe(long.length);
-    // A few large buffers beside the bytes themselves, not one for each record.
+    // A few large buffers besides the bytes themselves, not one for each record.
     const heldBytes = [...held].reduce((sum, { byteLength }) => sum + byteLength, 0);
     expect(heldBytes - long.length).toBeLessThan(4 * 64 * 1024);
   });
 
   test.each([
-    ['nobody knows the authority', undefined, authority.issue(['127.0.0.1']), 'not signed by an authority'],
+    ['the authority is unknown', undefined, authority.issue(['127.0.0.1']), 'not signed by an authority'],
     ['another authority signed it', createTestAuthority().cert, authority.issue(['127.0.0.1']), 'authority'],
     ['it is for another host', authority.cert, authority.issue(['db.example']), 'another host name'],
     ['it has expired', authority.cert, authority.issue(['127.0.0.1'], YESTERDAY), 'not valid at this time'],
-  ])('is not trusted where %s, and nothing is sent', async (_name, ca, certified, words) => {
+  ])('is not trusted if %s, and nothing is sent', async (_name, ca, certified, words) => {
     let arrivals = 0;
     const standIn = await httpsStandIn(certified, (_request, response) => {
       arrivals += 1;

@@ -1,8 +1,8 @@
 import { ServiceError } from '@svc/errors';
 
 /**
- * The database answered 401: the credentials this server was configured with are wrong. To clients it is a plain
- * `tsdb_failed`; its class lets the layer above report it to the operator.
+ * The database answered 401: the credentials in this server's configuration are wrong. Clients see a plain `tsdb_failed`;
+ * the class tells the service to report the failure to the operator.
  */
 export class TsdbCredentialsError extends ServiceError {
   constructor() {

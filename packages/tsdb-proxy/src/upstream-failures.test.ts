@@ -21,7 +21,7 @@ function expectDiscreet(failure: ServiceError): void {
   expect(failure.message).toMatch(/^[A-Z][^.]*(\.[^ ][^.]*)*\.$/);
 }
 
-describe('before the head of an answer', () => {
+describe('before the response headers', () => {
   test('a refused connection is tsdb_failed, and the cause is kept for the log', async () => {
     const proxy = proxyTo(await closedStandIn());
     const failure = await failureOf(proxy.forward(aCall(), sql('select 1')));
@@ -55,7 +55,7 @@ describe('before the head of an answer', () => {
     ['answers with status 205', (socket) => socket.write(`HTTP/1.1 205 X\r\nContent-Length: 3\r\n\r\nabc`)],
     ['answers with status 700', (socket) => socket.write('HTTP/1.1 700 X\r\nContent-Length: 0\r\n\r\n')],
     ['answers with status 042', (socket) => socket.write('HTTP/1.1 042 X\r\nContent-Length: 0\r\n\r\n')],
-  ])('a database that %s is tsdb_failed, and asked once', async (_name, answer) => {
+  ])('a database that %s is tsdb_failed, and gets one request', async (_name, answer) => {
     let arrivals = 0;
     const standIn = await rawStandIn((socket) => {
       arrivals += 1;
@@ -73,7 +73,7 @@ describe('before the head of an answer', () => {
     expect(failure.code).toBe('tsdb_failed');
   });
 
-  test('a plain HTTP database behind an https URL is tsdb_failed that speaks of TLS', async () => {
+  test('a plain HTTP database with an https URL is tsdb_failed, and the message mentions TLS', async () => {
     const standIn = await httpStandIn((_request, response) => response.end());
     const proxy = proxyTo(standIn, { url: `https://127.0.0.1:${standIn.port}` });
     const failure = await failureOf(proxy.forward(aCall(), sql('select 1')));
@@ -81,12 +81,12 @@ describe('before the head of an answer', () => {
     expectDiscreet(failure);
   });
 
-  test('a connection that does not come about is deadline_exceeded that names its setting', async () => {
-    // A TLS handshake that nobody answers is a connection that never stands.
+  test('a connection that is not established is deadline_exceeded, and the message names the setting', async () => {
+    // A TLS handshake without a reply never becomes a connection.
     const standIn = await socketStandIn((socket) => socket.resume());
     const proxy = proxyTo(standIn, { url: `https://127.0.0.1:${standIn.port}`, connectTimeoutMs: 100 });
     const timesMs: number[] = [];
-    // A busy machine spoils one measurement.
+    // A busy machine distorts one measurement.
     for (let count = 0; count < 3; count += 1) {
       const started = performance.now();
       const failure = await failureOf(proxy.forward(aCall(), sql('select 1')));
@@ -99,7 +99,7 @@ describe('before the head of an answer', () => {
     for (const socket of standIn.sockets) await closed(socket);
   });
 
-  test('a head that does not come is deadline_exceeded that names its setting, and the connection is closed', async () => {
+  test('missing response headers are deadline_exceeded, the message names the setting, and the connection is closed', async () => {
     let gone: Promise<unknown> | undefined;
     const standIn = await rawStandIn((socket) => {
       gone = new Promise((resolve) => {
@@ -114,7 +114,7 @@ describe('before the head of an answer', () => {
     await gone;
   });
 
-  test('a head that drips in does not outlive the timeout', async () => {
+  test('headers that arrive slowly do not extend the timeout', async () => {
     const standIn = await rawStandIn((socket) => {
       socket.write('HTTP/1.1 200 OK\r\n');
       const drip = setInterval(() => socket.write('x-drip: 1\r\n'), 10);

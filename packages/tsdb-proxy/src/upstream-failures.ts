@@ -1,15 +1,15 @@
 import { ServiceError } from '@svc/errors';
 
-const UNKNOWN_OUTCOME = 'Whether the statement ran is not known: check before you send it again.';
+const UNKNOWN_OUTCOME = 'The statement may have run: check before you send it again.';
 
 interface FailureRow {
-  /** Matches the code, the name or the message of the error behind. */
+  /** Matches the code, the name or the message of the innermost error. */
   readonly match: RegExp;
   readonly message: string;
   readonly hint?: string;
 }
 
-/** Failures before the head of the answer, by the error that the client raised; the first match counts. */
+/** Failures before the response headers, by the error of the HTTP client; the first match wins. */
 const FAILURES: readonly FailureRow[] = [
   { match: /^ECONNREFUSED$/, message: 'The time-series database refused the connection.' },
   { match: /^(ENOTFOUND|EAI_\w+)$/, message: 'The host name of the time-series database could not be resolved.' },
@@ -25,37 +25,37 @@ const FAILURES: readonly FailureRow[] = [
   {
     match: /^(CERT_HAS_EXPIRED|CERT_NOT_YET_VALID)$/,
     message: 'The certificate of the time-series database is not valid at this time.',
-    hint: 'Renew it, and check the clocks of both machines.',
+    hint: 'Renew the certificate, and check the clocks of both machines.',
   },
   {
     match: /^ERR_TLS_CERT_ALTNAME_INVALID$/,
     message: 'The certificate of the time-series database is for another host name.',
-    hint: 'Set tsdb.http_url to a name that the certificate holds.',
+    hint: 'Set tsdb.http_url to a host name that the certificate lists.',
   },
   {
     match: /^(EPROTO|ERR_TLS_|ERR_SSL_|CERT_)/,
-    message: 'No TLS connection to the time-series database could be made.',
+    message: 'Could not make a TLS connection to the time-series database.',
     hint: 'Check the scheme of tsdb.http_url and the certificate of the time-series database.',
   },
   {
     match: /^UND_ERR_HEADERS_OVERFLOW$/,
-    message: 'The time-series database answered with a head that is too large.',
+    message: 'The time-series database sent response headers that are too large.',
     hint: UNKNOWN_OUTCOME,
   },
   {
     match: /^HTTPParserError$/,
-    message: 'The time-series database answered with something that is not HTTP.',
-    hint: `Check that tsdb.http_url names its HTTP port. ${UNKNOWN_OUTCOME}`,
+    message: 'The response of the time-series database is not HTTP.',
+    hint: `Check that tsdb.http_url has its HTTP port. ${UNKNOWN_OUTCOME}`,
   },
 ];
 
-/** A failure before the head of the answer, from what the client raised. */
+/** Returns the error of a request that failed before the response headers arrived. */
 export function noResponse(thrown: unknown, connectTimeoutMs: number): ServiceError {
   const { code, name, message, syscall } = errorBehind(thrown);
   if (code === 'UND_ERR_CONNECT_TIMEOUT' || (code === 'ETIMEDOUT' && syscall !== 'read')) {
     return new ServiceError(
       'deadline_exceeded',
-      `No connection to the time-series database could be made within ${connectTimeoutMs} ms (tsdb.connect_timeout_ms).`,
+      `Could not connect to the time-series database within ${connectTimeoutMs} ms (tsdb.connect_timeout_ms).`,
       { hint: 'Check that the time-series database runs, or raise tsdb.connect_timeout_ms.', cause: thrown },
     );
   }
@@ -70,50 +70,54 @@ export function noResponse(thrown: unknown, connectTimeoutMs: number): ServiceEr
   return new ServiceError('tsdb_failed', row.message, options);
 }
 
-/** No head of an answer in time. */
+/** Returns the error of a request whose response headers did not arrive in time. */
 export function late(timeoutMs: number): ServiceError {
   return new ServiceError(
     'deadline_exceeded',
-    `The time-series database did not begin to answer within ${timeoutMs} ms (tsdb.timeout_ms).`,
+    `The time-series database did not start to respond within ${timeoutMs} ms (tsdb.timeout_ms).`,
     { hint: `Ask for less, or raise tsdb.timeout_ms. ${UNKNOWN_OUTCOME}` },
   );
 }
 
-/** No byte of the body in time. */
+/** Returns the error of a body that stalled. */
 export function silent(idleTimeoutMs: number): ServiceError {
   return new ServiceError(
     'deadline_exceeded',
-    `The time-series database sent nothing for ${idleTimeoutMs} ms in the middle of its answer (tsdb.idle_timeout_ms).`,
+    `The time-series database sent nothing for ${idleTimeoutMs} ms in the middle of its response (tsdb.idle_timeout_ms).`,
   );
 }
 
-/** The body ended before it was whole. */
+/** Returns the error of a body that ended before it was complete. */
 export function brokenOff(thrown: unknown): ServiceError {
-  return new ServiceError('tsdb_failed', 'The time-series database broke off in the middle of its answer.', {
-    hint: UNKNOWN_OUTCOME,
-    cause: thrown,
-  });
-}
-
-/** An answer that sends the client elsewhere. */
-export function redirected(status: number): ServiceError {
-  return new ServiceError('tsdb_failed', `The time-series database answered with a redirect (${status}).`, {
-    hint: 'Redirects are not followed: set tsdb.http_url to where the time-series database itself answers.',
-  });
-}
-
-/** A status that cannot be the answer to a query. */
-export function unusableStatus(status: number): ServiceError {
   return new ServiceError(
     'tsdb_failed',
-    `The time-series database answered with status ${status}, which is no answer.`,
+    'The connection to the time-series database broke in the middle of its response.',
     {
-      hint: `Check that tsdb.http_url names a time-series database. ${UNKNOWN_OUTCOME}`,
+      hint: UNKNOWN_OUTCOME,
+      cause: thrown,
     },
   );
 }
 
-/** The innermost cause is the one that says something. */
+/** Returns the error of a redirect. */
+export function redirected(status: number): ServiceError {
+  return new ServiceError('tsdb_failed', `The time-series database answered with a redirect (${status}).`, {
+    hint: 'Redirects are not followed: set tsdb.http_url to the URL of the time-series database itself.',
+  });
+}
+
+/** Returns the error of a status that cannot be forwarded. */
+export function unusableStatus(status: number): ServiceError {
+  return new ServiceError(
+    'tsdb_failed',
+    `The time-series database answered with status ${status}, which cannot be forwarded.`,
+    {
+      hint: `Check that tsdb.http_url is the URL of a time-series database. ${UNKNOWN_OUTCOME}`,
+    },
+  );
+}
+
+/** Returns the properties of the innermost cause, which is the most specific error. */
 function errorBehind(thrown: unknown): Record<'code' | 'name' | 'message' | 'syscall', string> {
   let error = thrown;
   while (error instanceof Error && error.cause instanceof Error) error = error.cause;

@@ -1,14 +1,14 @@
 import { cancelledError, onAbort, type ServiceError } from '@svc/errors';
 import type { Call } from '@svc/frames';
 
-/** Most answers are there by then, and whether their clients leave does not matter any more. */
+/** Most responses have arrived by then, so that most requests never need an abort listener. */
 const WATCHED_AFTER_MS = 20;
 
 type AbortListener = (failure: ServiceError) => void;
 
 /**
- * One request under way. Whatever ends it early goes through `abort`, and the first reason stays. A class, because an
- * object with functions of its own for every request costs more than a small answer.
+ * One request in flight. Every early end goes through `abort`; the first reason wins. A class, because creating closures for
+ * each request costs more than a small response.
  */
 export class UpstreamRequest {
   readonly #call: Call;
@@ -21,13 +21,13 @@ export class UpstreamRequest {
   #dueMs = Infinity;
   #lateness: (() => ServiceError) | undefined;
 
-  /** `onEnd` is called once, when it is over. */
+  /** `onEnd` is called once, when the request ends. */
   constructor(call: Call, onEnd: (upstream: UpstreamRequest) => void) {
     this.#call = call;
     this.#onEnd = onEnd;
   }
 
-  /** Why it ended early. */
+  /** Why the request ended early; undefined if it did not. */
   get failure(): ServiceError | undefined {
     return this.#failure;
   }
@@ -36,31 +36,31 @@ export class UpstreamRequest {
     return this.#isOver;
   }
 
-  /** Waits for something: what has not come in so many milliseconds ends it with that failure. */
+  /** Sets a deadline: aborts with the error of `lateness` unless `stopWaiting` is called within `ms`. */
   waitFor(ms: number, lateness: () => ServiceError): void {
     this.#dueMs = performance.now() + ms;
     this.#lateness = lateness;
   }
 
-  /** It has come. */
+  /** Clears the deadline. */
   stopWaiting(): void {
     this.#dueMs = Infinity;
   }
 
-  /** Looks at the clock. */
+  /** Aborts if the deadline has passed. */
   checkTime(nowMs: number): void {
     if (nowMs - this.#startMs >= WATCHED_AFTER_MS) this.watch();
     if (nowMs >= this.#dueMs && this.#lateness !== undefined) this.abort(this.#lateness());
   }
 
-  /** Ends it from now on when the call is cancelled. */
+  /** From now on, aborts when the call is cancelled. */
   watch(): void {
     if (this.#isOver || this.#stopWatching !== undefined) return;
     const { signal } = this.#call;
     this.#stopWatching = onAbort(signal, () => this.abort(cancelled(signal)));
   }
 
-  /** Takes what is to be done when the request ends early. */
+  /** Adds a listener for an early end. */
   onAbort(listener: AbortListener): void {
     this.#listeners.push(listener);
   }
@@ -72,7 +72,7 @@ export class UpstreamRequest {
     for (const listener of this.#listeners) listener(failure);
   }
 
-  /** It is over, well or not: nothing is listened to any more. */
+  /** Ends the request, successful or not, and removes its abort listener. */
   end(): void {
     if (this.#isOver) return;
     this.#isOver = true;

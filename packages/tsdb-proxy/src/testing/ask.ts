@@ -1,6 +1,6 @@
 import { type IncomingMessage, request } from 'node:http';
 
-/** A request as it goes over the wire. */
+/** A request as sent over the wire. */
 export interface RawRequest {
   readonly method?: string;
   /** Path and query string, byte for byte. */
@@ -9,18 +9,18 @@ export interface RawRequest {
   readonly body?: string;
 }
 
-/** A whole answer. */
+/** A complete response. */
 export interface RawResponse {
   readonly status: number;
   readonly reason: string;
-  /** In small letters. */
+  /** By lower-case name. */
   readonly headers: Readonly<Record<string, string>>;
   readonly body: Buffer;
 }
 
 /**
- * Asks a server, on a connection of its own, without any of the kindness of `fetch`: the path is not touched and nothing
- * is decoded. Undefined: the server closed the connection before its answer was whole, or did not speak HTTP.
+ * Sends a request on a new connection. Unlike `fetch`, it leaves the path alone and decodes nothing. Returns undefined if
+ * the server closed the connection before the response was complete, or did not speak HTTP.
  */
 export function ask(
   url: string,

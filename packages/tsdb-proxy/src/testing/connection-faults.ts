@@ -1,6 +1,6 @@
 import type { Socket } from 'node:net';
 
-/** What can go wrong with an answer on its way. */
+/** A fault of a connection while a response is sent. */
 export type ConnectionFault = keyof typeof FAULTS;
 
 type Tap = (bytes: Buffer) => void;
@@ -34,19 +34,19 @@ const FAULTS = {
     atHead((head, body) => client.write(head, () => drip(client, body, dripMs))),
 };
 
-/** The ways in which an answer can go wrong, by name. */
+/** The names of all connection faults. */
 export const CONNECTION_FAULTS: readonly string[] = Object.keys(FAULTS);
 
 const HALF_A_CHUNK = '40\r\n{"query":';
-/** So many bytes drip; the others come at once, so that a test ends. */
+/** How many bytes drip; the rest is sent at once to keep the tests short. */
 const DRIPPED_BYTES = 60;
 
-/** Takes the bytes of one answer and hands them to the client, right or wrong. */
+/** Returns a function that relays the bytes of one response to the client, with the fault if there is one. */
 export function createFault(fault: ConnectionFault | undefined, client: Socket, dripMs: number): Tap {
   return fault === undefined ? (bytes) => void client.write(bytes) : FAULTS[fault](client, dripMs);
 }
 
-/** Acts once, when the head and the bytes behind it are whole; what comes later is swallowed. */
+/** Acts once, when the whole response has arrived; drops later bytes. */
 function atHead(act: (head: string, body: Buffer) => void): Tap {
   let held = Buffer.alloc(0);
   let isDone = false;
@@ -61,12 +61,12 @@ function atHead(act: (head: string, body: Buffer) => void): Tap {
   };
 }
 
-/** The head of an answer in chunks as if it had a length. */
+/** Replaces chunked encoding by a Content-Length. */
 function withLength(head: string, length: number): string {
   return head.replace(/transfer-encoding: chunked/i, `Content-Length: ${length}`);
 }
 
-/** The reset must find the bytes read already: it takes along what still lies in the buffers. */
+/** Resets after the client has read the bytes: a reset discards whatever is still buffered. */
 function resetSoon(client: Socket): void {
   setTimeout(() => client.resetAndDestroy(), 200);
 }

@@ -3,26 +3,26 @@ import { connect, createServer, type Server, type Socket } from 'node:net';
 import { type ConnectionFault, createFault } from './connection-faults.ts';
 import { type StalledListener, stallListener } from './stalled-listener.ts';
 
-/** What the relay can do to those who connect: not be there at all, or spoil what the database answers. */
+/** A fault of the relay: it refuses connections, never accepts them, or breaks the response. */
 export type Fault = 'refuses' | 'never connects' | ConnectionFault;
 
-/** A TCP relay in front of a database, which goes wrong when it is told to. */
+/** A TCP relay in front of a database that injects faults. */
 export interface FaultRelay {
   readonly url: string;
-  /** Connections of clients that are open now. */
+  /** The open connections of clients. */
   readonly openConnections: number;
-  /** Goes wrong in this way from now on; undefined: goes right again. */
+  /** Injects this fault from now on; undefined: none. */
   inject(fault: Fault | undefined): Promise<void>;
   close(): Promise<void>;
 }
 
-/** How a relay goes wrong. */
+/** Options of `startFaultRelay`. */
 export interface FaultRelayOptions {
-  /** How long it waits between two bytes that it drips. Default: 20. */
+  /** The pause between two bytes that drip, in milliseconds. Default: 20. */
   readonly dripMs?: number;
 }
 
-/** Starts a relay to a database on the loopback. */
+/** Starts a relay to a database on loopback. */
 export async function startFaultRelay(
   databaseUrl: string,
   { dripMs = 20 }: FaultRelayOptions = {},
@@ -43,7 +43,7 @@ export async function startFaultRelay(
     upstream.on('data', (bytes: Buffer) => answer(bytes));
     client
       .on('error', () => undefined)
-      // Not left to Node: a connection that is reset while it ends would stay half closed for ever.
+      // Destroy it here: Node leaves a connection that is reset while it ends half-closed forever.
       .on('end', () => client.destroy())
       .on('close', () => {
         clients.delete(client);

@@ -2,16 +2,16 @@ import { once } from 'node:events';
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import { responseOf, loadRecording, type RecordedCase, SECURED_USER } from './recording.ts';
 
-/** A stand-in that answers what a real database answered. */
+/** A stand-in that replays the responses of a real database. */
 export interface RecordedDatabase {
   readonly url: string;
   /** The request targets that arrived, in order. */
   readonly targets: readonly string[];
-  /** Closes its connections and listens no more. */
+  /** Closes its connections and stops listening. */
   readonly close: () => Promise<void>;
 }
 
-/** Starts a stand-in for one of the two databases that were recorded. */
+/** Starts a stand-in for one of the two recorded databases. */
 export async function startRecordedDatabase(profile?: 'secured'): Promise<RecordedDatabase> {
   const cases = loadRecording().filter((one) => one.profile === profile);
   const known = new Map(cases.filter(isAuthorized(profile)).map((one) => [keyOf(one.method, one.path), one]));
@@ -64,7 +64,7 @@ function isAuthorized(
   };
 }
 
-/** The same for all targets that mean the same to the database: of `fmt` it takes no notice on `/exec`. */
+/** Returns the same key for equivalent targets; the database ignores `fmt` on `/exec`. */
 function keyOf(method = 'GET', target: string): string {
   const start = target.indexOf('?');
   const path = start < 0 ? target : target.slice(0, start);

@@ -1,24 +1,24 @@
 import { readFileSync, writeFileSync } from 'node:fs';
 import type { RawResponse, RawRequest } from './ask.ts';
 
-/** A request that was asked of a real database, and what it answered. */
+/** A request to a real database, and its response. */
 export interface RecordedCase extends RawRequest {
   readonly id: string;
-  /** The database that was asked: one that is open to all, or one with a user, read-only and with 5 rows at most. */
+  /** Which database: by default one without authentication; `secured`: with a user, read-only, at most 5 rows. */
   readonly profile?: 'secured';
-  /** Its body holds numbers that are others each time. */
+  /** The numbers in the body differ each time. */
   readonly volatile?: true;
-  /** Undefined: it closed the connection, or what it sent was not HTTP. */
+  /** Undefined: it closed the connection, or did not speak HTTP. */
   readonly answer?: RecordedResponse;
 }
 
-/** An answer as it stands in the file. */
+/** A response as recorded in the file. */
 interface RecordedResponse {
   readonly status: number;
   readonly reason: string;
   readonly headers: Readonly<Record<string, string>>;
   readonly body?: string;
-  /** The body, where it is not text. */
+  /** The body, if it is not text. */
   readonly bodyBase64?: string;
 }
 
@@ -27,13 +27,13 @@ const FILE = new URL('questdb-recording.json', import.meta.url);
 /** The user and password of the secured database. */
 export const SECURED_USER = { user: 'admin', password: 'quest' } as const;
 
-/** Requests to a QuestDB 9.3.4 and its answers, in an order in which they can be asked again. */
+/** Loads requests to QuestDB 9.3.4 and their responses, in an order in which they can be replayed. */
 export function loadRecording(): readonly RecordedCase[] {
   const { cases }: { cases: readonly RecordedCase[] } = JSON.parse(readFileSync(FILE, 'utf8'));
   return cases;
 }
 
-/** Writes the recording anew, with the answers of today. */
+/** Rewrites the recording with new responses. */
 export function saveRecording(
   cases: readonly RecordedCase[],
   answers: ReadonlyMap<string, RawResponse | undefined>,
@@ -53,7 +53,7 @@ function toRecorded({ status, reason, headers, body }: RawResponse): RecordedRes
   return { status, reason, headers: others, ...(isText ? { body: text } : { bodyBase64: body.toString('base64') }) };
 }
 
-/** The answer of a case as `ask` gives it. */
+/** Returns the response of a case in the form of `ask`. */
 export function responseOf({ answer }: RecordedCase): RawResponse | undefined {
   if (answer === undefined) return undefined;
   const { status, reason, headers, body, bodyBase64 } = answer;
@@ -61,7 +61,7 @@ export function responseOf({ answer }: RecordedCase): RawResponse | undefined {
   return { status, reason, headers, body: bytes };
 }
 
-/** What must be the same of two answers to a case: not the numbers of a volatile one, nor those of a file made up for it. */
+/** Returns the stable parts of a response, without volatile numbers and generated file names. */
 export function comparable({ volatile }: RecordedCase, answer: RawResponse | undefined): unknown {
   if (answer === undefined) return undefined;
   const { status, headers, body } = answer;

@@ -2,12 +2,12 @@ import { once } from 'node:events';
 import { connect, type Socket } from 'node:net';
 import { Worker } from 'node:worker_threads';
 
-/** A port on which connections never come about. */
+/** A port that never accepts a connection. */
 export interface StalledListener {
   close(): Promise<void>;
 }
 
-/** Listens, says so, and then never runs again, so that nothing is accepted. */
+/** Listens, reports it, and blocks its thread, so that no connection is accepted. */
 const NEVER_ACCEPTS = `
   const { parentPort, workerData } = require('node:worker_threads');
   require('node:net').createServer().listen(workerData, '127.0.0.1', 1, () => {
@@ -16,7 +16,7 @@ const NEVER_ACCEPTS = `
   });
 `;
 
-/** Listens on a port without ever accepting, and fills what the system holds for it: the next one waits for ever. */
+/** Listens on a port without accepting, and fills the backlog, so that the next connection attempt hangs. */
 export async function stallListener(port: number): Promise<StalledListener> {
   const worker = new Worker(NEVER_ACCEPTS, { eval: true, workerData: port });
   await once(worker, 'message');

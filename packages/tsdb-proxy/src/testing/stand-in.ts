@@ -13,7 +13,7 @@ import {
   type TsdbRequest,
 } from '../index.ts';
 
-/** A stand-in for the database on a free port of the loopback; it ends with the test. */
+/** A stand-in for the database on a free loopback port; it is closed when the test ends. */
 export interface StandIn {
   readonly port: number;
   readonly url: string;
@@ -21,7 +21,7 @@ export interface StandIn {
   readonly sockets: readonly Socket[];
 }
 
-/** A stand-in that speaks HTTP by Node's own server. */
+/** A stand-in based on Node's HTTP server. */
 export function httpStandIn(listener: RequestListener, host?: string): Promise<StandIn> {
   return listen(createHttpServer({ keepAliveTimeout: 60_000, maxHeaderSize: 64 * 1024 }, listener), { host });
 }
@@ -31,7 +31,7 @@ export function httpsStandIn(options: ServerOptions, listener: RequestListener, 
   return listen(createHttpsServer(options, listener), { scheme: 'https', host });
 }
 
-/** A stand-in that answers each request head with whatever `answer` writes. */
+/** A stand-in that calls `answer` for each request. */
 export function rawStandIn(answer: (socket: Socket, head: string) => void): Promise<StandIn> {
   return socketStandIn((socket) => {
     let received = '';
@@ -46,12 +46,12 @@ export function rawStandIn(answer: (socket: Socket, head: string) => void): Prom
   });
 }
 
-/** A stand-in that gets the bare connections. */
+/** A stand-in that gets the raw connections. */
 export function socketStandIn(onConnection: (socket: Socket) => void): Promise<StandIn> {
   return listen(createServer(onConnection));
 }
 
-/** A stand-in that has gone: its port was free a moment ago and refuses connections. */
+/** A stand-in that is gone: its port refuses connections. */
 export async function closedStandIn(): Promise<StandIn> {
   const server = createServer().listen(0, '127.0.0.1');
   await once(server, 'listening');
@@ -71,7 +71,7 @@ async function listen(server: Server, { scheme = 'http', host = '127.0.0.1' }: P
   const sockets: Socket[] = [];
   server.prependListener('connection', (socket: Socket) => {
     sockets.push(socket);
-    // Being cut off is what many tests do to it.
+    // Many tests break the connection.
     socket.on('error', () => undefined);
   });
   server.listen(0, host);
@@ -90,7 +90,7 @@ function portOf(server: Server): number {
   return address.port;
 }
 
-/** A proxy that is closed with the test. */
+/** A proxy that is closed when the test ends. */
 export function proxyTo(standIn: Pick<StandIn, 'url'>, options: Partial<TsdbProxyOptions> = {}): TsdbProxy {
   const proxy = createTsdbProxy({ url: standIn.url, ...options });
   onTestFinished(() => proxy.close());
@@ -128,7 +128,7 @@ export async function failureOf(promise: Promise<unknown>): Promise<ServiceError
   throw new Error('expected a ServiceError', { cause: failure });
 }
 
-/** A promise, and what fulfils it. */
+/** A promise with its `resolve`. */
 export function deferred<T>(): { readonly promise: Promise<T>; readonly resolve: (value: T) => void } {
   const resolvers: ((value: T) => void)[] = [];
   const promise = new Promise<T>((resolve) => {
@@ -137,7 +137,7 @@ export function deferred<T>(): { readonly promise: Promise<T>; readonly resolve:
   return { promise, resolve: (value) => resolvers[0]?.(value) };
 }
 
-/** Waits until a connection is gone, in whatever way. */
+/** Waits until a connection is closed, by either side. */
 export async function closed(socket: Socket | undefined): Promise<void> {
   if (socket === undefined) throw new Error('there was no connection');
   if (socket.closed) return;

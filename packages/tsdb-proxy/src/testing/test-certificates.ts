@@ -7,11 +7,11 @@ export interface Certified {
   readonly key: string;
 }
 
-/** An authority that exists for one test. */
+/** A certificate authority for one test. */
 export interface TestAuthority {
-  /** Its own certificate. */
+  /** The certificate of the authority. */
   readonly cert: string;
-  /** A certificate for these host names and addresses, good until `notAfter` (default: tomorrow). */
+  /** Issues a certificate for these host names and addresses, valid until `notAfter` (default: tomorrow). */
   issue(hosts: readonly string[], notAfter?: Date): Certified;
 }
 
@@ -24,7 +24,7 @@ const OID = {
 };
 const SIGNATURE = sequence(OID.ecdsaWithSha256);
 
-/** Makes an authority. Node can read certificates but not make them; these few lines of DER spare a test its openssl. */
+/** Creates an authority. Node can read certificates but not create them; encoding DER here avoids a need for openssl. */
 export function createTestAuthority(name = 'Test Authority'): TestAuthority {
   const own = createKeys();
   const isAuthority = extension(OID.basicConstraints, sequence(der(0x01, Buffer.from([0xff]))));
@@ -69,7 +69,7 @@ function createKeys(): Keys {
 
 interface CertificateParts extends Keys {
   readonly issuer: string;
-  /** The key of the issuer, in PEM form. */
+  /** The key of the issuer, as PEM. */
   readonly signer: string;
   readonly subject: string;
   readonly extensions: Buffer;
@@ -129,6 +129,6 @@ function time(date: Date): Buffer {
 function generalName(host: string): Buffer {
   if (isIP(host) === 0) return der(0x82, Buffer.from(host));
   if (isIP(host) === 4) return der(0x87, Buffer.from(host.split('.').map(Number)));
-  if (host !== '::1') throw new Error(`only ::1 is known of IPv6, not ${host}`);
+  if (host !== '::1') throw new Error(`the only supported IPv6 address is ::1, not ${host}`);
   return der(0x87, Buffer.from([...Array<number>(15).fill(0), 1]));
 }
