@@ -134,7 +134,7 @@ describe('query', () => {
   });
 
   test('a server without a database is told of its frames', async () => {
-    const hint = 'Set X. Or send engine=local to ask the frames of this server.';
+    const hint = 'Set X. Or send engine=local to query the frames of this server.';
     const { url } = await answers({ error: 'No database.', code: 'tsdb_not_configured', hint }, 412);
     expect((await run(['query', 'x', '--url', url])).stderr).toBe(
       'error: No database.\n' +

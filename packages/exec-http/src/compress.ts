@@ -4,10 +4,10 @@ import { constants, createGzip, gzip } from 'node:zlib';
 
 const OPTIONS = { level: constants.Z_BEST_SPEED, chunkSize: 256 * 1024 };
 
-/** Below this a compressed body is not worth its head. */
+/** Shorter bodies are not worth compressing. */
 const COMPRESSED_FROM_BYTES = 1024;
 
-/** Whether a body of so many bytes goes out compressed to a client with this `Accept-Encoding` header. */
+/** Whether to compress a body of this length for a client with this `Accept-Encoding` header. */
 export function isWorthGzip(byteLength: number, header: string | undefined): boolean {
   return byteLength >= COMPRESSED_FROM_BYTES && acceptsGzip(header);
 }
@@ -23,20 +23,20 @@ export function acceptsGzip(header: string | undefined): boolean {
   return choice !== undefined && !choice.isRefused;
 }
 
-/** A whole body, compressed. */
+/** Compresses a complete body. */
 export const compressBytes = promisify<Uint8Array, Uint8Array>((bytes, done) => gzip(bytes, OPTIONS, done));
 
-/** A body of many chunks, each good until the next one is asked for, compressed as it goes. */
+/** Compresses a stream of chunks, each valid until the next `next()`. */
 export function compressChunks(chunks: AsyncIterator<Uint8Array, void>): AsyncIterator<Uint8Array> {
   const compressor = createGzip(OPTIONS);
-  // The reader of the compressor sees every failure; there is nobody else to tell.
+  // The reader of the compressor gets every error, so the callback has nothing to do.
   pipeline(Readable.from(copiesOf(chunks), { objectMode: false }), compressor, () => {});
   return compressor[Symbol.asyncIterator]() as AsyncIterator<Uint8Array>;
 }
 
 /**
- * Copies of chunks: a stream asks for the next one before it is done with the last. Not a generator, which does not end
- * what it reads when it is ended before its start.
+ * Copies chunks, because a stream reads the next chunk before it is done with the last. Not a generator: if that is
+ * closed before it starts, it does not close its source.
  */
 function copiesOf(chunks: AsyncIterator<Uint8Array, void>): AsyncIterable<Uint8Array> {
   return {

@@ -11,24 +11,24 @@ import { FRAME_LIST_PARAMS, FRAME_PARAMS } from './write-params.ts';
 /** Options of `createExecApp`. */
 export interface ExecAppOptions extends RequestGuardOptions {
   readonly service: Service;
-  /** What a missing `fmt` means, for tools that never send it. Default: a missing `fmt` is an error. */
+  /** The value of a missing `fmt`, for tools that never send it. Default: a missing `fmt` is an error. */
   readonly defaultFmt?: 'json' | undefined;
-  /** Who runs SQL where a request names no `engine`. Default `tsdb`, the time-series database. */
+  /** The engine of SQL without `engine`. Default `tsdb`, the time-series database. */
   readonly defaultEngine?: SqlTarget | undefined;
-  /** The most rows one answer may have; a request for more is refused. Default: any number. */
+  /** The most rows of one response; a request for more is refused. Default: no limit. */
   readonly maxRows?: number | undefined;
-  /** Compresses answers for clients that accept it. Default true. */
+  /** Whether to compress responses for clients that accept gzip. Default true. */
   readonly compression?: boolean;
-  /** Whether another part of the host is not up yet, so that `/ready` is 503. Default: never. */
+  /** Whether another part of the host is still starting, so that `/ready` is 503. Default: never. */
   readonly isStarting?: (() => boolean) | undefined;
-  /** Memory for short answers that are asked for again, in bytes. Default 64 MiB; 0: none are kept. */
+  /** The size of the cache of short responses, in bytes; 0: no cache. Default 64 MiB. */
   readonly answerCacheBytes?: number;
 }
 
 const DEFAULT_ANSWER_CACHE_BYTES = 64 * 1024 ** 2;
 
 /**
- * The HTTP API as a Hono app, to be served alone or mounted under a path of another app. It answers `/ping`, `/exec`,
+ * Creates the HTTP API as a Hono app, to serve alone or to mount under a path of another app. It answers `/ping`, `/exec`,
  * `/exp`, `/chk`, `/frames`, `/health`, `/ready`, `/readyz` and `/livez`; every other path belongs to the host.
  */
 export function createExecApp(options: ExecAppOptions): Hono<ExecEnv> {
@@ -45,7 +45,7 @@ export function createExecApp(options: ExecAppOptions): Hono<ExecEnv> {
   });
   addEndpoint(app, '/exec', endpoint, execHandlers(reads, rules));
   addEndpoint(app, '/exp', endpoint, expHandlers(reads, rules));
-  // The database is asked, with whatever the request carries.
+  // Every GET is forwarded to the database.
   addEndpoint(app, '/chk', { ...endpoint, actsOnGet: true }, chkHandlers(service, rules));
   addEndpoint(app, '/frames', { ...endpoint, writeParams: FRAME_LIST_PARAMS }, frameListHandlers(service));
   addEndpoint(app, '/frames/:handle', { ...endpoint, writeParams: FRAME_PARAMS }, frameHandlers(service));

@@ -1,11 +1,10 @@
-/** How long the rest of a refused body is read: long uploads of clients that read the answer only at their end. */
+/** How long to read the rest of a refused body, for clients that read the response only after a long upload. */
 const MAX_MS = 10_000;
 
 /**
- * Reads the rest of a body that was refused, and throws it away. Closing the connection instead would keep clients that
- * send all of a body first from ever seeing the answer. What still comes after ten seconds is not waited for: the stream
- * is cancelled, and with it the connection. `reading` is what has read the body so far: it is ended first, because a last
- * read may still be waiting for the client.
+ * Reads and discards the rest of a refused body. If the connection were closed instead, clients that send the whole body
+ * first would never see the response. After ten seconds the stream is cancelled, and with it the connection. `reading` is
+ * the current reader of the body; it is closed first, because a last read may still be pending.
  */
 export async function discardRest(
   body: ReadableStream<Uint8Array>,
@@ -30,6 +29,6 @@ async function readToEnd(reader: ReadableStreamDefaultReader<Uint8Array>): Promi
   try {
     while (!(await reader.read()).done);
   } catch {
-    // The client went away: nothing is left to read.
+    // The client disconnected: nothing is left to read.
   }
 }

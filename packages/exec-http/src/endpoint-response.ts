@@ -6,35 +6,35 @@ import { etagOf } from './etag.ts';
 import { refusal } from './refusal.ts';
 import { streamedBody } from './streamed-body.ts';
 
-/** What a handler answers. */
+/** The response of a handler, before it is encoded. */
 export type EndpointResponse =
   | {
       readonly status?: number;
       readonly headers?: Readonly<Record<string, string>>;
-      /** The body: whole, or in chunks as they are made. Default: none. */
+      /** The body: complete, or a stream of chunks. Default: none. */
       readonly body?: string | Uint8Array | AsyncGenerator<Uint8Array, void>;
       /** Whether each chunk after the first is valid only until the next `next()`. Default false. */
       readonly reuseBuffers?: boolean;
-      /** Whether the body is compressed in itself. Default false. */
+      /** Whether the body is already compressed. Default false. */
       readonly isPacked?: boolean;
-      /** The version of the frame the answer is about: its etag. */
+      /** The version of the frame, for the ETag. */
       readonly version?: string;
     }
   | {
-      /** An answer of another server, handed on as it is. */
+      /** A response of another server, forwarded unchanged. */
       readonly forwarded: {
         readonly status: number;
         readonly headers: Record<string, string>;
         readonly body: ReadableStream<Uint8Array> | null;
         /** The body in chunks, each valid until the next `next()`. */
         readonly chunks?: AsyncIterator<Uint8Array, void>;
-        /** The body at once, where it is there already. */
+        /** The whole body, if it has arrived already. */
         readonly bytes?: Uint8Array;
       };
     }
   | { readonly error: ServiceError; readonly headers?: Readonly<Record<string, string>> };
 
-/** An answer as it goes out: compressed where that helps, whole with its length where it is short, else as it is made. */
+/** Encodes a response: compressed if that helps, with its length if it is short, streamed otherwise. */
 export async function toResponse(
   reply: EndpointResponse,
   context: RequestContext,
@@ -46,11 +46,11 @@ export async function toResponse(
     context.report(response.status, reply.error);
     return response;
   }
-  // A plain object, and not `Headers`: the adapter sends it as it is.
+  // A plain object, not `Headers`: the adapter sends it as it is.
   const headers: Record<string, string> = {
     ...reply.headers,
     ...context.guard.headers,
-    // Data must not be taken for a page, whatever a browser finds in it.
+    // Keep browsers from rendering data as a page.
     'x-content-type-options': 'nosniff',
     'x-request-id': context.call.requestId,
   };
@@ -94,7 +94,7 @@ function forwardedResponse(
   return new Response(streamedBody(source, status, context), { status, headers });
 }
 
-/** The bytes of a body that ends with its first chunk, so that its length is known; another one as it is. */
+/** Returns the bytes of a body with at most one chunk, so that its length is known, and any other body unchanged. */
 async function shortened(
   body: string | Uint8Array | AsyncGenerator<Uint8Array, void> | undefined,
 ): Promise<Uint8Array | AsyncGenerator<Uint8Array, void> | undefined> {

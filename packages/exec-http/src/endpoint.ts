@@ -7,17 +7,17 @@ import { createHttpCall, type NodeBindings } from './http-call.ts';
 import type { RequestGuard } from './request-guard.ts';
 import { checkWriteParams, type WriteParams } from './write-params.ts';
 
-/** What a handler finds in its context. */
+/** The Hono environment of the endpoints. */
 export interface ExecEnv {
   Bindings: NodeBindings;
 }
 
-/** What all endpoints of an app share. */
+/** Options that all endpoints of an app share. */
 export interface EndpointOptions {
   readonly service: Service;
-  /** Compresses answers for clients that accept it. */
+  /** Whether to compress responses for clients that accept gzip. */
   readonly compression: boolean;
-  /** What every request has to pass. */
+  /** The checks that every request must pass. */
   readonly guard: RequestGuard;
   /** Whether a GET does more than read, even without SQL. Default false. */
   readonly actsOnGet?: boolean;
@@ -25,28 +25,28 @@ export interface EndpointOptions {
   readonly writeParams?: WriteParams;
 }
 
-/** One request on its way: what is needed to answer it. */
+/** One request in flight. */
 export interface RequestContext {
   readonly c: Context<ExecEnv>;
   readonly call: Call;
   readonly guard: RequestGuard;
-  /** Says how the request ended; the first word counts. */
+  /** Reports how the request ended; only the first report counts. */
   report(status: number, error?: ServiceError): void;
 }
 
-/** Answers one method of a path. */
+/** Handles one method of a path. */
 export type Handler = (context: RequestContext) => Promise<EndpointResponse> | EndpointResponse;
 
-/** The methods a path answers. HEAD comes with GET. */
+/** The handlers of a path by method. GET also handles HEAD. */
 export type Handlers = Partial<Record<'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE', Handler>>;
 
-/** Answers a path: finds the handler of the method, or says with 405 which methods there are. */
+/** Adds a path to the app. A method without a handler is 405, with the allowed methods. */
 export function addEndpoint(app: Hono<ExecEnv>, path: string, options: EndpointOptions, handlers: Handlers): void {
   const byMethod = new Map(Object.entries(handlers));
   app.all(path, (c) => answerRequest(c, options, handlerOf(byMethod, c.req.method)));
 }
 
-/** Answers a request with a handler: the answer gets a request id, a failure its JSON, the observer its event. */
+/** Runs a handler: adds the request id to the response, turns an error into JSON, and reports the event. */
 export async function answerRequest(
   c: Context<ExecEnv>,
   options: EndpointOptions,
@@ -91,10 +91,10 @@ function handlerOf(handlers: ReadonlyMap<string, Handler>, method: string): Hand
   const found = handlers.get(method === 'HEAD' ? 'GET' : method);
   if (found) return found;
   const methods = [...handlers.keys()].flatMap((key) => (key === 'GET' ? ['GET', 'HEAD'] : [key]));
-  return () => methodNotAllowed(`This path does not answer ${method}.`, methods);
+  return () => methodNotAllowed(`This path does not support ${method}.`, methods);
 }
 
-/** 405, with the methods that work. */
+/** A 405 response with the allowed methods. */
 export function methodNotAllowed(message: string, methods: readonly string[]): EndpointResponse {
   return { error: new ServiceError('method_not_allowed', message), headers: { allow: methods.join(', ') } };
 }

@@ -1,10 +1,10 @@
 import { ERROR_CODES, type ServiceError, toErrorBody } from '@svc/errors';
 import { ENCODINGS } from '@svc/frames';
 
-/** By then some of what runs has ended, as a rule. */
+/** By then some of the running requests have usually ended. */
 const RETRY_AFTER_SECONDS = '1';
 
-/** The answer to a failure: the status of its code, and its JSON body. */
+/** Returns the response of an error: the status of its code and its JSON body. */
 export function errorResponse(
   error: ServiceError,
   requestId: string,

@@ -3,12 +3,12 @@ import { quoted, ServiceError } from '@svc/errors';
 const GZIP_SUFFIX = '-gzip';
 const ETAG = new RegExp(`^(?:W/)?"([0-9A-Za-z-]+?)(?:${GZIP_SUFFIX})?"$`);
 
-/** The etag of a version; a compressed answer has its own. */
+/** Returns the ETag of a version; a compressed response has a different one. */
 export function etagOf(version: string, isCompressed = false): string {
   return `"${version}${isCompressed ? GZIP_SUFFIX : ''}"`;
 }
 
-/** The etag of an `If-None-Match` header that names this version, in any encoding; undefined where none does. */
+/** Returns the ETag of an `If-None-Match` header that names this version, in any encoding; undefined if none does. */
 export function matchingEtag(header: string | undefined, version: string): string | undefined {
   if (header === undefined) return undefined;
   const tags = header.split(',').map((tag) => tag.trim());
@@ -16,12 +16,12 @@ export function matchingEtag(header: string | undefined, version: string): strin
   return tags.find((tag) => versionOf(tag) === version)?.replace(/^W\//, '');
 }
 
-/** The one version an `If-Match` header names; `*` for any. */
+/** Returns the version that an `If-Match` header names; `*` for any. */
 export function parseIfMatch(header: string): string {
   const version = header.trim() === '*' ? '*' : versionOf(header.trim());
   if (version !== undefined) return version;
   throw new ServiceError('invalid_argument', `If-Match: ${quoted(header)} is not one etag of a frame.`, {
-    hint: 'Send the etag of the frame as an answer gave it, double quotes included.',
+    hint: 'Send the ETag of the frame exactly as the server returned it, including the double quotes.',
   });
 }
 

@@ -54,7 +54,7 @@ describe('a refused upload', () => {
     duplex: 'half',
   });
 
-  test('is answered at once, and read to its end', async () => {
+  test('gets its response at once, and is read to its end', async () => {
     const app = await appWith(1);
     let pulls = 0;
     const body = new ReadableStream<Uint8Array>({
@@ -71,7 +71,7 @@ describe('a refused upload', () => {
     expect(pulls).toBe(101);
   });
 
-  test('that never ends is given up after ten seconds', async () => {
+  test('that never ends is abandoned after ten seconds', async () => {
     vi.useFakeTimers();
     onTestFinished(() => void vi.useRealTimers());
     const app = await appWith(1);
@@ -86,8 +86,8 @@ describe('a refused upload', () => {
   });
 });
 
-describe('a short answer', () => {
-  test('has its length, the rows of the frame and an etag', async () => {
+describe('a short response', () => {
+  test('has its length, the number of rows of the frame and an ETag', async () => {
     const app = await appWith(3);
     const response = await app.request('/exec?handle=t&fmt=json&limit=2');
     expect(response.status).toBe(200);
@@ -102,7 +102,7 @@ describe('a short answer', () => {
     );
   });
 
-  test('is 304 for a client that has it, in any encoding', async () => {
+  test('is 304 for a client that has the version, in any encoding', async () => {
     const app = await appWith(3);
     const { headers } = await app.request('/exec?handle=t&fmt=json');
     const etag = headers.get('etag') ?? '';
@@ -122,7 +122,7 @@ describe('a short answer', () => {
     expect(changed.status).toBe(200);
   });
 
-  test('has timings and no etag when asked for', async () => {
+  test('has timings and no ETag if timings are requested', async () => {
     const app = await appWith(1);
     const response = await app.request('/exec?handle=t&fmt=json&timings=true');
     expect(response.headers.get('etag')).toBeNull();
@@ -136,7 +136,7 @@ describe('compression', () => {
   test.each([
     ['a short body', 500],
     ['a streamed body', 400_000],
-  ])('%s is gzip when the client accepts it, with an etag of its own', async (_name, rows) => {
+  ])('%s is gzip if the client accepts it, with its own ETag', async (_name, rows) => {
     const app = await appWith(rows);
     const response = await app.request('/exec?handle=t&fmt=json&limit=1000000', gzip);
     expect(response.headers.get('content-encoding')).toBe('gzip');
@@ -145,13 +145,13 @@ describe('compression', () => {
     expect(parsed.count).toBe(rows);
   });
 
-  test('leaves a tiny body alone, and its etag too', async () => {
+  test('leaves a tiny body and its ETag unchanged', async () => {
     const response = await (await appWith(1)).request('/exec?handle=t&fmt=json', gzip);
     expect(response.headers.get('content-encoding')).toBeNull();
     expect(response.headers.get('etag')).not.toContain('gzip');
   });
 
-  test('works for every body of ours, such as a list of frames', async () => {
+  test('works for every response, such as a list of frames', async () => {
     const app = await appWith(1);
     for (let i = 0; i < 20; i++) {
       const headers = { 'content-type': 'application/json' };
@@ -182,7 +182,7 @@ describe('compression', () => {
 });
 
 describe('a frame being sent', () => {
-  test('is let go when the client leaves', async () => {
+  test('is closed when the client disconnects', async () => {
     const store = createMemoryStore();
     await store.put({ tenant: 'default', handle: parseHandle('t') }, longFrame(500_000));
     const service = createService({ store });
@@ -201,7 +201,7 @@ describe('a frame being sent', () => {
     ['HEAD of a long answer', '/exec?handle=t&fmt=json&limit=200000', 'HEAD'],
     ['HEAD of an export', '/exp?handle=t&fmt=arrow', 'HEAD'],
     ['an answer that nobody begins to read', '/exp?handle=t&fmt=csv', 'GET'],
-  ])('is let go after %s, and after 304', async (_name, path, method) => {
+  ])('is closed after %s, and after 304', async (_name, path, method) => {
     const app = await appWith(200_000);
     const answer = await app.request(path, { method });
     await answer.body?.cancel();
@@ -213,7 +213,7 @@ describe('a frame being sent', () => {
 });
 
 describe('http.max_rows', () => {
-  test('refuses an open range that has more rows, and answers one that has not', async () => {
+  test('refuses an open range with more rows, and accepts one without', async () => {
     const app = await appWith(20, { maxRows: 10 });
     expect((await app.request('/exec?handle=t&fmt=json&limit=11,')).status).toBe(200);
     expect((await app.request('/exec?handle=t&fmt=json&limit=10,')).status).toBe(400);
@@ -255,7 +255,7 @@ test('mounted under a path it answers there and leaves other paths to its host',
   expect(await (await host.request('/data/nope')).text()).toBe('host says no');
 });
 
-test('a fault of the server says nothing about itself, and the observer hears the cause', async () => {
+test('an internal error shows no details, and the observer gets the cause', async () => {
   const events: ServiceEvent[] = [];
   const store = { ...createMemoryStore(), list: () => Promise.reject(new Error('secret /path')) };
   const service = createService({ store, observe: (event) => events.push(event) });
@@ -289,7 +289,7 @@ describe('POST /exec', () => {
     ['fmt', 'json'],
   ];
 
-  test('takes the SQL as the body, as it is or as a form field', async () => {
+  test('takes the SQL in the body, plain or as a form field', async () => {
     expect(await forwarded({ body: 'select 1+1 -- é', headers: sql })).toEqual(asked);
     expect(await forwarded({ body: 'select 1+1 -- é', headers: { 'content-type': 'text/plain' } })).toEqual(asked);
     expect(await forwarded({ body: 'query=select+1%2B1+--+%C3%A9', headers: form })).toEqual(asked);
@@ -319,7 +319,7 @@ describe('POST /exec', () => {
   });
 });
 
-test('405 names the methods that work; one of the database passes without them', async () => {
+test('405 lists the allowed methods; one of the database is forwarded without them', async () => {
   const tsdb: TsdbProxy = {
     forward: async () => ({ status: 405, headers: {}, body: null }),
     close: async () => {},

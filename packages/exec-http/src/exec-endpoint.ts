@@ -13,21 +13,21 @@ import { type FrameReads, readFrame } from './read-frame.ts';
 import { runSql } from './run-sql.ts';
 import { sqlParams } from './sql-body.ts';
 
-/** `/exec`: reads a frame or runs SQL and answers with a JSON table, or forwards SQL. */
+/** Handles `/exec`: reads a frame or runs SQL and returns a JSON table, or forwards SQL. */
 export function execHandlers(reads: FrameReads, rules: ExecRules): Handlers {
   return readHandlers('/exec', reads, rules, parseExecRequest);
 }
 
-/** `/exp`: the same in the other formats. */
+/** Handles `/exp`: the same in the export formats. */
 export function expHandlers(reads: FrameReads, rules: ExecRules): Handlers {
   return readHandlers('/exp', reads, rules, parseExpRequest);
 }
 
-/** `/chk`: asks the database whether it could take an import. */
+/** Handles `/chk`: asks the database whether it could accept an import. */
 export function chkHandlers(service: Service, rules: ExecRules): Handlers {
   return {
     GET: async ({ c, call }) => {
-      if (c.req.method === 'HEAD') return methodNotAllowed('HEAD does not ask the database.', ['GET']);
+      if (c.req.method === 'HEAD') return methodNotAllowed('HEAD is not forwarded to the database.', ['GET']);
       const { params } = parseChkRequest(parseQueryString(c.req.url), rules);
       return { forwarded: await service.forward(call, { path: '/chk', params }) };
     },

@@ -1,13 +1,13 @@
 import { quoted, ServiceError } from '@svc/errors';
 import type { SqlValue } from '@svc/frames';
 
-/** Rows of a frame: so many from `offset` on; without `limit`, all that follow. */
+/** A range of rows: at most `limit` rows from `offset` on; without `limit`, all of them. */
 export interface RowRange {
   readonly offset: number;
   readonly limit?: number;
 }
 
-/** A whole number written in decimal digits, or an error that names the parameter and quotes the value. */
+/** Parses a whole number in decimal digits; the error names the parameter and quotes the value. */
 export function parseCount(name: string, text: string, hint: string): number {
   const n = Number(text);
   if (!/^[0-9]+$/.test(text) || !Number.isSafeInteger(n)) {
@@ -21,7 +21,7 @@ export function parseCount(name: string, text: string, hint: string): number {
 const LIMIT_HINT =
   'Write limit=100 for the first 100 rows, limit=11,20 for rows 11 to 20 (counted from 1), limit=11, for row 11 and all after it.';
 
-/** Reads the three forms of `limit`: `n`, `lo,hi` and `lo,`. */
+/** Parses the three forms of `limit`: `n`, `lo,hi` and `lo,`. */
 export function parseLimit(text: string): RowRange {
   if (!text.includes(',')) return { offset: 0, limit: parseCount('limit', text, LIMIT_HINT) };
   const [, lowText, highText] = /^([0-9]+),([0-9]*)$/.exec(text) ?? [];
@@ -34,7 +34,7 @@ export function parseLimit(text: string): RowRange {
   return high === Infinity ? { offset: low - 1 } : { offset: low - 1, limit: high - low + 1 };
 }
 
-/** Reads `cols`: names separated by commas; one that has a comma or a quote stands in double quotes, `""` for `"`. */
+/** Parses `cols`: comma-separated names; a name with a comma or a quote is in double quotes, with `""` for `"`. */
 export function parseColumns(text: string, parameter = 'cols'): readonly string[] {
   const names: string[] = [];
   const pattern = /(?:"((?:[^"]|"")*)"|([^",]*))(,|$)/y;
@@ -43,7 +43,7 @@ export function parseColumns(text: string, parameter = 'cols'): readonly string[
     const [, inQuotes, plain, separator] = match ?? [];
     if (inQuotes === undefined && !plain) {
       throw new ServiceError('invalid_argument', `${parameter}=${quoted(text)} is not a list of columns.`, {
-        hint: `Write ${parameter}=a,b; a name that has a comma or a quote goes in double quotes, "" standing for a quote.`,
+        hint: `Write ${parameter}=a,b; put a name with a comma or a quote in double quotes, and write "" for a quote.`,
       });
     }
     names.push(inQuotes === undefined ? (plain ?? '') : inQuotes.replaceAll('""', '"'));
@@ -62,7 +62,7 @@ export function parseColumns(text: string, parameter = 'cols'): readonly string[
   return names;
 }
 
-/** Reads a parameter that is `true` or `false`. */
+/** Parses a parameter that is `true` or `false`. */
 export function parseFlag(name: string, text: string): boolean {
   if (text === 'true' || text === 'false') return text === 'true';
   throw new ServiceError('invalid_argument', `${name}=${quoted(text)} is neither true nor false.`, {
@@ -70,11 +70,11 @@ export function parseFlag(name: string, text: string): boolean {
   });
 }
 
-/** Reads a value for SQL, written as JSON; whole numbers are exact. */
+/** Parses an SQL parameter value in JSON; integers are exact. */
 export function parseSqlValue(text: string): SqlValue {
   if (/^-?(0|[1-9][0-9]*)$/.test(text.trim())) return exactInteger(text);
   const value = parsedJson(text);
-  // With a point or an exponent it is a DOUBLE, whatever its value.
+  // A number with a decimal point or an exponent is a DOUBLE, whatever its value.
   if (typeof value === 'number') return { type: 'DOUBLE', text: String(value) };
   if (value === null || typeof value === 'boolean' || typeof value === 'string') return value;
   throw new ServiceError('invalid_argument', `param=${quoted(text)} is not a value for SQL.`, {
@@ -87,7 +87,7 @@ function exactInteger(text: string): number | bigint {
   return Number.isSafeInteger(n) && !Object.is(n, -0) ? n : BigInt(text);
 }
 
-/** What a text is as JSON; undefined where it is none. */
+/** Parses JSON; undefined if the text is not valid. */
 export function parsedJson(text: string): unknown {
   try {
     return JSON.parse(text);

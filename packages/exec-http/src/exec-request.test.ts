@@ -72,7 +72,7 @@ describe('handle mode', () => {
     );
   });
 
-  test('max_rows caps the default and refuses what asks for more', () => {
+  test('max_rows caps the default and refuses requests for more', () => {
     expect(parse('handle=t&fmt=json', { maxRows: 10 })).toMatchObject({ rows: { limit: 10 } });
     expect(parse('handle=t&fmt=json&limit=10', { maxRows: 10 })).toMatchObject({ rows: { limit: 10 } });
     expect(parse('handle=t&fmt=json&limit=5,14', { maxRows: 10 })).toMatchObject({ rows: { offset: 4, limit: 10 } });
@@ -83,7 +83,7 @@ describe('handle mode', () => {
 });
 
 describe('query mode', () => {
-  test('forwards query and fmt first, then what the database knows, in the order and form of the client', () => {
+  test('forwards query and fmt first, then the parameters of the database, in the order and form of the client', () => {
     expect(parse('src=con&limit=abc&handled=1&query=select%201&fmt=json&engine=tsdb&cols=a,,&nm=true')).toEqual({
       kind: 'forward',
       params: [
@@ -145,7 +145,7 @@ describe('SQL over frames', () => {
   });
 });
 
-describe('the first thing that is wrong is what is said', () => {
+describe('the first error is reported', () => {
   test.each<[query: string, changes: Partial<ExecRules>, code: string, message: RegExp]>([
     ['', {}, 'invalid_argument', /Neither/],
     ['fmt=json', {}, 'invalid_argument', /Neither/],
@@ -191,7 +191,7 @@ describe('the first thing that is wrong is what is said', () => {
     });
   });
 
-  test('a default engine that is not there is what the answer says', () => {
+  test('a default engine that is not configured is the error', () => {
     expect(() => parse('query=x&fmt=json', { defaultEngine: 'scheduler' })).toThrow(
       expect.objectContaining({ code: 'scheduler_not_configured' }),
     );
@@ -200,7 +200,7 @@ describe('the first thing that is wrong is what is said', () => {
   test.each<[engines: ExecRules['engines'], hint: RegExp]>([
     [[], /SERVICE_TSDB_HTTP_URL((?!engine).)*$/],
     [['local'], /SERVICE_TSDB_HTTP_URL.*engine=local/],
-  ])('the hint of 412 names the setting, and the other engine where there is one: %j', (engines, hint) => {
+  ])('the hint of 412 names the setting, and the other engine if there is one: %j', (engines, hint) => {
     expect(() => parse('query=x&fmt=json', { hasTsdb: false, engines })).toThrow(
       expect.objectContaining({ hint: expect.stringMatching(hint) }),
     );
@@ -233,7 +233,7 @@ describe('/exp', () => {
     expect(parseExp(query)).toMatchObject(expected);
   });
 
-  test('a query goes on with every parameter but engine, as they came', () => {
+  test('a query is forwarded with every parameter except engine, unchanged', () => {
     const params = [
       ['query', 'select 1'],
       ['fmt', 'parquet'],
@@ -266,7 +266,7 @@ describe('/exp', () => {
     );
   });
 
-  test('Parquet is there where something writes it, and the hints say so', () => {
+  test('Parquet is a format if the server can write it, and the hints say so', () => {
     expect(parseExp('handle=t&fmt=parquet', { hasParquet: true })).toMatchObject({ format: 'parquet' });
     expect(() => parseExp('handle=t&fmt=xlsx', { hasParquet: true })).toThrow(
       expect.objectContaining({ hint: 'Send one of fmt=csv, fmt=ndjson, fmt=arrow, fmt=parquet.' }),
@@ -294,7 +294,7 @@ test('/chk is for the database, whatever the default engine is', () => {
   expect(parseChkRequest([['f', 'json']], { ...rules, defaultEngine: 'local' })).toMatchObject({ kind: 'forward' });
 });
 
-test('/chk goes on with every parameter but engine, where there is a database', () => {
+test('/chk is forwarded with every parameter except engine if there is a database', () => {
   const params = parseQueryString('/chk?f=json&j=trades&engine=tsdb&v=2');
   expect(parseChkRequest(params, rules).params).toEqual([
     ['f', 'json'],

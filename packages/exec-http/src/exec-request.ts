@@ -4,7 +4,7 @@ import { engineNotConfigured, type EngineName, SQL_TARGETS, type SqlTarget } fro
 import { parseColumns, parseFlag, parseLimit, parseSqlValue, type RowRange } from './exec-params.ts';
 import { givenTwice, mapGiven, type Params, single } from './query-string.ts';
 
-/** Which part of a table is wanted, and how it is written. */
+/** The requested part of a table, and its format. */
 export interface TableRequest {
   readonly format: ResultFormat;
   readonly rows: RowRange;
@@ -30,36 +30,36 @@ export interface SqlRequest extends TableRequest {
 /** A request to the time-series database. */
 export interface ForwardRequest {
   readonly kind: 'forward';
-  /** What the database gets, in this order. */
+  /** The parameters to forward, in this order. */
   readonly params: Params;
 }
 
-/** A request to `/exec` or `/exp`, read and checked. */
+/** A validated request to `/exec` or `/exp`. */
 export type ExecRequest = HandleRequest | SqlRequest | ForwardRequest;
 
-/** What the rules of `/exec` and `/exp` depend on. */
+/** The configuration that the parsing of `/exec` and `/exp` depends on. */
 export interface ExecRules {
   /** Whether there is a database to forward SQL to. */
   readonly hasTsdb: boolean;
-  /** Who can answer SQL over frames. */
+  /** The configured engines for SQL over frames. */
   readonly engines: readonly EngineName[];
-  /** Who runs SQL where a request does not say it; undefined: the database. */
+  /** The engine of SQL without `engine`; undefined: the database. */
   readonly defaultEngine?: SqlTarget | undefined;
-  /** Whether frames can be sent as Parquet files. */
+  /** Whether the server can write Parquet files. */
   readonly hasParquet?: boolean | undefined;
-  /** What a missing `fmt` means; undefined: it is an error. */
+  /** The value of a missing `fmt`; undefined: a missing `fmt` is an error. */
   readonly defaultFmt?: string | undefined;
-  /** The most rows a request may ask for; undefined: any number. */
+  /** The most rows a request may ask for; undefined: no limit. */
   readonly maxRows?: number | undefined;
 }
 
 const DEFAULT_LIMIT = 1000;
-/** What the database gets as the client sent it, beside `query` and `fmt`. */
+/** Parameters that are forwarded unchanged, besides `query` and `fmt`. */
 const FORWARDED = new Set(['limit', 'count', 'nm', 'timings', 'explain', 'quoteLargeNum', 'cols', 'src', 'version']);
 const TARGETS = new Set(['handle', 'query', 'engine']);
 const KNOWN = new Set([...FORWARDED, ...TARGETS, 'fmt']);
 
-/** Reads the parameters of `/exec`. The order of the checks decides which error a client sees first. */
+/** Parses the parameters of `/exec`. The order of the checks decides which error a client sees first. */
 export function parseExecRequest(params: Params, rules: ExecRules): ExecRequest {
   const given = collect(params, KNOWN);
   const target = parseTarget(given, rules);
@@ -99,11 +99,11 @@ export function parseExpRequest(params: Params, rules: ExecRules): ExecRequest {
   return readRequest(target, table, params, rules);
 }
 
-/** Reads the parameters of `/chk`, a question that only the database answers. */
+/** Parses the parameters of `/chk`, which only the database answers. */
 export function parseChkRequest(params: Params, rules: ExecRules): ForwardRequest {
   const engine = parseEngine(single(params, 'engine') ?? 'tsdb', rules);
   if (engine !== 'tsdb') {
-    throw new ServiceError('invalid_argument', `engine=${quoted(engine)} has no meaning for /chk.`, {
+    throw new ServiceError('invalid_argument', `engine=${quoted(engine)} is not supported for /chk.`, {
       hint: 'Leave engine out: only the time-series database answers /chk.',
     });
   }
@@ -114,13 +114,13 @@ function withoutEngine(params: Params): Params {
   return params.filter(([name]) => name !== 'engine');
 }
 
-/** What a request asks: a frame, the database, or an engine. */
+/** The target of a request: a frame, the database, or an engine. */
 type Target =
   | { readonly kind: 'handle'; readonly handle: string }
   | { readonly kind: 'forward'; readonly query: string }
   | { readonly kind: 'sql'; readonly engine: EngineName; readonly sql: string };
 
-/** Checks that there is one of `handle` and `query`, and that somebody can answer it. */
+/** Checks that exactly one of `handle` and `query` is given, and that the engine is configured. */
 function parseTarget(given: ReadonlyMap<string, string>, rules: ExecRules): Target {
   const query = given.get('query');
   const handle = given.get('handle');
@@ -147,9 +147,13 @@ function readRequest(
 ): HandleRequest | SqlRequest {
   if (target.kind === 'handle') return { ...table, kind: 'handle', handle: target.handle };
   if (maxRows !== undefined && table.rows.limit === undefined) {
-    throw new ServiceError('invalid_argument', `This server sends at most ${maxRows} rows, and there is no limit.`, {
-      hint: `Send limit=${maxRows} or less with the query.`,
-    });
+    throw new ServiceError(
+      'invalid_argument',
+      `This server sends at most ${maxRows} rows, and the request has no limit.`,
+      {
+        hint: `Send limit=${maxRows} or less with the query.`,
+      },
+    );
   }
   const values = params.filter(([name]) => name === 'param').map(([, text]) => parseSqlValue(text));
   return { ...target, ...table, params: values };
@@ -165,7 +169,7 @@ function tableRequest(given: ReadonlyMap<string, string>, format: ResultFormat, 
   };
 }
 
-/** The parameters of these names, each given at most once. */
+/** Returns the parameters with these names. Throws if one is given twice. */
 function collect(params: Params, names: ReadonlySet<string>): ReadonlyMap<string, string> {
   const given = new Map<string, string>();
   for (const [name, value] of params) {
@@ -180,11 +184,11 @@ function checkEngineName(name: string): SqlTarget {
   const known = SQL_TARGETS.find((engine) => engine === name);
   if (known !== undefined) return known;
   throw new ServiceError('invalid_argument', `There is no engine ${quoted(name)}.`, {
-    hint: 'Send engine=local to ask the frames of this server, engine=tsdb for the time-series database.',
+    hint: 'Send engine=local to query the frames of this server, engine=tsdb for the time-series database.',
   });
 }
 
-/** Who is to run SQL, where that is there. */
+/** Returns the engine of this name. Throws if it is not configured. */
 function parseEngine(name: string, { hasTsdb, engines }: ExecRules): SqlTarget {
   const engine = checkEngineName(name);
   const isThere = engine === 'tsdb' ? hasTsdb : engines.includes(engine);
@@ -213,7 +217,7 @@ function rowRange(
   return rows;
 }
 
-/** Refuses more rows than `maxRows`, rather than leaving some out silently. */
+/** Refuses more than `maxRows` rows instead of silently truncating. */
 export function checkMaxRows(rows: number, maxRows = Infinity): void {
   if (rows <= maxRows) return;
   throw new ServiceError(

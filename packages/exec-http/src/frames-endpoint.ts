@@ -15,7 +15,7 @@ const MAX_PATCH_BYTES = 16 * 1024;
 
 const PatchBody = v.strictObject({ ttl: v.nullable(v.number()) });
 
-/** `/frames`: what there is, and new frames: of rows, under a handle that the server makes, or of SQL. */
+/** Handles `/frames`: lists frames, and creates them from rows, under a generated handle, or from SQL. */
 export function frameListHandlers(service: Service): Handlers {
   return {
     GET: async ({ c, call }) => {
@@ -32,7 +32,7 @@ export function frameListHandlers(service: Service): Handlers {
 
 type FrameResponse = ReturnType<typeof frameResponse>;
 
-/** Makes a frame of the rows in the body, or of the answer to the SQL in it: rows are a list, SQL is in an object. */
+/** Creates a frame from the rows or the SQL in the body: rows are a JSON array, SQL is in a JSON object. */
 async function newFrame(
   service: Service,
   context: RequestContext,
@@ -50,7 +50,7 @@ async function newFrame(
   return { response: frameResponse(info, created ? 201 : 200), handle: info.handle };
 }
 
-/** `/frames/{handle}`: the life of one frame. */
+/** Handles `/frames/{handle}`. */
 export function frameHandlers(service: Service): Handlers {
   return {
     GET: async (context) => frameResponse(await service.describeFrame(context.call, handleOf(context))),
@@ -70,7 +70,7 @@ export function frameHandlers(service: Service): Handlers {
   };
 }
 
-/** The last part of the path, decoded strictly: Hono would pass a broken escape on as it is. */
+/** Returns the last segment of the path, decoded strictly: Hono would ignore a broken escape. */
 function handleOf({ c }: RequestContext): string {
   const { pathname } = new URL(c.req.url);
   return decodePart(pathname.slice(pathname.lastIndexOf('/') + 1));
@@ -87,20 +87,20 @@ function listOptions(params: Params): ListOptions {
   };
 }
 
-/** A condition that is not looked at must not be taken for one that holds. */
+/** Refuses conditional headers: ignoring one would look as if the condition held. */
 function refuseConditions({ c }: RequestContext): void {
   for (const name of ['If-Match', 'If-None-Match', 'If-Unmodified-Since']) {
     if (c.req.header(name) === undefined) continue;
-    throw new ServiceError('invalid_argument', `${name} has no meaning for ${c.req.method}.`, {
+    throw new ServiceError('invalid_argument', `${name} is not supported for ${c.req.method}.`, {
       hint: `Send the request without ${name}; conditions work with PUT.`,
     });
   }
 }
 
 async function patchBody({ c }: RequestContext): Promise<v.InferOutput<typeof PatchBody>> {
-  const hint = `Send {"ttl": 3600} to let the frame end in an hour, {"ttl": null} to keep it. ${TTL_HINT}`;
+  const hint = `Send {"ttl": 3600} to expire the frame in an hour, {"ttl": null} to keep it. ${TTL_HINT}`;
   const text = await readText(openBody(c.req.raw), MAX_PATCH_BYTES, hint);
   const parsed = v.safeParse(PatchBody, parsedJson(text));
   if (parsed.success) return parsed.output;
-  throw new ServiceError('invalid_argument', `The body ${quoted(text)} is not a change of a frame.`, { hint });
+  throw new ServiceError('invalid_argument', `The body ${quoted(text)} is not a valid change to a frame.`, { hint });
 }

@@ -7,7 +7,7 @@ import { createHttpCall } from './http-call.ts';
 const REQUEST = new Request('http://localhost/exec');
 
 describe('the call of a request over a socket', () => {
-  test('is cancelled with a code when the client leaves, whether its signal was asked for before or after', async () => {
+  test('is cancelled with a code when the client disconnects, whether its signal was used before or after', async () => {
     const { client, incoming, outgoing } = await receiveRequest();
     const call = createHttpCall('1', { incoming, outgoing }, REQUEST);
     const late = createHttpCall('2', { incoming, outgoing }, REQUEST);
@@ -20,13 +20,13 @@ describe('the call of a request over a socket', () => {
     }
   });
 
-  test('comes from the address and the port of the connection', async () => {
+  test('has the address and the port of the connection', async () => {
     const { client, incoming, outgoing } = await receiveRequest();
     const call = createHttpCall('1', { incoming, outgoing }, REQUEST);
     expect(call.client).toEqual({ address: '127.0.0.1', connection: String(client.localPort) });
   });
 
-  test('is not cancelled by a client that leaves after its answer', async () => {
+  test('is not cancelled by a client that disconnects after the response', async () => {
     const { client, incoming, outgoing } = await receiveRequest();
     const call = createHttpCall('1', { incoming, outgoing }, REQUEST);
     const { signal } = call;

@@ -2,7 +2,7 @@ import type { IncomingMessage, ServerResponse } from 'node:http';
 import { onAbort, ServiceError } from '@svc/errors';
 import { type Call, type Client, DEFAULT_TENANT } from '@svc/frames';
 
-/** The raw request and answer, there only where the app runs on `@hono/node-server`. */
+/** The raw request and response; present only if the app runs on `@hono/node-server`. */
 export interface NodeBindings {
   readonly incoming?: Pick<IncomingMessage, 'complete' | 'headers' | 'httpVersion' | 'socket' | 'url'>;
   readonly outgoing?: Pick<
@@ -20,14 +20,14 @@ export interface NodeBindings {
   >;
 }
 
-/** The call of a request, cancelled when the client goes away. Its signal is made when it is first asked for. */
+/** Creates the call of a request, which is cancelled when the client disconnects. Its signal is created on first use. */
 export function createHttpCall(requestId: string, bindings: NodeBindings, request: Request): Call {
   const { incoming, outgoing } = bindings;
   if (incoming === undefined || outgoing === undefined) return new HttpCall(requestId, request);
   return new HttpCall(requestId, request, { incoming, outgoing });
 }
 
-/** A class, because an object with a getter of its own for every request costs more than a short answer. */
+/** A class, because creating an object with getters for each request costs more than a short response. */
 class HttpCall implements Call {
   readonly tenant = DEFAULT_TENANT;
   readonly requestId: string;
@@ -55,7 +55,7 @@ class HttpCall implements Call {
     return (this.#signal ??= this.#createSignal());
   }
 
-  /** The signal of the request says the same, without a code. */
+  /** Not the signal of the request: its reason has no error code. */
   #createSignal(): AbortSignal {
     const controller = new AbortController();
     const cancel = (): void => controller.abort(new ServiceError('cancelled', 'The client closed the connection.'));

@@ -1,7 +1,7 @@
 import { ENCODINGS } from '@svc/frames';
 import type { EndpointResponse } from './endpoint-response.ts';
 
-/** A value as the JSON body of an answer. */
+/** Returns a response with a JSON body. */
 export function jsonResponse(value: unknown, status = 200): Extract<EndpointResponse, { body?: unknown }> {
   return { status, headers: { 'content-type': ENCODINGS.json.out.contentType }, body: JSON.stringify(value) };
 }

@@ -11,9 +11,9 @@ import { putOptions } from './write-frame.ts';
 
 const MAX_BYTES = 1024 * 1024;
 const HINT =
-  'Send {"sql": "select …"}, and if wanted "engine", "handle", "ttl" in seconds and "params" as a list, whole numbers past 2^53 as texts.';
+  'Send {"sql": "select …"}; "engine", "handle", "ttl" in seconds and the list "params" are optional. Send integers beyond 2^53 as strings.';
 
-/** JSON has lost the digits of a longer one by the time it is seen here. */
+/** `JSON.parse` has already lost the digits of a larger integer. */
 const ExactNumber = v.pipe(
   v.number(),
   v.check((n) => !Number.isInteger(n) || Number.isSafeInteger(n)),
@@ -27,7 +27,7 @@ const KeepBody = v.strictObject({
   params: v.optional(v.array(v.union([v.null(), v.boolean(), ExactNumber, v.string()]))),
 });
 
-/** Keeps the answer of the query that a body describes. */
+/** Stores the result of the query in the body as a frame. */
 export async function keepQuery(service: Service, context: RequestContext, body: BodyChunks): Promise<PutResult> {
   const given = parseQueryString(context.c.req.url);
   checkNames(given);
@@ -42,16 +42,16 @@ export async function keepQuery(service: Service, context: RequestContext, body:
   });
 }
 
-/** The others describe rows in the body, or belong into the body: ignored, they would silently mean nothing. */
+/** Refuses parameters that apply to rows or belong in the body: they would be ignored silently. */
 function checkNames(params: Params): void {
   const unknown = params.map(([name]) => name).find((name) => !['fmt', 'ttl'].includes(name));
   if (unknown === undefined) return;
-  throw new ServiceError('invalid_argument', `The parameter ${quoted(unknown)} has no meaning with SQL in the body.`, {
+  throw new ServiceError('invalid_argument', `The parameter ${quoted(unknown)} is not allowed with SQL in the body.`, {
     hint: HINT,
   });
 }
 
-/** The time to live may be in the URL, as for every other write, or in the body. */
+/** Returns the TTL, which may be in the URL, as for every other write, or in the body. */
 function ttlOption(inUrl: number | undefined, inBody: number | null | undefined): { readonly ttlSeconds?: number } {
   if (inUrl !== undefined && inBody !== undefined && inUrl !== inBody) {
     throw new ServiceError('invalid_argument', `ttl is ${inUrl} in the URL, and ${inBody} in the body.`, {
@@ -68,5 +68,5 @@ async function keepBody(chunks: BodyChunks): Promise<v.InferOutput<typeof KeepBo
   if (parsed.success) return parsed.output;
   const key = parsed.issues[0].path?.[0]?.key;
   const what = typeof key === 'string' ? `${quoted(key)} of the body ${quoted(text)}` : `The body ${quoted(text)}`;
-  throw new ServiceError('invalid_argument', `${what} is not what keeps the answer of a query.`, { hint: HINT });
+  throw new ServiceError('invalid_argument', `${what} is not a valid request to store a query result.`, { hint: HINT });
 }

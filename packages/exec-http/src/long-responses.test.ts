@@ -63,7 +63,7 @@ describe.each(FORMATS)('a long answer as %s has every row once, in order', (_for
     expect(written).toEqual([true]);
   });
 
-  test('kept for whoever asks again', async () => {
+  test('cached for the next request', async () => {
     let reads = 0;
     const readFrame: Service['readFrame'] = (...args) => ((reads += 1), service.readFrame(...args));
     const counted = createExecApp({ service: { ...service, readFrame } });

@@ -32,7 +32,7 @@ describe('parseQueryString', () => {
     }
   });
 
-  test('reads back whatever encodeURIComponent wrote', () => {
+  test('decodes everything that encodeURIComponent encodes', () => {
     fc.assert(
       fc.property(fc.string({ unit: 'grapheme', minLength: 1 }), fc.string({ unit: 'grapheme' }), (name, value) => {
         expect(parseQueryString(`/?${encodeURIComponent(name)}=${encodeURIComponent(value)}`)).toEqual([[name, value]]);

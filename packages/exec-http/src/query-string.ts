@@ -1,11 +1,10 @@
 import { quoted, ServiceError } from '@svc/errors';
 
-/** The parameters of a request, in the order they came. */
+/** The parameters of a request, in order. */
 export type Params = readonly (readonly [name: string, value: string])[];
 
 /**
- * Reads the query string of a URL, strictly: a broken percent escape or bytes that are not UTF-8 are `invalid_argument`
- * instead of a guess.
+ * Parses the query string of a URL strictly: a broken percent escape or bytes that are not UTF-8 are `invalid_argument`.
  */
 export function parseQueryString(url: string): Params {
   const start = url.indexOf('?');
@@ -14,7 +13,7 @@ export function parseQueryString(url: string): Params {
   return parseForm(url.slice(start + 1, end < 0 ? undefined : end));
 }
 
-/** Reads `a=1&b=2`. */
+/** Parses `a=1&b=2`. */
 export function parseForm(text: string): Params {
   return text
     .split('&')
@@ -39,21 +38,21 @@ export function decodePart(text: string): string {
   }
 }
 
-/** The value of a parameter that may be given once, or an error; undefined where it is not given. */
+/** Returns the value of a parameter, or undefined. Throws if it is given more than once. */
 export function single(params: Params, name: string): string | undefined {
   const values = params.filter(([given]) => given === name);
   if (values.length > 1) throw givenTwice(name);
   return values[0]?.[1];
 }
 
-/** The error of a parameter that may be given only once. */
+/** Returns the error of a parameter that is given more than once. */
 export function givenTwice(name: string): ServiceError {
   return new ServiceError('invalid_argument', `The parameter ${name} is given more than once.`, {
     hint: `Send ${name} once.`,
   });
 }
 
-/** What `parse` makes of a text; undefined where there is none. */
+/** Parses a text if there is one. */
 export function mapGiven<T>(text: string | undefined, parse: (text: string) => T): T | undefined {
   return text === undefined ? undefined : parse(text);
 }

@@ -8,19 +8,19 @@ import { etagOf, matchingEtag } from './etag.ts';
 import { checkMaxRows, type HandleRequest } from './exec-request.ts';
 import { canReuseBuffers, tableHeaders, writeTable } from './write-table.ts';
 
-/** What reads of frames work with. */
+/** Dependencies of `readFrame`. */
 export interface FrameReads {
   readonly service: Service;
   readonly cache: ResponseCache;
-  /** Compresses answers for clients that accept it. */
+  /** Whether to compress responses for clients that accept gzip. */
   readonly compression: boolean;
-  /** The most rows an answer may have; undefined: any number. */
+  /** The most rows of a response; undefined: no limit. */
   readonly maxRows?: number | undefined;
 }
 
 type OwnResponse = Exclude<EndpointResponse, { error: unknown } | { forwarded: unknown }>;
 
-/** Answers with the rows of a frame. */
+/** Responds with the rows of a frame. */
 export async function readFrame(
   reads: FrameReads,
   context: RequestContext,
@@ -36,7 +36,7 @@ export async function readFrame(
   });
   try {
     const response = responseOf(reads, context, request, reading, startNs);
-    // What is written while it is sent closes the frame at its end.
+    // A streamed body closes the frame when it ends.
     const isComplete = !(typeof response.body === 'object' && 'next' in response.body);
     if (isComplete) reading.close();
     return response;
@@ -46,13 +46,13 @@ export async function readFrame(
   }
 }
 
-/** An answer that was sent before, for which the frame need not be opened; undefined where there is none. */
+/** Returns a response from the cache, without opening the frame; undefined on a cache miss. */
 async function cachedResponse(
   { service, cache, compression }: FrameReads,
   { c, call }: RequestContext,
   request: HandleRequest,
 ): Promise<OwnResponse | undefined> {
-  // A text that is no handle names no frame, which is for the reading to say.
+  // Leave the error of an invalid handle to the read.
   if (request.timings || !isHandle(request.handle)) return undefined;
   const info = await service.describeFrame(call, request.handle);
   const cached = cache.get(keyOf(call, info, request));
@@ -87,7 +87,7 @@ function responseOf(
   if (request.timings) return { headers, body: writeTable(reads.service, call, table, request), reuseBuffers };
   const etag = matchingEtag(c.req.header('if-none-match'), version);
   if (etag !== undefined) return { status: 304, headers: { ...headers, etag } };
-  // A Parquet file is made whole before its first byte: too much for an answer without a body.
+  // A Parquet file must be complete before its first byte can be sent: too much work for a HEAD request.
   const isPacked = request.format === 'parquet';
   if (isPacked && c.req.method === 'HEAD') return { headers, version };
   const chunks = writeTable(reads.service, call, table, request);
@@ -98,7 +98,7 @@ function headersOf({ handle, format }: HandleRequest, { rows }: FrameInfo): Read
   return { ...tableHeaders(handle, format), 'x-total-count': String(rows) };
 }
 
-/** Which rows of what, in which form: the same key is the same bytes. */
+/** Returns the cache key: equal keys mean equal bytes. */
 function keyOf({ tenant }: Call, { version }: FrameInfo, request: HandleRequest): string {
   const { handle, format, rows, columns, quoteLargeNum } = request;
   return JSON.stringify([tenant, handle, version, format, rows.offset, rows.limit, columns, quoteLargeNum]);

@@ -1,6 +1,6 @@
 import { ServiceError } from '@svc/errors';
 
-/** A body as text, or an error where it is longer than `maxBytes` or not UTF-8. */
+/** Reads a body as text. Throws if it is longer than `maxBytes` or not UTF-8. */
 export async function readText(body: AsyncIterable<Uint8Array>, maxBytes: number, hint: string): Promise<string> {
   const chunks: Uint8Array[] = [];
   let bytes = 0;

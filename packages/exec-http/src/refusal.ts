@@ -4,8 +4,8 @@ import { errorResponse } from './error-response.ts';
 import { discardBody } from './request-body.ts';
 
 /**
- * The answer to a request that failed. It goes out at once and whole; if the client is still sending its body, the answer
- * ends only when that is read, because some servers close the connection at the end of an answer.
+ * Returns the response to a failed request. All bytes are sent at once. If the client is still sending its body, the
+ * response ends only after that is read, because some servers close the connection when a response ends.
  */
 export async function refusal(
   { c, call, guard }: RequestContext,

@@ -1,15 +1,15 @@
 import { prepend } from '@svc/frames/internal';
 import { discardRest } from './discard-rest.ts';
 
-/** The body of a request, read as it comes. */
+/** The body of a request as a stream of chunks. */
 export type BodyChunks = AsyncGenerator<Uint8Array, void>;
 
-/** Who reads the body of a request. */
+/** The current reader of each request body. */
 const readers = new WeakMap<Request, BodyChunks>();
 
 /**
- * The body of a request; empty where there is none. The stream is not touched before the first chunk is asked for: a
- * client that waits for `100 Continue` must not get it for a body that is refused unread.
+ * Returns the body of a request; empty if there is none. The stream is not touched before the first `next()`: a client
+ * that waits for `100 Continue` must not get it if the body is refused unread.
  */
 export function openBody(request: Request): BodyChunks {
   const chunks = chunksOf(request);
@@ -17,10 +17,10 @@ export function openBody(request: Request): BodyChunks {
   return chunks;
 }
 
-/** Blanks before the first character that are passed over to find it. */
+/** How much leading whitespace to skip. */
 const MAX_BLANK_BYTES = 64 * 1024;
 
-/** Whether a body begins with a character, blanks apart; and the body, of which nothing is missing. */
+/** Checks whether a body begins with a character after any whitespace. Also returns the complete body. */
 export async function beginsWith(
   request: Request,
   character: string,
@@ -38,13 +38,13 @@ export async function beginsWith(
   return { isSo: first === character, body: prepend(head, rest) };
 }
 
-/** Reads what is left of a body that was refused, for a limited time. */
+/** Reads and discards the rest of a refused body, for a limited time. */
 export async function discardBody(request: Request): Promise<void> {
   const reader = readers.get(request);
   if (request.body) await discardRest(request.body, reader);
 }
 
-/** What is not read is left in the stream. */
+/** Leaves unread chunks in the stream. */
 async function* chunksOf(request: Request): BodyChunks {
   if (request.body) yield* request.body.values({ preventCancel: true });
 }

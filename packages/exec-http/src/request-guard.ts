@@ -4,34 +4,34 @@ import { parseQueryString } from './query-string.ts';
 
 /** Options of `createRequestGuard`. */
 export interface RequestGuardOptions {
-  /** Origins of other web pages that may change frames and run SQL; `*`: all. Default: none. */
+  /** Other origins whose pages may change frames and run SQL; `*`: all. Default: none. */
   readonly allowedOrigins?: readonly string[] | undefined;
-  /** Names that `Host` may have, without a port; `*`: any. Default: any. */
+  /** Allowed values of `Host`, without a port; `*`: any. Default: any. */
   readonly allowedHosts?: readonly string[] | undefined;
 }
 
-/** What the guard looks at; the request of a Hono context is one. */
+/** The parts of a request that the guard checks; the request of a Hono context has them. */
 export interface GuardedRequest {
   readonly method: string;
   readonly url: string;
   header(name: string): string | undefined;
 }
 
-/** Keeps web pages from using the server through the browser of someone who can reach it. */
+/** Protects the server against cross-site request forgery and DNS rebinding. */
 export interface RequestGuard {
-  /** Headers of every answer. */
+  /** Headers of every response. */
   readonly headers: Readonly<Record<string, string>>;
-  /** Throws `permission_denied` for a request that must not be answered. `actsOnGet`: a GET is more than a read. */
+  /** Throws `permission_denied` for a forbidden request. `actsOnGet`: a GET does more than read. */
   check(request: GuardedRequest, actsOnGet: boolean): void;
 }
 
 /**
- * The checks that every request passes before its handler runs.
+ * Creates the checks that every request must pass before its handler runs.
  *
- * A page needs no permission to make a browser send a GET or a plain POST, only to read the answer; but the request would
- * take effect. Browsers say where a request comes from with `Sec-Fetch-Site` (to https and loopback addresses) and with
- * `Origin` (with every POST); other clients send neither. A page whose DNS name is rebound to this server is of the same
- * origin for the browser: only `Host` tells.
+ * Any page can make a browser send a GET or a plain POST. It cannot read the response, but the request takes effect.
+ * Browsers reveal the origin of a request with `Sec-Fetch-Site` (for https and loopback addresses) and with `Origin` (for
+ * every POST); other clients send neither. After DNS rebinding, a foreign page has the same origin as this server: only
+ * `Host` reveals it.
  */
 export function createRequestGuard({ allowedOrigins = [], allowedHosts }: RequestGuardOptions): RequestGuard {
   const isHostAllowed = hostCheck(allowedHosts);
@@ -46,7 +46,7 @@ export function createRequestGuard({ allowedOrigins = [], allowedHosts }: Reques
       if (isOriginAllowed(origin) || !(isChange(request, actsOnGet) || carriesSql(request))) return;
       const page = origin === undefined ? 'A web page of another origin' : `A web page of the origin ${quoted(origin)}`;
       throw new ServiceError('permission_denied', `${page} may not change anything or run SQL here.`, {
-        hint: 'Name the origin of the page in http.cors_origins, and let the page send the request with fetch().',
+        hint: 'Add the origin of the page to http.cors_origins, and send the request from the page with fetch().',
       });
     },
   };
@@ -72,7 +72,7 @@ function isFromOtherOrigin(request: GuardedRequest): boolean {
 
 function checkHost(request: GuardedRequest, isAllowed: (host: string) => boolean): void {
   const host = request.header('host');
-  // The target of a request may be a whole URL, and then has a host of its own.
+  // The request target may be an absolute URL, which has its own host.
   const [, target = ''] = /^[^/]*\/\/([^/?#]*)/.exec(request.url) ?? [];
   const refused = [host ?? target, target].find((name) => !isAllowed(name));
   if (refused === undefined) return;
@@ -84,11 +84,11 @@ function checkHost(request: GuardedRequest, isAllowed: (host: string) => boolean
 function hostCheck(allowedHosts: readonly string[] | undefined): (host: string) => boolean {
   if (allowedHosts === undefined || allowedHosts.includes('*')) return () => true;
   const allowed = new Set(allowedHosts.map((name) => hostname(isIPv6(name) ? `[${name}]` : name)));
-  // As a rule the header is written as the names are: only another one needs the URL parser.
+  // The header usually matches literally; the URL parser is only for the rest.
   return (host) => allowed.has(host.replace(/:\d+$/, '')) || allowed.has(hostname(host));
 }
 
-/** The host of `host:port` as the URL parser writes it, without the dot that may end a full name. */
+/** Returns the host of `host:port` as normalized by the URL parser, without a trailing dot. */
 function hostname(host: string): string {
   const url = `http://${host}`;
   if (/[\s@/?#\\%]/.test(host) || !URL.canParse(url)) return host;

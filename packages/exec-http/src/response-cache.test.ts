@@ -17,20 +17,20 @@ async function drain(chunks: AsyncIterable<Uint8Array>): Promise<number> {
   return bytes;
 }
 
-/** A cache that was asked for these keys once. */
+/** A cache in which these keys were requested once. */
 async function cacheAskedFor(maxBytes: number, ...keys: string[]): Promise<ResponseCache> {
   const cache = createResponseCache(maxBytes);
   for (const key of keys) await drain(cache.keeping(key, chunksOf(1)));
   return cache;
 }
 
-/** Asks for a key twice, so that its answer is kept. */
+/** Requests a key twice, so that its response is cached. */
 async function keep(cache: ResponseCache, key: string, bytes: number): Promise<void> {
   for (let i = 0; i < 2; i++) await drain(cache.keeping(key, chunksOf(bytes)));
 }
 
 describe('createResponseCache', () => {
-  test('keeps an answer that is asked for again, once all of it has come', async () => {
+  test('caches a response that is requested again, once it is complete', async () => {
     const cache = createResponseCache(1e6);
     expect(await drain(cache.keeping('a', chunksOf(10, 20)))).toBe(30);
     expect(cache.get('a')).toBeUndefined();
@@ -41,7 +41,7 @@ describe('createResponseCache', () => {
     expect(cache.get('a')?.bytes.byteLength).toBe(30);
   });
 
-  test('keeps nothing of an answer that was left, failed, or is too long', async () => {
+  test('does not cache a response that was abandoned, failed, or is too long', async () => {
     const cache = await cacheAskedFor(1e6, 'left', 'failed', 'long');
     const left = cache.keeping('left', chunksOf(10, 20));
     await left.next();
@@ -55,7 +55,7 @@ describe('createResponseCache', () => {
     expect(['left', 'failed', 'long'].map((key) => cache.get(key))).toEqual([undefined, undefined, undefined]);
   });
 
-  test('lets go of what was asked for least lately, compressed bytes counted', async () => {
+  test('evicts the least recently used response, counting compressed bytes', async () => {
     const cache = createResponseCache(100_000);
     for (const key of ['a', 'b', 'c']) await keep(cache, key, 6000);
     for (let i = 0; i < 12; i++) {
@@ -68,28 +68,28 @@ describe('createResponseCache', () => {
     expect(['n0', 'more'].map((key) => cache.get(key) !== undefined)).toEqual([false, true]);
   });
 
-  test('a long key counts, although its answer is short', async () => {
+  test('a long key counts, even if its response is short', async () => {
     const cache = createResponseCache(100_000);
     const keys = ['a', 'b', 'c'].map((letter) => letter.repeat(20_000));
     for (const key of keys) await keep(cache, key, 1);
     expect(keys.map((key) => cache.get(key) !== undefined)).toEqual([false, true, true]);
   });
 
-  test('answers that are each asked for once push nothing out', async () => {
+  test('responses that are requested once evict nothing', async () => {
     const cache = createResponseCache(100_000);
     await keep(cache, 'a', 6000);
     for (let i = 0; i < 3000; i++) await drain(cache.keeping(`n${i}`, chunksOf(6000)));
     expect(cache.get('a')).toBeDefined();
   });
 
-  test('a cache of no bytes keeps nothing', async () => {
+  test('a cache of no bytes caches nothing', async () => {
     const cache = createResponseCache(0);
     await keep(cache, 'a', 1);
     expect(cache.get('a')).toBeUndefined();
   });
 });
 
-describe('answers that are kept', () => {
+describe('cached responses', () => {
   async function appWith(rows: number): Promise<{ app: Hono<ExecEnv>; put: (rows: number) => Promise<void> }> {
     const store = createMemoryStore();
     const service = createService({ store });
@@ -115,14 +115,14 @@ describe('answers that are kept', () => {
     ['/exec?handle=t&fmt=json', { 'accept-encoding': 'gzip' }],
     ['/exp?handle=t&fmt=csv&limit=5', { 'accept-encoding': 'gzip' }],
     ['/exp?handle=t&fmt=arrow', {}],
-  ])('%s %j is the same again, headers included', async (target, headers) => {
+  ])('%s %j is the same, including headers', async (target, headers) => {
     const { app } = await appWith(2500);
     const first = await read(app, target, headers);
     expect(await read(app, target, headers)).toEqual(first);
     expect(await read(app, target, headers)).toEqual(first);
   });
 
-  test('are sent, and known to a client that has them, without opening the frame', async () => {
+  test('are sent, or are 304 for a client that has them, without opening the frame', async () => {
     const store = createMemoryStore();
     const opened: string[] = [];
     const service = createService({ store, observe: ({ kind }) => kind === 'frame_opened' && opened.push(kind) });
@@ -137,7 +137,7 @@ describe('answers that are kept', () => {
     expect(opened).toHaveLength(2);
   });
 
-  test('are of the version, part and form that was asked for', async () => {
+  test('have the requested version, part and format', async () => {
     const { app, put } = await appWith(3);
     const targets = ['', '&limit=2', '&limit=2,3', '&cols=id', '&quoteLargeNum=true'].map(
       (more) => `/exec?handle=t&fmt=json${more}`,

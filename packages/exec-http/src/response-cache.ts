@@ -1,53 +1,53 @@
 import { compressBytes } from './compress.ts';
 
-/** An answer as it was sent. */
+/** A cached response body. */
 export interface CachedResponse {
   readonly bytes: Uint8Array;
-  /** The same, compressed when that is first asked for. */
+  /** The body with gzip, compressed on first use. */
   compressed(): Promise<Uint8Array>;
 }
 
-/** Short answers that are asked for again and again, as bytes: the rows of a frame are the same as long as its version is. */
+/** An LRU cache of short response bodies. The rows of a version of a frame never change, so entries never go stale. */
 export interface ResponseCache {
   get(key: string): CachedResponse | undefined;
   /**
-   * Hands the chunks of an answer on. Those of one that was asked for before are kept once they have all come and are
-   * not too many; an answer that is asked for once would only push out others.
+   * Passes the chunks of a response through, and caches them at their end if the key was requested before and the
+   * response is short. A response that is requested only once would evict others for nothing.
    */
   keeping(key: string, chunks: AsyncGenerator<Uint8Array, void>): AsyncGenerator<Uint8Array, void>;
 }
 
-/** One answer may take this part of the cache, and no more than `MAX_RESPONSE_BYTES`. */
+/** The largest share of the cache that one response may take, up to `MAX_RESPONSE_BYTES`. */
 const MAX_SHARE = 1 / 16;
 const MAX_RESPONSE_BYTES = 1024 * 1024;
-/** What an answer takes beside its bytes and its key: its place in a table. */
+/** The estimated size of a cache entry without its key and bytes. */
 const OVERHEAD_BYTES = 1024;
-/** Of about so many keys it is known that they were asked for. */
-const MARKS = 4096;
-/** A key may name many columns, and its answer have no row. */
+/** The size of the table of requested keys. */
+const HASHES = 4096;
+/** Keys count too: one may name many columns while its response has no rows. */
 const KEY_CHARACTER_BYTES = 2;
 
-/** A cache of so many bytes; what was asked for least lately goes first. */
+/** Creates a cache of at most `maxBytes`, which evicts the least recently used response first. */
 export function createResponseCache(maxBytes: number): ResponseCache {
   const maxResponseBytes = Math.min(maxBytes * MAX_SHARE, MAX_RESPONSE_BYTES);
-  const kept = new Map<string, CachedResponse & { size: number }>();
-  const marks = createMarks();
+  const entries = new Map<string, CachedResponse & { size: number }>();
+  const seenKeys = createSeenKeys();
   let total = 0;
 
-  function drop(key: string): void {
-    total -= kept.get(key)?.size ?? 0;
-    kept.delete(key);
+  function remove(key: string): void {
+    total -= entries.get(key)?.size ?? 0;
+    entries.delete(key);
   }
 
-  function makeRoom(): void {
-    for (const key of kept.keys()) {
+  function evict(): void {
+    for (const key of entries.keys()) {
       if (total <= maxBytes) return;
-      drop(key);
+      remove(key);
     }
   }
 
   function keep(key: string, bytes: Uint8Array): void {
-    drop(key);
+    remove(key);
     let packed: Promise<Uint8Array> | undefined;
     const response = {
       bytes,
@@ -55,16 +55,16 @@ export function createResponseCache(maxBytes: number): ResponseCache {
       compressed: () => (packed ??= pack()),
     };
     async function pack(): Promise<Uint8Array> {
-      const short = await compressBytes(bytes);
-      if (kept.get(key) !== response) return short;
-      response.size += short.byteLength;
-      total += short.byteLength;
-      makeRoom();
-      return short;
+      const gzipped = await compressBytes(bytes);
+      if (entries.get(key) !== response) return gzipped;
+      response.size += gzipped.byteLength;
+      total += gzipped.byteLength;
+      evict();
+      return gzipped;
     }
-    kept.set(key, response);
+    entries.set(key, response);
     total += response.size;
-    makeRoom();
+    evict();
   }
 
   async function* keepAll(key: string, chunks: AsyncGenerator<Uint8Array, void>): AsyncGenerator<Uint8Array, void> {
@@ -72,7 +72,7 @@ export function createResponseCache(maxBytes: number): ResponseCache {
     let bytes = 0;
     for await (const chunk of chunks) {
       bytes += chunk.byteLength;
-      // A copy: the memory of a chunk may be used again for the next one.
+      // Copy: the buffer of a chunk may be reused for the next one.
       if (bytes <= maxResponseBytes) seen.push(new Uint8Array(chunk));
       else seen.length = 0;
       yield chunk;
@@ -82,38 +82,38 @@ export function createResponseCache(maxBytes: number): ResponseCache {
 
   return {
     get(key) {
-      const response = kept.get(key);
+      const response = entries.get(key);
       if (response === undefined) return undefined;
-      kept.delete(key);
-      kept.set(key, response);
+      entries.delete(key);
+      entries.set(key, response);
       return response;
     },
-    keeping: (key, chunks) => (marks.add(key) ? keepAll(key, chunks) : chunks),
+    keeping: (key, chunks) => (seenKeys.add(key) ? keepAll(key, chunks) : chunks),
   };
 }
 
-/** Knows of keys whether they were added before, as long as not too many others were since. */
-interface Marks {
-  /** Adds a key, and says whether it was there. */
+/** Remembers recently added keys, approximately. */
+interface SeenKeys {
+  /** Adds a key. Returns whether it was already there. */
   add(key: string): boolean;
 }
 
-/** A table of numbers made from keys: it takes no memory for a key, and to be wrong about one costs an answer's place. */
-function createMarks(): Marks {
-  const numbers = new Int32Array(MARKS);
+/** A fixed table of key hashes: it needs no memory per key, and a collision merely caches a response too early or too late. */
+function createSeenKeys(): SeenKeys {
+  const hashes = new Int32Array(HASHES);
   return {
     add(key) {
-      let number = 0;
-      for (let i = 0; i < key.length; i++) number = (Math.imul(number, 31) + key.charCodeAt(i)) | 0;
-      const place = (number ^ (number >>> 16)) & (MARKS - 1);
-      const isThere = numbers[place] === number;
-      numbers[place] = number;
+      let hash = 0;
+      for (let i = 0; i < key.length; i++) hash = (Math.imul(hash, 31) + key.charCodeAt(i)) | 0;
+      const slot = (hash ^ (hash >>> 16)) & (HASHES - 1);
+      const isThere = hashes[slot] === hash;
+      hashes[slot] = hash;
       return isThere;
     },
   };
 }
 
-/** Not out of the memory that Node shares among small buffers: one that is kept would hold all of it. */
+/** Joins the chunks outside of Node's shared buffer pool: a cached slice would keep the whole pool in memory. */
 function joined(chunks: readonly Uint8Array[], bytes: number): Uint8Array {
   const whole = Buffer.allocUnsafeSlow(bytes);
   let at = 0;

@@ -4,7 +4,7 @@ import type { RequestContext } from './endpoint.ts';
 import type { SqlRequest } from './exec-request.ts';
 import { canReuseBuffers, tableHeaders, writeTable } from './write-table.ts';
 
-/** Answers with the rows of a statement over frames. */
+/** Responds with the rows of an SQL statement over frames. */
 export async function runSql(
   service: Service,
   { call }: RequestContext,

@@ -3,17 +3,17 @@ import { type Params, parseForm } from './query-string.ts';
 import { readText } from './read-text.ts';
 import { openBody } from './request-body.ts';
 
-/** Far more than any database takes in a URL, where the SQL goes in the end. */
+/** Far more than fits in the URL in which the SQL is forwarded. */
 const MAX_BYTES = 1024 * 1024;
 const FORM = 'application/x-www-form-urlencoded';
 const PLAIN = ['application/sql', 'text/plain'];
 
-/** The parameters in the body of `POST /exec`: SQL as it is, or a form. */
+/** Reads the parameters in the body of `POST /exec`: plain SQL, or a form. */
 export async function sqlParams(request: Request): Promise<Params> {
   const contentType = request.headers.get('content-type') ?? '';
   const mediaType = contentType.split(';', 1)[0]?.trim().toLowerCase() ?? '';
   if (mediaType !== FORM && !PLAIN.includes(mediaType)) {
-    throw new ServiceError('unsupported_media_type', `Content-Type ${quoted(contentType)} is not one for SQL.`, {
+    throw new ServiceError('unsupported_media_type', `Content-Type ${quoted(contentType)} is not supported for SQL.`, {
       hint: `Send the SQL as ${PLAIN.join(' or ')}, or as the field query of ${FORM}.`,
     });
   }

@@ -20,7 +20,7 @@ interface Asked {
   readonly call: Call;
 }
 
-/** An engine that knows three statements, and remembers what it was asked and what was closed. */
+/** An engine that knows three statements, and records its queries and which results were closed. */
 function createRecordedEngine(): Engine & { readonly asked: Asked[]; open: number } {
   const asked: Asked[] = [];
   return {
@@ -76,13 +76,13 @@ describe('engine=local', () => {
     expect(engine.open).toBe(0);
   });
 
-  test('an export has the name of a file, and nothing of an answer that changes has an etag', async () => {
+  test('an export has a file name, and a query result has no ETag', async () => {
     const { headers } = await appWith().request('/exp?query=three&engine=local');
     expect(headers.get('content-disposition')).toBe('attachment; filename="query.csv"');
     expect(headers.get('etag')).toBeNull();
   });
 
-  test('POST takes the SQL as the body, and parameters from the URL', async () => {
+  test('POST takes the SQL from the body and parameters from the URL', async () => {
     const response = await appWith().request('/exec?engine=local&fmt=json&param=1&param="x"', {
       method: 'POST',
       body: 'three',
@@ -92,7 +92,7 @@ describe('engine=local', () => {
     expect(engine.asked).toMatchObject([{ sql: 'three', options: { params: [1, 'x'] } }]);
   });
 
-  test('an error of the SQL has its position, and too many requests say when to come again', async () => {
+  test('an SQL error has its position, and too many requests have Retry-After', async () => {
     const app = appWith();
     const bad = await app.request('/exec?query=bad&engine=local&fmt=json');
     expect([bad.status, await bad.json()]).toMatchObject([400, { code: 'invalid_sql', query: 'bad', position: 2 }]);
@@ -100,13 +100,13 @@ describe('engine=local', () => {
     expect([busy.status, busy.headers.get('retry-after')]).toEqual([429, '1']);
   });
 
-  test('an unknown column is 400, and the answer it would have been of is let go', async () => {
+  test('an unknown column is 400, and the query result is closed', async () => {
     const response = await appWith().request('/exec?query=three&engine=local&fmt=json&cols=nope');
     expect([response.status, await response.json()]).toMatchObject([400, { code: 'invalid_argument' }]);
     expect(engine.open).toBe(0);
   });
 
-  test('a reader that leaves lets the engine go', async () => {
+  test('a client that disconnects frees the engine', async () => {
     const response = await appWith().request('/exp?query=long&engine=local&fmt=ndjson');
     const reader = response.body?.getReader();
     await reader?.read();
@@ -115,7 +115,7 @@ describe('engine=local', () => {
     expect(engine.open).toBe(0);
   });
 
-  test('HEAD runs nothing, and neither does a page of another origin', async () => {
+  test('HEAD and pages of another origin run no SQL', async () => {
     const app = appWith();
     const target = '/exec?query=three&engine=local&fmt=json';
     expect((await app.request(target, { method: 'HEAD' })).status).toBe(405);
@@ -123,7 +123,7 @@ describe('engine=local', () => {
     expect(engine.asked).toEqual([]);
   });
 
-  test('where frames alone are there it is 400', async () => {
+  test('is 400 without a local engine', async () => {
     const plain = createService({ store: createMemoryStore() });
     const response = await createExecApp({ service: plain }).request('/exec?query=x&engine=local&fmt=json');
     expect([response.status, await response.json()]).toMatchObject([400, { code: 'invalid_argument' }]);
@@ -142,7 +142,7 @@ describe('POST /frames with SQL', () => {
       }),
     );
 
-  test('keeps the answer under the handle that is given, and says where', async () => {
+  test('stores the result under the given handle, and returns its location', async () => {
     const response = await keep({ sql: 'three', handle: 'kept', ttl: 60, params: [1, null] });
     expect([response.status, await response.json()]).toMatchObject([201, { handle: 'kept', rows: 3 }]);
     expect(response.headers.get('location')).toBe('/frames/kept');
@@ -152,14 +152,14 @@ describe('POST /frames with SQL', () => {
     expect([again.status, await again.json()]).toMatchObject([200, { handle: 'kept', expires: null }]);
   });
 
-  test('makes a handle where none is given', async () => {
+  test('generates a handle if none is given', async () => {
     const response = await keep({ sql: 'three' });
     const { handle } = (await response.json()) as { handle: string };
     expect([response.status, response.headers.get('location')]).toEqual([201, `/frames/${handle}`]);
     expect(handle).toMatch(/^f-[0-9a-z]{26}$/);
   });
 
-  test('rows are still rows, whatever stands before them', async () => {
+  test('rows are recognized after leading whitespace', async () => {
     const response = await appWith().request('/frames', { method: 'POST', body: ' \n [{"sql":"x"}]', headers: json });
     expect([response.status, await response.json()]).toMatchObject([201, { rows: 1 }]);
     expect(engine.asked).toEqual([]);
@@ -208,13 +208,13 @@ describe('POST /frames with SQL', () => {
     expect(livesMs === undefined ? undefined : Math.round(livesMs / 1000)).toBe(seconds);
   });
 
-  test('NDJSON that fmt announces is rows, whatever its content type', async () => {
+  test('NDJSON with fmt=ndjson is rows, whatever its content type', async () => {
     const response = await keep({ sql: 'x' }, {}, '?fmt=ndjson');
     expect([response.status, await response.json()]).toMatchObject([201, { columns: [{ name: 'sql' }] }]);
     expect(engine.asked).toEqual([]);
   });
 
-  test('conditions hold', async () => {
+  test('conditional headers apply', async () => {
     await keep({ sql: 'three', handle: 'kept' });
     const response = await keep({ sql: 'three', handle: 'kept' }, { 'if-none-match': '*' });
     expect([response.status, await response.json()]).toMatchObject([409, { code: 'handle_exists' }]);

@@ -31,7 +31,7 @@ test.each<[string, State, string | undefined]>([
     { faults: [SILENT, READ_ONLY] },
     'The engine does not answer. The file system is read-only.',
   ],
-])('a server that %s says so at /ready and /readyz, and is alive', async (_, state, reason) => {
+])('a server that %s reports it at /ready and /readyz, and is alive', async (_, state, reason) => {
   const app = appIn(state);
   for (const path of ['/ready', '/readyz']) {
     const response = await app.request(path);
@@ -47,7 +47,7 @@ test.each<[string, State, string | undefined]>([
   expect([live.status, await live.json()]).toEqual([200, { status: 'alive' }]);
 });
 
-test.each(['/ready', '/readyz', '/livez'])('%s answers GET and HEAD alone', async (path) => {
+test.each(['/ready', '/readyz', '/livez'])('%s answers only GET and HEAD', async (path) => {
   const app = appIn({});
   expect((await app.request(path, { method: 'HEAD' })).status).toBe(200);
   const refused = await app.request(path, { method: 'POST' });

@@ -3,14 +3,14 @@ import type { Health, Service } from '@svc/service';
 import type { Handlers } from './endpoint.ts';
 import { jsonResponse } from './json-response.ts';
 
-/** What the endpoints about the state of the server look at. */
+/** Options of the health endpoints. */
 export interface StateOptions {
   readonly service: Service;
-  /** Whether a part of the server that requests may need is not up yet. Default: never. */
+  /** Whether a part of the server that requests may need is still starting. Default: never. */
   readonly isStarting?: (() => boolean) | undefined;
 }
 
-/** `/health`: the state of all parts, for people and dashboards. */
+/** Handles `/health`: the state of all parts, for people and dashboards. */
 export function healthHandlers({ service }: StateOptions): Handlers {
   return {
     GET: async () => {
@@ -20,7 +20,7 @@ export function healthHandlers({ service }: StateOptions): Handlers {
   };
 }
 
-/** `/ready`: whether requests should be sent here, for load balancers. It never asks the time-series database. */
+/** Handles `/ready`, a readiness probe for load balancers. It does not check the time-series database. */
 export function readyHandlers({ service, isStarting = () => false }: StateOptions): Handlers {
   return {
     GET: async () => {
@@ -31,10 +31,10 @@ export function readyHandlers({ service, isStarting = () => false }: StateOption
   };
 }
 
-/** `/livez`: the process answers. A store that is broken does not get better by starting it again. */
+/** Handles `/livez`, a liveness probe. It ignores the store: a restart would not repair it. */
 export const LIVE_HANDLERS: Handlers = { GET: () => jsonResponse({ status: 'alive' }) };
 
-/** Why a service is not ready; undefined if it is. Frames that are damaged do not count: all others can be read. */
+/** Returns why a service is not ready; undefined if it is. Damaged frames do not count: the others can be read. */
 function reasonOf({ status, parts }: Health): string | undefined {
   if (status === 'stopping') return 'The server is stopping.';
   if (status !== 'failing') return undefined;

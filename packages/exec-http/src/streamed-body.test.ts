@@ -14,8 +14,8 @@ type Chunks = NonNullable<TsdbResponse['chunks']>;
 const same: Change = (response) => response;
 const noBody: TsdbResponse['body'] = null;
 
-/** Chunks in memory that is used again, as those of a real answer are. */
-function lentChunks(texts: readonly string[], failure?: Error): Chunks & { ended(): boolean } {
+/** Chunks in a reused buffer, like those of a real response. */
+function reusedChunks(texts: readonly string[], failure?: Error): Chunks & { ended(): boolean } {
   const memory = Buffer.alloc(16);
   const left = [...texts];
   let isEnded = false;
@@ -34,8 +34,8 @@ function lentChunks(texts: readonly string[], failure?: Error): Chunks & { ended
   };
 }
 
-/** A server of such an answer. What the app answers may be changed before it is written. */
-async function serveAnswer(answer: Pick<TsdbResponse, 'chunks' | 'bytes'>, change = same) {
+/** Serves such a response. `change` may replace the app's response before it is written. */
+async function serveResponse(answer: Pick<TsdbResponse, 'chunks' | 'bytes'>, change = same) {
   const events: ServiceEvent[] = [];
   const written: boolean[] = [];
   const tsdb: TsdbProxy = {
@@ -66,8 +66,8 @@ async function serveAnswer(answer: Pick<TsdbResponse, 'chunks' | 'bytes'>, chang
 }
 
 describe('writeStreamed', () => {
-  test('writes a streamed answer as it is, out of memory that is used again', async () => {
-    const { url, written, outcomes } = await serveAnswer({ chunks: lentChunks(['first ', 'second ', 'third']) });
+  test('writes a streamed response unchanged from a reused buffer', async () => {
+    const { url, written, outcomes } = await serveResponse({ chunks: reusedChunks(['first ', 'second ', 'third']) });
     const response = await fetch(url);
     expect([response.status, response.headers.get('x-of')]).toEqual([201, 'database']);
     expect(response.headers.get('x-request-id')).toBeTruthy();
@@ -75,8 +75,8 @@ describe('writeStreamed', () => {
     expect([written, outcomes()]).toEqual([[true], [undefined]]);
   });
 
-  test('leaves an answer alone that is there at once', async () => {
-    const { url, written } = await serveAnswer({ bytes: Buffer.from('whole') });
+  test('ignores a response with a complete body', async () => {
+    const { url, written } = await serveResponse({ bytes: Buffer.from('whole') });
     expect(await (await fetch(url)).text()).toBe('whole');
     expect(written).toEqual([false]);
   });
@@ -84,15 +84,15 @@ describe('writeStreamed', () => {
   test.each<[string, Change]>([
     ['that somebody reads along', (response) => (response.clone(), response)],
     ['whose body was replaced', ({ body }) => new Response(body?.pipeThrough(new TransformStream()))],
-  ])('leaves an answer alone %s, and its chunks may be kept', async (_name, change) => {
-    const { url, written } = await serveAnswer({ chunks: lentChunks(['first ', 'second ', 'third']) }, change);
+  ])('ignores a response %s, and its chunks stay valid', async (_name, change) => {
+    const { url, written } = await serveResponse({ chunks: reusedChunks(['first ', 'second ', 'third']) }, change);
     expect(await (await fetch(url)).text()).toBe('first second third');
     expect(written).toEqual([false]);
   });
 
-  test('cuts the connection where the answer breaks off', async () => {
-    const chunks = lentChunks(['half'], new ServiceError('tsdb_failed', 'It broke off.'));
-    const { url, outcomes } = await serveAnswer({ chunks });
+  test('cuts the connection if the response fails', async () => {
+    const chunks = reusedChunks(['half'], new ServiceError('tsdb_failed', 'The connection broke.'));
+    const { url, outcomes } = await serveResponse({ chunks });
     await expect(fetch(url).then((response) => response.text())).rejects.toThrow();
     expect(outcomes()).toEqual(['tsdb_failed']);
   });
@@ -103,7 +103,7 @@ describe('writeStreamed', () => {
   ])(
     'resets the connection of HTTP/1.0, where its end alone would be the end of the answer (%s)',
     async (_name, change) => {
-      const chunks = lentChunks(['half'], new ServiceError('tsdb_failed', 'It broke off.'));
+      const chunks = reusedChunks(['half'], new ServiceError('tsdb_failed', 'The connection broke.'));
       let isRead = (): void => {};
       const read = new Promise<void>((resolve) => (isRead = resolve));
       let asked = 0;
@@ -112,7 +112,7 @@ describe('writeStreamed', () => {
         if (asked > 1) await read;
         return chunks.next();
       };
-      const { url } = await serveAnswer({ chunks: { ...chunks, next } }, change);
+      const { url } = await serveResponse({ chunks: { ...chunks, next } }, change);
       const client = connect(Number(new URL(url).port), '127.0.0.1');
       client.write('GET /exec?query=x&fmt=json HTTP/1.0\r\n\r\n');
       let text = '';
@@ -125,10 +125,10 @@ describe('writeStreamed', () => {
     },
   );
 
-  test('ends what makes an answer whose client has left', async () => {
-    const chunks = lentChunks([]);
+  test('stops the producer of a response whose client has disconnected', async () => {
+    const chunks = reusedChunks([]);
     const endless = { ...chunks, next: async () => ({ done: chunks.ended(), value: Buffer.alloc(1024 * 1024) }) };
-    const { url, outcomes } = await serveAnswer({ chunks: endless as Chunks });
+    const { url, outcomes } = await serveResponse({ chunks: endless as Chunks });
     const client = new AbortController();
     const response = await fetch(url, { signal: client.signal });
     await response.body?.getReader().read();
@@ -136,9 +136,9 @@ describe('writeStreamed', () => {
     await expect.poll(() => [chunks.ended(), outcomes()]).toEqual([true, ['cancelled']]);
   });
 
-  test('ends what makes an answer that waited for its turn on a connection that is gone', async () => {
-    const chunks = lentChunks(['first ', 'second']);
-    const { url, written, outcomes } = await serveAnswer({ chunks }, async (response, { socket }) => {
+  test('stops the producer of a queued response whose connection is gone', async () => {
+    const chunks = reusedChunks(['first ', 'second']);
+    const { url, written, outcomes } = await serveResponse({ chunks }, async (response, { socket }) => {
       if (!socket.destroyed) await once(socket, 'close');
       return response;
     });

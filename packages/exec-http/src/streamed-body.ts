@@ -3,7 +3,7 @@ import { isCancelled } from '@svc/frames/internal';
 import type { RequestContext } from './endpoint.ts';
 import type { NodeBindings } from './http-call.ts';
 
-/** Chunks as the body of an answer. */
+/** The chunks of a response body. */
 export interface ChunkSource {
   readonly chunks: AsyncIterator<Uint8Array, unknown>;
   /** Whether each chunk is valid only until the next `next()`. */
@@ -21,8 +21,8 @@ interface StreamedResponse extends ChunkSource {
 const streamed = new WeakMap<Outgoing, StreamedResponse>();
 
 /**
- * Chunks as the body of an answer, made only as fast as the client reads. A failure cuts the connection: what was sent
- * so far must not look like a whole answer.
+ * Streams chunks as a response body, with backpressure. An error cuts the connection, so that a truncated response does
+ * not look complete.
  */
 export function streamedBody(
   { chunks, reuseBuffers }: ChunkSource,
@@ -46,7 +46,7 @@ export function streamedBody(
         }
       },
       async cancel() {
-        reportLeaving(status, context);
+        reportDisconnect(status, context);
         await chunks.return?.();
       },
     },
@@ -57,14 +57,13 @@ export function streamedBody(
 }
 
 /**
- * Writes an answer to its connection where its body is one that `createExecApp` makes as the client reads, and that
- * nobody has touched: without a web stream in between, and out of memory that is used again where it can be. False where
- * the answer is another one, or has been changed; it is then sent as any other.
+ * Writes a streamed response of `createExecApp` directly to its connection, without a web stream and with reused buffers.
+ * Returns false if the body is not streamed or was replaced or read: send such a response as usual.
  */
 export function writeStreamed(response: Response, outgoing: Outgoing): boolean {
   const source = streamed.get(outgoing);
   if (source === undefined || response.body !== source.stream || source.stream.locked) return false;
-  // Nobody else may begin to read it.
+  // Lock the stream, so that nothing else reads it.
   source.stream.getReader();
   outgoing.setHeaders(response.headers);
   outgoing.writeHead(response.status);
@@ -74,28 +73,28 @@ export function writeStreamed(response: Response, outgoing: Outgoing): boolean {
 }
 
 async function writeChunks({ chunks, status, context }: StreamedResponse, outgoing: Outgoing): Promise<void> {
-  // An answer that waits for its turn on the connection is told of its end, and not destroyed.
+  // A pipelined response that is still queued is not destroyed when its connection closes, so check the call too.
   let isClosed = outgoing.destroyed || isCancelled(context.call);
   let onWritten: (() => void) | undefined;
   const endChunks = async () => void (await Promise.resolve(chunks.return?.()).catch(() => {}));
   outgoing.once('close', () => {
     isClosed = true;
-    if (!outgoing.writableFinished) reportLeaving(status, context);
+    if (!outgoing.writableFinished) reportDisconnect(status, context);
     onWritten?.();
-    // Whoever makes the next chunk stops, too.
+    // Also stops the producer of the next chunk.
     void endChunks();
   });
   try {
     for (;;) {
       const result = await chunks.next();
       if (result.done === true || isClosed) break;
-      // Written is what has left this process: only then may the next one be asked for.
+      // Wait until the chunk has left this process: `next()` may reuse its buffer.
       await new Promise<void>((resolve) => {
         onWritten = resolve;
         outgoing.write(result.value, () => resolve());
       });
     }
-    if (isClosed) reportLeaving(status, context);
+    if (isClosed) reportDisconnect(status, context);
     else context.report(status);
     outgoing.end();
   } catch (thrown) {
@@ -106,13 +105,13 @@ async function writeChunks({ chunks, status, context }: StreamedResponse, outgoi
   }
 }
 
-/** Ends the connection of an answer that is not whole. */
+/** Closes the connection of an incomplete response. */
 function cutOff(outgoing: Outgoing, { c }: RequestContext): void {
   try {
-    // HTTP/1.0 knows no chunks: there the end of the connection is that of the answer, and only a reset tells.
+    // HTTP/1.0 has no chunked encoding: a normal close would look like the end of the response, a reset does not.
     if (c.env.incoming?.httpVersion === '1.0') outgoing.socket?.resetAndDestroy();
   } catch {
-    // Only TCP itself can be reset, and neither TLS nor a pipe.
+    // Only a TCP socket can be reset, not TLS or a pipe.
   }
   outgoing.destroy();
 }
@@ -124,6 +123,6 @@ function reportFailure(thrown: unknown, status: number, context: RequestContext)
   return error;
 }
 
-function reportLeaving(status: number, context: RequestContext): void {
-  context.report(status, new ServiceError('cancelled', 'The client left before the answer was whole.'));
+function reportDisconnect(status: number, context: RequestContext): void {
+  context.report(status, new ServiceError('cancelled', 'The client disconnected before the response was complete.'));
 }

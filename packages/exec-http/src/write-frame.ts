@@ -9,12 +9,12 @@ import { jsonResponse } from './json-response.ts';
 import { openBody } from './request-body.ts';
 import { mapGiven, type Params, parseQueryString, single } from './query-string.ts';
 
-/** What is known of a frame, as an answer. */
+/** Returns a response with the metadata of a frame. */
 export function frameResponse(info: FrameInfo, status = 200): Extract<EndpointResponse, { body?: unknown }> {
   return { ...jsonResponse(info, status), version: info.version };
 }
 
-/** Puts or appends the rows of a request's body, and answers with what is known of the frame then. */
+/** Puts or appends the rows in the request body, and responds with the metadata of the frame. */
 export async function writeFrame(
   service: Service,
   context: RequestContext,
@@ -39,8 +39,8 @@ function uploadFormat(
 ): UploadFormat {
   const contentEncoding = header('content-encoding') ?? 'identity';
   if (contentEncoding.trim().toLowerCase() !== 'identity') {
-    throw new ServiceError('unsupported_media_type', `Content-Encoding: ${quoted(contentEncoding)} is not read here.`, {
-      hint: 'Send the body as it is, without Content-Encoding.',
+    throw new ServiceError('unsupported_media_type', `Content-Encoding: ${quoted(contentEncoding)} is not supported.`, {
+      hint: 'Send the body without Content-Encoding.',
     });
   }
   const contentType = header('content-type') ?? '';
@@ -54,16 +54,20 @@ function uploadFormat(
     (name) => name === fmt || (fmt === undefined && typesOf(name).includes(mediaType)),
   );
   if (isKnown) {
-    throw new ServiceError('unsupported_media_type', `${given} is not read here: frames are kept in memory.`, {
-      hint: `Send ${formats.join(', ')}.`,
-    });
+    throw new ServiceError(
+      'unsupported_media_type',
+      `${given} is not supported: this server stores frames in memory.`,
+      {
+        hint: `Send ${formats.join(', ')}.`,
+      },
+    );
   }
-  throw new ServiceError('unsupported_media_type', `${given} is not a format that frames can be uploaded in.`, {
-    hint: `Send one of these as Content-Type: ${types}; or say it with ?fmt=${formats.join(' or ?fmt=')}.`,
+  throw new ServiceError('unsupported_media_type', `${given} is not an upload format.`, {
+    hint: `Send one of these as Content-Type: ${types}; or add ?fmt=${formats.join(' or ?fmt=')}.`,
   });
 }
 
-/** `header`, `delimiter` and `columns`: what is known of a CSV file. A column may say its type, `id:LONG`. */
+/** Parses `header`, `delimiter` and `columns`, which describe a CSV file. A column may have a type: `id:LONG`. */
 function csvOptions(params: Params): CsvOptions {
   const header = mapGiven(single(params, 'header'), (text) => parseFlag('header', text));
   const delimiter = single(params, 'delimiter');
@@ -80,15 +84,15 @@ function csvColumn(text: string): { readonly name: string; readonly type?: strin
   return name === undefined || type === undefined ? { name: text } : { name, type };
 }
 
-/** The conditions that a request puts on a change, and how long the frame is to live. */
+/** Returns the conditions of a write and the TTL of the frame. */
 export function putOptions({ c }: RequestContext, ttl: string | undefined): PutFrameOptions {
   const ifMatch = mapGiven(c.req.header('if-match'), parseIfMatch);
   const ifNoneMatch = c.req.header('if-none-match');
   if (ifNoneMatch !== undefined && ifNoneMatch.trim() !== '*') {
     throw new ServiceError(
       'invalid_argument',
-      `If-None-Match: ${quoted(ifNoneMatch)} has no meaning for ${c.req.method}.`,
-      { hint: 'Send If-None-Match: * to put only where there is no frame yet.' },
+      `If-None-Match: ${quoted(ifNoneMatch)} is not supported for ${c.req.method}.`,
+      { hint: 'Send If-None-Match: * to put the frame only if it does not exist.' },
     );
   }
   return {

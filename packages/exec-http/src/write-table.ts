@@ -12,18 +12,18 @@ import {
 import type { Service } from '@svc/service';
 import type { TableRequest } from './exec-request.ts';
 
-/** A table on its way out. */
+/** A table to encode. */
 export interface Table {
   readonly stream: FrameStream;
-  /** What a JSON table says it is the answer to. */
+  /** The `query` field of a JSON table. */
   readonly query: string;
-  /** What is said about how long it took, where that was asked for. */
+  /** Returns the timings, if requested. */
   readonly timings: () => Readonly<Record<string, number>>;
-  /** Lets go of where the rows come from. */
+  /** Releases the source of the rows. */
   close(): void;
 }
 
-/** The headers of a table: an export comes with the name of a file to save it in. */
+/** Returns the headers of a table; an export has a file name. */
 export function tableHeaders(name: string, format: ResultFormat): Readonly<Record<string, string>> {
   const { contentType, extension } = ENCODINGS[format].out;
   if (format === 'json') return { 'content-type': contentType };
@@ -38,7 +38,7 @@ export function canReuseBuffers(format: ResultFormat): boolean {
   return format !== 'parquet';
 }
 
-/** Writes a table in the format that was asked for, and lets go of where it came from. */
+/** Encodes a table in the requested format, and closes it at the end. */
 export async function* writeTable(
   service: Service,
   call: Call,

@@ -1,13 +1,13 @@
 import { ERROR_CODES, ServiceError } from '@svc/errors';
 import type { EngineName, SqlTarget } from './engine-names.ts';
 
-/** The answer to SQL where there is nobody to run it; `engines` are those that there are. */
+/** Returns the error of SQL for an engine that is not configured; `engines` are the configured ones. */
 export function engineNotConfigured(engine: SqlTarget, engines: readonly EngineName[]): ServiceError {
   switch (engine) {
     case 'tsdb': {
       const { hint } = ERROR_CODES.tsdb_not_configured;
       return new ServiceError('tsdb_not_configured', 'No time-series database is configured to send SQL to.', {
-        hint: engines.includes('local') ? `${hint} Or send engine=local to ask the frames of this server.` : hint,
+        hint: engines.includes('local') ? `${hint} Or send engine=local to query the frames of this server.` : hint,
       });
     }
     case 'scheduler':
