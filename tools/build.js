@@ -1,5 +1,7 @@
-// Makes a checkout ready to run: installs with the pinned pnpm when the lockfile has changed, then compiles and bundles
-// what is out of date. Plain JavaScript on Node's own modules: it runs before anything is installed.
+// Makes a checkout ready: installs with the pinned pnpm when the lockfile has changed, then compiles and bundles what is
+// out of date. With --binaries it makes only the binaries, which needs neither the compiler nor the tools for tests and
+// checks: those are the dependencies of the root, everything else those of the packages. Plain JavaScript on Node's own
+// modules: it runs before anything is installed.
 import { spawn } from 'node:child_process';
 import { createHash } from 'node:crypto';
 import { existsSync, mkdirSync, readFileSync, rmSync, statSync, utimesSync, writeFileSync } from 'node:fs';
@@ -12,6 +14,7 @@ const lockFile = `${root}node_modules/.build-lock`;
 const stampFile = `${root}node_modules/.build-stamp`;
 const { packageManager, engines } = JSON.parse(readFileSync(`${root}package.json`, 'utf8'));
 const isWindows = process.platform === 'win32';
+const isOnlyBinaries = process.argv.includes('--binaries');
 
 let running;
 
@@ -68,15 +71,27 @@ async function lock() {
   }, 1000).unref();
 }
 
+/** What was installed last: the state of the lockfile, and whether the tools of the root are there too. */
+function readInstalled() {
+  const [state, extent] = existsSync(stampFile) ? readFileSync(stampFile, 'utf8').split(' ') : [];
+  return { state, hasTools: extent === 'all' };
+}
+
 async function install() {
   const hash = createHash('sha256').update(`${process.version} ${process.platform} ${process.arch}`);
   for (const file of ['pnpm-lock.yaml', 'pnpm-workspace.yaml']) hash.update(readFileSync(`${root}${file}`));
-  const stamp = hash.digest('hex');
-  if (existsSync(stampFile) && readFileSync(stampFile, 'utf8') === stamp) return;
-  console.error('Installing dependencies; this happens once.');
-  const result = await run('npx', ['-y', packageManager, 'install', '--frozen-lockfile', '--prefer-offline']);
+  const state = hash.digest('hex');
+  const installed = readInstalled();
+  if (installed.state === state && (isOnlyBinaries || installed.hasTools)) return;
+  // Tools that are there stay there, in the versions of the lockfile.
+  const withTools = !isOnlyBinaries || installed.hasTools;
+  console.error(`Installing ${withTools ? 'all dependencies' : 'what the server needs'}; this happens once.`);
+  // An install that is interrupted is repeated.
+  rmSync(stampFile, { force: true });
+  const args = ['-y', '--prefer-offline', packageManager, 'install', '--frozen-lockfile', '--prefer-offline'];
+  const result = await run('npx', withTools ? args : [...args, '--prod']);
   if (result !== 0) fail(`The dependencies could not be installed: ${packageManager} ended with ${result}; see above.`);
-  writeFileSync(stampFile, stamp);
+  writeFileSync(stampFile, `${state} ${withTools ? 'all' : 'binaries'}`);
 }
 
 async function compile() {
@@ -103,7 +118,7 @@ setInterval(() => process.ppid === parent || stop('SIGTERM'), 250).unref();
 try {
   await lock();
   await install();
-  await compile();
+  if (!isOnlyBinaries) await compile();
   await bundle();
 } catch (error) {
   fail(`This checkout could not be prepared: ${error.message}`);

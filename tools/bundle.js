@@ -1,13 +1,14 @@
-// Puts what the binaries load into few files, `apps/*/bundle`: to find and read hundreds of modules takes Node longer than
-// to run them. Beside each file is what V8 makes of it, which takes as long again (`load-bundle.cjs`). The packages themselves
-// are published, and tested, as they are compiled.
+// Bundles the sources of the binaries into few files, `apps/*/bundle`: to find and read hundreds of modules takes Node
+// longer than to run them. Beside each file is what V8 makes of it, which takes as long again (`load-bundle.cjs`). The
+// bundler strips the types itself, so that a start needs no compiler. The packages are published, and tested, as `tsc`
+// compiles them.
 import { copyFileSync, existsSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
-import { basename, dirname, join, relative } from 'node:path';
+import { basename, dirname, join, posix, relative, sep } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { setFlagsFromString } from 'node:v8';
+import { packageFolders, root } from './pack.js';
 
-const root = fileURLToPath(new URL('..', import.meta.url));
 const stampFile = `${root}node_modules/.bundle-stamp`;
 /** Compiled code is of use to the Node that made it alone. */
 const NODE = `${process.version} ${process.arch}`;
@@ -21,7 +22,22 @@ const { CODE_SUFFIX, codeFileOf, compile } = createRequire(import.meta.url)(LOAD
 /** A program that a module starts, as a process or a thread: it is beside it in the bundle. */
 const PROGRAM = /new URL\('([^']+\.js)', import\.meta\.url\)/g;
 /** A package that a module requires, because Node is slow to import it: it is bundled like those that are imported. */
-const REQUIRED = /const (\w+) = createRequire\(import\.meta\.url\)\('([^']+)'\);/g;
+const REQUIRED = /const (\w+)(?:: [^=;]+)? = createRequire\(import\.meta\.url\)\('([^']+)'\);/g;
+
+/** The source of each entry point of the packages of this repository; `$` is the end of a specifier. */
+function ownEntries() {
+  return packageFolders().flatMap((folder) => {
+    const { name, exports } = JSON.parse(readFileSync(join(folder, 'package.json'), 'utf8'));
+    return Object.entries(exports)
+      .filter(([, target]) => target.default !== undefined)
+      .map(([entry, target]) => [`${posix.join(name, entry)}$`, sourceOf(join(folder, target.default))]);
+  });
+}
+
+/** The source of a compiled file. */
+function sourceOf(file) {
+  return file.replace(`${sep}dist${sep}`, `${sep}src${sep}`).replace(/\.js$/, '.ts');
+}
 
 const asModules = {
   name: 'as-modules',
@@ -31,8 +47,8 @@ const asModules = {
       return code
         .replaceAll(REQUIRED, (_, name, specifier) => `import ${name} from '${specifier}';`)
         .replaceAll(PROGRAM, (_, path) => {
-          const file = join(dirname(id), path);
-          const name = basename(file, '.js') === 'main' ? basename(dirname(file)) : basename(file, '.js');
+          const file = sourceOf(join(dirname(id), path));
+          const name = basename(file, '.ts') === 'main' ? basename(dirname(file)) : basename(file, '.ts');
           this.emitFile({ type: 'chunk', id: file, name });
           return `new URL('./${programOf(name)}', import.meta.url)`;
         });
@@ -64,8 +80,9 @@ function escaped(unit) {
 async function bundle(name, folder) {
   const { rolldown } = await import('rolldown');
   const build = await rolldown({
-    input: { [name]: join(root, folder, 'dist/main.js') },
+    input: { [name]: join(root, folder, 'src/main.ts') },
     platform: 'node',
+    resolve: { alias: Object.fromEntries(ownEntries()) },
     external: [EXTERNAL],
     plugins: [asModules, asFunctions],
     // One library uses it to hide from bundlers.
