@@ -41,6 +41,9 @@ interface Manifest {
   readonly name: string;
   readonly version: string;
   readonly description: string;
+  readonly keywords: readonly string[];
+  readonly repository?: unknown;
+  readonly publishConfig?: unknown;
   readonly packageManager?: string;
   readonly engines: unknown;
   readonly files: readonly string[];
@@ -379,9 +382,13 @@ describe.each(byName)('@svc/%s', (name, one) => {
         test: `vitest run --root ${up} ${folder}/`,
         'check:package': `node ${up}/tools/check-package.js`,
       },
-      publishConfig: { access: 'public', provenance: true },
     });
     expect(manifest.description).toMatch(/\.$/);
+    expect(manifest.keywords.length).toBeGreaterThanOrEqual(3);
+    expect(manifest.keywords.filter((keyword) => !/^[a-z]+(-[a-z]+)*$/.test(keyword))).toEqual([]);
+    // The release workflow fills in the repository and asks for provenance: only it knows where packages come from.
+    expect(manifest.repository).toBeUndefined();
+    expect(manifest.publishConfig).toEqual({ access: 'public' });
     expect(isApp, 'apps have a binary, libraries have none').toBe(manifest.bin !== undefined);
   });
 

@@ -14,10 +14,10 @@ export function temporaryDirectory() {
   return directory;
 }
 
-/** The folders of all packages of the workspace. */
-export function packageFolders() {
-  const parents = ['packages', 'apps'].map((parent) => join(root, parent));
-  return [...parents.flatMap((parent) => readdirSync(parent).map((name) => join(parent, name))), join(root, 'proto')];
+/** The folders of all packages of the workspace, or of a copy of it. */
+export function packageFolders(base = root) {
+  const parents = ['packages', 'apps'].map((parent) => join(base, parent));
+  return [...parents.flatMap((parent) => readdirSync(parent).map((name) => join(parent, name))), join(base, 'proto')];
 }
 
 /** Packs one package folder with pnpm, which replaces `workspace:` and `catalog:` and adds the licence. */
