@@ -29,6 +29,12 @@ describe.each([
     expect(new Set(foreign)).toEqual(new Set(['@duckdb/node-bindings']));
   });
 
+  test('is installed with what it loads, and with nothing else unless the package can be imported', () => {
+    const { dependencies, exports } = JSON.parse(readFileSync(join(app, 'package.json'), 'utf8'));
+    expect(Object.keys(dependencies)).toContain('@duckdb/node-bindings');
+    if (exports['.'] === undefined) expect(Object.keys(dependencies)).toEqual(['@duckdb/node-bindings']);
+  });
+
   test('holds the programs that it starts', () => {
     const programs = ['run-child.cjs', 'run-decode-worker.cjs', 'run-encode-worker.cjs'];
     expect(new Set(matches(STARTED))).toEqual(new Set(programs));

@@ -137,9 +137,15 @@ function importsOf(path: string): string[] {
   return [...statements, ...calls].map((match) => match[1]);
 }
 
-/** The packages of this workspace that users of a package need. */
-function workspaceDependencies({ dependencies, peerDependencies }: Manifest): string[] {
-  const names = Object.keys({ ...dependencies, ...peerDependencies });
+/** Whether a package can be imported; one that cannot is its binary, which is a bundle. */
+function isLibrary({ exports }: Manifest): boolean {
+  return Object.keys(exports).some((entry) => entry !== './package.json');
+}
+
+/** The packages of this workspace that the source of a package may import: a bundle contains them, others need them. */
+function workspaceDependencies(manifest: Manifest): string[] {
+  const { dependencies, peerDependencies, devDependencies } = manifest;
+  const names = Object.keys(isLibrary(manifest) ? { ...dependencies, ...peerDependencies } : { ...devDependencies });
   return names.filter((name) => name.startsWith('@svc/')).map((name) => name.replace('@svc/', ''));
 }
 
@@ -365,7 +371,6 @@ describe.each(byName)('@svc/%s', (name, one) => {
 
   test('has the same facts in package.json as the others', () => {
     const up = relative(join(root, folder), root);
-    const isLibrary = Object.keys(manifest.exports).some((entry) => entry !== './package.json');
     const protoFolders = files
       .filter((path) => path.endsWith('.proto'))
       .map((path) => relative(folder, path).split('/')[0]);
@@ -375,7 +380,7 @@ describe.each(byName)('@svc/%s', (name, one) => {
       license: 'MIT',
       type: 'module',
       sideEffects: false,
-      files: [...(isApp ? ['bin', 'bundle'] : []), ...(isLibrary ? ['dist'] : []), ...new Set(protoFolders)],
+      files: [...(isApp ? ['bin', 'bundle'] : []), ...(isLibrary(manifest) ? ['dist'] : []), ...new Set(protoFolders)],
       engines: rootManifest.engines,
       scripts: {
         build: 'tsc -b',
