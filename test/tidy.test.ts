@@ -33,6 +33,9 @@ const FOLDERS: Readonly<Record<string, readonly (readonly string[])[]>> = {
   ],
 };
 
+// Their types are in our signatures: a user's copy and ours must be one.
+const SHOWN_LIBRARIES = ['apache-arrow', 'hono'];
+
 const MAX_SOURCE_LINES = 300;
 const MAX_TEST_LINES = 500;
 const MAX_README_LINES = 60;
@@ -53,6 +56,7 @@ interface Manifest {
   readonly dependencies?: Readonly<Record<string, string>>;
   readonly devDependencies?: Readonly<Record<string, string>>;
   readonly peerDependencies?: Readonly<Record<string, string>>;
+  readonly peerDependenciesMeta?: Readonly<Record<string, { readonly optional?: boolean }>>;
 }
 
 interface Package {
@@ -395,6 +399,24 @@ describe.each(byName)('@svc/%s', (name, one) => {
     expect(manifest.repository).toBeUndefined();
     expect(manifest.publishConfig).toEqual({ access: 'public' });
     expect(isApp, 'apps have a binary, libraries have none').toBe(manifest.bin !== undefined);
+  });
+
+  test('provides what its dependencies want from their users: an app has it, a library wants it too', () => {
+    const own = Object.keys((isApp ? manifest.dependencies : manifest.peerDependencies) ?? {});
+    const wanted = Object.keys(manifest.dependencies ?? {}).flatMap((dependency) => {
+      const other = packages.find(({ manifest: candidate }) => candidate.name === dependency)?.manifest;
+      const isOptional = (peer: string): boolean => other?.peerDependenciesMeta?.[peer]?.optional === true;
+      return Object.keys(other?.peerDependencies ?? {}).filter((peer) => !isOptional(peer));
+    });
+    expect(wanted.filter((peer) => !own.includes(peer))).toEqual([]);
+  });
+
+  test('wants the libraries whose types it shows from its users', () => {
+    const shown = isApp
+      ? []
+      : SHOWN_LIBRARIES.filter((library) => sourcesOf(one).some((path) => importsOf(path).includes(library)));
+    expect(shown.filter((library) => manifest.peerDependencies?.[library] === undefined)).toEqual([]);
+    expect(SHOWN_LIBRARIES.filter((library) => !isApp && manifest.dependencies?.[library] !== undefined)).toEqual([]);
   });
 
   test('asks for exact versions', () => {
