@@ -18,21 +18,6 @@ const LAYERS = [
 // `svc serve` is the server itself, not a second way to start one.
 const SIDEWAYS = new Set(['cli → server']);
 
-// The folders inside of a package, from the top down: a file imports only from its own folder and from those below it.
-const FOLDERS: Readonly<Record<string, readonly (readonly string[])[]>> = {
-  'apps/cli/src': [
-    ['.'],
-    ['completion'],
-    ['commands'],
-    ['doctor', 'prompt'],
-    ['frames'],
-    ['args'],
-    ['output'],
-    ['client'],
-    ['text', 'errors'],
-  ],
-};
-
 // Their types are in our signatures: a user's copy and ours must be one.
 const SHOWN_LIBRARIES = ['apache-arrow', 'hono'];
 
@@ -230,22 +215,6 @@ describe('the layers', () => {
         return outside ? [`${path} imports ${specifier}, outside of its package`] : [];
       }),
     );
-    expect(wrong).toEqual([]);
-  });
-
-  test.each(Object.entries(FOLDERS))('of the folders in %s are kept by their imports', (base, order) => {
-    const levelOf = (folder: string): number => order.findIndex((names) => names.includes(folder));
-    const wrong = filesUnder(base)
-      .filter((path) => !isTest(path))
-      .flatMap((path) =>
-        importsOf(path)
-          .filter((specifier) => specifier.startsWith('.'))
-          .map((specifier) =>
-            [dirname(path), dirname(join(dirname(path), specifier))].map((to) => relative(base, to) || '.'),
-          )
-          .filter(([from, to]) => from !== to && (levelOf(from) < 0 || levelOf(from) >= levelOf(to)))
-          .map(([, to]) => `${path} imports from ${to}, which is not below it`),
-      );
     expect(wrong).toEqual([]);
   });
 

@@ -1,7 +1,8 @@
 import type { Service, SqlTarget } from '@svc/service';
 import { Hono } from 'hono';
 import { createResponseCache } from './response-cache.ts';
-import { addEndpoint, type ExecEnv } from './endpoint.ts';
+import { addEndpoint } from './endpoint.ts';
+import type { ExecEnv } from './request-context.ts';
 import { chkHandlers, execHandlers, expHandlers } from './exec-endpoint.ts';
 import { frameHandlers, frameListHandlers } from './frames-endpoint.ts';
 import { createRequestGuard, type RequestGuardOptions } from './request-guard.ts';

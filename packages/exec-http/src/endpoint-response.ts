@@ -1,7 +1,7 @@
 import type { ServiceError } from '@svc/errors';
 import { prepend } from '@svc/frames/internal';
 import { compressBytes, compressChunks, isWorthGzip } from './compress.ts';
-import type { RequestContext } from './endpoint.ts';
+import type { RequestContext } from './request-context.ts';
 import { etagOf } from './etag.ts';
 import { refusal } from './refusal.ts';
 import { streamedBody } from './streamed-body.ts';

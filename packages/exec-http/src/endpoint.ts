@@ -1,16 +1,12 @@
 import { ServiceError, toServiceError } from '@svc/errors';
-import { type Call, requestIdFrom } from '@svc/frames';
+import { requestIdFrom } from '@svc/frames';
 import type { Service } from '@svc/service';
 import type { Context, Hono } from 'hono';
 import { type EndpointResponse, toResponse } from './endpoint-response.ts';
-import { createHttpCall, type NodeBindings } from './http-call.ts';
+import { createHttpCall } from './http-call.ts';
+import type { ExecEnv, RequestContext } from './request-context.ts';
 import type { RequestGuard } from './request-guard.ts';
 import { checkWriteParams, type WriteParams } from './write-params.ts';
-
-/** The Hono environment of the endpoints. */
-export interface ExecEnv {
-  Bindings: NodeBindings;
-}
 
 /** Options that all endpoints of an app share. */
 export interface EndpointOptions {
@@ -23,15 +19,6 @@ export interface EndpointOptions {
   readonly actsOnGet?: boolean;
   /** The parameters of each method that writes; any other is refused. Default: unknown parameters are ignored. */
   readonly writeParams?: WriteParams;
-}
-
-/** One request in flight. */
-export interface RequestContext {
-  readonly c: Context<ExecEnv>;
-  readonly call: Call;
-  readonly guard: RequestGuard;
-  /** Reports how the request ended; only the first report counts. */
-  report(status: number, error?: ServiceError): void;
 }
 
 /** Handles one method of a path. */

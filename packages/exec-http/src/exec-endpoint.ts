@@ -1,6 +1,7 @@
 import type { Service } from '@svc/service';
 import type { EndpointResponse } from './endpoint-response.ts';
-import { type RequestContext, type Handlers, methodNotAllowed } from './endpoint.ts';
+import { type Handlers, methodNotAllowed } from './endpoint.ts';
+import type { RequestContext } from './request-context.ts';
 import {
   type ExecRequest,
   type ExecRules,

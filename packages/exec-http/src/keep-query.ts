@@ -2,7 +2,7 @@ import { quoted, ServiceError } from '@svc/errors';
 import type { PutResult } from '@svc/frames';
 import { type Service, SQL_TARGETS } from '@svc/service';
 import * as v from 'valibot';
-import type { RequestContext } from './endpoint.ts';
+import type { RequestContext } from './request-context.ts';
 import { parsedJson } from './exec-params.ts';
 import { type Params, parseQueryString, single } from './query-string.ts';
 import { readText } from './read-text.ts';

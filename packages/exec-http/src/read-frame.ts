@@ -3,7 +3,7 @@ import type { FrameReading, Service } from '@svc/service';
 import type { EndpointResponse } from './endpoint-response.ts';
 import type { ResponseCache } from './response-cache.ts';
 import { isWorthGzip } from './compress.ts';
-import type { RequestContext } from './endpoint.ts';
+import type { RequestContext } from './request-context.ts';
 import { etagOf, matchingEtag } from './etag.ts';
 import { checkMaxRows, type HandleRequest } from './exec-request.ts';
 import { canReuseBuffers, tableHeaders, writeTable } from './write-table.ts';

@@ -1,5 +1,5 @@
 import type { ServiceError } from '@svc/errors';
-import type { RequestContext } from './endpoint.ts';
+import type { RequestContext } from './request-context.ts';
 import { errorResponse } from './error-response.ts';
 import { discardBody } from './request-body.ts';
 

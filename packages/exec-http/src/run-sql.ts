@@ -1,6 +1,6 @@
 import type { Service } from '@svc/service';
 import type { EndpointResponse } from './endpoint-response.ts';
-import type { RequestContext } from './endpoint.ts';
+import type { RequestContext } from './request-context.ts';
 import type { SqlRequest } from './exec-request.ts';
 import { canReuseBuffers, tableHeaders, writeTable } from './write-table.ts';
 

@@ -1,6 +1,6 @@
 import { ServiceError, toServiceError } from '@svc/errors';
 import { isCancelled } from '@svc/frames/internal';
-import type { RequestContext } from './endpoint.ts';
+import type { RequestContext } from './request-context.ts';
 import type { NodeBindings } from './http-call.ts';
 
 /** The chunks of a response body. */

@@ -2,7 +2,7 @@ import { quoted, ServiceError } from '@svc/errors';
 import { type CsvOptions, ENCODINGS, type FrameInfo, UPLOAD_FORMATS, type UploadFormat } from '@svc/frames';
 import { type PutFrameOptions, type Service, TTL_HINT } from '@svc/service';
 import type { EndpointResponse } from './endpoint-response.ts';
-import type { RequestContext } from './endpoint.ts';
+import type { RequestContext } from './request-context.ts';
 import { parseIfMatch } from './etag.ts';
 import { parseColumns, parseCount, parseFlag } from './exec-params.ts';
 import { jsonResponse } from './json-response.ts';

@@ -1,22 +1,8 @@
 import { type FlagSpec, type FlagToken, parseFlags } from '@svc/config';
 import { nearestName } from '@svc/errors';
 import { CliError } from '../errors/cli-error.ts';
-import type { Command, Program } from './command.ts';
+import type { Arguments, Command, Program } from './command.ts';
 import { formatUsage } from './help.ts';
-
-/** What the words behind a command say. */
-export interface Arguments {
-  /** The arguments in their order. */
-  readonly positionals: readonly string[];
-  /** The directory of frames that stands before them. */
-  readonly directory: string | undefined;
-  /** The value of a flag. */
-  text(flag: string): string | undefined;
-  /** All values of a flag that may be given several times. */
-  texts(flag: string): readonly string[];
-  /** Whether a switch is given. */
-  has(flag: string): boolean;
-}
 
 /** Parses the words behind a command. Undefined: they ask for its help. */
 export function parseArguments(command: Command, argv: readonly string[]): Arguments | undefined {

@@ -1,4 +1,4 @@
-import type { Arguments } from './arguments.ts';
+import type { Arguments } from './command.ts';
 import { CliError } from '../errors/cli-error.ts';
 import type { ClientOptions } from '../client/client.ts';
 import type { CommandOption, Context } from './command.ts';

@@ -1,6 +1,19 @@
 import type { Readable, Writable } from 'node:stream';
-import type { Arguments } from './arguments.ts';
 import type { Output } from '../output/output.ts';
+
+/** What the words behind a command say. */
+export interface Arguments {
+  /** The arguments in their order. */
+  readonly positionals: readonly string[];
+  /** The directory of frames that stands before them. */
+  readonly directory: string | undefined;
+  /** The value of a flag. */
+  text(flag: string): string | undefined;
+  /** All values of a flag that may be given several times. */
+  texts(flag: string): readonly string[];
+  /** Whether a switch is given. */
+  has(flag: string): boolean;
+}
 
 /** A flag of a command. */
 export interface CommandOption {

@@ -1,5 +1,5 @@
 import type { UploadFormat } from '@svc/frames';
-import type { Arguments } from './arguments.ts';
+import type { Arguments } from './command.ts';
 import { CliError } from '../errors/cli-error.ts';
 import { INPUT_FORMATS, inputFormat, isInputFormat } from './file-formats.ts';
 

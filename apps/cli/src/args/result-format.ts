@@ -1,5 +1,5 @@
 import type { ResultFormat } from '@svc/frames';
-import type { Arguments } from './arguments.ts';
+import type { Arguments } from './command.ts';
 import { CliError } from '../errors/cli-error.ts';
 import type { CommandOption } from './command.ts';
 import { outputExtension, outputFormat } from './file-formats.ts';

@@ -1,5 +1,5 @@
 import { describeSource, type Finding, loadConfig, type LoadConfigResult, type Setting, SETTINGS } from '@svc/config';
-import type { Arguments } from './arguments.ts';
+import type { Arguments } from './command.ts';
 import type { CommandOption, Context } from './command.ts';
 
 /** The name that the server's variables (`SERVICE_…`) and its file (`~/.service/`) carry. */

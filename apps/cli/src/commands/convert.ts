@@ -1,6 +1,6 @@
 import { stat } from 'node:fs/promises';
 import type { ResultFormat } from '@svc/frames';
-import type { Arguments } from '../args/arguments.ts';
+import type { Arguments } from '../args/command.ts';
 import { CliError } from '../errors/cli-error.ts';
 import type { Command } from '../args/command.ts';
 import { CSV_OPTIONS, csvParams } from '../args/csv-options.ts';

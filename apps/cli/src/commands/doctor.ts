@@ -1,6 +1,6 @@
 import { EXIT } from '../errors/cli-error.ts';
 import { clientOptions, URL_OPTION } from '../args/client-options.ts';
-import type { Arguments } from '../args/arguments.ts';
+import type { Arguments } from '../args/command.ts';
 import type { Command, Context } from '../args/command.ts';
 import { visibleText } from '../text/display-text.ts';
 import type { Diagnosis } from '../doctor/diagnosis.ts';

@@ -1,4 +1,4 @@
-import type { Arguments } from '../args/arguments.ts';
+import type { Arguments } from '../args/command.ts';
 import { CliError } from '../errors/cli-error.ts';
 import type { Request } from '../client/client.ts';
 import type { Command } from '../args/command.ts';

@@ -1,5 +1,5 @@
 import type { ResultFormat } from '@svc/frames';
-import type { Arguments } from '../args/arguments.ts';
+import type { Arguments } from '../args/command.ts';
 import { CliError } from '../errors/cli-error.ts';
 import { answerOptions, MAX_TIMEOUT_SECONDS, serverOptions } from '../args/client-options.ts';
 import type { Command, Context } from '../args/command.ts';

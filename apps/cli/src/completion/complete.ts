@@ -1,5 +1,6 @@
 import { parseFlags } from '@svc/config';
-import { type Arguments, flagsOf } from '../args/arguments.ts';
+import { flagsOf } from '../args/arguments.ts';
+import type { Arguments } from '../args/command.ts';
 import type { Client } from '../client/client.ts';
 import type { Command, Context, Program } from '../args/command.ts';
 import { COMMANDS } from '../commands/commands.ts';

@@ -1,4 +1,4 @@
-import type { Arguments } from '../args/arguments.ts';
+import type { Arguments } from '../args/command.ts';
 import { CliError } from '../errors/cli-error.ts';
 import { type Client, createClient } from '../client/client.ts';
 import { answerOptions, clientOptions } from '../args/client-options.ts';
