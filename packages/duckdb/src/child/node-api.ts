@@ -13,6 +13,7 @@ export const {
   DuckDBStructType,
   DuckDBTableFunction,
   DuckDBTypeId,
+  StatementType,
 } = nodeApi;
 
 /** Types that their names alone say. */

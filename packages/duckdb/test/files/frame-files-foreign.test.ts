@@ -70,6 +70,18 @@ test('a Parquet file of others is read where it is, even if a column has the nam
   );
 });
 
+// DuckDB reports the end of a stream and a failure in its middle alike.
+test('a CSV file of others with a broken value far behind its first rows is not read as if it ended there', async () => {
+  const path = `${fixture.path()}.csv`;
+  await writeFile(path, `id,s\n${Array.from({ length: 400_000 }, (_, i) => `${i},x\n`).join('')}oops,y\n`);
+  const source: FrameSource = { kind: 'csv', path };
+  const info = await fixture.describe(source);
+  await expect(textOf(fixture.files.read(source, info))).rejects.toMatchObject({
+    code: 'invalid_data',
+    message: 'Line 400002 of the CSV file, column "id": "oops" is not of the type LONG.',
+  });
+});
+
 test('a file of ours that is uploaded again keeps its types', async () => {
   const path = fixture.path();
   const first = await fixture.files.convert({ kind: 'table', path: database, table: 'The Table' }, path, {

@@ -52,6 +52,23 @@ describe('what is said of SQL that fails', () => {
     expect(failure['message']).not.toMatch(/LINE|Error:|[{}]/);
   });
 
+  // DuckDB reports the end of a stream and a failure in its middle alike.
+  test.each<[string, string, readonly SqlValue[]]>([
+    ['plain', "SELECT CASE WHEN i < 300000 THEN 0 ELSE error('boo') END FROM range(900000) t(i)", []],
+    ['with a parameter', "SELECT CASE WHEN i < $1 THEN 0 ELSE error('boo') END FROM range(900000) t(i)", [300_000]],
+    [
+      'with a cast of ours',
+      "SELECT CASE WHEN i < 300000 THEN '1'::BIT ELSE error('boo') END FROM range(900000) t(i)",
+      [],
+    ],
+    ['in a conversion', "SELECT (CASE WHEN i < 300000 THEN '1' ELSE 'boo' END)::INT FROM range(900000) t(i)", []],
+  ])('SQL that fails after its first rows fails: %s', async (_name, sql, params) => {
+    expect(await failureOf(sql, params)).toMatchObject({
+      code: 'invalid_sql',
+      message: expect.stringContaining('boo'),
+    });
+  });
+
   test("SQL's own errors keep their words", async () => {
     expect(await failureOf("SELECT error('enough')")).toMatchObject({ code: 'invalid_sql', message: 'enough.' });
   });

@@ -8,6 +8,7 @@ import { duckTypeOf } from '../columns/duck-type-of.ts';
 import { CancelledError, type ActiveRequest } from '../active-request.ts';
 import { fitsPlan } from '../../wire/fits-plan.ts';
 import { createColumnReader } from '../columns/nested-readers.ts';
+import { checkEnd, type RowStream, withoutRows } from './row-stream.ts';
 import type { GetPlan } from '../../wire/column-plans.ts';
 import type { ChildResponses, ChildRequest } from '../../wire/file-requests.ts';
 
@@ -24,7 +25,8 @@ export async function readRows(
   limits?: RowLimits,
 ): Promise<ChildResponses['read']> {
   const prepared = await connection.prepare(sql);
-  return sendRows(active, await prepared.stream(), plans, limits);
+  const stream = { result: await prepared.stream(), rerun: () => connection.run(withoutRows(sql)) };
+  return sendRows(active, stream, plans, limits);
 }
 
 /** What rows are sent. */
@@ -35,13 +37,14 @@ export interface RowLimits {
   readonly allow?: (rows: number) => Promise<void>;
 }
 
-/** Sends the rows of a result. */
+/** Sends the rows of a stream. */
 export async function sendRows(
   active: ActiveRequest,
-  result: DuckDBResult,
+  stream: RowStream,
   plans: readonly GetPlan[],
   { maxRowBytes = Infinity, allow }: RowLimits = {},
 ): Promise<ChildResponses['read']> {
+  const { result } = stream;
   for (const [i, plan] of plans.entries()) {
     const type = duckTypeOf(result.columnType(i));
     if (!fitsPlan(type, plan))
@@ -85,6 +88,7 @@ export async function sendRows(
     // Nothing else may be asked of a connection that is still at it.
     await next.catch(() => undefined);
   }
+  await checkEnd(stream);
   if (batch.rows > 0) await send();
   return { rows };
 }

@@ -8,6 +8,7 @@ import type {
 } from '@duckdb/node-api';
 import { checkColumnCount, type Columns, limitedColumns } from './answer-limits.ts';
 import { bindParams } from './bind-params.ts';
+import { type RowStream, withoutRows } from '../files/row-stream.ts';
 import { duckTypeOf } from '../columns/duck-type-of.ts';
 import { DuckDBTypeId } from '../node-api.ts';
 import type { DuckType } from '../../wire/duck-type.ts';
@@ -22,7 +23,7 @@ export interface SqlSession {
   /** Without values for parameters it is not run later. */
   prepare(params?: readonly SqlParam[]): Promise<SqlResponses['prepare']>;
   /** Runs it, with its columns cast where some are of types that cannot be read as they are. */
-  run(casts?: readonly string[]): Promise<DuckDBResult>;
+  run(casts?: readonly string[]): Promise<RowStream>;
   interrupt(): void;
   end(): void;
 }
@@ -57,18 +58,31 @@ export function createSqlSession(instance: DuckDBInstance, { text, shift }: Chec
     },
     async run(casts) {
       if (connection === undefined || prepared === undefined) throw new Error('A statement is run unprepared.');
-      if (casts === undefined) return begun ?? prepared.stream();
+      const open = connection;
+      const prepareIn = async (head: string, tail: string): Promise<DuckDBPreparedStatement> => {
+        shiftBytes -= Buffer.byteLength(head);
+        const wrapped = await prepareWrapped(open, head, text, tail);
+        await bindParams(open, wrapped, values);
+        return wrapped;
+      };
+      const explain = withoutRows('');
+      if (casts === undefined) {
+        return {
+          result: begun ?? (await prepared.stream()),
+          rerun: async () => (await prepareIn(explain, '')).run(),
+        };
+      }
       begun = undefined;
       const head = `SELECT ${casts.map((type, i) => (type === '' ? `c${i}` : `CAST(c${i} AS ${type})`)).join(', ')} FROM (`;
-      shiftBytes -= Buffer.byteLength(head);
-      const wrapped = await prepareWrapped(
-        connection,
-        head,
-        text,
-        `) AS answer(${casts.map((_, i) => `c${i}`).join(', ')})`,
-      );
-      await bindParams(connection, wrapped, values);
-      return wrapped.stream();
+      const tail = `) AS answer(${casts.map((_, i) => `c${i}`).join(', ')})`;
+      const wrapped = await prepareIn(head, tail);
+      return {
+        result: await wrapped.stream(),
+        rerun: async () => {
+          shiftBytes += Buffer.byteLength(head);
+          return (await prepareIn(explain + head, tail)).run();
+        },
+      };
     },
     interrupt: () => connection?.interrupt(),
     end: () => connection?.disconnectSync(),
