@@ -6,11 +6,12 @@ import pathlib
 import re
 import tempfile
 import unittest
+import urllib.request
 
 from flight_server import GRPC
 from server import URL
 
-DOCS = pathlib.Path(__file__).parents[2] / "docs"
+ROOT = pathlib.Path(__file__).parents[2]
 SHOWN = {"http://localhost:9000": URL, "grpc://localhost:50052": GRPC}
 BLOCK = re.compile(r"^```(\w+)[^\n]*\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 
@@ -35,13 +36,22 @@ class Notebooks(unittest.TestCase):
         self.enterContext(contextlib.chdir(directory))
 
     def test_every_block_of_notebooks_prints_what_is_shown(self):
-        self.run_page("notebooks.md")
+        self.run_page("docs/notebooks.md")
 
     def test_every_block_of_the_grpc_api_prints_what_is_shown(self):
-        self.run_page("grpc-api.md")
+        self.run_page("docs/grpc-api.md")
+
+    def test_every_block_of_the_readme_prints_what_is_shown(self):
+        # The page puts this file with curl.
+        rows = b"day,symbol,close\n2024-01-02,BTC,44957.97\n2024-01-02,ETH,2355.84\n2024-01-03,BTC,42848.18\n"
+        headers = {"Content-Type": "text/csv"}
+        put = urllib.request.Request(f"{URL}/frames/prices", data=rows, method="PUT", headers=headers)
+        with urllib.request.urlopen(put) as response:
+            self.assertEqual(response.status, 201)
+        self.run_page("README.md")
 
     def run_page(self, name):
-        page = (DOCS / name).read_text()
+        page = (ROOT / name).read_text()
         blocks = [(match[1], match[2], page.count("\n", 0, match.start()) + 1) for match in BLOCK.finditer(page)]
         names = {}
         for (language, code, line), (next_language, next_text, _) in zip(blocks, [*blocks[1:], ("", "", 0)]):
