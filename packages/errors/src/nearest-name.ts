@@ -1,11 +1,11 @@
 /**
- * The candidate a mistyped name most likely stands for, or undefined when none is near. Keys of `candidates` are the
- * spellings to compare with, values the names to suggest for them.
+ * Returns the candidate closest to a mistyped name, or undefined if none is close. The keys of `candidates` are the
+ * spellings to compare with, the values the names to suggest.
  */
 export function nearestName(typed: string, candidates: ReadonlyMap<string, string>): string | undefined {
   const word = typed.toLowerCase();
   const exact = candidates.get(typed);
-  // Comparing costs the product of the lengths; no name is this long.
+  // The comparison costs the product of the lengths, and no name is this long.
   if (exact !== undefined || word.length > 100) return exact;
   let nearest: string | undefined;
   let nearestDistance = Math.max(1, Math.floor(word.length / 3)) + 1;
@@ -19,7 +19,7 @@ export function nearestName(typed: string, candidates: ReadonlyMap<string, strin
   return nearest;
 }
 
-/** Damerau-Levenshtein distance (optimal string alignment): insertions, deletions, replacements and swaps of neighbours. */
+/** Returns the Damerau-Levenshtein distance (optimal string alignment). */
 export function editDistance(left: string, right: string): number {
   let beforeLast: number[] = [];
   let last = Array.from({ length: right.length + 1 }, (_, column) => column);
