@@ -1,5 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { type ServerProcess, startProcess } from './server-process.ts';
+import { ENDLESS } from './sql-clients.ts';
 
 const ROWS = Array.from({ length: 100 }, (_, i) => ({ id: i, symbol: i % 2 === 0 ? 'AB' : 'CD', price: i / 4 }));
 
@@ -12,9 +13,6 @@ async function ask(server: ServerProcess, sql: string, more: Readonly<Record<str
   const body = (await response.json()) as { dataset?: unknown };
   return body.dataset ?? [response.status, body];
 }
-
-/** Runs until it is stopped: every pair of a hundred thousand million. */
-const ENDLESS = 'select count(*) from range(10000000) a, range(10000000) b where a.range + b.range = -1';
 
 async function startWithTrades(options: Parameters<typeof startProcess>[0] = {}): Promise<ServerProcess> {
   const server = await startProcess(options);
