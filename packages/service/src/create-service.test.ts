@@ -15,7 +15,7 @@ const json = (...texts: string[]): { format: 'json'; body: AsyncIterable<Uint8Ar
 });
 
 describe('frames', () => {
-  test('what is put is read back, by the tenant that put it and no other', async () => {
+  test('a frame can be read by the tenant that put it and by no other', async () => {
     const service = serviceWith();
     await service.putFrame(call, 't', json('[{"id":', '1}]'));
     const reading = await service.readFrame(call, 't');
@@ -27,7 +27,7 @@ describe('frames', () => {
     expect(await service.listFrames({ ...call, tenant: 'other' })).toEqual([]);
   });
 
-  test('a text that is not a valid handle is not found for a reader and invalid elsewhere', async () => {
+  test('an invalid handle is not found for a reader and invalid elsewhere', async () => {
     const service = serviceWith();
     await expect(service.readFrame(call, '../x')).rejects.toMatchObject({ code: 'handle_not_found' });
     for (const operation of [
@@ -40,7 +40,7 @@ describe('frames', () => {
     }
   });
 
-  test('an upload longer than the limit is refused, at once where its length is known', async () => {
+  test('an upload longer than the limit is refused, at once if its length is known', async () => {
     const service = serviceWith({ maxUploadBytes: 10 });
     let isRead = false;
     const body = (async function* () {
@@ -57,7 +57,7 @@ describe('frames', () => {
     expect(await service.listFrames(call)).toEqual([]);
   });
 
-  test('a refused put gives its decoder back: any number of them can follow each other', async () => {
+  test('a refused put releases its decoder, so that any number of them can follow', async () => {
     const service = serviceWith();
     await service.putFrame(call, 't', json('[{"id":1}]'));
     for (let i = 0; i < 20; i++) {
@@ -68,7 +68,7 @@ describe('frames', () => {
     await service.putFrame(call, 't', json('[{"id":3}]'));
   });
 
-  test('a put whose call is cancelled leaves nothing', async () => {
+  test('a put whose call is cancelled leaves nothing behind', async () => {
     const service = serviceWith();
     const controller = new AbortController();
     const body = (async function* () {
@@ -82,7 +82,7 @@ describe('frames', () => {
     expect(await service.listFrames(call)).toEqual([]);
   });
 
-  test('a reading that cannot begin is closed', async () => {
+  test('a frame whose read cannot begin is closed', async () => {
     const store = createMemoryStore();
     const service = serviceWith({ store });
     await service.putFrame(call, 't', json('[{"id":1}]'));
@@ -102,7 +102,7 @@ describe('SQL', () => {
     await expect(service.forward(call, request)).rejects.toMatchObject({ code: 'tsdb_not_configured' });
   });
 
-  test('is forwarded with the call, and the answer handed on', async () => {
+  test('is forwarded with the call, and the response is returned', async () => {
     const answer = { status: 400, headers: {}, body: null };
     const service = serviceWith({
       tsdb: proxy(async (forwarded, asked) => {
@@ -113,7 +113,7 @@ describe('SQL', () => {
     expect(await service.forward(call, request)).toBe(answer);
   });
 
-  test('refused credentials are an event of their own', async () => {
+  test('rejected credentials have their own event', async () => {
     const events: ServiceEvent[] = [];
     const tsdb = proxy(() => Promise.reject(new TsdbCredentialsError()));
     const service = serviceWith({ tsdb, observe: (event) => events.push(event) });
@@ -123,7 +123,7 @@ describe('SQL', () => {
 });
 
 describe('events', () => {
-  test('tell what was done, by whom and to which frame', async () => {
+  test('have the operation, the request and the frame', async () => {
     const events: ServiceEvent[] = [];
     const service = serviceWith({ observe: (event) => events.push(event) });
     await service.putFrame(call, 't', json('[{"id":1}]'));
@@ -140,8 +140,8 @@ describe('events', () => {
   });
 });
 
-describe('the life of the service', () => {
-  test('stop refuses what is new and lets a reading finish', async () => {
+describe('the life cycle of the service', () => {
+  test('stop refuses new operations and lets reads finish', async () => {
     const service = serviceWith();
     await service.putFrame(call, 't', json('[{"id":1}]'));
     const reading = await service.readFrame(call, 't');
@@ -152,7 +152,7 @@ describe('the life of the service', () => {
     expect(await service.health()).toMatchObject({ status: 'stopping', version: 'unknown' });
   });
 
-  test('a call that is cancelled already does not begin', async () => {
+  test('a call that is already cancelled does not begin', async () => {
     const signal = AbortSignal.abort(new Error('gone'));
     await expect(serviceWith().listFrames({ ...call, signal })).rejects.toThrow('gone');
   });
@@ -166,7 +166,7 @@ describe('the life of the service', () => {
   });
 });
 
-describe('health tells what is wrong with the store', () => {
+describe('health reports the faults of the store', () => {
   const damaged = {
     kind: 'damaged_frame' as const,
     message: 'The file of the frame is damaged.',

@@ -11,27 +11,27 @@ import type { PartState, Service, StoreHealth } from './service.ts';
 
 /** The parts a service is made of. */
 export interface ServiceOptions {
-  /** Where frames are kept. The service closes it. */
+  /** Stores the frames. The service closes it. */
   readonly store: Store;
-  /** Who answers SQL over frames. The service closes them. Default: nobody. */
+  /** The engines that run SQL over frames. The service closes them. Default: none. */
   readonly engines?: Readonly<Partial<Record<EngineName, Engine>>>;
-  /** Writes frames as Parquet files. Default: they cannot be asked for. */
+  /** Writes frames as Parquet files. Default: Parquet is not offered. */
   readonly encodeParquet?: ParquetEncoder;
-  /** The external time-series database. Default: none, SQL is answered with `tsdb_not_configured`. */
+  /** The external time-series database. Default: none, and SQL for it fails with `tsdb_not_configured`. */
   readonly tsdb?: TsdbProxy;
   /** The longest upload, in bytes. Default 10 GiB. */
   readonly maxUploadBytes?: number;
-  /** Memory for uploads while they are decoded, in bytes, beside what the store holds. Default 1 GiB. */
+  /** Memory for decoding uploads, in bytes, in addition to the memory of the store. Default 1 GiB. */
   readonly maxDecodeBytes?: number;
-  /** How long the reader of an answer to SQL may pause before it is ended, in milliseconds. Default 60 000. */
+  /** How long the reader of a query result may pause before the result is closed, in milliseconds. Default 60 000. */
   readonly idleTimeoutMs?: number;
-  /** Hears of everything that happens. Default: nobody. */
+  /** Called with every event. Default: none. */
   readonly observe?: Observer;
   /** The version that `health` reports. Default `unknown`. */
   readonly version?: string;
 }
 
-/** The operations of the server over these parts. */
+/** Creates the service from its parts. */
 export function createService(options: ServiceOptions): Service {
   const { store, engines = {}, tsdb, maxUploadBytes = 10 * 1024 ** 3, observe = () => {} } = options;
   const { version = 'unknown', encodeParquet, idleTimeoutMs = 60_000 } = options;
@@ -48,13 +48,13 @@ export function createService(options: ServiceOptions): Service {
     begin(call);
     if (tsdb === undefined) throw engineNotConfigured('tsdb', queries.engines);
     const startMs = performance.now();
-    const answer = await tsdb.forward(call, request).catch((error: unknown) => {
+    const response = await tsdb.forward(call, request).catch((error: unknown) => {
       if (error instanceof TsdbCredentialsError) observe({ kind: 'tsdb_refused_credentials', ...eventSource(call) });
       throw error;
     });
     const durationMs = performance.now() - startMs;
-    observe({ kind: 'query_forwarded', ...eventSource(call), status: answer.status, durationMs });
-    return answer;
+    observe({ kind: 'query_forwarded', ...eventSource(call), status: response.status, durationMs });
+    return response;
   }
 
   const queries = createQueryOperations({ store, engines, forward, maxUploadBytes, idleTimeoutMs, observe, begin });
@@ -93,7 +93,7 @@ export function createService(options: ServiceOptions): Service {
       isStopping = true;
       const parts = [decoders, tsdb, engines.local, engines.scheduler];
       const closed = await Promise.allSettled(parts.flatMap((part) => (part ? [part.close()] : [])));
-      // Last, and whatever became of the others: it holds a directory.
+      // Last, and even if others failed to close: the store holds the lock of its directory.
       await store.close();
       for (const result of closed) if (result.status === 'rejected') throw result.reason;
     },

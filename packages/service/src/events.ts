@@ -5,7 +5,7 @@ interface EventBase {
   readonly tenant: string;
 }
 
-/** What happens in the service, as data: observers turn it into log lines and counters. */
+/** An event of the service; observers turn events into log lines and counters. */
 export type ServiceEvent =
   | (EventBase & {
       readonly kind: 'frame_put' | 'frame_appended';
@@ -24,16 +24,16 @@ export type ServiceEvent =
   | {
       readonly kind: 'request_answered';
       readonly requestId: string;
-      /** Which front answered. */
+      /** The protocol of the request. */
       readonly protocol: 'http' | 'grpc';
       /** `GET /exec`, or the full name of the RPC. */
       readonly operation: string;
       /** HTTP status, or gRPC status name. */
       readonly status: number | string;
       readonly durationMs: number;
-      /** The failure that was answered, with its cause. */
+      /** The error that was sent, with its cause. */
       readonly error?: ServiceError;
     };
 
-/** Hears of every event, at once and in order. It must not throw. */
+/** Called synchronously with every event, in order. It must not throw. */
 export type Observer = (event: ServiceEvent) => void;

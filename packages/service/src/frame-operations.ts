@@ -17,13 +17,13 @@ import { limitBytes } from './limit-bytes.ts';
 import type { PutFrameOptions, Service, Upload } from './service.ts';
 import { checkTtl } from './ttl.ts';
 
-/** What the operations on frames work with. */
+/** Dependencies of the operations on frames. */
 export interface FrameParts {
   readonly store: Store;
   readonly decoders: Decoders;
   readonly maxUploadBytes: number;
   readonly observe: Observer;
-  /** Fails where the call may not begin. */
+  /** Throws if the call is cancelled or the service is stopping. */
   readonly begin: (call: Call) => void;
 }
 
@@ -39,7 +39,7 @@ type FrameOperations = Pick<
   | 'uploadFormats'
 >;
 
-/** The operations on the frames of a store. */
+/** Creates the operations on the frames of a store. */
 export function createFrameOperations(parts: FrameParts): FrameOperations {
   const { store, observe, begin } = parts;
 
@@ -66,7 +66,7 @@ export function createFrameOperations(parts: FrameParts): FrameOperations {
 
     async readFrame(call, handle, read = {}) {
       begin(call);
-      // A text that could never be a handle names no frame: to a reader that is not found, not malformed.
+      // For a reader, a text that is not a valid handle is a frame that does not exist.
       if (!isHandle(handle)) return notFound(handle);
       const frame = (await store.open({ tenant: call.tenant, handle })) ?? notFound(handle);
       try {
@@ -117,7 +117,7 @@ async function writeUpload(
 ): Promise<PutResult> {
   const { format } = upload;
   const body = limitBytes(upload, maxUploadBytes);
-  // A key that a row of JSON lacks is null, also where all rows do.
+  // A key that is missing in a JSON row is null, even if all rows lack it.
   const missingAsNull = format === 'json' || format === 'ndjson';
   const write = (source: PutSource): Promise<PutResult> =>
     kind === 'frame_put' ? store.put(ref, source, put) : store.append(ref, source, { ...put, missingAsNull });
@@ -129,12 +129,12 @@ async function writeUpload(
     const signal = AbortSignal.any([put.signal, done.signal]);
     return await write(await decoders.decode(format, body, { signal, maxBytes: freeBytes }));
   } finally {
-    // A put that was refused has not read its source, which holds a decoder until it is told.
-    done.abort(new ServiceError('cancelled', 'The upload was given up.'));
+    // A refused put has not read its source, which holds a decoder until it is aborted.
+    done.abort(new ServiceError('cancelled', 'The upload was abandoned.'));
   }
 }
 
-/** The part of an event that says who asked. */
+/** Returns the fields of an event that identify the request. */
 export function eventSource(call: Call): { readonly requestId: string; readonly tenant: string } {
   return { requestId: call.requestId, tenant: call.tenant };
 }

@@ -1,5 +1,5 @@
 /**
- * The operations of the data-frame server, once for all fronts: reads, uploads and SQL with their limits and events.
+ * The operations of the data-frame server for every protocol: reads, uploads and SQL, with limits and events.
  *
  * ```ts
  * import { createMemoryStore } from '@svc/frames';

@@ -2,7 +2,7 @@ import { ServiceError } from '@svc/errors';
 import type { FrameStream } from '@svc/frames';
 import type { Upload } from './service.ts';
 
-/** The body of an upload, which fails with `payload_too_large` as soon as it is longer than the limit. */
+/** Limits the body of an upload: reading more than `maxBytes` throws `payload_too_large`. */
 export function limitBytes({ body, bytes = 0 }: Upload, maxBytes: number): AsyncIterable<Uint8Array> {
   if (bytes > maxBytes) throw tooLarge(maxBytes);
   return (async function* () {
@@ -15,13 +15,13 @@ export function limitBytes({ body, bytes = 0 }: Upload, maxBytes: number): Async
   })();
 }
 
-/** Rows that are to be kept, which fail with `payload_too_large` as soon as they take more than the limit. */
+/** Limits the rows of a stream: reading more than `maxBytes` throws `payload_too_large`. */
 export function limitRows({ schema, batches }: FrameStream, maxBytes: number): FrameStream {
   async function* limited(): FrameStream['batches'] {
     let left = maxBytes;
     for await (const batch of batches) {
       left -= batch.data.byteLength;
-      if (left < 0) throw tooLarge(maxBytes, 'The answer');
+      if (left < 0) throw tooLarge(maxBytes, 'The query result');
       yield batch;
     }
   }

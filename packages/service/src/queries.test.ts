@@ -28,7 +28,7 @@ function createThreeRows(): Engine & { open: number; isClosed: boolean } {
 }
 
 describe('query', () => {
-  test('gives a part of the rows and columns, and an event', async () => {
+  test('returns the requested rows and columns, and reports an event', async () => {
     const events: ServiceEvent[] = [];
     const engine = createThreeRows();
     const service = serviceWith({ engines: { local: engine }, observe: (event) => events.push(event) });
@@ -39,7 +39,7 @@ describe('query', () => {
     expect(events).toMatchObject([{ kind: 'query_answered', engine: 'local', tenant: 'default' }]);
   });
 
-  test('an engine that is not there is refused with its own code', async () => {
+  test('an engine that is not configured is refused with its own code', async () => {
     const service = serviceWith();
     expect(service.engines).toEqual([]);
     await expect(service.query(call, 'x')).rejects.toMatchObject({ code: 'invalid_argument' });
@@ -49,7 +49,7 @@ describe('query', () => {
     await expect(service.describeQuery(call, 'x')).rejects.toMatchObject({ code: 'invalid_argument' });
   });
 
-  test('an answer whose reader pauses for too long is closed, and ends with an error', async () => {
+  test('a result whose reader pauses for too long is closed, and fails', async () => {
     const engine = createThreeRows();
     const batch = tableFromArrays({ id: Int32Array.of(1) }).batches[0];
     const endless: Engine = {
@@ -80,7 +80,7 @@ describe('query', () => {
 });
 
 describe('keepQuery with the time-series database', () => {
-  /** A store that remembers the file it was given. */
+  /** A store that records the file it is given. */
   function createFileStore(): Store & { file: string } {
     const memory = createMemoryStore();
     return {
@@ -118,7 +118,7 @@ describe('keepQuery with the time-series database', () => {
     };
   }
 
-  test('asks for its Parquet export, and puts that as any Parquet file', async () => {
+  test('requests a Parquet export, and puts it like any Parquet file', async () => {
     const tsdb = databaseThat(200, 'application/vnd.apache.parquet', 'PAR1…');
     const store = createFileStore();
     const service = serviceWith({ store, tsdb });
@@ -148,13 +148,13 @@ describe('keepQuery with the time-series database', () => {
     [403, 'application/json', '[]', { code: 'tsdb_failed' }],
     [403, 'application/json', '{"error":"read only"}', { code: 'permission_denied', message: 'read only' }],
     [500, 'application/json', '{"error":"oops"}', { code: 'tsdb_failed' }],
-  ])('%i %s %s is a failure that keeps nothing', async (status, contentType, text, expected) => {
+  ])('%i %s %s fails and stores nothing', async (status, contentType, text, expected) => {
     const service = serviceWith({ store: createFileStore(), tsdb: databaseThat(status, contentType, text) });
     await expect(service.keepQuery(call, 'x', { engine: 'tsdb' })).rejects.toMatchObject(expected);
     expect(await service.listFrames(call)).toEqual([]);
   });
 
-  test('a put that is refused leaves no answer of the database open, nor asks for one where that is known before', async () => {
+  test('a refused put closes the response of the database, and sends no SQL if the refusal is known before', async () => {
     const tsdb = databaseThat(200, 'application/vnd.apache.parquet', 'PAR1…');
     const store = createFileStore();
     const service = serviceWith({ store, tsdb });
@@ -171,7 +171,7 @@ describe('keepQuery with the time-series database', () => {
     expect(tsdb.cancelled).toBe(1);
   });
 
-  test('takes no parameters, and no more bytes than an upload may have', async () => {
+  test('accepts no parameters, and at most as many bytes as an upload', async () => {
     const tsdb = databaseThat(200, 'application/vnd.apache.parquet', 'PAR1…');
     const service = serviceWith({ store: createFileStore(), tsdb, maxUploadBytes: 3 });
     await expect(service.keepQuery(call, 'x', { engine: 'tsdb', params: [1] })).rejects.toMatchObject({

@@ -21,22 +21,22 @@ import type { KeepQueryOptions, QueryFramesOptions, Service } from './service.ts
 import { tsdbExport } from './tsdb-export.ts';
 import { checkTtl } from './ttl.ts';
 
-/** What the operations with SQL work with. */
+/** Dependencies of the SQL operations. */
 export interface QueryParts {
   readonly store: Store;
   readonly engines: Readonly<Partial<Record<EngineName, Engine>>>;
   readonly forward: Service['forward'];
   readonly maxUploadBytes: number;
-  /** How long the reader of an answer may pause. */
+  /** How long the reader of a query result may pause. */
   readonly idleTimeoutMs: number;
   readonly observe: Observer;
-  /** Fails where the call may not begin. */
+  /** Throws if the call is cancelled or the service is stopping. */
   readonly begin: (call: Call) => void;
 }
 
 type QueryOperations = Pick<Service, 'describeQuery' | 'engines' | 'keepQuery' | 'query'>;
 
-/** The operations that answer SQL over frames, and keep answers. */
+/** Creates the operations that run SQL and store query results. */
 export function createQueryOperations(parts: QueryParts): QueryOperations {
   const { observe, begin } = parts;
   const engines = ENGINE_NAMES.filter((name) => parts.engines[name] !== undefined);
@@ -51,16 +51,16 @@ export function createQueryOperations(parts: QueryParts): QueryOperations {
     begin(call);
     const { engine = 'local', params = [], offset = 0, limit = Infinity, columns, reuseBuffers = false } = options;
     const startMs = performance.now();
-    const answer = readWithIdleTimeout(
+    const result = readWithIdleTimeout(
       await engineOf(engine).query(call, sql, { params, reuseBuffers }),
       parts.idleTimeoutMs,
     );
     observe({ kind: 'query_answered', ...eventSource(call), engine, durationMs: performance.now() - startMs });
     try {
-      const part = sliceStream(answer, { offset, limit, ...(columns && { columns }), signal: call.signal });
-      return { ...part, close: () => answer.close() };
+      const part = sliceStream(result, { offset, limit, ...(columns && { columns }), signal: call.signal });
+      return { ...part, close: () => result.close() };
     } catch (error) {
-      answer.close();
+      result.close();
       throw error;
     }
   }
@@ -103,25 +103,25 @@ async function keep(
 ): Promise<PutResult> {
   const { engine = 'local', params = [], ...conditions } = options;
   const put: PutOptions = { ...conditions, signal: call.signal };
-  // What cannot be kept need not be asked for.
+  // Do not run a query whose result cannot be stored.
   checkPutConditions(ref, await store.describe(ref), put);
   if (engine !== 'tsdb') {
-    const answer = await query(call, sql, { engine, params });
+    const result = await query(call, sql, { engine, params });
     try {
-      return await store.put(ref, limitRows(answer, maxUploadBytes), put);
+      return await store.put(ref, limitRows(result, maxUploadBytes), put);
     } finally {
-      answer.close();
+      result.close();
     }
   }
   if (params.length > 0) {
-    throw new ServiceError('invalid_argument', 'The time-series database takes no parameters with its SQL.');
+    throw new ServiceError('invalid_argument', 'SQL for the time-series database cannot have parameters.');
   }
   const file = await tsdbExport(call, sql, forward);
   try {
     const body = limitBytes({ format: 'parquet', body: file }, maxUploadBytes);
     return await store.put(ref, { format: 'parquet', body }, put);
   } finally {
-    // A put that was refused has not read it, and it holds a connection until it is told.
+    // A refused put has not read the file, which holds a connection until it is cancelled.
     await file.cancel().catch(() => {});
   }
 }

@@ -1,15 +1,15 @@
 import { ServiceError } from '@svc/errors';
 import type { QueryResult } from '@svc/frames';
 
-/** An answer that is closed when its reader pauses for too long: until then it holds a place that others wait for. */
-export function readWithIdleTimeout(answer: QueryResult, idleTimeoutMs: number): QueryResult {
+/** Closes a query result if its reader pauses for too long: an open result occupies an engine that others wait for. */
+export function readWithIdleTimeout(result: QueryResult, idleTimeoutMs: number): QueryResult {
   async function* batches(): QueryResult['batches'] {
     let isLate = false;
     const close = (): void => {
       isLate = true;
-      answer.close();
+      result.close();
     };
-    for await (const batch of answer.batches) {
+    for await (const batch of result.batches) {
       const timer = setTimeout(close, idleTimeoutMs).unref();
       try {
         yield batch;
@@ -17,11 +17,11 @@ export function readWithIdleTimeout(answer: QueryResult, idleTimeoutMs: number):
         clearTimeout(timer);
       }
       if (isLate) {
-        throw new ServiceError('deadline_exceeded', `The answer was not read on for ${idleTimeoutMs} ms.`, {
-          hint: 'Read the answer without long pauses, or keep it as a frame and read that.',
+        throw new ServiceError('deadline_exceeded', `The query result was not read for ${idleTimeoutMs} ms.`, {
+          hint: 'Read the result without long pauses, or store it as a frame and read that.',
         });
       }
     }
   }
-  return { schema: answer.schema, batches: batches(), close: () => answer.close() };
+  return { schema: result.schema, batches: batches(), close: () => result.close() };
 }

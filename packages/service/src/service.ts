@@ -19,31 +19,31 @@ import type { TsdbResponse, TsdbRequest } from '@svc/tsdb-proxy';
 import type { EngineName, SqlTarget } from './engine-names.ts';
 import type { Observer } from './events.ts';
 
-/** Bytes of a frame in a format, as a client uploads them. */
+/** An uploaded frame: its format and its bytes. */
 export interface Upload {
-  /** `arrow` is the IPC stream or file, told apart by their first bytes; `json` is an array of rows, `ndjson` one row a line. */
+  /** `arrow` is an IPC stream or file, detected by its first bytes; `json` an array of rows, `ndjson` one row per line. */
   readonly format: UploadFormat;
   readonly body: AsyncIterable<Uint8Array>;
-  /** How to read a CSV file, where that should not be found out. */
+  /** The CSV dialect and columns; whatever is missing is detected. */
   readonly csv?: CsvOptions;
-  /** How long the body will be, where the client said so: too much is then refused before it is read. */
+  /** The length of the body, if known: a body that is too long is refused before it is read. */
   readonly bytes?: number;
 }
 
-/** Which part of a frame to read. */
+/** The part of a frame to read. */
 export type ReadFrameOptions = Omit<ReadOptions, 'signal'>;
 
-/** A frame being read; whoever asked for it closes it. */
+/** A frame being read. The caller must close it. */
 export interface FrameReading {
   readonly info: FrameInfo;
   readonly stream: FrameStream;
   close(): void;
 }
 
-/** Conditions and life of a put. */
+/** The conditions and the TTL of a put. */
 export type PutFrameOptions = Omit<PutOptions, 'signal'>;
 
-/** How SQL over frames is run. */
+/** Options of a query over frames. */
 export interface QueryFramesOptions extends ReadFrameOptions {
   /** Default `local`. */
   readonly engine?: EngineName;
@@ -51,19 +51,19 @@ export interface QueryFramesOptions extends ReadFrameOptions {
   readonly params?: readonly SqlValue[];
 }
 
-/** How the answer of a query is kept. */
+/** Options of `keepQuery`. */
 export interface KeepQueryOptions extends PutFrameOptions {
-  /** Who answers the SQL. Default `local`. */
+  /** The engine or database that runs the SQL. Default `local`. */
   readonly engine?: SqlTarget;
-  /** The values of `?` or `$1`, in order. The time-series database takes none. */
+  /** The values of `?` or `$1`, in order. Not allowed for the time-series database. */
   readonly params?: readonly SqlValue[];
-  /** The handle of the frame. Default: one that the service makes. */
+  /** The handle of the frame. Default: a generated one. */
   readonly handle?: string;
 }
 
 /** The state of the service and its parts. */
 export interface Health {
-  /** `degraded`: some frames cannot be read. `failing`: no request that needs the store can succeed, or none that writes. */
+  /** `degraded`: some frames cannot be read. `failing`: the store cannot write, or cannot be used at all. */
   readonly status: 'ok' | 'degraded' | 'failing' | 'stopping';
   readonly version: string;
   readonly uptimeSeconds: number;
@@ -72,48 +72,48 @@ export interface Health {
   } & Readonly<Record<SqlTarget, PartState>>;
 }
 
-/** The state of the store, and what it holds. */
+/** The state and the usage of the store. */
 export interface StoreHealth extends StoreUsage {
   readonly status: 'ok' | 'degraded' | 'failing';
-  /** Left out when there are none. */
+  /** Omitted if there are none. */
   readonly faults?: readonly StoreFault[];
 }
 
-/** Whether there is a part of the server that can be left out. It is not asked. */
+/** Whether an optional part of the server is configured. Its health is not checked. */
 export interface PartState {
   readonly status: 'configured' | 'not_configured';
 }
 
-/** Everything the fronts can ask for. Failures are `ServiceError`s. Handles come as clients sent them. */
+/** The operations of the server. They fail with a `ServiceError`. Handles are validated here. */
 export interface Service {
   readFrame(call: Call, handle: string, options?: ReadFrameOptions): Promise<FrameReading>;
   describeFrame(call: Call, handle: string): Promise<FrameInfo>;
   listFrames(call: Call, options?: ListOptions): Promise<readonly FrameInfo[]>;
-  /** The formats that can be uploaded; which they are depends on the store. */
+  /** The upload formats, which depend on the store. */
   readonly uploadFormats: readonly UploadFormat[];
   putFrame(call: Call, handle: string, upload: Upload, options?: PutFrameOptions): Promise<PutResult>;
-  /** Adds rows to a frame, or makes one of them. */
+  /** Appends rows to a frame, or creates it. */
   appendFrame(call: Call, handle: string, upload: Upload, options?: PutFrameOptions): Promise<PutResult>;
   expireFrame(call: Call, handle: string, ttlSeconds: number | null): Promise<FrameInfo>;
   dropFrame(call: Call, handle: string): Promise<void>;
-  /** Who can be asked with `query`. */
+  /** The configured engines. */
   readonly engines: readonly EngineName[];
-  /** Runs one statement that only reads, over the caller's frames as tables. Whoever asked closes the answer. */
+  /** Runs one read-only statement over the caller's frames as tables. The caller must close the result. */
   query(call: Call, sql: string, options?: QueryFramesOptions): Promise<QueryResult>;
-  /** What a statement would answer and which parameters it has. */
+  /** Returns the result schema and the parameters of a statement. */
   describeQuery(call: Call, sql: string, engine?: EngineName): Promise<StatementInfo>;
-  /** Puts the answer of a query under a handle. */
+  /** Stores the result of a query as a frame. */
   keepQuery(call: Call, sql: string, options?: KeepQueryOptions): Promise<PutResult>;
-  /** Writes Parquet files; left out where nothing here can. */
+  /** Writes Parquet files; undefined if that is not supported. */
   readonly encodeParquet?: ParquetEncoder | undefined;
   /** Whether SQL can be forwarded. */
   readonly hasTsdb: boolean;
-  /** Sends SQL to the time-series database; `tsdb_not_configured` where there is none. */
+  /** Forwards SQL to the time-series database; fails with `tsdb_not_configured` if there is none. */
   forward(call: Call, request: TsdbRequest): Promise<TsdbResponse>;
   health(): Promise<Health>;
-  /** Reports an event of a front to the observer. */
+  /** Passes an event of a protocol front end to the observer. */
   readonly observe: Observer;
-  /** From now on every new operation is `unavailable`; running ones go on. */
+  /** From now on, every new operation is `unavailable`; running ones continue. */
   stop(): void;
   close(): Promise<void>;
 }

@@ -3,26 +3,26 @@ import type { Call } from '@svc/frames';
 import type { TsdbResponse } from '@svc/tsdb-proxy';
 import type { Service } from './service.ts';
 
-/** The answer of the time-series database to SQL, as the bytes of a Parquet file. */
+/** Runs SQL in the time-series database and returns the result as the bytes of a Parquet file. */
 export async function tsdbExport(
   call: Call,
   sql: string,
   forward: Service['forward'],
 ): Promise<ReadableStream<Uint8Array>> {
-  const answer = await forward(call, {
+  const response = await forward(call, {
     path: '/exp',
     params: [
       ['query', sql],
       ['fmt', 'parquet'],
     ],
   });
-  const { status, headers, body } = answer;
+  const { status, headers, body } = response;
   const isFile = status === 200 && !/json|text/i.test(headers['content-type'] ?? '');
   if (isFile && body !== null) return body;
-  throw refusal(sql, status, await firstText(answer));
+  throw refusal(sql, status, await firstText(response));
 }
 
-/** What the database said, which is JSON like ours where it did not like the SQL. */
+/** Returns the error of an unsuccessful response, which is JSON if the database rejected the SQL. */
 function refusal(sql: string, status: number, text: string): ServiceError {
   const { error, position } = parsed(text);
   if (typeof error !== 'string' || status >= 500) {
@@ -52,7 +52,7 @@ const MAX_TEXT_BYTES = 64 * 1024;
 async function firstText({ body }: TsdbResponse): Promise<string> {
   const chunks: Uint8Array[] = [];
   let bytes = 0;
-  // Leaving the loop cancels what is left of the body.
+  // Leaving the loop cancels the rest of the body.
   for await (const chunk of body ?? []) {
     chunks.push(chunk);
     bytes += chunk.byteLength;

@@ -1,12 +1,12 @@
 import { ServiceError } from '@svc/errors';
 
-/** 100 years: beyond it a frame is kept for ever. */
+/** 100 years. */
 const MAX_TTL_SECONDS = 100 * 365 * 24 * 3600;
 
-/** What a time to live looks like. */
+/** The hint for an invalid TTL. */
 export const TTL_HINT = `A time to live is in whole seconds, from 1 to ${MAX_TTL_SECONDS} (100 years).`;
 
-/** Refuses a time to live that is out of range. */
+/** Throws if a TTL is out of range. */
 export function checkTtl(seconds: number | null | undefined): void {
   if (seconds === null || seconds === undefined) return;
   if (Number.isInteger(seconds) && seconds >= 1 && seconds <= MAX_TTL_SECONDS) return;
