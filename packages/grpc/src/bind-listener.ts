@@ -3,21 +3,21 @@ import { subscribe, unsubscribe } from 'node:diagnostics_channel';
 import { once } from 'node:events';
 import { createServer, Server } from 'node:net';
 
-/** Where to listen, and what to do with who listens. */
+/** Options of `bindListener`. */
 export interface BindOptions {
   readonly address: string;
   readonly port: number;
-  /** Gets the socket server before it accepts a connection. */
+  /** Called with the socket server before it accepts a connection. */
   readonly onListener: (listener: Server) => void;
 }
 
 /**
- * Runs `bind`, which is to listen on the address, and hands out the socket server that it opens: nice-grpc does not show
- * it. Where the address cannot be listened on, the error is the system's.
+ * Runs `bind`, which must listen on the address, and passes the socket server that it opens to `onListener`: nice-grpc
+ * does not expose it. If listening fails, the error is the system's.
  */
 export async function bindListener<T>(options: BindOptions, bind: () => Promise<T>): Promise<T> {
   const { address, port, onListener } = options;
-  // grpc-js hides the system's error, and prints a line of its own on stderr: so the address is tried before.
+  // Try the address first: grpc-js hides the system's error and prints to stderr.
   const attempt = createServer().listen({ host: address, port });
   await once(attempt, 'listening');
   await once(attempt.close(), 'close');
@@ -31,7 +31,7 @@ export async function bindListener<T>(options: BindOptions, bind: () => Promise<
     return await storage.run(true, bind);
   } finally {
     unsubscribe(LISTEN_STARTS, onListen);
-    // As long as there is one, every promise of the process is more expensive.
+    // An active AsyncLocalStorage makes every promise of the process more expensive.
     storage.disable();
   }
 }

@@ -32,8 +32,8 @@ const arrow = tableToIPC(table, 'stream');
 const PUT = 'svc.frames.v1.FrameService/PutFrame';
 
 /**
- * A PutFrame whose messages have arrived, but not its end. The service takes all of the data it can get before it looks
- * at it, whatever the call's signal says; `whole` tells whether it got to the end of it.
+ * A PutFrame whose messages have arrived, but not its end. The service reads all data before it decodes any, whatever the
+ * signal of the call says; `whole` is called if it reaches the end.
  */
 async function beginUpload(bytes: Uint8Array) {
   const server = await startServer();
@@ -59,7 +59,7 @@ async function* each<T>(items: readonly T[]) {
   yield* items;
 }
 
-/** RST_STREAM by itself: Node's own client ends a stream before it resets it. */
+/** A bare RST_STREAM: Node's client ends a stream before it resets it. */
 function resetFrame(streamId: number | undefined, code: number): Buffer {
   const frame = Buffer.from([0, 0, 4, 3, 0, 0, 0, 0, 0, 0, 0, 0, code]);
   frame.writeUInt32BE(streamId ?? 0, 5);
@@ -68,7 +68,7 @@ function resetFrame(streamId: number | undefined, code: number): Buffer {
 
 type BegunUpload = Awaited<ReturnType<typeof beginUpload>>;
 
-describe('a client that goes away during an upload leaves nothing', () => {
+describe('a client that disconnects during an upload leaves nothing behind', () => {
   test.each<[string, (upload: BegunUpload) => void]>([
     ['its socket is destroyed', ({ socket }) => void socket.destroy()],
     ['its socket is reset', ({ socket }) => void socket.resetAndDestroy()],
@@ -116,7 +116,7 @@ describe('a client that goes away during an upload leaves nothing', () => {
     expect((await server.client.listFrames({})).frames).toEqual([]);
   });
 
-  test('and the same upload with its end is kept', async () => {
+  test('and the same upload with its end is stored', async () => {
     const { server, stream, whole } = await beginUpload(arrow);
     stream.end();
     stream.resume();
@@ -127,12 +127,12 @@ describe('a client that goes away during an upload leaves nothing', () => {
   });
 });
 
-test('an end of the request on a connection that is gone is none', async () => {
+test('the end of a request on a broken connection does not count', async () => {
   const observe = vi.fn<Service['observe']>();
   const started: Parameters<ServerInterceptingCallInterface['start']>[0][] = [];
   const inner: ServerInterceptingCallInterface = {
     start: (listener) => void started.push(listener),
-    // As grpc-js does for a stream that it finds closed.
+    // Like grpc-js for a closed stream.
     startRead: () => process.nextTick(() => started[0]?.onCancel()),
     sendMetadata: () => undefined,
     sendMessage: () => undefined,
@@ -178,10 +178,10 @@ async function startHangingServer() {
 }
 
 describe("the call's signal", () => {
-  test('aborts at the deadline, and the client learns which', async () => {
+  test('aborts at the deadline, and the error says which', async () => {
     const { channel, begun, reason, answered } = await startHangingServer();
     const failure = await new Promise<GrpcError | null>((resolve) => {
-      // The deadline of this client is a header alone, so that the answer is the server's.
+      // The deadline of this client is only a header, so that the status comes from the server.
       const client = new Client(channel.getTarget().replace('dns:', ''), credentials.createInsecure());
       onTestFinished(() => client.close());
       const metadata = new GrpcMetadata();
@@ -214,7 +214,7 @@ describe("the call's signal", () => {
     expect(answered()).toMatchObject([{ status: 'CANCELLED', error: { code: 'cancelled' } }]);
   });
 
-  test('does not abort after an answer', async () => {
+  test('does not abort after the response', async () => {
     let signal: AbortSignal | undefined;
     const { client, answered } = await startServer({
       listFrames(call) {
@@ -230,7 +230,7 @@ describe("the call's signal", () => {
 });
 
 describe('a failure', () => {
-  test('without a code is INTERNAL: its text reaches the observer and not the client', async () => {
+  test('without a code is INTERNAL: its text reaches the observer but not the client', async () => {
     const cause = new Error('password=hunter2 in /etc/secret');
     const server = await startServer({ listFrames: () => Promise.reject(cause) });
     const failure = await failureOf((options) => server.client.listFrames({}, options));
@@ -245,7 +245,7 @@ describe('a failure', () => {
     ]);
   });
 
-  test('with a text that no header can carry arrives readable', async () => {
+  test('with a text that is not allowed in a header arrives readable', async () => {
     const hint = 'Use 100 % of „größe“\n.';
     const server = await startServer({
       listFrames: () => Promise.reject(new ServiceError('invalid_argument', 'Nicht „größe“ \ud83d.', { hint })),
@@ -255,7 +255,7 @@ describe('a failure', () => {
     expect(decodeURIComponent(String(failure.hint))).toBe(hint);
   });
 
-  test('with a long text is cut, not lost', async () => {
+  test('with a long text is truncated, not lost', async () => {
     const server = await startServer({
       listFrames: () =>
         Promise.reject(new ServiceError('invalid_argument', 'x'.repeat(100_000), { hint: 'ü'.repeat(100_000) })),
@@ -265,8 +265,8 @@ describe('a failure', () => {
   });
 });
 
-describe('what grpc-js refuses by itself', () => {
-  test('a message over the cap is RESOURCE_EXHAUSTED with the cap', async () => {
+describe('requests that grpc-js rejects itself', () => {
+  test('a message over the limit is RESOURCE_EXHAUSTED, and the error has the limit', async () => {
     const server = await startServer({ maxMessageBytes: 1000 });
     const failure = await failureOf((options) =>
       server.client.putFrame(upload({ handle: 'h' }, new Uint8Array(2000)), options),
@@ -281,7 +281,7 @@ describe('what grpc-js refuses by itself', () => {
     ]);
   });
 
-  test('a message at the cap passes', async () => {
+  test('a message at the limit is accepted', async () => {
     const server = await startServer({ maxMessageBytes: arrow.length + 10 });
     expect((await putTable(server.client, 'h', table)).frame?.rows).toBe(3n);
   });
@@ -289,7 +289,7 @@ describe('what grpc-js refuses by itself', () => {
   test.each([
     ['DescribeFrame', Buffer.from([10, 200, 1, 1])],
     ['PutFrame', Buffer.from([15])],
-  ])('a message that is no request of %s is INVALID_ARGUMENT', async (method, message) => {
+  ])('a message that is not a request of %s is INVALID_ARGUMENT', async (method, message) => {
     const server = await startServer();
     const operation = `svc.frames.v1.FrameService/${method}`;
     const session = await connectRaw(server.port);

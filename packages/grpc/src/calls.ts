@@ -16,31 +16,31 @@ import { REQUEST_ID_KEY } from './error-status.ts';
 import { answeredEvent, createRunningCall, errorFromGrpc, finalStatus, type RunningCall } from './running-call.ts';
 import { untilAborted } from './until-aborted.ts';
 
-/** The calls of a server, from their first metadata to their status, whoever decides that. */
+/** Tracks the calls of a server from their first metadata to their status. */
 export interface Calls {
-  /** For grpc-js: sees every call begin, be cancelled and end. */
+  /** For grpc-js: sees every call start, cancel and end. */
   readonly interceptor: ServerInterceptor;
-  /** For nice-grpc: turns what a handler throws into a status. */
+  /** For nice-grpc: turns the error of a handler into a status. */
   readonly middleware: ServerMiddleware;
-  /** The call that the running handler answers. */
+  /** Returns the call of the running handler. */
   readonly current: () => Call;
-  /** Ends the running calls of which `isMeant` says so by their operation. */
+  /** Cancels the running calls, or only those whose operation `isMeant` accepts. */
   cancel(reason: ServiceError, isMeant?: (operation: string) => boolean): void;
-  /** Reports a call of a method that there is not: grpc-js answers it where no interceptor sees it. */
+  /** Reports a call of an unknown method: grpc-js rejects it before any interceptor runs. */
   reportUnknown(path: string, requestId: string | undefined): void;
-  /** Resolves when no handler runs any more. */
+  /** Resolves when no handler is running. */
   settled(): Promise<void>;
 }
 
-/** How calls are followed. */
+/** Options of `createCalls`. */
 export interface CallsOptions {
-  /** Hears of every call when it is answered. */
+  /** Called with an event when a call has its status. */
   readonly observe: Service['observe'];
-  /** The largest message a client may send, for the sentence about a larger one. */
+  /** The largest message a client may send, for the error message. */
   readonly maxMessageBytes: number;
 }
 
-/** Follows the calls of one server. */
+/** Creates the tracker of one server. */
 export function createCalls({ observe, maxMessageBytes }: CallsOptions): Calls {
   const storage = new AsyncLocalStorage<RunningCall>();
   const running = new Set<RunningCall>();
@@ -54,7 +54,7 @@ export function createCalls({ observe, maxMessageBytes }: CallsOptions): Calls {
 
   function currentCall(): RunningCall {
     const call = storage.getStore();
-    if (call === undefined) throw new Error('No call is being answered here.');
+    if (call === undefined) throw new Error('There is no current call.');
     return call;
   }
 
@@ -82,17 +82,17 @@ export function createCalls({ observe, maxMessageBytes }: CallsOptions): Calls {
     interceptor(method, inner) {
       const call = createRunningCall(method.path.slice(1), inner.getPeer());
       const send = inner.sendStatus.bind(inner);
-      // grpc-js answers some calls by itself (a deadline, a message too large), and does so by this same method.
+      // grpc-js ends some calls itself (deadline, message too large), and uses this method too.
       inner.sendStatus = (status) => {
         call.error ??= errorFromGrpc(call, status, maxMessageBytes);
         const final = finalStatus(call, status);
         report(call, final.code);
         send(final);
-        // The status is on its way as soon as the client has read what comes before it, which may be never.
+        // Cancel the handler now: the status waits until the client has read all messages, which may be never.
         if (!call.isHandled) call.cancel(call.error ?? ended());
       };
       const sendMessage = inner.sendMessage.bind(inner);
-      // A message behind the status would break the stream, and the status would not arrive.
+      // A message after the status would break the stream, and the status would be lost.
       inner.sendMessage = (message, onSent) => {
         if (!call.isAnswered) sendMessage(message, onSent);
       };
@@ -116,7 +116,7 @@ export function createCalls({ observe, maxMessageBytes }: CallsOptions): Calls {
   };
 }
 
-/** A name that a client made up is not to fill the log. */
+/** Limits names invented by clients, to protect the log. */
 const MAX_OPERATION_LENGTH = 200;
 
 function listenerOf(
@@ -131,8 +131,8 @@ function listenerOf(
       storage.run(call, () => next(metadata));
     })
     .withOnReceiveHalfClose((next) => {
-      // A connection that breaks looks like an end of the request. Asking for more makes grpc-js look at the stream: if
-      // that is gone, the cancellation is in the next tick, before the one asked for here.
+      // A broken connection looks like the end of the request. Reading makes grpc-js check the stream: if that is gone,
+      // the cancellation comes in the next tick, before the tick queued here.
       inner.startRead();
       process.nextTick(() => {
         if (call.signal.aborted) return;
@@ -141,9 +141,12 @@ function listenerOf(
       });
     })
     .withOnCancel(() => {
-      // grpc-js also says so at the end of every call that was answered.
+      // grpc-js also calls this at the end of every answered call.
       if (!call.isAnswered) {
-        call.error = new ServiceError('cancelled', 'The client went away before the call was answered.');
+        call.error = new ServiceError(
+          'cancelled',
+          'The client cancelled the call or disconnected before the response was complete.',
+        );
         report(call, Status.CANCELLED);
       }
       if (!call.isHandled) call.cancel(call.error ?? ended());
@@ -152,5 +155,5 @@ function listenerOf(
 }
 
 function ended(): ServiceError {
-  return new ServiceError('cancelled', 'The call was ended.');
+  return new ServiceError('cancelled', 'The call has ended.');
 }

@@ -40,7 +40,7 @@ test.each([
   expect(errorStatus(new ServiceError(code, 'x'), CALL).metadata.get('svc-error-hint')).toEqual([hint]);
 });
 
-test('a client of Flight is told the hint in the message, where it says more than the code', () => {
+test('a Flight client gets the hint in the message if it says more than the code', () => {
   const own = new ServiceError('invalid_sql', 'There is no table "a".', { hint: 'Did you mean "b"?' });
   expect(errorStatus(own, FLIGHT_CALL).details).toBe('There is no table "a". Did you mean "b"?');
   expect(errorStatus(new ServiceError('invalid_sql', 'No.'), FLIGHT_CALL).details).toBe('No.');

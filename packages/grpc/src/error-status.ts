@@ -7,30 +7,30 @@ export const REQUEST_ID_KEY = 'x-request-id';
 /** The trailing metadata that carries the code of an error. */
 const ERROR_CODE_KEY = 'svc-error-code';
 
-/** The trailing metadata that carries the hint of an error, percent-encoded where it is not printable ASCII. */
+/** The trailing metadata that carries the hint of an error, percent-encoded if it is not printable ASCII. */
 const ERROR_HINT_KEY = 'svc-error-hint';
 
-/** How a call ends in gRPC's terms. */
+/** The gRPC status of a call. */
 export interface CallStatus {
   readonly code: Status;
   readonly details: string;
   readonly metadata: Metadata;
 }
 
-/** The call that failed. */
+/** A call that failed. */
 export interface FailedCall {
   /** The full name of the RPC. */
   readonly operation: string;
   readonly requestId: string;
 }
 
-/** The gRPC status of an error: the code of the error alone decides it. */
+/** Returns the gRPC status of an error, which depends only on its code. */
 export function errorStatus(error: ServiceError, { operation, requestId }: FailedCall): CallStatus {
   const metadata = new Metadata();
   metadata.set(REQUEST_ID_KEY, requestId);
   metadata.set(ERROR_CODE_KEY, error.code);
   metadata.set(ERROR_HINT_KEY, percentEncoded(bounded(hintOf(error))));
-  // Clients of Flight show this text and nothing of the metadata; a hint that only repeats the code is left out.
+  // Flight clients show only this text, not the metadata. Omit a hint that merely repeats the code.
   const isShown = operation.startsWith(FLIGHT) && error.hint !== ERROR_CODES[error.code].hint;
   const details = isShown ? `${error.message} ${error.hint}` : error.message;
   return { code: Status[ERROR_CODES[error.code].grpc], details: bounded(details), metadata };
@@ -38,12 +38,12 @@ export function errorStatus(error: ServiceError, { operation, requestId }: Faile
 
 const FLIGHT = 'arrow.flight.protocol.';
 
-/** The hint of an error, where it is the one of its code put in this protocol's words. */
+/** Returns the hint of an error, with default hints about HTTP reworded for gRPC. */
 function hintOf({ code, hint }: ServiceError): string {
   return hint === ERROR_CODES[code].hint ? (HINTS[code] ?? hint) : hint;
 }
 
-/** Clients refuse trailers over 8 KiB, and grpc-js cannot send half a surrogate pair. */
+/** Truncates a text: clients reject trailers over 8 KiB, and grpc-js cannot send an unpaired surrogate. */
 function bounded(text: string): string {
   const cut = text.length > MAX_TEXT_LENGTH ? `${text.slice(0, MAX_TEXT_LENGTH)}…` : text;
   return Buffer.from(cut).toString();

@@ -9,7 +9,7 @@ import type {
 } from '@svc/proto';
 import { type ReadFrameOptions, TTL_HINT } from '@svc/service';
 
-/** What is known of a frame, as a message. */
+/** Converts the metadata of a frame to a message. */
 export function frameInfoMessage(info: FrameInfo): FrameInfoMessage {
   return {
     handle: info.handle,
@@ -23,7 +23,7 @@ export function frameInfoMessage(info: FrameInfo): FrameInfoMessage {
   };
 }
 
-/** The target of an upload from its first message. */
+/** Returns the target of an upload from its first message. */
 export function targetFrom(message: PutFrameRequest | undefined): PutFrameTarget & { readonly handle: string } {
   if (message?.target === undefined) {
     throw new ServiceError(
@@ -35,19 +35,19 @@ export function targetFrom(message: PutFrameRequest | undefined): PutFrameTarget
   return { ...message.target, handle: handleFrom(message.target.handle) };
 }
 
-/** The data of an upload from one of its later messages. */
+/** Returns the data of an upload from one of its later messages. */
 export function chunkFrom(message: PutFrameRequest): Uint8Array {
   if (message.target !== undefined) {
     throw new ServiceError(
       'invalid_argument',
       `The upload has a second target, ${quoted(message.target.handle)}, after its first message.`,
-      { hint: 'Send one frame a call.' },
+      { hint: 'Send one frame per call.' },
     );
   }
   return message.chunk ?? new Uint8Array(0);
 }
 
-/** The handle of a request, which cannot be left out. */
+/** Returns the handle of a request. Throws if it is empty. */
 export function handleFrom(handle: string): string {
   if (handle !== '') return handle;
   throw new ServiceError('invalid_argument', 'The field handle is empty.', {
@@ -55,7 +55,7 @@ export function handleFrom(handle: string): string {
   });
 }
 
-/** A 64-bit field that counts something. */
+/** Converts a 64-bit count to a number. Throws if it is out of range. */
 export function countFrom(field: string, value: bigint): number {
   if (value >= 0n && value <= Number.MAX_SAFE_INTEGER) return Number(value);
   throw new ServiceError('invalid_argument', `The field ${field} is ${value}.`, {
@@ -63,7 +63,7 @@ export function countFrom(field: string, value: bigint): number {
   });
 }
 
-/** Which rows and columns a request asks for. */
+/** Returns the rows and columns that a request asks for. */
 export function partFrom(request: Pick<GetFrameRequest, 'columns' | 'limit' | 'offset'>): ReadFrameOptions {
   const { limit, offset, columns } = request;
   return {
@@ -73,7 +73,7 @@ export function partFrom(request: Pick<GetFrameRequest, 'columns' | 'limit' | 'o
   };
 }
 
-/** A stream as the chunks of an answer, while the call is wanted. */
+/** Encodes a stream as messages with chunks, until the call is cancelled. */
 export async function* chunkMessages(call: Call, stream: FrameStream): AsyncGenerator<{ readonly chunk: Uint8Array }> {
   for await (const chunk of encodeArrowStream(stream)) {
     call.signal.throwIfAborted();
@@ -82,8 +82,8 @@ export async function* chunkMessages(call: Call, stream: FrameStream): AsyncGene
 }
 
 /**
- * Hands messages on, and closes what they come from at their end or with the call. That does not wait for a client to
- * read on: it may never do so.
+ * Passes messages through, and closes their source at the end or when the call is cancelled, even if the client does not
+ * read on.
  */
 export async function* closingWith<T>(
   { signal }: Call,
@@ -104,14 +104,14 @@ export async function* closingWith<T>(
   }
 }
 
-/** A time to live; the service says how long it may be. */
+/** Converts a TTL to a number; the service checks its range. */
 export function ttlFrom(value: bigint): number {
   const seconds = Number(value);
   if (Number.isSafeInteger(seconds)) return seconds;
   throw new ServiceError('invalid_argument', `The field ttl_seconds is ${value}.`, { hint: TTL_HINT });
 }
 
-/** A time as a message. */
+/** Converts a time to a message. */
 export function timestampMessage(date: Date): Timestamp {
   const ms = date.getTime();
   const seconds = Math.floor(ms / 1000);

@@ -1,11 +1,11 @@
 import type { Call } from '@svc/frames';
 import type { Service } from '@svc/service';
 
-/** What the frame service is made of. */
+/** Options of `createFrameService`. */
 export interface FrameServiceOptions {
   readonly service: Service;
-  /** The call that is being answered. */
+  /** Returns the current call. */
   readonly current: () => Call;
-  /** How long the next message of an upload may take. */
+  /** The longest wait for the next message of an upload. */
   readonly idleTimeoutMs: number;
 }

@@ -65,13 +65,13 @@ describe('a frame', () => {
     expect([table.numRows, table.schema.names]).toEqual([0, ['id', 'name']]);
   });
 
-  test('arrives whole in whatever pieces it was sent', async () => {
+  test('arrives complete in chunks of any size', async () => {
     const { client } = await startServer();
     await client.putFrame(upload({ handle: 'bits' }, tableToIPC(rows(20), 'stream'), 7));
     expect((await getTable(client, { handle: 'bits' })).table.numRows).toBe(20);
   });
 
-  test('ends after ttl_seconds', async () => {
+  test('expires after ttl_seconds', async () => {
     const { client } = await startServer();
     const put = await client.putFrame(upload({ handle: 'h', ttlSeconds: 60n }, tableToIPC(rows(1), 'stream')));
     const { created, expires } = put.frame ?? {};
@@ -96,14 +96,14 @@ describe('GetFrame', () => {
     expect(frame?.rows).toBe(5n);
   });
 
-  test('returns the columns asked for, in that order', async () => {
+  test('returns the requested columns, in that order', async () => {
     const { client } = await startServer();
     await putTable(client, 'five', rows(5));
     const { table } = await getTable(client, { handle: 'five', columns: ['name', 'id'] });
     expect(table.schema.names).toEqual(['name', 'id']);
   });
 
-  test('closes the reading when the frame was read, when the client stops, and when the read fails', async () => {
+  test('closes the frame when it was read, when the client stops, and when the read fails', async () => {
     const close = vi.fn<() => void>();
     const server = await startServer();
     await putTable(server.client, 'big', rows(100_000));
@@ -134,7 +134,7 @@ describe('GetFrame', () => {
     await expect.poll(() => close.mock.calls.length).toBe(3);
   });
 
-  test('is let go of at the deadline of a client that has stopped reading', async () => {
+  test('is closed at the deadline of a client that has stopped reading', async () => {
     const server = await startServer();
     await putTable(server.client, 'big', tableFromArrays({ x: new Float64Array(1_000_000) }));
     const close = vi.fn<() => void>();
@@ -154,7 +154,7 @@ describe('GetFrame', () => {
     expect(close).toHaveBeenCalledTimes(1);
   });
 
-  test('does not run ahead of a client that does not read', async () => {
+  test('applies backpressure if the client does not read', async () => {
     const server = await startServer();
     const megabyte = tableFromArrays({ x: new Float64Array(128 * 1024) });
     let taken = 0;
@@ -233,7 +233,7 @@ describe('bad input', () => {
     ['a ttl of over 100 years', ofTtl(3_153_600_001n), 'A time to live of 3153600001 seconds is out of range.'],
     ['the ttl 2^53-1', ofTtl(2n ** 53n - 1n), 'A time to live of 9007199254740991 seconds is out of range.'],
     ['a ttl past 2^53', ofTtl(2n ** 60n), `The field ttl_seconds is ${2n ** 60n}.`],
-  ])('an upload with %s is INVALID_ARGUMENT and leaves nothing', async (_what, messages, details) => {
+  ])('an upload with %s is INVALID_ARGUMENT and leaves nothing behind', async (_what, messages, details) => {
     const { client } = await startServer();
     const failure = await failureOf((options) => client.putFrame(messages, options));
     expect(failure).toMatchObject({ code: Status.INVALID_ARGUMENT, errorCode: 'invalid_argument', details });
@@ -296,7 +296,7 @@ describe('bad input', () => {
     [9_007_199_254_740_991n, 'A time to live of 9007199254740991 seconds is out of range.'],
     [9_007_199_254_740_993n, 'The field ttl_seconds is 9007199254740993.'],
     [-(2n ** 63n), 'The field ttl_seconds is -9223372036854775808.'],
-  ])('the ttl %i of ExtendFrame is INVALID_ARGUMENT, and the frame stays as it is', async (ttlSeconds, details) => {
+  ])('the ttl %i of ExtendFrame is INVALID_ARGUMENT, and the frame is unchanged', async (ttlSeconds, details) => {
     const { client } = await startServer();
     const { frame } = await putTable(client, 'h', rows(1));
     const failure = await failureOf((options) => client.extendFrame({ handle: 'h', ttlSeconds }, options));

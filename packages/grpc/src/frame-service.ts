@@ -17,7 +17,7 @@ import { createQueryMethods } from './query-methods.ts';
 import { withIdleTimeout } from './with-idle-timeout.ts';
 import { uploadBody } from './upload-body.ts';
 
-/** `svc.frames.v1.FrameService` over a service. */
+/** Implements `svc.frames.v1.FrameService`. */
 export function createFrameService({
   service,
   current,
@@ -75,7 +75,7 @@ export function createFrameService({
   };
 }
 
-/** What is known of a frame, and then its rows. */
+/** Yields the metadata of a frame, then its rows. */
 async function* readingMessages(
   call: Call,
   { info, stream }: FrameReading,

@@ -18,14 +18,14 @@ const PREFACE = Buffer.from('PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n');
 const GREETING = Buffer.concat([PREFACE, frame(4, 0, new Uint8Array(0))]);
 const SETTINGS_ACK = frame(4, 0, new Uint8Array(0), 1);
 
-/** Sends bytes on a connection of their own, and closes it when the server has answered all that it will. */
+/** Sends bytes on a new connection, and closes it after the last response of the server. */
 async function sendAndLeave(port: number, bytes: Uint8Array): Promise<void> {
   const socket = connect(port, '127.0.0.1');
   socket.on('error', () => undefined);
   onTestFinished(() => void socket.destroy());
   const gone = once(socket, 'close').then(() => true);
   socket.write(bytes);
-  // The last frame that a session sends after an error is GOAWAY.
+  // After an error, the last frame of a session is GOAWAY.
   let received = Buffer.alloc(0);
   const saidGoodbye = new Promise<boolean>((resolve) => {
     socket.on('data', (data) => {
@@ -42,7 +42,7 @@ function hasGoaway(bytes: Buffer): boolean {
   return false;
 }
 
-/** Resolves when the server serves a new connection. */
+/** Resolves when the server accepts a new connection. */
 async function untilServed(port: number): Promise<void> {
   await expect
     .poll(
@@ -67,7 +67,7 @@ test.each([
   ['a frame larger than any', Buffer.from([0xff, 0xff, 0xff, 0, 0, 0, 0, 0, 1])],
   ['settings of a wrong length', frame(4, 0, Buffer.from('abc'))],
   ['an acknowledgement, and then data of no stream', Buffer.concat([SETTINGS_ACK, BROKEN])],
-])('clients that send %s and leave keep others out for less than a second', async (_name, bytes) => {
+])('clients that send %s and disconnect block others for less than a second', async (_name, bytes) => {
   const { port } = await startServer({ maxConnections: 2 });
   for (let round = 0; round < 3; round++) {
     await Promise.all([1, 2].map(() => sendAndLeave(port, Buffer.concat([GREETING, bytes]))));
@@ -113,7 +113,7 @@ test('healthy clients stay while others are refused', async () => {
   expect((await client.listFrames({})).frames).toEqual([]);
 });
 
-/** Whether the server closes a connection whose client answers pings, or does not, in the minutes of silence after it. */
+/** Whether the server closes an idle connection within a few minutes, depending on whether its client answers pings. */
 async function isClosedInSilence(answersPings: boolean): Promise<boolean> {
   const { port } = await startServer();
   vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout', 'setInterval', 'clearInterval'] });
@@ -131,14 +131,14 @@ async function isClosedInSilence(answersPings: boolean): Promise<boolean> {
   socket.write(GREETING);
   for (let second = 0; second < 200 && !socket.closed; second++) {
     await vi.advanceTimersByTimeAsync(1000);
-    // For what goes through the socket, both ways.
+    // Let bytes pass through the socket in both directions.
     for (let turn = 0; turn < 5; turn++) await new Promise((resolve) => setImmediate(resolve));
   }
   expect(pings).toBeGreaterThan(0);
   return socket.closed;
 }
 
-/** What a ping carries, where the first frame of a kind in these bytes is one that wants an answer. */
+/** Returns the payload of a ping that needs a reply; undefined if these bytes are none. */
 function pingIn(bytes: Buffer): Buffer | undefined {
   for (let at = 0; at + 9 <= bytes.length; at += 9 + bytes.readUIntBE(at, 3)) {
     if (bytes[at + 3] === 6 && bytes[at + 4] === 0) return bytes.subarray(at + 9, at + 17);
@@ -153,7 +153,7 @@ test.each([
   expect(await isClosedInSilence(answersPings)).toBe(!answersPings);
 });
 
-/** How many seconds a client that sends this and no more keeps its slot, up to 65. */
+/** Returns for how many seconds a client that sends only this keeps its slot, up to 65. */
 async function secondsOpen(bytes: Uint8Array): Promise<number> {
   const { port } = await startServer();
   vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout', 'setInterval', 'clearInterval'] });
@@ -177,7 +177,7 @@ test.each([
   ['a part of the preface', PREFACE.subarray(0, 10), 60],
   ['the preface alone', PREFACE, 60],
   ['preface and settings', GREETING, 65],
-])('a client that sends %s and no more', async (_what, bytes, seconds) => {
+])('a client that sends only %s', async (_what, bytes, seconds) => {
   const open = await secondsOpen(bytes);
   expect(Math.abs(open - seconds)).toBeLessThanOrEqual(2);
 });

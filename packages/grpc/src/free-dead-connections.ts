@@ -2,12 +2,12 @@ import type { Server } from 'node:net';
 import type { GrpcConnection, GrpcConnections } from './grpc-connections.ts';
 
 /**
- * Frees the connections that hold a slot for nothing, whenever a client is refused for want of one. After a protocol
- * error a session reads no more: it says nothing of that, hears nothing of the client's leaving, and would stay until the
- * keepalive. But it sends no more either, and so a ping stays in its queue.
+ * Closes dead connections whenever a client is refused because all slots are taken. After a protocol error, a session
+ * silently stops reading: it does not notice that the client disconnects, and would stay until the keepalive timeout. But
+ * it also stops sending, so a ping stays in its queue.
  */
 export function freeDeadConnections(listener: Server, connections: GrpcConnections): void {
-  /** Since when a queue was never seen empty, in milliseconds. */
+  /** Since when the queue of a session has not been empty, in milliseconds. */
   const stuckSince = new WeakMap<GrpcConnection, number>();
   let timer: NodeJS.Timeout | undefined;
 
@@ -20,7 +20,7 @@ export function freeDeadConnections(listener: Server, connections: GrpcConnectio
       else {
         const since = stuckSince.get(connection) ?? now;
         stuckSince.set(connection, since);
-        // A client that reads slowly has a queue too, but only while it has a call.
+        // A slow reader has a queue too, but only during a call.
         if (openCalls === 0 || now - since >= SLOW_MS) session.destroy();
         else lookAgain();
       }
@@ -37,7 +37,7 @@ export function freeDeadConnections(listener: Server, connections: GrpcConnectio
   });
 }
 
-/** How long a ping may take to leave the queue; that does not depend on the network. */
+/** How long a ping may stay in the queue; this does not depend on the network. */
 const LOOK_MS = 100;
-/** How long a client with a call may read nothing while others are refused. */
+/** How long a client with a call may stop reading while others are refused. */
 const SLOW_MS = 5000;

@@ -2,10 +2,10 @@ import { once } from 'node:events';
 import type { ServerHttp2Session } from 'node:http2';
 import type { Server, Socket } from 'node:net';
 
-/** One connection of a client. */
+/** A connection of a client. */
 export interface GrpcConnection {
   readonly session: ServerHttp2Session;
-  /** How many of its calls are open. */
+  /** The number of open calls. */
   openCalls: number;
 }
 
@@ -13,22 +13,22 @@ export interface GrpcConnection {
 export interface GrpcConnections {
   [Symbol.iterator](): Iterator<GrpcConnection>;
   /**
-   * Closes the connections without an open call: each client has a moment to close its side first. Those with calls end
-   * when their calls have ended and the client has read the answers. Call it once the listener accepts no more.
+   * Closes the connections without an open call, after a moment in which the client can close its side. The others close
+   * when their calls have ended and the client has read the responses. Call it after the listener has stopped accepting.
    */
   closeIdle(): void;
-  /** Cuts all that are left, whatever runs on them. */
+  /** Destroys the remaining connections, even if they have open calls. */
   destroy(): void;
   /** Resolves when the listener and all connections are closed. Call it before the listener is closed. */
   closed(): Promise<void>;
 }
 
-/** Keeps track of the connections of a listener, and cuts those that never become HTTP/2. */
+/** Tracks the connections of a listener, and destroys those that do not complete the HTTP/2 handshake. */
 export function trackConnections(listener: Server): GrpcConnections {
   const connections = new Map<Socket, GrpcConnection>();
   let accepted: Socket | undefined;
 
-  // Node makes the session of a socket within this event.
+  // Node creates the session of a socket during this event.
   listener.prependListener('connection', (socket: Socket) => (accepted = socket));
   listener.on('session', (session: ServerHttp2Session) => {
     const socket = accepted;
@@ -69,7 +69,7 @@ export function trackConnections(listener: Server): GrpcConnections {
   };
 }
 
-/** How long a client may take to send the preface of HTTP/2 and its settings, as long as for a head over HTTP. */
+/** How long a client may take to send the HTTP/2 preface and settings; the same limit as for HTTP/1.1 headers. */
 const GREETING_TIMEOUT_MS = 60_000;
-/** How long an idle client has to close its side before its connection is cut. */
+/** How long an idle client has to close its side before its connection is destroyed. */
 const GOODBYE_MS = 300;

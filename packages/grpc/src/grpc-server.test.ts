@@ -21,7 +21,7 @@ async function connectTo(port: number): Promise<Socket> {
   return socket;
 }
 
-/** Whether the server speaks on a connection, rather than close it. */
+/** Whether the server responds on a connection instead of closing it. */
 async function isServed(port: number): Promise<boolean> {
   const socket = connect(port, '127.0.0.1');
   socket.on('error', () => undefined);
@@ -30,7 +30,7 @@ async function isServed(port: number): Promise<boolean> {
   return served;
 }
 
-/** A server with a DescribeFrame that ends when it is told to, or when its signal aborts. */
+/** A server with a DescribeFrame that ends on demand, or when its signal aborts. */
 async function startBusyServer() {
   const begun = deferred();
   const finish = deferred();
@@ -51,7 +51,7 @@ async function startBusyServer() {
 }
 
 describe('max connections', () => {
-  test('one more is refused, the others go on, and a slot that is freed can be used', async () => {
+  test('one more is refused, the others continue, and a freed slot can be reused', async () => {
     const server = await startServer({ maxConnections: 3 });
     await putTable(server.client, 'before', table);
     const others = [await connectRaw(server.port), await connectRaw(server.port)];
@@ -62,7 +62,7 @@ describe('max connections', () => {
     expect((await server.client.listFrames({})).frames).toHaveLength(2);
   });
 
-  test('a running call is undisturbed by refused connections', async () => {
+  test('refused connections do not disturb a running call', async () => {
     const server = await startServer({ maxConnections: 1 });
     async function* slowly() {
       yield* upload({ handle: 'slow' }, new Uint8Array(0));
@@ -74,7 +74,7 @@ describe('max connections', () => {
     expect(failure.details).toBe('The upload has a second target, "slow", after its first message.');
   });
 
-  test('is a limit of this server alone', async () => {
+  test('applies to this server only', async () => {
     const other = createServer().listen(0, '127.0.0.1');
     onTestFinished(() => void other.close());
     await once(other, 'listening');
@@ -89,7 +89,7 @@ describe('max connections', () => {
 });
 
 describe('listen', () => {
-  test('fails with the code of the system where the port is taken', async () => {
+  test('fails with the error code of the system if the port is taken', async () => {
     const { service, port } = await startServer();
     const second = createGrpcServer({ service });
     await expect(second.listen('127.0.0.1', port)).rejects.toMatchObject({ code: 'EADDRINUSE', port });
@@ -98,12 +98,12 @@ describe('listen', () => {
   test.each([
     ['192.0.2.1', 'EADDRNOTAVAIL'],
     ['host.invalid', expect.stringMatching(/^(ENOTFOUND|EAI_AGAIN)$/)],
-  ])('on %s fails with the code of the system', async (host, code) => {
+  ])('on %s fails with the error code of the system', async (host, code) => {
     const { service } = await startServer();
     await expect(createGrpcServer({ service }).listen(host, 0)).rejects.toMatchObject({ code });
   });
 
-  test('takes a name as a host', async () => {
+  test('accepts a host name', async () => {
     const { service } = await startServer();
     const server = createGrpcServer({ service });
     const port = await server.listen('localhost', 0);
@@ -123,7 +123,7 @@ describe('shutdown', () => {
     await stopped;
   });
 
-  test('takes no more calls and connections', async () => {
+  test('accepts no more calls and connections', async () => {
     const { server, client, port } = await startServer();
     await client.listFrames({});
     await server.shutdown();
@@ -131,7 +131,7 @@ describe('shutdown', () => {
     expect(await failureOf((options) => client.listFrames({}, options))).toMatchObject({ code: Status.UNAVAILABLE });
   });
 
-  test('ends what still runs when the signal aborts, with UNAVAILABLE, and waits for its handler', async () => {
+  test('ends running calls with UNAVAILABLE when the signal aborts, and waits for their handlers', async () => {
     const { client, server, begun, handled, answered } = await startBusyServer();
     const failure = failureOf((options) => client.describeFrame({ handle: 'h' }, options));
     await begun;
@@ -149,7 +149,7 @@ describe('shutdown', () => {
     expect(answered().at(-1)).toMatchObject({ status: 'UNAVAILABLE' });
   });
 
-  test('ends an upload whose client is silent', async () => {
+  test('ends an upload that has stalled', async () => {
     const { client, server, answered } = await startServer();
     const sent = deferred();
     async function* silent() {
@@ -165,7 +165,7 @@ describe('shutdown', () => {
     expect(answered().map(({ status }) => status)).toEqual(['OK', 'UNAVAILABLE']);
   });
 
-  test('cuts off a client that does not read', async () => {
+  test('disconnects a client that does not read', async () => {
     const server = await startServer();
     await putTable(server.client, 'big', tableFromArrays({ x: new Float64Array(4 * 1024 * 1024) }));
     const answer = server.client.getFrame({ handle: 'big' })[Symbol.asyncIterator]();
@@ -178,7 +178,7 @@ describe('shutdown', () => {
     ).rejects.toThrow(ClientError);
   });
 
-  test('gives up a handler that does not care', async () => {
+  test('abandons a handler that ignores its signal', async () => {
     const begun = deferred();
     const server = await startServer({
       describeFrame() {
@@ -219,13 +219,13 @@ describe('shutdown', () => {
     expect(stdout).toBe('done');
   });
 
-  test('can be asked for twice', async () => {
+  test('can be called twice', async () => {
     const { server } = await startServer();
     await Promise.all([server.shutdown(), server.shutdown()]);
     expect(await server.shutdown()).toBeUndefined();
   });
 
-  test('tells those who watch the health, and does not wait for them', async () => {
+  test('notifies health watchers, and does not wait for them', async () => {
     const { server, channel } = await startServer();
     const health = createClient(HealthDefinition, channel);
     const states: number[] = [];

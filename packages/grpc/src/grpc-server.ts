@@ -20,40 +20,40 @@ import { type GrpcConnections, trackConnections } from './grpc-connections.ts';
 import { createHealthService } from './health-service.ts';
 import { createReflectionService } from './reflection-service.ts';
 
-/** What a gRPC server serves, and its limits. */
+/** Options of `createGrpcServer`. */
 export interface GrpcServerOptions {
-  /** Answers the calls. */
+  /** The service behind the calls. */
   readonly service: Service;
-  /** Connections at one time; one more is closed at once and disturbs none. Default 100. */
+  /** The most open connections; further ones are closed at once. Default 100. */
   readonly maxConnections?: number;
-  /** Bytes of one message from a client. Default 64 MiB. */
+  /** The most bytes of one message from a client. Default 64 MiB. */
   readonly maxMessageBytes?: number;
-  /** How long the client of an upload may be silent before the call is DEADLINE_EXCEEDED. Default 60 000. */
+  /** The longest pause of a client during an upload before the call is DEADLINE_EXCEEDED. Default 60 000. */
   readonly idleTimeoutMs?: number;
 }
 
-/** How to end a server. */
+/** Options of `shutdown`. */
 export interface ShutdownOptions {
-  /** Cancels the calls that still run when it aborts. Default: they are waited for, however long they take. */
+  /** Cancels the running calls when it aborts. Default: wait for them, however long they take. */
   readonly signal?: AbortSignal;
 }
 
-/** The gRPC front of a service. */
+/** A gRPC server for a service. */
 export interface GrpcServer {
   /**
-   * Listens on an address, once; port 0 picks a free one. Resolves to the port. Where it cannot listen the error is the
-   * system's, with its `code`, such as `EADDRINUSE`.
+   * Listens on an address; port 0 picks a free port. Resolves to the port. May be called once. If listening fails, the
+   * error is the system's, with its `code`, such as `EADDRINUSE`.
    */
   listen(host: string, port: number): Promise<number>;
   /**
-   * Takes no more connections and calls, and resolves when the last running call has ended: health watches at once, the
-   * others by themselves or, when the signal aborts, with UNAVAILABLE. A call that does not end then is given up within
-   * one second. Connections without a call are closed at once.
+   * Accepts no more connections and calls, and resolves when the last running call has ended. Health watches end at once;
+   * other calls may finish, or end with UNAVAILABLE when the signal aborts. A call that does not end then is abandoned
+   * within one second. Connections without a call are closed at once.
    */
   shutdown(options?: ShutdownOptions): Promise<void>;
 }
 
-/** A gRPC server with frames, Arrow Flight, Flight SQL, health and reflection. */
+/** Creates a gRPC server with frames, Arrow Flight, Flight SQL, health and reflection. */
 export function createGrpcServer(options: GrpcServerOptions): GrpcServer {
   const { service, maxConnections = 100, maxMessageBytes = 64 * 1024 * 1024, idleTimeoutMs = 60_000 } = options;
   const calls = createCalls({ observe: service.observe, maxMessageBytes });
@@ -96,7 +96,7 @@ export function createGrpcServer(options: GrpcServerOptions): GrpcServer {
 
   async function stop(): Promise<void> {
     const closed = connections?.closed();
-    // Its promise does not resolve where a session has failed before: the listener itself says when it is closed.
+    // Not awaited: its promise does not resolve if a session has failed. The listener reports when it is closed.
     void server.shutdown();
     connections?.closeIdle();
     calls.cancel(STOPPING, (operation) => operation.startsWith('grpc.'));
@@ -105,7 +105,7 @@ export function createGrpcServer(options: GrpcServerOptions): GrpcServer {
     await decoders.close();
   }
 
-  /** Cancels what still runs when the signal aborts; `isOver` aborts when there is nothing left to wait for. */
+  /** Cancels the running calls when the signal aborts; `isOver` aborts when all calls have ended. */
   async function cancelWith(signal: AbortSignal, isOver: AbortSignal): Promise<void> {
     if (!signal.aborted) await once(signal, 'abort', { signal: isOver });
     calls.cancel(STOPPING);
@@ -146,12 +146,12 @@ const PATHS = new Set(
   SERVICES.flatMap(({ fullName, methods }) => Object.values(methods).map(({ name }) => `/${fullName}/${name}`)),
 );
 
-/** For the parameters of statements while they are read, of all clients together. */
+/** Memory for decoding the parameters of statements, for all clients together. */
 const MAX_DECODED_PARAMS_BYTES = 256 * 1024 * 1024;
-/** What HTTP/2 advises as the least; more calls of a connection wait at the client. */
+/** The minimum that HTTP/2 recommends; the client queues further calls of a connection. */
 const MAX_CALLS_OF_A_CONNECTION = 100;
-/** A peer that is gone without a word would hold its connection for ever. */
+/** Without keepalive, a peer that vanishes would hold its connection forever. */
 const KEEPALIVE_MS = 60_000;
-/** How long a cancelled call may take to end with a status before its connection is cut, and after that its handler. */
+/** How long a cancelled call may take to end before its connection is destroyed, and again until its handler is abandoned. */
 const CANCEL_MS = 400;
 const STOPPING = new ServiceError('unavailable', 'The server is stopping.');

@@ -16,7 +16,7 @@ test.each(NAMES)('Check of %j is SERVING, and NOT_SERVING once the service stops
   expect((await health.check({ service: name })).status).toBe(ServingStatus.NOT_SERVING);
 });
 
-test('Check of a service that is not there is NOT_FOUND', async () => {
+test('Check of an unknown service is NOT_FOUND', async () => {
   const { channel } = await startServer();
   const failure = await failureOf((options) =>
     createClient(HealthDefinition, channel).check({ service: 'nope' }, options),
@@ -28,7 +28,7 @@ test('Check of a service that is not there is NOT_FOUND', async () => {
 test.each([
   ['', ServingStatus.SERVING],
   ['nope', ServingStatus.SERVICE_UNKNOWN],
-])('Watch of %j begins with the state %i, and stays until the client leaves', async (service, state) => {
+])('Watch of %j begins with the state %i, and lasts until the client cancels', async (service, state) => {
   const { channel, answered } = await startServer();
   for await (const { status } of createClient(HealthDefinition, channel).watch({ service })) {
     expect(status).toBe(state);
@@ -37,7 +37,7 @@ test.each([
   await expect.poll(() => answered().map(({ status }) => status)).toEqual(['CANCELLED']);
 });
 
-test('Watch tells that the store fails, and that it works again; Check says the same', async () => {
+test('Watch reports that the store fails and recovers, and so does Check', async () => {
   const store = createMemoryStore();
   let faults: readonly StoreFault[] = [];
   const service = createService({ store: { ...store, faults: async () => faults } });

@@ -6,19 +6,19 @@ import { type HealthDefinition, HealthCheckResponseServingStatus as ServingStatu
 import type { Service } from '@svc/service';
 import { ServerError, type ServiceImplementation, Status } from 'nice-grpc';
 
-/** What the health service needs to know. */
+/** Options of the health service. */
 export interface HealthServiceOptions {
   readonly service: Service;
-  /** The full names of the services this server has. */
+  /** The full names of the services of this server. */
   readonly names: readonly string[];
-  /** The call that is being answered. */
+  /** Returns the current call. */
   readonly current: () => Call;
 }
 
-/** How often the service is asked whether something has changed, for all calls of `Watch` together. */
+/** How often to poll the service, for all `Watch` calls together. */
 const POLL_MS = 1000;
 
-/** `grpc.health.v1.Health`: serving until the service or the server stops, and while its store works. */
+/** Implements `grpc.health.v1.Health`: SERVING while the store works, until the service or the server stops. */
 export function createHealthService(options: HealthServiceOptions): ServiceImplementation<typeof HealthDefinition> {
   const { service, names, current } = options;
   const isKnown = (name: string) => name === '' || names.includes(name);
@@ -28,7 +28,7 @@ export function createHealthService(options: HealthServiceOptions): ServiceImple
     return ['ok', 'degraded'].includes(status) ? ServingStatus.SERVING : ServingStatus.NOT_SERVING;
   }
 
-  /** One look at the service serves all who watch it. */
+  /** One poll serves all watchers. */
   let seen: { readonly atMs: number; readonly status: Promise<number> } | undefined;
   function recentStatus(): Promise<number> {
     if (seen === undefined || performance.now() - seen.atMs >= POLL_MS / 2) {

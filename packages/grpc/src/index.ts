@@ -1,5 +1,5 @@
 /**
- * The gRPC front of the data-frame server: Arrow Flight, Flight SQL, frames as Arrow, health and reflection.
+ * The gRPC API of the data-frame server: Arrow Flight, Flight SQL, frames as Arrow, health and reflection.
  *
  * ```ts
  * import { createMemoryStore } from '@svc/frames';

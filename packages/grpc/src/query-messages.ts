@@ -3,31 +3,31 @@ import type { SqlValue } from '@svc/frames';
 import { type Partially, SqlValue as SqlValueMessage } from '@svc/proto';
 import { ENGINE_NAMES, type EngineName, SQL_TARGETS, type SqlTarget } from '@svc/service';
 
-/** The statement of a request, which cannot be left out. */
+/** Returns the statement of a request. Throws if it is empty. */
 export function sqlFrom(sql: string): string {
   if (sql.trim() !== '') return sql;
   throw new ServiceError('invalid_argument', 'The field sql is empty.', { hint: 'Set sql to one SQL statement.' });
 }
 
-/** The engine that is to answer a statement. */
+/** Returns the engine that runs a statement. */
 export function engineFrom(engine: string): EngineName {
   return nameFrom(engine, ENGINE_NAMES);
 }
 
-/** The engine whose answer is to be kept. */
+/** Returns the engine whose result is stored. */
 export function keepEngineFrom(engine: string): SqlTarget {
   return nameFrom(engine, SQL_TARGETS);
 }
 
-/** The value of a parameter. */
+/** Converts a message to a parameter value. */
 export function sqlValueFrom(message: SqlValueMessage): SqlValue {
   const { boolValue, intValue, doubleValue, stringValue, bytesValue, typedValue } = message;
-  // A double is one whatever its value: without a type a whole number would be an integer.
+  // Give a double its type: without one, a whole number would become an integer.
   if (doubleValue !== undefined) return { type: 'DOUBLE', text: String(doubleValue) };
   return boolValue ?? intValue ?? stringValue ?? bytesValue ?? typedValue ?? null;
 }
 
-/** The value of a parameter as a message. */
+/** Converts a parameter value to a message. */
 export function sqlValueMessage(value: SqlValue): SqlValueMessage {
   if (value === null) return SqlValueMessage.fromPartial({});
   if (typeof value === 'boolean') return SqlValueMessage.fromPartial({ boolValue: value });

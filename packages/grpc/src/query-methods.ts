@@ -6,7 +6,7 @@ import { engineFrom, keepEngineFrom, sqlFrom, sqlValueFrom } from './query-messa
 
 type QueryMethods = Pick<ServiceImplementation<typeof FrameServiceDefinition>, 'keepQuery' | 'query'>;
 
-/** The methods of the frame service that take SQL. */
+/** Implements the SQL methods of the frame service. */
 export function createQueryMethods({
   service,
   current,
@@ -16,8 +16,8 @@ export function createQueryMethods({
       const call = current();
       const engine = engineFrom(request.engine);
       const params = request.params.map(sqlValueFrom);
-      const answer = await service.query(call, sqlFrom(request.sql), { engine, params, ...partFrom(request) });
-      yield* closingWith(call, answer, chunkMessages(call, answer));
+      const result = await service.query(call, sqlFrom(request.sql), { engine, params, ...partFrom(request) });
+      yield* closingWith(call, result, chunkMessages(call, result));
     },
 
     async keepQuery({ sql, params, engine, handle, ifAbsent, ifVersion, ttlSeconds }) {

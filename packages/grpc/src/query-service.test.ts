@@ -11,11 +11,11 @@ async function startWithEngine() {
 }
 
 describe('Query', () => {
-  test('answers with an Arrow stream, and lets the engine go', async () => {
+  test('returns an Arrow stream, and closes the result', async () => {
     const { client, engine } = await startWithEngine();
     const chunks = await collect(client.query({ sql: 'SELECT 1 AS one' }));
     expect(tableFromIPC(chunks.map(({ chunk }) => chunk)).toArray()).toMatchObject([{ one: 1n }]);
-    expect(engine.openAnswers()).toBe(0);
+    expect(engine.openResults()).toBe(0);
   });
 
   test.each([
@@ -27,13 +27,13 @@ describe('Query', () => {
     [{ stringValue: '' }, ''],
     [{ bytesValue: Buffer.from([1]) }, Buffer.from([1])],
     [{ typedValue: { type: 'DATE', text: '2024-01-02' } }, { type: 'DATE', text: '2024-01-02' }],
-  ])('passes the parameter %o on as %o', async (param, value) => {
+  ])('passes the parameter %o as %o', async (param, value) => {
     const { client, engine } = await startWithEngine();
     await collect(client.query({ sql: 'SELECT ? AS echo', params: [param] }));
     expect(engine.asked.map(({ params }) => params)).toEqual([[value]]);
   });
 
-  test('comes from the address and the port of its connection', async () => {
+  test('has the address and the port of its connection', async () => {
     const { client, engine, port } = await startWithEngine();
     const channel = createChannel(`127.0.0.1:${port}`, undefined, { 'grpc.use_local_subchannel_pool': 1 });
     onTestFinished(() => channel.close());
@@ -45,14 +45,14 @@ describe('Query', () => {
     expect(second?.connection).not.toBe(first?.connection);
   });
 
-  test('returns the rows and columns asked for', async () => {
+  test('returns the requested rows and columns', async () => {
     const { client } = await startWithEngine();
     const chunks = await collect(client.query({ sql: 'SELECT 1 AS one', limit: 0n, columns: ['one'] }));
     const table = tableFromIPC(chunks.map(({ chunk }) => chunk));
     expect([table.numRows, table.schema.names]).toEqual([0, ['one']]);
   });
 
-  test('ends in the engine when the client goes away', async () => {
+  test('is cancelled in the engine when the client disconnects', async () => {
     const { client, engine } = await startWithEngine();
     const controller = new AbortController();
     const answer = collect(client.query({ sql: 'SELECT slowly' }, { signal: controller.signal }));
@@ -81,7 +81,7 @@ describe('Query', () => {
 });
 
 describe('KeepQuery', () => {
-  test('keeps the answer under a handle', async () => {
+  test('stores the result under a handle', async () => {
     const { client } = await startWithEngine();
     const kept = await client.keepQuery({ sql: 'SELECT 1 AS one', handle: 'one', ttlSeconds: 60n });
     expect(kept).toMatchObject({ created: true, frame: { handle: 'one', rows: 1n } });
@@ -89,7 +89,7 @@ describe('KeepQuery', () => {
     expect((await getTable(client, { handle: 'one' })).table.toArray()).toMatchObject([{ one: 1n }]);
   });
 
-  test('makes a handle where none is given', async () => {
+  test('generates a handle if none is given', async () => {
     const { client } = await startWithEngine();
     const { frame } = await client.keepQuery({ sql: 'SELECT 1 AS one' });
     expect(frame?.handle).toMatch(/^f-[0-9a-z]{26}$/);

@@ -62,14 +62,14 @@ describe.each([
       Status.NOT_FOUND,
       'This server has no extension of type "a.B".',
     ],
-    [{}, Status.INVALID_ARGUMENT, 'The request asks for nothing.'],
-  ])('answers %o with an error, and the next question too', async (question, errorCode, errorMessage) => {
+    [{}, Status.INVALID_ARGUMENT, 'The request is empty.'],
+  ])('answers %o with an error, and still answers the next question', async (question, errorCode, errorMessage) => {
     const [first, second] = await ask(question, { listServices: '' });
     expect(first?.errorResponse).toEqual({ errorCode, errorMessage });
     expect(second?.listServicesResponse?.service).toHaveLength(5);
   });
 
-  test('knows no extensions of the types it has', async () => {
+  test('has no extensions of its types', async () => {
     const [answer] = await ask({ allExtensionNumbersOfType: 'svc.frames.v1.FrameInfo' });
     expect(answer?.allExtensionNumbersResponse).toEqual({
       baseTypeName: 'svc.frames.v1.FrameInfo',
@@ -83,7 +83,7 @@ async function* open() {
   await new Promise(() => {});
 }
 
-test('a stream that is left open does not hold the server up', async () => {
+test('an open stream does not delay the shutdown of the server', async () => {
   const { channel, server } = await startServer();
   const failure = failureOf(async (options) => {
     const client = createClient(reflectionV1.ServerReflectionDefinition, channel);

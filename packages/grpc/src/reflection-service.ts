@@ -7,8 +7,8 @@ type Request = reflectionV1.ServerReflectionRequest;
 type Response = Partially<reflectionV1.ServerReflectionResponse>;
 
 /**
- * `grpc.reflection.v1.ServerReflection`, and v1alpha too: the messages of the two are the same.
- * `names` are the full names of the services this server has.
+ * Implements `grpc.reflection.v1.ServerReflection`, and v1alpha, whose messages are the same. `names` are the full names
+ * of the services of this server.
  */
 export function createReflectionService(
   names: readonly string[],
@@ -41,7 +41,7 @@ function answer(request: Request, names: readonly string[]): Response {
   if (fileContainingExtension !== undefined) {
     return notFound('extension of type', fileContainingExtension.containingType);
   }
-  return failure(Status.INVALID_ARGUMENT, 'The request asks for nothing.');
+  return failure(Status.INVALID_ARGUMENT, 'The request is empty.');
 }
 
 function fileOf(symbol: string): FileDescriptor | undefined {
@@ -49,7 +49,7 @@ function fileOf(symbol: string): FileDescriptor | undefined {
   return FILE_DESCRIPTORS.find((file) => file.symbols.includes(name));
 }
 
-/** A file and all that it imports, directly or not. */
+/** Returns a file and its direct and indirect imports. */
 function files(file: FileDescriptor | undefined): Response | undefined {
   if (file === undefined) return undefined;
   const found = new Set([file]);

@@ -4,27 +4,27 @@ import { type Call, type Client, DEFAULT_TENANT } from '@svc/frames';
 import type { ServiceEvent } from '@svc/service';
 import { errorStatus, REQUEST_ID_KEY } from './error-status.ts';
 
-/** How a call ends, as grpc-js passes it on. */
+/** The status of a call in the form of grpc-js. */
 export type SentStatus = Parameters<ServerInterceptingCallInterface['sendStatus']>[0];
 
-/** One call from its first metadata to the end of its handler. */
+/** A call, from its first metadata to the end of its handler. */
 export interface RunningCall extends Call {
   /** The full name of the RPC. */
   readonly operation: string;
   readonly startedAt: number;
   requestId: string;
-  /** The client has sent all it wants to send, and said so. */
+  /** The client has half-closed the call: the request is complete. */
   isRequestComplete: boolean;
-  /** The handler has ended, well or not. */
+  /** The handler has ended, successful or not. */
   isHandled: boolean;
-  /** A status was decided. */
+  /** The call has its status. */
   isAnswered: boolean;
-  /** What the call failed with. */
+  /** The error of a failed call. */
   error: ServiceError | undefined;
   cancel(reason: ServiceError): void;
 }
 
-/** The call of an RPC that begins now; `peer` is what grpc-js says of the other end: its address and port. */
+/** Creates the call of an RPC that starts now; `peer` is the address and port of the client, as given by grpc-js. */
 export function createRunningCall(operation: string, peer?: string): RunningCall {
   const controller = new AbortController();
   return {
@@ -47,7 +47,7 @@ function clientOf(peer: string | undefined): Client | undefined {
   return address === undefined || connection === undefined ? undefined : { address, connection };
 }
 
-/** The status that a call ends with: that of its error, or the one given, with the request id. */
+/** Returns the final status of a call: the one of its error, or the given one with the request id. */
 export function finalStatus(call: RunningCall, status: SentStatus): SentStatus {
   if (call.error !== undefined) return errorStatus(call.error, call);
   const metadata = status.metadata?.clone() ?? new Metadata();
@@ -55,7 +55,7 @@ export function finalStatus(call: RunningCall, status: SentStatus): SentStatus {
   return { ...status, metadata };
 }
 
-/** What an observer hears of a call when its status is decided. */
+/** Returns the event of an answered call. */
 export function answeredEvent(call: RunningCall, status: Status): ServiceEvent {
   return {
     kind: 'request_answered',
@@ -68,7 +68,7 @@ export function answeredEvent(call: RunningCall, status: Status): ServiceEvent {
   };
 }
 
-/** The error behind a status that grpc-js decided by itself; undefined where it is not one of ours. */
+/** Returns the error of a status that grpc-js chose itself; undefined if there is none. */
 export function errorFromGrpc(
   call: RunningCall,
   status: SentStatus,
@@ -85,7 +85,7 @@ export function errorFromGrpc(
       hint: 'Send the data in more and smaller messages, or raise grpc.max_message_bytes.',
     });
   }
-  // What fails inside grpc-js before the request is complete is the request: not decompressed, not decoded.
+  // grpc-js fails before the request is complete only if it cannot decompress or decode the request.
   if (status.code === Status.INTERNAL && !call.isRequestComplete) {
     return new ServiceError(
       'invalid_argument',

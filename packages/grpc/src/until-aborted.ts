@@ -2,8 +2,8 @@ import { once } from 'node:events';
 import { onAbort } from '@svc/errors';
 
 /**
- * The items of a source, ended with the signal's reason when that aborts. `isComplete` says whether an end of the source
- * is one: where it is not, the source was broken off, and nothing looks finished until the signal says why.
+ * Yields the items of a source until the signal aborts, then throws its reason. If the source ends although `isComplete`
+ * returns false, the connection broke: waits for the abort, so that the request does not look complete.
  */
 export async function* untilAborted<T>(
   source: AsyncIterable<T>,
@@ -25,7 +25,7 @@ export async function* untilAborted<T>(
   }
 }
 
-/** The next item, or undefined when the signal aborts before there is one. */
+/** Returns the next item; undefined if the signal aborts first. */
 async function nextOrAbort<T>(items: AsyncIterator<T>, signal: AbortSignal): Promise<IteratorResult<T> | undefined> {
   // One listener per item: a promise that outlives the items would keep every one of them in memory.
   let stopListening = (): void => undefined;

@@ -23,7 +23,7 @@ test.each([
   ['a stream whose end is cut in two', stream, stream.length - 3],
   ['a file', file, file.length],
   ['a file whose end is cut in two', file, file.length - 3],
-])('%s passes whole', async (_what, bytes, size) => {
+])('%s is accepted', async (_what, bytes, size) => {
   expect(Buffer.concat(await collect(uploadBody(messages(bytes, size))))).toEqual(Buffer.from(bytes));
 });
 
@@ -36,7 +36,7 @@ test.each([
   await expect(collect(uploadBody(messages(bytes, 100)))).rejects.toThrow(ServiceError);
 });
 
-test('the last chunk comes only when the upload has ended', async () => {
+test('the last chunk is held back until the upload has ended', async () => {
   const end = deferred();
   const body = uploadBody(messages(stream, stream.length - 8, end.promise));
   expect((await body.next()).value).toHaveLength(stream.length - 8);

@@ -3,8 +3,8 @@ import type { PutFrameRequest } from '@svc/proto';
 import { chunkFrom } from './frame-messages.ts';
 
 /**
- * The data of an upload. Its last chunk comes only once the client has ended the call, so that nobody takes the data for
- * whole before. Many clients also end a call when they cancel it: data that stops short of Arrow's own end is refused.
+ * Yields the data of an upload. Holds back the last chunk until the client half-closes the call, so that the data does not
+ * look complete before. Many clients also half-close a call when they cancel it: data without an Arrow end marker is refused.
  */
 export async function* uploadBody(
   messages: AsyncIterator<PutFrameRequest>,
@@ -21,7 +21,7 @@ export async function* uploadBody(
   if (held.length > 0) yield held;
   if (!tail.equals(END_OF_STREAM) && !tail.subarray(-END_OF_FILE.length).equals(END_OF_FILE)) {
     throw new ServiceError('invalid_data', "The upload stops without Arrow's end-of-stream marker.", {
-      hint: 'Close the Arrow writer, and send all that it wrote.',
+      hint: 'Close the Arrow writer, and send everything that it wrote.',
     });
   }
 }

@@ -9,7 +9,7 @@ test.each([
   ['at once', 0],
   ['after its target', 1],
   ['in the middle of its data', 3],
-])('an upload whose client falls silent %s is DEADLINE_EXCEEDED and leaves nothing', async (_name, count) => {
+])('an upload that stalls %s is DEADLINE_EXCEEDED and leaves nothing behind', async (_name, count) => {
   const { client } = await startServer({ idleTimeoutMs: 200 });
   async function* silent() {
     let sent = 0;
@@ -21,12 +21,12 @@ test.each([
   expect(await failureOf((options) => client.putFrame(silent(), options))).toMatchObject({
     code: Status.DEADLINE_EXCEEDED,
     errorCode: 'deadline_exceeded',
-    details: 'The client sent nothing more of its upload for 200 ms.',
+    details: 'The client sent no data of its upload for 200 ms.',
   });
   expect((await client.listFrames({})).frames).toEqual([]);
 });
 
-test('an upload may take longer in all, where each message comes in time', async () => {
+test('an upload may take longer in total if each message arrives in time', async () => {
   const { client } = await startServer({ idleTimeoutMs: 1000 });
   async function* slowly() {
     for await (const message of upload({ handle: 'h' }, bytes, Math.ceil(bytes.length / 3))) {

@@ -1,6 +1,6 @@
 import { ServiceError } from '@svc/errors';
 
-/** The items of a client, which fail where it takes longer than `idleTimeoutMs` for one that is asked for. */
+/** Yields the messages of a client. Throws if the next one takes longer than `idleTimeoutMs`. */
 export async function* withIdleTimeout<T>(
   source: AsyncIterable<T>,
   idleTimeoutMs: number,
@@ -26,7 +26,7 @@ async function nextWithTimeout<T>(items: AsyncIterator<T>, idleTimeoutMs: number
 }
 
 function idleError(idleTimeoutMs: number): ServiceError {
-  return new ServiceError('deadline_exceeded', `The client sent nothing more of its upload for ${idleTimeoutMs} ms.`, {
-    hint: 'Send the upload again, without a pause.',
+  return new ServiceError('deadline_exceeded', `The client sent no data of its upload for ${idleTimeoutMs} ms.`, {
+    hint: 'Send the upload again, without long pauses.',
   });
 }

@@ -2,11 +2,11 @@ import { onAbort, ServiceError } from '@svc/errors';
 import { type Call, type Engine, type SqlValue, streamFromTable } from '@svc/frames';
 import { Bool, Field, Int64, Null, Schema, Table, Utf8, vectorFromArray } from 'apache-arrow';
 
-/** An engine that knows a few statements, and remembers what it was asked. */
+/** An engine that knows a few statements, and records its queries. */
 export interface FakeEngine extends Engine {
   readonly asked: { readonly sql: string; readonly params: readonly SqlValue[]; readonly call: Call }[];
-  /** How many answers were not closed yet. */
-  readonly openAnswers: () => number;
+  /** The number of results that are not closed. */
+  readonly openResults: () => number;
 }
 
 const FIELDS: Readonly<Record<string, Field>> = {
@@ -19,8 +19,8 @@ const FIELDS: Readonly<Record<string, Field>> = {
 };
 
 /**
- * Makes an engine for tests of the front. `SELECT slowly` ends only with its call, `SELECT fails` is right until it runs,
- * and the answer of `SELECT ? AS same` has the type of the value that is bound.
+ * Creates an engine for tests. `SELECT slowly` ends only when its call is cancelled, `SELECT fails` fails when it runs, and
+ * the result of `SELECT ? AS same` has the type of the bound value.
  */
 export function createFakeEngine(): FakeEngine {
   const asked: FakeEngine['asked'] = [];
@@ -28,7 +28,7 @@ export function createFakeEngine(): FakeEngine {
 
   function tableOf(sql: string, params: readonly SqlValue[]): Table {
     const [first = null] = params;
-    const field = answerField(sql, params);
+    const field = resultField(sql, params);
     const text = typeof first === 'object' ? JSON.stringify(first) : String(first);
     const value = { one: 1n, echo: text, missing: first === null, same: first }[field.name];
     return new Table({ [field.name]: vectorFromArray([value], field.type) });
@@ -36,7 +36,7 @@ export function createFakeEngine(): FakeEngine {
 
   return {
     asked,
-    openAnswers: () => open,
+    openResults: () => open,
     async query(call, sql, { params = [] } = {}) {
       asked.push({ sql, params, call });
       if (sql === 'SELECT slowly') {
@@ -45,7 +45,7 @@ export function createFakeEngine(): FakeEngine {
       if (sql === 'SELECT fails') throw new ServiceError('invalid_sql', 'The engine cannot convert a value.');
       const table = tableOf(sql, params);
       open++;
-      return { ...streamFromTable(table), schema: new Schema([answerField(sql, params)]), close: () => void open-- };
+      return { ...streamFromTable(table), schema: new Schema([resultField(sql, params)]), close: () => void open-- };
     },
     async describe(_call, sql) {
       const count = sql.split(/\?|\$1/).length - 1;
@@ -62,7 +62,7 @@ function fieldOf(sql: string): Field {
   return field;
 }
 
-function answerField(sql: string, [first]: readonly SqlValue[]): Field {
+function resultField(sql: string, [first]: readonly SqlValue[]): Field {
   const field = fieldOf(sql);
   return field.name === 'same' && typeof first === 'bigint' ? new Field('same', new Int64(), true) : field;
 }

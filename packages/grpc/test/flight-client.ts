@@ -7,7 +7,7 @@ import { type CallOptions, type Channel, type Client, createClient } from 'nice-
 /** A client of the Flight service. */
 export type FlightClient = Client<typeof flight.FlightServiceDefinition>;
 
-/** Makes a client of the Flight service. */
+/** Creates a client of the Flight service. */
 export function createFlightClient(channel: Channel): FlightClient {
   return createClient(flight.FlightServiceDefinition, channel);
 }
@@ -17,12 +17,12 @@ const { PATH, CMD } = flight.FlightDescriptorDescriptorType;
 /** The descriptor of a frame. */
 export const pathOf = (...path: string[]) => flight.FlightDescriptor.fromPartial({ type: PATH, path });
 
-/** A message of Flight SQL in an Any. */
+/** A Flight SQL message in an Any. */
 export function packed(name: string, value: Uint8Array): Uint8Array {
   return Any.encode({ typeUrl: `type.googleapis.com/arrow.flight.protocol.sql.${name}`, value }).finish();
 }
 
-/** The descriptor of a command of Flight SQL. */
+/** The descriptor of a Flight SQL command. */
 export function commandOf(name: string, value: Uint8Array = new Uint8Array(0)): flight.FlightDescriptor {
   return flight.FlightDescriptor.fromPartial({ type: CMD, cmd: packed(name, value) });
 }
@@ -48,7 +48,7 @@ export async function* uploadOf(flightDescriptor: flight.FlightDescriptor, table
   }
 }
 
-/** Uploads, and returns what the server said of it. */
+/** Uploads, and returns the metadata of the results. */
 export async function put(
   client: FlightClient,
   descriptor: flight.FlightDescriptor,
@@ -60,7 +60,7 @@ export async function put(
   return results;
 }
 
-/** Sends the messages of an upload and ends the call only after the answer; returns the answer. */
+/** Sends the messages of an upload, and half-closes the call only after the result. Returns the result. */
 export async function putAndWait(
   client: FlightClient,
   messages: AsyncIterable<Partial<flight.FlightData>>,
@@ -80,7 +80,7 @@ export async function putAndWait(
   }
 }
 
-/** Reads what a ticket stands for. */
+/** Reads the data of a ticket. */
 export async function getTicket(client: FlightClient, ticket: Uint8Array, options?: CallOptions): Promise<Table> {
   const parts: Uint8Array[] = [];
   for await (const { dataHeader, dataBody } of client.doGet({ ticket }, options)) {
@@ -89,12 +89,12 @@ export async function getTicket(client: FlightClient, ticket: Uint8Array, option
   return tableFromIPC(Buffer.concat([...parts, END_OF_STREAM]));
 }
 
-/** The ticket in an info. */
+/** The ticket of a FlightInfo. */
 export function ticketOf({ endpoint: [first] }: flight.FlightInfo): Uint8Array {
   return first?.ticket?.ticket ?? new Uint8Array(0);
 }
 
-/** Asks for a descriptor and reads it. */
+/** Gets the ticket of a descriptor and reads it. */
 export async function get(client: FlightClient, descriptor: flight.FlightDescriptor): Promise<Table> {
   return getTicket(client, ticketOf(await client.getFlightInfo(descriptor)));
 }

@@ -9,7 +9,7 @@ import { type Channel, ClientError, createChannel, createClient, Metadata } from
 import { onTestFinished } from 'vitest';
 import { createGrpcServer, type GrpcServer, type GrpcServerOptions } from '../src/index.ts';
 
-/** A running server with a client and what the service was told. */
+/** A running server with a client and the events of its service. */
 export interface TestServer {
   readonly server: GrpcServer;
   readonly service: Service;
@@ -23,7 +23,7 @@ export interface TestServer {
 
 type Overrides = Partial<Service> & Omit<GrpcServerOptions, 'service'> & { readonly engine?: Engine };
 
-/** Starts a server on a free port and ends it with the test. */
+/** Starts a server on a free port, and stops it when the test ends. */
 export async function startServer({
   maxConnections,
   maxMessageBytes,
@@ -69,14 +69,14 @@ export function createFrameClient(channel: Channel) {
   return createClient(FrameServiceDefinition, channel);
 }
 
-/** The messages of an upload, in chunks of a size. */
+/** The messages of an upload, in chunks of the given size. */
 export async function* upload(target: Partial<PutFrameTarget>, bytes: Uint8Array, chunkSize = 1 << 20) {
   yield { target };
   for (let start = 0; start < bytes.length; start += chunkSize)
     yield { chunk: bytes.subarray(start, start + chunkSize) };
 }
 
-/** A promise, and what resolves it. */
+/** A promise with its `resolve`. */
 export function deferred() {
   const resolvers: (() => void)[] = [];
   const promise = new Promise<void>((resolve) => resolvers.push(resolve));
@@ -95,14 +95,14 @@ export function putTable(client: TestServer['client'], handle: string, table: Ta
   return client.putFrame(upload({ handle }, tableToIPC(table, 'stream')));
 }
 
-/** Reads a frame: its description, the table, and the chunks as they came. */
+/** Reads a frame: its metadata, the table, and the received chunks. */
 export async function getTable(client: TestServer['client'], request: Parameters<TestServer['client']['getFrame']>[0]) {
   const [first, ...rest] = await collect(client.getFrame(request));
   const chunks = rest.map(({ chunk }) => chunk ?? new Uint8Array(0));
   return { frame: first?.frame, chunks, table: tableFromIPC(Buffer.concat(chunks)) };
 }
 
-/** A rejected call: its status, text and trailing metadata. */
+/** Returns the status, text and trailing metadata of a call that must fail. */
 export async function failureOf(call: (options: { onTrailer: (trailer: Metadata) => void }) => Promise<unknown>) {
   let trailer = Metadata();
   try {
@@ -130,7 +130,7 @@ export async function connectRaw(port: number, socket = connect(port, '127.0.0.1
   return session;
 }
 
-/** A gRPC message as it goes over the wire. */
+/** A gRPC message with its length prefix. */
 export function framed(message: Uint8Array): Buffer {
   const head = Buffer.alloc(5);
   head.writeUInt32BE(message.length, 1);

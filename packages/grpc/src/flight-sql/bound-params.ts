@@ -2,15 +2,15 @@ import { quoted, ServiceError } from '@svc/errors';
 import { columnTypeName, encodeJsonTable, type FrameStream, type SqlValue } from '@svc/frames';
 import { DataType, type Field, type RecordBatch, TimeUnit, type Vector } from 'apache-arrow';
 
-/** The values of the one row that a client binds to the parameters of a statement. */
+/** Reads the one row of values that a client binds to the parameters of a statement. */
 export async function boundParams(stream: FrameStream): Promise<readonly SqlValue[]> {
   const batches: RecordBatch[] = [];
   for await (const batch of stream.batches) if (batch.numRows > 0) batches.push(batch);
   const rows = batches.reduce((sum, batch) => sum + batch.numRows, 0);
   const [batch] = batches;
   if (batch === undefined || rows !== 1) {
-    throw new ServiceError('invalid_argument', `${rows} rows of parameters were bound, and a statement takes one.`, {
-      hint: 'Bind one row, and run the statement once for each.',
+    throw new ServiceError('invalid_argument', `${rows} rows of parameters were bound, but a statement takes one.`, {
+      hint: 'Bind one row at a time, and run the statement for each.',
     });
   }
   const texts = await jsonRow({ schema: stream.schema, batches: onlyBatch(batch) });
@@ -21,12 +21,12 @@ async function* onlyBatch(batch: RecordBatch): AsyncGenerator<RecordBatch, void,
   yield batch;
 }
 
-/** The row as JSON: the server has one way to write each value exactly. */
+/** Encodes the row as JSON, which writes every value exactly. */
 async function jsonRow(stream: FrameStream): Promise<readonly unknown[]> {
   const chunks: Uint8Array[] = [];
   for await (const chunk of encodeJsonTable(stream, { query: '', quoteLargeNum: true })) chunks.push(chunk);
   const table: unknown = JSON.parse(Buffer.concat(chunks).toString());
-  if (!hasRow(table)) throw new Error('A row that was encoded is not there.');
+  if (!hasRow(table)) throw new Error('The encoded row is missing.');
   return table.dataset[0];
 }
 
@@ -38,7 +38,7 @@ function hasRow(table: unknown): table is { readonly dataset: readonly [readonly
 function valueOf(field: Field, column: Vector | null, json: unknown): SqlValue {
   const value: unknown = column?.get(0);
   if (value === null || value === undefined) return null;
-  // In JSON there is no NaN.
+  // JSON has no NaN.
   if (DataType.isFloat(field.type) && typeof value === 'number') return { type: 'DOUBLE', text: floatText(value) };
   if (typeof json === 'boolean' || typeof json === 'number') return json;
   const name = columnTypeName(field) ?? '';
@@ -53,10 +53,10 @@ function valueOf(field: Field, column: Vector | null, json: unknown): SqlValue {
   throw notBindable(field);
 }
 
-/** Types that SQL calls by the same name, and reads from the same text. */
+/** Types with the same name and text form in SQL. */
 const SAME_NAMES: ReadonlySet<string> = new Set(['TIME', 'TIMESTAMP_NS', 'UUID']);
 
-/** SQL would cut off the rest. */
+/** Refuses nanoseconds, which SQL would truncate. */
 function checkMicroseconds({ name, type }: Field, value: bigint, text: string): void {
   const isCut = DataType.isTime(type) && type.unit === TimeUnit.NANOSECOND && value % 1000n !== 0n;
   if (!isCut) return;

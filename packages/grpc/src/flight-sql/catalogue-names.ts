@@ -1,13 +1,13 @@
 import { quoted, ServiceError } from '@svc/errors';
 
-/** What the engine calls the one catalogue and the one schema that hold all frames: `memory.main.trades` is `trades`. */
+/** The engine's only catalog, with the only schema, in which all frames are: `memory.main.trades` is `trades`. */
 export const CATALOG = 'memory';
-/** The one schema. */
+/** The only schema. */
 export const SCHEMA = 'main';
 /** The type of every table. */
 export const TABLE_TYPE = 'TABLE';
 
-/** Fails where a table is said to be elsewhere. */
+/** Throws if a table is in another catalog or schema. */
 export function checkPlace(catalog: string | undefined, schema: string | undefined): void {
   const isThere = matches(catalog, CATALOG) && matches(schema, SCHEMA);
   if (isThere) return;

@@ -1,7 +1,7 @@
 import { quoted, ServiceError } from '@svc/errors';
 import { Any, flightSql } from '@svc/proto';
 
-/** A command of Flight SQL, by the name of its message. */
+/** A Flight SQL command, by the name of its message. */
 export type Command = ReturnType<(typeof DECODERS)[keyof typeof DECODERS]>;
 
 const DECODERS = {
@@ -22,14 +22,14 @@ const DECODERS = {
   CommandStatementUpdate: decoder('CommandStatementUpdate', flightSql.CommandStatementUpdate),
 } as const;
 
-/** A message of Flight SQL that came packed in an Any, not decoded yet. */
+/** A Flight SQL message in an Any, not decoded yet. */
 export interface PackedMessage {
-  /** Its name, without that of its package. */
+  /** The name without the package. */
   readonly name: string;
   readonly value: Uint8Array;
 }
 
-/** Reads a command from a descriptor. */
+/** Parses the command of a descriptor. */
 export function parseCommand(bytes: Uint8Array): Command {
   const { name, value } = unpack(bytes);
   if (!isKnown(name)) throw notOffered('command', name);
@@ -37,7 +37,7 @@ export function parseCommand(bytes: Uint8Array): Command {
   return decodeMessage(name, { decode }, value);
 }
 
-/** Opens an Any that holds a message of Flight SQL. */
+/** Unpacks a Flight SQL message from an Any. */
 export function unpack(bytes: Uint8Array): PackedMessage {
   const { typeUrl, value } = decodeMessage('Any', Any, bytes);
   if (!typeUrl.startsWith(TYPE_PREFIX)) {
@@ -48,24 +48,24 @@ export function unpack(bytes: Uint8Array): PackedMessage {
   return { name: typeUrl.slice(TYPE_PREFIX.length), value };
 }
 
-/** A message of Flight SQL packed in an Any. */
+/** Packs a Flight SQL message in an Any. */
 export function pack(name: string, value: Uint8Array): Uint8Array {
   return Any.encode({ typeUrl: `${TYPE_PREFIX}${name}`, value }).finish();
 }
 
-/** Decodes a message; bytes that are not one are the client's fault. */
+/** Decodes a message. Invalid bytes are an error of the client. */
 export function decodeMessage<T>(name: string, codec: { decode(bytes: Uint8Array): T }, bytes: Uint8Array): T {
   try {
     return codec.decode(bytes);
   } catch (cause) {
-    throw new ServiceError('invalid_argument', `The bytes sent as ${quoted(name)} are not such a message.`, { cause });
+    throw new ServiceError('invalid_argument', `The bytes sent as ${quoted(name)} are not a valid message.`, { cause });
   }
 }
 
-/** What there is in Flight SQL, but not here. */
+/** Returns the error of an unsupported part of Flight SQL. */
 export function notOffered(what: string, name: string): ServiceError {
   return new ServiceError('method_not_allowed', `This server has no ${what} ${quoted(name)}.`, {
-    hint: 'CommandGetSqlInfo and ListActions say what there is.',
+    hint: 'CommandGetSqlInfo and ListActions list what is supported.',
   });
 }
 

@@ -72,18 +72,18 @@ const preparedOf = (preparedStatementHandle: Uint8Array, kind: 'Query' | 'Update
   );
 
 describe('a query', () => {
-  test('is run once for its info and the first read of its ticket, and again for every other read', async () => {
+  test('runs once for its info and the first read of its ticket, and again for every other read', async () => {
     const { sql, engine } = await startSql();
     const info = await sql.getFlightInfo(queryOf('SELECT 1 AS one'));
     expect(tableFromIPC(info.schema).schema.names).toEqual(['one']);
     expect([info.totalRecords, info.endpoint.length]).toEqual([-1n, 1]);
     for (const runs of [1, 2, 3]) {
       expect(rowsOf(await getTicket(sql, ticketOf(info)))).toEqual([{ one: 1n }]);
-      expect([engine.asked.length, engine.openAnswers()]).toEqual([runs, 0]);
+      expect([engine.asked.length, engine.openResults()]).toEqual([runs, 0]);
     }
   });
 
-  test('is not run to tell its schema', async () => {
+  test('does not run to return its schema', async () => {
     const { sql, engine } = await startSql();
     const { schema } = await sql.getSchema(queryOf('SELECT 1 AS one'));
     expect([tableFromIPC(schema).schema.names, engine.asked.length]).toEqual([['one'], 0]);
@@ -105,7 +105,7 @@ describe('a query', () => {
           flightSql.ActionCancelQueryRequest.encode({ info: flight.FlightInfo.encode(info).finish() }).finish(),
         ),
     ],
-  ])('is ended by %s, in the engine too', async (type, bodyOf) => {
+  ])('is cancelled by %s, in the engine too', async (type, bodyOf) => {
     const { sql, engine } = await startSql();
     const info = await sql.getFlightInfo(queryOf('SELECT slowly'));
     const cancel = async () => (await act(sql, type, bodyOf(info))).at(-1);
@@ -117,7 +117,7 @@ describe('a query', () => {
     expect(engine.asked.map(({ call }) => call.signal.aborted)).toEqual([true, true]);
   });
 
-  test('ends in the engine when the client goes away', async () => {
+  test('is cancelled in the engine when the client disconnects', async () => {
     const { sql, engine } = await startSql();
     const { preparedStatementHandle } = await prepare(sql, 'SELECT slowly');
     const info = await sql.getFlightInfo(preparedOf(preparedStatementHandle));
@@ -129,7 +129,7 @@ describe('a query', () => {
     await expect.poll(() => engine.asked[0]?.call.signal.aborted).toBe(true);
   });
 
-  test('in a transaction is refused: there are none', async () => {
+  test('in a transaction is refused', async () => {
     const { sql } = await startSql();
     const query = flightSql.CommandStatementQuery.encode({ query: 'SELECT 1 AS one', transactionId: Buffer.from('t') });
     const failure = await failureOf((options) =>
@@ -140,7 +140,7 @@ describe('a query', () => {
 });
 
 describe('a prepared statement', () => {
-  test('says what it answers and takes, and runs with the values bound to it', async () => {
+  test('returns its result and parameter schemas, and runs with the bound values', async () => {
     const { sql, engine } = await startSql();
     const prepared = await prepare(sql, 'SELECT ? AS echo');
     expect(tableFromIPC(prepared.datasetSchema).schema.names).toEqual(['echo']);
@@ -169,7 +169,7 @@ describe('a prepared statement', () => {
     expect(engine.asked).toHaveLength(1);
   });
 
-  test('has the schema of preparing until its parameters are bound, and then that of its answer', async () => {
+  test('has its prepared schema until its parameters are bound, and then the schema of its result', async () => {
     const { sql, engine } = await startSql();
     const { preparedStatementHandle, datasetSchema } = await prepare(sql, 'SELECT ? AS same');
     const descriptor = preparedOf(preparedStatementHandle);
@@ -180,10 +180,10 @@ describe('a prepared statement', () => {
     for (const { schema } of [await sql.getFlightInfo(descriptor), await sql.getSchema(descriptor)]) {
       expect(tableFromIPC(schema).schema.fields.map(String)).toEqual(['same: Int64']);
     }
-    await expect.poll(() => engine.openAnswers()).toBe(0);
+    await expect.poll(() => engine.openResults()).toBe(0);
   });
 
-  test('that fails when it runs says so in place of its info', async () => {
+  test('that fails when it runs returns the error instead of its info', async () => {
     const { sql } = await startSql();
     const { preparedStatementHandle } = await prepare(sql, 'SELECT fails');
     const failure = await failureOf((options) => sql.getFlightInfo(preparedOf(preparedStatementHandle), options));
@@ -206,7 +206,7 @@ describe('a prepared statement', () => {
     ]);
   });
 
-  test('that was closed, or that nobody prepared, is INVALID_ARGUMENT', async () => {
+  test('that was closed or never prepared is INVALID_ARGUMENT', async () => {
     const { sql } = await startSql();
     const { preparedStatementHandle } = await prepare(sql, 'SELECT 1 AS one');
     const close = flightSql.ActionClosePreparedStatementRequest.encode({ preparedStatementHandle }).finish();
@@ -224,11 +224,11 @@ describe('a prepared statement', () => {
     expect(failure).toMatchObject({
       code: Status.INVALID_ARGUMENT,
       details:
-        '2 rows of parameters were bound, and a statement takes one. Bind one row, and run the statement once for each.',
+        '2 rows of parameters were bound, but a statement takes one. Bind one row at a time, and run the statement for each.',
     });
   });
 
-  test('takes a time with nanoseconds only when SQL, which keeps microseconds, loses none', async () => {
+  test('takes a time with nanoseconds only if it is exact in microseconds', async () => {
     const { sql, engine } = await startSql();
     const { preparedStatementHandle } = await prepare(sql, 'SELECT ? AS echo');
     const bind = (value: bigint, options?: object) => {
@@ -244,7 +244,7 @@ describe('a prepared statement', () => {
     expect(failure).toMatchObject({ code: Status.INVALID_ARGUMENT, details: expect.stringContaining('microseconds') });
   });
 
-  test('that changes frames says so, and does', async () => {
+  test('that changes frames is marked as an update, and runs', async () => {
     const { sql } = await startSql();
     const prepared = await prepare(sql, 'CREATE TABLE kept AS SELECT ? AS echo');
     expect([prepared.isUpdate, prepared.datasetSchema.length]).toEqual([true, 0]);
@@ -290,13 +290,13 @@ describe('an update', () => {
     );
   });
 
-  test('that fails says so before the client ends the call', async () => {
+  test('that fails returns the error before the client ends the call', async () => {
     const { sql } = await startSql();
     const failure = await failureOf((options) => putAndWait(sql, uploadOf(updateOf('DROP TABLE t')), options));
     expect(failure).toMatchObject({ code: Status.NOT_FOUND });
   });
 
-  test('with parameters waits for all of them, and does nothing when there is more than one row', async () => {
+  test('with parameters waits for all of them, and changes nothing if there is more than one row', async () => {
     const { sql, engine } = await startSql();
     const { preparedStatementHandle } = await prepare(sql, 'CREATE TABLE kept AS SELECT ? AS echo');
     const row = new Table({ p: vectorFromArray(['v'], new Utf8()) });
@@ -309,7 +309,7 @@ describe('an update', () => {
     expect(engine.asked).toEqual([]);
   });
 
-  test('can be run as a query, once for each read of its ticket, and answers nothing', async () => {
+  test('can run as a query, once for each read of its ticket, with an empty result', async () => {
     const { sql } = await startSql();
     const info = await sql.getFlightInfo(queryOf('CREATE OR REPLACE TABLE t AS SELECT 1 AS one'));
     expect(await failureOf((options) => sql.getFlightInfo(pathOf('t'), options))).toMatchObject({
@@ -319,7 +319,7 @@ describe('an update', () => {
     expect((await get(sql, pathOf('t'))).numRows).toBe(1);
   });
 
-  test('that the engine refuses as a query is refused in its words', async () => {
+  test('that the engine rejects as a query has the error of the engine', async () => {
     const { sql } = await startSql();
     const outcomes = [
       () => sql.getFlightInfo(queryOf('CREATE VIEW v AS SELECT 1')),
@@ -375,10 +375,13 @@ describe('an ingest', () => {
   test.each([
     [{ temporary: true }, 'There are no temporary tables. Leave temporary out.'],
     [{ schema: 'other' }, 'There is no schema "other". All tables are in '],
-    [{ transactionId: Buffer.from('t') }, 'The request names a transaction, and this server has none. '],
+    [
+      { transactionId: Buffer.from('t') },
+      'The request names a transaction, but this server does not support transactions. ',
+    ],
     [{ options: new Map([['fast', 'yes']]) }, 'There is no ingest option "fast". Leave options out.'],
     [{ table: 'a/b' }, '"a/b" is not a valid handle. A handle has 1 to 128 letters'],
-  ])('with %o is INVALID_ARGUMENT and leaves nothing', async (more, text) => {
+  ])('with %o is INVALID_ARGUMENT and leaves nothing behind', async (more, text) => {
     const { sql } = await startSql();
     const failure = await failureOf((options) => put(sql, ingestOf(CREATE, 3, more), two, options));
     expect(failure).toMatchObject({ code: Status.INVALID_ARGUMENT, details: expect.stringContaining(text) });

@@ -6,7 +6,7 @@ import type { FlightUpload } from '../flight/flight-upload.ts';
 import { checkPlace } from './catalogue-names.ts';
 import { refuseTransaction } from './refuse-transaction.ts';
 
-/** Puts the rows of an upload into a table, as the command says. Returns how many there were. */
+/** Puts or appends the rows of an upload as the command says. Returns the number of rows. */
 export async function ingest(
   service: Service,
   call: Call,
@@ -18,7 +18,7 @@ export async function ingest(
   const { APPEND, REPLACE } = EXISTS;
   const { ifExists, ifNotExist } = command.tableDefinitionOptions ?? { ifExists: 0, ifNotExist: 0 };
   const mayCreate = ifNotExist === NOT_EXIST.CREATE;
-  // Before the data is read: what cannot be put need not be sent.
+  // Check before the data is read, so that the client need not send it.
   if (!mayCreate) await service.describeFrame(call, table);
   const data = { format: 'arrow', body: upload.body } as const;
   const isPresent = mayCreate ? {} : { ifPresent: true };

@@ -24,7 +24,7 @@ test.each([
   expect(likePattern(pattern)(name)).toBe(expected);
 });
 
-test('a pattern of many % takes no time', () => {
+test('a pattern with many % matches quickly', () => {
   expect(likePattern('%a'.repeat(2000))('a'.repeat(1999))).toBe(false);
   expect(likePattern(`${'%a'.repeat(60)}b`)('a'.repeat(5000))).toBe(false);
 });

@@ -1,9 +1,9 @@
-/** The character of a pattern after which `%`, `_` and itself stand for themselves. */
+/** The escape character: after it, `%`, `_` and itself are literal. */
 export const PATTERN_ESCAPE = '\\';
 
 /**
- * Whether names are like a pattern, in which `%` is any text and `_` any character; no pattern is like every name. Not
- * by a regular expression: one with many `%` would take for ever.
+ * Returns a function that matches names against a pattern, with `%` for any text and `_` for any character. Without a
+ * pattern, every name matches. Not a regular expression, because many `%` would backtrack exponentially.
  */
 export function likePattern(pattern: string | undefined): (name: string) => boolean {
   if (pattern === undefined) return () => true;
@@ -28,7 +28,7 @@ function partsOf(pattern: string): readonly Part[] {
   return parts;
 }
 
-/** Where what follows a `%` does not fit, only the last `%` has to take one character more. */
+/** Matches greedily: on a mismatch, only the last `%` has to take one more character. */
 function isLike(parts: readonly Part[], name: readonly string[]): boolean {
   let part = 0;
   let at = 0;

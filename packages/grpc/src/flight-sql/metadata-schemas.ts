@@ -6,13 +6,13 @@ const bool = new Bool();
 const optional = (name: string, type: DataType = utf8): Field => new Field(name, type, true);
 const required = (name: string, type: DataType = utf8): Field => new Field(name, type, false);
 
-/** The answer to CommandGetCatalogs. Clients compare these schemas to the letter. */
+/** The schema of CommandGetCatalogs. Clients compare these schemas exactly. */
 export const CATALOGS_SCHEMA: Schema = new Schema([required('catalog_name')]);
 
-/** The answer to CommandGetDbSchemas. */
+/** The schema of CommandGetDbSchemas. */
 export const DB_SCHEMAS_SCHEMA: Schema = new Schema([optional('catalog_name'), required('db_schema_name')]);
 
-/** The answer to CommandGetTableTypes. */
+/** The schema of CommandGetTableTypes. */
 export const TABLE_TYPES_SCHEMA: Schema = new Schema([required('table_type')]);
 
 const TABLE_FIELDS = [
@@ -22,13 +22,13 @@ const TABLE_FIELDS = [
   required('table_type'),
 ];
 
-/** The answer to CommandGetTables. */
+/** The schema of CommandGetTables. */
 export const TABLES_SCHEMA: Schema = new Schema(TABLE_FIELDS);
 
-/** The answer to CommandGetTables where the schemas of the tables are asked for. */
+/** The schema of CommandGetTables with the schemas of the tables. */
 export const TABLES_WITH_SCHEMAS_SCHEMA: Schema = new Schema([...TABLE_FIELDS, required('table_schema', new Binary())]);
 
-/** The answer to CommandGetPrimaryKeys. */
+/** The schema of CommandGetPrimaryKeys. */
 export const PRIMARY_KEYS_SCHEMA: Schema = new Schema([
   optional('catalog_name'),
   optional('db_schema_name'),
@@ -38,7 +38,7 @@ export const PRIMARY_KEYS_SCHEMA: Schema = new Schema([
   optional('key_name'),
 ]);
 
-/** The answer to CommandGetExportedKeys, CommandGetImportedKeys and CommandGetCrossReference. */
+/** The schema of CommandGetExportedKeys, CommandGetImportedKeys and CommandGetCrossReference. */
 export const FOREIGN_KEYS_SCHEMA: Schema = new Schema([
   optional('pk_catalog_name'),
   optional('pk_db_schema_name'),
@@ -55,7 +55,7 @@ export const FOREIGN_KEYS_SCHEMA: Schema = new Schema([
   required('delete_rule', new Uint8()),
 ]);
 
-/** The answer to CommandGetXdbcTypeInfo. */
+/** The schema of CommandGetXdbcTypeInfo. */
 export const XDBC_TYPES_SCHEMA: Schema = new Schema([
   required('type_name'),
   required('data_type', int32),

@@ -48,13 +48,13 @@ describe('tables', () => {
     expect([...(table.getChild('table_name') ?? [])]).toEqual(names);
   });
 
-  test('come with their schemas where these are asked for', async () => {
+  test('have their schemas if these are requested', async () => {
     const table = await get(await startSql(), tablesOf({ includeSchema: true, tableNameFilterPattern: 'trades' }));
     const schema: Uint8Array = table.getChild('table_schema')?.get(0);
     expect(tableFromIPC(schema).schema.fields.map(String)).toEqual(['id: Int64']);
   });
 
-  test('have their columns under the names that SQL has for them', async () => {
+  test('have their columns under their SQL names', async () => {
     const sql = await startSql();
     const one = vectorFromArray([1n], new Int64());
     await put(sql, pathOf('times'), new Table({ p95: one, P95: one, id: one }));
@@ -93,17 +93,17 @@ describe('types', () => {
     expect(new Set(table.getChild('type_name')).size).toBe(table.numRows);
   });
 
-  test('are those of one number where it is given', async () => {
+  test('are only those with the given number', async () => {
     const table = await get(await startSql(), typesOf(-5));
     expect([...(table.getChild('type_name') ?? [])]).toEqual(['BIGINT', 'UBIGINT']);
   });
 });
 
-describe('facts about the server', () => {
+describe('SQL info values', () => {
   const infoOf = (...info: number[]) =>
     commandOf('CommandGetSqlInfo', flightSql.CommandGetSqlInfo.encode({ info }).finish());
 
-  test('are all there where none is named', async () => {
+  test('are all returned if none is named', async () => {
     const table = await get(await startSql(), infoOf());
     const numbers = [...(table.getChild('info_name') ?? [])];
     const syntax = Array.from({ length: 77 }, (_, i) => 500 + i);
@@ -134,7 +134,7 @@ describe('sessions', () => {
       ),
     }).finish();
 
-  test('know the catalogue and schema there are, and no other option', async () => {
+  test('have the options catalog and schema, and no other', async () => {
     const sql = await startSql();
     const act = async (type: string, body: Uint8Array = new Uint8Array(0)) =>
       (await collect(sql.doAction({ type, body })))[0]?.body ?? new Uint8Array(0);

@@ -21,15 +21,15 @@ import { smallTable } from './small-table.ts';
 import { SQL_INFO_SCHEMA, sqlInfo } from './sql-info.ts';
 import { xdbcTypes } from './xdbc-types.ts';
 
-/** A command that asks about the server rather than for rows of a frame. */
+/** A command that asks for metadata instead of the rows of a frame. */
 export type MetadataCommand = Extract<Command, { name: `CommandGet${string}` }>;
 
-/** Whether a command asks about the server. */
+/** Whether a command asks for metadata. */
 export function isMetadataCommand(command: Command): command is MetadataCommand {
   return command.name.startsWith('CommandGet');
 }
 
-/** The schema of the answer to a command. */
+/** Returns the result schema of a command. */
 export function metadataSchema(command: MetadataCommand): Schema {
   if (command.name !== 'CommandGetTables') return SCHEMAS[command.name];
   return command.message.includeSchema ? TABLES_WITH_SCHEMAS_SCHEMA : TABLES_SCHEMA;
@@ -47,7 +47,7 @@ const SCHEMAS: Readonly<Record<Exclude<MetadataCommand['name'], 'CommandGetTable
   CommandGetXdbcTypeInfo: XDBC_TYPES_SCHEMA,
 };
 
-/** The answer to a command. */
+/** Returns the result of a command. */
 export async function readMetadata(service: Service, call: Call, command: MetadataCommand): Promise<FrameStream> {
   if (command.name === 'CommandGetCatalogs') return smallTable(CATALOGS_SCHEMA, [[CATALOG]]);
   if (command.name === 'CommandGetTableTypes') return smallTable(TABLE_TYPES_SCHEMA, [[TABLE_TYPE]]);
@@ -57,11 +57,11 @@ export async function readMetadata(service: Service, call: Call, command: Metada
   if (command.name === 'CommandGetDbSchemas') {
     return smallTable(DB_SCHEMAS_SCHEMA, hasSchema(command.message) ? [[CATALOG, SCHEMA]] : []);
   }
-  // The others ask for keys, and frames have none.
+  // The other commands ask for keys, which frames do not have.
   return smallTable(metadataSchema(command), []);
 }
 
-/** Whether what a client asks for may be in the one schema there is. */
+/** Whether the request can match the only schema. */
 function hasSchema(asked: Pick<flightSql.CommandGetDbSchemas, 'catalog' | 'dbSchemaFilterPattern'>): boolean {
   return (asked.catalog ?? CATALOG) === CATALOG && likePattern(asked.dbSchemaFilterPattern)(SCHEMA);
 }
@@ -69,7 +69,7 @@ function hasSchema(asked: Pick<flightSql.CommandGetDbSchemas, 'catalog' | 'dbSch
 async function readTables(service: Service, call: Call, asked: flightSql.CommandGetTables): Promise<FrameStream> {
   const { includeSchema, tableTypes } = asked;
   const isLike = likePattern(asked.tableNameFilterPattern);
-  // In any letter case: Grafana asks for tables of the type `table`.
+  // Ignore case: Grafana asks for tables of the type `table`.
   const isType = tableTypes.length === 0 || tableTypes.some((type) => type.toUpperCase() === TABLE_TYPE);
   const isWanted = hasSchema(asked) && isType;
   const frames = isWanted ? (await service.listFrames(call)).filter(({ handle }) => isLike(handle)) : [];
@@ -83,7 +83,7 @@ async function readTables(service: Service, call: Call, asked: flightSql.Command
   return smallTable(TABLES_WITH_SCHEMAS_SCHEMA, described);
 }
 
-/** The schema of a frame, with its names in SQL; undefined where it was dropped meanwhile. */
+/** Returns the schema of a frame with its SQL names; undefined if the frame was dropped in the meantime. */
 async function schemaOf(service: Service, call: Call, { handle }: FrameInfo): Promise<Schema | undefined> {
   try {
     const reading = await service.readFrame(call, handle, { limit: 0 });

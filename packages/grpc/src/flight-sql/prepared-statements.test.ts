@@ -4,10 +4,10 @@ import { createPreparedStatements, STATEMENT_LIFE_MS } from './prepared-statemen
 
 const call = (tenant = 'a'): Call => ({ tenant, requestId: 'r', signal: new AbortController().signal });
 const statement = (sql: string) => ({ sql, isUpdate: false, parameterCount: 0, params: [] });
-const GONE = 'The prepared statement is not one of yours, or no longer there.';
+const GONE = 'The prepared statement does not exist or has expired.';
 
 describe('a prepared statement', () => {
-  test('is there until it is closed, with the values bound last', () => {
+  test('exists until it is closed, with the values bound last', () => {
     const statements = createPreparedStatements();
     const handle = statements.create(call(), statement('SELECT ?'));
     statements.bind(call(), handle, [1n]);
@@ -17,7 +17,7 @@ describe('a prepared statement', () => {
     expect(() => statements.get(call(), handle)).toThrow(GONE);
   });
 
-  test('is not there for another tenant, who cannot close it either', () => {
+  test('does not exist for another tenant, which cannot close it either', () => {
     const statements = createPreparedStatements();
     const handle = statements.create(call('a'), statement('x'));
     expect(() => statements.get(call('b'), handle)).toThrow(GONE);
@@ -25,7 +25,7 @@ describe('a prepared statement', () => {
     expect(statements.get(call('a'), handle).sql).toBe('x');
   });
 
-  test('is forgotten when nobody used it for an hour', () => {
+  test('is removed if it is not used for an hour', () => {
     let now = 0;
     const statements = createPreparedStatements({ now: () => now });
     const handle = statements.create(call(), statement('x'));
@@ -35,7 +35,7 @@ describe('a prepared statement', () => {
     expect(() => statements.get(call(), handle)).toThrow(GONE);
   });
 
-  test('that was not used for longest makes room for a new one of its tenant, and of no other', () => {
+  test('that was least recently used is evicted for a new one of the same tenant, and not for one of another tenant', () => {
     const statements = createPreparedStatements({ maxCount: 2 });
     const other = statements.create(call('b'), statement('other'));
     const [first, second] = ['1', '2'].map((sql) => statements.create(call(), statement(sql)));

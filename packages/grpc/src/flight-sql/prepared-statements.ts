@@ -2,46 +2,46 @@ import { randomBytes } from 'node:crypto';
 import { ServiceError } from '@svc/errors';
 import type { Call, SqlValue } from '@svc/frames';
 
-/** A statement that a client prepared. */
+/** A prepared statement. */
 export interface PreparedStatement {
   readonly sql: string;
-  /** Whether it changes frames. */
+  /** Whether the statement changes frames. */
   readonly isUpdate: boolean;
-  /** How many values it takes, as far as that is known. */
+  /** The number of parameters, if known. */
   readonly parameterCount: number;
-  /** The values that were bound to its parameters last. */
+  /** The values that were bound last. */
   readonly params: readonly SqlValue[];
 }
 
-/** The prepared statements of all tenants, in a bounded amount of memory. */
+/** An LRU cache of the prepared statements of all tenants. */
 export interface PreparedStatements {
-  /** Keeps a statement. Where a tenant has too many, those that were not used for longest are forgotten. */
+  /** Adds a statement. If the tenant has too many, evicts the least recently used ones. */
   create(call: Call, statement: PreparedStatement): Uint8Array;
-  /** The statement of a handle; `invalid_argument` where it was closed, forgotten, or is another tenant's. */
+  /** Returns the statement of a handle; `invalid_argument` if it was closed or evicted, or belongs to another tenant. */
   get(call: Call, handle: Uint8Array): PreparedStatement;
-  /** Sets the values of its parameters. */
+  /** Binds the values of the parameters. */
   bind(call: Call, handle: Uint8Array, params: readonly SqlValue[]): void;
-  /** Forgets it, where it is not forgotten yet. */
+  /** Removes a statement, if it still exists. */
   close(call: Call, handle: Uint8Array): void;
 }
 
-/** How much is kept for each tenant. */
+/** Limits per tenant. */
 export interface PreparedStatementsOptions {
-  /** Statements of a tenant. Default 1000. */
+  /** The most statements of a tenant. Default 1000. */
   readonly maxCount?: number;
-  /** Bytes of the texts and values of a tenant's statements. Default 64 MiB. */
+  /** The most bytes of SQL and values of a tenant. Default 64 MiB. */
   readonly maxBytes?: number;
   /** The clock, in ms. */
   readonly now?: () => number;
 }
 
-/** How long a statement is kept that nobody uses. */
+/** How long an unused statement is kept. */
 export const STATEMENT_LIFE_MS = 3_600_000;
 
-/** Keeps prepared statements. */
+/** Creates an empty cache. */
 export function createPreparedStatements(options: PreparedStatementsOptions = {}): PreparedStatements {
   const { maxCount = 1000, maxBytes = 64 * 1024 * 1024, now = () => performance.now() } = options;
-  // In each map the one that was used last comes last.
+  // Each map is in LRU order: the most recently used statement comes last.
   const tenants = new Map<string, Map<string, Kept>>();
 
   function keep(tenant: string, id: string, statement: PreparedStatement): void {
@@ -71,7 +71,7 @@ export function createPreparedStatements(options: PreparedStatementsOptions = {}
     const id = Buffer.from(handle).toString('hex');
     const kept = tenants.get(tenant)?.get(id);
     if (kept === undefined || kept.until <= now()) {
-      throw new ServiceError('invalid_argument', 'The prepared statement is not one of yours, or no longer there.', {
+      throw new ServiceError('invalid_argument', 'The prepared statement does not exist or has expired.', {
         hint: 'Prepare the statement again.',
       });
     }
@@ -103,7 +103,7 @@ interface Kept {
   readonly until: number;
 }
 
-/** What a statement takes beside its text. */
+/** The estimated size of a statement without its text. */
 const STATEMENT_BYTES = 256;
 const VALUE_BYTES = 64;
 

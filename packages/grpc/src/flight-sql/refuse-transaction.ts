@@ -1,9 +1,13 @@
 import { ServiceError } from '@svc/errors';
 
-/** Fails where a client names a transaction: there are none. */
+/** Throws if a request has a transaction, because transactions are not supported. */
 export function refuseTransaction(transactionId: Uint8Array | undefined): void {
   if (transactionId === undefined || transactionId.length === 0) return;
-  throw new ServiceError('invalid_argument', 'The request names a transaction, and this server has none.', {
-    hint: 'Every statement stands for itself: leave the transaction out.',
-  });
+  throw new ServiceError(
+    'invalid_argument',
+    'The request names a transaction, but this server does not support transactions.',
+    {
+      hint: 'Every statement is committed on its own: leave the transaction out.',
+    },
+  );
 }

@@ -9,14 +9,14 @@ export function isUpdate(sql: string): boolean {
   return parseUpdate(sql) !== undefined;
 }
 
-/** Runs a statement that changes frames. Returns how many rows it made. */
+/** Runs a statement that changes frames. Returns the number of rows it created. */
 export async function runUpdate(service: Service, call: Call, { sql, params }: BoundStatement): Promise<number> {
   const update = parseUpdate(sql);
   if (update === undefined) {
-    // The engine says it first where the statement is no query either, and why.
+    // If the statement is not a valid query either, the error of the engine comes first.
     await service.describeQuery(call, sql);
     throw new ServiceError('invalid_sql', 'The statement does not change frames.', {
-      hint: 'Run it as a query. Frames are changed by CREATE [OR REPLACE] TABLE name AS query, and by DROP TABLE name.',
+      hint: 'Run it as a query. Change frames with CREATE [OR REPLACE] TABLE name AS query or DROP TABLE name.',
       query: sql,
     });
   }
@@ -29,7 +29,7 @@ export async function runUpdate(service: Service, call: Call, { sql, params }: B
   }
 }
 
-/** What IF EXISTS and IF NOT EXISTS forgive. */
+/** The errors that IF EXISTS and IF NOT EXISTS suppress. */
 const EXPECTED: ReadonlySet<string> = new Set(['handle_exists', 'handle_not_found']);
 
 async function drop(service: Service, call: Call, { handle }: UpdateStatement): Promise<number> {

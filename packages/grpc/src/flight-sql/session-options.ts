@@ -1,13 +1,13 @@
 import { flight } from '@svc/proto';
 import { CATALOG, SCHEMA } from './catalogue-names.ts';
 
-/** The options of every session: they can be set to what they are, so that clients that set them at the start go on. */
+/** The options of every session. They can be set only to their current values, for clients that set them at startup. */
 const OPTIONS: ReadonlyMap<string, string> = new Map([
   ['catalog', CATALOG],
   ['schema', SCHEMA],
 ]);
 
-/** Sets options; the answer names those that cannot be set so. */
+/** Sets options; the result lists those that cannot be set to the given value. */
 export function setSessionOptions({ sessionOptions }: flight.SetSessionOptionsRequest): flight.SetSessionOptionsResult {
   const { INVALID_NAME, INVALID_VALUE } = flight.SetSessionOptionsResultErrorValue;
   const errors = new Map<string, flight.SetSessionOptionsResultError>();
@@ -19,7 +19,7 @@ export function setSessionOptions({ sessionOptions }: flight.SetSessionOptionsRe
   return { errors };
 }
 
-/** The options of a session. */
+/** Returns the options of a session. */
 export function readSessionOptions(): flight.GetSessionOptionsResult {
   const entries = [...OPTIONS].map(
     ([name, stringValue]) => [name, flight.SessionOptionValue.fromPartial({ stringValue })] as const,

@@ -10,13 +10,13 @@ import {
   vectorFromArray,
 } from 'apache-arrow';
 
-/** A column that is made of values. */
+/** Builds a column from values. */
 export function columnOf(field: Field<DataType>, values: readonly unknown[]): Data {
   const [data] = vectorFromArray<DataType>(values, field.type).data;
   return data ?? makeData<DataType>({ type: field.type, length: 0 });
 }
 
-/** A table that is small enough to be made at once, from rows of values. */
+/** Builds a small table from rows of values. */
 export function smallTable(schema: Schema, rows: readonly (readonly unknown[])[]): FrameStream {
   const columns = schema.fields.map((field: Field<DataType>, i) =>
     columnOf(
@@ -27,7 +27,7 @@ export function smallTable(schema: Schema, rows: readonly (readonly unknown[])[]
   return streamOfColumns(schema, rows.length, columns);
 }
 
-/** Columns that are there as one batch. */
+/** Returns columns as a stream of one batch. */
 export function streamOfColumns(schema: Schema, length: number, children: Data[]): FrameStream {
   const data = makeData({ type: new Struct(schema.fields), length, nullCount: 0, children });
   return {

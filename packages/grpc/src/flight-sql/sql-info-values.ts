@@ -2,7 +2,7 @@ import { CATALOG, SCHEMA } from './catalogue-names.ts';
 import { PATTERN_ESCAPE } from './like-pattern.ts';
 import { STATEMENT_LIFE_MS } from './prepared-statements.ts';
 
-/** A fact about the server or its SQL: a plain value, or a number that stands for a choice or a set of them. */
+/** A value of GetSqlInfo: a plain value, an enum value or a bit set. */
 export type SqlInfoValue =
   | string
   | boolean
@@ -11,7 +11,7 @@ export type SqlInfoValue =
   | { readonly texts: readonly string[] }
   | { readonly conversions: ReadonlyMap<number, readonly number[]> };
 
-/** What a fact depends on. */
+/** The input of `sqlInfoValues`. */
 export interface SqlInfoOptions {
   /** The version of the server. */
   readonly version: string;
@@ -23,12 +23,12 @@ const NULLS_AT_END = { choice: 3 };
 const NONE = { choice: 0 };
 const words = (text: string) => ({ texts: text.trim().split(/\s+/) });
 
-/** The facts, each under its number in Flight SQL. */
+/** Returns the info values by their numbers in Flight SQL. */
 export function sqlInfoValues({ version }: SqlInfoOptions): ReadonlyMap<number, SqlInfoValue> {
   return new Map([[0, 'Data-frame server'], [1, version], ...FACTS]);
 }
 
-/** What the engine reserves beyond SQL:2003. */
+/** Words that the engine reserves in addition to SQL:2003. */
 const KEYWORDS = `analyse analyze asc asymmetric collate deferrable desc describe do initially lambda limit offset pivot
   pivot_longer pivot_wider placing qualify returning show summarize symmetric unpivot variadic`;
 const NUMERIC_FUNCTIONS = `ABS ACOS ASIN ATAN ATAN2 CEILING COS COT DEGREES EXP FLOOR LOG LOG10 MOD PI POWER RADIANS
@@ -38,7 +38,7 @@ const TEXT_FUNCTIONS = `ASCII CHAR_LENGTH CHARACTER_LENGTH CONCAT LCASE LEFT LEN
 const TIME_FUNCTIONS = `CURRENT_DATE DAYNAME DAYOFMONTH DAYOFWEEK DAYOFYEAR EXTRACT HOUR MINUTE MONTH MONTHNAME NOW QUARTER
   SECOND WEEK YEAR`;
 
-// The numbers that Flight SQL gives to the types of CONVERT.
+// The numbers of the CONVERT types in Flight SQL.
 const NUMBERS = [0, 2, 5, 6, 7, 12, 13, 14, 17];
 const TEXTS = [3, 11, 19];
 const BYTES = [1, 10, 18];
@@ -56,7 +56,7 @@ const CONVERSIONS: ReadonlyMap<number, readonly number[]> = new Map([
   [TIMESTAMP, [TIMESTAMP, DATE, TIME, ...TEXTS]],
 ]);
 
-/** What does not change while the server runs. A limit of 0 means that there is none or that it is not known. */
+/** The constant values. A limit of 0 means that there is no limit or that it is unknown. */
 const FACTS: readonly (readonly [number, SqlInfoValue])[] = [
   [2, '1.5'], // the version of the Arrow format
   [3, false], // read-only

@@ -21,7 +21,7 @@ const ENTRIES = new Struct<{ key: Int32; value: List<Int32> }>([
   new Field('value', new List(new Field('item', new Int32(), true)), true),
 ]);
 
-/** The kinds of values; the place of each is its number in the union. */
+/** The kinds of values; the index of each is its type id in the union. */
 const KINDS = [
   new Field('string_value', new Utf8(), false),
   new Field('bool_value', new Bool(), false),
@@ -35,13 +35,13 @@ const UNION = new DenseUnion(
   KINDS,
 );
 
-/** The answer to CommandGetSqlInfo. */
+/** The schema of CommandGetSqlInfo. */
 export const SQL_INFO_SCHEMA: Schema = new Schema([
   new Field('info_name', new Uint32(), false),
   new Field('value', UNION, false),
 ]);
 
-/** The facts with these numbers, or all; numbers that stand for nothing are left out. */
+/** Returns the info values with these numbers, or all; unknown numbers are omitted. */
 export function sqlInfo(numbers: readonly number[], options: SqlInfoOptions): FrameStream {
   const all = sqlInfoValues(options);
   const wanted = [...all].filter(([number]) => numbers.length === 0 || numbers.includes(number));

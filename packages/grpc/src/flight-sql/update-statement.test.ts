@@ -34,7 +34,7 @@ describe('a statement', () => {
     expect(parseUpdate(sql)).toBeUndefined();
   });
 
-  test('keeps the places of its query', () => {
+  test('keeps the positions of its query', () => {
     const sql = 'CREATE TABLE t\nAS SELECT oops';
     const update = parseUpdate(sql);
     expect(update?.kind === 'create' && update.select).toBe('              \n   SELECT oops');
@@ -52,13 +52,13 @@ describe('a statement', () => {
     expect(() => parseUpdate(sql)).toThrow(message);
   });
 
-  test('is said to be wrong at a character, whatever stands before it', () => {
+  test('reports error positions in code points', () => {
     expect(() => parseUpdate('/* 🦆 */ DROP TABLE é, b')).toThrow(expect.objectContaining({ position: 20 }));
     const update = parseUpdate('CREATE TABLE "🦆" AS oops');
     expect(update?.kind === 'create' && update.select.indexOf('oops')).toBe(20);
   });
 
-  test.each(['DROP TABLE other.t', 'DROP TABLE disk.main.t'])('%s is elsewhere', (sql) => {
+  test.each(['DROP TABLE other.t', 'DROP TABLE disk.main.t'])('%s is in another schema', (sql) => {
     expect(() => parseUpdate(sql)).toThrow('There is no schema');
   });
 });

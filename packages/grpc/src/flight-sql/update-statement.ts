@@ -8,14 +8,14 @@ export type UpdateStatement =
       readonly handle: string;
       readonly isReplacing: boolean;
       readonly isOptional: boolean;
-      /** The query, blanks before it, so that what is said of places in it is true for the whole. */
+      /** The query, padded with blanks, so that error positions are valid for the whole statement. */
       readonly select: string;
     }
   | { readonly kind: 'drop'; readonly handle: string; readonly isOptional: boolean };
 
 /**
- * Reads `CREATE [OR REPLACE] TABLE [IF NOT EXISTS] name AS query` and `DROP TABLE [IF EXISTS] name`. Undefined for a
- * statement that begins otherwise; one that begins so and goes on otherwise is `invalid_sql`.
+ * Parses `CREATE [OR REPLACE] TABLE [IF NOT EXISTS] name AS query` and `DROP TABLE [IF EXISTS] name`. Returns undefined for
+ * any other statement. Throws `invalid_sql` if the statement starts like one of these but does not parse.
  */
 export function parseUpdate(sql: string): UpdateStatement | undefined {
   const text = createText(sql);
@@ -41,7 +41,7 @@ function parseDrop(text: Text): UpdateStatement | undefined {
   return { kind: 'drop', handle, isOptional };
 }
 
-/** The name of a table, perhaps with those of its catalogue and schema before it. */
+/** Parses the name of a table, optionally qualified by catalog and schema. */
 function takeHandle(text: Text): string {
   const names = [takeName(text)];
   while (text.take(/\./y) !== undefined) names.push(takeName(text));
@@ -59,10 +59,10 @@ function takeName(text: Text): string {
   return name;
 }
 
-/** A statement that is read from its start to its end; blanks and comments count for nothing. */
+/** A scanner over a statement, which skips whitespace and comments. */
 interface Text {
   take(pattern: RegExp): string | undefined;
-  /** Takes all of these words, in any letter case, or none. */
+  /** Consumes all of these words, in any case, or none. */
   takeWords(...words: readonly string[]): boolean;
   isAtEnd(): boolean;
   rest(): string;
@@ -97,8 +97,8 @@ function createText(sql: string): Text {
     rest: () => sql.slice(0, position).replaceAll(/[^\n]/gu, ' ') + sql.slice(position),
     error: (what) =>
       new ServiceError('invalid_sql', `Cannot read the statement: ${what}, at ${quoted(sql.slice(position))}.`, {
-        hint: 'Frames are changed by CREATE [OR REPLACE] TABLE name AS query, and by DROP TABLE name.',
-        // In characters, where the units of a string are halves of some.
+        hint: 'Change frames with CREATE [OR REPLACE] TABLE name AS query or DROP TABLE name.',
+        // In code points, not in UTF-16 code units.
         position: Array.from(sql.slice(0, position)).length,
       }),
   };

@@ -2,21 +2,21 @@ import type { FrameStream } from '@svc/frames';
 import { XDBC_TYPES_SCHEMA } from './metadata-schemas.ts';
 import { smallTable } from './small-table.ts';
 
-/** A type of the SQL engine as XDBC describes it. */
+/** An SQL type in terms of XDBC. */
 interface XdbcType {
   readonly name: string;
-  /** The number that XDBC has for it; -1 and below are beyond its core. */
+  /** The XDBC type code; negative codes are outside of its core. */
   readonly code: number;
-  /** Digits, characters or bytes of a value at the most. */
+  /** The most digits, characters or bytes of a value. */
   readonly size?: number;
-  /** What its literals stand between, where they are not bare. */
+  /** The prefix and suffix of literals, if they have any. */
   readonly literal?: readonly [prefix: string, suffix: string];
   readonly parameters?: readonly string[];
   readonly isNumber?: boolean;
   readonly isUnsigned?: boolean;
   readonly isFixedPoint?: boolean;
   readonly scale?: readonly [least: number, most: number];
-  /** The general type and the number of the particular one, for dates and times. */
+  /** The general type and the subcode, for dates and times. */
   readonly time?: readonly [general: number, subcode: number];
   readonly isText?: boolean;
 }
@@ -58,7 +58,7 @@ const TYPES: readonly XdbcType[] = [
   { name: 'INTERVAL', code: 10, literal: ["INTERVAL '", "'"], time: [INTERVAL, 110] },
 ];
 
-/** The types of columns, as XDBC describes them; only those of one code where that is given. */
+/** Returns the XDBC types of columns, or only those with the given code. */
 export function xdbcTypes(code: number | undefined): FrameStream {
   const wanted = TYPES.filter((type) => code === undefined || type.code === code);
   return smallTable(XDBC_TYPES_SCHEMA, wanted.toSorted(byCodeAndName).map(rowOf));
@@ -98,7 +98,7 @@ function rowOf(type: XdbcType): readonly unknown[] {
   ];
 }
 
-/** In what digits the size of a number is counted. */
+/** The radix in which the size of a number is counted. */
 function radixOf({ name }: XdbcType): number {
   return name === 'FLOAT' || name === 'DOUBLE' ? 2 : 10;
 }

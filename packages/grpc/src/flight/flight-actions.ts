@@ -12,7 +12,7 @@ import type { PendingQueries } from './pending-queries.ts';
 import { type FlightReads, schemaBytes } from './flight-reads.ts';
 import type { RunningFlights } from './running-flights.ts';
 
-/** What actions are made of. */
+/** Dependencies of the actions. */
 export interface FlightActionsOptions {
   readonly service: Service;
   readonly statements: PreparedStatements;
@@ -21,19 +21,19 @@ export interface FlightActionsOptions {
   readonly pending: PendingQueries;
 }
 
-/** An action: what it does, and how. Its answer is undefined where it has none. */
+/** An action with its description. `run` returns undefined if there is no result. */
 interface FlightAction {
   readonly description: string;
   run(call: Call, body: Uint8Array): Promise<Uint8Array | undefined>;
 }
 
-/** The actions there are. */
+/** The actions of the server. */
 export interface FlightActions {
   list(): readonly flight.ActionType[];
   run(call: Call, action: flight.Action): Promise<Uint8Array | undefined>;
 }
 
-/** Actions over a service. */
+/** Creates the actions. */
 export function createFlightActions(options: FlightActionsOptions): FlightActions {
   const actions: Readonly<Record<string, FlightAction>> = { ...flightActions(options), ...statementActions(options) };
   return {
@@ -49,12 +49,12 @@ export function createFlightActions(options: FlightActionsOptions): FlightAction
 function flightActions({ reads, running, pending }: FlightActionsOptions): Readonly<Record<string, FlightAction>> {
   function cancel(call: Call, info: flight.FlightInfo | undefined): boolean {
     const tickets = (info?.endpoint ?? []).map(({ ticket }) => ticket?.ticket ?? NOTHING);
-    // All of them, not only the first that runs.
+    // Cancel all of them, not only the first one found.
     return tickets.flatMap((ticket) => [pending.cancel(call, ticket), running.cancel(call, ticket)]).includes(true);
   }
   return {
     CancelFlightInfo: {
-      description: 'Ends the reads of the tickets of a FlightInfo.',
+      description: 'Cancels the reads of the tickets of a FlightInfo.',
       async run(call, body) {
         const { info } = decodeMessage('CancelFlightInfoRequest', flight.CancelFlightInfoRequest, body);
         const { CANCEL_STATUS_CANCELLED: done, CANCEL_STATUS_NOT_CANCELLABLE: none } = flight.CancelStatus;
@@ -62,7 +62,7 @@ function flightActions({ reads, running, pending }: FlightActionsOptions): Reado
       },
     },
     CancelQuery: {
-      description: 'The same, for older clients.',
+      description: 'The same as CancelFlightInfo, for older clients.',
       async run(call, body) {
         const { info } = unpacked('ActionCancelQueryRequest', flightSql.ActionCancelQueryRequest, body);
         const { CANCEL_RESULT_CANCELLED: done, CANCEL_RESULT_NOT_CANCELLABLE: none } =
@@ -73,7 +73,7 @@ function flightActions({ reads, running, pending }: FlightActionsOptions): Reado
       },
     },
     RenewFlightEndpoint: {
-      description: 'Gives a new ticket in place of one that will soon be too old.',
+      description: 'Returns a new ticket for one that will expire soon.',
       async run(call, body) {
         const { endpoint } = decodeMessage('RenewFlightEndpointRequest', flight.RenewFlightEndpointRequest, body);
         const renewed = reads.renew(call, endpoint?.ticket?.ticket ?? NOTHING);
@@ -81,18 +81,18 @@ function flightActions({ reads, running, pending }: FlightActionsOptions): Reado
       },
     },
     SetSessionOptions: {
-      description: 'Sets catalog and schema, to those there are.',
+      description: 'Sets catalog and schema; only the existing ones are accepted.',
       async run(_call, body) {
         const request = decodeMessage('SetSessionOptionsRequest', flight.SetSessionOptionsRequest, body);
         return flight.SetSessionOptionsResult.encode(setSessionOptions(request)).finish();
       },
     },
     GetSessionOptions: {
-      description: 'Says which catalog and schema there are.',
+      description: 'Returns the catalog and schema.',
       run: async () => flight.GetSessionOptionsResult.encode(readSessionOptions()).finish(),
     },
     CloseSession: {
-      description: 'Ends the session, of which the server keeps nothing.',
+      description: 'Closes the session; the server keeps no state for it.',
       run: async () => flight.CloseSessionResult.encode({ status: flight.CloseSessionResultStatus.CLOSED }).finish(),
     },
   };
@@ -101,7 +101,7 @@ function flightActions({ reads, running, pending }: FlightActionsOptions): Reado
 function statementActions({ service, statements }: FlightActionsOptions): Readonly<Record<string, FlightAction>> {
   return {
     CreatePreparedStatement: {
-      description: 'Checks a statement and keeps it.',
+      description: 'Prepares a statement.',
       async run(call, body) {
         const name = 'ActionCreatePreparedStatementRequest';
         const { query, transactionId } = unpacked(name, flightSql.ActionCreatePreparedStatementRequest, body);
@@ -119,7 +119,7 @@ function statementActions({ service, statements }: FlightActionsOptions): Readon
       },
     },
     ClosePreparedStatement: {
-      description: 'Lets a prepared statement go.',
+      description: 'Closes a prepared statement.',
       async run(call, body) {
         const name = 'ActionClosePreparedStatementRequest';
         const request = unpacked(name, flightSql.ActionClosePreparedStatementRequest, body);
@@ -133,9 +133,9 @@ function statementActions({ service, statements }: FlightActionsOptions): Readon
 const NOTHING = new Uint8Array(0);
 
 /**
- * The parameters as clients can bind them: some bind only what is of the type announced, and nothing to one of null.
- * The JDBC driver writes milliseconds into a timestamp or time of any unit, so they are announced in milliseconds.
- * A client may bind another unit.
+ * Returns the parameter schema for clients: some bind only values of the announced type, and nothing to the null type.
+ * The JDBC driver writes milliseconds into a timestamp or time of any unit, so both are announced in milliseconds. A
+ * client may bind another unit.
  */
 function bindable({ fields }: Schema): Schema {
   return new Schema(
@@ -155,5 +155,5 @@ function bindableType(type: DataType): DataType {
 function unpacked<T>(name: string, codec: { decode(bytes: Uint8Array): T }, body: Uint8Array): T {
   const packed = unpack(body);
   if (packed.name === name) return decodeMessage(name, codec, packed.value);
-  throw new ServiceError('invalid_argument', `The action was sent ${packed.name}, and takes ${name}.`);
+  throw new ServiceError('invalid_argument', `The action got ${packed.name}, but takes ${name}.`);
 }

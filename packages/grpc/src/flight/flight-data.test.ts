@@ -11,7 +11,7 @@ test.each([
   [128, [128, 1]],
   [300, [16_383, 1, 16_384]],
   [20_000, [2_097_152]],
-])('a header of %i bytes and a body of %o are read as they were', (headerLength, parts) => {
+])('a header of %i bytes and a body of %o survive a round trip', (headerLength, parts) => {
   const header = bytes(headerLength);
   const body = parts.map(bytes);
   const bodyLength = parts.reduce((sum, length) => sum + length, 0);

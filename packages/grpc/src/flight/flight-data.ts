@@ -1,9 +1,9 @@
 import type { ArrowMessage } from '@svc/frames/internal';
 
-/** An Arrow message on its way to a client. A class, so that the send path tells it from other messages. */
+/** An Arrow message to send. A class, so that the send path can recognize it. */
 export class FlightMessage {
   readonly arrow: ArrowMessage;
-  /** Called when the message is with the system, and the next one may follow. */
+  /** Called when the message has been passed to the system and the next one may follow. */
   readonly onSent: () => void;
 
   constructor(arrow: ArrowMessage, onSent: () => void) {
@@ -12,7 +12,7 @@ export class FlightMessage {
   }
 }
 
-/** All of a `FlightData` up to its body, which is its last field: what follows on the wire are the parts of the body. */
+/** Encodes a `FlightData` up to its body, which is the last field; the buffers of the body follow on the wire. */
 export function flightDataHead({ header, bodyLength }: ArrowMessage): Uint8Array {
   const length = fieldLength(HEADER_TAG, header.length) + header.length + fieldLength(BODY_TAG, bodyLength);
   const bytes = new Uint8Array(length);
@@ -22,13 +22,13 @@ export function flightDataHead({ header, bodyLength }: ArrowMessage): Uint8Array
   return bytes;
 }
 
-/** A whole `FlightData`, its body copied. */
+/** Encodes a complete `FlightData`, with a copy of the body. */
 export function encodeFlightData(message: ArrowMessage): Uint8Array {
   const head = flightDataHead(message);
   return Buffer.concat([head, ...message.body], head.length + message.bodyLength);
 }
 
-/** `data_header` is field 2, `data_body` field 1000, both of them bytes. */
+/** `data_header` is field 2, `data_body` field 1000; both are bytes. */
 const HEADER_TAG = (2 << 3) | 2;
 const BODY_TAG = (1000 << 3) | 2;
 

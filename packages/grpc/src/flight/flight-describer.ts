@@ -11,7 +11,7 @@ import { isUpdate } from '../flight-sql/run-update.ts';
 import type { BoundStatement, FlightSource } from './flight-source.ts';
 import { flightTarget } from './flight-target.ts';
 
-/** What a descriptor stands for. */
+/** The description of a descriptor. */
 export interface FlightDescription {
   readonly source: FlightSource;
   readonly schema: Schema;
@@ -20,17 +20,17 @@ export interface FlightDescription {
   readonly version?: string;
 }
 
-/** Says what a descriptor stands for, without reading it; `schemaOf` tells what a query answers. */
+/** Describes a descriptor without reading its data; `schemaOf` returns the schema of a query. */
 export type FlightDescriber = (
   call: Call,
   descriptor: flight.FlightDescriptor,
   schemaOf: (statement: BoundStatement) => Promise<Schema>,
 ) => Promise<FlightDescription>;
 
-/** The schema of what answers nothing. */
+/** The schema of an empty result. */
 export const NO_COLUMNS: Schema = new Schema([]);
 
-/** Describes frames, statements and tables about the server. */
+/** Creates a describer of frames, statements and metadata. */
 export function createFlightDescriber({
   service,
   statements,

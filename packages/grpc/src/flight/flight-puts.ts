@@ -11,23 +11,23 @@ import { runUpdate } from '../flight-sql/run-update.ts';
 import { flightTarget } from './flight-target.ts';
 import { type FlightUpload, flightUpload } from './flight-upload.ts';
 
-/** What uploads are made of. */
+/** Dependencies of uploads. */
 export interface FlightPutsOptions {
   readonly service: Service;
   readonly statements: PreparedStatements;
-  /** Reads the parameters of statements. */
+  /** Decodes the parameters of statements. */
   readonly decoders: Decoders;
 }
 
-/** Takes an upload, and returns what the client is told of it when all is done. */
+/** Processes an upload, and returns the metadata of the result. */
 export type FlightPut = (
   call: Call,
   messages: AsyncIterator<flight.FlightData, void, undefined>,
 ) => Promise<Uint8Array>;
 
-/** Uploads into a service. */
+/** Creates the handler of uploads. */
 export function createFlightPuts({ service, statements, decoders }: FlightPutsOptions): FlightPut {
-  /** The values that a client binds. It has sent them all when it ends its side of the call. */
+  /** Reads the values that a client binds. They are complete when the client half-closes the call. */
   async function paramsOf(call: Call, upload: FlightUpload): Promise<readonly SqlValue[] | undefined> {
     const chunks: Uint8Array[] = [];
     let bytes = 0;
@@ -49,7 +49,7 @@ export function createFlightPuts({ service, statements, decoders }: FlightPutsOp
     }
     if (command.name === 'CommandStatementUpdate') {
       refuseTransaction(command.message.transactionId);
-      // The statement is all there is: C++ and Java clients read the result before they end their side of the call.
+      // Do not wait for more messages: C++ and Java clients read the result before they half-close the call.
       return updateResult(await runUpdate(service, call, { sql: command.message.query, params: [] }));
     }
     if (command.name === 'CommandPreparedStatementUpdate') {
@@ -78,7 +78,7 @@ export function createFlightPuts({ service, statements, decoders }: FlightPutsOp
   };
 }
 
-/** The values of one row. */
+/** The most bytes of one row of values. */
 const MAX_STATEMENT_PARAMS_BYTES = 16 * 1024 * 1024;
 
 function paramsTooLarge(): ServiceError {

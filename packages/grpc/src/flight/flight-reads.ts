@@ -15,25 +15,25 @@ import { createFlightDescriber, NO_COLUMNS } from './flight-describer.ts';
 import { decodeSource, encodeSource } from './flight-source.ts';
 import type { Tickets } from './tickets.ts';
 
-/** Something that is being read; whoever opened it closes it. */
+/** An open read. The caller must close it. */
 export interface OpenFlight {
   readonly stream: FrameStream;
   close(): void;
 }
 
-/** What can be read: frames, answers of queries, tables about the server. */
+/** Reads of frames, query results and metadata. */
 export interface FlightReads {
-  /** What a descriptor stands for, with a ticket to read it. */
+  /** Returns the FlightInfo of a descriptor, with a ticket to read it. */
   info(call: Call, descriptor: flight.FlightDescriptor): Promise<flight.FlightInfo>;
-  /** The schema of what a descriptor stands for: an Arrow IPC message, encapsulated. */
+  /** Returns the schema of a descriptor as an encapsulated Arrow IPC message. */
   schema(call: Call, descriptor: flight.FlightDescriptor): Promise<Uint8Array>;
-  /** Reads what a ticket stands for. */
+  /** Opens the data of a ticket. */
   open(call: Call, ticket: Uint8Array): Promise<OpenFlight>;
-  /** A ticket that is good for longer, in place of one that still is. */
+  /** Returns a new ticket for one that is still valid. */
   renew(call: Call, ticket: Uint8Array): flight.FlightEndpoint;
 }
 
-/** What reads are made of. */
+/** Dependencies of reads. */
 export interface FlightReadsOptions {
   readonly service: Service;
   readonly tickets: Tickets;
@@ -41,12 +41,12 @@ export interface FlightReadsOptions {
   readonly statements: PreparedStatements;
 }
 
-/** A schema as it stands in the messages of Flight. */
+/** Encodes a schema for the messages of Flight. */
 export function schemaBytes(schema: Schema): Uint8Array {
   return encapsulate(encodeArrowSchema(schema).header);
 }
 
-/** Reads over a service. */
+/** Creates the reads of a service. */
 export function createFlightReads({ service, tickets, pending, statements }: FlightReadsOptions): FlightReads {
   const describe = createFlightDescriber({ service, statements });
 
@@ -78,21 +78,21 @@ export function createFlightReads({ service, tickets, pending, statements }: Fli
     async schema(call, descriptor) {
       const { schema } = await describe(call, descriptor, async (statement) => {
         if (statement.params.length === 0) return (await service.describeQuery(call, statement.sql)).schema;
-        // The types of the values may decide on those of the columns: only the answer knows.
-        const { query, schema: answered } = await pending.begin(call, statement);
+        // The types of the columns may depend on the values, so only the result has them.
+        const { query, schema: resultSchema } = await pending.begin(call, statement);
         query.end(NOT_WANTED);
-        return answered;
+        return resultSchema;
       });
       return schemaBytes(schema);
     },
 
     async open(call, ticket) {
-      const answering = pending.take(call, ticket);
-      if (answering !== undefined) return openAnswer(await answering);
+      const result = pending.take(call, ticket);
+      if (result !== undefined) return openResult(await result);
       const source = decodeSource(tickets.open(call, ticket));
       if (source.kind === 'frame') return service.readFrame(call, source.handle);
       if (source.kind === 'query') {
-        return openAnswer(await service.query(call, source.sql, { params: source.params }));
+        return openResult(await service.query(call, source.sql, { params: source.params }));
       }
       if (source.kind === 'update') {
         await runUpdate(service, call, source);
@@ -108,10 +108,10 @@ export function createFlightReads({ service, tickets, pending, statements }: Fli
   };
 }
 
-const NOT_WANTED = new ServiceError('cancelled', 'Only the schema of the answer was wanted.');
+const NOT_WANTED = new ServiceError('cancelled', 'Only the schema of the result was requested.');
 
-function openAnswer(answer: QueryResult): OpenFlight {
-  return { stream: answer, close: () => answer.close() };
+function openResult(result: QueryResult): OpenFlight {
+  return { stream: result, close: () => result.close() };
 }
 
 function metadataCommand(bytes: Uint8Array): MetadataCommand {

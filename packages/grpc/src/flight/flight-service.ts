@@ -15,21 +15,21 @@ import { pacedMessages } from './paced-messages.ts';
 import { createRunningFlights } from './running-flights.ts';
 import { createTickets } from './tickets.ts';
 
-/** What the Flight service is made of. */
+/** Options of the Flight service. */
 export interface FlightServiceOptions {
   readonly service: Service;
-  /** The call that is being answered. */
+  /** Returns the current call. */
   readonly current: () => Call;
-  /** How long the next message of an upload may take. */
+  /** The longest wait for the next message of an upload. */
   readonly idleTimeoutMs: number;
-  /** Reads the parameters of statements. */
+  /** Decodes the parameters of statements. */
   readonly decoders: Decoders;
 }
 
 type Definition = typeof flight.FlightServiceDefinition;
 type DoGet = Definition['methods']['doGet'];
 
-/** How what DoGet sends becomes bytes. */
+/** The encoder of the messages that DoGet sends. */
 interface FlightMessageCodec {
   encode(message: FlightMessage): { finish(): Uint8Array };
   decode(input: Uint8Array): FlightMessage;
@@ -39,12 +39,12 @@ interface FlightMessageCodec {
 const MESSAGE_CODEC: FlightMessageCodec = {
   encode: ({ arrow }) => ({ finish: () => encodeFlightData(arrow) }),
   decode() {
-    throw new Error('Only clients read what DoGet sends.');
+    throw new Error('Only clients decode the messages of DoGet.');
   },
   fromPartial: (message) => message,
 };
 
-/** The Flight service as its protocol defines it, except that what DoGet sends is Arrow that was not made a message yet. */
+/** The Flight service as defined by its protocol, except that DoGet sends Arrow messages that are encoded later. */
 export const FlightDefinition: Omit<Definition, 'methods'> & {
   readonly methods: Omit<Definition['methods'], 'doGet'> & {
     readonly doGet: Omit<DoGet, 'responseType'> & { readonly responseType: FlightMessageCodec };
@@ -57,7 +57,7 @@ export const FlightDefinition: Omit<Definition, 'methods'> & {
   },
 };
 
-/** `arrow.flight.protocol.FlightService` over a service. */
+/** Implements `arrow.flight.protocol.FlightService`. */
 export function createFlightService(options: FlightServiceOptions): ServiceImplementation<typeof FlightDefinition> {
   const { service, current, idleTimeoutMs, decoders } = options;
   const statements = createPreparedStatements();
@@ -68,7 +68,7 @@ export function createFlightService(options: FlightServiceOptions): ServiceImple
   const actions = createFlightActions({ service, statements, reads, running, pending });
 
   return {
-    // While there is no authentication every name is welcome, and every token is as good as none.
+    // There is no authentication: every user is accepted, and the token has no effect.
     async *handshake(request, context) {
       context.header.set('authorization', `Bearer ${TOKEN}`);
       for await (const _ of withIdleTimeout(request, idleTimeoutMs)) {
@@ -118,9 +118,9 @@ export function createFlightService(options: FlightServiceOptions): ServiceImple
       yield { appMetadata: await put(current(), withIdleTimeout(request, idleTimeoutMs)) };
     },
 
-    // eslint-disable-next-line require-yield -- It only refuses.
+    // eslint-disable-next-line require-yield -- It always throws.
     async *doExchange() {
-      throw new ServiceError('method_not_allowed', 'This server does not offer DoExchange.', {
+      throw new ServiceError('method_not_allowed', 'This server does not support DoExchange.', {
         hint: 'Write with DoPut, read with DoGet.',
       });
     },

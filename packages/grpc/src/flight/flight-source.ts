@@ -8,23 +8,23 @@ export interface BoundStatement {
   readonly params: readonly SqlValue[];
 }
 
-/** What a ticket stands for. */
+/** The source of the data of a ticket. */
 export type FlightSource =
   | { readonly kind: 'frame'; readonly handle: string }
   | ({ readonly kind: 'query' } & BoundStatement)
-  /** A statement that changes frames, from a client that runs it as it runs a query; its answer is empty. */
+  /** A statement that changes frames but is run like a query; its result is empty. */
   | ({ readonly kind: 'update' } & BoundStatement)
-  /** A command of Flight SQL that asks about the server. */
+  /** A Flight SQL command that asks for metadata. */
   | { readonly kind: 'command'; readonly command: Uint8Array };
 
 const KINDS: readonly FlightSource['kind'][] = ['frame', 'query', 'update', 'command'];
 
-/** A source as the content of a ticket. */
+/** Encodes a source as the content of a ticket. */
 export function encodeSource(source: FlightSource): Uint8Array {
   return Buffer.concat([Uint8Array.of(KINDS.indexOf(source.kind)), payloadOf(source)]);
 }
 
-/** The source that a ticket was issued for. */
+/** Decodes the source in the content of a ticket. */
 export function decodeSource(content: Uint8Array): FlightSource {
   const kind = KINDS[content[0] ?? 0] ?? 'frame';
   const payload = content.subarray(1);

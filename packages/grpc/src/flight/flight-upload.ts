@@ -2,17 +2,17 @@ import { ServiceError } from '@svc/errors';
 import { encapsulate, END_OF_STREAM, readArrowHeader } from '@svc/frames/internal';
 import type { flight } from '@svc/proto';
 
-/** The data of an upload as it comes in. */
+/** The data of an upload. */
 export interface FlightUpload {
-  /** An Arrow IPC stream, to be read once. Its end comes only when the client has ended the call. */
+  /** An Arrow IPC stream, to be read once. It ends only after the client has half-closed the call. */
   readonly body: AsyncIterable<Uint8Array>;
-  /** Rows that were read of it so far. */
+  /** The number of rows read so far. */
   readonly rows: () => number;
   /** Whether the first message has a schema with columns: without one, no rows follow. */
   hasColumns(): boolean;
 }
 
-/** Puts the messages of an upload together to an Arrow IPC stream. */
+/** Joins the messages of an upload into an Arrow IPC stream. */
 export function flightUpload(
   first: flight.FlightData,
   rest: AsyncIterator<flight.FlightData, void, undefined>,
@@ -23,10 +23,10 @@ export function flightUpload(
     let next: IteratorResult<flight.FlightData, void> = { value: first };
     for (; next.done !== true; next = await rest.next()) {
       const { dataHeader, dataBody } = next.value;
-      // A message may carry the descriptor alone.
+      // A message may contain only the descriptor.
       if (dataHeader.length === 0) continue;
       const head = readArrowHeader(dataHeader);
-      // What follows a body that is too short would be taken for its rest.
+      // Otherwise the next message would be read as the rest of a body that is too short.
       if (dataBody.length !== head.bodyLength) throw wrongLength(dataBody.length, head.bodyLength);
       rows += head.rows;
       yield encapsulate(dataHeader);
@@ -45,7 +45,7 @@ export function flightUpload(
 function wrongLength(bytes: number, expected: number): ServiceError {
   return new ServiceError(
     'invalid_data',
-    `A message of the upload has a body of ${bytes} bytes, and its header says ${expected}.`,
-    { hint: 'Send the body of each message whole, with its padding.' },
+    `A message of the upload has a body of ${bytes} bytes, but its header says ${expected}.`,
+    { hint: 'Send the complete body of each message, including its padding.' },
   );
 }

@@ -54,7 +54,7 @@ describe('a frame', () => {
     expect((await get(flightClient, pathOf('none'))).schema.names).toEqual(['id']);
   });
 
-  test('of many megabytes arrives whole, in messages of about one', async () => {
+  test('of many megabytes arrives complete, in messages of about one', async () => {
     const { flightClient } = await startFlight();
     const many = new Table({ x: vectorFromArray(Float64Array.from({ length: 1_000_000 }, (_, row) => row)) });
     await put(flightClient, pathOf('many'), many);
@@ -65,7 +65,7 @@ describe('a frame', () => {
     expect([column?.length, column?.get(0), column?.get(999_999)]).toEqual([1_000_000, 0, 999_999]);
   });
 
-  test('is listed, by the beginning of its handle', async () => {
+  test('is listed by the prefix of its handle', async () => {
     const { flightClient } = await startFlight();
     for (const handle of ['b', 'a2', 'a1']) await put(flightClient, pathOf(handle), ids(1));
     const list = async (expression: string) =>
@@ -87,7 +87,7 @@ describe('a frame', () => {
 });
 
 describe('a handshake', () => {
-  test('of whatever name gives a token', async () => {
+  test('with any name returns a token', async () => {
     const { flightClient } = await startFlight();
     let authorization: string | undefined;
     const answers = await collect(
@@ -105,7 +105,7 @@ async function* one<T>(item: T) {
 }
 
 describe('a ticket', () => {
-  test('that this server did not give out is refused', async () => {
+  test('that this server did not issue is refused', async () => {
     const { flightClient } = await startFlight();
     await put(flightClient, pathOf('ids'), ids(3));
     const ticket = ticketOf(await flightClient.getFlightInfo(pathOf('ids')));
@@ -130,7 +130,7 @@ describe('a ticket', () => {
     expect((await getTicket(flightClient, endpoint.ticket?.ticket ?? new Uint8Array(0))).numRows).toBe(3);
   });
 
-  test('of a frame that was dropped since is NOT_FOUND', async () => {
+  test('of a frame that was dropped is NOT_FOUND', async () => {
     const { flightClient, client } = await startFlight();
     await put(flightClient, pathOf('ids'), ids(3));
     const ticket = ticketOf(await flightClient.getFlightInfo(pathOf('ids')));
@@ -146,10 +146,15 @@ describe('bad input', () => {
   const garbage = flight.FlightDescriptor.fromPartial({ type: 2, cmd: Buffer.from([0xff, 0xff]) });
 
   test.each([
-    ['no part', pathOf(), 'INVALID_ARGUMENT', 'The path "" of the descriptor has not one part.'],
-    ['two parts', pathOf('a', 'b'), 'INVALID_ARGUMENT', 'The path "a/b" of the descriptor has not one part.'],
+    ['no part', pathOf(), 'INVALID_ARGUMENT', 'The path "" of the descriptor does not have exactly one part.'],
+    [
+      'two parts',
+      pathOf('a', 'b'),
+      'INVALID_ARGUMENT',
+      'The path "a/b" of the descriptor does not have exactly one part.',
+    ],
     ['neither path nor command', unknown, 'INVALID_ARGUMENT', 'The descriptor has neither a path nor a command.'],
-    ['a command of nothing', garbage, 'INVALID_ARGUMENT', 'The bytes sent as "Any" are not such a message.'],
+    ['a command of nothing', garbage, 'INVALID_ARGUMENT', 'The bytes sent as "Any" are not a valid message.'],
     ['an unknown handle', pathOf('nope'), 'NOT_FOUND', 'There is no frame "nope".'],
   ] as const)('a descriptor with %s is refused', async (_what, descriptor, status, sentence) => {
     const { flightClient } = await startFlight();
@@ -176,7 +181,7 @@ describe('bad input', () => {
     ['a header of noise', (message: Sent) => ({ ...message, dataHeader: Buffer.alloc(64, 0xab) })],
     ['a batch of more columns than the schema', (_message: Sent, { wider }: Others) => wider],
     ['a batch of shorter values than the schema', (_message: Sent, { narrower }: Others) => narrower],
-  ])('%s is INVALID_ARGUMENT and leaves nothing', async (_what, spoil) => {
+  ])('%s is INVALID_ARGUMENT and leaves nothing behind', async (_what, spoil) => {
     const { flightClient } = await startFlight();
     const [schema, batch] = await messagesOf(ids(100));
     const [, wider] = await messagesOf(new Table({ a: vectorFromArray(['x'], new Utf8()), b: vectorFromArray([1n]) }));
@@ -214,8 +219,8 @@ async function* each<T>(items: readonly T[]) {
   yield* items;
 }
 
-describe('a client that goes away', () => {
-  test('during an upload leaves nothing', async () => {
+describe('a client that disconnects', () => {
+  test('during an upload leaves nothing behind', async () => {
     const { flightClient, answered, service } = await startFlight();
     const controller = new AbortController();
     const putFrame = service.putFrame.bind(service);
@@ -232,7 +237,7 @@ describe('a client that goes away', () => {
     expect(await collect(flightClient.listFlights({}))).toEqual([]);
   });
 
-  test('frees what it was reading', async () => {
+  test('closes its read', async () => {
     const { flightClient, service } = await startFlight();
     await put(flightClient, pathOf('big'), new Table({ x: vectorFromArray(new Float64Array(4_000_000)) }));
     const closed: string[] = [];
@@ -248,7 +253,7 @@ describe('a client that goes away', () => {
 });
 
 describe('a deadline that passes while the client does not read', () => {
-  /** A read of which half is on its way, and half comes when it is told to. */
+  /** A read that sends half of its data, and the other half on demand. */
   async function startHalfRead() {
     const server = await startFlight();
     const { flightClient, service } = server;
@@ -287,7 +292,7 @@ describe('a deadline that passes while the client does not read', () => {
     rest.resolve();
   });
 
-  test('is told to the client when it reads on, whatever was still to be sent', async () => {
+  test('reaches the client when it reads on, whatever was still to be sent', async () => {
     const { stream, rest } = await startHalfRead();
     rest.resolve();
     await new Promise((resolve) => setImmediate(resolve));

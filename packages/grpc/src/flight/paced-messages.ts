@@ -3,8 +3,8 @@ import type { ArrowMessage } from '@svc/frames/internal';
 import { FlightMessage } from './flight-data.ts';
 
 /**
- * Messages to be sent, of which four at the most wait for the client: grpc-js alone would take sixteen, which is a lot of
- * memory where each has a megabyte, and with fewer the client waits.
+ * Yields messages to send, at most four of them in flight. grpc-js alone would buffer sixteen, which is a lot of memory for
+ * messages of a megabyte; with fewer than four the client would wait.
  */
 export async function* pacedMessages(
   messages: AsyncIterable<ArrowMessage>,

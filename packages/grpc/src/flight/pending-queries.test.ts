@@ -19,7 +19,7 @@ function start(options: { readonly keepMs?: number; readonly maxKept?: number } 
   return { engine, pending: createPendingQueries({ service, describeAfterMs: 5, ...options }) };
 }
 
-test('a query is there once for who comes with its ticket', async () => {
+test('a query can be taken once with its ticket', async () => {
   const { pending, engine } = start();
   const { query, schema } = await pending.begin(callOf(), ONE);
   pending.keep(callOf(), TICKET, query);
@@ -27,21 +27,21 @@ test('a query is there once for who comes with its ticket', async () => {
   expect(pending.take(callOf('other'), TICKET)).toBeUndefined();
   expect(pending.take(callOf(), Buffer.from('forged'))).toBeUndefined();
   const answer = await pending.take(callOf(), TICKET);
-  expect([answer?.schema.names, engine.asked.length, engine.openAnswers()]).toEqual([['one'], 1, 1]);
+  expect([answer?.schema.names, engine.asked.length, engine.openResults()]).toEqual([['one'], 1, 1]);
   expect(pending.take(callOf(), TICKET)).toBeUndefined();
 });
 
-test('one that nobody reads is ended after a while', async () => {
+test('one that is not fetched is cancelled after a while', async () => {
   const { pending, engine } = start({ keepMs: 10 });
   const { query } = await pending.begin(callOf(), ONE);
   pending.keep(callOf(), TICKET, query);
-  expect(engine.openAnswers()).toBe(1);
-  await expect.poll(() => engine.openAnswers()).toBe(0);
+  expect(engine.openResults()).toBe(1);
+  await expect.poll(() => engine.openResults()).toBe(0);
   expect(engine.asked[0]?.call.signal.aborted).toBe(true);
   expect(pending.take(callOf(), TICKET)).toBeUndefined();
 });
 
-test('of too many the oldest is ended', async () => {
+test('of too many, the oldest is cancelled', async () => {
   const { pending, engine } = start({ maxKept: 2 });
   for (const name of ['a', 'b', 'c']) {
     const { query } = await pending.begin(callOf(), ONE);
@@ -52,7 +52,7 @@ test('of too many the oldest is ended', async () => {
   expect(pending.take(callOf(), Buffer.from('c'))).toBeDefined();
 });
 
-test('one whose first rows take long is described meanwhile, and runs on', async () => {
+test('one whose first rows take long is described in parallel, and runs on', async () => {
   const { pending, engine } = start();
   const { query, schema } = await pending.begin(callOf(), SLOW);
   expect([schema.names, engine.asked.length, engine.asked[0]?.call.signal.aborted]).toEqual([['never'], 1, false]);
@@ -63,7 +63,7 @@ test('one whose first rows take long is described meanwhile, and runs on', async
   await expect(answer).rejects.toThrow('The reader went away.');
 });
 
-test('one that nobody has the time to describe says itself what it answers', async () => {
+test('one that cannot be described gets its schema from its result', async () => {
   const fake = createFakeEngine();
   let release = (): void => {};
   const released = new Promise<void>((resolve) => (release = resolve));
@@ -84,13 +84,13 @@ test('one that nobody has the time to describe says itself what it answers', asy
   expect(schema.names).toEqual(['one']);
 });
 
-test('one that fails says so at once, and leaves nothing', async () => {
+test('one that fails returns the error at once, and leaves nothing behind', async () => {
   const { pending, engine } = start();
   await expect(pending.begin(callOf(), { sql: 'SELEC', params: [] })).rejects.toMatchObject({ code: 'invalid_sql' });
-  expect(engine.openAnswers()).toBe(0);
+  expect(engine.openResults()).toBe(0);
 });
 
-test('one that is pending ends with its call, and runs on after it', async () => {
+test('one is cancelled with its call while it starts, and not after that', async () => {
   const { pending, engine } = start();
   const early = new AbortController();
   const beginning = pending.begin(callOf('default', early.signal), SLOW);
@@ -102,12 +102,12 @@ test('one that is pending ends with its call, and runs on after it', async () =>
   expect(engine.asked.map(({ call }) => call.signal.aborted)).toEqual([true, false]);
 });
 
-test('one is cancelled by its ticket, by whom it is', async () => {
+test('one is cancelled by its ticket, only by its tenant', async () => {
   const { pending, engine } = start();
   const { query } = await pending.begin(callOf(), ONE);
   pending.keep(callOf(), TICKET, query);
   expect(pending.cancel(callOf('other'), TICKET)).toBe(false);
   expect(pending.cancel(callOf(), TICKET)).toBe(true);
   expect(pending.cancel(callOf(), TICKET)).toBe(false);
-  await expect.poll(() => engine.openAnswers()).toBe(0);
+  await expect.poll(() => engine.openResults()).toBe(0);
 });

@@ -6,40 +6,40 @@ import type { BoundStatement } from './flight-source.ts';
 import { CANCELLED } from './running-flights.ts';
 import { ticketKey } from './tickets.ts';
 
-/** A query that runs, and whose answer nobody reads yet. */
+/** A running query whose result has not been fetched yet. */
 export interface PendingQuery {
-  readonly answer: Promise<QueryResult>;
-  /** Ends it, wherever it is. */
+  readonly result: Promise<QueryResult>;
+  /** Cancels the query, or closes its result. */
   end(reason: unknown): void;
 }
 
 /**
- * Queries that were begun when their tickets were issued: a client that comes with the ticket at once, as they do, gets
- * the answer without the query being checked and planned a second time.
+ * Queries that were started when their tickets were issued. Clients usually redeem a ticket at once and then get the result
+ * without a second planning of the query.
  */
 export interface PendingQueries {
-  /** Begins a query that ends with the call, and says what it answers. */
+  /** Starts a query, which is cancelled with the call, and returns its schema. */
   begin(call: Call, statement: BoundStatement): Promise<{ readonly query: PendingQuery; readonly schema: Schema }>;
-  /** Keeps a query for who comes with the ticket, for a short time: after that it is ended. */
+  /** Keeps a query for its ticket for a short time, then cancels it. */
   keep(call: Call, ticket: Uint8Array, query: PendingQuery): void;
-  /** The answer of the query of a ticket, which ends with the call from now on; undefined where none is kept. */
+  /** Returns the result for a ticket, which is cancelled with the call from now on; undefined if there is none. */
   take(call: Call, ticket: Uint8Array): Promise<QueryResult> | undefined;
-  /** Ends the query of a ticket; false where none is kept. */
+  /** Cancels the query of a ticket. Returns false if there is none. */
   cancel(call: Call, ticket: Uint8Array): boolean;
 }
 
-/** How long, and how many. */
+/** Options of `createPendingQueries`. */
 export interface PendingQueriesOptions {
   readonly service: Service;
-  /** How long a query waits for its reader: it may hold an engine meanwhile. Default 1000. */
+  /** How long a query is kept, in milliseconds; it may occupy an engine during that time. Default 1000. */
   readonly keepMs?: number;
-  /** So many wait at the most, of all clients together; then the oldest is ended. Default 16. */
+  /** The most pending queries of all clients; beyond it the oldest one is cancelled. Default 16. */
   readonly maxKept?: number;
-  /** How long the first rows may take before a statement is described beside its query. Default 50. */
+  /** How long to wait for the first rows before the statement is described in parallel. Default 50. */
   readonly describeAfterMs?: number;
 }
 
-/** No query was begun yet. */
+/** Creates an empty set of pending queries. */
 export function createPendingQueries(options: PendingQueriesOptions): PendingQueries {
   const { service, keepMs = 1000, maxKept = 16, describeAfterMs = 50 } = options;
   const kept = new Map<string, { readonly query: PendingQuery; readonly timer: NodeJS.Timeout }>();
@@ -60,19 +60,19 @@ export function createPendingQueries(options: PendingQueriesOptions): PendingQue
   return {
     async begin(call, statement) {
       const query = beginQuery(service, call, statement);
-      const letRunOn = endWith(call, query);
+      const detach = endWith(call, query);
       try {
         return { query, schema: await schemaOf(service, call, { statement, query, describeAfterMs }) };
       } catch (error) {
         query.end(error);
         throw error;
       } finally {
-        letRunOn();
+        detach();
       }
     },
     keep(call, ticket, query) {
       const key = ticketKey(call, ticket);
-      // A server that is ready to end does not wait for it.
+      // The timer does not keep the process alive.
       kept.set(key, { query, timer: setTimeout(() => end(key, NOT_READ), keepMs).unref() });
       const [oldest] = kept.keys();
       if (oldest !== undefined && kept.size > maxKept) end(oldest, NOT_READ);
@@ -81,37 +81,37 @@ export function createPendingQueries(options: PendingQueriesOptions): PendingQue
       const query = remove(ticketKey(call, ticket));
       if (query === undefined) return undefined;
       endWith(call, query);
-      return query.answer;
+      return query.result;
     },
     cancel: (call, ticket) => end(ticketKey(call, ticket), CANCELLED),
   };
 }
 
-const NOT_READ = new ServiceError('cancelled', 'Nobody came to read the answer.');
+const NOT_READ = new ServiceError('cancelled', 'The query result was never fetched.');
 
 function beginQuery(service: Service, call: Call, { sql, params }: BoundStatement): PendingQuery {
   const controller = new AbortController();
-  const answer = service.query({ ...call, signal: controller.signal }, sql, { params });
-  // Whoever reads it hears of the failure.
-  answer.catch(() => undefined);
+  const result = service.query({ ...call, signal: controller.signal }, sql, { params });
+  // Avoid an unhandled rejection; the reader awaits `result` itself.
+  result.catch(() => undefined);
   return {
-    answer,
+    result,
     end(reason) {
       controller.abort(reason);
-      void answer.then(
-        (given) => given.close(),
+      void result.then(
+        (opened) => opened.close(),
         () => undefined,
       );
     },
   };
 }
 
-/** Ends a query when a call is cancelled, until the function that it returns is called. */
+/** Cancels a query with a call, until the returned function is called. */
 function endWith({ signal }: Call, query: PendingQuery): () => void {
   return onAbort(signal, () => query.end(signal.reason));
 }
 
-/** The schema of an answer: from its first rows or, if these take long, from a description of the statement. */
+/** Returns the schema of a result: from its first rows or, if these take long, from a description of the statement. */
 async function schemaOf(
   service: Service,
   call: Call,
@@ -121,21 +121,21 @@ async function schemaOf(
     describeAfterMs,
   }: { readonly statement: BoundStatement; readonly query: PendingQuery; readonly describeAfterMs: number },
 ): Promise<Schema> {
-  // A description knows nothing of the values that are bound, and the columns may have their types.
-  if (statement.params.length > 0) return (await query.answer).schema;
+  // A description does not know the bound values, on which the types of the columns may depend.
+  if (statement.params.length > 0) return (await query.result).schema;
   let timer: NodeJS.Timeout | undefined;
   const late = new Promise<undefined>((resolve) => {
     timer = setTimeout(() => resolve(undefined), describeAfterMs);
   });
-  const quick = await Promise.race([query.answer, late]).finally(() => clearTimeout(timer));
+  const quick = await Promise.race([query.result, late]).finally(() => clearTimeout(timer));
   if (quick !== undefined) return quick.schema;
   const describing = new AbortController();
   const aside = { ...call, signal: AbortSignal.any([call.signal, describing.signal]) };
-  // Where nobody has the time to describe it, the query itself says it in the end.
-  const described = service.describeQuery(aside, statement.sql).catch(() => query.answer);
+  // If the description fails, because every engine is busy for example, wait for the query itself.
+  const described = service.describeQuery(aside, statement.sql).catch(() => query.result);
   try {
-    return (await Promise.race([query.answer, described])).schema;
+    return (await Promise.race([query.result, described])).schema;
   } finally {
-    describing.abort(new ServiceError('cancelled', 'The query was described by itself.'));
+    describing.abort(new ServiceError('cancelled', 'The schema is known already.'));
   }
 }

@@ -2,15 +2,15 @@ import { ServiceError } from '@svc/errors';
 import type { Call } from '@svc/frames';
 import { ticketKey } from './tickets.ts';
 
-/** The reads that are going on, by their tickets. */
+/** The running reads by their tickets. */
 export interface RunningFlights {
-  /** The call of a read, which can now also be ended by its ticket; `end` when it is over. */
+  /** Registers a read. Returns a call that can be cancelled by the ticket; call `end` when the read is over. */
   begin(call: Call, ticket: Uint8Array): { readonly call: Call; end(): void };
-  /** Ends the reads of a ticket; false where there is none. */
+  /** Cancels the reads of a ticket. Returns false if there is none. */
   cancel(call: Call, ticket: Uint8Array): boolean;
 }
 
-/** Keeps track of reads. */
+/** Creates an empty set of running reads. */
 export function createRunningFlights(): RunningFlights {
   const running = new Map<string, Set<AbortController>>();
 
@@ -36,5 +36,5 @@ export function createRunningFlights(): RunningFlights {
   };
 }
 
-/** Why a read ends that its client has cancelled. */
+/** The error of a read that its client cancelled. */
 export const CANCELLED = new ServiceError('cancelled', 'The client cancelled the query.');

@@ -13,7 +13,7 @@ afterEach(() => vi.restoreAllMocks());
 
 const MESSAGE_BYTES = 100_000;
 
-/** Sends one message through grpc-js, after `prepare` had the call; what was sent, and what the client got. */
+/** Sends one message through grpc-js after `prepare`. Returns what was sent and what the client received. */
 async function sendOne(prepare: (call: ServerInterceptingCallInterface) => void) {
   const part = new Uint8Array(MESSAGE_BYTES / 2).fill(7);
   const onSent = vi.fn<() => void>();
@@ -67,7 +67,7 @@ function expectWhole(got: readonly flight.FlightData[]): void {
   expect(Buffer.from(got[0]?.dataBody ?? []).equals(Buffer.alloc(MESSAGE_BYTES, 7))).toBe(true);
 }
 
-test('grpc-js, in the version that is pinned, has its stream where the buffers are handed to it uncopied', async () => {
+test('the pinned version of grpc-js has its stream where we expect it', async () => {
   const { got, onSent, serialize, isUncopied } = await sendOne(() => undefined);
   expectWhole(got);
   expect(isUncopied).toBe(true);
@@ -75,10 +75,10 @@ test('grpc-js, in the version that is pinned, has its stream where the buffers a
   expect(onSent).toHaveBeenCalledTimes(1);
 });
 
-test('where grpc-js has its stream elsewhere the message is copied, and arrives all the same', async () => {
+test('if grpc-js has its stream elsewhere, the message is copied and still arrives', async () => {
   const { got, onSent, serialize, isUncopied } = await sendOne((call) => {
     const stream = streamOf(call);
-    // grpc-js itself still finds it, and we do not.
+    // grpc-js still finds it, but we do not.
     Object.defineProperty(call, 'stream', {
       value: new Proxy(stream ?? {}, {
         has: (target, key) => key !== 'respond' && key in target,

@@ -3,8 +3,8 @@ import { Metadata, type ServerInterceptingCallInterface, status as Status } from
 import { FlightMessage, flightDataHead } from './flight-data.ts';
 
 /**
- * Makes a call send the bodies of Arrow messages as they are: grpc-js would copy each of them three times. It takes the
- * HTTP/2 stream of the call for that, which grpc-js keeps to itself; where it is not found, messages are copied.
+ * Makes a call send the bodies of Arrow messages without copies: grpc-js would copy each of them three times. It writes to
+ * the HTTP/2 stream of the call, which grpc-js does not expose; if the stream is not found, messages are copied.
  */
 export function sendUncopied(call: ServerInterceptingCallInterface): void {
   const send = call.sendMessage.bind(call);
@@ -15,10 +15,10 @@ export function sendUncopied(call: ServerInterceptingCallInterface): void {
       onSent();
     };
     const stream = streamOf(call);
-    // Of a stream that is gone grpc-js knows what to do.
+    // Leave a closed stream to grpc-js.
     if (stream === undefined || stream.destroyed) return send(message, done);
     if (message.arrow.bodyLength < SMALL_BYTES) {
-      // A short answer goes out as one: a message that waited for the one before it would wake the client once more.
+      // Send a short response in one write: separate messages would wake the client more than once.
       const mayFollow = stream.writableLength < SMALL_BYTES;
       send(message, mayFollow ? () => undefined : done);
       if (mayFollow) done();
@@ -27,12 +27,12 @@ export function sendUncopied(call: ServerInterceptingCallInterface): void {
     call.sendMetadata(new Metadata());
     write(stream, message, (error) => {
       if (!error) done();
-      else call.sendStatus({ code: Status.INTERNAL, details: 'The answer could not be sent.' });
+      else call.sendStatus({ code: Status.INTERNAL, details: 'The response could not be sent.' });
     });
   };
 }
 
-/** The HTTP/2 stream of a call; undefined where this grpc-js keeps it elsewhere. */
+/** Returns the HTTP/2 stream of a call; undefined if this version of grpc-js stores it elsewhere. */
 export function streamOf(call: object): Duplex | undefined {
   if (!('stream' in call) || !(call.stream instanceof Duplex)) return undefined;
   return 'respond' in call.stream ? call.stream : undefined;
@@ -51,7 +51,7 @@ function write(stream: Duplex, { arrow }: FlightMessage, onWritten: (error: Erro
   stream.uncork();
 }
 
-/** What stands before every message of gRPC: whether it is compressed, and its length. */
+/** The length of the prefix of every gRPC message: a compression flag and the message length. */
 const FRAME_BYTES = 5;
-/** Below this the parts of a message cost more than copying them. */
+/** Shorter messages are copied, because separate writes cost more. */
 const SMALL_BYTES = 16 * 1024;

@@ -3,16 +3,16 @@ import { expect, test } from 'vitest';
 import { createTickets } from './tickets.ts';
 
 const call = (tenant = 'a'): Call => ({ tenant, requestId: 'r', signal: new AbortController().signal });
-const REFUSED = 'The ticket is not one that this server gave you, or it is too old.';
+const REFUSED = 'The ticket was not issued to you by this server, or has expired.';
 
-test('a ticket opens to what it was issued for, and does not show it', () => {
+test('a ticket opens to its content, and does not reveal it', () => {
   const tickets = createTickets();
   const { ticket } = tickets.issue(call(), Buffer.from('SELECT secret'));
   expect(Buffer.from(ticket).includes('secret')).toBe(false);
   expect(Buffer.from(tickets.open(call(), ticket)).toString()).toBe('SELECT secret');
 });
 
-test('a ticket is of no use to another tenant, to another server, or when it is too old', () => {
+test('a ticket is invalid for another tenant, on another server, or after it expires', () => {
   let now = 1000;
   const tickets = createTickets({ lifeMs: 500, now: () => now });
   const { ticket, expires } = tickets.issue(call(), Buffer.from('x'));

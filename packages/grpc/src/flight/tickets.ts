@@ -2,23 +2,23 @@ import { createCipheriv, createDecipheriv, randomBytes } from 'node:crypto';
 import { ServiceError } from '@svc/errors';
 import type { Call } from '@svc/frames';
 
-/** Tickets: what a client was promised, sealed so that nobody else can read, change or use it. */
+/** Encrypted and authenticated tickets, bound to a tenant. */
 export interface Tickets {
-  /** A ticket for whoever makes the call, and until when it is good. */
+  /** Issues a ticket for the tenant of the call. Returns it with its expiry time. */
   issue(call: Call, content: Uint8Array): { readonly ticket: Uint8Array; readonly expires: Date };
-  /** What a ticket was issued for; `invalid_argument` where it is forged, of another tenant, or too old. */
+  /** Returns the content of a ticket; `invalid_argument` if it is forged, expired or of another tenant. */
   open(call: Call, ticket: Uint8Array): Uint8Array;
 }
 
-/** How tickets are made. */
+/** Options of `createTickets`. */
 export interface TicketsOptions {
-  /** How long a ticket is good. Default: an hour. */
+  /** How long a ticket is valid. Default: an hour. */
   readonly lifeMs?: number;
   /** The clock, in ms since 1970. */
   readonly now?: () => number;
 }
 
-/** Tickets of one server: the key that seals them ends with it. */
+/** Creates the tickets of one server, with a key that lives as long as the server. */
 export function createTickets({ lifeMs = 3_600_000, now = Date.now }: TicketsOptions = {}): Tickets {
   const key = randomBytes(32);
   return {
@@ -47,7 +47,7 @@ export function createTickets({ lifeMs = 3_600_000, now = Date.now }: TicketsOpt
   };
 }
 
-/** What is known of a ticket under: another tenant's is another one. */
+/** Returns the map key of a ticket, which includes the tenant. */
 export function ticketKey({ tenant }: Call, ticket: Uint8Array): string {
   return `${tenant} ${Buffer.from(ticket).toString('base64')}`;
 }
@@ -58,7 +58,7 @@ const TIME_BYTES = 8;
 const TAG_BYTES = 16;
 
 function refused(): ServiceError {
-  return new ServiceError('invalid_argument', 'The ticket is not one that this server gave you, or it is too old.', {
-    hint: 'Ask GetFlightInfo for a new one.',
+  return new ServiceError('invalid_argument', 'The ticket was not issued to you by this server, or has expired.', {
+    hint: 'Get a new one with GetFlightInfo.',
   });
 }
