@@ -1,4 +1,4 @@
-/** A message as a caller writes it: what is left out is the zero of its type, or absent. */
+/** A message with optional fields; a missing field is the zero value of its type, or absent. */
 export type Partially<T> = T extends bigint | boolean | number | string | Uint8Array | ReadonlyMap<string, unknown>
   ? T
   : T extends readonly (infer Item)[]
@@ -11,7 +11,7 @@ interface LongBits {
   readonly unsigned: boolean;
 }
 
-/** A 64-bit integer as protobufjs writes it. */
+/** Converts a 64-bit integer for protobufjs. */
 export function longFromBigint(value: bigint, unsigned = false): LongBits {
   if ((unsigned ? BigInt.asUintN(64, value) : BigInt.asIntN(64, value)) !== value) {
     throw new RangeError(`${value} does not fit into 64 bits.`);
@@ -19,7 +19,7 @@ export function longFromBigint(value: bigint, unsigned = false): LongBits {
   return { low: Number(BigInt.asIntN(32, value)), high: Number(BigInt.asIntN(32, value >> 32n)), unsigned };
 }
 
-/** A 64-bit integer that protobufjs read, exact. */
+/** Converts a 64-bit integer of protobufjs, exactly. */
 export function bigintFromLong(value: LongBits): bigint {
   const high = BigInt(value.unsigned ? value.high >>> 0 : value.high);
   return (high << 32n) | BigInt(value.low >>> 0);

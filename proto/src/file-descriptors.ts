@@ -1,18 +1,18 @@
 import { FILES } from './generated/file-descriptors.ts';
 
-/** A .proto file of this package, as reflection describes it. */
+/** A .proto file of this package, for reflection. */
 export interface FileDescriptor {
-  /** The path it is imported by. */
+  /** The import path. */
   readonly name: string;
-  /** The names of the files it imports. */
+  /** The names of the imported files. */
   readonly imports: readonly string[];
-  /** The fully qualified names it declares. */
+  /** The fully qualified names that the file declares. */
   readonly symbols: readonly string[];
   /** A serialized `google.protobuf.FileDescriptorProto`. */
   readonly bytes: Uint8Array;
 }
 
-/** Every .proto file of this package; a file comes after those it imports. */
+/** Every .proto file of this package, each after its imports. */
 export const FILE_DESCRIPTORS: readonly FileDescriptor[] = FILES.map(({ base64, ...file }) => ({
   ...file,
   bytes: Buffer.from(base64, 'base64'),

@@ -1,5 +1,5 @@
 /**
- * The messages and services of the data-frame server's gRPC front.
+ * The messages and services of the data-frame server's gRPC API.
  *
  * ```ts
  * import { FrameServiceDefinition } from '@svc/proto';

@@ -1,5 +1,5 @@
-// Holds the .proto files to their style, and to what they were before: where main is a branch of its own to what both
-// have in common, else to the commit before the last one.
+// Lints the .proto files and checks them for breaking changes: against the merge base with main if this is another
+// branch, else against the previous commit.
 import { spawnSync } from 'node:child_process';
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';

@@ -1,4 +1,4 @@
-// What the generated code has to know of a field.
+// The properties of fields that the generated code needs.
 import protobuf from 'protobufjs';
 
 const BIGINT_TYPES = new Set(['int64', 'uint64', 'sfixed64']);

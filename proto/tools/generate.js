@@ -1,5 +1,5 @@
 // Writes src/generated from the .proto files: codecs and service definitions as TypeScript, and the file descriptors
-// that reflection hands out. With --check it writes nothing and fails where the files there are not up to date.
+// for reflection. With --check it writes nothing, and fails if the files are not up to date.
 import { existsSync, readFileSync, readdirSync, writeFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import protobuf from 'protobufjs';

@@ -32,7 +32,7 @@ export function writeDescriptors(files) {
     '  },',
   ]);
   return [
-    '// Written by the script "generate" from the .proto files; changes belong there.',
+    '// Written by the script "generate" from the .proto files: make changes there.',
     '/** The files of this package: name, imports, declared names, and the serialized FileDescriptorProto in base64. */',
     'export const FILES = [',
     ...entries,

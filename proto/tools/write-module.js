@@ -1,5 +1,5 @@
 // Writes one .proto file as a TypeScript module: interfaces, codecs over protobufjs' reader and writer, and service
-// definitions of the shape that nice-grpc reads.
+// definitions for nice-grpc.
 import protobuf from 'protobufjs';
 import {
   camel,
@@ -24,7 +24,7 @@ export function writeModule(file, files) {
   const others = file.declared.filter((item) => !(item instanceof protobuf.Service));
   const body = [...others.flatMap(writeDeclared), ...services.map(writeService)].join('\n\n');
   return [
-    `// Written by the script "generate" from ${file.name}; changes belong there.`,
+    `// Written by the script "generate" from ${file.name}: make changes there.`,
     ...writeImports(file, files, body),
     '',
   ]

@@ -1,10 +1,10 @@
-// Written by the script "generate" from arrow/flight/protocol/sql/flight_sql.proto; changes belong there.
+// Written by the script "generate" from arrow/flight/protocol/sql/flight_sql.proto: make changes there.
 import protobuf from 'protobufjs/minimal.js';
 import { bigintFromLong, longFromBigint, type Partially } from '../codec.ts';
 
-/** Asks for facts about the server. */
+/** Requests information about the server and its SQL. */
 export interface CommandGetSqlInfo {
-  /** Which facts, by their numbers; empty = all. */
+  /** The numbers of the requested values; empty = all. */
   readonly info: readonly number[];
 }
 
@@ -47,7 +47,7 @@ export const CommandGetSqlInfo = {
   },
 };
 
-/** Asks for the types of columns. */
+/** Requests the types of columns. */
 export interface CommandGetXdbcTypeInfo {
   /** Only those with this XDBC type. */
   readonly dataType: number | undefined;
@@ -85,7 +85,7 @@ export const CommandGetXdbcTypeInfo = {
   },
 };
 
-/** Asks for the catalogs. */
+/** Requests the catalogs. */
 export interface CommandGetCatalogs {
 }
 
@@ -112,11 +112,11 @@ export const CommandGetCatalogs = {
   },
 };
 
-/** Asks for the schemas that hold tables. */
+/** Requests the schemas. */
 export interface CommandGetDbSchemas {
-  /** Only of this catalog. */
+  /** Only in this catalog. */
   readonly catalog: string | undefined;
-  /** Only those like this pattern, where `%` is any text and `_` any character. */
+  /** Only those that match this pattern, with `%` for any text and `_` for any character. */
   readonly dbSchemaFilterPattern: string | undefined;
 }
 
@@ -158,13 +158,13 @@ export const CommandGetDbSchemas = {
   },
 };
 
-/** Asks for the tables: the caller's frames. */
+/** Requests the tables: the caller's frames. */
 export interface CommandGetTables {
-  /** Only of this catalog. */
+  /** Only in this catalog. */
   readonly catalog: string | undefined;
-  /** Only of schemas like this pattern. */
+  /** Only in schemas that match this pattern. */
   readonly dbSchemaFilterPattern: string | undefined;
-  /** Only those like this pattern. */
+  /** Only those that match this pattern. */
   readonly tableNameFilterPattern: string | undefined;
   /** Only of these types; empty = all. */
   readonly tableTypes: readonly string[];
@@ -228,7 +228,7 @@ export const CommandGetTables = {
   },
 };
 
-/** Asks for the types of tables. */
+/** Requests the types of tables. */
 export interface CommandGetTableTypes {
 }
 
@@ -255,7 +255,7 @@ export const CommandGetTableTypes = {
   },
 };
 
-/** Asks for the primary key of a table: frames have none. */
+/** Requests the primary key of a table: frames have none. */
 export interface CommandGetPrimaryKeys {
   /** Its catalog. */
   readonly catalog: string | undefined;
@@ -309,7 +309,7 @@ export const CommandGetPrimaryKeys = {
   },
 };
 
-/** Asks which keys refer to a table: none. */
+/** Requests the foreign keys that refer to a table: none. */
 export interface CommandGetExportedKeys {
   /** Its catalog. */
   readonly catalog: string | undefined;
@@ -363,7 +363,7 @@ export const CommandGetExportedKeys = {
   },
 };
 
-/** Asks which keys of a table refer to others: none. */
+/** Requests the foreign keys of a table: none. */
 export interface CommandGetImportedKeys {
   /** Its catalog. */
   readonly catalog: string | undefined;
@@ -417,15 +417,15 @@ export const CommandGetImportedKeys = {
   },
 };
 
-/** Asks which keys of a table refer to another one: none. */
+/** Requests the foreign keys of a table that refer to another one: none. */
 export interface CommandGetCrossReference {
-  /** The catalog of the table referred to. */
+  /** The catalog of the referenced table. */
   readonly pkCatalog: string | undefined;
   /** Its schema. */
   readonly pkDbSchema: string | undefined;
   /** Its name. */
   readonly pkTable: string;
-  /** The catalog of the table that refers. */
+  /** The catalog of the referencing table. */
   readonly fkCatalog: string | undefined;
   /** Its schema. */
   readonly fkDbSchema: string | undefined;
@@ -495,11 +495,11 @@ export const CommandGetCrossReference = {
   },
 };
 
-/** Asks for a prepared statement. */
+/** Requests a prepared statement. */
 export interface ActionCreatePreparedStatementRequest {
   /** The SQL. */
   readonly query: string;
-  /** There are no transactions: absent. */
+  /** Absent: transactions are not supported. */
   readonly transactionId: Uint8Array | undefined;
 }
 
@@ -543,13 +543,13 @@ export const ActionCreatePreparedStatementRequest = {
 
 /** A prepared statement. */
 export interface ActionCreatePreparedStatementResult {
-  /** What it is called by; of use only to the tenant it was given to, and only for a time. */
+  /** The handle. Only the tenant that it was issued to can use it, for a limited time. */
   readonly preparedStatementHandle: Uint8Array;
-  /** The schema of its answer: an Arrow IPC message, encapsulated; empty for an update. */
+  /** The result schema: an encapsulated Arrow IPC message; empty for an update. */
   readonly datasetSchema: Uint8Array;
-  /** The schema of its parameters; empty where it has none. */
+  /** The parameter schema; empty if there are no parameters. */
   readonly parameterSchema: Uint8Array;
-  /** Whether it changes frames. */
+  /** Whether the statement changes frames. */
   readonly isUpdate: boolean | undefined;
 }
 
@@ -603,9 +603,9 @@ export const ActionCreatePreparedStatementResult = {
   },
 };
 
-/** Lets a prepared statement go. */
+/** Closes a prepared statement. */
 export interface ActionClosePreparedStatementRequest {
-  /** Which. */
+  /** The handle of the statement. */
   readonly preparedStatementHandle: Uint8Array;
 }
 
@@ -645,7 +645,7 @@ export const ActionClosePreparedStatementRequest = {
 export interface CommandStatementQuery {
   /** The SQL. */
   readonly query: string;
-  /** There are no transactions: absent. */
+  /** Absent: transactions are not supported. */
   readonly transactionId: Uint8Array | undefined;
 }
 
@@ -687,9 +687,9 @@ export const CommandStatementQuery = {
   },
 };
 
-/** Runs a prepared query, or (in DoPut) sets its parameters. */
+/** Runs a prepared query, or (in DoPut) binds its parameters. */
 export interface CommandPreparedStatementQuery {
-  /** Which. */
+  /** The handle of the statement. */
   readonly preparedStatementHandle: Uint8Array;
 }
 
@@ -729,7 +729,7 @@ export const CommandPreparedStatementQuery = {
 export interface CommandStatementUpdate {
   /** The SQL. */
   readonly query: string;
-  /** There are no transactions: absent. */
+  /** Absent: transactions are not supported. */
   readonly transactionId: Uint8Array | undefined;
 }
 
@@ -773,7 +773,7 @@ export const CommandStatementUpdate = {
 
 /** Runs a prepared statement that changes frames. */
 export interface CommandPreparedStatementUpdate {
-  /** Which. */
+  /** The handle of the statement. */
   readonly preparedStatementHandle: Uint8Array;
 }
 
@@ -809,37 +809,37 @@ export const CommandPreparedStatementUpdate = {
   },
 };
 
-/** What is to happen where there is no such table. */
+/** What to do if the table does not exist. */
 export const CommandStatementIngestTableDefinitionOptionsTableNotExistOption = {
   /** The same as TABLE_NOT_EXIST_OPTION_FAIL. */
   TABLE_NOT_EXIST_OPTION_UNSPECIFIED: 0,
-  /** It is made. */
+  /** Create the table. */
   TABLE_NOT_EXIST_OPTION_CREATE: 1,
-  /** NOT_FOUND. */
+  /** Fail with NOT_FOUND. */
   TABLE_NOT_EXIST_OPTION_FAIL: 2,
 } as const;
 /** A number of `CommandStatementIngestTableDefinitionOptionsTableNotExistOption`, or one that a newer peer knows. */
 export type CommandStatementIngestTableDefinitionOptionsTableNotExistOption = number;
 
-/** What is to happen where there is such a table. */
+/** What to do if the table exists. */
 export const CommandStatementIngestTableDefinitionOptionsTableExistsOption = {
   /** The same as TABLE_EXISTS_OPTION_FAIL. */
   TABLE_EXISTS_OPTION_UNSPECIFIED: 0,
-  /** ALREADY_EXISTS. */
+  /** Fail with ALREADY_EXISTS. */
   TABLE_EXISTS_OPTION_FAIL: 1,
-  /** The rows are added to it. */
+  /** Append the rows. */
   TABLE_EXISTS_OPTION_APPEND: 2,
-  /** It is replaced. */
+  /** Replace the table. */
   TABLE_EXISTS_OPTION_REPLACE: 3,
 } as const;
 /** A number of `CommandStatementIngestTableDefinitionOptionsTableExistsOption`, or one that a newer peer knows. */
 export type CommandStatementIngestTableDefinitionOptionsTableExistsOption = number;
 
-/** What is to happen where there is such a table, and where there is none. */
+/** What to do if the table exists, and if it does not. */
 export interface CommandStatementIngestTableDefinitionOptions {
-  /** Where there is none. */
+  /** If the table does not exist. */
   readonly ifNotExist: CommandStatementIngestTableDefinitionOptionsTableNotExistOption;
-  /** Where there is one. */
+  /** If the table exists. */
   readonly ifExists: CommandStatementIngestTableDefinitionOptionsTableExistsOption;
 }
 
@@ -881,9 +881,9 @@ export const CommandStatementIngestTableDefinitionOptions = {
   },
 };
 
-/** Puts the rows of the upload into a table. */
+/** Puts or appends the rows of the upload. */
 export interface CommandStatementIngest {
-  /** Whether to create, add or replace. */
+  /** Whether to create, append or replace. */
   readonly tableDefinitionOptions: CommandStatementIngestTableDefinitionOptions | undefined;
   /** The name of the table: a handle. */
   readonly table: string;
@@ -891,11 +891,11 @@ export interface CommandStatementIngest {
   readonly schema: string | undefined;
   /** Its catalog. */
   readonly catalog: string | undefined;
-  /** There are no temporary tables: false. */
+  /** False: temporary tables are not supported. */
   readonly temporary: boolean;
-  /** There are no transactions: absent. */
+  /** Absent: transactions are not supported. */
   readonly transactionId: Uint8Array | undefined;
-  /** Options of other servers: there are none here. */
+  /** Server-specific options; this server has none. */
   readonly options: ReadonlyMap<string, string>;
 }
 
@@ -981,9 +981,9 @@ export const CommandStatementIngest = {
   },
 };
 
-/** What an update or ingest did. */
+/** The result of an update or ingest. */
 export interface DoPutUpdateResult {
-  /** How many rows; -1 = not known. */
+  /** The number of rows; -1 = unknown. */
   readonly recordCount: bigint;
 }
 
@@ -1019,9 +1019,9 @@ export const DoPutUpdateResult = {
   },
 };
 
-/** What setting the parameters of a prepared statement did. */
+/** The result of binding the parameters of a prepared statement. */
 export interface DoPutPreparedStatementResult {
-  /** What it is called by from now on. */
+  /** The handle of the statement from now on. */
   readonly preparedStatementHandle: Uint8Array | undefined;
 }
 
@@ -1095,13 +1095,13 @@ export const ActionCancelQueryRequest = {
   },
 };
 
-/** How a cancellation went. */
+/** The outcomes of a cancellation. */
 export const ActionCancelQueryResultCancelResult = {
-  /** Not known. */
+  /** Unknown. */
   CANCEL_RESULT_UNSPECIFIED: 0,
-  /** It was running, and has ended. */
+  /** It was running and was cancelled. */
   CANCEL_RESULT_CANCELLED: 1,
-  /** It will end. */
+  /** It is being cancelled. */
   CANCEL_RESULT_CANCELLING: 2,
   /** It was not running. */
   CANCEL_RESULT_NOT_CANCELLABLE: 3,
@@ -1109,9 +1109,9 @@ export const ActionCancelQueryResultCancelResult = {
 /** A number of `ActionCancelQueryResultCancelResult`, or one that a newer peer knows. */
 export type ActionCancelQueryResultCancelResult = number;
 
-/** What a cancellation did, for older clients. */
+/** The result of a cancellation, for older clients. */
 export interface ActionCancelQueryResult {
-  /** How it went. */
+  /** The outcome. */
   readonly result: ActionCancelQueryResultCancelResult;
 }
 

@@ -1,9 +1,9 @@
-// Written by the script "generate" from arrow/flight/protocol/flight.proto; changes belong there.
+// Written by the script "generate" from arrow/flight/protocol/flight.proto: make changes there.
 import protobuf from 'protobufjs/minimal.js';
 import { bigintFromLong, longFromBigint, type Partially } from '../codec.ts';
 import { Timestamp } from './google-protobuf-timestamp.ts';
 
-/** The client's part of a handshake. */
+/** A handshake message of the client. */
 export interface HandshakeRequest {
   /** Any; there is one version. */
   readonly protocolVersion: bigint;
@@ -49,7 +49,7 @@ export const HandshakeRequest = {
   },
 };
 
-/** The server's part of a handshake. */
+/** A handshake message of the server. */
 export interface HandshakeResponse {
   /** Always 0. */
   readonly protocolVersion: bigint;
@@ -168,7 +168,7 @@ export const Empty = {
   },
 };
 
-/** An action there is. */
+/** An action of the server. */
 export interface ActionType {
   /** Its name. */
   readonly type: string;
@@ -214,9 +214,9 @@ export const ActionType = {
   },
 };
 
-/** Which flights to list. */
+/** The flights to list. */
 export interface Criteria {
-  /** Only handles that begin with this; empty = all. */
+  /** Only handles with this prefix; empty = all. */
   readonly expression: Uint8Array;
 }
 
@@ -252,11 +252,11 @@ export const Criteria = {
   },
 };
 
-/** An action to do. */
+/** An action to run. */
 export interface Action {
   /** Its name. */
   readonly type: string;
-  /** What it is to be done with. */
+  /** The arguments of the action. */
   readonly body: Uint8Array;
 }
 
@@ -298,7 +298,7 @@ export const Action = {
   },
 };
 
-/** What an action answers. */
+/** The result of an action. */
 export interface Result {
   /** A message that depends on the action. */
   readonly body: Uint8Array;
@@ -338,7 +338,7 @@ export const Result = {
 
 /** A schema. */
 export interface SchemaResult {
-  /** An Arrow IPC message, encapsulated. */
+  /** An encapsulated Arrow IPC message. */
   readonly schema: Uint8Array;
 }
 
@@ -374,13 +374,13 @@ export const SchemaResult = {
   },
 };
 
-/** How something is named. */
+/** The kinds of descriptors. */
 export const FlightDescriptorDescriptorType = {
-  /** Not at all. */
+  /** Unknown. */
   UNKNOWN: 0,
-  /** By its path: the handle of a frame. */
+  /** A path: the handle of a frame. */
   PATH: 1,
-  /** By a command of Flight SQL. */
+  /** A Flight SQL command. */
   CMD: 2,
 } as const;
 /** A number of `FlightDescriptorDescriptorType`, or one that a newer peer knows. */
@@ -388,7 +388,7 @@ export type FlightDescriptorDescriptorType = number;
 
 /** Names something to read or to write. */
 export interface FlightDescriptor {
-  /** Which of the two others counts. */
+  /** Which of the other two fields is set. */
   readonly type: FlightDescriptorDescriptorType;
   /** A serialized google.protobuf.Any. */
   readonly cmd: Uint8Array;
@@ -440,21 +440,21 @@ export const FlightDescriptor = {
   },
 };
 
-/** What a descriptor stands for, and how to read it. */
+/** The description of a descriptor, and how to read its data. */
 export interface FlightInfo {
-  /** Its schema: an Arrow IPC message, encapsulated. */
+  /** The schema: an encapsulated Arrow IPC message. */
   readonly schema: Uint8Array;
-  /** The descriptor it was asked for with. */
+  /** The descriptor of the request. */
   readonly flightDescriptor: FlightDescriptor | undefined;
   /** Always one. */
   readonly endpoint: readonly FlightEndpoint[];
-  /** How many rows it has; -1 = not known. */
+  /** The number of rows; -1 = unknown. */
   readonly totalRecords: bigint;
-  /** How many bytes it has where it is kept; -1 = not known. */
+  /** The size in storage, in bytes; -1 = unknown. */
   readonly totalBytes: bigint;
-  /** True: the rows have an order. */
+  /** Always true: the rows are ordered. */
   readonly ordered: boolean;
-  /** For a frame its version, else empty. */
+  /** The version of a frame; otherwise empty. */
   readonly appMetadata: Uint8Array;
 }
 
@@ -526,11 +526,11 @@ export const FlightInfo = {
   },
 };
 
-/** How far something is. */
+/** The progress of a query. */
 export interface PollInfo {
-  /** What can be read now: all. */
+  /** The data that can be read now: all of it. */
   readonly info: FlightInfo | undefined;
-  /** Absent: there is nothing to come again for. */
+  /** Absent: there is nothing to poll for. */
   readonly flightDescriptor: FlightDescriptor | undefined;
   /** 1. */
   readonly progress: number | undefined;
@@ -590,7 +590,7 @@ export const PollInfo = {
 
 /** What to cancel. */
 export interface CancelFlightInfoRequest {
-  /** What GetFlightInfo answered. */
+  /** The response of GetFlightInfo. */
   readonly info: FlightInfo | undefined;
 }
 
@@ -626,13 +626,13 @@ export const CancelFlightInfoRequest = {
   },
 };
 
-/** How a cancellation went. */
+/** The outcome of a cancellation. */
 export const CancelStatus = {
-  /** Not known. */
+  /** Unknown. */
   CANCEL_STATUS_UNSPECIFIED: 0,
-  /** It was running, and has ended. */
+  /** It was running and was cancelled. */
   CANCEL_STATUS_CANCELLED: 1,
-  /** It will end. */
+  /** It is being cancelled. */
   CANCEL_STATUS_CANCELLING: 2,
   /** It was not running. */
   CANCEL_STATUS_NOT_CANCELLABLE: 3,
@@ -640,9 +640,9 @@ export const CancelStatus = {
 /** A number of `CancelStatus`, or one that a newer peer knows. */
 export type CancelStatus = number;
 
-/** What a cancellation did. */
+/** The result of a cancellation. */
 export interface CancelFlightInfoResult {
-  /** How it went. */
+  /** The outcome. */
   readonly status: CancelStatus;
 }
 
@@ -678,7 +678,7 @@ export const CancelFlightInfoResult = {
   },
 };
 
-/** What DoGet takes. It is of use only to the tenant it was given to, and only for a time. */
+/** A ticket for DoGet. Only the tenant that it was issued to can use it, for a limited time. */
 export interface Ticket {
   /** Opaque. */
   readonly ticket: Uint8Array;
@@ -716,7 +716,7 @@ export const Ticket = {
   },
 };
 
-/** Where to read something. */
+/** An address to read from. */
 export interface Location {
   /** An address. */
   readonly uri: string;
@@ -754,13 +754,13 @@ export const Location = {
   },
 };
 
-/** A part of a flight; here there is one. */
+/** A part of a flight; this server always returns one. */
 export interface FlightEndpoint {
-  /** What to read it with. */
+  /** The ticket to read it with. */
   readonly ticket: Ticket | undefined;
-  /** None: it is to be read where the ticket came from. */
+  /** Empty: read from the server that issued the ticket. */
   readonly location: readonly Location[];
-  /** Until when the ticket is good. */
+  /** When the ticket expires. */
   readonly expirationTime: Timestamp | undefined;
   /** Empty. */
   readonly appMetadata: Uint8Array;
@@ -816,9 +816,9 @@ export const FlightEndpoint = {
   },
 };
 
-/** Which ticket is to be good for longer. */
+/** The ticket to renew. */
 export interface RenewFlightEndpointRequest {
-  /** The endpoint with it. */
+  /** The endpoint with the ticket. */
   readonly endpoint: FlightEndpoint | undefined;
 }
 
@@ -856,11 +856,11 @@ export const RenewFlightEndpointRequest = {
 
 /** An Arrow IPC message. */
 export interface FlightData {
-  /** What it is about; in the first message of an upload. */
+  /** The target; only in the first message of an upload. */
   readonly flightDescriptor: FlightDescriptor | undefined;
   /** The metadata of the message, not encapsulated. */
   readonly dataHeader: Uint8Array;
-  /** Of no meaning here. */
+  /** Ignored. */
   readonly appMetadata: Uint8Array;
   /** The body of the message. */
   readonly dataBody: Uint8Array;
@@ -916,9 +916,9 @@ export const FlightData = {
   },
 };
 
-/** What the server says of an upload. */
+/** The result of an upload. */
 export interface PutResult {
-  /** A message of Flight SQL, or empty. */
+  /** A Flight SQL message, or empty. */
   readonly appMetadata: Uint8Array;
 }
 
@@ -996,11 +996,11 @@ export const SessionOptionValueStringListValue = {
 export interface SessionOptionValue {
   /** A text. */
   readonly stringValue: string | undefined;
-  /** A truth. */
+  /** A boolean. */
   readonly boolValue: boolean | undefined;
   /** An integer. */
   readonly int64Value: bigint | undefined;
-  /** A number. */
+  /** A floating-point number. */
   readonly doubleValue: number | undefined;
   /** Texts. */
   readonly stringListValue: SessionOptionValueStringListValue | undefined;
@@ -1136,11 +1136,11 @@ export const SetSessionOptionsRequest = {
 
 /** Why an option was not set. */
 export const SetSessionOptionsResultErrorValue = {
-  /** Not known. */
+  /** Unknown. */
   UNSPECIFIED: 0,
   /** There is no such option. */
   INVALID_NAME: 1,
-  /** It cannot have this value. */
+  /** The value is not allowed. */
   INVALID_VALUE: 2,
   /** Another reason. */
   ERROR: 3,
@@ -1186,7 +1186,7 @@ export const SetSessionOptionsResultError = {
   },
 };
 
-/** Which session options were not set. */
+/** The session options that were not set. */
 export interface SetSessionOptionsResult {
   /** By name; empty = all were set. */
   readonly errors: ReadonlyMap<string, SetSessionOptionsResultError>;
@@ -1317,7 +1317,7 @@ export const GetSessionOptionsResult = {
   },
 };
 
-/** Ends the session. */
+/** Closes the session. */
 export interface CloseSessionRequest {
 }
 
@@ -1344,23 +1344,23 @@ export const CloseSessionRequest = {
   },
 };
 
-/** Whether it has. */
+/** The outcomes. */
 export const CloseSessionResultStatus = {
-  /** Not known. */
+  /** Unknown. */
   UNSPECIFIED: 0,
-  /** It has ended. */
+  /** The session is closed. */
   CLOSED: 1,
-  /** It will end. */
+  /** The session is being closed. */
   CLOSING: 2,
-  /** It cannot be ended. */
+  /** The session cannot be closed. */
   NOT_CLOSEABLE: 3,
 } as const;
 /** A number of `CloseSessionResultStatus`, or one that a newer peer knows. */
 export type CloseSessionResultStatus = number;
 
-/** How the session ended. */
+/** The result of closing the session. */
 export interface CloseSessionResult {
-  /** Whether it has ended. */
+  /** The outcome. */
   readonly status: CloseSessionResultStatus;
 }
 
@@ -1397,14 +1397,14 @@ export const CloseSessionResult = {
 };
 
 /**
- * Moves frames as record batches. A descriptor with a path of one part names the frame with that handle; one with a
- * command is a command of Flight SQL.
+ * Transfers frames as record batches. A descriptor with a path of one part names the frame with that handle; one with a
+ * command is a Flight SQL command.
  */
 export const FlightServiceDefinition = {
   name: 'FlightService',
   fullName: 'arrow.flight.protocol.FlightService',
   methods: {
-    /** Trades a name and password (the metadata `authorization: Basic …`) for a token (`authorization: Bearer …`). */
+    /** Exchanges a name and password (the metadata `authorization: Basic …`) for a token (`authorization: Bearer …`). */
     handshake: {
       name: 'Handshake',
       requestType: HandshakeRequest,
@@ -1422,7 +1422,7 @@ export const FlightServiceDefinition = {
       responseStream: true,
       options: {},
     },
-    /** Says what a descriptor stands for, and gives a ticket to read it. */
+    /** Describes a descriptor, and returns a ticket to read it. */
     getFlightInfo: {
       name: 'GetFlightInfo',
       requestType: FlightDescriptor,
@@ -1431,7 +1431,7 @@ export const FlightServiceDefinition = {
       responseStream: false,
       options: {},
     },
-    /** The same, for clients that would come again until it is ready: here it always is. */
+    /** The same, for clients that poll until the data is ready, which it always is. */
     pollFlightInfo: {
       name: 'PollFlightInfo',
       requestType: FlightDescriptor,
@@ -1440,7 +1440,7 @@ export const FlightServiceDefinition = {
       responseStream: false,
       options: {},
     },
-    /** The schema of what a descriptor stands for. */
+    /** Returns the schema of a descriptor. */
     getSchema: {
       name: 'GetSchema',
       requestType: FlightDescriptor,
@@ -1449,7 +1449,7 @@ export const FlightServiceDefinition = {
       responseStream: false,
       options: {},
     },
-    /** Reads what a ticket stands for. */
+    /** Reads the data of a ticket. */
     doGet: {
       name: 'DoGet',
       requestType: Ticket,
@@ -1459,8 +1459,8 @@ export const FlightServiceDefinition = {
       options: {},
     },
     /**
-     * Puts a frame, or runs a command of Flight SQL that takes data. All or nothing: nothing changes before the client has
-     * ended its stream, and a client that cancels or vanishes leaves everything as it was.
+     * Puts a frame, or runs a Flight SQL command that takes data. Atomic: nothing changes before the client has half-closed
+     * its stream, and a client that cancels or disconnects changes nothing.
      */
     doPut: {
       name: 'DoPut',
@@ -1470,7 +1470,7 @@ export const FlightServiceDefinition = {
       responseStream: true,
       options: {},
     },
-    /** Not offered. */
+    /** Not supported. */
     doExchange: {
       name: 'DoExchange',
       requestType: FlightData,
@@ -1479,7 +1479,7 @@ export const FlightServiceDefinition = {
       responseStream: true,
       options: {},
     },
-    /** Does one of the actions that ListActions lists. */
+    /** Runs one of the actions that ListActions lists. */
     doAction: {
       name: 'DoAction',
       requestType: Action,

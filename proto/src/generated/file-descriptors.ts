@@ -1,4 +1,4 @@
-// Written by the script "generate" from the .proto files; changes belong there.
+// Written by the script "generate" from the .proto files: make changes there.
 /** The files of this package: name, imports, declared names, and the serialized FileDescriptorProto in base64. */
 export const FILES = [
   {

@@ -1,4 +1,4 @@
-// Written by the script "generate" from google/protobuf/any.proto; changes belong there.
+// Written by the script "generate" from google/protobuf/any.proto: make changes there.
 import protobuf from 'protobufjs/minimal.js';
 import { type Partially } from '../codec.ts';
 

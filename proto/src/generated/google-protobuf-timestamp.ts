@@ -1,4 +1,4 @@
-// Written by the script "generate" from google/protobuf/timestamp.proto; changes belong there.
+// Written by the script "generate" from google/protobuf/timestamp.proto: make changes there.
 import protobuf from 'protobufjs/minimal.js';
 import { bigintFromLong, longFromBigint, type Partially } from '../codec.ts';
 

@@ -1,8 +1,8 @@
-// Written by the script "generate" from grpc/health/v1/health.proto; changes belong there.
+// Written by the script "generate" from grpc/health/v1/health.proto: make changes there.
 import protobuf from 'protobufjs/minimal.js';
 import { type Partially } from '../codec.ts';
 
-/** Whose state is asked for. */
+/** The service to check. */
 export interface HealthCheckRequest {
   /** The full name of a service; empty = the server as a whole. */
   readonly service: string;
@@ -40,15 +40,15 @@ export const HealthCheckRequest = {
   },
 };
 
-/** The states there are. */
+/** The possible states. */
 export const HealthCheckResponseServingStatus = {
-  /** Not known. */
+  /** Unknown. */
   UNKNOWN: 0,
-  /** Calls are taken. */
+  /** The service accepts calls. */
   SERVING: 1,
   /** The server is stopping. */
   NOT_SERVING: 2,
-  /** There is no such service; only in answers of Watch. */
+  /** There is no such service; only in responses of Watch. */
   SERVICE_UNKNOWN: 3,
 } as const;
 /** A number of `HealthCheckResponseServingStatus`, or one that a newer peer knows. */
@@ -92,12 +92,12 @@ export const HealthCheckResponse = {
   },
 };
 
-/** Says whether the server, or one of its services, takes calls. */
+/** Reports whether the server, or one of its services, accepts calls. */
 export const HealthDefinition = {
   name: 'Health',
   fullName: 'grpc.health.v1.Health',
   methods: {
-    /** The state now. NOT_FOUND for a service this server does not have. */
+    /** Returns the current state. NOT_FOUND for an unknown service. */
     check: {
       name: 'Check',
       requestType: HealthCheckRequest,
@@ -106,7 +106,7 @@ export const HealthDefinition = {
       responseStream: false,
       options: {},
     },
-    /** The state now and at every change. SERVICE_UNKNOWN for a service this server does not have. */
+    /** Returns the current state and every change. SERVICE_UNKNOWN for an unknown service. */
     watch: {
       name: 'Watch',
       requestType: HealthCheckRequest,

@@ -1,10 +1,10 @@
-// Written by the script "generate" from grpc/reflection/v1/reflection.proto; changes belong there.
+// Written by the script "generate" from grpc/reflection/v1/reflection.proto: make changes there.
 import protobuf from 'protobufjs/minimal.js';
 import { type Partially } from '../codec.ts';
 
-/** A question. */
+/** A request. */
 export interface ServerReflectionRequest {
-  /** The host it is about; repeated in the answer, otherwise unused. */
+  /** The host; copied to the response, otherwise unused. */
   readonly host: string;
   /** The file of this name. */
   readonly fileByFilename: string | undefined;
@@ -14,7 +14,7 @@ export interface ServerReflectionRequest {
   readonly fileContainingExtension: ExtensionRequest | undefined;
   /** The extensions of the message of this fully qualified name. */
   readonly allExtensionNumbersOfType: string | undefined;
-  /** The services; the text is not used. */
+  /** All services; the text is ignored. */
   readonly listServices: string | undefined;
 }
 
@@ -146,19 +146,19 @@ export const ExtensionRequest = {
   },
 };
 
-/** The answer to a question. */
+/** The response to a request. */
 export interface ServerReflectionResponse {
-  /** The host of the question. */
+  /** The host of the request. */
   readonly validHost: string;
-  /** The question. */
+  /** The request. */
   readonly originalRequest: ServerReflectionRequest | undefined;
-  /** The file asked for and what it imports. */
+  /** The requested file and its imports. */
   readonly fileDescriptorResponse: FileDescriptorResponse | undefined;
-  /** The extensions asked for. */
+  /** The requested extensions. */
   readonly allExtensionNumbersResponse: ExtensionNumberResponse | undefined;
   /** The services. */
   readonly listServicesResponse: ListServiceResponse | undefined;
-  /** Why there is no answer. */
+  /** The error. */
   readonly errorResponse: ErrorResponse | undefined;
 }
 
@@ -329,7 +329,7 @@ export const ExtensionNumberResponse = {
 
 /** Services. */
 export interface ListServiceResponse {
-  /** Those of this server. */
+  /** The services of this server. */
   readonly service: readonly ServiceResponse[];
 }
 
@@ -403,11 +403,11 @@ export const ServiceResponse = {
   },
 };
 
-/** A failed question; the stream goes on. */
+/** The error of a request; the stream continues. */
 export interface ErrorResponse {
   /** A gRPC status code. */
   readonly errorCode: number;
-  /** What is wrong. */
+  /** The error message. */
   readonly errorMessage: string;
 }
 
@@ -449,12 +449,12 @@ export const ErrorResponse = {
   },
 };
 
-/** Answers with the descriptors of what this server speaks. */
+/** Returns the descriptors of the services of this server. */
 export const ServerReflectionDefinition = {
   name: 'ServerReflection',
   fullName: 'grpc.reflection.v1.ServerReflection',
   methods: {
-    /** One answer for every question, in order. */
+    /** Returns one response for every request, in order. */
     serverReflectionInfo: {
       name: 'ServerReflectionInfo',
       requestType: ServerReflectionRequest,

@@ -1,25 +1,25 @@
-// Written by the script "generate" from svc/frames/v1/frames.proto; changes belong there.
+// Written by the script "generate" from svc/frames/v1/frames.proto: make changes there.
 import protobuf from 'protobufjs/minimal.js';
 import { bigintFromLong, longFromBigint, type Partially } from '../codec.ts';
 import { Timestamp } from './google-protobuf-timestamp.ts';
 
-/** What is known of a frame without reading it. */
+/** The metadata of a frame. */
 export interface FrameInfo {
   /** The name of the frame. */
   readonly handle: string;
-  /** How many rows it has. */
+  /** The number of rows. */
   readonly rows: bigint;
-  /** Bytes it occupies where it is kept. */
+  /** The size of the frame in storage, in bytes. */
   readonly bytes: bigint;
-  /** Its columns, in order. */
+  /** The columns, in order. */
   readonly columns: readonly ColumnInfo[];
   /** When this version was put. */
   readonly created: Timestamp | undefined;
   /** Changes with every put; a later version of a handle sorts after an earlier one. */
   readonly version: string;
-  /** When the frame ends by itself; absent = never. */
+  /** When the frame expires; absent = never. */
   readonly expires: Timestamp | undefined;
-  /** Where it is kept, such as `memory`. */
+  /** Where the frame is stored, such as `memory`. */
   readonly tier: string;
 }
 
@@ -103,7 +103,7 @@ export interface ColumnInfo {
   readonly name: string;
   /** The name of its type, such as `LONG`, `DOUBLE`, `STRING` or `TIMESTAMP`. */
   readonly type: string;
-  /** Whether it may hold nulls. */
+  /** Whether the column may contain nulls. */
   readonly nullable: boolean;
 }
 
@@ -151,13 +151,13 @@ export const ColumnInfo = {
   },
 };
 
-/** A part of an upload: the target in the first message, the data in the others. */
+/** A message of an upload: the target comes first, then the data. */
 export interface PutFrameRequest {
-  /** Where the frame goes. The first message, and only that one. */
+  /** The target of the upload. Only in the first message. */
   readonly target: PutFrameTarget | undefined;
   /**
-   * The next bytes of the data, cut anywhere: an Arrow IPC stream with its end-of-stream marker, or a file. Data
-   * without its end is refused: it may be what a client had sent when it gave up.
+   * The next bytes of the data, split anywhere: an Arrow IPC stream with its end-of-stream marker, or a file. Data
+   * without its end is refused, because the client may have cancelled the upload.
    */
   readonly chunk: Uint8Array | undefined;
 }
@@ -202,15 +202,15 @@ export const PutFrameRequest = {
   },
 };
 
-/** Where an uploaded frame goes, and on what conditions. */
+/** The handle and the conditions of an upload. */
 export interface PutFrameTarget {
   /** The handle of the frame. */
   readonly handle: string;
-  /** Put only where the handle is free, else ALREADY_EXISTS. */
+  /** Put only if the handle is free, else ALREADY_EXISTS. */
   readonly ifAbsent: boolean;
-  /** Put only over this version, else ABORTED; empty = over any. */
+  /** Replace only this version, else ABORTED; empty = any version. */
   readonly ifVersion: string;
-  /** Seconds until the frame ends by itself, 1 to 3153600000 (100 years); absent = it never does. */
+  /** Seconds until the frame expires, 1 to 3153600000 (100 years); absent = it never expires. */
   readonly ttlSeconds: bigint | undefined;
 }
 
@@ -264,11 +264,11 @@ export const PutFrameTarget = {
   },
 };
 
-/** What a put did. */
+/** The result of a put. */
 export interface PutFrameResponse {
   /** The frame as it is now. */
   readonly frame: FrameInfo | undefined;
-  /** True where the handle was free before. */
+  /** Whether the handle was free before. */
   readonly created: boolean;
 }
 
@@ -310,11 +310,11 @@ export const PutFrameResponse = {
   },
 };
 
-/** Which part of which frame to read. */
+/** The frame, and the part of it, to read. */
 export interface GetFrameRequest {
   /** The handle of the frame. */
   readonly handle: string;
-  /** Rows to return at the most; absent = all. */
+  /** The most rows to return; absent = all. */
   readonly limit: bigint | undefined;
   /** Rows to skip. */
   readonly offset: bigint;
@@ -372,11 +372,11 @@ export const GetFrameRequest = {
   },
 };
 
-/** A part of a frame being read: what it is in the first message, the data in the others. */
+/** A message of a read: the metadata comes first, then the data. */
 export interface GetFrameResponse {
-  /** The frame that is read, whole. The first message, and only that one. */
+  /** The metadata of the whole frame. Only in the first message. */
   readonly frame: FrameInfo | undefined;
-  /** The next bytes of an Arrow IPC stream, cut anywhere. */
+  /** The next bytes of an Arrow IPC stream, split anywhere. */
   readonly chunk: Uint8Array | undefined;
 }
 
@@ -420,13 +420,13 @@ export const GetFrameResponse = {
   },
 };
 
-/** Which frames to list. */
+/** The frames to list. */
 export interface ListFramesRequest {
-  /** Only handles that begin with this. */
+  /** Only handles with this prefix. */
   readonly prefix: string;
-  /** Only handles that sort after this: the last one of the page before. */
+  /** Only handles that sort after this one: the last of the previous page. */
   readonly after: string;
-  /** At most so many; absent = all. */
+  /** The most frames to return; absent = all. */
   readonly limit: bigint | undefined;
 }
 
@@ -474,7 +474,7 @@ export const ListFramesRequest = {
   },
 };
 
-/** The frames asked for. */
+/** The requested frames. */
 export interface ListFramesResponse {
   /** Sorted by handle. */
   readonly frames: readonly FrameInfo[];
@@ -512,7 +512,7 @@ export const ListFramesResponse = {
   },
 };
 
-/** Which frame to describe. */
+/** The frame to describe. */
 export interface DescribeFrameRequest {
   /** The handle of the frame. */
   readonly handle: string;
@@ -550,7 +550,7 @@ export const DescribeFrameRequest = {
   },
 };
 
-/** The frame asked for. */
+/** The requested frame. */
 export interface DescribeFrameResponse {
   /** The frame. */
   readonly frame: FrameInfo | undefined;
@@ -588,7 +588,7 @@ export const DescribeFrameResponse = {
   },
 };
 
-/** Which frame to drop. */
+/** The frame to drop. */
 export interface DropFrameRequest {
   /** The handle of the frame. */
   readonly handle: string;
@@ -626,7 +626,7 @@ export const DropFrameRequest = {
   },
 };
 
-/** The frame is gone. */
+/** The frame was dropped. */
 export interface DropFrameResponse {
 }
 
@@ -653,11 +653,11 @@ export const DropFrameResponse = {
   },
 };
 
-/** Which frame ends when. */
+/** The frame and its new TTL. */
 export interface ExtendFrameRequest {
   /** The handle of the frame. */
   readonly handle: string;
-  /** Seconds from now until the frame ends by itself, 1 to 3153600000 (100 years); absent = it never does. */
+  /** Seconds from now until the frame expires, 1 to 3153600000 (100 years); absent = it never expires. */
   readonly ttlSeconds: bigint | undefined;
 }
 
@@ -699,7 +699,7 @@ export const ExtendFrameRequest = {
   },
 };
 
-/** The frame with its new end. */
+/** The frame with its new expiry time. */
 export interface ExtendFrameResponse {
   /** The frame as it is now. */
   readonly frame: FrameInfo | undefined;
@@ -737,15 +737,15 @@ export const ExtendFrameResponse = {
   },
 };
 
-/** A statement, and which part of its answer to send. */
+/** A statement, and the part of its result to return. */
 export interface QueryRequest {
   /** The statement. */
   readonly sql: string;
   /** The values of `?` or `$1`, in order. */
   readonly params: readonly SqlValue[];
-  /** Who answers it: `local` (this server; also where it is empty) or `scheduler`. */
+  /** The engine: `local` (this server, the default) or `scheduler`. */
   readonly engine: string;
-  /** Rows to return at the most; absent = all. */
+  /** The most rows to return; absent = all. */
   readonly limit: bigint | undefined;
   /** Rows to skip. */
   readonly offset: bigint;
@@ -815,19 +815,19 @@ export const QueryRequest = {
   },
 };
 
-/** A value for a parameter of a statement; without any of its kinds it is null. */
+/** The value of a parameter of a statement; null if no kind is set. */
 export interface SqlValue {
-  /** A truth. */
+  /** A boolean. */
   readonly boolValue: boolean | undefined;
   /** An integer. */
   readonly intValue: bigint | undefined;
-  /** A number. */
+  /** A floating-point number. */
   readonly doubleValue: number | undefined;
   /** A text. */
   readonly stringValue: string | undefined;
   /** Bytes. */
   readonly bytesValue: Uint8Array | undefined;
-  /** Anything else, as a text. */
+  /** Any other type, as text. */
   readonly typedValue: TypedText | undefined;
 }
 
@@ -923,7 +923,7 @@ export const SqlValue = {
   },
 };
 
-/** A text, and the SQL type to read it as: `TIMESTAMP` and `2024-01-02 03:04:05`. */
+/** A text and its SQL type, such as `2024-01-02 03:04:05` and `TIMESTAMP`. */
 export interface TypedText {
   /** The name of the type. */
   readonly type: string;
@@ -969,9 +969,9 @@ export const TypedText = {
   },
 };
 
-/** A part of an answer. */
+/** A part of a query result. */
 export interface QueryResponse {
-  /** The next bytes of an Arrow IPC stream, cut anywhere. */
+  /** The next bytes of an Arrow IPC stream, split anywhere. */
   readonly chunk: Uint8Array;
 }
 
@@ -1007,21 +1007,21 @@ export const QueryResponse = {
   },
 };
 
-/** A statement, and where its answer is kept. */
+/** A statement, and where to store its result. */
 export interface KeepQueryRequest {
   /** The statement. */
   readonly sql: string;
-  /** The values of `?` or `$1`, in order. The time-series database takes none. */
+  /** The values of `?` or `$1`, in order. Not allowed for the time-series database. */
   readonly params: readonly SqlValue[];
-  /** Who answers it: `local` (this server; also where it is empty), `scheduler`, or `tsdb` (the time-series database). */
+  /** The engine: `local` (this server, the default), `scheduler`, or `tsdb` (the time-series database). */
   readonly engine: string;
-  /** The handle of the frame; empty = the server makes one. */
+  /** The handle of the frame; empty = the server generates one. */
   readonly handle: string;
-  /** Keep only where the handle is free, else ALREADY_EXISTS. */
+  /** Store only if the handle is free, else ALREADY_EXISTS. */
   readonly ifAbsent: boolean;
-  /** Keep only over this version, else ABORTED; empty = over any. */
+  /** Replace only this version, else ABORTED; empty = any version. */
   readonly ifVersion: string;
-  /** Seconds until the frame ends by itself, 1 to 3153600000 (100 years); absent = it never does. */
+  /** Seconds until the frame expires, 1 to 3153600000 (100 years); absent = it never expires. */
   readonly ttlSeconds: bigint | undefined;
 }
 
@@ -1093,11 +1093,11 @@ export const KeepQueryRequest = {
   },
 };
 
-/** What was kept. */
+/** The stored frame. */
 export interface KeepQueryResponse {
   /** The frame. */
   readonly frame: FrameInfo | undefined;
-  /** True where the handle was free before. */
+  /** Whether the handle was free before. */
   readonly created: boolean;
 }
 
@@ -1140,7 +1140,7 @@ export const KeepQueryResponse = {
 };
 
 /**
- * Puts, reads, lists and drops frames: tables of typed columns, each under a handle; and answers SQL over them.
+ * Puts, reads, lists and drops frames (tables of typed columns, each under a handle), and runs SQL over them.
  *
  * A handle has 1 to 128 letters, digits, dots, dashes and underscores, and begins with a letter or digit.
  */
@@ -1149,8 +1149,8 @@ export const FrameServiceDefinition = {
   fullName: 'svc.frames.v1.FrameService',
   methods: {
     /**
-     * Puts a frame under a handle, new or instead of the one there. All or nothing: the frame changes only after the
-     * client has ended its stream, and a client that cancels or vanishes leaves everything as it was.
+     * Puts a frame under a handle, and replaces an existing one. Atomic: the frame changes only after the client has
+     * half-closed its stream, and a client that cancels or disconnects changes nothing.
      */
     putFrame: {
       name: 'PutFrame',
@@ -1160,7 +1160,7 @@ export const FrameServiceDefinition = {
       responseStream: false,
       options: {},
     },
-    /** Reads a frame, or a part of it. The whole answer is of the version the frame had when the call began. */
+    /** Reads a frame, or a part of it. All of the data is of the version that the frame had when the call began. */
     getFrame: {
       name: 'GetFrame',
       requestType: GetFrameRequest,
@@ -1187,7 +1187,7 @@ export const FrameServiceDefinition = {
       responseStream: false,
       options: { idempotencyLevel: 'NO_SIDE_EFFECTS' },
     },
-    /** Drops a frame. Reads that have begun finish. */
+    /** Drops a frame. Running reads finish. */
     dropFrame: {
       name: 'DropFrame',
       requestType: DropFrameRequest,
@@ -1196,7 +1196,7 @@ export const FrameServiceDefinition = {
       responseStream: false,
       options: {},
     },
-    /** Sets anew when a frame ends by itself, or that it never does. */
+    /** Sets or removes the expiry time of a frame. */
     extendFrame: {
       name: 'ExtendFrame',
       requestType: ExtendFrameRequest,
@@ -1205,7 +1205,7 @@ export const FrameServiceDefinition = {
       responseStream: false,
       options: {},
     },
-    /** Answers one SQL statement that only reads; the caller's frames are tables, named by their handles. */
+    /** Runs one read-only SQL statement. The caller's frames are tables, named by their handles. */
     query: {
       name: 'Query',
       requestType: QueryRequest,
@@ -1214,7 +1214,7 @@ export const FrameServiceDefinition = {
       responseStream: true,
       options: { idempotencyLevel: 'NO_SIDE_EFFECTS' },
     },
-    /** Keeps the answer of an SQL statement as a frame, new or instead of the one there. All or nothing. */
+    /** Stores the result of an SQL statement as a frame, and replaces an existing one. Atomic. */
     keepQuery: {
       name: 'KeepQuery',
       requestType: KeepQueryRequest,
