@@ -1,4 +1,4 @@
-// Jars of Maven Central: each is fetched once, and only taken when it is the one that is pinned.
+// Jars from Maven Central: each is downloaded once, and used only if its checksum matches the pinned one.
 import { spawnSync } from 'node:child_process';
 import { createHash } from 'node:crypto';
 import { existsSync, mkdirSync, mkdtempSync, readFileSync, renameSync, rmSync } from 'node:fs';
@@ -7,11 +7,11 @@ import { fileURLToPath } from 'node:url';
 
 const COPY = 'org.apache.maven.plugins:maven-dependency-plugin:3.8.1:copy';
 
-/** The path of a jar. */
+/** Returns the path of a jar, and downloads it if necessary. */
 export function provideJar({ group, artifact, version, sha256: expected }) {
   const name = `${artifact}-${version}.jar`;
   const jar = fileURLToPath(new URL(`../node_modules/.cache/interop-${artifact}/${name}`, import.meta.url));
-  // What stands under its name was whole and the right one when it got it.
+  // A file gets its final name only after its checksum was verified.
   if (existsSync(jar)) return jar;
   console.error(`Fetching ${name}; this happens once.`);
   mkdirSync(dirname(jar), { recursive: true });

@@ -1,4 +1,4 @@
-// Runs the suite of every peer, one after the other: they share the machine. All of them run, even when one fails.
+// Runs the suite of every peer, one after the other because they share the machine. All of them run even if one fails.
 import { spawnSync } from 'node:child_process';
 import { fileURLToPath } from 'node:url';
 

@@ -13,7 +13,7 @@ import (
 	"github.com/apache/arrow-go/v18/arrow/memory"
 )
 
-// open gives a connection of the ADBC driver, with a table to ask.
+// open returns a connection of the ADBC driver, with a table to query.
 func open(t *testing.T, options map[string]string) adbc.Connection {
 	t.Helper()
 	all := map[string]string{adbc.OptionKeyURI: "grpc://" + address}
@@ -58,7 +58,7 @@ func ask(t *testing.T, connection adbc.Connection, sql string) string {
 	return rows(t, collect(t, reader))
 }
 
-// failed runs a statement to its end, and returns what ADBC says of its failure.
+// failed runs a statement to its end, and returns the ADBC error.
 func failed(t *testing.T, connection adbc.Connection, sql string) adbc.Error {
 	t.Helper()
 	reader, _, err := statementOf(t, connection, sql).ExecuteQuery(t.Context())

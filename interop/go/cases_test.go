@@ -10,16 +10,16 @@ import (
 	"github.com/apache/arrow-go/v18/arrow/memory"
 )
 
-// columnCase is a column of a type, its values as JSON, and the type that the server keeps it in.
+// columnCase is a column of a type, its values as JSON, and the type in which the server stores it.
 type columnCase struct {
 	name   string
 	sent   arrow.DataType
 	values string
-	// Absent where it is the type that was sent.
+	// Absent if it is the type that was sent.
 	kept arrow.DataType
-	// Absent where they are those that were sent.
+	// Absent if they are the values that were sent.
 	keptValues string
-	// Whether SQL has no such type, and answers with another.
+	// Whether SQL does not have the type, and returns another.
 	notInSQL bool
 }
 
@@ -46,7 +46,7 @@ func timestamp(unit arrow.TimeUnit, zone string) arrow.DataType {
 	return &arrow.TimestampType{Unit: unit, TimeZone: zone}
 }
 
-// The values are those of the suite in Python.
+// The values are those of the Python suite.
 var columnCases = []columnCase{
 	{name: "bool", sent: arrow.FixedWidthTypes.Boolean, values: `[true, false, null]`},
 	{name: "int8", sent: arrow.PrimitiveTypes.Int8, values: `[-128, 0, 127, null]`},
@@ -110,7 +110,7 @@ func (c columnCase) sentColumn(t *testing.T) arrow.Array {
 	return arrayOf(t, c.sent, c.values)
 }
 
-// keptColumn is the column as it comes back.
+// keptColumn is the column as the server returns it.
 func (c columnCase) keptColumn(t *testing.T) arrow.Array {
 	t.Helper()
 	kind, values := c.sent, c.values
@@ -123,7 +123,7 @@ func (c columnCase) keptColumn(t *testing.T) arrow.Array {
 	return arrayOf(t, kind, values)
 }
 
-// sentBatch has the column beside one that counts.
+// sentBatch has the column and a column of row numbers.
 func (c columnCase) sentBatch(t *testing.T) arrow.RecordBatch {
 	t.Helper()
 	values := c.sentColumn(t)
@@ -142,7 +142,7 @@ func arrayOf(t *testing.T, kind arrow.DataType, json string) arrow.Array {
 	return values
 }
 
-// sameColumn compares type and values; NaN, which equals nothing, by its text.
+// sameColumn compares type and values; NaN is compared by its text.
 func sameColumn(t *testing.T, got, want arrow.Array) {
 	t.Helper()
 	if !arrow.TypeEqual(got.DataType(), want.DataType()) {

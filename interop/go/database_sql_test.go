@@ -58,7 +58,7 @@ func TestDatabaseSqlScansRows(t *testing.T) {
 
 func TestDatabaseSqlBindsAndPrepares(t *testing.T) {
 	database := openDatabase(t)
-	// Without a preparation the driver takes values for rows of a bulk ingest.
+	// Without Prepare the driver treats values as rows of a bulk ingest.
 	statement, err := database.PrepareContext(t.Context(), "SELECT symbol FROM go_trades WHERE id = ? AND price > ?")
 	check(t, err)
 	defer statement.Close()
@@ -67,8 +67,7 @@ func TestDatabaseSqlBindsAndPrepares(t *testing.T) {
 	equal(t, symbol, "BTC")
 }
 
-// The driver binds no times of day and no timestamps by itself, in whatever form: it refuses them all. A text keeps
-// every digit.
+// The driver cannot bind times of day or timestamps in any form. A text keeps every digit.
 func TestDatabaseSqlBindsMomentsAsTexts(t *testing.T) {
 	database := openDatabase(t)
 	moment := time.Date(2024, 1, 2, 3, 4, 5, 678_901_234, time.UTC)

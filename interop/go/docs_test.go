@@ -9,7 +9,7 @@ import (
 	"testing"
 )
 
-// A program of a page, and what it prints.
+// A program of a page, and its output.
 var shownProgram = regexp.MustCompile("(?ms)^```go\n(.*?)^```\n\n^```text\n(.*?)^```$")
 
 func TestEveryProgramOfTheGrpcApiPrintsWhatIsShown(t *testing.T) {

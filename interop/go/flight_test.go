@@ -72,7 +72,7 @@ func TestFramesOfEveryShapeComeBack(t *testing.T) {
 	}
 }
 
-// countTo makes a batch of the numbers below a limit.
+// countTo returns a batch of the numbers below a limit.
 func countTo(limit int) arrow.RecordBatch {
 	builder := array.NewInt64Builder(memory.DefaultAllocator)
 	builder.Reserve(limit)
@@ -232,7 +232,7 @@ func TestReadersAtTheSameTimeGetTheSameBytes(t *testing.T) {
 	}
 }
 
-// bytesOf reads the bodies of a frame as they are on the wire; nothing, where that fails.
+// bytesOf reads the bodies of a frame as they are on the wire; nil if that fails.
 func bytesOf(t *testing.T, client *flightsql.Client, handle string) []byte {
 	info, err := client.Client.GetFlightInfo(t.Context(), pathOf(handle))
 	if err != nil {

@@ -1,14 +1,14 @@
-// Runs Go's clients of Flight and Flight SQL against a real server.
+// Runs the Go clients of Flight and Flight SQL against a real server.
 import { spawnSync } from 'node:child_process';
 import { homedir } from 'node:os';
 import { fileURLToPath } from 'node:url';
 import { startServer } from '../../tools/server-process.js';
 
 const folder = fileURLToPath(new URL('.', import.meta.url));
-// Go keeps what it fetched and built below the home, also where the environment names none.
+// Go has its caches in the home directory, even if the environment does not name one.
 const env = { HOME: homedir(), ...process.env };
 
-/** Runs Go; true where that succeeded. */
+/** Runs Go. Returns whether it succeeded. */
 function go(...args) {
   const { status, error } = spawnSync('go', args, { cwd: folder, stdio: 'inherit', timeout: 1_200_000, env });
   if (error?.code === 'ENOENT') console.error('Go 1.25 or newer is needed, and there is no go on the path.');
@@ -17,7 +17,7 @@ function go(...args) {
 }
 
 for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP']) process.once(signal, () => process.exit(1));
-// Before the server is there: the first time this takes minutes.
+// Build before the server starts: the first build takes minutes.
 if (!go('vet', '.')) process.exit(1);
 const server = await startServer();
 env.SVC_GRPC = server.grpc;

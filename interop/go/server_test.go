@@ -1,4 +1,4 @@
-// Package interop runs Go's clients of Arrow Flight and Flight SQL against a running server.
+// Package interop runs the Go clients of Arrow Flight and Flight SQL against a running server.
 package interop
 
 import (
@@ -22,7 +22,7 @@ import (
 	"google.golang.org/grpc/status"
 )
 
-// address is where the server under test listens.
+// address is the address of the server under test.
 var address = os.Getenv("SVC_GRPC")
 
 func TestMain(m *testing.M) {
@@ -33,7 +33,7 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
-// connect gives a client of Flight SQL; the one of Flight is in it.
+// connect returns a Flight SQL client, which contains a Flight client.
 func connect(t *testing.T) *flightsql.Client {
 	t.Helper()
 	client, err := flightsql.NewClient(address, nil, nil, grpc.WithTransportCredentials(insecure.NewCredentials()))
@@ -46,7 +46,7 @@ func pathOf(parts ...string) *flight.FlightDescriptor {
 	return &flight.FlightDescriptor{Type: flight.DescriptorPATH, Path: parts}
 }
 
-// put makes or replaces a frame, and returns its version.
+// put creates or replaces a frame, and returns its version.
 func put(t *testing.T, client *flightsql.Client, handle string, batches ...arrow.RecordBatch) string {
 	t.Helper()
 	version, err := tryPut(t, client, pathOf(handle), batches)
@@ -64,7 +64,7 @@ func tryPut(
 	writer := flight.NewRecordWriter(stream, append(options, ipc.WithSchema(batches[0].Schema()))...)
 	writer.SetFlightDescriptor(descriptor)
 	for _, batch := range batches {
-		// A stream that the server has ended says why when it is read.
+		// The error of a stream that the server has ended is found by reading it.
 		if writer.Write(batch) != nil {
 			break
 		}
@@ -92,7 +92,7 @@ func get(t *testing.T, client *flightsql.Client, handle string) arrow.Table {
 	return read(t, client, info, err)
 }
 
-// read reads the one endpoint of an info.
+// read reads the only endpoint of a FlightInfo.
 func read(t *testing.T, client *flightsql.Client, info *flight.FlightInfo, err error) arrow.Table {
 	t.Helper()
 	check(t, err)
@@ -116,7 +116,7 @@ func collect(t *testing.T, reader array.RecordReader) arrow.Table {
 	return array.NewTableFromRecords(reader.Schema(), batches)
 }
 
-// column gives a column in one piece.
+// column returns a column in one chunk.
 func column(t *testing.T, table arrow.Table, index int) arrow.Array {
 	t.Helper()
 	chunks := table.Column(index).Data().Chunks()
@@ -128,7 +128,7 @@ func column(t *testing.T, table arrow.Table, index int) arrow.Array {
 	return whole
 }
 
-// rows gives the rows of a table as JSON, one a line.
+// rows returns the rows of a table as JSON, one per line.
 func rows(t *testing.T, table arrow.Table) string {
 	t.Helper()
 	reader := array.NewTableReader(table, -1)
@@ -140,7 +140,7 @@ func rows(t *testing.T, table arrow.Table) string {
 	return strings.TrimSpace(text.String())
 }
 
-// batchOf makes a batch of rows that are given as JSON.
+// batchOf returns a batch of rows that are given as JSON.
 func batchOf(t *testing.T, schema *arrow.Schema, json string) arrow.RecordBatch {
 	t.Helper()
 	batch, _, err := array.RecordFromJSON(memory.DefaultAllocator, schema, strings.NewReader(json))

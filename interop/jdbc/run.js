@@ -1,4 +1,4 @@
-// Runs a session of the JDBC driver of Flight SQL against a real server, and compares what it prints.
+// Runs a session of the Flight SQL JDBC driver against a real server, and compares its output.
 import { spawnSync } from 'node:child_process';
 import { fileURLToPath } from 'node:url';
 import { startServer } from '../../tools/server-process.js';

@@ -1,4 +1,4 @@
-"""The Flight service under test, as the tests ask it."""
+"""A client of the Flight service under test."""
 
 import os
 
@@ -16,7 +16,7 @@ def path_of(*parts):
 
 
 def put(client, handle, table, max_chunksize=None, options=None):
-    """Puts a table; what the server said of it."""
+    """Puts a table, and returns the metadata of the result."""
     writer, reader = client.do_put(path_of(handle), table.schema, options)
     with writer:
         writer.write_table(table, max_chunksize)

@@ -1,4 +1,4 @@
-"""The frame service as grpcio calls it without a .proto file: reflection tells it all it needs."""
+"""Calls the frame service through grpcio without a .proto file, using reflection."""
 
 import grpc
 import pyarrow as pa
@@ -12,7 +12,7 @@ def field(name, number, kind, label=1, type_name=None):
 
 
 def reflection_messages():
-    """The few messages of reflection that are asked with, written out."""
+    """The few reflection messages that are needed, encoded by hand."""
     file = descriptor_pb2.FileDescriptorProto(name="asked.proto", package="asked", syntax="proto3")
     request = file.message_type.add(name="Request")
     request.field.extend([field("file_containing_symbol", 4, 9), field("list_services", 7, 9)])
@@ -47,7 +47,7 @@ class FrameService:
         self.channel.close()
 
     def call(self, method, request):
-        """Calls a method, whatever streams."""
+        """Calls a method, unary or streaming."""
         service = self.pool.FindServiceByName("svc.frames.v1.FrameService")
         described = service.FindMethodByName(method)
         sent, got = (message_factory.GetMessageClass(kind) for kind in (described.input_type, described.output_type))
@@ -61,5 +61,5 @@ class FrameService:
 
 
 def read(chunks):
-    """The table of the chunks of an answer."""
+    """Reads a table from the chunks of a response."""
     return pa.ipc.open_stream(b"".join(part.chunk for part in chunks)).read_all()

@@ -1,4 +1,4 @@
-"""What the server keeps of a frame: the values as they are, some of them in a simpler type (docs/http-api.md)."""
+"""How the server stores a frame: the exact values, some of them in a simpler type (docs/http-api.md)."""
 
 import pyarrow as pa
 import pyarrow.types as is_type
@@ -7,13 +7,13 @@ SYMBOL = {b"svc:type": b"SYMBOL"}
 
 
 def kept_table(table):
-    """A table as it comes back."""
+    """A table as the server returns it."""
     schema = kept_schema(table.schema)
     return pa.table([as_type(column, field.type) for column, field in zip(table.columns, schema)], schema=schema)
 
 
 def kept_schema(schema):
-    """The schema of a frame that was put with another."""
+    """The schema of a frame, given the schema of its upload."""
     return pa.schema([kept_field(field) for field in schema], schema.metadata)
 
 
@@ -62,5 +62,5 @@ def as_type(column, kind):
     try:
         return column.cast(kind)
     except (pa.ArrowInvalid, pa.ArrowNotImplementedError):
-        # pyarrow cannot cast every type, but makes every type of Python's values.
+        # pyarrow cannot cast every type, but can create every type from Python values.
         return pa.chunked_array([pa.array(column.to_pylist(), kind)])

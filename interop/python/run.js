@@ -1,4 +1,4 @@
-// Runs the Python suite against a real server: makes the Python environment once, starts the server, runs the tests.
+// Runs the Python suite against a real server: creates the Python environment once, starts the server, runs the tests.
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { join } from 'node:path';

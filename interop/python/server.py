@@ -1,4 +1,4 @@
-"""The server under test, as the tests ask it."""
+"""A client of the server under test."""
 
 import io
 import json
@@ -15,7 +15,7 @@ FILE = "application/vnd.apache.arrow.file"
 
 
 def send(method, path, body=None, headers=None):
-    """The body of an answer; an error is raised with its sentence."""
+    """Returns the body of a response; raises an error with its message."""
     request = urllib.request.Request(URL + path, data=body, method=method, headers=headers or {})
     try:
         with urllib.request.urlopen(request, timeout=30) as answer:
@@ -25,12 +25,12 @@ def send(method, path, body=None, headers=None):
 
 
 def put(handle, body, content_type=STREAM):
-    """Puts a frame; what the server then knows of it."""
+    """Puts a frame, and returns its metadata."""
     return json.loads(send("PUT", f"/frames/{handle}", bytes(body), {"Content-Type": content_type}))
 
 
 def get(path, **parameters):
-    """The bytes of an answer."""
+    """Returns the bytes of a response."""
     return send("GET", f"{path}?{urllib.parse.urlencode(parameters)}")
 
 

@@ -10,20 +10,20 @@ from differential.trial import Trial, shrunk
 from differential.ways_in import WAYS_IN
 from differential.ways_out import WAYS_OUT
 
-#: Random tables have the seeds from SEED on. With more of them than by default every frame is read in every way.
+#: Random tables have seeds from SEED on. If COUNT is larger than its default, every frame is read in every way.
 SEED = int(os.environ.get("SVC_DIFFERENTIAL_SEED", "1"))
 FEW = 8
 COUNT = int(os.environ.get("SVC_DIFFERENTIAL_COUNT", FEW))
-#: So many faults are made small and shown: that takes time.
+#: The most failures to minimize and show, because that takes time.
 SHOWN = 5
 
 
-#: Of longer frames no texts are read by default.
+#: Longer frames are not read as text by default.
 MAX_TEXT_ROWS = 2500
 
 
 def ways_out_of(frame, turn):
-    """The ways in which a frame is read: Arrow always, and another in turn."""
+    """The ways in which a frame is read: always Arrow, and one other way in rotation."""
     if COUNT > FEW:
         return list(WAYS_OUT)
     is_long = frame.case.table.num_rows > MAX_TEXT_ROWS
@@ -53,14 +53,14 @@ class Differential(unittest.TestCase):
             if is_cold:
                 trial.server.restart()
             for turn, frame in enumerate(trial.frames):
-                # By 5, so that a frame is read in another way when it is cold.
+                # Shifted by 5, so that a cold frame is read in another way.
                 for way_out in ways_out_of(frame, turn + 5 * is_cold):
                     trial.read(frame, way_out, is_cold)
         if trial.faults:
             self.fail(self.report(trial))
 
     def report(self, trial):
-        # Without memory for frames every read is a cold one.
+        # Without memory for frames, every read is cold.
         servers = {False: trial.server, True: self.start("--cache-size", "0.000001")}
         texts = [text_of(shrunk(servers[fault.is_cold], fault)) for fault in distinct(trial.faults)[:SHOWN]]
         kinds = {f"{fault.way_in} -> {fault.way_out}" for fault in trial.faults}
@@ -74,7 +74,7 @@ class Differential(unittest.TestCase):
 
 
 def distinct(faults):
-    """One fault of each column of a case."""
+    """Returns one fault for each column of a case."""
     return list(
         {(fault.case.name, fault.column and fault.case.schema.names[fault.column]): fault for fault in faults}.values()
     )

@@ -1,4 +1,4 @@
-"""Flight SQL by ADBC and polars against the server."""
+"""Flight SQL through ADBC and polars against the server."""
 
 import datetime as dt
 import decimal
@@ -77,7 +77,7 @@ class Queries(FlightSql):
         client = connect()
         self.addCleanup(client.close)
         for case in CASES:
-            # SQL has no such types: they become texts and intervals.
+            # SQL does not have these types: they become texts and intervals.
             if case.name in ("decimal of negative scale", "decimal256") or pa.types.is_duration(case.column.type):
                 continue
             with self.subTest(case.name):

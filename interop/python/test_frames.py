@@ -1,4 +1,4 @@
-"""Whole frames of pyarrow, pandas and polars go in, and each of the three reads what comes out."""
+"""Frames of pyarrow, pandas and polars are put, and each of the three reads them back."""
 
 import datetime as dt
 import decimal
@@ -186,7 +186,7 @@ class Pandas(unittest.TestCase):
     )
 
     def check_kept(self, frame):
-        """All dtypes are kept but that of a categorical, which is text until it is made one again."""
+        """All dtypes survive except categorical, which becomes text."""
         back = get_arrow("pd")
         self.assertTrue(back.schema.equals(kept_schema(pa.Schema.from_pandas(frame)), check_metadata=True))
         pandas.testing.assert_frame_equal(back.to_pandas(), frame.astype({"kind": "str"}), check_exact=True)
@@ -209,7 +209,7 @@ class Pandas(unittest.TestCase):
         dtypes = frame.dtypes.to_dict()
         csv = pd.read_csv(f"{URL}/exp?handle=pd&fmt=csv", dtype={"whole": "Int64"}, parse_dates=["at"])
         pandas.testing.assert_frame_equal(csv.astype(dtypes), frame)
-        # pandas makes doubles of whole numbers with a null among them: as texts they stay what they are.
+        # pandas converts integers with a null to doubles; as texts they stay unchanged.
         ndjson = pd.read_json(f"{URL}/exp?handle=pd&fmt=ndjson&quoteLargeNum=true", lines=True, dtype=False)
         ndjson["at"] = pd.to_datetime(ndjson["at"])
         ndjson["whole"] = pd.to_numeric(ndjson["whole"], dtype_backend="numpy_nullable")
@@ -251,7 +251,7 @@ class Polars(unittest.TestCase):
         }
     )
 
-    #: The types that are kept as a simpler one.
+    #: The types that are stored as a simpler type.
     SIMPLER = {"kind": pl.String, "side": pl.String, "pair": pl.List(pl.Int16), "none": pl.String}
 
     def test_a_frame_comes_back_in_every_form_polars_writes(self):

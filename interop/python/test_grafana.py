@@ -25,12 +25,12 @@ class Grafana(unittest.TestCase):
         self.client = connect()
         self.addCleanup(self.client.close)
         put(self.client, "grafana_trades", TRADES)
-        # As its data source does when it has a name and a password.
+        # As the data source does if it has a name and a password.
         self.options = fl.FlightCallOptions(headers=[self.client.authenticate_basic_token("any", "thing")], timeout=30)
 
     def ask(self, descriptor):
         info = self.client.get_flight_info(descriptor, self.options)
-        # The plugin takes no other number of endpoints.
+        # The plugin accepts exactly one endpoint.
         (endpoint,) = info.endpoints
         return self.client.do_get(endpoint.ticket, self.options).read_all()
 

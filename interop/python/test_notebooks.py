@@ -17,7 +17,7 @@ BLOCK = re.compile(r"^```(\w+)[^\n]*\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 
 
 def is_as_shown(printed, shown):
-    """Whether a text is the one that is shown, `…` standing for anything in a line, and alone for any lines."""
+    """Whether a text matches the page, with `…` for any text in a line, and alone on a line for any lines."""
     pattern = re.escape(without_trailing_blanks(shown))
     pattern = re.sub(r"^…\n", r"(?:[^\n]*\n)*?", pattern, flags=re.MULTILINE).replace("…", r"[^\n]*?")
     return re.fullmatch(pattern, without_trailing_blanks(printed)) is not None

@@ -1,4 +1,4 @@
-"""Clients of the standard library send all of a body before they read the answer."""
+"""Clients of the standard library send the whole body before they read the response."""
 
 import http.client
 import os

@@ -1,4 +1,4 @@
-"""Every type, put in every form of Arrow IPC, comes back in every format with the values it had."""
+"""Every type, put in every form of Arrow IPC, is read back in every format with the same values."""
 
 import itertools
 import unittest
@@ -18,7 +18,7 @@ FORMS = {
 
 
 def table_of(case):
-    """The column of a case, with a null behind its values, beside a column that counts."""
+    """The column of a case with a null after its values, and a column of row numbers."""
     column = pa.concat_arrays([case.column, pa.nulls(1, case.column.type)])
     field = pa.field("v", column.type, metadata=case.metadata)
     return pa.table([pa.array(range(len(column)), pa.int32()), column], schema=pa.schema([("i", pa.int32()), field]))
@@ -29,7 +29,7 @@ def csv_texts(case):
 
 
 def bits(column):
-    """The values of a column in a form in which NaN equals itself, and times may be beyond those of Python."""
+    """The values of a column in a form in which NaN equals itself, and times may exceed the range of Python."""
     if pa.types.is_temporal(column.type) and not pa.types.is_interval(column.type):
         integers = pa.int32() if column.type.bit_width == 32 else pa.int64()
         return [value for chunk in column.chunks for value in chunk.view(integers).to_pylist()]
@@ -37,7 +37,7 @@ def bits(column):
 
 
 def check_kept(test, back, table):
-    """What came back is what the server keeps of a table, bit by bit."""
+    """Checks that the returned table is the stored form of the uploaded one, bit by bit."""
     kept = kept_table(table)
     test.assertTrue(back.schema.equals(kept.schema, check_metadata=True), f"{back.schema}\n\nis not\n\n{kept.schema}")
     for name in kept.column_names:
@@ -97,7 +97,7 @@ class EveryType(unittest.TestCase):
             self.assertEqual(get("/exp", handle="v", fmt="ndjson", quoteLargeNum="true").decode(), "".join(lines))
 
         for case in CASES:
-            # A nested one has large numbers inside.
+            # A nested value contains large numbers.
             if not pa.types.is_nested(case.column.type):
                 with self.subTest(case.name):
                     check(case)

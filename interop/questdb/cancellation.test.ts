@@ -4,18 +4,18 @@ import { describe, expect, inject, onTestFinished, test } from 'vitest';
 import { startProcess } from '../../apps/server/test/server-process.ts';
 import { exec, execUrl } from './exec.ts';
 
-/** Takes hours, and answers only at its end. */
+/** Takes hours, and returns its first row only at the end. */
 const ENDLESS_SQL = 'select sum(sqrt(x) * sin(x)) from long_sequence(1000000000000)';
-/** Answers at once, and goes on for hours. */
+/** Returns its first row at once, and runs for hours. */
 const ENDLESS_ROWS_SQL = 'select x, sin(x) from long_sequence(1000000000000)';
 
-/** How many queries with this mark in their text run in the database. */
+/** Counts the running queries with this mark in their text. */
 async function running(mark: string): Promise<number> {
   const { dataset } = await exec(inject('questdbUrl'), 'select query from query_activity()');
   return dataset.filter((row) => String(row).includes(mark)).length;
 }
 
-/** A client that reads nothing unless it is told to. */
+/** A client that reads only on demand. */
 async function send(serverUrl: string, sql: string): Promise<Socket> {
   const { hostname, port } = new URL(serverUrl);
   const socket = connect(Number(port), hostname).on('error', () => undefined);
@@ -26,21 +26,21 @@ async function send(serverUrl: string, sql: string): Promise<Socket> {
   return socket;
 }
 
-/** How long a query with this mark goes on in the database. */
+/** Measures how long a query with this mark keeps running in the database. */
 async function msUntilGone(mark: string): Promise<number> {
   const started = performance.now();
   await expect.poll(() => running(mark), { interval: 20, timeout: 10_000 }).toBe(0);
   return performance.now() - started;
 }
 
-/** Measures up to three times: a busy machine spoils one measurement, a real delay shows in all. */
+/** Measures up to three times: a busy machine distorts one measurement, a real delay shows in all. */
 async function shortest(measure: (attempt: number) => Promise<number>): Promise<number> {
   let least = Infinity;
   for (let attempt = 1; attempt <= 3 && least >= 1_000; attempt += 1) least = Math.min(least, await measure(attempt));
   return least;
 }
 
-describe('a client that leaves ends its query in the database within 1 s', () => {
+describe('a client that disconnects cancels its query in the database within 1 s', () => {
   test.each([
     ['before the answer begins', ENDLESS_SQL, async () => undefined],
     ['in the midst of the answer', ENDLESS_ROWS_SQL, async (socket: Socket) => once(socket, 'data')],

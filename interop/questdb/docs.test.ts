@@ -28,7 +28,7 @@ beforeAll(async () => {
   };
 });
 
-/** A home with `svc` in it, and a curl that shows no progress. */
+/** A home directory with `svc`, and a curl without progress output. */
 function createHome(): string {
   const home = mkdtempSync(join(tmpdir(), 'svc-home-'));
   onTestFinished(() => rmSync(home, { recursive: true }));

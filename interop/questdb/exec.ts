@@ -1,4 +1,4 @@
-/** The address of a statement, of the database or of the server alike. */
+/** Returns the URL of a statement, for the database or for the server. */
 export function execUrl(url: string, sql: string): string {
   return `${url}/exec?query=${encodeURIComponent(sql)}&fmt=json`;
 }

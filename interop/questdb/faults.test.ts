@@ -10,7 +10,7 @@ import { startQuestdb } from './start-questdb.js';
 
 const INSERTED = '{"dml":"OK"}';
 const MIB = 1024 * 1024;
-/** A small heap, so that garbage which nobody has collected yet does not look like a leak. */
+/** A small heap, so that uncollected garbage does not look like a leak. */
 const SMALL_HEAP = { NODE_OPTIONS: '--max-old-space-size=40 --max-semi-space-size=1' };
 
 let relay: FaultRelay;
@@ -33,7 +33,7 @@ beforeAll(async () => {
 
 afterEach(() => relay.inject(undefined));
 
-/** Rows of it are there as soon as they are acknowledged. */
+/** Its rows are visible as soon as they are acknowledged. */
 async function createTable(url: string): Promise<void> {
   await exec(url, 'drop table if exists inserts');
   await exec(url, 'create table inserts (id long, ts timestamp) timestamp(ts) partition by day bypass wal');
@@ -43,7 +43,7 @@ function insertUrl(url: string, id: number): string {
   return execUrl(url, `insert into inserts values (${id}, ${id})`);
 }
 
-/** How often each id is in the table. */
+/** Counts how often each id is in the table. */
 async function countIds(url: string): Promise<ReadonlyMap<number, number>> {
   const { dataset } = await exec(url, 'select id, count() from inserts');
   return new Map(dataset as [number, number][]);
@@ -64,7 +64,7 @@ describe('between the server and the database', () => {
     },
   );
 
-  test('an answer that comes a byte a second comes whole', async () => {
+  test('a response that arrives at a byte per second is complete', async () => {
     const slow = await startFaultRelay(inject('questdbUrl'), { dripMs: 1_000 });
     const patient = await startProcess({ env: { SERVICE_TSDB_HTTP_URL: slow.url } });
     await slow.inject('drips its body');
@@ -76,7 +76,7 @@ describe('between the server and the database', () => {
 
   test('two thousand faults leave no socket and no memory behind', { timeout: 180_000 }, async () => {
     const faults = FAULT_OUTCOMES.filter(({ fault, deadline }) => deadline === undefined && !fault.startsWith('drips'));
-    // Idle connections of clients are not what is counted below.
+    // Close the idle connections of clients, which are not counted below.
     const env = { SERVICE_TSDB_HTTP_URL: relay.url, SERVICE_HTTP_KEEP_ALIVE_MS: '1000', ...SMALL_HEAP };
     const small = await startProcess({ env });
     const round = async (): Promise<void> => {
@@ -90,14 +90,14 @@ describe('between the server and the database', () => {
     for (let count = 0; count < 10; count += 1) await round();
     await relay.inject(undefined);
     expect((residentBytes(small.child.pid) - before) / MIB).toBeLessThan(32);
-    // Beside a fresh server: the children of both have sockets, too, and are started one after the other.
+    // Compare with a fresh server: the children of both have sockets too, and start one after the other.
     const fresh = await startProcess({ env: { SERVICE_TSDB_HTTP_URL: relay.url } });
     const more = (): number => socketCount(small.child.pid) - socketCount(fresh.child.pid);
     await expect.poll(more, { timeout: 15_000 }).toBe(0);
   });
 });
 
-test('a database that is killed and started again under load is found again, and runs no INSERT twice', async () => {
+test('a database that is killed and restarted under load is used again, and runs no INSERT twice', async () => {
   const database = await startQuestdb();
   await createTable(database.url);
   const alone = await startProcess({ env: { SERVICE_TSDB_HTTP_URL: database.url } });

@@ -3,12 +3,12 @@ import { startQuestdb } from './start-questdb.js';
 
 declare module 'vitest' {
   export interface ProvidedContext {
-    /** The address of a database that all tests of this folder share. */
+    /** The URL of the database that all tests in this folder share. */
     questdbUrl: string;
   }
 }
 
-/** Starts the database that the tests share; what it returns ends it. */
+/** Starts the shared database. Returns a function that stops it. */
 export async function setup(project: TestProject): Promise<() => Promise<void>> {
   const questdb = await startQuestdb();
   project.provide('questdbUrl', questdb.url);

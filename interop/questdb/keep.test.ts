@@ -16,7 +16,7 @@ async function keep(server: ServerProcess, sql: string, handle: string): Promise
   return { status: response.status, body: (await response.json()) as Kept['body'] };
 }
 
-/** For each column: SQL of its value in the database, the type of the frame's column, and the value in JSON. */
+/** For each column: the SQL of its value in the database, the type of the frame's column, and the value in JSON. */
 const COLUMNS: Readonly<Record<string, readonly [sql: string, type: string, value: unknown]>> = {
   yes: ['true', 'BOOLEAN', true],
   tiny: ['cast(7 as byte)', 'BYTE', 7],
@@ -33,8 +33,8 @@ const COLUMNS: Readonly<Record<string, readonly [sql: string, type: string, valu
   nothing: ['cast(null as long)', 'LONG', null],
 };
 
-describe('an answer of QuestDB as a frame', () => {
-  test('has a type of ours for each of its own, and the values', async () => {
+describe('a QuestDB result stored as a frame', () => {
+  test('has a column type for each type of the database, and the values', async () => {
     const server = await startProcess({ env: { SERVICE_TSDB_HTTP_URL: inject('questdbUrl') } });
     const list = Object.entries(COLUMNS).map(([name, [sql]]) => `${sql} ${name}`);
     const { status, body } = await keep(server, `select ${list.join(', ')} from long_sequence(1)`, 'types');
@@ -46,7 +46,7 @@ describe('an answer of QuestDB as a frame', () => {
     });
   });
 
-  test('can be joined with other frames, and is as long as what was asked', async () => {
+  test('can be joined with other frames, and has all rows of the query', async () => {
     const questdb = inject('questdbUrl');
     const server = await startProcess({ env: { SERVICE_TSDB_HTTP_URL: questdb } });
     await exec(

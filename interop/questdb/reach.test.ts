@@ -23,7 +23,7 @@ beforeAll(async () => {
   return database.stop;
 });
 
-/** Ends TLS in front of the database, which has none; the address of it. */
+/** Starts a TLS terminator in front of the database. Returns its URL. */
 async function startTls(host: string): Promise<string> {
   const server = createServer(authority.issue([host]), (client) => {
     const upstream = connect(database.port, '127.0.0.1');

@@ -1,4 +1,4 @@
-// Runs the QuestDB suite against a real QuestDB, which it fetches once and starts by itself.
+// Runs the QuestDB suite against a real QuestDB, which it downloads once and starts.
 import { spawnSync } from 'node:child_process';
 import { fileURLToPath } from 'node:url';
 

@@ -1,4 +1,4 @@
-// A real QuestDB as a process of its own, on the loopback and in a directory that ends with it.
+// A real QuestDB in a child process on loopback, with a directory that is removed when it ends.
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { mkdtempSync, openSync, readFileSync, rmSync } from 'node:fs';
@@ -22,8 +22,8 @@ const INTERNALS = ['jdk.internal.math', 'jdk.internal.vm'].flatMap((name) => [
 ]);
 
 /**
- * Starts one and waits until it answers. `env` holds further settings of it, such as `QDB_HTTP_USER`; `path` is the one
- * that they put it below.
+ * Starts a database and waits until it answers. `env` contains more settings, such as `QDB_HTTP_USER`; `path` is the base
+ * path that they configure.
  */
 export async function startQuestdb({ env = {}, path = '' } = {}) {
   const jar = provideJar(QUESTDB);
@@ -51,7 +51,7 @@ export async function startQuestdb({ env = {}, path = '' } = {}) {
     await kill();
     rmSync(root, { recursive: true, force: true });
   };
-  // Whatever ends this process ends the database too.
+  // Stop the database when this process exits, for whatever reason.
   process.once('exit', () => child?.kill('SIGKILL'));
   try {
     await start();
@@ -65,9 +65,9 @@ export async function startQuestdb({ env = {}, path = '' } = {}) {
     get pid() {
       return child?.pid;
     },
-    /** Ends it at once, as a crash would. */
+    /** Kills the database, like a crash. */
     kill,
-    /** Starts it again where it was killed, with what it had. */
+    /** Restarts the database after a kill, with its data. */
     start,
     stop,
   };
@@ -83,7 +83,7 @@ function settings(port) {
     QDB_TELEMETRY_ENABLED: 'false',
     QDB_METRICS_ENABLED: 'false',
     QDB_SHARED_WORKER_COUNT: '2',
-    // Else it writes a line for every query.
+    // Otherwise it logs a line for every query.
     QDB_LOG_W_STDOUT_LEVEL: 'ERROR',
   };
 }

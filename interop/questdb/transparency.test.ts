@@ -20,14 +20,14 @@ const SECURED_ENV = {
 };
 const SECURED_TOML = `[tsdb]\nuser = "${SECURED_USER.user}"\npassword = "${SECURED_USER.password}"\n`;
 
-/** Takes a good part of a second. */
+/** Takes a considerable part of a second. */
 const SLOW_SQL = 'select sum(sqrt(x) * sin(x)) from long_sequence(20000000)';
 
 const CASES = loadRecording();
 const direct = new Map<string, RawResponse | undefined>();
 const proxied = new Map<string, RawResponse | undefined>();
 
-/** Asks the cases of a profile, in order, first the database itself and then, from the same beginning, the server. */
+/** Runs the cases of a profile in order: first on the database, then, from the same initial state, on the server. */
 async function askBoth(profile: RecordedCase['profile'], databaseUrl: string, serverUrl: string): Promise<void> {
   for (const [url, answers] of [
     [databaseUrl, direct],
@@ -85,27 +85,27 @@ describe('through the server', () => {
 });
 
 describe('a request target', () => {
-  /** A query of so many bytes on the wire; the rest of it is a comment. */
+  /** A query with the given length on the wire, padded with a comment. */
   const sized = (bytes: number): RawRequest => {
     const start = '/exec?fmt=json&query=select%201--';
     return { path: start + 'x'.repeat(bytes - start.length) };
   };
 
-  test('of 32 000 bytes passes through', async () => {
+  test('of 32 000 bytes is forwarded', async () => {
     const server = await startProcess({ env: { SERVICE_TSDB_HTTP_URL: inject('questdbUrl') } });
     const [own, theirs] = [await ask(server.url, sized(32_000)), await ask(inject('questdbUrl'), sized(32_000))];
     expect(theirs?.status).toBe(200);
     expect(own?.body).toEqual(theirs?.body);
   });
 
-  test('that the database would close the connection on is 414', async () => {
+  test('on which the database would close the connection is 414', async () => {
     const server = await startProcess({ env: { SERVICE_TSDB_HTTP_URL: inject('questdbUrl') } });
     expect(await ask(inject('questdbUrl'), sized(32_211))).toBeUndefined();
     expect((await ask(server.url, sized(32_211)))?.status).toBe(414);
   });
 });
 
-test('a Statement-Timeout of a client does not reach the database, where it would end the queries of others', async () => {
+test('a Statement-Timeout header of a client is not forwarded, because it would cancel queries of others', async () => {
   const server = await startProcess({ env: { SERVICE_TSDB_HTTP_URL: inject('questdbUrl') } });
   const slow = { path: `/exec?fmt=json&query=${encodeURIComponent(SLOW_SQL)}`, headers: { 'Statement-Timeout': '1' } };
   expect((await ask(server.url, slow))?.status).toBe(200);

@@ -1,4 +1,4 @@
-"""One column of every type there is: what is sent, and the texts that come back."""
+"""One column of every type: the values sent, and the texts returned."""
 
 from .case import Case
 from .nested import NESTED

@@ -1,4 +1,4 @@
-"""What a case is."""
+"""The definition of a case."""
 
 from typing import NamedTuple
 
@@ -8,11 +8,11 @@ import pyarrow as pa
 class Case(NamedTuple):
     name: str
     column: pa.Array
-    #: The type the server names.
+    #: The type name of the server.
     type: str
-    #: Each value as it stands in JSON, null aside.
+    #: Each value in JSON, without nulls.
     json: list
-    #: Each value as it stands in CSV, where that is not the text of JSON without its quotes.
+    #: Each value in CSV, if that is not the JSON text without its quotes.
     csv: list | None = None
     #: Metadata of the field.
     metadata: dict | None = None

@@ -1,4 +1,4 @@
-"""Values in values."""
+"""Nested values."""
 
 import datetime as dt
 import decimal

@@ -1,4 +1,4 @@
-"""Numbers, and whether something is so."""
+"""Numbers and booleans."""
 
 import decimal
 

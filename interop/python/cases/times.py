@@ -1,4 +1,4 @@
-"""Dates, times and spans of time, given as the integers that stand for them."""
+"""Dates, times and durations, given as their integer representation."""
 
 import pyarrow as pa
 
@@ -8,7 +8,7 @@ MAX64 = 2**63 - 1
 
 
 def raw(values, buffer_type, arrow_type):
-    """Values of a type from the integers that stand for them."""
+    """Values of a type from their integer representation."""
     return pa.array(values, buffer_type).view(arrow_type)
 
 

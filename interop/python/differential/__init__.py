@@ -1,1 +1,1 @@
-"""The same table through every way in and every way out of the server, judged by pyarrow value by value."""
+"""The same table through every way in and every way out of the server, compared with pyarrow value by value."""

@@ -1,4 +1,4 @@
-"""The tables of Arrow's own integration tests by their shape, and some values that random ones seldom have."""
+"""Tables in the shape of Arrow's integration tests, and some values that are rare in random tables."""
 
 import random
 
@@ -12,7 +12,7 @@ BATCHES = [17, 20]
 
 
 def fixed_cases():
-    """All of them: the same every time."""
+    """All fixed tables, the same every time."""
     return [*integration_cases(), *extreme_cases()]
 
 
@@ -147,7 +147,7 @@ def refused_cases():
     views = pa.array([[1], None, [2, 3]], pa.list_view(pa.int32()))
     large_views = pa.array([["a"], None, []], pa.large_list_view(pa.string()))
     in_struct = pa.StructArray.from_arrays([dense], ["u"])
-    # Two columns of one name cannot be told apart.
+    # Two columns with the same name cannot be distinguished.
     twice = pa.table([[1, 2], ["a", "b"]], names=["ints", "ints"])
     return [
         *[
@@ -175,7 +175,7 @@ def integers(values, kind):
 
 
 def extreme_cases():
-    """Values at the limits of what can be kept, and beyond."""
+    """Values at the limits of the stored types, and beyond."""
     limit = 2**63 - 1
     zeros = [0.0, -0.0] * 3000
     columns = {

@@ -1,4 +1,4 @@
-"""What comes back of an array: as Arrow, out of SQL, in a Parquet file (docs/http-api.md)."""
+"""The form in which an array is returned: as Arrow, from SQL, in a Parquet file (docs/http-api.md)."""
 
 import itertools
 
@@ -15,11 +15,11 @@ UNITS = {"s": 1, "ms": 10**3, "us": 10**6, "ns": 10**9}
 
 
 class DoesNotFit(Exception):
-    """A value has no place in the type it would be kept in: the server has to refuse it."""
+    """A value does not fit the type in which it would be stored: the server must refuse it."""
 
 
 def kept(array):
-    """The values in the types the server keeps."""
+    """The values in the types in which the server stores them."""
     return rebuild(array, kept_leaf)
 
 
@@ -37,7 +37,7 @@ def kept_leaf(array):
 
 
 def raw_values(array, kind):
-    """The values of an array as they are in its memory."""
+    """The raw values of an array."""
     end = array.offset + len(array)
     return np.frombuffer(array.buffers()[1] if end > 0 else b"", kind, end)[array.offset :]
 
@@ -71,7 +71,7 @@ def is_wide(kind):
 
 
 def digits(array):
-    """Decimals as texts of the digits they have, whatever their scale."""
+    """Decimals as texts of their digits, whatever their scale."""
     width = array.type.byte_width
     buffer, start = array.buffers()[1], array.offset
     texts = [
@@ -90,7 +90,7 @@ def digits(array):
 
 
 def with_scale(digits, scale):
-    """A decimal as it is written: its digits, all of them, and no exponent."""
+    """The text of a decimal: all of its digits, and no exponent."""
     sign, digits = ("-", digits[1:]) if digits.startswith("-") else ("", digits)
     if scale <= 0:
         return sign + (digits + "0" * -scale if digits != "0" else "0")
@@ -99,7 +99,7 @@ def with_scale(digits, scale):
 
 
 def parquet(array):
-    """The kept values as they stand in a Parquet file."""
+    """The stored values in the form of a Parquet file."""
     return rebuild(array, parquet_leaf, apart)
 
 
@@ -125,7 +125,7 @@ def interval_parts(array):
 
 
 def sql(array):
-    """The kept values as a statement gives them that only selects columns: the zone of a timestamp may be UTC there."""
+    """The stored values as returned by a statement that only selects columns; the zone of a timestamp may be UTC."""
     return rebuild(array, sql_leaf, apart_in_sql)
 
 
@@ -141,7 +141,7 @@ def without_fields(array):
 
 
 def apart_in_sql(names):
-    """Names as SQL tells them apart: of those that differ only by case every one has a number."""
+    """Names as SQL distinguishes them: names that differ only in case get numbers."""
     folded = [name.lower() for name in names]
     counts = {name: itertools.count() for name in folded}
     return [
@@ -150,7 +150,7 @@ def apart_in_sql(names):
 
 
 def apart(names):
-    """Names as a Parquet file has them: letter case does not count, and an empty one is none."""
+    """Names in a Parquet file: case-insensitive, and never empty."""
     taken, made = set(), []
     for base in (name or "column" for name in names):
         numbered = (base, *(f"{base}_{i}" for i in range(1, len(names) + 1)))
@@ -166,7 +166,7 @@ def in_utc(array):
 
 
 def of_parquet(array, names_of):
-    """What is kept of an array of a Parquet file, which knows of a decimal only how many digits it has."""
+    """The stored form of an array of a Parquet file, which has only the number of digits of a decimal."""
     return rebuild(kept(array), narrow_leaf, names_of)
 
 
@@ -187,7 +187,7 @@ def plain_type(kind):
 
 
 def bits(array):
-    """Floats as the integers of their bits, all NaN the same: so that arrays can be compared."""
+    """Floats as the integers of their bits, with one NaN, so that arrays can be compared."""
     return rebuild(array, bits_leaf)
 
 

@@ -1,4 +1,4 @@
-"""A server with a data directory of its own, which can be started again on the same directory."""
+"""A server with its own data directory, which can be restarted on the same directory."""
 
 import contextlib
 import http.client
@@ -21,7 +21,7 @@ MESSAGE_OPTIONS = [("grpc.max_receive_message_length", -1), ("grpc.max_send_mess
 
 
 class Refused(Exception):
-    """The server did not do what it was asked for, and said why."""
+    """The server refused a request, with a reason."""
 
     def __init__(self, status, sentence):
         super().__init__(f"{status} {sentence}")
@@ -40,7 +40,7 @@ class OwnServer:
     def start(self):
         logging = ["--log-format", "json", "--log-level", "error"]
         command = [os.environ.get("SVC_NODE", "node"), BINARY, *LISTENERS, *logging]
-        # An empty home, so that no configuration of the machine reaches the server.
+        # An empty home directory, so that the server reads no configuration of the machine.
         environment = {"PATH": os.environ["PATH"], "HOME": self.directory.name}
         self.process = subprocess.Popen(
             [*command, "--data-dir", f"{self.directory.name}/data", *self.arguments],
@@ -83,7 +83,7 @@ class OwnServer:
         self.directory.cleanup()
 
     def send(self, method, path, body=None, headers=None):
-        """The body of an answer, or `Refused`."""
+        """Returns the body of a response, or raises `Refused`."""
         connection = http.client.HTTPConnection(self.address, timeout=TIMEOUT_S)
         with contextlib.closing(connection):
             connection.request(method, path, body, headers or {})

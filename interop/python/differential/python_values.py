@@ -1,4 +1,4 @@
-"""Arrays as values of Python that compare exactly, and the texts of JSON and CSV read as the same values."""
+"""Arrays as Python values that compare exactly, and parsers of JSON and CSV texts for the same values."""
 
 import base64
 import datetime as dt
@@ -21,7 +21,7 @@ NAN = "NaN"
 
 
 def python_values(array):
-    """The values of a kept array: floats as bits, times as integers, intervals as their parts, decimals as texts."""
+    """The values of a stored array: floats as bits, times as integers, intervals as their parts, decimals as texts."""
     kind = array.type
     if isinstance(kind, pa.BaseExtensionType):
         return [None if value is None else str(uuid.UUID(bytes=value)) for value in array.storage.to_pylist()]
@@ -64,12 +64,12 @@ def float_bits(value, kind):
 
 
 class Number(str):
-    """The text of a number in JSON, not yet read as one."""
+    """The text of a number in JSON, not parsed yet."""
 
 
 @functools.cache
 def parser(kind):
-    """Makes a function that reads a value of JSON, or a text of CSV, as a value of a kept type."""
+    """Returns a function that parses a JSON value or a CSV text as a value of a stored type."""
     read = nested_parser(kind) or leaf_parser(kind)
     return lambda value: None if value is None else read(value)
 
@@ -88,7 +88,7 @@ def nested_parser(kind):
 
 
 def parsed_struct(names, fields, pairs):
-    # Objects are read as pairs: names may differ by nothing that an object of Python keeps apart.
+    # Objects are read as pairs, because a Python dict would merge equal names.
     assert [name for name, _ in pairs] == names, f"{pairs} does not have the fields {names}"
     return tuple(read(value) for read, (_, value) in zip(fields, pairs))
 
@@ -137,7 +137,7 @@ def parsed_moment(text, unit, infinity):
     if text in ("infinity", "-infinity"):
         return infinity if text == "infinity" else -infinity
     year, month, day, clock = MOMENT.fullmatch(text).groups()
-    # Years are moved by whole cycles of 400 of them into those that Python knows.
+    # Shift years by whole cycles of 400 into the range of Python.
     cycles, year = divmod(int(year) - 1, 400)
     days = dt.date(year + 1, int(month), int(day)).toordinal() - EPOCH_DAYS + cycles * 146_097
     return days * 86_400 * UNITS[unit] + (0 if clock is None else parsed_clock(clock, unit))

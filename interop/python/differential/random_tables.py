@@ -12,13 +12,13 @@ ZONES = [None, "UTC", "Europe/Berlin", "+05:30"]
 INDICES = [pa.int8(), pa.int16(), pa.int32(), pa.int64(), pa.uint8(), pa.uint16(), pa.uint32(), pa.uint64()]
 NAMES = ["plain", "a b", "select", 'q"uote', "ap'os", "ünï", "x,y", "a.b", "file_row_number", "Case", "case", "CASE"]
 FIELD_NAMES = [["a", "b", "c"], ["x", "X", "y z"], ["only"]]
-#: Around the 2048 rows of a vector of DuckDB and the 20 480 of a row group.
+#: Around the 2048 rows of a DuckDB vector and the 20 480 of a row group.
 ROWS = [0, 1, 2, 5, 50, 50, 500, 2047, 2049]
 MANY_ROWS = 22_000
 
 
 class NotWritten(Exception):
-    """A client cannot write a case in its format."""
+    """The client cannot write a case in its format."""
 
 
 class Case(NamedTuple):
@@ -58,7 +58,7 @@ def select_batch(batch, columns):
 
 
 def plain_types():
-    """Every type without parts, some of them with random sizes of their own."""
+    """Every non-nested type, some of them with random parameters."""
     return [
         lambda rng: pa.bool_(),
         *[lambda rng, kind=kind: kind for kind in INDICES],
@@ -93,7 +93,7 @@ def dictionary_values(rng):
 
 
 def random_type(rng, depth):
-    """A type with parts up to three levels deep."""
+    """A nested type, up to three levels deep."""
     if depth == 0 or rng.random() < 0.25:
         return rng.choice(plain_types())(rng)
     item = lambda: random_field(rng, "item", random_type(rng, depth - 1))

@@ -34,13 +34,13 @@ INTEGER_LIMITS = {8: 2**7, 16: 2**15, 32: 2**31, 64: 2**63}
 
 
 class Values:
-    """Makes arrays with the random numbers of one generator."""
+    """Creates arrays with one random generator."""
 
     def __init__(self, rng):
         self.rng = rng
 
     def array(self, kind, count, can_be_null=True):
-        """An array, often the middle of a longer one."""
+        """An array, often a slice of a longer one."""
         before, after = (self.rng.choice([0, 0, 1, 3, 9]) for _ in range(2))
         made = self.whole(kind, before + count + after, can_be_null)
         return made.slice(before, count)
@@ -66,7 +66,7 @@ class Values:
         return np.array([self.rng.random() < share for _ in range(count)], bool)
 
     def list(self, kind, count, is_null):
-        """A list also has items under its nulls, and its items may begin with some that belong to none."""
+        """A list array also has items under its nulls, and may start with items that belong to no list."""
         lengths = [self.rng.choice([0, 0, 1, 2, 3]) for _ in range(count)]
         starts = np.cumsum([self.rng.choice([0, 2]), *lengths])
         width = pa.int64() if is_type.is_large_list(kind) else pa.int32()
@@ -130,7 +130,7 @@ class Values:
         return pa.Array.from_buffers(kind, count, [None, pa.py_buffer(raw)])
 
     def times(self, kind, count):
-        """Of any width: the integers that stand for them."""
+        """Values of any width from their integer representation."""
         width = pa.int32() if kind.bit_width == 32 else pa.int64()
         return pa.array([self.time(kind) for _ in range(count)], width).view(kind)
 
@@ -150,7 +150,7 @@ class Values:
 
 
 def under_nulls(array, is_null):
-    """Hides values: they are there, and must not be seen."""
+    """Hides values under nulls: they must not become visible."""
     if not is_null.any():
         return array
     if isinstance(array, pa.ExtensionArray):

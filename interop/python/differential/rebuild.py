@@ -1,4 +1,4 @@
-"""Arrays made anew without slices, dictionaries and hidden values, with every leaf changed by a function."""
+"""Rebuilds arrays without slices, dictionaries and hidden values, and maps every leaf with a function."""
 
 import numpy as np
 import pyarrow as pa
@@ -16,7 +16,7 @@ def rebuild(array, leaf, names_of=list):
         chunks = [rebuild(chunk, leaf, names_of) for chunk in array.chunks]
         return pa.concat_arrays(chunks) if chunks else rebuild(pa.nulls(0, kind), leaf, names_of)
     if is_type.is_dictionary(kind):
-        # Taken first: values that no index names count for nothing.
+        # Take first: dictionary values without an index do not count.
         used = array.indices.unique().drop_null()
         values = rebuild(taken(array.dictionary, used), leaf, names_of)
         return values.take(pc.index_in(array.indices, used))
@@ -62,7 +62,7 @@ def taken(array, indices):
 
 
 def as_list(array):
-    """A map as a list of its entries."""
+    """Returns a map as a list of its entries."""
     entries = pa.StructArray.from_arrays(
         [array.keys, array.items], fields=[array.type.key_field, array.type.item_field]
     )
@@ -84,7 +84,7 @@ def items_of(array):
         starts, ends = array.offsets.to_numpy()[:-1], array.offsets.to_numpy()[1:]
     is_seen = array.is_valid().to_numpy(zero_copy_only=False) & (ends > starts)
     starts, ends = starts[is_seen], ends[is_seen]
-    # Neighbours are taken as one.
+    # Merge adjacent ranges.
     begins = np.flatnonzero(np.append(True, starts[1:] != ends[:-1])) if len(starts) > 0 else []
     runs = [array.values.slice(starts[i], ends[j - 1] - starts[i]) for i, j in zip(begins, [*begins[1:], len(starts)])]
     return pa.concat_arrays(runs) if runs else array.values.slice(0, 0)

@@ -1,4 +1,4 @@
-"""What the server refuses to take, as documented, each with what its sentence says."""
+"""The documented refusals of the server, each with a part of its message."""
 
 from typing import Callable, NamedTuple
 
@@ -9,10 +9,10 @@ from .rebuild import kinds_in
 
 
 class Refusal(NamedTuple):
-    #: Whether a type that is in a column, at any depth, is refused.
+    #: Whether a type, at any depth of a column, is refused.
     has: Callable
     sentence: str
-    #: What the names of the ways in begin with that refuse it.
+    #: The prefixes of the names of the ways in that refuse it.
     ways: str = ""
 
 
@@ -21,16 +21,16 @@ REFUSALS = [
     Refusal(is_type.is_union, NOT_SUPPORTED),
     Refusal(is_type.is_run_end_encoded, NOT_SUPPORTED),
     Refusal(lambda kind: is_type.is_list_view(kind) or is_type.is_large_list_view(kind), NOT_SUPPORTED),
-    # DuckDB reads neither of these.
+    # DuckDB cannot read these.
     Refusal(lambda kind: is_type.is_struct(kind) and "" in [field.name for field in kind], "cannot be read", "Parquet"),
     Refusal(lambda kind: kind == pa.timestamp("ns"), "is not of the type TIMESTAMP_NS", "CSV"),
 ]
-#: A 400, as the clients call it.
+#: A 400 in the words of the clients.
 BAD_DATA = (400, "ArrowInvalid", "ProgrammingError", "INVALID_ARGUMENT")
 
 
 def is_documented(case, way_in, refused):
-    """Whether a put is refused for a reason that is documented, and with a sentence that says so."""
+    """Whether a put is refused for a documented reason, with its message."""
     return refused.status in BAD_DATA and any(
         way_in.startswith(refusal.ways)
         and refusal.sentence in refused.sentence
@@ -40,12 +40,12 @@ def is_documented(case, way_in, refused):
 
 
 def is_for_names(case, refused):
-    """Whether a put is refused because two columns have one name."""
+    """Whether a put is refused because two columns have the same name."""
     sentences = ("wo columns", "The CSV file cannot be read")
     has_same_names = len(set(case.schema.names)) < len(case.schema.names)
     return has_same_names and refused.status in BAD_DATA and any(text in refused.sentence for text in sentences)
 
 
 def is_for_values(refused):
-    """Whether a put is refused because a value does not fit; of a Parquet file the row is not known."""
+    """Whether a put is refused because a value does not fit; for a Parquet file the row is unknown."""
     return refused.status in BAD_DATA and any(text in refused.sentence for text in ("Row ", "The Parquet file"))

@@ -1,4 +1,4 @@
-"""Tables as JSON, NDJSON and CSV: written where every value has an exact text."""
+"""Tables as JSON, NDJSON and CSV, if every value has an exact text."""
 
 import json
 
@@ -11,7 +11,7 @@ from .forms import UNITS
 from .random_tables import NotWritten
 from .rebuild import is_list, kinds_in
 
-#: The types that JSON shows by itself.
+#: The types that can be inferred from JSON.
 JSON_TYPES = [pa.int64(), pa.float64(), pa.string(), pa.bool_()]
 CSV_TYPES = {
     pa.bool_(): "BOOLEAN",
@@ -32,7 +32,7 @@ CSV_TYPES = {
 
 
 def is_json(field, column):
-    """Whether a column comes back as it is: its type is one that JSON has, and some value shows it."""
+    """Whether a column survives unchanged: JSON has its type, and some value reveals it."""
     plain = [kind for kind in kinds_in(field.type) if not (is_type.is_struct(kind) or is_list(kind))]
     return all(kind in JSON_TYPES for kind in plain) and shows_type(forms.kept(column))
 
@@ -70,7 +70,7 @@ def is_csv(field, column):
     if kind not in CSV_TYPES:
         return False
     if is_type.is_date(kind) or is_type.is_timestamp(kind):
-        # The years that have four digits.
+        # Years with four digits.
         day = 1 if is_type.is_date(kind) else 86_400 * UNITS[kind.unit]
         values = forms.integers(forms.kept(column))[0] // day
         return bool(((values > -719_000) & (values < 2_932_000)).all())

@@ -1,4 +1,4 @@
-"""One case through one way in and some ways out: what goes wrong, and the smallest case with which it does."""
+"""Runs one case through one way in and some ways out, and minimizes failing cases."""
 
 from typing import NamedTuple
 
@@ -11,7 +11,7 @@ from .ways_out import WAYS_OUT, Difference
 
 
 class Frame(NamedTuple):
-    """A case that the server took."""
+    """A case that the server accepted."""
 
     handle: str
     case: Case
@@ -21,16 +21,16 @@ class Frame(NamedTuple):
 class Fault(NamedTuple):
     case: Case
     way_in: str
-    #: None where the put was wrong.
+    #: None if the put failed.
     way_out: str | None
-    #: Whether the server was started again in between.
+    #: Whether the server was restarted in between.
     is_cold: bool
     column: int | None
     what: str
 
 
 class Trial:
-    """Puts cases into a server and reads them; gathers frames and faults."""
+    """Puts cases into a server and reads them; collects frames and faults."""
 
     def __init__(self, server, prefix):
         self.server, self.prefix = server, prefix
@@ -39,13 +39,13 @@ class Trial:
         self.expected = {}
 
     def put(self, case, way_in):
-        """Puts the columns of a case that can go this way."""
+        """Puts the columns of a case that can be sent in this way."""
         taken = [i for i, field in enumerate(case.schema) if WAYS_IN[way_in].takes(field, case.table.column(i))]
         if taken:
             self.put_columns(case.select(taken), way_in)
 
     def put_columns(self, case, way_in):
-        """Puts a case, or its columns apart where one of them is refused."""
+        """Puts a case, or each column separately if one is refused."""
         self.puts += 1
         handle = f"{self.prefix}{self.puts}"
         try:
@@ -94,7 +94,7 @@ def fits(case, way_in):
 
 
 def shrunk(server, fault):
-    """The fault with the fewest columns and rows with which it is still there."""
+    """Minimizes a fault to the fewest columns and rows that still show it."""
     for column in [fault.column] if fault.column is not None else range(len(fault.case.schema)):
         small = again(server, fault, fault.case.select([column]))
         if small is not None:
@@ -125,7 +125,7 @@ def without_rows(case, start, count):
 
 
 def again(server, fault, case):
-    """The fault of a smaller case; None if that has none."""
+    """Returns the fault of a smaller case, or None."""
     trial = Trial(server, "smaller-")
     trial.put(case, fault.way_in)
     if fault.way_out is not None:

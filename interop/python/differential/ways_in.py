@@ -1,4 +1,4 @@
-"""Every way into the server: how a case is put, and what of it the server then has."""
+"""Every way into the server: how a case is put, and what the server then stores."""
 
 import io
 import itertools
@@ -26,16 +26,16 @@ PARQUET = "application/vnd.apache.parquet"
 class WayIn(NamedTuple):
     #: Puts a case under a handle; raises `Refused`, or `NotWritten`.
     put: Callable
-    #: Makes of a case what the server then has: `Expected`.
+    #: Returns what the server then stores: `Expected`.
     expected: Callable
     #: Whether a column can be sent in this way.
     takes: Callable = lambda field, column: True
 
 
 class Expected(NamedTuple):
-    """What a frame has to be."""
+    """The expected content of a frame."""
 
-    #: None where the way in leaves it open.
+    #: None if the way in does not determine it.
     schema: pa.Schema | None
     names: list
     arrays: list
@@ -90,7 +90,7 @@ def empty_batch(schema):
 
 
 def put_by_adbc(server, handle, case):
-    # The driver sends nothing at all, not even the handle, where there are no batches.
+    # Without batches the driver sends nothing at all, not even the handle.
     batches = case.batches or [empty_batch(case.schema)]
     reader = pa.RecordBatchReader.from_batches(case.schema, batches)
     with server.adbc.cursor() as cursor:
@@ -101,7 +101,7 @@ def put_by_adbc(server, handle, case):
 
 
 def is_whole_for_adbc(field, column):
-    """The driver leaves out the metadata of what is in a map, and with it that something is a UUID."""
+    """The driver drops the metadata of fields inside a map, and with it the UUID type."""
     return not any(is_type.is_map(kind) and pa.uuid() in kinds_in(kind) for kind in kinds_in(field.type))
 
 
@@ -116,11 +116,11 @@ def put_by_frame_service(server, handle, case):
 
 def parquet_over_http(**options):
     """
-    A Parquet file has types of its own, and may name those of Arrow that it was written from: what pyarrow reads is
-    what the server has to have.
+    A Parquet file has its own types, and may contain the Arrow schema that it was written from: the server must store
+    what pyarrow reads.
     """
 
-    # Without the types of Arrow names inside of a struct are as DuckDB has them.
+    # Without the Arrow schema, names inside a struct are those of DuckDB.
     names_of = list if options.get("store_schema", True) else forms.apart
 
     def put(server, handle, case):
@@ -138,7 +138,7 @@ def parquet_of(case, **options):
     sink = io.BytesIO()
     try:
         pq.write_table(case.table, sink, **options)
-        # There are files of its own that pyarrow does not read: null structs with lists of one length in them.
+        # pyarrow cannot read some of its own files: those with null structs that contain fixed-size lists.
         pq.read_table(sink)
     except (pa.ArrowException, OSError) as error:
         raise NotWritten(str(error)) from None
@@ -153,7 +153,7 @@ def rows_over_http(content_type, write, takes):
 
 
 def numbered(case):
-    """A case with one more column: a null alone in its line would be an empty line, which CSV has no meaning for."""
+    """A case with one more column: a single null would be an empty line, which has no meaning in CSV."""
     starts = itertools.accumulate((batch.num_rows for batch in case.batches), initial=0)
     batches = [
         batch.append_column("row number", pa.array(range(start, start + batch.num_rows), pa.int64()))

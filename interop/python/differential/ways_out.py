@@ -1,4 +1,4 @@
-"""Every way out of the server: how a frame is read, and how that is compared with what the server has to have."""
+"""Every way out of the server: how a frame is read, and how it is compared with the expected content."""
 
 import io
 import json
@@ -18,7 +18,7 @@ from .ways_in import PARQUET
 
 
 class Difference(NamedTuple):
-    """What is wrong: of one column, or of the whole answer."""
+    """A difference in one column, or in the whole response."""
 
     column: int | None
     what: str
@@ -27,14 +27,14 @@ class Difference(NamedTuple):
 class WayOut(NamedTuple):
     #: Reads a frame.
     read: Callable
-    #: Compares what was read with what is expected: yields differences.
+    #: Compares the actual with the expected content, and yields differences.
     compare: Callable
-    #: Values are compared one by one in Python, which takes long.
+    #: Whether values are compared one by one in Python, which is slow.
     is_text: bool = False
 
 
 def compare_arrow(form=None, read_form=None, has_schema=False):
-    """Compares tables: the kept arrays in the form that they have there, and what was read in another."""
+    """Compares tables: the stored arrays in the expected form with the arrays that were read."""
 
     def compare(table, expected):
         table.validate(full=True)
@@ -55,7 +55,7 @@ def compare_arrow(form=None, read_form=None, has_schema=False):
 
 
 def array_difference(got, wanted):
-    """What makes two arrays differ; None if nothing does."""
+    """Returns the difference of two arrays, or None."""
     plain = forms.bits(got)
     if forms.plain_type(got.type) != forms.plain_type(wanted.type):
         return f"the type {got.type} instead of {wanted.type}"
@@ -78,7 +78,7 @@ def shown(array):
 
 
 def compare_texts(rows_of, takes_nan=False):
-    """Compares rows of values of JSON, or of texts of CSV."""
+    """Compares rows of JSON values or CSV texts."""
 
     def compare(answer, expected):
         names, rows = rows_of(answer, expected)
@@ -130,7 +130,7 @@ def csv_rows(answer, expected):
 
 
 def csv_records(text):
-    """The records of a CSV text: nothing between two commas is None, not an empty text."""
+    """The records of a CSV text; an unquoted empty field is None, not an empty text."""
     records, record = [], []
     pattern = re.compile(r'(?:"((?:[^"]|"")*)"|([^",\r\n]*))(,|\r\n)')
     position = 0
