@@ -1,6 +1,7 @@
 import { ServiceError } from '@svc/errors';
 import { Dictionary, Field, Int32, Int8, type RecordBatch, Schema, Utf8 } from 'apache-arrow';
 import { afterAll, expect, test } from 'vitest';
+import { runs } from '../../../../../test/tier.ts';
 import { POLARS_FILE, pyarrow } from '../../../test/arrow-bodies.ts';
 import { writeArrow, type WriteArrowOptions, writeParts } from '../../../test/write-arrow.ts';
 import { createRecordBatch } from '../../columns/create-record-batch.ts';
@@ -12,7 +13,7 @@ import { bodyOf, bytesOf, SAMPLE_FRAMES, streamOfBatches } from '../../testing/i
 import { createRandomWords } from '../../testing/random-words.ts';
 import { createDecoders } from '../decoders.ts';
 
-const MUTATIONS = 10_000;
+const MUTATIONS = runs(10_000);
 const WORKERS = 2;
 const decoders = createDecoders({ maxWorkers: WORKERS, stallTimeoutMs: 2000 });
 afterAll(() => decoders.close());
