@@ -89,9 +89,9 @@ export async function createSandbox(timeoutMs: number): Promise<Sandbox> {
 }
 
 /** Fails where SQL that takes too much does not fail as it must, or others are not answered afterwards. */
-export async function expectDefused({ failureOf, expectAnswers }: Sandbox, sql: string): Promise<void> {
-  const { code, message } = await failureOf(sql);
+export async function expectDefused(sandbox: Sandbox, sql: string): Promise<void> {
+  const { code, message } = await sandbox.failureOf(sql);
   expect(['deadline_exceeded', 'invalid_sql', 'out_of_disk', 'out_of_memory', 'permission_denied']).toContain(code);
   expect(message.length).toBeLessThan(3000);
-  await expectAnswers();
+  await sandbox.expectAnswers();
 }
