@@ -21,14 +21,20 @@ export interface TestServer {
   readonly answered: () => Extract<ServiceEvent, { kind: 'request_answered' }>[];
 }
 
-type Overrides = Partial<Service> & Omit<GrpcServerOptions, 'service'> & { readonly engine?: Engine };
+type Overrides = Partial<Service> &
+  Omit<GrpcServerOptions, 'service'> & {
+    readonly engine?: Engine;
+    /** Takes what ends the server. Default: it ends with the test. */
+    readonly onEnd?: (end: () => Promise<void>) => void;
+  };
 
-/** Starts a server on a free port, and stops it when the test ends. */
+/** Starts a server on a free port. */
 export async function startServer({
   maxConnections,
   maxMessageBytes,
   idleTimeoutMs,
   engine,
+  onEnd = onTestFinished,
   ...overrides
 }: Overrides = {}): Promise<TestServer> {
   const events: ServiceEvent[] = [];
@@ -48,7 +54,7 @@ export async function startServer({
   });
   const port = await server.listen('127.0.0.1', 0);
   const channel = createChannel(`127.0.0.1:${port}`);
-  onTestFinished(async () => {
+  onEnd(async () => {
     channel.close();
     await server.shutdown({ signal: AbortSignal.abort() });
     await service.close();

@@ -1,17 +1,27 @@
 import { status as Status } from '@grpc/grpc-js';
 import { flight, flightSql } from '@svc/proto';
 import { type Field, Int64, Table, tableFromIPC, vectorFromArray } from 'apache-arrow';
-import { describe, expect, test } from 'vitest';
+import { beforeAll, describe, expect, test } from 'vitest';
 import { commandOf, createFlightClient, get, pathOf, put, rowsOf } from '../../test/flight-client.ts';
 import { collect, failureOf, startServer } from '../../test/start-server.ts';
 
-async function startSql() {
-  const { channel } = await startServer();
-  const sql = createFlightClient(channel);
+let sql: ReturnType<typeof createFlightClient>;
+
+beforeAll(async () => {
+  const ends: (() => Promise<void>)[] = [];
+  sql = await startSql((end) => void ends.push(end));
+  return async () => {
+    for (const end of ends) await end();
+  };
+});
+
+async function startSql(onEnd?: (end: () => Promise<void>) => void) {
+  const { channel } = await startServer(onEnd && { onEnd });
+  const client = createFlightClient(channel);
   for (const handle of ['trades', 'quotes']) {
-    await put(sql, pathOf(handle), new Table({ id: vectorFromArray([1n], new Int64()) }));
+    await put(client, pathOf(handle), new Table({ id: vectorFromArray([1n], new Int64()) }));
   }
-  return sql;
+  return client;
 }
 
 const tablesOf = (asked: Parameters<typeof flightSql.CommandGetTables.fromPartial>[0]) =>
@@ -22,7 +32,6 @@ const tablesOf = (asked: Parameters<typeof flightSql.CommandGetTables.fromPartia
 
 describe('tables', () => {
   test('are the frames', async () => {
-    const sql = await startSql();
     expect(rowsOf(await get(sql, tablesOf({})))).toEqual(
       ['quotes', 'trades'].map((table_name) => ({
         catalog_name: 'memory',
@@ -44,21 +53,21 @@ describe('tables', () => {
     [{ dbSchemaFilterPattern: 'ma%' }, ['quotes', 'trades']],
     [{ dbSchemaFilterPattern: 'x' }, []],
   ])('with %o are %o', async (asked, names) => {
-    const table = await get(await startSql(), tablesOf(asked));
+    const table = await get(sql, tablesOf(asked));
     expect([...(table.getChild('table_name') ?? [])]).toEqual(names);
   });
 
   test('have their schemas if these are requested', async () => {
-    const table = await get(await startSql(), tablesOf({ includeSchema: true, tableNameFilterPattern: 'trades' }));
+    const table = await get(sql, tablesOf({ includeSchema: true, tableNameFilterPattern: 'trades' }));
     const schema: Uint8Array = table.getChild('table_schema')?.get(0);
     expect(tableFromIPC(schema).schema.fields.map(String)).toEqual(['id: Int64']);
   });
 
   test('have their columns under their SQL names', async () => {
-    const sql = await startSql();
+    const client = await startSql();
     const one = vectorFromArray([1n], new Int64());
-    await put(sql, pathOf('times'), new Table({ p95: one, P95: one, id: one }));
-    const table = await get(sql, tablesOf({ includeSchema: true, tableNameFilterPattern: 'times' }));
+    await put(client, pathOf('times'), new Table({ p95: one, P95: one, id: one }));
+    const table = await get(client, tablesOf({ includeSchema: true, tableNameFilterPattern: 'times' }));
     const schema: Uint8Array = table.getChild('table_schema')?.get(0);
     expect(tableFromIPC(schema).schema.names).toEqual(['p95_0', 'P95_1', 'id']);
   });
@@ -73,7 +82,6 @@ test.each([
   ['CommandGetImportedKeys', []],
   ['CommandGetCrossReference', []],
 ])('%s answers %o, with the schema it announces', async (name, rows) => {
-  const sql = await startSql();
   const table = await get(sql, commandOf(name));
   expect(rowsOf(table)).toEqual(rows);
   const announced = tableFromIPC((await sql.getSchema(commandOf(name))).schema).schema;
@@ -87,14 +95,14 @@ describe('types', () => {
     commandOf('CommandGetXdbcTypeInfo', flightSql.CommandGetXdbcTypeInfo.encode({ dataType }).finish());
 
   test('are sorted by their numbers, and each has a name', async () => {
-    const table = await get(await startSql(), typesOf());
+    const table = await get(sql, typesOf());
     const codes = [...(table.getChild('data_type') ?? [])];
     expect(codes).toEqual(codes.toSorted((a, b) => a - b));
     expect(new Set(table.getChild('type_name')).size).toBe(table.numRows);
   });
 
   test('are only those with the given number', async () => {
-    const table = await get(await startSql(), typesOf(-5));
+    const table = await get(sql, typesOf(-5));
     expect([...(table.getChild('type_name') ?? [])]).toEqual(['BIGINT', 'UBIGINT']);
   });
 });
@@ -104,20 +112,20 @@ describe('SQL info values', () => {
     commandOf('CommandGetSqlInfo', flightSql.CommandGetSqlInfo.encode({ info }).finish());
 
   test('are all returned if none is named', async () => {
-    const table = await get(await startSql(), infoOf());
+    const table = await get(sql, infoOf());
     const numbers = [...(table.getChild('info_name') ?? [])];
     const syntax = Array.from({ length: 77 }, (_, i) => 500 + i);
     expect(numbers).toEqual([0, 1, 2, 3, 4, 5, 8, 9, 10, 11, 100, 101, ...syntax]);
   });
 
   test('are never null, and their schema says so', async () => {
-    const { schema } = await get(await startSql(), infoOf());
+    const { schema } = await get(sql, infoOf());
     const kinds: readonly Field[] = schema.fields[1]?.type.children ?? [];
     expect([kinds.length, kinds.filter(({ nullable }) => nullable)]).toEqual([6, []]);
   });
 
   test('have values of every kind', async () => {
-    const table = await get(await startSql(), infoOf(0, 4, 8, 509, 517, 559, 99_999));
+    const table = await get(sql, infoOf(0, 4, 8, 509, 517, 559, 99_999));
     const values = Object.fromEntries(
       rowsOf(table).map((row) => Object.values(row as object) as [number, { toArray?: () => unknown[] }]),
     );
@@ -135,7 +143,6 @@ describe('sessions', () => {
     }).finish();
 
   test('have the options catalog and schema, and no other', async () => {
-    const sql = await startSql();
     const act = async (type: string, body: Uint8Array = new Uint8Array(0)) =>
       (await collect(sql.doAction({ type, body })))[0]?.body ?? new Uint8Array(0);
     const options = { catalog: { stringValue: 'memory' }, schema: { stringValue: 'x' }, color: { boolValue: true } };
@@ -157,7 +164,6 @@ describe('sessions', () => {
     ['BeginSavepoint', 'UNIMPLEMENTED'],
     ['CreatePreparedSubstraitPlan', 'UNIMPLEMENTED'],
   ] as const)('%s of noise is %s', async (type, status) => {
-    const sql = await startSql();
     const body = Buffer.alloc(40, 0xfd);
     const failure = await failureOf((options) => collect(sql.doAction({ type, body }, options)));
     expect(failure.code).toBe(Status[status]);
