@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { sendRaw, type ServerProcess, startProcess } from './server-process.ts';
+import { sendRaw, sharedProcess, type ServerProcess, startProcess } from './server-process.ts';
 import { startUpstream } from './upstream.ts';
 
 type Headers = Readonly<Record<string, string>>;
@@ -75,7 +75,7 @@ describe('a web page of another origin', () => {
   });
 
   test('may link to what is read, and ask with a preflight what it may do', async () => {
-    const server = await startProcess();
+    const server = await sharedProcess();
     await server.put('t', [{ id: 1 }]);
     for (const foreign of FOREIGN) {
       for (const line of ['GET /exec?handle=t&fmt=json', 'HEAD /exp?handle=t', 'GET /frames', 'GET /ping']) {
@@ -113,7 +113,7 @@ describe('a web page of another origin', () => {
 });
 
 test('a page of the server itself, a typed address and other programs may change frames', async () => {
-  const server = await startProcess();
+  const server = await sharedProcess();
   const own: readonly Headers[] = [
     {},
     { 'Sec-Fetch-Site': 'same-origin', Origin: server.url },
@@ -133,7 +133,7 @@ test('a page of the server itself, a typed address and other programs may change
 
 describe('Host', () => {
   test('is a name of the loopback on a listener there', async () => {
-    const server = await startProcess();
+    const server = await sharedProcess();
     const { port } = server;
     const good = ['localhost', `localhost:${port}`, 'LocalHost', 'localhost.', `localhost.:${port}`, '127.0.0.1'];
     for (const Host of [...good, 'localhost:1', '[::1]', `[::1]:${port}`]) {
@@ -152,14 +152,14 @@ describe('Host', () => {
   });
 
   test('of a target that is a whole URL counts, too', async () => {
-    const server = await startProcess();
+    const server = await sharedProcess();
     expect(await send(server, 'GET http://localhost/ping')).toMatchObject({ status: 200 });
     expect(await send(server, 'GET http://evil.example/ping')).toMatchObject(REFUSED);
     expect(await send(server, 'GET http://localhost/ping', { Host: 'evil.example' })).toMatchObject(REFUSED);
   });
 
   test('may be left out by a client of HTTP/1.0', async () => {
-    const { port } = await startProcess();
+    const { port } = await sharedProcess();
     expect(await sendRaw(port, 'GET /ping HTTP/1.0\r\n\r\n')).toMatch(/^HTTP\/1.1 200/);
     expect(await sendRaw(port, 'GET /ping HTTP/1.0\r\nHost: evil.example\r\n\r\n')).toMatch(/^HTTP\/1.1 403/);
   });

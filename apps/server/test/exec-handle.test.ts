@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { sendRaw, startProcess } from './server-process.ts';
+import { sendRaw, sharedProcess, startProcess } from './server-process.ts';
 
 const TRADES = [
   { id: 1, price: 10.5, symbol: 'AB' },
@@ -9,7 +9,7 @@ const TRADES = [
 
 describe('GET /exec?handle=', () => {
   test('answers the table of the specification, its keys in order', async () => {
-    const server = await startProcess();
+    const server = await sharedProcess();
     await server.put('trades', [{ id: 1 }, { id: 2 }]);
     const response = await server.fetch('/exec?handle=trades&fmt=json&limit=10');
     expect(response.status).toBe(200);
@@ -20,7 +20,7 @@ describe('GET /exec?handle=', () => {
   });
 
   test('limit and cols choose rows and columns; count says how many rows there are', async () => {
-    const server = await startProcess();
+    const server = await sharedProcess();
     await server.put('trades', TRADES);
     const dataset = async (params: string): Promise<unknown> => {
       const response = await server.fetch(`/exec?handle=trades&fmt=json&${params}`);
@@ -46,7 +46,7 @@ describe('GET /exec?handle=', () => {
   });
 
   test('without limit there are 1000 rows', async () => {
-    const server = await startProcess();
+    const server = await sharedProcess();
     await server.put(
       'many',
       Array.from({ length: 1500 }, (_, id) => ({ id })),
@@ -57,7 +57,7 @@ describe('GET /exec?handle=', () => {
   });
 
   test('whole numbers keep every digit on their way through', async () => {
-    const server = await startProcess();
+    const server = await sharedProcess();
     await server.fetch('/frames/big', {
       method: 'PUT',
       headers: { 'content-type': 'application/json' },
@@ -68,7 +68,7 @@ describe('GET /exec?handle=', () => {
   });
 
   test('If-None-Match is 304 until the frame changes', async () => {
-    const server = await startProcess();
+    const server = await sharedProcess();
     await server.put('t', [{ id: 1 }]);
     const etag = (await server.fetch('/exec?handle=t&fmt=json')).headers.get('etag') ?? '';
     const again = (): Promise<Response> =>
@@ -79,14 +79,14 @@ describe('GET /exec?handle=', () => {
   });
 
   test('HEAD has the headers and no body', async () => {
-    const server = await startProcess();
+    const server = await sharedProcess();
     await server.put('t', [{ id: 1 }]);
     const response = await server.fetch('/exec?handle=t&fmt=json', { method: 'HEAD' });
     expect([response.status, response.headers.get('x-total-count'), await response.text()]).toEqual([200, '1', '']);
   });
 
   test('timings=true adds the nanoseconds of each step', async () => {
-    const server = await startProcess();
+    const server = await sharedProcess();
     await server.put('t', [{ id: 1 }]);
     const { timings } = (await (await server.fetch('/exec?handle=t&fmt=json&timings=true')).json()) as {
       timings: object;
@@ -97,7 +97,7 @@ describe('GET /exec?handle=', () => {
 
 describe('a request that is wrong is answered with what is wrong', () => {
   test('status, code and the offending value, for every rule of /exec', async () => {
-    const server = await startProcess();
+    const server = await sharedProcess();
     await server.put('t', [{ id: 1 }]);
     const cases: [params: string, status: number, code: string, error: RegExp][] = [
       ['', 400, 'invalid_argument', /Neither handle nor query/],
@@ -138,13 +138,13 @@ describe('a request that is wrong is answered with what is wrong', () => {
   });
 
   test('the hint of 412 names the variable to set', async () => {
-    const server = await startProcess();
+    const server = await sharedProcess();
     const { hint } = (await (await server.fetch('/exec?query=select%201&fmt=json')).json()) as { hint: string };
     expect(hint).toContain('SERVICE_TSDB_HTTP_URL');
   });
 
   test('UTF-8 that is not percent-encoded is refused', async () => {
-    const server = await startProcess();
+    const server = await sharedProcess();
     const answer = await sendRaw(
       server.port,
       Buffer.from('GET /exec?handle=é&fmt=json HTTP/1.1\r\nHost: localhost\r\n\r\n'),
@@ -189,7 +189,7 @@ describe('settings of /exec', () => {
     });
     expect(preflight.status).toBe(204);
     expect(preflight.headers.get('access-control-allow-methods')).toContain('PUT');
-    const plain = await startProcess();
+    const plain = await sharedProcess();
     expect(
       (await plain.fetch('/ping', { headers: { origin: 'https://app.example' } })).headers.get(
         'access-control-allow-origin',

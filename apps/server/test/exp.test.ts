@@ -1,6 +1,6 @@
 import { tableFromArrays, tableFromIPC, tableToIPC } from 'apache-arrow';
 import { describe, expect, test } from 'vitest';
-import { startProcess } from './server-process.ts';
+import { sharedProcess, startProcess } from './server-process.ts';
 import { startUpstream } from './upstream.ts';
 
 const TRADES = [
@@ -11,7 +11,7 @@ const TRADES = [
 
 describe('GET /exp?handle=', () => {
   test('fmt=arrow is an IPC stream that has every row', async () => {
-    const server = await startProcess();
+    const server = await sharedProcess();
     await server.put('trades', TRADES);
     const response = await server.fetch('/exp?handle=trades&fmt=arrow&cols=symbol,id');
     expect(response.headers.get('content-type')).toBe('application/vnd.apache.arrow.stream');
@@ -25,7 +25,7 @@ describe('GET /exp?handle=', () => {
   });
 
   test('an export is whole: there is no default limit', async () => {
-    const server = await startProcess();
+    const server = await sharedProcess();
     await server.put(
       'many',
       Array.from({ length: 1500 }, (_, id) => ({ id })),
@@ -58,7 +58,7 @@ describe('GET /exp?handle=', () => {
   });
 
   test('what came out goes in again', async () => {
-    const server = await startProcess();
+    const server = await sharedProcess();
     await server.put('trades', TRADES);
     for (const [fmt, type] of [
       ['ndjson', 'application/x-ndjson'],
@@ -75,7 +75,7 @@ describe('GET /exp?handle=', () => {
   });
 
   test('fmt=parquet is a Parquet file, as it is for a client that takes gzip, and a HEAD does not make it', async () => {
-    const server = await startProcess();
+    const server = await sharedProcess();
     await server.put('trades', TRADES);
     const headers = { 'accept-encoding': 'gzip' };
     const response = await server.fetch('/exp?handle=trades&fmt=parquet', { headers });
@@ -141,6 +141,6 @@ describe('with a time-series database', () => {
 });
 
 test('/chk without a database is 412', async () => {
-  const response = await (await startProcess()).fetch('/chk?f=json');
+  const response = await (await sharedProcess()).fetch('/chk?f=json');
   expect([response.status, await response.json()]).toMatchObject([412, { code: 'tsdb_not_configured' }]);
 });

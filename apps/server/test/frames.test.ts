@@ -12,14 +12,14 @@ import {
   vectorFromArray,
 } from 'apache-arrow';
 import { describe, expect, test } from 'vitest';
-import { sendRaw, startProcess } from './server-process.ts';
+import { sendRaw, sharedProcess, startProcess } from './server-process.ts';
 
 const ARROW_STREAM = 'application/vnd.apache.arrow.stream';
 const ARROW_FILE = 'application/vnd.apache.arrow.file';
 
 describe('PUT /frames/{handle}', () => {
   test('is 201 for a new frame and 200 for a replaced one, with what is known of it', async () => {
-    const server = await startProcess();
+    const server = await sharedProcess();
     const first = await server.put('trades', [{ id: 1, at: 'x' }]);
     expect(first.status).toBe(201);
     const info = (await first.json()) as Record<string, unknown>;
@@ -38,7 +38,7 @@ describe('PUT /frames/{handle}', () => {
     ['an Arrow stream', 'stream', ARROW_STREAM],
     ['an Arrow file', 'file', ARROW_FILE],
   ] as const)('takes %s', async (_name, kind, type) => {
-    const server = await startProcess();
+    const server = await sharedProcess();
     const table = tableFromArrays({ id: new BigInt64Array([2n ** 62n, -1n]), x: new Float64Array([0.5, 2]) });
     const body = new Uint8Array(tableToIPC(table, kind));
     const response = await server.fetch('/frames/a', { method: 'PUT', body, headers: { 'content-type': type } });
@@ -49,7 +49,7 @@ describe('PUT /frames/{handle}', () => {
   });
 
   test('JSON rows: types by their values, missing keys null, nested values kept', async () => {
-    const server = await startProcess();
+    const server = await sharedProcess();
     await server.put('t', [
       { whole: 1, mixed: 1, text: 'a', flag: true, none: null, list: [1, 2], nested: { a: 'x' }, other: 1 },
       { whole: 2, mixed: 1.5, flag: false, other: 'x' },
@@ -75,13 +75,13 @@ describe('PUT /frames/{handle}', () => {
   });
 
   test('?fmt= says the format where Content-Type does not', async () => {
-    const server = await startProcess();
+    const server = await sharedProcess();
     const response = await server.fetch('/frames/t?fmt=json', { method: 'PUT', body: '[{"a":1}]' });
     expect(response.status).toBe(201);
   });
 
   test('conditions: If-None-Match: * and If-Match', async () => {
-    const server = await startProcess();
+    const server = await sharedProcess();
     const onlyNew = { headers: { 'if-none-match': '*' } };
     const first = await server.put('t', [{ id: 1 }], onlyNew);
     expect(first.status).toBe(201);
@@ -98,7 +98,7 @@ describe('PUT /frames/{handle}', () => {
   });
 
   test('two handles cannot differ by case alone', async () => {
-    const server = await startProcess();
+    const server = await sharedProcess();
     await server.put('trades', [{ id: 1 }]);
     expect((await server.put('Trades', [{ id: 1 }])).status).toBe(409);
   });
@@ -154,7 +154,7 @@ describe('PUT /frames/{handle}', () => {
   });
 
   test('dot segments are refused before they are taken away', async () => {
-    const server = await startProcess();
+    const server = await sharedProcess();
     for (const path of ['/frames/..', '/frames/.', '/frames/%2e%2e', '/frames/../exec']) {
       const answer = await sendRaw(
         server.port,
@@ -241,7 +241,7 @@ describe('PUT /frames/{handle}', () => {
   });
 
   test('a batch of more bytes than there is memory for decoding is 507, and the old frame stays', async () => {
-    const server = await startProcess();
+    const server = await sharedProcess();
     await server.put('t', [{ id: 1 }]);
     const body = Buffer.from(tableToIPC(tableFromArrays({ id: new Float64Array(200_000) }), 'stream'));
     const length = Buffer.alloc(8);
@@ -256,7 +256,7 @@ describe('PUT /frames/{handle}', () => {
 
 describe('the life of a frame', () => {
   test('GET /frames lists by handle, with prefix, limit and after', async () => {
-    const server = await startProcess();
+    const server = await sharedProcess();
     for (const handle of ['b', 'a.2', 'a.1']) await server.put(handle, [{ id: 1 }]);
     const handles = async (query: string): Promise<string[]> => {
       const { frames } = (await (await server.fetch(`/frames${query}`)).json()) as { frames: { handle: string }[] };
@@ -269,7 +269,7 @@ describe('the life of a frame', () => {
   });
 
   test('DELETE is 204, then 404', async () => {
-    const server = await startProcess();
+    const server = await sharedProcess();
     await server.put('t', [{ id: 1 }]);
     expect((await server.fetch('/frames/t', { method: 'DELETE' })).status).toBe(204);
     expect((await server.fetch('/frames/t', { method: 'DELETE' })).status).toBe(404);
@@ -278,7 +278,7 @@ describe('the life of a frame', () => {
   });
 
   test('a handle that cannot be one is 400 for every method', async () => {
-    const server = await startProcess();
+    const server = await sharedProcess();
     const headers = { 'content-type': 'application/json' };
     for (const [method, body] of [['GET'], ['DELETE'], ['PATCH', '{"ttl":1}'], ['PUT', '[]']] as const) {
       const response = await server.fetch('/frames/a%2Fb', { method, headers, ...(body && { body }) });
@@ -287,7 +287,7 @@ describe('the life of a frame', () => {
   });
 
   test('a read that has begun is of one version, though its frame is replaced and dropped', async () => {
-    const server = await startProcess();
+    const server = await sharedProcess();
     const rows = (id: number): object[] => Array.from({ length: 100_000 }, () => ({ id }));
     await server.put('t', rows(1));
     const reading = await server.fetch('/exec?handle=t&fmt=json&limit=100000');
@@ -304,7 +304,7 @@ describe('the life of a frame', () => {
   });
 
   test('a condition on DELETE and PATCH is refused, not ignored', async () => {
-    const server = await startProcess();
+    const server = await sharedProcess();
     await server.put('t', [{ id: 1 }]);
     for (const method of ['DELETE', 'PATCH']) {
       const response = await server.fetch('/frames/t', {
@@ -318,7 +318,7 @@ describe('the life of a frame', () => {
   });
 
   test('ttl ends a frame; PATCH extends it or keeps it', async () => {
-    const server = await startProcess();
+    const server = await sharedProcess();
     const put = await server.put('t', [{ id: 1 }], { query: '?ttl=3600' });
     const { created, expires } = (await put.json()) as { created: string; expires: string };
     expect(Date.parse(expires) - Date.parse(created)).toBeCloseTo(3_600_000, -4);
@@ -335,7 +335,7 @@ describe('the life of a frame', () => {
 
 describe('POST', () => {
   test('/frames puts rows under a handle that the server makes', async () => {
-    const server = await startProcess();
+    const server = await sharedProcess();
     const headers = { 'content-type': 'application/json' };
     const made = await server.fetch('/frames', { method: 'POST', body: '[{"id":1}]', headers });
     const { handle } = (await made.json()) as { handle: string };
@@ -346,7 +346,7 @@ describe('POST', () => {
   });
 
   test('/frames/{handle} appends to a frame', async () => {
-    const server = await startProcess();
+    const server = await sharedProcess();
     const append = (body: string): Promise<Response> =>
       server.fetch('/frames/t', { method: 'POST', body, headers: { 'content-type': 'application/json' } });
     expect((await append('[{"id":1}]')).status).toBe(201);

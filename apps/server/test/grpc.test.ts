@@ -9,7 +9,7 @@ import {
 import { tableFromArrays, tableFromIPC, tableToIPC } from 'apache-arrow';
 import { type Channel, createChannel, createClient } from 'nice-grpc';
 import { describe, expect, onTestFinished, test } from 'vitest';
-import { type ServerProcess, startProcess } from './server-process.ts';
+import { sharedProcess, type ServerProcess, startProcess } from './server-process.ts';
 
 function channelTo(server: ServerProcess): Channel {
   const channel = createChannel(server.grpcAddress);
@@ -24,7 +24,7 @@ async function* upload(handle: string, chunk: Uint8Array): AsyncGenerator<Partia
 
 describe('one process, two listeners', () => {
   test('a frame put over gRPC is read over HTTP, and the other way round', async () => {
-    const server = await startProcess();
+    const server = await sharedProcess();
     const client = createClient(FrameServiceDefinition, channelTo(server));
     const ids = new BigInt64Array([1n, 2n ** 62n]);
     const sent = await client.putFrame(
@@ -51,7 +51,7 @@ describe('one process, two listeners', () => {
   });
 
   test('an unknown handle is NOT_FOUND with code and hint', async () => {
-    const server = await startProcess();
+    const server = await sharedProcess();
     const client = createClient(FrameServiceDefinition, channelTo(server));
     await expect(client.describeFrame({ handle: 'nope' })).rejects.toMatchObject({
       code: 5,
@@ -60,7 +60,7 @@ describe('one process, two listeners', () => {
   });
 
   test('health is SERVING and reflection lists the services', async () => {
-    const server = await startProcess();
+    const server = await sharedProcess();
     const channel = channelTo(server);
     expect((await createClient(HealthDefinition, channel).check({})).status).toBe(1);
     const reflection = createClient(reflectionV1.ServerReflectionDefinition, channel);

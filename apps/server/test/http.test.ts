@@ -1,11 +1,11 @@
 import { connect } from 'node:net';
 import { describe, expect, onTestFinished, test } from 'vitest';
-import { sendRaw, startProcess } from './server-process.ts';
+import { sendRaw, sharedProcess, startProcess } from './server-process.ts';
 import { startUpstream } from './upstream.ts';
 
 describe('every answer', () => {
   test("carries x-request-id, the client's where it is sane", async () => {
-    const server = await startProcess();
+    const server = await sharedProcess();
     const id = async (sent?: string): Promise<string | null> =>
       (await server.fetch('/ping', sent === undefined ? {} : { headers: { 'x-request-id': sent } })).headers.get(
         'x-request-id',
@@ -20,7 +20,7 @@ describe('every answer', () => {
   });
 
   test('/ping is ok as plain text', async () => {
-    const server = await startProcess();
+    const server = await sharedProcess();
     const response = await server.fetch('/ping');
     expect([response.status, await response.text(), response.headers.get('content-type')]).toEqual([
       200,
@@ -30,7 +30,7 @@ describe('every answer', () => {
   });
 
   test('/ lists what there is, /health tells the state of the parts', async () => {
-    const server = await startProcess();
+    const server = await sharedProcess();
     expect(await (await server.fetch('/')).text()).toContain('/exec?handle=');
     expect(await (await server.fetch('/health')).json()).toEqual({
       status: 'ok',
@@ -46,7 +46,7 @@ describe('every answer', () => {
   });
 
   test('an unknown path is 404 in JSON', async () => {
-    const server = await startProcess();
+    const server = await sharedProcess();
     for (const path of ['/nope', '/exec/', '/frames/a/b', '//exec']) {
       const response = await server.fetch(path);
       expect([path, response.status]).toEqual([path, 404]);
@@ -55,7 +55,7 @@ describe('every answer', () => {
   });
 
   test('another method is 405 with Allow', async () => {
-    const server = await startProcess();
+    const server = await sharedProcess();
     const cases: [method: string, path: string, allow: string][] = [
       ['POST', '/ping', 'GET, HEAD'],
       ['PUT', '/exec', 'GET, HEAD, POST'],
@@ -76,7 +76,7 @@ describe('every answer', () => {
   });
 
   test('HEAD works where GET does', async () => {
-    const server = await startProcess();
+    const server = await sharedProcess();
     for (const path of ['/', '/ping', '/health', '/frames']) {
       const response = await server.fetch(path, { method: 'HEAD' });
       expect([path, response.status, await response.text()]).toEqual([path, 200, '']);
@@ -110,7 +110,7 @@ describe('what is not a proper request is answered in JSON', () => {
       'headers_too_large',
     ],
   ])('%s', async (_name, bytes, status, code) => {
-    const server = await startProcess();
+    const server = await sharedProcess();
     const answer = await sendRaw(server.port, bytes);
     expect(answer).toMatch(new RegExp(`^HTTP/1\\.1 ${status} `));
     expect(answer).toMatch(/content-type: application\/json/i);
@@ -120,18 +120,18 @@ describe('what is not a proper request is answered in JSON', () => {
   });
 
   test('a head of just under 64 KiB is read', async () => {
-    const server = await startProcess();
+    const server = await sharedProcess();
     expect((await server.fetch('/ping', { headers: { 'x-long': 'a'.repeat(60_000) } })).status).toBe(200);
   });
 
   test('a request of HTTP/1.0 needs no Host', async () => {
-    const server = await startProcess();
+    const server = await sharedProcess();
     expect(await sendRaw(server.port, 'GET /ping HTTP/1.0\r\n\r\n')).toMatch(/^HTTP\/1.1 200[^]*ok$/);
   });
 });
 
 test('a client that leaves lets go of the frames of all its pipelined reads', async () => {
-  const server = await startProcess();
+  const server = await sharedProcess();
   await server.put(
     't',
     Array.from({ length: 100_000 }, (_, id) => ({ id, text: 'x'.repeat(50) })),
@@ -152,7 +152,7 @@ test('http.keep_alive_ms is how long an idle connection stays open, 65 s by defa
   const start = performance.now();
   expect(await sendRaw(brief.port, ping)).toMatch(/^HTTP\/1\.1 200 /);
   expect(performance.now() - start).toBeGreaterThan(900);
-  const { headers } = await (await startProcess()).fetch('/ping');
+  const { headers } = await (await sharedProcess()).fetch('/ping');
   expect(headers.get('keep-alive')).toBe('timeout=65');
 });
 

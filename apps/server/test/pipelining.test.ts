@@ -1,7 +1,7 @@
 import { connect, type Socket } from 'node:net';
 import { expect, onTestFinished, test } from 'vitest';
 import { residentBytes } from '../../../tools/process-resources.js';
-import { sendRaw, type ServerProcess, startProcess } from './server-process.ts';
+import { sendRaw, sharedProcess, type ServerProcess, startProcess } from './server-process.ts';
 import { startUpstream } from './upstream.ts';
 
 function requestText(line: string, headers = '', body = ''): string {
@@ -43,7 +43,7 @@ test('a flood of pipelined reads takes little memory, and others are answered me
 });
 
 test('a thousand pipelined requests are answered completely and in order', async () => {
-  const server = await startProcess();
+  const server = await sharedProcess();
   await server.put('t', [{ id: 1 }]);
   const ids = Array.from({ length: 1000 }, (_, i) => `request-${i}`);
   const reads = ids.map((id) => requestText('GET /exec?handle=t&fmt=json', `x-request-id: ${id}\r\n`));
@@ -53,7 +53,7 @@ test('a thousand pipelined requests are answered completely and in order', async
 });
 
 test('pipelined changes take effect one after the other', async () => {
-  const server = await startProcess();
+  const server = await sharedProcess();
   const put = (id: number): string => requestText('PUT /frames/a?fmt=csv', '', `id\r\n${id}\r\n`);
   const read = requestText('GET /exec?handle=a&fmt=json');
   const drop = requestText('DELETE /frames/a');
@@ -63,7 +63,7 @@ test('pipelined changes take effect one after the other', async () => {
 });
 
 test('an upload behind many pipelined requests is read', async () => {
-  const server = await startProcess();
+  const server = await sharedProcess();
   const csv = `id\r\n${'1\r\n'.repeat(200_000)}`;
   const requests = requestText('GET /ping').repeat(100) + requestText('PUT /frames/a?fmt=csv', '', csv);
   const answers = await sendRaw(server.port, requests + requestText('GET /ping').repeat(100) + LAST);
@@ -88,14 +88,14 @@ test('SQL that is pipelined behind a slow statement waits for it', async () => {
 });
 
 test('requests behind one that closes the connection are not run', async () => {
-  const server = await startProcess();
+  const server = await sharedProcess();
   const put = requestText('PUT /frames/a?fmt=csv', '', 'id\r\n1\r\n');
   expect(statuses(await sendRaw(server.port, LAST + put))).toEqual([200]);
   expect(await (await server.fetch('/frames')).json()).toEqual({ frames: [] });
 });
 
 test('what is not HTTP is refused behind the answers to the requests before it', async () => {
-  const { port } = await startProcess();
+  const { port } = await sharedProcess();
   const answers = await sendRaw(port, `${requestText('GET /frames').repeat(20)}this is not HTTP\r\n\r\n`);
   expect(statuses(answers)).toEqual([...Array.from({ length: 20 }, () => 200), 400]);
 });

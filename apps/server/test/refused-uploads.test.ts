@@ -1,7 +1,7 @@
 import { once } from 'node:events';
 import { connect } from 'node:net';
 import { expect, onTestFinished, test } from 'vitest';
-import { sendRaw, startProcess } from './server-process.ts';
+import { sendRaw, sharedProcess, startProcess } from './server-process.ts';
 
 const MEGABYTE = Buffer.alloc(1024 * 1024, '1,2,3,4\n');
 const MEGABYTES = 80;
@@ -40,13 +40,13 @@ test.each([
 });
 
 test('a client that closes its connection behind a refused upload sees the answer', async () => {
-  const { port } = await startProcess();
+  const { port } = await sharedProcess();
   const answer = await sendThenRead(port, 'PUT /frames/t?fmt=nope HTTP/1.1\r\nConnection: close', '');
   expect(answer).toMatch(/^HTTP\/1\.1 415 [^]*"code":"unsupported_media_type"[^]*\}$/);
 });
 
 test('a client that waits for 100 Continue gets it for an upload that is read, and else the refusal alone', async () => {
-  const { port } = await startProcess();
+  const { port } = await sharedProcess();
   const head = (path: string): string =>
     `PUT ${path} HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\nExpect: 100-continue\r\nContent-Length: 7\r\n\r\n`;
   const refused = connect(port, '127.0.0.1', () => refused.write(head('/frames/t?fmt=nope')));

@@ -1,6 +1,6 @@
 import { connect } from 'node:net';
 import { describe, expect, onTestFinished, test } from 'vitest';
-import { sendRaw, startProcess } from './server-process.ts';
+import { sendRaw, sharedProcess } from './server-process.ts';
 
 const HOST = 'Host: localhost\r\n';
 const PUT = `PUT /frames/a?fmt=csv HTTP/1.1\r\n${HOST}`;
@@ -29,7 +29,7 @@ test.each([
   ['lines that end without LF', `GET /ping HTTP/1.1\r\nHost: localhost\rx-a: b\r\n\r\n`],
   ['a blank before the colon', `${PUT}Content-Length : 7\r\n\r\nid\r\n1\r\n`],
 ])('%s is 400 and closes the connection', async (_name, bytes) => {
-  const server = await startProcess();
+  const server = await sharedProcess();
   const answer = await sendRaw(server.port, bytes + PING);
   expect(statuses(answer)).toEqual([400]);
   expect(answer).toMatch(/connection: close/i);
@@ -39,13 +39,13 @@ test.each([
 });
 
 test('Transfer-Encoding: Chunked is read', async () => {
-  const { port } = await startProcess();
+  const { port } = await sharedProcess();
   const answer = await sendRaw(port, `${PUT}Connection: close\r\nTransfer-Encoding: Chunked\r\n\r\n${CHUNKS}`);
   expect(statuses(answer)).toEqual([201]);
 });
 
 test('CONNECT is 405 in JSON', async () => {
-  const { port } = await startProcess();
+  const { port } = await sharedProcess();
   const answers = await sendRaw(port, `${PING}CONNECT localhost:80 HTTP/1.1\r\n${HOST}\r\n`);
   expect(statuses(answers)).toEqual([200, 405]);
   expect(answers).toContain('"code":"method_not_allowed"');
@@ -61,7 +61,7 @@ describe('a request that asks for another protocol', () => {
     ['HTTP/2, as curl does', H2C],
     ['WebSocket', 'Connection: keep-alive, Upgrade\r\nUpgrade: websocket\r\nSec-WebSocket-Version: 13\r\n'],
   ])('%s, is answered, and so are those behind it', async (_name, headers) => {
-    const { port } = await startProcess();
+    const { port } = await sharedProcess();
     const get = `GET /ping HTTP/1.1\r\n${HOST}${headers}\r\n`;
     const put = `${PUT}${headers}Content-Length: 7\r\n\r\nid\r\n1\r\n`;
     const chunked = `${PUT}${headers}Transfer-Encoding: chunked\r\n\r\n${CHUNKS}`;
@@ -72,7 +72,7 @@ describe('a request that asks for another protocol', () => {
   });
 
   test('leaves the connection usable', async () => {
-    const { port } = await startProcess();
+    const { port } = await sharedProcess();
     const socket = connect(port, '127.0.0.1');
     onTestFinished(() => void socket.destroy());
     let received = '';

@@ -125,6 +125,23 @@ export async function startProcess({
   };
 }
 
+let shared: Promise<ServerProcess> | undefined;
+const sharedEnds: (() => Promise<void>)[] = [];
+afterAll(async () => {
+  for (const end of sharedEnds) await end();
+});
+
+/** A server with default settings, one for all tests of a file: it has no frames when a test begins. */
+export async function sharedProcess(): Promise<ServerProcess> {
+  shared ??= startProcess({ onEnd: (end) => void sharedEnds.push(end) });
+  const server = await shared;
+  onTestFinished(async () => {
+    const { frames } = (await (await server.fetch('/frames')).json()) as { frames: { handle: string }[] };
+    for (const { handle } of frames) await server.fetch(`/frames/${handle}`, { method: 'DELETE' });
+  });
+  return server;
+}
+
 function exitOf(child: ChildProcess): Promise<ExitStatus> {
   return new Promise((resolve) => child.once('close', (code, signal) => resolve({ code, signal })));
 }
