@@ -1,24 +1,6 @@
 import { describe, expect, test } from 'vitest';
-import { type ServerProcess, startProcess } from './server-process.ts';
 import { ENDLESS } from './sql-clients.ts';
-
-const ROWS = Array.from({ length: 100 }, (_, i) => ({ id: i, symbol: i % 2 === 0 ? 'AB' : 'CD', price: i / 4 }));
-
-function target(path: string, sql: string, more: Readonly<Record<string, string>> = {}): string {
-  return `${path}?${new URLSearchParams({ query: sql, engine: 'local', fmt: 'json', ...more }).toString()}`;
-}
-
-async function ask(server: ServerProcess, sql: string, more: Readonly<Record<string, string>> = {}): Promise<unknown> {
-  const response = await server.fetch(target('/exec', sql, more));
-  const body = (await response.json()) as { dataset?: unknown };
-  return body.dataset ?? [response.status, body];
-}
-
-async function startWithTrades(options: Parameters<typeof startProcess>[0] = {}): Promise<ServerProcess> {
-  const server = await startProcess(options);
-  await server.put('trades', ROWS);
-  return server;
-}
+import { ask, startWithTrades, target } from './trades.ts';
 
 describe('SQL over frames', () => {
   test('asks frames as tables, in every format, with parameters', async () => {
@@ -108,15 +90,6 @@ describe('SQL over frames', () => {
 });
 
 describe('the limits of SQL', () => {
-  test('sql.timeout_ms ends a query, and the next one is answered', async () => {
-    const server = await startWithTrades({ env: { SERVICE_SQL_TIMEOUT_MS: '3000' } });
-    expect(await ask(server, ENDLESS)).toMatchObject([
-      504,
-      { code: 'deadline_exceeded', hint: expect.stringContaining('sql.timeout_ms') },
-    ]);
-    expect(await ask(server, 'select 1')).toEqual([[1]]);
-  });
-
   test('sql.memory_gb bounds what a query takes', async () => {
     const server = await startWithTrades({ env: { SERVICE_SQL_MEMORY_GB: '0.1' } });
     expect(await ask(server, 'select len(range(1000000000))')).toMatchObject([507, { code: 'out_of_memory' }]);
@@ -140,26 +113,5 @@ describe('the limits of SQL', () => {
     leaving.abort();
     expect(await running).toBeInstanceOf(Error);
     await expect.poll(() => ask(server, 'select 2')).toEqual([[2]]);
-  });
-
-  test('a short query is answered while long ones want every engine', async () => {
-    const server = await startWithTrades({ env: { SERVICE_SQL_MAX_CONCURRENT: '2' } });
-    const leaving = new AbortController();
-    const busy = Array.from({ length: 5 }, () =>
-      server.fetch(target('/exec', ENDLESS), { signal: leaving.signal }).catch((error: unknown) => error),
-    );
-    for (let i = 0; i < 3; i++) expect(await ask(server, 'select count(*) from trades')).toEqual([[100]]);
-    leaving.abort();
-    for (const left of await Promise.all(busy)) expect(left).toBeInstanceOf(Error);
-  });
-
-  test('frames and /ping are answered while every engine is busy', async () => {
-    const server = await startWithTrades({ env: { SERVICE_SQL_MAX_CONCURRENT: '2', SERVICE_SQL_TIMEOUT_MS: '3000' } });
-    const busy = Array.from({ length: 8 }, () => ask(server, ENDLESS));
-    for (let i = 0; i < 20; i++) {
-      expect((await server.fetch('/ping')).status).toBe(200);
-      expect((await server.fetch('/exec?handle=trades&fmt=json')).status).toBe(200);
-    }
-    for (const answer of await Promise.all(busy)) expect(answer).toMatchObject([504, { code: 'deadline_exceeded' }]);
   });
 });
