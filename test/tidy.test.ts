@@ -353,7 +353,11 @@ describe.each(byName)('@svc/%s', (name, one) => {
       license: 'MIT',
       type: 'module',
       sideEffects: false,
-      files: [...(isApp ? ['bin', 'bundle'] : []), ...(isLibrary(manifest) ? ['dist'] : []), ...new Set(protoFolders)],
+      files: [
+        ...(isApp ? ['bin', 'bundle'] : []),
+        ...(isLibrary(manifest) ? ['dist', 'src'] : []),
+        ...new Set(protoFolders),
+      ],
       engines: rootManifest.engines,
       scripts: {
         build: 'tsc -b',

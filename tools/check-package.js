@@ -1,7 +1,7 @@
 // Run in a package folder: packs it as for publishing and checks the tarball a user would get.
 import { spawnSync } from 'node:child_process';
 import { existsSync, readFileSync } from 'node:fs';
-import { join } from 'node:path';
+import { join, posix } from 'node:path';
 import { publint } from 'publint';
 import { formatMessage } from 'publint/utils';
 import { pack, root, temporaryDirectory } from './pack.js';
@@ -11,16 +11,32 @@ const { tarball, bytes, manifest, files } = pack(folder, temporaryDirectory());
 
 function unexpectedFiles() {
   const expected =
-    /^(package\.json|README\.md|LICENSE|bin\/([\w-]+\.js|package\.json)|bundle\/([\w-]+\.cjs|NOTICES\.txt)|dist\/[\w/.-]+(\.js|\.d\.ts)|[\w/]+\.proto)$/;
+    /^(package\.json|README\.md|LICENSE|bin\/([\w-]+\.js|package\.json)|bundle\/([\w-]+\.cjs|NOTICES\.txt)|dist\/[\w/.-]+(\.js|\.d\.ts)(\.map)?|src\/[\w/-]+\.ts|[\w/]+\.proto)$/;
   const problems = files
     .filter((file) => !expected.test(file) || /\.test\.|\.tsbuildinfo/.test(file))
     .map((file) => `${file} does not belong into the package.`);
   for (const file of ['README.md', 'LICENSE']) if (!files.includes(file)) problems.push(`${file} is missing.`);
   const stale = files.filter((file) => {
-    const source = file.match(/^dist\/(.+)(?:\.js|\.d\.ts)$/)?.[1];
+    const source = file.match(/^dist\/(.+)(?:\.js|\.d\.ts)(?:\.map)?$/)?.[1];
     return source !== undefined && !existsSync(join(folder, 'src', `${source}.ts`));
   });
   return [...problems, ...stale.map((file) => `${file} has no source any more: remove dist and build again.`)];
+}
+
+/** Every compiled file names a map beside it, and every map the sources it was made from: all are in the package. */
+function brokenMaps() {
+  const compiled = files.filter((file) => /^dist\/.*(\.js|\.d\.ts)$/.test(file));
+  return compiled.flatMap((file) => {
+    const named = /^\/\/# sourceMappingURL=(.+)$/m.exec(readFileSync(join(folder, file), 'utf8'))?.[1];
+    if (named === undefined) return [`${file} names no source map.`];
+    const map = posix.join(posix.dirname(file), named);
+    if (!files.includes(map)) return [`${file} names the map ${named}, which is not in the package.`];
+    const { sources, sourceRoot = '' } = JSON.parse(readFileSync(join(folder, map), 'utf8'));
+    return sources
+      .map((source) => posix.join(posix.dirname(map), sourceRoot, source))
+      .filter((source) => !files.includes(source))
+      .map((source) => `${map} names the source ${source}, which is not in the package.`);
+  });
 }
 
 // attw is content with a package that has no types at all.
@@ -58,6 +74,7 @@ function wrongTypes() {
 
 const problems = [
   ...unexpectedFiles(),
+  ...brokenMaps(),
   ...missingTypes(),
   ...unresolvedProtocols(),
   ...(await publintProblems()),
