@@ -6,7 +6,7 @@ import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { drawChart } from '../src/prompt/chart.ts';
 import { completeSql } from '../src/prompt/complete-sql.ts';
 import { historyFile, loadHistory, MAX_ENTRIES } from '../src/prompt/history.ts';
-import { createAnswerKeeper, MAX_ROWS } from '../src/prompt/last-result.ts';
+import { createResultKeeper, MAX_ROWS } from '../src/prompt/last-result.ts';
 import { isBlank, onOneLine, splitSql } from '../src/prompt/split-sql.ts';
 
 describe('SQL is split at semicolons', () => {
@@ -100,7 +100,7 @@ describe('a chart', () => {
   });
 
   test('has the numbers of an answer, as many as are kept', () => {
-    const keeper = createAnswerKeeper();
+    const keeper = createResultKeeper();
     const columns = [
       { name: 's', isNumeric: false },
       { name: 'n', isNumeric: true },
@@ -109,12 +109,12 @@ describe('a chart', () => {
       ['a', '1.5'],
       ['b', null],
     ]);
-    expect(keeper.answer()).toMatchObject({ series: [{ name: 'n', values: [1.5, NaN] }], isCut: false });
+    expect(keeper.result()).toMatchObject({ series: [{ name: 'n', values: [1.5, NaN] }], isCut: false });
     keeper.onRows(
       columns,
       Array.from({ length: MAX_ROWS }, () => ['x', '1'] as const),
     );
-    const { series, isCut } = keeper.answer();
+    const { series, isCut } = keeper.result();
     expect([series[0]?.values.length, isCut]).toEqual([MAX_ROWS, true]);
   });
 });
@@ -127,7 +127,7 @@ describe('the Tab key', () => {
       { handle: 'trades', columns: columns('price', 'symbol') },
       { handle: 'my-frame.v2', columns: columns('Odd name', 'prize') },
     ],
-    answerColumns: ['avg'],
+    resultColumns: ['avg'],
     commands: ['\\d', '\\chart', '\\q'],
     formats: ['table', 'csv'],
   };

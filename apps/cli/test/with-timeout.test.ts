@@ -1,7 +1,7 @@
 import { setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';
 import { expect, test } from 'vitest';
-import { within } from '../src/client/with-timeout.ts';
+import { withTimeout } from '../src/client/with-timeout.ts';
 
 setFlagsFromString('--expose-gc');
 const collect: () => void = runInNewContext('gc');
@@ -9,7 +9,7 @@ const collect: () => void = runInNewContext('gc');
 test('the time is over in time, whatever is collected meanwhile', async () => {
   const { signal } = new AbortController();
   const over = Array.from({ length: 20 }, () => {
-    return new Promise((resolve) => within(signal, 50).addEventListener('abort', resolve, { once: true }));
+    return new Promise((resolve) => withTimeout(signal, 50).addEventListener('abort', resolve, { once: true }));
   });
   const collecting = setInterval(collect, 5);
   try {
@@ -21,7 +21,7 @@ test('the time is over in time, whatever is collected meanwhile', async () => {
 
 test('it ends with the other signal too', () => {
   const controller = new AbortController();
-  const signal = within(controller.signal, 60_000);
+  const signal = withTimeout(controller.signal, 60_000);
   controller.abort(new Error('enough'));
   expect(signal.reason).toMatchObject({ message: 'enough' });
 });

@@ -31,11 +31,11 @@ export function clientOptions(
   context: Context,
   timeoutSeconds = DEFAULT_TIMEOUT_SECONDS,
 ): ClientOptions {
-  return { url: resolveUrl(args.text('url'), context.env), ...answerOptions(args, context, timeoutSeconds) };
+  return { url: resolveUrl(args.text('url'), context.env), ...responseOptions(args, context, timeoutSeconds) };
 }
 
 /** How to wait for answers, whoever gives them. */
-export function answerOptions(
+export function responseOptions(
   args: Arguments,
   { signal, stderr }: Context,
   timeoutSeconds?: number,

@@ -3,12 +3,12 @@ import { isLoopback } from '@svc/config';
 import { ServiceError } from '@svc/errors';
 import type { KyInstance, Options } from 'ky';
 import type { GenericSchema } from 'valibot';
-import { checkAnswer, type ExpectedAnswer } from './check-response.ts';
-import { CliError, cutAnswer, invalidAnswer } from '../errors/cli-error.ts';
+import { checkResponse, type ExpectedResponse } from './check-response.ts';
+import { CliError, incompleteResponse, invalidResponse } from '../errors/cli-error.ts';
 import { connectionError } from './connection-error.ts';
 import { refusalOf } from './refusal.ts';
-import { AnswerTimeoutError, type RequestWatch, watchRequest } from './request-watch.ts';
-import { parseAnswer } from './server-responses.ts';
+import { ResponseTimeoutError, type RequestWatch, watchRequest } from './request-watch.ts';
+import { parseResponse } from './server-responses.ts';
 
 /** A request to the server. */
 export interface Request {
@@ -25,7 +25,7 @@ export interface Request {
   /** Whether the answer may be long: the timeout is then for its head alone. Default: no. */
   readonly isLong?: boolean;
   /** What an answer of 2xx must be. Default: one of 200. */
-  readonly expects?: ExpectedAnswer;
+  readonly expects?: ExpectedResponse;
   /** The SQL it sends, to show where in it an error is. */
   readonly sql?: string;
   /** Ends this request alone. */
@@ -33,7 +33,7 @@ export interface Request {
 }
 
 /** An answer as it was expected. */
-export interface Answer {
+export interface ClientResponse {
   readonly status: number;
   readonly headers: Headers;
   readonly body: AsyncIterable<Uint8Array>;
@@ -42,7 +42,7 @@ export interface Answer {
 /** Talks to one server. */
 export interface Client {
   /** Sends one request, once. Whatever is not the answer it expects is a `CliError`. */
-  send(request: Request): Promise<Answer>;
+  send(request: Request): Promise<ClientResponse>;
 }
 
 /** What a client needs. */
@@ -65,12 +65,12 @@ const MAX_ERROR_BYTES = 1024 * 1024;
 
 /** A client of the server at a URL. */
 export function createClient({ url, signal, errorWidth, timeoutMs, name = url, ...options }: ClientOptions): Client {
-  const fetchAnswer: typeof fetch = (input, init) => (options.fetch ?? fetch)(input, init);
+  const fetchOnce: typeof fetch = (input, init) => (options.fetch ?? fetch)(input, init);
   // On the way to this machine itself compression costs time and saves nothing.
   const isNear = isLoopback(new URL(url).hostname.replaceAll(/[[\]]/g, ''));
   const http = createHttp({ prefixUrl: url, ...(isNear && { headers: { 'accept-encoding': 'identity' } }) });
 
-  async function refusal(response: Response, answer: Answer, sql: string | undefined): Promise<CliError> {
+  async function refusal(response: Response, { body }: ClientResponse, sql: string | undefined): Promise<CliError> {
     const { status, statusText } = response;
     const location = response.headers.get('location');
     if (location !== null) {
@@ -78,9 +78,9 @@ export function createClient({ url, signal, errorWidth, timeoutMs, name = url, .
         hint: 'Give --url the address it points to, without the path behind the base.',
       });
     }
-    const body = parseJson(await readText(answer, MAX_ERROR_BYTES));
+    const parsed = parseJson(await readText({ body }, MAX_ERROR_BYTES));
     return (
-      refusalOf(body, { sql, width: errorWidth }) ??
+      refusalOf(parsed, { sql, width: errorWidth }) ??
       new CliError('refused', `The server answered ${[status, statusText].join(' ').trim()}, without a reason.`, {
         hint: 'Check that --url or SVC_URL names a data-frame server, and its base path if it has one.',
       })
@@ -107,19 +107,20 @@ export function createClient({ url, signal, errorWidth, timeoutMs, name = url, .
         const fetchWith = await http;
         response = await fetchWith(path, {
           ...request,
-          fetch: upload ? fetchWithBody(fetchAnswer, upload.chunks) : fetchAnswer,
+          fetch: upload ? fetchWithBody(fetchOnce, upload.chunks) : fetchOnce,
         });
       } catch (error) {
         watch.stopClock();
         throw upload?.failure() ?? fail(error);
       } finally {
-        watch.headIsOver();
+        watch.headSettled();
       }
-      const answer = { status: response.status, headers: response.headers, body: answerBody(response, watch, fail) };
-      if (!response.ok) throw await refusal(response, answer, sql);
+      const { status, ok, headers: received } = response;
+      const result: ClientResponse = { status, headers: received, body: responseBody(response, watch, fail) };
+      if (!ok) throw await refusal(response, result, sql);
       if (isLong || response.body === null) watch.stopClock();
-      checkAnswer(response, expects);
-      return answer;
+      checkResponse(response, expects);
+      return result;
     },
   };
 }
@@ -139,7 +140,7 @@ function toSearchParams(params: NonNullable<Request['params']>): URLSearchParams
 }
 
 /** The body of an answer as text, at most so many bytes of it. */
-export async function readText({ body }: Pick<Answer, 'body'>, maxBytes: number): Promise<string> {
+export async function readText({ body }: Pick<ClientResponse, 'body'>, maxBytes: number): Promise<string> {
   const decoder = new TextDecoder();
   let text = '';
   let bytes = 0;
@@ -152,14 +153,14 @@ export async function readText({ body }: Pick<Answer, 'body'>, maxBytes: number)
 }
 
 /** The body of an answer, which is JSON, as what it should be. */
-export async function readAnswer<T>(
-  answer: Pick<Answer, 'body'>,
+export async function readResponse<T>(
+  response: Pick<ClientResponse, 'body'>,
   schema: GenericSchema<unknown, T>,
   maxBytes: number,
 ): Promise<T> {
-  const value = parseJson(await readText(answer, maxBytes));
-  if (value === undefined) throw invalidAnswer('it is not JSON');
-  return parseAnswer(schema, value);
+  const value = parseJson(await readText(response, maxBytes));
+  if (value === undefined) throw invalidResponse('it is not JSON');
+  return parseResponse(schema, value);
 }
 
 function parseJson(text: string): unknown {
@@ -202,7 +203,7 @@ function trackUpload(
   return { chunks: read(), failure: () => failure };
 }
 
-async function* answerBody(
+async function* responseBody(
   response: Response,
   watch: RequestWatch,
   fail: (error: unknown) => CliError,
@@ -223,7 +224,7 @@ async function* answerBody(
     if (error instanceof CliError) throw error;
     // Only where the answer is made in this process; over a connection nobody hears why it broke.
     if (error instanceof ServiceError) throw new CliError('refused', error.message, { hint: error.hint });
-    throw error instanceof AnswerTimeoutError ? fail(error) : cutAnswer();
+    throw error instanceof ResponseTimeoutError ? fail(error) : incompleteResponse();
   } finally {
     signal.removeEventListener('abort', cancel);
     watch.stopClock();

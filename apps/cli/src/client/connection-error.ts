@@ -1,6 +1,6 @@
 import { CliError } from '../errors/cli-error.ts';
 import { errorCode } from '../errors/error-code.ts';
-import { AnswerTimeoutError } from './request-watch.ts';
+import { ResponseTimeoutError } from './request-watch.ts';
 
 /** What the failed request was. */
 export interface ConnectionErrorOptions {
@@ -78,7 +78,7 @@ export function connectionError(thrown: unknown, { url, isAction }: ConnectionEr
   return new CliError('unreachable', `The request to ${url} failed: ${broken}.`, {
     hint: isAction
       ? 'It may have been carried out all the same: look before you repeat it.'
-      : thrown instanceof AnswerTimeoutError
+      : thrown instanceof ResponseTimeoutError
         ? 'Wait longer with --timeout <seconds>, or look whether the server is busy.'
         : 'Check that --url or SVC_URL names a data-frame server, and that it runs.',
     cause: thrown,

@@ -1,9 +1,9 @@
-import { type Client, readAnswer } from './client.ts';
+import { type Client, readResponse } from './client.ts';
 import { type Health, HEALTH } from './server-responses.ts';
 
 const MAX_BYTES = 1024 * 1024;
 
 /** Asks a server how it is. */
 export async function readHealth(client: Client): Promise<Health> {
-  return readAnswer(await client.send({ method: 'GET', path: 'health' }), HEALTH, MAX_BYTES);
+  return readResponse(await client.send({ method: 'GET', path: 'health' }), HEALTH, MAX_BYTES);
 }

@@ -1,4 +1,4 @@
-import { CliError, invalidAnswer } from '../errors/cli-error.ts';
+import { CliError, invalidResponse } from '../errors/cli-error.ts';
 
 /** Takes JSON apart while it arrives. Each `take…` returns undefined when it needs more text first. */
 export interface JsonScanner {
@@ -24,7 +24,7 @@ export function createJsonScanner(): JsonScanner {
 
   function take(end: number): string {
     const value = text.slice(start, end);
-    if (value === '') throw invalidAnswer(`${JSON.stringify(text.slice(end, end + 1))} stands where a value should`);
+    if (value === '') throw invalidResponse(`${JSON.stringify(text.slice(end, end + 1))} stands where a value should`);
     start = end;
     at = end;
     return value;

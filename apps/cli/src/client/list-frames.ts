@@ -1,4 +1,4 @@
-import { type Client, readAnswer } from './client.ts';
+import { type Client, readResponse } from './client.ts';
 import { FRAME_LIST, type FrameInfo } from './server-responses.ts';
 
 const PAGE = 500;
@@ -17,8 +17,8 @@ export async function* listFrames(
       ...(prefix !== undefined && { prefix }),
       ...(after !== undefined && { after }),
     };
-    const answer = await client.send({ method: 'GET', path: 'frames', params, ...(signal && { signal }) });
-    const { frames } = await readAnswer(answer, FRAME_LIST, MAX_PAGE_BYTES);
+    const response = await client.send({ method: 'GET', path: 'frames', params, ...(signal && { signal }) });
+    const { frames } = await readResponse(response, FRAME_LIST, MAX_PAGE_BYTES);
     yield frames;
     const last = frames.at(-1)?.handle;
     // A server that does not page would be asked for ever.

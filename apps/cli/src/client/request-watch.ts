@@ -10,7 +10,7 @@ export interface RequestWatch {
   startClock(): void;
   stopClock(): void;
   /** To be called when the head of the answer is there, or will never be. */
-  headIsOver(): void;
+  headSettled(): void;
 }
 
 /** What a watch needs. */
@@ -22,8 +22,8 @@ export interface RequestWatchOptions {
 }
 
 /** The reason of a request that took too long. */
-export class AnswerTimeoutError extends Error {
-  override readonly name = 'AnswerTimeoutError';
+export class ResponseTimeoutError extends Error {
+  override readonly name = 'ResponseTimeoutError';
 
   constructor(timeoutMs: number) {
     super(`the server did not answer within ${timeoutMs / 1000} s`);
@@ -49,11 +49,11 @@ export function watchRequest({ url, signal, timeoutMs }: RequestWatchOptions): R
     signal: AbortSignal.any([signal, controller.signal]),
     startClock() {
       if (timeoutMs === undefined) return;
-      timer = setTimeout(() => controller.abort(new AnswerTimeoutError(timeoutMs)), timeoutMs);
+      timer = setTimeout(() => controller.abort(new ResponseTimeoutError(timeoutMs)), timeoutMs);
       // The connection keeps the process; without one there is nothing to wait for.
       timer.unref();
     },
     stopClock: () => clearTimeout(timer),
-    headIsOver: () => void unsubscribe(CONNECTED, onConnected),
+    headSettled: () => void unsubscribe(CONNECTED, onConnected),
   };
 }

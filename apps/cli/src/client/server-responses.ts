@@ -1,5 +1,5 @@
 import * as v from 'valibot';
-import { invalidAnswer } from '../errors/cli-error.ts';
+import { invalidResponse } from '../errors/cli-error.ts';
 
 const NO_FRAME = 'it does not describe a frame';
 const NO_COLUMN = 'a column has no name or no type';
@@ -92,8 +92,8 @@ export const REFUSAL = v.object({
 });
 
 /** A value of an answer as what it should be, or an error that says what is wrong with it. */
-export function parseAnswer<T>(schema: v.GenericSchema<unknown, T>, value: unknown): T {
+export function parseResponse<T>(schema: v.GenericSchema<unknown, T>, value: unknown): T {
   const result = v.safeParse(schema, value, { abortEarly: true });
   if (result.success) return result.output;
-  throw invalidAnswer(result.issues[0].message);
+  throw invalidResponse(result.issues[0].message);
 }

@@ -1,7 +1,7 @@
 import { describeSource, type LoadedConfig, type SettingValue, type Source } from '@svc/config';
 import { CliError } from '../errors/cli-error.ts';
 import type { Command } from '../args/command.ts';
-import { counted, visibleText } from '../text/display-text.ts';
+import { formatCount, visibleText } from '../text/display-text.ts';
 import type { Output } from '../output/output.ts';
 import { CONFIG_OPTION, findingText, loadServerConfig, NAMED_SETTINGS } from '../args/server-config.ts';
 import { createTablePrinter } from '../output/table-printer.ts';
@@ -28,7 +28,7 @@ export const config: Command = {
   async run(args, context) {
     const loaded = loadServerConfig(args, context);
     if (loaded.kind === 'problems') {
-      throw new CliError('usage', `The configuration has ${counted(loaded.problems.length, 'problem')}.`, {
+      throw new CliError('usage', `The configuration has ${formatCount(loaded.problems.length, 'problem')}.`, {
         details: loaded.problems.flatMap((problem) => [`  ${findingText(problem)}`, `    ${problem.hint}`]),
         hint: 'svc help settings lists the settings and what each may be.',
       });

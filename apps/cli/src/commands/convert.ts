@@ -8,7 +8,7 @@ import { OUTPUT_FORMATS, outputContentType } from '../args/file-formats.ts';
 import { framePath } from '../client/frame-path.ts';
 import { givenFormat } from '../args/given-format.ts';
 import { rowsAsJson } from '../output/json-rows.ts';
-import { copyAnswer } from '../output/print-result.ts';
+import { copyBody } from '../output/print-result.ts';
 import { formatOfName, refuseTerminal } from '../args/result-format.ts';
 import { sendFile } from '../frames/send-file.ts';
 import { DASH } from '../args/source.ts';
@@ -51,14 +51,14 @@ export const convert: Command = {
         await sendFile(client, { method: 'PUT', path: framePath(HANDLE), params }, from, context);
         // The JSON table is for readers of /exec; a file of rows can be read again by this program and by others.
         const sent = format === 'json' ? 'ndjson' : format;
-        const answer = await client.send({
+        const response = await client.send({
           method: 'GET',
           path: 'exp',
           params: { handle: HANDLE, fmt: sent },
           isLong: true,
           expects: { contentType: outputContentType(sent) },
         });
-        await copyAnswer(format === 'json' ? rowsAsJson(answer.body) : answer.body, output);
+        await copyBody(format === 'json' ? rowsAsJson(response.body) : response.body, output);
       }),
     );
   },

@@ -1,4 +1,4 @@
-import { readAnswer } from '../client/client.ts';
+import { readResponse } from '../client/client.ts';
 import { serverOptions } from '../args/client-options.ts';
 import type { Command } from '../args/command.ts';
 import { beginsWithDirectory } from '../args/directory-name.ts';
@@ -23,7 +23,7 @@ export const describe: Command = {
     const [handle = ''] = args.positionals;
     const path = framePath(handle);
     await withClient(args, context, {}, async (client) => {
-      const frame = await readAnswer(await client.send({ method: 'GET', path }), FRAME, MAX_BYTES);
+      const frame = await readResponse(await client.send({ method: 'GET', path }), FRAME, MAX_BYTES);
       await (args.has('json') ? stdout.write(`${JSON.stringify(frame)}\n`) : printFrame(frame, stdout));
     });
   },

@@ -47,7 +47,7 @@ async function checkMachine(args: Arguments, context: Context): Promise<readonly
 }
 
 async function checkFrames({ directory = '' }: Arguments, context: Context): Promise<readonly Diagnosis[]> {
-  const found = await findDirectory(directory, { homeDir: context.homeDir, isMade: false });
+  const found = await findDirectory(directory, { homeDir: context.homeDir, createIfMissing: false });
   // It loads the engine.
   const { verifyDirectory } = await import('../doctor/verify-directory.ts');
   return verifyDirectory(found, { name: directory, signal: context.signal });

@@ -1,11 +1,11 @@
-import { invalidAnswer } from '../errors/cli-error.ts';
+import { invalidResponse } from '../errors/cli-error.ts';
 import type { Client } from '../client/client.ts';
 import type { Command } from '../args/command.ts';
 import { beginsWithDirectory } from '../args/directory-name.ts';
 import { OUTPUT_FORMATS, outputContentType } from '../args/file-formats.ts';
 import type { Output } from '../output/output.ts';
-import { copyAnswer, printAnswer } from '../output/print-result.ts';
-import { counted } from '../text/display-text.ts';
+import { copyBody, printResult } from '../output/print-result.ts';
+import { formatCount } from '../text/display-text.ts';
 import { serverOptions } from '../args/client-options.ts';
 import { resultOptions, type ResultTarget, resultTarget } from '../args/result-format.ts';
 import { withClient } from '../frames/with-client.ts';
@@ -55,23 +55,23 @@ interface Printing {
 
 async function printRows(client: Client, { handle, limit, cols, format, output }: Printing): Promise<void> {
   const fmt = format === 'table' ? 'json' : format;
-  const answer = await client.send({
+  const response = await client.send({
     method: 'GET',
     path: fmt === 'json' ? 'exec' : 'exp',
     params: { handle, fmt, ...(limit !== undefined && { limit }), ...(cols !== undefined && { cols }) },
     isLong: true,
     expects: { contentType: outputContentType(fmt) },
   });
-  if (fmt !== 'json') return copyAnswer(answer.body, output);
-  const total = Number(answer.headers.get('x-total-count') ?? Number.NaN);
-  await printAnswer(answer.body, {
+  if (fmt !== 'json') return copyBody(response.body, output);
+  const total = Number(response.headers.get('x-total-count') ?? Number.NaN);
+  await printResult(response.body, {
     output,
     isJson: format === 'json',
     lastLine: ({ members, rows }) => {
-      if (rows === undefined || members['count'] !== rows) throw invalidAnswer('its count is not that of its rows');
-      if (!(total > rows)) return counted(rows, 'row');
+      if (rows === undefined || members['count'] !== rows) throw invalidResponse('its count is not that of its rows');
+      if (!(total > rows)) return formatCount(rows, 'row');
       const hint = limit === undefined ? ` (--limit ${ALL_ROWS} prints all)` : '';
-      return `${rows} of ${counted(total, 'row')}${hint}`;
+      return `${rows} of ${formatCount(total, 'row')}${hint}`;
     },
   });
 }

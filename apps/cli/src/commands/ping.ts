@@ -1,4 +1,4 @@
-import { invalidAnswer } from '../errors/cli-error.ts';
+import { invalidResponse } from '../errors/cli-error.ts';
 import { createClient, readText } from '../client/client.ts';
 import type { Command } from '../args/command.ts';
 import { clientOptions, serverOptions } from '../args/client-options.ts';
@@ -17,9 +17,9 @@ export const ping: Command = {
   async run(args, context) {
     const start = performance.now();
     const client = createClient(clientOptions(args, context, TIMEOUT_SECONDS));
-    const answer = await client.send({ method: 'GET', path: 'ping' });
-    const text = await readText(answer, MAX_BYTES);
-    if (text !== 'ok') throw invalidAnswer(`it is ${JSON.stringify(text.slice(0, 60))}, not "ok"`);
+    const response = await client.send({ method: 'GET', path: 'ping' });
+    const text = await readText(response, MAX_BYTES);
+    if (text !== 'ok') throw invalidResponse(`it is ${JSON.stringify(text.slice(0, 60))}, not "ok"`);
     await context.stdout.write(`ok (${(performance.now() - start).toFixed(1)} ms)\n`);
   },
 };

@@ -6,7 +6,7 @@ import { CSV_OPTIONS, csvParams } from '../args/csv-options.ts';
 import { beginsWithDirectory } from '../args/directory-name.ts';
 import { describeInputFormats } from '../args/file-formats.ts';
 import { framePath } from '../client/frame-path.ts';
-import { counted } from '../text/display-text.ts';
+import { formatCount } from '../text/display-text.ts';
 import { givenFormat } from '../args/given-format.ts';
 import { sendFile } from '../frames/send-file.ts';
 import { withClient } from '../frames/with-client.ts';
@@ -51,7 +51,7 @@ export const put: Command = {
     await withClient(args, context, { isWriting: true, timeoutSeconds: MAX_TIMEOUT_SECONDS }, async (client) => {
       const { rows, version, isNew } = await sendFile(client, request, file, context);
       const what = isNew ? 'new' : isAppending ? 'appended' : 'replaced';
-      await context.stdout.write(`${handle}: ${counted(rows, 'row')}, version ${version} (${what})\n`);
+      await context.stdout.write(`${handle}: ${formatCount(rows, 'row')}, version ${version} (${what})\n`);
     });
   },
 };

@@ -1,7 +1,7 @@
 import type { ResultFormat } from '@svc/frames';
 import type { Arguments } from '../args/command.ts';
 import { CliError } from '../errors/cli-error.ts';
-import { answerOptions, MAX_TIMEOUT_SECONDS, serverOptions } from '../args/client-options.ts';
+import { responseOptions, MAX_TIMEOUT_SECONDS, serverOptions } from '../args/client-options.ts';
 import type { Command, Context } from '../args/command.ts';
 import { precedesSql } from '../args/directory-name.ts';
 import { OUTPUT_FORMATS } from '../args/file-formats.ts';
@@ -45,7 +45,7 @@ export const query: Command = {
     const engine = engineOf(args);
     checkFormat(target, engine);
     const params = args.texts('param').map(checkParam);
-    const { errorWidth } = answerOptions(args, context);
+    const { errorWidth } = responseOptions(args, context);
     const use = { hasSql: true, timeoutSeconds: MAX_TIMEOUT_SECONDS };
     const { terminal } = context;
     if (terminal !== undefined && args.positionals.length === 0 && !args.has('file')) {

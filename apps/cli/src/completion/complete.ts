@@ -4,13 +4,13 @@ import type { Arguments } from '../args/command.ts';
 import type { Client } from '../client/client.ts';
 import type { Command, Context, Program } from '../args/command.ts';
 import { COMMANDS } from '../commands/commands.ts';
-import { counted } from '../text/display-text.ts';
+import { formatCount } from '../text/display-text.ts';
 import { HELP_TOPICS } from '../args/help.ts';
 import { INPUT_FORMATS } from '../args/file-formats.ts';
 import { listFrames } from '../client/list-frames.ts';
 import { DASH } from '../args/source.ts';
 import { withClient } from '../frames/with-client.ts';
-import { within } from '../client/with-timeout.ts';
+import { withTimeout } from '../client/with-timeout.ts';
 
 /** The word the completion scripts ask `svc` with; behind it stand the words of the line, up to the cursor. */
 export const COMPLETE = '__complete';
@@ -21,7 +21,7 @@ export type Completion =
   | { readonly kind: 'words'; readonly words: readonly (readonly [word: string, summary?: string])[] };
 
 /** Nobody waits longer for a Tab. */
-const PATIENCE_MS = 1000;
+const TIMEOUT_MS = 1000;
 const HANDLE = /^[A-Za-z\d][\w.-]*$/;
 const NOTHING: Completion = { kind: 'words', words: [] };
 
@@ -114,7 +114,7 @@ async function handlesOf(
   prefix: string,
   context: Context,
 ): Promise<readonly (readonly [string, string])[]> {
-  const patience = within(context.signal, PATIENCE_MS);
+  const patience = withTimeout(context.signal, TIMEOUT_MS);
   const found: (readonly [string, string])[] = [];
   try {
     await withPlace(place, { ...context, signal: patience }, async (client) => {
@@ -122,7 +122,7 @@ async function handlesOf(
         // A shell types what it gets: a name that is no handle could be anything.
         const frames = firstPage.filter(({ handle }) => HANDLE.test(handle));
         for (const { handle, rows, columns } of frames) {
-          found.push([handle, `${counted(rows, 'row')}, ${counted(columns.length, 'column')}`]);
+          found.push([handle, `${formatCount(rows, 'row')}, ${formatCount(columns.length, 'column')}`]);
         }
         break;
       }

@@ -5,8 +5,8 @@ import { type Address, type Config, formatAddress } from '@svc/config';
 import { createClient } from '../client/client.ts';
 import { errorCode } from '../errors/error-code.ts';
 import { readHealth } from '../client/health.ts';
-import { within } from '../client/with-timeout.ts';
-import { type Diagnosis, PATIENCE_MS } from './diagnosis.ts';
+import { withTimeout } from '../client/with-timeout.ts';
+import { type Diagnosis, TIMEOUT_MS } from './diagnosis.ts';
 
 interface Listener {
   readonly protocol: 'HTTP' | 'gRPC';
@@ -59,7 +59,7 @@ async function checkListener(
     const advice = `Choose ${choose} with ${variable}.`;
     return { status: 'problem', text: `${name} cannot be used: ${reason}.`, advice };
   }
-  const holder = await identify(reachable(address), within(signal, PATIENCE_MS));
+  const holder = await identify(reachable(address), withTimeout(signal, TIMEOUT_MS));
   if (holder !== undefined) return { status: 'ok', text: `${name} is held by a running ${holder}.` };
   return {
     status: 'problem',

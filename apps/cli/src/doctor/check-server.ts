@@ -1,7 +1,7 @@
 import { type ClientOptions, createClient } from '../client/client.ts';
 import { readHealth } from '../client/health.ts';
-import { type Diagnosis, failedCheck, PATIENCE_MS } from './diagnosis.ts';
-import { within } from '../client/with-timeout.ts';
+import { type Diagnosis, failedCheck, TIMEOUT_MS } from './diagnosis.ts';
+import { withTimeout } from '../client/with-timeout.ts';
 
 /** What is known of the server to be asked. */
 export interface CheckServerOptions {
@@ -14,7 +14,7 @@ export interface CheckServerOptions {
 
 /** Whether the server that the other commands talk to answers, and is of the same version. */
 export async function checkServer({ client, isNamed, version }: CheckServerOptions): Promise<Diagnosis> {
-  const signal = within(client.signal, PATIENCE_MS);
+  const signal = withTimeout(client.signal, TIMEOUT_MS);
   try {
     const health = await readHealth(createClient({ ...client, signal }));
     const text = `The server ${client.url} answers: ${health.status}, version ${health.version}.`;

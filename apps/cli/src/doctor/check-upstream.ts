@@ -2,9 +2,9 @@ import { readFileSync } from 'node:fs';
 import type { Config } from '@svc/config';
 import { createTsdbProxy } from '@svc/tsdb-proxy';
 import { CliError } from '../errors/cli-error.ts';
-import { readAnswer } from '../client/client.ts';
+import { readResponse } from '../client/client.ts';
 import { SHORT_TABLE } from '../client/server-responses.ts';
-import { type Diagnosis, PATIENCE_MS } from './diagnosis.ts';
+import { type Diagnosis, TIMEOUT_MS } from './diagnosis.ts';
 
 const NAME = 'The time-series database';
 const MAX_BYTES = 64 * 1024;
@@ -20,12 +20,12 @@ export async function checkUpstream({ tsdb }: Config, signal: AbortSignal): Prom
     password: tsdb.password,
     token: tsdb.token,
     ...(tsdb.ca_file !== undefined && { ca: readFileSync(tsdb.ca_file, 'utf8') }),
-    connectTimeoutMs: Math.min(tsdb.connect_timeout_ms, PATIENCE_MS),
-    timeoutMs: Math.min(tsdb.timeout_ms, PATIENCE_MS),
-    idleTimeoutMs: Math.min(tsdb.idle_timeout_ms, PATIENCE_MS),
+    connectTimeoutMs: Math.min(tsdb.connect_timeout_ms, TIMEOUT_MS),
+    timeoutMs: Math.min(tsdb.timeout_ms, TIMEOUT_MS),
+    idleTimeoutMs: Math.min(tsdb.idle_timeout_ms, TIMEOUT_MS),
   });
   try {
-    const answer = await proxy.forward(
+    const response = await proxy.forward(
       { tenant: 'default', requestId: 'svc-doctor', signal },
       {
         path: '/exec',
@@ -35,15 +35,15 @@ export async function checkUpstream({ tsdb }: Config, signal: AbortSignal): Prom
         ],
       },
     );
-    if (answer.status >= 400) {
-      await answer.body?.cancel();
+    if (response.status >= 400) {
+      await response.body?.cancel();
       return {
         status: 'warning',
-        text: `${NAME} ${tsdb.http_url} answers select 1 with status ${answer.status}.`,
+        text: `${NAME} ${tsdb.http_url} answers select 1 with status ${response.status}.`,
         advice: 'Check that SERVICE_TSDB_HTTP_URL is its base URL, and what its user may do.',
       };
     }
-    if (await isTable(answer.body)) return { status: 'ok', text: `${NAME} ${tsdb.http_url} answers.` };
+    if (await isTable(response.body)) return { status: 'ok', text: `${NAME} ${tsdb.http_url} answers.` };
     return {
       status: 'problem',
       text: `${NAME} ${tsdb.http_url} answers select 1 with something that is not a table.`,
@@ -64,7 +64,7 @@ export async function checkUpstream({ tsdb }: Config, signal: AbortSignal): Prom
 async function isTable(body: AsyncIterable<Uint8Array> | null): Promise<boolean> {
   if (body === null) return false;
   try {
-    await readAnswer({ body }, SHORT_TABLE, MAX_BYTES);
+    await readResponse({ body }, SHORT_TABLE, MAX_BYTES);
     return true;
   } catch (error) {
     if (error instanceof CliError) return false;

@@ -10,7 +10,7 @@ export interface Diagnosis {
 }
 
 /** How long a check waits for somebody else to answer. */
-export const PATIENCE_MS = 3000;
+export const TIMEOUT_MS = 3000;
 
 /** A failed request of a check. */
 export function failedCheck(status: 'warning' | 'problem', error: unknown): Diagnosis {

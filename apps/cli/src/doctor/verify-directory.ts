@@ -47,18 +47,18 @@ function diagnosesOf(verdicts: readonly FrameVerdict[], name: string): readonly 
   if (unchecked > 0) {
     diagnoses.unshift({
       status: 'warning',
-      text: `${counted(unchecked, 'has no checksum', 'have no checksum')}: an earlier version wrote ${unchecked === 1 ? 'it' : 'them'}.`,
+      text: `${formatCount(unchecked, 'has no checksum', 'have no checksum')}: an earlier version wrote ${unchecked === 1 ? 'it' : 'them'}.`,
       advice: 'A frame gets checksums when it is put or appended to.',
     });
   }
   if (intact > 0) {
-    const text = `${counted(intact, 'matches its checksums', 'match their checksums')} ${where}.`;
+    const text = `${formatCount(intact, 'matches its checksums', 'match their checksums')} ${where}.`;
     diagnoses.unshift({ status: 'ok', text });
   }
   return diagnoses;
 }
 
-function counted(count: number, one: string, several: string): string {
+function formatCount(count: number, one: string, several: string): string {
   return count === 1 ? `1 frame ${one}` : `${count} frames ${several}`;
 }
 

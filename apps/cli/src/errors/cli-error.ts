@@ -57,14 +57,14 @@ export class InterruptedError extends Error {
 }
 
 /** An answer that came whole and still is not one of a data-frame server. */
-export function invalidAnswer(what: string): CliError {
+export function invalidResponse(what: string): CliError {
   return new CliError('unreachable', `The answer cannot be read: ${what}.`, {
     hint: 'Check that --url or SVC_URL names a data-frame server, and its base path if it has one.',
   });
 }
 
 /** An answer that ended before it was complete. */
-export function cutAnswer(): CliError {
+export function incompleteResponse(): CliError {
   return new CliError('unreachable', 'The connection broke in the middle of the answer; it is not complete.', {
     hint: 'Send the request again; the log of the server may say why it stopped.',
   });

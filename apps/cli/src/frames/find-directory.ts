@@ -16,7 +16,7 @@ export interface FindDirectoryOptions {
   /** What `~` stands for. */
   readonly homeDir: string;
   /** Makes it where it is not there. */
-  readonly isMade: boolean;
+  readonly createIfMissing: boolean;
 }
 
 /** What `storage.data_dir` has in it. */
@@ -27,15 +27,18 @@ const DATABASE = 'analytics.duckdb';
  * Finds the frames in a directory: it is a `storage.data_dir`, with `cold` in it, or a `storage.parquet_path` itself. One
  * that is empty or not there becomes the former, if it is to be made.
  */
-export async function findDirectory(name: string, { homeDir, isMade }: FindDirectoryOptions): Promise<FrameDirectory> {
+export async function findDirectory(
+  name: string,
+  { homeDir, createIfMissing }: FindDirectoryOptions,
+): Promise<FrameDirectory> {
   const path = resolve(homeDir === '' ? name : name.replace(/^~(?=[\\/]|$)/, () => homeDir));
   const names = await readdir(path).catch((error: unknown) => {
     const none: readonly string[] = [];
-    if (isMade && errorCode(error) === 'ENOENT') return none;
+    if (createIfMissing && errorCode(error) === 'ENOENT') return none;
     throw directoryError(name, error);
   });
   const cold = join(path, COLD);
-  if (isMade && names.length === 0) await makeDataDir(path, cold).catch(refuse(name));
+  if (createIfMissing && names.length === 0) await makeDataDir(path, cold).catch(refuse(name));
   const isDataDir = await stat(cold).then(
     (found) => found.isDirectory(),
     () => false,

@@ -1,11 +1,11 @@
 import type { Client } from '../client/client.ts';
-import { counted } from '../text/display-text.ts';
+import { formatCount } from '../text/display-text.ts';
 import { outputContentType } from '../args/file-formats.ts';
 import type { Output } from '../output/output.ts';
-import { copyAnswer, printAnswer, type PrintAnswerOptions, type ReadAnswer } from '../output/print-result.ts';
+import { copyBody, printResult, type PrintResultOptions, type ReadResult } from '../output/print-result.ts';
 import { refusalOf } from '../client/refusal.ts';
 import type { ResultTarget } from '../args/result-format.ts';
-import { ACKNOWLEDGEMENT, parseAnswer } from '../client/server-responses.ts';
+import { ACKNOWLEDGEMENT, parseResponse } from '../client/server-responses.ts';
 
 /** Who answers SQL: the frames, or the time-series database behind the server. */
 export type SqlEngine = 'local' | 'tsdb';
@@ -22,7 +22,7 @@ export interface SqlRun {
   /** Columns of the terminal errors are shown on. */
   readonly errorWidth: number;
   /** Sees the rows on their way. */
-  readonly onRows?: PrintAnswerOptions['onRows'];
+  readonly onRows?: PrintResultOptions['onRows'];
   /** Ends this statement alone. */
   readonly signal?: AbortSignal;
 }
@@ -31,7 +31,7 @@ export interface SqlRun {
 export async function runSql(client: Client, run: SqlRun): Promise<void> {
   const { sql, engine, params, format, output, errorWidth, onRows, signal } = run;
   const fmt = format === 'table' ? 'json' : format;
-  const answer = await client.send({
+  const response = await client.send({
     method: 'POST',
     path: fmt === 'json' ? 'exec' : 'exp',
     params: { fmt, ...(engine && { engine }), ...(params.length > 0 && { param: params }) },
@@ -44,8 +44,8 @@ export async function runSql(client: Client, run: SqlRun): Promise<void> {
     sql,
     ...(signal && { signal }),
   });
-  if (fmt !== 'json') return copyAnswer(answer.body, output);
-  await printAnswer(answer.body, {
+  if (fmt !== 'json') return copyBody(response.body, output);
+  await printResult(response.body, {
     output,
     isJson: format === 'json',
     ...(onRows && { onRows }),
@@ -53,13 +53,13 @@ export async function runSql(client: Client, run: SqlRun): Promise<void> {
       // The database reports some errors with a status of 200, also behind rows it has already sent.
       const refusal = refusalOf(whole.members, { sql, width: errorWidth });
       if (refusal !== undefined) throw refusal;
-      return describeAnswer(whole);
+      return describeResult(whole);
     },
   });
 }
 
-function describeAnswer({ members, rows }: ReadAnswer): string {
-  if (rows !== undefined) return counted(rows, 'row');
-  const { word, updated } = parseAnswer(ACKNOWLEDGEMENT, members);
-  return typeof updated === 'number' ? `${word}, ${counted(updated, 'row')} updated` : word;
+function describeResult({ members, rows }: ReadResult): string {
+  if (rows !== undefined) return formatCount(rows, 'row');
+  const { word, updated } = parseResponse(ACKNOWLEDGEMENT, members);
+  return typeof updated === 'number' ? `${word}, ${formatCount(updated, 'row')} updated` : word;
 }

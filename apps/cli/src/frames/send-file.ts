@@ -1,10 +1,10 @@
-import { type Client, readAnswer, type Request } from '../client/client.ts';
+import { type Client, readResponse, type Request } from '../client/client.ts';
 import type { Context } from '../args/command.ts';
 import { startProgress } from '../output/progress.ts';
 import { NEW_FRAME } from '../client/server-responses.ts';
 import { openSource } from '../args/source.ts';
 
-const MAX_ANSWER_BYTES = 16 * 1024 * 1024;
+const MAX_RESPONSE_BYTES = 16 * 1024 * 1024;
 
 /** What became of a file that was sent. */
 export interface SentFile {
@@ -24,7 +24,7 @@ export async function sendFile(
   const source = await openSource(file, stdin);
   const progress = startProgress({ output: stderr, totalBytes: source.bytes, signal });
   try {
-    const answer = await client.send({
+    const response = await client.send({
       ...request,
       headers: {
         ...request.headers,
@@ -34,8 +34,8 @@ export async function sendFile(
       isAction: true,
       expects: { statuses: [200, 201] },
     });
-    const { rows, version } = await readAnswer(answer, NEW_FRAME, MAX_ANSWER_BYTES);
-    return { rows, version, isNew: answer.status === 201 };
+    const { rows, version } = await readResponse(response, NEW_FRAME, MAX_RESPONSE_BYTES);
+    return { rows, version, isNew: response.status === 201 };
   } finally {
     progress.end();
     await source.close();

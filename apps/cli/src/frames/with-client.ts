@@ -1,7 +1,7 @@
 import type { Arguments } from '../args/command.ts';
 import { CliError } from '../errors/cli-error.ts';
 import { type Client, createClient } from '../client/client.ts';
-import { answerOptions, clientOptions } from '../args/client-options.ts';
+import { responseOptions, clientOptions } from '../args/client-options.ts';
 import type { Context } from '../args/command.ts';
 import { visibleText } from '../text/display-text.ts';
 import { findDirectory, type FrameDirectory } from './find-directory.ts';
@@ -33,7 +33,7 @@ export async function withClient(
       hint: 'Give one of them.',
     });
   }
-  const found = await findDirectory(directory, { homeDir: context.homeDir, isMade: isWriting });
+  const found = await findDirectory(directory, { homeDir: context.homeDir, createIfMissing: isWriting });
   await withLocalClient(args, context, { directory: found, name: directory, isReadOnly: !isWriting, hasSql }, run);
 }
 
@@ -59,7 +59,7 @@ async function withLocalClient(
   { directory, ...use }: LocalUse,
   run: (client: Client) => Promise<void>,
 ): Promise<void> {
-  const options = answerOptions(args, context);
+  const options = responseOptions(args, context);
   // Loaded only here: what only talks to a server starts in a third of the time without it.
   const { openLocalService } = await import('./local-service.ts');
   const local = await openLocalService(directory, use);

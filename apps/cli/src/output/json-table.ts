@@ -1,4 +1,4 @@
-import { type CliError, cutAnswer, invalidAnswer } from '../errors/cli-error.ts';
+import { type CliError, incompleteResponse, invalidResponse } from '../errors/cli-error.ts';
 import { createJsonScanner, type JsonScanner } from '../client/json-scanner.ts';
 import type { Cell } from './table-printer.ts';
 
@@ -26,8 +26,8 @@ export async function* readJsonTable(chunks: AsyncIterable<Uint8Array>): AsyncGe
     scanner.push(decoder.decode(chunk, { stream: true }));
     yield* takeParts(steps);
   }
-  if (steps.next().done !== true) throw cutAnswer();
-  if (scanner.peek() !== undefined) throw invalidAnswer('something follows the end of the table');
+  if (steps.next().done !== true) throw incompleteResponse();
+  if (scanner.peek() !== undefined) throw invalidResponse('something follows the end of the table');
 }
 
 function* takeParts(steps: Iterator<Step, void>): Generator<TablePart> {
@@ -49,7 +49,7 @@ function* parseTable(scanner: JsonScanner): Generator<Step, void> {
   let mark = (yield* takeIf(scanner, '}')) ? '}' : ',';
   while (mark === ',') {
     const name = yield* takeValue(scanner);
-    if (!name.startsWith('"')) throw invalidAnswer(`${shown(name)} stands where a key should`);
+    if (!name.startsWith('"')) throw invalidResponse(`${shown(name)} stands where a key should`);
     yield* expect(scanner, ':');
     if (name === '"dataset"') yield* parseRows(scanner);
     else yield { kind: 'member', name: String(parseJson(name)), value: parseJson(yield* takeValue(scanner)) };
@@ -115,7 +115,7 @@ function* expect(scanner: JsonScanner, ...marks: readonly string[]): Generator<S
 }
 
 function misplaced(mark: string, ...marks: readonly string[]): CliError {
-  return invalidAnswer(`${shown(mark)} stands where ${marks.map(shown).join(' or ')} should`);
+  return invalidResponse(`${shown(mark)} stands where ${marks.map(shown).join(' or ')} should`);
 }
 
 const SCALAR = /^(?:-?\d+(?:\.\d+)?(?:[eE][+-]?\d+)?|true|false)$/;
@@ -133,7 +133,7 @@ function parseJson(text: string): unknown {
   try {
     return JSON.parse(text);
   } catch {
-    throw invalidAnswer(`${shown(text)} is not JSON`);
+    throw invalidResponse(`${shown(text)} is not JSON`);
   }
 }
 

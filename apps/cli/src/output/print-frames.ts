@@ -1,4 +1,4 @@
-import { counted, visibleText } from '../text/display-text.ts';
+import { formatCount, visibleText } from '../text/display-text.ts';
 import type { Output } from './output.ts';
 import type { FrameInfo } from '../client/server-responses.ts';
 import { createTablePrinter } from './table-printer.ts';
@@ -28,7 +28,7 @@ export async function printFrameList(pages: AsyncIterable<readonly FrameInfo[]>,
     count += page.length;
   }
   await printer.end();
-  await output.write(`${counted(count, 'frame')}\n`);
+  await output.write(`${formatCount(count, 'frame')}\n`);
 }
 
 /** Prints what is known of a frame, and its columns. */
@@ -40,5 +40,5 @@ export async function printFrame(frame: FrameInfo, stdout: Output): Promise<void
   const printer = createTablePrinter(FRAME_COLUMNS, stdout);
   await printer.add(columns.map((column) => [column.name, column.type, column.nullable ? 'yes' : 'no']));
   await printer.end();
-  await stdout.write(`${counted(columns.length, 'column')}\n`);
+  await stdout.write(`${formatCount(columns.length, 'column')}\n`);
 }

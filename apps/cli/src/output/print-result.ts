@@ -1,11 +1,11 @@
-import { invalidAnswer } from '../errors/cli-error.ts';
+import { invalidResponse } from '../errors/cli-error.ts';
 import { readJsonTable } from './json-table.ts';
 import type { Output } from './output.ts';
-import { parseAnswer, TABLE_COLUMNS } from '../client/server-responses.ts';
+import { parseResponse, TABLE_COLUMNS } from '../client/server-responses.ts';
 import { type Cell, createTablePrinter, type TableColumn, type TablePrinter } from './table-printer.ts';
 
 /** An answer of `/exec` that came whole. */
-export interface ReadAnswer {
+export interface ReadResult {
   /** Every member but the rows, by name. */
   readonly members: Readonly<Record<string, unknown>>;
   /** How many rows there were; undefined where it is no table. */
@@ -13,20 +13,20 @@ export interface ReadAnswer {
 }
 
 /** How an answer is printed. */
-export interface PrintAnswerOptions {
+export interface PrintResultOptions {
   readonly output: Output;
   /** The bytes as they come instead of a table. */
   readonly isJson: boolean;
   /** Sees the rows of a table on their way. */
   readonly onRows?: (columns: readonly TableColumn[], rows: readonly (readonly Cell[])[]) => void;
   /** Checks the answer when all of it is there, and makes the line that ends a table. */
-  readonly lastLine: (answer: ReadAnswer) => string;
+  readonly lastLine: (result: ReadResult) => string;
 }
 
 /** Prints an answer of `/exec` while it arrives. The last rows wait until the answer is known to be whole and right. */
-export async function printAnswer(
+export async function printResult(
   body: AsyncIterable<Uint8Array>,
-  { output, isJson, lastLine, onRows }: PrintAnswerOptions,
+  { output, isJson, lastLine, onRows }: PrintResultOptions,
 ): Promise<void> {
   const members = new Map<string, unknown>();
   let rows = 0;
@@ -34,7 +34,7 @@ export async function printAnswer(
   let printer: TablePrinter | undefined;
   for await (const part of readJsonTable(isJson ? copyTo(output, body) : body)) {
     if (part.kind === 'rows') {
-      if (columns === undefined) throw invalidAnswer('its rows come before its columns');
+      if (columns === undefined) throw invalidResponse('its rows come before its columns');
       checkLengths(part.rows, columns.length);
       rows += part.rows.length;
       onRows?.(columns, part.rows);
@@ -53,7 +53,7 @@ export async function printAnswer(
 }
 
 /** Prints an answer as it comes, byte for byte. */
-export async function copyAnswer(body: AsyncIterable<Uint8Array>, output: Output): Promise<void> {
+export async function copyBody(body: AsyncIterable<Uint8Array>, output: Output): Promise<void> {
   for await (const chunk of body) await output.write(chunk);
 }
 
@@ -67,12 +67,12 @@ async function* copyTo(output: Output, body: AsyncIterable<Uint8Array>): AsyncGe
 const NUMERIC = /^(?:BYTE|SHORT|INT|LONG|ULONG|LONG128|FLOAT|DOUBLE|DECIMAL\b.*)$/;
 
 function columnsOf(value: unknown): readonly TableColumn[] {
-  const columns = parseAnswer(TABLE_COLUMNS, value);
+  const columns = parseResponse(TABLE_COLUMNS, value);
   return columns.map(({ name, type }) => ({ name, type, isNumeric: NUMERIC.test(type) }));
 }
 
 function checkLengths(rows: readonly (readonly Cell[])[], columns: number): void {
   const wrong = rows.find((row) => row.length !== columns);
   if (wrong === undefined) return;
-  throw invalidAnswer(`a row has ${wrong.length} values for ${columns} columns`);
+  throw invalidResponse(`a row has ${wrong.length} values for ${columns} columns`);
 }

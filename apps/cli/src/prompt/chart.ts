@@ -1,4 +1,4 @@
-import { counted, visibleText } from '../text/display-text.ts';
+import { formatCount, visibleText } from '../text/display-text.ts';
 
 /** A numeric column of an answer. */
 export interface Series {
@@ -17,7 +17,7 @@ export function drawChart({ name, values }: Series, width: number): readonly str
   const known = values.filter(Number.isFinite);
   const low = known.reduce((least, value) => Math.min(least, value), Infinity);
   const high = known.reduce((most, value) => Math.max(most, value), -Infinity);
-  if (known.length === 0) return [`${visibleText(name)}: no numbers in ${counted(values.length, 'row')}`];
+  if (known.length === 0) return [`${visibleText(name)}: no numbers in ${formatCount(values.length, 'row')}`];
   const labels = Array.from({ length: HEIGHT }, (_, row) => {
     if (row === 0) return shortNumber(high);
     return row === HEIGHT - 1 ? shortNumber(low) : '';
@@ -35,7 +35,7 @@ export function drawChart({ name, values }: Series, width: number): readonly str
   return [
     ...rows,
     `${' '.repeat(labelWidth)} └${'─'.repeat(levels.length)}`,
-    `${visibleText(name)}: ${counted(values.length, 'row')}, ${facts}`,
+    `${visibleText(name)}: ${formatCount(values.length, 'row')}, ${facts}`,
   ];
 }
 

@@ -4,7 +4,7 @@ import type { FrameInfo } from '../client/server-responses.ts';
 export interface CompletionWords {
   readonly frames: readonly Pick<FrameInfo, 'handle' | 'columns'>[];
   /** The columns of the last answer. */
-  readonly answerColumns: readonly string[];
+  readonly resultColumns: readonly string[];
   readonly commands: readonly string[];
   readonly formats: readonly string[];
 }
@@ -39,9 +39,9 @@ export function completeSql(line: string, before: string, words: CompletionWords
   return [[...new Set(found)].toSorted(), word];
 }
 
-function argumentsOf(command: string, { frames, answerColumns, formats }: CompletionWords): readonly string[] {
+function argumentsOf(command: string, { frames, resultColumns, formats }: CompletionWords): readonly string[] {
   if (command === 'd') return frames.map(({ handle }) => handle);
-  if (command === 'chart') return answerColumns;
+  if (command === 'chart') return resultColumns;
   return command === 'format' ? formats : [];
 }
 

@@ -9,7 +9,7 @@ export interface KnownFrames {
 }
 
 /** Nobody waits longer for a Tab. */
-const PATIENCE_MS = 1000;
+const TIMEOUT_MS = 1000;
 /** What is known for so long is asked again. */
 const FRESH_MS = 5000;
 
@@ -47,5 +47,5 @@ async function firstPage(client: Client): Promise<readonly FrameInfo[]> {
 }
 
 function patience(): Promise<void> {
-  return new Promise((resolve) => setTimeout(resolve, PATIENCE_MS));
+  return new Promise((resolve) => setTimeout(resolve, TIMEOUT_MS));
 }

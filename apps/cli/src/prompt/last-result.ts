@@ -1,24 +1,24 @@
-import type { PrintAnswerOptions } from '../output/print-result.ts';
+import type { PrintResultOptions } from '../output/print-result.ts';
 import type { Series } from './chart.ts';
 
 /** The numbers of the last answer. */
-export interface LastAnswer {
+export interface LastResult {
   readonly series: readonly Series[];
   /** Whether there were more rows than are kept. */
   readonly isCut: boolean;
 }
 
 /** Keeps the numbers of an answer while it is printed. */
-export interface AnswerKeeper {
-  readonly onRows: NonNullable<PrintAnswerOptions['onRows']>;
-  answer(): LastAnswer;
+export interface ResultKeeper {
+  readonly onRows: NonNullable<PrintResultOptions['onRows']>;
+  result(): LastResult;
 }
 
 /** How many rows are kept: a chart shows no more, and an answer may be of any length. */
 export const MAX_ROWS = 100_000;
 
 /** A keeper for one answer. */
-export function createAnswerKeeper(): AnswerKeeper {
+export function createResultKeeper(): ResultKeeper {
   let columns: readonly { readonly index: number; readonly name: string; readonly values: number[] }[] | undefined;
   let rows = 0;
   return {
@@ -28,6 +28,6 @@ export function createAnswerKeeper(): AnswerKeeper {
       for (const { index, values } of columns) for (const row of kept) values.push(Number(row[index] ?? NaN));
       rows += more.length;
     },
-    answer: () => ({ series: columns ?? [], isCut: rows > MAX_ROWS }),
+    result: () => ({ series: columns ?? [], isCut: rows > MAX_ROWS }),
   };
 }

@@ -1,6 +1,6 @@
 import { nearestName } from '@svc/errors';
 import { CliError } from '../errors/cli-error.ts';
-import { type Client, readAnswer } from '../client/client.ts';
+import { type Client, readResponse } from '../client/client.ts';
 import type { Context } from '../args/command.ts';
 import { framePath } from '../client/frame-path.ts';
 import { listFrames } from '../client/list-frames.ts';
@@ -11,7 +11,7 @@ import { FRAME } from '../client/server-responses.ts';
 import { drawChart } from './chart.ts';
 import { type Completed, completeSql } from './complete-sql.ts';
 import { createKnownFrames } from './known-frames.ts';
-import { createAnswerKeeper, type LastAnswer, MAX_ROWS } from './last-result.ts';
+import { createResultKeeper, type LastResult, MAX_ROWS } from './last-result.ts';
 
 /** What a prompt does with what is typed. */
 export interface PromptSession {
@@ -53,13 +53,13 @@ export function createPromptSession(options: PromptSessionOptions): PromptSessio
   const { stdout } = context;
   let format: ResultTarget['format'] = 'table';
   let isTimed = false;
-  let last: LastAnswer = { series: [], isCut: false };
+  let last: LastResult = { series: [], isCut: false };
   const known = createKnownFrames(client);
 
   async function describeFrames(handle: string | undefined, signal: AbortSignal): Promise<void> {
     if (handle === undefined) return printFrameList(listFrames(client, undefined, signal), stdout);
-    const answer = await client.send({ method: 'GET', path: framePath(handle), signal });
-    await printFrame(await readAnswer(answer, FRAME, MAX_BYTES), stdout);
+    const response = await client.send({ method: 'GET', path: framePath(handle), signal });
+    await printFrame(await readResponse(response, FRAME, MAX_BYTES), stdout);
   }
 
   async function setFormat(name: string | undefined): Promise<void> {
@@ -86,10 +86,10 @@ export function createPromptSession(options: PromptSessionOptions): PromptSessio
 
   return {
     async runStatement(sql, signal) {
-      const keeper = createAnswerKeeper();
+      const keeper = createResultKeeper();
       const startMs = performance.now();
       await runSql(client, { sql, engine, params, format, output: stdout, errorWidth, onRows: keeper.onRows, signal });
-      last = keeper.answer();
+      last = keeper.result();
       if (isTimed) await stdout.write(`${(performance.now() - startMs).toFixed(1)} ms\n`);
     },
 
@@ -105,14 +105,14 @@ export function createPromptSession(options: PromptSessionOptions): PromptSessio
 
     async complete(line, before) {
       const frames = await known.look();
-      const answerColumns = last.series.map(({ name }) => name);
-      return completeSql(line, before, { frames, answerColumns, commands: COMMANDS, formats });
+      const resultColumns = last.series.map(({ name }) => name);
+      return completeSql(line, before, { frames, resultColumns, commands: COMMANDS, formats });
     },
   };
 }
 
 async function printChart(
-  { series, isCut }: LastAnswer,
+  { series, isCut }: LastResult,
   column: string | undefined,
   stdout: Context['stdout'],
 ): Promise<void> {

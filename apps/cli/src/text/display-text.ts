@@ -13,7 +13,7 @@ export function visibleText(text: string): string {
 }
 
 /** A number of things in words: `1 row`, `2 rows`. */
-export function counted(count: number, thing: string): string {
+export function formatCount(count: number, thing: string): string {
   return count === 1 ? `1 ${thing}` : `${count} ${thing}s`;
 }
 
