@@ -55,6 +55,6 @@ describe('a database over TLS', () => {
   test('whose authority is in no file that can be read is a problem at the start', async () => {
     const env = { SERVICE_TSDB_HTTP_URL: 'https://127.0.0.1:1', SERVICE_TSDB_CA_FILE: caFile('none') };
     const { code, stderr } = await runToEnd([], env);
-    expect([code, stderr]).toEqual([2, expect.stringContaining('which does not hold certificates in PEM form')]);
+    expect([code, stderr]).toEqual([2, expect.stringContaining('which does not contain PEM certificates')]);
   });
 });

@@ -3,10 +3,10 @@ import * as v from 'valibot';
 import { textListOrAny } from './text-list.ts';
 import { type Address, plainText, type ValueType } from './value-type.ts';
 
-/** The host that stands for every IPv4 interface; what `:9000` means. */
+/** Every IPv4 interface: the host of `:9000`. */
 export const ANY_HOST = '0.0.0.0';
 
-/** An address as it is written: `127.0.0.1:9000`, `[::1]:9000`. */
+/** Formats an address: `127.0.0.1:9000`, `[::1]:9000`. */
 export function formatAddress({ host, port }: Address): string {
   return `${isIPv6(host) ? `[${host}]` : host}:${port}`;
 }
@@ -28,7 +28,7 @@ function addressFromText(text: string): Address | undefined {
   return host === undefined || port > 65_535 ? undefined : { host, port };
 }
 
-/** A valibot schema from a function that gives undefined for text it does not understand. */
+/** A valibot schema from a parser that returns undefined for invalid text. */
 function parsed<T>(parse: (text: string) => T | undefined, expected: string): v.GenericSchema<unknown, T> {
   return v.pipe(
     v.string(expected),

@@ -14,7 +14,7 @@ function makePipe(): string {
   return path;
 }
 
-/** Another process that writes into a pipe; each text some time after the one before. */
+/** Starts a process that writes the texts to a pipe, with a pause before each. */
 function writeInto(path: string, ...texts: readonly string[]): void {
   const commands = texts.map((text) => `sleep 0.1; printf '${text}'`);
   const writer = spawn('/bin/sh', ['-c', `{ ${commands.join('; ')}; } > "$0"`, path], { stdio: 'ignore' });
@@ -22,19 +22,19 @@ function writeInto(path: string, ...texts: readonly string[]): void {
 }
 
 describe.skipIf(process.platform === 'win32')('a pipe', () => {
-  test('is read to its end, however late its writer is', () => {
+  test('is read to its end, even if its writer is late', () => {
     const path = makePipe();
     writeInto(path, 'first ', 'second');
     expect(Buffer.from(readBoundedFile(path, 100)).toString()).toBe('first second');
   });
 
-  test('gives one byte more than is allowed, and no others', () => {
+  test('returns at most one byte more than the limit', () => {
     const path = makePipe();
     writeInto(path, '123456789');
     expect(readBoundedFile(path, 3)).toHaveLength(4);
   });
 
-  test('to which nothing is written is an error, and not waited for without end', () => {
+  test('that nothing writes to is an error after a timeout', () => {
     const path = makePipe();
     let failure: unknown;
     try {
@@ -42,6 +42,6 @@ describe.skipIf(process.platform === 'win32')('a pipe', () => {
     } catch (error) {
       failure = error;
     }
-    expect(readFailure(failure)).toBe('it is a pipe to which nothing is written');
+    expect(readFailure(failure)).toBe('it is a pipe that nothing writes to');
   });
 });

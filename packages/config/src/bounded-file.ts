@@ -2,26 +2,26 @@ import { closeSync, constants, fstatSync, openSync, readSync } from 'node:fs';
 import * as v from 'valibot';
 
 /**
- * Reads a whole file; throws what `node:fs` throws. Of one with more than `maxBytes` it may give the beginning, longer
- * than that by a byte.
+ * Reads a whole file; throws what `node:fs` throws. If the file has more than `maxBytes`, the result may be its first
+ * `maxBytes + 1` bytes.
  */
 export type ReadFile = (path: string, maxBytes: number) => Uint8Array;
 
-/** How long the writer of a pipe may take to send something. */
+/** How long to wait for data from a pipe. */
 const PIPE_MS = 5000;
 const PIPE_POLL_MS = 10;
 
-/** Nothing is written to the pipe. */
+/** No data arrived on the pipe in time. */
 class SilentPipeError extends Error {
   readonly code = 'silent_pipe';
 }
 
 /**
- * `node:fs` in a bounded form: never more than one byte past what is allowed, from pipes and devices too. A pipe, as
- * `<(…)` of a shell makes it, is waited for, but not for ever: nothing may ever be written to it.
+ * Reads at most one byte more than `maxBytes`, from files, pipes and devices. Waits for a pipe, such as `<(…)` in a
+ * shell, but only for `pipeMs`: it may never get a writer.
  */
 export function readBoundedFile(path: string, maxBytes: number, pipeMs: number = PIPE_MS): Uint8Array {
-  // To open a pipe without a writer would wait for one.
+  // A blocking open of a pipe without a writer would wait for one.
   const file = openSync(path, constants.O_RDONLY | (constants.O_NONBLOCK ?? 0));
   try {
     const bytes = new Uint8Array(maxBytes + 1);
@@ -39,7 +39,7 @@ export function readBoundedFile(path: string, maxBytes: number, pipeMs: number =
   }
 }
 
-/** Reads what comes next from a pipe; 0 at its end, which a pipe that had no writer yet has not reached. */
+/** Returns the number of bytes read, 0 at the end. Before the first byte, 0 means that the pipe has no writer yet. */
 function readPipe(
   file: number,
   bytes: Uint8Array,
@@ -53,7 +53,7 @@ function readPipe(
   throw new SilentPipeError();
 }
 
-/** Undefined: there is a writer, which has written nothing yet. */
+/** Undefined: the pipe has a writer that has not written anything yet. */
 function readNow(file: number, bytes: Uint8Array): number | undefined {
   try {
     return readSync(file, bytes, 0, bytes.length, null);
@@ -67,7 +67,7 @@ function pause(ms: number): void {
   Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, ms);
 }
 
-/** The reason that a file which is not there cannot be read. */
+/** The reason for a file that does not exist. */
 export const MISSING = 'there is no such file';
 
 const READ_FAILURES: Readonly<Record<string, string>> = {
@@ -76,11 +76,11 @@ const READ_FAILURES: Readonly<Record<string, string>> = {
   EACCES: 'permission is denied',
   EPERM: 'permission is denied',
   EISDIR: 'it is a directory',
-  ENXIO: 'it is a socket, or a device that is not there',
-  silent_pipe: 'it is a pipe to which nothing is written',
+  ENXIO: 'it is a socket, or a device that does not exist',
+  silent_pipe: 'it is a pipe that nothing writes to',
 };
 
-/** Why a file could not be read, in a few words. */
+/** Describes in a few words why a file could not be read. */
 export function readFailure(error: unknown): string {
   const code = v.is(v.object({ code: v.string() }), error) ? error.code : 'an unknown failure';
   return READ_FAILURES[code] ?? `the system says ${code}`;

@@ -9,7 +9,7 @@ import { loadConfig } from './index.ts';
 const DB = { TSDB_HTTP_URL: 'https://db:9000' };
 const [ROOT = '', OTHER_ROOT = ''] = rootCertificates;
 
-/** The problems of a configuration whose CA file holds this. */
+/** Returns the problems of a configuration whose CA file has this content. */
 function problemsOf(content: string | Buffer): readonly string[] {
   const folder = mkdtempSync(join(tmpdir(), 'svc-ca-'));
   onTestFinished(() => rmSync(folder, { recursive: true }));
@@ -37,7 +37,7 @@ describe('tsdb.ca_file', () => {
     ['a certificate and a broken one', `${ROOT}\n${OTHER_ROOT.replace('MII', 'AAA')}`],
     ['a key', '-----BEGIN PRIVATE KEY-----\nMIIB\n-----END PRIVATE KEY-----\n'],
   ])('that holds %s is a problem', (_name, content) => {
-    expect(problemsOf(content)).toEqual(['tsdb.ca_file is "FILE", which does not hold certificates in PEM form.']);
+    expect(problemsOf(content)).toEqual(['tsdb.ca_file is "FILE", which does not contain PEM certificates.']);
   });
 
   test('that is too large is a problem', () => {
@@ -46,7 +46,7 @@ describe('tsdb.ca_file', () => {
     ]);
   });
 
-  test('that is not there is a problem, beside the others', () => {
+  test('that is missing is a problem among the others', () => {
     const result = load({ env: { ...DB, SERVICE_TSDB_CA_FILE: '/none.pem', SERVICE_GRPC_PORT: 'x' } });
     expect(result).toMatchObject({
       kind: 'problems',

@@ -3,10 +3,10 @@ import { readFailure, type ReadFile } from './bounded-file.ts';
 import type { Resolved } from './resolve-settings.ts';
 import type { Finding } from './source.ts';
 
-/** As large as a bundle of all the authorities of a system, and some more. */
+/** Larger than the bundle of all authorities of a system. */
 const MAX_FILE_BYTES = 2 ** 20;
 
-/** What is wrong with the file that `tsdb.ca_file` names: said at the start, and not with the first query. */
+/** Checks the file of `tsdb.ca_file`, so that the start fails and not the first query. */
 export function caFileProblems({ draft, sources }: Resolved, readFile: ReadFile): readonly Finding[] {
   const path = draft.tsdb.ca_file;
   const reason = path === undefined ? undefined : failureOf(path, readFile);
@@ -18,7 +18,7 @@ export function caFileProblems({ draft, sources }: Resolved, readFile: ReadFile)
       setting: 'tsdb.ca_file',
       value,
       message: `tsdb.ca_file is ${value}, ${reason}.`,
-      hint: 'Name a PEM file with the certificate of the authority that signed the one of the time-series database.',
+      hint: 'Name a PEM file with the certificate of the authority that signed the certificate of the time-series database.',
     },
   ];
 }
@@ -31,12 +31,10 @@ function failureOf(path: string, readFile: ReadFile): string | undefined {
     return `which cannot be read: ${readFailure(error)}`;
   }
   if (bytes.length > MAX_FILE_BYTES) return `which is larger than ${MAX_FILE_BYTES} bytes`;
-  return holdsCertificates(new TextDecoder().decode(bytes))
-    ? undefined
-    : 'which does not hold certificates in PEM form';
+  return holdsCertificates(new TextDecoder().decode(bytes)) ? undefined : 'which does not contain PEM certificates';
 }
 
-/** OpenSSL takes anything without a word and then trusts nobody, so it is looked at here. */
+/** OpenSSL accepts any text silently and then trusts no certificate, so the file is checked here. */
 function holdsCertificates(pem: string): boolean {
   const blocks = pem.match(/-----BEGIN CERTIFICATE-----[^-]*-----END CERTIFICATE-----/g) ?? [];
   try {

@@ -23,7 +23,7 @@ describe('settings together', () => {
     expect(result.kind === 'problems' && result.problems.map((problem) => problem.message)).toEqual([message]);
   });
 
-  test('are checked even when one of them is wrong by itself', () => {
+  test('are checked even if one of them is invalid', () => {
     const result = load({ ...DB, SERVICE_GRPC_PORT: 'x', SERVICE_TSDB_PASSWORD: 'p' });
     expect(result.kind === 'problems' && result.problems.map(({ setting }) => setting)).toEqual([
       'server.grpc_port',
@@ -31,7 +31,7 @@ describe('settings together', () => {
     ]);
   });
 
-  test('a password whose user is refused is not said to be without a user', () => {
+  test('a refused user does not count as a missing user of its password', () => {
     const result = load({ ...DB, SERVICE_TSDB_USER: 'a:b', SERVICE_TSDB_PASSWORD: 'p' });
     expect(result.kind === 'problems' && result.problems.map(({ setting }) => setting)).toEqual(['tsdb.user']);
   });
@@ -67,7 +67,7 @@ describe('the two listeners', () => {
     expect(result).toMatchObject({ kind: 'problems', problems: [{ setting: 'server.grpc_port', value: port }] });
   });
 
-  test('blame the setting that somebody gave', () => {
+  test('name the setting that the user gave', () => {
     expect(load({ SERVICE_HTTP_BIND_ADDRESS: ':50052' })).toMatchObject({
       problems: [{ source: { kind: 'variable', name: 'SERVICE_HTTP_BIND_ADDRESS' } }],
     });
@@ -93,7 +93,7 @@ describe('the time-series database', () => {
     ['localhost:9000', 'http://[::1]:9000'],
     ['10.0.0.1:80', 'http://10.0.0.1'],
     ['10.0.0.1:443', 'https://10.0.0.1'],
-  ])('is not the server itself: bound to %s, forwarding to %s', (bind, url) => {
+  ])('must not be the server itself: bound to %s, forwarding to %s', (bind, url) => {
     const result = load({ SERVICE_HTTP_BIND_ADDRESS: bind, SERVICE_TSDB_HTTP_URL: url });
     expect(result).toMatchObject({ kind: 'problems', problems: [{ setting: 'tsdb.http_url', value: url }] });
   });
@@ -106,7 +106,7 @@ describe('the time-series database', () => {
     ['127.0.0.1:9000', 'http://[::1]:9000'],
     ['10.0.0.1:9000', 'http://127.0.0.1:9000'],
     ['0.0.0.0:0', 'http://127.0.0.1:9000'],
-  ])('may be elsewhere: bound to %s, forwarding to %s', (bind, url) => {
+  ])('may be another host: bound to %s, forwarding to %s', (bind, url) => {
     expect(load({ SERVICE_HTTP_BIND_ADDRESS: bind, SERVICE_TSDB_HTTP_URL: url }).kind).toBe('config');
   });
 });

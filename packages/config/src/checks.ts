@@ -5,13 +5,13 @@ import type { Resolved } from './resolve-settings.ts';
 import { describeSource, type Finding, isGiven } from './source.ts';
 import { isLoopback } from './loopback.ts';
 
-/** What settings that are right each by itself get wrong together. */
+/** Problems and warnings about combinations of settings that are each valid. */
 export interface Checked {
   readonly problems: readonly Finding[];
   readonly warnings: readonly Finding[];
 }
 
-/** Looks at all settings together. */
+/** Checks combinations of settings. */
 export function checkTogether(resolved: Resolved): Checked {
   return {
     problems: [...credentialProblems(resolved), ...sharedPort(resolved), ...ownAddress(resolved)],
@@ -110,7 +110,7 @@ function sharedPort({ draft: { server }, sources }: Resolved): readonly Finding[
   ];
 }
 
-/** SQL sent to ourselves would be forwarded to ourselves, without end; both sides like port 9000, so it does happen. */
+/** The server would forward SQL to itself in an endless loop. Both sides default to port 9000, so it does happen. */
 function ownAddress({ draft: { server, tsdb }, sources }: Resolved): readonly Finding[] {
   if (server.http_bind_address === undefined || tsdb.http_url === undefined) return [];
   if (!reaches(tsdb.http_url, server.http_bind_address)) return [];
@@ -129,7 +129,7 @@ function reaches(url: string, { host, port }: Address): boolean {
   const { hostname, port: portText, protocol } = new URL(url);
   if (port !== Number(portText || (protocol === 'https:' ? 443 : 80))) return false;
   const named = hostname.replaceAll(/[[\]]/g, '');
-  // Asked for "any" host, the system connects to its own.
+  // A connection to the "any" address goes to this machine.
   const target = named === '0.0.0.0' ? '127.0.0.1' : named === '::' ? '::1' : named;
   if (target === host) return true;
   if (!isLoopback(target)) return false;

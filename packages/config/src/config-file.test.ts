@@ -6,13 +6,13 @@ import { loadConfig, type LoadConfigOptions } from './index.ts';
 
 const FILE = '/home/ada/.service/config.toml';
 
-/** With a default file of this text. */
+/** Loads a default file with this text. */
 function load(toml: string | Uint8Array, options: Partial<LoadConfigOptions> = {}) {
   const bytes = Buffer.from(toml);
   return loadConfig({ name: 'service', argv: [], env: {}, homeDir: '/home/ada', readFile: () => bytes, ...options });
 }
 
-/** With the real file system. */
+/** Loads from the real file system. */
 function fromDisk(options: Partial<LoadConfigOptions>) {
   return loadConfig({ name: 'service', argv: [], env: {}, homeDir: '', ...options });
 }
@@ -45,7 +45,7 @@ describe('the file', () => {
     rmSync(standard);
   });
 
-  test('that is the default one may be missing, also where there is no home', () => {
+  test('that is the default may be missing, also without a home directory', () => {
     expect(fromDisk({ homeDir: folder }).kind).toBe('config');
     expect(fromDisk({ homeDir: '' }).kind).toBe('config');
     expect(fromDisk({ homeDir: write('plain-file', '') }).kind).toBe('config');
@@ -62,7 +62,7 @@ describe('the file', () => {
     expect(result).toMatchObject({ kind: 'problems', problems: [{ source: { kind: 'file', path }, message }] });
   });
 
-  test('that may not be read is a problem, also the default one', () => {
+  test('that is not readable is a problem, even the default file', () => {
     expect(load('', { readFile: deny })).toMatchObject({
       kind: 'problems',
       problems: [{ message: `The configuration file "${FILE}" cannot be read: permission is denied.` }],
@@ -99,14 +99,14 @@ describe('the file', () => {
     expect(result).toMatchObject({ problems: [{ message: `The configuration file is not TOML: ${place}` }] });
   });
 
-  test('that is not TOML does not show the lines around the place', () => {
+  test('that is not TOML does not show the lines around the error', () => {
     const result = load('[tsdb]\nuser = "u"\npassword = hunter2\n');
     expect(result.kind).toBe('problems');
     expect(JSON.stringify(result)).not.toContain('hunter2');
   });
 
   test.each([
-    ['a date that does not exist', Buffer.from('a = 1979-13-45'), 'it holds a date that does not exist.'],
+    ['a date that does not exist', Buffer.from('a = 1979-13-45'), 'it contains a date that does not exist.'],
     ['bytes that are not UTF-8', Buffer.from([0x61, 0xff]), 'not TOML in UTF-8.'],
   ])('with %s is a problem', (_, bytes, end) => {
     const result = load(bytes);
@@ -123,11 +123,11 @@ describe('the file', () => {
     ['[server]\ngrpc_prot = 1', 'server.grpc_prot', 'Did you mean server.grpc_port?'],
     ['grpc_port = 1', 'grpc_port', 'Did you mean server.grpc_port?'],
     ['[server]\nlevel = "info"', 'server.level', 'Did you mean compression.level or logging.level?'],
-    ['[server.tls]\na = 1', 'server.tls', '--help lists the settings there are.'],
-    ['[dataframes]\ntimeout_ms = 1', 'dataframes', '--help lists the settings there are.'],
-    ['[__proto__]\ngrpc_port = 1', '__proto__', '--help lists the settings there are.'],
-    ['[server]\nconstructor = 1', 'server.constructor', '--help lists the settings there are.'],
-  ])('%j has an unknown key, which is warned of', (toml, key, hint) => {
+    ['[server.tls]\na = 1', 'server.tls', '--help lists the settings.'],
+    ['[dataframes]\ntimeout_ms = 1', 'dataframes', '--help lists the settings.'],
+    ['[__proto__]\ngrpc_port = 1', '__proto__', '--help lists the settings.'],
+    ['[server]\nconstructor = 1', 'server.constructor', '--help lists the settings.'],
+  ])('%j has an unknown key, which is a warning', (toml, key, hint) => {
     const warnings = [{ source: { kind: 'file', path: FILE, key }, hint }];
     expect(load(toml)).toMatchObject({ kind: 'config', warnings, config: { server: { grpc_port: 50_052 } } });
   });

@@ -5,10 +5,10 @@ import { MISSING, readFailure, type ReadFile } from './bounded-file.ts';
 import { rowsOf, SECTIONS, SETTING_ROWS } from './setting-rows.ts';
 import type { Finding, Given } from './source.ts';
 
-/** What the configuration file says. */
+/** The content of the configuration file. */
 export interface ConfigFile {
   readonly path: string;
-  /** False when the file as a whole was refused: what it says is then unknown. */
+  /** False if the whole file was refused: its settings are unknown. */
   readonly isRead: boolean;
   /** By path of the setting. */
   readonly given: ReadonlyMap<string, Given>;
@@ -19,8 +19,8 @@ export interface ConfigFile {
 const MAX_FILE_BYTES = 64 * 2 ** 10;
 
 /**
- * Reads and parses the file. `namedBy` is the flag or variable that names it; without one it is the default file, and
- * the answer is undefined where there is none.
+ * Reads and parses the file. `namedBy` is the flag or variable that names it. Without one it is the default file, and
+ * the result is undefined if the file does not exist.
  */
 export function readConfigFile(path: string, namedBy: string | undefined, readFile: ReadFile): ConfigFile | undefined {
   const refuse = (message: string, hint: string): ConfigFile => ({
@@ -39,7 +39,7 @@ export function readConfigFile(path: string, namedBy: string | undefined, readFi
     const by = namedBy === undefined ? '' : ` (named by ${namedBy})`;
     return refuse(
       `The configuration file ${JSON.stringify(path)}${by} cannot be read: ${reason}.`,
-      'Name a TOML file the server may read.',
+      'Name a TOML file that the server can read.',
     );
   }
   if (bytes.length > MAX_FILE_BYTES) {
@@ -49,16 +49,16 @@ export function readConfigFile(path: string, namedBy: string | undefined, readFi
   try {
     table = parse(new TextDecoder('utf-8', { fatal: true }).decode(bytes));
   } catch (error) {
-    return refuse(parseFailure(error), 'Correct the file; the documentation of the settings has a whole example.');
+    return refuse(parseFailure(error), 'Correct the file; the settings reference has a complete example.');
   }
   return { path, isRead: true, ...readTable(isTable(table) ? table : {}, path) };
 }
 
-/** The parser's own text quotes the lines around the place, and a password may stand there: only its first part is used. */
+/** Uses only the first part of the parser's message: the rest quotes the lines around the error, which may hold a password. */
 function parseFailure(error: unknown): string {
   if (!v.is(v.object({ message: v.string(), line: v.number(), col: v.number() }), error)) {
     return error instanceof TypeError && error.message === 'Invalid Datetime'
-      ? 'The configuration file is not TOML: it holds a date that does not exist.'
+      ? 'The configuration file is not TOML: it contains a date that does not exist.'
       : 'The configuration file is not TOML in UTF-8.';
   }
   const [said = ''] = error.message.split(' at row ', 1);
@@ -68,7 +68,7 @@ function parseFailure(error: unknown): string {
   return `The configuration file is not TOML: line ${error.line + 1}, column ${column}: ${reason}.`;
 }
 
-/** The parser names characters by number; past the last one there is, its mark for the end of the text. */
+/** The parser names characters by code point; a number beyond Unicode marks the end of the text. */
 function describeCharacter(code: number): string {
   return code > 0x10_ff_ff ? 'the end of the file' : JSON.stringify(String.fromCodePoint(code));
 }
@@ -112,14 +112,14 @@ function unknownKey(key: string, isSection: boolean, path: string): Finding {
   return {
     source: { kind: 'file', path, key },
     message: `There is no ${isSection ? 'section' : 'setting'} ${JSON.stringify(key)}; it is ignored.`,
-    hint: nearest === undefined ? '--help lists the settings there are.' : `Did you mean ${nearest}?`,
+    hint: nearest === undefined ? '--help lists the settings.' : `Did you mean ${nearest}?`,
   };
 }
 
 const SECTION_NAMES = new Map(SECTIONS.map((name) => [name, name]));
 const KEY_NAMES = new Map(SETTING_ROWS.map(({ path }) => [path, path]));
 
-/** For a setting that stands in the wrong section or in none. */
+/** Suggestions for a setting in the wrong section or in none. */
 function settingsWithKey(key: string): string | undefined {
   const paths = SETTING_ROWS.filter((row) => row.key === key).map((row) => row.path);
   return paths.length === 0 ? undefined : paths.join(' or ');

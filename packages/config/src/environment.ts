@@ -3,7 +3,7 @@ import type { ServiceNames } from './service-names.ts';
 import { SETTING_ROWS } from './setting-rows.ts';
 import type { Finding, Given } from './source.ts';
 
-/** What the environment says. */
+/** The settings in the environment. */
 export interface Environment {
   /** By path of the setting. */
   readonly given: ReadonlyMap<string, Given>;
@@ -12,10 +12,10 @@ export interface Environment {
   readonly warnings: readonly Finding[];
 }
 
-/** Environment variables as `process.env` has them. */
+/** Environment variables, as in `process.env`. */
 export type Variables = Readonly<Record<string, string | undefined>>;
 
-/** Reads the variables of all settings. An empty variable is not set. */
+/** Reads the variables of all settings. An empty variable counts as not set. */
 export function readEnvironment(env: Variables, names: ServiceNames): Environment {
   const given = new Map<string, Given>();
   for (const row of SETTING_ROWS) {
@@ -38,12 +38,12 @@ function unknownVariables(env: Variables, names: ServiceNames): readonly Finding
       return {
         source: { kind: 'variable', name },
         message: `No setting has the variable ${JSON.stringify(name)}; it is ignored.`,
-        hint: nearest === undefined ? '--help lists the variables there are.' : `Did you mean ${nearest}?`,
+        hint: nearest === undefined ? '--help lists the variables.' : `Did you mean ${nearest}?`,
       };
     });
 }
 
-/** All variables, and for `SERVICE_SECTION_KEY` of any setting the name that works. */
+/** All variables; also `SERVICE_SECTION_KEY` of each setting, with the name that works. */
 function suggestions(known: ReadonlySet<string>, names: ServiceNames): ReadonlyMap<string, string> {
   const paths = SETTING_ROWS.flatMap((row) =>
     names

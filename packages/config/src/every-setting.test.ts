@@ -10,7 +10,7 @@ function valueAt(nested: Nested, path: string): unknown {
   return nested[section]?.[key];
 }
 
-/** For each setting: text of a flag or variable, the same in TOML, and the value both mean. */
+/** For each setting: the text of a flag or variable, the same in TOML, and the value of both. */
 const VALUES: Readonly<Record<string, readonly [text: string, toml: string, value: unknown]>> = {
   'server.http_bind_address': ['[::1]:8080', '"[::1]:8080"', { host: '::1', port: 8080 }],
   'server.grpc_host': ['localhost', '"localhost"', 'localhost'],
@@ -60,7 +60,7 @@ const names = createServiceNames('service');
 const rows = SETTING_ROWS.map((row) => ({
   ...row,
   values: VALUES[row.path] ?? (['', '', undefined] as const),
-  // A password cannot stand without a user.
+  // A password requires a user.
   company: row.path === 'tsdb.password' ? { SERVICE_TSDB_USER: 'u' } : {},
 }));
 const flagged = rows.filter((row) => row.setting.flag !== undefined);

@@ -40,7 +40,7 @@ describe('the command line', () => {
       'Did you mean --grpc-port?',
     ],
     [['--tsdb-http-url=x'], '--tsdb-http-url', 'There is no flag "--tsdb-http-url".', 'Did you mean --tsdb-url?'],
-    [['--zzzzzzzz'], '--zzzzzzzz', 'There is no flag "--zzzzzzzz".', '--help lists the flags there are.'],
+    [['--zzzzzzzz'], '--zzzzzzzz', 'There is no flag "--zzzzzzzz".', '--help lists the flags.'],
     [['--hepl'], '--hepl', 'There is no flag "--hepl".', 'Did you mean --help?'],
     [
       ['--http-max-rows', '5'],
@@ -59,7 +59,7 @@ describe('the command line', () => {
     });
   });
 
-  test('a flag behind a flag that needs a value is still read', () => {
+  test('a flag after a flag without its value is still read', () => {
     const result = load('--grpc-port', '--log-level', 'loud');
     expect(result.kind === 'problems' && result.problems.map(({ source }) => source)).toEqual([
       { kind: 'flag', name: '--grpc-port' },
@@ -96,7 +96,7 @@ describe('the command line', () => {
     );
   });
 
-  test('the value behind an unknown flag is not shown', () => {
+  test('the value after an unknown flag is not shown', () => {
     expect(JSON.stringify(load('--tsdb-password', 'hunter2', '--tsdb-token=hunter2'))).not.toContain('hunter2');
   });
 });

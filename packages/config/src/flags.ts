@@ -4,13 +4,13 @@ import type { ServiceNames } from './service-names.ts';
 import { SETTING_ROWS } from './setting-rows.ts';
 import type { Finding, Given } from './source.ts';
 
-/** What the command line says. */
+/** The settings on the command line. */
 export interface Flags {
   /** By path of the setting. */
   readonly given: ReadonlyMap<string, Given>;
   /** The file named by `--config`. */
   readonly file: string | undefined;
-  /** Flags that ask for something else than a running server. */
+  /** Flags that ask for something other than a running server. */
   readonly asked: ReadonlySet<Switch>;
   readonly problems: readonly Finding[];
 }
@@ -39,7 +39,7 @@ const FLAGS: ReadonlyMap<string, FlagSpec> = new Map<string, FlagSpec>([
   ...[...VALUE_FLAGS.keys()].map((name): [string, FlagSpec] => [name, { takesValue: true }]),
 ]);
 
-/** Reads the command line. A faulty flag becomes a problem, and reading continues behind it. */
+/** Reads the command line. A faulty flag becomes a problem, and reading continues after it. */
 export function readFlags(argv: readonly string[], names: ServiceNames): Flags {
   const tokens = parseFlags(argv, FLAGS);
   const values = new Map(
@@ -96,17 +96,17 @@ function unwantedArgument(value: string): Finding {
     source: { kind: 'argument', value },
     value,
     message: `The argument ${JSON.stringify(value)} belongs to no flag.`,
-    hint: 'All settings are flags, variables or keys of the configuration file; --help lists them.',
+    hint: 'Settings are flags, variables or keys of the configuration file; --help lists them.',
   };
 }
 
 function unknownFlag(name: string, names: ServiceNames): Finding {
   const nearest = nearestName(name, suggestions(names));
-  const hint = nearest === undefined ? '--help lists the flags there are.' : `Did you mean ${nearest}?`;
+  const hint = nearest === undefined ? '--help lists the flags.' : `Did you mean ${nearest}?`;
   return flagProblem(name, `There is no flag ${JSON.stringify(name)}.`, hint);
 }
 
-/** All flags, and for `--section-key` of any setting the name that works. */
+/** All flags; also `--section-key` of each setting, with the name that works. */
 function suggestions(names: ServiceNames): ReadonlyMap<string, string> {
   const spellings = [...FLAGS].flatMap(([name, { short }]) => [
     `--${name}`,

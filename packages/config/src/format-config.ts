@@ -3,7 +3,7 @@ import { rowsOf, SECTIONS } from './setting-rows.ts';
 import { describeSource, type Source } from './source.ts';
 import type { SettingValue } from './value-type.ts';
 
-/** The configuration as a TOML file: every setting with where its value came from, secrets hidden. */
+/** Formats the configuration as a TOML file: every setting with the source of its value, secrets hidden. */
 export function formatConfig({ config, sources }: LoadedConfig): string {
   const values: Nested<SettingValue | undefined> = config;
   const origins: Nested<Source> = sources;

@@ -2,30 +2,30 @@ import { describeDefault, describeSetting } from './describe-setting.ts';
 import { createServiceNames, type ServiceNames } from './service-names.ts';
 import { rowsOf, SECTIONS, type SettingRow } from './setting-rows.ts';
 
-/** Whose help it is. */
+/** The program that the help describes. */
 export interface FormatHelpOptions {
   /** The service's name, as for `loadConfig`. */
   readonly name: string;
-  /** The command, as it is typed. Default: `server`. */
+  /** The command, as the user types it. Default: `server`. */
   readonly command?: string;
 }
 
 const WIDTH = 80;
 const INDENT = '      ';
 
-/** The text of `--help`: every setting with its flag, variables and default, at most 80 columns wide. */
+/** Formats the text of `--help`: every setting with its flag, variables and default, at most 80 columns wide. */
 export function formatHelp({ name, command = 'server' }: FormatHelpOptions): string {
   const names = createServiceNames(name);
   return [
     `Usage: ${command} [flags]`,
     '',
-    ...wrap('A value is taken from the first of: flag, environment variable, TOML file, default.', ''),
+    ...wrap('The first source that has a value wins: flag, environment variable, TOML file, default.', ''),
     '',
-    'Flags beside those of the settings:',
+    'General flags:',
     '  --config <file>',
-    ...wrap(`The TOML file. Also ${names.fileVariable}; default ${names.defaultFile}, if it is there.`),
+    ...wrap(`The TOML file. Also ${names.fileVariable}; default ${names.defaultFile}, if it exists.`),
     '  --print-config',
-    ...wrap('Print every setting with where its value came from, and exit.'),
+    ...wrap('Print every setting with the source of its value, and exit.'),
     '  --version, -V',
     ...wrap('Print the version and exit.'),
     '  --help, -h',

@@ -1,6 +1,6 @@
 import { describeSource, type Finding } from './source.ts';
 
-/** Problems as text for a terminal: each with its source, what is wrong, and what would be right. */
+/** Formats problems for a terminal: each with its source, its message and its hint. */
 export function formatProblems(problems: readonly Finding[]): string {
   const head =
     problems.length === 1 ? 'The configuration has a problem:' : `The configuration has ${problems.length} problems:`;

@@ -16,7 +16,7 @@ import { createServiceNames } from './service-names.ts';
 import { SECTIONS, SETTING_ROWS } from './setting-rows.ts';
 import { SETTINGS } from './settings.ts';
 
-/** Reads this as the configuration file, and a certificate where the example of a setting names one. */
+/** Reads this text as the configuration file, and a certificate for the path in the example of a setting. */
 function reading(toml = ''): ReadFile {
   return (path) => Buffer.from(path === SETTINGS.tsdb.ca_file.example ? (rootCertificates[0] ?? '') : toml);
 }
@@ -158,7 +158,7 @@ describe('formatSettingsReference', () => {
     expect(warnings).toEqual([]);
   });
 
-  test('has an example for each setting, commented out or not, that is right', () => {
+  test('has a valid example for each setting, commented out or not', () => {
     for (const { section, key } of SETTING_ROWS) {
       const part = example.slice(example.indexOf(`[${section}]`));
       const line = part.split('\n').find((text) => text.replace(/^# /, '').startsWith(`${key} = `)) ?? '';
@@ -171,7 +171,7 @@ describe('formatSettingsReference', () => {
 });
 
 describe('rows of the table', () => {
-  test.each(SETTING_ROWS)('$path has a sentence, an example that is right, and names of its own', (row) => {
+  test.each(SETTING_ROWS)('$path has a sentence, a valid example, and unique names', (row) => {
     const { setting } = row;
     expect(setting.description).toMatch(/^[A-Z].*\.$/);
     const text = setting.type.toText(setting.example);

@@ -15,58 +15,57 @@ export const HTTP_SETTINGS = {
   max_rows: setting({
     type: integer({ min: 1, max: Number.MAX_SAFE_INTEGER }, 'rows'),
     default: undefined,
-    description: 'Most rows one answer may be asked for; a larger limit is refused, never cut silently.',
+    description: 'Maximum rows of one response; a larger limit is refused, never cut silently.',
     example: 100_000,
   }),
   default_fmt: setting({
     type: choice(['json']),
     default: undefined,
-    description: 'What a missing fmt parameter means, for tools that never send it.',
+    description: 'The format if the fmt parameter is missing, for tools that never send it.',
     example: 'json',
   }),
   idle_timeout_ms: setting({
     type: timerMs,
     default: 60_000,
-    description: 'How long a client may stop reading an answer or sending a body in the midst of it.',
+    description: 'How long a client may pause while it reads a response or sends a body.',
     example: 60_000,
   }),
   keep_alive_ms: setting({
     type: timerMs,
     default: 65_000,
     description:
-      'How long a connection may stay idle between two requests; keep it longer than the idle time of a load balancer in front.',
+      'How long a connection may stay idle between two requests; keep it longer than the idle timeout of a load balancer in front.',
     example: 65_000,
   }),
   compression: setting({
     type: boolean(),
     default: true,
-    description: 'Compress answers where the client accepts it; answers of the time-series database pass untouched.',
+    description: 'Compress responses if the client accepts it; responses of the time-series database pass unchanged.',
     example: true,
   }),
   answer_cache_bytes: setting({
     type: integer({ min: 0, max: Number.MAX_SAFE_INTEGER }, 'bytes'),
     default: 64 * 2 ** 20,
-    description: 'Memory for short answers that are asked for again, in bytes; the default is 64 MiB, 0 keeps none.',
+    description: 'Memory of the cache for short responses, in bytes; the default is 64 MiB, 0 disables the cache.',
     example: 64 * 2 ** 20,
   }),
   cors_origins: setting({
     type: origins(),
     default: undefined,
     description:
-      'Web pages of other origins that may read answers, change frames and run SQL; comma-separated in a variable.',
+      'Origins whose web pages may read responses, change frames and run SQL; comma-separated in a variable.',
     example: ['https://app.example.com', 'http://localhost:5173'],
   }),
   allowed_hosts: setting({
     type: hostNames(),
     default: undefined,
     derived: {
-      describe: 'on a loopback listener `localhost`, `127.0.0.1`, `[::1]` and the bound address, elsewhere any',
+      describe: '`localhost`, `127.0.0.1`, `[::1]` and the bound address on a loopback listener, else any',
       from: 'server.http_bind_address',
       value: ({ httpHost }) =>
         isLoopback(httpHost) ? [...new Set(['localhost', '127.0.0.1', '::1', httpHost])] : undefined,
     },
-    description:
-      'Host names that requests may be sent to, in their Host header; others are refused. Comma-separated in a variable.',
+    description: 'Host names accepted in the Host header; other requests are refused. Comma-separated in a variable.',
     example: ['data.example.com', 'localhost'],
   }),
 } as const satisfies Record<string, Setting>;

@@ -6,13 +6,13 @@ type TextCheck = readonly [isRight: (text: string) => boolean, expected: string]
 
 const URL_EXPECTED = 'an http:// or https:// URL such as http://tsdb.example.com:9000';
 
-/** In this order: the first one that fails is what the reader is told. */
+/** In this order: the error names the first check that fails. */
 const URL_CHECKS: readonly TextCheck[] = [
   [
     (text) => !/^[^/]*\/\/[^/?#\\]*@/.test(text),
     'a URL without credentials (set tsdb.user and tsdb.password, or tsdb.token, instead)',
   ],
-  // The URL parser forgives a missing slash, blanks and backslashes, and would then ask another host than the text names.
+  // The URL parser tolerates a missing slash, blanks and backslashes, and may then yield a different host than the text shows.
   [(text) => /^https?:\/\/[^/\\\s][^\\\s]*$/i.test(text) && URL.canParse(text), URL_EXPECTED],
   [(text) => !/[?#]/.test(text), 'a URL without a query or fragment'],
   [(text) => new URL(text).port !== '0', 'a URL with a port from 1 to 65535'],
@@ -42,7 +42,7 @@ const ORIGINS_EXPECTED = 'a list of origins such as https://app.example.com (no 
 function originFromText(text: string): string | undefined {
   const trimmed = text.toLowerCase();
   if (!/^[a-z][a-z\d+.-]*:\/\/[\w.:[\]-]+$/.test(trimmed) || !URL.canParse(trimmed)) return undefined;
-  // Of schemes other than the web's the parser knows no origin.
+  // The parser knows the origin of http and https URLs only.
   return /^https?:/.test(trimmed) ? new URL(trimmed).origin : trimmed;
 }
 

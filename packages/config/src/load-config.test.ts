@@ -78,7 +78,7 @@ describe('variables', () => {
     expect(warnings).toEqual([]);
   });
 
-  test('that are unknown are warned of with the nearest name, and not by their value', () => {
+  test('that are unknown are warnings with the nearest name, without the value', () => {
     const { warnings } = loaded({
       env: {
         SERVICE_GRPC_PROT: 'hunter2',
@@ -90,7 +90,7 @@ describe('variables', () => {
     });
     expect(warnings.map(({ source, hint }) => [source, hint])).toEqual([
       [{ kind: 'variable', name: 'SERVICE_GRPC_PROT' }, 'Did you mean SERVICE_GRPC_PORT?'],
-      [{ kind: 'variable', name: 'SERVICE_QQQQQQQQ' }, '--help lists the variables there are.'],
+      [{ kind: 'variable', name: 'SERVICE_QQQQQQQQ' }, '--help lists the variables.'],
       [{ kind: 'variable', name: 'SERVICE_SERVER_GRPC_HOST' }, 'Did you mean SERVICE_GRPC_HOST?'],
     ]);
     expect(JSON.stringify(warnings)).not.toContain('hunter2');
@@ -145,7 +145,7 @@ describe('defaults', () => {
     expect([file, warnings]).toEqual([undefined, []]);
   });
 
-  test('have the types that the table says', () => {
+  test('have the types of the table', () => {
     const { config } = loaded({});
     expectTypeOf(config.server.grpc_port).toEqualTypeOf<number>();
     expectTypeOf(config.server.http_bind_address).toMatchObjectType<{ readonly host: string; readonly port: number }>();
@@ -185,7 +185,7 @@ describe('defaults', () => {
 });
 
 describe('problems', () => {
-  test('of all sources come at once, each with source, value and what would be right', () => {
+  test('of all sources are reported at once, each with source, value and hint', () => {
     const result = load({
       argv: ['--grpc-port', '70000', '--nope'],
       env: { SERVICE_LOG_LEVEL: 'loud' },
@@ -236,7 +236,7 @@ describe('problems', () => {
     expect(result.kind === 'problems' && result.problems[0]?.value).toBe(`"${'x'.repeat(99)}…`);
   });
 
-  test('are returned and not thrown, whatever is written', () => {
+  test('are returned and never thrown', () => {
     const word = fc.oneof(
       fc.string(),
       fc.constantFrom('=', '--', '--config', '-1', '~', '[', ']', '"', '.', '{a=', '\\', '\n'),

@@ -9,15 +9,15 @@ import { resolveSettings } from './resolve-settings.ts';
 import { createServiceNames } from './service-names.ts';
 import type { Finding } from './source.ts';
 
-/** Where `loadConfig` looks. */
+/** The sources that `loadConfig` reads. */
 export interface LoadConfigOptions {
   /** The service's name: `service` gives the variables `SERVICE_…` and the file `~/.service/config.toml`. */
   readonly name: string;
-  /** The words behind the program's name, as `process.argv.slice(2)`. */
+  /** The words after the program name, as `process.argv.slice(2)`. */
   readonly argv: readonly string[];
   /** The environment, as `process.env`. */
   readonly env: Variables;
-  /** The user's home directory, as `os.homedir()`; empty = there is none, and so no default file. */
+  /** The user's home directory, as `os.homedir()`; empty: there is none, and so no default file. */
   readonly homeDir: string;
   /** Whether the log goes to a terminal, as `process.stderr.isTTY`. Default: false. */
   readonly isTerminal?: boolean;
@@ -25,7 +25,7 @@ export interface LoadConfigOptions {
   readonly readFile?: ReadFile;
 }
 
-/** A configuration that is right. */
+/** A valid configuration. */
 export interface LoadedConfig {
   readonly config: Config;
   readonly sources: Sources;
@@ -34,7 +34,7 @@ export interface LoadedConfig {
   readonly warnings: readonly Finding[];
 }
 
-/** What the command line asks for, or all that is wrong with the configuration. */
+/** What the command line asks for, or all problems of the configuration. */
 export type LoadConfigResult =
   | ({ readonly kind: 'config' } & LoadedConfig)
   | ({ readonly kind: 'print-config' } & LoadedConfig)
@@ -43,8 +43,8 @@ export type LoadConfigResult =
   | { readonly kind: 'problems'; readonly problems: readonly Finding[]; readonly warnings: readonly Finding[] };
 
 /**
- * Reads the settings from flags, environment and TOML file (the first that has one wins) and fills in the defaults.
- * It never throws for what a user wrote: all problems are returned at once.
+ * Reads the settings from flags, environment and TOML file (the first that has a value wins) and fills in the defaults.
+ * Never throws for user input: returns all problems at once.
  */
 export function loadConfig(options: LoadConfigOptions): LoadConfigResult {
   const names = createServiceNames(options.name);
@@ -64,7 +64,7 @@ export function loadConfig(options: LoadConfigOptions): LoadConfigResult {
   );
   const given = new Map([...(file?.given ?? []), ...environment.given, ...flags.given]);
   const resolved = resolveSettings(given, options.isTerminal ?? false);
-  // What an unreadable file would have said is unknown, so nothing can be said about settings that belong together.
+  // The settings of an unreadable file are unknown, so combinations cannot be checked.
   const together = file?.isRead === false ? { problems: [], warnings: [] } : checkTogether(resolved);
 
   const problems = [
@@ -85,7 +85,7 @@ export function loadConfig(options: LoadConfigOptions): LoadConfigResult {
   };
 }
 
-/** Reads the first file that is named; one that was named and cannot be read hides the others. */
+/** Reads the first file that is named, even if it cannot be read and a later one could. */
 function readFirst(files: readonly MaybeFile[], readFile: ReadFile): ConfigFile | undefined {
   const file = files.find(({ path }) => path !== undefined);
   return file?.path === undefined ? undefined : readConfigFile(file.path, file.namedBy, readFile);

@@ -1,7 +1,7 @@
 import * as v from 'valibot';
 import { choice } from './value-type.ts';
 
-/** The log levels, from the most talkative to silence. */
+/** The log levels, from the most verbose to silent. */
 export const LOG_LEVELS = ['trace', 'debug', 'info', 'warn', 'error', 'off'] as const;
 
 /** How much is logged. */
@@ -11,8 +11,8 @@ export type LogLevel = (typeof LOG_LEVELS)[number];
 export const logLevel = choice(LOG_LEVELS, { warning: 'warn', fatal: 'error', silent: 'off' });
 
 /**
- * The global level of a filter such as `info,h2=warn`. Undefined when it has none: a bare word that is no level names a
- * module, and the filter was then written for another program. The last of several wins, as it does in Rust.
+ * Returns the global level of a filter such as `info,h2=warn`; undefined if it has none. A bare word that is not a level
+ * names a module: the filter is meant for another program. If there are several levels, the last wins, as in Rust.
  */
 export function levelFromRustLog(filter: string): string | undefined {
   const [directives = ''] = filter.split('/', 1);

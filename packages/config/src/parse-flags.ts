@@ -2,7 +2,7 @@
 export interface FlagSpec {
   /** Whether a value follows the flag. A flag without one is a switch. */
   readonly takesValue: boolean;
-  /** A letter that stands for the flag behind a single dash. */
+  /** The letter of its short form. */
   readonly short?: string | undefined;
   /** Whether the flag may be given more than once. Default: no. */
   readonly isRepeatable?: boolean | undefined;
@@ -24,7 +24,7 @@ export type FlagToken =
 
 /**
  * Parses `--flag value`, `--flag=value`, `-f value`, `-fvalue` and groups of switches (`-ab`). A faulty flag becomes a
- * token too, and parsing continues behind it. The value of an unknown flag is dropped: it may be a secret.
+ * token too, and parsing continues after it. The value of an unknown flag is dropped: it may be a secret.
  */
 export function parseFlags(argv: readonly string[], flags: ReadonlyMap<string, FlagSpec>): readonly FlagToken[] {
   const tokens: FlagToken[] = [];
@@ -55,7 +55,7 @@ function isGiven(token: FlagToken): token is FlagToken & { readonly kind: 'switc
   return token.kind === 'switch' || token.kind === 'value';
 }
 
-/** Takes the value of the flag from the words behind it if it is not inline. */
+/** Takes the value of the flag from the words after it if it is not inline. */
 function toToken({ name, rawName, inline }: SplitFlag, flag: FlagSpec | undefined, words: string[]): FlagToken {
   if (flag?.takesValue === false) {
     return inline === undefined ? { kind: 'switch', name, rawName } : { kind: 'unwanted_value', name, rawName };

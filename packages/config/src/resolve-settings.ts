@@ -7,11 +7,11 @@ import { showValue } from './show-value.ts';
 import type { Finding, Given, Source } from './source.ts';
 import type { SettingValue } from './value-type.ts';
 
-/** The settings with their values, as far as those are right. */
+/** The settings with their values, as far as they are valid. */
 export interface Resolved {
-  /** A value that was refused is undefined here, and one of the problems. */
+  /** A refused value is undefined here, and listed in the problems. */
   readonly draft: Draft;
-  /** Undefined when there are problems. */
+  /** Undefined if there are problems. */
   readonly config: Config | undefined;
   readonly sources: Sources;
   readonly problems: readonly Finding[];
@@ -22,7 +22,7 @@ export type Draft = {
   readonly [Section in keyof Config]: { readonly [Key in keyof Config[Section]]: Config[Section][Key] | undefined };
 };
 
-/** Checks what was given and fills in the defaults. */
+/** Checks the given values and fills in the defaults. */
 export function resolveSettings(given: ReadonlyMap<string, Given>, isTerminal: boolean): Resolved {
   const values = new Map<string, SettingValue | undefined>();
   const sources = new Map<string, Source>();
@@ -52,7 +52,7 @@ export function resolveSettings(given: ReadonlyMap<string, Given>, isTerminal: b
   }
   const draft = nest((path) => values.get(path));
   const config = problems.length === 0 ? draft : undefined;
-  // Keys are those of the table, and each value came out of the schema or the default of its own row.
+  // The keys are those of the table, and each value comes from the schema or the default of its row.
   // oxlint-disable-next-line typescript/no-unsafe-type-assertion
   return { draft, config, sources: nest((path) => sources.get(path)), problems } as Resolved;
 }

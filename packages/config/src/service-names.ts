@@ -4,11 +4,11 @@ import type { SettingRow } from './setting-rows.ts';
 /** A variable of a setting, under its real name. */
 export interface Variable {
   readonly name: string;
-  /** The setting's text out of the variable's; undefined when it holds none. */
+  /** Extracts the text of the setting; undefined if the variable holds none. */
   readonly read: (text: string) => string | undefined;
 }
 
-/** The names that follow from the service's own name. */
+/** The names derived from the name of the service. */
 export interface ServiceNames {
   /** `service` → `SERVICE_`. */
   readonly prefix: string;
@@ -16,17 +16,17 @@ export interface ServiceNames {
   readonly fileVariable: string;
   /** The default configuration file, for people: `~/.service/config.toml`. */
   readonly defaultFile: string;
-  /** The default configuration file of a user; undefined where there is no home directory. */
+  /** The default configuration file of a user; undefined without a home directory. */
   defaultFileIn(homeDir: string): string | undefined;
   /** The variables of a setting; the first one set wins. */
   variablesOf(row: SettingRow): readonly Variable[];
 }
 
-/** Derives all names from the service's name: lower-case letters, digits and dashes. */
+/** Derives all names from the name of the service: lower-case letters, digits and dashes. */
 export function createServiceNames(name: string): ServiceNames {
   if (!/^[a-z][a-z\d]*(-[a-z\d]+)*$/.test(name)) {
     throw new TypeError(
-      `The service name ${JSON.stringify(name)} is not lower-case letters, digits and single dashes.`,
+      `The service name ${JSON.stringify(name)} must consist of lower-case letters, digits and single dashes.`,
     );
   }
   const prefix = `${name.toUpperCase().replaceAll('-', '_')}_`;

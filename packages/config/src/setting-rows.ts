@@ -1,7 +1,7 @@
 import type { Setting } from './setting.ts';
 import { SETTINGS } from './settings.ts';
 
-/** A setting with its place in the table. */
+/** A setting with its position in the table. */
 export interface SettingRow {
   readonly section: string;
   readonly key: string;

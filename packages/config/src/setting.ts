@@ -1,6 +1,6 @@
 import type { SettingValue, ValueType } from './value-type.ts';
 
-/** What is known of the surroundings when defaults are worked out. */
+/** The context that derived defaults depend on. */
 export interface Facts {
   /** Whether the log goes to a terminal. */
   readonly isTerminal: boolean;
@@ -10,7 +10,7 @@ export interface Facts {
   readonly httpHost: string;
 }
 
-/** A default that depends on something; undefined falls back to the plain default. */
+/** A default that depends on the context; undefined falls back to the fixed default. */
 export interface DerivedDefault<T> {
   /** For the documentation, in Markdown. */
   readonly describe: string;
@@ -19,25 +19,25 @@ export interface DerivedDefault<T> {
   value(facts: Facts): T | undefined;
 }
 
-/** A variable that holds something else than the setting's text; `read` takes the text out of it, if it is there. */
+/** A variable in a foreign format; `read` extracts the text of the setting, if there is one. */
 export interface ForeignVariable {
   readonly name: string;
   readonly read: (text: string) => string | undefined;
 }
 
-/** One row of `SETTINGS`: all there is to know about a setting, for parsing, help and documentation. */
+/** One row of `SETTINGS`: the single source for parsing, help and documentation. */
 export interface Setting<T extends SettingValue = SettingValue, D extends T | undefined = T | undefined> {
   /** How its values are written and checked. */
   readonly type: ValueType<T>;
-  /** The value when nobody sets it; undefined = it stays unset. */
+  /** The value if no source sets it; undefined: it stays unset. */
   readonly default: D;
   readonly derived?: DerivedDefault<T>;
   /**
-   * Names of its environment variables, the first one set wins; a leading `SERVICE_` stands for the prefix of the
-   * service's name. None given: the prefix and the path in capitals.
+   * Names of its environment variables; the first one set wins. A leading `SERVICE_` stands for the prefix of the
+   * service. Default: the prefix and the path in capitals.
    */
   readonly env?: readonly (string | ForeignVariable)[];
-  /** Its flag, without dashes. None given: it has no flag. */
+  /** Its flag, without dashes. Default: none. */
   readonly flag?: string;
   /** What it is for, in one sentence. */
   readonly description: string;

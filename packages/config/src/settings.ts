@@ -6,7 +6,7 @@ import { levelFromRustLog, logLevel } from './log-level.ts';
 import { type Setting, setting } from './setting.ts';
 import { byteCount, choice, decimal, integer, matchingText, MAX_TIMER_MS, path, timerMs } from './value-type.ts';
 
-/** Every setting there is, by section and key as in the TOML file. */
+/** All settings, by section and key as in the TOML file. */
 export const SETTINGS = {
   server: {
     http_bind_address: setting({
@@ -38,13 +38,14 @@ export const SETTINGS = {
       default: 100,
       env: ['SERVICE_MAX_CONNECTIONS'],
       flag: 'max-connections',
-      description: 'Connections the gRPC listener holds at once; one more is refused without disturbing the others.',
+      description:
+        'Maximum concurrent connections of the gRPC listener; further ones are refused, open ones are not affected.',
       example: 100,
     }),
     shutdown_grace_ms: setting({
       type: integer({ min: 0, max: MAX_TIMER_MS }, 'ms'),
       default: 10_000,
-      description: 'How long running answers may take to finish after SIGTERM or SIGINT, before they are cancelled.',
+      description: 'How long requests in flight may take to finish after SIGTERM or SIGINT, before they are cancelled.',
       example: 10_000,
     }),
   },
@@ -54,7 +55,7 @@ export const SETTINGS = {
       default: undefined,
       env: ['SERVICE_DATA_DIR'],
       flag: 'data-dir',
-      description: 'Directory for everything the server keeps; gives the two paths below where they are not set.',
+      description: 'Directory for all data of the server; the default parent of the two paths below.',
       example: '/data',
     }),
     parquet_path: setting({
@@ -68,7 +69,7 @@ export const SETTINGS = {
       env: ['SERVICE_PARQUET_PATH'],
       flag: 'parquet-path',
       description:
-        'Directory of the frames, as Parquet files; without it they are in a temporary directory that ends with the process.',
+        'Directory of the frames, as Parquet files; without it they are kept in a temporary directory that is removed when the process exits.',
       example: '/data/cold',
     }),
     duckdb_path: setting({
@@ -81,7 +82,7 @@ export const SETTINGS = {
       },
       env: ['SERVICE_DUCKDB_PATH'],
       flag: 'duckdb-path',
-      description: 'DuckDB database whose tables are read-only frames; made where it is missing.',
+      description: 'DuckDB database whose tables are read-only frames; created if it is missing.',
       example: '/data/analytics.duckdb',
     }),
     cache_size_gb: setting({
@@ -90,20 +91,20 @@ export const SETTINGS = {
       env: ['SERVICE_CACHE_SIZE'],
       flag: 'cache-size',
       description:
-        'Memory for frames that were put or read lately, in gigabytes of 10^9 bytes; never exceeded, and none is lost for it.',
+        'Memory of the frame cache, in gigabytes of 10^9 bytes; a hard limit. An evicted frame stays on disk.',
       example: 2,
     }),
     conversion_timeout_ms: setting({
       type: timerMs,
       default: 600_000,
-      description: 'How long it may take to make a frame of one CSV or Parquet file that was put, once that has begun.',
+      description: 'How long the conversion of one uploaded CSV or Parquet file may take, from its start.',
       example: 600_000,
     }),
     max_conversion_bytes: setting({
       type: byteCount,
       default: 20 * 2 ** 30,
       description:
-        'Most bytes that a frame made of one CSV or Parquet file that was put may take on disk; the default is 20 GiB.',
+        'Largest size on disk of a frame made from one uploaded CSV or Parquet file, in bytes; the default is 20 GiB.',
       example: 20 * 2 ** 30,
     }),
   },
@@ -112,14 +113,14 @@ export const SETTINGS = {
       type: choice(['zstd', 'snappy', 'gzip', 'lz4', 'none']),
       default: 'zstd',
       env: ['SERVICE_COMPRESSION'],
-      description: 'How the Parquet files are compressed.',
+      description: 'Compression of the Parquet files.',
       example: 'zstd',
     }),
     level: setting({
       type: integer({ min: 1, max: 22 }),
       default: 3,
       env: ['SERVICE_COMPRESSION_LEVEL'],
-      description: 'How hard zstd tries; the other algorithms have no level.',
+      description: 'Compression level of zstd; the other algorithms have none.',
       example: 19,
     }),
   },
@@ -129,7 +130,7 @@ export const SETTINGS = {
       default: 'info',
       env: ['SERVICE_LOG_LEVEL', { name: 'RUST_LOG', read: levelFromRustLog }],
       flag: 'log-level',
-      description: 'The least important lines that are logged; of RUST_LOG the global level counts.',
+      description: 'The lowest level that is logged; only the global level of RUST_LOG counts.',
       example: 'info',
     }),
     format: setting({
@@ -141,7 +142,7 @@ export const SETTINGS = {
       },
       env: ['SERVICE_LOG_FORMAT'],
       flag: 'log-format',
-      description: 'Log lines for people or for programs.',
+      description: 'Format of the log lines: for people or for programs.',
       example: 'json',
     }),
   },
@@ -150,33 +151,32 @@ export const SETTINGS = {
     default_engine: setting({
       type: choice(['tsdb', 'local', 'scheduler']),
       default: 'tsdb',
-      description:
-        'Who runs the SQL of a request that names no engine: the time-series database, or this server (local).',
+      description: 'Engine for SQL requests that name none: the time-series database (tsdb), or this server (local).',
       example: 'tsdb',
     }),
     timeout_ms: setting({
       type: timerMs,
       default: 60_000,
       description:
-        'How long SQL over frames may take to its first rows, waiting for an engine included, and then to further ones.',
+        'How long SQL over frames may take until its first rows, including time in the queue, and then until further rows.',
       example: 60_000,
     }),
     memory_gb: setting({
       type: decimal({ max: 1_000_000, unit: 'gigabytes' }),
       default: 1,
-      description: 'Memory of one query, in gigabytes of 10^9 bytes.',
+      description: 'Memory limit of one query, in gigabytes of 10^9 bytes.',
       example: 1,
     }),
     max_concurrent: setting({
       type: integer({ min: 1, max: 64 }),
       default: 4,
-      description: 'How many queries run at once, each in a process of its own.',
+      description: 'Maximum concurrent queries; each runs in a separate process.',
       example: 4,
     }),
     max_queued: setting({
       type: integer({ min: 0, max: 100_000 }),
       default: 64,
-      description: 'How many queries may wait for others to end; of more, one of the client with the most is refused.',
+      description: 'Maximum queued queries; beyond that, a query of the client with the most queued is refused.',
       example: 64,
     }),
   },
@@ -192,19 +192,19 @@ export const SETTINGS = {
     connect_timeout_ms: setting({
       type: timerMs,
       default: 2000,
-      description: 'How long connecting to the time-series database may take.',
+      description: 'How long a connection attempt to the time-series database may take.',
       example: 2000,
     }),
     timeout_ms: setting({
       type: timerMs,
       default: 60_000,
-      description: 'How long the time-series database may take to begin its answer.',
+      description: 'How long the time-series database may take to start its response.',
       example: 60_000,
     }),
     idle_timeout_ms: setting({
       type: timerMs,
       default: 30_000,
-      description: 'How long the time-series database may pause in the midst of its answer.',
+      description: 'How long the time-series database may pause during its response.',
       example: 30_000,
     }),
     user: setting({
@@ -220,7 +220,7 @@ export const SETTINGS = {
         /^[^\p{Cc}\p{Cs}]+$/u,
       ),
       default: undefined,
-      description: 'Password that goes with tsdb.user.',
+      description: 'Password of tsdb.user.',
       example: 'change-me',
       secret: true,
     }),
@@ -235,7 +235,7 @@ export const SETTINGS = {
       type: path('file'),
       default: undefined,
       description:
-        'Certificates in PEM form: the authorities that are trusted, instead of the well-known ones, to sign that of the time-series database.',
+        'PEM file of the certificate authorities that are trusted for the time-series database, instead of the well-known ones.',
       example: '/etc/service/tsdb-ca.pem',
     }),
   },
@@ -243,7 +243,7 @@ export const SETTINGS = {
     max_message_bytes: setting({
       type: integer({ min: 1, max: 2 ** 31 - 1 }, 'bytes'),
       default: 64 * 2 ** 20,
-      description: 'Largest message the gRPC listener takes, in bytes; the default is 64 MiB.',
+      description: 'Largest message that the gRPC listener accepts, in bytes; the default is 64 MiB.',
       example: 64 * 2 ** 20,
     }),
   },

@@ -2,7 +2,7 @@ import type { Setting } from './setting.ts';
 
 const MAX_SHOWN = 100;
 
-/** A refused value as it may be shown: text in quotes, cut when long, without credentials. */
+/** Formats a refused value for a message: text in quotes, truncated if long, without credentials. */
 export function showValue(value: unknown, { secret, type }: Setting): string {
   if (secret === true) return '***';
   const shown = type.redact?.(describe(value)) ?? describe(value);

@@ -7,7 +7,7 @@ export type Source =
   | { readonly kind: 'derived'; readonly from: string }
   | { readonly kind: 'default' };
 
-/** A source in a few words on one line: `flag --grpc-port`, `variable SERVICE_GRPC_PORT`. */
+/** Describes a source on one line: `flag --grpc-port`, `variable SERVICE_GRPC_PORT`. */
 export function describeSource(source: Source): string {
   switch (source.kind) {
     case 'flag':
@@ -26,28 +26,28 @@ export function describeSource(source: Source): string {
   return 'default';
 }
 
-/** Whether somebody gave the value, rather than it being a default. */
+/** Whether the user gave the value; if not, it is a default. */
 export function isGiven(source: Source): boolean {
   return source.kind !== 'default' && source.kind !== 'derived';
 }
 
-/** A name that may hold anything, safe inside a comment and on a terminal. */
+/** Escapes an arbitrary name so that it is safe in a comment and on a terminal. */
 function oneLine(name: string): string {
   return name === '' || /[\p{Cc}\p{Cs}]/u.test(name) ? JSON.stringify(name).replaceAll('\x7f', '\\u007f') : name;
 }
 
-/** Something about the configuration that its author should know: a problem stops the start, a warning does not. */
+/** A problem or a warning about the configuration: a problem stops the start, a warning does not. */
 export interface Finding {
   readonly source: Source;
   /** The setting it is about, as `section.key`, if it is about one. */
   readonly setting?: string;
-  /** The offending value as it may be shown: cut when long, `***` when secret. */
+  /** The offending value: truncated if long, `***` if secret. */
   readonly value?: string;
-  /** What is wrong, in one sentence. */
+  /** The problem, in one sentence. */
   readonly message: string;
-  /** What would be right. */
+  /** How to fix it. */
   readonly hint: string;
 }
 
-/** What one source says about a setting: the text of a flag or variable, or a value of the TOML file. */
+/** The value of a setting in one source: the text of a flag or variable, or a value of the TOML file. */
 export type Given = { readonly source: Source } & ({ readonly text: string } | { readonly value: unknown });

@@ -13,23 +13,23 @@ export type SettingValue = string | number | boolean | readonly string[] | Addre
 
 /** How the values of a setting are written, checked and shown. */
 export interface ValueType<T extends SettingValue> {
-  /** Stands for the value in the help, as `port` in `--grpc-port <port>`. */
+  /** The placeholder in the help: `port` in `--grpc-port <port>`. */
   readonly placeholder: string;
-  /** What would be right, as the end of a sentence: "a whole number from 0 to 65535". */
+  /** The valid values, as the end of a sentence: "a whole number from 0 to 65535". */
   readonly expected: string;
-  /** Checks a value as TOML gives it; the message of each issue says what would be right. */
+  /** Checks a TOML value; the message of each issue names the valid values. */
   readonly schema: v.GenericSchema<unknown, T>;
-  /** The text of a flag or variable as the TOML value it means; text that means none stays text, for the schema to refuse. */
+  /** Converts the text of a flag or variable to a TOML value; invalid text stays text, and the schema refuses it. */
   fromText(text: string): unknown;
-  /** The value as it is written in a flag or variable. */
+  /** Formats the value for a flag or variable. */
   toText(value: T): string;
-  /** The value as it is written in a TOML file. */
+  /** Formats the value for a TOML file. */
   toToml(value: T): string;
-  /** Hides credentials in a refused value before it is shown. */
+  /** Hides the credentials in a refused value. */
   redact?(shown: string): string;
 }
 
-/** Bounds of a number, both included. */
+/** Inclusive bounds of a number. */
 export interface Bounds {
   readonly min: number;
   readonly max: number;
@@ -48,16 +48,16 @@ export function integer({ min, max }: Bounds, placeholder = 'n'): ValueType<numb
   };
 }
 
-/** The longest a timer of Node can wait: about 24 days. */
+/** The longest delay of a Node timer: about 24 days. */
 export const MAX_TIMER_MS = 2 ** 31 - 1;
 
-/** A time that a timer can wait, in milliseconds. */
+/** A timer delay in milliseconds. */
 export const timerMs: ValueType<number> = integer({ min: 1, max: MAX_TIMER_MS }, 'ms');
 
 /** A number of bytes, at least one. */
 export const byteCount: ValueType<number> = integer({ min: 1, max: Number.MAX_SAFE_INTEGER }, 'bytes');
 
-/** A number above zero that may have a fraction. */
+/** A positive number, fractions allowed. */
 export function decimal({ max, unit }: { max: number; unit: string }): ValueType<number> {
   const expected = `a number of ${unit} above 0, at most ${max}`;
   return {
@@ -92,7 +92,7 @@ export function boolean(): ValueType<boolean> {
   };
 }
 
-/** One of a few words, in any letter case; an alias stands for one of them. */
+/** One of a few words, in any letter case; an alias maps to one of them. */
 export function choice<const T extends string>(
   words: readonly T[],
   aliases: Readonly<Record<string, T>> = {},
@@ -115,7 +115,7 @@ export function matchingText(placeholder: string, expected: string, pattern: Reg
   return plainText(placeholder, expected, v.pipe(v.string(expected), v.regex(pattern, expected)));
 }
 
-/** A path in the file system. A leading `~` would silently become a directory of that name, so it is refused. */
+/** A path in the file system. A leading `~` is refused: it would silently name a directory called `~`. */
 export function path(placeholder: 'directory' | 'file'): ValueType<string> {
   const expected = `the path of a ${placeholder}`;
   return plainText(
@@ -131,8 +131,8 @@ export function path(placeholder: 'directory' | 'file'): ValueType<string> {
 }
 
 /**
- * A value that is text everywhere. The schema must shut out control characters and lone surrogates: without them a JSON
- * string is a TOML string.
+ * A value that is text in every source. The schema must exclude control characters and lone surrogates: without them a
+ * JSON string is also a TOML string.
  */
 export function plainText<T extends string>(
   placeholder: string,

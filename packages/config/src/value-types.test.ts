@@ -169,7 +169,7 @@ describe('a word', () => {
 });
 
 describe('a path', () => {
-  test.each(['/data/cold', './d', 'd', 'C:\\data', '/a b/ä', '~a', '/a/~'])('%j is taken as it is', (text) => {
+  test.each(['/data/cold', './d', 'd', 'C:\\data', '/a b/ä', '~a', '/a/~'])('%j is accepted unchanged', (text) => {
     expect(valueOf('SERVICE_DATA_DIR', text)).toBe(text);
   });
 

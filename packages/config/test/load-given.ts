@@ -7,13 +7,13 @@ export const FILE = '/home/ada/.service/config.toml';
 /** A file with a certificate in it. */
 export const CA_FILE = '/etc/ssl/ca.pem';
 
-/** What a test gives; everything else is empty. */
+/** The sources that a test sets; all others are empty. */
 export interface Given extends Partial<LoadConfigOptions> {
-  /** The text of the default file; none where it is left out. */
+  /** The text of the default file. Default: no file. */
   readonly toml?: string;
 }
 
-/** Loads what is given, and nothing of this machine. */
+/** Loads the given sources only, nothing from this machine. */
 export function load({ toml, ...options }: Given): LoadConfigResult {
   return loadConfig({
     name: 'service',
@@ -29,7 +29,7 @@ export function load({ toml, ...options }: Given): LoadConfigResult {
   });
 }
 
-/** The same, where it is a configuration. */
+/** The same; throws unless the result is a configuration. */
 export function loaded(given: Given): LoadedConfig {
   const result = load(given);
   if (result.kind !== 'config') throw new Error(`not a config: ${JSON.stringify(result)}`);
