@@ -19,8 +19,6 @@ export async function ask(
   return body.dataset ?? [response.status, body];
 }
 
-/** Runs until it is stopped: every pair of a hundred thousand million. */
-
 /** A server with the frame trades. */
 export async function startWithTrades(options: Parameters<typeof startProcess>[0] = {}): Promise<ServerProcess> {
   const server = await startProcess(options);

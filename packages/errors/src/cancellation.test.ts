@@ -26,7 +26,7 @@ describe('cancelledError', () => {
 describe('onAbort', () => {
   test('calls the listener when the signal is aborted, and removes it', () => {
     const controller = new AbortController();
-    const listener = vi.fn();
+    const listener = vi.fn<() => void>();
     onAbort(controller.signal, listener);
     expect(listener).not.toHaveBeenCalled();
     controller.abort();
@@ -35,14 +35,14 @@ describe('onAbort', () => {
   });
 
   test('calls the listener at once if the signal is aborted already', () => {
-    const listener = vi.fn();
+    const listener = vi.fn<() => void>();
     onAbort(AbortSignal.abort(), listener)();
     expect(listener).toHaveBeenCalledOnce();
   });
 
   test('does not call a listener that was removed', () => {
     const controller = new AbortController();
-    const listener = vi.fn();
+    const listener = vi.fn<() => void>();
     onAbort(controller.signal, listener)();
     expect(getEventListeners(controller.signal, 'abort')).toEqual([]);
     controller.abort();
@@ -51,7 +51,7 @@ describe('onAbort', () => {
 
   test('calls a listener once for each time it was added', () => {
     const controller = new AbortController();
-    const listener = vi.fn();
+    const listener = vi.fn<() => void>();
     const remove = onAbort(controller.signal, listener);
     onAbort(controller.signal, listener);
     remove();
@@ -60,7 +60,7 @@ describe('onAbort', () => {
   });
 
   test('never calls the listener without a signal', () => {
-    const listener = vi.fn();
+    const listener = vi.fn<() => void>();
     onAbort(undefined, listener)();
     expect(listener).not.toHaveBeenCalled();
   });

@@ -74,9 +74,7 @@ export function createFileEngine(options: FileEngineOptions): FileEngine {
   let checkedMs = -Infinity;
   const writing = createSlots(MAX_WRITING);
   const scratch = planPrivateDirectory(options.tempDirectory, SCRATCH_PREFIX);
-  // Nothing waits for that, and a directory that cannot be listed has none.
-  void sweepChildDirectories(options.tempDirectory, SPILL_PREFIX);
-  sweepAbandoned(options.tempDirectory, new RegExp(`^${SCRATCH_PREFIX}`)).catch(() => undefined);
+  sweepLeftovers(options.tempDirectory);
 
   function begin<Answer>(
     request: ChildRequest,
@@ -145,6 +143,12 @@ export function createFileEngine(options: FileEngineOptions): FileEngine {
       await scratch.remove();
     },
   };
+}
+
+/** Starts to remove the directories of killed processes. A directory that cannot be listed is left alone. */
+function sweepLeftovers(directory: string): void {
+  void sweepChildDirectories(directory, SPILL_PREFIX);
+  sweepAbandoned(directory, new RegExp(`^${SCRATCH_PREFIX}`)).catch(() => undefined);
 }
 
 /** Several requests that break a child can follow each other; one that they delay does not wait for ever. */
