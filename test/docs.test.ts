@@ -101,6 +101,7 @@ describe('what pages name in code font exists', () => {
     ),
     '--max-old-space-size', // of Node
     '--global', // of npm
+    '--binaries', // of tools/build.js
   ]);
   const scripts: Record<string, string> = JSON.parse(read('package.json')).scripts;
   const settingPattern = new RegExp(
