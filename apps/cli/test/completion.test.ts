@@ -129,7 +129,7 @@ describe('what may stand at the cursor', () => {
     try {
       await run(['put', folder, 'trades', '-', '--fmt', 'json'], { stdin: '[{"id":1}]' });
       // A busy machine may take longer than anybody waits for a Tab.
-      await expect.poll(() => complete(['get', folder, 'tr'])).toEqual(['words', 'trades']);
+      await expect.poll(() => complete(['get', folder, 'tr']), { timeout: 45_000 }).toEqual(['words', 'trades']);
     } finally {
       await rm(folder, { recursive: true });
     }
