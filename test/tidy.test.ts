@@ -248,6 +248,14 @@ describe('files', () => {
   });
 });
 
+test('workflows pin actions by commit, and end in time', () => {
+  const workflows = allFiles.filter((path) => path.startsWith('.github/workflows/'));
+  expect(findings(workflows, /\buses: (?!\S+@[0-9a-f]{40} # v\d+\.\d+\.\d+$)/)).toEqual([]);
+  const count = (path: string, pattern: RegExp): number => read(path).match(pattern)?.length ?? 0;
+  const endless = workflows.filter((path) => count(path, /runs-on:/g) !== count(path, /timeout-minutes:/g));
+  expect(endless).toEqual([]);
+});
+
 describe('source', () => {
   test('leaves nothing for later', () => {
     const others = codeFiles.filter((path) => path !== 'test/tidy.test.ts');
