@@ -200,7 +200,7 @@ describe('a frame being sent', () => {
     ['HEAD of a short answer', '/exec?handle=t&fmt=json', 'HEAD'],
     ['HEAD of a long answer', '/exec?handle=t&fmt=json&limit=200000', 'HEAD'],
     ['HEAD of an export', '/exp?handle=t&fmt=arrow', 'HEAD'],
-    ['an answer that nobody begins to read', '/exp?handle=t&fmt=csv', 'GET'],
+    ['a response that is never read', '/exp?handle=t&fmt=csv', 'GET'],
   ])('is closed after %s, and after 304', async (_name, path, method) => {
     const app = await appWith(200_000);
     const answer = await app.request(path, { method });

@@ -82,7 +82,7 @@ describe('writeStreamed', () => {
   });
 
   test.each<[string, Change]>([
-    ['that somebody reads along', (response) => (response.clone(), response)],
+    ['that was cloned', (response) => (response.clone(), response)],
     ['whose body was replaced', ({ body }) => new Response(body?.pipeThrough(new TransformStream()))],
   ])('ignores a response %s, and its chunks stay valid', async (_name, change) => {
     const { url, written } = await serveResponse({ chunks: reusedChunks(['first ', 'second ', 'third']) }, change);
