@@ -10,17 +10,16 @@ for (const [signal, kind] of [
   ['SIGTERM', 'terminated'],
 ] as const) {
   process.once(signal, () => {
-    // A server that runs in this process listens too, and stops in its own way.
+    // A server in this process has its own signal handler and shuts down by itself.
     if (process.listenerCount(signal) === 0) controller.abort(new InterruptedError(kind));
   });
 }
 
-// Nothing is left that could go on, and the command waits all the same: Node would end here with a code of its own, and
-// without a word.
+// The event loop is empty but the command has not finished. Node would exit here with its own code and no message.
 process.once('beforeExit', () => {
   controller.abort(
-    new CliError('unreachable', 'svc cannot go on: what it waits for will never come.', {
-      hint: 'Look whether the command was carried out before you repeat it. This is a fault of svc: please report it.',
+    new CliError('unreachable', 'Internal error: svc has no pending work but has not finished.', {
+      hint: 'Check whether the command took effect before you repeat it. This is a bug in svc: please report it.',
     }),
   );
 });
@@ -35,6 +34,6 @@ void runCli(process.argv.slice(2), {
   ...(process.stdin.isTTY && process.stdout.isTTY && { terminal: { input: process.stdin, output: process.stdout } }),
   signal: controller.signal,
 }).then((exitCode) => {
-  // All output has been taken by now; a read or a connection that is still open must not keep the process.
+  // All output is written; an open read or connection must not keep the process alive.
   process.exit(exitCode);
 });

@@ -3,7 +3,7 @@ import * as v from 'valibot';
 
 const MANIFEST = v.object({ version: v.string() });
 
-/** The version of `svc`. */
+/** Reads the version of `svc` from its manifest. */
 export function packageVersion(): string {
   const manifest: unknown = JSON.parse(readFileSync(new URL('../package.json', import.meta.url), 'utf8'));
   return v.parse(MANIFEST, manifest).version;

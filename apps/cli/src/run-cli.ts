@@ -7,7 +7,7 @@ import { COMPLETE, complete, formatCompletion } from './completion/complete.ts';
 import { formatCommandHelp, formatOverview, formatTopic, HELP_TOPICS } from './args/help.ts';
 import { printError } from './output/print-error.ts';
 
-/** Does what the command line says; resolves to the exit code. */
+/** Runs the command line; resolves to the exit code. */
 export async function runCli(argv: readonly string[], context: Context): Promise<number> {
   try {
     const [word, ...rest] = argv;
@@ -32,7 +32,7 @@ async function runCommand(command: Command | Program, argv: readonly string[], c
   return EXIT.ok;
 }
 
-/** Whether the words of a program ask for its help; the others it reads by itself. */
+/** Whether the arguments of a program ask for its help; the program parses all others itself. */
 function asksForHelp(argv: readonly string[]): boolean {
   return argv.includes('--help') || argv.includes('-h');
 }
@@ -69,7 +69,7 @@ function helpAbout([topic, extra]: readonly string[]): string {
   if (text !== undefined && extra === undefined) return text;
   const names = [...COMMANDS.map(({ name }) => name), ...HELP_TOPICS.map(([name]) => name)];
   const nearest = text === undefined ? nearestName(topic, new Map(names.map((name) => [name, name]))) : topic;
-  throw new CliError('usage', `There is no help about ${JSON.stringify([topic, extra].filter(Boolean).join(' '))}.`, {
+  throw new CliError('usage', `There is no help on ${JSON.stringify([topic, extra].filter(Boolean).join(' '))}.`, {
     hint: nearest === undefined ? 'svc --help lists the commands and topics.' : `Did you mean svc help ${nearest}?`,
   });
 }
@@ -80,7 +80,7 @@ function unknownWord(word: string): CliError {
   const nearest = nearestName(word, new Map(names.map((name) => [name, name])));
   if (nearest === undefined && isFlag) {
     return new CliError('usage', `svc itself has no flag ${JSON.stringify(word)}.`, {
-      hint: 'The flags of a command go behind its name; svc --help lists the commands.',
+      hint: 'Put the flags of a command after its name; svc --help lists the commands.',
     });
   }
   return new CliError('usage', `svc has no ${isFlag ? 'flag' : 'command'} ${JSON.stringify(word)}.`, {
@@ -88,7 +88,7 @@ function unknownWord(word: string): CliError {
   });
 }
 
-/** Rejects at once when the process should end, whatever a write or a read is still waiting for. */
+/** Rejects as soon as the process should end, even if a read or write is pending. */
 function aborted(signal: AbortSignal): Promise<never> {
   return new Promise((_, reject) => {
     if (signal.aborted) reject(signal.reason);

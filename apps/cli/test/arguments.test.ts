@@ -20,7 +20,7 @@ describe('help', () => {
     },
   );
 
-  test('wins over what else is wrong on the line', async () => {
+  test('wins over other errors on the line', async () => {
     expect(await run(['put', '--help', 'too', 'many', 'words'])).toMatchObject({ code: 0 });
   });
 
@@ -42,7 +42,7 @@ describe('help', () => {
   });
 
   test('of query says what the database cannot write', async () => {
-    expect((await run(['query', '--help'])).stdout).toMatch(/database writes JSON and CSV alone/);
+    expect((await run(['query', '--help'])).stdout).toMatch(/database writes JSON and CSV only/);
   });
 
   test('names every command', async () => {
@@ -50,7 +50,7 @@ describe('help', () => {
     expect(COMMANDS.filter(({ name }) => !stdout.includes(`\n  ${name} `))).toEqual([]);
   });
 
-  test('goes to the error stream where no command was given', async () => {
+  test('goes to standard error if no command is given', async () => {
     expect(await run([])).toMatchObject({ code: 2, stdout: '', stderr: expect.stringContaining('Usage: svc') });
   });
 });
@@ -64,60 +64,72 @@ describe('wrong usage ends with 2, a sentence and a hint', () => {
     [['pong'], 'svc has no command "pong".', 'Did you mean svc ping?'],
     [['exterminate'], 'svc has no command "exterminate".', 'svc --help lists the commands.'],
     [['--versoin'], 'svc has no flag "--versoin".', 'Did you mean svc --version?'],
-    [['--url', 'http://x'], 'svc itself has no flag "--url".', 'The flags of a command go behind its name'],
+    [['--url', 'http://x'], 'svc itself has no flag "--url".', 'Put the flags of a command after its name'],
     [['get', 't', '--limt', '3'], 'svc get has no flag "--limt".', 'Did you mean --limit?'],
-    [['get', 't', '-x'], 'svc get has no flag "-x".', 'goes behind --.'],
+    [['get', 't', '-x'], 'svc get has no flag "-x".', 'put -- before'],
     [['get', 't', '--constructor'], 'svc get has no flag "--constructor".', 'lists its flags'],
     [['hlep'], 'svc has no command "hlep".', 'Did you mean svc help?'],
-    [['help', 'exit-code'], 'There is no help about "exit-code".', 'Did you mean svc help exit-codes?'],
-    [['help', 'weather'], 'There is no help about "weather".', 'svc --help lists the commands and topics.'],
-    [['help', 'get', 'x'], 'There is no help about "get x".', 'Did you mean svc help get?'],
+    [['help', 'exit-code'], 'There is no help on "exit-code".', 'Did you mean svc help exit-codes?'],
+    [['help', 'weather'], 'There is no help on "weather".', 'svc --help lists the commands and topics.'],
+    [['help', 'get', 'x'], 'There is no help on "get x".', 'Did you mean svc help get?'],
     [['get', 't', '-o'], '-o needs a value.', 'Write -o <file>.'],
-    [['get', 't', '--csv', '--arrow'], '--csv and --arrow cannot be done together.', 'Give one of them.'],
-    [['get', 't', '-o', 'x.txt'], 'The name "x.txt" does not tell a format', 'Say --json or --ndjson or --csv'],
-    [['query', 'x', '--output=x.arrow'], '"x.arrow" is a name for an Arrow IPC file', 'Call it "x.arrows", or say'],
-    [['query', 'x', '--arrow'], 'The time-series database does not write arrow.', 'Say --engine local to ask'],
-    [['query', 'x', '--engine', 'tsdb', '-o', 'x.parquet'], 'does not write parquet.', 'Say --engine local to ask'],
-    [['query', 'x', '--engine', 'spark'], 'There is no engine "spark".', 'Say --engine local for the frames'],
-    [['query', './data', 'x', '--engine', 'tsdb'], 'Behind a directory there is no', 'Leave --engine tsdb out'],
+    [['get', 't', '--csv', '--arrow'], '--csv and --arrow cannot be combined.', 'Give one of them.'],
+    [
+      ['get', 't', '-o', 'x.txt'],
+      'Cannot tell an output format from the name "x.txt".',
+      'Use --json or --ndjson or --csv',
+    ],
+    [['query', 'x', '--output=x.arrow'], '"x.arrow" names an Arrow IPC file', 'Call it "x.arrows", or use'],
+    [['query', 'x', '--arrow'], 'The time-series database does not write arrow.', 'Use --engine local to query'],
+    [['query', 'x', '--engine', 'tsdb', '-o', 'x.parquet'], 'does not write parquet.', 'Use --engine local to query'],
+    [['query', 'x', '--engine', 'spark'], 'There is no engine "spark".', 'Use --engine local for the frames'],
+    [
+      ['query', './data', 'x', '--engine', 'tsdb'],
+      'A local directory has no time-series database; use --url.',
+      'Leave out --engine tsdb',
+    ],
     [['query', 'x', '--param', 'BTC'], '--param "BTC" is not JSON.', '--param \'"BTC"\'.'],
-    [['query', 'x', '--file', 'x.sql'], 'There is SQL in a file and SQL in an argument.', 'Give one of them.'],
-    [['query', '--file', 'no.sql'], '"no.sql" cannot be read: there is no such file.', 'Check its name'],
-    [['query', './no/such', 'x'], 'The frames in "./no/such" cannot be reached', 'svc put makes one.'],
+    [['query', 'x', '--file', 'x.sql'], 'The SQL is given both as a file and as an argument.', 'Give one of them.'],
+    [['query', '--file', 'no.sql'], '"no.sql" cannot be read: there is no such file.', 'Check the name'],
+    [['query', './no/such', 'x'], 'The frames in "./no/such" cannot be opened', 'svc put creates one.'],
     [['drop'], 'svc drop needs <handle>...', 'Usage: svc drop [directory] <handle>... [flags]'],
     [['drop', 'a', '.'], '"." is not a valid handle.', 'A handle has 1 to 128'],
     [['describe', ''], '"" is not a valid handle.', 'A handle has 1 to 128'],
     [['completion', 'tcsh'], 'There is no completion for the shell "tcsh".', 'Write svc completion bash, svc'],
     [['get'], 'svc get needs <handle>.', 'Usage: svc get [directory] <handle> [flags]'],
     [['put', 't'], 'svc put needs <file|->.', 'Usage: svc put [directory] <handle> <file|-> [flags]'],
-    [['query', 'select', '1'], 'svc query has no place for the argument "1".', 'goes in quotes'],
+    [['query', 'select', '1'], 'svc query does not take the argument "1".', 'quote an argument'],
     [['get', 't', '--limit'], '--limit needs a value.', 'Write --limit <rows>.'],
     [['get', 't', '--limit', '--json'], '--limit needs a value.', 'Write --limit <rows>.'],
     [['get', 't', '--json=yes'], '--json takes no value.', 'Write --json alone.'],
     [['get', 't', '--limit', '1', '--limit=2'], '--limit is given more than once.', 'Give it once.'],
-    [['ping', '--url', 'localhost:9000'], 'which is not a http or https URL.', 'Did you mean http://localhost:9000?'],
-    [['ping', '--url', 'ftp://x'], '--url is "ftp://x", which is not a http or https URL.', 'Write it as http://'],
-    [['ping', '--url='], '--url is "", which is not a http or https URL.', 'Write it as http://'],
+    [['ping', '--url', 'localhost:9000'], 'which is not an http or https URL.', 'Did you mean http://localhost:9000?'],
+    [['ping', '--url', 'ftp://x'], '--url is "ftp://x", which is not an http or https URL.', 'Write it as http://'],
+    [['ping', '--url='], '--url is "", which is not an http or https URL.', 'Write it as http://'],
     [['ping', '--url', 'http://h/?a=1'], 'with a query or a fragment.', 'Write it as http://'],
     [['drop', '..'], 'svc drop needs <handle>...', 'Usage: svc drop [directory] <handle>... [flags]'],
     [['put', '', 'x.json'], '"" is not a valid handle.', 'A handle has 1 to 128'],
     [
       ['put', 't', 'x.xlsx'],
-      'The name "x.xlsx" does not tell the format.',
-      'Say --fmt json or --fmt ndjson or --fmt csv or --fmt arrow',
+      'Cannot tell the format from the name "x.xlsx".',
+      'Use --fmt json or --fmt ndjson or --fmt csv or --fmt arrow',
     ],
     [
       ['put', 't', '-'],
-      'The name "-" does not tell the format.',
-      'Say --fmt json or --fmt ndjson or --fmt csv or --fmt arrow',
+      'Cannot tell the format from the name "-".',
+      'Use --fmt json or --fmt ndjson or --fmt csv or --fmt arrow',
     ],
     [
       ['put', 't', '-', '--fmt', 'xlsx'],
-      '--fmt "xlsx" is not a format',
-      'Say --fmt json or --fmt ndjson or --fmt csv or --fmt arrow',
+      '--fmt "xlsx" is not an input format',
+      'Use --fmt json or --fmt ndjson or --fmt csv or --fmt arrow',
     ],
-    [['put', 't', 'x.json', '--ttl', '1.5'], '--ttl "1.5" is not a whole number of seconds', 'Write --ttl 3600'],
-    [['put', 't', 'x.json', '--ttl', '-1'], '--ttl "-1" is not a whole number of seconds', 'Write --ttl 3600'],
+    [
+      ['put', 't', 'x.json', '--ttl', '1.5'],
+      '--ttl "1.5" is not a positive whole number of seconds',
+      'Write --ttl 3600',
+    ],
+    [['put', 't', 'x.json', '--ttl', '-1'], '--ttl "-1" is not a positive whole number of seconds', 'Write --ttl 3600'],
   ])('svc %j', async (argv, message, hint) => {
     const { code, stdout, stderr } = await run(argv);
     expect({ code, stdout }).toEqual({ code: 2, stdout: '' });
@@ -131,16 +143,16 @@ describe('wrong usage ends with 2, a sentence and a hint', () => {
   test('a password in a URL is not repeated', async () => {
     const { code, stderr } = await run(['ping', '--url', 'http://me:hunter2@127.0.0.1:9']);
     expect(code).toBe(2);
-    expect(stderr).toContain('The URL of --url holds a user name or a password.');
+    expect(stderr).toContain('The URL of --url contains a user name or a password.');
     expect(stderr).not.toContain('hunter2');
   });
 
-  test('a file that is not there or is a directory', async () => {
+  test('a file that is missing or a directory', async () => {
     expect(await run(['put', 't', 'no/such.json'])).toEqual({
       code: 2,
       stdout: '',
       stderr:
-        'error: "no/such.json" cannot be read: there is no such file.\nhint: Check its name, and the folder you are in.\n',
+        'error: "no/such.json" cannot be read: there is no such file.\nhint: Check the name and the current directory.\n',
     });
     expect(await run(['put', 't', import.meta.dirname, '--fmt', 'json'])).toMatchObject({
       code: 2,

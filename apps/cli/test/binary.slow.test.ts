@@ -10,7 +10,7 @@ import { sendJson, startStandIn } from './stand-in.ts';
 
 const MIB = 1024 * 1024;
 
-/** The most memory the process ever had, in bytes. */
+/** The peak memory of the process, in bytes. */
 async function peakBytes(pid: number | undefined): Promise<number> {
   const status = await readFile(`/proc/${pid}/status`, 'utf8');
   return Number(/VmHWM:\s+(\d+) kB/.exec(status)?.[1]) * 1024;
@@ -33,7 +33,7 @@ describe('a server that closes every connection at once', () => {
   );
 });
 
-describe('a reader that goes away', () => {
+describe('a reader that closes the pipe', () => {
   test.each([['--limit=1,'], ['--json'], ['--csv']])('ends the request and the process silently (%s)', (flag) =>
     expectEndsSilently(flag),
   );

@@ -21,14 +21,16 @@ test.each(CLOSES)('a server that closes every connection at once, %s, is an erro
   expectSaysClosed(['get', 't'], meet),
 );
 
-test('a promise that never settles ends svc with a sentence, and leaves no half file', async () => {
+test('a promise that never settles ends svc with an error and leaves no partial file', async () => {
   const folder = await mkdtemp(join(tmpdir(), 'svc-out-'));
   const never = { NODE_OPTIONS: '--import=data:text/javascript,globalThis.fetch=()=>new%20Promise(()=>{})' };
   try {
     expect(await runBinary(['get', 't', '-o', join(folder, 'x.csv')], '', never)).toEqual({
       code: 3,
       stdout: '',
-      stderr: expect.stringMatching(/^error: svc cannot go on: what it waits for will never come\.\nhint: .+\n$/),
+      stderr: expect.stringMatching(
+        /^error: Internal error: svc has no pending work but has not finished\.\nhint: .+\n$/,
+      ),
     });
     expect(await readdir(folder)).toEqual([]);
   } finally {
@@ -37,7 +39,7 @@ test('a promise that never settles ends svc with a sentence, and leaves no half 
 });
 
 describe('Ctrl-C', () => {
-  test('ends a request that hangs with 130 and without a word', async () => {
+  test('ends a hanging request with 130 and no message', async () => {
     const stand = await startStandIn((request) => {
       request.socket.on('close', () => child.emit('hung-up'));
       child.kill('SIGINT');
@@ -48,7 +50,7 @@ describe('Ctrl-C', () => {
     await hungUp;
   });
 
-  test('breaks an upload off, also one that waits for its input', async () => {
+  test('aborts an upload, even while it waits for input', async () => {
     let isWhole: boolean | undefined;
     const stand = await startStandIn((request) => {
       request.on('error', () => {}).on('close', () => (isWhole = request.complete));
@@ -86,14 +88,14 @@ test.each([
 
 test('a reader that goes away ends the request and the process silently', () => expectEndsSilently('--csv'));
 
-test('a cut answer ends with 3 and without the line that ends a table', async () => {
+test('a truncated response ends with 3 and without the last line of a table', async () => {
   const { url } = await startStandIn((_, response) => {
     response.writeHead(200, { 'content-type': 'application/json' });
     response.write(`${HEAD}${ROWS},${ROWS},[1`, () => response.destroy());
   });
   const { code, stdout, stderr } = await runBinary(['get', 't', '--url', url]);
   expect(code).toBe(3);
-  expect(stderr).toContain('error: The connection broke in the middle of the answer; it is not complete.\n');
+  expect(stderr).toContain('error: The connection broke before the response was complete.\n');
   expect(stdout).not.toMatch(/rows?\n$/);
 });
 
@@ -107,7 +109,8 @@ test.runIf(process.platform === 'linux')('a full disk is an error, not a short f
     await once(child, 'close');
     expect({ code: child.exitCode, stderr }).toEqual({
       code: 2,
-      stderr: 'error: The output cannot be written: no space is left.\nhint: Make some, or write to another disk.\n',
+      stderr:
+        'error: The output cannot be written: no space is left.\nhint: Free some space, or write to another disk.\n',
     });
   } finally {
     await full.close();

@@ -21,7 +21,7 @@ export async function expectSaysClosed(argv: readonly string[], meet: (socket: S
     code: 3,
     stdout: '',
     stderr: expect.stringMatching(
-      /^error: The request to \S+ failed: the server closed the connection without an answer\.\nhint: .+\n$/,
+      /^error: The request to \S+ failed: the server closed the connection without a response\.\nhint: .+\n$/,
     ),
   });
 }

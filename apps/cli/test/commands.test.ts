@@ -22,7 +22,7 @@ describe('a refusal', () => {
     expect(await run(['get', 't', '--url', url])).toEqual({
       code: 1,
       stdout: '',
-      stderr: 'error: There is no frame "t".\nhint: svc list prints the handles there are.\n',
+      stderr: 'error: There is no frame "t".\nhint: svc list prints all handles.\n',
     });
   });
 
@@ -35,7 +35,7 @@ describe('a refusal', () => {
     expect(requests).toHaveLength(1);
   });
 
-  test('in another form is told by its status', async () => {
+  test('in another form is described by its status', async () => {
     const { url } = await startStandIn((_, response) => response.writeHead(502).end('<h1>\u001b[2J</h1>'));
     expect(await run(['list', '--url', url])).toMatchObject({
       code: 1,
@@ -49,16 +49,16 @@ describe('a refusal', () => {
     );
     const { code, stderr } = await run(['ping', '--url', url]);
     expect(code).toBe(1);
-    expect(stderr).toContain('The server answered 301 and points to "https://x.invalid/ping".');
+    expect(stderr).toContain('The server answered 301 with a redirect to "https://x.invalid/ping".');
     expect(requests).toHaveLength(1);
   });
 
-  test('with a code that is a word of JavaScript is one like others', async () => {
+  test('with a code that is a property of Object.prototype is an ordinary one', async () => {
     const { url } = await startStandIn((_, response) => sendJson(response, { ...ERROR, code: 'constructor' }, 400));
     expect((await run(['drop', 't', '--url', url])).stderr).toMatch(/\nhint: GET \/frames lists\.\n$/);
   });
 
-  test('cannot make the terminal obey it', async () => {
+  test('cannot control the terminal', async () => {
     const body = { ...ERROR, error: 'a\u001b[2Jb\nc', code: 'x', hint: '\u0007' };
     const { url } = await startStandIn((_, response) => sendJson(response, body, 400));
     expect((await run(['drop', 't', '--url', url])).stderr).toBe('error: a\\u001b[2Jb\\nc\nhint: \\u0007\n');
@@ -66,7 +66,7 @@ describe('a refusal', () => {
 });
 
 describe('get', () => {
-  test('prints every digit, and asks for large numbers in quotes', async () => {
+  test('prints every digit, and requests large numbers in quotes', async () => {
     const { url, requests } = await startStandIn((_, response) =>
       sendJson(
         response,
@@ -125,16 +125,16 @@ describe('get', () => {
   });
 
   test.each([
-    ['a count that is not that of the rows', tableOf([['1', 'a']], { count: 2 }), 'its count is not that of its rows'],
+    ['a count that is not that of the rows', tableOf([['1', 'a']], { count: 2 }), 'its count does not match its rows'],
     ['a row that is too short', tableOf([['1']]), 'a row has 1 values for 2 columns'],
-    ['no table', { ddl: 'OK' }, 'its count is not that of its rows'],
+    ['no table', { ddl: 'OK' }, 'its count does not match its rows'],
     ['rows without columns', { dataset: [[1]], columns: [] }, 'its rows come before its columns'],
     ['columns that are none', { columns: [1], dataset: [], count: 0 }, 'a column has no name or no type'],
   ])('prints nothing of an answer with %s', async (_name, body, message) => {
     const { url } = await startStandIn((_, response) => sendJson(response, body));
     const { code, stdout, stderr } = await run(['get', 't', '--url', url]);
     expect({ code, stdout }).toEqual({ code: 3, stdout: '' });
-    expect(stderr).toContain(`error: The answer cannot be read: ${message}.\n`);
+    expect(stderr).toContain(`error: Cannot read the response: ${message}.\n`);
   });
 
   test.each([['--json'], ['--limit=9']])('a connection that breaks half way is an error (%s)', async (flag) => {
@@ -146,11 +146,11 @@ describe('get', () => {
     });
     const { code, stdout, stderr } = await run(['get', 't', flag, '--url', url]);
     expect(code).toBe(3);
-    expect(stderr).toContain('error: The connection broke in the middle of the answer; it is not complete.\nhint: ');
+    expect(stderr).toContain('error: The connection broke before the response was complete.\nhint: ');
     if (flag !== '--json') expect(stdout).toBe('');
   });
 
-  test('an answer that ends early and in order is an error too', async () => {
+  test('a response that ends early with a clean close is an error too', async () => {
     const { url } = await startStandIn((_, response) =>
       sendJson(response, JSON.stringify(tableOf([[1, 'a']])).slice(0, -1)),
     );
@@ -160,7 +160,7 @@ describe('get', () => {
 });
 
 describe('put', () => {
-  test('sends the standard input with format, life and condition, and tells rows and version', async () => {
+  test('sends standard input with format, ttl and condition, and prints rows and version', async () => {
     const seen: unknown[] = [];
     const { url } = await startStandIn(async (request, response) => {
       seen.push(request.method, request.url, request.headers['if-none-match'], await bodyOf(request));
@@ -202,7 +202,7 @@ describe('put', () => {
     }
   });
 
-  test('hears a refusal that comes before all is sent', async () => {
+  test('reports a refusal that arrives during the upload', async () => {
     const { url } = await startStandIn((_, response) => sendJson(response, { ...ERROR, code: 'x' }, 409));
     const endless = function* (): Generator<Uint8Array> {
       for (let i = 0; i < 4096; i += 1) yield new Uint8Array(65_536);
@@ -213,7 +213,7 @@ describe('put', () => {
     });
   });
 
-  test('an input that fails breaks the upload off, so that the server cannot take it for whole', async () => {
+  test('an input error aborts the upload, so that the server does not see a complete body', async () => {
     let close: (isWhole: boolean) => void;
     const closed = new Promise<boolean>((resolve) => (close = resolve));
     const { url } = await startStandIn((request) => {
@@ -228,7 +228,7 @@ describe('put', () => {
       code: 2,
       stdout: '',
       stderr: expect.stringMatching(
-        /^error: The standard input cannot be read: the disk reports an error\.\nhint: Try again, .*\n$/,
+        /^error: Standard input cannot be read: the disk reports an error\.\nhint: Try again, .*\n$/,
       ),
     });
     expect(await closed).toBe(false);
@@ -246,7 +246,7 @@ describe('put', () => {
     expect(requests).toHaveLength(1);
   });
 
-  test('a file that is shorter than it was at the beginning is an error', async () => {
+  test('a file that shrinks during the upload is an error', async () => {
     const { url } = await startStandIn((request) => request.on('error', () => {}).resume());
     const client = createClient({ url, signal: new AbortController().signal, errorWidth: 80 });
     const body = Readable.from([Buffer.from('[]')]);
@@ -255,12 +255,12 @@ describe('put', () => {
     ).rejects.toMatchObject({ exitCode: 3, message: expect.stringContaining('the file changed while it was sent.') });
   });
 
-  test('a connection that breaks leaves open whether it was done, and says so', async () => {
+  test('a broken connection is reported as an unknown outcome', async () => {
     const { url, requests } = await startStandIn((request) => request.destroy());
     const { code, stderr } = await run(['put', 't', '-', '--fmt', 'json', '--url', url], { stdin: '[]' });
     expect(code).toBe(3);
-    expect(stderr).toContain('the server closed the connection without an answer.');
-    expect(stderr).toContain('hint: It may have been carried out all the same: look before you repeat it.');
+    expect(stderr).toContain('the server closed the connection without a response.');
+    expect(stderr).toContain('hint: It may have taken effect: check before you repeat it.');
     expect(requests).toHaveLength(1);
   });
 });
@@ -295,7 +295,7 @@ describe('list', () => {
     expect(JSON.parse((await run(['list', '--json', '--url', url])).stdout)).toEqual({ frames: [] });
   });
 
-  test('ends where a server does not page', async () => {
+  test('ends if a server ignores paging', async () => {
     const frames = Array.from({ length: 500 }, () => frame('same'));
     const { url, requests } = await startStandIn((_, response) => sendJson(response, { frames }));
     expect((await run(['list', '--url', url])).stdout).toMatch(/\n1000 frames\n$/);
@@ -320,16 +320,16 @@ describe('drop', () => {
     expect(requests).toEqual(['DELETE /frames/a', 'DELETE /frames/b']);
   });
 
-  test('drops the others where one cannot be dropped', async () => {
+  test('drops the others if one cannot be dropped', async () => {
     const { url } = await stand();
     expect(await run(['drop', 'a', 'no', 'b', '--url', url])).toEqual({
       code: 1,
       stdout: 'dropped a\ndropped b\n',
-      stderr: 'error: No /frames/no.\nhint: svc list prints the handles there are.\n',
+      stderr: 'error: No /frames/no.\nhint: svc list prints all handles.\n',
     });
     expect((await run(['drop', 'no1', 'a', 'no2', '--url', url])).stderr).toBe(
       'error: 2 of 3 frames were not dropped.\n  No /frames/no1.\n  No /frames/no2.\n' +
-        'hint: svc list prints the handles there are.\n',
+        'hint: svc list prints all handles.\n',
     );
   });
 
@@ -341,12 +341,12 @@ describe('drop', () => {
     expect(await run(['drop', 'a', 'b', '--url', url])).toEqual({
       code: 3,
       stdout: '',
-      stderr: expect.stringContaining('error: The answer cannot be read: its status is 200, not 204.\nhint: '),
+      stderr: expect.stringContaining('error: Cannot read the response: its status is 200, not 204.\nhint: '),
     });
     expect(requests).toEqual(['DELETE /frames/a']);
   });
 
-  test('asks nothing of a server that is gone after the first handle', async () => {
+  test('sends no more requests if the server is gone after the first handle', async () => {
     const { url, requests } = await startStandIn((request) => request.destroy());
     expect(await run(['drop', 'a', 'b', '--url', url])).toMatchObject({ code: 3, stdout: '' });
     expect(requests).toEqual(['DELETE /frames/a']);
@@ -362,7 +362,7 @@ describe('svc describe', () => {
     ],
   };
 
-  test('prints what is known and the columns, aligned', async () => {
+  test('prints the metadata and the columns, aligned', async () => {
     const { url, requests } = await startStandIn((_, response) => sendJson(response, info));
     expect((await run(['describe', 'a b', '--url', url])).stdout.split('\n')).toEqual([
       'handle   t',
@@ -383,7 +383,7 @@ describe('svc describe', () => {
     expect(requests).toEqual(['GET /frames/a%20b']);
   });
 
-  test('--json prints it as the server sent it', async () => {
+  test('--json prints the object of the server', async () => {
     const { url } = await startStandIn((_, response) => sendJson(response, info));
     expect(JSON.parse((await run(['describe', 't', '--json', '--url', url])).stdout)).toEqual(info);
   });
@@ -392,7 +392,7 @@ describe('svc describe', () => {
     [{ status: 'fine' }, 'it does not describe a frame'],
     [{ ...info, rows: '3' }, 'a frame has no number of rows'],
     [{ ...info, version: null }, 'a frame has no version'],
-    [{ ...info, expires: 5 }, 'a frame does not say when it ends'],
+    [{ ...info, expires: 5 }, 'a frame has no expiry'],
     [[info], 'it does not describe a frame'],
     [{ ...info, columns: [{}] }, 'a column has no name or no type'],
   ])('%j is no frame', async (body, message) => {
@@ -400,7 +400,7 @@ describe('svc describe', () => {
     expect(await run(['describe', 't', '--url', url])).toMatchObject({
       code: 3,
       stdout: '',
-      stderr: expect.stringContaining(`The answer cannot be read: ${message}.`),
+      stderr: expect.stringContaining(`Cannot read the response: ${message}.`),
     });
   });
 });

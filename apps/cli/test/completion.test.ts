@@ -21,7 +21,7 @@ function startFrames(): Promise<StandIn> {
   });
 }
 
-/** What may stand in place of the last word: the first line says of which kind. */
+/** Returns the kind of the candidates for the last word, then the candidates. */
 async function complete(words: readonly string[], env: Readonly<Record<string, string>> = {}): Promise<string[]> {
   const { code, stdout, stderr } = await run(['__complete', ...words], { env });
   expect({ code, stderr }).toEqual({ code: 0, stderr: '' });
@@ -31,7 +31,7 @@ async function complete(words: readonly string[], env: Readonly<Record<string, s
     .map((line) => line.split('\t')[0]);
 }
 
-describe('what may stand at the cursor', () => {
+describe('the candidates at the cursor', () => {
   test('first: every command', async () => {
     expect(await complete([''])).toEqual(['words', ...COMMANDS.map(({ name }) => name), 'help', '--help', '--version']);
   });
@@ -128,14 +128,14 @@ describe('what may stand at the cursor', () => {
     const folder = await mkdtemp(join(tmpdir(), 'svc-complete-'));
     try {
       await run(['put', folder, 'trades', '-', '--fmt', 'json'], { stdin: '[{"id":1}]' });
-      // A busy machine may take longer than anybody waits for a Tab.
+      // A busy machine may take longer than the timeout of a Tab.
       await expect.poll(() => complete(['get', folder, 'tr']), { timeout: 45_000 }).toEqual(['words', 'trades']);
     } finally {
       await rm(folder, { recursive: true });
     }
   });
 
-  test('a name that is no handle is not typed into the line', async () => {
+  test('a name that is not a handle is not completed', async () => {
     const info = { rows: 3, bytes: 24, columns: [], created: 'c', version: 'v', expires: null, tier: 'memory' };
     const { url } = await startStandIn((_, response) =>
       sendJson(response, { frames: ['$(reboot)', 'a b', 'a\n', 'ok'].map((handle) => ({ handle, ...info })) }),
@@ -183,7 +183,7 @@ describe('in a shell', () => {
 
   const isInstalled = (name: string): boolean => spawnSync(name, ['--version']).status === 0;
 
-  // What bash does at a Tab: it calls the function with these variables and takes the answer from COMPREPLY.
+  // Bash at a Tab: it calls the function with these variables and reads the candidates from COMPREPLY.
   const IN_BASH = `eval "$(svc completion bash)"
     complete -p svc
     COMP_LINE="svc $*" COMP_POINT=\${#COMP_LINE}
@@ -214,7 +214,7 @@ describe('in a shell', () => {
     );
   });
 
-  test.skipIf(!isInstalled('zsh'))('zsh takes the script (skipped without zsh)', async () => {
+  test.skipIf(!isInstalled('zsh'))('zsh accepts the script (skipped without zsh)', async () => {
     const script = 'autoload -U compinit; compinit -D; eval "$(svc completion zsh)"; print $_comps[svc]';
     expect(await shell('zsh', ['-f', '-c', script], {})).toBe('_svc\n');
   });

@@ -22,7 +22,7 @@ async function writeConfig(toml: string, path = join(homeDir, '.service', 'confi
 }
 
 describe('svc config', () => {
-  test('prints every setting with its value and where it comes from', async () => {
+  test('prints every setting with its value and source', async () => {
     const file = await writeConfig('[server]\ngrpc_port = 1234\n[http]\ncors_origins = ["http://a", "http://b"]\n');
     const { code, stdout, stderr } = await run(['config'], { homeDir, env: { SERVICE_LOG_LEVEL: 'DEBUG' } });
     expect({ code, stderr }).toEqual({ code: 0, stderr: '' });
@@ -60,13 +60,13 @@ describe('svc config', () => {
     expect((await run(['config', '--config', file], { homeDir })).stdout).toMatch(/\nlogging\.level +error +file /);
   });
 
-  test('says what to look at on the error stream, and prints all the same', async () => {
+  test('prints warnings to standard error, and the settings all the same', async () => {
     const { code, stdout, stderr } = await run(['config'], { env: { SERVICE_GRPC_PROT: '1' } });
     expect({ code, rows: stdout.includes('server.grpc_port') }).toEqual({ code: 0, rows: true });
     expect(stderr).toMatch(/^warning: .*SERVICE_GRPC_PROT.*\nhint: Did you mean SERVICE_GRPC_PORT\?\n$/);
   });
 
-  test('says all that is wrong and ends with 2', async () => {
+  test('reports all problems and ends with 2', async () => {
     const env = { SERVICE_GRPC_PORT: 'x', SERVICE_LOG_LEVEL: 'loud' };
     const { code, stdout, stderr } = await run(['config'], { env });
     expect({ code, stdout }).toEqual({ code: 2, stdout: '' });
@@ -76,7 +76,7 @@ describe('svc config', () => {
       '    For example: SERVICE_GRPC_PORT=50052',
       expect.stringMatching(/^ {2}logging\.level is "loud", .* \(variable SERVICE_LOG_LEVEL\)$/),
       '    For example: SERVICE_LOG_LEVEL=info',
-      'hint: svc help settings lists the settings and what each may be.',
+      'hint: svc help settings lists the settings and their valid values.',
       '',
     ]);
   });

@@ -17,22 +17,22 @@ describe('ping', () => {
     expect(requests).toEqual(['GET /data/ping', 'GET /ping']);
   });
 
-  test('does not take any 200 for a data-frame server', async () => {
+  test('does not accept any 200 as a data-frame server', async () => {
     const { url } = await startStandIn((_, response) => response.end('<html>'));
     expect(await run(['ping', '--url', url])).toMatchObject({
       code: 3,
       stdout: '',
-      stderr: expect.stringContaining('error: The answer cannot be read: it is "<html>", not "ok".\nhint: '),
+      stderr: expect.stringContaining('error: Cannot read the response: it is "<html>", not "ok".\nhint: '),
     });
   });
 
-  test('is over in time where the server never answers, or never ends its answer', async () => {
+  test('times out if the server never answers, or never ends its response', async () => {
     const silent = await startStandIn(() => {});
     const { code, stdout, stderr } = await run(['ping', '--timeout', '0.05', '--url', silent.url]);
     expect({ code, stdout }).toEqual({ code: 3, stdout: '' });
     expect(stderr).toBe(
       `error: The request to ${silent.url} failed: the server did not answer within 0.05 s.\n` +
-        'hint: Wait longer with --timeout <seconds>, or look whether the server is busy.\n',
+        'hint: Wait longer with --timeout <seconds>, or check whether the server is busy.\n',
     );
     const slow = await startStandIn((_, response) => void response.writeHead(200).write('o'));
     expect(await run(['ping', '--timeout', '0.2', '--url', slow.url])).toMatchObject({
@@ -41,19 +41,19 @@ describe('ping', () => {
     });
   });
 
-  test('says in one sentence that there is no TLS, and what to write', async () => {
+  test('reports missing TLS in one sentence, with the URL to use', async () => {
     const { url } = await startStandIn((_, response) => response.end('ok'));
     const secure = url.replace('http:', 'https:');
     expect(await run(['ping', '--url', secure])).toEqual({
       code: 3,
       stdout: '',
       stderr:
-        `error: The server ${secure} cannot be reached: what it answers is not TLS.\n` +
+        `error: The server ${secure} cannot be reached: its response is not TLS.\n` +
         `hint: Write ${url} if it speaks plain HTTP.\n`,
     });
   });
 
-  test('says that nothing listens there, once, without trying again', async () => {
+  test('reports once that nothing listens there, without a retry', async () => {
     const url = await unusedUrl();
     const { code, stderr } = await run(['ping', '--url', url]);
     expect(code).toBe(3);
@@ -74,10 +74,10 @@ test.each([
 test.each([
   ['ERR_SSL_TLSV13_ALERT_CERTIFICATE_REQUIRED', 'cannot be reached: the TLS handshake failed (ERR_SSL_TLSV13_'],
   ['EPROTO', 'cannot be reached: the TLS handshake failed (EPROTO).'],
-  ['DEPTH_ZERO_SELF_SIGNED_CERT', 'is not trusted: its certificate is signed by itself.'],
+  ['DEPTH_ZERO_SELF_SIGNED_CERT', 'is not trusted: its certificate is self-signed.'],
   ['CERT_HAS_EXPIRED', 'is not trusted: its certificate has expired.'],
   ['ERR_TLS_CERT_ALTNAME_INVALID', 'is not trusted: its certificate is for another host name.'],
-])('%s is told in a sentence without the words of OpenSSL', (code, message) => {
+])('%s is a sentence without the wording of OpenSSL', (code, message) => {
   const cause = Object.assign(new Error('00E:error:0A000:SSL routines:ssl3_get_record:../deps/openssl'), { code });
   const error = connectionError(new TypeError('fetch failed', { cause }), { url: 'https://h', isAction: true });
   expect(error).toMatchObject({ exitCode: 3, message: expect.stringContaining(`The server https://h ${message}`) });
@@ -88,18 +88,18 @@ test('ping of something that does not speak HTTP says so', async () => {
   const url = await startRawStandIn('SSH-2.0-OpenSSH_9.2\r\n');
   expect(await run(['ping', '--url', url])).toMatchObject({
     code: 3,
-    stderr: expect.stringContaining('failed: what it answers is not HTTP.'),
+    stderr: expect.stringContaining('failed: its response is not HTTP.'),
   });
 });
 
 describe('--timeout', () => {
   test.each([
-    [['list'], 'Wait longer with --timeout <seconds>, or look whether the server is busy.'],
-    [['describe', 't'], 'Wait longer with --timeout <seconds>, or look whether the server is busy.'],
-    [['get', 't', '--csv'], 'Wait longer with --timeout <seconds>, or look whether the server is busy.'],
-    [['drop', 't'], 'It may have been carried out all the same: look before you repeat it.'],
-    [['query', 'x'], 'It may have been carried out all the same: look before you repeat it.'],
-    [['put', 't', '-', '--fmt', 'json'], 'It may have been carried out all the same: look before you repeat it.'],
+    [['list'], 'Wait longer with --timeout <seconds>, or check whether the server is busy.'],
+    [['describe', 't'], 'Wait longer with --timeout <seconds>, or check whether the server is busy.'],
+    [['get', 't', '--csv'], 'Wait longer with --timeout <seconds>, or check whether the server is busy.'],
+    [['drop', 't'], 'It may have taken effect: check before you repeat it.'],
+    [['query', 'x'], 'It may have taken effect: check before you repeat it.'],
+    [['put', 't', '-', '--fmt', 'json'], 'It may have taken effect: check before you repeat it.'],
   ])('ends svc %j where no answer begins', async (argv, hint) => {
     const { url } = await startStandIn((request) => request.resume());
     expect(await run([...argv, '--timeout', '0.05', '--url', url], { stdin: '[]' })).toEqual({
@@ -109,7 +109,7 @@ describe('--timeout', () => {
     });
   });
 
-  test('is not for the rows behind the head of an answer, nor for an upload', async () => {
+  test('does not cover the rows after the head of a response, nor an upload', async () => {
     const { url } = await startStandIn(async (request, response) => {
       if (request.method === 'PUT')
         return sendJson(response, { rows: (await bodyOf(request)).length, version: 'v' }, 201);
@@ -140,7 +140,7 @@ describe('--timeout', () => {
   });
 });
 
-test('an answer ends with its signal, whether or not the one that gives it has heard of it', async () => {
+test('a response ends with its signal, even if its source ignores the signal', async () => {
   let isGivenUp = false;
   const endless = new ReadableStream({
     pull: (controller) => controller.enqueue(new Uint8Array(1)),
@@ -156,6 +156,6 @@ test('an answer ends with its signal, whether or not the one that gives it has h
   const { body } = await client.send({ method: 'GET', path: 'exp', isLong: true, signal: controller.signal });
   await expect(async () => {
     for await (const chunk of body) if (chunk.length > 0) controller.abort();
-  }).rejects.toThrow('The connection broke in the middle of the answer');
+  }).rejects.toThrow('The connection broke before the response was complete');
   expect(isGivenUp).toBe(true);
 });

@@ -27,23 +27,23 @@ describe('svc convert', () => {
     expect((await readdir(folder)).toSorted()).toEqual(['in.ndjson', `there.${extension}`]);
   });
 
-  test('from the standard input to the standard output, with the form of CSV said', async () => {
+  test('from standard input to standard output, with CSV options', async () => {
     const argv = ['convert', '-', '-', '--from', 'csv', '--to', 'json', '--header', 'false', '--columns', 'a:STRING,b'];
     expect((await run(argv, { stdin: '1,2\n3,4\n' })).stdout).toBe('[{"a":"1","b":2},\n{"a":"3","b":4}]\n');
   });
 
-  test('a format that is said wins over the name', async () => {
+  test('a flag for the format wins over the name', async () => {
     await run(['convert', input, join(folder, 'x.feather'), '--to', 'arrow']);
     expect(tableFromIPC(await readFile(join(folder, 'x.feather'))).numRows).toBe(2);
   });
 
-  test('replaces a file only with --force, and leaves it where the input is wrong', async () => {
+  test('replaces a file only with --force, and keeps it if the input is invalid', async () => {
     const there = join(folder, 'x.csv');
     await writeFile(there, 'old');
     expect(await run(['convert', input, there])).toEqual({
       code: 2,
       stdout: '',
-      stderr: `error: ${JSON.stringify(there)} is there already.\nhint: Choose another name, or replace it with --force.\n`,
+      stderr: `error: ${JSON.stringify(there)} already exists.\nhint: Choose another name, or replace it with --force.\n`,
     });
     await writeFile(join(folder, 'bad.json'), '[{"id":1},');
     expect(await run(['convert', join(folder, 'bad.json'), there, '--force'])).toMatchObject({ code: 1, stdout: '' });
@@ -54,14 +54,14 @@ describe('svc convert', () => {
   });
 
   test.each([
-    [['x.txt', 'y.csv'], 'The name "x.txt" does not tell the format.', 'Say --from json or --from ndjson'],
-    [['-', 'y.csv'], 'The name "-" does not tell the format.', 'Say --from json'],
-    [['x.csv', 'y.txt'], 'The name "y.txt" does not tell a format', 'Say --to json or --to ndjson'],
-    [['x.csv', 'y.arrow'], '"y.arrow" is a name for an Arrow IPC file', 'Call it "y.arrows", or say --to arrow'],
-    [['x.csv', '-'], 'The name "-" does not tell a format', 'Say --to json'],
-    [['x.csv', 'y.csv', '--to', 'xlsx'], '--to "xlsx" is not a format that can be written.', 'Say --to json'],
-    [['x.csv', 'y.csv', '--from', 'xlsx'], '--from "xlsx" is not a format that can be read.', 'Say --from json'],
-    [['no-such.csv', 'y.csv'], '"no-such.csv" cannot be read: there is no such file.', 'Check its name'],
+    [['x.txt', 'y.csv'], 'Cannot tell the format from the name "x.txt".', 'Use --from json or --from ndjson'],
+    [['-', 'y.csv'], 'Cannot tell the format from the name "-".', 'Use --from json'],
+    [['x.csv', 'y.txt'], 'Cannot tell an output format from the name "y.txt".', 'Use --to json or --to ndjson'],
+    [['x.csv', 'y.arrow'], '"y.arrow" names an Arrow IPC file', 'Call it "y.arrows", or use --to arrow'],
+    [['x.csv', '-'], 'Cannot tell an output format from the name "-".', 'Use --to json'],
+    [['x.csv', 'y.csv', '--to', 'xlsx'], '--to "xlsx" is not an output format.', 'Use --to json'],
+    [['x.csv', 'y.csv', '--from', 'xlsx'], '--from "xlsx" is not an input format.', 'Use --from json'],
+    [['no-such.csv', 'y.csv'], '"no-such.csv" cannot be read: there is no such file.', 'Check the name'],
     [['x.csv'], 'svc convert needs <new|->.', 'Usage: svc convert <file|-> <new|-> [flags]'],
   ])('%j is wrong usage', async (words, message, hint) => {
     const { code, stdout, stderr } = await run(['convert', ...words]);
@@ -70,13 +70,13 @@ describe('svc convert', () => {
     expect(stderr).toContain(`hint: ${hint}`);
   });
 
-  test('a directory is no file to write, and a terminal no place for Parquet', async () => {
+  test('a directory is not an output file, and Parquet is not for a terminal', async () => {
     await mkdir(join(folder, 'x.csv'));
     expect((await run(['convert', input, join(folder, 'x.csv')])).stderr).toMatch(
-      /is there already\.\nhint: Name a file\.\n$/,
+      /already exists\.\nhint: Name a file\.\n$/,
     );
     expect((await run(['convert', input, '-', '--to', 'parquet'], { width: 80 })).stderr).toMatch(
-      /^error: Parquet is bytes for programs, not for a terminal\./,
+      /^error: Parquet is a binary format and cannot be shown on a terminal\./,
     );
   });
 });

@@ -23,7 +23,7 @@ const put = (handle: string, rows = ROWS, ...flags: readonly string[]): Promise<
   run(['put', data, handle, '-', '--fmt', 'json', ...flags], { stdin: rows });
 
 describe('a directory instead of a server', () => {
-  test('is one that svc serve --data-dir takes, where it was not there or empty', async () => {
+  test('is one for svc serve --data-dir, if it was missing or empty', async () => {
     await put('t');
     expect(await readdir(data)).toEqual(['cold']);
     await mkdir(join(folder, 'empty'));
@@ -43,13 +43,13 @@ describe('a directory instead of a server', () => {
     expect((await run(['get', join(data, '..', 'data'), 'mine', '--csv'])).code).toBe(0);
   });
 
-  test('tells of a frame that cannot be read, and lists the others', async () => {
+  test('warns of a frame that cannot be read, and lists the others', async () => {
     await put('good');
     await writeFile(join(data, 'cold', 'broken.parquet'), 'no parquet at all');
     expect(await run(['list', data])).toEqual({
       code: 0,
       stdout: expect.stringMatching(/\ngood .*\n1 frame\n$/),
-      stderr: 'warning: The frame "broken" cannot be read, and is left out.\n',
+      stderr: 'warning: The frame "broken" cannot be read and is skipped.\n',
     });
   });
 
@@ -60,7 +60,7 @@ describe('a directory instead of a server', () => {
     expect(homedir()).not.toBe(folder);
   });
 
-  test('has a Parquet file for every frame that is asked for', async () => {
+  test('has a Parquet file for every requested frame', async () => {
     await put('t');
     await run(['get', data, 't', '-o', join(folder, 'x.parquet')]);
     expect((await run(['put', data, 'again', join(folder, 'x.parquet')])).stdout).toMatch(/^again: 2 rows/);
@@ -69,7 +69,7 @@ describe('a directory instead of a server', () => {
     );
   });
 
-  test('that the system refuses is an error, with what the system says', async () => {
+  test('that the system refuses is an error with the reason', async () => {
     await mkdir(data);
     await writeFile(join(data, 'default'), 'in the way of the frames');
     const { code, stdout, stderr } = await put('t');
@@ -77,7 +77,7 @@ describe('a directory instead of a server', () => {
     expect(stderr).toMatch(/^warning: The cause is: Error: (EEXIST|ENOTDIR): .*\nerror: The server failed to answer/);
   });
 
-  test('has answers that take too long for --timeout', async () => {
+  test('has responses that exceed --timeout', async () => {
     await put('t');
     expect(await run(['get', data, 't', '--timeout', '0.001'])).toMatchObject({
       code: 3,
@@ -87,7 +87,7 @@ describe('a directory instead of a server', () => {
 });
 
 describe('a directory that a server holds', () => {
-  test('can be read, and who holds it is said to who would change it', async () => {
+  test('can be read; a change is refused and names the holder', async () => {
     await put('t');
     const listen = ['--http-bind-address=127.0.0.1:0', '--grpc-host=127.0.0.1', '--grpc-port=0', '--log-format=json'];
     const server = startBinary(['serve', ...listen, '--data-dir', data]);
@@ -98,7 +98,7 @@ describe('a directory that a server holds', () => {
       stdout: '',
       stderr: expect.stringMatching(
         new RegExp(
-          `^error: Process ${server.pid} on ${hostname()} holds the directory ".*" since .*\\nhint: .*--url\\.\\n$`,
+          `^error: Process ${server.pid} on ${hostname()} has held the directory ".*" since .*\\nhint: .*--url\\.\\n$`,
         ),
       ),
     };
@@ -110,7 +110,7 @@ describe('a directory that a server holds', () => {
   });
 });
 
-/** The processes that a process has started, and those that these have. */
+/** Returns the descendants of a process. */
 async function descendants(pid: number): Promise<number[]> {
   const text = await readFile(`/proc/${pid}/task/${pid}/children`, 'utf8').catch(() => '');
   const children = text.split(' ').filter(Boolean).map(Number);
@@ -148,7 +148,7 @@ describe.runIf(process.platform === 'linux')('Ctrl-C', () => {
     await expect.poll(() => pids.filter((pid) => existsSync(`/proc/${pid}`))).toEqual([]);
   });
 
-  test('leaves no copy that was made of a file for SQL', async () => {
+  test('leaves no copy of a file that SQL needed', async () => {
     await mkdir(data);
     await writeFile(join(data, 'names.csv'), 'name\nAda\n');
     const temporary = join(folder, 'tmp');
@@ -164,14 +164,14 @@ describe.runIf(process.platform === 'linux')('Ctrl-C', () => {
 });
 
 describe('put --append', () => {
-  test('of CSV takes what is said of its form', async () => {
+  test('of CSV uses the given options', async () => {
     const flags = ['--header', 'false', '--delimiter', ';', '--columns', 'id:LONG,s:STRING'];
     await writeFile(join(folder, 'x.csv'), '7;8\n');
     await run(['put', data, 't', join(folder, 'x.csv'), ...flags]);
     expect((await run(['get', data, 't', '--ndjson'])).stdout).toBe('{"id":7,"s":"8"}\n');
     await copyFile(join(folder, 'x.csv'), join(folder, 'x.json'));
     expect((await run(['put', data, 't', join(folder, 'x.json'), ...flags])).stderr).toBe(
-      'error: --header is about CSV, and this is json.\nhint: Leave it out.\n',
+      'error: --header applies to CSV only, and the format is json.\nhint: Leave it out.\n',
     );
   });
 });

@@ -21,7 +21,7 @@ const put = (handle: string, rows = ROWS, ...flags: readonly string[]): Promise<
   run(['put', data, handle, '-', '--fmt', 'json', ...flags], { stdin: rows });
 
 describe('a directory instead of a server', () => {
-  test('takes, lists, describes, gives and drops frames', async () => {
+  test('puts, lists, describes, gets and drops frames', async () => {
     expect(await put('trades')).toEqual({
       code: 0,
       stdout: expect.stringMatching(/^trades: 2 rows, version [0-9A-Z]{26} \(new\)\n$/),
@@ -42,11 +42,11 @@ describe('a directory instead of a server', () => {
     expect(await run(['get', data, 'trades'])).toEqual({
       code: 1,
       stdout: '',
-      stderr: 'error: There is no frame "trades".\nhint: svc list prints the handles there are.\n',
+      stderr: 'error: There is no frame "trades".\nhint: svc list prints all handles.\n',
     });
   });
 
-  test('is left as it is by what only reads', async () => {
+  test('is not changed by reads', async () => {
     await mkdir(data);
     await writeFile(join(data, 'prices.csv'), 'day\n1\n');
     expect((await run(['list', data])).stdout).toMatch(/\n1 frame\n$/);
@@ -54,22 +54,22 @@ describe('a directory instead of a server', () => {
   });
 
   test.each([
-    ['list', ['list', './no-such-directory'], 'there is no such directory', 'svc put makes one.'],
-    ['get', ['get', './no-such-directory', 't'], 'there is no such directory', 'svc put makes one.'],
+    ['list', ['list', './no-such-directory'], 'there is no such directory', 'svc put creates one.'],
+    ['get', ['get', './no-such-directory', 't'], 'there is no such directory', 'svc put creates one.'],
     ['a file', ['get', './package.json', 't'], 'it is not a directory', 'svc convert reads single files.'],
   ])('is not made by %s', async (_name, argv, reason, hint) => {
     const { code, stdout, stderr } = await run(argv);
     expect({ code, stdout }).toEqual({ code: 2, stdout: '' });
     expect(stderr).toBe(
-      `error: The frames in ${JSON.stringify(argv[1])} cannot be reached: ${reason}.\nhint: ${stderr.split('hint: ')[1]}`,
+      `error: The frames in ${JSON.stringify(argv[1])} cannot be opened: ${reason}.\nhint: ${stderr.split('hint: ')[1]}`,
     );
     expect(stderr).toContain(hint);
   });
 
-  test('is made, but not the folders above it', async () => {
+  test('is created, but not its parents', async () => {
     expect(await run(['put', join(data, 'no', 'such'), 't', '-', '--fmt', 'json'], { stdin: ROWS })).toMatchObject({
       code: 2,
-      stderr: expect.stringContaining('cannot be reached: there is no such directory.\n'),
+      stderr: expect.stringContaining('cannot be opened: there is no such directory.\n'),
     });
   });
 
@@ -84,7 +84,7 @@ describe('a directory instead of a server', () => {
 });
 
 describe('put --append', () => {
-  test('adds rows, or makes the frame, and not with --if-new', async () => {
+  test('appends rows, or creates the frame, and refuses --if-new', async () => {
     expect((await put('t', ROWS, '--append')).stdout).toMatch(/^t: 2 rows, .* \(new\)\n$/);
     expect((await put('t', '[{"id":3,"s":"x"}]', '--append')).stdout).toMatch(/^t: 3 rows, .* \(appended\)\n$/);
     expect(await put('t', '[{"other":3}]', '--append')).toMatchObject({
@@ -94,7 +94,7 @@ describe('put --append', () => {
     expect(await put('t', ROWS, '--append', '--if-new')).toEqual({
       code: 2,
       stdout: '',
-      stderr: 'error: --append and --if-new cannot be done together.\nhint: Give one of them.\n',
+      stderr: 'error: --append and --if-new cannot be combined.\nhint: Give one of them.\n',
     });
   });
 });

@@ -21,7 +21,7 @@ afterEach(async () => {
   await rm(folder, { recursive: true });
 });
 
-/** Runs the doctor where nothing but what `env` says is out of order. */
+/** Runs the doctor on a sound machine, except for `env`. */
 async function doctor(env: Readonly<Record<string, string>>, argv: readonly string[] = []): Promise<Ran> {
   const { url } = await startStandIn((_, response) => sendJson(response, HEALTH));
   return run(['doctor', ...argv], { env: { SVC_URL: url, ...FREE, ...env } });
@@ -35,8 +35,8 @@ test('all is well: a line for each check, and 0', async () => {
     'ok       The configuration loads; there is no configuration file.',
     'ok       The HTTP address 127.0.0.1:0 takes any free port.',
     'ok       The gRPC address 127.0.0.1:0 takes any free port.',
-    'ok       No data directory is set: frames end with the server.',
-    'ok       No time-series database is set: SQL needs engine=local, which asks the frames.',
+    'ok       No data directory is set: frames are lost when the server stops.',
+    'ok       No time-series database is set: SQL needs engine=local, which queries the frames.',
     expect.stringMatching(/^ok {7}The server http:\S+ answers: ok, version \d+\.\d+\.\d+\.$/),
     '',
   ]);
@@ -52,7 +52,7 @@ test.each([
 });
 
 describe('the configuration', () => {
-  test('problems are lines with what to do, and 1', async () => {
+  test('problems are lines with advice, and 1', async () => {
     const { code, stdout } = await doctor({ SERVICE_GRPC_PORT: 'x', SERVICE_LOG_LEVEL: 'loud' });
     expect(code).toBe(1);
     expect(stdout).toMatch(/\nproblem {2}server\.grpc_port is "x", .* For example: SERVICE_GRPC_PORT=50052\n/);
@@ -80,7 +80,7 @@ describe('a port', () => {
     expect(stdout).toContain(`ok       The HTTP address ${host} is free.\n`);
   });
 
-  test('that a server of ours holds is ok, and says which', async () => {
+  test('that a data-frame server holds is ok, with its version', async () => {
     const { url } = await startStandIn((_, response) => sendJson(response, HEALTH));
     const { host, port } = new URL(url);
     const held = `is held by a running data-frame server, version ${packageVersion()}, up for 7 s.\n`;
@@ -101,14 +101,14 @@ describe('a port', () => {
     expect(code).toBe(1);
     expect(stdout).toContain(
       `problem  The HTTP address ${host} is held by another program. ` +
-        'End that program, or choose another port with SERVICE_HTTP_BIND_ADDRESS.\n',
+        'Stop that program, or choose another port with SERVICE_HTTP_BIND_ADDRESS.\n',
     );
     expect((await doctor({ SERVICE_GRPC_PORT: port })).stdout).toContain(
       `problem  The gRPC address ${host} is held by another program. `,
     );
   });
 
-  test('of somebody who is silent is a problem in a few seconds', async () => {
+  test('that does not respond is a problem within seconds', async () => {
     const server = createServer((socket) => socket.on('error', () => {}).resume());
     await new Promise<void>((resolve) => void server.listen(0, '127.0.0.1', resolve));
     const { port } = server.address() as AddressInfo;
@@ -135,12 +135,12 @@ describe('a data directory', () => {
   const line = (stdout: string, setting: string): string | undefined =>
     stdout.split('\n').find((text) => text.includes(`  ${setting}, "`));
 
-  test('that is there, or can be made, is ok', async () => {
+  test('that exists or can be created is ok', async () => {
     const { stdout } = await doctor({ SERVICE_DATA_DIR: folder });
     expect(line(stdout, 'storage.data_dir')).toBe(`ok       storage.data_dir, "${folder}", can be read and written.`);
-    expect(line(stdout, 'storage.parquet_path')).toMatch(/^ok .*cold", is not there yet and can be made\.$/);
+    expect(line(stdout, 'storage.parquet_path')).toMatch(/^ok .*cold", does not exist yet and can be created\.$/);
     expect(line(stdout, 'storage.duckdb_path')).toMatch(
-      /^ok .*analytics\.duckdb", is not there yet and can be made\.$/,
+      /^ok .*analytics\.duckdb", does not exist yet and can be created\.$/,
     );
   });
 
@@ -154,7 +154,7 @@ describe('a data directory', () => {
     expect(line((await doctor({ SERVICE_DATA_DIR: join(file, 'x') })).stdout, 'storage.data_dir')).toMatch(/^problem /);
   });
 
-  test.skipIf(process.getuid?.() === 0)('without the rights is a problem', async () => {
+  test.skipIf(process.getuid?.() === 0)('without the permissions is a problem', async () => {
     const locked = join(folder, 'locked');
     await mkdir(locked);
     await chmod(locked, 0o500);
@@ -165,7 +165,7 @@ describe('a data directory', () => {
 });
 
 describe('the time-series database', () => {
-  test('that answers is ok, asked with the credentials of the settings', async () => {
+  test('that answers is ok, with the credentials of the settings', async () => {
     const seen: unknown[] = [];
     const { url } = await startStandIn((request, response) => {
       seen.push(request.url, request.headers.authorization);
@@ -188,21 +188,21 @@ describe('the time-series database', () => {
     const { code, stdout } = await doctor({ SERVICE_TSDB_HTTP_URL: url });
     expect(code).toBe(1);
     expect(stdout).toContain(
-      `problem  The time-series database ${url} answers select 1 with something that is not a table. Check that `,
+      `problem  The time-series database ${url} does not answer select 1 with a table. Check that `,
     );
   });
 
   test.each([
     ['refuses the credentials', 401, 1, 'problem'],
     ['knows no such path', 404, 4, 'warning'],
-  ])('that %s is told', async (_name, status, code, word) => {
+  ])('that %s is reported', async (_name, status, code, word) => {
     const { url } = await startStandIn((_, response) => response.writeHead(status).end());
     const ran = await doctor({ SERVICE_TSDB_HTTP_URL: url });
     expect(ran.code).toBe(code);
     expect(ran.stdout).toMatch(new RegExp(`\n${word} +The time-series database ${url} .* Check that `));
   });
 
-  test('that is not there is a problem', async () => {
+  test('that is missing is a problem', async () => {
     const url = await unusedUrl();
     const { code, stdout } = await doctor({ SERVICE_TSDB_HTTP_URL: url });
     expect(code).toBe(1);
@@ -213,7 +213,7 @@ describe('the time-series database', () => {
 });
 
 describe('the server', () => {
-  test('that was named and is not there is a problem', async () => {
+  test('that was named and is unreachable is a problem', async () => {
     const url = await unusedUrl();
     const { code, stdout } = await doctor({}, ['--url', url]);
     expect(code).toBe(1);
@@ -232,7 +232,7 @@ describe('the server', () => {
   test('that is something else is a problem', async () => {
     const { url } = await startStandIn((_, response) => sendJson(response, { status: 'UP' }));
     expect((await doctor({}, ['--url', url])).stdout).toContain(
-      'problem  The answer cannot be read: it is not the state of a data-frame server. ' +
+      'problem  Cannot read the response: it is not the health of a data-frame server. ' +
         'Check that --url or SVC_URL names a data-frame server, and its base path if it has one.\n',
     );
   });
@@ -249,7 +249,7 @@ describe('the frames of a directory', () => {
     return join(frames(), name ?? '');
   }
 
-  test('that are what was written are counted, and 0', async () => {
+  test('that match their checksums are counted, and 0', async () => {
     await put('a');
     await put('b');
     expect(await verify()).toEqual({
@@ -270,7 +270,7 @@ describe('the frames of a directory', () => {
     expect(code).toBe(1);
     expect(stdout).toBe(
       `ok       1 frame matches its checksums in ${JSON.stringify(join(folder, 'data'))}.\n` +
-        `problem  The frame "b" is damaged: ${JSON.stringify(path)} is not what was written. Restore the file from a backup, or put the frame again.\n`,
+        `problem  The frame "b" is damaged: ${JSON.stringify(path)} does not match its checksum. Restore the file from a backup, or put the frame again.\n`,
     );
     expect(await readFile(path)).toEqual(bytes);
   });
@@ -280,7 +280,7 @@ describe('the frames of a directory', () => {
     await put('old');
     const path = await pathOf('old');
     const bytes = await readFile(path);
-    // Without these two marks it is a file like those that earlier versions wrote.
+    // Without these two marks it is a file as written by earlier versions.
     for (const mark of ['SVC-CRC1', 'svc:checks']) bytes.write('x', bytes.lastIndexOf(mark));
     await writeFile(path, bytes);
     const { code, stdout } = await verify();
@@ -301,7 +301,7 @@ describe('the frames of a directory', () => {
     expect(await readdir(temporary)).toEqual([]);
   });
 
-  test('are none in an empty directory, and one that is not there is an error', async () => {
+  test('are none in an empty directory, and a missing directory is an error', async () => {
     await mkdir(join(folder, 'data'));
     expect((await verify()).stdout).toMatch(/^ok {7}There are no frames in /);
     expect(await run(['doctor', join(folder, 'no')])).toMatchObject({

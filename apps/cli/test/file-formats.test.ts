@@ -32,7 +32,7 @@ test.each(OUTPUT_FORMATS)('%s is expected with the content type that the server 
   expect(outputContentType(format)).toBe(ENCODINGS[format].out.contentType);
 });
 
-test.each(['x', '.json', 'x.', 'x.json.gz', 'json', '-', ''])('%j tells no format', (name) => {
+test.each(['x', '.json', 'x.', 'x.json.gz', 'json', '-', ''])('%j implies no format', (name) => {
   expect(inputFormat(name)).toBeUndefined();
   expect(outputFormat(name)).toEqual({ kind: 'unknown' });
 });

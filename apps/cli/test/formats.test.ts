@@ -52,13 +52,13 @@ describe('rows for programs', () => {
     expect(requests).toEqual([request]);
   });
 
-  test('--limit and --cols hold for them too', async () => {
+  test('--limit and --cols apply to them too', async () => {
     const { url, requests } = await startFormats();
     await run(['get', 't', '--csv', '--limit', '2,3', '--cols', 'b,a', '--url', url]);
     expect(requests).toEqual(['GET /exp?handle=t&fmt=csv&limit=2%2C3&cols=b%2Ca']);
   });
 
-  test('svc query asks the database for CSV, and shows the place of an error', async () => {
+  test('svc query requests CSV from the database, and shows the position of an error', async () => {
     const { url, requests } = await startFormats();
     expect(await run(['query', 'select 1', '--csv', '--url', url])).toMatchObject({ code: 0, stdout: BYTES.csv });
     expect(requests).toEqual(['POST /exp?fmt=csv']);
@@ -68,17 +68,17 @@ describe('rows for programs', () => {
     );
   });
 
-  test('Arrow is not printed on a terminal, and goes into a file there', async () => {
+  test('Arrow is not printed on a terminal, but written to a file', async () => {
     const { url, requests } = await startFormats();
     expect(await run(['get', 't', '--arrow', '--url', url], { width: 80 })).toEqual({
       code: 2,
       stdout: '',
       stderr: expect.stringMatching(
-        /^error: Arrow is bytes for programs, .*\nhint: Write it into a file such as trades.arrows/,
+        /^error: Arrow is a binary format .*\nhint: Write it to a file such as trades.arrows/,
       ),
     });
     expect((await run(['get', 't', '--parquet', '--url', url], { width: 80 })).stderr).toMatch(
-      /^error: Parquet is bytes for programs, .*\nhint: .* a file such as trades\.parquet, .*/,
+      /^error: Parquet is a binary format .*\nhint: .* a file such as trades\.parquet, .*/,
     );
     expect(requests).toEqual([]);
     const file = join(folder, 'x.bin');
@@ -93,12 +93,12 @@ describe('rows for programs', () => {
     expect(await run(['get', 't', '--csv', '--url', url])).toEqual({
       code: 3,
       stdout: 'id\r\n1',
-      stderr: expect.stringContaining('error: The connection broke in the middle of the answer; it is not complete.'),
+      stderr: expect.stringContaining('error: The connection broke before the response was complete.'),
     });
   });
 });
 
-test('on the same machine nothing is asked to be compressed', async () => {
+test('requests no compression on the same machine', async () => {
   const encodings: unknown[] = [];
   const { url } = await startStandIn((request, response) => {
     encodings.push(request.headers['accept-encoding']);
@@ -109,10 +109,10 @@ test('on the same machine nothing is asked to be compressed', async () => {
   expect(encodings).toEqual(['identity', expect.stringContaining('gzip')]);
 });
 
-test('rows for programs reach a terminal as they are, and the help says so', async () => {
+test('rows for programs reach a terminal unchanged, and the help says so', async () => {
   const { url } = await startStandIn((_, response) => response.writeHead(200, CSV).end('s\r\n\u001b[2J\r\n'));
   expect((await run(['get', 't', '--csv', '--url', url], { width: 80 })).stdout).toBe('s\r\n\u001b[2J\r\n');
-  expect((await run(['get', '--help'])).stdout).toMatch(/bytes of the server as they are, also on a terminal/);
+  expect((await run(['get', '--help'])).stdout).toMatch(/bytes of the server unchanged, even on a terminal/);
 });
 
 describe('-o', () => {
@@ -145,21 +145,21 @@ describe('-o', () => {
       code: 2,
       stdout: '',
       stderr:
-        `error: "${name}" is a name for an Arrow IPC file, and a stream is written here.\n` +
-        `hint: Call it "${better}", or say --arrow to give the stream this name all the same.\n`,
+        `error: "${name}" names an Arrow IPC file, but the output is an IPC stream.\n` +
+        `hint: Call it "${better}", or use --arrow to write the stream under this name anyway.\n`,
     });
     expect(requests).toEqual([]);
     const queried = await run(['query', 'x', '--engine', 'local', '-o', name, '--url', url]);
     expect(queried.stderr).toContain(`\nhint: Call it "${better}"`);
   });
 
-  test('--arrow gives a stream any name', async () => {
+  test('--arrow writes a stream to a file of any name', async () => {
     const { url } = await startFormats();
     await run(['get', 't', '--arrow', '-o', join(folder, 'x.feather'), '--url', url]);
     expect(await readFile(join(folder, 'x.feather'), 'utf8')).toBe(BYTES.arrow);
   });
 
-  test('a flag wins over the extension, and - is the standard output', async () => {
+  test('a flag wins over the extension, and - is standard output', async () => {
     const { url } = await startFormats();
     await run(['get', 't', '--csv', '--output', join(folder, 'x.json'), '--url', url]);
     expect(await readFile(join(folder, 'x.json'), 'utf8')).toBe(BYTES.csv);
@@ -168,11 +168,11 @@ describe('-o', () => {
 
   const pages = [
     ['a page', 200, { 'content-type': 'text/html; charset=utf-8' }, 'it is text/html, not text/csv'],
-    ['a body without a type', 200, {}, 'it does not say that it is text/csv'],
+    ['a body without a type', 200, {}, 'it has no content type, and should be text/csv'],
     ['nothing', 204, {}, 'its status is 204, not 200'],
     ['a part', 206, CSV, 'its status is 206, not 200'],
   ] as const;
-  test.each(pages)('%s with a status of success is not taken for rows', async (_name, status, headers, message) => {
+  test.each(pages)('%s with a success status is not accepted as rows', async (_name, status, headers, message) => {
     const { url } = await startStandIn((_, response) => response.writeHead(status, headers).end('<html>'));
     const file = join(folder, 'x.csv');
     await writeFile(file, 'old');
@@ -185,7 +185,7 @@ describe('-o', () => {
       expect(await run([...argv, '--url', url])).toEqual({
         code: 3,
         stdout: '',
-        stderr: `error: The answer cannot be read: ${message}.\n${NOT_A_SERVER}`,
+        stderr: `error: Cannot read the response: ${message}.\n${NOT_A_SERVER}`,
       });
     }
     expect(await readFile(file, 'utf8')).toBe('old');
@@ -198,7 +198,7 @@ describe('-o', () => {
     expect(await run(['get', 't', `--${format}`, '--url', url])).toEqual({
       code: 3,
       stdout: '',
-      stderr: `error: The answer cannot be read: it is text/html, not ${wanted}.\n${NOT_A_SERVER}`,
+      stderr: `error: Cannot read the response: it is text/html, not ${wanted}.\n${NOT_A_SERVER}`,
     });
   });
 
@@ -214,7 +214,7 @@ describe('-o', () => {
     expect(await readdir(folder)).toEqual(['x.csv']);
   });
 
-  test('keeps the rights of a file it replaces, and a link to it', async () => {
+  test('keeps the permissions of a file it replaces, and a link to it', async () => {
     const { url } = await startFormats();
     await writeFile(join(folder, 'real.csv'), 'old');
     await chmod(join(folder, 'real.csv'), 0o662);
@@ -225,7 +225,7 @@ describe('-o', () => {
     expect((await readdir(folder)).toSorted()).toEqual(['link.csv', 'real.csv']);
   });
 
-  test('writes the file that a link leads to, also where it is not there yet', async () => {
+  test('writes to the target of a link, even if it does not exist yet', async () => {
     const { url } = await startFormats();
     await mkdir(join(folder, 'data'));
     await symlink('data', join(folder, 'dir'));
@@ -240,7 +240,7 @@ describe('-o', () => {
 
   test.each([
     ['into a folder that is not there', 'no/x.csv', 'there is no such folder'],
-    ['to itself', 'link.csv', 'its links lead in a circle'],
+    ['to itself', 'link.csv', 'its symbolic links form a loop'],
   ])('a link %s is an error, and stays', async (_name, target, message) => {
     const { url, requests } = await startFormats();
     await symlink(target, join(folder, 'link.csv'));
@@ -252,23 +252,24 @@ describe('-o', () => {
     expect(requests).toEqual([]);
   });
 
-  test.runIf(process.platform === 'linux')('writes to a device instead of taking its place', async () => {
+  test.runIf(process.platform === 'linux')('writes to a device instead of replacing it', async () => {
     const { url } = await startFormats();
     expect(await run(['get', 't', '--csv', '-o', '/dev/null', '--url', url])).toMatchObject({ code: 0 });
     expect((await stat('/dev/null')).isCharacterDevice()).toBe(true);
     expect(await run(['get', 't', '--csv', '-o', '/dev/full', '--url', url])).toMatchObject({
       code: 2,
-      stderr: 'error: "/dev/full" cannot be written: no space is left.\nhint: Make some, or write to another disk.\n',
+      stderr:
+        'error: "/dev/full" cannot be written: no space is left.\nhint: Free some space, or write to another disk.\n',
     });
   });
 
-  test('a file that cannot be written is said before anything is asked', async () => {
+  test('a file that cannot be written is an error before any request', async () => {
     const { url, requests } = await startFormats();
     await mkdir(join(folder, 'x.csv'));
     expect(await run(['get', 't', '-o', join(folder, 'no', 'x.csv'), '--url', url])).toMatchObject({
       code: 2,
       stderr: expect.stringMatching(
-        /^error: ".*x\.csv" cannot be written: there is no such folder\.\nhint: Make the folder, .*\n$/,
+        /^error: ".*x\.csv" cannot be written: there is no such folder\.\nhint: Create the folder, .*\n$/,
       ),
     });
     expect(await run(['query', 'insert', '-o', join(folder, 'x.csv'), '--url', url])).toMatchObject({

@@ -27,11 +27,11 @@ const READ = {
 };
 
 describe('readJsonTable', () => {
-  test('keeps every digit, tells null from text, and leaves nested values as they are', async () => {
+  test('keeps every digit, distinguishes null from text, and keeps nested values', async () => {
     expect(await read([TABLE])).toEqual(READ);
   });
 
-  test('reads the same wherever the bytes are split', async () => {
+  test('reads the same at any split of the bytes', async () => {
     const bytes = Buffer.from(TABLE);
     for (let at = 0; at <= bytes.length; at += 1) {
       expect(await read([bytes.subarray(0, at), bytes.subarray(at)]), `split at ${at}`).toEqual(READ);
@@ -39,18 +39,18 @@ describe('readJsonTable', () => {
     expect(await read(Array.from(bytes, (byte) => Uint8Array.of(byte)))).toEqual(READ);
   });
 
-  test('finds every cut, also where the connection ended in order', async () => {
+  test('detects every truncation, even with a clean close', async () => {
     const bytes = Buffer.from(TABLE);
     for (let at = 0; at < bytes.length; at += 1) {
       await expect(read([bytes.subarray(0, at)]), `cut at ${at}`).rejects.toMatchObject({ exitCode: 3 });
     }
   });
 
-  test('refuses a value without an end instead of filling the memory', async () => {
+  test('refuses an endless value instead of filling the memory', async () => {
     const endless = Array.from({ length: 17 }, () => Buffer.alloc(4 * 1024 * 1024, 'x'));
     await expect(read(['{"dataset":[["', ...endless])).rejects.toMatchObject({
       exitCode: 3,
-      message: 'The answer holds a value longer than 64 MiB.',
+      message: 'The response contains a value longer than 64 MiB.',
     });
   });
 
@@ -64,23 +64,23 @@ describe('readJsonTable', () => {
   });
 
   test.each([
-    ['<html>', '"<" stands where "{" should'],
-    ['[1]', '"[" stands where "{" should'],
+    ['<html>', 'expected "{", found "<"'],
+    ['[1]', 'expected "{", found "["'],
     ['{"a":1}x', 'something follows'],
-    ['{"a" 1}', '"1" stands where ":" should'],
-    ['{a:1}', 'stands where a key should'],
+    ['{"a" 1}', 'expected ":", found "1"'],
+    ['{a:1}', 'expected a key, found'],
     ['{"a":tru}', '"tru" is not JSON'],
-    ['{"a":1,}', '"}" stands where a value should'],
-    ['{"dataset":{}}', '"{" stands where "[" should'],
-    ['{"dataset":[1]}', '"1" stands where "[" should'],
+    ['{"a":1,}', 'expected a value, found "}"'],
+    ['{"dataset":{}}', 'expected "[", found "{"'],
+    ['{"dataset":[1]}', 'expected "[", found "1"'],
     ['{"dataset":[[01x]]}', '"01x" is not JSON'],
-    ['{"dataset":[[1,]]}', '"]" stands where a value should'],
-    ['{"dataset":[["a""b"]]}', 'stands where "," or "]" should'],
+    ['{"dataset":[[1,]]}', 'expected a value, found "]"'],
+    ['{"dataset":[["a""b"]]}', 'expected "," or "]", found'],
     ['{"dataset":[[{"a":}]]}', 'is not JSON'],
   ])('%s is refused', async (text, message) => {
     await expect(read([text])).rejects.toMatchObject({
       exitCode: 3,
-      message: expect.stringContaining(`The answer cannot be read: `),
+      message: expect.stringContaining(`Cannot read the response: `),
     });
     await expect(read([text])).rejects.toThrow(message);
   });

@@ -69,17 +69,17 @@ describe('on a terminal', () => {
     return sink.text();
   }
 
-  test('it is drawn over itself, inside the width, and taken away at the end', async () => {
+  test('it is redrawn in place, within the width, and cleared at the end', async () => {
     const bar = `${'█'.repeat(2)}${'░'.repeat(3)}  40 %  4 B of 10 B`;
     expect(await upload(33, 400)).toBe(`\r${bar}  20 B/s\r\r${bar}  10 B/s\r\r${' '.repeat(32)}\r`);
     expect(await upload(33, 200, true)).toBe(`\r${bar}  20 B/s\r\r${' '.repeat(32)}\r`);
   });
 
-  test('what is done at once is not shown', async () => {
+  test('a fast upload shows nothing', async () => {
     expect(await upload(80, 100)).toBe('');
   });
 
-  test('elsewhere nothing is shown', async () => {
+  test('nothing is shown elsewhere', async () => {
     expect(await upload(undefined, 10_000)).toBe('');
   });
 });

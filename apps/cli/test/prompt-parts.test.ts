@@ -56,14 +56,14 @@ describe('SQL is split at semicolons', () => {
     expect(onOneLine(text)).toBe(line);
   });
 
-  test('comments and blanks are nothing', () => {
+  test('comments and white space are blank', () => {
     expect(['', ' \n', '-- x', '/* x */ --'].map(isBlank)).toEqual([true, true, true, true]);
     expect(['x', "''", '/* x */ 1'].map(isBlank)).toEqual([false, false, false]);
   });
 });
 
 describe('a chart', () => {
-  test('has the highest value on top, the lowest below, and a gap where there is none', () => {
+  test('has the highest value on top, the lowest below, and a gap for a missing value', () => {
     expect(drawChart({ name: 'p', values: [1, 2, NaN, 3] }, 40)).toEqual([
       '3 │   █',
       '  │   █',
@@ -99,7 +99,7 @@ describe('a chart', () => {
     expect(drawChart({ name: 'v', values: [] }, 60)).toEqual(['v: no numbers in 0 rows']);
   });
 
-  test('has the numbers of an answer, as many as are kept', () => {
+  test('has the numbers of a result, up to the limit', () => {
     const keeper = createResultKeeper();
     const columns = [
       { name: 's', isNumeric: false },
@@ -173,7 +173,7 @@ describe('the history', () => {
     expect(historyFile({ env, homeDir })).toBe(file);
   });
 
-  test('is for the user alone, and the newest comes first', async () => {
+  test('is private to the user, newest first', async () => {
     const file = join(folder, 'state', 'svc', 'history');
     const history = await loadHistory(file);
     await history.add('select 1;');
@@ -184,7 +184,7 @@ describe('the history', () => {
     expect((await stat(join(folder, 'state'))).mode & 0o777).toBe(0o700);
   });
 
-  test('does not grow for ever', async () => {
+  test('does not grow without limit', async () => {
     const file = join(folder, 'history');
     const lines = Array.from({ length: 2 * MAX_ENTRIES + 1 }, (_, i) => `select ${i};`);
     await writeFile(file, `${lines.join('\n')}\n`);
@@ -193,13 +193,13 @@ describe('the history', () => {
     expect((await readFile(file, 'utf8')).split('\n')).toHaveLength(MAX_ENTRIES + 1);
   });
 
-  test.skipIf(process.getuid?.() === 0)('that cannot be written is no reason to fail', async () => {
+  test.skipIf(process.getuid?.() === 0)('that cannot be written is not an error', async () => {
     await chmod(folder, 0o500);
     await (await loadHistory(join(folder, 'no', 'history'))).add('x');
     await chmod(folder, 0o700);
   });
 
-  test('in the place of a folder is no reason to fail', async () => {
+  test('in the place of a folder is not an error', async () => {
     const history = await loadHistory(folder);
     await history.add('select 1;');
     expect(history.entries).toEqual([]);

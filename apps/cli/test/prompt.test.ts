@@ -19,7 +19,7 @@ afterEach(() => rm(folder, { recursive: true }));
 interface Prompt {
   readonly ended: Promise<number>;
   type(keys: string): void;
-  /** Resolves to what has been shown since the last time, up to this and with it. */
+  /** Resolves to the output since the last call, up to and including this text. */
   shows(text: string): Promise<string>;
 }
 
@@ -137,7 +137,7 @@ describe('the prompt', () => {
     expect(asked).toEqual([expected]);
   });
 
-  test('says what is wrong, and goes on', async () => {
+  test('reports the problem and continues', async () => {
     const { url, asked } = await startServer();
     const prompt = startPrompt(['--url', url]);
     prompt.type('select wrong; select 2;\n');
@@ -177,23 +177,23 @@ describe('the prompt', () => {
     prompt.type('\\d trades;\n');
     expect(await prompt.shows('1 column\n')).toMatch(/\nprice +DOUBLE +yes\n/);
     prompt.type('\\chart\n');
-    await prompt.shows('hint: Ask for numbers first');
+    await prompt.shows('hint: Run a query with numeric columns first');
     prompt.type('\\timing\nselect 1;\n');
     await prompt.shows('Times are shown.\n');
     expect(await prompt.shows(' ms\n')).toMatch(/2 rows\n[\d.]+ ms\n$/);
     prompt.type('\\chart\n');
     expect(await prompt.shows('n: 2 rows, min 1, max 3, mean 2\n')).toContain('\n3 │ █\n');
     prompt.type('\\chart s\n');
-    await prompt.shows('it has no numeric column "s".\nhint: Say \\chart n.\n');
+    await prompt.shows('it has no numeric column "s".\nhint: Use \\chart n.\n');
     prompt.type('\\format csv\nselect 1;\n');
-    await prompt.shows('Answers are printed as csv.\n');
+    await prompt.shows('Results are printed as csv.\n');
     await prompt.shows('n\r\n1\r\n');
     prompt.type('\\format arrow\n');
     await prompt.shows(
-      'There is no format "arrow" here.\nhint: Say \\format table or \\format json or \\format csv.\n',
+      'There is no format "arrow" here.\nhint: Use \\format table or \\format json or \\format csv.\n',
     );
     prompt.type('\\help\n');
-    await prompt.shows('ends the prompt, as Ctrl-D does\n');
+    await prompt.shows('quit, like Ctrl-D\n');
     prompt.type('\\tming\n\\d a b\n');
     await prompt.shows('There is no command "\\tming".\nhint: Did you mean \\timing?\n');
     await prompt.shows('\\d takes one word.');
@@ -201,11 +201,11 @@ describe('the prompt', () => {
     expect(await prompt.ended).toBe(0);
   });
 
-  test('completes at the key Tab', async () => {
+  test('completes at Tab', async () => {
     const { url, asked } = await startServer();
     const prompt = startPrompt(['--url', url]);
     await prompt.shows('svc> ');
-    // Each apart: what comes at once is taken for pasted text, in which a Tab is a blank.
+    // One key at a time: readline treats keys that arrive together as pasted text, in which a Tab is a blank.
     for (const [keys, rest] of [
       ['select pri', 'ce'],
       [' fro', 'm'],
@@ -223,7 +223,7 @@ describe('the prompt', () => {
     await prompt.ended;
   });
 
-  test('remembers statements as a whole for the next time', async () => {
+  test('saves whole statements for the next time', async () => {
     const { url, asked } = await startServer();
     const first = startPrompt(['--url', url]);
     first.type('select 1,\n 2;\n\\timing\n');
@@ -244,7 +244,7 @@ describe('the prompt', () => {
     await second.ended;
   });
 
-  test('asks the frames of a directory', async () => {
+  test('queries the frames of a directory', async () => {
     const data = join(folder, 'data');
     await run(['put', data, 'trades', '-', '--fmt', 'json'], { stdin: '[{"price":1.5},{"price":2.5}]' });
     const prompt = startPrompt([data]);
@@ -260,13 +260,13 @@ describe('the prompt', () => {
     expect(await prompt.ended).toBe(0);
   });
 
-  test('is not begun where rows are to be written', async () => {
+  test('does not start with a format for rows', async () => {
     const prompt = startPrompt(['--csv']);
     expect(await prompt.ended).toBe(2);
-    await prompt.shows('error: There is no SQL, and a prompt prints tables.\n');
+    await prompt.shows('error: No SQL is given, and a prompt prints tables only.\n');
   });
 
-  test('ends when its input does, and does what was typed before', async () => {
+  test('ends at the end of its input, after running the lines before it', async () => {
     const { url, asked } = await startServer();
     const input = new PassThrough();
     const ended = runCli(['query', '--url', url], {

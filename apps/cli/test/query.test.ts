@@ -9,7 +9,7 @@ describe('query', () => {
   const answers = (body: unknown, status = 200): ReturnType<typeof startStandIn> =>
     startStandIn((_, response) => sendJson(response, body, status));
 
-  test('sends the SQL of the argument or of the standard input, and prints the table', async () => {
+  test('sends the SQL of the argument or of standard input, and prints the table', async () => {
     const seen: unknown[] = [];
     const { url, requests } = await startStandIn(async (request, response) => {
       seen.push(request.headers['content-type'], await bodyOf(request));
@@ -28,7 +28,7 @@ describe('query', () => {
     );
     expect(await run(['query', 'insert', '--url', url])).toMatchObject({
       code: 1,
-      stderr: expect.stringContaining('The server answered 307 and points to "https://x.invalid/exec".'),
+      stderr: expect.stringContaining('The server answered 307 with a redirect to "https://x.invalid/exec".'),
     });
     expect(requests).toHaveLength(1);
   });
@@ -43,7 +43,7 @@ describe('query', () => {
     expect(await run(['query', 'x', '--url', url])).toEqual({ code: 0, stdout, stderr: '' });
   });
 
-  test('an error shows its place in the SQL', async () => {
+  test('an error shows its position in the SQL', async () => {
     const sql = 'select a,\n  nosuch\nfrom t';
     const { url } = await answers({ query: sql, error: 'Invalid column: nosuch', position: 12 }, 400);
     expect(await run(['query', sql, '--url', url])).toEqual({
@@ -53,7 +53,7 @@ describe('query', () => {
     });
   });
 
-  test('an error of this server shows its place behind characters of two units too', async () => {
+  test('an error of this server shows its position after surrogate pairs too', async () => {
     const sql = "select '😀😀', nosuch";
     const { url } = await answers({ error: 'No.', code: 'invalid_sql', hint: 'h', position: 13 }, 400);
     expect((await run(['query', sql, '--url', url])).stderr).toBe(
@@ -65,7 +65,7 @@ describe('query', () => {
   test.each([
     ['instead of an answer', { error: 'empty query', query: '--', position: '0' }],
     ['behind rows', tableOf([['1', 'a']], { error: 'empty query', errorPos: 0 })],
-  ])('an error with status 200 %s is one all the same', async (_name, body) => {
+  ])('an error with status 200 %s is an error all the same', async (_name, body) => {
     const { url } = await answers(body);
     const expected = { code: 1, stderr: 'error: empty query\n  --\n  ^\n' };
     expect(await run(['query', '--url', url, '--', '--'])).toEqual({ ...expected, stdout: '' });
@@ -75,7 +75,7 @@ describe('query', () => {
     });
   });
 
-  test('another object is no answer', async () => {
+  test('another object is not a valid response', async () => {
     const { url } = await answers({ status: 'fine' });
     expect(await run(['query', 'x', '--url', url])).toMatchObject({
       code: 3,
@@ -84,9 +84,9 @@ describe('query', () => {
   });
 
   test.each([
-    ['is not UTF-8', [Uint8Array.of(0xff)], 'The SQL on the standard input is not UTF-8.'],
-    ['ends inside a character', [Uint8Array.of(0xc3)], 'The SQL on the standard input is not UTF-8.'],
-    ['is endless', [new Uint8Array(2 ** 20), new Uint8Array(1)], 'The SQL on the standard input is longer than 1 MiB.'],
+    ['is not UTF-8', [Uint8Array.of(0xff)], 'The SQL on standard input is not UTF-8.'],
+    ['ends inside a character', [Uint8Array.of(0xc3)], 'The SQL on standard input is not UTF-8.'],
+    ['is endless', [new Uint8Array(2 ** 20), new Uint8Array(1)], 'The SQL on standard input is longer than 1 MiB.'],
   ])('SQL that %s is not sent', async (_name, stdin, message) => {
     const { url, requests } = await answers({ ddl: 'OK' });
     const { code, stderr } = await run(['query', '-', '--url', url], { stdin });
@@ -96,7 +96,7 @@ describe('query', () => {
     expect(requests).toEqual([]);
   });
 
-  test('an engine and values go with the SQL, and every format comes back', async () => {
+  test('an engine and parameters are sent with the SQL, and every format works', async () => {
     const { url, requests } = await startStandIn((request, response) => {
       const fmt = new URL(request.url ?? '', 'http://x').searchParams.get('fmt') ?? '';
       if (fmt === 'json') return sendJson(response, tableOf([['1', 'a']]));
@@ -115,7 +115,7 @@ describe('query', () => {
     ]);
   });
 
-  test('SQL comes from a file, from the standard input, or from there without a word', async () => {
+  test('SQL comes from a file or from standard input, with or without -', async () => {
     const seen: string[] = [];
     const { url } = await startStandIn(async (request, response) => {
       seen.push(await bodyOf(request));
@@ -133,12 +133,12 @@ describe('query', () => {
     expect(seen).toEqual(['select 1\n', 'select 2', 'select 3', 'select 4', 'select 6/2', '/* c */ select 5']);
   });
 
-  test('a server without a database is told of its frames', async () => {
+  test('a server without a database yields a hint about its frames', async () => {
     const hint = 'Set X. Or send engine=local to query the frames of this server.';
     const { url } = await answers({ error: 'No database.', code: 'tsdb_not_configured', hint }, 412);
     expect((await run(['query', 'x', '--url', url])).stderr).toBe(
       'error: No database.\n' +
-        'hint: Say --engine local to ask the frames of the server, or give the server a time-series database.\n',
+        'hint: Use --engine local to query the frames of the server, or configure a time-series database.\n',
     );
   });
 });
@@ -166,7 +166,7 @@ describe('svc query on a directory', () => {
     );
   });
 
-  test('shows the place of an error, and refuses what does not read', async () => {
+  test('shows the position of an error, and refuses SQL that writes', async () => {
     expect(await run(['query', data, 'select nosuch\nfrom trades'])).toMatchObject({
       code: 1,
       stdout: '',
@@ -179,7 +179,7 @@ describe('svc query on a directory', () => {
     expect((await run(['list', data, 'trades'])).stdout).toMatch(/\n1 frame\n$/);
   });
 
-  test('writes a file of the answer', async () => {
+  test('writes the result to a file', async () => {
     const file = join(data, 'answer.parquet');
     await run(['query', data, 'select 1 as x', '-o', file]);
     expect((await run(['convert', file, '-', '--to', 'csv'])).stdout).toBe('x\r\n1\r\n');

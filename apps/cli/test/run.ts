@@ -7,14 +7,14 @@ import type { Output } from '../src/output/output.ts';
 import { packageVersion } from '../src/package-version.ts';
 import { runCli } from '../src/run-cli.ts';
 
-/** What a run of `svc` left behind. */
+/** The outcome of a run of `svc`. */
 export interface Ran {
   readonly code: number | null;
   readonly stdout: string;
   readonly stderr: string;
 }
 
-/** What a run begins with. */
+/** Options of a run. */
 export interface RunOptions {
   readonly env?: Readonly<Record<string, string>>;
   /** Default: none. */
@@ -22,7 +22,7 @@ export interface RunOptions {
   readonly stdin?: string | Iterable<Uint8Array> | AsyncIterable<Uint8Array>;
   /** Columns of a terminal. Default: none, as in a pipe. */
   readonly width?: number;
-  /** The same of the error stream. Default: as `width`. */
+  /** The same for standard error. Default: as `width`. */
   readonly errorWidth?: number | undefined;
 }
 
@@ -45,7 +45,7 @@ export async function run(argv: readonly string[], options: RunOptions = {}): Pr
   return { code, stdout: stdout.text(), stderr: stderr.text() };
 }
 
-/** An output that keeps what is written. */
+/** Creates an output that collects the text. */
 export function createSink(width?: number): Output & { text(): string } {
   const chunks: Buffer[] = [];
   return {
@@ -70,7 +70,7 @@ afterEach(async () => {
   );
 });
 
-/** Starts the real binary; to end it is for the caller. */
+/** Starts the real binary; the caller ends it. */
 export function spawnBinary(argv: readonly string[], env: NodeJS.ProcessEnv = {}): ChildProcessWithoutNullStreams {
   return spawn(process.execPath, [BINARY, ...argv], { env: { ...process.env, ...env } });
 }

@@ -33,7 +33,7 @@ test('formats for programs have all rows, a table the first 1000', async () => {
   expect(JSON.parse((await svc(['get', 'many', '--json'])).stdout)).toMatchObject({ count: 1500 });
 });
 
-test('a frame with a life is replaced, unless it must be new', async () => {
+test('a frame that expires is replaced, unless it must be new', async () => {
   await svc(['put', 'again', '-', '--fmt', 'json'], ROWS);
   expect((await svc(['put', 'again', '-', '--fmt', 'json', '--ttl', '3600'], '[{"id":1}]')).stdout).toContain(
     'again: 1 row, ',
@@ -41,7 +41,7 @@ test('a frame with a life is replaced, unless it must be new', async () => {
   expect((await svc(['list', 'again'])).stdout).not.toContain('never');
   expect(await svc(['put', 'again', '-', '--fmt', 'json', '--if-new'], ROWS)).toMatchObject({
     code: 1,
-    stderr: expect.stringMatching(/^error: .*"again".*\nhint: Choose another handle, or leave --if-new out/),
+    stderr: expect.stringMatching(/^error: .*"again".*\nhint: Choose another handle, or leave out --if-new/),
   });
 });
 
@@ -60,8 +60,8 @@ test('a handle in other letter case is refused with the hint of the server, with
 
 describe('the server refuses, and svc ends with 1', () => {
   test.each([
-    [['get', 'nosuch'], 'error: There is no frame "nosuch".\nhint: svc list prints the handles there are.\n'],
-    [['drop', 'nosuch'], 'error: There is no frame "nosuch".\nhint: svc list prints the handles there are.\n'],
+    [['get', 'nosuch'], 'error: There is no frame "nosuch".\nhint: svc list prints all handles.\n'],
+    [['drop', 'nosuch'], 'error: There is no frame "nosuch".\nhint: svc list prints all handles.\n'],
     [['get', 'x', '--limit', '1.5'], 'limit="1.5"'],
     [['get', 'x', '--limit', '-1'], 'limit="-1"'],
     [['put', 'a b', '-', '--fmt', 'json'], '"a b" is not a valid handle.'],

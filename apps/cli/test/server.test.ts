@@ -52,7 +52,7 @@ test('the doctor finds the running server at its ports and at its URL', async ()
   expect(stdout).toMatch(/\nok +The server \S+ answers: ok, version \S+\.\n$/);
 });
 
-test('SQL goes through to the database, and its errors come back with their place', async () => {
+test('SQL is forwarded to the database, and its errors show their position', async () => {
   expect((await svc(['query', 'select 1'])).stdout).toBe('  1\nINT\n───\n  1\n1 row\n');
   expect((await svc(['query', 'select 1', '--csv'])).stdout).toBe('1\r\n1\r\n');
   expect(await svc(['query', '-'], 'select nosuch')).toEqual({
@@ -63,19 +63,19 @@ test('SQL goes through to the database, and its errors come back with their plac
 });
 
 describe('serve', () => {
-  test('ends at SIGTERM also while it starts', async () => {
+  test('ends at SIGTERM even while it starts', async () => {
     const child = startBinary(['serve', '--http-bind-address=127.0.0.1:0', '--grpc-host=127.0.0.1', '--grpc-port=0']);
     child.stderr.once('data', () => child.kill('SIGTERM'));
     expect([0, 143]).toContain((await child.ran).code);
   });
 
-  test('stops in order at Ctrl-C', async () => {
+  test('shuts down cleanly at Ctrl-C', async () => {
     const { child, http } = await startServer();
     expect(await stopServer(child)).toBe(0);
     expect(await runBinary(['ping', '--url', http])).toMatchObject({ code: 3 });
   });
 
-  test('passes its flags on, wrong ones too', async () => {
+  test('forwards its flags, invalid ones too', async () => {
     expect(await runBinary(['serve', '--grpc-port', 'x'])).toMatchObject({
       code: 2,
       stdout: '',

@@ -2,10 +2,10 @@ import { createServer, type IncomingMessage, type ServerResponse } from 'node:ht
 import { type AddressInfo, createServer as createTcpServer, type Socket } from 'node:net';
 import { afterEach } from 'vitest';
 
-/** A server on a free port of 127.0.0.1 that answers as a test says. */
+/** A server on a free port of 127.0.0.1 whose responses a test defines. */
 export interface StandIn {
   readonly url: string;
-  /** What was asked, as `GET /ping`. */
+  /** The requests, such as `GET /ping`. */
   readonly requests: readonly string[];
 }
 
@@ -35,12 +35,12 @@ export async function startStandIn(
   return { url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`, requests };
 }
 
-/** Starts something that says one thing to whoever connects, HTTP or not; it ends with the test. */
+/** Starts a TCP server that sends one text to every client, HTTP or not; it ends with the test. */
 export function startRawStandIn(says: string): Promise<string> {
   return startTcpStandIn((socket) => void socket.write(says));
 }
 
-/** Starts something that does this with every connection; it ends with the test. */
+/** Starts a TCP server that handles every connection this way; it ends with the test. */
 export async function startTcpStandIn(meet: (socket: Socket) => void): Promise<string> {
   const sockets = new Set<Socket>();
   const server = createTcpServer((socket) => {
@@ -80,7 +80,7 @@ export function sendJson(response: ServerResponse, body: unknown, status = 200, 
   response.end(typeof body === 'string' ? body : JSON.stringify(body));
 }
 
-/** An answer of /exec with these rows of two columns. */
+/** Returns a response of /exec with these rows of two columns. */
 export function tableOf(rows: readonly unknown[][], more: object = {}): object {
   const columns = [
     { name: 'id', type: 'LONG' },

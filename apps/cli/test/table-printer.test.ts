@@ -33,7 +33,7 @@ describe('the table', () => {
     ]);
   });
 
-  test('tells a missing value from the text null and from an empty text', async () => {
+  test('distinguishes a missing value from the string null and from an empty string', async () => {
     expect(
       (
         await print(
@@ -48,7 +48,7 @@ describe('the table', () => {
     ).toEqual(['null  null', '   1  "null"', '   2  ']);
   });
 
-  test('dims types, rules and missing values where there are colours', async () => {
+  test('dims types, rules and missing values if there are colours', async () => {
     const sink = { ...createSink(), isStyled: true };
     const printer = createTablePrinter([ID], sink);
     await printer.add([[null], ['1']]);
@@ -57,15 +57,15 @@ describe('the table', () => {
     expect(sink.text().split('\n')).toEqual(['  id', dim('LONG'), dim('────'), dim('null'), '   1', '']);
   });
 
-  test('has a head and no rows where there are none', async () => {
+  test('has only a head if there are no rows', async () => {
     expect(await print([ID], [])).toEqual(['  id', 'LONG', '────']);
   });
 
-  test('has no line of types where no column has one', async () => {
+  test('has no line of types if no column has a type', async () => {
     expect(await print([{ name: 'handle', isNumeric: false }], [['t']])).toEqual(['handle', '──────', 't']);
   });
 
-  test('shows control characters instead of obeying them, in names too', async () => {
+  test('escapes control characters, in names too', async () => {
     expect(await print([{ ...NOTE, name: 'a\nb' }], [['x\ty\r\n'], ['\u001b[31mred'], ['\u202egnp.exe']])).toEqual([
       'a\\nb',
       'STRING',
@@ -76,7 +76,7 @@ describe('the table', () => {
     ]);
   });
 
-  test('aligns wide and combining characters by the columns they take', async () => {
+  test('aligns wide and combining characters by their width', async () => {
     expect(
       (
         await print(

@@ -26,7 +26,7 @@ afterEach(async () => {
 
 interface OnTerminal {
   readonly ended: Promise<{ readonly code: number | null; readonly screen: string }>;
-  /** Resolves when this has been shown. */
+  /** Resolves when this text has been shown. */
   shows(text: string): Promise<void>;
   type(keys: string): void;
 }
@@ -68,21 +68,21 @@ describe.skipIf(!hasScript)('on a terminal (skipped without the command script)'
     expect(screen.split('\r\n').slice(3)).toEqual([`   1  ${'x'.repeat(53)}…`, '1 row', '']);
   });
 
-  test('Arrow is refused, and not into a pipe', async () => {
+  test('Arrow is refused on a terminal, not in a pipe', async () => {
     const { url } = await startStandIn((_, response) =>
       response.writeHead(200, { 'content-type': 'application/vnd.apache.arrow.stream' }).end('ARROW'),
     );
     expect(await onTerminal(`svc get t --arrow --url ${url}`).ended).toMatchObject({
       code: 2,
-      screen: expect.stringContaining('error: Arrow is bytes for programs, not for a terminal.'),
+      screen: expect.stringContaining('error: Arrow is a binary format and cannot be shown on a terminal.'),
     });
     expect(await onTerminal(`svc get t --arrow --url ${url} | wc -c`).ended).toMatchObject({ screen: '5\r\n' });
   });
 
-  test('an upload shows how far it is, and takes that away', async () => {
+  test('an upload shows its progress and clears it', async () => {
     const file = join(folder, 'large.arrow');
     await writeFile(file, new Uint8Array(64 * 1024 * 1024));
-    // Nothing is read before the bar is there.
+    // The server reads nothing before the bar is shown.
     const { url } = await startStandIn(async (request, response) => {
       await shell.shows(' %  ');
       request.resume().on('end', () => {
@@ -96,7 +96,7 @@ describe.skipIf(!hasScript)('on a terminal (skipped without the command script)'
     expect(screen).toMatch(/\r {59}\rt: 1 row, version v \(new\)\r\n$/);
   });
 
-  test('the keys Ctrl-C end an upload with 130, and take its bar away', async () => {
+  test('Ctrl-C ends an upload with 130 and clears its bar', async () => {
     const { url } = await startStandIn(() => {});
     const shell = onTerminal(`trap : INT; yes | svc put t - --fmt ndjson --url ${url}; echo code $?`);
     await shell.shows('B/s');
@@ -130,7 +130,7 @@ describe.skipIf(!hasScript)('on a terminal (skipped without the command script)'
     expect((await shell.ended).screen).toMatch(/code 0\r\n$/);
   });
 
-  test('bash completes a handle at the key Tab', async () => {
+  test('bash completes a handle at Tab', async () => {
     const columns: unknown[] = [];
     const info = { rows: 1, bytes: 1, columns, created: 'c', version: 'v', expires: null, tier: 'memory' };
     const { url } = await startStandIn((_, response) =>

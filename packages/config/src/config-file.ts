@@ -54,7 +54,7 @@ export function readConfigFile(path: string, namedBy: string | undefined, readFi
   return { path, isRead: true, ...readTable(isTable(table) ? table : {}, path) };
 }
 
-/** Uses only the first part of the parser's message: the rest quotes the lines around the error, which may hold a password. */
+/** Uses only the first part of the parser's message: the rest quotes nearby lines, which may hold a password. */
 function parseFailure(error: unknown): string {
   if (!v.is(v.object({ message: v.string(), line: v.number(), col: v.number() }), error)) {
     return error instanceof TypeError && error.message === 'Invalid Datetime'

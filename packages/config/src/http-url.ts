@@ -12,7 +12,7 @@ const URL_CHECKS: readonly TextCheck[] = [
     (text) => !/^[^/]*\/\/[^/?#\\]*@/.test(text),
     'a URL without credentials (set tsdb.user and tsdb.password, or tsdb.token, instead)',
   ],
-  // The URL parser tolerates a missing slash, blanks and backslashes, and may then yield a different host than the text shows.
+  // The URL parser tolerates a missing slash, blanks and backslashes; the host may then differ from the text.
   [(text) => /^https?:\/\/[^/\\\s][^\\\s]*$/i.test(text) && URL.canParse(text), URL_EXPECTED],
   [(text) => !/[?#]/.test(text), 'a URL without a query or fragment'],
   [(text) => new URL(text).port !== '0', 'a URL with a port from 1 to 65535'],

@@ -8,7 +8,7 @@ export interface FlagSpec {
   readonly isRepeatable?: boolean | undefined;
 }
 
-/** One element of a command line, in the order of the line. `rawName` is the flag as the user wrote it: `-o`, `--output`. */
+/** One element of a command line. `rawName` is the flag as the user wrote it: `-o`, `--output`. */
 export type FlagToken =
   | { readonly kind: 'argument'; readonly value: string }
   /** A `--`: only arguments follow. */

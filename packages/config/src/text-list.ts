@@ -1,7 +1,7 @@
 import * as v from 'valibot';
 import type { ValueType } from './value-type.ts';
 
-/** A list of texts, or `*` alone for any; comma-separated in a variable. `parse` returns undefined for an invalid item. */
+/** A list of texts, or `*` alone for any; comma-separated in a variable. `parse` returns undefined if an item is invalid. */
 export function textListOrAny(
   placeholder: string,
   expected: string,

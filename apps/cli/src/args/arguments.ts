@@ -4,7 +4,7 @@ import { CliError } from '../errors/cli-error.ts';
 import type { Arguments, Command, Program } from './command.ts';
 import { formatUsage } from './help.ts';
 
-/** Parses the words behind a command. Undefined: they ask for its help. */
+/** Parses the words after a command. Undefined: they ask for its help. */
 export function parseArguments(command: Command, argv: readonly string[]): Arguments | undefined {
   const given = new Map<string, readonly string[]>();
   const words: string[] = [];
@@ -56,7 +56,7 @@ function unknownFlag(command: Command, rawName: string): CliError {
   return new CliError('usage', `svc ${command.name} has no flag ${JSON.stringify(rawName)}.`, {
     hint:
       nearest === undefined
-        ? `svc ${command.name} --help lists its flags; an argument that begins with a dash goes behind --.`
+        ? `svc ${command.name} --help lists its flags; put -- before an argument that begins with a dash.`
         : `Did you mean ${nearest}?`,
   });
 }
@@ -67,7 +67,7 @@ function checkPositionals(command: Command, positionals: readonly string[]): voi
   if (missing !== undefined) throw new CliError('usage', `svc ${command.name} needs ${missing}.`, { hint });
   const extra = positionals[command.usage.length];
   if (extra === undefined || command.usage.at(-1)?.endsWith('...')) return;
-  throw new CliError('usage', `svc ${command.name} has no place for the argument ${JSON.stringify(extra)}.`, {
-    hint: `${hint} (an argument with spaces goes in quotes)`,
+  throw new CliError('usage', `svc ${command.name} does not take the argument ${JSON.stringify(extra)}.`, {
+    hint: `${hint} (quote an argument that has spaces)`,
   });
 }

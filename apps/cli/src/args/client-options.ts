@@ -8,7 +8,7 @@ const DEFAULT_ERROR_WIDTH = 100;
 
 const DEFAULT_TIMEOUT_SECONDS = 30;
 
-/** What Node waits for an answer at most, and so the timeout of what may take long. */
+/** The longest that Node waits for a response, and so the timeout of slow commands. */
 export const MAX_TIMEOUT_SECONDS = 300;
 
 /** The flag that names the server. */
@@ -20,7 +20,7 @@ export const URL_OPTION: CommandOption = {
 /** The flags of every command that sends one request to a server. */
 export function serverOptions(timeoutSeconds = DEFAULT_TIMEOUT_SECONDS): Readonly<Record<string, CommandOption>> {
   return {
-    timeout: { value: '<seconds>', summary: `How long an answer may take to begin. Default: ${timeoutSeconds}.` },
+    timeout: { value: '<seconds>', summary: `How long to wait for the response. Default: ${timeoutSeconds}.` },
     url: URL_OPTION,
   };
 }
@@ -34,7 +34,7 @@ export function clientOptions(
   return { url: resolveUrl(args.text('url'), context.env), ...responseOptions(args, context, timeoutSeconds) };
 }
 
-/** How to wait for answers, whoever gives them. */
+/** How to wait for responses, of a server or of a local directory. */
 export function responseOptions(
   args: Arguments,
   { signal, stderr }: Context,
@@ -59,7 +59,7 @@ function resolveTimeout(flag: string | undefined): number | undefined {
   );
 }
 
-/** The URL of the server: that of the flag, else of the environment, else the default. */
+/** Returns the URL of the server: from the flag, else from the environment, else the default. */
 function resolveUrl(flag: string | undefined, env: Context['env']): string {
   // An empty variable counts as unset.
   return flag === undefined ? checkUrl('SVC_URL', env['SVC_URL'] || DEFAULT_URL) : checkUrl('--url', flag);
@@ -68,13 +68,13 @@ function resolveUrl(flag: string | undefined, env: Context['env']): string {
 function checkUrl(source: string, text: string): string {
   const hint = `Write it as ${DEFAULT_URL} or https://example.org/base.`;
   const url = URL.canParse(text) ? new URL(text) : undefined;
-  // Before anything is quoted: a password belongs neither on a screen nor into a log.
+  // Checked before any message quotes the URL: a password must not reach a screen or a log.
   if (url !== undefined && (url.username !== '' || url.password !== '')) {
-    throw new CliError('usage', `The URL of ${source} holds a user name or a password.`, { hint });
+    throw new CliError('usage', `The URL of ${source} contains a user name or a password.`, { hint });
   }
   if (url === undefined || !/^https?:$/.test(url.protocol)) {
     const hasNoScheme = /^[\w.-]+(:\d+)?(\/|$)/.test(text);
-    throw new CliError('usage', `${source} is ${JSON.stringify(text)}, which is not a http or https URL.`, {
+    throw new CliError('usage', `${source} is ${JSON.stringify(text)}, which is not an http or https URL.`, {
       hint: hasNoScheme ? `Did you mean http://${text}?` : hint,
     });
   }

@@ -1,15 +1,15 @@
 import type { Readable, Writable } from 'node:stream';
 import type { Output } from '../output/output.ts';
 
-/** What the words behind a command say. */
+/** The parsed arguments of a command. */
 export interface Arguments {
   /** The arguments in their order. */
   readonly positionals: readonly string[];
-  /** The directory of frames that stands before them. */
+  /** The directory of frames before them. */
   readonly directory: string | undefined;
   /** The value of a flag. */
   text(flag: string): string | undefined;
-  /** All values of a flag that may be given several times. */
+  /** All values of a repeatable flag. */
   texts(flag: string): readonly string[];
   /** Whether a switch is given. */
   has(flag: string): boolean;
@@ -17,32 +17,32 @@ export interface Arguments {
 
 /** A flag of a command. */
 export interface CommandOption {
-  /** What stands behind the flag, as the help shows it: `<url>`. A flag without it is a switch. */
+  /** The placeholder of the value in the help: `<url>`. A flag without one is a switch. */
   readonly value?: string;
-  /** A letter that stands for it behind one dash. */
+  /** The letter of its short form. */
   readonly short?: string;
   readonly summary: string;
-  /** Whether it may be given several times. Default: no. */
+  /** Whether it may be given more than once. Default: no. */
   readonly isRepeatable?: boolean;
 }
 
-/** Where somebody types and reads. */
+/** An interactive terminal. */
 export interface Terminal {
   readonly input: Readable;
   readonly output: Writable;
 }
 
-/** What a command has of the process it runs in. */
+/** The process that a command runs in. */
 export interface Context {
   /** The version of `svc`. */
   readonly version: string;
   readonly env: Readonly<Record<string, string | undefined>>;
-  /** The user's home directory; empty where there is none. */
+  /** The user's home directory; empty if there is none. */
   readonly homeDir: string;
   readonly stdin: Readable;
   readonly stdout: Output;
   readonly stderr: Output;
-  /** The terminal, where both the standard input and output are one. */
+  /** Present if both standard input and standard output are a terminal. */
   readonly terminal?: Terminal;
   /** Aborted by Ctrl-C and by SIGTERM. */
   readonly signal: AbortSignal;
@@ -50,26 +50,26 @@ export interface Context {
 
 interface CommandText {
   readonly name: string;
-  /** What it does, in a sentence. */
+  /** A sentence for the help. */
   readonly summary: string;
-  /** The arguments as the help shows them: `<handle>`, `[prefix]` where it may be left out, `<handle>...` for several. */
+  /** The arguments in the help: `<handle>`, `[prefix]` if optional, `<handle>...` for several. */
   readonly usage: readonly string[];
-  /** Whether the first of these words names a directory of frames; the others are then the arguments. Default: never. */
+  /** Whether the first word names a directory of frames and the arguments follow. Default: never. */
   readonly takesDirectory?: (words: readonly string[]) => boolean;
   /** By name, without the dashes. */
   readonly options: Readonly<Record<string, CommandOption>>;
-  /** Lines of the help behind the flags: rules that need a sentence, and examples. */
+  /** Lines of the help after the flags: further rules, and examples. */
   readonly notes: readonly string[];
 }
 
-/** A command whose flags `svc` reads. */
+/** A command whose flags `svc` parses. */
 export interface Command extends CommandText {
   readonly kind: 'command';
-  /** Resolves to the exit code, where it is another than that of success. */
+  /** Resolves to the exit code, or to nothing for success. */
   run(args: Arguments, context: Context): Promise<number | void>;
 }
 
-/** A command that is another program: it reads its words, and handles signals once it runs, by itself. */
+/** A command that parses its own arguments and, once it runs, handles signals. */
 export interface Program extends CommandText {
   readonly kind: 'program';
   /** Resolves to the exit code. */

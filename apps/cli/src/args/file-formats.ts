@@ -15,8 +15,8 @@ type FileFormats = {
 };
 
 /**
- * What `svc` needs of `ENCODINGS`. Only its type is imported: the package brings Arrow along, and every command would take
- * nearly twice as long to start. Each text in the table is a type of its own, so the compiler finds what differs here.
+ * The part of `ENCODINGS` that `svc` needs. Only its type is imported: the package loads Arrow, and every command would
+ * take nearly twice as long to start. The texts in that table are literal types, so the compiler reports a difference.
  */
 const FILE_FORMATS: FileFormats = {
   json: {
@@ -44,23 +44,23 @@ const FILE_FORMATS: FileFormats = {
   },
 };
 
-/** The formats that rows can be printed and written in. */
+/** The formats for output. */
 export const OUTPUT_FORMATS: readonly ResultFormat[] = Object.keys(FILE_FORMATS).filter(isOutputFormat);
 
-/** The formats that can be put. */
+/** The formats for uploads. */
 export const INPUT_FORMATS: readonly UploadFormat[] = Object.keys(FILE_FORMATS).filter(isInputFormat);
 
-/** Whether it is the name of a format that can be put. */
+/** Whether the name is an upload format. */
 export function isInputFormat(name: string): name is UploadFormat {
   return isFormat(name) && FILE_FORMATS[name].in !== undefined;
 }
 
-/** The format of a file to be put, by its name. */
+/** Returns the upload format of a file, by its name. */
 export function inputFormat(file: string): UploadFormat | undefined {
   return INPUT_FORMATS.find((format) => inputExtensions(format).includes(extensionOf(file)));
 }
 
-/** A line of the help for each format that can be put: its name, its extensions, what it is. */
+/** Formats a line of the help for each upload format: name, extensions, description. */
 export function describeInputFormats(): readonly string[] {
   const rows = INPUT_FORMATS.map((format) => ({
     format,
@@ -75,24 +75,24 @@ export function describeInputFormats(): readonly string[] {
   );
 }
 
-/** The content type of rows in a format. */
+/** Returns the content type of an output format. */
 export function outputContentType(format: ResultFormat): string {
   return FILE_FORMATS[format].out.contentType;
 }
 
-/** How the name of a file with rows in a format ends. */
+/** Returns the file extension of an output format. */
 export function outputExtension(format: ResultFormat): string {
   return FILE_FORMATS[format].out.extension;
 }
 
-/** What the name of a file says about the rows to be written to it. */
+/** The output format that a file name implies. */
 export type OutputName =
   | { readonly kind: 'format'; readonly format: ResultFormat }
-  /** An Arrow IPC file, whose readers refuse the stream that the server sends; `better` is a name for the stream. */
+  /** An Arrow IPC file: its readers refuse the stream that the server sends. `better` is a name for the stream. */
   | { readonly kind: 'arrow-file'; readonly better: string }
   | { readonly kind: 'unknown' };
 
-/** The format of a file to be written, by its name. */
+/** Returns the output format of a file, by its name. */
 export function outputFormat(file: string): OutputName {
   const extension = extensionOf(file);
   const format = OUTPUT_FORMATS.find((name) => FILE_FORMATS[name].out.extension === extension) ?? inputAsOutput(file);

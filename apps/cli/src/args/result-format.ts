@@ -6,7 +6,7 @@ import { outputExtension, outputFormat } from './file-formats.ts';
 import type { Output } from '../output/output.ts';
 import { DASH } from './source.ts';
 
-/** Where rows go, and in which form. */
+/** The destination and format of rows. */
 export interface ResultTarget {
   readonly format: ResultFormat | 'table';
   /** Undefined: the standard output. */
@@ -14,9 +14,9 @@ export interface ResultTarget {
 }
 
 const FORMAT_OPTIONS: Readonly<Record<ResultFormat, CommandOption>> = {
-  json: { summary: 'Print the JSON table of the server as it is.' },
+  json: { summary: 'Print the JSON table of the server unchanged.' },
   csv: { summary: 'Print CSV with a header row.' },
-  ndjson: { summary: 'Print one JSON object a row.' },
+  ndjson: { summary: 'Print one JSON object per row.' },
   arrow: { summary: 'Print an Arrow IPC stream.' },
   parquet: { summary: 'Print a Parquet file.' },
 };
@@ -24,10 +24,10 @@ const FORMAT_OPTIONS: Readonly<Record<ResultFormat, CommandOption>> = {
 const OUTPUT_OPTION: CommandOption = {
   short: 'o',
   value: '<file>',
-  summary: 'Write a file, in the format of its extension.',
+  summary: 'Write to a file, in the format of its extension.',
 };
 
-/** The flags of a command that prints rows in one of these formats, or as a table. */
+/** Returns the flags of a command that prints rows in one of these formats, or as a table. */
 export function resultOptions(formats: readonly ResultFormat[]): Readonly<Record<string, CommandOption>> {
   return {
     ...Object.fromEntries(formats.map((format) => [format, FORMAT_OPTIONS[format]])),
@@ -35,12 +35,12 @@ export function resultOptions(formats: readonly ResultFormat[]): Readonly<Record
   };
 }
 
-/** What those flags say. */
+/** Reads those flags. */
 export function resultTarget(args: Arguments, formats: readonly ResultFormat[], stdout: Output): ResultTarget {
   const asked = formats.filter((format) => args.has(format));
   if (asked.length > 1) {
     const both = asked.map((format) => `--${format}`).join(' and ');
-    throw new CliError('usage', `${both} cannot be done together.`, { hint: 'Give one of them.' });
+    throw new CliError('usage', `${both} cannot be combined.`, { hint: 'Give one of them.' });
   }
   const output = args.text('output');
   const file = output === DASH ? undefined : output;
@@ -49,11 +49,11 @@ export function resultTarget(args: Arguments, formats: readonly ResultFormat[], 
   return { format, file };
 }
 
-/** Refuses to print a format that only programs read on a terminal. */
+/** Refuses to print a binary format to a terminal. */
 export function refuseTerminal(format: ResultTarget['format'], stdout: Output): void {
   if (!isBinary(format) || stdout.width === undefined) return;
-  throw new CliError('usage', `${BINARY_NAMES[format]} is bytes for programs, not for a terminal.`, {
-    hint: `Write it into a file such as trades.${outputExtension(format)}, pipe it on, or choose another format.`,
+  throw new CliError('usage', `${BINARY_NAMES[format]} is a binary format and cannot be shown on a terminal.`, {
+    hint: `Write it to a file such as trades.${outputExtension(format)}, pipe it, or choose another format.`,
   });
 }
 
@@ -63,7 +63,7 @@ function isBinary(format: string): format is keyof typeof BINARY_NAMES {
   return Object.hasOwn(BINARY_NAMES, format);
 }
 
-/** The format that the name of a file tells; `flagOf` is how it is said otherwise. */
+/** Returns the output format of a file name. `flagOf` formats the flag for the hint. */
 export function formatOfName(
   file: string,
   formats: readonly ResultFormat[],
@@ -72,15 +72,11 @@ export function formatOfName(
   const named = outputFormat(file);
   if (named.kind === 'format' && formats.includes(named.format)) return named.format;
   if (named.kind === 'arrow-file' && formats.includes('arrow')) {
-    throw new CliError(
-      'usage',
-      `${JSON.stringify(file)} is a name for an Arrow IPC file, and a stream is written here.`,
-      {
-        hint: `Call it ${JSON.stringify(named.better)}, or say ${flagOf('arrow')} to give the stream this name all the same.`,
-      },
-    );
+    throw new CliError('usage', `${JSON.stringify(file)} names an Arrow IPC file, but the output is an IPC stream.`, {
+      hint: `Call it ${JSON.stringify(named.better)}, or use ${flagOf('arrow')} to write the stream under this name anyway.`,
+    });
   }
-  throw new CliError('usage', `The name ${JSON.stringify(file)} does not tell a format that can be written here.`, {
-    hint: `Say ${formats.map(flagOf).join(' or ')}.`,
+  throw new CliError('usage', `Cannot tell an output format from the name ${JSON.stringify(file)}.`, {
+    hint: `Use ${formats.map(flagOf).join(' or ')}.`,
   });
 }

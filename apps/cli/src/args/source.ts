@@ -3,7 +3,7 @@ import type { Readable } from 'node:stream';
 import { CliError } from '../errors/cli-error.ts';
 import { errorCode } from '../errors/error-code.ts';
 
-/** The name that stands for the standard input or output. */
+/** The name of standard input or output. */
 export const DASH = '-';
 
 const CHUNK_BYTES = 256 * 1024;
@@ -11,12 +11,12 @@ const CHUNK_BYTES = 256 * 1024;
 /** A file opened for reading. */
 export interface OpenSource {
   readonly chunks: AsyncIterable<Uint8Array>;
-  /** Undefined where it is not known before the end, as for a pipe. */
+  /** Undefined if it is not known in advance, as for a pipe. */
   readonly bytes: number | undefined;
   close(): Promise<void>;
 }
 
-/** Opens a file, or the standard input for `-`. */
+/** Opens a file, or standard input for `-`. */
 export async function openSource(file: string, stdin: Readable): Promise<OpenSource> {
   if (file === DASH) {
     return {
@@ -39,7 +39,7 @@ export async function openSource(file: string, stdin: Readable): Promise<OpenSou
   };
 }
 
-/** The bytes of a stream; what goes wrong names the file. */
+/** Yields the bytes of a stream; errors name the file. */
 async function* readSource(file: string, stream: Readable): AsyncGenerator<Uint8Array> {
   try {
     for await (const chunk of stream) {
@@ -52,12 +52,12 @@ async function* readSource(file: string, stream: Readable): AsyncGenerator<Uint8
 }
 
 const REASONS: Readonly<Record<string, readonly [reason: string, hint: string]>> = {
-  ENOENT: ['there is no such file', 'Check its name, and the folder you are in.'],
-  ENOTDIR: ['there is no such file', 'Check its name, and the folder you are in.'],
-  EACCES: ['this user may not read it', 'Change its rights, or be another user.'],
-  EPERM: ['this user may not read it', 'Change its rights, or be another user.'],
+  ENOENT: ['there is no such file', 'Check the name and the current directory.'],
+  ENOTDIR: ['there is no such file', 'Check the name and the current directory.'],
+  EACCES: ['permission is denied', 'Change its permissions, or run svc as another user.'],
+  EPERM: ['permission is denied', 'Change its permissions, or run svc as another user.'],
   EISDIR: ['it is a directory', 'Name a file.'],
-  EIO: ['the disk reports an error', 'Try again, with a copy on another disk if there is one.'],
+  EIO: ['the disk reports an error', 'Try again, or use a copy on another disk.'],
 };
 const OTHER_HINT = 'Check that other programs can read it.';
 
@@ -65,7 +65,7 @@ function fail(file: string): (error: unknown) => never {
   return (error) => {
     const code = errorCode(error);
     if (code === undefined) throw error;
-    const name = file === DASH ? 'The standard input' : JSON.stringify(file);
+    const name = file === DASH ? 'Standard input' : JSON.stringify(file);
     const [reason, hint] = REASONS[code] ?? [code, OTHER_HINT];
     throw new CliError('usage', `${name} cannot be read: ${reason}.`, { hint, cause: error });
   };

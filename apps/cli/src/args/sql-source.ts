@@ -5,9 +5,9 @@ import { DASH, openSource } from './source.ts';
 
 const MAX_SQL_BYTES = 1024 * 1024;
 
-/** The SQL in a file, or on the standard input for `-`. */
+/** Reads SQL from a file, or from standard input for `-`. */
 export async function readSql(file: string, { stdin }: Context): Promise<string> {
-  const name = file === DASH ? 'on the standard input' : `in ${JSON.stringify(file)}`;
+  const name = file === DASH ? 'on standard input' : `in ${JSON.stringify(file)}`;
   const source = await openSource(file, stdin);
   const decoder = new TextDecoder('utf-8', { fatal: true });
   let sql = '';

@@ -1,14 +1,14 @@
 import { invalidResponse } from '../errors/cli-error.ts';
 
-/** What an answer must be before anything of it is used. */
+/** The checks that a response must pass before it is used. */
 export interface ExpectedResponse {
-  /** Default: 200 alone. */
+  /** Default: only 200. */
   readonly statuses?: readonly number[];
-  /** The content type; only its media type counts. Left out where whoever reads the body sees what it is. */
+  /** The content type; only its media type counts. Omitted if the reader of the body checks it anyway. */
   readonly contentType?: string;
 }
 
-/** Refuses an answer of success that is not the one asked for: a page of a proxy, say. */
+/** Refuses a successful response of the wrong kind, such as the HTML page of a proxy. */
 export function checkResponse(
   { status, headers }: { readonly status: number; readonly headers: Headers },
   { statuses = [200], contentType }: ExpectedResponse,
@@ -18,7 +18,9 @@ export function checkResponse(
   const expected = mediaType(contentType);
   const actual = mediaType(headers.get('content-type') ?? '');
   if (actual === expected) return;
-  throw invalidResponse(actual === '' ? `it does not say that it is ${expected}` : `it is ${actual}, not ${expected}`);
+  throw invalidResponse(
+    actual === '' ? `it has no content type, and should be ${expected}` : `it is ${actual}, not ${expected}`,
+  );
 }
 
 function mediaType(contentType: string): string {

@@ -13,60 +13,60 @@ import { parseResponse } from './server-responses.ts';
 /** A request to the server. */
 export interface Request {
   readonly method: 'GET' | 'POST' | 'PUT' | 'DELETE';
-  /** Behind the base URL, without a slash at its beginning. */
+  /** Relative to the base URL, without a leading slash. */
   readonly path: string;
-  /** A list is a parameter that is given several times. */
+  /** A list is a parameter that is repeated. */
   readonly params?: Readonly<Record<string, string | readonly string[]>>;
   readonly headers?: Readonly<Record<string, string>>;
-  /** A text, or chunks that are read as the server takes them and never held whole. */
+  /** Text, or chunks that are streamed with backpressure and never held in memory as a whole. */
   readonly body?: string | AsyncIterable<Uint8Array>;
-  /** Whether a request that was cut off may have changed something all the same. Default: no. */
+  /** Whether an interrupted request may still have changed something. Default: no. */
   readonly isAction?: boolean;
-  /** Whether the answer may be long: the timeout is then for its head alone. Default: no. */
+  /** Whether the response may be long: the timeout then covers only its head. Default: no. */
   readonly isLong?: boolean;
-  /** What an answer of 2xx must be. Default: one of 200. */
+  /** The checks of a 2xx response. Default: the status is 200. */
   readonly expects?: ExpectedResponse;
-  /** The SQL it sends, to show where in it an error is. */
+  /** The SQL of the request, to show the position of an error. */
   readonly sql?: string;
-  /** Ends this request alone. */
+  /** Aborts only this request. */
   readonly signal?: AbortSignal;
 }
 
-/** An answer as it was expected. */
+/** A response that passed the checks. */
 export interface ClientResponse {
   readonly status: number;
   readonly headers: Headers;
   readonly body: AsyncIterable<Uint8Array>;
 }
 
-/** Talks to one server. */
+/** A client of one server. */
 export interface Client {
-  /** Sends one request, once. Whatever is not the answer it expects is a `CliError`. */
+  /** Sends the request once, without retries. Throws a `CliError` unless the response is the expected one. */
   send(request: Request): Promise<ClientResponse>;
 }
 
-/** What a client needs. */
+/** Options of a client. */
 export interface ClientOptions {
-  /** The base URL, without a slash at its end. */
+  /** The base URL, without a trailing slash. */
   readonly url: string;
-  /** Ends what is running. */
+  /** Aborts all requests in flight. */
   readonly signal: AbortSignal;
-  /** Columns of the terminal errors are shown on. */
+  /** Width of the terminal that shows errors, in columns. */
   readonly errorWidth: number;
-  /** How long an answer may take, from when the request is sent. Default: five minutes until it begins, as Node has it. */
+  /** How long a response may take after the request is sent. Default: five minutes until it starts, as in Node. */
   readonly timeoutMs?: number;
-  /** What errors call it. Default: its URL. */
+  /** The name of the server in errors. Default: its URL. */
   readonly name?: string;
-  /** Sends a request and resolves to its answer. Default: that of Node. */
+  /** Default: that of Node. */
   readonly fetch?: typeof fetch;
 }
 
 const MAX_ERROR_BYTES = 1024 * 1024;
 
-/** A client of the server at a URL. */
+/** Creates a client of the server at a URL. */
 export function createClient({ url, signal, errorWidth, timeoutMs, name = url, ...options }: ClientOptions): Client {
   const fetchOnce: typeof fetch = (input, init) => (options.fetch ?? fetch)(input, init);
-  // On the way to this machine itself compression costs time and saves nothing.
+  // Over loopback, compression costs time and saves nothing.
   const isNear = isLoopback(new URL(url).hostname.replaceAll(/[[\]]/g, ''));
   const http = createHttp({ prefixUrl: url, ...(isNear && { headers: { 'accept-encoding': 'identity' } }) });
 
@@ -74,8 +74,8 @@ export function createClient({ url, signal, errorWidth, timeoutMs, name = url, .
     const { status, statusText } = response;
     const location = response.headers.get('location');
     if (location !== null) {
-      return new CliError('refused', `The server answered ${status} and points to ${JSON.stringify(location)}.`, {
-        hint: 'Give --url the address it points to, without the path behind the base.',
+      return new CliError('refused', `The server answered ${status} with a redirect to ${JSON.stringify(location)}.`, {
+        hint: 'Set --url to that address, without the path after the base.',
       });
     }
     const parsed = parseJson(await readText({ body }, MAX_ERROR_BYTES));
@@ -125,7 +125,7 @@ export function createClient({ url, signal, errorWidth, timeoutMs, name = url, .
   };
 }
 
-/** Loaded only here: it has Node load all that belongs to fetch, which takes as long as the rest of the program. */
+/** Imports ky lazily: it makes Node load all of fetch, which takes as long as the rest of the program. */
 async function createHttp(options: Options): Promise<KyInstance> {
   const { default: ky } = await import('ky');
   return ky.create({ ...options, retry: 0, timeout: false, throwHttpErrors: false, redirect: 'manual' });
@@ -139,7 +139,7 @@ function toSearchParams(params: NonNullable<Request['params']>): URLSearchParams
   );
 }
 
-/** The body of an answer as text, at most so many bytes of it. */
+/** Reads the body of a response as text, up to `maxBytes`. */
 export async function readText({ body }: Pick<ClientResponse, 'body'>, maxBytes: number): Promise<string> {
   const decoder = new TextDecoder();
   let text = '';
@@ -152,7 +152,7 @@ export async function readText({ body }: Pick<ClientResponse, 'body'>, maxBytes:
   return text + decoder.decode();
 }
 
-/** The body of an answer, which is JSON, as what it should be. */
+/** Reads the body of a response as JSON and validates it. */
 export async function readResponse<T>(
   response: Pick<ClientResponse, 'body'>,
   schema: GenericSchema<unknown, T>,
@@ -172,16 +172,16 @@ function parseJson(text: string): unknown {
 }
 
 /**
- * ky keeps a copy of a body it is given, for retries, and fetch keeps one for redirects unless these are errors and there
- * is no window. Without the two a body is streamed and forgotten.
+ * Streams a body without buffering it. ky would keep a copy for retries, and fetch would keep one for redirects unless
+ * these are errors and there is no window.
  */
 function fetchWithBody(send: typeof fetch, body: AsyncIterable<Uint8Array>): typeof fetch {
   return (input, init) => send(input, { ...init, body, duplex: 'half', redirect: 'error', window: null });
 }
 
 /**
- * Remembers what the source of an upload failed with: fetch would report it as a failure of the network. The clock starts
- * when all is sent, however long that takes.
+ * Remembers an error of the source of an upload: fetch would report it as a network error. The timeout starts when the
+ * upload is complete.
  */
 function trackUpload(
   source: AsyncIterable<Uint8Array>,
@@ -211,7 +211,7 @@ async function* responseBody(
   const { signal } = watch;
   const reader: ReadableStreamDefaultReader<Uint8Array> | undefined = response.body?.getReader();
   const cancel = (): void => void reader?.cancel().catch(() => undefined);
-  // In Node 20 a request hears nothing any more once it is collected, and nobody holds it while its answer is read.
+  // In Node 20 reading a response does not retain its request; once collected, the request ignores its signal.
   signal.addEventListener('abort', cancel, { once: true });
   try {
     for (;;) {
@@ -222,7 +222,7 @@ async function* responseBody(
     }
   } catch (error) {
     if (error instanceof CliError) throw error;
-    // Only where the answer is made in this process; over a connection nobody hears why it broke.
+    // Only for a response of this process; a broken connection does not carry the reason.
     if (error instanceof ServiceError) throw new CliError('refused', error.message, { hint: error.hint });
     throw error instanceof ResponseTimeoutError ? fail(error) : incompleteResponse();
   } finally {

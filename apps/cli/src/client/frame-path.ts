@@ -1,6 +1,6 @@
 import { CliError } from '../errors/cli-error.ts';
 
-/** The path of a frame. What a handle may be is for the server to say; here it only must not vanish from the URL. */
+/** Returns the path of a frame. The server validates the handle; here it only must not vanish from the URL. */
 export function framePath(handle: string): string {
   if (!/^\.{0,2}$/.test(handle)) return `frames/${encodeURIComponent(handle)}`;
   throw new CliError('usage', `${JSON.stringify(handle)} is not a valid handle.`, {

@@ -3,7 +3,7 @@ import { type Health, HEALTH } from './server-responses.ts';
 
 const MAX_BYTES = 1024 * 1024;
 
-/** Asks a server how it is. */
+/** Reads the health of a server. */
 export async function readHealth(client: Client): Promise<Health> {
   return readResponse(await client.send({ method: 'GET', path: 'health' }), HEALTH, MAX_BYTES);
 }

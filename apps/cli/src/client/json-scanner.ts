@@ -1,30 +1,30 @@
 import { CliError, invalidResponse } from '../errors/cli-error.ts';
 
-/** Takes JSON apart while it arrives. Each `take…` returns undefined when it needs more text first. */
+/** An incremental JSON scanner. Each method returns undefined if it needs more text first. */
 export interface JsonScanner {
   push(text: string): void;
-  /** The next character that is not white space; it stays. */
+  /** Returns the next character that is not white space, without consuming it. */
   peek(): string | undefined;
-  /** The same, and steps over it. */
+  /** The same, and consumes it. */
   takeMark(): string | undefined;
-  /** The text of the value that begins here, from its first to its last character. */
+  /** Consumes the next value and returns its text. */
   takeValue(): string | undefined;
 }
 
 const MAX_VALUE_CHARACTERS = 64 * 1024 * 1024;
 
-/** A scanner at the beginning of a text. It finds where values end; whether they are right is for the caller. */
+/** Creates a scanner. It finds where values end; the caller validates them. */
 export function createJsonScanner(): JsonScanner {
   let text = '';
   let start = 0;
-  // How far the value at `start` has been looked at, so that no character of a long one is looked at twice.
+  // How far the value at `start` has been scanned, so that no character of a long value is scanned twice.
   let at = 0;
   let depth = 0;
   let isInString = false;
 
   function take(end: number): string {
     const value = text.slice(start, end);
-    if (value === '') throw invalidResponse(`${JSON.stringify(text.slice(end, end + 1))} stands where a value should`);
+    if (value === '') throw invalidResponse(`expected a value, found ${JSON.stringify(text.slice(end, end + 1))}`);
     start = end;
     at = end;
     return value;
@@ -43,8 +43,8 @@ export function createJsonScanner(): JsonScanner {
       at -= start;
       start = 0;
       if (text.length <= MAX_VALUE_CHARACTERS) return;
-      throw new CliError('unreachable', 'The answer holds a value longer than 64 MiB.', {
-        hint: 'Leave the column out with --cols, or fetch the answer with another client.',
+      throw new CliError('unreachable', 'The response contains a value longer than 64 MiB.', {
+        hint: 'Leave out the column with --cols, or use another client.',
       });
     },
     takeMark() {

@@ -4,7 +4,7 @@ import { FRAME_LIST, type FrameInfo } from './server-responses.ts';
 const PAGE = 500;
 const MAX_PAGE_BYTES = 256 * 1024 * 1024;
 
-/** The frames there are, a page at a time. */
+/** Lists the frames, a page at a time. */
 export async function* listFrames(
   client: Client,
   prefix: string | undefined,
@@ -21,7 +21,7 @@ export async function* listFrames(
     const { frames } = await readResponse(response, FRAME_LIST, MAX_PAGE_BYTES);
     yield frames;
     const last = frames.at(-1)?.handle;
-    // A server that does not page would be asked for ever.
+    // A server that ignores the page parameters would cause an endless loop.
     if (frames.length !== PAGE || last === after) return;
     after = last;
   }

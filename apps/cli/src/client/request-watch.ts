@@ -2,26 +2,26 @@ import { subscribe, unsubscribe } from 'node:diagnostics_channel';
 import { Socket } from 'node:net';
 import * as v from 'valibot';
 
-/** Ends a request that would wait for ever. */
+/** Aborts a request that would hang. */
 export interface RequestWatch {
-  /** Aborted by the user, by the clock, and by a connection that closed unseen. */
+  /** Aborted by the user, by the timeout, and by a connection that closed unnoticed. */
   readonly signal: AbortSignal;
-  /** Starts the clock. */
+  /** Starts the timeout. */
   startClock(): void;
   stopClock(): void;
-  /** To be called when the head of the answer is there, or will never be. */
+  /** Must be called when the head of the response has arrived, or has failed to. */
   headSettled(): void;
 }
 
-/** What a watch needs. */
+/** Options of a watch. */
 export interface RequestWatchOptions {
   readonly url: string;
   readonly signal: AbortSignal;
-  /** Undefined: the clock never ends the request. */
+  /** Undefined: no timeout. */
   readonly timeoutMs: number | undefined;
 }
 
-/** The reason of a request that took too long. */
+/** The abort reason of a request that timed out. */
 export class ResponseTimeoutError extends Error {
   override readonly name = 'ResponseTimeoutError';
 
@@ -33,13 +33,13 @@ export class ResponseTimeoutError extends Error {
 const CONNECTED = 'undici:client:connected';
 const CONNECTION = v.object({ connectParams: v.object({ host: v.string() }), socket: v.instance(Socket) });
 
-/** Starts to watch a request that is about to be sent. */
+/** Starts to watch a request; call it before the request is sent. */
 export function watchRequest({ url, signal, timeoutMs }: RequestWatchOptions): RequestWatch {
   const { host } = new URL(url);
   const controller = new AbortController();
   let timer: NodeJS.Timeout | undefined;
-  // In Node 20 fetch loads its HTTP parser when its first connection is open, and listens to the connection only then. One
-  // that closed meanwhile is never heard of, and the promise of fetch never settles.
+  // In Node 20 fetch loads its HTTP parser after its first connection opens, and only then listens to it. If the
+  // connection closes before that, the promise of fetch never settles.
   const onConnected = (message: unknown): void => {
     if (!v.is(CONNECTION, message) || message.connectParams.host !== host || !message.socket.destroyed) return;
     controller.abort(Object.assign(new Error('closed'), { code: 'UND_ERR_SOCKET' }));
@@ -50,7 +50,7 @@ export function watchRequest({ url, signal, timeoutMs }: RequestWatchOptions): R
     startClock() {
       if (timeoutMs === undefined) return;
       timer = setTimeout(() => controller.abort(new ResponseTimeoutError(timeoutMs)), timeoutMs);
-      // The connection keeps the process; without one there is nothing to wait for.
+      // The connection keeps the process alive; without one there is nothing to wait for.
       timer.unref();
     },
     stopClock: () => clearTimeout(timer),

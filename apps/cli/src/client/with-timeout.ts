@@ -1,9 +1,9 @@
 /**
- * A signal that is aborted with another one, and after some time. Not by `AbortSignal.timeout`: inside of
- * `AbortSignal.any` nothing holds it, and it is collected together with its timer.
+ * Returns a signal that aborts with the given one, or after a timeout. `AbortSignal.timeout` does not work here:
+ * `AbortSignal.any` does not retain it, so it is garbage-collected together with its timer.
  */
 export function withTimeout(signal: AbortSignal, ms: number): AbortSignal {
   const controller = new AbortController();
-  setTimeout(() => controller.abort(new DOMException('The time is over.', 'TimeoutError')), ms).unref();
+  setTimeout(() => controller.abort(new DOMException('Timed out.', 'TimeoutError')), ms).unref();
   return AbortSignal.any([signal, controller.signal]);
 }

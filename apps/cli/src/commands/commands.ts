@@ -12,7 +12,7 @@ import { put } from './put.ts';
 import { query } from './query.ts';
 import { serve } from './serve.ts';
 
-/** The commands there are, in the order of the help. */
+/** All commands, in the order of the help. */
 export const COMMANDS: readonly (Command | Program)[] = [
   serve,
   ping,

@@ -1,7 +1,7 @@
 const BASH = `# Completion of svc for bash: eval "$(svc completion bash)"
 _svc() {
   local kind= line words
-  # Not COMP_WORDS: there a URL is cut at its colons.
+  # Not COMP_WORDS: it splits a URL at its colons.
   read -r -a words <<<"\${COMP_LINE:0:COMP_POINT}"
   [[ \${COMP_LINE:COMP_POINT-1:1} == ' ' ]] && words+=('')
   COMPREPLY=()
@@ -20,7 +20,7 @@ complete -F _svc svc
 `;
 
 const ZSH = `#compdef svc
-# Completion of svc for zsh: eval "$(svc completion zsh)", behind compinit; or this file as _svc in a folder of $fpath
+# Completion of svc for zsh: eval "$(svc completion zsh)", after compinit; or this file as _svc in a folder of $fpath
 _svc() {
   local tab=$'\\t'
   local -a lines found
@@ -56,8 +56,8 @@ complete -c svc -f -a '(__svc_complete)'
 `;
 
 /**
- * What a shell runs to complete the words of `svc`. Each asks `svc __complete` at every Tab, so that it never knows other
- * words than this `svc` does.
+ * Completion scripts by shell. Each calls `svc __complete` at every Tab, so the words always match this version of
+ * `svc`.
  */
 export const COMPLETION_SCRIPTS: ReadonlyMap<string, string> = new Map([
   ['bash', BASH],

@@ -4,7 +4,7 @@ import { COMPLETION_SCRIPTS } from './completion-scripts.ts';
 
 const SHELLS = [...COMPLETION_SCRIPTS.keys()];
 
-/** `svc completion`: makes Tab work behind `svc`. */
+/** `svc completion`: prints shell completion scripts. */
 export const completion: Command = {
   kind: 'command',
   name: 'completion',
@@ -12,11 +12,11 @@ export const completion: Command = {
   usage: [`<${SHELLS.join('|')}>`],
   options: {},
   notes: [
-    'Completes commands, flags, files, and handles, for which it asks the server of',
-    '--url or SVC_URL. For this shell, and in its start-up file for every one:',
+    'Completes commands, flags, files, and handles of the server of --url or SVC_URL.',
+    'Run this for the current shell, or put it in the start-up file of the shell:',
     '',
     '  bash  eval "$(svc completion bash)"',
-    '  zsh   eval "$(svc completion zsh)"        (behind compinit)',
+    '  zsh   eval "$(svc completion zsh)"        (after compinit)',
     '  fish  svc completion fish | source',
   ],
   async run(args, { stdout }) {

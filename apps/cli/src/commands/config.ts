@@ -9,7 +9,7 @@ import { createTablePrinter } from '../output/table-printer.ts';
 const COLUMNS = ['setting', 'value', 'source'].map((name) => ({ name, isNumeric: false }));
 const HIDDEN = '***';
 
-/** `svc config`: the settings a server would start with on this machine. */
+/** `svc config`: prints the settings that a server would start with on this machine. */
 export const config: Command = {
   kind: 'command',
   name: 'config',
@@ -20,17 +20,16 @@ export const config: Command = {
     json: { summary: 'Print an array of objects: setting, value, source.' },
   },
   notes: [
-    'Each with where its value comes from: variable, file or default. null is one',
-    'that is not set; secrets are hidden. svc help settings says what each is for.',
-    'No server is asked. Where something is wrong, all of it is said, and the exit',
-    'code is 2.',
+    'Each with the source of its value: variable, file or default. null means not',
+    'set; secrets are hidden. svc help settings describes each setting. No server is',
+    'contacted. If there are problems, all are printed, and the exit code is 2.',
   ],
   async run(args, context) {
     const loaded = loadServerConfig(args, context);
     if (loaded.kind === 'problems') {
       throw new CliError('usage', `The configuration has ${formatCount(loaded.problems.length, 'problem')}.`, {
         details: loaded.problems.flatMap((problem) => [`  ${findingText(problem)}`, `    ${problem.hint}`]),
-        hint: 'svc help settings lists the settings and what each may be.',
+        hint: 'svc help settings lists the settings and their valid values.',
       });
     }
     for (const warning of loaded.warnings) {

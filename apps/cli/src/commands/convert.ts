@@ -17,7 +17,7 @@ import { writeOutput } from '../output/write-output.ts';
 
 const HANDLE = 'frame';
 
-/** `svc convert`: a file in another format. */
+/** `svc convert`: writes a file in another format. */
 export const convert: Command = {
   kind: 'command',
   name: 'convert',
@@ -26,13 +26,13 @@ export const convert: Command = {
   options: {
     from: { value: '<format>', summary: 'The format of the file. Default: by its extension.' },
     to: { value: '<format>', summary: 'The format of the new one. Default: by its extension.' },
-    force: { short: 'f', summary: 'Replace the new file, where it is there.' },
+    force: { short: 'f', summary: 'Replace the new file if it exists.' },
     ...CSV_OPTIONS,
   },
   notes: [
     'Formats are json (rows: an array of objects), ndjson, csv, arrow and parquet.',
-    'Types of CSV and JSON are found out as by svc put; - is the standard input or',
-    'output. The new file gets its name only when all of it is there.',
+    'Types of CSV and JSON are detected as by svc put; - is standard input or output.',
+    'The new file appears under its name only when it is complete.',
     '',
     'Examples:',
     '  svc convert trades.csv trades.parquet',
@@ -49,7 +49,7 @@ export const convert: Command = {
     await withPrivateClient(args, context, (client) =>
       writeOutput(file, context, async (output) => {
         await sendFile(client, { method: 'PUT', path: framePath(HANDLE), params }, from, context);
-        // The JSON table is for readers of /exec; a file of rows can be read again by this program and by others.
+        // The JSON table is the format of /exec only; svc and other programs can read a file of rows.
         const sent = format === 'json' ? 'ndjson' : format;
         const response = await client.send({
           method: 'GET',
@@ -69,8 +69,8 @@ function targetFormat(args: Arguments, file: string): ResultFormat {
   if (given === undefined) return formatOfName(file, OUTPUT_FORMATS, flagOf);
   const format = OUTPUT_FORMATS.find((name) => name === given);
   if (format !== undefined) return format;
-  throw new CliError('usage', `--to ${JSON.stringify(given)} is not a format that can be written.`, {
-    hint: `Say ${OUTPUT_FORMATS.map(flagOf).join(' or ')}.`,
+  throw new CliError('usage', `--to ${JSON.stringify(given)} is not an output format.`, {
+    hint: `Use ${OUTPUT_FORMATS.map(flagOf).join(' or ')}.`,
   });
 }
 
@@ -80,9 +80,9 @@ function flagOf(format: ResultFormat): string {
 
 async function refuseExisting(file: string): Promise<void> {
   const there = await stat(file).catch(() => undefined);
-  // A device or a pipe is written to, and keeps its place.
+  // A device or a pipe is written to and not replaced.
   if (there === undefined || !(there.isFile() || there.isDirectory())) return;
-  throw new CliError('usage', `${JSON.stringify(file)} is there already.`, {
+  throw new CliError('usage', `${JSON.stringify(file)} already exists.`, {
     hint: there.isDirectory() ? 'Name a file.' : 'Choose another name, or replace it with --force.',
   });
 }

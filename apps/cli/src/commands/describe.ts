@@ -9,14 +9,14 @@ import { withClient } from '../frames/with-client.ts';
 
 const MAX_BYTES = 64 * 1024 * 1024;
 
-/** `svc describe`: what is known of a frame without reading it. */
+/** `svc describe`: prints the metadata of a frame. */
 export const describe: Command = {
   kind: 'command',
   name: 'describe',
-  summary: 'Print what is known of a frame, and columns.',
+  summary: 'Print the metadata and columns of a frame.',
   usage: ['<handle>'],
   takesDirectory: beginsWithDirectory,
-  options: { json: { summary: 'Print it as the JSON object of the server.' }, ...serverOptions() },
+  options: { json: { summary: 'Print the JSON object of the server.' }, ...serverOptions() },
   notes: [],
   async run(args, context) {
     const { stdout } = context;

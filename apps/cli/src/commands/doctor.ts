@@ -8,23 +8,23 @@ import { findDirectory } from '../frames/find-directory.ts';
 import type { Output } from '../output/output.ts';
 import { CONFIG_OPTION, loadServerConfig } from '../args/server-config.ts';
 
-/** `svc doctor`: what would keep a server or `svc` from working here, and what to do about it. */
+/** `svc doctor`: finds problems that would keep a server or `svc` from working here, and advises on each. */
 export const doctor: Command = {
   kind: 'command',
   name: 'doctor',
-  summary: 'Check what a server needs here; say what to do.',
+  summary: 'Check what a server needs here, with advice.',
   usage: ['[directory]'],
   takesDirectory: (words) => words.length > 0,
   options: { config: CONFIG_OPTION, url: URL_OPTION },
   notes: [
-    'Checks Node, the configuration, the ports of both listeners, the rights on the',
-    'data directories, the time-series database (by select 1), and the server that',
-    'svc talks to. Each is a line: ok, warning or problem, and what to do.',
+    'Checks Node, the configuration, the ports of both listeners, the permissions of',
+    'the data directories, the time-series database (by select 1), and the server',
+    'that svc talks to. Prints a line for each: ok, warning or problem, and advice.',
     '',
-    'With a directory of frames it compares all files in it with their checksums',
-    'instead, whoever holds the directory, and changes nothing.',
+    'With a directory of frames it verifies the checksums of all files instead, even',
+    'while a server holds the directory, and changes nothing.',
     '',
-    'Exit codes: 0 all is well, 4 there are warnings, 1 there are problems.',
+    'Exit codes: 0 all is well, 4 warnings, 1 problems.',
   ],
   async run(args, context) {
     const found = args.directory === undefined ? await checkMachine(args, context) : await checkFrames(args, context);
@@ -38,7 +38,7 @@ export const doctor: Command = {
 async function checkMachine(args: Arguments, context: Context): Promise<readonly Diagnosis[]> {
   const client = clientOptions(args, context);
   const isNamed = args.has('url') || Boolean(context.env['SVC_URL']);
-  // Loaded only here: the other commands start faster without it.
+  // Imported lazily: the other commands start faster without it.
   const { runChecks } = await import('../doctor/run-checks.ts');
   return runChecks({
     loaded: loadServerConfig(args, context),
@@ -48,7 +48,7 @@ async function checkMachine(args: Arguments, context: Context): Promise<readonly
 
 async function checkFrames({ directory = '' }: Arguments, context: Context): Promise<readonly Diagnosis[]> {
   const found = await findDirectory(directory, { homeDir: context.homeDir, createIfMissing: false });
-  // It loads the engine.
+  // Imported lazily: it loads the engine.
   const { verifyDirectory } = await import('../doctor/verify-directory.ts');
   return verifyDirectory(found, { name: directory, signal: context.signal });
 }

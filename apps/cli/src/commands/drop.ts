@@ -5,7 +5,7 @@ import { framePath } from '../client/frame-path.ts';
 import { serverOptions } from '../args/client-options.ts';
 import { withClient } from '../frames/with-client.ts';
 
-/** `svc drop`: ends frames. */
+/** `svc drop`: drops frames. */
 export const drop: Command = {
   kind: 'command',
   name: 'drop',
@@ -14,12 +14,12 @@ export const drop: Command = {
   takesDirectory: beginsWithDirectory,
   options: serverOptions(),
   notes: [
-    'Reads that have begun finish; there is no way back. Where one of several cannot',
-    'be dropped the others are, and the exit code is 1.',
+    'Reads in flight finish. A drop cannot be undone. If one of several frames cannot',
+    'be dropped, the others still are, and the exit code is 1.',
   ],
   async run(args, context) {
     const handles = [...new Set(args.positionals)];
-    // All of them before the first request: a wrong word must not leave half of the work done.
+    // Checked before the first request: an invalid handle must not leave the work half done.
     const paths = handles.map((handle) => ({ handle, path: framePath(handle) }));
     const refusals: CliError[] = [];
     await withClient(args, context, { isWriting: true }, async (client) => {

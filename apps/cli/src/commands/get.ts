@@ -13,7 +13,7 @@ import { writeOutput } from '../output/write-output.ts';
 
 const ALL_ROWS = '1,';
 
-/** `svc get`: reads a frame. */
+/** `svc get`: prints the rows of a frame. */
 export const get: Command = {
   kind: 'command',
   name: 'get',
@@ -28,8 +28,8 @@ export const get: Command = {
   },
   notes: [
     'Without a format: a table of the first 1000 rows, cut to fit a terminal; null is',
-    'a missing value, "null" a text, and control characters are escaped. With one:',
-    'all rows, the bytes of the server as they are, also on a terminal (as by cat).',
+    'a missing value, "null" a string, and control characters are escaped. With a',
+    'format: all rows, the bytes of the server unchanged, even on a terminal.',
     'Examples:',
     '  svc get trades --limit 1001,2000 --cols ts,price',
     '  svc get ./data trades -o trades.parquet',
@@ -68,7 +68,7 @@ async function printRows(client: Client, { handle, limit, cols, format, output }
     output,
     isJson: format === 'json',
     lastLine: ({ members, rows }) => {
-      if (rows === undefined || members['count'] !== rows) throw invalidResponse('its count is not that of its rows');
+      if (rows === undefined || members['count'] !== rows) throw invalidResponse('its count does not match its rows');
       if (!(total > rows)) return formatCount(rows, 'row');
       const hint = limit === undefined ? ` (--limit ${ALL_ROWS} prints all)` : '';
       return `${rows} of ${formatCount(total, 'row')}${hint}`;

@@ -7,14 +7,14 @@ import { printFrameList } from '../output/print-frames.ts';
 import type { FrameInfo } from '../client/server-responses.ts';
 import { withClient } from '../frames/with-client.ts';
 
-/** `svc list`: the frames there are. */
+/** `svc list`: lists the frames. */
 export const list: Command = {
   kind: 'command',
   name: 'list',
   summary: 'List the frames, all or those with a prefix.',
   usage: ['[prefix]'],
   takesDirectory: beginsWithDirectory,
-  options: { json: { summary: 'Print what the server knows of each, as one JSON object.' }, ...serverOptions() },
+  options: { json: { summary: 'Print the metadata of all, as one JSON object.' }, ...serverOptions() },
   notes: ['Examples:', '  svc list', '  svc list ./data', "  svc list tra --json | jq -r '.frames[].handle'"],
   async run(args, context) {
     const [prefix] = args.positionals;

@@ -6,14 +6,14 @@ import { clientOptions, serverOptions } from '../args/client-options.ts';
 const MAX_BYTES = 1024;
 const TIMEOUT_SECONDS = 5;
 
-/** `svc ping`: whether the server answers. */
+/** `svc ping`: checks that the server answers. */
 export const ping: Command = {
   kind: 'command',
   name: 'ping',
   summary: 'Print ok, and the time, if the server answers.',
   usage: [],
   options: serverOptions(TIMEOUT_SECONDS),
-  notes: ['The time is that of one request, connecting included.'],
+  notes: ['The time is that of one request, including the connection.'],
   async run(args, context) {
     const start = performance.now();
     const client = createClient(clientOptions(args, context, TIMEOUT_SECONDS));

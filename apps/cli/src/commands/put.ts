@@ -12,7 +12,7 @@ import { sendFile } from '../frames/send-file.ts';
 import { withClient } from '../frames/with-client.ts';
 import { MAX_TIMEOUT_SECONDS, serverOptions } from '../args/client-options.ts';
 
-/** `svc put`: makes a frame of a file. */
+/** `svc put`: uploads a file as a frame. */
 export const put: Command = {
   kind: 'command',
   name: 'put',
@@ -21,16 +21,16 @@ export const put: Command = {
   takesDirectory: beginsWithDirectory,
   options: {
     fmt: { value: '<format>', summary: 'The format. Default: by the extension of the file.' },
-    append: { summary: 'Add the rows to the frame instead, or make it of them.' },
-    ttl: { value: '<seconds>', summary: 'Let the frame end by itself. Default: never.' },
-    'if-new': { summary: 'Only where the handle is free.' },
+    append: { summary: 'Append the rows to the frame, or create it.' },
+    ttl: { value: '<seconds>', summary: 'Let the frame expire. Default: never.' },
+    'if-new': { summary: 'Only if the handle is free.' },
     ...CSV_OPTIONS,
     ...serverOptions(MAX_TIMEOUT_SECONDS),
   },
   notes: [
-    'The formats, and the extensions that tell them:',
+    'The formats and their extensions:',
     ...describeInputFormats(),
-    '- reads the standard input. A broken upload changes nothing.',
+    '- reads standard input. A failed upload changes nothing.',
     'Example: svc put today trades.arrow --ttl 86400 --if-new',
   ],
   async run(args, context) {
@@ -40,7 +40,7 @@ export const put: Command = {
     const ttl = ttlOf(args);
     const isAppending = args.has('append');
     if (isAppending && args.has('if-new')) {
-      throw new CliError('usage', '--append and --if-new cannot be done together.', { hint: 'Give one of them.' });
+      throw new CliError('usage', '--append and --if-new cannot be combined.', { hint: 'Give one of them.' });
     }
     const request: Pick<Request, 'method' | 'path' | 'params' | 'headers'> = {
       method: isAppending ? 'POST' : 'PUT',
@@ -59,7 +59,7 @@ export const put: Command = {
 function ttlOf(args: Arguments): string | undefined {
   const ttl = args.text('ttl');
   if (ttl === undefined || /^[1-9]\d{0,15}$/.test(ttl)) return ttl;
-  throw new CliError('usage', `--ttl ${JSON.stringify(ttl)} is not a whole number of seconds from 1 on.`, {
+  throw new CliError('usage', `--ttl ${JSON.stringify(ttl)} is not a positive whole number of seconds.`, {
     hint: 'Write --ttl 3600 for an hour.',
   });
 }

@@ -13,16 +13,16 @@ import { readSql } from '../args/sql-source.ts';
 import { withClient } from '../frames/with-client.ts';
 import { writeOutput } from '../output/write-output.ts';
 
-/** Those the time-series database writes itself, and the server passes on unread. */
+/** The formats that the time-series database writes itself; the server forwards them unread. */
 const DATABASE_FORMATS: ReadonlySet<ResultFormat> = new Set(['json', 'csv']);
 
 const ENGINES: readonly SqlEngine[] = ['local', 'tsdb'];
 
-/** `svc query`: SQL over frames, or for the time-series database behind the server. */
+/** `svc query`: runs SQL over frames, or in the time-series database behind the server. */
 export const query: Command = {
   kind: 'command',
   name: 'query',
-  summary: 'Run SQL, or ask for it at a prompt.',
+  summary: 'Run SQL, or start an interactive prompt.',
   usage: ['[sql|-]'],
   takesDirectory: precedesSql,
   options: {
@@ -33,9 +33,9 @@ export const query: Command = {
     ...serverOptions(MAX_TIMEOUT_SECONDS),
   },
   notes: [
-    'Without SQL a terminal gets a prompt, else - reads the standard input. In a',
-    'directory the engine is local; a server has its own choice (tsdb, as a rule).',
-    'The database writes JSON and CSV alone. An error shows its place in the SQL.',
+    'Without SQL: a prompt on a terminal, else SQL from standard input. A directory',
+    'always uses the local engine; a server has its own default (usually tsdb).',
+    'The database writes JSON and CSV only. An error shows its position in the SQL.',
     'Examples:',
     "  svc query ./data 'select symbol, avg(price) from trades group by 1'",
     "  svc query --engine local 'from trades where id = ?' --param 7 -o x.parquet",
@@ -51,7 +51,7 @@ export const query: Command = {
     if (terminal !== undefined && args.positionals.length === 0 && !args.has('file')) {
       checkPrompt(target);
       return withClient(args, context, use, async (client) => {
-        // Loaded only here: one statement needs none of it.
+        // Imported lazily: a single statement does not need it.
         const { startPrompt } = await import('../prompt/start-prompt.ts');
         const asked = engine ?? (await defaultEngine(client));
         const formats = ['table', ...OUTPUT_FORMATS.filter((format) => isPrintable(format, asked))] as const;
@@ -72,24 +72,24 @@ function engineOf(args: Arguments): SqlEngine | undefined {
   const engine = ENGINES.find((name) => name === given);
   if (given !== undefined && engine === undefined) {
     throw new CliError('usage', `There is no engine ${JSON.stringify(given)}.`, {
-      hint: 'Say --engine local for the frames, or --engine tsdb for the database behind the server.',
+      hint: 'Use --engine local for the frames, or --engine tsdb for the database behind the server.',
     });
   }
   if (args.directory === undefined) return engine;
   if (engine !== 'tsdb') return 'local';
-  throw new CliError('usage', 'Behind a directory there is no time-series database.', {
-    hint: 'Leave --engine tsdb out, or name a server with --url in place of the directory.',
+  throw new CliError('usage', 'A local directory has no time-series database; use --url.', {
+    hint: 'Leave out --engine tsdb, or name a server with --url instead of the directory.',
   });
 }
 
 function checkFormat({ format }: ResultTarget, engine: SqlEngine | undefined): void {
   if (engine === 'local' || format === 'table' || DATABASE_FORMATS.has(format)) return;
   throw new CliError('usage', `The time-series database does not write ${format}.`, {
-    hint: 'Say --engine local to ask the frames of the server, or --json or --csv.',
+    hint: 'Use --engine local to query the frames of the server, or --json or --csv.',
   });
 }
 
-/** Whether a prompt can print an answer in a format. */
+/** Whether a prompt can print a result in a format. */
 function isPrintable(format: ResultFormat, engine: SqlEngine | undefined): boolean {
   const isText = format !== 'arrow' && format !== 'parquet';
   return isText && (engine === 'local' || DATABASE_FORMATS.has(format));
@@ -97,8 +97,8 @@ function isPrintable(format: ResultFormat, engine: SqlEngine | undefined): boole
 
 function checkPrompt({ format, file }: ResultTarget): void {
   if (format === 'table' && file === undefined) return;
-  throw new CliError('usage', 'There is no SQL, and a prompt prints tables.', {
-    hint: 'Give the SQL as an argument; in the prompt \\format says how answers are printed.',
+  throw new CliError('usage', 'No SQL is given, and a prompt prints tables only.', {
+    hint: 'Give the SQL as an argument; in the prompt, \\format sets the format.',
   });
 }
 
@@ -108,7 +108,7 @@ function checkParam(text: string): string {
     return text;
   } catch {
     throw new CliError('usage', `--param ${JSON.stringify(text)} is not JSON.`, {
-      hint: `Write a text in double quotes inside of single ones: --param '${JSON.stringify(text)}'.`,
+      hint: `Write a string in double quotes inside single quotes: --param '${JSON.stringify(text)}'.`,
     });
   }
 }
@@ -120,5 +120,5 @@ async function sqlOf(args: Arguments, context: Context): Promise<string> {
     return argument === undefined || argument === DASH ? readSql(DASH, context) : argument;
   }
   if (argument === undefined) return readSql(file, context);
-  throw new CliError('usage', 'There is SQL in a file and SQL in an argument.', { hint: 'Give one of them.' });
+  throw new CliError('usage', 'The SQL is given both as a file and as an argument.', { hint: 'Give one of them.' });
 }

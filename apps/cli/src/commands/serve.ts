@@ -11,7 +11,7 @@ const SETTING_OPTIONS = NAMED_SETTINGS.flatMap(({ key, setting }): readonly [str
   return [[flag, { value: `<${placeholder}>`, summary: `Default: ${value}.` }]];
 });
 
-/** `svc serve`: the server itself, in this process. */
+/** `svc serve`: runs the server in this process. */
 export const serve: Program = {
   kind: 'program',
   name: 'serve',
@@ -23,9 +23,9 @@ export const serve: Program = {
     'print-config': { summary: 'Print every setting as a TOML file, and exit.' },
     version: { summary: 'Print the version of the server, and exit.' },
   },
-  notes: ['svc help settings says what each is for, and how to set those without a flag.'],
+  notes: ['svc help settings describes all settings, also those without a flag.'],
   async run(argv) {
-    // Loaded only here: the other commands start faster without it.
+    // Imported lazily: the other commands start faster without it.
     const { runServer } = await import('@svc/server');
     return runServer(argv, { command: 'svc serve' });
   },

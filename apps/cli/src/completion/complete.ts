@@ -12,20 +12,20 @@ import { DASH } from '../args/source.ts';
 import { withClient } from '../frames/with-client.ts';
 import { withTimeout } from '../client/with-timeout.ts';
 
-/** The word the completion scripts ask `svc` with; behind it stand the words of the line, up to the cursor. */
+/** The command that the completion scripts call; the words of the line follow, up to the cursor. */
 export const COMPLETE = '__complete';
 
-/** What may stand at the cursor. */
+/** The candidates at the cursor. */
 export type Completion =
   | { readonly kind: 'files' }
   | { readonly kind: 'words'; readonly words: readonly (readonly [word: string, summary?: string])[] };
 
-/** Nobody waits longer for a Tab. */
+/** The longest acceptable wait for a Tab. */
 const TIMEOUT_MS = 1000;
 const HANDLE = /^[A-Za-z\d][\w.-]*$/;
 const NOTHING: Completion = { kind: 'words', words: [] };
 
-/** What may stand in place of the last of these words. It asks the server for handles, and never fails. */
+/** Completes the last word of a line. Requests handles from the server; never fails. */
 export async function complete(line: readonly string[], context: Context): Promise<Completion> {
   const last = line.at(-1) ?? '';
   const found = await candidates(line.slice(0, -1), last, context);
@@ -33,7 +33,7 @@ export async function complete(line: readonly string[], context: Context): Promi
   return words(found.words.filter(([word]) => word.startsWith(last)));
 }
 
-/** The text for the scripts: a line with the kind, then a line for each word and what it does. */
+/** Formats the text for the scripts: a line with the kind, then a line for each word and its summary. */
 export function formatCompletion(completion: Completion): string {
   const lines = completion.kind === 'files' ? [] : completion.words.map((word) => word.join('\t'));
   return `${[completion.kind, ...lines].join('\n')}\n`;
@@ -43,7 +43,7 @@ async function candidates(before: readonly string[], last: string, context: Cont
   const [name, ...behind] = before;
   const commands = COMMANDS.map((command) => [command.name, command.summary] as const);
   if (name === undefined) {
-    return words([...commands, ['help', 'Say more about a command or a topic.'], ['--help'], ['--version']]);
+    return words([...commands, ['help', 'Describe a command or a topic.'], ['--help'], ['--version']]);
   }
   if (name === 'help') return behind.length === 0 ? words([...commands, ...HELP_TOPICS]) : NOTHING;
   const command = COMMANDS.find((one) => one.name === name);
@@ -64,7 +64,7 @@ async function candidates(before: readonly string[], last: string, context: Cont
 }
 
 interface Line {
-  /** The arguments that are complete. */
+  /** The complete arguments. */
   readonly positionals: readonly string[];
   /** The placeholder of the flag whose value comes next. */
   readonly pending: string | undefined;
@@ -95,7 +95,7 @@ interface Place {
   readonly directory: string | undefined;
 }
 
-/** What may stand where the help shows this. */
+/** Completes a placeholder of the help. */
 async function completePlaceholder(
   placeholder: string,
   place: Place,
@@ -114,12 +114,12 @@ async function handlesOf(
   prefix: string,
   context: Context,
 ): Promise<readonly (readonly [string, string])[]> {
-  const patience = withTimeout(context.signal, TIMEOUT_MS);
+  const signal = withTimeout(context.signal, TIMEOUT_MS);
   const found: (readonly [string, string])[] = [];
   try {
-    await withPlace(place, { ...context, signal: patience }, async (client) => {
+    await withPlace(place, { ...context, signal }, async (client) => {
       for await (const firstPage of listFrames(client, prefix)) {
-        // A shell types what it gets: a name that is no handle could be anything.
+        // The shell inserts this text: only valid handles are safe.
         const frames = firstPage.filter(({ handle }) => HANDLE.test(handle));
         for (const { handle, rows, columns } of frames) {
           found.push([handle, `${formatCount(rows, 'row')}, ${formatCount(columns.length, 'column')}`]);
@@ -128,7 +128,7 @@ async function handlesOf(
       }
     });
   } catch {
-    // In the midst of a line nobody can be told.
+    // A completion has no place to show an error.
   }
   return found;
 }

@@ -2,7 +2,7 @@ import type { Config } from '@svc/config';
 import { findingText, type ServerConfig } from '../args/server-config.ts';
 import type { Diagnosis } from './diagnosis.ts';
 
-/** Whether the server's configuration loads; the other checks need it. */
+/** Checks that the configuration of the server loads; the other checks need it. */
 export function checkConfiguration(loaded: ServerConfig): {
   readonly diagnoses: readonly Diagnosis[];
   readonly config: Config | undefined;

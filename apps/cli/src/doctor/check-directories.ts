@@ -4,14 +4,15 @@ import type { Config } from '@svc/config';
 import { errorCode } from '../errors/error-code.ts';
 import type { Diagnosis } from './diagnosis.ts';
 
-/** Whether the server could read and write where the settings say its data is. */
+/** Checks that the server can read and write its data directories. */
 export async function checkDirectories({ storage }: Config): Promise<readonly Diagnosis[]> {
   const paths = [
     { setting: 'storage.data_dir', path: storage.data_dir, isFile: false },
     { setting: 'storage.parquet_path', path: storage.parquet_path, isFile: false },
     { setting: 'storage.duckdb_path', path: storage.duckdb_path, isFile: true },
   ].flatMap(({ path, ...rest }) => (path === undefined ? [] : [{ ...rest, path }]));
-  if (paths.length === 0) return [{ status: 'ok', text: 'No data directory is set: frames end with the server.' }];
+  if (paths.length === 0)
+    return [{ status: 'ok', text: 'No data directory is set: frames are lost when the server stops.' }];
   return Promise.all(paths.map(checkPath));
 }
 
@@ -38,16 +39,16 @@ async function checkPath({ setting, path, isFile }: StoragePath): Promise<Diagno
     : notAllowed(name, path);
 }
 
-/** What is not there is made by the server, where it may. */
+/** Checks that the server can create a missing directory. */
 async function checkParent(name: string, path: string): Promise<Diagnosis> {
   let parent = dirname(path);
   while (parent !== dirname(parent) && (await stat(parent).catch(codeOf)) === 'ENOENT') parent = dirname(parent);
   return (await isWritable(parent, false))
-    ? { status: 'ok', text: `${name} is not there yet and can be made.` }
+    ? { status: 'ok', text: `${name} does not exist yet and can be created.` }
     : {
         status: 'problem',
-        text: `${name} is not there, and this user cannot make it.`,
-        advice: `Make it, or give this user the right to write in ${JSON.stringify(parent)}.`,
+        text: `${name} does not exist, and this user cannot create it.`,
+        advice: `Create it, or give this user permission to write to ${JSON.stringify(parent)}.`,
       };
 }
 
@@ -55,7 +56,7 @@ function notAllowed(name: string, path: string): Diagnosis {
   return {
     status: 'problem',
     text: `${name} cannot be read and written by this user.`,
-    advice: `Run the server as another user, or change the owner or the rights of ${JSON.stringify(path)}.`,
+    advice: `Run the server as another user, or change the owner or the permissions of ${JSON.stringify(path)}.`,
   };
 }
 

@@ -14,11 +14,11 @@ interface Listener {
   /** The variables that move it to another host and another port. */
   readonly hostVariable: string;
   readonly portVariable: string;
-  /** Who is there, where it is a server of ours. */
+  /** Describes the process on the port, if it is a data-frame server. */
   readonly identify: (address: Address, signal: AbortSignal) => Promise<string | undefined>;
 }
 
-/** Whether the ports of both listeners are free, or held by a server of ours. */
+/** Checks that the ports of both listeners are free, or held by a data-frame server. */
 export async function checkListeners({ server }: Config, signal: AbortSignal): Promise<readonly Diagnosis[]> {
   const listeners: readonly Listener[] = [
     {
@@ -40,7 +40,7 @@ export async function checkListeners({ server }: Config, signal: AbortSignal): P
 }
 
 const REASONS: Readonly<Record<string, readonly [reason: string, choose: string]>> = {
-  EACCES: ['this user may not listen there', 'a port above 1023'],
+  EACCES: ['this user may not listen on it', 'a port above 1023'],
   EADDRNOTAVAIL: ['this machine does not have the address', 'one of its own addresses'],
   ENOTFOUND: ['the host name is unknown', 'an address of this machine'],
 };
@@ -64,11 +64,11 @@ async function checkListener(
   return {
     status: 'problem',
     text: `${name} is held by another program.`,
-    advice: `End that program, or choose another port with ${portVariable}.`,
+    advice: `Stop that program, or choose another port with ${portVariable}.`,
   };
 }
 
-/** Listens for a moment; the code of what prevents it. */
+/** Listens for a moment; returns the error code if that fails. */
 async function tryToListen({ host, port }: Address): Promise<string | undefined> {
   const server = createServer();
   try {
@@ -82,7 +82,7 @@ async function tryToListen({ host, port }: Address): Promise<string | undefined>
   return undefined;
 }
 
-/** An address to listen on as one to connect to. */
+/** Converts a listen address to one that clients can connect to. */
 function reachable({ host, port }: Address): Address {
   if (host === '0.0.0.0') return { host: '127.0.0.1', port };
   return host === '::' ? { host: '::1', port } : { host, port };
@@ -98,7 +98,7 @@ async function identifyHttp(address: Address, signal: AbortSignal): Promise<stri
   }
 }
 
-/** Only a server of ours knows the method, and says so in the error that an empty handle gets. */
+/** Only a data-frame server knows the method; its error for an empty handle has a metadata key of ours. */
 async function identifyGrpc(address: Address, signal: AbortSignal): Promise<string | undefined> {
   const session = connect(`http://${formatAddress(address)}`);
   try {
@@ -116,7 +116,7 @@ async function identifyGrpc(address: Address, signal: AbortSignal): Promise<stri
         te: 'trailers',
       });
       call.on('response', look).on('trailers', look).on('error', giveUp).on('close', giveUp).resume();
-      // One message of no bytes: not compressed, length 0.
+      // One empty message: not compressed, length 0.
       call.end(new Uint8Array(5));
     });
   } finally {

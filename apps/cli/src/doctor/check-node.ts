@@ -1,9 +1,9 @@
 import type { Diagnosis } from './diagnosis.ts';
 
-/** The oldest Node that runs `svc` and the server, as the manifests say. */
+/** The oldest Node that `svc` and the server support, as in the manifests. */
 const OLDEST = [20, 19] as const;
 
-/** Whether this Node is new enough. */
+/** Checks that this Node is new enough. */
 export function checkNode(version: string): Diagnosis {
   const [major = 0, minor = 0] = version.split('.').map(Number);
   const isNewEnough = major > OLDEST[0] || (major === OLDEST[0] && minor >= OLDEST[1]);

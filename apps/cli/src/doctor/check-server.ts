@@ -3,16 +3,16 @@ import { readHealth } from '../client/health.ts';
 import { type Diagnosis, failedCheck, TIMEOUT_MS } from './diagnosis.ts';
 import { withTimeout } from '../client/with-timeout.ts';
 
-/** What is known of the server to be asked. */
+/** The server to check. */
 export interface CheckServerOptions {
   readonly client: ClientOptions;
-  /** Whether the user named it: that one is missed, the default one may not have been started yet. */
+  /** Whether the user named it. If not, it may simply not be started yet. */
   readonly isNamed: boolean;
   /** The version of `svc`. */
   readonly version: string;
 }
 
-/** Whether the server that the other commands talk to answers, and is of the same version. */
+/** Checks that the server of the other commands answers and has the same version. */
 export async function checkServer({ client, isNamed, version }: CheckServerOptions): Promise<Diagnosis> {
   const signal = withTimeout(client.signal, TIMEOUT_MS);
   try {

@@ -9,10 +9,10 @@ import { type Diagnosis, TIMEOUT_MS } from './diagnosis.ts';
 const NAME = 'The time-series database';
 const MAX_BYTES = 64 * 1024;
 
-/** Whether the time-series database answers, asked in the way the server asks. */
+/** Checks that the time-series database answers, in the same way as the server queries it. */
 export async function checkUpstream({ tsdb }: Config, signal: AbortSignal): Promise<Diagnosis> {
   if (tsdb.http_url === undefined) {
-    return { status: 'ok', text: 'No time-series database is set: SQL needs engine=local, which asks the frames.' };
+    return { status: 'ok', text: 'No time-series database is set: SQL needs engine=local, which queries the frames.' };
   }
   const proxy = createTsdbProxy({
     url: tsdb.http_url,
@@ -40,21 +40,21 @@ export async function checkUpstream({ tsdb }: Config, signal: AbortSignal): Prom
       return {
         status: 'warning',
         text: `${NAME} ${tsdb.http_url} answers select 1 with status ${response.status}.`,
-        advice: 'Check that SERVICE_TSDB_HTTP_URL is its base URL, and what its user may do.',
+        advice: 'Check that SERVICE_TSDB_HTTP_URL is its base URL, and the permissions of its user.',
       };
     }
     if (await isTable(response.body)) return { status: 'ok', text: `${NAME} ${tsdb.http_url} answers.` };
     return {
       status: 'problem',
-      text: `${NAME} ${tsdb.http_url} answers select 1 with something that is not a table.`,
-      advice: 'Check that SERVICE_TSDB_HTTP_URL is the base URL of a database, and not of something else.',
+      text: `${NAME} ${tsdb.http_url} does not answer select 1 with a table.`,
+      advice: 'Check that SERVICE_TSDB_HTTP_URL is the base URL of a database.',
     };
   } catch (error) {
     if (!(error instanceof Error)) throw error;
     return {
       status: 'problem',
       text: `${NAME} ${tsdb.http_url} does not answer: ${error.message}`,
-      advice: 'Check that it runs, and SERVICE_TSDB_HTTP_URL and the credentials that go with it.',
+      advice: 'Check that it is running, SERVICE_TSDB_HTTP_URL, and the credentials.',
     };
   } finally {
     await proxy.close();

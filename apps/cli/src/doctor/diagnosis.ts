@@ -1,18 +1,18 @@
 import { CliError } from '../errors/cli-error.ts';
 
-/** What one check found. */
+/** The result of one check. */
 export interface Diagnosis {
   readonly status: 'ok' | 'warning' | 'problem';
-  /** What is so, in a sentence. */
+  /** The finding, in a sentence. */
   readonly text: string;
-  /** What to do about it, in a sentence. */
+  /** The advice, in a sentence. */
   readonly advice?: string | undefined;
 }
 
-/** How long a check waits for somebody else to answer. */
+/** How long a check waits for another process. */
 export const TIMEOUT_MS = 3000;
 
-/** A failed request of a check. */
+/** Converts a failed request to a diagnosis. */
 export function failedCheck(status: 'warning' | 'problem', error: unknown): Diagnosis {
   if (!(error instanceof CliError)) throw error;
   return { status, text: error.message, advice: error.hint };

@@ -7,13 +7,13 @@ import { checkServer, type CheckServerOptions } from './check-server.ts';
 import { checkUpstream } from './check-upstream.ts';
 import type { Diagnosis } from './diagnosis.ts';
 
-/** What the checks look at. */
+/** The input of the checks. */
 export interface RunChecksOptions {
   readonly loaded: ServerConfig;
   readonly server: CheckServerOptions;
 }
 
-/** Runs every check, in the order in which one depends on another. */
+/** Runs every check, in the order of their dependencies. */
 export async function runChecks({ loaded, server }: RunChecksOptions): Promise<readonly Diagnosis[]> {
   const { signal } = server.client;
   const { diagnoses, config } = checkConfiguration(loaded);
@@ -24,7 +24,7 @@ export async function runChecks({ loaded, server }: RunChecksOptions): Promise<r
     checkNode(process.versions.node),
     ...diagnoses,
     ...(ofConfig?.flat() ?? []),
-    // Not together with the listeners: a port they try for a moment must not be taken for the server's.
+    // Not concurrent with the listeners: a port that they open for a moment must not look like the server.
     await checkServer(server),
   ];
 }

@@ -4,14 +4,14 @@ import { DEFAULT_TENANT } from '@svc/frames';
 import { directoryError, type FrameDirectory } from '../frames/find-directory.ts';
 import type { Diagnosis } from './diagnosis.ts';
 
-/** What is verified. */
+/** Options of the verification. */
 export interface VerifyDirectoryOptions {
-  /** As the user wrote it. */
+  /** The directory as the user wrote it. */
   readonly name: string;
   readonly signal: AbortSignal;
 }
 
-/** Whether the files of all frames in a directory are what was written. Nothing in it is changed. */
+/** Verifies the checksums of all frames in a directory. Changes nothing in it. */
 export async function verifyDirectory(
   { parquetPath }: FrameDirectory,
   { name, signal }: VerifyDirectoryOptions,
@@ -47,25 +47,25 @@ function diagnosesOf(verdicts: readonly FrameVerdict[], name: string): readonly 
   if (unchecked > 0) {
     diagnoses.unshift({
       status: 'warning',
-      text: `${formatCount(unchecked, 'has no checksum', 'have no checksum')}: an earlier version wrote ${unchecked === 1 ? 'it' : 'them'}.`,
+      text: `${countFrames(unchecked, 'has no checksum', 'have no checksum')}: an earlier version wrote ${unchecked === 1 ? 'it' : 'them'}.`,
       advice: 'A frame gets checksums when it is put or appended to.',
     });
   }
   if (intact > 0) {
-    const text = `${formatCount(intact, 'matches its checksums', 'match their checksums')} ${where}.`;
+    const text = `${countFrames(intact, 'matches its checksums', 'match their checksums')} ${where}.`;
     diagnoses.unshift({ status: 'ok', text });
   }
   return diagnoses;
 }
 
-function formatCount(count: number, one: string, several: string): string {
+function countFrames(count: number, one: string, several: string): string {
   return count === 1 ? `1 frame ${one}` : `${count} frames ${several}`;
 }
 
 function damagedFrame(verdict: FrameVerdict): Diagnosis {
   return {
     status: 'problem',
-    text: `${nameOf(verdict)} is damaged: ${JSON.stringify(verdict.path)} is not what was written.`,
+    text: `${nameOf(verdict)} is damaged: ${JSON.stringify(verdict.path)} does not match its checksum.`,
     advice: 'Restore the file from a backup, or put the frame again.',
   };
 }
@@ -74,7 +74,7 @@ function unreadableFrame(verdict: FrameVerdict): Diagnosis {
   return {
     status: 'problem',
     text: `${nameOf(verdict)} could not be read: ${String(verdict.cause)}.`,
-    advice: 'Check the rights of its file, and the disk.',
+    advice: 'Check the permissions of its file, and the disk.',
   };
 }
 

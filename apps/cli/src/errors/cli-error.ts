@@ -1,4 +1,4 @@
-/** The exit codes of `svc`; `svc serve` has those of the server instead. */
+/** The exit codes of `svc`. `svc serve` uses those of the server. */
 export const EXIT = {
   ok: 0,
   refused: 1,
@@ -9,21 +9,21 @@ export const EXIT = {
   terminated: 143,
 } as const;
 
-/** What a `CliError` says beside its sentence. */
+/** Details of a `CliError`. */
 export interface CliErrorOptions {
-  /** What the reader can do about it. */
+  /** What the user can do about it. */
   readonly hint: string;
-  /** Lines shown between the sentence and the hint, as they are. */
+  /** Lines shown verbatim between the message and the hint. */
   readonly details?: readonly string[];
   readonly cause?: unknown;
 }
 
-/** The same for a refusal of the server, which may not say what to do: the database behind it never does. */
+/** The same for an error of the server, which may lack a hint: the database behind it never sends one. */
 export interface RefusalErrorOptions extends Omit<CliErrorOptions, 'hint'> {
   readonly hint: string | undefined;
 }
 
-/** A failure the user is told of: which exit code, one sentence, and a hint. */
+/** An error for the user: an exit code, one sentence, and a hint. */
 export class CliError extends Error {
   override readonly name = 'CliError';
   readonly exitCode: number;
@@ -40,12 +40,12 @@ export class CliError extends Error {
   }
 }
 
-/** The reader of the output has gone (`svc get trades | head`): nothing is left to do, and nothing went wrong. */
+/** The reader of the output closed it (`svc get trades | head`). This is not a failure. */
 export class OutputClosedError extends Error {
   override readonly name = 'OutputClosedError';
 }
 
-/** The user, or the system, wants the process to end: the reason of an aborted signal. */
+/** The abort reason if the user or the system ends the process. */
 export class InterruptedError extends Error {
   override readonly name = 'InterruptedError';
   readonly exitCode: number;
@@ -56,16 +56,16 @@ export class InterruptedError extends Error {
   }
 }
 
-/** An answer that came whole and still is not one of a data-frame server. */
+/** Makes the error for a complete response that is not from a data-frame server. */
 export function invalidResponse(what: string): CliError {
-  return new CliError('unreachable', `The answer cannot be read: ${what}.`, {
+  return new CliError('unreachable', `Cannot read the response: ${what}.`, {
     hint: 'Check that --url or SVC_URL names a data-frame server, and its base path if it has one.',
   });
 }
 
-/** An answer that ended before it was complete. */
+/** Makes the error for a response that ended early. */
 export function incompleteResponse(): CliError {
-  return new CliError('unreachable', 'The connection broke in the middle of the answer; it is not complete.', {
-    hint: 'Send the request again; the log of the server may say why it stopped.',
+  return new CliError('unreachable', 'The connection broke before the response was complete.', {
+    hint: 'Send the request again; the server log may say why it stopped.',
   });
 }

@@ -3,29 +3,29 @@ import { join, resolve } from 'node:path';
 import { CliError } from '../errors/cli-error.ts';
 import { errorCode } from '../errors/error-code.ts';
 
-/** A directory of frames, as a server would be told of it. */
+/** A directory of frames, as the settings of a server. */
 export interface FrameDirectory {
   /** `storage.parquet_path`. */
   readonly parquetPath: string;
-  /** `storage.duckdb_path`, where there is such a file. */
+  /** `storage.duckdb_path`, if the file exists. */
   readonly duckdbPath?: string;
 }
 
-/** How a directory is looked for. */
+/** Options for finding a directory. */
 export interface FindDirectoryOptions {
-  /** What `~` stands for. */
+  /** The expansion of `~`. */
   readonly homeDir: string;
-  /** Makes it where it is not there. */
+  /** Creates the directory if it does not exist. */
   readonly createIfMissing: boolean;
 }
 
-/** What `storage.data_dir` has in it. */
+/** The entries of a `storage.data_dir`. */
 const COLD = 'cold';
 const DATABASE = 'analytics.duckdb';
 
 /**
- * Finds the frames in a directory: it is a `storage.data_dir`, with `cold` in it, or a `storage.parquet_path` itself. One
- * that is empty or not there becomes the former, if it is to be made.
+ * Finds the frames in a directory: it is a `storage.data_dir`, with `cold` in it, or a `storage.parquet_path`. With
+ * `createIfMissing`, an empty or missing directory becomes a `storage.data_dir`.
  */
 export async function findDirectory(
   name: string,
@@ -47,7 +47,7 @@ export async function findDirectory(
   return { parquetPath: cold, ...(names.includes(DATABASE) && { duckdbPath: join(path, DATABASE) }) };
 }
 
-/** Not with the folders above it: a name that is mistyped is seen, and Node never ends trying to make some in /proc. */
+/** Not recursive: a mistyped name is an error, and a recursive mkdir in /proc never returns in Node. */
 async function makeDataDir(path: string, cold: string): Promise<void> {
   await mkdir(path).catch((error: unknown) => {
     if (errorCode(error) !== 'EEXIST') throw error;
@@ -56,20 +56,20 @@ async function makeDataDir(path: string, cold: string): Promise<void> {
 }
 
 const REASONS: Readonly<Record<string, readonly [reason: string, hint: string]>> = {
-  ENOENT: ['there is no such directory', 'Check its name, and the folder you are in. svc put makes one.'],
-  EROFS: ['it can only be read', 'Use a directory on another disk.'],
-  ENOSPC: ['its disk is full', 'Make some space, or use a directory on another disk.'],
+  ENOENT: ['there is no such directory', 'Check the name and the current directory. svc put creates one.'],
+  EROFS: ['it is read-only', 'Use a directory on another disk.'],
+  ENOSPC: ['its disk is full', 'Free some space, or use a directory on another disk.'],
   ENOTDIR: ['it is not a directory', 'Name the directory of the frames; svc convert reads single files.'],
-  EACCES: ['this user may not use it', 'Change its rights, or be another user.'],
-  EPERM: ['this user may not use it', 'Change its rights, or be another user.'],
+  EACCES: ['permission is denied', 'Change its permissions, or run svc as another user.'],
+  EPERM: ['permission is denied', 'Change its permissions, or run svc as another user.'],
 };
 
-/** A failure of the operating system with a directory of frames, as the user is told of it; others stay what they are. */
+/** Converts a system error about a directory of frames to an error for the user; returns others unchanged. */
 export function directoryError(name: string, error: unknown): unknown {
   const code = errorCode(error);
   if (code === undefined) return error;
   const [reason, hint] = REASONS[code] ?? [code, 'Check that other programs can use it.'];
-  return new CliError('usage', `The frames in ${JSON.stringify(name)} cannot be reached: ${reason}.`, {
+  return new CliError('usage', `The frames in ${JSON.stringify(name)} cannot be opened: ${reason}.`, {
     hint,
     cause: error,
   });

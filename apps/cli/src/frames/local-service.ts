@@ -19,25 +19,25 @@ import { directoryError, type FrameDirectory } from './find-directory.ts';
 export interface LocalService {
   /** Answers as a server with this directory would. */
   readonly fetch: typeof fetch;
-  /** What is wrong with single frames, a sentence each. */
+  /** Problems with individual frames, a sentence each. */
   readonly problems: readonly string[];
   close(): Promise<void>;
 }
 
-/** What is done with the directory. */
+/** Options for opening a directory. */
 export interface LocalServiceOptions {
-  /** As the user wrote it. */
+  /** The directory as the user wrote it. */
   readonly name: string;
-  /** Only reads, whoever holds the directory; else it is held, and nobody else may. */
+  /** Only reads, even while another process holds the directory; otherwise locks it. */
   readonly isReadOnly: boolean;
-  /** Whether SQL is asked: a process for it is started then. */
+  /** Whether SQL is used: starts a process for it. */
   readonly hasSql: boolean;
 }
 
-/** Who waits at a terminal can end a query by hand, and knows what it is worth. */
+/** A user at a terminal can cancel a query by hand. */
 const MAX_SQL_MS = 24 * 60 * 60 * 1000;
 
-/** Opens a directory as a server would; none: a private one that ends with the service. */
+/** Opens a directory as a server would. Undefined: a temporary one that is removed with the service. */
 export async function openLocalService(
   directory: FrameDirectory | undefined,
   { name, isReadOnly, hasSql }: LocalServiceOptions,
@@ -56,7 +56,7 @@ export async function openLocalService(
       files,
       decoders,
       isReadOnly,
-      // What is asked once is not asked again.
+      // One command reads each frame once.
       cacheBytes: 0,
       onProblem: (problem) => problems.add(problemText(problem)),
     }).catch((error: unknown) => {
@@ -64,7 +64,7 @@ export async function openLocalService(
     });
     const service = createService({
       store,
-      // What a server would only tell its log: the files are those of who reads this.
+      // A server would only log the cause; here the files belong to the user.
       observe: (event) => {
         const isFault = event.kind === 'request_answered' && event.error?.code === 'internal';
         if (isFault) problems.add(`The cause is: ${String(event.error?.cause)}.`);
@@ -104,18 +104,18 @@ function inUse(name: string, { holder }: DirectoryInUseError): CliError {
   const { pid, host, since } = holder;
   return new CliError(
     'refused',
-    `Process ${pid} on ${host} holds the directory ${JSON.stringify(name)} since ${since}.`,
-    { hint: 'If it is a server, send the change to it: leave the directory out, and name its address with --url.' },
+    `Process ${pid} on ${host} has held the directory ${JSON.stringify(name)} since ${since}.`,
+    { hint: 'If it is a server, send the change to it: leave out the directory, and name its address with --url.' },
   );
 }
 
 const PROBLEMS: Readonly<Record<StoreProblem['kind'], (handle: string) => string>> = {
   damaged_frame: (handle) => `The file of the frame ${handle} is damaged.`,
-  unreadable_frame: (handle) => `The frame ${handle} cannot be read, and is left out.`,
-  unreadable_expiry: (handle) => `When the frame ${handle} ends cannot be read.`,
+  unreadable_frame: (handle) => `The frame ${handle} cannot be read and is skipped.`,
+  unreadable_expiry: (handle) => `The expiry of the frame ${handle} cannot be read.`,
   unreadable_database: () => 'The database of the directory cannot be read.',
-  not_removed: (handle) => `The file of the frame ${handle}, which is gone, cannot be removed.`,
-  not_released: () => 'The directory cannot be written any more; its lock stays until it is opened again.',
+  not_removed: (handle) => `The file of the dropped frame ${handle} cannot be removed.`,
+  not_released: () => 'The directory is no longer writable; its lock stays until the directory is opened again.',
 };
 
 function problemText({ kind, handle }: StoreProblem): string {

@@ -7,27 +7,27 @@ import { refusalOf } from '../client/refusal.ts';
 import type { ResultTarget } from '../args/result-format.ts';
 import { ACKNOWLEDGEMENT, parseResponse } from '../client/server-responses.ts';
 
-/** Who answers SQL: the frames, or the time-series database behind the server. */
+/** The engine of SQL: over frames, or the time-series database behind the server. */
 export type SqlEngine = 'local' | 'tsdb';
 
-/** One statement, and what becomes of its answer. */
+/** One statement, and how to print its result. */
 export interface SqlRun {
   readonly sql: string;
-  /** Undefined: whom the server asks by itself. */
+  /** Undefined: the default of the server. */
   readonly engine: SqlEngine | undefined;
   /** Values for `?` and `$1`, as JSON. */
   readonly params: readonly string[];
   readonly format: ResultTarget['format'];
   readonly output: Output;
-  /** Columns of the terminal errors are shown on. */
+  /** Width of the terminal that shows errors, in columns. */
   readonly errorWidth: number;
-  /** Sees the rows on their way. */
+  /** Called with the rows as they arrive. */
   readonly onRows?: PrintResultOptions['onRows'];
-  /** Ends this statement alone. */
+  /** Aborts only this statement. */
   readonly signal?: AbortSignal;
 }
 
-/** Runs a statement and prints its answer. */
+/** Runs a statement and prints its result. */
 export async function runSql(client: Client, run: SqlRun): Promise<void> {
   const { sql, engine, params, format, output, errorWidth, onRows, signal } = run;
   const fmt = format === 'table' ? 'json' : format;
@@ -37,7 +37,7 @@ export async function runSql(client: Client, run: SqlRun): Promise<void> {
     params: { fmt, ...(engine && { engine }), ...(params.length > 0 && { param: params }) },
     headers: { 'content-type': 'application/sql' },
     body: sql,
-    // Frames are only read; what the database does is not known here.
+    // SQL over frames only reads; SQL in the database may write.
     isAction: engine !== 'local',
     isLong: true,
     expects: { contentType: outputContentType(fmt) },
@@ -50,7 +50,7 @@ export async function runSql(client: Client, run: SqlRun): Promise<void> {
     isJson: format === 'json',
     ...(onRows && { onRows }),
     lastLine: (whole) => {
-      // The database reports some errors with a status of 200, also behind rows it has already sent.
+      // The database reports some errors with status 200, even after rows.
       const refusal = refusalOf(whole.members, { sql, width: errorWidth });
       if (refusal !== undefined) throw refusal;
       return describeResult(whole);

@@ -6,15 +6,15 @@ import { openSource } from '../args/source.ts';
 
 const MAX_RESPONSE_BYTES = 16 * 1024 * 1024;
 
-/** What became of a file that was sent. */
+/** The result of an upload. */
 export interface SentFile {
   readonly rows: number;
   readonly version: string;
-  /** Whether there was no frame before. */
+  /** Whether the frame is new. */
   readonly isNew: boolean;
 }
 
-/** Sends a file, or the standard input for `-`, as the body of a request that makes or changes a frame. */
+/** Sends a file, or standard input for `-`, as the body of a request that creates or changes a frame. */
 export async function sendFile(
   client: Client,
   request: Pick<Request, 'method' | 'path' | 'params' | 'headers'>,

@@ -6,20 +6,20 @@ import type { Context } from '../args/command.ts';
 import { visibleText } from '../text/display-text.ts';
 import { findDirectory, type FrameDirectory } from './find-directory.ts';
 
-/** What a command does with the frames. */
+/** How a command uses the frames. */
 export interface ClientUse {
-  /** Whether it changes them: a directory is then held while it runs. Default: no. */
+  /** Whether it writes: a directory is then locked while it runs. Default: no. */
   readonly isWriting?: boolean;
-  /** Whether it asks SQL. Default: no. */
+  /** Whether it runs SQL. Default: no. */
   readonly hasSql?: boolean;
-  /** Default: that of most commands. */
+  /** Default: the timeout of most commands. */
   readonly timeoutSeconds?: number;
 }
 
-/** Nobody is asked for it. */
+/** Never resolved: requests go to the local service. */
 const LOCAL_URL = 'http://directory.invalid';
 
-/** Lets a command talk to the server, or to the directory, that the command line names. */
+/** Runs a command with a client of the server or directory that the command line names. */
 export async function withClient(
   args: Arguments,
   context: Context,
@@ -37,7 +37,7 @@ export async function withClient(
   await withLocalClient(args, context, { directory: found, name: directory, isReadOnly: !isWriting, hasSql }, run);
 }
 
-/** Lets a command keep frames that end with it. */
+/** Runs a command with a client of a temporary store. */
 export function withPrivateClient(
   args: Arguments,
   context: Context,
@@ -60,7 +60,7 @@ async function withLocalClient(
   run: (client: Client) => Promise<void>,
 ): Promise<void> {
   const options = responseOptions(args, context);
-  // Loaded only here: what only talks to a server starts in a third of the time without it.
+  // Imported lazily: commands that use a server start in a third of the time without it.
   const { openLocalService } = await import('./local-service.ts');
   const local = await openLocalService(directory, use);
   try {

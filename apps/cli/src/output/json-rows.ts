@@ -1,8 +1,8 @@
 const NEWLINE = 0x0a;
 
-/** Rows of NDJSON as one JSON array, a row a line. */
+/** Converts NDJSON to one JSON array, with a row per line. */
 export async function* rowsAsJson(lines: AsyncIterable<Uint8Array>): AsyncGenerator<Uint8Array> {
-  // The end of the last line is held back: a comma follows it only where there is another.
+  // The last line break is held back: a comma follows it only if there is another row.
   let open = '[';
   for await (const chunk of lines) {
     if (chunk.length === 0) continue;

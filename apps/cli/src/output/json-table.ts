@@ -2,7 +2,7 @@ import { type CliError, incompleteResponse, invalidResponse } from '../errors/cl
 import { createJsonScanner, type JsonScanner } from '../client/json-scanner.ts';
 import type { Cell } from './table-printer.ts';
 
-/** A part of a JSON table, in the order they arrive. */
+/** A part of a JSON table, in the order of arrival. */
 export type TablePart =
   | { readonly kind: 'member'; readonly name: string; readonly value: unknown }
   | { readonly kind: 'rows'; readonly rows: readonly (readonly Cell[])[] };
@@ -15,8 +15,8 @@ type Step =
 const MORE: Step = { kind: 'more' };
 
 /**
- * Reads an answer of `/exec` as it arrives: the rows of `dataset` as they come, every other member whole. Numbers keep
- * the digits they were sent with. An answer that ends early is an error, whatever way the connection ended.
+ * Parses a response of `/exec` incrementally: the rows of `dataset` as they arrive, other members as a whole. Numbers
+ * keep their exact digits. A response that ends early is an error, even if the connection closed cleanly.
  */
 export async function* readJsonTable(chunks: AsyncIterable<Uint8Array>): AsyncGenerator<TablePart> {
   const scanner = createJsonScanner();
@@ -27,7 +27,7 @@ export async function* readJsonTable(chunks: AsyncIterable<Uint8Array>): AsyncGe
     yield* takeParts(steps);
   }
   if (steps.next().done !== true) throw incompleteResponse();
-  if (scanner.peek() !== undefined) throw invalidResponse('something follows the end of the table');
+  if (scanner.peek() !== undefined) throw invalidResponse('there is text after the end of the table');
 }
 
 function* takeParts(steps: Iterator<Step, void>): Generator<TablePart> {
@@ -49,7 +49,7 @@ function* parseTable(scanner: JsonScanner): Generator<Step, void> {
   let mark = (yield* takeIf(scanner, '}')) ? '}' : ',';
   while (mark === ',') {
     const name = yield* takeValue(scanner);
-    if (!name.startsWith('"')) throw invalidResponse(`${shown(name)} stands where a key should`);
+    if (!name.startsWith('"')) throw invalidResponse(`expected a key, found ${shown(name)}`);
     yield* expect(scanner, ':');
     if (name === '"dataset"') yield* parseRows(scanner);
     else yield { kind: 'member', name: String(parseJson(name)), value: parseJson(yield* takeValue(scanner)) };
@@ -57,7 +57,7 @@ function* parseTable(scanner: JsonScanner): Generator<Step, void> {
   }
 }
 
-/** One loop for all rows and values, without a generator for each: this is where the time of a long table goes. */
+/** One loop for all rows and values, without a generator for each: this is the hot path of a long table. */
 function* parseRows(scanner: JsonScanner): Generator<Step, void> {
   yield* expect(scanner, '[');
   if (yield* takeIf(scanner, ']')) return;
@@ -115,14 +115,14 @@ function* expect(scanner: JsonScanner, ...marks: readonly string[]): Generator<S
 }
 
 function misplaced(mark: string, ...marks: readonly string[]): CliError {
-  return invalidResponse(`${shown(mark)} stands where ${marks.map(shown).join(' or ')} should`);
+  return invalidResponse(`expected ${marks.map(shown).join(' or ')}, found ${shown(mark)}`);
 }
 
 const SCALAR = /^(?:-?\d+(?:\.\d+)?(?:[eE][+-]?\d+)?|true|false)$/;
 
 function cellOf(value: string): Cell {
   if (value === 'null') return null;
-  // Nothing is escaped in most texts, and they need no parsing.
+  // Most strings have no escapes and need no parsing.
   if (value.startsWith('"') && !value.includes('\\')) return value.slice(1, -1);
   if (SCALAR.test(value)) return value;
   const parsed = parseJson(value);

@@ -4,30 +4,30 @@ import { errorCode } from '../errors/error-code.ts';
 
 const DEFAULT_WIDTH = 80;
 
-/** Where text goes. */
+/** A destination of text. */
 export interface Output {
-  /** Columns of the terminal; undefined where it is none, and lines may be as long as they are. */
+  /** Columns of the terminal; undefined if it is not a terminal, and lines are not limited. */
   readonly width: number | undefined;
-  /** Whether it understands colours. */
+  /** Whether it supports colours. */
   readonly isStyled: boolean;
-  /** Resolves when the stream has taken the bytes, so that a slow reader slows the writer down. */
+  /** Resolves when the stream has accepted the bytes: backpressure for the writer. */
   write(chunk: string | Uint8Array): Promise<void>;
 }
 
-/** The part of `process.stdout` that an output needs. */
+/** The members of `process.stdout` that an output needs. */
 export interface OutputStream extends Writable {
   readonly isTTY?: boolean;
   readonly columns?: number;
   hasColors?(): boolean;
 }
 
-/** An output that writes to a stream. */
+/** Creates an output that writes to a stream. */
 export function createOutput(stream: OutputStream): Output {
   const isTerminal = stream.isTTY === true;
-  // The callback of each write reports failures; without a listener the same failure would end the process.
+  // The callback of each write reports errors; without a listener the same error would end the process.
   stream.on('error', () => {});
   return {
-    // Asked each time, as a window changes; some terminals report 0 columns when they do not know.
+    // Read each time, because a window may be resized; some terminals report 0 columns if they do not know.
     get width() {
       return isTerminal ? stream.columns || DEFAULT_WIDTH : undefined;
     },
@@ -40,19 +40,19 @@ export function createOutput(stream: OutputStream): Output {
 }
 
 const REASONS: Readonly<Record<string, readonly [reason: string, hint: string]>> = {
-  ENOSPC: ['no space is left', 'Make some, or write to another disk.'],
-  EDQUOT: ['no space is left', 'Make some, or write to another disk.'],
-  ENOENT: ['there is no such folder', 'Make the folder, or check its name.'],
-  ENOTDIR: ['there is no such folder', 'Make the folder, or check its name.'],
-  EACCES: ['this user may not write there', 'Write into a folder of your own, or change the rights of this one.'],
-  EPERM: ['this user may not write there', 'Write into a folder of your own, or change the rights of this one.'],
-  EROFS: ['the disk can only be read', 'Write to another disk.'],
+  ENOSPC: ['no space is left', 'Free some space, or write to another disk.'],
+  EDQUOT: ['no space is left', 'Free some space, or write to another disk.'],
+  ENOENT: ['there is no such folder', 'Create the folder, or check its name.'],
+  ENOTDIR: ['there is no such folder', 'Create the folder, or check its name.'],
+  EACCES: ['permission is denied', 'Write to another folder, or change the permissions of this one.'],
+  EPERM: ['permission is denied', 'Write to another folder, or change the permissions of this one.'],
+  EROFS: ['the disk is read-only', 'Write to another disk.'],
   EISDIR: ['it is a directory', 'Name a file.'],
-  ELOOP: ['its links lead in a circle', 'Remove the link, or name another file.'],
+  ELOOP: ['its symbolic links form a loop', 'Remove the link, or name another file.'],
 };
 const OTHER_HINT = 'Check that other programs can write there, or write elsewhere.';
 
-/** A failed write as an error for the user; `name` begins the sentence. */
+/** Converts a failed write to an error for the user; `name` begins the sentence. */
 export function outputError(error: unknown, name: string): unknown {
   const code = errorCode(error);
   if (code === undefined) return error;

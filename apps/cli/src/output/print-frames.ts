@@ -31,7 +31,7 @@ export async function printFrameList(pages: AsyncIterable<readonly FrameInfo[]>,
   await output.write(`${formatCount(count, 'frame')}\n`);
 }
 
-/** Prints what is known of a frame, and its columns. */
+/** Prints the metadata and the columns of a frame. */
 export async function printFrame(frame: FrameInfo, stdout: Output): Promise<void> {
   const { columns, rows, bytes, expires, created, version, tier, handle: name } = frame;
   const facts = { handle: name, rows, bytes, created, expires: expires ?? 'never', version, tier };

@@ -4,26 +4,26 @@ import type { Output } from './output.ts';
 import { parseResponse, TABLE_COLUMNS } from '../client/server-responses.ts';
 import { type Cell, createTablePrinter, type TableColumn, type TablePrinter } from './table-printer.ts';
 
-/** An answer of `/exec` that came whole. */
+/** A complete response of `/exec`. */
 export interface ReadResult {
-  /** Every member but the rows, by name. */
+  /** All members except the rows, by name. */
   readonly members: Readonly<Record<string, unknown>>;
-  /** How many rows there were; undefined where it is no table. */
+  /** The number of rows; undefined if it is not a table. */
   readonly rows: number | undefined;
 }
 
-/** How an answer is printed. */
+/** Options for printing a result. */
 export interface PrintResultOptions {
   readonly output: Output;
-  /** The bytes as they come instead of a table. */
+  /** Copies the bytes instead of printing a table. */
   readonly isJson: boolean;
-  /** Sees the rows of a table on their way. */
+  /** Called with the rows of a table as they arrive. */
   readonly onRows?: (columns: readonly TableColumn[], rows: readonly (readonly Cell[])[]) => void;
-  /** Checks the answer when all of it is there, and makes the line that ends a table. */
+  /** Checks the complete result and returns the line below the table. */
   readonly lastLine: (result: ReadResult) => string;
 }
 
-/** Prints an answer of `/exec` while it arrives. The last rows wait until the answer is known to be whole and right. */
+/** Prints a response of `/exec` as it arrives. Holds back the last rows until the response is complete and valid. */
 export async function printResult(
   body: AsyncIterable<Uint8Array>,
   { output, isJson, lastLine, onRows }: PrintResultOptions,
@@ -52,7 +52,7 @@ export async function printResult(
   else if (output.width !== undefined) await output.write('\n');
 }
 
-/** Prints an answer as it comes, byte for byte. */
+/** Copies a body to the output, byte for byte. */
 export async function copyBody(body: AsyncIterable<Uint8Array>, output: Output): Promise<void> {
   for await (const chunk of body) await output.write(chunk);
 }

@@ -1,44 +1,44 @@
 import type { Output } from './output.ts';
 
-/** Shows on a terminal how far an upload is. */
+/** Shows the progress of an upload on a terminal. */
 export interface Progress {
-  /** The same chunks, counted as they are taken. */
+  /** Yields the same chunks and counts their bytes. */
   track(chunks: AsyncIterable<Uint8Array>): AsyncGenerator<Uint8Array>;
-  /** Takes what is shown away. It may be called again. */
+  /** Clears the progress line. Idempotent. */
   end(): void;
 }
 
-/** What a progress needs. */
+/** Options of a progress line. */
 export interface ProgressOptions {
-  /** Nothing is shown where it is no terminal. */
+  /** Shows nothing unless it is a terminal. */
   readonly output: Output;
-  /** Undefined where it is not known before the end. */
+  /** Undefined if it is not known in advance. */
   readonly totalBytes: number | undefined;
-  /** Takes what is shown away when it is aborted. */
+  /** Clears the progress line when aborted. */
   readonly signal: AbortSignal;
 }
 
-/** How far something is. */
+/** The state of an upload. */
 export interface Step {
   readonly bytes: number;
   readonly totalBytes: number | undefined;
   readonly seconds: number;
 }
 
-/** What is done sooner is never shown. */
+/** A shorter upload shows no progress. */
 const INTERVAL_MS = 200;
 const MAX_BAR_WIDTH = 30;
 
-/** Starts the clock. */
+/** Starts to show progress. */
 export function startProgress({ output, totalBytes, signal }: ProgressOptions): Progress {
   const startMs = performance.now();
-  // One less: in the last column some terminals begin a new line.
+  // One less: some terminals wrap after the last column.
   const width = (output.width ?? 0) - 1;
   let bytes = 0;
   let isShown = false;
   const show = (text: string): void => {
     isShown = text !== '';
-    // Nobody looks at a terminal that is gone, and the upload goes on.
+    // If the terminal is gone, the upload continues.
     output.write(`\r${text.slice(0, width).padEnd(width)}\r`).catch(() => {});
   };
   const draw = (): void => {
@@ -63,7 +63,7 @@ export function startProgress({ output, totalBytes, signal }: ProgressOptions): 
   };
 }
 
-/** One line: a bar and a percentage where the size is known, bytes, and bytes a second. The bar takes what is left. */
+/** Formats one line: a bar and a percentage if the size is known, bytes, and bytes per second. */
 export function formatProgress({ bytes, totalBytes, seconds }: Step, width: number): string {
   const rate = `${formatBytes(seconds > 0 ? bytes / seconds : 0)}/s`;
   if (totalBytes === undefined) return `${formatBytes(bytes)}  ${rate}`;
@@ -78,11 +78,11 @@ export function formatProgress({ bytes, totalBytes, seconds }: Step, width: numb
 
 const UNITS = ['B', 'kB', 'MB', 'GB', 'TB'];
 
-/** A number of bytes in three digits and a unit of a power of 1000. */
+/** Formats a number of bytes with three digits and a decimal unit. */
 export function formatBytes(bytes: number): string {
   const power = Math.min(UNITS.length - 1, Math.max(0, Math.floor(Math.log10(Math.max(1, bytes)) / 3)));
   const value = bytes / 1000 ** power;
-  // Rounded down: what is not there yet is not shown.
+  // Rounded down: never shows more than was sent.
   const digits = power === 0 || value >= 100 ? 0 : 1;
   return `${(Math.floor(value * 10 ** digits) / 10 ** digits).toFixed(digits)} ${UNITS[power]}`;
 }

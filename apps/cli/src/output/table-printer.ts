@@ -4,30 +4,30 @@ import type { Output } from './output.ts';
 /** A column of a printed table. */
 export interface TableColumn {
   readonly name: string;
-  /** Shown under the name. A table whose columns have none has no line of types. */
+  /** Shown below the name. If no column has a type, the table has no line of types. */
   readonly type?: string;
-  /** Numbers stand at the right and are never cut. */
+  /** Numbers are right-aligned and never cut. */
   readonly isNumeric: boolean;
 }
 
-/** A value as text; null where there is none. */
+/** A value as text; null if it is missing. */
 export type Cell = string | null;
 
 /** Prints rows as an aligned table. */
 export interface TablePrinter {
   add(rows: Iterable<readonly Cell[]>): Promise<void>;
-  /** Prints what is still held back, and the head where there was no row. */
+  /** Prints the buffered rows, and the head if there was no row. */
   end(): Promise<void>;
 }
 
 const GAP = '  ';
-/** Rows are aligned in blocks, so that a table of any length is printed in little memory. */
+/** Rows are aligned in blocks, so that a table of any length takes little memory. */
 const BLOCK_ROWS = 1000;
 const BLOCK_CHARACTERS = 4 * 1024 * 1024;
-/** No column is cut to less: what is left would say nothing. */
+/** No column is cut below this width. */
 const MIN_CUT_WIDTH = 8;
 
-/** A printer of one table. On a terminal wide values are cut so that a row fits into a line, elsewhere none is. */
+/** Creates a printer of one table. Only on a terminal, wide values are cut so that a row fits on a line. */
 export function createTablePrinter(columns: readonly TableColumn[], output: Output): TablePrinter {
   let natural = columns.map(({ name, type = '' }) => Math.max(textWidth(visibleText(name)), textWidth(type)));
   let block: (readonly string[])[] = [];
@@ -92,15 +92,15 @@ export function createTablePrinter(columns: readonly TableColumn[], output: Outp
   };
 }
 
-/** A null is `null`; the text "null" is quoted so that the two differ. */
+/** A null is `null`; the string "null" is quoted so that the two differ. */
 function cellText(cell: Cell, width: number | undefined): string {
   if (cell === null) return 'null';
   if (cell === 'null') return '"null"';
-  // Measuring a text takes longer than printing it, and of a long one only the beginning can be shown.
+  // Measuring text takes longer than printing it, and only the beginning of a long text is shown.
   return visibleText(width !== undefined && cell.length > 8 * width ? `${cell.slice(0, 8 * width)}…` : cell);
 }
 
-/** Lowers the widest columns that may be cut until a row fits, or none can be cut further. */
+/** Narrows the widest columns until a row fits, or none can be cut further. */
 function fitWidths(natural: readonly number[], columns: readonly TableColumn[], lineWidth: number): readonly number[] {
   const available = lineWidth - GAP.length * (columns.length - 1);
   const capped = (cap: number): readonly number[] =>

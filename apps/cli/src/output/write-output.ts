@@ -5,16 +5,16 @@ import { basename, dirname, join, resolve } from 'node:path';
 import { errorCode } from '../errors/error-code.ts';
 import { type Output, outputError } from './output.ts';
 
-/** What writing needs of the process. */
+/** The output and signal of the process. */
 export interface WriteOutputOptions {
   readonly stdout: Output;
-  /** An unfinished file is removed when it is aborted. */
+  /** Removes an incomplete file when aborted. */
   readonly signal: AbortSignal;
 }
 
 /**
- * Lets `write` print to the standard output, or to a file where one is named. A file takes its name only when all of it
- * is there: one that was there before is untouched until then, and nothing is left of one that was broken off.
+ * Calls `write` with standard output, or with a file if one is named. The file appears under its name only when it is
+ * complete: an existing file is untouched until then, and an interrupted write leaves nothing behind.
  */
 export async function writeOutput(
   file: string | undefined,
@@ -27,7 +27,7 @@ export async function writeOutput(
   };
   const path = await followLinks(file).catch(fail);
   const there = await stat(path).catch(() => undefined);
-  // A device or a pipe is written to; to put a file in its place would be to destroy it.
+  // A device or a pipe is written to directly: a rename would replace it.
   if (there !== undefined && !there.isFile()) {
     const handle = await open(path, 'w').catch(fail);
     try {
@@ -42,15 +42,15 @@ export async function writeOutput(
     try {
       unlinkSync(part);
     } catch {
-      // It has its name already, or somebody else removed it.
+      // Already renamed, or removed by another process.
     }
   };
-  // Ctrl-C and SIGTERM end the process as soon as its listeners have run.
+  // Ctrl-C and SIGTERM end the process as soon as the listeners have run.
   signal.addEventListener('abort', discard, { once: true });
   try {
     try {
       await write(fileOutput(handle, fail));
-      // Rights that the umask took away.
+      // Restores permissions that the umask removed.
       if (there !== undefined) await handle.chmod(there.mode).catch(fail);
       await handle.sync().catch(fail);
     } finally {
@@ -63,7 +63,7 @@ export async function writeOutput(
   }
 }
 
-/** The file that a name leads to, also where it is not there yet: a link is never replaced. */
+/** Resolves links, also to a file that does not exist yet: a link is never replaced. */
 async function followLinks(file: string): Promise<string> {
   try {
     return await realpath(file);

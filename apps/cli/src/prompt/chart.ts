@@ -1,18 +1,18 @@
 import { formatCount, visibleText } from '../text/display-text.ts';
 
-/** A numeric column of an answer. */
+/** A numeric column of a result. */
 export interface Series {
   readonly name: string;
-  /** Not a number where there is no value. */
+  /** NaN if the value is missing. */
   readonly values: readonly number[];
 }
 
 const HEIGHT = 10;
-/** A cell is filled in eighths. */
+/** A cell has eight levels. */
 const BLOCKS = [' ', '▁', '▂', '▃', '▄', '▅', '▆', '▇', '█'];
 const MIN_WIDTH = 10;
 
-/** Draws a column as a filled line over its rows, the lowest value at the bottom. Rows that share a place are averaged. */
+/** Draws a column as a filled line over its rows, the lowest value at the bottom. Averages rows that share a cell. */
 export function drawChart({ name, values }: Series, width: number): readonly string[] {
   const known = values.filter(Number.isFinite);
   const low = known.reduce((least, value) => Math.min(least, value), Infinity);
@@ -39,7 +39,7 @@ export function drawChart({ name, values }: Series, width: number): readonly str
   ];
 }
 
-/** The mean of the numbers at each of so many places; not a number where there are none. */
+/** Returns the mean at each of the places; NaN if there are no numbers. */
 function averages(values: readonly number[], places: number): readonly number[] {
   return Array.from({ length: places }, (_, place) => {
     const from = Math.floor((place * values.length) / places);
@@ -49,11 +49,11 @@ function averages(values: readonly number[], places: number): readonly number[] 
   });
 }
 
-/** How many eighths of a cell are filled, from the bottom: at least one, so that a value can be told from none. */
+/** Returns the filled eighths from the bottom: at least one, to distinguish a value from a missing one. */
 function levelOf(value: number, low: number, high: number): number {
   if (Number.isNaN(value)) return 0;
   const most = HEIGHT * (BLOCKS.length - 1);
-  // Halves, as the whole range may be more than the largest number.
+  // Halved, because the range may exceed the largest number.
   const share = high === low ? 0.5 : (value / 2 - low / 2) / (high / 2 - low / 2);
   return Math.max(1, Math.round(share * most));
 }

@@ -1,15 +1,15 @@
 import type { FrameInfo } from '../client/server-responses.ts';
 
-/** What completion knows. */
+/** The words that completion knows. */
 export interface CompletionWords {
   readonly frames: readonly Pick<FrameInfo, 'handle' | 'columns'>[];
-  /** The columns of the last answer. */
+  /** The columns of the last result. */
   readonly resultColumns: readonly string[];
   readonly commands: readonly string[];
   readonly formats: readonly string[];
 }
 
-/** Words that may stand in place of the last one, and that one. */
+/** The candidates for the last word, and that word. */
 export type Completed = [found: string[], word: string];
 
 const KEYWORDS = `all and anti any as asc asof between by case cast count cross date day desc describe distinct else end
@@ -53,7 +53,7 @@ function startsWith(word: string, typed: string): boolean {
   return word.toLowerCase().startsWith(typed.toLowerCase());
 }
 
-/** A name as SQL needs it. */
+/** Quotes a name for SQL if necessary. */
 function sqlName(name: string, isQuoted: boolean): string {
   return !isQuoted && /^[a-z_]\w*$/i.test(name) ? name : `"${name.replaceAll('"', '""')}"`;
 }

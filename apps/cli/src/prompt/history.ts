@@ -3,21 +3,21 @@ import { dirname, join } from 'node:path';
 import type { Context } from '../args/command.ts';
 import { errorCode } from '../errors/error-code.ts';
 
-/** What was typed before, in this prompt and in earlier ones. */
+/** The history of this prompt and of earlier ones. */
 export interface History {
-  /** The newest first. */
+  /** Newest first. */
   readonly entries: readonly string[];
-  /** Remembers a line for the next prompt. */
+  /** Saves a line for the next prompt. */
   add(entry: string): Promise<void>;
 }
 
-/** How many entries a prompt knows. */
+/** The maximum entries of a prompt. */
 export const MAX_ENTRIES = 1000;
-/** Beyond this a file is cut before it is used; it grows by a line at a time, also by prompts that run at once. */
+/** A longer file is truncated on load. Until then it only grows by appends, which concurrent prompts can share. */
 const MAX_FILE_ENTRIES = 2 * MAX_ENTRIES;
 const MAX_ENTRY_LENGTH = 10_000;
 
-/** The file of the history; undefined where there is none. */
+/** Returns the path of the history file; undefined if history is off. */
 export function historyFile({ env, homeDir }: Pick<Context, 'env' | 'homeDir'>): string | undefined {
   const named = env['SVC_HISTORY'];
   if (named !== undefined) return named === '' ? undefined : named;
@@ -25,7 +25,7 @@ export function historyFile({ env, homeDir }: Pick<Context, 'env' | 'homeDir'>):
   return state ? join(state, 'svc', 'history') : undefined;
 }
 
-/** Reads the history. One that cannot be read or written is forgotten: it is not worth a prompt. */
+/** Loads the history. Ignores a file that cannot be read or written: the prompt works without it. */
 export async function loadHistory(file: string | undefined): Promise<History> {
   if (file === undefined) return { entries: [], add: async () => {} };
   const lines = await readLines(file);

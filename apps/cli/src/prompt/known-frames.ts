@@ -2,40 +2,40 @@ import type { Client } from '../client/client.ts';
 import { listFrames } from '../client/list-frames.ts';
 import type { FrameInfo } from '../client/server-responses.ts';
 
-/** The frames that completion knows. */
+/** The frames for completion. */
 export interface KnownFrames {
-  /** Those that are known by now, or soon; others at the next time. */
+  /** Returns the cached frames; refreshes stale ones first, within a short timeout. */
   look(): Promise<readonly FrameInfo[]>;
 }
 
-/** Nobody waits longer for a Tab. */
+/** The longest acceptable wait for a Tab. */
 const TIMEOUT_MS = 1000;
-/** What is known for so long is asked again. */
+/** The age at which the cache is refreshed. */
 const FRESH_MS = 5000;
 
-/** Begins to ask for the frames, so that the first Tab finds them. */
+/** Creates the cache and starts to fill it, so that the first Tab is fast. */
 export function createKnownFrames(client: Client): KnownFrames {
   let frames: readonly FrameInfo[] = [];
   let atMs = 0;
-  let asking: Promise<void> | undefined;
+  let refreshing: Promise<void> | undefined;
 
-  function ask(): Promise<void> {
-    asking ??= firstPage(client)
+  function refresh(): Promise<void> {
+    refreshing ??= firstPage(client)
       .then((page) => {
         frames = page;
         atMs = performance.now();
       })
-      // In the midst of a line nobody can be told.
+      // A completion has no place to show an error.
       .catch(() => {})
-      .finally(() => (asking = undefined));
-    return asking;
+      .finally(() => (refreshing = undefined));
+    return refreshing;
   }
-  void ask();
+  void refresh();
 
   return {
     async look() {
       const isFresh = atMs > 0 && performance.now() - atMs < FRESH_MS;
-      if (!isFresh) await Promise.race([ask(), patience()]);
+      if (!isFresh) await Promise.race([refresh(), timeout()]);
       return frames;
     },
   };
@@ -46,6 +46,6 @@ async function firstPage(client: Client): Promise<readonly FrameInfo[]> {
   return [];
 }
 
-function patience(): Promise<void> {
+function timeout(): Promise<void> {
   return new Promise((resolve) => setTimeout(resolve, TIMEOUT_MS));
 }

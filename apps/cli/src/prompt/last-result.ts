@@ -1,23 +1,23 @@
 import type { PrintResultOptions } from '../output/print-result.ts';
 import type { Series } from './chart.ts';
 
-/** The numbers of the last answer. */
+/** The numbers of the last result. */
 export interface LastResult {
   readonly series: readonly Series[];
-  /** Whether there were more rows than are kept. */
+  /** Whether the result had more rows than are kept. */
   readonly isCut: boolean;
 }
 
-/** Keeps the numbers of an answer while it is printed. */
+/** Collects the numbers of a result while it is printed. */
 export interface ResultKeeper {
   readonly onRows: NonNullable<PrintResultOptions['onRows']>;
   result(): LastResult;
 }
 
-/** How many rows are kept: a chart shows no more, and an answer may be of any length. */
+/** The maximum rows that are kept: a chart shows no more, and a result may have any length. */
 export const MAX_ROWS = 100_000;
 
-/** A keeper for one answer. */
+/** Creates a keeper for one result. */
 export function createResultKeeper(): ResultKeeper {
   let columns: readonly { readonly index: number; readonly name: string; readonly values: number[] }[] | undefined;
   let rows = 0;

@@ -1,16 +1,16 @@
 import type { Interface } from 'node:readline/promises';
 
-/** Lines as they are typed, also those that come while nobody waits for one. */
+/** A queue of typed lines, including those that arrive while no reader waits. */
 export interface LineQueue {
-  /** Undefined: there will be no more. */
+  /** Resolves to the next line; undefined at the end. */
   next(): Promise<string | undefined>;
-  /** Forgets those that nobody has taken. */
+  /** Discards the queued lines. */
   drop(): void;
-  /** The reader takes no more; lines may be left. */
+  /** Whether the input has ended; lines may still be queued. */
   readonly isClosed: boolean;
 }
 
-/** The lines of a reader, from now on. */
+/** Creates a queue of the lines of a readline interface. */
 export function createLineQueue(rl: Interface): LineQueue {
   const lines: string[] = [];
   let isClosed = false;

@@ -13,17 +13,17 @@ import { type Completed, completeSql } from './complete-sql.ts';
 import { createKnownFrames } from './known-frames.ts';
 import { createResultKeeper, type LastResult, MAX_ROWS } from './last-result.ts';
 
-/** What a prompt does with what is typed. */
+/** Executes the input of a prompt. */
 export interface PromptSession {
-  /** Runs a statement and prints its answer. */
+  /** Runs a statement and prints its result. */
   runStatement(sql: string, signal: AbortSignal): Promise<void>;
-  /** Does what a line with a backslash says; `end`: the prompt is over. */
+  /** Runs a backslash command; `end`: the prompt ends. */
   runCommand(line: string, signal: AbortSignal): Promise<'end' | 'more'>;
   /** Completes the last word of a line; `before` are the lines of the statement before it. */
   complete(line: string, before: string): Promise<Completed>;
 }
 
-/** What a session works with. */
+/** Options of a session. */
 export interface PromptSessionOptions {
   readonly client: Client;
   readonly engine: SqlEngine | undefined;
@@ -33,21 +33,21 @@ export interface PromptSessionOptions {
   readonly errorWidth: number;
 }
 
-const HELP = `SQL ends with a semicolon, and may have many lines.
-  \\d               the frames
-  \\d <handle>      the columns of a frame
-  \\chart [column]  a chart of a numeric column of the last answer
-  \\format [name]   how answers are printed
-  \\timing          says how long each statement took, or no longer
-  \\help            this text
-  \\q               ends the prompt, as Ctrl-D does
-Tab completes frames, columns and keywords; Ctrl-C ends what runs, or drops what is typed.
+const HELP = `End SQL with a semicolon; it may span several lines.
+  \\d               list the frames
+  \\d <handle>      describe a frame
+  \\chart [column]  chart a numeric column of the last result
+  \\format [name]   show or set the format of results
+  \\timing          turn the timing of statements on or off
+  \\help            print this text
+  \\q               quit, like Ctrl-D
+Tab completes frames, columns and keywords; Ctrl-C cancels the statement or clears the input.
 `;
 
 const COMMANDS = ['\\d', '\\chart', '\\format', '\\timing', '\\help', '\\q'];
 const MAX_BYTES = 64 * 1024 * 1024;
 
-/** A session of one prompt. */
+/** Creates a session of one prompt. */
 export function createPromptSession(options: PromptSessionOptions): PromptSession {
   const { client, engine, params, formats, errorWidth, context } = options;
   const { stdout } = context;
@@ -66,11 +66,11 @@ export function createPromptSession(options: PromptSessionOptions): PromptSessio
     const found = name === undefined ? format : formats.find((one) => one === name);
     if (found === undefined) {
       throw new CliError('usage', `There is no format ${JSON.stringify(name)} here.`, {
-        hint: `Say \\format ${formats.join(' or \\format ')}.`,
+        hint: `Use \\format ${formats.join(' or \\format ')}.`,
       });
     }
     format = found;
-    await stdout.write(`Answers are printed as ${format}.\n`);
+    await stdout.write(`Results are printed as ${format}.\n`);
   }
 
   const commands: Readonly<Record<string, (argument: string | undefined, signal: AbortSignal) => Promise<void>>> = {
@@ -98,7 +98,8 @@ export function createPromptSession(options: PromptSessionOptions): PromptSessio
       if (name === '\\q') return 'end';
       const run = Object.hasOwn(commands, name) ? commands[name] : undefined;
       if (run === undefined) throw unknownCommand(name);
-      if (more.length > 0) throw new CliError('usage', `${name} takes one word.`, { hint: '\\help says more.' });
+      if (more.length > 0)
+        throw new CliError('usage', `${name} takes one word.`, { hint: '\\help lists the commands.' });
       await run(argument, signal);
       return 'more';
     },
@@ -120,15 +121,15 @@ async function printChart(
   const chosen = column === undefined && series.length === 1 ? series[0] : series.find(({ name }) => name === column);
   if (chosen === undefined) {
     const what = column === undefined ? 'no column is named' : `it has no numeric column ${JSON.stringify(column)}`;
-    throw new CliError('usage', `There is nothing of the last answer to draw: ${what}.`, {
+    throw new CliError('usage', `The last result cannot be drawn: ${what}.`, {
       hint:
         names.length === 0
-          ? 'Ask for numbers first, with \\format table or json.'
-          : `Say \\chart ${names.join(' or \\chart ')}.`,
+          ? 'Run a query with numeric columns first, with \\format table or json.'
+          : `Use \\chart ${names.join(' or \\chart ')}.`,
     });
   }
   const lines = drawChart(chosen, stdout.width ?? 80);
-  const note = isCut ? [`(the first ${MAX_ROWS} rows alone)`] : [];
+  const note = isCut ? [`(only the first ${MAX_ROWS} rows)`] : [];
   await stdout.write(`${[...lines, ...note].join('\n')}\n`);
 }
 

@@ -10,7 +10,7 @@ import { isBlank, onOneLine, splitSql } from './split-sql.ts';
 const PROMPT = 'svc> ';
 const CONTINUED = '  -> ';
 
-/** What a prompt needs. */
+/** Options of a prompt. */
 export interface PromptOptions {
   readonly terminal: Terminal;
   readonly session: PromptSession;
@@ -18,7 +18,7 @@ export interface PromptOptions {
   readonly context: Pick<Context, 'stdout' | 'stderr'>;
 }
 
-/** Reads lines and does what they say, until Ctrl-D or `\q`. */
+/** Reads and executes lines until Ctrl-D or `\q`. */
 export async function runPrompt({ terminal, session, history, context }: PromptOptions): Promise<void> {
   let typed = '';
   let running: AbortController | undefined;
@@ -33,7 +33,7 @@ export async function runPrompt({ terminal, session, history, context }: PromptO
   const lines = createLineQueue(rl);
   const remember = rememberStatements(rl, remembered, history);
 
-  /** Remembers what was typed and does it; Ctrl-C ends this, and this alone. */
+  /** Saves the entry to the history and runs it; Ctrl-C cancels only this run. */
   async function attempt<T>(entry: string, run: (signal: AbortSignal) => Promise<T>): Promise<T | 'failed'> {
     const controller = new AbortController();
     running = controller;
@@ -55,21 +55,21 @@ export async function runPrompt({ terminal, session, history, context }: PromptO
     lines.drop();
     if (running !== undefined) return running.abort();
     typed = '';
-    // The end of the line, and all before it: readline has no other way to drop what is typed.
+    // Moves to the end of the line and deletes back to its start: readline has no other way to clear the input.
     rl.write(null, { ctrl: true, name: 'e' });
     rl.write(null, { ctrl: true, name: 'u' });
     terminal.output.write('^C\n');
     show();
   });
   function show(): void {
-    // What was typed before the end of the input is still done; newer versions of Node ask for no more then.
+    // Lines queued before the end of the input still run; newer versions of Node refuse to prompt then.
     if (lines.isClosed) return;
     rl.setPrompt(isBlank(typed) ? PROMPT : CONTINUED);
     rl.prompt();
   }
 
   try {
-    await context.stdout.write('SQL ends with a semicolon; \\help says what else there is.\n');
+    await context.stdout.write('End SQL with a semicolon; \\help lists the commands.\n');
     for (;;) {
       show();
       const line = await lines.next();
@@ -95,7 +95,7 @@ export async function runPrompt({ terminal, session, history, context }: PromptO
   }
 }
 
-/** Whole statements are remembered, where readline would remember each of their lines. */
+/** Saves whole statements: readline would save each line. */
 function rememberStatements(rl: Interface, entries: string[], history: History): (entry: string) => Promise<void> {
   let shown: string[] = [];
   const update = (): void => void shown.splice(0, shown.length, ...entries);

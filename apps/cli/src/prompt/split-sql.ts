@@ -1,14 +1,14 @@
-/** SQL as it is typed, line by line. */
+/** Typed SQL, split into statements. */
 export interface SplitSql {
-  /** What a semicolon ends, without it. */
+  /** Complete statements, without the semicolon. */
   readonly statements: readonly string[];
-  /** What no semicolon has ended yet. */
+  /** The text after the last semicolon. */
   readonly rest: string;
 }
 
 /**
- * A comment, a quoted text or name (one that does not end takes everything), a text in dollars, a semicolon, or anything
- * else up to the next of these.
+ * A comment, a quoted string or name (an unterminated one takes the rest), a dollar-quoted string, a semicolon, or any
+ * other text up to the next of these.
  */
 const PIECE =
   /--[^\n]*|\/\*[^]*?(?:\*\/|$)|'(?:[^']|'')*(?:'|$)|"(?:[^"]|"")*(?:"|$)|(\$\w*\$)[^]*?(?:\1|$)|;|[^-/'"$;]+|[^]/g;
@@ -25,12 +25,12 @@ export function splitSql(text: string): SplitSql {
   return { statements: statements.filter((sql) => !isBlank(sql)), rest: text.slice(start) };
 }
 
-/** Whether SQL has nothing in it but blanks and comments. */
+/** Whether the SQL is only white space and comments. */
 export function isBlank(text: string): boolean {
   return [...text.matchAll(PIECE)].every(([piece]) => /^(?:--|\/\*)/.test(piece) || piece.trim() === '');
 }
 
-/** SQL on one line, without comments; undefined where that would be another statement. */
+/** Joins SQL into one line, without comments; undefined if that would change the statement. */
 export function onOneLine(text: string): string | undefined {
   const pieces = [...text.matchAll(PIECE)].map(([piece]) => piece);
   if (pieces.some((piece) => /^['"$]/.test(piece) && piece.includes('\n'))) return undefined;

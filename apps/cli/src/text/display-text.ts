@@ -3,7 +3,7 @@ import stringWidth from 'string-width';
 const PLAIN = /^[ -~]*$/;
 const NAMED_ESCAPES: Readonly<Record<string, string>> = { '\n': '\\n', '\r': '\\r', '\t': '\\t' };
 
-/** The text on one line, with nothing in it that a terminal obeys: control characters are shown escaped. */
+/** Escapes control characters, so that the text stays on one line and has no effect on the terminal. */
 export function visibleText(text: string): string {
   if (PLAIN.test(text)) return text;
   return text.replace(/[\p{Cc}\p{Bidi_Control}\p{Zl}\p{Zp}]/gu, (character) => {
@@ -12,23 +12,23 @@ export function visibleText(text: string): string {
   });
 }
 
-/** A number of things in words: `1 row`, `2 rows`. */
+/** Formats a count: `1 row`, `2 rows`. */
 export function formatCount(count: number, thing: string): string {
   return count === 1 ? `1 ${thing}` : `${count} ${thing}s`;
 }
 
-/** How many columns of a terminal a visible text takes. */
+/** Returns the width of a visible text, in terminal columns. */
 export function textWidth(text: string): number {
   return PLAIN.test(text) ? text.length : stringWidth(text);
 }
 
-/** The text, cut with `…` where it is wider than so many columns; a character with its marks is never cut apart. */
+/** Truncates text to a width, with `…` at the end; never splits a grapheme. */
 export function cutText(text: string, width: number): string {
   if (textWidth(text) <= width) return text;
   return `${takeWidth(graphemes(text), width - 1).join('')}…`;
 }
 
-/** As `cutText`, but keeps the end of the text. */
+/** Like `cutText`, but keeps the end of the text. */
 export function cutTextLeft(text: string, width: number): string {
   if (textWidth(text) <= width) return text;
   return `…${takeWidth(graphemes(text).toReversed(), width - 1)

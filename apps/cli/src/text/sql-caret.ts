@@ -2,7 +2,7 @@ import { cutText, cutTextLeft, textWidth, visibleText } from './display-text.ts'
 
 const INDENT = '  ';
 
-/** The line of the SQL that holds the position, and a caret under it; nothing where the position is not in the SQL. */
+/** Returns the line of the SQL at the position and a caret below it; nothing if the position is outside the SQL. */
 export function sqlCaret(sql: string, position: number, width: number): readonly string[] {
   if (!Number.isSafeInteger(position) || position < 0 || position > sql.length || sql.trim() === '') return [];
   const start = sql.lastIndexOf('\n', position - 1) + 1;
