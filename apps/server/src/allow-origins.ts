@@ -3,7 +3,7 @@ import { requestIdFrom } from '@svc/frames';
 import type { MiddlewareHandler } from 'hono';
 import { cors } from 'hono/cors';
 
-/** Lets pages of these origins read answers. What is no preflight is answered as without it, OPTIONS included. */
+/** Allows pages of these origins to read responses. Handles only preflights; a plain OPTIONS request passes through. */
 export function allowOrigins(origins: readonly string[]): MiddlewareHandler<ExecEnv> {
   const allow = cors({
     origin: origins.includes('*') ? '*' : [...origins],

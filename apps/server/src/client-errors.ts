@@ -5,32 +5,32 @@ import { ERROR_CODES, ServiceError, toErrorBody } from '@svc/errors';
 import { errorResponse } from '@svc/exec-http';
 import type { Connections } from './connections.ts';
 
-/** Answers what is not HTTP, or has too long a head, with the JSON of every other error, and closes the connection. */
+/** Answers a malformed request, or one with too large a head, with the usual JSON error, and closes the connection. */
 export function answerClientErrors(server: Server, connections: Connections): void {
   // An expectation other than 100-continue may be ignored; Node would answer it without JSON.
   server.on('checkExpectation', (request, response) => connections.answer(request, response));
-  // Node would close the connection without an answer.
+  // Node would close the connection without a response.
   server.on('connect', (_request, socket: Socket) => {
     const error = new ServiceError('method_not_allowed', 'This server does not answer CONNECT.');
     connections.whenAnswered(socket, () => socket.end(rawResponse(error)));
   });
   server.on('clientError', (cause: NodeJS.ErrnoException, socket: Socket) => {
-    // The head that is late has been sent, and waits to be read.
+    // The late head has been sent, but the paused connection has not read it.
     if (cause.code === 'ERR_HTTP_REQUEST_TIMEOUT' && connections.isPaused(socket)) return;
     if (cause.code === 'ECONNRESET' || !socket.writable || connections.isReceiving(socket)) socket.destroy();
     else connections.whenAnswered(socket, () => socket.end(rawResponse(errorOf(cause))));
   });
 }
 
-/** Refuses a request after which the connection cannot be read any further. */
+/** Refuses a request and closes its connection, which cannot be parsed any further. */
 export function refuseAndClose(response: ServerResponse, error: ServiceError): void {
-  const { status, headers, body } = closingAnswer(error);
+  const { status, headers, body } = closingResponse(error);
   response.writeHead(status, headers).end(body);
 }
 
-/** The answer to a request whose target or Host makes no URL. */
+/** The response to a request whose target and Host do not form a URL. */
 export function malformedRequest(): Response {
-  const error = new ServiceError('invalid_argument', 'The request target and Host do not make a valid URL.');
+  const error = new ServiceError('invalid_argument', 'The request target and Host do not form a valid URL.');
   return errorResponse(error, randomUUID(), { 'cross-origin-resource-policy': 'same-origin' });
 }
 
@@ -44,7 +44,7 @@ function errorOf({ code }: NodeJS.ErrnoException): ServiceError {
   return new ServiceError('invalid_argument', 'The request is not valid HTTP/1.1.');
 }
 
-function closingAnswer(error: ServiceError): { status: number; headers: Record<string, string>; body: string } {
+function closingResponse(error: ServiceError): { status: number; headers: Record<string, string>; body: string } {
   const requestId = randomUUID();
   const body = JSON.stringify(toErrorBody(error, requestId));
   const headers = {
@@ -59,7 +59,7 @@ function closingAnswer(error: ServiceError): { status: number; headers: Record<s
 }
 
 function rawResponse(error: ServiceError): string {
-  const { status, headers, body } = closingAnswer(error);
+  const { status, headers, body } = closingResponse(error);
   const lines = Object.entries(headers).map(([name, value]) => `${name}: ${value}`);
   return [`HTTP/1.1 ${status} ${STATUS_CODES[status]}`, ...lines, '', body].join('\r\n');
 }

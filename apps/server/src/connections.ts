@@ -1,25 +1,25 @@
 import type { IncomingMessage, Server, ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
 
-/** A request under way, and its answer. */
+/** A request in flight, and its response. */
 export interface RunningRequest {
   readonly request: IncomingMessage;
   readonly response: ServerResponse;
 }
 
-/** The connections of an HTTP server, and what runs on each. */
+/** The connections of an HTTP server, and the request in flight on each. */
 export interface Connections {
-  /** The request under way on a connection. */
+  /** Returns the request in flight on a connection. */
   running(socket: Socket): RunningRequest | undefined;
-  /** Answers a request as soon as those that came before it on its connection are answered. */
+  /** Answers a request after all earlier requests of its connection. */
   answer(request: IncomingMessage, response: ServerResponse): void;
-  /** Runs a task when everything that came before it on the connection is answered; never if the connection ends. */
+  /** Runs a task after all earlier requests of the connection are answered; never if the connection closes first. */
   whenAnswered(socket: Socket, task: () => void): void;
-  /** Whether the body of a request is still to come. */
+  /** Whether the body of a request is still arriving. */
   isReceiving(socket: Socket): boolean;
-  /** Whether requests wait for others on a connection, which is not read meanwhile. */
+  /** Whether the connection is paused because too many requests are queued on it. */
   isPaused(socket: Socket): boolean;
-  /** Ends the connections that have sent nothing yet: Node does not count them as idle. */
+  /** Closes connections that have not sent anything: Node does not count them as idle. */
   endUnused(): void;
 }
 
@@ -32,14 +32,14 @@ interface Connection {
 }
 
 /**
- * How many pipelined requests wait before their connection is no longer read. Those that Node has already received, up to
- * 64 KiB, still join the queue. As long as it reads, the server notices when the client leaves.
+ * The number of queued pipelined requests at which a connection is paused. Requests that Node has already received, up to
+ * 64 KiB, still join the queue. A connection that is not paused notices when the client disconnects.
  */
 const MAX_WAITING = 16;
 
 /**
- * Answers the requests of each connection one after the other, as they came. Node hands over all pipelined requests at
- * once: run together, thousands of them would take the memory of as many answers, and change frames in any order.
+ * Answers the requests of each connection in order, one at a time. Node emits all pipelined requests at once: run
+ * concurrently, thousands of them would buffer as many responses, and change frames in any order.
  */
 export function serveInOrder(
   server: Server,
@@ -61,7 +61,7 @@ export function serveInOrder(
     if (running === undefined && waiting.length === 0) return task();
     waiting.push(task);
     if (waiting.length >= MAX_WAITING && !connection.isPaused) {
-      // Every request before the last one is complete, so none needs the socket to go on.
+      // Every request before the last one is complete, so none needs more data from the socket.
       connection.isPaused = true;
       socket.pause();
     }
@@ -74,7 +74,7 @@ export function serveInOrder(
     connection.running = running;
     running.response.once('close', () => {
       connection.running = undefined;
-      // A turn of the event loop for each request, so that other connections get theirs in between.
+      // Yields to the event loop between requests, so that other connections make progress.
       if (connection.waiting.length > 0) setImmediate(() => startNext(socket, connection));
     });
     listener(running.request, running.response);
@@ -101,7 +101,7 @@ export function serveInOrder(
 
 function openConnection(socket: Socket, onClose: () => void): Connection {
   const connection: Connection = { running: undefined, newest: undefined, waiting: [], isPaused: false };
-  // Node resumes a socket by itself, when the client has read what was written.
+  // Node resumes a socket when its write buffer drains.
   socket.on('resume', () => {
     if (connection.isPaused) socket.pause();
   });
@@ -113,7 +113,7 @@ function openConnection(socket: Socket, onClose: () => void): Connection {
 }
 
 function startNext(socket: Socket, connection: Connection): void {
-  // After `Connection: close` the socket takes no more answers.
+  // After `Connection: close` the socket accepts no more responses.
   if (!socket.writable) connection.waiting.length = 0;
   const task = connection.waiting.shift();
   if (connection.isPaused && connection.waiting.length < MAX_WAITING) {

@@ -10,28 +10,28 @@ const INDEX = `A data-frame server.
 
 GET    /ping                                  ok
 GET    /exec?handle=<handle>&fmt=json         a frame as a JSON table (limit, cols, quoteLargeNum, timings)
-GET    /exec?query=<sql>&fmt=json             SQL, answered by the time-series database (POST: SQL as the body)
+GET    /exec?query=<sql>&fmt=json             SQL in the time-series database (POST: SQL as the body)
 GET    /exec?query=<sql>&engine=local&fmt=json  SQL over frames as tables (param, limit, cols)
 GET    /exp?handle=<handle>&fmt=csv           a frame as csv, ndjson, arrow or parquet (limit, cols, quoteLargeNum)
 GET    /exp?query=<sql>&engine=local          SQL over frames in the same formats
-GET    /exp?query=<sql>                       SQL, answered by the export of the time-series database
-GET    /chk                                   asked of the time-series database as it is
-GET    /frames                                the frames there are (prefix, after, limit)
-GET    /frames/<handle>                       what is known of one
-PUT    /frames/<handle>                       put or replace one: JSON rows, NDJSON, CSV, Arrow IPC, Parquet (ttl)
-POST   /frames/<handle>                       append rows to one (ttl)
-POST   /frames                                put one under a new handle, or keep an answer: {"sql": "select …"}
-PATCH  /frames/<handle>                       change how long it lives: {"ttl": 3600}
+GET    /exp?query=<sql>                       SQL in the time-series database, by its export
+GET    /chk                                   forwarded to the time-series database unchanged
+GET    /frames                                list the frames (prefix, after, limit)
+GET    /frames/<handle>                       the metadata of a frame
+PUT    /frames/<handle>                       put or replace a frame: JSON rows, NDJSON, CSV, Arrow IPC, Parquet (ttl)
+POST   /frames/<handle>                       append rows to a frame (ttl)
+POST   /frames                                put a frame under a new handle, or save a query result: {"sql": "select …"}
+PATCH  /frames/<handle>                       change its expiry: {"ttl": 3600}
 DELETE /frames/<handle>                       drop it
 GET    /health                                the state of the server
-GET    /ready                                 whether requests should be sent here (200 or 503)
-GET    /livez                                 the process lives
+GET    /ready                                 whether the server is ready for requests (200 or 503)
+GET    /livez                                 whether the process is alive
 `;
 
-/** The whole HTTP side, as a function of a request and of what it came in over. */
+/** The HTTP application, as a function of a request and its Node objects. */
 export type HttpApp = (request: Request, env: ExecEnv['Bindings']) => Response | Promise<Response>;
 
-/** Makes the whole HTTP side: the exec API, the page at `/`, and JSON errors for everything else. */
+/** Creates the HTTP application: the exec API, the page at `/`, and JSON errors for everything else. */
 export function createApp({ http, sql }: Config, service: Service, isStarting: () => boolean): HttpApp {
   const guarding = { allowedOrigins: http.cors_origins, allowedHosts: http.allowed_hosts };
   const endpoint = { service, compression: http.compression, guard: createRequestGuard(guarding) };
@@ -54,7 +54,7 @@ export function createApp({ http, sql }: Config, service: Service, isStarting: (
   app.route('/', createExecApp({ service, isStarting, ...guarding, ...reading }));
   app.notFound((c) => refuse(c, new ServiceError('route_not_found', `There is nothing at ${quoted(c.req.path)}.`)));
   app.onError((error, c) => refuse(c, toServiceError(error)));
-  // Not a middleware of the app: one would cost every request more than its routing.
+  // Not a middleware: that would cost every request more than its routing.
   return (request, env) => {
     const problem = requestProblem(env.incoming);
     if (problem === undefined) return app.fetch(request, env);

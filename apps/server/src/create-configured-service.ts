@@ -6,7 +6,7 @@ import { createLogObserver } from './log-observer.ts';
 import type { Log } from './log.ts';
 import type { OpenedStore } from './open-store.ts';
 
-/** The service that the configuration asks for, over a store. */
+/** Creates the service of a configuration, over a store. */
 export function createConfiguredService(config: Config, opened: OpenedStore, log: Log, version: string): Service {
   const { tsdb, http } = config;
   const { http_url: url, user, password, token, ca_file: caFile } = tsdb;

@@ -12,12 +12,12 @@ import { framingProblem } from './framing-problem.ts';
 import { endIdleSockets } from './idle-sockets.ts';
 import { ignoreUpgrades } from './ignore-upgrades.ts';
 
-/** The longest request line and headers together. */
+/** The maximum size of request line and headers together. */
 const MAX_HEAD_BYTES = 64 * 1024;
 /** How long a client may take to send its head. */
 const HEAD_TIMEOUT_MS = 60_000;
 
-/** The HTTP side of the server, which does not listen yet. `isStarting`: whether other parts are not up. */
+/** Creates the HTTP server; it does not listen yet. `isStarting`: whether other parts are still starting. */
 export function createHttpServer(
   config: Config,
   service: Service,
@@ -32,15 +32,15 @@ export function createHttpServer(
   };
   const listener = getRequestListener(answer, {
     hostname: 'localhost',
-    // The app answers every failure itself: what comes here could not be made a request at all.
+    // The app handles its own errors: only a request that could not be constructed ends here.
     errorHandler: () => malformedRequest(),
   });
   const options = {
     maxHeaderSize: MAX_HEAD_BYTES,
-    // A missing Host is answered in JSON by the app, and an upload may take longer than any fixed time.
+    // The app answers a missing Host in JSON, and an upload may take longer than any fixed time.
     requireHostHeader: false,
     requestTimeout: 0,
-    // Counted from the first byte of a request, so it may be shorter than the time between two requests.
+    // Starts with the first byte of a request, so it may be shorter than the keep-alive timeout.
     headersTimeout: HEAD_TIMEOUT_MS,
     keepAliveTimeout: config.http.keep_alive_ms,
   };

@@ -2,8 +2,8 @@ import type { Server } from 'node:http';
 import type { Connections } from './connections.ts';
 
 /**
- * Sends `100 Continue` when the body of a request is read for the first time, to clients that wait for it before they
- * send one. Node would send it with every request; a request that is refused for its head then costs its whole body.
+ * Sends `100 Continue` when the body of a request is first read, to clients that wait for it. Node would send it at once;
+ * a request that is refused for its head would then still transfer its whole body.
  */
 export function continueWhenRead(server: Server, connections: Connections): void {
   server.on('checkContinue', (request, response) => {

@@ -2,8 +2,8 @@ import type { IncomingMessage } from 'node:http';
 import { quoted, ServiceError } from '@svc/errors';
 
 /**
- * What makes it unclear where a request goes or ends, and passes Node's parser. A proxy in front may read it another way,
- * and then takes a part of it for a request of its own.
+ * Finds ambiguous framing or routing that Node's parser accepts. A proxy in front may interpret it differently and treat a
+ * part of the body as another request (request smuggling).
  */
 export function framingProblem({ headers, httpVersion, rawHeaders }: IncomingMessage): ServiceError | undefined {
   const hosts = rawHeaders.filter((text, i) => i % 2 === 0 && text.length === 4 && text.toLowerCase() === 'host');
@@ -14,7 +14,7 @@ export function framingProblem({ headers, httpVersion, rawHeaders }: IncomingMes
   }
   const coding = headers['transfer-encoding'];
   if (coding === undefined || (coding.toLowerCase() === 'chunked' && httpVersion === '1.1')) return undefined;
-  const message = `Transfer-Encoding: ${quoted(coding)} is not read here with HTTP/${httpVersion}.`;
+  const message = `Transfer-Encoding: ${quoted(coding)} is not supported with HTTP/${httpVersion}.`;
   return new ServiceError('invalid_argument', message, {
     hint: 'Send Content-Length, or Transfer-Encoding: chunked with HTTP/1.1.',
   });

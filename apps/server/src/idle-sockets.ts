@@ -3,8 +3,8 @@ import type { Socket } from 'node:net';
 import type { Connections, RunningRequest } from './connections.ts';
 
 /**
- * Ends connections on which nothing moves because of the client: it stops sending its head or body, or stops reading the
- * answer. One that waits for the server, or for the database behind it, is left alone.
+ * Closes connections whose client is idle: it stops sending its head or body, or stops reading the response. A connection
+ * that waits for the server, or for the database behind it, stays open.
  */
 export function endIdleSockets(server: Server, connections: Connections, idleTimeoutMs: number): void {
   server.timeout = idleTimeoutMs;

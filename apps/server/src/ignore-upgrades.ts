@@ -3,13 +3,13 @@ import type { Socket } from 'node:net';
 import type { Connections } from './connections.ts';
 
 /**
- * Answers requests that ask for another protocol as if they did not, as HTTP allows: `curl --http2` and Java's client ask
- * for HTTP/2 that way. Without a listener Node answers them, too, but loses what the client sent behind them; so the
- * request goes back into the connection without its `Upgrade`, and is read again.
+ * Ignores the `Upgrade` header, as HTTP allows: `curl --http2` and Java's client send it to request HTTP/2. Without a
+ * listener Node answers such requests too, but loses the data after them; so the request is pushed back onto the
+ * connection without its `Upgrade` header, and parsed again.
  */
 export function ignoreUpgrades(server: Server, connections: Connections): void {
   server.on('upgrade', (request: IncomingMessage, socket: Socket, rest: Buffer) => {
-    // Node has removed its own listener; without one an error would end the process.
+    // Node has removed its listener; without one an error would end the process.
     const onError = (): void => void socket.destroy();
     socket.on('error', onError);
     connections.whenAnswered(socket, () => {

@@ -2,13 +2,13 @@ import type { ErrorCode, ServiceError } from '@svc/errors';
 import type { Observer, ServiceEvent } from '@svc/service';
 import type { Log, LogFields } from './log.ts';
 
-/** What the operator should look at; everything else is the client's own doing or passes by itself. */
+/** Errors for the operator; all others are caused by the client or are transient. */
 const FAULTS: ReadonlySet<ErrorCode> = new Set(['internal', 'tsdb_failed', 'deadline_exceeded', 'out_of_disk']);
 
 function isFaultOf(error: ServiceError | undefined): boolean {
-  // SQL that takes too long is whose it is; one that waits for the database has no text here.
+  // Slow SQL over frames is the client's own; a timeout of the database has no query text.
   const isOwnSql = error?.code === 'deadline_exceeded' && error.query !== undefined;
-  // A disk or an engine that does not work has a cause; a server that is stopping or too busy has none.
+  // A broken disk or engine has a cause; a server that is stopping or too busy has none.
   const isBroken = error?.code === 'unavailable' && error.cause !== undefined;
   return error !== undefined && (isBroken || FAULTS.has(error.code)) && !isOwnSql;
 }
@@ -35,11 +35,11 @@ export function createLogObserver(log: Log): Observer {
         );
         break;
       case 'request_answered': {
-        const { error, ...answer } = event;
+        const { error, ...response } = event;
         const isFault = isFaultOf(error);
         if (!isFault && !log.isDebugging) break;
         log[isFault ? 'error' : 'debug'](event.kind, {
-          ...fieldsOf(answer),
+          ...fieldsOf(response),
           ...(error && errorFields(error, isFault)),
         });
       }
@@ -59,7 +59,7 @@ function errorFields(error: ServiceError, isFault: boolean): LogFields {
   return { code: error.code, error: error.message, ...cause };
 }
 
-/** The stack of the failure and of those behind it. */
+/** Formats the stack of an error and of its causes. */
 function causeText(cause: unknown): string {
   if (!(cause instanceof Error)) return String(cause);
   const own = cause.stack ?? String(cause);

@@ -1,18 +1,18 @@
 import type { Config } from '@svc/config';
 import { type ConsolaInstance, createConsola, type LogObject } from 'consola/core';
 
-/** What a line says beside its message. */
+/** The fields of a log line, besides its message. */
 export type LogFields = Readonly<Record<string, unknown>>;
 
-/** Writes lines to the standard error: text on a terminal, JSON elsewhere, or as configured. */
+/** Writes lines to standard error: text on a terminal, JSON elsewhere, or as configured. */
 export interface Log {
   error(message: string, fields?: LogFields): void;
   warn(message: string, fields?: LogFields): void;
   info(message: string, fields?: LogFields): void;
   debug(message: string, fields?: LogFields): void;
-  /** Whether lines of `debug` are written: what they say need not be made where they are not. */
+  /** Whether `debug` lines are written; if not, callers can skip building them. */
   readonly isDebugging: boolean;
-  /** A line that is written at every level. */
+  /** Writes a line at every level, even `off`. */
   always(message: string, fields?: LogFields): void;
 }
 
@@ -20,7 +20,7 @@ export interface Log {
 const LEVELS: Record<Config['logging']['level'], number> = { off: -1, error: 0, warn: 1, info: 3, debug: 4, trace: 5 };
 const EVERYTHING = 5;
 
-/** A log of the configured level and format. */
+/** Creates a log with the configured level and format. */
 export function createLog({ level, format }: Config['logging']): Log {
   const line = format === 'json' ? jsonLine : textLine;
   const reporter = { log: (entry: LogObject) => void process.stderr.write(`${line(entry)}\n`) };
@@ -54,7 +54,7 @@ function messageOf([message]: readonly unknown[]): string {
   return typeof message === 'string' ? message : '';
 }
 
-/** consola hands on what it does not know without a type. */
+/** consola passes unknown members on without a type. */
 function fieldsOf(fields: unknown): object {
   return typeof fields === 'object' && fields !== null ? fields : {};
 }

@@ -13,24 +13,24 @@ import { createDecoders, type Engine, type ParquetEncoder, type Store } from '@s
 import type { Log } from './log.ts';
 
 const GIGABYTE = 1e9;
-/** For all uploads that are decoded at a moment; each takes some megabytes, however large it is. */
+/** The memory budget of all concurrent decodes; each takes a few megabytes, independent of the upload size. */
 const DECODE_BYTES = 1e9;
-/** Until then the cores of a small machine are for the child that reads frames, which the first answer waits for. */
+/** Delays the SQL children: on a small machine, the child that reads frames needs the cores first. */
 const SQL_AHEAD_MS = 1000;
 
-/** The frames cannot be kept where they are to be; the message names the directory and the setting. */
+/** The frames cannot be stored in the configured directory; the message names the directory and the setting. */
 export class StorageError extends Error {
   override readonly name = 'StorageError';
 }
 
-/** A store, what answers SQL over its frames, and what writes them as Parquet files. */
+/** A store, its SQL engine, and its Parquet encoder. */
 export interface OpenedStore {
   readonly store: Store;
   readonly engines: { readonly local: Engine };
   readonly encodeParquet: ParquetEncoder;
 }
 
-/** The store that the configuration asks for. Without a path for its files they are in a directory that ends with it. */
+/** Opens the store of a configuration. Without a path, its files are in a temporary directory that is removed with it. */
 export async function openStore(config: Config, log: Log, child?: ChildLink): Promise<OpenedStore> {
   const { parquet_path: directory } = config.storage;
   if (directory !== undefined)
@@ -39,7 +39,7 @@ export async function openStore(config: Config, log: Log, child?: ChildLink): Pr
   const temporary = await createPrivateDirectory(parent).catch(storageError(parent, TEMPORARY));
   try {
     const opened = await openDirectory(temporary.path, config, log, child).catch(storageError(parent, TEMPORARY));
-    return { ...opened, store: closingToo(opened.store, () => temporary.remove()) };
+    return { ...opened, store: withClose(opened.store, () => temporary.remove()) };
   } catch (error) {
     await temporary.remove();
     throw error;
@@ -56,7 +56,7 @@ async function openDirectory(directory: string, config: Config, log: Log, child?
     conversionTimeoutMs: storage.conversion_timeout_ms,
     maxConversionBytes: storage.max_conversion_bytes,
   });
-  // The first request that needs the child tells why there is none.
+  // The first request that needs the child reports the error.
   files.warm().catch(() => undefined);
   const decoders = createDecoders({ maxBytes: DECODE_BYTES });
   const { algorithm, level } = compression;
@@ -82,14 +82,14 @@ async function openDirectory(directory: string, config: Config, log: Log, child?
     startAheadMs: SQL_AHEAD_MS,
   });
   return {
-    store: closingToo(store, () => decoders.close()),
+    store: withClose(store, () => decoders.close()),
     engines: { local },
     encodeParquet: createParquetEncoder(files, { directory: tempDirectory }),
   };
 }
 
-/** A store that does something more when it is closed. */
-function closingToo(store: Store, close: () => Promise<void>): Store {
+/** Wraps a store so that closing it also calls `close`. */
+function withClose(store: Store, close: () => Promise<void>): Store {
   return {
     ...store,
     async close() {
@@ -104,33 +104,33 @@ const TEMPORARY =
   'Set storage.data_dir (--data-dir) to keep frames elsewhere, or TMPDIR to a directory that can be used.';
 
 const REASONS: Readonly<Record<string, string>> = {
-  ENOENT: 'it does not exist, and cannot be made',
+  ENOENT: 'it does not exist and cannot be created',
   ENOTDIR: 'it is not a directory',
   EEXIST: 'it is not a directory',
   EACCES: 'this user may not write to it',
   EPERM: 'this user may not write to it',
-  EROFS: 'it can only be read',
+  EROFS: 'it is read-only',
   ENOSPC: 'its disk is full',
 };
 
-/** Says what the operating system has against a directory. */
+/** Converts a system error about a directory to a `StorageError`. */
 function storageError(directory: string, hint: string): (error: unknown) => never {
   return (error) => {
     const reason = error instanceof Error && 'code' in error ? REASONS[String(error.code)] : undefined;
     if (reason === undefined) throw error;
-    throw new StorageError(`Frames cannot be kept in ${JSON.stringify(directory)}: ${reason}. ${hint}`, {
+    throw new StorageError(`Cannot store frames in ${JSON.stringify(directory)}: ${reason}. ${hint}`, {
       cause: error,
     });
   };
 }
 
 const SENTENCES: Record<StoreProblem['kind'], string> = {
-  damaged_frame: 'The file of a frame is damaged or missing: its bytes are not those that were written.',
-  unreadable_frame: 'A frame cannot be read, and is left out.',
-  unreadable_expiry: 'The file that says when a frame ends cannot be read.',
+  damaged_frame: 'The file of a frame is missing or damaged: it does not match its checksum.',
+  unreadable_frame: 'A frame cannot be read and is skipped.',
+  unreadable_expiry: 'The file with the expiry of a frame cannot be read.',
   unreadable_database: 'The database of storage.duckdb_path cannot be read.',
-  not_removed: 'The file of a frame that is gone cannot be removed.',
-  not_released: 'The directory of the frames cannot be written at the stop; the next start removes what is left.',
+  not_removed: 'The file of a dropped frame cannot be removed.',
+  not_released: 'The directory of the frames is not writable at shutdown; the next start cleans it up.',
 };
 
 function reportProblem({ kind, tenant, handle, cause }: StoreProblem, log: Log): void {

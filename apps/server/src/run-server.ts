@@ -15,17 +15,17 @@ import { startWarnings } from './start-warnings.ts';
 import { createStopSteps, startStopDeadline } from './stop-steps.ts';
 import { waitForSignal } from './wait-for-signal.ts';
 
-/** The name that environment variables (`SERVICE_…`) and the configuration file (`~/.service/`) carry. */
+/** The name in the environment variables (`SERVICE_…`) and the configuration file (`~/.service/`). */
 const NAME = 'service';
 const EXIT = { ok: 0, cannotStart: 1, badConfiguration: 2 } as const;
 
-/** How `runServer` was called. */
+/** Options of `runServer`. */
 export interface RunOptions {
-  /** What the user typed to get here, for the help. Default `server`. */
+  /** The command that the user typed, for the help. Default: `server`. */
   readonly command?: string;
 }
 
-/** Runs the server until a signal ends it, or does what the command line asks for instead; resolves to the exit code. */
+/** Runs the server until a signal, or prints the help, version or configuration; resolves to the exit code. */
 export async function runServer(argv: readonly string[], { command = 'server' }: RunOptions = {}): Promise<number> {
   const isTerminal = process.stderr.isTTY;
   const loaded = loadConfig({ name: NAME, argv, env: process.env, homeDir: homedir(), isTerminal });
@@ -48,14 +48,14 @@ async function serve({ config, warnings }: LoadedConfig): Promise<number> {
   const log = createLog(config.logging);
   for (const { source, message, hint } of warnings) log.warn(`${describeSource(source)}: ${message} ${hint}`);
   for (const sentence of startWarnings(config)) log.warn(sentence);
-  // Whoever sees that a listener answers may signal at once: what was begun is finished first.
+  // A signal may arrive as soon as a listener answers: the start finishes first.
   const signalled = waitForSignal();
   const steps = createStopSteps();
   void signalled.then(() => {
     const graceMs = config.server.shutdown_grace_ms;
     startStopDeadline({ steps, graceMs, log, exit: (code) => process.exit(code) });
   });
-  // What takes longest begins first; the rest is loaded meanwhile.
+  // The child takes longest to start: start it first, and load the rest meanwhile.
   const child = startChild({ tempDirectory: tmpdir() });
   const { isForOperator, startServer } = await import('./start-server.ts');
   try {

@@ -5,20 +5,20 @@ import type { Connections } from './connections.ts';
 import type { Log } from './log.ts';
 import { STORE_STEP, type StopSteps } from './stop-steps.ts';
 
-/** What is to be stopped, and how long it may take. */
+/** The parts to stop, and the grace period. */
 export interface ShutdownOptions {
   readonly service: Service;
   readonly http: Server;
   readonly connections: Connections;
-  /** Left out where it was not started yet. */
+  /** Undefined if it was not started yet. */
   readonly grpc?: GrpcServer;
   readonly graceMs: number;
   readonly log: Log;
-  /** Follows what is done and what is not. */
+  /** Tracks the pending steps. */
   readonly steps: StopSteps;
 }
 
-/** Takes no more requests, lets running ones finish within the grace, cancels what is left, then closes the service. */
+/** Stops accepting requests, waits for those in flight, cancels them after the grace period, then closes the service. */
 export async function shutdown({
   service,
   http,
@@ -37,7 +37,7 @@ export async function shutdown({
   grace.addEventListener('abort', () => {
     const late = steps.pending().filter((name) => name !== STORE_STEP);
     if (late.length > 0)
-      log.warn(`Answers still running after the grace are cancelled: ${late.join(', ')}.`, { graceMs });
+      log.warn(`Requests still in flight after the grace period are cancelled: ${late.join(', ')}.`, { graceMs });
   });
   await fronts;
   await steps.run(STORE_STEP, service.close());
@@ -46,7 +46,7 @@ export async function shutdown({
 function closeHttp(server: Server, connections: Connections, grace: AbortSignal): Promise<void> {
   return new Promise((resolve) => {
     if (!server.listening) return resolve();
-    // A connection becomes idle when its answer ends, and is then to close and not to wait for another request.
+    // Closes connections as soon as their response ends, so that they do not wait for another request.
     const sweep = setInterval(() => {
       server.closeIdleConnections();
       connections.endUnused();

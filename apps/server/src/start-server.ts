@@ -6,20 +6,20 @@ import { openStore, StorageError } from './open-store.ts';
 import { shutdown } from './shutdown.ts';
 import type { StopSteps } from './stop-steps.ts';
 
-/** A server whose listeners are both up. */
+/** A server with both listeners up. */
 export interface RunningServer {
   readonly httpUrl: string;
   readonly grpcAddress: string;
-  /** Finishes what is running, as long as the configured grace lasts, and closes everything. */
+  /** Waits for requests in flight, up to the configured grace period, and closes everything. */
   stop(): Promise<void>;
 }
 
-/** What a server is started with beside its configuration. */
+/** Options of a start, besides the configuration. */
 export interface StartOptions {
   readonly version: string;
-  /** The engine child, which was started already. */
+  /** The engine child, already started. */
   readonly child: ChildLink;
-  /** Follows the stop. */
+  /** Tracks the shutdown. */
   readonly steps: StopSteps;
 }
 
@@ -29,8 +29,8 @@ class ListenError extends Error {
 }
 
 /**
- * Makes the parts of the server from its configuration and starts both listeners. What is not needed yet is loaded while
- * the engine child starts, and what gRPC needs when HTTP answers already.
+ * Creates the parts of the server from its configuration and starts both listeners. Modules are loaded while the engine
+ * child starts, and those of gRPC after HTTP is up.
  */
 export async function startServer(config: Config, log: Log, options: StartOptions): Promise<RunningServer> {
   const { version, child, steps } = options;
@@ -64,12 +64,12 @@ export async function startServer(config: Config, log: Log, options: StartOption
   };
 }
 
-/** Whether it is something that keeps the server from starting and its operator can change. */
+/** Whether an error keeps the server from starting and its operator can fix it. */
 export function isForOperator(error: unknown): error is Error {
   return [ListenError, DirectoryInUseError, StorageError].some((kind) => error instanceof kind);
 }
 
-/** So many clients may come at once. Node's own 511 lets others wait for a second or more until they try again. */
+/** The listen backlog. With Node's default of 511, further clients wait a second or more before they retry. */
 const BACKLOG = 4096;
 
 function listenHttp(server: Server, host: string, port: number): Promise<number> {

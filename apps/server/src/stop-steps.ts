@@ -1,19 +1,19 @@
 import type { Log } from './log.ts';
 
-/** What a stop consists of, so that a late one can say what it waits for. */
+/** The steps of a shutdown, so that a late one can name what it waits for. */
 export interface StopSteps {
-  /** Names some work until it is done. */
+  /** Tracks some work under a name until it is done. */
   run<T>(name: string, work: Promise<T>): Promise<T>;
-  /** The names of what is not done yet. */
+  /** Returns the names of the pending work. */
   pending(): readonly string[];
-  /** Whether the work of this name was done, without a failure. */
+  /** Whether the work of this name succeeded. */
   isDone(name: string): boolean;
 }
 
-/** The step after which nothing can be lost any more. */
+/** After this step no data can be lost. */
 export const STORE_STEP = 'the store';
 
-/** No steps yet. */
+/** Creates an empty set of steps. */
 export function createStopSteps(): StopSteps {
   const pending = new Set<string>();
   const done = new Set<string>();
@@ -33,18 +33,18 @@ export function createStopSteps(): StopSteps {
   };
 }
 
-/** How a late stop is ended. */
+/** Options of the shutdown deadline. */
 export interface StopDeadlineOptions {
   readonly steps: StopSteps;
-  /** How long running answers may take. */
+  /** The grace period of requests in flight. */
   readonly graceMs: number;
   readonly log: Log;
   readonly exit: (code: number) => void;
 }
 
 /**
- * The last resort: ends the process two seconds after the grace, whatever it waits for. Call it when the signal arrives.
- * It does not keep the process alive.
+ * Exits the process two seconds after the grace period, even if work is pending. Call it when the signal arrives. The
+ * timer does not keep the process alive.
  */
 export function startStopDeadline({ steps, graceMs, log, exit }: StopDeadlineOptions): void {
   const deadlineMs = graceMs + AFTER_GRACE_MS;
@@ -52,7 +52,7 @@ export function startStopDeadline({ steps, graceMs, log, exit }: StopDeadlineOpt
     () => {
       const pending = steps.pending();
       const left = pending.length > 0 ? pending : [...new Set(process.getActiveResourcesInfo())];
-      log.error(`The stop is late: the process ends without waiting for ${left.join(', ')}.`, { deadlineMs });
+      log.error(`Shutdown is late: exiting without waiting for ${left.join(', ')}.`, { deadlineMs });
       exit(steps.isDone(STORE_STEP) ? 0 : 1);
     },
     Math.min(deadlineMs, MAX_TIMER_MS),
@@ -60,5 +60,5 @@ export function startStopDeadline({ steps, graceMs, log, exit }: StopDeadlineOpt
 }
 
 const AFTER_GRACE_MS = 1900;
-/** Node takes a longer one for no time at all. */
+/** Node treats a longer delay as none. */
 const MAX_TIMER_MS = 2 ** 31 - 1;

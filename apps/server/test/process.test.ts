@@ -68,7 +68,7 @@ describe('the start', () => {
       const server = await startProcess({ args });
       return server.log.filter((line) => line.level === 'warn').map((line) => line.message);
     };
-    expect(await warnings([])).toEqual([expect.stringContaining('end with this process')]);
+    expect(await warnings([])).toEqual([expect.stringContaining('are lost when this process ends')]);
     const directory = mkdtempSync(join(tmpdir(), 'svc-'));
     onTestFinished(() => rmSync(directory, { recursive: true }));
     expect(await warnings(['--data-dir', directory])).toEqual([]);

@@ -48,5 +48,5 @@ test.each([
   expect(exit).not.toHaveBeenCalled();
   await vi.advanceTimersByTimeAsync(2000);
   expect(exit.mock.calls).toEqual([[code]]);
-  expect(error.mock.calls[0]?.[0]).toBe(`The stop is late: the process ends without waiting for ${late}.`);
+  expect(error.mock.calls[0]?.[0]).toBe(`Shutdown is late: exiting without waiting for ${late}.`);
 });

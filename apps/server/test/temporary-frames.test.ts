@@ -90,5 +90,5 @@ test.each([
 test.runIf(process.platform === 'linux')('a path where nothing can be made ends it with 1 and a sentence', async () => {
   const { code, stderr } = await runToEnd([...LOCAL_LISTENERS, '--data-dir', '/proc/svc']);
   expect(code).toBe(1);
-  expect(stderr).toMatch(/\/proc\/svc\/cold.*it does not exist, and cannot be made.*data_dir/);
+  expect(stderr).toMatch(/\/proc\/svc\/cold.*it does not exist and cannot be created.*data_dir/);
 });
