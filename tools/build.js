@@ -18,14 +18,14 @@ const isOnlyBinaries = process.argv.includes('--binaries');
 
 let running;
 
-// A group of its own: npx, its shell and pnpm are three processes, and a signal to the first ends only the first.
+// A separate process group: npx, its shell and pnpm are three processes, and a signal to the first ends only the first.
 function run(command, args) {
   return new Promise((resolve) => {
     running = spawn(command, args, {
       cwd: root,
       // Nothing of this on stdout: that belongs to the program that runs next.
       stdio: ['ignore', 2, 2],
-      // pnpm asks no questions where CI is set, and does not start where HOME is set to nothing.
+      // pnpm asks no questions if CI is set, and does not start if HOME is empty.
       env: { ...process.env, HOME: process.env.HOME || undefined, CI: 'true', npm_config_update_notifier: 'false' },
       detached: !isWindows,
       shell: isWindows,
@@ -49,7 +49,7 @@ function fail(sentence) {
 }
 
 // Two commands started at once in one checkout must not install or compile over each other. The holder touches the file
-// every second, so that the lock of a killed one is known by its age.
+// every second, so that the lock of a killed process is recognised by its age.
 async function lock() {
   mkdirSync(`${root}node_modules`, { recursive: true });
   for (let waits = 0; ; waits += 1) {
@@ -111,7 +111,7 @@ if (major < neededMajor || (major === neededMajor && minor < neededMinor)) {
 }
 
 for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP']) process.once(signal, stop);
-// A shell between npm and this process dies of a signal without passing it on.
+// A shell between npm and this process exits on a signal without forwarding it.
 const parent = process.ppid;
 setInterval(() => process.ppid === parent || stop('SIGTERM'), 250).unref();
 

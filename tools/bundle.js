@@ -1,7 +1,7 @@
-// Bundles the sources of the binaries into few files, `apps/*/bundle`: to find and read hundreds of modules takes Node
-// longer than to run them. Beside each file is what V8 makes of it, which takes as long again (`load-bundle.cjs`). The
-// bundler strips the types itself, so that a start needs no compiler. The packages are published, and tested, as `tsc`
-// compiles them.
+// Bundles the sources of the binaries into a few files, `apps/*/bundle`: Node takes longer to find and read hundreds of
+// modules than to run them. Next to each file is its V8 code cache, because compiling takes as long again
+// (`load-bundle.cjs`). The bundler strips the types itself, so that a start needs no compiler. The packages are published
+// and tested as compiled by `tsc`.
 import { copyFileSync, existsSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { basename, dirname, join, posix, relative, sep } from 'node:path';
@@ -10,21 +10,21 @@ import { setFlagsFromString } from 'node:v8';
 import { packageFolders, root } from './pack.js';
 
 const stampFile = `${root}node_modules/.bundle-stamp`;
-/** Compiled code is of use to the Node that made it alone. */
+/** A code cache works only with the Node that wrote it. */
 const NODE = `${process.version} ${process.arch}`;
 const BINARIES = { server: 'apps/server', svc: 'apps/cli' };
-/** What is not JavaScript stays a dependency that is installed. */
+/** Native code stays an installed dependency. */
 const EXTERNAL = '@duckdb/node-bindings';
 const LICENCES = 'NOTICES.txt';
 const LOADER = fileURLToPath(new URL('load-bundle.cjs', import.meta.url));
 const { CODE_SUFFIX, codeFileOf, compile } = createRequire(import.meta.url)(LOADER);
 
-/** A program that a module starts, as a process or a thread: it is beside it in the bundle. */
+/** A program that a module starts as a process or thread: it becomes a file of the bundle. */
 const PROGRAM = /new URL\('([^']+\.js)', import\.meta\.url\)/g;
-/** A package that a module requires, because Node is slow to import it: it is bundled like those that are imported. */
+/** A package that a module requires because Node is slow to import it: it is bundled like an imported one. */
 const REQUIRED = /const (\w+)(?:: [^=;]+)? = createRequire\(import\.meta\.url\)\('([^']+)'\);/g;
 
-/** The source of each entry point of the packages of this repository; `$` is the end of a specifier. */
+/** Maps each entry point of the packages of this repository to its source; `$` ends a specifier. */
 function ownEntries() {
   return packageFolders().flatMap((folder) => {
     const { name, exports } = JSON.parse(readFileSync(join(folder, 'package.json'), 'utf8'));
@@ -34,7 +34,7 @@ function ownEntries() {
   });
 }
 
-/** The source of a compiled file. */
+/** Returns the source of a compiled file. */
 function sourceOf(file) {
   return file.replace(`${sep}dist${sep}`, `${sep}src${sep}`).replace(/\.js$/, '.ts');
 }
@@ -61,7 +61,7 @@ function programOf(name) {
   return `run-${name}.cjs`;
 }
 
-/** Each file is the function that CommonJS makes of a module. Text of a byte for each character is read fastest. */
+/** Wraps each file in the CommonJS function. ASCII text is the fastest to read. */
 const asFunctions = {
   name: 'as-functions',
   generateBundle(_, files) {
@@ -76,7 +76,7 @@ function escaped(unit) {
   return `\\u${unit.charCodeAt(0).toString(16).padStart(4, '0')}`;
 }
 
-/** Bundles one binary with the programs it starts; gives the files that were read and written. */
+/** Bundles one binary with the programs it starts; returns the files that were read and written. */
 async function bundle(name, folder) {
   const { rolldown } = await import('rolldown');
   const build = await rolldown({
@@ -85,15 +85,15 @@ async function bundle(name, folder) {
     resolve: { alias: Object.fromEntries(ownEntries()) },
     external: [EXTERNAL],
     plugins: [asModules, asFunctions],
-    // One library uses it to hide from bundlers.
+    // One library uses eval to hide an import from bundlers.
     checks: { eval: false },
   });
   const dir = join(root, folder, 'bundle');
-  // What is about to change is compiled anew by whoever starts now.
+  // A process that starts during the build compiles the code itself.
   for (const file of filesIn(dir)) if (file.endsWith(CODE_SUFFIX)) rmSync(join(dir, file));
   const { output } = await build.write({
     dir,
-    // Node is slower to load ES modules, and keeps no compiled code of them.
+    // Node loads ES modules more slowly, and has no code cache for them.
     format: 'cjs',
     strict: true,
     entryFileNames: '[name].cjs',
@@ -124,18 +124,18 @@ function writeProgram(dir, { name, fileName }) {
   return programOf(name);
 }
 
-/** Writes what V8 makes of a file, all its functions compiled. */
+/** Writes the V8 code cache of a file, with all functions compiled. */
 function writeCode(dir, fileName) {
   setFlagsFromString('--no-lazy');
   const script = compile(join(dir, fileName));
-  // Code is of use only to a V8 with the same flags.
+  // A code cache works only with the same V8 flags.
   setFlagsFromString('--lazy');
   const codeFile = codeFileOf(fileName);
   writeFileSync(join(dir, codeFile), script.createCachedData());
   return codeFile;
 }
 
-/** The licences of the packages that modules are from. */
+/** Returns the licences of the bundled packages. */
 function licences(modules) {
   const packages = new Set(modules.map((id) => /^.*\/node_modules\/(?:@[^/]+\/)?[^/]+(?=\/)/.exec(id)?.[0]));
   packages.delete(undefined);
@@ -148,7 +148,7 @@ function licences(modules) {
   return `The files beside this one contain these packages.\n\n${texts.toSorted().join(`\n\n${'-'.repeat(80)}\n\n`)}\n`;
 }
 
-/** What tells whether a file has changed. */
+/** Returns a stamp that changes with the file. */
 function stateOf(file) {
   const { mtimeMs, size } = statSync(file, { throwIfNoEntry: false }) ?? {};
   return `${mtimeMs} ${size}`;

@@ -1,5 +1,5 @@
-// Runs every example on its own, in an empty project that has only the tarballs of what it imports, and asks it the same
-// questions: whatever the host, the API must answer the same, stream both ways, and leave the rest to the host.
+// Runs each example in an empty project that has only the tarballs of its imports, and sends the same requests to all: on
+// every host, the API must respond the same, stream both ways, and leave other routes to the host.
 import { strict as assert } from 'node:assert';
 import { once } from 'node:events';
 import { copyFileSync, readdirSync, readFileSync } from 'node:fs';
@@ -13,7 +13,7 @@ import { pack, packageFolders, root, temporaryDirectory } from './pack.js';
 const examples = join(root, 'examples');
 const directory = temporaryDirectory();
 
-/** What the examples ask for, with the tarballs of our own packages and of what those need. */
+/** Returns the dependencies of the examples, with the tarballs of our packages and of their dependencies. */
 function dependencies() {
   const { dependencies: asked } = JSON.parse(readFileSync(join(examples, 'package.json'), 'utf8'));
   const folders = new Map(
@@ -74,7 +74,7 @@ async function waitUntil(fact, isSo) {
   assert.fail(`Not within 5 s: ${fact}.`);
 }
 
-/** A reader keeps a dropped frame in memory until it is through, or gone. */
+/** A reader retains a dropped frame until it finishes or disconnects. */
 async function checkLeavingReader(url) {
   const rows = Array.from({ length: 32 }, (_, id) => ({ id, text: 'x'.repeat(1024 * 1024) }));
   assert.equal((await put(url, 'large', rows)).status, 201);
@@ -86,7 +86,7 @@ async function checkLeavingReader(url) {
   await waitUntil('the request of a client that left has ended', async () => (await storedBytes(url)) < 1024 * 1024);
 }
 
-/** An upload is taken while it comes, and one that breaks off leaves nothing. */
+/** An upload is streamed, and an interrupted one leaves nothing behind. */
 async function checkLeavingWriter(url) {
   const headers = { 'content-type': 'application/json' };
   const upload = request(`${url}/frames/half`, { method: 'PUT', headers }).on('error', () => {});

@@ -11,7 +11,7 @@ const { values } = parseArgs({ options: { node: { type: 'string', multiple: true
 const directory = temporaryDirectory();
 const packages = packageFolders().map((folder) => pack(folder, directory));
 
-/** Imports every entry point. One besides the main one may need an optional peer, which is not installed here. */
+/** Imports every entry point. A secondary one may need an optional peer, which is not installed here. */
 function checkImports(project, manifests) {
   const entries = manifests.flatMap(({ name, exports, peerDependenciesMeta = {} }) =>
     Object.keys(exports ?? {})
@@ -43,7 +43,7 @@ function checkBinaries(project, { bin = {}, version }) {
   }
 }
 
-/** One frame the whole way: started, put by one program and read by another, over HTTP and from the command line. */
+/** End to end: a server is started, one program puts a frame and another reads it, over HTTP and from the command line. */
 async function checkServing(project) {
   const options = { ready: /"message":"ready".*\n/, env: { SERVICE_LOG_FORMAT: 'json' } };
   const server = await project.start(project.binary('server'), LOCAL_LISTENERS, options);

@@ -23,7 +23,7 @@ function unexpectedFiles() {
   return [...problems, ...stale.map((file) => `${file} has no source any more: remove dist and build again.`)];
 }
 
-/** Every compiled file names a map beside it, and every map the sources it was made from: all are in the package. */
+/** Finds compiled files without a source map, and maps or sources that are not in the package. */
 function brokenMaps() {
   const compiled = files.filter((file) => /^dist\/.*(\.js|\.d\.ts)$/.test(file));
   return compiled.flatMap((file) => {
@@ -39,7 +39,7 @@ function brokenMaps() {
   });
 }
 
-// attw is content with a package that has no types at all.
+// attw accepts a package without any types.
 function missingTypes() {
   return Object.entries(manifest.exports)
     .filter(([entry, { types }]) => entry !== './package.json' && !files.includes(types?.replace('./', '')))

@@ -1,4 +1,4 @@
-// A project with nothing in it, outside of this repository: where a package is tried as a user would use it.
+// An empty project outside this repository, to try a package as a user would.
 import { spawn, spawnSync } from 'node:child_process';
 import { once } from 'node:events';
 import { mkdirSync, mkdtempSync, readFileSync, writeFileSync } from 'node:fs';
@@ -6,7 +6,7 @@ import { delimiter, dirname, join, resolve } from 'node:path';
 
 const isWindows = process.platform === 'win32';
 
-/** The path of a Node: the one that runs this, the one at a path, or the newest of a version, put under a directory. */
+/** Returns the path of a Node: the current one, the one at a path, or the newest of a version, installed in a directory. */
 export function provideNode(version, directory) {
   if (version === undefined) return process.execPath;
   if (/[\\/]/.test(version)) return resolve(version);
@@ -16,7 +16,7 @@ export function provideNode(version, directory) {
   return join(project.directory, 'node_modules', name, 'bin', isWindows ? 'node.exe' : 'node');
 }
 
-/** A project in a new directory under `parent`, used with the Node given by its path. */
+/** Creates a project in a new directory under `parent` that runs with the given Node. */
 export function createEmptyProject(parent, node) {
   const directory = mkdtempSync(join(parent, 'project-'));
   const home = join(directory, 'home');
@@ -33,25 +33,25 @@ export function createEmptyProject(parent, node) {
 
   return {
     directory,
-    /** Installs packages, each given as npm takes it. */
+    /** Installs packages, in the notation of npm. */
     install(specifiers) {
       const { ok, output } = run('npm', ['install', '--no-audit', '--no-fund', '--prefer-offline', ...specifiers]);
       if (!ok) throw new Error(`npm install failed:\n${output}`);
     },
-    /** The names of all packages that are installed, those that others asked for included. */
+    /** Returns the names of all installed packages, including transitive ones. */
     installedNames() {
       const { packages } = JSON.parse(readFileSync(join(directory, 'package-lock.json'), 'utf8'));
       return Object.keys(packages).flatMap((path) => path.split('node_modules/').slice(-1));
     },
-    /** The path of the program a package brings. */
+    /** Returns the path of a program of a package. */
     binary: (name) => join(directory, 'node_modules/.bin', name),
     /** Runs a program to its end. */
     run,
     /** Runs some lines of JavaScript to their end. */
     runCode: (code) => run(node, ['--input-type=module', '--eval', code]),
-    /** Starts a program and waits for the line, printed or logged, that says it is ready. */
+    /** Starts a program and waits for its ready line. */
     async start(command, args, { ready, env = {} }) {
-      // A home of its own: no configuration of this machine reaches what is tried.
+      // A separate home: no configuration of this machine must reach the program.
       const child = spawn(command, args, {
         ...options,
         stdio: ['ignore', 'pipe', 'pipe'],
@@ -73,7 +73,7 @@ export function createEmptyProject(parent, node) {
       if (!ready.test(output)) throw new Error(`${command} ${args.join(' ')} did not become ready:\n${output}`);
       return {
         output: () => output,
-        /** Asks it to end; resolves with its exit code, or the signal it ended by. */
+        /** Stops it; resolves with its exit code, or the signal that ended it. */
         async stop() {
           child.kill('SIGTERM');
           const timer = setTimeout(() => child.kill('SIGKILL'), 20_000);
@@ -86,7 +86,7 @@ export function createEmptyProject(parent, node) {
   };
 }
 
-/** Without what npm says about the project this runs in: its name, prefix or workspace must not reach the empty one. */
+/** Removes the npm variables of this project: its name, prefix and workspace must not reach the empty one. */
 function outerEnvironment() {
   return Object.fromEntries(Object.entries(process.env).filter(([name]) => !/^npm_(package|lifecycle)_/.test(name)));
 }

@@ -1,7 +1,7 @@
 import { once } from 'node:events';
 import { createServer } from 'node:net';
 
-/** Ports of the loopback that nothing listens on, for programs that cannot choose one by themselves. */
+/** Returns free loopback ports, for programs that cannot bind to port 0. */
 export async function freePorts(count) {
   const servers = Array.from({ length: count }, () => createServer().listen(0, '127.0.0.1'));
   await Promise.all(servers.map((server) => once(server, 'listening')));

@@ -1,12 +1,12 @@
-// Loads the files of a bundle, in which it is as `load.cjs`, with what V8 made of them when they were bundled: to compile
-// them takes as long as all the rest of a start. Another version of Node, or other flags of V8, compile them anew.
+// Loads the files of a bundle, where it is copied as `load.cjs`, with their V8 code cache: compiling takes as long as the
+// rest of a start. With another version of Node, or other V8 flags, the code is compiled again.
 const { readFileSync } = require('node:fs');
 const { Script } = require('node:vm');
 
 const CODE_SUFFIX = '.code';
 const modules = new Map();
 
-/** What a file of the bundle exports. */
+/** Returns the exports of a file of the bundle. */
 function load(fileName) {
   const known = modules.get(fileName);
   if (known !== undefined) return known.exports;
@@ -22,7 +22,7 @@ function requireNear(name) {
   return name.startsWith('./') ? load(name.slice(2)) : require(name);
 }
 
-/** Where the code of a file is: it is made by one version of Node, for one kind of processor. */
+/** Returns the path of a code cache: it is specific to the version of Node and the architecture. */
 function codeFileOf(file) {
   return `${file}.${process.version}-${process.arch}${CODE_SUFFIX}`;
 }
@@ -35,9 +35,9 @@ function readCode(file) {
   }
 }
 
-/** A file of a bundle as a function, by its code where there is some that fits. */
+/** Compiles a file of a bundle to a function, from its code cache if that is valid. */
 function compile(file, code) {
-  // Bundles are in ASCII, which is read fastest like this.
+  // Bundles are ASCII; latin1 is the fastest way to read them.
   return new Script(readFileSync(file, 'latin1'), { filename: file, cachedData: code });
 }
 

@@ -1,2 +1,2 @@
-/** The flags of a server that listens on free ports of the loopback, and nowhere else. */
+/** The flags of a server that listens only on free loopback ports. */
 export const LOCAL_LISTENERS = ['--http-bind-address', '127.0.0.1:0', '--grpc-host', '127.0.0.1', '--grpc-port', '0'];

@@ -7,7 +7,7 @@ import { fileURLToPath } from 'node:url';
 
 export const root = fileURLToPath(new URL('..', import.meta.url));
 
-/** A private directory that ends with the process. */
+/** A private directory that is removed with the process. */
 export function temporaryDirectory() {
   const directory = mkdtempSync(join(tmpdir(), 'svc-pack-'));
   process.on('exit', () => rmSync(directory, { recursive: true, force: true }));

@@ -1,4 +1,4 @@
-// What other processes take. Only on Linux.
+// The resource usage of other processes. Linux only.
 import { readdirSync, readFileSync, readlinkSync } from 'node:fs';
 
 const TICKS_PER_SECOND = 100;
@@ -9,12 +9,12 @@ export function cpuMs(pid) {
   return ((Number(fields[11]) + Number(fields[12])) / TICKS_PER_SECOND) * 1000;
 }
 
-/** Memory a process has resident, in bytes. */
+/** Resident memory of a process, in bytes. */
 export function residentBytes(pid) {
   return Number(/VmRSS:\s+(\d+)/.exec(readFileSync(`/proc/${pid}/status`, 'utf8'))[1]) * 1024;
 }
 
-/** Sockets a process holds, listeners included. */
+/** The number of open sockets of a process, including listeners. */
 export function socketCount(pid) {
   const folder = `/proc/${pid}/fd`;
   return readdirSync(folder).filter((descriptor) => isSocket(`${folder}/${descriptor}`)).length;
@@ -24,7 +24,7 @@ function isSocket(path) {
   try {
     return readlinkSync(path).startsWith('socket:');
   } catch {
-    // It was closed meanwhile.
+    // Closed in the meantime.
     return false;
   }
 }

@@ -8,14 +8,14 @@ import { fileURLToPath } from 'node:url';
 
 const CACHE = fileURLToPath(new URL('../node_modules/.cache', import.meta.url));
 const OLDEST = [3, 11];
-/** Names on the path, and where pyenv keeps its own. */
+/** Names on the path, and the versions of pyenv. */
 const NAMES = ['python3', 'python3.14', 'python3.13', 'python3.12', 'python3.11'];
 const PYENV_VERSIONS = join(process.env.PYENV_ROOT ?? join(homedir(), '.pyenv'), 'versions');
 
-/** What is missing to run Python here, in a sentence for whoever runs it. */
+/** Describes in a sentence what is missing to run Python here. */
 export class SetUpError extends Error {}
 
-/** The first Python that is new enough, and its version. */
+/** Returns the first Python that is new enough, and its version. */
 function findPython(oldest) {
   const older = [];
   for (const command of [...NAMES, ...ofPyenv()]) {
@@ -51,8 +51,8 @@ function step(what, command, args) {
 }
 
 /**
- * The folder of the programs of an environment with the packages of a requirements file: made once for each list.
- * `oldest` is the oldest Python that will do.
+ * Returns the bin folder of an environment with the packages of a requirements file; created once per list. `oldest` is
+ * the oldest suitable Python.
  */
 export function providePython(name, requirements, oldest = OLDEST) {
   const { command, version } = findPython(oldest);

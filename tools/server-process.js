@@ -1,5 +1,4 @@
-// The real server as a process of its own, for suites and benchmarks: on free ports of the loopback, and ending with the
-// process that started it.
+// The real server as a child process, for suites and benchmarks: on free loopback ports; it ends with its parent.
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { mkdtempSync, rmSync } from 'node:fs';
@@ -13,14 +12,14 @@ const BINARY = fileURLToPath(new URL('../apps/server/bin/server.js', import.meta
 const LOGGING = ['--log-format', 'json', '--log-level', 'error'];
 
 const children = new Set();
-// An empty home, so that no configuration of the machine reaches a server.
+// An empty home, so that no configuration of the machine reaches the server.
 const home = mkdtempSync(join(tmpdir(), 'svc-home-'));
 process.on('exit', () => {
   for (const child of children) child.kill('SIGKILL');
   rmSync(home, { recursive: true, force: true });
 });
 
-/** Starts it. Its standard output is that of this process, unless `stdout` is `pipe`; its errors are shown. */
+/** Starts the server. It inherits standard output unless `stdout` is `pipe`; its errors are shown. */
 export async function startServer(args = [], { env = {}, stdout = 'inherit' } = {}) {
   const child = spawn(process.execPath, [BINARY, ...LOCAL_LISTENERS, ...LOGGING, ...args], {
     stdio: ['ignore', stdout, 'pipe'],

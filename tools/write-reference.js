@@ -1,4 +1,4 @@
-// Writes the parts of the documentation that come from tables; with --check says whether they are up to date.
+// Writes the parts of the documentation that are generated from tables; with --check only verifies them.
 import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { format, resolveConfig } from 'prettier';
@@ -65,7 +65,7 @@ function exportFormatsTable() {
   return table(['`fmt`', '`content-type`', 'File', 'What it is'], rows);
 }
 
-/** The page as it is, with the text between the markers of each table written anew. */
+/** Returns the page with the text between the markers of each table replaced. */
 function withTables(page, tables) {
   let text = readFileSync(join(root, page), 'utf8');
   for (const [name, rows] of Object.entries(tables)) {
@@ -92,7 +92,7 @@ for (const [page, text] of Object.entries(pages)) {
   const formatted = await format(text, { ...(await resolveConfig(path)), filepath: path });
   if (existsSync(path) && readFileSync(path, 'utf8') === formatted) continue;
   if (process.argv.includes('--check')) {
-    console.error(`${page} is not what its table says: run npm run docs.`);
+    console.error(`${page} is out of date: run npm run docs.`);
     process.exitCode = 1;
   } else {
     writeFileSync(path, formatted);
