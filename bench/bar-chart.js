@@ -1,4 +1,4 @@
-// A chart of bars as SVG, which reads on a light and on a dark page.
+// A bar chart as SVG, readable on a light and on a dark page.
 
 const WIDTH = 720;
 const LABELS = 190;
@@ -8,7 +8,7 @@ const COLOURS = ['#3b82f6', '#94a3b8'];
 
 const escaped = (text) => text.replaceAll('&', '&amp;').replaceAll('<', '&lt;');
 
-/** Rows of bars, one bar for each of the series. */
+/** Draws rows of bars, one bar for each series. */
 export function barChart(title, series, rows) {
   const most = Math.max(...rows.flatMap(({ values }) => values));
   const rowHeight = series.length * BAR + GAP;

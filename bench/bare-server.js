@@ -1,4 +1,4 @@
-// What Node's own HTTP server gives when it asks nobody: one constant answer, as a process of its own.
+// The upper bound: Node's HTTP server with one constant response, as a separate process.
 import { createServer } from 'node:http';
 
 const BODY = '{"query":"select 1","columns":[{"name":"1","type":"INT"}],"timestamp":-1,"dataset":[[1]],"count":1}';

@@ -1,4 +1,4 @@
-// What it costs to verify checksums: reads from disk whose bytes are verified, against the same ones verified before.
+// The cost of verifying checksums: reads from disk with verification, against the same reads of verified files.
 import { mkdtempSync, rmSync } from 'node:fs';
 import { readdir, utimes } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
@@ -7,7 +7,7 @@ import { startServer } from '../tools/server-process.js';
 import { createClient, download } from './download.js';
 import { median } from './measure.js';
 import { putFrame } from './put-frame.js';
-import { ratio, takeTurns, writeResults } from './take-turns.js';
+import { interleave, ratio, writeResults } from './interleave.js';
 import { tradesAsArrow } from './trades-frame.js';
 
 const ROWS = 1_000_000;
@@ -22,7 +22,7 @@ async function timed(work) {
   return performance.now() - startMs;
 }
 
-/** A server that keeps no rows and no answers in memory. */
+/** A server that caches no rows and no responses. */
 async function startCold() {
   const env = { SERVICE_HTTP_ANSWER_CACHE_BYTES: '0' };
   const server = await startServer(['--parquet-path', directory, '--cache-size', '0.001'], { env });
@@ -35,12 +35,12 @@ try {
   await putFrame(`${url}/frames/trades`, 'arrow', tradesAsArrow(ROWS));
   const folder = join(directory, 'default');
   const name = (await readdir(folder)).find((entry) => entry.endsWith('.parquet'));
-  /** A file with another time is another file, of which nothing is verified yet. */
+  /** A file with a new modification time counts as a new file that is not verified yet. */
   const touch = () => utimes(join(folder, name), new Date(), new Date());
 
   async function compare(read, rounds) {
     await read();
-    return takeTurns(
+    return interleave(
       {
         verifying: async () => {
           await touch();

@@ -9,9 +9,9 @@ import { startServer } from '../tools/server-process.js';
 import { provideDataSet } from './data-set.js';
 import { median } from './measure.js';
 import { roapi } from './peers/roapi.js';
-import { FIRST_ROWS, POLL_MS, untilAnswers } from './peers/until-answers.js';
+import { FIRST_ROWS, POLL_MS, untilReady } from './peers/until-ready.js';
 import { putFrame } from './put-frame.js';
-import { takeTurns, writeResults } from './take-turns.js';
+import { interleave, writeResults } from './interleave.js';
 
 const ROWS = 1_000_000;
 const ROUNDS = 7;
@@ -29,10 +29,10 @@ async function startSvc() {
   const local = ['--http-bind-address', `127.0.0.1:${port}`, '--grpc-host', '127.0.0.1', '--grpc-port', '0'];
   const child = spawn(process.execPath, [BINARY, ...local, '--data-dir', directory], {
     stdio: 'ignore',
-    // As for the peer: with NODE_EXTRA_CA_CERTS, for one, Node reads all certificates before it runs a line.
+    // As for the peer: with NODE_EXTRA_CA_CERTS, for example, Node reads all certificates before it runs any code.
     env: { PATH: process.env.PATH },
   });
-  await untilAnswers(`http://127.0.0.1:${port}/exec?handle=trades&fmt=json&limit=${FIRST_ROWS}`, child, POLL_MS);
+  await untilReady(`http://127.0.0.1:${port}/exec?handle=trades&fmt=json&limit=${FIRST_ROWS}`, child, POLL_MS);
   const ms = performance.now() - startMs;
   const exited = new Promise((resolve) => {
     child.once('exit', resolve);
@@ -49,7 +49,7 @@ async function startRoapi() {
 }
 
 try {
-  const values = await takeTurns({ svc: startSvc, [roapi.name]: startRoapi }, { rounds: ROUNDS });
+  const values = await interleave({ svc: startSvc, [roapi.name]: startRoapi }, { rounds: ROUNDS });
   const summary = Object.entries(values).map(([peer, times]) => ({
     peer,
     'ms to the first rows': Math.round(median(times)),

@@ -1,8 +1,8 @@
-// Reading an answer as cheaply as can be, so that the reader does not take the server's share of the machine.
+// Reads a response as cheaply as possible, so that the client takes little CPU from the server.
 import { Agent, get } from 'node:http';
 import { connect } from 'node:net';
 
-/** A request as it goes over the wire: a path, and if need be a method, headers and a body. */
+/** Formats a raw HTTP request: a path, and optionally a method, headers and a body. */
 export function requestText(hostname, { method = 'GET', path, headers = {}, body = '' }, connection = 'keep-alive') {
   const lines = Object.entries({ Host: hostname, Connection: connection, ...headers });
   if (body !== '') lines.push(['Content-Length', Buffer.byteLength(body)]);
@@ -10,8 +10,8 @@ export function requestText(hostname, { method = 'GET', path, headers = {}, body
 }
 
 /**
- * Reads an answer to its end, on a connection of its own, and calls `watch` every 20 ms meanwhile; gives its bytes, head
- * included, how long it took, and when the first byte came. Any status but 200 is an error.
+ * Reads a complete response on a new connection, and calls `watch` every 20 ms meanwhile. Returns its bytes, including the
+ * head, the duration, and the time to the first byte. Any status but 200 is an error.
  */
 export function download(url, { request, watch = () => {} } = {}) {
   return new Promise((resolve, reject) => {
@@ -29,7 +29,7 @@ export function download(url, { request, watch = () => {} } = {}) {
       }
       bytes += length;
       tail = `${tail}${buffer.latin1Slice(Math.max(0, length - 16), length)}`.slice(-16);
-      // Who keeps the connection open all the same says with an empty chunk that the answer is whole.
+      // If the server keeps the connection open anyway, an empty chunk ends the response.
       if (/\r\n0+\r\n\r\n$/.test(tail)) socket.destroy();
       return true;
     };
@@ -44,7 +44,7 @@ export function download(url, { request, watch = () => {} } = {}) {
   });
 }
 
-/** Asks one thing after the other over a connection that stays open. */
+/** Sends requests one after the other over a persistent connection. */
 export function createClient() {
   const agent = new Agent({ keepAlive: true, maxSockets: 1 });
   return {

@@ -1,8 +1,8 @@
-// How long the event loop of the real server is held while a frame of 1 000 000 rows × 6 is put and read, cold and hot.
+// How long the event loop of the real server is blocked while a frame of 1 000 000 rows × 6 is put and read, cold and hot.
 import { createInterface } from 'node:readline';
 import { startServer } from '../tools/server-process.js';
 import { putFrame } from './put-frame.js';
-import { writeResults } from './take-turns.js';
+import { writeResults } from './interleave.js';
 import { tradesAsArrow } from './trades-frame.js';
 
 const ROWS = 1_000_000;

@@ -1,12 +1,12 @@
-// All rows of a set as JSON, CSV and Arrow over HTTP: how long, how long to the first byte, what it costs the server.
+// All rows of a set as JSON, CSV and Arrow over HTTP: total time, time to the first byte, CPU time of the server.
 import { cpuMs, residentBytes } from '../tools/process-resources.js';
-import { compareRows, compareTrades } from './compare-answers.js';
+import { compareRows, compareTrades } from './compare-responses.js';
 import { provideDataSet } from './data-set.js';
 import { download } from './download.js';
 import { median } from './measure.js';
 import { startPeers } from './peers/start-peers.js';
 import { svc } from './peers/svc.js';
-import { writeResults } from './take-turns.js';
+import { writeResults } from './interleave.js';
 
 const ROUNDS = 15;
 const SETS = [
@@ -16,16 +16,16 @@ const SETS = [
   { name: 'wide', rows: 10_000, formats: ['json', 'arrow'] },
   { name: 'nested', rows: 200_000, formats: ['json', 'arrow'] },
 ];
-/** They take minutes where the others take seconds. */
+/** They take minutes; the others take seconds. */
 const SLOW = ['Datasette 0.65.5', 'Node + getRowsJson'];
 
-/** This server with too little memory for the frame to stay in: every read is from disk. */
+/** This server with a cache that is too small for the frame: every read is from disk. */
 async function startCold(set) {
   const side = await svc.start(set, ['--cache-size', '0.001']);
   return { ...side, name: 'svc, cold', all: (format) => (format === 'arrow' ? side.all(format) : undefined) };
 }
 
-/** One whole answer, and what it cost the processes of a side. */
+/** Reads one response, and measures the resources of the processes of a side. */
 async function measure(side, request) {
   const cpuBefore = cpuMs(side.pid);
   const before = residentBytes(side.pid);
@@ -45,7 +45,7 @@ for (const { name, rows, formats } of SETS) {
   try {
     const compare = name === 'trades' ? compareTrades : compareRows;
     await compare(peers.sides, (side) => side.window(rows - 1000, 1000));
-    // The first round warms up, and counts for the slow ones alone.
+    // The first round is a warm-up, and counts only for the slow ones.
     for (let round = 0; round <= ROUNDS; round++) {
       const order = round % 2 === 0 ? peers.sides : peers.sides.toReversed();
       for (const format of formats) {

@@ -1,5 +1,5 @@
-// How small bars of prices get on disk: 1 M rows of open, high, low, close and volume of 20 symbols, as each codec of
-// compression.algorithm writes them, against the same rows as CSV and as Arrow.
+// The size of price bars on disk: 1 M rows of open, high, low, close and volume of 20 symbols, with each codec of
+// compression.algorithm, against the same rows as CSV and as Arrow.
 import { mkdtempSync, rmSync } from 'node:fs';
 import { readFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
@@ -7,11 +7,11 @@ import { join } from 'node:path';
 import { DuckDBInstance } from '@duckdb/node-api';
 import { startServer } from '../tools/server-process.js';
 import { putFrame } from './put-frame.js';
-import { writeResults } from './take-turns.js';
+import { writeResults } from './interleave.js';
 
 const ROWS = 1_000_000;
 const CODECS = ['zstd', 'snappy', 'gzip', 'lz4', 'none'];
-/** Prices of cents that walk: a sum of steps by symbol. */
+/** Prices in cents as a random walk per symbol. */
 const BARS = `
   WITH steps AS (
     SELECT range AS i, range % 20 AS s, (hash(range, 0) % 21)::INTEGER - 10 AS step, hash(range, 1) AS h FROM range(${ROWS})

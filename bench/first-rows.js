@@ -1,22 +1,21 @@
-// The first 1000 rows as JSON: the same window again and again, and another one every time, at several numbers of
-// connections.
-import { compareTrades } from './compare-answers.js';
+// 1000 rows as JSON, over various numbers of connections: the same window repeatedly, and a different one every time.
+import { compareTrades } from './compare-responses.js';
 import { provideDataSet } from './data-set.js';
 import { load } from './load.js';
 import { median } from './measure.js';
 import { startPeers } from './peers/start-peers.js';
-import { writeResults } from './take-turns.js';
+import { writeResults } from './interleave.js';
 
 const ROWS = 1_000_000;
 const WINDOW = 1000;
 const SECONDS = 3;
 const ROUNDS = 5;
 const CONNECTIONS = [1, 16, 128];
-/** Before anything counts. */
+/** Warm-up. */
 const WARM_UP = { connections: 16, seconds: 2 };
 
 const sameWindow = (side) => () => side.window(0, WINDOW);
-/** The n-th window: far from the one before it, and the same one only after all others. */
+/** The n-th window: far from the previous one; repeats only after all others. */
 const otherWindows = (side, round) => (n) => side.window(((n + round * 100_003) * 7_919_003) % (ROWS - WINDOW), WINDOW);
 
 const set = await provideDataSet('trades', ROWS);

@@ -1,6 +1,6 @@
 // Arrow Flight, side by side with a server of pyarrow (C++): the same frame of 320 MB, put and read by the same client.
 // The other side keeps frames in memory, and writes each upload to Parquet and syncs it before it acknowledges it.
-// And one row of SQL, over Flight SQL and over HTTP. `node bench/flight.js <part>` runs one part and keeps nothing.
+// Also one row of SQL, over Flight SQL and over HTTP. `node bench/flight.js <part>` runs one part and saves no results.
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { mkdtempSync, rmSync } from 'node:fs';
@@ -11,7 +11,7 @@ import { fileURLToPath } from 'node:url';
 import { providePython } from '../tools/python-environment.js';
 import { startServer } from '../tools/server-process.js';
 import { median } from './measure.js';
-import { writeResults } from './take-turns.js';
+import { writeResults } from './interleave.js';
 
 const ROWS = 5_000_000;
 

@@ -1,4 +1,4 @@
-"""One client for all servers, which take turns: each gets a frame and is read. Prints what each call took, as JSON."""
+"""One client that alternates between all servers: puts a frame and reads it. Prints the cost of each call as JSON."""
 
 import json
 import sys
@@ -10,13 +10,13 @@ import pyarrow.flight as fl
 
 PUTS = 7
 GETS = 30
-# Reads of each server before those that count.
+# Warm-up reads of each server.
 WARM_UP = 10
 DESCRIPTOR = fl.FlightDescriptor.for_path("frame")
 
 
 class Side:
-    """A server: its name, and how it is asked."""
+    """A server: its name and its client."""
 
     def __init__(self, name, address, pid):
         self.name, self.pid = name, pid
@@ -43,7 +43,7 @@ class Side:
         assert total == rows, total
 
     def check(self, table):
-        """Before reads are timed: every value is the one that was put."""
+        """Checks before timing that every value is as it was put."""
         info = self.client.get_flight_info(DESCRIPTOR)
         assert self.client.do_get(info.endpoints[0].ticket).read_all().equals(table), self.name
 
@@ -56,7 +56,7 @@ def frame_of(rows):
 
 
 def take_turns(sides, rounds, run):
-    """What the call took on each side, round by round, the order turning round."""
+    """Measures the call on each side, round by round, with a rotating order."""
     values = {side.name: [] for side in sides}
     for number in range(rounds):
         for side in sides if number % 2 == 0 else reversed(sides):

@@ -1,4 +1,4 @@
-"""One row of SQL over Flight SQL and over HTTP, in turns. Prints what each took in milliseconds, as JSON."""
+"""One row of SQL over Flight SQL and over HTTP, alternating. Prints the milliseconds of each as JSON."""
 
 import json
 import sys
@@ -10,7 +10,7 @@ import pyarrow as pa
 import pyarrow.flight as fl
 
 ROUNDS = 300
-# Rounds before those that count.
+# Warm-up rounds.
 WARM_UP = 50
 SQL = "SELECT sector FROM symbols WHERE symbol = 'SYM7'"
 

@@ -1,4 +1,4 @@
-// What the benchmarks are to show. `reached` takes the figure from the summary of the results that `of` names.
+// The goals of the benchmarks. `reached` takes the figure from the summary of the results that `of` names.
 
 const row = (summary, fits) =>
   summary.find((entry) => Object.entries(fits).every(([key, value]) => entry[key] === value));

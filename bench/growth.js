@@ -6,7 +6,7 @@ import { provideDataSet } from './data-set.js';
 import { download } from './download.js';
 import { median } from './measure.js';
 import { putFrame } from './put-frame.js';
-import { writeResults } from './take-turns.js';
+import { writeResults } from './interleave.js';
 
 const SIZES = (process.env.BENCH_SIZES ?? '100000,1000000,10000000,100000000').split(',').map(Number);
 const FORMATS = ['json', 'csv', 'arrow'];
@@ -24,7 +24,7 @@ async function measure(url, pid) {
 const values = [];
 for (const rows of SIZES) {
   const { files } = await provideDataSet('trades', rows);
-  // Too little memory for the frame to stay in: every read is from disk.
+  // The cache is too small for the frame: every read is from disk.
   const server = await startServer(['--cache-size', '0.001']);
   try {
     const headers = { 'content-length': String(statSync(files.parquet).size) };

@@ -1,10 +1,10 @@
-// What other clients notice while every engine is busy: /ping and reads of a hot frame, with bombs running on all engines
-// and 64 queries waiting behind them.
+// The latency of other clients while every engine is busy: /ping and reads of a hot frame, with bombs running on all
+// engines and 64 queries in the queue.
 import { startServer } from '../tools/server-process.js';
 import { createClient } from './download.js';
 import { percentile } from './measure.js';
 import { putFrame } from './put-frame.js';
-import { writeResults } from './take-turns.js';
+import { writeResults } from './interleave.js';
 import { tradesAsArrow } from './trades-frame.js';
 
 const REQUESTS = 500;
@@ -12,7 +12,7 @@ const CONCURRENT = 4;
 const QUEUED = 64;
 const AIM_MS = 100;
 
-/** Statements that want all the time, threads or memory there is. */
+/** Statements that would use unlimited time, threads or memory. */
 const BOMBS = [
   'select count(*) from range(10000000) a, range(10000000) b where a.range + b.range = -1',
   'select max(len(range(200000000)))',
@@ -20,7 +20,7 @@ const BOMBS = [
   'select count(distinct a.range * b.range) from range(100000) a, range(100000) b',
 ];
 
-/** Keeps all engines busy and the queue full until it is told to stop. */
+/** Keeps all engines busy and the queue full until it is stopped. */
 function bombard(url) {
   const leave = new AbortController();
   const statuses = {};
@@ -75,7 +75,7 @@ try {
     ),
   );
   console.table(summary);
-  console.log('answers to the bombs meanwhile:', bombs.statuses);
+  console.log('responses to the bombs:', bombs.statuses);
   writeResults('isolation', { requests: REQUESTS, concurrent: CONCURRENT, queued: QUEUED, summary, values });
 } finally {
   await server.stop();

@@ -1,4 +1,4 @@
-// The usual way, as a process of its own: row arrays out of the Arrow batches, then JSON.stringify. LONG as Number;
+// The usual way, in a separate process: row arrays out of the Arrow batches, then JSON.stringify. LONG as Number;
 // timestamps stay the numbers apache-arrow gives (formatting them as text would only cost it more). One run for each
 // message.
 import { readFileSync } from 'node:fs';

@@ -1,6 +1,6 @@
 // All rows of a frame as JSON over HTTP, against row arrays and JSON.stringify of the same Arrow batches: CPU time, and
-// how much the server grows while it sends. Fresh processes in each round. The two sides take turns, and the ratio is
-// taken of runs that follow each other, because the speed of a shared machine changes by the second.
+// the memory growth of the server while it sends. Fresh processes in each round. The two sides alternate, and the ratio is
+// that of consecutive runs, because the speed of a shared machine changes by the second.
 import { fork } from 'node:child_process';
 import { once } from 'node:events';
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
@@ -12,13 +12,13 @@ import { startServer } from '../tools/server-process.js';
 import { download } from './download.js';
 import { median } from './measure.js';
 import { putFrame } from './put-frame.js';
-import { writeResults } from './take-turns.js';
+import { writeResults } from './interleave.js';
 import { tradesAsArrow } from './trades-frame.js';
 
 const ROWS = 1_000_000;
 const ROUNDS = 4;
 const PAIRS = 8;
-/** The first runs of a process are slower on both sides, until its code is compiled; they are reported apart. */
+/** The first runs of a process are slower on both sides, until the code is compiled; they are reported separately. */
 const WARM_UP = 2;
 const TARGETS = { cpuRatio: 0.15, growthMiB: 64 };
 

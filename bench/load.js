@@ -1,11 +1,11 @@
-// A load of requests over connections that stay open, as cheap as can be: whole answers are counted, not read.
+// A load of requests over persistent connections, as cheap as possible: responses are counted, not parsed.
 import { connect } from 'node:net';
 import { requestText } from './download.js';
 import { percentile } from './measure.js';
 
 /**
- * Asks for targets over `connections` at once for `seconds`, each connection one thing after the other; gives the
- * answers a second and how long they took. `requestOf(n)` is the n-th request.
+ * Sends requests over concurrent `connections` for `seconds`, one at a time on each; returns the responses per second and
+ * their latencies. `requestOf(n)` is the n-th request.
  */
 export async function load(url, requestOf, { connections, seconds }) {
   const { hostname, port } = new URL(url);
@@ -58,7 +58,7 @@ export async function load(url, requestOf, { connections, seconds }) {
 const HEAD_END = Buffer.from('\r\n\r\n');
 const LAST_CHUNK = Buffer.from('0\r\n\r\n');
 
-/** Calls back at the end of each answer, which has a length or comes in chunks. */
+/** Calls back at the end of each response, with a content length or chunked. */
 function createAnswerCounter(onAnswer) {
   let left = -1;
   let isChunked = false;
@@ -66,7 +66,7 @@ function createAnswerCounter(onAnswer) {
   return (chunk) => {
     if (left > 0) {
       left -= chunk.length;
-      if (left < 0) throw new Error('An answer was longer than it said.');
+      if (left < 0) throw new Error('A response was longer than its Content-Length.');
       if (left === 0) {
         left = -1;
         onAnswer();
@@ -86,7 +86,7 @@ function createAnswerCounter(onAnswer) {
     const headEnd = kept.indexOf(HEAD_END);
     if (headEnd < 0) return;
     const head = kept.toString('latin1', 0, headEnd);
-    if (!head.startsWith('HTTP/1.1 200')) throw new Error(`An answer was: ${head.slice(0, 200)}`);
+    if (!head.startsWith('HTTP/1.1 200')) throw new Error(`Unexpected response: ${head.slice(0, 200)}`);
     const length = /\r\ncontent-length: *(\d+)/i.exec(head)?.[1];
     const body = kept.subarray(headEnd + HEAD_END.length);
     kept = Buffer.alloc(0);

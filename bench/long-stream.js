@@ -1,5 +1,5 @@
-// 100 000 000 rows (or as many as the first argument says) put into the real server and read back, as Arrow: how much the
-// server and its engine child grow meanwhile. Too long for the tests; run it alone.
+// Puts 100 000 000 rows (or the number in the first argument) into the real server and reads them back, as Arrow: the memory
+// growth of the server and its engine child. Too long for the tests; run it alone.
 import { readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { availableParallelism, cpus } from 'node:os';
 import { Field, Float64, Int64, makeData, RecordBatch, RecordBatchStreamWriter, Schema, Struct } from 'apache-arrow';
@@ -73,11 +73,11 @@ async function read() {
   const answer = await fetch(`${server.url}/exp?handle=long&fmt=arrow`, { headers });
   let bytes = 0;
   for await (const chunk of answer.body) bytes += chunk.length;
-  if (bytes < 16 * ROWS) throw new Error(`Only ${bytes} bytes came.`);
+  if (bytes < 16 * ROWS) throw new Error(`Received only ${bytes} bytes.`);
 }
 
 try {
-  // What the processes take for the first rows at all is not what is asked.
+  // Excludes the memory that the processes allocate once, for the first rows.
   await put(WARM_UP_ROWS);
   const upload = await watch(server, () => put(ROWS));
   const download = await watch(server, read);

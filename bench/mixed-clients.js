@@ -1,10 +1,10 @@
-// 1 to 1000 clients at once that ask for different things: a short read, another window, a state, a list.
+// 1 to 1000 concurrent clients with different requests: a short read, another window, the health, a list.
 import { residentBytes } from '../tools/process-resources.js';
 import { provideDataSet } from './data-set.js';
 import { load } from './load.js';
 import { median } from './measure.js';
 import { svc } from './peers/svc.js';
-import { writeResults } from './take-turns.js';
+import { writeResults } from './interleave.js';
 
 const ROWS = 1_000_000;
 const CLIENTS = [1, 16, 128, 1000];

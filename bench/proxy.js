@@ -1,6 +1,6 @@
-// SQL asked of a real QuestDB directly and through the server: how long 1 000 000 rows take, how many small answers come
-// in a second, how much the server grows, and whether clients that leave leave anything behind. The two sides take turns,
-// and the ratio is taken of runs that follow each other, because the speed of a shared machine changes by the second.
+// SQL sent to a real QuestDB directly and through the server: the time of 1 000 000 rows, small responses per second, the
+// memory growth of the server, and whether aborted clients leak sockets. The two sides alternate, and the ratio is that of
+// consecutive runs, because the speed of a shared machine changes by the second.
 import { fork } from 'node:child_process';
 import { once } from 'node:events';
 import { connect } from 'node:net';
@@ -12,13 +12,13 @@ import { startServer } from '../tools/server-process.js';
 import { download } from './download.js';
 import { load } from './load.js';
 import { median } from './measure.js';
-import { writeResults } from './take-turns.js';
+import { writeResults } from './interleave.js';
 
 const ROWS = 1_000_000;
 const ROUNDS = 3;
 const PAIRS = 7;
 const LOAD = { connections: 16, seconds: 2 };
-/** The first runs of a process are slower on both sides, until its code is compiled. */
+/** The first runs of a process are slower on both sides, until the code is compiled. */
 const WARM_UP = 2;
 const TARGETS = { rowsRatio: 1.1, growthMiB: 32, requestsRatio: 0.6, socketsLeft: 0 };
 
@@ -41,7 +41,7 @@ async function createTrades(base) {
   );
 }
 
-/** Measures all sides one after the other, so often, beginning with another one each time. */
+/** Measures all sides one after the other for a number of rounds, each starting with another side. */
 async function inTurns(sides, measure) {
   const pairs = [];
   for (let i = 0; i < PAIRS; i++) {
@@ -58,7 +58,7 @@ async function requestsPerSecond(base) {
   return (await load(base, () => request, LOAD)).perSecond;
 }
 
-/** 1000 requests, of which 50 are left in the midst; how many sockets more than before the server then holds. */
+/** Sends 1000 requests, 50 of them aborted half-way; returns the number of sockets that the server gained. */
 async function leaveSome(server) {
   const before = socketCount(server.pid);
   const leavers = new Set(Array.from({ length: 50 }, (_, i) => i * 20));
@@ -88,14 +88,14 @@ async function startBareServer() {
   return { url: `http://127.0.0.1:${port}`, stop: () => child.kill() };
 }
 
-/** Before anything is timed: both sides give the same bytes, but for how long it took. */
+/** Checks before timing that both sides return the same bytes, except for durations. */
 async function compareSides({ direct, proxied }) {
   const texts = await Promise.all(
     [direct, proxied].map(async (base) =>
       (await (await fetch(execUrl(base, 'trades'))).text()).replace(/"timings".*/, ''),
     ),
   );
-  if (texts[0] !== texts[1]) throw new Error('What comes through the server is not what QuestDB answers.');
+  if (texts[0] !== texts[1]) throw new Error('The response through the server differs from that of QuestDB.');
 }
 
 async function measureRound(questdb) {

@@ -1,4 +1,4 @@
-/** Puts a frame at its URL from a body of a format (`arrow`, `csv`, `ndjson`, `parquet`); gives what the server says of it. */
+/** Puts a frame from a body in a format (`arrow`, `csv`, `ndjson`, `parquet`); returns its metadata. */
 export async function putFrame(url, format, body, headers = {}) {
   const response = await fetch(`${url}?fmt=${format}`, { method: 'PUT', body, headers, duplex: 'half' });
   const text = await response.text();

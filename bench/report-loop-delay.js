@@ -1,4 +1,4 @@
-// Loaded into the server before its own code: says on SIGUSR2 how long its event loop was held since the last time.
+// Preloaded into the server: on SIGUSR2, reports how long its event loop was blocked since the last signal.
 import { monitorEventLoopDelay } from 'node:perf_hooks';
 
 const delay = monitorEventLoopDelay({ resolution: 1 });

@@ -1,4 +1,4 @@
-// Writes docs/benchmarks.md and its charts from the raw values under results/. What is not reached stands first.
+// Writes docs/benchmarks.md and its charts from the raw values under results/. Missed goals come first.
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { format, resolveConfig } from 'prettier';
 import { barChart } from './bar-chart.js';

@@ -1,4 +1,4 @@
-// `npm run bench`: all benchmarks one after the other, or those that are named; then the page about them.
+// `npm run bench`: runs all benchmarks one after the other, or the named ones; then writes the page.
 import { spawnSync } from 'node:child_process';
 import { fileURLToPath } from 'node:url';
 

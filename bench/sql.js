@@ -1,18 +1,18 @@
-// SQL over frames in a locked child, against DuckDB in a process that does nothing else, on the same Parquet files:
-// group-by, join, window and as-of join over many rows, and statements that are over at once.
+// SQL over frames in a sandboxed child, against DuckDB in a dedicated process, on the same Parquet files: group-by, join,
+// window and as-of join over many rows, and very short statements.
 import { mkdirSync, mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { createDurableStore, createFrameFiles, createSqlEngine } from '../packages/duckdb/dist/index.js';
-import { compareTexts } from './compare-answers.js';
+import { compareTexts } from './compare-responses.js';
 import { median } from './measure.js';
 import { startDuckdb } from './peers/duckdb-process.js';
-import { takeTurns, writeResults } from './take-turns.js';
+import { interleave, writeResults } from './interleave.js';
 
 const SIZES = [1_000_000, 10_000_000];
-/** As the server writes its files. */
+/** The Parquet options of the server. */
 const COPY_OPTIONS = 'FORMAT parquet, COMPRESSION zstd, COMPRESSION_LEVEL 3, ROW_GROUP_SIZE 20480';
-/** What a statement may take in addition to the ratio that is aimed at. */
+/** The absolute allowance of a statement, besides the target ratio. */
 const EXTRA_MS = 5;
 const AIM = '≤ 1.15';
 const AIM_AT_ONCE = '≤ 5 ms more';
@@ -27,7 +27,7 @@ const QUERIES = {
 };
 const SMALL = { 'SELECT 1': 'SELECT 1', '1 row of 50': "SELECT sector FROM symbols WHERE symbol = 'SYM7'" };
 
-/** Writes the frames of a size as files that somebody put into the folder. */
+/** Writes the frames of a size as files put into the folder by hand. */
 async function writeFrames(duckdb, folder, rows) {
   const symbol = "'SYM' || (hash(i) % 50)::VARCHAR";
   const ts = "TIMESTAMP '2024-01-01' + to_microseconds(i * 1000000 + (hash(i + 1) % 1000000)::BIGINT)";
@@ -41,7 +41,7 @@ async function writeFrames(duckdb, folder, rows) {
   }
 }
 
-/** The same SQL over the files themselves. */
+/** Rewrites the SQL to read the files directly. */
 function overFiles(sql, folder) {
   return sql.replaceAll(
     /\b(?:trades|quotes|symbols)\b/g,
@@ -51,7 +51,7 @@ function overFiles(sql, folder) {
 
 const newCall = () => ({ tenant: 'default', requestId: 'bench', signal: new AbortController().signal });
 
-/** Before anything is timed: both sides give the same values. */
+/** Checks before timing that both sides return the same values. */
 async function compare({ engine, duckdb, folder }, name, sql) {
   const asTexts = `SELECT CAST(COLUMNS(*) AS VARCHAR) FROM (${sql})`;
   const answer = await engine.query(newCall(), asTexts);
@@ -72,7 +72,7 @@ async function ask(engine, sql) {
 }
 
 function measure({ engine, duckdb, folder }, sql, turns) {
-  return takeTurns(
+  return interleave(
     {
       engine: () => ask(engine, sql),
       duckdb: async () => (await duckdb.run('query', overFiles(sql, folder))).ms,

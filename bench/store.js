@@ -9,7 +9,7 @@ import { median } from './measure.js';
 import { startDuckdb } from './peers/duckdb-process.js';
 import { startDuckdbPython } from './peers/duckdb-python.js';
 import { putFrame } from './put-frame.js';
-import { ratio, takeTurns, writeResults } from './take-turns.js';
+import { interleave, ratio, writeResults } from './interleave.js';
 import { tradesAsArrow } from './trades-frame.js';
 
 const ROWS = 1_000_000;
@@ -24,7 +24,7 @@ async function timed(work) {
   return performance.now() - startMs;
 }
 
-/** A server on a directory; with `cacheGb` of nothing every read is from disk, and no answer is kept either. */
+/** Starts a server on a directory; without `cacheGb` every read is from disk, and no response is cached. */
 async function serverOn(folder, cacheGb) {
   const env = cacheGb < 1 ? { SERVICE_HTTP_ANSWER_CACHE_BYTES: '0' } : {};
   const server = await startServer(['--parquet-path', folder, '--cache-size', String(cacheGb)], { env });
@@ -34,14 +34,14 @@ async function serverOn(folder, cacheGb) {
 
 async function measureReads(file, folder, duckdb, python) {
   const cold = await serverOn(folder, 0.001);
-  const first = await takeTurns(
+  const first = await interleave(
     {
       server: () => timed(() => client.read(`${cold.url}/exec?handle=trades&fmt=json&limit=1000`)),
       duckdb: async () => (await duckdb.run('query', `SELECT * FROM read_parquet('${file}') LIMIT 1000`)).ms,
     },
     { rounds: 41, warmUp: 10 },
   );
-  const all = await takeTurns(
+  const all = await interleave(
     {
       server: () => timed(() => download(`${cold.url}/exp?handle=trades&fmt=arrow`)),
       python: async () => (await python.run(`SELECT * FROM read_parquet('${file}')`)).ms,
@@ -55,7 +55,7 @@ async function measureReads(file, folder, duckdb, python) {
 async function measureHot(folder, file, duckdb) {
   const hot = await serverOn(folder, 1);
   await download(`${hot.url}/exp?handle=trades&fmt=arrow`);
-  const values = await takeTurns(
+  const values = await interleave(
     {
       server: () => timed(() => client.read(`${hot.url}/exec?handle=trades&fmt=json&limit=1000`)),
       duckdb: async () => (await duckdb.run('query', `SELECT * FROM read_parquet('${file}') LIMIT 1000`)).ms,

@@ -1,5 +1,5 @@
 // The frame the benchmarks read: rows × (bigint, 2-decimal double, 50-value string, timestamp µs, boolean, nullable int),
-// the same at every run.
+// the same in every run.
 import {
   Bool,
   Field,

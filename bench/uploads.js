@@ -1,4 +1,4 @@
-// Uploads until they are acknowledged and on disk, against DuckDB that reads the same file and writes an fsynced Parquet
+// Uploads until they are acknowledged and durable, against DuckDB that reads the same file and writes an fsynced Parquet
 // file. Arrow has no such peer here: DuckDB in Node does not read it.
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -8,12 +8,12 @@ import { provideDataSet } from './data-set.js';
 import { median } from './measure.js';
 import { startDuckdb } from './peers/duckdb-process.js';
 import { putFrame } from './put-frame.js';
-import { ratio, takeTurns, writeResults } from './take-turns.js';
+import { interleave, ratio, writeResults } from './interleave.js';
 import { tradesAsArrow } from './trades-frame.js';
 
 const ROWS = 1_000_000;
 const ROUNDS = 9;
-/** As the server writes its files. */
+/** The Parquet options of the server. */
 const COPY_OPTIONS = 'FORMAT parquet, COMPRESSION zstd, COMPRESSION_LEVEL 3, ROW_GROUP_SIZE 20480';
 
 const { files } = await provideDataSet('trades', ROWS);
@@ -36,7 +36,7 @@ try {
       return performance.now() - startMs;
     };
     const copy = async () => (await duckdb.run('copy', sql, join(directory, 'copy.parquet'), COPY_OPTIONS)).ms;
-    values[format] = await takeTurns({ svc: put, ...(sql && { duckdb: copy }) }, { rounds: ROUNDS });
+    values[format] = await interleave({ svc: put, ...(sql && { duckdb: copy }) }, { rounds: ROUNDS });
   }
   const summary = Object.entries(values).map(([format, sides]) => ({
     format,

@@ -6,7 +6,7 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { freePorts } from '../../tools/free-ports.js';
 import { providePython } from '../../tools/python-environment.js';
-import { untilAnswers } from './until-answers.js';
+import { untilReady } from './until-ready.js';
 
 const REQUIREMENTS = fileURLToPath(new URL('requirements.txt', import.meta.url));
 const COPY = `
@@ -35,7 +35,7 @@ export const datasette = {
     const args = [file, '--host', '127.0.0.1', '--port', String(port), ...settings];
     const child = spawn(join(programs, 'datasette'), args, { stdio: 'ignore' });
     const url = `http://127.0.0.1:${port}`;
-    await untilAnswers(`${url}/-/versions.json`, child);
+    await untilReady(`${url}/-/versions.json`, child);
     const sql = (text) => ({ path: `/bench.json?_shape=arrays&sql=${encodeURIComponent(text)}` });
     return {
       url,

@@ -1,5 +1,5 @@
-// DuckDB in a process of its own: a loop that takes one job a message, and answers how long it took. The limit to measure
-// against: no HTTP, no other process, no copy that DuckDB does not need itself.
+// DuckDB in a dedicated process: a loop that runs one job per message and returns its duration. The upper bound: no HTTP,
+// no other process, no copy that DuckDB itself does not need.
 import { fork } from 'node:child_process';
 import { once } from 'node:events';
 import { open } from 'node:fs/promises';
@@ -8,7 +8,7 @@ import { DuckDBInstance } from '@duckdb/node-api';
 
 const FILE = fileURLToPath(import.meta.url);
 
-/** Starts DuckDB; `run` does a job of `JOBS` and gives the milliseconds it took and the rows it saw. */
+/** Starts DuckDB; `run` runs a job of `JOBS` and returns its milliseconds and rows. */
 export async function startDuckdb() {
   const child = fork(FILE, ['loop']);
   await once(child, 'message');
@@ -26,7 +26,7 @@ export async function startDuckdb() {
 }
 
 const JOBS = {
-  /** Every value of a query, read as columns. */
+  /** Reads every value of a query, as columns. */
   async query(connection, sql) {
     const result = await connection.stream(sql);
     let rows = 0;
@@ -37,11 +37,11 @@ const JOBS = {
       rows += chunk.rowCount;
     }
   },
-  /** The rows of a query themselves. */
+  /** Returns the rows of a query. */
   async rows(connection, sql) {
     return (await connection.runAndReadAll(sql)).getRowsJson();
   },
-  /** Rows into a Parquet file that is on disk when it is done. */
+  /** Writes rows to a Parquet file and syncs it. */
   async copy(connection, sql, path, options) {
     await connection.run(`COPY (${sql}) TO '${path}' (${options})`);
     const file = await open(path, 'r+');

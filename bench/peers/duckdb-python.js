@@ -7,7 +7,7 @@ import { providePython } from '../../tools/python-environment.js';
 
 const folder = fileURLToPath(new URL('.', import.meta.url));
 
-/** Starts it; `run` gives the milliseconds, rows and bytes of a query. */
+/** Starts it; `run` returns the milliseconds, rows and bytes of a query. */
 export async function startDuckdbPython() {
   const programs = providePython('bench-python', join(folder, 'requirements.txt'));
   const child = spawn(join(programs, 'python'), [join(folder, 'duckdb_arrow.py')], {

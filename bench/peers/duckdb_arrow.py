@@ -1,4 +1,4 @@
-"""DuckDB in Python: rows of a query as an Arrow IPC stream, over and over. One line of SQL in, one line of JSON out."""
+"""DuckDB in Python: rows of a query as an Arrow IPC stream, in a loop. One line of SQL in, one line of JSON out."""
 
 import json
 import sys
@@ -11,7 +11,7 @@ ROWS_PER_BATCH = 65_536
 
 
 class Counter:
-    """Takes bytes as a file does, and only counts them."""
+    """A file-like object that only counts the bytes."""
 
     def __init__(self):
         self.bytes = 0

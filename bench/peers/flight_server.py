@@ -1,4 +1,4 @@
-"""A Flight server of pyarrow: frames in memory, and each upload written to Parquet and synced before it is acknowledged."""
+"""A pyarrow Flight server: frames in memory; each upload is written to Parquet and synced before it is acknowledged."""
 
 import os
 import sys

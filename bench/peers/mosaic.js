@@ -1,11 +1,11 @@
-// Mosaic's duckdb-server with the rows in a table in memory. It answers with Arrow alone.
+// Mosaic's duckdb-server with the rows in a table in memory. It supports only Arrow.
 import { spawn } from 'node:child_process';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { tableFromIPC } from 'apache-arrow';
 import { freePorts } from '../../tools/free-ports.js';
 import { providePython } from '../../tools/python-environment.js';
-import { untilAnswers } from './until-answers.js';
+import { untilReady } from './until-ready.js';
 
 const REQUIREMENTS = fileURLToPath(new URL('mosaic-requirements.txt', import.meta.url));
 
@@ -20,7 +20,7 @@ export const mosaic = {
     const headers = { 'content-type': 'application/json' };
     const ask = (type, sql) => ({ method: 'POST', path: '/', headers, body: JSON.stringify({ type, sql }) });
     const sql = (text) => ask('arrow', text);
-    await untilAnswers(url, child, 10, ask('exec', `CREATE OR REPLACE TABLE ${name} AS FROM '${files.parquet}'`));
+    await untilReady(url, child, 10, ask('exec', `CREATE OR REPLACE TABLE ${name} AS FROM '${files.parquet}'`));
     return {
       url,
       pid: child.pid,
@@ -37,7 +37,7 @@ function valuesOf(row) {
   return Object.entries(row.toJSON()).map(([name, value]) => (name === 'at' ? timeText(value) : plain(value)));
 }
 
-/** A value as JSON has it. */
+/** Converts a value to its JSON form. */
 function plain(value) {
   return JSON.parse(JSON.stringify(value, (_key, inner) => (typeof inner === 'bigint' ? Number(inner) : inner)));
 }

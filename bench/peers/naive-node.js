@@ -1,4 +1,4 @@
-// What is written in an afternoon: an HTTP server of Node, DuckDB in its process, rows as arrays and JSON.stringify.
+// The simple approach: a Node HTTP server with DuckDB in its process, rows as arrays and JSON.stringify.
 import { fork } from 'node:child_process';
 import { once } from 'node:events';
 import { createServer } from 'node:http';

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { freePorts } from '../../tools/free-ports.js';
 import { providePython } from '../../tools/python-environment.js';
-import { FIRST_ROWS, POLL_MS, untilAnswers } from './until-answers.js';
+import { FIRST_ROWS, POLL_MS, untilReady } from './until-ready.js';
 
 const REQUIREMENTS = fileURLToPath(new URL('requirements.txt', import.meta.url));
 const TYPES = {
@@ -23,7 +23,7 @@ export const roapi = {
     const startedAt = performance.now();
     const child = spawn(program, args, { stdio: 'ignore', env: { PATH: process.env.PATH } });
     const url = `http://${http}`;
-    await untilAnswers(`${url}/api/tables/${name}?limit=${FIRST_ROWS}`, child, POLL_MS);
+    await untilReady(`${url}/api/tables/${name}?limit=${FIRST_ROWS}`, child, POLL_MS);
     const startMs = performance.now() - startedAt;
     const sql = (text, format = 'json') => ({
       method: 'POST',
@@ -34,7 +34,7 @@ export const roapi = {
     return {
       url,
       pid: child.pid,
-      /** From the start of the process to the first rows; to find the program is not part of it. */
+      /** From the start of the process to the first rows, without the time to locate the program. */
       startMs,
       window: (offset, rows) =>
         offset === 0

@@ -1,4 +1,4 @@
-// All peers that can be had, with the same rows; one that cannot is named, with the reason.
+// Starts all available peers with the same rows; names missing ones with the reason.
 import { datasette } from './datasette.js';
 import { mosaic } from './mosaic.js';
 import { naiveNode } from './naive-node.js';
@@ -9,8 +9,8 @@ import { svc } from './svc.js';
 const PEERS = [svc, questdb, roapi, mosaic, datasette, naiveNode];
 
 /**
- * Starts this server and its peers on a data set; `without` names peers that are not wanted, `format` is one that all
- * must have.
+ * Starts this server and its peers on a data set; `without` names peers to exclude, `format` is one that all
+ * must support.
  */
 export async function startPeers(set, { without = [], format } = {}) {
   const sides = [];
@@ -35,7 +35,7 @@ export async function startPeers(set, { without = [], format } = {}) {
   return {
     sides,
     missing,
-    /** Lets one side have the machine, and the others hold still: some take every core while they wait for requests. */
+    /** Runs one side while the others are stopped: some take every core while they wait for requests. */
     giveMachineTo(chosen) {
       for (const side of sides) process.kill(side.pid, side === chosen ? 'SIGCONT' : 'SIGSTOP');
     },

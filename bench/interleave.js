@@ -1,10 +1,10 @@
-// The sides of a comparison take turns in one run, because the speed of a shared machine changes by the second.
+// Interleaves the sides of a comparison in one run, because the speed of a shared machine changes by the second.
 import { availableParallelism, cpus, loadavg } from 'node:os';
 import { writeFileSync } from 'node:fs';
 import { median } from './measure.js';
 
-/** Runs each side once a round, the order turning round; gives every value of each, warm-up left out. */
-export async function takeTurns(sides, { rounds, warmUp = 2 }) {
+/** Runs each side once per round, with a rotating order; returns all values of each, without the warm-up. */
+export async function interleave(sides, { rounds, warmUp = 2 }) {
   const values = Object.fromEntries(Object.keys(sides).map((name) => [name, []]));
   for (let round = 0; round < rounds + warmUp; round++) {
     const names = Object.keys(sides);
@@ -17,12 +17,12 @@ export async function takeTurns(sides, { rounds, warmUp = 2 }) {
   return values;
 }
 
-/** The median of how much of `peer` each run of `own` was, taken of runs that follow each other. */
+/** Returns the median ratio of `own` to `peer`, of consecutive runs. */
 export function ratio(own, peer, of = (value) => value) {
   return median(own.map((value, i) => of(value) / of(peer[i])));
 }
 
-/** Writes raw values and what they come to under `results/`. */
+/** Writes the raw values and their summary to `results/`. */
 export function writeResults(name, results) {
   const machine = {
     node: process.version,

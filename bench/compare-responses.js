@@ -1,4 +1,4 @@
-// Before anything is timed: do all sides answer the same?
+// Checks before timing that all sides return the same values.
 import { strict as assert } from 'node:assert';
 
 async function bytesOf(url, { method, path, headers, body }) {
@@ -8,23 +8,23 @@ async function bytesOf(url, { method, path, headers, body }) {
   return bytes;
 }
 
-/** Fails where a side gives other rows than the first; `normalized` says how a row is compared. */
+/** Throws if a side returns other rows than the first; `normalized` maps a row to its comparable form. */
 export async function compareRows(sides, requestOf, normalized = (row) => row) {
   let expected;
   for (const side of sides) {
     const rows = side.rowsOf(await bytesOf(side.url, requestOf(side))).map(normalized);
     expected ??= rows;
-    assert.ok(rows.length > 0, `${side.name} answers without rows`);
-    assert.deepEqual(rows, expected, `${side.name} answers something else than ${sides[0].name}`);
+    assert.ok(rows.length > 0, `${side.name} returns no rows`);
+    assert.deepEqual(rows, expected, `${side.name} returns other rows than ${sides[0].name}`);
   }
 }
 
-/** The same for rows of the trades set, however times are written. */
+/** The same for rows of the trades set, with any notation of times. */
 export function compareTrades(sides, requestOf) {
   return compareRows(sides, requestOf, tradeOf);
 }
 
-/** Fails where two tables of texts differ by more than the order in which doubles were added. */
+/** Throws if two tables of strings differ by more than the rounding of double sums. */
 export function compareTexts(rows, expected, what) {
   assert.ok(expected.length > 0, `${what} has no rows`);
   assert.equal(rows.length, expected.length, `${what} has another number of rows`);
@@ -40,7 +40,7 @@ function isSame(text, other) {
 }
 
 function tradeOf(row) {
-  // A peer may leave a null out at the end of a row.
+  // A peer may omit a null at the end of a row.
   const [id, price, symbol, at, flag, quantity = null] = row;
   return [Number(id), Number(price), symbol, micros(at), Boolean(flag), quantity];
 }

@@ -2,16 +2,16 @@ import { connect } from 'node:net';
 import { setTimeout as delay } from 'node:timers/promises';
 
 const TIMEOUT_MS = 120_000;
-/** Where a start is timed, all are asked so often, and for so many rows. */
+/** The poll interval and number of rows for timing a start, the same for all. */
 export const POLL_MS = 2;
 export const FIRST_ROWS = 1000;
 
-/** Waits until a process answers a request with 200; one that does not is ended. */
-export async function untilAnswers(url, child, pauseMs = 10, request) {
+/** Waits until a process answers a request with 200; kills it after a timeout. */
+export async function untilReady(url, child, pauseMs = 10, request) {
   const end = performance.now() + TIMEOUT_MS;
   while (performance.now() < end) {
     if (child.exitCode !== null) throw new Error(`${child.spawnfile} ended with ${child.exitCode}.`);
-    // To ask before anybody listens would take much of the processor from who starts.
+    // Polling before the port is open would take CPU from the starting process.
     if ((await isListening(url)) && (await isAnswered(url, request))) return;
     await delay(pauseMs);
   }
