@@ -23,7 +23,7 @@ function read(name: string): Buffer {
   return gunzipSync(readFileSync(join(FOLDER, name)));
 }
 
-/** The stream inside of an Arrow file: between the magic bytes and the footer. */
+/** The stream inside an Arrow file: between the magic bytes and the footer. */
 function streamIn(file: Buffer): Buffer {
   const footerEnd = file.length - 10;
   return file.subarray(8, footerEnd - file.readInt32LE(footerEnd));
@@ -43,7 +43,7 @@ const TABLES: readonly ArrowTable[] = namesIn('').map((name) => {
   return { handle, file, stream: file ? streamIn(file) : content, rows: read(`${handle}.ndjson.gz`).toString() };
 });
 
-/** DuckDB has no empty structs, no nanoseconds of durations, and durations and intervals inside of others only as texts. */
+/** DuckDB has no empty structs and no nanosecond durations, and has nested durations and intervals only as text. */
 const IN_SQL = TABLES.filter(({ handle }) => handle !== 'not-in-sql');
 
 const REASONS: Readonly<Record<string, RegExp>> = {

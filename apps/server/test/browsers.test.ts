@@ -74,7 +74,7 @@ describe('a web page of another origin', () => {
     expect(await (await server.fetch('/frames')).text()).toBe(before);
   });
 
-  test('may link to what is read, and ask with a preflight what it may do', async () => {
+  test('may link to reads, and send preflights', async () => {
     const server = await sharedProcess();
     await server.put('t', [{ id: 1 }]);
     for (const foreign of FOREIGN) {
@@ -118,7 +118,7 @@ test('a page of the server itself, a typed address and other programs may change
     {},
     { 'Sec-Fetch-Site': 'same-origin', Origin: server.url },
     { 'Sec-Fetch-Site': 'same-origin' },
-    // A proxy has changed Host, and the browser knows better.
+    // A proxy changed Host; the Origin of the browser is authoritative.
     { 'Sec-Fetch-Site': 'same-origin', Origin: 'https://data.example' },
     { 'Sec-Fetch-Site': 'none' },
     { Origin: server.url },
@@ -182,7 +182,7 @@ describe('Host', () => {
 describe('Cross-Origin-Resource-Policy', () => {
   const paths = ['/', '/ping', '/exec?handle=t&fmt=json', '/exp?handle=t', '/nope', '/exec', '/exec?query=x&fmt=json'];
 
-  test('keeps other pages from embedding any answer', async () => {
+  test('prevents other pages from embedding any response', async () => {
     const upstream = await startUpstream((_request, response) => void response.end('ran'));
     const server = await startProcess({ env: { SERVICE_TSDB_HTTP_URL: upstream.url } });
     await server.put('t', [{ id: 1 }]);

@@ -23,7 +23,7 @@ async function kill(server: ServerProcess): Promise<void> {
 }
 
 describe('with storage.data_dir', () => {
-  test('what was acknowledged is there after kill -9, and what was dropped is not', async () => {
+  test('acknowledged frames survive kill -9, and dropped ones do not', async () => {
     const directory = dataDirectory();
     const first = await startProcess({ args: ['--data-dir', directory] });
     const put = await first.put('trades', [{ id: 1, tags: ['a', null], deep: { big: 9007199254740991 } }]);
@@ -41,7 +41,7 @@ describe('with storage.data_dir', () => {
     await expect.poll(() => readdirSync(join(directory, 'cold', 'default'))).toHaveLength(1);
   });
 
-  test('etag, version and end of a frame outlive the process', async () => {
+  test('etag, version and expiry of a frame survive a restart', async () => {
     const directory = dataDirectory();
     const first = await startProcess({ args: ['--data-dir', directory] });
     const put = await first.put('t', [{ id: 1 }], { query: '?ttl=3600' });
@@ -103,7 +103,7 @@ describe('with storage.data_dir', () => {
     expect(zstd).toBeLessThan(none);
   });
 
-  test('CSV comes in with the types that are found in it, or those that are said', async () => {
+  test('CSV is read with detected or given types', async () => {
     const server = await startProcess({ args: ['--data-dir', dataDirectory()] });
     const put = (query: string, body: string): Promise<Response> =>
       server.fetch(`/frames/t${query}`, { method: 'PUT', body, headers: { 'content-type': 'text/csv' } });
@@ -142,7 +142,7 @@ describe('with storage.data_dir', () => {
     const append = (body: string, type = 'application/json'): Promise<Response> =>
       server.fetch('/frames/t', { method: 'POST', body, headers: { 'content-type': type } });
     expect((await append('[{"id":1,"s":"a"}]')).status).toBe(201);
-    // What is text in the frame is text, also where it looks like a number.
+    // A string in the frame stays a string, even if it looks like a number.
     const appended = await append('s,id\n007,2\n', 'text/csv');
     expect([appended.status, await appended.json()]).toMatchObject([200, { rows: 2 }]);
     await Promise.all([3, 4, 5].map((id) => append(`[{"id":${id},"s":"x"}]`)));
@@ -161,7 +161,7 @@ describe('with storage.data_dir', () => {
     ]);
   });
 
-  test('Parquet that came out goes in again with every type, whole and in part', async () => {
+  test('exported Parquet is put again with every type, whole and in part', async () => {
     const server = await startProcess({ args: ['--data-dir', dataDirectory()] });
     await server.put('t', [
       { id: '9007199254740993', big: 2 ** 60, text: 'a', tags: [1, null], deep: { x: 1.5 } },

@@ -95,7 +95,7 @@ describe('GET /exec?handle=', () => {
   });
 });
 
-describe('a request that is wrong is answered with what is wrong', () => {
+describe('an invalid request is answered with its problem', () => {
   test('status, code and the offending value, for every rule of /exec', async () => {
     const server = await sharedProcess();
     await server.put('t', [{ id: 1 }]);
@@ -163,7 +163,7 @@ describe('settings of /exec', () => {
     expect((await server.fetch('/exec?handle=t&limit=2,')).status).toBe(200);
   });
 
-  test('http.compression = false sends bodies as they are', async () => {
+  test('http.compression = false sends bodies uncompressed', async () => {
     const rows = Array.from({ length: 1000 }, (_, id) => ({ id }));
     for (const [toml, encoding] of [
       ['', 'gzip'],
@@ -177,7 +177,7 @@ describe('settings of /exec', () => {
     }
   });
 
-  test('http.cors_origins lets a page of that origin read, and no other', async () => {
+  test('http.cors_origins allows only pages of that origin to read', async () => {
     const server = await startProcess({ toml: '[http]\ncors_origins = ["https://app.example"]\n' });
     const allowed = async (origin: string): Promise<string | null> =>
       (await server.fetch('/ping', { headers: { origin } })).headers.get('access-control-allow-origin');

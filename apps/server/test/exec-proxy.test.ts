@@ -16,7 +16,7 @@ async function codeOf(response: Response): Promise<[status: number, code: string
 }
 
 describe('GET /exec?query= with a time-series database', () => {
-  test('asks {tsdb_url}/exec once and gives back status, content type and body as they came', async () => {
+  test('requests {tsdb_url}/exec once and returns status, content type and body unchanged', async () => {
     const body = '{"query":"select 1","columns":[{"name":"1","type":"INT"}],"dataset":[[1]],"count":1}';
     const upstream = await startUpstream((_request, response) => {
       response.setHeader('content-type', 'application/json; charset=utf-8');
@@ -109,7 +109,7 @@ describe('GET /exec?query= with a time-series database', () => {
     expect(upstream.requests).toHaveLength(1);
   });
 
-  test('its bytes are not compressed on the way, and a token is sent as such', async () => {
+  test('its bytes are not compressed, and a token is sent unchanged', async () => {
     const upstream = await startUpstream(
       ({ headers }, response) => void response.end(`${headers.authorization}${'x'.repeat(5000)}`),
     );
@@ -223,7 +223,7 @@ describe('a time-series database that fails', () => {
     expect(server.log.filter((line) => line.level === 'not JSON')).toEqual([]);
   });
 
-  test('a body that stops coming is cut after tsdb.idle_timeout_ms, one that drips is not', async () => {
+  test('a stalled body is cut after tsdb.idle_timeout_ms, a slow one is not', async () => {
     const upstream = await startUpstream(({ url }, response) => {
       response.write('{');
       if (url!.includes('drip')) {
@@ -242,7 +242,7 @@ describe('a time-series database that fails', () => {
     expect(await (await server.fetch('/exec?query=drip&fmt=json')).text()).toBe(`{${' '.repeat(20)}}`);
   });
 
-  test('a client that goes away ends its query, and those pipelined behind it never run', async () => {
+  test('a client that disconnects cancels its query, and those pipelined after it never run', async () => {
     const asked = new Set<Socket>();
     let asks = 0;
     const url = await startTcpUpstream((socket) => {
@@ -263,7 +263,7 @@ describe('a time-series database that fails', () => {
     expect(asks).toBe(1);
   });
 
-  test('a client that goes away ends the query of the database within 100 ms', async () => {
+  test('a client that disconnects cancels the query of the database within 100 ms', async () => {
     let isAsked: (socket: Socket) => void;
     const url = await startTcpUpstream((socket) => socket.once('data', () => isAsked(socket)));
     const server = await behind(url);

@@ -24,7 +24,7 @@ describe('GET /exp?handle=', () => {
     ]);
   });
 
-  test('an export is whole: there is no default limit', async () => {
+  test('an export is complete: there is no default limit', async () => {
     const server = await sharedProcess();
     await server.put(
       'many',
@@ -34,7 +34,7 @@ describe('GET /exp?handle=', () => {
     expect(lines).toEqual(['id', ...Array.from({ length: 1500 }, (_, id) => String(id)), '']);
   });
 
-  test('a frame that is larger than the cache is whole and right, for many at once', async () => {
+  test('a frame larger than the cache is complete and correct for concurrent readers', async () => {
     const server = await startProcess({ args: ['--cache-size', '0.001'] });
     const x = Float64Array.from({ length: 400_000 }, (_, i) => Math.sin(i));
     const body = new Uint8Array(tableToIPC(tableFromArrays({ x }), 'stream'));
@@ -57,7 +57,7 @@ describe('GET /exp?handle=', () => {
     expect(read).toEqual(paths.map(() => 0));
   });
 
-  test('what came out goes in again', async () => {
+  test('exported frames can be put again', async () => {
     const server = await sharedProcess();
     await server.put('trades', TRADES);
     for (const [fmt, type] of [
@@ -111,7 +111,7 @@ describe('GET /exp?handle=', () => {
 });
 
 describe('with a time-series database', () => {
-  test('/exp and /chk pass every parameter but engine, and give back what came', async () => {
+  test('/exp and /chk forward every parameter but engine, and return the response unchanged', async () => {
     const upstream = await startUpstream((request, response) => {
       response.setHeader('content-type', 'text/csv');
       response.setHeader('content-disposition', 'attachment; filename="questdb.csv"');

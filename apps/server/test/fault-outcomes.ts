@@ -1,9 +1,9 @@
 import type { Fault } from '../../../packages/tsdb-proxy/src/testing/fault-relay.ts';
 
-/** What a client sees when the way to the database goes wrong. */
+/** What a client sees if the connection to the database fails. */
 export interface FaultOutcome {
   readonly fault: Fault;
-  /** An error with this status; `cut`: an answer that breaks off; `whole`: nothing but patience; `short`: what was promised. */
+  /** An error with this status; `cut`: a truncated response; `whole`: only a delay; `short`: the promised length. */
   readonly seen: number | 'cut' | 'whole' | 'short';
   /** How often the statement may have reached the database. */
   readonly arrives: 0 | 1;

@@ -58,7 +58,7 @@ export async function connect(address: string): Promise<http2.ClientHttp2Session
   return session;
 }
 
-/** A call without a gRPC library: its message says to have a length, and the bytes of the answer are as they come. */
+/** A call without a gRPC library: the message can declare any length, and the response bytes are raw. */
 export function call(
   session: http2.ClientHttp2Session,
   method: string,

@@ -7,7 +7,7 @@ import { connect, doGet, pathOf, put, queryOf, readAll, startFlight, ticketOf } 
 import type { ServerProcess } from './server-process.ts';
 
 const FRAME_BYTES = 8_000_000;
-/** One that those who do not read would fill the memory with, if it was read for them. */
+/** A frame that would fill the memory if the server buffered it for clients that do not read. */
 const LARGE_BYTES = 40_000_000;
 
 const ENDLESS = 'SELECT * FROM range(10000000000)';
@@ -36,7 +36,7 @@ test(
     await readAll(fast[0] ?? (await connect(address)), largeTicket);
     const before = residentBytes(server.child.pid);
     const ratios: number[] = [];
-    // Each time one after the other: what else a machine does changes from one minute to the next.
+    // Interleaved: the load of a machine changes from one minute to the next.
     for (let i = 0; i < 4; i++) {
       const alone = await readFast();
       const stuck = slow.map((session) => doGet(session, largeTicket).pause());
@@ -69,7 +69,7 @@ test('a deadline that passes frees its query within a second', async () => {
   });
 });
 
-/** After this the one engine that the server may run answers another query within a second, and the time that takes. */
+/** Checks that the only engine of the server answers another query within a second; returns the duration. */
 async function expectFreeEngine(server: ServerProcess, act: () => Promise<void>): Promise<void> {
   const timesMs: number[] = [];
   // A busy machine spoils one measurement.

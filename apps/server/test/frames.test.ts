@@ -18,7 +18,7 @@ const ARROW_STREAM = 'application/vnd.apache.arrow.stream';
 const ARROW_FILE = 'application/vnd.apache.arrow.file';
 
 describe('PUT /frames/{handle}', () => {
-  test('is 201 for a new frame and 200 for a replaced one, with what is known of it', async () => {
+  test('is 201 for a new frame and 200 for a replaced one, with its metadata', async () => {
     const server = await sharedProcess();
     const first = await server.put('trades', [{ id: 1, at: 'x' }]);
     expect(first.status).toBe(201);
@@ -74,7 +74,7 @@ describe('PUT /frames/{handle}', () => {
     ]);
   });
 
-  test('?fmt= says the format where Content-Type does not', async () => {
+  test('?fmt= sets the format if Content-Type does not', async () => {
     const server = await sharedProcess();
     const response = await server.fetch('/frames/t?fmt=json', { method: 'PUT', body: '[{"a":1}]' });
     expect(response.status).toBe(201);
@@ -103,7 +103,7 @@ describe('PUT /frames/{handle}', () => {
     expect((await server.put('Trades', [{ id: 1 }])).status).toBe(409);
   });
 
-  test('what is wrong with an upload is said, and the old frame stays', async () => {
+  test('an invalid upload is an error, and the old frame stays', async () => {
     const server = await startProcess({ toml: '[http]\nmax_upload_bytes = 2000\n' });
     await server.put('t', [{ id: 1 }]);
     const json = { 'content-type': 'application/json' };
@@ -153,7 +153,7 @@ describe('PUT /frames/{handle}', () => {
     expect(await (await server.fetch('/exec?handle=t&fmt=json')).json()).toMatchObject({ dataset: [[1]] });
   });
 
-  test('dot segments are refused before they are taken away', async () => {
+  test('dot segments are refused before they are removed', async () => {
     const server = await sharedProcess();
     for (const path of ['/frames/..', '/frames/.', '/frames/%2e%2e', '/frames/../exec']) {
       const answer = await sendRaw(
@@ -188,7 +188,7 @@ describe('PUT /frames/{handle}', () => {
       const socket = connect(server.port, '127.0.0.1');
       const body = head.startsWith('C') ? '[{"id":1},' : 'a\r\n[{"id":1}]\r\n';
       const id = `cut-${head.length}`;
-      // The answer to the first request says that the second, sent with it, has come in, too.
+      // The response to the first request shows that the second, sent with it, has arrived too.
       socket.write(
         `GET /ping HTTP/1.1\r\nHost: localhost\r\n\r\nPUT /frames/t HTTP/1.1\r\nHost: localhost\r\nx-request-id: ${id}\r\nContent-Type: application/json\r\n${head}\r\n\r\n${body}`,
       );
@@ -246,7 +246,7 @@ describe('PUT /frames/{handle}', () => {
     const body = Buffer.from(tableToIPC(tableFromArrays({ id: new Float64Array(200_000) }), 'stream'));
     const length = Buffer.alloc(8);
     length.writeBigInt64LE(1_600_000n);
-    // Wherever the batch says how long it is.
+    // At every declared length of the batch.
     for (let at = body.indexOf(length); at >= 0; at = body.indexOf(length, at + 8)) body.writeBigInt64LE(2n ** 33n, at);
     const refused = await server.fetch('/frames/t', { method: 'PUT', headers: { 'content-type': ARROW_STREAM }, body });
     expect([refused.status, await refused.json()]).toMatchObject([507, { code: 'out_of_memory' }]);
@@ -254,7 +254,7 @@ describe('PUT /frames/{handle}', () => {
   });
 });
 
-describe('the life of a frame', () => {
+describe('the expiry of a frame', () => {
   test('GET /frames lists by handle, with prefix, limit and after', async () => {
     const server = await sharedProcess();
     for (const handle of ['b', 'a.2', 'a.1']) await server.put(handle, [{ id: 1 }]);
@@ -277,7 +277,7 @@ describe('the life of a frame', () => {
     expect((await server.fetch('/exec?handle=t&fmt=json')).status).toBe(404);
   });
 
-  test('a handle that cannot be one is 400 for every method', async () => {
+  test('an invalid handle is 400 for every method', async () => {
     const server = await sharedProcess();
     const headers = { 'content-type': 'application/json' };
     for (const [method, body] of [['GET'], ['DELETE'], ['PATCH', '{"ttl":1}'], ['PUT', '[]']] as const) {
@@ -286,7 +286,7 @@ describe('the life of a frame', () => {
     }
   });
 
-  test('a read that has begun is of one version, though its frame is replaced and dropped', async () => {
+  test('a read sees one version, even if its frame is replaced and dropped', async () => {
     const server = await sharedProcess();
     const rows = (id: number): object[] => Array.from({ length: 100_000 }, () => ({ id }));
     await server.put('t', rows(1));

@@ -29,7 +29,7 @@ describe('every answer', () => {
     ]);
   });
 
-  test('/ lists what there is, /health tells the state of the parts', async () => {
+  test('/ lists the endpoints, /health the state of the parts', async () => {
     const server = await sharedProcess();
     expect(await (await server.fetch('/')).text()).toContain('/exec?handle=');
     expect(await (await server.fetch('/health')).json()).toEqual({
@@ -84,7 +84,7 @@ describe('every answer', () => {
   });
 });
 
-describe('what is not a proper request is answered in JSON', () => {
+describe('a malformed request is answered in JSON', () => {
   test.each<[name: string, bytes: string, status: number, code: string]>([
     ['garbage', 'this is not HTTP\r\n\r\n', 400, 'invalid_argument'],
     ['a bad header', 'GET /ping HTTP/1.1\r\nHost: localhost\r\nbad header\r\n\r\n', 400, 'invalid_argument'],
@@ -130,7 +130,7 @@ describe('what is not a proper request is answered in JSON', () => {
   });
 });
 
-test('a client that leaves lets go of the frames of all its pipelined reads', async () => {
+test('a client that disconnects releases the frames of all its pipelined reads', async () => {
   const server = await sharedProcess();
   await server.put(
     't',
@@ -161,7 +161,7 @@ describe('http.idle_timeout_ms', () => {
   const READ = 'GET /exec?handle=t&fmt=json&limit=200000 HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n';
   const rows = Array.from({ length: 200_000 }, (_, id) => ({ id, text: 'x'.repeat(50) }));
 
-  test('cuts a client that stops reading, and lets its frame go', async () => {
+  test('disconnects a client that stops reading, and releases its frame', async () => {
     const server = await startProcess({ toml });
     await server.put('t', rows);
     const stuck = connect(server.port, '127.0.0.1', () => stuck.write(READ));
@@ -176,7 +176,7 @@ describe('http.idle_timeout_ms', () => {
     await expect.poll(heldBytes).toBe(0);
   });
 
-  test('leaves a client alone that reads slowly', async () => {
+  test('does not disconnect a slow reader', async () => {
     const server = await startProcess({ toml });
     await server.put('t', rows);
     const slow = connect(server.port, '127.0.0.1', () => slow.write(READ));
@@ -193,7 +193,7 @@ describe('http.idle_timeout_ms', () => {
     expect(tail).toContain('"count":200000}');
   });
 
-  test('cuts a client that stops sending its body', async () => {
+  test('disconnects a client that stops sending its body', async () => {
     const server = await startProcess({ toml });
     const answer = await sendRaw(
       server.port,
@@ -203,7 +203,7 @@ describe('http.idle_timeout_ms', () => {
     expect(await (await server.fetch('/frames')).json()).toEqual({ frames: [] });
   });
 
-  test('is not about the database: its silence has limits of its own', async () => {
+  test('does not apply to the database, which has separate timeouts', async () => {
     let finish = (): void => {};
     const upstream = await startUpstream((_request, response) => {
       response.write('{');

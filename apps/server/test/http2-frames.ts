@@ -8,10 +8,10 @@ function http2Frame(type: number, stream: number, payload: Uint8Array, flags = 0
   return Buffer.concat([head, payload]);
 }
 
-/** What an HTTP/2 client sends first. */
+/** The HTTP/2 connection preface. */
 export const PREFACE = Buffer.from('PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n');
 
-/** The settings of a client that has no wishes. */
+/** The default HTTP/2 settings of a client. */
 export const SETTINGS = http2Frame(4, 0, new Uint8Array(0));
 
 /** The headers of a gRPC call on stream 1. */
@@ -37,7 +37,7 @@ export function grpcMessage(message: Uint8Array, { isLast }: { readonly isLast: 
   return http2Frame(0, 1, Buffer.concat([head, message]), isLast ? END_STREAM : 0);
 }
 
-/** Whether the bytes of a server hold headers that end a stream. */
+/** Whether the bytes of a server contain headers that end a stream. */
 export function hasTrailers(bytes: Buffer): boolean {
   for (let at = 0; at + 9 <= bytes.length; at += 9 + bytes.readUIntBE(at, 3)) {
     if (bytes[at + 3] === 1 && ((bytes[at + 4] ?? 0) & END_STREAM) !== 0) return true;

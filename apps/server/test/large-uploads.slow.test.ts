@@ -6,7 +6,7 @@ import { type ServerProcess, startProcess } from './server-process.ts';
 const CACHE_BYTES = 20e6;
 const ALLOWED_GROWTH_BYTES = 100e6;
 
-/** Two passes over such a body take some seconds where the machine is busy. */
+/** Two passes over such a body take some seconds on a busy machine. */
 const TIMEOUT_MS = 60_000;
 
 function rssOf({ child }: ServerProcess): number {
@@ -18,7 +18,7 @@ describe.skipIf(process.platform !== 'linux')('an upload of several times the me
     'of %s is taken, and the server grows by little',
     async (type, body) => {
       const server = await startProcess({ args: ['--cache-size', String(CACHE_BYTES / 1e9)] });
-      // What the process takes for the first ones of their kind is not what is asked.
+      // Excludes the memory that the process allocates once, for the first requests.
       for (let times = 0; times < 4; times++) await (await put(server, type, body(ROWS / 7))).text();
       const before = rssOf(server);
       let most = before;

@@ -15,7 +15,7 @@ function statuses(answers: string): readonly number[] {
   return [...answers.matchAll(/HTTP\/1\.1 (\d{3}) /g)].map(([, status]) => Number(status));
 }
 
-/** Sends requests and reads nothing of the answers. */
+/** Sends requests and does not read the responses. */
 function flood({ port }: ServerProcess, bytes: string): Socket {
   const socket = connect(port, '127.0.0.1', () => socket.write(bytes));
   socket.pause();
@@ -62,7 +62,7 @@ test('pipelined changes take effect one after the other', async () => {
   expect([...answers.matchAll(/"dataset":\[\[(\d)\]\]/g)].map(([, id]) => id)).toEqual(['1', '2']);
 });
 
-test('an upload behind many pipelined requests is read', async () => {
+test('an upload after many pipelined requests is read', async () => {
   const server = await sharedProcess();
   const csv = `id\r\n${'1\r\n'.repeat(200_000)}`;
   const requests = requestText('GET /ping').repeat(100) + requestText('PUT /frames/a?fmt=csv', '', csv);
@@ -71,7 +71,7 @@ test('an upload behind many pipelined requests is read', async () => {
   expect(await (await server.fetch('/frames/a')).json()).toMatchObject({ rows: 200_000 });
 });
 
-test('SQL that is pipelined behind a slow statement waits for it', async () => {
+test('SQL that is pipelined after a slow statement waits for it', async () => {
   let finish = (): void => {};
   const upstream = await startUpstream((_request, response) => {
     finish = () => response.end('{}');
@@ -87,14 +87,14 @@ test('SQL that is pipelined behind a slow statement waits for it', async () => {
   expect(statuses(await answered)).toEqual([200, 200, 200, 200]);
 });
 
-test('requests behind one that closes the connection are not run', async () => {
+test('requests after one that closes the connection are not run', async () => {
   const server = await sharedProcess();
   const put = requestText('PUT /frames/a?fmt=csv', '', 'id\r\n1\r\n');
   expect(statuses(await sendRaw(server.port, LAST + put))).toEqual([200]);
   expect(await (await server.fetch('/frames')).json()).toEqual({ frames: [] });
 });
 
-test('what is not HTTP is refused behind the answers to the requests before it', async () => {
+test('malformed HTTP is refused after the responses to earlier requests', async () => {
   const { port } = await sharedProcess();
   const answers = await sendRaw(port, `${requestText('GET /frames').repeat(20)}this is not HTTP\r\n\r\n`);
   expect(statuses(answers)).toEqual([...Array.from({ length: 20 }, () => 200), 400]);

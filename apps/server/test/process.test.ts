@@ -63,7 +63,7 @@ describe('the start', () => {
     expect(stderr).toContain('another process listens there');
   });
 
-  test('says that frames end with it where no path is set for them', async () => {
+  test('warns that frames are lost at its end if no path is set', async () => {
     const warnings = async (args: string[]): Promise<string[]> => {
       const server = await startProcess({ args });
       return server.log.filter((line) => line.level === 'warn').map((line) => line.message);
@@ -74,7 +74,7 @@ describe('the start', () => {
     expect(await warnings(['--data-dir', directory])).toEqual([]);
   });
 
-  test('a listener on all interfaces is warned of in one sentence', async () => {
+  test('a listener on all interfaces causes a warning of one sentence', async () => {
     const server = await startProcess();
     expect(JSON.stringify(server.log)).not.toContain('authentication');
     const open = spawn(process.execPath, [
@@ -98,7 +98,7 @@ describe('the start', () => {
 });
 
 describe('configuration', () => {
-  test('--help, --version and --print-config print and end with 0', async () => {
+  test('--help, --version and --print-config print and exit with 0', async () => {
     const help = await runToEnd(['--help']);
     expect([help.code, help.stderr]).toEqual([0, '']);
     for (const name of ['--grpc-port', '--data-dir', 'SERVICE_TSDB_HTTP_URL', '0.0.0.0:9000'])
@@ -118,7 +118,7 @@ describe('configuration', () => {
     expect(printed.stdout).not.toContain('hunter2');
   });
 
-  test('all problems are said at once, each with source, value and what would be right, and end with 2', async () => {
+  test('all problems are reported at once, each with source, value and hint, and the exit code is 2', async () => {
     const file = tomlFile('[server]\nmax_connections = "many"\n[logging]\nlevel = "loud"\n');
     const { code, stderr, stdout } = await runToEnd(['--config', file, '--grpc-port', '70000', '--grpc-prot', '1'], {
       SERVICE_HTTP_BIND_ADDRESS: 'nowhere',
@@ -151,7 +151,7 @@ describe('configuration', () => {
     });
   });
 
-  test('unknown keys and variables are warned of with the nearest name', async () => {
+  test('unknown keys and variables cause a warning with the nearest name', async () => {
     const server = await startProcess({ toml: '[server]\ngrcp_port = 1\n', env: { SERVICE_GRPC_PROT: '1' } });
     const warnings = server.log
       .filter((line) => line.level === 'warn')
@@ -205,7 +205,7 @@ describe('the end', () => {
     expect(await server.exited).toEqual({ code: 0, signal: null });
   });
 
-  test('finishes a running answer, refuses new connections, and says so in /health of an open one', async () => {
+  test('finishes a response in flight, refuses new connections, and reports it in /health of an open one', async () => {
     let finish = (): void => {};
     const { promise: asked, resolve: isAsked } = deferred();
     const upstream = await startUpstream((_request, response) => {
@@ -241,7 +241,7 @@ describe('the end', () => {
     expect(await server.exited).toEqual({ code: 0, signal: null });
   });
 
-  test('what is not done after server.shutdown_grace_ms is cancelled', async () => {
+  test('requests in flight after server.shutdown_grace_ms are cancelled', async () => {
     const { promise: asked, resolve: isAsked } = deferred();
     const url = await startTcpUpstream((socket) => socket.once('data', () => isAsked()));
     const server = await startProcess({ env: { SERVICE_TSDB_HTTP_URL: url, SERVICE_SERVER_SHUTDOWN_GRACE_MS: '200' } });
@@ -254,7 +254,7 @@ describe('the end', () => {
     await server.logged((line) => line.level === 'warn' && line.message.includes('HTTP'));
   });
 
-  test('a second signal ends it at once', async () => {
+  test('a second signal exits at once', async () => {
     const { promise: asked, resolve: isAsked } = deferred();
     const url = await startTcpUpstream((socket) => socket.once('data', () => isAsked()));
     const server = await startProcess({ env: { SERVICE_TSDB_HTTP_URL: url } });
@@ -266,7 +266,7 @@ describe('the end', () => {
     expect(await server.exited).toEqual({ code: 143, signal: null });
   });
 
-  test('a connection that never sent anything does not hold the stop', async () => {
+  test('a connection that never sent anything does not delay the shutdown', async () => {
     const server = await startProcess({ env: { SERVICE_SERVER_SHUTDOWN_GRACE_MS: '60000' } });
     const idle = connect(server.port, '127.0.0.1');
     idle.on('error', () => {});
@@ -277,7 +277,7 @@ describe('the end', () => {
     expect(server.log.filter((line) => line.message.includes('still running'))).toEqual([]);
   });
 
-  test('a frame being read at the stop is sent whole', async () => {
+  test('a frame being read at shutdown is sent completely', async () => {
     const server = await startProcess();
     await server.put(
       't',

@@ -1,7 +1,7 @@
-/** How the answer to a recorded request differs, on purpose, from what the database would say to the client itself. */
+/** The intended differences between the response of the server and the recorded one of the database. */
 export interface Difference {
   readonly status: number;
-  /** The code of the error; undefined: it is no error. */
+  /** The error code; undefined: no error. */
   readonly code?: string;
   readonly why: string;
 }

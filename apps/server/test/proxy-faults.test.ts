@@ -16,7 +16,7 @@ describe('a database that', () => {
     (outcome) => expectOutcome(proxy, outcome),
   );
 
-  test('has each of the faults that there are', () => {
+  test('covers every fault', () => {
     const listed = FAULT_OUTCOMES.map(({ fault }) => fault);
     expect(listed).toEqual(expect.arrayContaining([...CONNECTION_FAULTS]));
   });

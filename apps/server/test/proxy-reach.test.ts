@@ -12,7 +12,7 @@ const hasIpv6 = Object.values(networkInterfaces()).some((list) => list?.some(({ 
 
 const caFile = (text = authority.cert): string => testFile('ca.pem', text);
 
-/** A stand-in over TLS that answers with what it was asked; its port. */
+/** Starts a stand-in over TLS that echoes the request; returns its port. */
 async function startTls(host: string): Promise<number> {
   const server: Server = createServer(authority.issue([host]), ({ headers, url }, response) => {
     response.end(`${headers.authorization} ${url}`);
@@ -25,7 +25,7 @@ async function startTls(host: string): Promise<number> {
 }
 
 describe('a database over TLS', () => {
-  test('is asked with tsdb.ca_file, credentials and a path, and not without the authority', async () => {
+  test('is reached with tsdb.ca_file, credentials and a path, and not without the authority', async () => {
     const port = await startTls('127.0.0.1');
     const env = {
       SERVICE_TSDB_HTTP_URL: `https://127.0.0.1:${port}/team/db`,
@@ -52,7 +52,7 @@ describe('a database over TLS', () => {
     expect(await (await server.fetch(SQL)).text()).toBe('Bearer abc /exec?query=select%201&fmt=json');
   });
 
-  test('whose authority is in no file that can be read is a problem at the start', async () => {
+  test('with an unreadable authority file is a problem at the start', async () => {
     const env = { SERVICE_TSDB_HTTP_URL: 'https://127.0.0.1:1', SERVICE_TSDB_CA_FILE: caFile('none') };
     const { code, stderr } = await runToEnd([], env);
     expect([code, stderr]).toEqual([2, expect.stringContaining('which does not contain PEM certificates')]);

@@ -6,7 +6,7 @@ import { sendRaw, sharedProcess, startProcess } from './server-process.ts';
 const MEGABYTE = Buffer.alloc(1024 * 1024, '1,2,3,4\n');
 const MEGABYTES = 80;
 
-/** Sends all of a request before it looks at the answer, as Python's clients do. */
+/** Sends the whole request before it reads the response, as Python clients do. */
 async function sendThenRead(port: number, head: string, tail: string): Promise<string> {
   const socket = connect(port, '127.0.0.1');
   onTestFinished(() => void socket.destroy());
@@ -39,13 +39,13 @@ test.each([
   expect([...answers.matchAll(/HTTP\/1\.1 (\d{3}) /g)].map(([, text]) => Number(text))).toEqual([status, 200]);
 });
 
-test('a client that closes its connection behind a refused upload sees the answer', async () => {
+test('a client that closes its connection after a refused upload sees the response', async () => {
   const { port } = await sharedProcess();
   const answer = await sendThenRead(port, 'PUT /frames/t?fmt=nope HTTP/1.1\r\nConnection: close', '');
   expect(answer).toMatch(/^HTTP\/1\.1 415 [^]*"code":"unsupported_media_type"[^]*\}$/);
 });
 
-test('a client that waits for 100 Continue gets it for an upload that is read, and else the refusal alone', async () => {
+test('a client that waits for 100 Continue gets it if the upload is read, otherwise only the refusal', async () => {
   const { port } = await sharedProcess();
   const head = (path: string): string =>
     `PUT ${path} HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\nExpect: 100-continue\r\nContent-Length: 7\r\n\r\n`;

@@ -60,7 +60,7 @@ describe('a request that asks for another protocol', () => {
     ['foo', FOO],
     ['HTTP/2, as curl does', H2C],
     ['WebSocket', 'Connection: keep-alive, Upgrade\r\nUpgrade: websocket\r\nSec-WebSocket-Version: 13\r\n'],
-  ])('%s, is answered, and so are those behind it', async (_name, headers) => {
+  ])('%s, is answered, and so are those after it', async (_name, headers) => {
     const { port } = await sharedProcess();
     const get = `GET /ping HTTP/1.1\r\n${HOST}${headers}\r\n`;
     const put = `${PUT}${headers}Content-Length: 7\r\n\r\nid\r\n1\r\n`;

@@ -1,16 +1,16 @@
 import { DEADLINES, type FaultOutcome } from './fault-outcomes.ts';
 
-/** What a client saw of an answer. */
+/** The response as a client saw it. */
 export interface Seen {
   readonly seen: FaultOutcome['seen'];
   readonly text: string;
   readonly ms: number;
 }
 
-/** A busy machine may be so much later than a deadline. */
+/** The delay after a deadline that a busy machine may add. */
 const LATE_MS = 3_000;
 
-/** Asks and says what came of it, seen from outside. */
+/** Sends a request and describes the outcome, as a client sees it. */
 export async function see(url: string, whole: string, short = '{}'): Promise<Seen> {
   const started = performance.now();
   const response = await fetch(url);
@@ -21,7 +21,7 @@ export async function see(url: string, whole: string, short = '{}'): Promise<See
   return { seen: text === whole ? 'whole' : text === short ? 'short' : response.status, text, ms };
 }
 
-/** Whether it came when it had to: not before the deadline that ends it, and not long after. */
+/** Whether it was on time: not before its deadline, and not long after. */
 export function isInTime({ ms }: Seen, { deadline }: FaultOutcome): boolean {
   const dueMs = deadline === undefined ? 0 : DEADLINES[deadline];
   return ms > dueMs - 20 && ms < dueMs + LATE_MS;

@@ -20,7 +20,7 @@ export interface ServerProcess {
   readonly child: ChildProcess;
   /** The log so far. */
   readonly log: readonly LogLine[];
-  /** Resolves with the first line, past or to come, that fits. */
+  /** Resolves with the first line, past or future, that matches. */
   logged(fits: (line: LogLine) => boolean): Promise<LogLine>;
   fetch(path: string, init?: RequestInit): Promise<Response>;
   put(handle: string, rows: unknown, init?: RequestInit & { readonly query?: string }): Promise<Response>;
@@ -38,11 +38,11 @@ export interface ServerOptions {
   readonly env?: Readonly<Record<string, string>>;
   /** The text of the configuration file. */
   readonly toml?: string;
-  /** Takes what ends the process. Default: it ends with the test. */
+  /** Registers the cleanup. Default: the process ends with the test. */
   readonly onEnd?: (end: () => Promise<void>) => void;
 }
 
-/** What servers leave behind, those that are killed above all, ends with the tests of a file. */
+/** Files that servers leave behind, mainly killed ones; removed after the tests of a file. */
 const workplace = mkdtempSync(join(tmpdir(), 'svc-test-'));
 afterAll(() => rmSync(workplace, { recursive: true, force: true }));
 
@@ -51,7 +51,7 @@ function environment(env: Readonly<Record<string, string>> = {}): NodeJS.Process
   return { PATH: process.env['PATH'], HOME: mkdtempSync(join(workplace, 'home-')), TMPDIR: workplace, ...env };
 }
 
-/** Runs the server until it ends by itself, for what it says and its exit code. */
+/** Runs the server until it exits; returns its output and exit code. */
 export async function runToEnd(
   args: readonly string[],
   env: Readonly<Record<string, string>> = {},
@@ -68,7 +68,7 @@ export async function runToEnd(
   return { ...status, ...output };
 }
 
-/** Starts the server on free ports of the loopback and waits until it is ready. */
+/** Starts the server on free loopback ports and waits until it is ready. */
 export async function startProcess({
   args = [],
   env = {},
@@ -159,14 +159,14 @@ export function tomlFile(text: string): string {
   return testFile('config.toml', text);
 }
 
-/** Writes a file for one test, in a folder of its own. */
+/** Writes a file for one test, in a new folder. */
 export function testFile(name: string, text: string): string {
   const file = join(mkdtempSync(join(workplace, 'file-')), name);
   writeFileSync(file, text);
   return file;
 }
 
-/** Sends bytes as they are and returns all that comes back until the server closes the connection. */
+/** Sends raw bytes and returns all that comes back until the server closes the connection. */
 export function sendRaw(port: number, bytes: string | Uint8Array): Promise<string> {
   return new Promise((resolve, reject) => {
     const socket: Socket = connect(port, '127.0.0.1', () => socket.write(bytes));

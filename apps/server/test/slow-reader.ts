@@ -21,7 +21,7 @@ export async function growthOfSlowRead(warmMib: number, mib: number): Promise<nu
     write();
   });
   const server = await startProcess({ env: { SERVICE_TSDB_HTTP_URL: upstream.url } });
-  /** Reads so many chunks, resting now and then so that the server has to wait, and returns the most memory it took. */
+  /** Reads a number of chunks with pauses, so that the server has to wait; returns the peak memory. */
   const read = async (chunks: number): Promise<number> => {
     let peak = 0;
     let received = 0;

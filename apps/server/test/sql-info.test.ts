@@ -1,4 +1,4 @@
-// What Flight SQL tells about the server and its SQL, tried out on the server.
+// The Flight SQL metadata about the server and its SQL, verified against the server.
 import { flightSql } from '@svc/proto';
 import { createChannel } from 'nice-grpc';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
@@ -37,7 +37,7 @@ afterAll(() => Promise.all(ends.map((end) => end())));
 
 const NO_TYPE = flightSql.CommandGetXdbcTypeInfo.encode({ dataType: undefined }).finish();
 
-/** The rows of an answer, or the code of its failure. */
+/** The rows of a result, or its error code. */
 async function ask(sql: string): Promise<unknown> {
   const response = await server.fetch(`/exec?${new URLSearchParams({ query: sql, engine: 'local', fmt: 'json' })}`);
   const { dataset, code } = (await response.json()) as { readonly dataset?: unknown; readonly code?: string };
@@ -89,7 +89,7 @@ describe('a fact about the syntax is so', () => {
   });
 });
 
-describe('a limit of names is where it is said to be', () => {
+describe('a limit of names is as reported', () => {
   const put = async (handle: string, column: string): Promise<number> =>
     (await server.put(handle, [{ [column]: 1 }])).status;
 
@@ -104,7 +104,7 @@ describe('a limit of names is where it is said to be', () => {
   });
 });
 
-/** A call of every function that is named. */
+/** A call of every listed function. */
 const CALLS: Readonly<Record<number, readonly string[]>> = {
   509: `ABS(1) ACOS(1) ASIN(1) ATAN(1) ATAN2(1,1) CEILING(1.5) COS(1) COT(1) DEGREES(1) EXP(1) FLOOR(1.5) LOG(10)
     LOG10(10) MOD(3,2) PI() POWER(2,3) RADIANS(1) ROUND(1.5) SIGN(1) SIN(1) SQRT(4) TAN(1)`.split(/\s+/),
@@ -165,7 +165,7 @@ test('every conversion that is named works', async () => {
     const [type, own] = CONVERTED[Number(from)] ?? [];
     const casts = [...targets].map((to) => {
       const [target, sample] = CONVERTED[to] ?? [];
-      // A text must look like what it is to become.
+      // A string must look like the type it is converted to.
       return `CAST(CAST('${type === 'VARCHAR' ? sample : own}' AS ${type}) AS ${target}) IS NULL`;
     });
     expect(await ask(`SELECT ${casts.join(', ')}`)).toEqual([casts.map(() => false)]);

@@ -12,7 +12,7 @@ describe('the limits of SQL', () => {
     expect(await ask(server, 'select 1')).toEqual([[1]]);
   });
 
-  test('a short query is answered while long ones want every engine', async () => {
+  test('a short query is answered while long ones occupy the engines', async () => {
     const server = await startWithTrades({ env: { SERVICE_SQL_MAX_CONCURRENT: '2' } });
     const leaving = new AbortController();
     const busy = Array.from({ length: 5 }, () =>

@@ -3,7 +3,7 @@ import { ENDLESS } from './sql-clients.ts';
 import { ask, startWithTrades, target } from './trades.ts';
 
 describe('SQL over frames', () => {
-  test('asks frames as tables, in every format, with parameters', async () => {
+  test('queries frames as tables, in every format, with parameters', async () => {
     const server = await startWithTrades();
     await server.put('my-frame.v2', [{ id: 2, name: 'two' }]);
     expect(
@@ -36,13 +36,13 @@ describe('SQL over frames', () => {
     ]);
   });
 
-  test('is what a query without an engine means, where the server is set up so', async () => {
+  test('is the engine of a query without one, if configured', async () => {
     const server = await startWithTrades({ env: { SERVICE_SQL_DEFAULT_ENGINE: 'local' } });
     const response = await server.fetch('/exec?query=select%20max(id)%20from%20trades&fmt=json');
     expect(await response.json()).toMatchObject({ dataset: [[99]] });
   });
 
-  test('what is wrong is said with its code and place', async () => {
+  test('errors have a code and a position', async () => {
     const server = await startWithTrades();
     expect(await ask(server, 'select nope from trades')).toMatchObject([400, { code: 'invalid_sql', position: 7 }]);
     expect(await ask(server, 'select 1; select 2')).toMatchObject([400, { code: 'invalid_sql' }]);
@@ -55,7 +55,7 @@ describe('SQL over frames', () => {
     expect([response.status, await response.json()]).toMatchObject([412, { code: 'scheduler_not_configured' }]);
   });
 
-  test('POST /frames keeps an answer that is then a frame like any other', async () => {
+  test('POST /frames saves a query result as an ordinary frame', async () => {
     const server = await startWithTrades();
     const kept = await server.fetch('/frames', {
       method: 'POST',
@@ -69,7 +69,7 @@ describe('SQL over frames', () => {
     ]);
   });
 
-  test('a statement sees one version of a frame, whatever is put meanwhile', async () => {
+  test('a statement sees one version of a frame despite concurrent puts', async () => {
     const server = await startWithTrades();
     const over = new AbortController();
     const writer = (async () => {

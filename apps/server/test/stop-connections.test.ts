@@ -1,4 +1,4 @@
-// Clients that do nothing, or stop half way, do not keep the process from stopping.
+// Clients that do nothing, or stop half-way, do not block the shutdown.
 import { once } from 'node:events';
 import { readFileSync } from 'node:fs';
 import { connect } from 'node:net';
@@ -22,9 +22,9 @@ async function start(graceMs: number): Promise<ServerProcess> {
 interface Client {
   /** Sent at once. */
   readonly sends?: string | Uint8Array;
-  /** Sends FIN behind that, and goes on to receive. */
+  /** Then sends FIN, and continues to receive. */
   readonly halfCloses?: boolean;
-  /** What of the answer the client waits for; then it reads no more. */
+  /** The part of the response that the client reads before it stops. */
   readonly awaits?: string | ((received: Buffer) => boolean);
 }
 
@@ -80,7 +80,7 @@ async function stopWith(server: ServerProcess, { http, grpc }: { readonly http?:
   return stop(server);
 }
 
-describe('the stop does not wait for the grace when the only connections are ones that', () => {
+describe('shutdown does not wait for the grace period if the only connections are ones that', () => {
   const http: Clients = {
     'never sent a byte': {},
     'sent FIN and nothing else': { halfCloses: true },
@@ -107,7 +107,7 @@ describe('the stop does not wait for the grace when the only connections are one
   });
 });
 
-describe('two seconds after the grace the process has ended, also when clients', () => {
+describe('two seconds after the grace period the process has exited, even if clients', () => {
   const UPLOAD =
     'PUT /frames/half HTTP/1.1\r\nHost: localhost\r\nContent-Type: text/csv\r\nContent-Length: 100\r\n\r\n';
   const READ = 'GET /exec?engine=local&query=from+range(3000000)&fmt=json HTTP/1.1\r\nHost: localhost\r\n\r\n';
@@ -137,8 +137,8 @@ describe('two seconds after the grace the process has ended, also when clients',
   });
 });
 
-describe('a stop that hangs', () => {
-  test('ends two seconds after the grace, and says what is left, when something keeps the process alive', async () => {
+describe('a shutdown that hangs', () => {
+  test('exits two seconds after the grace period, and names what keeps the process alive', async () => {
     const preload = 'data:text/javascript,setInterval(() => undefined, 1000)';
     const server = await startProcess({
       env: { SERVICE_SERVER_SHUTDOWN_GRACE_MS: '0', NODE_OPTIONS: `--import "${preload}"` },

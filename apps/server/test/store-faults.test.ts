@@ -97,7 +97,7 @@ describe.runIf(isMounted)('a disk that becomes read-only', () => {
   });
 });
 
-/** Asks over a connection that stays: a server that can open nothing accepts no other. */
+/** Sends requests over a persistent connection: a server without free descriptors accepts no other. */
 function createAsker({ port }: ServerProcess): (path: string) => Promise<readonly [status: number, body: string]> {
   const agent = new Agent({ keepAlive: true, maxSockets: 1 });
   onTestFinished(() => agent.destroy());

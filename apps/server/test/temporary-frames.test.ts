@@ -5,7 +5,7 @@ import { describe, expect, onTestFinished, test } from 'vitest';
 import { LOCAL_LISTENERS } from '../../../tools/local-listeners.js';
 import { runToEnd, type ServerProcess, startProcess } from './server-process.ts';
 
-/** A folder that servers take for the temporary one of the system. */
+/** A folder that servers use as the system's temporary directory. */
 function temporaryFolder(): string {
   const folder = mkdtempSync(join(tmpdir(), 'svc-tmp-'));
   onTestFinished(() => rmSync(folder, { recursive: true, force: true }));
@@ -22,7 +22,7 @@ function startIn(TMPDIR: string): Promise<ServerProcess> {
 }
 
 describe('without a path for frames', () => {
-  test('they are files in a folder of its user alone, and gone after a stop', async () => {
+  test('they are files in a private folder, removed at shutdown', async () => {
     const folder = temporaryFolder();
     const server = await startIn(folder);
     expect((await server.put('trades', [{ id: 1 }])).status).toBe(201);
@@ -53,7 +53,7 @@ describe('without a path for frames', () => {
     expect((await running.fetch('/exec?handle=kept&fmt=json')).status).toBe(200);
   });
 
-  test('what others put beside them stays, whatever its name is', async () => {
+  test('foreign files next to them stay, with any name', async () => {
     const folder = temporaryFolder();
     writeFileSync(join(folder, 'svc-frames-note'), 'a note');
     const young = mkdtempSync(join(folder, 'svc-frames-'));
@@ -77,7 +77,7 @@ test.each([
     (path: string) => ({ SERVICE_PARQUET_PATH: join(path, 'file') }),
     /not a directory.*parquet_path/,
   ],
-])('%s ends it with 1 and a sentence that names it', async (_, environment, sentence) => {
+])('%s is an error with exit code 1 and a sentence that names it', async (_, environment, sentence) => {
   const folder = temporaryFolder();
   writeFileSync(join(folder, 'file'), '');
   const { code, stderr } = await runToEnd(LOCAL_LISTENERS, environment(folder));
@@ -87,7 +87,7 @@ test.each([
   expect(stderr).not.toContain('    at ');
 });
 
-test.runIf(process.platform === 'linux')('a path where nothing can be made ends it with 1 and a sentence', async () => {
+test.runIf(process.platform === 'linux')('a path that cannot be created is exit code 1 with a sentence', async () => {
   const { code, stderr } = await runToEnd([...LOCAL_LISTENERS, '--data-dir', '/proc/svc']);
   expect(code).toBe(1);
   expect(stderr).toMatch(/\/proc\/svc\/cold.*it does not exist and cannot be created.*data_dir/);

@@ -33,7 +33,7 @@ beforeAll(async () => {
   };
 });
 
-describe('what a QuestDB answered', () => {
+describe('the recorded responses of QuestDB', () => {
   test.each(CASES.filter(({ id }) => DIFFERENCES[id] === undefined))('to $id passes through', async (one) => {
     const answer = await ask(servers.get(one.profile)!, one);
     expect(comparable(one, answer)).toEqual(comparable(one, responseOf(one)));

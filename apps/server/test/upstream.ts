@@ -5,7 +5,7 @@ import { onTestFinished } from 'vitest';
 /** A stand-in for the time-series database; it ends with the test. */
 export interface Upstream {
   readonly url: string;
-  /** What arrived, in order. */
+  /** The requests, in order of arrival. */
   readonly requests: IncomingMessage[];
 }
 
@@ -20,7 +20,7 @@ export async function startUpstream(answer: RequestListener): Promise<Upstream> 
   return { url: await listen(server), requests };
 }
 
-/** A stand-in that does with the connection what it likes. */
+/** A stand-in that handles the raw connection. */
 export async function startTcpUpstream(onConnection: (socket: Socket) => void): Promise<string> {
   const server = createTcpServer((socket) => {
     socket.on('error', () => {});
@@ -36,7 +36,7 @@ async function listen(server: Server): Promise<string> {
   return `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
 }
 
-/** The address of a port on which nobody listens. */
+/** The address of a port that nothing listens on. */
 export async function closedPort(): Promise<string> {
   const server = createTcpServer();
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));

@@ -14,7 +14,7 @@ afterAll(async () => {
 const ROWS = { 'content-type': 'application/json' };
 const CSV = { 'content-type': 'text/csv' };
 
-/** What a request is answered with: its status, and the body of an error. */
+/** A response: its status, and the body of an error. */
 async function send(line: string, body?: string, headers: Readonly<Record<string, string>> = ROWS) {
   const [method = '', path = ''] = line.split(' ');
   const response = await server.fetch(path, { method, ...(body !== undefined && { body, headers }) });
@@ -45,7 +45,7 @@ describe('an unknown parameter of a request that writes', () => {
     ['POST /frames/t?=1', '[{"id":2}]', 'POST takes fmt, ttl, header, delimiter and columns here.'],
     ['PATCH /frames/t?ttl=60', '{"ttl":60}', 'PATCH takes no parameters here.'],
     ['DELETE /frames/t?if-match=1', undefined, 'DELETE takes no parameters here.'],
-  ])('%s is 400 and says which there are', async (line, body, hint) => {
+  ])('%s is 400 and lists the known ones', async (line, body, hint) => {
     expect(await send(line, body)).toMatchObject({ status: 400, code: 'invalid_argument', hint });
   });
 
