@@ -6,7 +6,7 @@ import type { SqlParam } from '../wire/sql-requests.ts';
 import { sweepChildDirectories } from '../engine/child-directory.ts';
 import { decodeBatch } from '../types/batch-codec.ts';
 import type { SqlFrames } from '../store/sql-frames.ts';
-import { parameterSchema } from './answer-plan.ts';
+import { parameterSchema } from './result-plan.ts';
 import { FOLDER_PREFIX, type SqlChildOptions } from './launch-sql-child.ts';
 import { createSqlChild, type SqlChild } from './sql-child.ts';
 import { createSqlChildren } from './sql-children.ts';

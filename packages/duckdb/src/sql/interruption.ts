@@ -1,7 +1,7 @@
-import type { GroupCounts } from './asker-groups.ts';
+import type { GroupCounts } from './caller-groups.ts';
 import { hasPlaceFor, LAST_LEVEL, limitOf, LONG_LEVEL } from './levels.ts';
 import type { StatementClock } from './statement-clock.ts';
-import type { Waiting } from './waiting-line.ts';
+import type { Waiting } from './wait-queue.ts';
 
 /** A statement that has a place. */
 export interface Running extends Pick<Waiting<unknown>, 'groups' | 'level' | 'order'> {

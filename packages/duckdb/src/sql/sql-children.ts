@@ -3,8 +3,8 @@ import { createIdleChildren } from './idle-children.ts';
 import { limitOf, LONG_LEVEL } from './levels.ts';
 import type { SqlChild } from './sql-child.ts';
 import { startClock, whenReached } from './statement-clock.ts';
-import { createTurns, type Turn } from './turns.ts';
-import type { TurnRequest } from './waiting-line.ts';
+import { createTurns, type Turn } from './sql-scheduler.ts';
+import type { TurnRequest } from './wait-queue.ts';
 
 /** A child for one statement. */
 export interface SqlPlace extends Pick<Turn, 'interrupted' | 'ranMs' | 'keep'> {

@@ -6,7 +6,7 @@ import { CATALOGUE_TABLES } from '../wire/catalogue-tables.ts';
 import type { CatalogueFrame, NamedPart, SqlResponses, SqlParam, SqlView } from '../wire/sql-requests.ts';
 import type { DownloadOptions } from '../engine/pending-request.ts';
 import type { PinnedFrame, SqlFrames } from '../store/sql-frames.ts';
-import { type AnswerPlan, answerPlan } from './answer-plan.ts';
+import { type AnswerPlan, answerPlan } from './result-plan.ts';
 import { charactersBefore } from './characters-before.ts';
 import { frameFailure } from './frame-failure.ts';
 import { frameShape } from './frame-shape.ts';

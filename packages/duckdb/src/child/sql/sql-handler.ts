@@ -1,6 +1,6 @@
 import type { DuckDBConnection, DuckDBInstance as Instance } from '@duckdb/node-api';
 import { createSqlCatalogue, type SqlCatalogue } from './sql-catalogue.ts';
-import { MAX_ROW_BYTES, rowTooLarge } from './answer-limits.ts';
+import { MAX_ROW_BYTES, rowTooLarge } from './result-limits.ts';
 import { CancelledError, type ActiveRequest } from '../active-request.ts';
 import { createFrameViews, type FrameViews } from './frame-views.ts';
 import { DuckDBInstance } from '../node-api.ts';

@@ -6,7 +6,7 @@ import type {
   DuckDBType,
   DuckDBTypeId as TypeId,
 } from '@duckdb/node-api';
-import { checkColumnCount, type Columns, limitedColumns } from './answer-limits.ts';
+import { checkColumnCount, type Columns, limitedColumns } from './result-limits.ts';
 import { bindParams } from './bind-params.ts';
 import { type RowStream, withoutRows } from '../files/row-stream.ts';
 import { duckTypeOf } from '../columns/duck-type-of.ts';

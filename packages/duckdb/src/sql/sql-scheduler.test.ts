@@ -1,7 +1,7 @@
 import { getEventListeners } from 'node:events';
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
-import type { Asker } from './asker-groups.ts';
-import { createTurns, type Turn, type Turns } from './turns.ts';
+import type { Asker } from './caller-groups.ts';
+import { createTurns, type Turn, type Turns } from './sql-scheduler.ts';
 
 beforeEach(() => void vi.useFakeTimers());
 afterEach(() => void vi.useRealTimers());

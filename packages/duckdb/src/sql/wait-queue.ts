@@ -1,5 +1,5 @@
 import { ServiceError } from '@svc/errors';
-import type { Asker, GroupCounts } from './asker-groups.ts';
+import type { Asker, GroupCounts } from './caller-groups.ts';
 import { LONG_LEVEL } from './levels.ts';
 
 /** A statement that waits for a place. */

@@ -1,8 +1,8 @@
-import { createCounts, groupsOf } from './asker-groups.ts';
+import { createCounts, groupsOf } from './caller-groups.ts';
 import { chooseVictim, type Running } from './interruption.ts';
 import { costOf, hasPlaceFor, levelOf, LONG_LEVEL } from './levels.ts';
 import { lookAgainIn, type StatementClock } from './statement-clock.ts';
-import { createWaitingLine, type TurnRequest, type Waiting } from './waiting-line.ts';
+import { createWaitingLine, type TurnRequest, type Waiting } from './wait-queue.ts';
 
 /** One statement in a place. */
 export interface Turn {
