@@ -24,8 +24,8 @@ export type LinkRequest = ChildRequest | SqlRequest;
 export interface ResponseHandlers {
   batch(batch: ArrivedBatch): void;
   credit(count: number): void;
-  /** The answer, as JSON. */
-  end(answer: ArrayBuffer): void;
+  /** The response, as JSON. */
+  end(response: ArrayBuffer): void;
   fail(error: Error): void;
 }
 

@@ -14,7 +14,7 @@ import {
 import { isBroken, isBrokenByAnother, isOutOfMemory } from './child-errors.ts';
 import { BATCH_CREDITS } from '../wire/messages.ts';
 import type { ChildOptions } from './launch-child.ts';
-import { createSlots } from './semaphore.ts';
+import { createSemaphore } from './semaphore.ts';
 import type { ChildLink, ResponseHandlers, LinkOptions } from './child-link.ts';
 import { SPILL_PREFIX, startChild } from './start-child.ts';
 
@@ -72,15 +72,15 @@ export function createFileEngine(options: FileEngineOptions): FileEngine {
   /** What was known of the children before this one. */
   let wasResponding = true;
   let checkedMs = -Infinity;
-  const writing = createSlots(MAX_WRITING);
+  const writing = createSemaphore(MAX_WRITING);
   const scratch = planPrivateDirectory(options.tempDirectory, SCRATCH_PREFIX);
   sweepLeftovers(options.tempDirectory);
 
-  function begin<Answer>(
+  function begin<Response>(
     request: ChildRequest,
     signal: AbortSignal | undefined,
     partial: Partial<ResponseHandlers> = {},
-  ): PendingRequest<Answer> {
+  ): PendingRequest<Response> {
     signal?.throwIfAborted();
     if (isClosed) throw new ServiceError('unavailable', 'The store is closed.');
     if (link?.isAlive !== true) {
@@ -90,9 +90,9 @@ export function createFileEngine(options: FileEngineOptions): FileEngine {
       link = startChild(options);
     }
     const child = link;
-    const running = startRequest<Answer>(child, request, signal, partial);
-    // Before the caller sees the failure, so that whatever it sends next finds a new child.
-    running.answer.catch((error: unknown) => {
+    const running = startRequest<Response>(child, request, signal, partial);
+    // Runs before the caller sees the failure, so that its next request goes to a new child.
+    running.response.catch((error: unknown) => {
       if (isOutOfMemory(error) || isBroken(error)) child.retire();
     });
     return running;
@@ -108,14 +108,14 @@ export function createFileEngine(options: FileEngineOptions): FileEngine {
   }
 
   async function warm(): Promise<void> {
-    await begin({ op: 'texts', sql: "SELECT 'ready'" }, undefined).answer;
+    await begin({ op: 'texts', sql: "SELECT 'ready'" }, undefined).response;
   }
 
   return {
     async call<Op extends SimpleOp>(request: RequestOf<Op>, signal?: AbortSignal) {
       const asked: ChildRequest = request;
       const run = (): Promise<ChildResponses[Op]> =>
-        retryIfBroken(() => begin<ChildResponses[Op]>(asked, signal).answer);
+        retryIfBroken(() => begin<ChildResponses[Op]>(asked, signal).response);
       return asked.op === 'copy' ? writing.use(run, signal) : run();
     },
     read: (request, { signal, ...reading } = {}) =>
@@ -190,7 +190,7 @@ async function upload(
 ): Promise<ChildResponses['write']> {
   const credits = { count: BATCH_CREDITS };
   const news = createSignalling();
-  const { control, answer, orFailed } = begin({
+  const { control, response, orFailed } = begin({
     credit(count) {
       credits.count += count;
       news.signal();
@@ -205,11 +205,11 @@ async function upload(
       control.sendBatch(next.value);
     }
     control.sendEnd();
-    return await answer;
+    return await response;
   } catch (error) {
     control.cancel();
-    // There is no file once the child has answered.
-    await answer.catch(() => undefined);
+    // The child removes the file before it responds.
+    await response.catch(() => undefined);
     throw error;
   } finally {
     // A source that waits for bytes that never come must not hold up the answer.

@@ -75,12 +75,12 @@ export function launchChild(options: ChildOptions, spillDirectory = ''): Launche
 export function launchProgram({ settings, maxBytes, poolThreads, directory }: ChildProgram): LaunchedChild {
   const hasShell = existsSync(SHELL);
   const batchFile = openBatchFile();
-  const told: ChildSettings = {
+  const childSettings: ChildSettings = {
     ...settings,
     ...(!hasShell && { maxRssBytes: maxBytes }),
     ...(batchFile && { hasBatchFile: true }),
   };
-  const command = [process.execPath, PROGRAM, JSON.stringify(told)];
+  const command = [process.execPath, PROGRAM, JSON.stringify(childSettings)];
   const spawnOptions: SpawnOptions = {
     // A socket of its own: standard output would block the child while nobody reads.
     stdio: ['ignore', 'ignore', 'pipe', 'pipe', ...(batchFile ? [batchFile.descriptor] : [])],

@@ -1,10 +1,10 @@
-import { ServiceError } from '@svc/errors';
+import { cancelledError, onAbort } from '@svc/errors';
 import { type ArrivedBatch, PLACE_BYTES } from '../wire/batch-file.ts';
 import { parseJson } from '../wire/messages.ts';
 import type { ChildLink, ResponseHandlers, RequestControl, LinkRequest } from './child-link.ts';
 
-/** Begins an exchange. */
-export type Begin<Answer> = (handlers: Partial<ResponseHandlers>) => PendingRequest<Answer>;
+/** Starts a request. */
+export type Begin<Response> = (handlers: Partial<ResponseHandlers>) => PendingRequest<Response>;
 
 /** How batches are taken. */
 export interface DownloadOptions {
@@ -23,7 +23,7 @@ export async function* download(
   const memory = reuseBuffers ? () => (buffer ??= spareMemory.pop() ?? new ArrayBuffer(PLACE_BYTES)) : undefined;
   let isDone = false;
   let isLeft = false;
-  const { control, answer } = begin({
+  const { control, response } = begin({
     batch(batch) {
       if (isLeft) return batch.drop();
       waiting.push(batch);
@@ -34,14 +34,14 @@ export async function* download(
     isLeft = true;
     for (const batch of waiting.splice(0)) batch.drop();
   };
-  const onAnswer = (): void => {
+  const onResponse = (): void => {
     isDone = true;
     news.signal();
   };
-  answer.then(onAnswer, () => {
-    // Also where nobody comes back to hear of the failure.
+  response.then(onResponse, () => {
+    // Also if the consumer never asks for the next batch.
     leave();
-    onAnswer();
+    onResponse();
   });
   try {
     for (;;) {
@@ -50,8 +50,8 @@ export async function* download(
         yield batch.take(memory);
         control.sendCredit(1);
       } else if (isDone) {
-        const { rows } = await answer;
-        // Only now is it certain that nobody looks at it any more.
+        const { rows } = await response;
+        // Only now is it certain that the consumer is done with it.
         if (buffer !== undefined && spareMemory.length < MAX_SPARE) spareMemory.push(buffer);
         return rows;
       } else {
@@ -77,50 +77,49 @@ export function createSignalling(): { signal(): void; wait(): Promise<void> } {
   };
 }
 
-/** An exchange that has begun. */
-export interface PendingRequest<Answer> {
+/** A request in flight. */
+export interface PendingRequest<Response> {
   readonly control: RequestControl;
-  readonly answer: Promise<Answer>;
-  /** Waits for something, but not longer than until the exchange fails. */
+  readonly response: Promise<Response>;
+  /** Awaits a promise, but rejects as soon as the request fails. */
   readonly orFailed: <T>(promise: Promise<T>) => Promise<T>;
 }
 
-/** Begins an exchange that is cancelled when the signal is. */
-export function startRequest<Answer>(
+/** Starts a request. Aborting the signal cancels it. */
+export function startRequest<Response>(
   link: ChildLink,
   request: LinkRequest,
   signal: AbortSignal | undefined,
   partial: Partial<ResponseHandlers>,
-): PendingRequest<Answer> {
+): PendingRequest<Response> {
   let control: RequestControl | undefined;
   let failure: Error | undefined;
   let onFailure: ((error: Error) => void) | undefined;
-  const cancel = (): void => control?.cancel();
-  const answer = new Promise<Answer>((resolve, reject) => {
-    const done = (): void => signal?.removeEventListener('abort', cancel);
+  let stopListening = (): void => undefined;
+  const response = new Promise<Response>((resolve, reject) => {
     control = link.begin(request, {
       batch: (batch) => batch.drop(),
       credit: () => undefined,
       ...partial,
       end(result) {
-        done();
+        stopListening();
         resolve(parseJson(result));
       },
       fail(error) {
-        done();
-        failure = signal?.aborted === true ? abortReason(signal) : error;
+        stopListening();
+        failure = signal?.aborted === true ? cancelledError(signal.reason) : error;
         reject(failure);
         onFailure?.(failure);
       },
     });
-    signal?.addEventListener('abort', cancel, { once: true });
+    stopListening = onAbort(signal, () => control?.cancel());
   });
-  answer.catch(() => undefined);
-  if (control === undefined) throw new Error('The request did not begin.');
+  response.catch(() => undefined);
+  if (control === undefined) throw new Error('The request was not started.');
   return {
     control,
-    answer,
-    // Not `Promise.race`: that would leave something behind at `answer` for every batch of a long upload.
+    response,
+    // Not `Promise.race`: that would add a handler to `response` for every batch of a long upload.
     orFailed: (promise) =>
       new Promise((resolve, reject) => {
         onFailure = reject;
@@ -128,11 +127,4 @@ export function startRequest<Answer>(
         promise.then(resolve, reject);
       }),
   };
-}
-
-function abortReason(signal: AbortSignal): Error {
-  const reason: unknown = signal.reason;
-  return reason instanceof Error
-    ? reason
-    : new ServiceError('cancelled', 'The request was cancelled.', { cause: reason });
 }

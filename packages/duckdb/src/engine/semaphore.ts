@@ -1,46 +1,52 @@
-/** Lets so many at a time do something; others wait for their turn. */
-export interface Slots {
+import { cancelledError, onAbort } from '@svc/errors';
+
+/** A counting semaphore. */
+export interface Semaphore {
+  /** Runs a task while holding one permit. Waits for a permit in order of arrival, until the signal is aborted. */
   use<T>(run: () => Promise<T>, signal?: AbortSignal): Promise<T>;
 }
 
-/** So many slots, all free. */
-export function createSlots(count: number): Slots {
+/** Creates a semaphore with this number of permits. */
+export function createSemaphore(permits: number): Semaphore {
   const waiting = new Set<() => void>();
-  let free = count;
+  let free = permits;
 
-  async function take(signal: AbortSignal | undefined): Promise<void> {
-    signal?.throwIfAborted();
+  async function acquire(signal: AbortSignal | undefined): Promise<void> {
+    if (signal?.aborted === true) throw cancelledError(signal.reason);
     if (free > 0) {
       free--;
       return;
     }
     await new Promise<void>((resolve, reject) => {
-      const abort = (): void => {
-        waiting.delete(begin);
-        reject(signal?.reason instanceof Error ? signal.reason : new Error('Cancelled.'));
-      };
       const begin = (): void => {
-        signal?.removeEventListener('abort', abort);
+        stopListening();
         resolve();
       };
       waiting.add(begin);
-      signal?.addEventListener('abort', abort, { once: true });
+      const stopListening = onAbort(signal, () => {
+        waiting.delete(begin);
+        reject(cancelledError(signal?.reason));
+      });
     });
+  }
+
+  function release(): void {
+    const [next] = waiting;
+    if (next === undefined) {
+      free++;
+      return;
+    }
+    waiting.delete(next);
+    next();
   }
 
   return {
     async use(run, signal) {
-      await take(signal);
+      await acquire(signal);
       try {
         return await run();
       } finally {
-        const [next] = waiting;
-        if (next === undefined) {
-          free++;
-        } else {
-          waiting.delete(next);
-          next();
-        }
+        release();
       }
     },
   };

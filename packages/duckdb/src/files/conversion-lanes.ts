@@ -4,7 +4,7 @@ import type { PreparedUpload } from './describe-source.ts';
 import type { WrittenFile } from './frame-files.ts';
 import type { FileEngine } from '../engine/file-engine.ts';
 import { fromChild } from './file-errors.ts';
-import { createSlots } from '../engine/semaphore.ts';
+import { createSemaphore } from '../engine/semaphore.ts';
 import { watchSize } from './watch-size.ts';
 
 /** How much work files that came from outside may make. */
@@ -49,8 +49,8 @@ const MAX_WAITING = 64;
 export function createConversionLanes(engine: FileEngine, options: ConversionOptions): ConversionLanes {
   const { conversionTimeoutMs = 600_000, maxConversionBytes = 20 * 1024 ** 3 } = options;
   const { longValues = 1e7, longColumns = 2000, maxValues = 1e10 } = options;
-  const long = createSlots(1);
-  const short = createSlots(MAX_SHORT);
+  const long = createSemaphore(1);
+  const short = createSemaphore(MAX_SHORT);
   let waiting = 0;
 
   async function isLong({ source, columns }: PreparedUpload, signal: AbortSignal | undefined): Promise<boolean> {

@@ -1,10 +1,10 @@
 import type { Call } from '@svc/frames';
 
 /** Who asks. */
-export type Asker = Pick<Call, 'tenant' | 'client'>;
+export type Caller = Pick<Call, 'tenant' | 'client'>;
 
-/** The groups an asker belongs to, from the largest to the smallest: tenant, address, connection. */
-export function groupsOf({ tenant, client }: Asker): readonly string[] {
+/** The groups an caller belongs to, from the largest to the smallest: tenant, address, connection. */
+export function groupsOf({ tenant, client }: Caller): readonly string[] {
   const address = client?.address ?? '';
   return [tenant, JSON.stringify([tenant, address]), JSON.stringify([tenant, address, client?.connection ?? ''])];
 }
@@ -19,7 +19,7 @@ interface Count {
 }
 
 const HALF_LIFE_MS = 10_000;
-/** A statement counts for as much at the least, so that askers of the shortest ones take turns, too. */
+/** A statement counts for as much at the least, so that callers of the shortest ones take turns, too. */
 const MIN_USE_MS = 1;
 /** So many groups without a statement are remembered for what they have used; those that were idle longest are forgotten. */
 const MAX_IDLE_GROUPS = 1000;

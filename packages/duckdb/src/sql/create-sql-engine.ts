@@ -1,5 +1,5 @@
 import { join } from 'node:path';
-import { quoted, ServiceError } from '@svc/errors';
+import { onAbort, quoted, ServiceError } from '@svc/errors';
 import { type Call, type Engine, type FrameStream, type QueryResult, streamFromTable } from '@svc/frames';
 import { type RecordBatch, Table, Utf8, vectorFromArray } from 'apache-arrow';
 import type { SqlParam } from '../wire/sql-requests.ts';
@@ -59,19 +59,19 @@ export function createSqlEngine(options: SqlEngineOptions): Engine {
     }
     const limit = createTimeLimit(call.signal, timeoutMs, sql);
     limits.add(limit);
-    limit.signal.addEventListener('abort', () => limits.delete(limit), { once: true });
-    const request = { asker: call, order: (statements += 1) };
+    onAbort(limit.signal, () => limits.delete(limit));
+    const request = { caller: call, order: (statements += 1) };
     for (let ranMs = 0; ;) {
-      const place = await children.take({ ...request, ranMs }, limit.signal).catch((error: unknown) => {
+      const slot = await children.take({ ...request, ranMs }, limit.signal).catch((error: unknown) => {
         limit.abort(new ServiceError('cancelled', 'The statement did not begin.'));
         throw error;
       });
-      const statement = createStatement({ store, call, sql, limit, place, privatePaths });
+      const statement = createStatement({ store, call, sql, limit, slot, privatePaths });
       try {
         return await work(statement);
       } catch (error) {
         if (statement.isInterrupted) {
-          ranMs = place.ranMs();
+          ranMs = slot.ranMs();
           statement.release();
           continue;
         }

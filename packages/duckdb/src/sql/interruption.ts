@@ -1,5 +1,5 @@
 import type { GroupCounts } from './caller-groups.ts';
-import { hasPlaceFor, LAST_LEVEL, limitOf, LONG_LEVEL } from './levels.ts';
+import { hasSlotFor, LAST_LEVEL, limitOf, LONG_LEVEL } from './levels.ts';
 import type { StatementClock } from './statement-clock.ts';
 import type { Waiting } from './wait-queue.ts';
 
@@ -35,7 +35,7 @@ export function chooseVictim(
   const levels = running.map(({ level }) => level);
   const waitMs: number[] = [];
   for (let level = 0; level < LAST_LEVEL; level++) {
-    const next = hasPlaceFor(level, levels, options.maxConcurrent) ? undefined : first(level);
+    const next = hasSlotFor(level, levels, options.maxConcurrent) ? undefined : first(level);
     const { victim, inMs }: Choice = next === undefined ? {} : findVictim(running, next, options);
     if (victim !== undefined) return { victim };
     if (inMs !== undefined) waitMs.push(inMs);
@@ -45,7 +45,7 @@ export function chooseVictim(
 
 /**
  * The statement to interrupt for one that waits: of those that have run for longer than their level and that of the
- * waiting one allow, the one with the least to lose of the asker with the most.
+ * waiting one allow, the one with the least to lose of the caller with the most.
  */
 function findVictim(running: readonly Running[], next: Waiting<unknown>, options: InterruptionOptions): Choice {
   const { counts, shortMs } = options;
@@ -73,10 +73,10 @@ function candidatesFor(
 ): readonly Running[] {
   const all = running.toReversed().filter((one) => {
     if (one.isKept || one.level === LAST_LEVEL) return false;
-    // A long statement does not replace one of its own asker: that would only cost.
+    // A long statement does not replace one of its own caller: that would only cost.
     if (level >= LONG_LEVEL && counts.compare(groups, one.groups) >= 0) return false;
     const others = running.filter((other) => other !== one).map((other) => other.level);
-    return hasPlaceFor(level, others, maxConcurrent);
+    return hasSlotFor(level, others, maxConcurrent);
   });
   const quick = all.filter((one) => one.level < LONG_LEVEL);
   return level < LONG_LEVEL && quick.length > 0 ? quick : all;

@@ -26,12 +26,12 @@ export function levelOf(ranMs: number, shortMs: number): number {
 }
 
 /** Whether a statement of a level has a place beside running ones of these levels. */
-export function hasPlaceFor(level: number, running: readonly number[], maxConcurrent: number): boolean {
+export function hasSlotFor(level: number, running: readonly number[], maxConcurrent: number): boolean {
   if (running.length >= maxConcurrent) return false;
   for (let long = LONG_LEVEL; long <= level; long++) {
     // Each long level leaves one more place to those below.
-    const places = Math.max(1, maxConcurrent - 1 - (long - LONG_LEVEL));
-    if (running.filter((one) => one >= long).length >= places) return false;
+    const slots = Math.max(1, maxConcurrent - 1 - (long - LONG_LEVEL));
+    if (running.filter((one) => one >= long).length >= slots) return false;
   }
   return true;
 }

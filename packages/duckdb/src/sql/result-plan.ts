@@ -9,7 +9,7 @@ import { storedPlace } from './frame-view.ts';
 import { fieldFromDuckdb, foreignColumn } from '../types/duckdb-types.ts';
 
 /** What the answer of a statement is, and how it is read. */
-export interface AnswerPlan {
+export interface ResultPlan {
   readonly schema: Schema;
   readonly plans: readonly GetPlan[];
   /** The types that all columns are cast to, where any cannot be read as it is. */
@@ -17,7 +17,7 @@ export interface AnswerPlan {
 }
 
 /** The plan for columns of DuckDB; `frames` are those that the views of the statement are of. */
-export function answerPlan(columns: SqlResponses['prepare']['columns'], frames: readonly Schema[]): AnswerPlan {
+export function resultPlan(columns: SqlResponses['prepare']['columns'], frames: readonly Schema[]): ResultPlan {
   const names = distinctNames(columns.map(({ name }) => name));
   const planned = columns.map(({ type }, i) => columnPlan(names[i] ?? '', type, frames));
   const isReadable = columns.every(({ type }, i) => {

@@ -43,15 +43,15 @@ export function createSqlChild(options: SqlChildOptions): SqlChild {
   const link = createChildLink(() => launched);
   let last: Promise<unknown> = Promise.resolve();
 
-  function begin<Answer>(
+  function begin<Response>(
     request: SqlRequest,
     signal: AbortSignal,
     handlers: Partial<ResponseHandlers> = {},
-  ): PendingRequest<Answer> {
+  ): PendingRequest<Response> {
     signal.throwIfAborted();
-    const running = startRequest<Answer>(link, request, signal, handlers);
+    const running = startRequest<Response>(link, request, signal, handlers);
     // Whoever asked hears of the failure.
-    last = running.answer.catch((error: unknown) => {
+    last = running.response.catch((error: unknown) => {
       if (isSpoilt(error)) return link.close();
       return undefined;
     });
@@ -71,7 +71,7 @@ export function createSqlChild(options: SqlChildOptions): SqlChild {
     priority: launched.priority,
     tenant: undefined,
     call: async <Op extends Exclude<SqlRequest['op'], 'rows'>>(request: RequestOf<Op>, signal: AbortSignal) =>
-      begin<SqlResponses[Op]>(request, signal).answer,
+      begin<SqlResponses[Op]>(request, signal).response,
     rows: (request, { signal, ...reading }) =>
       download((handlers) => begin<SqlResponses['rows']>(request, signal, handlers), reading),
     async settled() {

@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, expect, onTestFinished, test, vi } from 'vitest';
 import type { SqlChild } from './sql-child.ts';
-import { createSqlChildren, type SqlChildren, type SqlPlace } from './sql-children.ts';
+import { createSqlChildren, type SqlChildren, type ChildSlot } from './sql-children.ts';
 
 const noSpace = Object.assign(new Error('ENOSPC: no space left on device, mkdtemp'), { code: 'ENOSPC' });
 const { signal } = new AbortController();
@@ -40,8 +40,8 @@ const start = vi.fn<() => SqlChild>(() => {
 
 const options = { start, maxConcurrent: 1, maxQueued: 10, shortMs: 250, idleMs: 60_000, startAheadMs: 0 };
 
-function take(tenant: string): Promise<SqlPlace> {
-  return children.take({ asker: { tenant }, order: 0 }, signal);
+function take(tenant: string): Promise<ChildSlot> {
+  return children.take({ caller: { tenant }, order: 0 }, signal);
 }
 
 beforeEach(() => {
@@ -83,24 +83,24 @@ test('where no child can be started a statement fails, and the next has its turn
 });
 
 test('one that waits has its turn when the one before it fails', async () => {
-  const place = await take('one');
-  await place.child.close();
+  const slot = await take('one');
+  await slot.child.close();
   isFull = true;
   const waiting = [take('one'), take('two')];
-  place.free();
+  slot.free();
   for (const result of await Promise.allSettled(waiting)) {
     expect(result).toMatchObject({ status: 'rejected', reason: { code: 'internal' } });
   }
 });
 
 test('a child that cannot be started ahead is no failure of a statement, and is started when it is needed', async () => {
-  const place = await take('one');
-  await place.child.close();
+  const slot = await take('one');
+  await slot.child.close();
   isFull = true;
-  place.free();
+  slot.free();
   await expect.poll(() => start.mock.results.at(-1)).toMatchObject({ type: 'throw', value: noSpace });
   isFull = false;
-  expect((await take('one')).child).not.toBe(place.child);
+  expect((await take('one')).child).not.toBe(slot.child);
 });
 
 test('a child serves its tenant again, unless its memory is used up', async () => {

@@ -1,13 +1,13 @@
-import { ServiceError, toServiceError } from '@svc/errors';
+import { onAbort, ServiceError, toServiceError } from '@svc/errors';
 import { createIdleChildren } from './idle-children.ts';
 import { limitOf, LONG_LEVEL } from './levels.ts';
 import type { SqlChild } from './sql-child.ts';
 import { startClock, whenReached } from './statement-clock.ts';
-import { createTurns, type Turn } from './sql-scheduler.ts';
-import type { TurnRequest } from './wait-queue.ts';
+import { createSqlScheduler, type Slot } from './sql-scheduler.ts';
+import type { SlotRequest } from './wait-queue.ts';
 
 /** A child for one statement. */
-export interface SqlPlace extends Pick<Turn, 'interrupted' | 'ranMs' | 'keep'> {
+export interface ChildSlot extends Pick<Slot, 'interrupted' | 'ranMs' | 'keep'> {
   readonly child: SqlChild;
   /** The statement runs: how long, counts from now on. */
   begin(): void;
@@ -18,7 +18,7 @@ export interface SqlPlace extends Pick<Turn, 'interrupted' | 'ranMs' | 'keep'> {
 /** The children of an engine: so many statements at a time, each in a child that its tenant shares with nobody. */
 export interface SqlChildren {
   /** A child for a statement, as soon as it is its turn. */
-  take(request: TurnRequest, signal: AbortSignal): Promise<SqlPlace>;
+  take(request: SlotRequest, signal: AbortSignal): Promise<ChildSlot>;
   close(): Promise<void>;
 }
 
@@ -38,7 +38,7 @@ export interface SqlChildrenOptions {
 /** No children but one, which is started ahead. */
 export function createSqlChildren(options: SqlChildrenOptions): SqlChildren {
   const { start, maxConcurrent, idleMs, startAheadMs } = options;
-  const turns = createTurns(options);
+  const scheduler = createSqlScheduler(options);
   const longMs = limitOf(LONG_LEVEL - 1, options.shortMs);
   const idle = createIdleChildren(idleMs, end);
   const busy = new Set<SqlChild>();
@@ -51,7 +51,7 @@ export function createSqlChildren(options: SqlChildrenOptions): SqlChildren {
   }
 
   function startAhead(): void {
-    if (isClosed || turns.running >= maxConcurrent) return;
+    if (isClosed || scheduler.running >= maxConcurrent) return;
     try {
       idle.add(idle.take(isUnused) ?? start());
     } catch {
@@ -64,7 +64,7 @@ export function createSqlChildren(options: SqlChildrenOptions): SqlChildren {
     child.tenant = tenant;
     busy.add(child);
     // As many as can be used, and the one that is started ahead: others' children are ended.
-    while (turns.running + idle.size > maxConcurrent + 1) {
+    while (scheduler.running + idle.size > maxConcurrent + 1) {
       const surplus = idle.take((one) => !isUnused(one)) ?? idle.take(() => true);
       if (surplus !== undefined) end(surplus);
     }
@@ -72,21 +72,21 @@ export function createSqlChildren(options: SqlChildrenOptions): SqlChildren {
     return child;
   }
 
-  async function giveBack(child: SqlChild, turn: Turn): Promise<void> {
+  async function giveBack(child: SqlChild, slot: Slot): Promise<void> {
     await child.settled();
     busy.delete(child);
     if (isClosed || !child.isAlive || !child.hasRoom() || !child.priority.restore()) end(child);
     else idle.add(child);
-    turn.end();
+    slot.end();
     startAhead();
   }
 
   /** Whoever gets no child does not keep the turn. */
-  function childInTurn(tenant: string, turn: Turn): SqlChild {
+  function childForSlot(tenant: string, slot: Slot): SqlChild {
     try {
       return childFor(tenant);
     } catch (error) {
-      turn.end();
+      slot.end();
       throw toServiceError(error);
     }
   }
@@ -95,13 +95,13 @@ export function createSqlChildren(options: SqlChildrenOptions): SqlChildren {
   else setTimeout(startAhead, startAheadMs).unref();
   return {
     async take(request, signal) {
-      const turn = await turns.wait(request, signal);
+      const slot = await scheduler.wait(request, signal);
       if (isClosed) {
-        turn.end();
+        slot.end();
         throw new ServiceError('unavailable', 'The engine is closed.');
       }
-      const child = childInTurn(request.asker.tenant, turn);
-      return placeOf({ child, turn, longMs, end: () => end(child), giveBack: () => void giveBack(child, turn) });
+      const child = childForSlot(request.caller.tenant, slot);
+      return createChildSlot({ child, slot, longMs, end: () => end(child), giveBack: () => void giveBack(child, slot) });
     },
     async close() {
       isClosed = true;
@@ -112,9 +112,9 @@ export function createSqlChildren(options: SqlChildrenOptions): SqlChildren {
   };
 }
 
-interface PlaceParts {
+interface ChildSlotParts {
   readonly child: SqlChild;
-  readonly turn: Turn;
+  readonly slot: Slot;
   /** A statement that has run for this long is a long one. */
   readonly longMs: number;
   readonly end: () => void;
@@ -122,21 +122,20 @@ interface PlaceParts {
 }
 
 /** A place in which a long statement has a lower CPU priority: short ones and reads of frames go first. */
-function placeOf({ child, turn, longMs, end, giveBack }: PlaceParts): SqlPlace {
+function createChildSlot({ child, slot, longMs, end, giveBack }: ChildSlotParts): ChildSlot {
   let lowering: { stop(): void } | undefined;
-  const hurry = (): void => {
+  onAbort(slot.interrupted, () => {
     lowering?.stop();
-    // With a low priority it would take long to stop on a busy machine.
+    // At a low priority it would take long to stop on a busy machine.
     if (!child.priority.restore()) end();
-  };
-  turn.interrupted.addEventListener('abort', hurry, { once: true });
+  });
   return {
-    ...turn,
+    ...slot,
     child,
     begin() {
       const clock = startClock(() => child.cpuMs());
-      lowering ??= whenReached(clock, turn.isLong ? 0 : longMs, () => child.priority.lower());
-      turn.begin(clock);
+      lowering ??= whenReached(clock, slot.isLong ? 0 : longMs, () => child.priority.lower());
+      slot.begin(clock);
     },
     free: once(() => {
       lowering?.stop();

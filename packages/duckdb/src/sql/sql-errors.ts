@@ -1,4 +1,4 @@
-import { ServiceError, toServiceError } from '@svc/errors';
+import { cancelledError, ServiceError, toServiceError } from '@svc/errors';
 import type { SqlFault } from '../wire/sql-fault.ts';
 import { ChildCrash, ChildError } from '../engine/child-errors.ts';
 import type { PinnedFrame } from '../store/sql-frames.ts';
@@ -23,7 +23,7 @@ export function toSqlError(error: unknown, context: SqlContext): ServiceError {
   const { failure } = error;
   switch (failure.code) {
     case 'cancelled':
-      return new ServiceError('cancelled', 'The request was cancelled.', { cause: error });
+      return cancelledError(error);
     case 'invalid_sql':
     case 'permission_denied': {
       const { code, message, hint, position } = failure;

@@ -1,34 +1,34 @@
 import { getEventListeners } from 'node:events';
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
-import type { Asker } from './caller-groups.ts';
-import { createTurns, type Turn, type Turns } from './sql-scheduler.ts';
+import type { Caller } from './caller-groups.ts';
+import { createSqlScheduler, type Slot, type SqlScheduler } from './sql-scheduler.ts';
 
 beforeEach(() => void vi.useFakeTimers());
 afterEach(() => void vi.useRealTimers());
 
-const clientOf = (connection: string, address = '10.0.0.1', tenant = 'default'): Asker => ({
+const clientOf = (connection: string, address = '10.0.0.1', tenant = 'default'): Caller => ({
   tenant,
   client: { address, connection },
 });
 
 /** Statements by their names, with a + for each time that they were interrupted, and in which order they begin. */
-function createLine(options: Partial<Parameters<typeof createTurns>[0]> = {}) {
-  const turns: Turns = createTurns({ maxConcurrent: 2, maxQueued: 10, shortMs: 100, ...options });
+function createLine(options: Partial<Parameters<typeof createSqlScheduler>[0]> = {}) {
+  const scheduler: SqlScheduler = createSqlScheduler({ maxConcurrent: 2, maxQueued: 10, shortMs: 100, ...options });
   const begun: string[] = [];
   const refused: string[] = [];
-  const held = new Map<string, Turn>();
+  const held = new Map<string, Slot>();
   let order = 0;
 
-  async function wait(name: string, asker: Asker, at: number, ranMs = 0): Promise<void> {
+  async function wait(name: string, caller: Caller, at: number, ranMs = 0): Promise<void> {
     try {
-      const turn = await turns.wait({ asker, order: at, ranMs }, new AbortController().signal);
+      const slot = await scheduler.wait({ caller, order: at, ranMs }, new AbortController().signal);
       begun.push(name);
-      held.set(name, turn);
+      held.set(name, slot);
       const begunAt = performance.now();
-      turn.begin(() => performance.now() - begunAt);
-      turn.interrupted.addEventListener('abort', () => {
-        turn.end();
-        void wait(`${name}+`, asker, at, turn.ranMs());
+      slot.begin(() => performance.now() - begunAt);
+      slot.interrupted.addEventListener('abort', () => {
+        slot.end();
+        void wait(`${name}+`, caller, at, slot.ranMs());
       });
     } catch {
       refused.push(name);
@@ -39,8 +39,8 @@ function createLine(options: Partial<Parameters<typeof createTurns>[0]> = {}) {
   return {
     begun,
     refused,
-    async ask(name: string, asker: Asker = clientOf(name), ranMs = 0) {
-      void wait(name, asker, (order += 1), ranMs);
+    async ask(name: string, caller: Caller = clientOf(name), ranMs = 0) {
+      void wait(name, caller, (order += 1), ranMs);
       await settle();
     },
     async end(name: string) {
@@ -53,7 +53,7 @@ function createLine(options: Partial<Parameters<typeof createTurns>[0]> = {}) {
 }
 
 describe('a free place', () => {
-  test.each<readonly [string, Asker, Asker]>([
+  test.each<readonly [string, Caller, Caller]>([
     ['another connection', clientOf('1'), clientOf('2')],
     ['another address, whatever the connections', clientOf('1'), clientOf('1', '10.0.0.2')],
     ['another tenant, whatever the addresses', clientOf('1'), clientOf('1', '10.0.0.1', 'other')],
@@ -174,11 +174,11 @@ describe('a statement that is interrupted', () => {
 });
 
 test('a statement that has begun does not listen to its signal any more', async () => {
-  const turns = createTurns({ maxConcurrent: 1, maxQueued: 1, shortMs: 100 });
+  const scheduler = createSqlScheduler({ maxConcurrent: 1, maxQueued: 1, shortMs: 100 });
   const { signal } = new AbortController();
-  const request = { asker: clientOf('a'), order: 0 };
-  const first = await turns.wait(request, signal);
-  const waiting = turns.wait(request, signal);
+  const request = { caller: clientOf('a'), order: 0 };
+  const first = await scheduler.wait(request, signal);
+  const waiting = scheduler.wait(request, signal);
   expect(getEventListeners(signal, 'abort')).toHaveLength(1);
   first.end();
   await waiting;

@@ -1,11 +1,11 @@
 import { createCounts, groupsOf } from './caller-groups.ts';
 import { chooseVictim, type Running } from './interruption.ts';
-import { costOf, hasPlaceFor, levelOf, LONG_LEVEL } from './levels.ts';
+import { costOf, hasSlotFor, levelOf, LONG_LEVEL } from './levels.ts';
 import { lookAgainIn, type StatementClock } from './statement-clock.ts';
-import { createWaitingLine, type TurnRequest, type Waiting } from './wait-queue.ts';
+import { createWaitQueue, type SlotRequest, type Waiting } from './wait-queue.ts';
 
 /** One statement in a place. */
-export interface Turn {
+export interface Slot {
   /** Whether it is known from the start that the statement takes long. */
   readonly isLong: boolean;
   /** Aborted when the place is needed: the statement is to stop, end its turn and wait for another one. */
@@ -20,15 +20,15 @@ export interface Turn {
 }
 
 /** Places for statements, shared fairly by those who ask. */
-export interface Turns {
+export interface SqlScheduler {
   /** How many places are taken. */
   readonly running: number;
   /** Resolves when it is the turn of the statement. */
-  wait(request: TurnRequest, signal: AbortSignal): Promise<Turn>;
+  wait(request: SlotRequest, signal: AbortSignal): Promise<Slot>;
 }
 
 /** How many places there are, and how they are shared. */
-export interface TurnsOptions {
+export interface SchedulerOptions {
   readonly maxConcurrent: number;
   readonly maxQueued: number;
   /** A statement of level 0 that runs for longer than this can be interrupted when another one waits. */
@@ -36,20 +36,20 @@ export interface TurnsOptions {
 }
 
 /**
- * A multilevel feedback queue. All places are free. A free place goes to the asker with the fewest, then to the one that
+ * A multilevel feedback queue. All places are free. A free place goes to the caller with the fewest, then to the one that
  * has used places least: by tenant, then by address, then by connection. If a statement waits and has no place, one that
  * has run for longer than its level allows is interrupted and waits at a higher level, with more time. Long levels leave
  * a place to quick ones, so a short statement waits for `shortMs` at a time, however many long ones there are.
  */
-export function createTurns({ maxConcurrent, maxQueued, shortMs }: TurnsOptions): Turns {
+export function createSqlScheduler({ maxConcurrent, maxQueued, shortMs }: SchedulerOptions): SqlScheduler {
   const counts = createCounts();
-  const line = createWaitingLine<Turn>(counts, maxQueued);
+  const queue = createWaitQueue<Slot>(counts, maxQueued);
   const running = new Set<Running>();
   /** One place alone has no room for both kinds. */
   const canInterrupt = maxConcurrent > 1;
   let timer: NodeJS.Timeout | undefined;
 
-  function start({ groups, level, order }: Pick<Running, 'groups' | 'level' | 'order'>): Turn {
+  function start({ groups, level, order }: Pick<Running, 'groups' | 'level' | 'order'>): Slot {
     const controller = new AbortController();
     const one: Running = { groups, level, order, controller, runs: undefined, ranMs: 0, isKept: false };
     running.add(one);
@@ -74,14 +74,14 @@ export function createTurns({ maxConcurrent, maxQueued, shortMs }: TurnsOptions)
   }
 
   const levels = (): number[] => Array.from(running, ({ level }) => level);
-  const hasPlace = (level: number): boolean => hasPlaceFor(level, levels(), maxConcurrent);
+  const hasSlot = (level: number): boolean => hasSlotFor(level, levels(), maxConcurrent);
 
   /** Gives free places away. One that an interrupted statement has left goes to another of its level or below, if one waits. */
   function startNext({ controller, order, ranMs }: Running): void {
     const belowLevel = Math.max(levelOf(ranMs, shortMs), LONG_LEVEL);
-    const isPreferred = (one: Waiting<Turn>): boolean =>
+    const isPreferred = (one: Waiting<Slot>): boolean =>
       controller.signal.aborted && one.order !== order && one.level < belowLevel;
-    for (let one = line.take(hasPlace, isPreferred); one; one = line.take(hasPlace, isPreferred)) {
+    for (let one = queue.take(hasSlot, isPreferred); one; one = queue.take(hasSlot, isPreferred)) {
       one.begin(start(one));
     }
     makeRoom();
@@ -92,7 +92,7 @@ export function createTurns({ maxConcurrent, maxQueued, shortMs }: TurnsOptions)
     clearTimeout(timer);
     // One at a time: its place is free in a moment.
     if (!canInterrupt || [...running].some(({ controller }) => controller.signal.aborted)) return;
-    const { victim, inMs } = chooseVictim([...running], (level) => line.first(level), {
+    const { victim, inMs } = chooseVictim([...running], (level) => queue.first(level), {
       counts,
       maxConcurrent,
       shortMs,
@@ -109,13 +109,13 @@ export function createTurns({ maxConcurrent, maxQueued, shortMs }: TurnsOptions)
     },
     async wait(request, signal) {
       signal.throwIfAborted();
-      const groups = groupsOf(request.asker);
+      const groups = groupsOf(request.caller);
       const level = levelOf(request.ranMs ?? 0, shortMs);
       const statement = { ...request, groups, level, costMs: costOf(level, shortMs) };
-      if (hasPlace(level)) return start(statement);
-      const turn = line.join(statement, signal);
+      if (hasSlot(level)) return start(statement);
+      const slot = queue.join(statement, signal);
       makeRoom();
-      return turn;
+      return slot;
     },
   };
 }

@@ -1,18 +1,18 @@
 import { relative } from 'node:path';
-import { quoted, ServiceError } from '@svc/errors';
+import { onAbort, quoted, ServiceError } from '@svc/errors';
 import type { Call } from '@svc/frames';
 import type { Schema } from 'apache-arrow';
 import { CATALOGUE_TABLES } from '../wire/catalogue-tables.ts';
 import type { CatalogueFrame, NamedPart, SqlResponses, SqlParam, SqlView } from '../wire/sql-requests.ts';
 import type { DownloadOptions } from '../engine/pending-request.ts';
 import type { PinnedFrame, SqlFrames } from '../store/sql-frames.ts';
-import { type AnswerPlan, answerPlan } from './result-plan.ts';
+import { type ResultPlan, resultPlan } from './result-plan.ts';
 import { charactersBefore } from './characters-before.ts';
 import { frameFailure } from './frame-failure.ts';
 import { frameShape } from './frame-shape.ts';
 import { frameViewSql } from './frame-view.ts';
 import { refuseContested } from './shared-columns.ts';
-import type { SqlPlace } from './sql-children.ts';
+import type { ChildSlot } from './sql-children.ts';
 import { toSqlError } from './sql-errors.ts';
 import type { TimeLimit } from './time-limit.ts';
 
@@ -23,8 +23,8 @@ export interface Statement {
   check(): Promise<readonly string[] | undefined>;
   prepare(params?: readonly SqlParam[]): Promise<SqlResponses['prepare']>;
   /** How the columns that it was prepared to have are read. */
-  plan(columns: SqlResponses['prepare']['columns']): AnswerPlan;
-  rows(plan: Omit<AnswerPlan, 'schema'>, options?: DownloadOptions): AsyncGenerator<ArrayBuffer, number, undefined>;
+  plan(columns: SqlResponses['prepare']['columns']): ResultPlan;
+  rows(plan: Omit<ResultPlan, 'schema'>, options?: DownloadOptions): AsyncGenerator<ArrayBuffer, number, undefined>;
   /** Any failure as the client sees it. Called before the end, while the frames are there to be looked at. */
   failure(error: unknown): Promise<ServiceError>;
   /** Whether it was stopped for another one: nothing was sent, and it can be run again. */
@@ -45,7 +45,7 @@ export interface StatementParts {
   readonly call: Call;
   readonly sql: string;
   readonly limit: TimeLimit;
-  readonly place: SqlPlace;
+  readonly slot: ChildSlot;
   /** Paths that no error may show. */
   readonly privatePaths: readonly string[];
 }
@@ -55,10 +55,10 @@ const MAX_SHOWN_FRAMES = 10_000;
 const MAX_SHOWN_COLUMNS = 200_000;
 
 /** A statement that nothing was done with yet. */
-export function createStatement({ store, call, sql, limit, place, privatePaths }: StatementParts): Statement {
-  const { child } = place;
+export function createStatement({ store, call, sql, limit, slot, privatePaths }: StatementParts): Statement {
+  const { child } = slot;
   const { tenant } = call;
-  const signal = AbortSignal.any([limit.signal, place.interrupted]);
+  const signal = AbortSignal.any([limit.signal, slot.interrupted]);
   const pins: PinnedFrame[] = [];
   let catalogue: readonly CatalogueFrame[] | undefined;
   let used: ReadonlySet<string> | undefined;
@@ -67,7 +67,7 @@ export function createStatement({ store, call, sql, limit, place, privatePaths }
   function release(): void {
     if (isReleased) return;
     isReleased = true;
-    place.free();
+    slot.free();
     void child.settled().then(() => {
       for (const frame of pins) frame.release();
     });
@@ -89,7 +89,7 @@ export function createStatement({ store, call, sql, limit, place, privatePaths }
       const { tables, columns = [], listsFrames, readsCatalogue, columnsUsed } = checked;
       used = columnsUsed && new Set(columnsUsed);
       // A child that had to be started has not lost time that the statement took.
-      place.begin();
+      slot.begin();
       if (listsFrames) return store.handles(tenant);
       if (readsCatalogue) catalogue = await orAborted(catalogueOf(store, call, sql), signal);
       for (const table of tables) await pin(table);
@@ -104,17 +104,17 @@ export function createStatement({ store, call, sql, limit, place, privatePaths }
         signal,
       );
     },
-    plan: (columns) => answerPlan(columns, schemasOf(pins)),
+    plan: (columns) => resultPlan(columns, schemasOf(pins)),
     rows: ({ plans, casts }, options) =>
       child.rows({ op: 'rows', plans, ...(casts && { casts }) }, { signal, ...options }),
     failure: async (error) =>
       (await frameFailure(error, pins, limit.signal)) ?? toSqlError(error, { sql, pins, privatePaths }),
     get isInterrupted() {
-      return place.interrupted.aborted && !limit.signal.aborted;
+      return slot.interrupted.aborted && !limit.signal.aborted;
     },
     keep() {
       signal.throwIfAborted();
-      place.keep();
+      slot.keep();
     },
     release,
     letGo() {
@@ -194,9 +194,7 @@ async function catalogueOf(store: SqlFrames, { tenant }: Call, sql: string): Pro
 /** Waits for something, but not longer than until a signal is aborted. */
 function orAborted<T>(promise: Promise<T>, signal: AbortSignal): Promise<T> {
   return new Promise((resolve, reject) => {
-    const abort = (): void => reject(signal.reason);
-    if (signal.aborted) abort();
-    signal.addEventListener('abort', abort, { once: true });
-    promise.then(resolve, reject).finally(() => signal.removeEventListener('abort', abort));
+    const stopListening = onAbort(signal, () => reject(signal.reason));
+    promise.then(resolve, reject).finally(stopListening);
   });
 }

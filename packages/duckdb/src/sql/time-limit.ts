@@ -1,4 +1,4 @@
-import { ServiceError } from '@svc/errors';
+import { cancelledError, onAbort, ServiceError } from '@svc/errors';
 
 /** How long something may take; its signal is aborted when that is over, or the caller's is. */
 export interface TimeLimit {
@@ -14,11 +14,8 @@ export interface TimeLimit {
 /** A limit for a statement that counts from now on. */
 export function createTimeLimit(outer: AbortSignal, timeoutMs: number, sql: string): TimeLimit {
   const controller = new AbortController();
-  const onOuter = (): void => {
-    const reason: unknown = outer.reason;
-    abort(reason instanceof ServiceError ? reason : cancelled(reason));
-  };
   let timer: NodeJS.Timeout | undefined;
+  let stopListening = (): void => undefined;
 
   function stop(): void {
     clearTimeout(timer);
@@ -31,18 +28,13 @@ export function createTimeLimit(outer: AbortSignal, timeoutMs: number, sql: stri
 
   function abort(reason: ServiceError): void {
     stop();
-    outer.removeEventListener('abort', onOuter);
+    stopListening();
     controller.abort(reason);
   }
 
-  outer.addEventListener('abort', onOuter, { once: true });
-  if (outer.aborted) onOuter();
+  stopListening = onAbort(outer, () => abort(cancelledError(outer.reason)));
   start();
   return { signal: controller.signal, start, stop, abort };
-}
-
-function cancelled(cause: unknown): ServiceError {
-  return new ServiceError('cancelled', 'The request was cancelled.', { cause });
 }
 
 function tooLate(timeoutMs: number, sql: string): ServiceError {

@@ -1,10 +1,10 @@
-import { ServiceError } from '@svc/errors';
-import type { Asker, GroupCounts } from './caller-groups.ts';
+import { onAbort, ServiceError } from '@svc/errors';
+import type { Caller, GroupCounts } from './caller-groups.ts';
 import { LONG_LEVEL } from './levels.ts';
 
 /** A statement that waits for a place. */
-export interface TurnRequest {
-  readonly asker: Asker;
+export interface SlotRequest {
+  readonly caller: Caller;
   /** For how long it ran before it was interrupted. Default 0: it was not. */
   readonly ranMs?: number;
   /** When it first asked, by a counter of the caller: no two statements have the same. */
@@ -12,27 +12,27 @@ export interface TurnRequest {
 }
 
 /** A statement in the line. */
-export interface Waiting<T> extends TurnRequest {
+export interface Waiting<T> extends SlotRequest {
   readonly groups: readonly string[];
   readonly level: number;
-  /** What it may add to the use of its asker before it is interrupted. */
+  /** What it may add to the use of its caller before it is interrupted. */
   readonly costMs: number;
-  begin(turn: T): void;
+  begin(slot: T): void;
   refuse(error: unknown): void;
 }
 
 /** Statements that wait for a place. */
-export interface WaitingLine<T> {
+export interface WaitQueue<T> {
   /** The statement of a level that is next, if one waits. */
   first(level: number): Waiting<T> | undefined;
   /** Resolves with what the statement is begun with. A line that is full refuses one of the client with the most. */
-  join(request: TurnRequest & Pick<Waiting<T>, 'groups' | 'level' | 'costMs'>, signal: AbortSignal): Promise<T>;
+  join(request: SlotRequest & Pick<Waiting<T>, 'groups' | 'level' | 'costMs'>, signal: AbortSignal): Promise<T>;
   /** Removes and returns the next statement of the levels that have a place; a preferred one, if there is any. */
-  take(hasPlace: (level: number) => boolean, isPreferred: (one: Waiting<T>) => boolean): Waiting<T> | undefined;
+  take(hasSlot: (level: number) => boolean, isPreferred: (one: Waiting<T>) => boolean): Waiting<T> | undefined;
 }
 
 /** An empty line. */
-export function createWaitingLine<T>(counts: GroupCounts, maxQueued: number): WaitingLine<T> {
+export function createWaitQueue<T>(counts: GroupCounts, maxQueued: number): WaitQueue<T> {
   const waiting = new Set<Waiting<T>>();
 
   function leave(one: Waiting<T>): void {
@@ -49,7 +49,7 @@ export function createWaitingLine<T>(counts: GroupCounts, maxQueued: number): Wa
     newest.refuse(tooManyOfOne());
   }
 
-  /** Those that wait, the asker first that has the fewest running statements, and then the least use after this one. */
+  /** Those that wait, the caller first that has the fewest running statements, and then the least use after this one. */
   function inOrder(isIncluded: (level: number) => boolean): readonly Waiting<T>[] {
     return [...waiting]
       .filter(({ level }) => isIncluded(level))
@@ -62,28 +62,27 @@ export function createWaitingLine<T>(counts: GroupCounts, maxQueued: number): Wa
       // One that was interrupted had its place in the line.
       if (request.level === 0 && waiting.size >= maxQueued) refuseOne(request.groups);
       return new Promise<T>((resolve, reject) => {
-        const abort = (): void => {
-          leave(one);
-          reject(signal.reason);
-        };
         const one: Waiting<T> = {
           ...request,
-          begin(turn) {
-            signal.removeEventListener('abort', abort);
-            resolve(turn);
+          begin(slot) {
+            stopListening();
+            resolve(slot);
           },
           refuse(error) {
-            signal.removeEventListener('abort', abort);
+            stopListening();
             reject(error);
           },
         };
         waiting.add(one);
         counts.came(one.groups);
-        signal.addEventListener('abort', abort, { once: true });
+        const stopListening = onAbort(signal, () => {
+          leave(one);
+          reject(signal.reason);
+        });
       });
     },
-    take(hasPlace, isPreferred) {
-      const allowed = inOrder(hasPlace);
+    take(hasSlot, isPreferred) {
+      const allowed = inOrder(hasSlot);
       const preferred = allowed.filter(isPreferred);
       const one = oldestHead(preferred.length > 0 ? preferred : allowed);
       if (one !== undefined) leave(one);

@@ -1,5 +1,6 @@
 import type { DuckDBConnection, DuckDBInstance as Instance, DuckDBResult } from '@duckdb/node-api';
 import duckdb from '@duckdb/node-bindings';
+import { onAbort } from '@svc/errors';
 import { collectGarbage } from '../collect-garbage.ts';
 import { CancelledError, type ActiveRequest } from '../active-request.ts';
 import { footerOf } from './finish-file.ts';
@@ -37,19 +38,17 @@ export function createFileHandler({ settings, uploadSettings = [] }: ChildSettin
       // One for each request: a second statement on a connection ends the result of the first.
       const connection = await instance.connect();
       let repeated: NodeJS.Timeout | undefined;
-      const interrupt = (): void => {
+      const stopListening = onAbort(active.signal, () => {
         connection.interrupt();
-        // DuckDB forgets an interrupt that comes before its statement has begun.
+        // DuckDB ignores an interrupt that arrives before the statement starts: repeat it.
         repeated = setInterval(() => connection.interrupt(), INTERRUPT_EVERY_MS);
-      };
-      active.signal.addEventListener('abort', interrupt, { once: true });
+      });
       try {
-        // A cancel that came while the connection was made had no listener yet.
         if (active.signal.aborted) throw new CancelledError();
         for (const sql of request.setup ?? []) await connection.run(sql);
         return await answer({ connection, uploads, verifier }, active, request);
       } finally {
-        active.signal.removeEventListener('abort', interrupt);
+        stopListening();
         clearInterval(repeated);
         await endResult(connection);
         connection.disconnectSync();

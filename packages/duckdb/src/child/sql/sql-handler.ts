@@ -1,4 +1,5 @@
 import type { DuckDBConnection, DuckDBInstance as Instance } from '@duckdb/node-api';
+import { onAbort } from '@svc/errors';
 import { createSqlCatalogue, type SqlCatalogue } from './sql-catalogue.ts';
 import { MAX_ROW_BYTES, rowTooLarge } from './result-limits.ts';
 import { CancelledError, type ActiveRequest } from '../active-request.ts';
@@ -114,14 +115,13 @@ function required(session: SqlSession | undefined): SqlSession {
 
 function interruptOnAbort(signal: AbortSignal, interrupt: () => void): { stop(): void } {
   let timer: NodeJS.Timeout | undefined;
-  const begin = (): void => {
+  const stopListening = onAbort(signal, () => {
     interrupt();
     timer = setInterval(interrupt, INTERRUPT_MS);
-  };
-  signal.addEventListener('abort', begin, { once: true });
+  });
   return {
     stop() {
-      signal.removeEventListener('abort', begin);
+      stopListening();
       clearInterval(timer);
     },
   };

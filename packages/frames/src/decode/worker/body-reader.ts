@@ -1,5 +1,6 @@
+import { onAbort } from '@svc/errors';
 import type { FileBody } from '../../encoding.ts';
-import { cancelledError } from './cancelled-error.ts';
+import { cancelledUpload } from './cancelled-upload.ts';
 import { withResolvers } from '../../with-resolvers.ts';
 import type { BodyChunk } from './worker-messages.ts';
 
@@ -87,12 +88,10 @@ function join(parts: readonly Uint8Array[], size: number): Uint8Array<ArrayBuffe
 async function abortable<Value>(promise: Promise<Value>, signal: AbortSignal | undefined): Promise<Value> {
   if (signal === undefined) return promise;
   const aborted = withResolvers<never>();
-  const onAbort = () => aborted.reject(cancelledError(signal.reason));
-  if (signal.aborted) onAbort();
-  else signal.addEventListener('abort', onAbort);
+  const stopListening = onAbort(signal, () => aborted.reject(cancelledUpload(signal.reason)));
   try {
     return await Promise.race([promise, aborted.promise]);
   } finally {
-    signal.removeEventListener('abort', onAbort);
+    stopListening();
   }
 }

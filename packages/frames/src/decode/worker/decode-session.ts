@@ -1,5 +1,6 @@
+import { onAbort } from '@svc/errors';
 import type { BodyReader } from './body-reader.ts';
-import { cancelledError } from './cancelled-error.ts';
+import { cancelledUpload } from './cancelled-upload.ts';
 import type { FramePart } from '../decode-steps.ts';
 import type { WorkerLink } from './worker-link.ts';
 import { type BodyChunk, throwIfFailed, type WorkerRequest } from './worker-messages.ts';
@@ -27,11 +28,12 @@ export function createDecodeSession(parts: SessionParts): DecodeSession {
   const { pool, link, reader, first, signal } = parts;
   let upcoming = Promise.resolve(first);
   let isOpen = true;
+  let stopListening = (): void => undefined;
 
   function finish(): void {
     if (!isOpen) return;
     isOpen = false;
-    signal?.removeEventListener('abort', close);
+    stopListening();
     reader.close();
     pool.release(link);
   }
@@ -41,7 +43,7 @@ export function createDecodeSession(parts: SessionParts): DecodeSession {
     finish();
   }
   const isAborted = () => signal?.aborted === true;
-  signal?.addEventListener('abort', close);
+  stopListening = onAbort(signal, close);
 
   async function call(request: WorkerRequest) {
     // The session may have been closed while the body was awaited, and the worker may have another body now.
@@ -76,8 +78,7 @@ export function createDecodeSession(parts: SessionParts): DecodeSession {
   return {
     async next(request) {
       try {
-        // The signal may have been aborted before the listener was added: release the worker then, too.
-        if (isAborted()) throw cancelledError(signal?.reason);
+        if (isAborted()) throw cancelledUpload(signal?.reason);
         if (!isOpen) return undefined;
         const outcome = await ask(request);
         throwIfFailed(outcome);
@@ -86,7 +87,7 @@ export function createDecodeSession(parts: SessionParts): DecodeSession {
         return undefined;
       } catch (error) {
         close();
-        throw isAborted() ? cancelledError(signal?.reason) : error;
+        throw isAborted() ? cancelledUpload(signal?.reason) : error;
       }
     },
     close,

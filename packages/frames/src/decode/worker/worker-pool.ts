@@ -1,5 +1,5 @@
-import { ServiceError } from '@svc/errors';
-import { cancelledError } from './cancelled-error.ts';
+import { onAbort, ServiceError } from '@svc/errors';
+import { cancelledUpload } from './cancelled-upload.ts';
 import { createMemoryShares, type MemoryShare } from './memory-shares.ts';
 import { type Resolvers, withResolvers } from '../../with-resolvers.ts';
 import { createWorkerLink, type WorkerLink } from './worker-link.ts';
@@ -70,22 +70,21 @@ export function createWorkerPool(options: WorkerPoolOptions): WorkerPool {
       waiters.delete(waiter);
       waiter.reject(error);
     }
-    const onAbort = () => giveUp(cancelledError(signal?.reason));
     const timer = setTimeout(() => giveUp(busyError(maxWorkers, waitTimeoutMs)), waitTimeoutMs);
     waiters.add(waiter);
-    signal?.addEventListener('abort', onAbort);
+    const stopListening = onAbort(signal, () => giveUp(cancelledUpload(signal?.reason)));
     try {
       return await waiter.promise;
     } finally {
       clearTimeout(timer);
-      signal?.removeEventListener('abort', onAbort);
+      stopListening();
     }
   }
 
   return {
     async acquire(signal) {
       if (isClosed) throw stoppingError();
-      if (signal?.aborted === true) throw cancelledError(signal.reason);
+      if (signal?.aborted === true) throw cancelledUpload(signal.reason);
       return take() ?? (await wait(signal));
     },
     release(link) {
