@@ -5,15 +5,15 @@ import { lockDirectory } from '../disk/directory-lock.ts';
 import type { LaunchedChild } from './launch-child.ts';
 import { createEndingDirectory, type PrivateDirectory, sweepAbandoned } from '../disk/private-directory.ts';
 
-/** A child, and the directory that it puts its temporary files into. */
+/** A child with a private directory for its temporary files. */
 export interface ChildInDirectory extends LaunchedChild {
-  /** Resolves when the child has ended and its directory is gone. */
+  /** Resolves when the child has exited and its directory is removed. */
   readonly removed: Promise<void>;
 }
 
 /**
- * Starts a child with a private directory, which goes when the child has ended. DuckDB uses fixed names for what it
- * spills: two of them in one directory would read each other's data.
+ * Starts a child with a private directory, which is removed when the child exits. DuckDB uses fixed names for its spill
+ * files: two instances in one directory would read each other's data.
  */
 export function launchInDirectory(
   parent: string,
@@ -23,7 +23,7 @@ export function launchInDirectory(
   return launchIn(makeDirectory(parent, prefix), launch);
 }
 
-/** As `launchInDirectory`; without a directory if none can be made, so that the child keeps all in memory. */
+/** Like `launchInDirectory`, but without a directory if none can be created: the child then keeps everything in memory. */
 export function launchInDirectoryIfPossible(
   parent: string,
   prefix: string,
@@ -54,22 +54,22 @@ function launchIn(directory: PrivateDirectory, launch: (directory: string) => La
 }
 
 async function endOf(child: ChildProcess): Promise<void> {
-  // One that could not be started has ended too.
+  // A child that could not be started has ended, too.
   await once(child, 'close').catch(() => undefined);
 }
 
-/** Holds the directory of a child, so that no other process sweeps it, and removes it when the child has ended. */
+/** Locks the directory of a child, so that no other process sweeps it, and removes it when the child exits. */
 async function removeAfter(child: ChildProcess, directory: PrivateDirectory): Promise<void> {
-  // If there is no room even for that, the directory is as old as it looks.
+  // Without a lock, for example on a full disk, the directory may be swept by its age.
   const holding = lockDirectory(directory.path).catch(() => undefined);
   await endOf(child);
   await (await holding)?.release().catch(() => undefined);
-  // What cannot be removed is swept later.
+  // A directory that cannot be removed is swept later.
   await directory.remove().catch(() => undefined);
 }
 
-/** Removes the directories that children of killed processes of this user have left. */
+/** Removes the directories that children of this user's killed processes left behind. */
 export async function sweepChildDirectories(parent: string, prefix: string): Promise<void> {
-  // A directory that cannot be listed has none that can be used.
+  // If the parent directory cannot be listed, there is nothing to sweep.
   await sweepAbandoned(parent, new RegExp(`^${prefix}\\d+-`)).catch(() => undefined);
 }

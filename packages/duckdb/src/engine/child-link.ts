@@ -17,10 +17,10 @@ import {
 } from '../wire/messages.ts';
 import type { SqlRequest } from '../wire/sql-requests.ts';
 
-/** What one of both kinds of children can be asked. */
+/** A request to a child of either kind. */
 export type LinkRequest = ChildRequest | SqlRequest;
 
-/** What comes back for a request. */
+/** Callbacks for the messages that a child sends in response to a request. */
 export interface ResponseHandlers {
   batch(batch: ArrivedBatch): void;
   credit(count: number): void;
@@ -29,39 +29,39 @@ export interface ResponseHandlers {
   fail(error: Error): void;
 }
 
-/** A request that a child works on. */
+/** The parent's side of a request in flight. */
 export interface RequestControl {
   sendBatch(batch: BatchPayload): void;
   sendEnd(): void;
   sendCredit(count: number): void;
-  /** Asks the child to stop. It fails the exchange, or else it is ended. */
+  /** Asks the child to stop. If the child does not fail the request soon, it is killed. */
   cancel(): void;
 }
 
 /** A running child. */
 export interface ChildLink {
   readonly pid: number | undefined;
-  /** False once it has ended, or is about to. */
+  /** False once it has exited or is about to. */
   readonly isAlive: boolean;
-  /** Whether it answers; what was last known of one that has ended. */
+  /** Whether it responds; after its exit, the last known state. */
   readonly watch: Pick<ChildWatch, 'hasAnswered' | 'isResponding'>;
-  /** Whether somebody waits for an answer of it. */
+  /** Whether any request is in flight. */
   isBusy(): boolean;
   begin(request: LinkRequest, handlers: ResponseHandlers): RequestControl;
-  /** Ends it as soon as nobody uses it any more; from now on nobody should begin to. */
+  /** Ends it when its last request is done. Begin no request after this. */
   retire(): void;
-  /** Lets it end by itself, and ends it if it does not. Its directory is gone then. */
+  /** Asks it to exit, and kills it if it does not. Resolves when its directory is removed. */
   close(): Promise<void>;
 }
 
-/** How long a child has to obey a cancel, or to end. */
+/** How long a child may take to obey a cancel or to exit. */
 const OBEY_MS = 1000;
-/** How much of what a child says when it crashes is kept. */
+/** How many characters of a child's stderr are kept for a crash report. */
 const MAX_LAST_WORDS = 4096;
 
-/** How a child is kept. */
+/** Options of a link. */
 export interface LinkOptions {
-  /** How often the child is asked whether it still answers. Default 1000. */
+  /** The interval between pings. Default 1000. */
   readonly pingMs?: number | undefined;
 }
 
@@ -70,7 +70,7 @@ export function createChildLink(launch: () => ChildInDirectory, { pingMs }: Link
   const { process: child, socket, batchFile, removed } = launch();
   const inFlight = new Map<number, ResponseHandlers>();
   let lastId = 0;
-  // One that could not be started has no number.
+  // A child that could not be started has no pid.
   let isAlive = child.pid !== undefined;
   let isClosing = false;
   let isRetired = false;
@@ -108,7 +108,7 @@ export function createChildLink(launch: () => ChildInDirectory, { pingMs }: Link
     if (inFlight.size === 0) kill();
   }
 
-  /** Ends a child that does not obey; where others use it, when the last of them is done. */
+  /** Kills a child that ignores a cancel; if it has other requests, when the last of them is done. */
   function replace(id: number): void {
     if (inFlight.size === 1) return kill();
     retire();
@@ -156,7 +156,7 @@ function watching({ pid }: ChildProcess, send: Send): Pick<ChildWatchOptions, 'p
   };
 }
 
-/** Lets a child end, and kills it where that takes too long. */
+/** Asks a child to exit, and kills it if that takes too long. */
 async function endOrKill(socket: Socket, ended: Promise<void>, kill: () => void): Promise<void> {
   socket.end();
   const timer = setTimeout(kill, OBEY_MS);
@@ -166,13 +166,13 @@ async function endOrKill(socket: Socket, ended: Promise<void>, kill: () => void)
 
 interface Receiving {
   readonly inFlight: ReadonlyMap<number, ResponseHandlers>;
-  /** Takes one out that gets no more. */
+  /** Removes and returns the handlers of a request that is done. */
   readonly finish: (id: number) => ResponseHandlers | undefined;
   readonly batchFile: BatchFile | undefined;
   readonly send: Send;
 }
 
-/** Hands what comes from a child to whom it is for. */
+/** Dispatches the messages of a child to the handlers of their requests. */
 function createReceiver({ inFlight, finish, batchFile, send }: Receiving): OnMessage {
   function onPlaced(id: number, payload: ArrayBuffer): void {
     const [place = 0, length = 0] = new Uint32Array(payload);
@@ -191,13 +191,13 @@ function createReceiver({ inFlight, finish, batchFile, send }: Receiving): OnMes
   };
 }
 
-/** Hands on the frames that come; all that comes is a sign of life. */
+/** Parses the bytes that arrive. Any byte is a sign of life. */
 function receive(socket: Socket, watch: ChildWatch, onMessage: OnMessage): void {
   socket.on('data', () => watch.alive());
   socket.on('data', createMessageParser(onMessage));
 }
 
-/** Calls back when a process has ended or could not be started, with what it said last. */
+/** Calls back when a process exits or could not be started, with the end of its stderr. */
 function onEnd(child: ChildProcess, onGone: (reason: string, lastWords: string) => void): void {
   let lastWords = '';
   child.stderr?.on('data', (chunk: Buffer) => (lastWords = (lastWords + chunk.toString()).slice(-MAX_LAST_WORDS)));
@@ -205,12 +205,12 @@ function onEnd(child: ChildProcess, onGone: (reason: string, lastWords: string) 
   child.on('close', (code, signal) => onGone(`exit code ${code}, signal ${signal}`, lastWords));
 }
 
-/** A child whose pipe is broken is of no use; the end of its process says why. */
+/** Kills a child whose pipe is broken. Its exit reports the reason. */
 function killAtEnd(socket: Socket, kill: () => void): void {
   for (const event of ['error', 'close']) socket.on(event, kill);
 }
 
-/** An idle child must not keep the process alive; a busy one must, and one whose end is waited for. */
+/** An idle child must not keep this process alive. A busy one must, and so must one that is closing. */
 function keepProcess(
   child: ChildProcess,
   socket: Socket,
@@ -226,7 +226,7 @@ type Send = (kind: number, id: number, parts?: readonly Uint8Array[], length?: n
 
 function createSender(socket: Socket): Send {
   return (kind, id, parts = [], length = parts.reduce((sum, part) => sum + part.length, 0)) => {
-    // What runs on a child that is gone is failed when its process ends.
+    // Requests on a dead child fail when its exit is reported.
     if (!socket.writable) return;
     socket.cork();
     socket.write(messageHead(kind, id, length));
@@ -237,7 +237,7 @@ function createSender(socket: Socket): Send {
 
 interface Cancelling {
   readonly isRunning: () => boolean;
-  /** Ends the child, which did not obey. */
+  /** Replaces the child, which did not obey. */
   readonly replace: () => void;
 }
 

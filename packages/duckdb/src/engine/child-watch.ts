@@ -1,48 +1,47 @@
 import { readFileSync } from 'node:fs';
 
-/** Watches whether a child still answers. */
+/** A watchdog for a child. */
 export interface ChildWatch {
-  /** The child has sent something. */
+  /** Records that the child has sent something. */
   alive(): void;
   /** Whether the child has ever sent something. */
   readonly hasAnswered: boolean;
-  /** False while the child is silent for longer than a busy machine explains. */
+  /** False while the child has been silent for longer than load on the machine can explain. */
   readonly isResponding: boolean;
   stop(): void;
 }
 
-/** What a watch needs. */
+/** Options of a watch. */
 export interface ChildWatchOptions {
-  /** Asks the child for an answer. */
+  /** Sends a ping to the child. */
   readonly ping: () => void;
-  /** The child is silent for so long that new requests should go to another one. */
+  /** Called when the child has been silent for long enough that new requests should go to another one. */
   readonly onSilent: () => void;
-  /** The child will not answer any more. */
+  /** Called when the child has hung. */
   readonly onHung: () => void;
-  /** How much CPU time the child has used, in any unit; undefined if the system does not tell. */
+  /** The CPU time that the child has used, in any unit; undefined if the system does not report it. */
   readonly cpuTime: () => number | undefined;
-  /** How often the child is asked. Default 1000; all limits follow from it. */
+  /** The interval between pings. Default 1000; all limits are multiples of it. */
   readonly pingMs?: number | undefined;
 }
 
 const PING_MS = 1000;
 
-// Limits in pings, which are seconds. DuckDB works in threads of its own, so the event loop of a healthy child answers
-// within milliseconds; encoding and garbage collection block it for some hundred, and a machine with far more work than
-// cores for perhaps a second or two. Pings are counted instead of time: if this process, or the whole machine, was
-// suspended, no pings were missed.
-/** From then on `isResponding` is false. */
+// Limits in missed pings, that is, seconds. DuckDB runs in separate threads, so the event loop of a healthy child answers
+// within milliseconds. Encoding and garbage collection block it for a few hundred, an overloaded machine for perhaps a
+// second or two. Pings are counted instead of time: if this process or the whole machine was suspended, none was missed.
+/** When `isResponding` becomes false. */
 const REPORTED = 3;
-/** From then on new requests go to another child. */
+/** When new requests go to another child. */
 const SILENT = 5;
-/** A child that neither answers nor uses the CPU for so long has hung. */
+/** When a child that neither answers nor uses the CPU has hung. */
 const HUNG = 10;
-/** One that uses the CPU may be in a long synchronous step, or have to share its core with many others. */
+/** The same for a child that uses the CPU: it may be in a long synchronous step or share its core with many others. */
 const BUSY_HUNG = 60;
-/** A child that has never answered may still be starting: that reads many files from a disk which may be slow. */
+/** Added if the child has never answered: it may still be starting, which reads many files from a possibly slow disk. */
 const STARTING = 30;
 
-/** Begins to watch a child. Does not keep the process alive. */
+/** Starts to watch a child. Does not keep the process alive. */
 export function createChildWatch(options: ChildWatchOptions): ChildWatch {
   const { ping, onSilent, onHung, cpuTime, pingMs = PING_MS } = options;
   let missed = 0;
@@ -54,7 +53,7 @@ export function createChildWatch(options: ChildWatchOptions): ChildWatch {
     missed += 1;
     const extra = hasAnswered ? 0 : STARTING;
     if (missed > 1) noteCpu();
-    // Once: it lasts.
+    // Only once: the child is retired for good.
     if (missed === SILENT + extra) onSilent();
     if (missedWithoutCpu < HUNG + extra && missed < BUSY_HUNG + extra) return ping();
     clearInterval(timer);
@@ -86,13 +85,13 @@ export function createChildWatch(options: ChildWatchOptions): ChildWatch {
   };
 }
 
-/** The CPU time of a process, of all its threads, in ticks of the system; undefined if the system does not tell, or the process waits for its disk. */
+/** The CPU time of all threads of a process, in clock ticks; undefined if unknown or while the process waits for the disk. */
 export function cpuTimeOf(pid: number): number | undefined {
   try {
     const status = readFileSync(`/proc/${pid}/stat`, 'utf8');
-    // The name of the program stands in brackets and may hold anything; user and system time are fields 12 and 13 after it.
+    // The program name is in parentheses and may contain anything; user and system time are fields 12 and 13 after it.
     const fields = status.slice(status.lastIndexOf(')') + 2).split(' ');
-    // A process that waits for the disk is busy: checksums are read synchronously.
+    // A process that waits for the disk is busy: it reads checksums synchronously.
     if (fields[0] === 'D') return undefined;
     return Number(fields[11]) + Number(fields[12]);
   } catch {

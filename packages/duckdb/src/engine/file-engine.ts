@@ -18,14 +18,14 @@ import { createSemaphore } from './semaphore.ts';
 import type { ChildLink, ResponseHandlers, LinkOptions } from './child-link.ts';
 import { SPILL_PREFIX, startChild } from './start-child.ts';
 
-/** Requests that are answered without batches. */
+/** Requests whose response has no batches. */
 type SimpleOp = 'inspect' | 'texts' | 'values' | 'copy' | 'verify';
 type RequestOf<Op extends ChildRequest['op']> = Extract<ChildRequest, { op: Op }>;
 
-/** Requests to an engine child, whichever one there is. */
+/** Sends requests to the current engine child. */
 export interface FileEngine {
   call<Op extends SimpleOp>(request: RequestOf<Op>, signal?: AbortSignal): Promise<ChildResponses[Op]>;
-  /** The batches of a query, only as fast as they are taken; returns how many rows there were. */
+  /** Yields the batches of a query with backpressure; returns the number of rows. */
   read(
     request: RequestOf<'read'>,
     options?: DownloadOptions & { readonly signal?: AbortSignal | undefined },
@@ -35,41 +35,41 @@ export interface FileEngine {
     batches: AsyncIterator<BatchPayload>,
     signal?: AbortSignal,
   ): Promise<ChildResponses['write']>;
-  /** Starts a child, so that the first request need not wait for it. */
+  /** Starts a child, so that the first request does not wait for it. */
   warm(): Promise<void>;
-  /** False while no child answers. Starts one if there is none, without waiting for it, so that it can become true. */
+  /** False while no child responds. Starts one in the background if there is none, so that it can become true. */
   isResponding(): boolean;
-  /** For files that a request needs for a moment; made when it is first needed. */
+  /** A directory for short-lived files; created on first use. */
   readonly scratch: LaterDirectory;
-  /** The process id of the child, where one runs. */
+  /** The process id of the running child, if there is one. */
   readonly childPid: number | undefined;
   close(): Promise<void>;
 }
 
-/** So many files are written at once. Each holds a thread of the child while it waits for rows, and reads need some too. */
+/** How many files are written at once. Each holds a thread of the child while it waits for rows, and reads need threads too. */
 const MAX_WRITING = 16;
 
-/** How the names of scratch directories begin. */
+/** The name prefix of scratch directories. */
 const SCRATCH_PREFIX = 'svc-footer-';
 
-/** So many children that were replaced may still be read from. */
+/** How many replaced children may still finish their requests. */
 const MAX_RETIRED = 4;
 
-/** How often a child is started to find out whether one can be. */
+/** The minimum time between attempts to start a child for a health check. */
 const CHECK_MS = 1000;
 
-/** How the children of an engine are made. */
+/** Options of `createFileEngine`. */
 export interface FileEngineOptions extends ChildOptions, LinkOptions {
-  /** The first one, which was started already. Default: it is started when it is needed. */
+  /** The first child, if it was started already. Default: one is started on demand. */
   readonly child?: ChildLink | undefined;
 }
 
-/** An engine that starts a child when it needs one, and another when that has ended. */
+/** Creates an engine that starts a child on demand and replaces it when it has ended. */
 export function createFileEngine(options: FileEngineOptions): FileEngine {
   let link = options.child;
   let retired: ChildLink[] = [];
   let isClosed = false;
-  /** What was known of the children before this one. */
+  /** Whether the previous child was responding. */
   let wasResponding = true;
   let checkedMs = -Infinity;
   const writing = createSemaphore(MAX_WRITING);
@@ -100,8 +100,8 @@ export function createFileEngine(options: FileEngineOptions): FileEngine {
 
   function isResponding(): boolean {
     if (link === undefined) return true;
-    // A child that has answered and then ended is replaced with the next request; one that never answered may be the
-    // first of many that cannot start.
+    // A child that has responded and then exited is replaced on the next request. If it never responded, its successors
+    // may fail to start, too.
     const { hasAnswered, isResponding: isAnswering } = link.watch;
     if (!link.isAlive) return hasAnswered && isAnswering;
     return hasAnswered ? isAnswering : wasResponding;
@@ -129,7 +129,7 @@ export function createFileEngine(options: FileEngineOptions): FileEngine {
       const isDue = performance.now() - checkedMs > CHECK_MS;
       if (!isWell && isDue && link?.isAlive !== true && !isClosed) {
         checkedMs = performance.now();
-        // Why there is no child is the answer to requests.
+        // The next request reports why there is no child.
         warm().catch(() => undefined);
       }
       return isWell;
@@ -151,10 +151,10 @@ function sweepLeftovers(directory: string): void {
   sweepAbandoned(directory, new RegExp(`^${SCRATCH_PREFIX}`)).catch(() => undefined);
 }
 
-/** Several requests that break a child can follow each other; one that they delay does not wait for ever. */
+/** Several requests in a row may break their child; a request that they delay must not retry forever. */
 const MAX_ATTEMPTS = 3;
 
-/** Repeats a request that another one made fail. Only for requests that leave nothing behind when they fail. */
+/** Retries a request that failed because another one broke the child. Only for requests that leave nothing behind. */
 async function retryIfBroken<T>(run: () => Promise<T>): Promise<T> {
   for (let attempt = 1; ; attempt += 1) {
     try {
@@ -165,7 +165,7 @@ async function retryIfBroken<T>(run: () => Promise<T>): Promise<T> {
   }
 }
 
-/** Reads batches, and begins again if another request breaks the child before the first one has come. */
+/** Reads batches, and starts again if another request breaks the child before the first batch arrives. */
 async function* readFromStart(
   begin: () => AsyncGenerator<ArrayBuffer, number, undefined>,
 ): AsyncGenerator<ArrayBuffer, number, undefined> {
@@ -178,12 +178,12 @@ async function* readFromStart(
     yield first.value;
     return yield* batches;
   } finally {
-    // Also if the reader leaves at the first batch.
+    // Also if the reader stops at the first batch.
     await batches.return(0);
   }
 }
 
-/** Sends batches, each when the child wants one. */
+/** Sends batches, each against a credit of the child. */
 async function upload(
   begin: Begin<ChildResponses['write']>,
   batches: AsyncIterator<BatchPayload>,
@@ -212,7 +212,7 @@ async function upload(
     await response.catch(() => undefined);
     throw error;
   } finally {
-    // A source that waits for bytes that never come must not hold up the answer.
+    // Not awaited: a source may wait for bytes that never arrive.
     batches.return?.().catch(() => undefined);
   }
 }

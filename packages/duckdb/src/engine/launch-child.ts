@@ -7,63 +7,63 @@ import { type BatchFile, openBatchFile } from '../wire/batch-file.ts';
 import { reservedBytes } from './reserved-bytes.ts';
 import { sqlText } from '../wire/sql-names.ts';
 
-/** How engine children are made. */
+/** Options of an engine child. */
 export interface ChildOptions {
   /**
-   * Where DuckDB may put what does not fit into its memory, each child into a private directory that ends with it;
-   * uploads always fit.
+   * Where DuckDB spills data that does not fit into its memory. Each child spills into a private directory, which is
+   * removed when it exits. Uploads never spill.
    */
   readonly tempDirectory: string;
-  /** What DuckDB may use to read and to convert files, and as much again for uploads. Default: 1 GiB. */
+  /** The memory limit of DuckDB for reading and converting files; uploads have the same limit again. Default: 1 GiB. */
   readonly memoryBytes?: number;
-  /** How many threads DuckDB has. Default: 2. */
+  /** The number of DuckDB's threads. Default: 2. */
   readonly threads?: number;
 }
 
-/** A process that was started, and the pipe to it. */
+/** A started process and the pipe to it. */
 export interface LaunchedChild {
   readonly process: ChildProcess;
   readonly socket: Socket;
-  /** What long batches come through; undefined where there is none. */
+  /** The file for long batches; undefined if there is none. */
   readonly batchFile: BatchFile | undefined;
 }
 
-// The built program, also for the source beside it: Node does not run TypeScript everywhere this runs.
+// Always the built program, even from source: not every supported Node runs TypeScript.
 const PROGRAM = fileURLToPath(new URL('../../dist/child/main.js', import.meta.url));
 const SHELL = '/bin/sh';
 
 const DEFAULT_MEMORY_BYTES = 1024 ** 3;
 const DEFAULT_THREADS = 2;
-/** What Node, the pipe and everything that DuckDB does not count may take in addition. */
+/** Additional memory for Node, the pipe and everything that DuckDB does not count. */
 const OVERHEAD_BYTES = 1024 ** 3;
-/** The system counts memory that was freed and may be used again, too. */
+/** The system also counts freed memory that the allocator keeps for reuse. */
 const COUNTED_TWICE = 2;
-/** What DuckDB may spill, as a multiple of its memory. */
+/** The spill limit as a multiple of the memory limit. */
 const SPILL_PER_MEMORY = 10;
-/** Each query and each file operation holds one while it runs. */
+/** Each query and each file operation holds one thread while it runs. */
 const POOL_THREADS = 32;
-/** One that reads and converts files, one that writes uploads. */
+/** One instance reads and converts files, one writes uploads. */
 const INSTANCES = 2;
 
-/** What a child is started with. */
+/** How to start a child. */
 export interface ChildProgram {
   readonly settings: ChildSettings;
-  /** What it may take of the system's memory, all in all. */
+  /** The limit of its total memory. */
   readonly maxBytes: number;
-  /** How many queries and file operations can run at once. */
+  /** The number of queries and file operations that can run at once. */
   readonly poolThreads: number;
-  /** Its current and home directory. Default: those of this process. */
+  /** Its working and home directory. Default: those of this process. */
   readonly directory?: string;
 }
 
-/** Starts a child that reads and writes the files of frames. It spills into a directory of its own, if it has one. */
+/** Starts a child that reads and writes frame files. Without a spill directory, it keeps everything in memory. */
 export function launchChild(options: ChildOptions, spillDirectory = ''): LaunchedChild {
   const { memoryBytes = DEFAULT_MEMORY_BYTES } = options;
   return launchProgram({
     settings: {
       settings: duckdbSettings({ ...options, tempDirectory: spillDirectory }),
-      // The rows of an upload come one after the other: a second thread would wait for them, and burn a core with that.
-      // It holds one row group of each upload, and has no folder: two instances would write over each other's files.
+      // The rows of an upload arrive in sequence: a second thread would only spin. The instance holds one row group of each
+      // upload and has no spill directory: two instances would overwrite each other's files.
       uploadSettings: duckdbSettings({ ...options, threads: 1, tempDirectory: '' }),
     },
     maxBytes: COUNTED_TWICE * INSTANCES * memoryBytes + OVERHEAD_BYTES,
@@ -71,7 +71,7 @@ export function launchChild(options: ChildOptions, spillDirectory = ''): Launche
   });
 }
 
-/** Starts a child. Its memory is bounded by the system where there is a shell, else by itself. */
+/** Starts a child. The system limits its memory if there is a shell to set the limit; otherwise the child checks itself. */
 export function launchProgram({ settings, maxBytes, poolThreads, directory }: ChildProgram): LaunchedChild {
   const hasShell = existsSync(SHELL);
   const batchFile = openBatchFile();
@@ -82,10 +82,10 @@ export function launchProgram({ settings, maxBytes, poolThreads, directory }: Ch
   };
   const command = [process.execPath, PROGRAM, JSON.stringify(childSettings)];
   const spawnOptions: SpawnOptions = {
-    // A socket of its own: standard output would block the child while nobody reads.
+    // A separate socket: writes to standard output would block the child until they are read.
     stdio: ['ignore', 'ignore', 'pipe', 'pipe', ...(batchFile ? [batchFile.descriptor] : [])],
     ...(directory !== undefined && { cwd: directory }),
-    // Of glibc: with a heap for each thread, what is free in one is of no use to the others.
+    // MALLOC_ARENA_MAX is for glibc: with an arena per thread, memory freed in one cannot be reused by the others.
     env: {
       PATH: process.env['PATH'],
       HOME: directory ?? process.env['HOME'],
@@ -106,13 +106,13 @@ export function launchProgram({ settings, maxBytes, poolThreads, directory }: Ch
   }
 }
 
-/** The pipe to a child: a closed one where the child could not be started, of which an event tells only later. */
+/** The pipe to a child; a destroyed socket if the child could not be started, which an event reports later. */
 function pipeOf({ stdio = [] }: { readonly stdio?: readonly unknown[] }): Socket {
   const socket = stdio[3];
   return socket instanceof Socket ? socket : new Socket().destroy();
 }
 
-/** How DuckDB is set up in every child. */
+/** DuckDB's settings in every child. */
 export const COMMON_SETTINGS = [
   'SET autoinstall_known_extensions = false',
   'SET autoload_known_extensions = false',
@@ -120,7 +120,7 @@ export const COMMON_SETTINGS = [
   'SET preserve_insertion_order = true',
   'SET enable_progress_bar = false',
   "SET TimeZone = 'UTC'",
-  // Geometries stay the bytes they are.
+  // Keep geometries as plain bytes.
   'SET GLOBAL enable_geoparquet_conversion = false',
 ];
 
@@ -135,7 +135,7 @@ function duckdbSettings({
     `SET max_temp_directory_size = '${SPILL_PER_MEMORY * memoryBytes}B'`,
     `SET threads = ${threads}`,
     ...COMMON_SETTINGS,
-    // A file is read before the last numbers are written into it.
+    // A file is read before its final metadata is written.
     'SET enable_external_file_cache = false',
     'SET lock_configuration = true',
   ];

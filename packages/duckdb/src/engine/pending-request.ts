@@ -6,13 +6,13 @@ import type { ChildLink, ResponseHandlers, RequestControl, LinkRequest } from '.
 /** Starts a request. */
 export type Begin<Response> = (handlers: Partial<ResponseHandlers>) => PendingRequest<Response>;
 
-/** How batches are taken. */
+/** Options of a download. */
 export interface DownloadOptions {
   /** Reuse one buffer: each batch is valid until the next `next()`. Default false. */
   readonly reuseBuffers?: boolean | undefined;
 }
 
-/** Takes the batches of an exchange, and asks for one more with each that was taken. */
+/** Yields the batches of a request, and grants the child one credit for each batch that the consumer is done with. */
 export async function* download(
   begin: Begin<{ readonly rows: number }>,
   { reuseBuffers = false }: DownloadOptions = {},
@@ -68,7 +68,7 @@ export async function* download(
 const spareMemory: ArrayBuffer[] = [];
 const MAX_SPARE = 4;
 
-/** Lets one wait until another has news. */
+/** A wake-up signal for one waiter. */
 export function createSignalling(): { signal(): void; wait(): Promise<void> } {
   let wake = (): void => undefined;
   return {

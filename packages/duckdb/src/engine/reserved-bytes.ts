@@ -3,8 +3,8 @@ import { readFileSync } from 'node:fs';
 let bytes: number | undefined;
 
 /**
- * What this version of Node reserves in every process for its code, as far as the system counts that as taken: half a
- * GiB in newer versions, of which little is ever used. 0 where the system does not say.
+ * The address space that this version of Node reserves in every process for code and that the system counts as memory:
+ * half a GiB in newer versions, mostly unused. 0 if the system does not report it.
  */
 export function reservedBytes(): number {
   return (bytes ??= writableCodeBytes());
