@@ -17,7 +17,7 @@ const EXPECTED = `5 rows kept
 bound n3
 bound n4
 of no type hello
-Error while executing SQL "SELECT * FROM nope": There is no frame "nope". SHOW TABLES lists the frames there are.
+Error while executing SQL "SELECT * FROM nope": There is no frame "nope". SHOW TABLES lists the frames.
 ?::TIMESTAMP 2024-01-02 03:04:05.678
 ?::TIMESTAMP 2024-01-02 03:04:05.678
 ?::TIMESTAMP 1969-12-31 23:59:59.999

@@ -24,7 +24,7 @@ async function spillFolders(): Promise<string[]> {
   return (await readdir(directory)).filter((name) => name.startsWith('svc-spill-'));
 }
 
-/** Sorts more than fits into memory; the sum over the sorted rows says whether each came back once, with its value. */
+/** Sorts more than fits into memory; the sum over the sorted rows shows whether each came back once, with its value. */
 function sortSql(seed: number): string {
   return `SELECT concat_ws(' ', count(*), sum(id), bool_and(text = md5(id::VARCHAR) || repeat('${seed}', 200)))
     FROM (SELECT id, text, row_number() OVER (ORDER BY key) AS at
@@ -32,13 +32,13 @@ function sortSql(seed: number): string {
         FROM range(200000)))`;
 }
 
-test('engines with one temporary directory do not read what others spill', async () => {
+test('engines that share a temporary directory do not read the spill files of others', async () => {
   const engines = [startEngine(), startEngine()];
   const answers = await Promise.all(engines.map((engine, i) => engine.call({ op: 'texts', sql: sortSql(i) })));
   expect(answers).toEqual([[['200000 19999900000 true']], [['200000 19999900000 true']]]);
 });
 
-test('each child has a directory of this user alone, which ends with it', async () => {
+test('each child has a private directory, which is removed when it exits', async () => {
   const engine = startEngine();
   await engine.warm();
   const [first = ''] = await spillFolders();
@@ -53,7 +53,7 @@ test('each child has a directory of this user alone, which ends with it', async 
   expect(await spillFolders()).toEqual([]);
 });
 
-test('what a killed process left is removed by the next engine, and what a running one has is not', async () => {
+test('directories of a killed process are removed by the next engine, those of a running one are not', async () => {
   const running = startEngine();
   await running.warm();
   await running.scratch.make();
@@ -70,7 +70,7 @@ test('what a killed process left is removed by the next engine, and what a runni
   await expect.poll(async () => (await readdir(directory)).toSorted()).toEqual(held.toSorted());
 });
 
-test('a file that is described under another footer leaves nothing', async () => {
+test('a file that is described with another footer leaves nothing behind', async () => {
   const files = createFrameFiles({ tempDirectory: directory });
   const path = fileURLToPath(new URL('../../test/parquet/int96-nanos.parquet', import.meta.url));
   expect(await files.describe([{ kind: 'parquet', path }])).toMatchObject([{ needsCopy: true }]);

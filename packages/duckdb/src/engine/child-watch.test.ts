@@ -4,7 +4,7 @@ import { type ChildWatch, createChildWatch, cpuTimeOf } from './child-watch.ts';
 let watch: ChildWatch;
 let seconds: number;
 let events: [event: string, second: number][];
-/** CPU time of the child, at each second. */
+/** The CPU time of the child at each second. */
 let cpu: (second: number) => number | undefined;
 
 beforeEach(() => {
@@ -32,7 +32,7 @@ function pass(count: number): void {
   }
 }
 
-test('a child that answers now and then is neither replaced nor ended', () => {
+test('a child that answers now and then is neither replaced nor killed', () => {
   for (let i = 0; i < 30; i += 1) {
     watch.alive();
     pass(4);
@@ -40,7 +40,7 @@ test('a child that answers now and then is neither replaced nor ended', () => {
   expect(events).toEqual([]);
 });
 
-test('a silent child is reported after 3 s, replaced after 5 s, and ended after 10 s without CPU time', () => {
+test('a silent child is reported after 3 s, replaced after 5 s, and killed after 10 s without CPU time', () => {
   watch.alive();
   pass(2);
   expect(watch.isResponding).toBe(true);
@@ -49,7 +49,7 @@ test('a silent child is reported after 3 s, replaced after 5 s, and ended after 
   pass(100);
   expect(events).toEqual([
     ['silent', 5],
-    // The first of these seconds says how much CPU time there was, the last that it has not grown.
+    // The first of these seconds reads the CPU time, the last finds that it has not grown.
     ['hung', 12],
   ]);
 });
@@ -58,7 +58,7 @@ test.each<[string, (second: number) => number | undefined]>([
   ['one that uses the CPU', (second) => second],
   ['one that gets a little of the CPU every 5 s', (second) => Math.floor(second / 5)],
   ['one whose CPU time is not known', () => undefined],
-])('%s is ended only after a minute', (_, time) => {
+])('%s is killed only after a minute', (_, time) => {
   cpu = time;
   watch.alive();
   pass(100);
@@ -68,7 +68,7 @@ test.each<[string, (second: number) => number | undefined]>([
   ]);
 });
 
-test('one that has never answered has 30 s more, to start', () => {
+test('one that has never answered has 30 s more to start', () => {
   pass(32);
   expect([watch.isResponding, watch.hasAnswered, events]).toEqual([true, false, []]);
   pass(3);
@@ -84,7 +84,7 @@ test('one that answers again after a pause counts from the start', () => {
   expect(events).toEqual([['silent', 5]]);
 });
 
-test('a pause of this process is not one of the child', () => {
+test('a pause of this process does not count as silence of the child', () => {
   watch.alive();
   // No timer fires while a process is stopped, and then only once.
   vi.setSystemTime(Date.now() + 3_600_000);

@@ -31,7 +31,7 @@ afterEach(async () => {
   await rm(directory, { recursive: true });
 });
 
-/** Reads to the end; how many rows there were in all. */
+/** Reads to the end; returns the number of rows. */
 async function countRows(batches: AsyncGenerator<ArrayBuffer, number, undefined>): Promise<number> {
   for (;;) {
     const next = await batches.next();
@@ -43,7 +43,7 @@ async function countRows(batches: AsyncGenerator<ArrayBuffer, number, undefined>
 function writeTo(path: string) {
   const options = copyOptions(longFrame(1).schema, { compression: 'zstd' });
   const columns = [{ name: 'id', title: 'id', plan: { kind: 'copy', width: 8, type: 'BIGINT' } }] as const;
-  // Only for values that these rows do not have.
+  // Only needed for values that these rows do not have.
   const restart = { headPath: `${path}.head`, headSql: '', options };
   return { op: 'write', path, options, notes: FILE_NOTES, columns, restart } as const;
 }
@@ -54,7 +54,7 @@ async function* payloadsOf(rows: number): AsyncGenerator<BatchPayload> {
   for await (const batch of longFrame(rows).batches) yield* encoder.encode(batch);
 }
 
-test('a child that found no memory is replaced, since it may keep what it took', async () => {
+test('a child that ran out of memory is replaced, since it may keep what it allocated', async () => {
   await engine.warm();
   const { childPid } = engine;
   await expect(engine.call({ op: 'texts', sql: TOO_MUCH })).rejects.toThrow(/allocate/);
@@ -62,7 +62,7 @@ test('a child that found no memory is replaced, since it may keep what it took',
   expect(engine.childPid).not.toBe(childPid);
 });
 
-test('what others read from it goes on', async () => {
+test('reads of other requests go on', async () => {
   const batches = engine.read(READ);
   await batches.next();
   await expect(engine.call({ op: 'texts', sql: TOO_MUCH })).rejects.toThrow(/allocate/);
@@ -72,7 +72,7 @@ test('what others read from it goes on', async () => {
 describe('a request on which DuckDB fails with an INTERNAL error', () => {
   const breakChild = (): Promise<unknown> => engine.call({ op: 'texts', sql: INVALIDATING_SQL });
 
-  test('fails alone: the next ones find a new child', async () => {
+  test('fails alone: the next requests go to a new child', async () => {
     await engine.warm();
     const { childPid } = engine;
     await expect(breakChild()).rejects.toThrow(/^INTERNAL Error/);
@@ -82,7 +82,7 @@ describe('a request on which DuckDB fails with an INTERNAL error', () => {
 
   test('does not fail others that DuckDB refuses because of it', async () => {
     await engine.warm();
-    // They have begun, and have more to say to DuckDB when it is broken.
+    // They have started, and send DuckDB more statements when it is broken.
     const setup = ['SELECT sleep_ms(300)'];
     const text = engine.call({ op: 'texts', setup, sql: "SELECT 'other'" });
     const rows = countRows(engine.read({ ...READ, setup }));
@@ -91,7 +91,7 @@ describe('a request on which DuckDB fails with an INTERNAL error', () => {
     expect(await rows).toBe(2_000_000);
   });
 
-  test('ends no read that has begun', async () => {
+  test('ends no read that has started', async () => {
     const batches = engine.read(READ);
     const first = await batches.next();
     await expect(breakChild()).rejects.toThrow(/^INTERNAL Error/);
@@ -99,7 +99,7 @@ describe('a request on which DuckDB fails with an INTERNAL error', () => {
     expect(await countRows(batches)).toBe(2_000_000);
   });
 
-  test('ends no upload that has begun', async () => {
+  test('ends no upload that has started', async () => {
     const path = join(directory, 'a.parquet');
     const sent = new AbortController();
     async function* batches(): AsyncGenerator<BatchPayload> {
@@ -131,7 +131,7 @@ describe('a child that is stopped', () => {
     return pid;
   }
 
-  test('is ended, what it was asked fails with a sentence, and others find a new one meanwhile', async () => {
+  test('is killed: its requests fail with a clear message, and others go to a new child meanwhile', async () => {
     const pid = await stoppedChild(100);
     const asked = engine.call({ op: 'texts', sql: "SELECT 'asked'" });
     const failed = expect(asked.catch((error: unknown) => fromChild(error, 'new file'))).resolves.toMatchObject({
@@ -147,7 +147,7 @@ describe('a child that is stopped', () => {
     expect(() => process.kill(pid, 0)).toThrow('ESRCH');
   });
 
-  test('and goes on soon keeps what it was asked', async () => {
+  test('and soon continues keeps its requests', async () => {
     const pid = await stoppedChild(300);
     const asked = engine.call({ op: 'texts', sql: "SELECT 'asked'" });
     await expect.poll(() => engine.isResponding(), { timeout: 10_000 }).toBe(false);

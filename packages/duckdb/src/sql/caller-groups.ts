@@ -1,9 +1,9 @@
 import type { Call } from '@svc/frames';
 
-/** Who asks. */
+/** The source of a statement. */
 export type Caller = Pick<Call, 'tenant' | 'client'>;
 
-/** The groups an caller belongs to, from the largest to the smallest: tenant, address, connection. */
+/** Returns the groups that a caller belongs to, from the largest to the smallest: tenant, address, connection. */
 export function groupsOf({ tenant, client }: Caller): readonly string[] {
   const address = client?.address ?? '';
   return [tenant, JSON.stringify([tenant, address]), JSON.stringify([tenant, address, client?.connection ?? ''])];
@@ -12,37 +12,37 @@ export function groupsOf({ tenant, client }: Caller): readonly string[] {
 interface Count {
   running: number;
   waiting: number;
-  /** For how many milliseconds statements of the group have had places, halved every ten seconds. */
+  /** How many milliseconds the statements of the group have held slots, with a half-life of ten seconds. */
   usedMs: number;
-  /** When that was counted. */
+  /** When `usedMs` was updated. */
   countedAt: number;
 }
 
 const HALF_LIFE_MS = 10_000;
-/** A statement counts for as much at the least, so that callers of the shortest ones take turns, too. */
+/** The minimum that a statement counts for, so that callers of very short statements alternate, too. */
 const MIN_USE_MS = 1;
-/** So many groups without a statement are remembered for what they have used; those that were idle longest are forgotten. */
+/** How many idle groups keep their usage; beyond that, the group that has been idle longest is evicted. */
 const MAX_IDLE_GROUPS = 1000;
 
-/** How many statements of each group run and wait. Lists of groups are those of `groupsOf`. */
+/** Counts the running and waiting statements of each group. `groups` is always a result of `groupsOf`. */
 export interface GroupCounts {
   came(groups: readonly string[]): void;
   left(groups: readonly string[]): void;
   started(groups: readonly string[]): void;
-  /** A statement has ended that had a place for a time. */
+  /** Records that a statement has ended which held a slot for this long. */
   ended(groups: readonly string[], ms: number): void;
-  /** Below 0 if `a` goes before `b`: fewer of its statements run, or it has used less, when it will have used some more. */
+  /** Below 0 if `a` goes before `b`: it has fewer running statements, or as many and less usage, with `moreMs` added to that of `a`. */
   compare(a: readonly string[], b: readonly string[], moreMs?: number): number;
-  /** The group, beside one of these, with the most waiting statements; undefined where one more makes these the most. */
+  /** The sibling of one of these groups with the most waiting statements; undefined if one more would give these the most. */
   mostWaiting(groups: readonly string[]): string | undefined;
 }
 
-/** Nothing runs, and nothing waits. */
+/** Creates counts with nothing running or waiting. */
 export function createCounts(): GroupCounts {
   const counts = new Map<string, Count>();
-  /** What groups have used that have no statement, the one that was idle longest first. */
+  /** The usage of idle groups, in LRU order. */
   const idle = new Map<string, Count>();
-  /** The groups inside of each group. */
+  /** The subgroups of each group. */
   const inside = new Map<string, Set<string>>();
 
   function change(groups: readonly string[], by: (count: Count) => void): void {
@@ -86,7 +86,7 @@ export function createCounts(): GroupCounts {
         count.countedAt = now;
       }),
     compare(a, b, moreMs = 0) {
-      // What is the same for both says nothing.
+      // Compare the first level at which they differ.
       const i = a.findIndex((group, at) => group !== b[at]);
       const one = counts.get(a[i] ?? '') ?? NOTHING;
       const other = counts.get(b[i] ?? '') ?? NOTHING;

@@ -16,43 +16,43 @@ import { createTimeLimit, type TimeLimit } from './time-limit.ts';
 
 /** Options of `createSqlEngine`. */
 export interface SqlEngineOptions extends SqlChildOptions {
-  /** Whose frames are the tables: a store that `createDurableStore` made. The engine does not close it. */
+  /** The store whose frames are the tables, from `createDurableStore`. The engine does not close it. */
   readonly store: SqlFrames;
-  /** How long a statement may take to its first rows, and then between rows that somebody waits for. Default 60 000. */
+  /** How long a statement may take until its first rows, and then for each further batch that is requested. Default 60 000. */
   readonly timeoutMs?: number;
-  /** How many statements run at the same time. Default 4. */
+  /** The number of statements that run at the same time. Default 4. */
   readonly maxConcurrent?: number;
-  /** How many statements may wait for their turn. Default 64. */
+  /** The number of statements that may wait. Default 64. */
   readonly maxQueued?: number;
   /**
-   * If others wait, a statement without rows after this time is begun again later, after shorter ones: then it has four
-   * times as long, then sixteen times, and then it is not interrupted any more. Default 250.
+   * While others wait, a statement that has no rows after this time is interrupted and restarted later, after shorter
+   * ones, with four times the limit, then sixteen times; after that it is no longer interrupted. Default 250.
    */
   readonly shortMs?: number;
-  /** How long a child that has nothing to do is kept. Default 30 000. */
+  /** How long an idle child is kept. Default 30 000. */
   readonly idleMs?: number;
-  /** After how long the first child is started, so that no statement waits for that. Default 0: at once. */
+  /** The delay before the first child is started ahead of any statement. Default 0: immediately. */
   readonly startAheadMs?: number;
 }
 
 /** Longer SQL is refused. */
 const MAX_SQL_LENGTH = 1024 * 1024;
 
-/** An engine that answers SQL over the frames of a store, in child processes that can do nothing else. */
+/** Creates an engine that runs SQL on the frames of a store, in sandboxed child processes. */
 export function createSqlEngine(options: SqlEngineOptions): Engine {
   const { store, tempDirectory, timeoutMs = 60_000 } = options;
   const { maxConcurrent = 4, maxQueued = 64, shortMs = 250, idleMs = 30_000, startAheadMs = 0 } = options;
-  // Nobody waits for that.
+  // In the background.
   void sweepChildDirectories(tempDirectory, FOLDER_PREFIX);
   const start = (): SqlChild => createSqlChild(options);
   const children = createSqlChildren({ start, maxConcurrent, maxQueued, shortMs, idleMs, startAheadMs });
   const privatePaths = [join(tempDirectory, FOLDER_PREFIX)];
 
-  /** Of the statements that run or wait. */
+  /** The limits of all statements that run or wait. */
   const limits = new Set<TimeLimit>();
   let statements = 0;
 
-  /** Does some work with a statement, again if it was stopped for another one. What fails ends the statement. */
+  /** Runs work on a statement, and repeats it if the statement was interrupted for another. A failure ends the statement. */
   async function run<T>(call: Call, sql: string, work: (statement: Statement) => Promise<T>): Promise<T> {
     if (sql.length > MAX_SQL_LENGTH) {
       throw new ServiceError('invalid_sql', `The SQL is longer than ${MAX_SQL_LENGTH} characters: ${quoted(sql)}.`);
@@ -63,7 +63,7 @@ export function createSqlEngine(options: SqlEngineOptions): Engine {
     const request = { caller: call, order: (statements += 1) };
     for (let ranMs = 0; ;) {
       const slot = await children.take({ ...request, ranMs }, limit.signal).catch((error: unknown) => {
-        limit.abort(new ServiceError('cancelled', 'The statement did not begin.'));
+        limit.abort(new ServiceError('cancelled', 'The statement did not start.'));
         throw error;
       });
       const statement = createStatement({ store, call, sql, limit, slot, privatePaths });
@@ -85,7 +85,7 @@ export function createSqlEngine(options: SqlEngineOptions): Engine {
   return {
     async query(call, sql, { params = [], reuseBuffers = false } = {}) {
       const values = params.map((value) => sqlParam(value));
-      return run(call, sql, (statement) => answer(statement, values, reuseBuffers));
+      return run(call, sql, (statement) => startQuery(statement, values, reuseBuffers));
     },
     describe: (call, sql) =>
       run(call, sql, async (statement) => {
@@ -102,10 +102,14 @@ export function createSqlEngine(options: SqlEngineOptions): Engine {
   };
 }
 
-/** What the list of frames has. */
+/** SHOW TABLES is not prepared. */
 const NO_STATEMENT = { columns: [], parameters: [] };
 
-async function answer(statement: Statement, params: readonly SqlParam[], reuseBuffers: boolean): Promise<QueryResult> {
+async function startQuery(
+  statement: Statement,
+  params: readonly SqlParam[],
+  reuseBuffers: boolean,
+): Promise<QueryResult> {
   const names = await statement.check();
   if (names !== undefined) {
     statement.end();
@@ -118,7 +122,7 @@ async function answer(statement: Statement, params: readonly SqlParam[], reuseBu
   try {
     statement.keep();
   } catch (error) {
-    // What has come and is not read would be kept for ever.
+    // Otherwise the batches that have arrived would be kept forever.
     void payloads.return(0);
     throw error;
   }
@@ -137,7 +141,7 @@ async function answer(statement: Statement, params: readonly SqlParam[], reuseBu
         yield decodeBatch(schema, next.value);
         statement.limit.start();
       }
-      // One that was closed has ended too soon.
+      // A result that was closed is incomplete.
       statement.limit.signal.throwIfAborted();
     } catch (error) {
       throw await statement.failure(error);

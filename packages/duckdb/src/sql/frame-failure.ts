@@ -7,8 +7,8 @@ import type { PinnedFrame } from '../store/sql-frames.ts';
 import { unreadableFrame } from '../store/store-errors.ts';
 
 /**
- * Why a statement failed, where the file of a frame is to blame and not the SQL. What DuckDB says only raises a
- * suspicion: the files are compared with their checksums.
+ * Returns the failure of a statement if the file of a frame is to blame and not the SQL. DuckDB's error only raises a
+ * suspicion: the files are then verified against their checksums.
  */
 export async function frameFailure(
   error: unknown,
@@ -35,12 +35,12 @@ export async function frameFailure(
   return first && failure.kind !== UNNAMED ? unreadableFrame(first.handle, false, error) : undefined;
 }
 
-/** The kind of failures that are only said to be one: a page that ends too soon, a footer that makes no sense. */
+/** The kind of failures without details: a truncated page, an invalid footer. */
 const UNNAMED = 'Invalid';
-/** The kinds of failures that name the file they are about. */
+/** The kinds of failures that name their file. */
 const NAMING: ReadonlySet<string> = new Set(['Invalid Input', 'IO', 'INTERNAL', 'FATAL', 'Serialization']);
 
-/** The frames whose files a failure may be about. */
+/** Returns the frames whose files may have caused a failure. */
 function suspectsOf(
   failure: Extract<ChildFailure, { code: 'sql_fault' | 'unreadable_frame' }>,
   pins: readonly PinnedFrame[],

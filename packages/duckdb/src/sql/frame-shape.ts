@@ -6,7 +6,7 @@ import { foreignColumn } from '../types/duckdb-types.ts';
 import { NO_COLUMNS_NAME, sqlName } from '../wire/sql-names.ts';
 import { storedColumn } from '../types/stored-types.ts';
 
-/** A frame as the catalogue shows it: with the columns and types that `frameViewSql` gives it. */
+/** Returns a frame as the catalogue shows it: with the columns and types of `frameViewSql`. */
 export function frameShape({ handle, info }: DescribedFrame): CatalogueFrame {
   const { fields } = info.schema;
   const names = sqlNames(fields.map(({ name }) => name));
@@ -14,7 +14,7 @@ export function frameShape({ handle, info }: DescribedFrame): CatalogueFrame {
   return { name: handle, rows: info.rows, columns: columns.length === 0 ? [NO_COLUMN] : columns };
 }
 
-/** What DuckDB has in the place of no columns. */
+/** DuckDB has no tables without columns: the placeholder. */
 const NO_COLUMN = { name: NO_COLUMNS_NAME, sqlType: 'BOOLEAN' };
 
 function sqlTypeOf(field: Field): string {

@@ -7,13 +7,13 @@ import { fileNames, sqlName, sqlText, uniqueNames } from '../wire/sql-names.ts';
 import { storedColumn } from '../types/stored-types.ts';
 
 /**
- * The query behind the name of a frame: its columns under the names of `sqlNames`, as DuckDB would have them by itself, or
- * as they are stored where `plain` leaves them alone.
+ * Returns the query behind the name of a frame: its columns under their `sqlNames`, in DuckDB's native types. A column that
+ * a `plain` statement only selects keeps its stored form.
  */
 export function frameViewSql(path: string, info: SourceInfo, plain?: PlainSelect): string {
   const from = fromClause({ kind: 'parquet', path });
   const { fields } = info.schema;
-  // What others have written is what they want it to be.
+  // Foreign files keep the types they were written with.
   const isOther = info.isForeign && !fields.some(({ type }) => DataType.isDuration(type));
   if (isOther || fields.length === 0) return `SELECT * FROM ${from}`;
   const stored = info.foreignColumns?.map(({ name }) => name) ?? fileNames(info.schema);
@@ -29,28 +29,28 @@ export function frameViewSql(path: string, info: SourceInfo, plain?: PlainSelect
   return `SELECT ${columns.join(', ')} FROM ${from}`;
 }
 
-/** A statement that gives columns as they are: it sees those that it does nothing with as they are stored. */
+/** A statement that selects columns unchanged. It sees the stored form of each column that it does not compute with. */
 export interface PlainSelect {
-  /** Which of the frames of the statement this one is. */
+  /** The index of this frame among those of the statement. */
   readonly frame: number;
-  /** The columns it does something with, in lower case. */
+  /** The columns that it computes with, in lower case. */
   readonly used: ReadonlySet<string>;
 }
 
-/** A column as it is stored is the only field of a struct, whose name says which column it is. */
+/** A column in its stored form is wrapped in a struct; the name of the only field identifies the column. */
 function storedName(frame: number, column: number): string {
   return `svc:stored:${frame}:${column}`;
 }
 
-/** Which column of which frame is in a struct with a field of this name; undefined where none is. */
+/** Returns the column that a struct with this field name wraps; undefined if it wraps none. */
 export function storedPlace(name: string): { readonly frame: number; readonly column: number } | undefined {
   const [, frame, column] = /^svc:stored:(\d+):(\d+)$/.exec(name) ?? [];
   return frame === undefined ? undefined : { frame: Number(frame), column: Number(column) };
 }
 
 /**
- * SQL for a stored value as DuckDB would have it; the value itself where it is stored so. What DuckDB's type has no room
- * for is an error that names the column, `title`.
+ * Returns SQL that converts a stored value to DuckDB's native type, or the value itself if both are the same. A value that
+ * does not fit the native type is an error that names the column, `title`.
  */
 function sqlValue(field: Field, value: string, title: string): string {
   const { type } = field;
@@ -67,7 +67,7 @@ function sqlValue(field: Field, value: string, title: string): string {
   }
   if (DataType.isTime(type) && type.unit === TimeUnit.NANOSECOND) {
     const time = `CAST(make_timestamp_ns(${value}) AS TIME_NS)`;
-    const message = `TIME_NS ends with a day, but column ${quoted(title)} has a time beyond it. SELECT the column as it is.`;
+    const message = `TIME_NS is limited to a day, but column ${quoted(title)} has a later time. SELECT the column unchanged.`;
     return checked(`${value} BETWEEN 0 AND 86399999999999`, time, message);
   }
   const [child] = type.children ?? [];
@@ -81,15 +81,15 @@ function sqlValue(field: Field, value: string, title: string): string {
   return `list_transform(${value}, lambda e: ${sqlValue(child, 'e', title)})`;
 }
 
-const NO_NANOS = 'INTERVAL has microseconds, but column';
-const HAS_NANOS = 'has a value with nanoseconds. SELECT the column as it is, without calculating with it.';
+const NO_NANOS = 'INTERVAL has microsecond precision, but column';
+const HAS_NANOS = 'has a value with nanoseconds. SELECT the column unchanged, without calculating with it.';
 
-/** A value that fulfils a condition, or is null; any other is an error. */
+/** Returns SQL for a value that raises an error unless the condition is true or null. */
 function checked(condition: string, value: string, message: string): string {
   return `CASE WHEN NOT (${condition}) THEN error(${sqlText(message)}) ELSE ${value} END`;
 }
 
-/** Whether some value inside of a column is stored in another form than SQL has it. */
+/** Whether the stored form of a column, or of a value nested in it, differs from its SQL form. */
 function hasOtherForm(field: Field): boolean {
   const { type } = field;
   if (DataType.isInterval(type) || DataType.isDuration(type) || storedColumn(field).get.kind === 'digits') return true;
@@ -97,7 +97,7 @@ function hasOtherForm(field: Field): boolean {
   return hasSharedNames(type) || (type.children ?? []).some(hasOtherForm);
 }
 
-/** Whether fields of a struct, at any depth, have other names in SQL than in the frame. */
+/** Whether struct fields, at any depth, have other names in SQL than in the frame. */
 function hasSharedNames(type: DataType): boolean {
   const children: readonly Field[] = type.children ?? [];
   const isShared = DataType.isStruct(type) && sharedNames(children.map(({ name }) => name)).size > 0;
@@ -114,7 +114,7 @@ function structValue(children: readonly Field[], value: string, title: string): 
   return `CASE WHEN ${value} IS NULL THEN NULL ELSE {${members.join(', ')}} END`;
 }
 
-/** Numbers that are stored as the digits they have: 128-bit integers, and decimals that DuckDB has no type for. */
+/** Returns SQL for numbers that are stored as digits: 128-bit integers, and decimals that DuckDB has no type for. */
 function wholeNumber({ type, metadata }: Field, value: string): string {
   if (metadata.get(TYPE_METADATA_KEY) === 'LONG128') return `CAST(${value} AS HUGEINT)`;
   const scale = DataType.isDecimal(type) ? type.scale : 0;

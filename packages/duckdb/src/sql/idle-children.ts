@@ -1,14 +1,14 @@
 import type { SqlChild } from './sql-child.ts';
 
-/** Children that have nothing to do. */
+/** The pool of idle children. */
 export interface IdleChildren {
   readonly size: number;
   add(child: SqlChild): void;
-  /** One that lives and fits, which is then no longer here. */
+  /** Removes and returns a live child that fits. */
   take(fits: (child: SqlChild) => boolean): SqlChild | undefined;
 }
 
-/** No children. One that somebody has used is handed to `end` when it was here for `idleMs`, and one that has ended. */
+/** Creates an empty pool. A used child goes to `end` after `idleMs`, a dead one when it is found. */
 export function createIdleChildren(idleMs: number, end: (child: SqlChild) => void): IdleChildren {
   const timers = new Map<SqlChild, NodeJS.Timeout | undefined>();
 

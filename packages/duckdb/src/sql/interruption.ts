@@ -3,30 +3,30 @@ import { hasSlotFor, LAST_LEVEL, limitOf, LONG_LEVEL } from './levels.ts';
 import type { StatementClock } from './statement-clock.ts';
 import type { Waiting } from './wait-queue.ts';
 
-/** A statement that has a place. */
+/** A statement that holds a slot. */
 export interface Running extends Pick<Waiting<unknown>, 'groups' | 'level' | 'order'> {
   readonly controller: AbortController;
   /** Undefined until the statement runs. */
   runs: { readonly since: number; readonly clock: StatementClock } | undefined;
-  /** For how long it had run when it was interrupted. */
+  /** How long it had run when it was interrupted. */
   ranMs: number;
   isKept: boolean;
 }
 
-/** What decides which statement is interrupted. */
+/** Options of `chooseVictim`. */
 export interface InterruptionOptions {
   readonly counts: GroupCounts;
   readonly maxConcurrent: number;
   readonly shortMs: number;
 }
 
-/** A statement to interrupt, or after how long to look again for one. */
+/** A statement to interrupt, or the delay after which to check again. */
 interface Choice {
   readonly victim?: Running;
   readonly inMs?: number;
 }
 
-/** Chooses for the next statement of each level that has no place, the lowest level first. */
+/** Chooses a statement to interrupt for the next waiting statement of each level without a slot, lowest level first. */
 export function chooseVictim(
   running: readonly Running[],
   first: (level: number) => Waiting<unknown> | undefined,
@@ -44,8 +44,8 @@ export function chooseVictim(
 }
 
 /**
- * The statement to interrupt for one that waits: of those that have run for longer than their level and that of the
- * waiting one allow, the one with the least to lose of the caller with the most.
+ * Finds the statement to interrupt for a waiting one. Candidates have run for longer than both their level and that of the
+ * waiting one allow. Of these, it is the one of the caller with the most usage that has run for the shortest time.
  */
 function findVictim(running: readonly Running[], next: Waiting<unknown>, options: InterruptionOptions): Choice {
   const { counts, shortMs } = options;
@@ -55,7 +55,7 @@ function findVictim(running: readonly Running[], next: Waiting<unknown>, options
     const leftMs = limitOf(Math.max(one.level, next.level), shortMs) - ranMs;
     return [{ one, ranMs, leftMs, ageMs: performance.now() - one.runs.since }];
   });
-  // One that has just begun may leave its place by itself.
+  // A statement that has just started may finish soon.
   const youngest = Math.min(...tried.map(({ ageMs }) => ageMs));
   if (youngest < shortMs) return { inMs: shortMs - youngest };
   const [victim] = tried
@@ -65,7 +65,7 @@ function findVictim(running: readonly Running[], next: Waiting<unknown>, options
   return tried.length === 0 ? {} : { inMs: Math.min(...tried.map(({ leftMs }) => leftMs)) };
 }
 
-/** The statements that a waiting one could replace, the youngest first; quick ones for a quick one, if there are any. */
+/** Returns the statements that a waiting one could replace, youngest first; for a quick one, only quick ones if there are any. */
 function candidatesFor(
   running: readonly Running[],
   { level, groups }: Waiting<unknown>,
@@ -73,7 +73,7 @@ function candidatesFor(
 ): readonly Running[] {
   const all = running.toReversed().filter((one) => {
     if (one.isKept || one.level === LAST_LEVEL) return false;
-    // A long statement does not replace one of its own caller: that would only cost.
+    // A long statement must not replace one of the same caller: that gains nothing.
     if (level >= LONG_LEVEL && counts.compare(groups, one.groups) >= 0) return false;
     const others = running.filter((other) => other !== one).map((other) => other.level);
     return hasSlotFor(level, others, maxConcurrent);

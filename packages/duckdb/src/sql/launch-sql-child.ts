@@ -5,36 +5,36 @@ import { sqlText } from '../wire/sql-names.ts';
 import { countedBytes } from './counted-bytes.ts';
 import { type ProcessPriority, processPriority } from './process-priority.ts';
 
-/** How much a statement may take. */
+/** The resource limits of a statement. */
 export interface SqlChildOptions {
-  /** Where statements put what does not fit into their memory, each in a folder of its own. */
+  /** Where statements spill data that does not fit into memory, each into a private directory. */
   readonly tempDirectory: string;
-  /** What one statement may use of memory. Default 1 GiB. */
+  /** The memory limit of one statement. Default 1 GiB. */
   readonly memoryBytes?: number;
-  /** What one statement may put into its folder. Default ten times its memory. */
+  /** The spill limit of one statement. Default: ten times its memory. */
   readonly maxTempBytes?: number;
-  /** How many threads work on one statement. Default: one for each core. */
+  /** The number of threads of one statement. Default: one per core. */
   readonly threads?: number;
 }
 
 const DEFAULT_MEMORY_BYTES = 1024 ** 3;
-/** What Node and whatever DuckDB does not count may take in addition. */
+/** Additional memory for Node and everything that DuckDB does not count. */
 const OVERHEAD_BYTES = 512 * 1024 ** 2;
-/** The stack of a thread, which the system counts whole. */
+/** The stack of a thread, which the system counts in full. */
 const THREAD_BYTES = 8 * 1024 ** 2;
-/** The system counts memory that was freed and may be used again, too. */
+/** The system also counts freed memory that the allocator keeps for reuse. */
 const COUNTED_AGAIN = 1.5;
-/** One statement, and one that ends it. */
+/** Enough for one statement and the one that interrupts it. */
 const POOL_THREADS = 4;
 
-/** A child for SQL of clients, and its folder. */
+/** A child for client SQL, with its directory. */
 export interface LaunchedSqlChild extends ChildInDirectory {
-  /** Whether a statement still finds the memory it may take: what earlier ones took is not always given back. */
+  /** Whether another statement could still get its full memory: DuckDB does not always return what earlier ones used. */
   hasRoom(): boolean;
   readonly priority: ProcessPriority;
 }
 
-/** Starts a child for SQL of clients, in a folder that goes when it has ended. */
+/** Starts a child for client SQL, in a private directory that is removed when it exits. */
 export function launchSqlChild(options: SqlChildOptions): LaunchedSqlChild {
   const { tempDirectory, memoryBytes = DEFAULT_MEMORY_BYTES, threads = availableParallelism() } = options;
   const { maxTempBytes = 10 * memoryBytes } = options;
@@ -65,8 +65,8 @@ export function launchSqlChild(options: SqlChildOptions): LaunchedSqlChild {
   };
 }
 
-/** Of a process that could not be started. */
+/** For a process that could not be started. */
 const NO_PRIORITY: ProcessPriority = { lower: () => undefined, restore: () => true };
 
-/** How the names of folders of children begin. */
+/** The name prefix of these children's directories. */
 export const FOLDER_PREFIX = 'svc-sql-';

@@ -5,13 +5,13 @@ const { PRIORITY_NORMAL, PRIORITY_BELOW_NORMAL } = constants.priority;
 
 /** The CPU priority of another process. */
 export interface ProcessPriority {
-  /** Lets others go first. */
+  /** Lowers it below normal. */
   lower(): void;
-  /** Makes it normal again. Returns false if the system does not allow that: on Linux it takes a privilege. */
+  /** Restores it to normal. Returns false if the system does not allow it: on Linux this needs a privilege. */
   restore(): boolean;
 }
 
-/** The priority of a process, which is normal at first. */
+/** Controls the priority of a process, which must be normal at first. */
 export function processPriority(pid: number): ProcessPriority {
   let isLow = false;
   return {
@@ -26,18 +26,18 @@ export function processPriority(pid: number): ProcessPriority {
   };
 }
 
-/** Sets the priority of a process. Returns whether that could be done. */
+/** Sets the priority of a process. Returns whether it succeeded. */
 function setAll(pid: number, priority: number): boolean {
   try {
     for (const id of threadsOf(pid)) setPriority(id, priority);
     return true;
   } catch {
-    // It has ended, or the system does not allow it.
+    // The process has exited, or the system does not allow it.
     return false;
   }
 }
 
-/** What has a priority of its own in a process: on Linux each thread, elsewhere the process. */
+/** The ids to set the priority of: on Linux each thread has its own, elsewhere only the process. */
 function threadsOf(pid: number): readonly number[] {
   if (process.platform !== 'linux') return [pid];
   return readdirSync(`/proc/${pid}/task`).map(Number);

@@ -8,15 +8,15 @@ import { storedColumn } from '../types/stored-types.ts';
 import { storedPlace } from './frame-view.ts';
 import { fieldFromDuckdb, foreignColumn } from '../types/duckdb-types.ts';
 
-/** What the answer of a statement is, and how it is read. */
+/** The schema of a statement's result, and how to read it. */
 export interface ResultPlan {
   readonly schema: Schema;
   readonly plans: readonly GetPlan[];
-  /** The types that all columns are cast to, where any cannot be read as it is. */
+  /** The types to cast all columns to, if any column cannot be read as it is. */
   readonly casts?: readonly string[];
 }
 
-/** The plan for columns of DuckDB; `frames` are those that the views of the statement are of. */
+/** Returns the plan for DuckDB's result columns; `frames` are the schemas behind the views of the statement. */
 export function resultPlan(columns: SqlResponses['prepare']['columns'], frames: readonly Schema[]): ResultPlan {
   const names = distinctNames(columns.map(({ name }) => name));
   const planned = columns.map(({ type }, i) => columnPlan(names[i] ?? '', type, frames));
@@ -34,11 +34,11 @@ export function resultPlan(columns: SqlResponses['prepare']['columns'], frames: 
 interface ColumnPlan {
   readonly field: Field;
   readonly get: GetPlan;
-  /** Empty where it is not cast. */
+  /** Empty if the column is not cast. */
   readonly sqlType: string;
 }
 
-/** A column as it is stored comes as what it is in its frame; any other as what DuckDB has. */
+/** A column in its stored form keeps the field of its frame; any other gets the type that DuckDB reports. */
 function columnPlan(name: string, type: DuckType, frames: readonly Schema[]): ColumnPlan {
   const [member, ...others] = 'fields' in type ? type.fields : [];
   const place = member && others.length === 0 ? storedPlace(member.name) : undefined;
@@ -53,7 +53,7 @@ function columnPlan(name: string, type: DuckType, frames: readonly Schema[]): Co
   return { field, ...foreignColumn(field) };
 }
 
-/** A type whose structs have the names that SQL has for their fields. */
+/** Returns the type with the SQL names of struct fields. */
 function withSqlNames(type: DataType): DataType {
   const fields: readonly Field[] = type.children ?? [];
   if (fields.length === 0) return type;
@@ -67,10 +67,10 @@ function withSqlNames(type: DataType): DataType {
   return DataType.isMap(type) ? (new Map_(child, type.keysSorted) as DataType) : new List(child);
 }
 
-/** Names of expressions are as long as those are; columns have shorter ones, with room for a number. */
+/** DuckDB names a column after its expression, however long. Truncated names leave room for a number. */
 const MAX_NAME_LENGTH = 1000;
 
-/** A frame has each name once: the later ones get numbers. */
+/** Makes names unique: repeated ones get a number. */
 function distinctNames(names: readonly string[]): string[] {
   const taken = new Set<string>();
   const numbers = new Map<string, number>();
@@ -85,7 +85,7 @@ function distinctNames(names: readonly string[]): string[] {
   });
 }
 
-/** The fields of parameters: of the type null where the statement leaves it open. */
+/** Returns the fields of parameters, with the type null if the statement does not determine it. */
 export function parameterSchema(types: readonly DuckType[]): Schema {
   return new Schema(
     types.map((type, i) => {

@@ -5,16 +5,16 @@ import type { NamedPart } from '../wire/sql-requests.ts';
 import type { PinnedFrame } from '../store/sql-frames.ts';
 import { charactersBefore } from './characters-before.ts';
 
-/** Why a name that columns share means none of them, and how they can be named. */
+/** Why a name that several columns share is ambiguous, and what to write instead. */
 export interface SharedName {
   readonly message: string;
   readonly hint: string;
 }
 
-/** How DuckDB says that there is no column, or no field of a struct, of a name. */
+/** DuckDB's wordings for a missing column or struct field. */
 const MISSING = /not found|does not have|does not exist|no matching|could not find/i;
 
-/** The shared name that a statement over some frames failed on, where it was one. */
+/** Returns the shared name that a statement failed on, if it was one. */
 export function missedColumn(fault: string, pins: readonly PinnedFrame[]): SharedName | undefined {
   const [line = ''] = fault.split('\n');
   if (!MISSING.test(line)) return undefined;
@@ -29,8 +29,8 @@ export function missedColumn(fault: string, pins: readonly PinnedFrame[]): Share
 }
 
 /**
- * Refuses a column without a table before it that columns of one frame share, where DuckDB would take that of another
- * frame instead.
+ * Refuses an unqualified column name that columns of one frame share if another frame has it, too: DuckDB would silently
+ * use that one.
  */
 export function refuseContested(sql: string, columns: readonly NamedPart[], pins: readonly PinnedFrame[]): void {
   for (const { handle, info } of pins) {
@@ -41,7 +41,7 @@ export function refuseContested(sql: string, columns: readonly NamedPart[], pins
       if (column === undefined || !isElsewhere) continue;
       const { message, hint } = sharedName(names, key, handle, 'columns');
       throw new ServiceError('invalid_sql', message, {
-        hint: `${hint} Put the name of its table before a column of another frame.`,
+        hint: `${hint} Qualify the column of another frame with its table name.`,
         query: sql,
         position: charactersBefore(sql, column.position),
       });
@@ -63,7 +63,7 @@ function sharedIn(
   const key = [...sharedNames(names).keys()].find(isNamed);
   if (key !== undefined) return sharedName(names, key, handle, kind);
   for (const { type } of fields) {
-    // The one child of a list or map is no field that has a name in SQL.
+    // The child of a list or map has no name in SQL.
     const inner = sharedIn(type.children ?? [], handle, DataType.isStruct(type) ? 'fields' : kind, isNamed);
     if (inner !== undefined) return inner;
   }

@@ -8,33 +8,33 @@ import type { ProcessPriority } from './process-priority.ts';
 
 type RequestOf<Op extends SqlRequest['op']> = Extract<SqlRequest, { op: Op }>;
 
-/** A locked child. It answers one request at a time. */
+/** A locked child. It processes one request at a time. */
 export interface SqlChild {
   readonly pid: number | undefined;
   readonly isAlive: boolean;
   /** Whether there is enough memory for another statement. */
   hasRoom(): boolean;
-  /** How much CPU time it has used, in milliseconds; undefined if the system does not tell. */
+  /** The CPU time that it has used, in milliseconds; undefined if the system does not report it. */
   cpuMs(): number | undefined;
   readonly priority: ProcessPriority;
-  /** Whose statements it has answered: from the first on it takes no others'. */
+  /** The tenant whose statements it runs. From the first statement on, it serves no other tenant. */
   tenant: string | undefined;
   call<Op extends Exclude<SqlRequest['op'], 'rows'>>(
     request: RequestOf<Op>,
     signal: AbortSignal,
   ): Promise<SqlResponses[Op]>;
-  /** The batches of a statement, only as fast as they are taken. */
+  /** Yields the batches of a statement with backpressure. */
   rows(
     request: RequestOf<'rows'>,
     options: DownloadOptions & { readonly signal: AbortSignal },
   ): AsyncGenerator<ArrayBuffer, number, undefined>;
-  /** Resolves when what was asked last is answered, or the child has ended. */
+  /** Resolves when the last request is done or the child has exited. */
   settled(): Promise<void>;
-  /** Ends it, with the folder it has. */
+  /** Ends it and removes its directory. */
   close(): Promise<void>;
 }
 
-/** Linux counts CPU time in hundredths of a second for all programs. */
+/** Linux reports CPU time in hundredths of a second. */
 const TICK_MS = 10;
 
 /** Starts a locked child. */
@@ -50,7 +50,7 @@ export function createSqlChild(options: SqlChildOptions): SqlChild {
   ): PendingRequest<Response> {
     signal.throwIfAborted();
     const running = startRequest<Response>(link, request, signal, handlers);
-    // Whoever asked hears of the failure.
+    // The caller handles the failure through `response`.
     last = running.response.catch((error: unknown) => {
       if (isSpoilt(error)) return link.close();
       return undefined;
@@ -81,7 +81,7 @@ export function createSqlChild(options: SqlChildOptions): SqlChild {
   };
 }
 
-/** After a failure that should not be, DuckDB refuses everything else. */
+/** After an internal or fatal error, DuckDB refuses every later statement. */
 function isSpoilt(error: unknown): boolean {
   const failure = error instanceof ChildError ? error.failure : undefined;
   return failure?.code === 'sql_fault' && (failure.kind === 'INTERNAL' || failure.kind === 'FATAL');

@@ -21,9 +21,9 @@ function fakeChild(): SqlChild {
     cpuMs: () => undefined,
     priority: { lower: () => undefined, restore: () => canRestore },
     tenant: undefined,
-    call: () => Promise.reject(new Error('It is not asked anything.')),
+    call: () => Promise.reject(new Error('It must not be called.')),
     rows: () => {
-      throw new Error('It is not asked anything.');
+      throw new Error('It must not be called.');
     },
     settled: () => Promise.resolve(),
     close() {
@@ -54,7 +54,7 @@ beforeEach(() => {
 
 afterEach(() => children.close());
 
-test('the first child is started when it is time, or with the first statement', async () => {
+test('the first child is started after startAheadMs, or with the first statement', async () => {
   await children.close();
   vi.useFakeTimers();
   onTestFinished(() => void vi.useRealTimers());
@@ -71,7 +71,7 @@ test('the first child is started when it is time, or with the first statement', 
   expect(start).toHaveBeenCalledTimes(2);
 });
 
-test('where no child can be started a statement fails, and the next has its turn', async () => {
+test('if no child can be started, the statement fails and releases its slot', async () => {
   await children.close();
   isFull = true;
   children = createSqlChildren(options);
@@ -82,7 +82,7 @@ test('where no child can be started a statement fails, and the next has its turn
   (await take('one')).free();
 });
 
-test('one that waits has its turn when the one before it fails', async () => {
+test('a waiting statement gets the slot when the one before it fails', async () => {
   const slot = await take('one');
   await slot.child.close();
   isFull = true;
@@ -93,7 +93,7 @@ test('one that waits has its turn when the one before it fails', async () => {
   }
 });
 
-test('a child that cannot be started ahead is no failure of a statement, and is started when it is needed', async () => {
+test('a child that cannot be started ahead fails no statement, and is started on demand', async () => {
   const slot = await take('one');
   await slot.child.close();
   isFull = true;
@@ -103,7 +103,7 @@ test('a child that cannot be started ahead is no failure of a statement, and is 
   expect((await take('one')).child).not.toBe(slot.child);
 });
 
-test('a child serves its tenant again, unless its memory is used up', async () => {
+test('a child serves its tenant again unless its memory is used up', async () => {
   const first = await take('one');
   first.free();
   const second = await take('one');
@@ -115,7 +115,7 @@ test('a child serves its tenant again, unless its memory is used up', async () =
   expect(first.child.isAlive).toBe(false);
 });
 
-test('a child whose priority cannot be made normal again is replaced', async () => {
+test('a child whose priority cannot be restored is replaced', async () => {
   canRestore = false;
   const first = await take('one');
   first.free();

@@ -6,36 +6,36 @@ import { startClock, whenReached } from './statement-clock.ts';
 import { createSqlScheduler, type Slot } from './sql-scheduler.ts';
 import type { SlotRequest } from './wait-queue.ts';
 
-/** A child for one statement. */
+/** A slot of the scheduler and a child for it. */
 export interface ChildSlot extends Pick<Slot, 'interrupted' | 'ranMs' | 'keep'> {
   readonly child: SqlChild;
-  /** The statement runs: how long, counts from now on. */
+  /** Starts the clock of the statement. */
   begin(): void;
-  /** Lets others have it, once it has answered what it was asked last. */
+  /** Releases slot and child when the last request is done. */
   free(): void;
 }
 
-/** The children of an engine: so many statements at a time, each in a child that its tenant shares with nobody. */
+/** The children of an engine. Each statement runs in a child that serves only its tenant. */
 export interface SqlChildren {
-  /** A child for a statement, as soon as it is its turn. */
+  /** Waits for a slot and returns it with a child. */
   take(request: SlotRequest, signal: AbortSignal): Promise<ChildSlot>;
   close(): Promise<void>;
 }
 
-/** How many children there are. */
+/** Options of `createSqlChildren`. */
 export interface SqlChildrenOptions {
   readonly start: () => SqlChild;
   readonly maxConcurrent: number;
   readonly maxQueued: number;
-  /** A new statement that runs for longer than this can be interrupted when another one waits. */
+  /** A new statement that runs for longer than this can be interrupted if another one waits. */
   readonly shortMs: number;
-  /** How long a child waits for the next statement before it is ended. */
+  /** How long an idle child is kept. */
   readonly idleMs: number;
-  /** When the first one is started, if no statement needs it before. */
+  /** When the first child is started, unless a statement needs it earlier. */
   readonly startAheadMs: number;
 }
 
-/** No children but one, which is started ahead. */
+/** Creates the children of an engine. One spare child is always started ahead. */
 export function createSqlChildren(options: SqlChildrenOptions): SqlChildren {
   const { start, maxConcurrent, idleMs, startAheadMs } = options;
   const scheduler = createSqlScheduler(options);
@@ -55,7 +55,7 @@ export function createSqlChildren(options: SqlChildrenOptions): SqlChildren {
     try {
       idle.add(idle.take(isUnused) ?? start());
     } catch {
-      // Nobody waits for it: the statement that needs one tries again, and hears why there is none.
+      // The statement that needs a child tries again, and reports why there is none.
     }
   }
 
@@ -63,7 +63,7 @@ export function createSqlChildren(options: SqlChildrenOptions): SqlChildren {
     const child = idle.take((one) => one.tenant === tenant) ?? idle.take(isUnused) ?? start();
     child.tenant = tenant;
     busy.add(child);
-    // As many as can be used, and the one that is started ahead: others' children are ended.
+    // Keep as many as can be used, and the spare one. End the others.
     while (scheduler.running + idle.size > maxConcurrent + 1) {
       const surplus = idle.take((one) => !isUnused(one)) ?? idle.take(() => true);
       if (surplus !== undefined) end(surplus);
@@ -81,7 +81,7 @@ export function createSqlChildren(options: SqlChildrenOptions): SqlChildren {
     startAhead();
   }
 
-  /** Whoever gets no child does not keep the turn. */
+  /** Releases the slot if no child can be started. */
   function childForSlot(tenant: string, slot: Slot): SqlChild {
     try {
       return childFor(tenant);
@@ -101,7 +101,13 @@ export function createSqlChildren(options: SqlChildrenOptions): SqlChildren {
         throw new ServiceError('unavailable', 'The engine is closed.');
       }
       const child = childForSlot(request.caller.tenant, slot);
-      return createChildSlot({ child, slot, longMs, end: () => end(child), giveBack: () => void giveBack(child, slot) });
+      return createChildSlot({
+        child,
+        slot,
+        longMs,
+        end: () => end(child),
+        giveBack: () => void giveBack(child, slot),
+      });
     },
     async close() {
       isClosed = true;
@@ -121,7 +127,7 @@ interface ChildSlotParts {
   readonly giveBack: () => void;
 }
 
-/** A place in which a long statement has a lower CPU priority: short ones and reads of frames go first. */
+/** Creates a slot in which a long statement runs at a lower CPU priority than short ones and reads of frames. */
 function createChildSlot({ child, slot, longMs, end, giveBack }: ChildSlotParts): ChildSlot {
   let lowering: { stop(): void } | undefined;
   onAbort(slot.interrupted, () => {
@@ -148,7 +154,7 @@ function isUnused({ tenant }: SqlChild): boolean {
   return tenant === undefined;
 }
 
-/** A function of which only the first call counts. */
+/** Wraps a function so that only the first call runs it. */
 function once(work: () => void): () => void {
   let isDone = false;
   return () => {

@@ -12,7 +12,7 @@ test.each([
   ['IO', 'Could not write file: No space left on device', 'out_of_disk'],
   ['IO', 'Could not read file: Input/output error', 'internal'],
   ['', 'Failed to execute prepared statement', 'invalid_sql'],
-  // What a client makes DuckDB say is only what the client says.
+  // Words that the client's SQL put into the message mean nothing.
   ['Invalid Input', 'out of memory', 'invalid_sql'],
   ['Conversion', "Could not convert string 'No space left on device' to INT32", 'invalid_sql'],
 ])('%s Error: %s is %s', (kind, message, code) => {
@@ -20,7 +20,7 @@ test.each([
   expect(toSqlError(error, context)).toMatchObject({ code });
 });
 
-test('what DuckDB says below its first line is the hint', () => {
+test('the lines after the first of a DuckDB message become the hint', () => {
   const message = 'Referenced column "prise" not found in FROM clause!\nCandidate bindings: "price",\n\t"size"';
   const error = new ChildError({ code: 'sql_fault', kind: 'Binder', message });
   expect(toSqlError(error, context)).toMatchObject({
@@ -29,7 +29,7 @@ test('what DuckDB says below its first line is the hint', () => {
   });
 });
 
-test('no error shows where the engine has its files', () => {
+test('no error reveals where the engine keeps its files', () => {
   const message = 'cannot open "/tmp/svc-sql-1-abc/duckdb_temp"';
   const error = new ChildError({ code: 'sql_fault', kind: 'Invalid Input', message });
   expect(toSqlError(error, context).message).toBe('cannot open "…/duckdb_temp".');

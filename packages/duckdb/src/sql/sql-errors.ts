@@ -6,16 +6,16 @@ import { charactersBefore } from './characters-before.ts';
 import { missedColumn } from './shared-columns.ts';
 import { unreadableFrame } from '../store/store-errors.ts';
 
-/** What an error is about. */
+/** The context of an error. */
 export interface SqlContext {
   readonly sql: string;
   /** The frames that the statement names. */
   readonly pins: readonly PinnedFrame[];
-  /** Paths that no error may show. */
+  /** Paths that must not appear in errors. */
   readonly privatePaths: readonly string[];
 }
 
-/** The error of a statement for a client. Texts of DuckDB keep what they say, but for paths. */
+/** Converts a failure of a statement to the error for the client. Messages of DuckDB are kept, without paths. */
 export function toSqlError(error: unknown, context: SqlContext): ServiceError {
   const { sql } = context;
   if (error instanceof ChildCrash) return crashError(error, sql);
@@ -48,7 +48,7 @@ function faultError(fault: SqlFault, { sql, pins, privatePaths }: SqlContext, ca
   const message = withoutPaths(fault.message, privatePaths);
   const isOfTheSystem = kind === 'Out of Memory' || OURS.has(kind);
   if (isOfTheSystem && /max_temp_directory_size|no space left on device|disk quota exceeded/i.test(fault.message)) {
-    return new ServiceError('out_of_disk', 'The SQL needs more room on disk than one statement may take.', {
+    return new ServiceError('out_of_disk', 'The SQL needs more disk space than one statement may use.', {
       hint: 'Ask for less at once: filter earlier, or aggregate before sorting and joining.',
       query: sql,
       cause,
@@ -61,17 +61,20 @@ function faultError(fault: SqlFault, { sql, pins, privatePaths }: SqlContext, ca
     return outOfMemory(sql, cause);
   }
   if (kind === 'Permission') {
-    return new ServiceError('permission_denied', 'The SQL reaches outside of the frames.', { query: sql, cause });
+    return new ServiceError('permission_denied', 'The SQL accesses something other than frames.', {
+      query: sql,
+      cause,
+    });
   }
   if (kind === 'IO' && pins.some(({ info }) => info.isForeign)) {
-    return new ServiceError('invalid_data', 'The file of a frame was changed while it was read.', {
+    return new ServiceError('invalid_data', 'The file of a frame changed while it was read.', {
       query: sql,
       cause,
     });
   }
   if (fault.message === UNSAID) {
-    return new ServiceError('invalid_sql', 'The SQL failed, and the engine could not say why.', {
-      hint: 'Ask for less at once: what it had to say may not have fitted into its memory.',
+    return new ServiceError('invalid_sql', 'The SQL failed, and the engine could not report why.', {
+      hint: 'Ask for less at once: the error message may not have fitted into memory.',
       query: sql,
       cause,
     });
@@ -81,7 +84,7 @@ function faultError(fault: SqlFault, { sql, pins, privatePaths }: SqlContext, ca
   const shared = kind === 'Binder' ? missedColumn(fault.message, pins) : undefined;
   if (shared !== undefined)
     return new ServiceError('invalid_sql', shared.message, { ...shared, query: sql, cause, ...at });
-  // What stands below the first line helps to correct it.
+  // The lines after the first say how to correct the SQL.
   const [first = '', ...help] = message.trim().split('\n');
   const hint = help.join(' ').replaceAll(/\s+/g, ' ').trim();
   return new ServiceError('invalid_sql', sentence(first), {
@@ -95,13 +98,13 @@ function faultError(fault: SqlFault, { sql, pins, privatePaths }: SqlContext, ca
 function crashError(cause: ChildCrash, sql: string): ServiceError {
   if (cause.isOutOfMemory) return outOfMemory(sql, cause);
   if (cause.hasHung) {
-    return new ServiceError('unavailable', 'The engine did not answer while it worked on the SQL, and was replaced.', {
+    return new ServiceError('unavailable', 'The engine stopped responding while it ran the SQL, and was replaced.', {
       hint: 'Send the SQL again.',
       query: sql,
       cause,
     });
   }
-  return new ServiceError('internal', 'The engine ended unexpectedly while it worked on the SQL.', {
+  return new ServiceError('internal', 'The engine ended unexpectedly while it ran the SQL.', {
     hint: 'Send the SQL again; if it fails again, report it with the request id.',
     query: sql,
     cause,
@@ -109,17 +112,17 @@ function crashError(cause: ChildCrash, sql: string): ServiceError {
 }
 
 function outOfMemory(sql: string, cause: Error): ServiceError {
-  return new ServiceError('out_of_memory', 'The SQL needs more memory than one statement may take.', {
+  return new ServiceError('out_of_memory', 'The SQL needs more memory than one statement may use.', {
     hint: 'Ask for less at once, or raise sql.memory_gb.',
     query: sql,
     cause,
   });
 }
 
-/** What the binding says where there is no room for DuckDB's own message. */
+/** The binding's message if there is no memory for that of DuckDB. */
 const UNSAID = 'Failed to execute prepared statement';
 
-/** Failures that no SQL should bring about; those without a kind are not DuckDB's. */
+/** Failures that no SQL should cause; those without a kind are not from DuckDB. */
 const OURS: ReadonlySet<string> = new Set(['', 'INTERNAL', 'FATAL', 'IO', 'Serialization', 'Connection', 'HTTP']);
 
 function withoutPaths(message: string, paths: readonly string[]): string {

@@ -11,7 +11,7 @@ const clientOf = (connection: string, address = '10.0.0.1', tenant = 'default'):
   client: { address, connection },
 });
 
-/** Statements by their names, with a + for each time that they were interrupted, and in which order they begin. */
+/** Records statements by name in the order they start, with a + for each time they were interrupted. */
 function createLine(options: Partial<Parameters<typeof createSqlScheduler>[0]> = {}) {
   const scheduler: SqlScheduler = createSqlScheduler({ maxConcurrent: 2, maxQueued: 10, shortMs: 100, ...options });
   const begun: string[] = [];
@@ -52,13 +52,13 @@ function createLine(options: Partial<Parameters<typeof createSqlScheduler>[0]> =
   };
 }
 
-describe('a free place', () => {
+describe('a free slot', () => {
   test.each<readonly [string, Caller, Caller]>([
     ['another connection', clientOf('1'), clientOf('2')],
-    ['another address, whatever the connections', clientOf('1'), clientOf('1', '10.0.0.2')],
-    ['another tenant, whatever the addresses', clientOf('1'), clientOf('1', '10.0.0.1', 'other')],
+    ['another address, regardless of connections', clientOf('1'), clientOf('1', '10.0.0.2')],
+    ['another tenant, regardless of addresses', clientOf('1'), clientOf('1', '10.0.0.1', 'other')],
     ['a caller whose connection is known', { tenant: 'default' }, clientOf('1')],
-  ])('goes to %s before a second statement of one that runs', async (_, greedy, modest) => {
+  ])('goes to %s before another statement of a caller that has one running', async (_, greedy, modest) => {
     const line = createLine({ shortMs: 100_000 });
     for (const name of ['a', 'b', 'c', 'd']) await line.ask(name, greedy);
     await line.ask('modest', modest);
@@ -66,7 +66,7 @@ describe('a free place', () => {
     expect(line.begun).toEqual(['a', 'b', 'modest']);
   });
 
-  test('of only one goes round', async () => {
+  test('alternates between callers if it is the only one', async () => {
     const line = createLine({ maxConcurrent: 1 });
     for (const name of ['a1', 'a2', 'a3']) await line.ask(name, clientOf('a'));
     for (const name of ['b1', 'b2']) await line.ask(name, clientOf('b'));
@@ -76,7 +76,7 @@ describe('a free place', () => {
 });
 
 describe('a short statement', () => {
-  test('has the place of the youngest long one, once that has run for long enough', async () => {
+  test('gets the slot of the youngest long one once that has used up its time', async () => {
     const line = createLine();
     for (const name of ['a', 'b']) await line.ask(name);
     await line.pass(50);
@@ -87,7 +87,7 @@ describe('a short statement', () => {
     expect(line.begun).toEqual(['a', 'b', 'c']);
   });
 
-  test('waits for one other new one at a time, however many long ones there are', async () => {
+  test('waits for one other new statement at a time, however many long ones there are', async () => {
     const line = createLine();
     for (const name of ['a', 'b', 'c', 'd']) await line.ask(name);
     await line.pass(200);
@@ -97,22 +97,22 @@ describe('a short statement', () => {
     expect(line.begun.at(-1)).toBe('short');
   });
 
-  test('that a busy machine made slow is begun again before those who have used far more', async () => {
+  test('that was slow on a busy machine restarts before callers that have used far more', async () => {
     const line = createLine();
     for (const name of ['a', 'b', 'c']) await line.ask(name);
-    // They have been interrupted until they are long.
+    // They are interrupted until they are long.
     await line.pass(3000);
     await line.ask('short');
     expect(line.begun.at(-1)).toBe('short');
     for (const name of ['a', 'b', 'c']) await line.ask(`next of ${name}`, clientOf(name));
     await line.pass(100);
-    // It had its time and makes room once.
+    // It has used up its time and is interrupted once.
     expect(line.begun.at(-1)).toMatch(/^next of/);
     await line.pass(100);
     expect(line.begun.at(-1)).toBe('short+');
   });
 
-  test('does not stop one that has given rows', async () => {
+  test('does not interrupt one that has sent rows', async () => {
     const line = createLine();
     for (const name of ['a', 'b']) await line.ask(name);
     line.keep('a');
@@ -122,7 +122,7 @@ describe('a short statement', () => {
     expect(line.begun).toEqual(['a', 'b']);
   });
 
-  test('stops none where there is one place', async () => {
+  test('interrupts none if there is only one slot', async () => {
     const line = createLine({ maxConcurrent: 1 });
     for (const name of ['a', 'b']) await line.ask(name);
     await line.pass(10_000);
@@ -131,7 +131,7 @@ describe('a short statement', () => {
 });
 
 describe('a statement that is interrupted', () => {
-  test('has four times as long each time, and is not interrupted a fourth time', async () => {
+  test('gets four times as long each time, and is not interrupted a fourth time', async () => {
     const line = createLine();
     await line.ask('kept');
     line.keep('kept');
@@ -150,7 +150,7 @@ describe('a statement that is interrupted', () => {
     expect(line.begun.at(-1)).toBe('long+++');
   });
 
-  test('leaves a place to quick ones when it is long', async () => {
+  test('leaves a slot to quick ones when it is long', async () => {
     const line = createLine({ maxConcurrent: 4 });
     for (let i = 0; i < 12; i++) await line.ask(`long ${i}`);
     await line.pass(100_000);
@@ -161,7 +161,7 @@ describe('a statement that is interrupted', () => {
 
   test.each([
     ['makes room for a long one of another connection', 'b', ['first', 'second']],
-    ['does not make room for a long one of its own connection', 'a', ['first']],
+    ['does not make room for a long one of the same connection', 'a', ['first']],
   ])('and is long %s', async (_, connection, begun) => {
     const line = createLine();
     await line.ask('first', clientOf('a'), 400);
@@ -173,7 +173,7 @@ describe('a statement that is interrupted', () => {
   });
 });
 
-test('a statement that has begun does not listen to its signal any more', async () => {
+test('a statement that has started no longer listens to its signal', async () => {
   const scheduler = createSqlScheduler({ maxConcurrent: 1, maxQueued: 1, shortMs: 100 });
   const { signal } = new AbortController();
   const request = { caller: clientOf('a'), order: 0 };
@@ -185,7 +185,7 @@ test('a statement that has begun does not listen to its signal any more', async 
   expect(getEventListeners(signal, 'abort')).toEqual([]);
 });
 
-describe('when as many wait as may', () => {
+describe('when the queue is full', () => {
   test('the client with the most waiting statements loses one for a client with fewer', async () => {
     const line = createLine({ maxConcurrent: 1, maxQueued: 3 });
     for (const name of ['a1', 'a2', 'a3', 'a4']) await line.ask(name, clientOf('a'));

@@ -4,48 +4,48 @@ import { costOf, hasSlotFor, levelOf, LONG_LEVEL } from './levels.ts';
 import { lookAgainIn, type StatementClock } from './statement-clock.ts';
 import { createWaitQueue, type SlotRequest, type Waiting } from './wait-queue.ts';
 
-/** One statement in a place. */
+/** A slot that a statement holds. */
 export interface Slot {
-  /** Whether it is known from the start that the statement takes long. */
+  /** Whether the statement is known to be long from the start. */
   readonly isLong: boolean;
-  /** Aborted when the place is needed: the statement is to stop, end its turn and wait for another one. */
+  /** Aborted when the slot is needed: the statement must stop, release its slot and wait for another. */
   readonly interrupted: AbortSignal;
-  /** For how long the statement had run when it was interrupted, for its next request. */
+  /** How long the statement had run when it was interrupted, for its next request. */
   ranMs(): number;
-  /** The statement runs: how long, is what the clock says from now on. */
+  /** Marks the statement as running; the clock measures for how long. */
   begin(clock: StatementClock): void;
-  /** The statement has given rows. What was sent cannot be sent again, so it is not interrupted from now on. */
+  /** Marks the statement as not interruptible: it has sent rows, which cannot be sent again. */
   keep(): void;
   end(): void;
 }
 
-/** Places for statements, shared fairly by those who ask. */
+/** Shares slots fairly among callers. */
 export interface SqlScheduler {
-  /** How many places are taken. */
+  /** The number of slots in use. */
   readonly running: number;
-  /** Resolves when it is the turn of the statement. */
+  /** Waits for a slot. */
   wait(request: SlotRequest, signal: AbortSignal): Promise<Slot>;
 }
 
-/** How many places there are, and how they are shared. */
+/** Options of `createSqlScheduler`. */
 export interface SchedulerOptions {
   readonly maxConcurrent: number;
   readonly maxQueued: number;
-  /** A statement of level 0 that runs for longer than this can be interrupted when another one waits. */
+  /** A statement of level 0 that runs for longer than this can be interrupted if another one waits. */
   readonly shortMs: number;
 }
 
 /**
- * A multilevel feedback queue. All places are free. A free place goes to the caller with the fewest, then to the one that
- * has used places least: by tenant, then by address, then by connection. If a statement waits and has no place, one that
- * has run for longer than its level allows is interrupted and waits at a higher level, with more time. Long levels leave
- * a place to quick ones, so a short statement waits for `shortMs` at a time, however many long ones there are.
+ * Creates a multilevel feedback queue. A free slot goes to the caller with the fewest slots, then to the one with the least
+ * usage: by tenant, then by address, then by connection. If a statement waits, one that has run for longer than its level
+ * allows is interrupted and waits at a higher level, with a higher limit. Long levels leave a slot to quick ones, so a
+ * short statement waits for `shortMs` at a time, however many long ones there are.
  */
 export function createSqlScheduler({ maxConcurrent, maxQueued, shortMs }: SchedulerOptions): SqlScheduler {
   const counts = createCounts();
   const queue = createWaitQueue<Slot>(counts, maxQueued);
   const running = new Set<Running>();
-  /** One place alone has no room for both kinds. */
+  /** A single slot cannot be shared by long and quick statements. */
   const canInterrupt = maxConcurrent > 1;
   let timer: NodeJS.Timeout | undefined;
 
@@ -76,7 +76,7 @@ export function createSqlScheduler({ maxConcurrent, maxQueued, shortMs }: Schedu
   const levels = (): number[] => Array.from(running, ({ level }) => level);
   const hasSlot = (level: number): boolean => hasSlotFor(level, levels(), maxConcurrent);
 
-  /** Gives free places away. One that an interrupted statement has left goes to another of its level or below, if one waits. */
+  /** Hands free slots to waiting statements. The slot of an interrupted one goes to another of its level or below, if one waits. */
   function startNext({ controller, order, ranMs }: Running): void {
     const belowLevel = Math.max(levelOf(ranMs, shortMs), LONG_LEVEL);
     const isPreferred = (one: Waiting<Slot>): boolean =>
@@ -87,10 +87,10 @@ export function createSqlScheduler({ maxConcurrent, maxQueued, shortMs }: Schedu
     makeRoom();
   }
 
-  /** Interrupts a statement if another one needs its place, or looks again when one has run for long enough. */
+  /** Interrupts a statement if another needs its slot, or checks again when one has run for long enough. */
   function makeRoom(): void {
     clearTimeout(timer);
-    // One at a time: its place is free in a moment.
+    // One at a time: its slot will be free in a moment.
     if (!canInterrupt || [...running].some(({ controller }) => controller.signal.aborted)) return;
     const { victim, inMs } = chooseVictim([...running], (level) => queue.first(level), {
       counts,

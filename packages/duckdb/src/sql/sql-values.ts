@@ -2,7 +2,7 @@ import { quoted, ServiceError } from '@svc/errors';
 import type { SqlValue } from '@svc/frames';
 import type { SqlParam } from '../wire/sql-requests.ts';
 
-/** The types that a text can be read as. */
+/** The types of parameters that are given as text. */
 const TYPES = new Set(
   `BIGINT BIGNUM BIT BLOB BOOLEAN DATE DOUBLE FLOAT HUGEINT INTEGER INTERVAL JSON SMALLINT TIME TIMESTAMP TIMESTAMPTZ
    TIMESTAMP_MS TIMESTAMP_NS TIMESTAMP_S TIMETZ TINYINT UBIGINT UHUGEINT UINTEGER USMALLINT UTINYINT UUID VARCHAR`.split(
@@ -13,7 +13,7 @@ const DECIMAL = /^DECIMAL\(\d{1,2},\s*\d{1,2}\)$/;
 const MAX_INTEGER = 2 ** 31;
 const MAX_BIGINT = 2n ** 63n;
 
-/** The value of a parameter as the child takes it. */
+/** Returns the value of a parameter in the form that the child expects. */
 export function sqlParam(value: SqlValue): SqlParam {
   if (value === null) return { type: 'VARCHAR', text: null };
   if (typeof value === 'boolean') return { type: 'BOOLEAN', text: String(value) };
@@ -23,18 +23,14 @@ export function sqlParam(value: SqlValue): SqlParam {
   if (value instanceof Uint8Array) return { type: 'BLOB', text: blobText(value) };
   const type = value.type.trim().toUpperCase();
   if (!TYPES.has(type) && !DECIMAL.test(type)) {
-    throw new ServiceError(
-      'invalid_argument',
-      `A parameter is of the type ${quoted(value.type)}, which is not known.`,
-      {
-        hint: `Use one of: ${[...TYPES].join(', ')}, DECIMAL(precision, scale).`,
-      },
-    );
+    throw new ServiceError('invalid_argument', `A parameter has the unknown type ${quoted(value.type)}.`, {
+      hint: `Use one of: ${[...TYPES].join(', ')}, DECIMAL(precision, scale).`,
+    });
   }
   return { type, text: value.text };
 }
 
-/** Of whole numbers the smallest type that others are made of: a date plus a BIGINT does not exist. */
+/** INTEGER if the value fits, like a literal in SQL: DuckDB cannot add a BIGINT to a date. */
 function numberType(value: number): string {
   if (!Number.isSafeInteger(value) || Object.is(value, -0)) return 'DOUBLE';
   return value >= -MAX_INTEGER && value < MAX_INTEGER ? 'INTEGER' : 'BIGINT';

@@ -8,8 +8,8 @@ test.each([
   ['wall time, if it has a tenth of a core', 1000, 100, 1000],
   ['wall time, if it has many cores', 1000, 8000, 1000],
   ['ten times its CPU time, if it has less of a core', 1000, 30, 300],
-  ['a quarter of wall time at the least', 1000, 1, 250],
-  ['wall time, if the system does not tell the CPU time', 1000, undefined, 1000],
+  ['at least a quarter of wall time', 1000, 1, 250],
+  ['wall time, if the system does not report the CPU time', 1000, undefined, 1000],
 ])('a statement has run for %s', (_, wallMs, cpuMs, expected) => {
   let cpu = cpuMs === undefined ? undefined : 5000;
   const clock = startClock(() => cpu);
@@ -29,9 +29,9 @@ test('a clock does not jump while the CPU time cannot be read', () => {
 });
 
 test.each([
-  ['is done when the clock says so', false, 1],
-  ['is not done after it was stopped', true, 0],
-])('what waits for a clock %s', (_, isStopped, times) => {
+  ['runs when the clock reaches it', false, 1],
+  ['does not run after it was stopped', true, 0],
+])('a callback of a clock %s', (_, isStopped, times) => {
   let cpu = 0;
   const work = vi.fn<() => void>();
   const waiting = whenReached(

@@ -1,17 +1,17 @@
-/** How long a statement has run, in milliseconds, as it counts for its limits. */
+/** Returns how many milliseconds of its limits a statement has used. */
 export type StatementClock = () => number;
 
-/** A statement that gets less than a tenth of a core waits for the processor more than it works. */
+/** A statement that gets less than a tenth of a core waits for the CPU more than it works. */
 const MAX_WALL_PER_CPU = 10;
-/** One that waits for its disk does not work either, and has a place all the same. */
+/** A statement that waits for the disk uses no CPU either, but holds its slot. */
 const MIN_SHARE_OF_WALL = 1 / 4;
-/** A clock may be slower than time is: it is not looked at more often than this. */
+/** The minimum time between checks: a clock may run slower than wall time. */
 const LOOK_MS = 10;
 
 /**
  * Starts the clock of a statement: wall time, but at most ten times the CPU time that its process has used since, and at
- * least a quarter of the wall time. So a short statement stays short on a busy machine. It is wall time alone if the
- * system does not tell the CPU time.
+ * least a quarter of the wall time. So a short statement stays short on a busy machine. If the system does not report the
+ * CPU time, the clock shows wall time.
  */
 export function startClock(cpuMs: () => number | undefined): StatementClock {
   const startedAt = performance.now();
@@ -25,7 +25,7 @@ export function startClock(cpuMs: () => number | undefined): StatementClock {
   };
 }
 
-/** Does something when a clock has reached a time, unless it is stopped before. */
+/** Calls back when a clock reaches a time, unless stopped before. */
 export function whenReached(clock: StatementClock, ms: number, work: () => void): { stop(): void } {
   let timer: NodeJS.Timeout | undefined;
   function look(): void {
@@ -37,7 +37,7 @@ export function whenReached(clock: StatementClock, ms: number, work: () => void)
   return { stop: () => clearTimeout(timer) };
 }
 
-/** After how many milliseconds a clock that has some to go is looked at again. */
+/** Returns the delay in milliseconds until the next check of a clock. */
 export function lookAgainIn(leftMs: number): number {
   return Math.max(leftMs, LOOK_MS);
 }

@@ -16,45 +16,45 @@ import type { ChildSlot } from './sql-children.ts';
 import { toSqlError } from './sql-errors.ts';
 import type { TimeLimit } from './time-limit.ts';
 
-/** One statement in the child that was found for it. */
+/** A statement in its child. */
 export interface Statement {
   readonly limit: TimeLimit;
-  /** Checks it and pins the frames it names. Returns the list of frames instead where that is all it asks for. */
+  /** Checks it and pins the frames it names. If it is just SHOW TABLES, returns the list of frames instead. */
   check(): Promise<readonly string[] | undefined>;
   prepare(params?: readonly SqlParam[]): Promise<SqlResponses['prepare']>;
-  /** How the columns that it was prepared to have are read. */
+  /** Returns how to read the columns of the prepared statement. */
   plan(columns: SqlResponses['prepare']['columns']): ResultPlan;
   rows(plan: Omit<ResultPlan, 'schema'>, options?: DownloadOptions): AsyncGenerator<ArrayBuffer, number, undefined>;
-  /** Any failure as the client sees it. Called before the end, while the frames are there to be looked at. */
+  /** Converts a failure to the error for the client. Call it before `end`, while the frames are pinned. */
   failure(error: unknown): Promise<ServiceError>;
-  /** Whether it was stopped for another one: nothing was sent, and it can be run again. */
+  /** Whether it was interrupted for another: nothing was sent, and it can run again. */
   readonly isInterrupted: boolean;
-  /** Throws if it was stopped; from now on it is not stopped for another one. */
+  /** Throws if it was stopped; otherwise it will no longer be interrupted. */
   keep(): void;
-  /** Lets frames and child go as soon as the child has sent everything, read or not. */
+  /** Releases frames and child when the child has sent everything, read or not. */
   letGo(): void;
-  /** Lets frames and child go. */
+  /** Releases frames and child. */
   release(): void;
-  /** Stops it, wherever it is, and lets frames and child go. */
+  /** Stops it in any state, and releases frames and child. */
   end(): void;
 }
 
-/** What a statement is made of. */
+/** Options of `createStatement`. */
 export interface StatementParts {
   readonly store: SqlFrames;
   readonly call: Call;
   readonly sql: string;
   readonly limit: TimeLimit;
   readonly slot: ChildSlot;
-  /** Paths that no error may show. */
+  /** Paths that must not appear in errors. */
   readonly privatePaths: readonly string[];
 }
 
-/** So many frames, and columns of them all, can be looked at as a catalogue. */
+/** The limits of a catalogue: its frames, and the columns of all of them. */
 const MAX_SHOWN_FRAMES = 10_000;
 const MAX_SHOWN_COLUMNS = 200_000;
 
-/** A statement that nothing was done with yet. */
+/** Creates a statement, which is not checked yet. */
 export function createStatement({ store, call, sql, limit, slot, privatePaths }: StatementParts): Statement {
   const { child } = slot;
   const { tenant } = call;
@@ -88,7 +88,7 @@ export function createStatement({ store, call, sql, limit, slot, privatePaths }:
       const checked = await child.call({ op: 'check', sql }, signal);
       const { tables, columns = [], listsFrames, readsCatalogue, columnsUsed } = checked;
       used = columnsUsed && new Set(columnsUsed);
-      // A child that had to be started has not lost time that the statement took.
+      // Starts here, so that the start of a child does not count.
       slot.begin();
       if (listsFrames) return store.handles(tenant);
       if (readsCatalogue) catalogue = await orAborted(catalogueOf(store, call, sql), signal);
@@ -121,13 +121,13 @@ export function createStatement({ store, call, sql, limit, slot, privatePaths }:
       void child.settled().then(release);
     },
     end() {
-      limit.abort(new ServiceError('cancelled', 'The answer was closed.'));
+      limit.abort(new ServiceError('cancelled', 'The result was closed.'));
       release();
     },
   };
 }
 
-/** Pins a frame; one that comes after the signal is aborted is released. */
+/** Pins a frame. If the signal is aborted first, the pin is released when it arrives. */
 async function pinFrame(
   store: SqlFrames,
   ref: Parameters<SqlFrames['pin']>[0],
@@ -137,7 +137,7 @@ async function pinFrame(
   try {
     return await orAborted(pinning, signal);
   } catch (error) {
-    // A long file of another format still becomes a Parquet file, for the next statement that needs it.
+    // The conversion of a long file to Parquet goes on, for the next statement that needs it.
     void pinning.then(
       (late) => late?.release(),
       () => undefined,
@@ -146,13 +146,13 @@ async function pinFrame(
   }
 }
 
-/** The views of frames, as a statement that does something with no others than some columns may see them. */
+/** Returns the views of frames, for a statement that computes with the columns `used` only. */
 function viewsOf(
   pins: readonly PinnedFrame[],
   [home = '']: readonly string[],
   used: ReadonlySet<string> | undefined,
 ): SqlView[] {
-  // Relative paths: what DuckDB shows of them says nothing of where frames are kept.
+  // Relative paths: errors of DuckDB must not reveal where frames are stored.
   return pins.map(({ handle, version, path, info }, frame) => ({
     name: handle,
     version,
@@ -174,24 +174,24 @@ function schemasOf(pins: readonly PinnedFrame[]): Schema[] {
 
 function unknownFrameHint(name: string): string {
   const table = CATALOGUE_TABLES.find((one) => one.endsWith(`.${name.toLowerCase()}`));
-  return table === undefined ? 'SHOW TABLES lists the frames there are.' : `Did you mean ${table}?`;
+  return table === undefined ? 'SHOW TABLES lists the frames.' : `Did you mean ${table}?`;
 }
 
-/** What a statement that reads the catalogue sees. */
+/** Returns the catalogue for a statement that reads it. */
 async function catalogueOf(store: SqlFrames, { tenant }: Call, sql: string): Promise<readonly CatalogueFrame[]> {
-  // Counted first: to look into so many takes long.
+  // Counted first: describing too many would take long.
   const { length } = await store.handles(tenant);
   const frames = length <= MAX_SHOWN_FRAMES ? await store.describeAll(tenant) : [];
   const columns = frames.reduce((sum, { info }) => sum + info.schema.fields.length, 0);
   if (length <= MAX_SHOWN_FRAMES && columns <= MAX_SHOWN_COLUMNS) return frames.map(frameShape);
   const many = length <= MAX_SHOWN_FRAMES ? `${columns} columns` : `${length} frames`;
-  throw new ServiceError('invalid_sql', `There are ${many}, more than the catalogue shows.`, {
+  throw new ServiceError('invalid_sql', `There are ${many}, more than the catalogue can show.`, {
     hint: 'SHOW TABLES lists the frames, and DESCRIBE shows the columns of one.',
     query: sql,
   });
 }
 
-/** Waits for something, but not longer than until a signal is aborted. */
+/** Awaits a promise, but rejects as soon as the signal is aborted. */
 function orAborted<T>(promise: Promise<T>, signal: AbortSignal): Promise<T> {
   return new Promise((resolve, reject) => {
     const stopListening = onAbort(signal, () => reject(signal.reason));

@@ -1,17 +1,17 @@
 import { cancelledError, onAbort, ServiceError } from '@svc/errors';
 
-/** How long something may take; its signal is aborted when that is over, or the caller's is. */
+/** A timeout whose signal is also aborted with that of the caller. */
 export interface TimeLimit {
   readonly signal: AbortSignal;
-  /** Begins to count anew. */
+  /** Restarts the timeout. */
   start(): void;
-  /** Stops counting. */
+  /** Stops the timeout. */
   stop(): void;
-  /** Aborts the signal, unless that has happened. */
+  /** Aborts the signal, unless it is aborted already. */
   abort(reason: ServiceError): void;
 }
 
-/** A limit for a statement that counts from now on. */
+/** Creates and starts the time limit of a statement. */
 export function createTimeLimit(outer: AbortSignal, timeoutMs: number, sql: string): TimeLimit {
   const controller = new AbortController();
   let timer: NodeJS.Timeout | undefined;
@@ -38,7 +38,7 @@ export function createTimeLimit(outer: AbortSignal, timeoutMs: number, sql: stri
 }
 
 function tooLate(timeoutMs: number, sql: string): ServiceError {
-  return new ServiceError('deadline_exceeded', `The SQL did not give rows within ${timeoutMs} ms.`, {
+  return new ServiceError('deadline_exceeded', `The SQL did not return rows within ${timeoutMs} ms.`, {
     hint: 'Ask for less, or raise sql.timeout_ms.',
     query: sql,
   });

@@ -2,36 +2,36 @@ import { onAbort, ServiceError } from '@svc/errors';
 import type { Caller, GroupCounts } from './caller-groups.ts';
 import { LONG_LEVEL } from './levels.ts';
 
-/** A statement that waits for a place. */
+/** A request for a slot. */
 export interface SlotRequest {
   readonly caller: Caller;
-  /** For how long it ran before it was interrupted. Default 0: it was not. */
+  /** How long the statement ran before it was interrupted. Default 0: it was not. */
   readonly ranMs?: number;
-  /** When it first asked, by a counter of the caller: no two statements have the same. */
+  /** The order of arrival: unique for each statement, and the same when it waits again. */
   readonly order: number;
 }
 
-/** A statement in the line. */
+/** A statement in the queue. */
 export interface Waiting<T> extends SlotRequest {
   readonly groups: readonly string[];
   readonly level: number;
-  /** What it may add to the use of its caller before it is interrupted. */
+  /** What it may add to the usage of its caller before it is interrupted. */
   readonly costMs: number;
   begin(slot: T): void;
   refuse(error: unknown): void;
 }
 
-/** Statements that wait for a place. */
+/** The queue of statements that wait for a slot. */
 export interface WaitQueue<T> {
-  /** The statement of a level that is next, if one waits. */
+  /** The next statement of a level, if one waits. */
   first(level: number): Waiting<T> | undefined;
-  /** Resolves with what the statement is begun with. A line that is full refuses one of the client with the most. */
+  /** Resolves with the slot. If the queue is full, a statement of the client with the most waiting ones is refused. */
   join(request: SlotRequest & Pick<Waiting<T>, 'groups' | 'level' | 'costMs'>, signal: AbortSignal): Promise<T>;
-  /** Removes and returns the next statement of the levels that have a place; a preferred one, if there is any. */
+  /** Removes and returns the next statement of the levels that have a slot; a preferred one, if there is any. */
   take(hasSlot: (level: number) => boolean, isPreferred: (one: Waiting<T>) => boolean): Waiting<T> | undefined;
 }
 
-/** An empty line. */
+/** Creates an empty queue. */
 export function createWaitQueue<T>(counts: GroupCounts, maxQueued: number): WaitQueue<T> {
   const waiting = new Set<Waiting<T>>();
 
@@ -40,7 +40,7 @@ export function createWaitQueue<T>(counts: GroupCounts, maxQueued: number): Wait
     counts.left(one.groups);
   }
 
-  /** Lets a client with fewer waiting statements in; the newest of the client that has the most goes. */
+  /** Makes room for a client with fewer waiting statements: refuses the newest one of the client with the most. */
   function refuseOne(groups: readonly string[]): void {
     const crowd = counts.mostWaiting(groups);
     const newest = [...waiting].findLast((one) => crowd !== undefined && one.groups.includes(crowd));
@@ -49,7 +49,7 @@ export function createWaitQueue<T>(counts: GroupCounts, maxQueued: number): Wait
     newest.refuse(tooManyOfOne());
   }
 
-  /** Those that wait, the caller first that has the fewest running statements, and then the least use after this one. */
+  /** Sorts the waiting statements: the caller with the fewest running ones first, then the one with the least usage after this one. */
   function inOrder(isIncluded: (level: number) => boolean): readonly Waiting<T>[] {
     return [...waiting]
       .filter(({ level }) => isIncluded(level))
@@ -59,7 +59,7 @@ export function createWaitQueue<T>(counts: GroupCounts, maxQueued: number): Wait
   return {
     first: (level) => inOrder((one) => one === level)[0],
     async join(request, signal) {
-      // One that was interrupted had its place in the line.
+      // An interrupted statement was admitted before.
       if (request.level === 0 && waiting.size >= maxQueued) refuseOne(request.groups);
       return new Promise<T>((resolve, reject) => {
         const one: Waiting<T> = {
@@ -91,7 +91,7 @@ export function createWaitQueue<T>(counts: GroupCounts, maxQueued: number): Wait
   };
 }
 
-/** The one that asked first, of the next quick statement and the next one of each long level: so none of these starves. */
+/** Of the next quick statement and the next one of each long level, returns the one that arrived first, so that none starves. */
 function oldestHead<T>(line: readonly Waiting<T>[]): Waiting<T> | undefined {
   const heads = new Map<number, Waiting<T>>();
   for (const one of line) {
@@ -104,11 +104,11 @@ function oldestHead<T>(line: readonly Waiting<T>[]): Waiting<T> | undefined {
 function tooManyOfOne(): ServiceError {
   return new ServiceError(
     'too_many_requests',
-    'Every engine is busy, and this client has the most statements waiting.',
+    'All SQL engines are busy, and this client has the most waiting statements.',
   );
 }
 
 function tooMany(maxQueued: number): ServiceError {
-  const waiting = maxQueued === 0 ? 'and none may wait' : `and ${maxQueued} statements wait for one already`;
-  return new ServiceError('too_many_requests', `Every engine is busy, ${waiting}.`);
+  const waiting = maxQueued === 0 ? 'and no statement may wait' : `and ${maxQueued} statements are waiting already`;
+  return new ServiceError('too_many_requests', `All SQL engines are busy, ${waiting}.`);
 }

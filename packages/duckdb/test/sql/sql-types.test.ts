@@ -149,7 +149,7 @@ describe('what SQL has no room for', () => {
     await putValues(new DurationNanosecond(), [1999n]);
     await expect(fixture.text('SELECT c + INTERVAL 1 DAY FROM sample')).rejects.toMatchObject({
       code: 'invalid_sql',
-      message: expect.stringMatching(/INTERVAL has microseconds, but column "c" has a value with nanoseconds/),
+      message: expect.stringMatching(/INTERVAL has microsecond precision, but column "c" has a value with nanoseconds/),
     });
   });
 
