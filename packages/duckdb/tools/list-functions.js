@@ -38,7 +38,7 @@ for (const place of Object.keys(PLACES)) {
 }
 writeFileSync(
   FILE,
-  `/** The functions that SQL of clients may use, by where they stand. Written by \`tools/list-functions.js\`. */
+  `/** The functions that client SQL may use, by position. Written by \`tools/list-functions.js\`. */
 export const ALLOWED_FUNCTIONS: Readonly<Record<'values' | 'tables', string>> = {
 ${places.join('\n')}
 };

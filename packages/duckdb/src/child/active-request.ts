@@ -1,19 +1,19 @@
 import type { BatchWriter } from '../wire/batch.ts';
 
-/** A request that is being worked on, as who works on it sees it. */
+/** The child's side of one request. */
 export interface ActiveRequest {
   readonly id: number;
-  /** Aborted when the parent does not want the answer any more. */
+  /** Aborted when the parent cancels the request. */
   readonly signal: AbortSignal;
-  /** Sends a batch as soon as the parent wants one more. */
+  /** Sends a batch when the parent has granted a credit for it. */
   sendBatch(batch: BatchWriter): Promise<void>;
-  /** Tells the parent that one more batch may come. */
+  /** Grants the parent a credit for one more batch. */
   requestBatch(): void;
-  /** Batches that came and nobody has taken yet. */
+  /** Received batches that are not processed yet. */
   readonly incoming: ArrayBuffer[];
-  /** Whether the last batch has come. */
+  /** Whether the last batch has been received. */
   readonly hasAll: boolean;
 }
 
-/** The parent does not want the answer any more. */
+/** The parent cancelled the request. */
 export class CancelledError extends Error {}

@@ -4,8 +4,8 @@ import { runInNewContext } from 'node:vm';
 let collect: unknown;
 
 /**
- * Frees what no object holds any more; `minor`: of what was made lately alone, which takes much less time. As a flag of the
- * command line it would keep Node from its own compiled code.
+ * Runs the garbage collector. `minor` collects only young objects, which is much faster. The flag is set at run time: on the
+ * command line it would keep Node from using its code cache.
  */
 export function collectGarbage(type: 'major' | 'minor' = 'major'): void {
   if (collect === undefined) {
@@ -13,7 +13,7 @@ export function collectGarbage(type: 'major' | 'minor' = 'major'): void {
     collect = runInNewContext('gc');
   }
   if (typeof collect !== 'function') return;
-  // Node 20 takes any argument for the wish for a minor one.
+  // Node 20 runs a minor collection if there is any argument.
   if (type === 'minor') collect({ type });
   else collect();
 }

@@ -21,7 +21,7 @@ import { createFileHandler } from './files/file-handler.ts';
 import { UnstorableValue } from './columns/column-writer.ts';
 import type { ChildFailure, ChildSettings } from '../wire/file-requests.ts';
 
-// The program of an engine child: it answers requests that come over the socket at file descriptor 3.
+// The program of an engine child. It serves requests from the socket at file descriptor 3.
 const STDERR = 2;
 const PIPE = 3;
 const BATCH_FILE = 4;
@@ -34,7 +34,7 @@ const activeRequests = new Map<number, ControlledRequest>();
 const places = settings.hasBatchFile === true ? createBatchPlaces(BATCH_FILE) : undefined;
 const handler = settings.isLocked === true ? createSqlHandler(settings.settings) : createFileHandler(settings);
 
-/** Whatever it was doing is of no use to anyone. */
+/** The parent is gone, or this process is broken: exit now. */
 function end(): void {
   process.kill(process.pid, 'SIGKILL');
 }
@@ -43,7 +43,7 @@ socket.on('close', end);
 socket.on('error', end);
 socket.on('data', createMessageParser(onMessage));
 
-// An ordinary exit would wait for DuckDB, which may wait for an answer of this very thread.
+// A regular exit would wait for DuckDB, which may wait for this very thread.
 for (const event of ['uncaughtException', 'unhandledRejection']) {
   process.on(event, (error: unknown) => {
     writeSync(STDERR, `${error instanceof Error ? error.stack : String(error)}\n`);
@@ -64,7 +64,7 @@ function onMessage(kind: number, id: number, payload: ArrayBuffer): void {
   if (kind === MESSAGE.request) {
     const active = createControlledRequest(id);
     activeRequests.set(id, active);
-    void answer(active, parseJson(payload));
+    void respond(active, parseJson(payload));
     return;
   }
   if (kind === MESSAGE.ping) {
@@ -75,7 +75,7 @@ function onMessage(kind: number, id: number, payload: ArrayBuffer): void {
     places?.free(new Uint32Array(payload)[0] ?? 0);
     return;
   }
-  // What arrives after the answer is of no use.
+  // Ignore messages that arrive after the response.
   const active = activeRequests.get(id);
   if (active === undefined) return;
   if (kind === MESSAGE.batch) active.incoming.push(payload);
@@ -84,7 +84,7 @@ function onMessage(kind: number, id: number, payload: ArrayBuffer): void {
   else active.cancel();
 }
 
-async function answer(active: ControlledRequest, request: ReturnType<typeof parseJson>): Promise<void> {
+async function respond(active: ControlledRequest, request: ReturnType<typeof parseJson>): Promise<void> {
   const { id } = active;
   try {
     const result = await handler.run(active, request);
@@ -140,7 +140,7 @@ function createControlledRequest(id: number): ControlledRequest {
     signal: controller.signal,
     async sendBatch(batch: BatchWriter) {
       const { parts, length } = batch.finish();
-      // Of batches that are large only one is under way.
+      // Only one large batch is in flight at a time.
       const needed = length > LARGE_BATCH_BYTES ? BATCH_CREDITS : 1;
       while (credits.count < needed && !controller.signal.aborted) {
         await new Promise<void>((resolve) => (wake = resolve));
@@ -148,7 +148,7 @@ function createControlledRequest(id: number): ControlledRequest {
       if (controller.signal.aborted) throw new CancelledError();
       credits.count--;
       const place = places?.put(parts, length);
-      // Copied: the next batch is made in the same memory.
+      // Copied: the next batch is built in the same memory.
       if (place === undefined) send(MESSAGE.batch, id, [Buffer.concat(parts, length)]);
       else send(MESSAGE.placed, id, [wordsPayload(place, length)]);
     },

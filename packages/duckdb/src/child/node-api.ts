@@ -1,10 +1,10 @@
 import { createRequire } from 'node:module';
 import type * as NodeApi from '@duckdb/node-api';
 
-// As an ES module its exports would be looked for in each of its many files first, which doubles what it takes to load.
+// An ES import would scan each of its many files for exports first, which doubles the load time.
 const nodeApi: typeof NodeApi = createRequire(import.meta.url)('@duckdb/node-api');
 
-/** DuckDB's library, of which the child uses these. What it has no word for is done with `@duckdb/node-bindings`. */
+/** The parts of DuckDB's library that the child uses. It calls `@duckdb/node-bindings` for what the library does not offer. */
 export const {
   DuckDBDecimalType,
   DuckDBInstance,
@@ -16,7 +16,7 @@ export const {
   StatementType,
 } = nodeApi;
 
-/** Types that their names alone say. */
+/** Types without parameters, by name. */
 export const PLAIN_TYPES = {
   BOOLEAN: nodeApi.BOOLEAN,
   TINYINT: nodeApi.TINYINT,

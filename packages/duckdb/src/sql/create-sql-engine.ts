@@ -7,7 +7,7 @@ import { sweepChildDirectories } from '../engine/child-directory.ts';
 import { decodeBatch } from '../types/batch-codec.ts';
 import type { SqlFrames } from '../store/sql-frames.ts';
 import { parameterSchema } from './result-plan.ts';
-import { FOLDER_PREFIX, type SqlChildOptions } from './launch-sql-child.ts';
+import { DIRECTORY_PREFIX, type SqlChildOptions } from './launch-sql-child.ts';
 import { createSqlChild, type SqlChild } from './sql-child.ts';
 import { createSqlChildren } from './sql-children.ts';
 import { sqlParam } from './sql-values.ts';
@@ -43,10 +43,10 @@ export function createSqlEngine(options: SqlEngineOptions): Engine {
   const { store, tempDirectory, timeoutMs = 60_000 } = options;
   const { maxConcurrent = 4, maxQueued = 64, shortMs = 250, idleMs = 30_000, startAheadMs = 0 } = options;
   // In the background.
-  void sweepChildDirectories(tempDirectory, FOLDER_PREFIX);
+  void sweepChildDirectories(tempDirectory, DIRECTORY_PREFIX);
   const start = (): SqlChild => createSqlChild(options);
   const children = createSqlChildren({ start, maxConcurrent, maxQueued, shortMs, idleMs, startAheadMs });
-  const privatePaths = [join(tempDirectory, FOLDER_PREFIX)];
+  const privatePaths = [join(tempDirectory, DIRECTORY_PREFIX)];
 
   /** The limits of all statements that run or wait. */
   const limits = new Set<TimeLimit>();

@@ -39,7 +39,7 @@ export function launchSqlChild(options: SqlChildOptions): LaunchedSqlChild {
   const { tempDirectory, memoryBytes = DEFAULT_MEMORY_BYTES, threads = availableParallelism() } = options;
   const { maxTempBytes = 10 * memoryBytes } = options;
   const maxBytes = COUNTED_AGAIN * memoryBytes + threads * THREAD_BYTES + OVERHEAD_BYTES;
-  const launched = launchInDirectory(tempDirectory, FOLDER_PREFIX, (directory) =>
+  const launched = launchInDirectory(tempDirectory, DIRECTORY_PREFIX, (directory) =>
     launchProgram({
       settings: {
         settings: [
@@ -69,4 +69,4 @@ export function launchSqlChild(options: SqlChildOptions): LaunchedSqlChild {
 const NO_PRIORITY: ProcessPriority = { lower: () => undefined, restore: () => true };
 
 /** The name prefix of these children's directories. */
-export const FOLDER_PREFIX = 'svc-sql-';
+export const DIRECTORY_PREFIX = 'svc-sql-';

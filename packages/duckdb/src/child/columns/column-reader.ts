@@ -1,15 +1,15 @@
 import type { Vector } from '@duckdb/node-bindings';
 import type { BatchWriter } from '../../wire/batch.ts';
 
-/** Turns vectors of DuckDB into the buffers of an Arrow column, one vector after the other. */
+/** Converts DuckDB vectors to the buffers of an Arrow column, one vector at a time. */
 export interface ColumnReader {
-  /** Looks at a vector, which must stay until all its rows are taken; returns about how many bytes they take. */
+  /** Opens a vector, which must stay alive until all its rows are taken; returns their approximate size in bytes. */
   open(vector: Vector, rows: number): number;
-  /** Adds rows of the vector that was opened last. */
+  /** Adds rows of the open vector. */
   take(start: number, count: number): void;
-  /** About how many bytes were added since `clear`. */
+  /** The approximate number of bytes added since `clear`. */
   readonly bytes: number;
-  /** Writes what was added: length, count of nulls, validity, then what the type has. */
+  /** Writes the added rows: length, null count, validity, then the buffers of the type. */
   write(out: BatchWriter): void;
   clear(): void;
 }

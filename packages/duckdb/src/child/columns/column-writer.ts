@@ -2,22 +2,22 @@ import type { DuckDBType } from '@duckdb/node-api';
 import duckdb, { type Vector } from '@duckdb/node-bindings';
 import type { BatchReader } from '../../wire/batch.ts';
 
-/** Puts the buffers of an Arrow column into vectors of DuckDB. */
+/** Copies the buffers of an Arrow column to DuckDB vectors. */
 export interface ColumnWriter {
   /** The type of the vectors. */
   readonly type: DuckDBType;
   /**
-   * Takes the buffers of the next batch. Where a row of the parent is null, so is the row of this column: Arrow allows
-   * any value there, DuckDB does not.
+   * Loads the buffers of the next batch. If a row of the parent is null, so is the row of this column: Arrow allows any
+   * value there, DuckDB does not.
    */
   load(batch: BatchReader, parent?: Validity): void;
-  /** Puts rows of the batch to the start of a vector; returns how many bytes they take as Arrow when they are read. */
+  /** Copies rows of the batch to the start of a vector; returns their size in bytes when read back as Arrow. */
   fill(vector: Vector, start: number, count: number): number;
-  /** Whether there is a float -0 in the batch; also true where one is hidden by a null. Left out where there never is. */
+  /** Whether the batch has a float -0; also true if a null hides it. Absent for types without one. */
   readonly hasNegativeZero?: boolean;
 }
 
-/** A value that cannot be stored: its row in the column of the batch, and what it is. */
+/** A value that cannot be stored, and its row in the batch. */
 export class UnstorableValue extends Error {
   readonly row: number;
 
@@ -27,14 +27,14 @@ export class UnstorableValue extends Error {
   }
 }
 
-/** Which rows of a column of a batch have a value. */
+/** Which rows of a batch column have a value. */
 export class Validity {
   length = 0;
   private bits: Uint8Array<ArrayBuffer> = new Uint8Array(0);
   private bitOffset = 0;
   private shifted = new Uint8Array(256);
 
-  /** Reads what every column begins with: length, place of the first bit in its byte, bits. */
+  /** Reads the head of every column: length, offset of the first bit in its byte, bits. */
   load(batch: BatchReader, parent?: Validity): void {
     this.length = batch.word();
     this.bitOffset = batch.word();
@@ -42,7 +42,7 @@ export class Validity {
     if (parent?.hasNulls) this.restrict(parent);
   }
 
-  /** All rows of another column have a value, or those that these bits say. */
+  /** Sets the validity from bits; without bits, every row has a value. */
   set(length: number, bits: Uint8Array<ArrayBuffer>): void {
     this.length = length;
     this.bitOffset = 0;
@@ -58,7 +58,7 @@ export class Validity {
     return this.bits.length === 0 || (((this.bits[at >> 3] ?? 0) >> (at & 7)) & 1) === 1;
   }
 
-  /** Marks the nulls among some rows; returns the bytes that takes in Arrow. */
+  /** Marks the nulls among these rows; returns the size of their validity in Arrow. */
   fill(vector: Vector, start: number, count: number): number {
     if (!this.hasNulls) return 0;
     const bytes = (count + 7) >> 3;
@@ -68,7 +68,7 @@ export class Validity {
     return bytes;
   }
 
-  /** Makes the rows null that are null in another column of the same length. */
+  /** Also marks the nulls of another column of the same length. */
   private restrict(other: Validity): void {
     if (!this.hasNulls) {
       this.bits = other.bits;

@@ -8,19 +8,19 @@ import { NullWriter, TextsWriter } from './text-writers.ts';
 
 type DictionaryPlan = Extract<PutPlan, { kind: 'dictionary' }>;
 
-/** Values that all have the same number of bytes, or 0 where they are bits. */
+/** Values of a fixed width in bytes; 0 for bits. */
 interface ValuesWriter {
   readonly width: number;
   readonly validity: Validity;
   values: Uint8Array<ArrayBuffer>;
 }
 
-/** Indices into values that came before; the values are stored, not the indices. */
+/** Indices into a dictionary. The values are stored, not the indices. */
 export class DictionaryWriter implements ColumnWriter {
   readonly type: DuckDBType;
   private readonly validity = new Validity();
   private indices: ArrayLike<number | bigint> = [];
-  /** The values may come in several parts. */
+  /** The values may arrive in several parts. */
   private parts: readonly ColumnWriter[] = [];
   private readonly target: ColumnWriter;
   private readonly plan: DictionaryPlan;
@@ -36,7 +36,7 @@ export class DictionaryWriter implements ColumnWriter {
   load(batch: BatchReader, parent?: Validity): void {
     this.validity.load(batch, parent);
     this.indices = indicesOver(batch.buffer(), this.plan);
-    // None: the values are those of the batch before.
+    // None: the values of the previous batch still apply.
     const parts = batch.word();
     if (parts === 0) return;
     this.parts = Array.from({ length: parts }, () => {
@@ -56,7 +56,7 @@ export class DictionaryWriter implements ColumnWriter {
     else if (target instanceof FixedWriter) this.gatherValues(FixedWriter, target, start, count);
     else if (target instanceof IntervalWriter) this.gatherValues(IntervalWriter, target, start, count);
     else if (target instanceof NullWriter) target.set(count);
-    else throw new Error(`There are no dictionaries of ${this.plan.values.kind}.`);
+    else throw new Error(`Dictionaries of ${this.plan.values.kind} are not supported.`);
     try {
       return target.fill(vector, 0, count);
     } catch (error) {
@@ -102,7 +102,7 @@ export class DictionaryWriter implements ColumnWriter {
     target.validity.set(count, bits);
   }
 
-  /** Calls for every row that has a value with the part and the row of the value; returns which rows have one. */
+  /** Calls back for every row that has a value, with the part and the row of the value; returns which rows have one. */
   private eachValue<W extends { readonly validity: Validity }>(
     kind: abstract new (...args: never[]) => W,
     start: number,

@@ -2,7 +2,7 @@ import type { DuckDBType } from '@duckdb/node-api';
 import { DuckDBTypeId } from '../node-api.ts';
 import type { DuckType } from '../../wire/duck-type.ts';
 
-/** A type of DuckDB as plain data. */
+/** Returns a DuckDB type as plain data. */
 export function duckTypeOf(type: DuckDBType): DuckType {
   const { DECIMAL, LIST, ARRAY, MAP, STRUCT } = DuckDBTypeId;
   if (type.typeId === DECIMAL) return { name: 'DECIMAL', precision: type.width, scale: type.scale };

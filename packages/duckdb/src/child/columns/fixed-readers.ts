@@ -5,10 +5,10 @@ import { GrowingBytes, GrowingValidity } from './growing-bytes.ts';
 import type { IntervalUnit } from '../../wire/column-plans.ts';
 import { ownBytes, TextReader } from './text-reader.ts';
 
-/** Turns the values in `from` into those of Arrow; `to` begins at 0. */
+/** Converts the values in `from` to Arrow's; `to` starts at offset 0. */
 type Convert = (from: DataView, to: DataView, count: number) => void;
 
-/** Reads values that all have the same number of bytes. */
+/** Reads values of a fixed width. */
 export class FixedReader implements ColumnReader {
   readonly validity = new GrowingValidity();
   readonly values = new GrowingBytes();
@@ -18,7 +18,7 @@ export class FixedReader implements ColumnReader {
   private readonly outWidth: number;
   private readonly convert: Convert | undefined;
 
-  /** Without `convert` the bytes stay as they are. */
+  /** Without `convert`, the bytes are copied unchanged. */
   constructor(width: number, outWidth = width, convert?: Convert) {
     this.width = width;
     this.outWidth = outWidth;
@@ -59,14 +59,14 @@ function viewOf(bytes: Uint8Array): DataView {
   return new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength);
 }
 
-/** What every column begins with. */
+/** Writes the head of every column. */
 export function writeHead(out: BatchWriter, validity: GrowingValidity): void {
   out.word(validity.length);
   out.word(validity.nullCount);
   out.buffer(validity.bytes);
 }
 
-/** Decimals of up to 18 digits are in fewer bytes than Arrow has for them. */
+/** DuckDB stores decimals of up to 18 digits in fewer bytes than Arrow. */
 export function createDecimalReader(precision: number): FixedReader {
   if (precision > 18) return new FixedReader(16);
   if (precision > 9)
@@ -98,7 +98,7 @@ function widen(valueAt: (from: DataView, row: number) => bigint): Convert {
   };
 }
 
-/** DuckDB keeps a UUID as an integer of 128 bits with its first bit turned over, so that they sort. */
+/** DuckDB stores a UUID as a 128-bit integer with the first bit flipped, so that they sort. */
 export function createUuidReader(): FixedReader {
   return new FixedReader(16, 16, (from, to, count) => {
     for (let row = 0; row < count; row++) {
@@ -110,10 +110,10 @@ export function createUuidReader(): FixedReader {
 }
 
 const MICROS_PER_DAY = 86_400_000_000n;
-/** As many as can be told in nanoseconds of 64 bits. */
+/** The most microseconds that fit into 64-bit nanoseconds. */
 const MAX_MICROS = 9_223_372_036_854_775n;
 
-/** DuckDB's own intervals have microseconds: those that are too many for nanoseconds become days, which count the same. */
+/** DuckDB's native intervals have microseconds. Those that overflow nanoseconds are carried over to days, with equal meaning. */
 export function createDuckdbIntervalReader(): FixedReader {
   return new FixedReader(16, 16, (from, to, count) => {
     for (let row = 0; row < count; row++) {
@@ -146,12 +146,12 @@ export class BitReader extends FixedReader {
   }
 }
 
-/** The lowest bit of each byte of a word, next to each other: the product moves all four to its top. */
+/** Packs the lowest bit of each byte of a word: the multiplication moves all four to the top. */
 function lowBits(word: number): number {
   return Math.imul(word & 0x01010101, 0x10204080) >>> 28;
 }
 
-/** A struct without fields is stored as a boolean, of which only matters whether it is null. */
+/** A struct without fields is stored as a boolean; only its validity matters. */
 export class EmptyStructReader extends FixedReader {
   constructor() {
     super(1);
@@ -162,7 +162,7 @@ export class EmptyStructReader extends FixedReader {
   }
 }
 
-/** Integers that are stored as text. */
+/** Reads integers that are stored as text. */
 export class DigitsReader extends TextReader {
   private readonly width: number;
 
@@ -188,7 +188,7 @@ export class DigitsReader extends TextReader {
   }
 }
 
-/** Intervals, which are stored as a struct of months, days and nanoseconds. */
+/** Reads intervals, which are stored as a struct of months, days and nanoseconds. */
 export class IntervalReader implements ColumnReader {
   private readonly validity = new GrowingValidity();
   private readonly parts = [new FixedReader(4), new FixedReader(4), new FixedReader(8)] as const;

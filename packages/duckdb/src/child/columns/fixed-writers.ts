@@ -7,23 +7,23 @@ import type { FixedType, IntervalUnit } from '../../wire/column-plans.ts';
 
 const NO_BYTES: Uint8Array<ArrayBuffer> = new Uint8Array(0);
 
-/** Turns one value; throws where it cannot be stored. */
+/** Converts one value; throws if it cannot be stored. */
 type ConvertValue = (from: DataView, row: number, to: DataView, at: number) => void;
 
-/** What a column whose values all have the same number of bytes is made into. */
+/** Options of `FixedWriter`. */
 export interface FixedOptions {
   readonly type: DuckDBType;
-  /** Bytes of a value as it comes; 0 for bits. */
+  /** The width of a value in the batch, in bytes; 0 for bits. */
   readonly width: number;
-  /** Bytes of a value in the vector. */
+  /** The width of a value in the vector. */
   readonly outWidth: number;
-  /** Bytes of a value when it is read again. */
+  /** The width of a value when it is read back as Arrow. */
   readonly arrowWidth: number;
-  /** Left out where the bytes stay as they are. */
+  /** Absent if the bytes are copied unchanged. */
   readonly convert?: ConvertValue;
 }
 
-/** Values that all have the same number of bytes. */
+/** Writes values of a fixed width. */
 export class FixedWriter implements ColumnWriter {
   readonly type: DuckDBType;
   readonly validity = new Validity();
@@ -65,13 +65,13 @@ export class FixedWriter implements ColumnWriter {
   }
 }
 
-/** Values whose bytes stay as they are. */
+/** Creates a writer that copies values unchanged. */
 export function createCopyWriter(type: FixedType, width: number): FixedWriter {
   const options = { type: PLAIN_TYPES[type], width, outWidth: width, arrowWidth: width };
   return type === 'DOUBLE' || type === 'FLOAT' ? new FloatWriter(options) : new FixedWriter(options);
 }
 
-/** Floats, which can be -0. */
+/** Writes floats, which can be -0. */
 class FloatWriter extends FixedWriter {
   hasNegativeZero = false;
 
@@ -91,11 +91,11 @@ function hasNegativeZero(values: Uint8Array<ArrayBuffer>, width: number): boolea
   return false;
 }
 
-/** The largest value, and its opposite, mean "infinity" and its opposite in Arrow and DuckDB alike. */
+/** The largest value and its negation mean infinity and -infinity in both Arrow and DuckDB. */
 const MAX_LONG = 2n ** 63n - 1n;
 const MAX_INT = 2n ** 31n - 1n;
 
-/** Integers times a factor. */
+/** Creates a writer that multiplies integers by a factor. */
 export function createScaleWriter(type: FixedType, width: 4 | 8, factor: number): FixedWriter {
   const wide = BigInt(factor);
   function convert(from: DataView, row: number, to: DataView, at: number): void {
@@ -112,7 +112,7 @@ export function createScaleWriter(type: FixedType, width: 4 | 8, factor: number)
 
 const DAY_MS = 86_400_000n;
 
-/** Milliseconds as days. */
+/** Creates a writer that converts milliseconds to days. */
 export function createDaysWriter(): FixedWriter {
   function convert(from: DataView, row: number, to: DataView, at: number): void {
     const millis = from.getBigInt64(8 * row, true);
@@ -129,7 +129,7 @@ export function createDaysWriter(): FixedWriter {
   return new FixedWriter({ type: PLAIN_TYPES.DATE, width: 8, outWidth: 4, arrowWidth: 4, convert });
 }
 
-/** Floats of 16 bits as floats of 32. */
+/** Creates a writer that converts 16-bit floats to 32-bit floats. */
 export function createHalfWriter(): FixedWriter {
   function convert(from: DataView, row: number, to: DataView, at: number): void {
     const bits = from.getUint16(2 * row, true);
@@ -143,7 +143,7 @@ export function createHalfWriter(): FixedWriter {
   return new FloatWriter({ type: PLAIN_TYPES.FLOAT, width: 2, outWidth: 4, arrowWidth: 4, convert });
 }
 
-/** Bits as bytes. */
+/** Creates a writer that converts bits to bytes. */
 export function createBitWriter(): FixedWriter {
   function convert(from: DataView, row: number, to: DataView, at: number): void {
     to.setUint8(at, (from.getUint8(row >> 3) >> (row & 7)) & 1);
@@ -151,7 +151,7 @@ export function createBitWriter(): FixedWriter {
   return new BitWriter({ type: PLAIN_TYPES.BOOLEAN, width: 0, outWidth: 1, arrowWidth: 0.125, convert });
 }
 
-/** The bits of the values begin where those of the validity do. */
+/** The bits of the values have the same offset as those of the validity. */
 class BitWriter extends FixedWriter {
   override load(batch: BatchReader, parent?: Validity): void {
     this.validity.load(batch, parent);
@@ -168,7 +168,7 @@ function shiftBits(bits: Uint8Array, shift: number, rows: number): Uint8Array<Ar
   );
 }
 
-/** UUIDs, which DuckDB keeps as integers with the first bit turned over. */
+/** Creates a writer of UUIDs, which DuckDB stores as integers with the first bit flipped. */
 export function createUuidWriter(): FixedWriter {
   function convert(from: DataView, row: number, to: DataView, at: number): void {
     to.setUint32(at + 12, (from.getUint32(16 * row) ^ 0x80000000) >>> 0, true);
@@ -178,7 +178,7 @@ export function createUuidWriter(): FixedWriter {
   return new FixedWriter({ type: PLAIN_TYPES.UUID, width: 16, outWidth: 16, arrowWidth: 16, convert });
 }
 
-/** Decimals, in as many bytes as DuckDB has for their precision. */
+/** Creates a writer of decimals, in the width that DuckDB uses for their precision. */
 export function createDecimalWriter(width: number, precision: number, scale: number): FixedWriter {
   const type = new DuckDBDecimalType(precision, scale);
   const outWidth = precision > 18 ? 16 : precision > 9 ? 8 : precision > 4 ? 4 : 2;
@@ -197,7 +197,7 @@ export function createDecimalWriter(width: number, precision: number, scale: num
   return new FixedWriter({ type, width, outWidth, arrowWidth: 16, convert });
 }
 
-/** A little-endian integer with a sign, of 4 bytes or a multiple of 8. */
+/** Reads a signed little-endian integer of 4 bytes or a multiple of 8. */
 export function integerAt(from: DataView, row: number, width: number): bigint {
   if (width === 4) return BigInt(from.getInt32(4 * row, true));
   let value = from.getBigInt64(width * (row + 1) - 8, true);
@@ -205,7 +205,7 @@ export function integerAt(from: DataView, row: number, width: number): bigint {
   return value;
 }
 
-/** A struct without fields, as a boolean. */
+/** Writes a struct without fields as a boolean. */
 export class EmptyStructWriter implements ColumnWriter {
   readonly type = PLAIN_TYPES.BOOLEAN;
   private readonly validity = new Validity();
@@ -222,7 +222,7 @@ export class EmptyStructWriter implements ColumnWriter {
 
 const INTERVAL_WIDTHS = { months: 4, days_millis: 8, months_days_nanos: 16 } as const;
 
-/** Intervals, as a struct of months, days and nanoseconds. */
+/** Writes intervals as a struct of months, days and nanoseconds. */
 export class IntervalWriter implements ColumnWriter {
   readonly type: DuckDBType;
   readonly validity = new Validity();

@@ -1,9 +1,9 @@
-/** Bytes that are added one piece after the other. Its memory is used again after `clear`. */
+/** A growing buffer. Its memory is reused after `clear`. */
 export class GrowingBytes {
   array = new Uint8Array(1024);
   length = 0;
 
-  /** Makes room that may be written to before it is known how much of it is used. */
+  /** Ensures capacity for bytes that are written before it is known how many are used. */
   reserve(bytes: number): void {
     const needed = this.length + bytes;
     if (needed <= this.array.length) return;
@@ -12,7 +12,7 @@ export class GrowingBytes {
     this.array = larger;
   }
 
-  /** Makes room, and says where it begins. */
+  /** Extends the buffer; returns the offset of the new bytes. */
   grow(bytes: number): number {
     const start = this.length;
     this.reserve(bytes);
@@ -30,21 +30,21 @@ export class GrowingBytes {
 
   clear(): void {
     this.length = 0;
-    // One enormous value must not hold its memory for the rest of the read.
+    // One huge value must not keep its memory for the rest of the read.
     if (this.array.length > KEPT_BYTES) this.array = new Uint8Array(1024);
   }
 }
 
 const KEPT_BYTES = 8 * 1024 * 1024;
 
-/** Which rows have a value: a bit each, and none at all as long as no row is null. */
+/** A validity bitmap, allocated when the first null is added. */
 export class GrowingValidity {
   length = 0;
   nullCount = 0;
   private bits = new Uint8Array(1024);
   private hasBits = false;
 
-  /** Adds rows `start` to `start + count` of a vector; `validity` is null where all have a value. */
+  /** Adds rows `start` to `start + count` of a vector; `validity` is null if all have a value. */
   add(validity: Uint8Array | null, start: number, count: number): void {
     if (validity === null && !this.hasBits) {
       this.length += count;
@@ -61,7 +61,7 @@ export class GrowingValidity {
     return !this.hasBits || (((this.bits[row >> 3] ?? 0) >> (row & 7)) & 1) === 1;
   }
 
-  /** The bits, or nothing where no row is null. */
+  /** The bits; empty if no row is null. */
   get bytes(): Uint8Array {
     return this.nullCount === 0 ? this.bits.subarray(0, 0) : this.bits.subarray(0, (this.length + 7) >> 3);
   }
@@ -88,7 +88,7 @@ export class GrowingValidity {
     const end = from + count;
     if (count === 0) return;
     const first = from >> 3;
-    // Bits before `from` stay, bits after the end are not looked at before they are written.
+    // Keep the bits before `from`; those after the end are written before they are read.
     const kept = (this.bits[first] ?? 0) & ((1 << (from & 7)) - 1);
     this.bits.fill(255, first, (end + 7) >> 3);
     this.bits[first] = kept | (255 << (from & 7));

@@ -17,7 +17,7 @@ import { GrowingBytes, GrowingValidity } from './growing-bytes.ts';
 import type { GetPlan } from '../../wire/column-plans.ts';
 import { ownBytes, TextReader } from './text-reader.ts';
 
-/** A reader for columns of a plan. */
+/** Creates a reader for a plan. */
 export function createColumnReader(plan: GetPlan): ColumnReader {
   switch (plan.kind) {
     case 'bits':
@@ -53,7 +53,7 @@ export function createColumnReader(plan: GetPlan): ColumnReader {
   }
 }
 
-/** Reads the only field of structs. */
+/** Reads structs with a single field as that field. */
 function wrappedReader(item: ColumnReader): ColumnReader {
   return {
     open: (vector, rows) => item.open(duckdb.struct_vector_get_child(vector, 0), rows),
@@ -66,7 +66,7 @@ function wrappedReader(item: ColumnReader): ColumnReader {
   };
 }
 
-/** Lists and maps: where each list is in the vector of the items. */
+/** Reads lists and maps. */
 class ListReader implements ColumnReader {
   private readonly validity = new GrowingValidity();
   private readonly offsets = new GrowingBytes();
@@ -91,7 +91,7 @@ class ListReader implements ColumnReader {
     this.validity.add(valid, start, count);
     const offsetsAt = this.offsets.grow(4 * count) / 4;
     const offsets = new Int32Array(this.offsets.array.buffer, this.offsets.array.byteOffset);
-    // Lists that follow each other in the vector are taken together.
+    // Lists that are adjacent in the vector are copied together.
     let runStart = 0;
     let runEnd = 0;
     for (let i = 0; i < count; i++) {

@@ -48,12 +48,12 @@ const CREATE: { readonly [K in PutPlan['kind']]: (plan: PlanOf<K>) => ColumnWrit
   dictionary: (plan) => new DictionaryWriter(plan, createColumnWriter),
 };
 
-/** A writer for columns of a plan. */
+/** Creates a writer for a plan. */
 export function createColumnWriter<K extends PutPlan['kind']>(plan: PlanOf<K>): ColumnWriter {
   return CREATE[plan.kind](plan);
 }
 
-/** Lists, also those of one length, and maps, which are lists of entries. */
+/** Writes lists, fixed-size lists, and maps, which are lists of entries. */
 class ListWriter implements ColumnWriter {
   readonly type: DuckDBType;
   private readonly validity = new Validity();
@@ -78,7 +78,7 @@ class ListWriter implements ColumnWriter {
     this.item.load(batch, this.itemValidity());
   }
 
-  /** Which items are in a list that is not null; undefined where all are. */
+  /** Which items belong to a list that is not null; undefined if all do. */
   private itemValidity(): Validity | undefined {
     if (!this.validity.hasNulls) return undefined;
     const { offsets } = this;
@@ -119,7 +119,7 @@ class ListWriter implements ColumnWriter {
     return bytes + 4 * count + this.validity.fill(vector, start, count);
   }
 
-  /** What is wrong with an item is said of the row that has it. */
+  /** Reports an item that cannot be stored with the row of its list. */
   private fillItems(child: Vector, first: number, items: number): number {
     try {
       return this.item.fill(child, first, items);
@@ -131,10 +131,10 @@ class ListWriter implements ColumnWriter {
   }
 }
 
-/** The type of a map with these entries. */
+/** Returns the type of a map with these entries. */
 function mapType(entries: ColumnWriter): DuckDBType {
   const [key, value] = entries instanceof StructWriter ? entries.fields : [];
-  if (key === undefined || value === undefined) throw new Error('The entries of a map are a key and a value.');
+  if (key === undefined || value === undefined) throw new Error('A map entry must have a key and a value.');
   return new DuckDBMapType(key.type, value.type);
 }
 

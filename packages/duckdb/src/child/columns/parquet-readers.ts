@@ -4,7 +4,7 @@ import { writeHead } from './fixed-readers.ts';
 import type { Int96Unit } from '../../wire/column-plans.ts';
 import { TextReader } from './text-reader.ts';
 
-/** Reads bytes of which each row becomes a value of a fixed width. */
+/** Reads bytes and converts each row to a value of a fixed width. */
 abstract class BytesReader extends TextReader {
   protected readonly title: string;
   private readonly width: number;
@@ -15,7 +15,7 @@ abstract class BytesReader extends TextReader {
     this.title = title;
   }
 
-  /** Puts the value of a row to `to`, which begins with zeros. */
+  /** Writes the value of a row to `to`, which is zeroed. */
   protected abstract convert(from: Uint8Array, to: DataView): void;
 
   override write(out: BatchWriter): void {
@@ -32,10 +32,10 @@ abstract class BytesReader extends TextReader {
   }
 }
 
-/** Bytes of a decimal of Arrow, of 256 bits. */
+/** The width of Arrow's 256-bit decimals. */
 const DECIMAL_BYTES = 32;
 
-/** Decimals of Parquet, as integers of any number of bytes, highest first. */
+/** Reads Parquet decimals: big-endian integers of any width. */
 export class DecimalBytesReader extends BytesReader {
   constructor(title: string) {
     super(DECIMAL_BYTES, title);
@@ -44,7 +44,7 @@ export class DecimalBytesReader extends BytesReader {
   protected convert(from: Uint8Array, to: DataView): void {
     const sign = (from[0] ?? 0) >= 0x80 ? 0xff : 0;
     const extra = from.length - DECIMAL_BYTES;
-    // Whatever is beyond 256 bits may only repeat the sign.
+    // Bytes beyond 256 bits must only repeat the sign.
     const isLonger =
       extra > 0 && (from.subarray(0, extra).some((byte) => byte !== sign) || (from[extra] ?? 0) >> 7 !== sign >> 7);
     if (isLonger)
@@ -58,7 +58,7 @@ const INT96_BYTES = 12;
 const EPOCH_DAY = 2_440_588n;
 const NANOS_PER_DAY = 86_400_000_000_000n;
 
-/** Parquet's deprecated timestamps: nanoseconds of the day, then the Julian day, lowest byte first. */
+/** Reads Parquet's deprecated timestamps: nanoseconds of the day, then the Julian day, little-endian. */
 export class Int96Reader extends BytesReader {
   private readonly unit: Int96Unit;
 

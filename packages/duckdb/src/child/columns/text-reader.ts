@@ -3,19 +3,19 @@ import type { BatchWriter } from '../../wire/batch.ts';
 import type { ColumnReader } from './column-reader.ts';
 import { GrowingBytes, GrowingValidity } from './growing-bytes.ts';
 
-/** A text in a vector of DuckDB: its length, and its bytes where they fit into the other 12, else 4 of them and where they are. */
+/** A string in a DuckDB vector: its length, then its bytes if they fit into 12, else the first 4 and a pointer. */
 const TEXT_BYTES = 16;
 const MAX_INLINE = 12;
 
 /**
- * Texts this near to each other are fetched in one call. It must be less than a page (4096 bytes): then whatever lies
- * between two texts is on a page with one of them, and reading it cannot fault.
+ * Strings this close together are fetched in one call. It must be less than a page (4096 bytes): then everything between
+ * two strings is on a page with one of them, and reading it cannot fault.
  */
 const MAX_GAP = 1024;
-/** What is fetched in one call ends with the text that goes past this. */
+/** A call ends with the string that exceeds this many bytes. */
 const MAX_FETCH = 16 * 1024 * 1024;
 
-/** Reads texts or bytes. Those that do not fit into the vector itself are fetched in few calls. */
+/** Reads strings or bytes. Those that are not inlined in the vector are fetched in few calls. */
 export class TextReader implements ColumnReader {
   readonly validity = new GrowingValidity();
   readonly offsets = new GrowingBytes();
@@ -31,7 +31,7 @@ export class TextReader implements ColumnReader {
   }
 
   open(vector: Vector, rows: number): number {
-    // `vector_get_data` copies, so the bytes are at the start of a buffer of their own.
+    // `vector_get_data` copies, so the bytes are at the start of a separate buffer.
     this.raw = ownBytes(duckdb.vector_get_data(vector, rows * TEXT_BYTES));
     this.words = new Uint32Array(this.raw.buffer, 0, rows * 4);
     this.valid = duckdb.vector_get_validity(vector, ((rows + 63) >> 6) << 3);
@@ -54,7 +54,7 @@ export class TextReader implements ColumnReader {
     else this.takeAny(start, count);
   }
 
-  /** Rows of which no text is elsewhere in memory: whole words are copied, and the next text is written over what is too much. */
+  /** Takes rows whose strings are all inlined. Copies whole words; the next string overwrites the excess. */
   private takeShort(start: number, count: number): void {
     const { words, content } = this;
     let at = content.length;
@@ -91,7 +91,7 @@ export class TextReader implements ColumnReader {
     const target = content.array;
     const offsetsAt = this.offsets.grow(4 * count) / 4;
     const offsets = new Int32Array(this.offsets.array.buffer, this.offsets.array.byteOffset);
-    // Texts that follow each other in memory are copied together.
+    // Strings that are adjacent in memory are copied together.
     const run = { segment: -1, from: 0, length: 0 };
     for (let i = 0; i < count; i++) {
       const row = start + i;
@@ -111,7 +111,7 @@ export class TextReader implements ColumnReader {
     heap.begin(0);
   }
 
-  /** A row that was added, as a string. */
+  /** Returns an added row as a string. */
   textAt(row: number): string | null {
     if (!this.validity.isValid(row)) return null;
     const offsets = new Int32Array(this.offsets.array.buffer, this.offsets.array.byteOffset);
@@ -141,20 +141,20 @@ export class TextReader implements ColumnReader {
 
 const MAX_CONTENT = 2 ** 31 - 1;
 
-/** Makes the texts of rows without a value empty. */
+/** Sets the length of null rows to 0. */
 function clearNulls(words: Uint32Array, valid: Uint8Array, rows: number): void {
   for (let row = 0; row < rows; row++) {
     if ((((valid[row >> 3] ?? 0) >> (row & 7)) & 1) === 0) words[4 * row] = 0;
   }
 }
 
-/** The native library gives arrays that begin at the start of their buffer. */
+/** Returns the bytes at offset 0 of an ArrayBuffer. Copies only if they are elsewhere; those of the native library are not. */
 export function ownBytes(bytes: Uint8Array): Uint8Array<ArrayBuffer> {
   const { buffer, byteOffset } = bytes;
   return buffer instanceof ArrayBuffer && byteOffset === 0 ? new Uint8Array(buffer, 0, bytes.length) : bytes.slice();
 }
 
-/** Some texts of one vector that are elsewhere in memory. */
+/** The strings of a vector that are not inlined. */
 class HeapTexts {
   private addresses = new Float64Array(0);
   private segments = new Int32Array(0);
@@ -181,9 +181,9 @@ class HeapTexts {
     this.rows[this.count++] = row;
   }
 
-  /** Fetches every text; `vector` holds the addresses, each in its text, from row `start` on. */
+  /** Fetches every string; `vector` holds the pointers, from row `start` on. */
   fetch(vector: ArrayBuffer, start: number): void {
-    // As they come: they follow each other in memory, but where a file has them in a dictionary.
+    // In row order if possible: the strings are adjacent in memory unless the file has a dictionary.
     const isOrdered = this.countRuns() <= MIN_RUNS + this.count / 8;
     this.fetchRuns(vector, start, isOrdered ? undefined : this.inOrderOfAddress());
   }
@@ -228,7 +228,7 @@ class HeapTexts {
     run.length = length;
   }
 
-  /** Whether a text follows the run, which then has it. */
+  /** Adds a string to the run if it follows directly; returns whether it did. */
   extendRun(run: Run, row: number, length: number): boolean {
     if (run.length === 0 || this.segments[row] !== run.segment || this.places[row] !== run.from + run.length)
       return false;
@@ -236,7 +236,7 @@ class HeapTexts {
     return true;
   }
 
-  /** Copies a run to where it ends, and empties it. */
+  /** Copies a run so that it ends at `end`, and clears it. */
   copyRun(run: Run, target: Uint8Array, end: number): void {
     const { from, length } = run;
     if (length === 0) return;
@@ -255,18 +255,18 @@ class HeapTexts {
     if ((most - least + 1) * count > Number.MAX_SAFE_INTEGER) {
       return Int32Array.from({ length: count }, (_, i) => i).toSorted((a, b) => (used[a] ?? 0) - (used[b] ?? 0));
     }
-    // Address and place in one number: sorting numbers is many times faster than sorting by a function.
+    // Address and index in one number: sorting numbers is many times faster than sorting with a comparator.
     const keys = used.map((address, i) => (address - least) * count + i).toSorted();
     return Int32Array.from(keys, (key) => key % count);
   }
 }
 
-/** Texts that follow each other. */
+/** A run of adjacent strings. */
 interface Run {
   segment: number;
   from: number;
   length: number;
 }
 
-/** So many runs are fetched one by one before the texts are sorted. */
+/** How many runs are fetched one by one before the strings are sorted. */
 const MIN_RUNS = 16;

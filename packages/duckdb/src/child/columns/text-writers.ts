@@ -8,13 +8,13 @@ import { PLAIN_TYPES } from '../node-api.ts';
 
 const MAX_INLINE = 12;
 
-/** Texts one after the other, and where each begins. */
+/** Concatenated strings and their offsets. */
 export interface Texts {
   readonly offsets: Int32Array;
   readonly content: Uint8Array<ArrayBuffer>;
 }
 
-/** Texts or bytes, in whatever form they come. */
+/** Writes strings or bytes; subclasses decode their layouts. */
 export abstract class TextsWriter implements ColumnWriter {
   readonly type: DuckDBType;
   readonly validity = new Validity();
@@ -32,7 +32,7 @@ export abstract class TextsWriter implements ColumnWriter {
     this.set(this.loadTexts(batch));
   }
 
-  /** Takes the texts of another column. */
+  /** Sets the strings from another column. */
   set(texts: Texts): void {
     this.texts = this.isText && !isAllUtf8(texts) ? replaceBroken(texts) : texts;
   }
@@ -44,14 +44,14 @@ export abstract class TextsWriter implements ColumnWriter {
     const first = offsets[start] ?? 0;
     const length = (offsets[start + count] ?? 0) - first;
     if (this.entries.length < 4 * count) this.entries = new Uint32Array(4 * count);
-    // All in one piece: the first row gets it, and the others point into it.
+    // Assign all of them to the first row; the others point into it.
     const address = length > MAX_INLINE ? assignAll(vector, content.subarray(first, first + length)) : 0;
     this.fillEntries(start, count, address - first);
     duckdb.copy_data_to_vector(vector, 0, this.entries.buffer, 0, 16 * count);
     return length + 4 * count + this.validity.fill(vector, start, count);
   }
 
-  /** What DuckDB has of each text: its length and its bytes, or 4 of them and their address. */
+  /** Fills DuckDB's string entries: length and bytes, or the first 4 bytes and a pointer. */
   private fillEntries(start: number, count: number, base: number): void {
     const { offsets, content } = this.texts;
     const { entries } = this;
@@ -72,16 +72,16 @@ export abstract class TextsWriter implements ColumnWriter {
   }
 }
 
-/** Copies texts into the memory of a vector; returns where they are. */
+/** Copies strings into the memory of a vector; returns their address. */
 function assignAll(vector: Vector, texts: Uint8Array): number {
   duckdb.vector_assign_string_element_len(vector, 0, texts);
   const entry = duckdb.vector_get_data(vector, 16);
   const view = new DataView(entry.buffer, entry.byteOffset, 16);
-  if (view.getUint32(0, true) !== texts.length) throw new Error('DuckDB did not take the texts of a column.');
+  if (view.getUint32(0, true) !== texts.length) throw new Error('DuckDB did not accept the strings of a column.');
   return view.getUint32(12, true) * 2 ** 32 + view.getUint32(8, true);
 }
 
-/** Whether each text is UTF-8: the whole is, and none begins in the middle of a character. */
+/** Whether each string is UTF-8: the concatenation is, and none starts within a character. */
 function isAllUtf8({ offsets, content }: Texts): boolean {
   if (!isUtf8(content)) return false;
   for (let i = 0; i < offsets.length - 1; i++) {
@@ -98,7 +98,7 @@ function replaceBroken({ offsets, content }: Texts): Texts {
   });
 }
 
-/** Puts single texts together. */
+/** Concatenates strings. */
 function textsFrom(rows: number, textAt: (row: number) => Uint8Array): Texts {
   const offsets = new Int32Array(rows + 1);
   const parts: Uint8Array[] = [];
@@ -114,7 +114,7 @@ function textsFrom(rows: number, textAt: (row: number) => Uint8Array): Texts {
   return { offsets, content };
 }
 
-/** Texts with offsets, which need not begin at 0. */
+/** Writes strings with offsets, which need not start at 0. */
 export class OffsetTextsWriter extends TextsWriter {
   private readonly isWide: boolean;
 
@@ -129,7 +129,7 @@ export class OffsetTextsWriter extends TextsWriter {
   }
 }
 
-/** Offsets as they come, made to begin at 0. */
+/** Loads offsets, shifted to start at 0. */
 export function loadOffsets(batch: BatchReader, isWide: boolean): Int32Array {
   const bytes = batch.buffer();
   if (isWide) {
@@ -142,7 +142,7 @@ export function loadOffsets(batch: BatchReader, isWide: boolean): Int32Array {
   return first === 0 ? offsets : offsets.map((offset) => offset - first);
 }
 
-/** Views: short texts in themselves, long ones in one of several buffers. */
+/** Writes string views: short strings inline, long ones in one of several buffers. */
 export class ViewTextsWriter extends TextsWriter {
   protected override loadTexts(batch: BatchReader): Texts {
     const views = batch.buffer();
@@ -161,7 +161,7 @@ export class ViewTextsWriter extends TextsWriter {
 
 const EMPTY = new Uint8Array(0);
 
-/** Bytes that all have the same length. */
+/** Writes bytes of a fixed width. */
 export class FixedTextsWriter extends TextsWriter {
   private readonly width: number;
 
@@ -176,7 +176,7 @@ export class FixedTextsWriter extends TextsWriter {
   }
 }
 
-/** Integers that DuckDB's Parquet cannot hold, as their digits. */
+/** Writes integers that DuckDB's Parquet cannot hold as their digits. */
 export class DigitsWriter extends TextsWriter {
   private readonly width: number;
 
@@ -199,7 +199,7 @@ export class DigitsWriter extends TextsWriter {
   }
 }
 
-/** A column of no type, in which every row is null. */
+/** Writes a column of the type null. */
 export class NullWriter implements ColumnWriter {
   readonly type = PLAIN_TYPES.VARCHAR;
   private readonly validity = new Validity();
@@ -208,7 +208,7 @@ export class NullWriter implements ColumnWriter {
     this.set(batch.word());
   }
 
-  /** Takes so many rows. */
+  /** Sets the number of rows. */
   set(rows: number): void {
     this.validity.set(rows, new Uint8Array((rows + 7) >> 3));
   }

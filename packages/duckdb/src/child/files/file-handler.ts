@@ -14,19 +14,19 @@ import { readRows } from './read-rows.ts';
 import { TextReader } from '../columns/text-reader.ts';
 import type { ArrowMeasure, ChildResponses, ChildRequest, ChildSettings } from '../../wire/file-requests.ts';
 
-/** Does what requests ask for, with one database in memory, and another for uploads. */
+/** Handles file requests, with one in-memory database, and another for uploads. */
 export interface FileHandler {
   run(active: ActiveRequest, request: ChildRequest): Promise<ChildResponses[keyof ChildResponses]>;
 }
 
 const INTERRUPT_EVERY_MS = 20;
 
-/** A handler whose databases are set up with some statements. */
+/** Creates a handler whose databases have these settings. */
 export function createFileHandler({ settings, uploadSettings = [] }: ChildSettings): FileHandler {
   const opened = open(settings);
   let openedForUploads: ReturnType<typeof open> | undefined;
   const verifier = createFileVerifier();
-  // Whoever asks for something is told.
+  // Avoid an unhandled rejection; each request awaits `opened` itself.
   opened.catch(() => undefined);
   return {
     async run(active, request) {
@@ -35,7 +35,7 @@ export function createFileHandler({ settings, uploadSettings = [] }: ChildSettin
       if (request.op === 'verify') return verifier.verify(request.file, active.signal, request.again);
       const { instance, uploads } = await (isUpload ? (openedForUploads ??= open(uploadSettings)) : opened);
       if (active.signal.aborted) throw new CancelledError();
-      // One for each request: a second statement on a connection ends the result of the first.
+      // One per request: a second statement on a connection ends the result of the first.
       const connection = await instance.connect();
       let repeated: NodeJS.Timeout | undefined;
       const stopListening = onAbort(active.signal, () => {
@@ -46,7 +46,7 @@ export function createFileHandler({ settings, uploadSettings = [] }: ChildSettin
       try {
         if (active.signal.aborted) throw new CancelledError();
         for (const sql of request.setup ?? []) await connection.run(sql);
-        return await answer({ connection, uploads, verifier }, active, request);
+        return await handle({ connection, uploads, verifier }, active, request);
       } finally {
         stopListening();
         clearInterval(repeated);
@@ -65,7 +65,7 @@ async function open(settings: readonly string[]): Promise<{ instance: Instance; 
   return { instance, uploads: createUploads(connection) };
 }
 
-/** Results and chunks of DuckDB are freed when their small objects are collected: that is seen to where they are much. */
+/** DuckDB's results and chunks are freed when their small wrapper objects are collected: collect above this size. */
 const MANY_BYTES = 400 * 1024 * 1024;
 const FREE_EVERY_MS = 1000;
 let freedAt = 0;
@@ -74,7 +74,7 @@ function freeMemory(): void {
   const now = performance.now();
   if (now - freedAt < FREE_EVERY_MS || process.memoryUsage.rss() < MANY_BYTES) return;
   freedAt = now;
-  // After the request is done with, so that nothing holds what is of it.
+  // After the request is done, so that nothing refers to its objects.
   setImmediate(() => collectGarbage());
 }
 
@@ -84,7 +84,7 @@ interface Tools {
   readonly verifier: FileVerifier;
 }
 
-async function answer(
+async function handle(
   { connection, uploads, verifier }: Tools,
   active: ActiveRequest,
   request: Exclude<ChildRequest, { op: 'verify' }>,
@@ -120,7 +120,7 @@ async function measure(
   return Math.ceil(sum);
 }
 
-/** Sends the rows of a query, each when the bytes it came from are verified. */
+/** Sends the rows of a query, each after the bytes it came from are verified. */
 async function readVerified(
   connection: DuckDBConnection,
   active: ActiveRequest,
@@ -139,7 +139,7 @@ async function readVerified(
   }
 }
 
-/** A result that was not read to its end holds files and memory until the next statement. */
+/** Runs another statement: a result that was not read to the end holds files and memory until then. */
 async function endResult(connection: DuckDBConnection): Promise<void> {
   await connection.run('SELECT 1').catch(() => undefined);
 }

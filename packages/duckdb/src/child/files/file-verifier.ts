@@ -9,47 +9,46 @@ import type { FileCheck, RowsPart } from '../../wire/file-requests.ts';
 import { createVerifiedRows, type Step, type VerifiedRows } from './verified-rows.ts';
 
 /**
- * Compares files with their checksums. Bytes that were verified are not verified again while their file is the same, by
- * its times, size and number. A file that does not match is a `DamagedFileError`, every time; one without checksums
- * passes.
+ * Verifies files against their checksums. Verified bytes are not verified again while the file is the same by its times,
+ * size and inode. A file that does not match is a `DamagedFileError` every time; one without checksums passes.
  */
 export interface FileVerifier {
-  /** `again`: forgets first what was verified before. */
+  /** Verifies a part of a file. `again` first discards the results of earlier verifications. */
   verify(check: FileCheck, signal: AbortSignal, again?: boolean): Promise<{ readonly isChecked: boolean }>;
-  /** Verifies all of these. */
+  /** Verifies several files. */
   verifyAll(checks: readonly FileCheck[], signal: AbortSignal): Promise<void>;
-  /** Begins to verify rows: the first ones at once, the others a little before they are asked for. */
+  /** Starts to verify rows: the first ones immediately, the others a little before they are needed. */
   rows(check: FileCheck & { readonly part: RowsPart }, signal: AbortSignal): Promise<VerifiedRows>;
 }
 
-/** What is known of a file. */
+/** The cached state of a file. */
 interface KnownFile {
   readonly version: string;
   readonly checks: FileChecks | undefined;
-  /** By the position of a range. */
+  /** By the index of a range. */
   readonly isVerified: Uint8Array;
 }
 
-/** Ranges that follow each other are read together, about so much at a time. */
+/** About how many bytes of adjacent ranges are read together. */
 const RUN_BYTES = 1024 * 1024;
-/** After so many files others have their turn. */
-const TURN_FILES = 16;
-/** Of so many files, and ranges of them all, it is known what was verified. */
+/** How many files are verified before the event loop runs other work. */
+const YIELD_FILES = 16;
+/** The limits of the cache: its files, and the ranges of all of them. */
 const MAX_FILES = 16_384;
 const MAX_RANGES = 262_144;
 
-/** A FIFO that has taken the place of a file must not be waited for. */
+/** Opening a FIFO in place of the file must not block. */
 const OPEN_FLAGS = constants.O_RDONLY | (constants.O_NONBLOCK ?? 0);
 
 function notRegular(): DamagedFileError {
-  return new DamagedFileError('There is something else in the place of the file.');
+  return new DamagedFileError('The path is not a regular file.');
 }
 
-/** A verifier that has seen no file yet. */
+/** Creates a verifier with an empty cache. */
 export function createFileVerifier(): FileVerifier {
   const known = createKnownFiles();
 
-  /** Verifies what is asked for, part after part; gives what each part has, and how many rows are verified then. */
+  /** Verifies a part of a file step by step; yields the bytes of each step and the number of rows verified by then. */
   async function* steps(
     { path, isOwn, part }: FileCheck,
     signal: AbortSignal,
@@ -93,25 +92,25 @@ export function createFileVerifier(): FileVerifier {
     },
     async verifyAll(checks, signal) {
       for (const [i, check] of checks.entries()) {
-        if (i % TURN_FILES === TURN_FILES - 1) await setImmediate();
+        if (i % YIELD_FILES === YIELD_FILES - 1) await setImmediate();
         await this.verify(check, signal);
       }
     },
     async rows(check, signal) {
       const verified = createVerifiedRows(steps(check, signal), () => this.verify(check, signal, true));
-      // The first ones before anything reads them: of a short read that is everything.
+      // Verify the first rows before anything reads them; for a short read, these are all.
       await verified.upTo(1);
       return verified;
     },
   };
 }
 
-/** A range, and its position among all. */
+/** A range and its index. */
 interface WantedRange extends CheckedRange {
   readonly at: number;
 }
 
-/** The ranges that a part needs and that are not verified yet. */
+/** Returns the ranges of a part that are not verified yet. */
 function missing({ checks, isVerified }: Omit<KnownFile, 'version'>, part: FileCheck['part']): WantedRange[] {
   if (checks === undefined || part === 'footer') return [];
   const isWanted = part === 'all' ? () => true : wantedRanges(checks, part);
@@ -132,7 +131,7 @@ function firstRows(groupRows: readonly number[]): number[] {
   return groupRows.map((rows) => (first += rows) - rows);
 }
 
-/** Ranges that follow each other in the file, and how many of the rows asked for are verified with them. */
+/** Adjacent ranges in the file, and how many of the requested rows are verified after them. */
 interface Run {
   readonly ranges: readonly WantedRange[];
   readonly rows: number;
@@ -147,7 +146,7 @@ function runsOf(wanted: readonly WantedRange[], groupRows: readonly number[], pa
   }
   const starts = firstRows(groupRows);
   const from = typeof part === 'string' ? 0 : part.from;
-  // Rows count up to the first row group that a later run is of.
+  // Rows count up to the first row group that a later run belongs to.
   let rows = Infinity;
   return runs
     .toReversed()
@@ -171,7 +170,7 @@ async function compare(file: number, ranges: readonly WantedRange[], isVerified:
   }
 }
 
-/** What is known of files, those that were used last. */
+/** An LRU cache of files. */
 function createKnownFiles(): {
   get(path: string, version: string): KnownFile | undefined;
   add(path: string, file: KnownFile): KnownFile;

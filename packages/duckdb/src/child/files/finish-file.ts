@@ -4,13 +4,13 @@ import { layoutOf } from './parquet-layout.ts';
 import { readChecksums, readFully } from './read-checksums.ts';
 import { NOTE_PLACEHOLDER, noteText } from '../../wire/file-requests.ts';
 
-/** A Parquet file ends with the length of its footer and these. */
+/** A Parquet file ends with the length of its footer and these bytes. */
 const MAGIC = 'PAR1';
 const TAIL_BYTES = 8;
 
 /**
- * Writes numbers into the metadata of a Parquet file that were not known when it was begun, adds checksums of all its
- * bytes, and flushes it to disk.
+ * Fills in the numbers in the metadata of a Parquet file that were unknown when it was started, adds checksums of all its
+ * bytes, and flushes it to disk. Returns the size of the file.
  */
 export async function finishFile(path: string, notes: Readonly<Record<string, number>>): Promise<number> {
   const file = await open(path, 'r+');
@@ -30,7 +30,7 @@ export async function finishFile(path: string, notes: Readonly<Record<string, nu
   }
 }
 
-/** A disk that is nearly full takes some of the bytes, and refuses the next write. */
+/** Repeats short writes: a disk that is nearly full accepts some of the bytes, and fails the next write. */
 async function writeFully(file: FileHandle, bytes: Buffer, at: number): Promise<void> {
   for (let done = 0; done < bytes.length;) {
     const { bytesWritten } = await file.write(bytes, done, bytes.length - done, at + done);
@@ -38,7 +38,7 @@ async function writeFully(file: FileHandle, bytes: Buffer, at: number): Promise<
   }
 }
 
-/** The footer of a Parquet file at a path, with what follows it. */
+/** Reads the footer of a Parquet file, with the trailing length and magic. */
 export async function footerOf(path: string): Promise<Buffer> {
   const file = await open(path, 'r');
   try {
@@ -49,7 +49,7 @@ export async function footerOf(path: string): Promise<Buffer> {
   }
 }
 
-/** The footer with what follows it, and where it is. */
+/** Reads the footer with the trailing length and magic; `at` is its offset. */
 function readFooter(file: number, size: number): { readonly footer: Buffer; readonly at: number } {
   const tail = readFully(file, Buffer.alloc(TAIL_BYTES), size - TAIL_BYTES);
   const length = tail.readUInt32LE(0) + TAIL_BYTES;
@@ -59,7 +59,7 @@ function readFooter(file: number, size: number): { readonly footer: Buffer; read
 
 function writeNotes(footer: Buffer, notes: Readonly<Record<string, number>>): void {
   for (const [key, value] of Object.entries(notes)) {
-    // Key and value are texts with their lengths before them, and stand at the end of the footer.
+    // Key and value are strings with a length prefix, at the end of the footer.
     const length = String.fromCharCode(NOTE_PLACEHOLDER.length);
     const at = footer.lastIndexOf(`${key}\u0018${length}${NOTE_PLACEHOLDER}`, undefined, 'latin1');
     if (at < 0) throw new Error(`The file that was written has no ${key} in its metadata.`);

@@ -2,30 +2,30 @@ import { crc32 } from 'node:zlib';
 import { CHECKS_KEY, CHECKS_TAIL_BYTES, decodeChecks, type FileChecks, readTail } from '../../wire/file-checks.ts';
 import { readFully } from './read-checksums.ts';
 
-/** The bytes of a file are not those that were written. */
+/** The bytes of a file differ from those that were written. */
 export class DamagedFileError extends Error {}
 
-/** A file could not be read although its bytes are those that were written. */
+/** A file could not be read although its bytes match their checksums. */
 export class IntactFileError extends Error {
   constructor(cause: unknown) {
     super(cause instanceof Error ? cause.message : String(cause), { cause });
   }
 }
 
-/** A Parquet file ends with the length of its footer and a mark. */
+/** A Parquet file ends with the length of its footer and this mark. */
 const MARK = 'PAR1';
 const END_BYTES = 8;
 /** Most footers are shorter: one read is enough. */
 const READ_AHEAD_BYTES = 32 * 1024;
 
 /**
- * Reads the checksums of a file, and compares its footer with them. Undefined where it has none: `isOwn` says that it was
- * written by us, so that it has to have them where it has their key.
+ * Reads the checksums of a file and verifies its footer. Returns undefined if it has none. `isOwn`: this store wrote the
+ * file, so it must have checksums if it has their key.
  */
 export function loadChecks(file: number, size: number, isOwn: boolean): FileChecks | undefined {
   const end = readEnd(file, size, READ_AHEAD_BYTES);
   if (end.length < END_BYTES || end.toString('latin1', end.length - MARK.length) !== MARK) {
-    if (isOwn) throw new DamagedFileError('The file does not end as a Parquet file does.');
+    if (isOwn) throw new DamagedFileError('The file does not end like a Parquet file.');
     return undefined;
   }
   const footerBytes = end.readUInt32LE(end.length - END_BYTES) + END_BYTES;
@@ -33,7 +33,7 @@ export function loadChecks(file: number, size: number, isOwn: boolean): FileChec
   const footer = footerAt < CHECKS_TAIL_BYTES ? end : readEnd(file, size, footerBytes + CHECKS_TAIL_BYTES, end);
   const tail = readTail(footer.subarray(0, CHECKS_TAIL_BYTES));
   if (footerAt < CHECKS_TAIL_BYTES || tail === undefined) {
-    // The key is among the last things in a footer.
+    // The key is near the end of the footer.
     if (isOwn && end.includes(CHECKS_KEY, undefined, 'latin1')) {
       throw new DamagedFileError('The file has lost its checksums.');
     }
@@ -47,11 +47,11 @@ export function loadChecks(file: number, size: number, isOwn: boolean): FileChec
     checksAt < 0
       ? undefined
       : decodeChecks(readEnd(file, size, footerBytes + tail.length, end).subarray(0, tail.length), tail, checksAt);
-  if (checks === undefined) throw new DamagedFileError('The checksums of the file do not match their own.');
+  if (checks === undefined) throw new DamagedFileError('The checksums of the file do not match their own checksum.');
   return checks;
 }
 
-/** The last bytes of a file: of those that are there already, where they are enough. */
+/** Returns the last bytes of a file, from `known` if that has enough. */
 function readEnd(file: number, size: number, length: number, known?: Buffer): Buffer {
   if (known !== undefined && known.length >= length) return known.subarray(known.length - length);
   const wanted = Math.min(size, length);

@@ -9,7 +9,7 @@ import {
 } from '../../wire/thrift-compact.ts';
 import type { ColumnChunk, ParquetLayout } from '../../wire/parquet-layout.ts';
 
-/** The numbers of fields in Parquet's Thrift definition. */
+/** Field numbers in Parquet's Thrift definition. */
 const FILE = { schema: 2, rowGroups: 4 };
 const ELEMENT = { children: 5 };
 const GROUP = { columns: 1, rows: 3 };
@@ -30,7 +30,7 @@ export function layoutOf(footer: Uint8Array): ParquetLayout {
   };
 }
 
-/** How many values a file says that it has, all columns counted. DuckDB reads as many, and no more. */
+/** Returns how many values a file declares, in all columns. DuckDB reads exactly that many. */
 export function declaredValues(footer: Uint8Array): number {
   const groups = thriftStructs(new ThriftCursor(footer).struct().get(FILE.rowGroups));
   const counts = groups.flatMap((group) =>
@@ -41,7 +41,7 @@ export function declaredValues(footer: Uint8Array): number {
   return counts.reduce((sum, count) => sum + count, 0);
 }
 
-/** The schema is a tree, written from the root down: to which column at its top each leaf belongs. */
+/** Returns the top-level column of each leaf. The schema is a tree in depth-first order. */
 function columnsOfLeaves([root, ...elements]: readonly ThriftStruct[]): number[] {
   const columns: number[] = [];
   let next = 0;
@@ -58,7 +58,7 @@ function columnsOfLeaves([root, ...elements]: readonly ThriftStruct[]): number[]
 function chunkOf(chunk: ThriftStruct, group: number, column: number): ColumnChunk {
   const metadata = thriftStruct(chunk.get(CHUNK.metadata));
   const places = [COLUMN.dataAt, COLUMN.indexAt, COLUMN.dictionaryAt].map((field) => thriftLong(metadata?.get(field)));
-  // No page begins where the file does: an offset of 0 says that there is none.
+  // No page is at the start of the file: an offset of 0 means that there is none.
   const start = Math.min(...places.map((at) => at ?? 0).filter((at) => at > 0));
   return { start, end: start + required(metadata?.get(COLUMN.compressedBytes)), group, column };
 }

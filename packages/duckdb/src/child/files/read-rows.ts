@@ -12,9 +12,9 @@ import { checkEnd, type RowStream, withoutRows } from './row-stream.ts';
 import type { GetPlan } from '../../wire/column-plans.ts';
 import type { ChildResponses, ChildRequest } from '../../wire/file-requests.ts';
 
-/** Rows that take more are sent in several batches. */
+/** Larger chunks are sent in several batches. */
 const MAX_PART_BYTES = 4 * BATCH_BYTES;
-/** Chunks that take more have long rows. */
+/** Larger chunks have long rows. */
 const LONG_ROWS_BYTES = 16 * BATCH_BYTES;
 
 /** Sends the rows of a query. */
@@ -29,11 +29,11 @@ export async function readRows(
   return sendRows(active, stream, plans, limits);
 }
 
-/** What rows are sent. */
+/** Limits of the rows that are sent. */
 export interface RowLimits {
-  /** A row that takes more is a `RowTooLarge`. Default: none is. */
+  /** A larger row is a `RowTooLarge`. Default: no limit. */
   readonly maxRowBytes?: number;
-  /** Called before rows are sent, with how many there are then: it waits until they may be. */
+  /** Called before rows are sent, with the total so far; resolves when they may be sent. */
   readonly allow?: (rows: number) => Promise<void>;
 }
 
@@ -48,7 +48,7 @@ export async function sendRows(
   for (const [i, plan] of plans.entries()) {
     const type = duckTypeOf(result.columnType(i));
     if (!fitsPlan(type, plan))
-      throw new Error(`Column ${i} of the query has the type ${type.name}, not what was agreed on.`);
+      throw new Error(`Column ${i} of the query has the type ${type.name}, which does not match its plan.`);
   }
   const readers = plans.map((plan) => createColumnReader(plan));
   const batch: Batch = { rows: 0, readers };
@@ -68,7 +68,7 @@ export async function sendRows(
       const count = chunk?.rowCount ?? 0;
       if (chunk === null || count === 0) break;
       const bytes = openChunk(chunk, readers, count);
-      // The next one is made while this one is worked on; of long rows one chunk is enough to hold.
+      // Prefetch the next chunk while this one is processed, unless its rows are long: hold only one such chunk.
       const isAhead = bytes <= MAX_PART_BYTES;
       if (isAhead) next = fetchAhead(result);
       const partRows = rowsPerPart(count, bytes);
@@ -80,12 +80,12 @@ export async function sendRows(
         if (isFull(batch)) await send();
       }
       rows += count;
-      // Asking it something is what keeps the chunk until its rows are taken.
+      // This use keeps the chunk from being collected until its rows are copied.
       if (chunk.rowCount > 0) garbage.add(bytes);
       if (!isAhead) next = result.fetchChunk();
     }
   } finally {
-    // Nothing else may be asked of a connection that is still at it.
+    // The connection must be idle before its next statement.
     await next.catch(() => undefined);
   }
   await checkEnd(stream);
@@ -93,20 +93,20 @@ export async function sendRows(
   return { rows };
 }
 
-/** Begins to fetch a chunk; whoever waits for it hears of its failure. */
+/** Starts to fetch a chunk. A failure is reported when the promise is awaited. */
 function fetchAhead(result: DuckDBResult): ReturnType<DuckDBResult['fetchChunk']> {
   const next = result.fetchChunk();
   next.catch(() => undefined);
   return next;
 }
 
-/** How many rows of a chunk are taken at once: where rows are long, one of them may be as long as all others together. */
+/** How many rows of a chunk to copy at once. If rows are long, one may be as long as all others together. */
 function rowsPerPart(count: number, bytes: number): number {
   if (bytes <= MAX_PART_BYTES) return count;
   return bytes > LONG_ROWS_BYTES ? 1 : Math.max(1, Math.floor((count * BATCH_BYTES) / bytes));
 }
 
-/** A row takes more than may be sent at once. */
+/** A row exceeds `maxRowBytes`. */
 export class RowTooLarge extends Error {}
 
 interface Batch {
@@ -114,17 +114,17 @@ interface Batch {
   readonly readers: readonly ColumnReader[];
 }
 
-/** Lets the readers look at a chunk; returns about how many bytes its rows take. */
+/** Opens a chunk in the readers; returns the approximate size of its rows in bytes. */
 function openChunk({ chunk }: DuckDBDataChunk, readers: readonly ColumnReader[], count: number): number {
   return readers.reduce((bytes, reader, i) => bytes + reader.open(duckdb.data_chunk_get_vector(chunk, i), count), 0);
 }
 
-/** How much memory may wait to be freed. */
+/** How much garbage may accumulate. */
 const MAX_GARBAGE_BYTES = 64 * 1024 * 1024;
 
 /**
- * Counts memory that is not needed any more, and has it freed when it is much. That of a chunk is freed when its object
- * is collected, which is so small that nothing else would say that it is time.
+ * Counts unused memory, and runs the garbage collector when there is too much. The memory of a chunk is freed when its
+ * wrapper object is collected, which is too small to trigger a collection.
  */
 function createGarbage(): { add(bytes: number): void } {
   let waiting = 0;
@@ -133,7 +133,7 @@ function createGarbage(): { add(bytes: number): void } {
       waiting += bytes;
       if (waiting < MAX_GARBAGE_BYTES) return;
       waiting = 0;
-      // Of long rows one chunk outlasts several collections of what is young.
+      // A chunk of long rows survives several minor collections.
       collectGarbage(bytes > MAX_PART_BYTES ? 'major' : 'minor');
     },
   };

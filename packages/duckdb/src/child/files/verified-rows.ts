@@ -1,33 +1,33 @@
 import { setImmediate } from 'node:timers/promises';
 
-/** Rows that are verified little by little. */
+/** Incremental verification of rows. */
 export interface VerifiedRows {
-  /** Resolves when so many of the rows are verified. */
+  /** Resolves when this many rows are verified. */
   upTo(rows: number): Promise<void>;
-  /** Verifies all of them once more, because what reads them has failed. */
+  /** Verifies all rows again, because reading them has failed. */
   again(): Promise<{ readonly isChecked: boolean }>;
   end(): Promise<void>;
 }
 
-/** A part that was verified: how many bytes it has, and how many of the rows asked for are verified with it. */
+/** A verified part: its bytes, and how many of the requested rows are verified after it. */
 export interface Step {
   readonly bytes: number;
   readonly rows: number;
 }
 
-/** So much is verified ahead of the rows that are asked for. */
+/** How many bytes are verified ahead of the requested rows. */
 const AHEAD_BYTES = 64 * 1024 * 1024;
 
-/** Rows whose steps are taken a little ahead of what is asked for, while DuckDB reads the same bytes. */
+/** Creates a verification that runs a little ahead of the requested rows, while DuckDB reads the same bytes. */
 export function createVerifiedRows(steps: AsyncGenerator<Step, unknown>, again: VerifiedRows['again']): VerifiedRows {
   const done: { rows: number; aheadBytes: number; failure?: Error } = { rows: 0, aheadBytes: 0 };
-  /** The step that is being taken, if one is. */
-  let turn: Promise<void> | undefined;
+  /** The current step, if there is one. */
+  let current: Promise<void> | undefined;
   let isOver = false;
 
   async function step(): Promise<void> {
     try {
-      // What nobody waits for lets others go first.
+      // Verification ahead of demand yields to other work.
       if (done.aheadBytes > 0) await setImmediate();
       const next = await steps.next();
       done.rows = next.done === true ? Infinity : next.value.rows;
@@ -35,13 +35,13 @@ export function createVerifiedRows(steps: AsyncGenerator<Step, unknown>, again: 
     } catch (error) {
       done.failure = error instanceof Error ? error : new Error(String(error));
     }
-    turn = undefined;
+    current = undefined;
     goOn();
   }
 
   function goOn(): void {
     if (isOver || done.failure !== undefined || done.rows === Infinity || done.aheadBytes >= AHEAD_BYTES) return;
-    turn ??= step();
+    current ??= step();
   }
 
   return {
@@ -49,7 +49,7 @@ export function createVerifiedRows(steps: AsyncGenerator<Step, unknown>, again: 
       done.aheadBytes = 0;
       goOn();
       while (done.rows < count && done.failure === undefined) {
-        await turn;
+        await current;
         done.aheadBytes = 0;
         goOn();
       }
@@ -58,7 +58,7 @@ export function createVerifiedRows(steps: AsyncGenerator<Step, unknown>, again: 
     again,
     async end() {
       isOver = true;
-      await turn;
+      await current;
       await steps.return(undefined);
     },
   };

@@ -12,17 +12,17 @@ import type { ChildRequest, WrittenNumbers } from '../../wire/file-requests.ts';
 type WriteRequest = Extract<ChildRequest, { op: 'write' }>;
 type FileRequest = Pick<WriteRequest, 'path' | 'options' | 'notes'>;
 
-/** Files that are being written from batches of the parent. */
+/** Writes files from batches that the parent sends. */
 export interface Uploads {
   write(connection: DuckDBConnection, active: ActiveRequest, request: WriteRequest): Promise<WrittenNumbers>;
 }
 
-/** DuckDB asks for this many rows at a time. */
+/** DuckDB requests this many rows at a time. */
 const CHUNK_ROWS = 2048;
-/** How long DuckDB sleeps at the most when it asks for rows and none have come. */
+/** How long DuckDB sleeps at most before it asks again when no rows have arrived. */
 const MAX_WAIT_MS = 16;
 
-/** Registers the table function that gives the rows of an upload to DuckDB. */
+/** Registers the table function that passes the rows of an upload to DuckDB. */
 export function createUploads(connection: DuckDBConnection): Uploads {
   const running = new Map<number, Upload>();
   const source = DuckDBTableFunction.create({
@@ -55,8 +55,8 @@ export function createUploads(connection: DuckDBConnection): Uploads {
       running.set(active.id, upload);
       try {
         const names = request.columns.map(({ name }, i) => `c${i} AS "${name.replaceAll('"', '""')}"`);
-        // The function cannot wait for rows, and no rows would be the end: it gives a row that is not one, and the
-        // filter sleeps before it drops that.
+        // The function cannot wait for rows, and returning none would end the scan. Instead it returns a dummy row, and
+        // the filter sleeps before it drops that row.
         const sql = `SELECT ${names.join(', ')} FROM svc_source(${active.id})
           WHERE CASE WHEN wait_ms > 0 THEN sleep_ms(wait_ms) IS NOT NULL ELSE true END`;
         const rows = await copyRows(request, sql, writing);
@@ -77,7 +77,7 @@ export function createUploads(connection: DuckDBConnection): Uploads {
   };
 }
 
-/** Writes the rows of a query into a file. If that fails there is no file. */
+/** Writes the rows of a query to a file. Removes the file on failure. */
 export async function copyToFile(
   request: FileRequest,
   sql: string,
@@ -108,7 +108,7 @@ class Upload {
   readonly writers: readonly ColumnWriter[];
   arrowBytes = 0;
   failure: unknown;
-  /** Whether the rows end before a batch that would not be kept as it is. */
+  /** Whether the rows end before a batch that this file cannot store exactly. */
   isInterrupted = false;
   private keepsAll = false;
   private waitMs = 1;
@@ -129,13 +129,13 @@ class Upload {
     this.failure ??= error;
   }
 
-  /** Goes on behind the rows that were given before: from now on every value is kept. */
+  /** Continues after the rows returned so far. From now on, the file stores every value exactly. */
   resume(): void {
     this.isInterrupted = false;
     this.keepsAll = true;
   }
 
-  /** Puts the next rows into a chunk: none after the last, and one that says so when they have not come yet. */
+  /** Fills a chunk with the next rows: none after the last, or a dummy row if they have not arrived yet. */
   fill(output: DuckDBDataChunk): void {
     const { chunk } = output;
     if (this.active.signal.aborted) throw new CancelledError();

@@ -1,7 +1,7 @@
 import type { DuckDBConnection, DuckDBPreparedStatement } from '@duckdb/node-api';
 import type { SqlParam } from '../../wire/sql-requests.ts';
 
-/** Gives a statement the values of its parameters. DuckDB itself reads each text as what it is to be. */
+/** Binds the parameters of a statement. DuckDB itself converts each text to its type. */
 export async function bindParams(
   connection: DuckDBConnection,
   prepared: DuckDBPreparedStatement,

@@ -4,21 +4,21 @@ import { faultOf } from '../../wire/sql-fault.ts';
 import { UnreadableFrameError } from './sql-refusal.ts';
 import type { SqlView } from '../../wire/sql-requests.ts';
 
-/** The frames that SQL can see. */
+/** The views through which SQL sees frames. */
 export interface FrameViews {
   /**
-   * Lets SQL see frames under their names. From the first time on nothing but files in `directories` can be read; paths
+   * Makes frames visible to SQL under their names. From the first call on, only files in `directories` can be read; paths
    * in views are relative to the first of them.
    */
   show(directories: readonly string[], views: readonly SqlView[]): Promise<void>;
-  /** Hides all others: the catalogue asks views of DuckDB by names that a frame may have too. */
+  /** Hides all other frames: the catalogue queries DuckDB's views by names that a frame may have, too. */
   hideOthers(views: readonly SqlView[]): Promise<void>;
 }
 
-/** So many views stay from one statement to the next. */
+/** How many views are kept between statements. */
 const MAX_VIEWS = 256;
 
-/** No frames, and no limits yet. */
+/** Creates views of no frames, without file access limits yet. */
 export function createFrameViews(connection: DuckDBConnection): FrameViews {
   const known = new Map<string, string>();
   let locked: string | undefined;
@@ -26,7 +26,7 @@ export function createFrameViews(connection: DuckDBConnection): FrameViews {
   async function lock(directories: readonly string[]): Promise<void> {
     const list = directories.map(sqlText).join(', ');
     if (locked === list) return;
-    if (locked !== undefined) throw new Error('A locked child is asked to read other directories.');
+    if (locked !== undefined) throw new Error('A locked child cannot change its directories.');
     locked = list;
     await connection.run(`SET allowed_directories = [${list}]`);
     await connection.run('SET enable_external_access = false');
@@ -57,7 +57,7 @@ export function createFrameViews(connection: DuckDBConnection): FrameViews {
     async show(directories, views) {
       await lock(directories);
       const [home] = directories;
-      // A tenant without frames has no folder yet.
+      // A tenant without frames has no directory yet.
       if (home !== undefined && views.length > 0) process.chdir(home);
       if (known.size + views.length > MAX_VIEWS) {
         for (const name of known.keys()) await drop(name);

@@ -1,9 +1,9 @@
-/** A node of a statement as `json_serialize_sql` writes it. */
+/** A node of the syntax tree that `json_serialize_sql` writes. */
 type Node = Readonly<Record<string, unknown>>;
 
 /**
- * The names of all columns that a statement does something with, in lower case, where it is a plain one: columns of one
- * frame as they are, of some of its rows, in some order. Undefined where it is another.
+ * Returns the names of all columns that a plain statement computes with, in lower case. A plain statement selects unchanged
+ * columns of one frame, with any WHERE, ORDER BY and LIMIT. Undefined for other statements.
  */
 export function columnsUsed(statement: Node): readonly string[] | undefined {
   const { node } = statement;
@@ -19,17 +19,17 @@ export function columnsUsed(statement: Node): readonly string[] | undefined {
   const used = new Set<string>();
   if (![where, ...clauses].every((part) => collect(part, used))) return undefined;
   for (const column of selected) addPrefixes(column, used);
-  // What is sorted by may be the other name of a column.
+  // ORDER BY may name the alias of a column.
   for (const column of selected) {
     if (isNode(column) && used.has(lower(column['alias']))) collect(column, used);
   }
   return [...used];
 }
 
-/** What is left out where it is as in most statements. */
+/** Clauses that are absent or empty in a plain statement. */
 const OTHER_CLAUSES = ['cte_map', 'group_expressions', 'group_sets', 'having', 'qualify', 'sample'];
 const PLAIN_MODIFIERS: ReadonlySet<unknown> = new Set(['LIMIT_MODIFIER', 'ORDER_MODIFIER']);
-/** What a star may have that makes it another than all columns. */
+/** Modifiers that make a star something other than all columns. */
 const STAR_PARTS = ['exclude_list', 'replace_list', 'qualified_exclude_list', 'rename_list', 'expr'];
 
 function isNode(value: unknown): value is Node {
@@ -47,13 +47,13 @@ function isPlain(column: unknown): boolean {
   return column['class'] === 'STAR' && column['columns'] !== true && !STAR_PARTS.some((part) => isThere(column[part]));
 }
 
-/** Adds the names in a part of a statement; false where it means columns without naming them. */
+/** Adds the column names in a part of a statement; returns false if it refers to columns without naming them. */
 function collect(value: unknown, used: Set<string>): boolean {
   if (Array.isArray(value)) return value.every((item) => collect(item, used));
   if (!isNode(value)) return true;
   if (value['class'] === 'STAR' || value['class'] === 'POSITIONAL_REFERENCE') return false;
   const { column_names: names, orders } = value;
-  // A number says which column is sorted by.
+  // ORDER BY may refer to a column by number.
   const isNumbered = (order: unknown): boolean =>
     isNode(order) && isNode(order['expression']) && order['expression']['class'] !== 'COLUMN_REF';
   if (Array.isArray(orders) && orders.some(isNumbered)) return false;
@@ -61,7 +61,7 @@ function collect(value: unknown, used: Set<string>): boolean {
   return Object.values(value).every((part) => collect(part, used));
 }
 
-/** Adds the columns whose fields are selected: `s` of `s.field`. Names of tables are added, too, which does no harm. */
+/** Adds the columns whose fields are selected: `s` of `s.field`. Table names are added, too, which is harmless. */
 function addPrefixes(column: unknown, used: Set<string>): void {
   const names = isNode(column) ? column['column_names'] : undefined;
   if (Array.isArray(names)) for (const name of names.slice(0, -1)) used.add(lower(name));

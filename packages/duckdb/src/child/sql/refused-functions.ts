@@ -1,22 +1,22 @@
-/** Why functions are not offered, and what to do instead. */
+/** Why functions are refused, and what to do instead. */
 interface Refusal {
   /** Completes "the function f …". */
   readonly reason: string;
   readonly hint: string;
-  /** Functions that give a value. */
+  /** Scalar and aggregate functions. */
   readonly values?: string;
-  /** Functions that give rows. */
+  /** Table functions. */
   readonly tables?: string;
 }
 
-const FRAMES_HINT = 'Put the data as a frame, and use its handle as a table.';
-/** What to do instead of reading the catalogue of the engine. */
+const FRAMES_HINT = 'Store the data as a frame, and use its handle as a table.';
+/** The hint for SQL that reads the catalogue of the engine. */
 export const CATALOGUE_HINT = 'SHOW ALL TABLES and information_schema.columns show the frames and their columns.';
 const WITHOUT_HINT = 'Write the SQL without it.';
 
 const REFUSALS: readonly Refusal[] = [
   {
-    reason: 'reads files, and SQL reads frames alone',
+    reason: 'reads files, but SQL can read only frames',
     hint: FRAMES_HINT,
     tables: `arrow_scan arrow_scan_dumb glob parquet_bloom_probe parquet_file_metadata parquet_full_metadata
       parquet_kv_metadata parquet_metadata parquet_scan parquet_schema read_blob read_csv read_csv_auto read_duckdb read_json
@@ -35,7 +35,7 @@ const REFUSALS: readonly Refusal[] = [
       pragma_storage_info pragma_table_info pragma_user_agent pragma_version sql_auto_complete`,
   },
   {
-    reason: 'shows or changes how the engine is set up',
+    reason: 'shows or changes settings of the engine',
     hint: WITHOUT_HINT,
     values: 'current_setting getvariable setseed',
     tables: `check_peg_parser disable_peg_parser disable_profiling duckdb_profiling_settings duckdb_secret_types
@@ -48,19 +48,19 @@ const REFUSALS: readonly Refusal[] = [
     tables: `disable_logging duckdb_log_contexts duckdb_logs duckdb_logs_parsed enable_logging truncate_duckdb_logs`,
   },
   {
-    reason: 'runs or shows SQL that is hidden in its arguments',
-    hint: 'Write that SQL itself, as a subquery.',
+    reason: 'runs or shows SQL that is passed in its arguments',
+    hint: 'Write that SQL directly, as a subquery.',
     values: 'json_deserialize_sql json_serialize_plan json_serialize_sql',
     tables: 'histogram histogram_values json_execute_serialized_sql query query_table',
   },
   {
-    reason: 'acts instead of giving an answer',
+    reason: 'has side effects',
     hint: WITHOUT_HINT,
     values: 'currval nextval pg_sleep sleep_ms',
     tables: 'checkpoint force_checkpoint',
   },
   {
-    reason: 'is for the engine itself',
+    reason: 'is internal to the engine',
     hint: WITHOUT_HINT,
     values: `__internal_compress_integral_ubigint __internal_compress_integral_uinteger
       __internal_compress_integral_usmallint __internal_compress_integral_utinyint __internal_compress_string_hugeint
@@ -76,10 +76,10 @@ const REFUSALS: readonly Refusal[] = [
   },
 ];
 
-/** Where a function stands in SQL: in an expression, or after FROM. */
+/** The position of a function in SQL: in an expression, or after FROM. */
 export type FunctionPlace = 'values' | 'tables';
 
-/** The functions of DuckDB that SQL of clients may not use, by name; those it may are in `generated/allowed-functions.ts`. */
+/** The functions of DuckDB that client SQL must not use, by name. The allowed ones are in `generated/allowed-functions.ts`. */
 export const REFUSED_FUNCTIONS: Readonly<Record<FunctionPlace, ReadonlyMap<string, Refusal>>> = {
   values: refusedIn('values'),
   tables: refusedIn('tables'),
@@ -89,7 +89,7 @@ function refusedIn(place: FunctionPlace): ReadonlyMap<string, Refusal> {
   return new Map(REFUSALS.flatMap((refusal) => namesIn(refusal[place]).map((name) => [name, refusal] as const)));
 }
 
-/** The names in a text. */
+/** Splits a text into names. */
 export function namesIn(text = ''): string[] {
   return text.split(/\s+/).filter((name) => name !== '');
 }

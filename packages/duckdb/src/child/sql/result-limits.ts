@@ -2,25 +2,25 @@ import type { DuckType } from '../../wire/duck-type.ts';
 import { SqlRefusal } from './sql-refusal.ts';
 import type { SqlResponses } from '../../wire/sql-requests.ts';
 
-/** The columns of an answer. */
+/** The columns of a result. */
 export type Columns = SqlResponses['prepare']['columns'];
 
-/** What the server has to hold of a row at once. */
+/** The limit of one row, which the server holds in memory. */
 export const MAX_ROW_BYTES = 64 * 1024 * 1024;
-/** So many columns, with those inside of others, has an answer at the most. */
+/** The limit of columns in a result, including nested ones. */
 const MAX_COLUMNS = 10_000;
 
-/** Refuses an answer of too many columns, those inside of others counted too: the server makes something of each. */
+/** Refuses a result with too many columns, including nested ones: the server allocates memory for each. */
 export function checkColumnCount(count: number): void {
   if (count <= MAX_COLUMNS) return;
   throw new SqlRefusal({
     code: 'invalid_sql',
-    message: `The answer would have ${count} columns, where ${MAX_COLUMNS} are allowed.`,
-    hint: 'Name the columns that are needed.',
+    message: `The result would have ${count} columns, but at most ${MAX_COLUMNS} are allowed.`,
+    hint: 'Select only the columns you need.',
   });
 }
 
-/** Columns, if they are not too many. */
+/** Returns the columns, unless there are too many. */
 export function limitedColumns(columns: Columns): Columns {
   checkColumnCount(columns.reduce((sum, { type }) => sum + countTypes(type), 0));
   return columns;
@@ -33,11 +33,11 @@ function countTypes(type: DuckType): number {
   return 1;
 }
 
-/** A row takes more than the server holds at once. */
+/** The error of a row that exceeds `MAX_ROW_BYTES`. */
 export function rowTooLarge(): SqlRefusal {
   return new SqlRefusal({
     code: 'invalid_sql',
-    message: `A row of the answer takes more than ${MAX_ROW_BYTES / 1024 ** 2} MiB.`,
-    hint: 'Ask for parts of long texts and lists.',
+    message: `A row of the result is larger than ${MAX_ROW_BYTES / 1024 ** 2} MiB.`,
+    hint: 'Select parts of long texts and lists.',
   });
 }

@@ -2,20 +2,20 @@ import type { DuckDBConnection } from '@duckdb/node-api';
 import { sqlName, sqlText } from '../../wire/sql-names.ts';
 import type { CatalogueFrame } from '../../wire/sql-requests.ts';
 
-/** What SQL reads of the tables and columns there are. */
+/** The catalogue of tables and columns that SQL can read. */
 export interface SqlCatalogue {
-  /** Lets SQL see these frames as the tables there are, and nothing else. */
+  /** Shows these frames as the only tables. */
   show(frames: readonly CatalogueFrame[]): Promise<void>;
 }
 
-/** A schema with a view for each frame, of its columns and without rows. No statement of a client can name it. */
+/** A schema with an empty view for each frame, with its columns. Client SQL cannot name it. */
 const SHAPES = ' shapes';
-/** A table with the numbers of rows. */
+/** A table with the row counts. */
 const SIZES = ' sizes';
 
 /**
- * Whatever shows tables and columns in DuckDB (information_schema, pg_catalog, SHOW) asks these functions, by their bare
- * names. Functions of ours with these names stand before them.
+ * Everything in DuckDB that shows tables and columns (information_schema, pg_catalog, SHOW) calls these functions by their
+ * unqualified names. Macros with the same names shadow them.
  */
 const SHADOWS: Readonly<Record<string, string>> = {
   duckdb_tables: `SELECT * FROM system.main.duckdb_tables() WHERE false UNION ALL BY NAME
@@ -44,15 +44,15 @@ function nothingOf(name: string): string {
   return `SELECT * FROM system.main.${name}() WHERE false`;
 }
 
-/** Whether a function, by its folded name, shows the catalogue. */
+/** Whether a function, by its folded name, is one of these. */
 export function isShadowed(name: string): boolean {
   return Object.hasOwn(SHADOWS, name);
 }
 
-/** So many views are made at once. */
+/** How many views are created in one call. */
 const BATCH_VIEWS = 500;
 
-/** A catalogue that nothing was shown in yet. */
+/** Creates an empty catalogue. */
 export function createSqlCatalogue(connection: DuckDBConnection): SqlCatalogue {
   const known = new Map<string, string>();
   let isSetUp = false;
@@ -86,7 +86,7 @@ export function createSqlCatalogue(connection: DuckDBConnection): SqlCatalogue {
         ...gone.map((name) => `DROP VIEW IF EXISTS ${shapeName(name)}`),
         ...changed.map(([name, sql]) => `CREATE OR REPLACE VIEW ${shapeName(name)} AS ${sql}`),
       ];
-      // Whoever is interrupted half way does not know what is there.
+      // Forget them first: after an interruption, their state is unknown.
       for (const name of [...gone, ...changed.map(([one]) => one)]) known.delete(name);
       for (let at = 0; at < statements.length; at += BATCH_VIEWS) {
         await connection.run(statements.slice(at, at + BATCH_VIEWS).join('; '));

@@ -55,7 +55,7 @@ describe('tables that a statement names', () => {
   });
 });
 
-describe('names of queries hide tables, where they are seen', () => {
+describe('CTEs hide tables within their scope', () => {
   test.each([
     ['WITH a AS (FROM b) FROM a', ['b']],
     ['WITH a AS (FROM a) FROM a', ['a']],
@@ -78,7 +78,7 @@ describe('names of queries hide tables, where they are seen', () => {
   });
 });
 
-// What people write: none of it may be refused.
+// Typical SQL: none of it may be refused.
 test.each([
   'SELECT lag(x) OVER (PARTITION BY s ORDER BY t ROWS BETWEEN 1 PRECEDING AND CURRENT ROW) FROM t',
   'SELECT list_transform([1], lambda x: x + 1), [i * 2 FOR i IN range(3) IF i > 1], list_filter([1], x -> x > 0)',
@@ -153,7 +153,7 @@ describe('statements that are refused', () => {
     expect(message).toContain(part);
   });
 
-  test('a syntax error says where', async () => {
+  test('a syntax error has a position', async () => {
     expect(await refusalOf("SELECT 'é' FRM t")).toEqual({
       code: 'invalid_sql',
       message: 'Syntax error at or near "t".',
@@ -161,7 +161,7 @@ describe('statements that are refused', () => {
     });
   });
 
-  test('what stands behind EXPLAIN is counted from the beginning of the text', async () => {
+  test('positions after EXPLAIN count from the beginning of the SQL', async () => {
     expect(await refusalOf('EXPLAIN  ANALYZE SELECT read_text(1)')).toMatchObject({
       code: 'permission_denied',
       position: 24,
@@ -169,7 +169,7 @@ describe('statements that are refused', () => {
   });
 });
 
-test('SHOW TABLES is told from other statements', async () => {
+test('SHOW TABLES is distinguished from other statements', async () => {
   expect(await checker.check('show tables;')).toMatchObject({ tables: [], listsFrames: true });
 });
 
@@ -202,7 +202,7 @@ describe('functions', () => {
     expect(failure.message).toContain(name);
   });
 
-  test('one that is not there has the nearest one as its hint', async () => {
+  test('an unknown one gets the nearest one as its hint', async () => {
     expect(await refusalOf('SELECT summ(1)')).toEqual({
       code: 'invalid_sql',
       message: 'There is no function "summ".',
@@ -222,7 +222,7 @@ test.each([
   ['subqueries', `SELECT * FROM ${'(SELECT * FROM '.repeat(400)}t${')'.repeat(400)}`],
   ['operators', `SELECT ${'1+'.repeat(20_000)}1`],
   ['negations', `SELECT ${'NOT '.repeat(20_000)}true`],
-])('many nested %s end in an answer', async (_, sql) => {
+])('many nested %s are checked or refused', async (_, sql) => {
   const outcome = await checker.check(sql).then(
     () => 'checked',
     (error: unknown) => (error instanceof SqlRefusal ? error.failure.code : String(error)),

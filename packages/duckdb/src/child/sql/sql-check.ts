@@ -6,20 +6,20 @@ import { type TreeNames, walkTree } from './sql-tree.ts';
 
 /** A statement that may be run. */
 export interface CheckedSql extends TreeNames {
-  /** The statement; that behind EXPLAIN is word for word what was checked. */
+  /** The statement. The part after EXPLAIN is exactly what was checked. */
   readonly text: string;
-  /** How many bytes further left something is in `text` than in what was asked. */
+  /** How many bytes positions in `text` are before those in the original SQL. */
   readonly shift: number;
 }
 
-/** Says of SQL whether it may be run. */
+/** Checks whether SQL may be run. */
 export interface SqlChecker {
   check(sql: string): Promise<CheckedSql>;
-  /** The name that an unknown one most likely stands for. */
+  /** Returns the candidate nearest to an unknown name. */
   nearest(unknown: UnknownName): Promise<string | undefined>;
 }
 
-/** The parse of a text. A failed one says where, as a text. */
+/** The result of parsing SQL. The position of an error is a string. */
 type Parsed =
   | { readonly error: false; readonly statements: readonly Readonly<Record<string, unknown>>[] }
   | {
@@ -28,16 +28,16 @@ type Parsed =
       readonly position?: string;
     };
 
-/** What is said of a text that parses, but is no query. */
+/** DuckDB's message for SQL that parses, but is not a query. */
 const NOT_A_QUERY = 'Only SELECT statements can be serialized';
 const SERIALIZE = 'SELECT json_serialize_sql($1::VARCHAR, skip_null := true, skip_empty := true, skip_default := true)';
 const NEAREST = `SELECT name FROM (SELECT unnest(from_json($2::VARCHAR, '["VARCHAR"]')) AS name)
   WHERE damerau_levenshtein(lower($1::VARCHAR), lower(name)) <= greatest(1, length($1::VARCHAR) // 3)
   ORDER BY damerau_levenshtein(lower($1::VARCHAR), lower(name)), name LIMIT 1`;
-/** Comparing costs the product of the lengths; no name is this long. */
+/** The cost of a comparison is the product of the lengths; no name is this long. */
 const MAX_NAME_LENGTH = 128;
 
-/** A checker on a connection of its own, which only ever gets SQL as a value. */
+/** Creates a checker on a separate connection, which receives SQL only as a value. */
 export async function createSqlChecker(connection: DuckDBConnection): Promise<SqlChecker> {
   const serialize = await connection.prepare(SERIALIZE);
 
@@ -88,14 +88,14 @@ async function checkSql(
     if (explained !== undefined && inner?.error === false) {
       const { prefix, rest } = explained;
       const shift = byteLength(sql) - byteLength(rest) - prefix.length;
-      // Positions in the tree are those in what stands behind EXPLAIN.
+      // Positions in the tree are relative to the part after EXPLAIN.
       const { listsFrames, ...names } = shifted(() => walkTree(onlyStatement(inner)), shift + prefix.length);
-      // Only the list itself is given without the engine.
+      // Only a bare SHOW TABLES is handled without the engine.
       return { text: prefix + rest, shift, ...names, ...(listsFrames && { readsCatalogue: true }) };
     }
     throw await refusalOf(sql, explained?.rest ?? sql, count);
   }
-  // Unlike all others, positions of the parser count characters.
+  // Unlike all other positions, those of the parser count characters.
   const characters = Number(parsed.position ?? NaN);
   const position = byteLength(Array.from(sql).slice(0, characters).join(''));
   const refusal = invalid(`${firstLetterUp(parsed.error_message)}.`, Number.isNaN(characters) ? NaN : position);
@@ -129,12 +129,12 @@ function invalid(message: string, position = NaN): SqlRefusal {
 function several(count: number): SqlRefusal {
   return new SqlRefusal({
     code: 'invalid_sql',
-    message: `There are ${count} statements where one is expected.`,
-    hint: 'Send each statement by itself.',
+    message: `Expected one statement, but there are ${count} statements.`,
+    hint: 'Send each statement separately.',
   });
 }
 
-/** Where the next word begins: after spaces and comments, which may hold others. */
+/** Returns the index of the next word, after whitespace and comments, which may be nested. */
 function nextWord(sql: string, start = 0): number {
   let at = start;
   for (;;) {
@@ -171,7 +171,7 @@ function keywordOf(sql: string): string {
 
 const EXPLAIN_OPTIONS = /^(?:analy[sz]e\b|\((?:analyze|format)\b[\w\s,]*\))/i;
 
-/** What stands behind EXPLAIN, and an EXPLAIN to put before it again. */
+/** Returns the part after EXPLAIN, and the EXPLAIN to prepend again. */
 function explainedPart(sql: string): { readonly prefix: string; readonly rest: string } | undefined {
   if (keywordOf(sql) !== 'EXPLAIN') return undefined;
   const start = nextWord(sql, nextWord(sql) + 'EXPLAIN'.length);
@@ -179,15 +179,15 @@ function explainedPart(sql: string): { readonly prefix: string; readonly rest: s
   return { prefix: `EXPLAIN ${options} `, rest: sql.slice(start + options.length) };
 }
 
-/** Why a text that is not a query is not run. */
+/** Returns the error for SQL that is not a query. */
 async function refusalOf(sql: string, statement: string, count: () => Promise<number>): Promise<SqlRefusal> {
   const statements = await count();
   const keyword = keywordOf(statement);
   if (statements > 1 && /\bpivot\b/i.test(sql) && !/;\s*\S/.test(sql)) {
     return new SqlRefusal({
       code: 'invalid_sql',
-      message: 'A PIVOT has to say which values become columns.',
-      hint: "Name them: PIVOT trades ON side IN ('buy', 'sell') USING sum(quantity).",
+      message: 'PIVOT must list the values that become columns.',
+      hint: "List them: PIVOT trades ON side IN ('buy', 'sell') USING sum(quantity).",
     });
   }
   if (statements > 1) return several(statements);

@@ -12,27 +12,27 @@ import { SqlRefusal, UnreadableFrameError } from './sql-refusal.ts';
 import type { SqlResponses, SqlRequest } from '../../wire/sql-requests.ts';
 import { createSqlSession, type SqlSession } from './sql-session.ts';
 
-/** Answers SQL of one tenant, one statement at a time. */
+/** Runs SQL of one tenant, one statement at a time. */
 export interface SqlHandler {
   run(active: ActiveRequest, request: SqlRequest): Promise<SqlResponses[keyof SqlResponses]>;
 }
 
 interface Tools {
   readonly instance: Instance;
-  /** For what only we say. */
+  /** For internal statements. */
   readonly inner: DuckDBConnection;
   readonly checker: SqlChecker;
   readonly views: FrameViews;
   readonly catalogue: SqlCatalogue;
 }
 
-/** How often a query that should stop is told so: one that is just about to begin does not hear it. */
+/** The interval of repeated interrupts: DuckDB ignores one that arrives just before a query starts. */
 const INTERRUPT_MS = 20;
 
-/** A handler that is set up with some statements, and locked with the first statement of a client that it prepares. */
+/** Creates a handler with these settings. It is locked when it prepares the first statement of a client. */
 export function createSqlHandler(settings: readonly string[]): SqlHandler {
   const opened = open(settings);
-  // Whoever asks for something is told.
+  // Avoid an unhandled rejection; each request awaits `opened` itself.
   opened.catch(() => undefined);
   let session: SqlSession | undefined;
 
@@ -41,7 +41,7 @@ export function createSqlHandler(settings: readonly string[]): SqlHandler {
     session = undefined;
   }
 
-  async function answer(
+  async function handle(
     tools: Tools,
     active: ActiveRequest,
     request: SqlRequest,
@@ -82,7 +82,7 @@ export function createSqlHandler(settings: readonly string[]): SqlHandler {
         session?.interrupt();
       });
       try {
-        return await answer(tools, active, request);
+        return await handle(tools, active, request);
       } catch (error) {
         const shift = session?.shift ?? 0;
         endSession();
@@ -109,7 +109,7 @@ async function open(settings: readonly string[]): Promise<Tools> {
 }
 
 function required(session: SqlSession | undefined): SqlSession {
-  if (session === undefined) throw new Error('A statement is to be run that was not checked.');
+  if (session === undefined) throw new Error('The statement was not checked.');
   return session;
 }
 

@@ -1,12 +1,12 @@
 import type { SqlFailure, UnreadableFrame } from '../../wire/sql-requests.ts';
 
-/** A name that does not exist, and those that do. */
+/** An unknown name, and the known ones. */
 export interface UnknownName {
   readonly name: string;
   readonly candidates: readonly string[];
 }
 
-/** A statement that is not run, and why. */
+/** The refusal of a statement. */
 export class SqlRefusal extends Error {
   readonly failure: SqlFailure;
   readonly unknown: UnknownName | undefined;
@@ -18,7 +18,7 @@ export class SqlRefusal extends Error {
   }
 }
 
-/** A statement that cannot be run, for a reason that is not its own. */
+/** A statement cannot run because a frame cannot be read. */
 export class UnreadableFrameError extends Error {
   readonly failure: UnreadableFrame;
 

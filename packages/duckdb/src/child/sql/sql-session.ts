@@ -16,23 +16,23 @@ import type { CheckedSql } from './sql-check.ts';
 import { SqlRefusal } from './sql-refusal.ts';
 import type { SqlResponses, SqlParam } from '../../wire/sql-requests.ts';
 
-/** One statement that was checked, on a connection of its own: a second one on it would end the first. */
+/** A checked statement on a separate connection: a second statement on a connection ends the first. */
 export interface SqlSession {
-  /** How many bytes further left something is in what is run than in what was asked. */
+  /** How many bytes positions in the executed SQL are before those in the original. */
   readonly shift: number;
-  /** Without values for parameters it is not run later. */
+  /** Without values for its parameters, the statement cannot be run later. */
   prepare(params?: readonly SqlParam[]): Promise<SqlResponses['prepare']>;
-  /** Runs it, with its columns cast where some are of types that cannot be read as they are. */
+  /** Runs it. `casts` converts columns whose types cannot be read directly. */
   run(casts?: readonly string[]): Promise<RowStream>;
   interrupt(): void;
   end(): void;
 }
 
-/** A session for a statement. */
+/** Creates a session for a statement. */
 export function createSqlSession(instance: DuckDBInstance, { text, shift }: CheckedSql): SqlSession {
   let connection: DuckDBConnection | undefined;
   let prepared: DuckDBPreparedStatement | undefined;
-  /** Where it was begun to find out the types of its columns. */
+  /** The running result, if the statement was started to determine its column types. */
   let begun: DuckDBResult | undefined;
   let values: readonly SqlParam[] = [];
   let shiftBytes = shift;
@@ -52,12 +52,12 @@ export function createSqlSession(instance: DuckDBInstance, { text, shift }: Chec
       }
       values = params;
       await bindParams(connection, prepared, values);
-      // The types of the columns are not known before the values of the parameters are.
+      // The column types depend on the values of the parameters.
       begun = await prepared.stream();
       return { columns: limitedColumns(resultColumns(begun)), parameters };
     },
     async run(casts) {
-      if (connection === undefined || prepared === undefined) throw new Error('A statement is run unprepared.');
+      if (connection === undefined || prepared === undefined) throw new Error('The statement was not prepared.');
       const open = connection;
       const prepareIn = async (head: string, tail: string): Promise<DuckDBPreparedStatement> => {
         shiftBytes -= Buffer.byteLength(head);
@@ -93,7 +93,7 @@ function checkParamCount(expected: number, given: number): void {
   if (expected === given) return;
   throw new SqlRefusal({
     code: 'invalid_sql',
-    message: `The SQL has ${counted(expected, 'parameter')}, and ${counted(given, 'value')} came with it.`,
+    message: `The SQL has ${counted(expected, 'parameter')}, but ${counted(given, 'value')} came with it.`,
     hint: 'Give one value for each parameter, in order.',
   });
 }
@@ -120,21 +120,21 @@ function resultColumns(result: DuckDBResult): Columns {
   return result.columnTypes().map((type, i) => ({ name: names[i] ?? '', type: duckTypeOf(type) }));
 }
 
-/** A parameter that could be anything has no type, and neither has a column that is made of it. */
+/** A parameter that could have any type has none, and neither does a column that depends on it. */
 function typeOr(id: TypeId, type: () => DuckDBType): DuckType {
   return id === DuckDBTypeId.INVALID ? { name: 'INVALID' } : duckTypeOf(type());
 }
 
 const LAST_SEMICOLON = /;(?:\s|;|--[^\n]*(?:\n|$)|\/\*(?:[^*]|\*(?!\/))*\*\/)*$/;
 
-/** A statement inside of another. Only where that cannot be is there a semicolon at its end. */
+/** Prepares a statement wrapped in another. If that fails, it may end with a semicolon: removes it and tries again. */
 async function prepareWrapped(
   connection: DuckDBConnection,
   head: string,
   text: string,
   tail: string,
 ): Promise<DuckDBPreparedStatement> {
-  // What the statement ends with may be a comment.
+  // The statement may end with a line comment.
   const wrap = (inner: string): string => `${head}${inner}\n${tail}`;
   return connection.prepare(wrap(text)).catch(() => connection.prepare(wrap(text.replace(LAST_SEMICOLON, ''))));
 }

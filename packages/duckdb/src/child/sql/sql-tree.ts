@@ -6,15 +6,15 @@ import { CATALOGUE_HINT, type FunctionPlace, namesIn, REFUSED_FUNCTIONS } from '
 import { SqlRefusal } from './sql-refusal.ts';
 import type { NamedPart, SqlResponses } from '../../wire/sql-requests.ts';
 
-/** A node of a statement as `json_serialize_sql` writes it. */
+/** A node of the syntax tree that `json_serialize_sql` writes. */
 type Node = Readonly<Record<string, unknown>>;
-/** The names of queries that hide tables, folded. */
+/** The folded names of CTEs that hide tables. */
 type Scope = ReadonlySet<string>;
 
-/** What a tree names. */
+/** The names in a tree. */
 export type TreeNames = SqlResponses['check'];
 
-/** What was found in a tree so far. */
+/** The findings so far. */
 interface Found {
   readonly tables: NamedPart[];
   /** By their folded names. */
@@ -34,16 +34,16 @@ const EXPRESSIONS = new Set(
 const QUERIES = new Set(namesIn('CTE_NODE RECURSIVE_CTE_NODE SELECT_NODE SET_OPERATION_NODE'));
 const SOURCES = new Set(namesIn('BASE_TABLE EMPTY EXPRESSION_LIST JOIN PIVOT SHOW_REF SUBQUERY TABLE_FUNCTION'));
 const MODIFIERS = new Set(namesIn('DISTINCT_MODIFIER LIMIT_MODIFIER LIMIT_PERCENT_MODIFIER ORDER_MODIFIER'));
-/** What is known of the type in a cast. */
+/** The suffix of nodes that describe the type in a cast. */
 const TYPE_INFO = '_TYPE_INFO';
 const ORDERS = new Set(namesIn('ASCENDING DESCENDING ORDER_DEFAULT INVALID'));
 
-/** So many frames can be in one statement. */
+/** How many frames one statement can name. */
 const MAX_TABLES = 256;
 
 /**
- * Walks the tree of a statement. Whatever it holds that is not known to be harmless is refused: functions, kinds of
- * nodes, schemas. What it returns are the tables that are no names of queries in the statement itself, each once.
+ * Walks the tree of a statement. Refuses everything that is not known to be harmless: functions, kinds of nodes, schemas.
+ * Returns each table once, without the CTEs of the statement.
  */
 export function walkTree(statement: Node): TreeNames {
   if (isShowTables(statement)) return { tables: [], listsFrames: true };
@@ -51,8 +51,8 @@ export function walkTree(statement: Node): TreeNames {
   walk(statement, new Set(), found);
   const distinct = new Map(found.tables.toReversed().map((table) => [folded(table.name), table]));
   if (distinct.size > MAX_TABLES) {
-    const message = `The SQL names ${distinct.size} frames, where ${MAX_TABLES} are allowed.`;
-    throw new SqlRefusal({ code: 'invalid_sql', message, hint: 'Ask for fewer frames at once.' });
+    const message = `The SQL names ${distinct.size} frames, but at most ${MAX_TABLES} are allowed.`;
+    throw new SqlRefusal({ code: 'invalid_sql', message, hint: 'Query fewer frames at once.' });
   }
   return {
     tables: [...distinct.values()],
@@ -70,7 +70,7 @@ function textOf(node: Node, key: string): string {
   return typeof value === 'string' ? value : '';
 }
 
-/** A name as DuckDB compares it: to it only letters of ASCII have a case. A Kelvin sign, for one, is no k. */
+/** Folds a name as DuckDB compares names: only ASCII letters have a case. The Kelvin sign, for example, is not a k. */
 function folded(name: string): string {
   return name.replaceAll(/[A-Z]+/g, (letters) => letters.toLowerCase());
 }
@@ -120,7 +120,7 @@ function walkTyped(type: string, node: Node, scope: Scope, found: Found): void {
   }
 }
 
-/** Queries that are named by a query are seen by those that are named after them, and by itself. */
+/** A CTE is visible to the CTEs after it and to the query itself. */
 function walkQuery(type: string, node: Node, outer: Scope, found: Found): void {
   const { cte_map: named, ...rest } = node;
   const scope = new Set(outer);
@@ -157,7 +157,7 @@ function walkTableFunction(node: Node, scope: Scope, found: Found): void {
   walkInside(rest, scope, found);
 }
 
-/** Refuses a function unless it is allowed where it stands. */
+/** Refuses a function unless it is allowed in this position. */
 function checkFunction(node: Node, place: FunctionPlace): void {
   const written = textOf(node, 'function_name');
   const name = folded(written);
@@ -184,12 +184,12 @@ function checkFunction(node: Node, place: FunctionPlace): void {
   throw new SqlRefusal({ ...failure, hint });
 }
 
-/** Only the unqualified name means the function that shows the frames of the caller. */
+/** Only the unqualified name refers to the macro that shows the frames of the caller. */
 function addCatalogueFunction(name: string, node: Node, found: Found): void {
   if (textOf(node, 'schema') !== '' || textOf(node, 'catalog') !== '') {
     throw new SqlRefusal({
       code: 'permission_denied',
-      message: `The function ${name} is offered without a schema before its name.`,
+      message: `The function ${name} must be called without a schema before its name.`,
       hint: `Write ${name}().`,
       ...positionOf(node),
     });
@@ -197,7 +197,7 @@ function addCatalogueFunction(name: string, node: Node, found: Found): void {
   found.readsCatalogue = true;
 }
 
-/** Adds the first part of a name, which is the column where no table stands before it. */
+/** Adds the first part of a name, which is the column if the name is unqualified. */
 function addColumn(node: Node, found: Found): void {
   const names = node['column_names'];
   const name: unknown = Array.isArray(names) ? names[0] : undefined;
@@ -205,7 +205,7 @@ function addColumn(node: Node, found: Found): void {
   found.columns.set(folded(name), { name, position: positionOf(node).position ?? 0 });
 }
 
-/** Adds a table that is not a name of a query. Frames are in one schema, whose name may be written. */
+/** Adds a table unless it is a CTE. All frames are in one schema, whose name may be given. */
 function addTable(node: Node, scope: Scope, found: Found): void {
   const name = textOf(node, 'table_name');
   const schema = folded(textOf(node, 'schema_name'));
@@ -239,18 +239,18 @@ function unknownTable(node: Node, name: string, position: number): SqlRefusal {
     });
   }
   if (SHOWN_TABLES.has(name)) {
-    const message = `The table ${quoted(written)} is offered without a database before its name.`;
+    const message = `The table ${quoted(written)} must be named without a database before its name.`;
     return new SqlRefusal({ code: 'invalid_sql', message, hint: `Write ${name}.`, position });
   }
   return new SqlRefusal({
     code: 'invalid_sql',
     message: `There is no frame ${quoted(written)}: all frames are in the schema main.`,
-    hint: `Quote a handle with a point in it: "${written}".`,
+    hint: `Quote a handle that contains a dot: "${written}".`,
     position,
   });
 }
 
-/** Whether a statement is nothing but SHOW TABLES. */
+/** Whether a statement is just SHOW TABLES. */
 function isShowTables(statement: Node): boolean {
   const node = statement['node'];
   const source = isNode(node) ? node['from_table'] : undefined;
@@ -267,7 +267,7 @@ function isPartOf(node: Node, keys: ReadonlySet<string>): boolean {
   return Object.keys(node).every((key) => keys.has(key));
 }
 
-/** Adds a list that SHOW gives. */
+/** Adds a list that SHOW returns. */
 function addList(node: Node, found: Found): void {
   const schema = folded(textOf(node, 'schema_name'));
   const catalogue = folded(textOf(node, 'catalog_name'));
@@ -276,20 +276,20 @@ function addList(node: Node, found: Found): void {
   if (!isOfFrames || !isKnown) {
     throw new SqlRefusal({
       code: 'permission_denied',
-      message: 'Of the lists that SHOW gives only those of frames are offered.',
+      message: 'SHOW can list only frames.',
       hint: CATALOGUE_HINT,
     });
   }
   found.readsCatalogue = true;
 }
 
-/** SHOW TABLES, SHOW ALL TABLES, SHOW DATABASES and SHOW SCHEMAS, as the parser names them. */
+/** The parser's names for SHOW TABLES, SHOW ALL TABLES, SHOW DATABASES and SHOW SCHEMAS. */
 const SHOWN_LISTS = new Set(['"tables"', '__show_tables_expanded', '"databases"', '"schemas"']);
 
 function unknownPart(kind: string, node: Node): SqlRefusal {
   return new SqlRefusal({
     code: 'permission_denied',
-    message: `The SQL has a part of a kind that is not offered: ${kind}.`,
+    message: `The SQL uses a construct that is not supported: ${kind}.`,
     hint: 'Write the SQL without it.',
     ...positionOf(node),
   });

@@ -1,4 +1,4 @@
-/** The functions that SQL of clients may use, by where they stand. Written by `tools/list-functions.js`. */
+/** The functions that client SQL may use, by position. Written by `tools/list-functions.js`. */
 export const ALLOWED_FUNCTIONS: Readonly<Record<'values' | 'tables', string>> = {
   values: `
     !__postfix !~~ !~~* % & && * ** + - ->> / // <-> << <=> <@ >> @ @> ^ ^@ abs acos acosh add age aggregate ago
