@@ -25,15 +25,15 @@ afterEach(async () => {
 interface Contender {
   readonly child: ChildProcess;
   readonly pid: number;
-  /** What it said. */
-  readonly answer: string;
+  /** The line it printed. */
+  readonly output: string;
 }
 
 async function contend(): Promise<Contender> {
   const child = spawn(process.execPath, [program, directory], { stdio: ['ignore', 'pipe', 'inherit'] });
   children.push(child);
-  const [answer] = (await once(createInterface(child.stdout), 'line')) as [string];
-  return { child, pid: child.pid!, answer };
+  const [output] = (await once(createInterface(child.stdout), 'line')) as [string];
+  return { child, pid: child.pid!, output };
 }
 
 async function kill(child: ChildProcess): Promise<void> {
@@ -43,10 +43,10 @@ async function kill(child: ChildProcess): Promise<void> {
 }
 
 describe('between processes', () => {
-  test('the second is refused and told who holds the directory, on which machine and since when', async () => {
+  test('the second is refused with the process id, host and start time of the holder', async () => {
     const first = await contend();
-    expect(first.answer).toBe('held');
-    expect((await contend()).answer).toBe(`in use by ${first.pid}`);
+    expect(first.output).toBe('held');
+    expect((await contend()).output).toBe(`in use by ${first.pid}`);
     const error = await lockDirectory(directory).catch((refusal: unknown) => refusal);
     expect(error).toBeInstanceOf(DirectoryInUseError);
     expect(error).toMatchObject({
@@ -59,18 +59,18 @@ describe('between processes', () => {
     await kill(first.child);
     const left = await readdir(directory);
     const second = await contend();
-    expect(second.answer).toBe('held');
+    expect(second.output).toBe('held');
     const names = await readdir(directory);
     expect(names).toHaveLength(left.length);
     expect(names.filter((name) => left.includes(name))).toEqual([]);
   });
 
-  test('of several that start at once over a dead one, one wins', async () => {
+  test('exactly one of several that start at once wins over a dead holder', async () => {
     for (let round = 0; round < 2; round++) {
-      const answers = await Promise.all(Array.from({ length: 4 }, contend));
-      const holders = answers.filter(({ answer }) => answer === 'held');
+      const contenders = await Promise.all(Array.from({ length: 4 }, contend));
+      const holders = contenders.filter(({ output }) => output === 'held');
       expect(holders).toHaveLength(1);
-      for (const { answer } of answers) expect(answer).toMatch(/^(held|in use by \d+)$/);
+      for (const { output } of contenders) expect(output).toMatch(/^(held|in use by \d+)$/);
       await kill(holders[0].child);
     }
   }, 60_000);
@@ -85,7 +85,7 @@ describe('in one process', () => {
     await (await lockDirectory(directory)).release();
   });
 
-  test('of many that ask at once exactly one gets it', async () => {
+  test('exactly one of many concurrent calls gets the lock', async () => {
     const results = await Promise.allSettled(Array.from({ length: 20 }, () => lockDirectory(directory)));
     const held = results.filter((result) => result.status === 'fulfilled');
     expect(held).toHaveLength(1);
@@ -104,7 +104,7 @@ describe('in one process', () => {
     expect(await readdir(directory)).toEqual(['.new.lock-young']);
   });
 
-  test('a holder hears that it was taken over', async () => {
+  test('check fails after a takeover', async () => {
     const lock = await lockDirectory(directory);
     await lock.check();
     for (const name of await readdir(directory)) await rm(join(directory, name));
@@ -113,7 +113,7 @@ describe('in one process', () => {
   });
 });
 
-describe('a holder that cannot be asked', () => {
+describe('a holder that cannot be probed', () => {
   const times = { beatMs: 10, silenceMs: 300 };
   const lockFile = (): string => join(directory, '.lock-of-another');
 
@@ -125,14 +125,14 @@ describe('a holder that cannot be asked', () => {
 
   test.each([
     ['on another machine', { scope: 'elsewhere', host: 'other' }],
-    ['that says nothing', { pid: undefined, scope: undefined }],
-  ])('%s and is silent is dead', async (_name, changes) => {
+    ['without an identity', { pid: undefined, scope: undefined }],
+  ])('%s is dead if it sends no heartbeats', async (_name, changes) => {
     await leaveLock(changes);
     await (await lockDirectory(directory, times)).release();
     expect(await readdir(directory)).toEqual([]);
   });
 
-  test('on another machine and shows life is alive, by whatever clock', async () => {
+  test('on another machine is alive if it sends heartbeats, whatever its clock', async () => {
     await leaveLock({ scope: 'elsewhere', host: 'other', pid: 77 });
     await writeFile(`${lockFile()}.held`, '');
     let beat = 0;
@@ -142,7 +142,7 @@ describe('a holder that cannot be asked', () => {
     expect(await readFile(lockFile(), 'utf8')).toContain('elsewhere');
   });
 
-  test('with the number of a living process that started at another time is dead', async () => {
+  test('with the id of a live process that started at another time is dead', async () => {
     await leaveLock({ started: '1' });
     await (await lockDirectory(directory, { silenceMs: 1e9 })).release();
   });

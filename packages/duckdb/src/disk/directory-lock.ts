@@ -5,21 +5,21 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { hasCode, readSmallFile, unlinkIfThere, writeWhole } from './durable-files.ts';
 import { identifyProcess, isRunning, type ProcessIdentity } from './process-identity.ts';
 
-/** Who holds a directory. */
+/** The process that holds a directory. */
 export interface LockHolder extends ProcessIdentity {
   readonly since: string;
 }
 
-/** A directory that nobody else writes to. */
+/** An exclusive lock on a directory. */
 export interface DirectoryLock {
-  /** Fails where another has taken the directory over, as happens to a process that was stopped for long. */
+  /** Fails if another process has taken over the directory, which happens if this one was suspended for too long. */
   check(): Promise<void>;
-  /** Why the directory could not be written to a moment ago, if so: the holder touches its file every second. */
+  /** Why the last heartbeat failed, if it did: the holder touches its lock file every second. */
   readonly failure: unknown;
   release(): Promise<void>;
 }
 
-/** The directory is held by another process. */
+/** Another process holds the directory. */
 export class DirectoryInUseError extends Error {
   override readonly name = 'DirectoryInUseError';
   readonly holder: LockHolder;
@@ -42,32 +42,32 @@ export class TakenOverError extends Error {
   }
 }
 
-/** How long to wait for what. */
+/** The timing of heartbeats. */
 export interface LockTimes {
-  /** A holder says so often that it is alive. Default 1000. */
+  /** The interval between heartbeats of a holder. Default 1000. */
   readonly beatMs?: number;
-  /** A holder that cannot be asked and is silent for so long is dead. Default 6000. */
+  /** A holder that cannot be probed counts as dead after this long without a heartbeat. Default 6000. */
   readonly silenceMs?: number;
 }
 
 const PREFIX = '.lock-';
 const UNFINISHED_PREFIX = '.new';
-/** Stands beside the file of a process that has won, for others to know that trying again is of no use. */
+/** Marks the lock file of the process that holds the directory: others give up instead of retrying. */
 const HELD_SUFFIX = '.held';
 const ATTEMPTS = 20;
 
 /**
- * Takes a directory, or fails with `DirectoryInUseError`.
+ * Locks a directory, or fails with `DirectoryInUseError`.
  *
- * Each process that wants it writes a file of its own, with a name that is never used again, and *then* looks for files
- * of others. Whoever finds a living one removes its own and tries again or gives up; whoever finds none holds the
- * directory. Two can never both hold it: of two files one was there first, and the writer of the later one looks after
- * that. Files of dead processes are removed by anybody: as a name means one process for ever, that can never hit the
- * file of a newer holder, which is how taking over a single lock file goes wrong. Two that start at once may both step
- * back; they wait for random times, so that one of them is soon alone.
+ * Each contender writes a lock file under a unique name that is never reused, and *then* lists the others. If it finds
+ * a live one, it removes its own file and retries or gives up; if it finds none, it holds the directory. Two processes
+ * can never both hold it: one of two files was there first, and the writer of the second lists the directory after
+ * that. Any process may remove the file of a dead one. Because a name belongs to one process forever, this never removes
+ * the file of a newer holder, which is the classic race when taking over a single lock file. Two contenders that start
+ * together may both back off; random delays break the tie.
  *
- * Whether a process lives is asked of the system: its number and its start. Where that says nothing (another machine,
- * or a container with numbers of its own), the holder's file must change: it is touched every second.
+ * A process is alive if the system lists its id with the same start time. If the system cannot tell (another machine,
+ * or a container with another PID namespace), the heartbeat decides: the holder touches its file every second.
  */
 export async function lockDirectory(directory: string, times: LockTimes = {}): Promise<DirectoryLock> {
   const self = await identifyProcess();
@@ -90,10 +90,10 @@ export async function lockDirectory(directory: string, times: LockTimes = {}): P
   }
 }
 
-/** A process that cannot be asked and is silent for so long is gone. Without a lock a directory is as old as it looks. */
+/** A process that cannot be probed is gone after this long without a heartbeat. Without a lock, the age counts. */
 const GONE_MS = 60_000;
 
-/** Whether whoever held or was about to hold a directory is gone. Says so at once, and leaves the directory as it is. */
+/** Whether every process that held or tried to hold a directory is gone. Does not wait, and changes nothing. */
 export async function isAbandoned(directory: string): Promise<boolean> {
   const self = await identifyProcess();
   const names = (await readdir(directory)).filter((name) => name.startsWith(PREFIX) && !name.endsWith(HELD_SUFFIX));
@@ -108,11 +108,11 @@ export async function isAbandoned(directory: string): Promise<boolean> {
 
 interface OtherProcess {
   readonly holder: LockHolder;
-  /** Whether it holds the directory, and does not only want to. */
+  /** Whether it holds the directory, rather than being a contender. */
   readonly hasWon: boolean;
 }
 
-/** A living process other than the one with the lock file `own` that holds the directory or wants to. */
+/** Finds a live holder or contender other than the owner of the lock file `own`. */
 async function findOther(
   directory: string,
   own: string,
@@ -131,7 +131,7 @@ async function findOther(
   return undefined;
 }
 
-/** Lock files whose writers ended before they had their name. Young ones may get it yet. */
+/** Removes lock files whose writers died before renaming them. A recent one may still be renamed. */
 async function sweepUnfinished(directory: string): Promise<void> {
   for (const name of await readdir(directory)) {
     const path = join(directory, name);
@@ -156,7 +156,7 @@ async function readHolder(path: string): Promise<LockHolder | undefined> {
     const value = fields.get(key);
     return typeof value === 'string' ? value : 'unknown';
   };
-  // A file that says nothing is judged by whether it is touched.
+  // If the file cannot be parsed, the heartbeat decides.
   return {
     pid: Number(fields.get('pid') ?? 0),
     host: textOf('host'),
@@ -175,7 +175,7 @@ function parseFields(text: string): ReadonlyMap<string, unknown> {
   }
 }
 
-/** Watches by the own clock alone: the clock of another machine may be wrong. */
+/** Whether the holder sends heartbeats. Uses only the local clock: that of another machine may be wrong. */
 async function isTouched(path: string, { silenceMs = 6000 }: LockTimes): Promise<boolean> {
   const first = await touchedAt(path);
   const end = performance.now() + silenceMs;

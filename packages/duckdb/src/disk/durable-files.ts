@@ -2,12 +2,12 @@ import { constants } from 'node:fs';
 import { open, rename, unlink } from 'node:fs/promises';
 import { join } from 'node:path';
 
-/** Flushes what was done in a directory (names made, changed, removed) to disk. */
+/** Flushes a directory (names created, renamed, removed) to disk. */
 export type DirectorySync = () => Promise<void>;
 
 /**
- * A flush of a directory that several callers share: one that begins after all of them have asked serves them all, so
- * that many small puts at once do not wait for one flush each.
+ * A flush of a directory that concurrent callers share. A flush that starts after several calls serves all of them, so
+ * that many small puts do not each wait for one.
  */
 export function createDirectorySync(path: string): DirectorySync {
   let running: Promise<void> = Promise.resolve();
@@ -23,7 +23,7 @@ export function createDirectorySync(path: string): DirectorySync {
   };
 }
 
-/** Flushes a directory to disk. Windows cannot open one, and does not need it. */
+/** Flushes a directory to disk. Windows cannot open directories, and does not need this. */
 export async function syncDirectory(path: string): Promise<void> {
   if (process.platform === 'win32') return;
   const directory = await open(path, 'r');
@@ -34,7 +34,7 @@ export async function syncDirectory(path: string): Promise<void> {
   }
 }
 
-/** Writes a small file so that it is there whole or not at all; its name is flushed by whoever flushes the directory. */
+/** Writes a small file atomically. The caller flushes the directory to make the name durable. */
 export async function writeWhole(folder: string, name: string, unfinished: string, text: string): Promise<void> {
   const path = join(folder, unfinished);
   try {
@@ -52,12 +52,12 @@ export async function writeWhole(folder: string, name: string, unfinished: strin
   }
 }
 
-/** Longer ones are not files that we wrote. */
+/** We never write longer ones. */
 const MAX_SMALL_BYTES = 64 * 1024;
 
 /**
- * The text of a small file of ours; undefined if it is something else, such as a FIFO, which would be waited for without
- * end. A file that is not there is an error.
+ * Returns the text of a small file that we wrote, or undefined if the path is something else, such as a FIFO, on which
+ * a read would block forever. Fails if the file does not exist.
  */
 export async function readSmallFile(path: string): Promise<string | undefined> {
   const file = await open(path, constants.O_RDONLY | (constants.O_NONBLOCK ?? 0)).catch((error: unknown) => {
@@ -75,14 +75,14 @@ export async function readSmallFile(path: string): Promise<string | undefined> {
   }
 }
 
-/** Removes a file; one that is not there is fine. */
+/** Removes a file if it exists. */
 export async function unlinkIfThere(path: string): Promise<void> {
   await unlink(path).catch((error: unknown) => {
     if (!hasCode(error, 'ENOENT')) throw error;
   });
 }
 
-/** Whether a failure is one of these of the operating system. */
+/** Whether an error has one of these system error codes. */
 export function hasCode(error: unknown, ...codes: readonly string[]): boolean {
   return error instanceof Error && 'code' in error && typeof error.code === 'string' && codes.includes(error.code);
 }

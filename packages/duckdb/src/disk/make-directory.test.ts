@@ -21,7 +21,7 @@ test.each(['.', 'a', 'a/b/c'])('%s is there afterwards, and making it again chan
   expect((await stat(path)).ino).toBe(made.ino);
 });
 
-test('many who make the same ones at once all succeed', async () => {
+test('concurrent calls for the same directories all succeed', async () => {
   for (let round = 0; round < 100; round++) {
     const paths = Array.from({ length: 20 }, (_, index) => join(folder, `${round}/a/${index % 5}`));
     await Promise.all(paths.map(makeDirectory));
@@ -29,7 +29,7 @@ test('many who make the same ones at once all succeed', async () => {
   }
 });
 
-test('who comes while it is made waits until its name is flushed', async () => {
+test('a concurrent call waits until the name is flushed', async () => {
   const path = join(folder, 'a');
   const made = makeDirectory(path);
   expect(makeDirectory(path)).toBe(made);

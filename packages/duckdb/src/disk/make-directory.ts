@@ -5,12 +5,12 @@ import { hasCode, syncDirectory } from './durable-files.ts';
 const inProgress = new Map<string, Promise<void>>();
 
 /**
- * Makes a directory and those above it where they are not there, each a flushed name in the one above. Node's own way
- * never ends where nothing can be made and the system says that the path is not there, as below /proc.
+ * Creates a directory and its missing parents, and flushes each new name. Node's recursive `mkdir` loops forever if
+ * creating fails with ENOENT, as it does below /proc.
  */
 export function makeDirectory(path: string): Promise<void> {
   const known = inProgress.get(path);
-  // It may be there already, but its name is not flushed yet.
+  // The directory may exist already, but its name is not flushed yet.
   if (known !== undefined) return known;
   const made = makeWithParents(path).finally(() => inProgress.delete(path));
   inProgress.set(path, made);

@@ -13,7 +13,7 @@ beforeEach(async () => {
 
 afterEach(() => rm(parent, { recursive: true, force: true }));
 
-/** Writes many files into the directory, as an engine may that has not ended yet, and ends when it is gone. */
+/** Writes many files into the directory, as an engine that is still running may, and ends when the directory is gone. */
 const WRITER = `
   const { writeFileSync } = require('node:fs');
   const [, directory] = process.argv;
@@ -23,7 +23,7 @@ const WRITER = `
   }
 `;
 
-/** Makes a directory, and ends as at Ctrl-C while the writer writes. */
+/** Creates a directory, and exits as on Ctrl-C while the writer is writing. */
 const PROGRAM = `
   import { spawn } from 'node:child_process';
   const [, module, parent, writer] = process.argv;
@@ -33,7 +33,7 @@ const PROGRAM = `
   child.stdout.once('data', () => process.exit(130));
 `;
 
-test('a directory ends with its process, also while another writes into it', async () => {
+test('a directory is removed when its process ends, even while another process writes into it', async () => {
   const module = new URL('../../dist/disk/private-directory.js', import.meta.url).href;
   const program: ChildProcess = spawn(
     process.execPath,

@@ -4,20 +4,20 @@ import { lstat, readdir, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { type DirectoryLock, isAbandoned, lockDirectory } from './directory-lock.ts';
 
-/** A directory for this process alone, which ends with it. */
+/** A directory for this process alone, removed when the process ends. */
 export interface PrivateDirectory {
   readonly path: string;
-  /** Removes it with everything in it. */
+  /** Removes the directory and its contents. */
   remove(): Promise<void>;
 }
 
-/** How the names of private directories begin. */
+/** The prefix of the names of private directories. */
 const PREFIX = 'svc-frames-';
 const NAME = new RegExp(`^${PREFIX}`);
 
 /**
- * Makes a directory that only this user can read, below one that all may write to. Those of processes that ended without
- * removing theirs are removed there: a store that is opened in the directory holds it, and that tells them apart.
+ * Creates a directory that only this user can read, below a shared one such as /tmp. Also removes directories that dead
+ * processes left there; a store that is open in a directory holds its lock, which tells them apart.
  */
 export async function createPrivateDirectory(parent: string): Promise<PrivateDirectory> {
   const directory = createEndingDirectory(parent, PREFIX);
@@ -28,20 +28,20 @@ export async function createPrivateDirectory(parent: string): Promise<PrivateDir
   return directory;
 }
 
-/** Makes a directory that only this user can read, with a name that begins so. What a killed process leaves stays. */
+/** Creates a directory that only this user can read. Directories that killed processes left behind stay. */
 export function createEndingDirectory(parent: string, prefix: string): PrivateDirectory {
   const path = mkdtempSync(join(parent, prefix));
   endWithProcess(path);
   return { path, remove: () => removeEnding(path) };
 }
 
-/** A private directory that is there from when it is first needed on, and is held until it is removed. */
+/** A private directory that is created on first use and locked until it is removed. */
 export interface LaterDirectory extends PrivateDirectory {
-  /** Makes it, unless that was done. */
+  /** Creates the directory, if it was not created before. */
   make(): Promise<void>;
 }
 
-/** The place of a private directory in which no store is opened, with a name that begins so. */
+/** Reserves the path of a private directory in which no store will be opened. */
 export function planPrivateDirectory(parent: string, prefix: string = PREFIX): LaterDirectory {
   const path = join(parent, `${prefix}${randomBytes(12).toString('hex')}`);
   let making: Promise<DirectoryLock> | undefined;
@@ -63,7 +63,7 @@ export function planPrivateDirectory(parent: string, prefix: string = PREFIX): L
     async make() {
       making ??= makeAndHold();
       await making.catch((error: unknown) => {
-        // Whoever needs it next tries again.
+        // The next call retries.
         making = undefined;
         throw error;
       });
@@ -76,11 +76,11 @@ export function planPrivateDirectory(parent: string, prefix: string = PREFIX): L
   };
 }
 
-/** Those that are there. */
+/** The directories that exist now. */
 const ending = new Set<string>();
 let isEndWatched = false;
 
-/** A process that exits in the middle of its work, as at Ctrl-C, runs nothing that waits. */
+/** Removes a directory synchronously on exit: a process that exits in the middle of its work, as on Ctrl-C, cannot await. */
 function endWithProcess(path: string): void {
   ending.add(path);
   if (isEndWatched) return;
@@ -88,11 +88,11 @@ function endWithProcess(path: string): void {
   process.once('exit', () => {
     for (const left of ending) {
       try {
-        // An engine that has not ended yet may write into it; nobody knows it by another name.
+        // An engine that still runs may write into the directory, but not under the new name.
         renameSync(left, `${left}-ended`);
         rmSync(`${left}-ended`, { recursive: true, force: true });
       } catch {
-        // The next process sweeps what the system does not let go of.
+        // The next process sweeps the directories that cannot be removed now.
       }
     }
   });
@@ -103,10 +103,10 @@ async function removeEnding(path: string): Promise<void> {
   ending.delete(path);
 }
 
-/** Removes directories of this user with such names whose processes have ended without that. */
+/** Removes directories of this user that dead processes left behind. */
 export async function sweepAbandoned(parent: string, name: RegExp): Promise<void> {
   for (const entry of await readdir(parent)) {
-    // What somebody else made, or cannot be looked at, is not ours to remove.
+    // Directories of other users, or unreadable ones, are not ours to remove.
     if (name.test(entry)) await sweepOne(join(parent, entry)).catch(() => {});
   }
 }

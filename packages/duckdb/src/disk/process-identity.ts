@@ -3,21 +3,21 @@ import { readFile, readlink } from 'node:fs/promises';
 import { hostname } from 'node:os';
 import { hasCode } from './durable-files.ts';
 
-/** Names a process for as long as others may ask whether it still runs. */
+/** Identifies a process, so that others can check whether it still runs. */
 export interface ProcessIdentity {
   readonly pid: number;
   readonly host: string;
-  /** When the process started, as the system says it: a number that is used again has another start. */
+  /** The start time as the system reports it. It tells apart processes that reuse an id. */
   readonly started: string;
-  /** Where the number means something: this run of this machine, and in it this space of process numbers. */
+  /** The scope in which the id is valid: this boot of this machine, and its PID namespace. */
   readonly scope: string;
 }
 
-/** This process. */
+/** Returns the identity of this process. */
 export async function identifyProcess(): Promise<ProcessIdentity> {
   const scope = [await readBootId(), await readlink('/proc/self/ns/pid').catch(() => '')].join(' ').trim();
   const host = hostname();
-  // Without a name for the run of the machine its host name must do.
+  // Without a boot id, the host name has to do.
   return {
     pid: process.pid,
     host,
@@ -26,12 +26,12 @@ export async function identifyProcess(): Promise<ProcessIdentity> {
   };
 }
 
-/** Whether a process runs; undefined where that cannot be told from here. */
+/** Whether a process runs; undefined if this process cannot tell. */
 export async function isRunning(other: ProcessIdentity, self: ProcessIdentity): Promise<boolean | undefined> {
   if (other.scope !== self.scope) return undefined;
   if (!hasProcess(other.pid)) return false;
   const started = await startOfProcess(other.pid);
-  // Not to be read: the process has just ended, or belongs to somebody else.
+  // The start time is unreadable if the process has just ended or belongs to another user.
   return started === undefined || other.started === '' ? hasProcess(other.pid) : started === other.started;
 }
 
@@ -39,7 +39,7 @@ function hasProcess(pid: number): boolean {
   try {
     return process.kill(pid, 0);
   } catch (error) {
-    // A process of another user may not be asked, but it is there.
+    // Signalling a process of another user is not permitted, but it exists.
     return !hasCode(error, 'ESRCH');
   }
 }
@@ -51,8 +51,8 @@ async function readBootId(): Promise<string> {
 async function startOfProcess(pid: number): Promise<string | undefined> {
   const status = await readFile(`/proc/${pid}/stat`, 'utf8').catch(() => undefined);
   if (status !== undefined) {
-    // The name of the program stands in brackets and may hold anything; the start is the 20th field after it. A process
-    // that has ended and was not waited for is still listed, with the state Z.
+    // The program name is in parentheses and can contain anything; the start time is the 20th field after it. A zombie
+    // is still listed, with the state Z.
     const fields = status.slice(status.lastIndexOf(')') + 2).split(' ');
     return fields[0] === 'Z' || fields[0] === 'X' ? '' : (fields[19] ?? '');
   }
