@@ -1,13 +1,13 @@
 import { createReadStream } from 'node:fs';
 import { ServiceError } from '@svc/errors';
 
-/** DuckDB looks at about so many lines to find out the form of a file. */
+/** About the number of lines that DuckDB samples to detect the dialect of a file. */
 const LOOKED_AT_LINES = 30_000;
 const [QUOTE, LINE_FEED, CARRIAGE_RETURN] = [34, 10, 13];
 
 /**
- * The first line of a CSV file that does not fit the lines before it, as an error; undefined where there is none. DuckDB
- * says only that it cannot find out the form of such a file.
+ * Finds the first line of a CSV file that does not match the lines before it, and returns an error about it, or undefined
+ * if there is none. DuckDB says only that it cannot detect the dialect of such a file.
  */
 export async function findBrokenLine(
   path: string,
@@ -28,21 +28,21 @@ export async function findBrokenLine(
         continue;
       }
       if (columns === 0) columns = values;
-      // An empty line is a null in a file of one column, and nothing in others.
+      // An empty line is a null in a file of one column, and is ignored in others.
       if (values !== columns && !isEmpty)
-        return broken(start, `has ${values} values where there are ${columns} columns`);
+        return broken(start, `has ${values} values, but there are ${columns} columns`);
       [start, values, isEmpty] = [line, 1, true];
       if (line > LOOKED_AT_LINES) return undefined;
     }
   }
-  if (isQuoted) return broken(start, 'has a quote that does not end');
+  if (isQuoted) return broken(start, 'has an unterminated quote');
   return isEmpty || values === columns || columns === 0
     ? undefined
-    : broken(start, `has ${values} values where there are ${columns} columns`);
+    : broken(start, `has ${values} values, but there are ${columns} columns`);
 }
 
-function broken(line: number, what: string): ServiceError {
-  return new ServiceError('invalid_data', `Line ${line} of the CSV file ${what}.`, {
-    hint: 'Correct the line, or name the form of the file with ?delimiter= and ?header=.',
+function broken(line: number, fault: string): ServiceError {
+  return new ServiceError('invalid_data', `Line ${line} of the CSV file ${fault}.`, {
+    hint: 'Correct the line, or set the dialect of the file with ?delimiter= and ?header=.',
   });
 }

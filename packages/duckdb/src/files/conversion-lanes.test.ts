@@ -14,7 +14,7 @@ async function startFiles(options: ConversionOptions): Promise<FilesFixture> {
   return fixture;
 }
 
-/** A Parquet file of so many rows, all the same. */
+/** A Parquet file of identical rows. */
 function writeSame(path: string, rows: number): Promise<string> {
   return writeRows(path, `SELECT 0 AS a FROM range(${rows})`);
 }
@@ -48,21 +48,21 @@ test('short files do not wait for long ones, however many', async () => {
   await Promise.all(long);
 });
 
-test('a file of more values than may be is refused before they are read', async () => {
+test('a file with too many values is refused before they are read', async () => {
   const fixture = await startFiles({ maxValues: 1000 });
   const path = await writeSame(fixture.path(), 1001);
   await expect(
     fixture.files.convert({ kind: 'parquet', path }, fixture.path(), { compression, isUpload: true }),
   ).rejects.toMatchObject({
     code: 'payload_too_large',
-    message: 'The Parquet file has 1001 values, where 1000 are allowed.',
+    message: 'The Parquet file has 1001 values; at most 1000 are allowed.',
   });
 });
 
-test('the values of a file are counted whatever its statistics are', async () => {
+test('the values of a file are counted whatever its statistics say', async () => {
   const fixture = await startFiles({ maxValues: 3 });
   const [from, path] = [fixture.path(), fixture.path()];
-  // No text of DuckDB stands for the second.
+  // DuckDB cannot print the second value as text.
   const times = [0n, -(2n ** 63n) + 2n, 1n, 2n].map((micros) => `make_timestamp(${micros})`);
   const copy = (count: number): Promise<string> =>
     writeRows(from, `SELECT unnest([${times.slice(0, count).join()}]) AS t`);
@@ -71,18 +71,18 @@ test('the values of a file are counted whatever its statistics are', async () =>
   expect(await fixture.files.convert(source, path, { compression, isUpload: true })).toMatchObject({ rows: 3 });
   await copy(4);
   await expect(fixture.files.convert(source, path, { compression, isUpload: true })).rejects.toMatchObject({
-    message: 'The Parquet file has 4 values, where 3 are allowed.',
+    message: 'The Parquet file has 4 values; at most 3 are allowed.',
   });
 });
 
-test('a file that takes too long is given up, and the next one is not', async () => {
+test('a conversion that takes too long is aborted, and the next one runs', async () => {
   const fixture = await startFiles({ conversionTimeoutMs: 100 });
   const path = await writeSame(fixture.path(), 20_000_000);
   await expect(
     fixture.files.convert({ kind: 'parquet', path }, fixture.path(), { compression, isUpload: true }),
   ).rejects.toMatchObject({
     code: 'deadline_exceeded',
-    message: 'The file did not become a frame within 100 ms.',
+    message: 'Converting the file took longer than 100 ms.',
   });
   const short = await writeSame(fixture.path(), 1);
   await expect
@@ -92,17 +92,17 @@ test('a file that takes too long is given up, and the next one is not', async ()
     .toMatchObject({ rows: 1 });
 });
 
-test('the time in which a file is described counts, too', async () => {
+test('the timeout includes the time to describe the file', async () => {
   const fixture = await startFiles({ conversionTimeoutMs: 1 });
   const path = fixture.path();
-  // Only its description says that it has one name twice.
+  // Only describing the file finds the duplicate name.
   await writeFile(path, 'a,b,a\n1,2,3\n');
   await expect(
     fixture.files.convert({ kind: 'csv', path }, fixture.path(), { compression, isUpload: true }),
-  ).rejects.toMatchObject({ code: 'deadline_exceeded', message: 'The file did not become a frame within 1 ms.' });
+  ).rejects.toMatchObject({ code: 'deadline_exceeded', message: 'Converting the file took longer than 1 ms.' });
 });
 
-test('files of many columns take turns, too, and only so many wait', async () => {
+test('files with many columns also run one at a time, and the queue is bounded', async () => {
   const fixture = await startFiles({ longColumns: 2 });
   const [two, three, parquet] = [fixture.path(), fixture.path(), fixture.path()];
   await writeFile(two, 'a,b\n1,2\n');
@@ -122,7 +122,7 @@ test('files of many columns take turns, too, and only so many wait', async () =>
   expect(await outcomes('parquet', parquet)).toEqual(new Set(['done', 'too_many_requests']));
 });
 
-describe('a file that becomes larger than may be is given up and removed', () => {
+describe('a conversion that writes too much is aborted, and its file is removed', () => {
   test.each([
     ['Parquet', 'SELECT i AS a FROM range(2_000_000) t(i)', 10_000],
     ['Parquet whose rows pass through this process', 'SELECT {t: to_seconds(i)} AS a FROM range(200_000) t(i)', 10_000],
@@ -134,7 +134,7 @@ describe('a file that becomes larger than may be is given up and removed', () =>
       fixture.files.convert({ kind: 'parquet', path: from }, path, { compression, isUpload: true }),
     ).rejects.toMatchObject({
       code: 'payload_too_large',
-      message: `The frame takes more than ${maxConversionBytes} bytes on the disk.`,
+      message: `The frame takes more than ${maxConversionBytes} bytes on disk.`,
       hint: expect.stringContaining('storage.max_conversion_bytes'),
     });
     expect((await readdir(fixture.folder)).filter((name) => name.startsWith(basename(path)))).toEqual([]);

@@ -7,30 +7,29 @@ import { fromChild } from './file-errors.ts';
 import { createSemaphore } from '../engine/semaphore.ts';
 import { watchSize } from './watch-size.ts';
 
-/** How much work files that came from outside may make. */
+/** Limits on the conversion of uploaded files. */
 export interface ConversionOptions {
-  /** How long it may take to make a frame of one file, once that has begun. Default 600 000. */
+  /** The longest time that one conversion may take, not counting the time in the queue. Default 600 000. */
   readonly conversionTimeoutMs?: number;
-  /** A file of more values, all columns counted, is a long one. Default ten million. */
+  /** A file with more values, counted over all columns, is long. Default ten million. */
   readonly longValues?: number;
-  /** A Parquet file of more values is refused: few bytes can stand for any number of them. Default 10^10. */
+  /** A Parquet file with more values is refused: a few bytes can encode any number of values. Default 10^10. */
   readonly maxValues?: number;
-  /** A file of more columns, nested ones included, is a long one, however few values it has. Default 2000. */
+  /** A file with more columns, including nested ones, is long even if it has few values. Default 2000. */
   readonly longColumns?: number;
-  /** How many bytes the file that is written of one may have. Default 20 GiB. */
+  /** The largest file that a conversion may write, in bytes. Default 20 GiB. */
   readonly maxConversionBytes?: number;
 }
 
-/** What a conversion writes, and who may give it up. */
+/** The files that a conversion writes, and the signal that cancels it. */
 export interface ConversionTarget {
-  /** Files that it writes. */
   readonly paths: readonly string[];
   readonly signal: AbortSignal | undefined;
 }
 
-/** Lets long conversions pass one at a time, and some short ones beside them. */
+/** Runs long conversions one at a time, with a few short ones in parallel. */
 export interface ConversionLanes {
-  /** The signal that `convert` gets is also aborted if the conversion takes too long or writes too much. */
+  /** Also aborts the signal of `convert` if the conversion takes too long or writes too much. */
   run(
     upload: PreparedUpload,
     target: ConversionTarget,
@@ -38,14 +37,14 @@ export interface ConversionLanes {
   ): Promise<WrittenFile>;
 }
 
-/** A value of a CSV file takes about so many bytes. */
+/** The approximate size of a value in a CSV file. */
 const CSV_BYTES_PER_VALUE = 4;
-/** Short conversions that run at once: DuckDB reads each CSV file through buffers of many megabytes, however short. */
+/** Short conversions in parallel: DuckDB reads even a short CSV file through buffers of many megabytes. */
 const MAX_SHORT = 8;
-/** So many long conversions may wait, each with its file on the disk. */
+/** Long conversions in the queue, each with its upload on disk. */
 const MAX_WAITING = 64;
 
-/** Lanes that are free. A file with more values than may be is `payload_too_large`. */
+/** Creates idle lanes. A file with too many values is `payload_too_large`. */
 export function createConversionLanes(engine: FileEngine, options: ConversionOptions): ConversionLanes {
   const { conversionTimeoutMs = 600_000, maxConversionBytes = 20 * 1024 ** 3 } = options;
   const { longValues = 1e7, longColumns = 2000, maxValues = 1e10 } = options;
@@ -64,7 +63,7 @@ export function createConversionLanes(engine: FileEngine, options: ConversionOpt
     if (values > maxValues) {
       throw new ServiceError(
         'payload_too_large',
-        `The Parquet file has ${values} values, where ${maxValues} are allowed.`,
+        `The Parquet file has ${values} values; at most ${maxValues} are allowed.`,
         { hint: 'Send the rows in several files: POST /frames/{handle} appends.' },
       );
     }
@@ -80,7 +79,7 @@ export function createConversionLanes(engine: FileEngine, options: ConversionOpt
     const stopWatching = watchSize(paths, maxConversionBytes, () => exceeded.abort(tooLarge(maxConversionBytes)));
     try {
       const written = await convert(AbortSignal.any([exceeded.signal, ...(signal ? [signal] : [])]));
-      // The last bytes may have come after the last look.
+      // The last bytes may have been written after the last check.
       if (written.fileBytes > maxConversionBytes) throw tooLarge(maxConversionBytes);
       return written;
     } catch (error) {
@@ -97,7 +96,7 @@ export function createConversionLanes(engine: FileEngine, options: ConversionOpt
       const { signal } = target;
       if (!(await isLong(upload, signal))) return short.use(() => withinLimits(target, convert), signal);
       if (waiting >= MAX_WAITING) {
-        throw new ServiceError('too_many_requests', `${waiting} other long files are to become frames already.`);
+        throw new ServiceError('too_many_requests', `${waiting} other long files are already waiting for conversion.`);
       }
       waiting += 1;
       try {
@@ -110,13 +109,13 @@ export function createConversionLanes(engine: FileEngine, options: ConversionOpt
 }
 
 function tooLate(timeoutMs: number): ServiceError {
-  return new ServiceError('deadline_exceeded', `The file did not become a frame within ${timeoutMs} ms.`, {
+  return new ServiceError('deadline_exceeded', `Converting the file took longer than ${timeoutMs} ms.`, {
     hint: 'Send fewer rows at once, or raise storage.conversion_timeout_ms.',
   });
 }
 
 function tooLarge(maxBytes: number): ServiceError {
-  return new ServiceError('payload_too_large', `The frame takes more than ${maxBytes} bytes on the disk.`, {
+  return new ServiceError('payload_too_large', `The frame takes more than ${maxBytes} bytes on disk.`, {
     hint: 'Send the rows in several files: POST /frames/{handle} appends. Or raise storage.max_conversion_bytes.',
   });
 }

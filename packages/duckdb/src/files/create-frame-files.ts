@@ -24,7 +24,7 @@ import { losesNegativeZero, WITHOUT_DICTIONARIES } from './negative-zeros.ts';
 import { type BatchPayload, createBatchEncoder } from '../types/batch-codec.ts';
 import { withExactSource } from './parquet/exact-source.ts';
 import { createFileEngine, type FileEngine, type FileEngineOptions } from '../engine/file-engine.ts';
-import { fromChild, type Subject, UNKNOWN_CSV_FORM } from './file-errors.ts';
+import { fromChild, type Subject, UNKNOWN_CSV_DIALECT } from './file-errors.ts';
 import { readSource, subjectOf } from './read-source.ts';
 import {
   attachment,
@@ -39,15 +39,15 @@ import { foreignColumn, hasInt96, isStoredBySql } from '../types/duckdb-types.ts
 import { fileNames, NO_COLUMNS_NAME } from '../wire/sql-names.ts';
 import { type StoredColumn, storedSchema } from '../types/stored-types.ts';
 
-/** `FrameFiles` whose child can be started ahead. */
+/** `FrameFiles` whose child can be started ahead of time. */
 export interface DuckdbFrameFiles extends FrameFiles {
-  /** Starts the child, so that the first operation need not wait for it. */
+  /** Starts the child, so that the first operation does not wait for it. */
   warm(): Promise<void>;
-  /** The process id of the child, where one runs. */
+  /** The process id of the child, if one is running. */
   readonly childPid: number | undefined;
 }
 
-/** Frames in files, by an engine child that is started when it is first needed, or that was started already. */
+/** Reads and writes frames in files through an engine child, which starts on first use if it is not running yet. */
 export function createFrameFiles(options: FileEngineOptions & ConversionOptions): DuckdbFrameFiles {
   const engine = createFileEngine(options);
   const lanes = createConversionLanes(engine, options);
@@ -93,7 +93,7 @@ export function createFrameFiles(options: FileEngineOptions & ConversionOptions)
   };
 }
 
-/** A child removes what it could not finish, but not one that was killed. */
+/** Removes the files of a failed write: a child removes them itself unless it was killed. */
 async function removeOnFailure(path: string, writing: Promise<WrittenFile>): Promise<WrittenFile> {
   try {
     return await writing;
@@ -103,7 +103,7 @@ async function removeOnFailure(path: string, writing: Promise<WrittenFile>): Pro
   }
 }
 
-/** Where the first rows of a file are while it is written anew. */
+/** The file that keeps the first rows while the rest is written again. */
 function headOf(path: string): string {
   return `${path}.head`;
 }
@@ -117,7 +117,7 @@ async function writeFrame(
   write.signal?.throwIfAborted();
   const { schema, columns } = storedSchema(source.schema);
   const payloads = payloadsOf(source);
-  // The first rows say about how long they all are.
+  // Estimate the row length from the first batch.
   const first = await payloads.next();
   const options = copyOptions(schema, write, first.done === true ? 0 : first.value.length / first.value.rows);
   const head = first.done === true ? [] : [first.value];
@@ -139,7 +139,7 @@ async function writeFrame(
   return written(schema, numbers);
 }
 
-/** Turns a source into a file of ours. One that a client sent is described and written within the limits of its lane. */
+/** Converts a source into a file of ours. An upload is described and written within the limits of its lane. */
 async function convertSource(
   { engine, lanes }: { readonly engine: FileEngine; readonly lanes: ConversionLanes },
   from: FrameSource,
@@ -163,7 +163,7 @@ async function convertUpload(
   const first = await describeGuarded(engine, upload, { signal });
   const { foreignColumns } = first.info;
   if (!foreignColumns?.some(({ get }) => hasInt96(get))) return writeUpload(engine, first, path, write);
-  // Only the values say whether they are of microseconds, or of nanoseconds in fewer years.
+  // Only the values show whether they need microseconds, or nanoseconds over a shorter range of years.
   return writeUpload(engine, first, path, write).catch(async (error: unknown) => {
     if (!(error instanceof ServiceError) || error.code !== 'invalid_data') throw error;
     const int96Unit = foreignColumns.some(({ get }) => hasInt96(get, 'nanos')) ? 'micros' : 'nanos';
@@ -197,13 +197,13 @@ async function writeUpload(
   return writeFrame(engine, path, readSource(engine, source, { ...info, rows }, part), write);
 }
 
-/** Whether SQL alone makes of the rows what a file of ours holds. */
+/** Whether SQL alone can convert the rows to the types of our files. */
 function isCopiedBySql({ isForeign, foreignColumns, schema }: SourceInfo): boolean {
   if (isForeign === undefined) return true;
   return (foreignColumns ?? schema.fields.map(foreignColumn)).every(({ get }) => isStoredBySql(get));
 }
 
-/** The rows of several sources, one after the other. */
+/** Concatenates the rows of several sources. */
 function joined(
   engine: FileEngine,
   from: readonly FrameSource[],
@@ -220,12 +220,12 @@ function joined(
   return { schema, batches: batches() };
 }
 
-/** Rows that DuckDB reads by itself, as they are stored. */
+/** Rows that DuckDB reads and writes without a detour through the parent. */
 interface RowsToCopy {
   readonly sql: string;
   readonly sources: readonly FrameSource[];
   readonly schema: Schema;
-  /** Not a number where it is not known. */
+  /** NaN if unknown. */
   readonly arrowBytes?: number;
 }
 
@@ -249,9 +249,9 @@ async function copyRows(
   const subject = subjectOf(sources[0] ?? NO_SOURCE);
   return guarded(subject, async () => {
     const numbers = await engine.call(request, write.signal);
-    const ask = (question: string): Promise<ChildResponses['texts']> =>
-      engine.call({ op: 'texts', setup, sql: question }, write.signal);
-    if (!(await losesNegativeZero(ask, { sql, path, schema }))) return written(schema, numbers);
+    const query = (statement: string): Promise<ChildResponses['texts']> =>
+      engine.call({ op: 'texts', setup, sql: statement }, write.signal);
+    if (!(await losesNegativeZero(query, { sql, path, schema }))) return written(schema, numbers);
     const options = `${request.options}, ${WITHOUT_DICTIONARIES}`;
     return written(schema, await engine.call({ ...request, options }, write.signal));
   });
@@ -265,10 +265,10 @@ function putColumns(schema: Schema, columns: readonly StoredColumn[]): readonly 
   return columns.map(({ field, put }, i) => ({ name: names[i] ?? '', title: field.name, plan: put }));
 }
 
-/** Why a source cannot be read, with the line of a CSV file where one is to blame. */
+/** Throws the error, or one that names the broken line if the dialect of a CSV file could not be detected. */
 async function explained(source: SettledSource, error: unknown, signal: AbortSignal | undefined): Promise<never> {
-  const isForm = error instanceof ServiceError && error.message === UNKNOWN_CSV_FORM;
-  if (source.kind !== 'csv' || !isForm) throw error;
+  const isUndetected = error instanceof ServiceError && error.message === UNKNOWN_CSV_DIALECT;
+  if (source.kind !== 'csv' || !isUndetected) throw error;
   throw (await findBrokenLine(source.path, source.delimiter, signal)) ?? error;
 }
 

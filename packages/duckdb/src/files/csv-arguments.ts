@@ -2,7 +2,7 @@ import type { CsvOptions } from '@svc/frames';
 import { quoted, ServiceError } from '@svc/errors';
 import { sqlText } from '../wire/sql-names.ts';
 
-/** The types that a column of a CSV file can be said to have, and what DuckDB calls them. */
+/** The types that a client can declare for a column of a CSV file, and DuckDB's names for them. */
 const CSV_TYPES: Readonly<Record<string, string>> = {
   BOOLEAN: 'BOOLEAN',
   BYTE: 'TINYINT',
@@ -22,26 +22,26 @@ const CSV_TYPES: Readonly<Record<string, string>> = {
   UUID: 'UUID',
 };
 
-/** What we call a type of DuckDB; another keeps its name. */
+/** Returns our name for a DuckDB type, or DuckDB's if we have none. */
 export function csvTypeName(ofDuckdb: string): string {
   return Object.entries(CSV_TYPES).find(([, name]) => name === ofDuckdb)?.[0] ?? ofDuckdb;
 }
 
 const MAX_PRECISION = 38;
 
-/** What is known of a CSV file. */
-export interface CsvForm extends CsvOptions {
+/** How a CSV file is read. */
+export interface CsvDialect extends CsvOptions {
   readonly delimiter: string;
-  /** Columns of a file with a header that are text. */
+  /** Names of columns that are text, in a file with a header. */
   readonly texts?: readonly string[];
 }
 
 /**
- * What is said of a CSV file, as arguments of DuckDB's reader. Only names, types and whether there is a header are left
- * for it to find out: it would also skip lines, or take others for comments, rather than say that one is broken.
+ * Returns the arguments of DuckDB's `read_csv`. DuckDB detects only names, types and the header: left to itself it would
+ * also skip lines, or treat them as comments, rather than report a broken one.
  */
-export function csvArguments({ header, columns, delimiter, texts = [] }: CsvForm): string {
-  // A quoted empty value is an empty text, an unquoted one is null.
+export function csvArguments({ header, columns, delimiter, texts = [] }: CsvDialect): string {
+  // A quoted empty value is an empty string, an unquoted one is null.
   const parts = [`quote = '"'`, `escape = '"'`, 'allow_quoted_nulls = false'];
   parts.push('skip = 0', `comment = ''`, 'strict_mode = true', 'null_padding = false', 'ignore_errors = false');
   parts.push(`delim = ${sqlText(checkedDelimiter(delimiter))}`);
@@ -59,14 +59,14 @@ export function csvArguments({ header, columns, delimiter, texts = [] }: CsvForm
 function checkedDelimiter(delimiter: string): string {
   const bytes = Buffer.byteLength(delimiter);
   if (bytes >= 1 && bytes <= 4 && !/[\0\r\n"]/.test(delimiter)) return delimiter;
-  throw new ServiceError('invalid_argument', `The delimiter ${quoted(delimiter)} cannot stand between values.`, {
+  throw new ServiceError('invalid_argument', `The delimiter ${quoted(delimiter)} is not valid for a CSV file.`, {
     hint: 'Use one character, for example , or ; or a tab.',
   });
 }
 
 function checkedName(name: string): string {
   if (name !== '' && !name.includes('\0')) return name;
-  throw new ServiceError('invalid_argument', `The column name ${quoted(name)} cannot be used for a CSV file.`, {
+  throw new ServiceError('invalid_argument', `The column name ${quoted(name)} is not valid for a CSV file.`, {
     hint: 'Give every column a name.',
   });
 }

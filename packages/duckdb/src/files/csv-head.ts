@@ -9,8 +9,8 @@ const [LINE_FEED, CARRIAGE_RETURN] = [10, 13];
 const BYTE_ORDER_MARK = Buffer.of(0xef, 0xbb, 0xbf);
 
 /**
- * How many columns the first line of a CSV file has. Refuses one that is too long or has too many: DuckDB would take
- * many seconds, and all of its memory, to find that out.
+ * Counts the columns in the first line of a CSV file. Refuses a line that is too long or has too many columns: DuckDB
+ * would take many seconds, and all of its memory, to find that out.
  */
 export async function checkCsvHead(path: string, delimiter: string): Promise<number> {
   const head = await readHead(path);
@@ -18,15 +18,19 @@ export async function checkCsvHead(path: string, delimiter: string): Promise<num
   if (columns > MAX_COLUMNS) {
     throw new ServiceError(
       'invalid_data',
-      `The CSV file has ${columns}${isEnded ? '' : ' or more'} columns, where ${MAX_COLUMNS} are allowed.`,
-      { hint: 'Send fewer columns, or name what stands between the values with ?delimiter=.' },
+      `The CSV file has ${columns}${isEnded ? '' : ' or more'} columns; at most ${MAX_COLUMNS} are allowed.`,
+      { hint: 'Send fewer columns, or set the delimiter with ?delimiter=.' },
     );
   }
   if (isEnded || head.length <= MAX_LINE_BYTES) return columns;
-  const fault = isQuoted ? 'has a quote that does not end' : 'is longer than a line may be';
-  throw new ServiceError('invalid_data', `Line 1 of the CSV file ${fault}: it goes on after ${MAX_LINE_BYTES} bytes.`, {
-    hint: 'Check that its lines end with a line feed, and that every quote has an end.',
-  });
+  const fault = isQuoted ? 'has an unterminated quote' : 'is too long';
+  throw new ServiceError(
+    'invalid_data',
+    `Line 1 of the CSV file ${fault}: it is longer than ${MAX_LINE_BYTES} bytes.`,
+    {
+      hint: 'Check that its lines end with a line feed, and that every quote is closed.',
+    },
+  );
 }
 
 async function readHead(path: string): Promise<Buffer> {
@@ -46,7 +50,7 @@ interface MeasuredLine {
   readonly isQuoted: boolean;
 }
 
-/** How many columns the first line of a text has, and whether its end is there. */
+/** Counts the columns of the first line, and checks whether the line ends. */
 function measureLine(text: Buffer, delimiter: Buffer): MeasuredLine {
   const isShort = delimiter.length === 1;
   const quotes = createCsvQuotes();

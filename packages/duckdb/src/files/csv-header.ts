@@ -3,7 +3,7 @@ import { createCsvQuotes } from './csv-quotes.ts';
 
 const LOOKED_AT_BYTES = 64 * 1024;
 
-/** The values of the first line of a CSV file; undefined where the line is longer than is looked at. */
+/** Returns the values of the first line of a CSV file, or undefined if the line is longer than the head. */
 export async function firstLineOf(path: string, delimiter: string): Promise<readonly string[] | undefined> {
   const file = await open(path);
   try {
@@ -15,7 +15,7 @@ export async function firstLineOf(path: string, delimiter: string): Promise<read
   }
 }
 
-/** The values of the first line of a text, which may lack its end where the text is whole. */
+/** Returns the values of the first line. Its line ending may be missing if the text is the whole file. */
 function splitLine(text: string, delimiter: string, isWhole = true): readonly string[] | undefined {
   const values: string[] = [];
   let value = '';
@@ -35,7 +35,7 @@ function splitLine(text: string, delimiter: string, isWhole = true): readonly st
   return isWhole && !quotes.isQuoted ? [...values, value] : undefined;
 }
 
-/** Whether columns have the names that a line gives them; DuckDB adds a number to one that was there before. */
+/** Whether the columns have the names in the line. DuckDB appends a number to a duplicate name. */
 export function isHeaderOf(line: readonly string[], names: readonly string[]): boolean {
   return (
     line.length === names.length &&

@@ -1,16 +1,16 @@
 const [QUOTE, SPACE] = [34, 32];
 
-/** Follows the quotes of a CSV line. They count in a value that begins with one, spaces apart: in `5" pipe` it is a text. */
+/** Tracks the quotes of a CSV line. Only a value that starts with a quote, after spaces, is quoted: `5" pipe` is not. */
 export interface CsvQuotes {
-  /** Whether the last character was inside of quotes. */
+  /** Whether the last character was inside quotes. */
   readonly isQuoted: boolean;
-  /** Takes the next character, by its code; true if it is a quote that counts or is inside of quotes. */
+  /** Takes the code of the next character. Returns true for a quote of a quoted value, and for any character inside. */
   takes(code: number | undefined): boolean;
-  /** The last character was a delimiter. */
+  /** Call this after a delimiter. */
   nextValue(): void;
 }
 
-/** At the start of a line. */
+/** Creates a tracker at the start of a line. */
 export function createCsvQuotes(): CsvQuotes {
   let isStart = true;
   let hasQuotes = false;

@@ -9,13 +9,13 @@ import { sqlText } from '../wire/sql-names.ts';
 /** A Parquet file. */
 export type ParquetSource = Extract<FrameSource, { kind: 'parquet' }>;
 
-/** So many files are looked at in one query, and so many queries run at the same time. */
+/** The number of files per query, and of queries in parallel. */
 const BATCH_FILES = 256;
 const MAX_QUERIES = 4;
 
 /**
- * What Parquet files that say so themselves hold, or why they cannot be read, by their paths; one of another's is not in
- * it.
+ * Describes Parquet files from our metadata in them: a map from the path to the description, or to the error if the file
+ * cannot be read. Files without our metadata are not in the map.
  */
 export async function describeOwnFiles(
   engine: FileEngine,
@@ -43,7 +43,7 @@ export async function describeOwnFiles(
         found.set(file.path, toError(error));
         return;
       }
-      // One that cannot be read fails the query for all of them: it is looked for among ever fewer.
+      // One unreadable file fails the query for all: bisect the batch to find it.
       const half = batch.length >> 1;
       await describeBatch(batch.slice(0, half));
       await describeBatch(batch.slice(half));
@@ -60,7 +60,7 @@ export async function describeOwnFiles(
   }
 }
 
-/** Whether nobody waits for an answer any more. */
+/** Whether an error ends the whole operation: it was cancelled, or the engine is gone. */
 function isOver(error: unknown): boolean {
   if (error instanceof ChildError) return error.failure.code === 'cancelled';
   return error instanceof ServiceError && ['cancelled', 'unavailable'].includes(error.code);
@@ -87,12 +87,12 @@ async function notesOf(
   return files;
 }
 
-/** Whatever was thrown, as an error. */
+/** Converts a thrown value to an `Error`. */
 export function toError(error: unknown): Error {
   return error instanceof Error ? error : new Error(String(error));
 }
 
-/** What a file says of itself; undefined where it says nothing. */
+/** Returns the description in our metadata, or undefined if the file has none. */
 function infoFrom(notes: Notes): SourceInfo | undefined {
   const schema = notes.get(METADATA_KEYS.schema);
   const rows = Number(notes.get(METADATA_KEYS.rows) ?? NaN);

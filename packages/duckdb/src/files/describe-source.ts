@@ -26,10 +26,10 @@ import { storedColumn } from '../types/stored-types.ts';
 
 type FoundColumns = ChildResponses['inspect'];
 
-/** How many sources of others are looked at at the same time. */
+/** The number of foreign sources that are described in parallel. */
 const DESCRIBED_AT_ONCE = 4;
 
-/** What a source holds. A file of ours says so itself. */
+/** Describes a source. A file of ours has its description in its metadata. */
 export async function describeSource(
   engine: FileEngine,
   source: FrameSource,
@@ -39,7 +39,7 @@ export async function describeSource(
   return own ?? (await describeForeign(engine, source, signal));
 }
 
-/** What each source holds, or why it cannot be read. Files of ours are looked at all at once. */
+/** Describes each source, or returns an error if it cannot be read. Describes files of ours in batches. */
 export async function describeSources(
   engine: FileEngine,
   sources: readonly FrameSource[],
@@ -72,7 +72,7 @@ async function describeForeign(engine: FileEngine, source: FrameSource, signal?:
   return { ...info, rows: await countRows(engine, settled, signal), ...(!isExact && { needsCopy: true }) };
 }
 
-/** The columns of a file as DuckDB has them under a footer of ours: in a file of nothing else. */
+/** Returns DuckDB's columns of a file under our exact footer, by writing a file that has only this footer. */
 async function inspectExact(engine: FileEngine, footer: ParquetFooter, signal?: AbortSignal): Promise<FoundColumns> {
   await engine.scratch.make();
   const path = join(engine.scratch.path, `${randomUUID()}.parquet`);
@@ -85,7 +85,7 @@ async function inspectExact(engine: FileEngine, footer: ParquetFooter, signal?: 
   }
 }
 
-/** Finds out what SQL has to say of a source and nobody has said, and how many columns the head of a CSV file has. */
+/** Detects the options that SQL needs and the client did not give, and counts the columns in the head of a CSV file. */
 async function settle(source: FrameSource): Promise<{ readonly source: SettledSource; readonly columns: number }> {
   if (source.kind !== 'csv') return { source, columns: 0 };
   const delimiter = source.delimiter ?? (await findDelimiter(source.path));
@@ -95,22 +95,22 @@ async function settle(source: FrameSource): Promise<{ readonly source: SettledSo
   if (addedTo === undefined || source.columns !== undefined || !header) return plain;
   const line = await firstLineOf(source.path, delimiter);
   const fields = new Map(addedTo.fields.map((field) => [field.name, field]));
-  // A first line of other names may be one of values: what it is, is found out then.
+  // If the first line has other names it may hold values: DuckDB detects which.
   if (line === undefined || !line.every((name) => fields.has(name))) return plain;
   const texts = new Set(line.filter((name) => DataType.isUtf8(fields.get(name)?.type)));
   return { source: { ...source, delimiter, header, texts: [...texts] }, columns };
 }
 
-/** An upload, and what its head or footer says of it. */
+/** An upload whose head or footer was read. */
 export interface PreparedUpload {
   readonly source: SettledSource;
-  /** How many columns it has, nested ones included; 0 if that is not known. */
+  /** The number of columns, including nested ones; 0 if unknown. */
   readonly columns: number;
-  /** What a Parquet file said of its columns when it came. */
+  /** The original footer of a Parquet file. */
   readonly footer?: ParquetFooter | undefined;
 }
 
-/** Reads the head or the footer of an upload, which is quick, and changes the footer so that DuckDB changes no value. */
+/** Reads the head or the footer of an upload, which is fast, and extends the footer so that DuckDB changes no value. */
 export async function prepareUpload(from: FrameSource): Promise<PreparedUpload> {
   const { source, columns } = await settle(from);
   if (from.kind !== 'parquet') return { source, columns };
@@ -118,7 +118,7 @@ export async function prepareUpload(from: FrameSource): Promise<PreparedUpload> 
   return { source, columns: footer?.leaves.length ?? 0, footer };
 }
 
-/** An upload, what it holds, and what its columns are called where it is. */
+/** An upload with its description and the names of its columns in DuckDB. */
 export interface DescribedUpload {
   readonly source: SettledSource;
   readonly info: SourceInfo;
@@ -128,13 +128,13 @@ export interface DescribedUpload {
 /** How an upload is described. */
 export interface DescribeUploadOptions {
   readonly signal?: AbortSignal | undefined;
-  /** What deprecated timestamps of Parquet become. */
+  /** The unit for Parquet's deprecated INT96 timestamps. */
   readonly int96Unit?: Int96Unit | undefined;
 }
 
 /**
- * What a source that came from outside holds: what it says of itself is believed only where it is true. Its rows are
- * not counted, which would read a CSV file twice.
+ * Describes an upload. Trusts its metadata only if the columns match it. Does not count the rows, which would read a CSV
+ * file twice.
  */
 export async function describeUpload(
   engine: FileEngine,
@@ -161,20 +161,20 @@ export async function describeUpload(
   return { source, info, columnNames };
 }
 
-/** The footer of an upload, after which DuckDB changes no value of it. */
+/** Reads the footer of an upload, and extends the file so that DuckDB changes no value. */
 async function exactFooter({
   path,
   isTemporary,
 }: Extract<FrameSource, { kind: 'parquet' }>): Promise<ParquetFooter | undefined> {
   const footer = await readParquetFooter(path);
   if (footer?.isExact === false) {
-    if (!isTemporary) throw new Error('A Parquet file that is not ours to change needs a copy.');
+    if (!isTemporary) throw new Error('A Parquet file that must not be changed needs a copy.');
     await footer.appendExact(path);
   }
   return footer;
 }
 
-/** Columns of a CSV file with the names that it gives them: DuckDB changes one that another has, but for letter case. */
+/** Restores the names in the header of a CSV file: DuckDB changes names that differ only in case. */
 async function withOwnNames(
   { path, delimiter, columns, header }: Extract<SettledSource, { kind: 'csv' }>,
   found: FoundColumns,
@@ -184,7 +184,7 @@ async function withOwnNames(
   const names = found.map(({ name }) => name);
   if (line === undefined || !isHeaderOf(line, names)) return found;
   const given = line.filter((name) => name !== '');
-  refuseRepeatedName('CSV', given, 'Give every column a name of its own, in the file or with ?columns=.');
+  refuseRepeatedName('CSV', given, 'Give every column a unique name, in the file or with ?columns=.');
   return found.map((column, i) => ({ ...column, name: line[i] === '' ? column.name : (line[i] ?? column.name) }));
 }
 
@@ -193,7 +193,7 @@ function isStoredAs(schema: Schema, found: FoundColumns): boolean {
   return schema.fields.every((field, i) => {
     const type = found[i]?.type;
     const stored = storedColumn(field);
-    // A schema that would not have been written by us has types that are stored as others.
+    // We never write a type that is stored as another one: such a schema is not ours.
     return type !== undefined && stored.field.type.toString() === field.type.toString() && fitsPlan(type, stored.get);
   });
 }
@@ -201,7 +201,7 @@ function isStoredAs(schema: Schema, found: FoundColumns): boolean {
 async function inspect(engine: FileEngine, source: SettledSource, signal?: AbortSignal): Promise<FoundColumns> {
   if (source.kind === 'csv' && (await stat(source.path)).size === 0) {
     throw new ServiceError('invalid_data', 'The CSV file is empty.', {
-      hint: 'Send at least a line with the names of the columns.',
+      hint: 'Send at least a header line.',
     });
   }
   return engine.call({ op: 'inspect', setup: attachment(source), sql: `SELECT * FROM ${fromClause(source)}` }, signal);
@@ -217,7 +217,7 @@ async function describeOwn(
   return found;
 }
 
-/** What a source of others holds, but for how many rows. */
+/** Describes a foreign source, except for the number of rows. */
 function foreignInfo(source: SettledSource, found: FoundColumns): SourceInfo {
   const named = source.kind === 'csv' ? source.columns : undefined;
   if (named !== undefined && named.length !== found.length) {
@@ -243,7 +243,7 @@ function isSymbol(type: string | undefined): boolean {
   return type?.toUpperCase() === 'SYMBOL';
 }
 
-/** How many rows a source has. */
+/** Counts the rows of a source. */
 export async function countRows(engine: FileEngine, source: SettledSource, signal?: AbortSignal): Promise<number> {
   const sql =
     source.kind === 'parquet'
@@ -253,10 +253,11 @@ export async function countRows(engine: FileEngine, source: SettledSource, signa
   return Number(rows);
 }
 
-/** The tables of a database file, which is made if there is none. */
+/** Lists the tables of a database file. Creates the file if it does not exist. */
 export async function tablesOf(engine: FileEngine, path: string): Promise<readonly string[]> {
   const name = databaseName(path);
-  if (path.includes('\0')) throw new ServiceError('invalid_argument', `The path ${quoted(path)} has a NUL character.`);
+  if (path.includes('\0'))
+    throw new ServiceError('invalid_argument', `The path ${quoted(path)} contains a NUL character.`);
   const isThere = await stat(path).then(
     () => true,
     () => false,

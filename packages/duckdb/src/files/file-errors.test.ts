@@ -28,15 +28,15 @@ const OF_THE_SYSTEM = [
 const failed = (message: string, isIntact?: true): Error =>
   fromChild(new ChildError({ code: 'duckdb', message, ...(isIntact && { isIntact }) }), 'Parquet file');
 
-test.each(OF_THE_FILE)('a file is to blame for: %s', (message) => {
+test.each(OF_THE_FILE)('the file is the cause of: %s', (message) => {
   expect(failed(message)).toMatchObject({ code: 'invalid_data', message: 'The Parquet file cannot be read.' });
 });
 
-test.each(OF_THE_SYSTEM)('no file is to blame for: %s', (message) => {
+test.each(OF_THE_SYSTEM)('no file is the cause of: %s', (message) => {
   expect(failed(message)).not.toMatchObject({ code: 'invalid_data' });
 });
 
-test.each(OF_THE_FILE)('a file that matches its checksums is not to blame for: %s', (message) => {
+test.each(OF_THE_FILE)('a file that matches its checksums is not the cause of: %s', (message) => {
   expect(failed(message, true)).not.toMatchObject({ code: 'invalid_data' });
 });
 

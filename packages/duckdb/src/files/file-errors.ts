@@ -2,12 +2,12 @@ import { quoted, ServiceError, toServiceError } from '@svc/errors';
 import { csvTypeName } from './csv-arguments.ts';
 import { ChildCrash, ChildError, isBroken, isBrokenByAnother, isOutOfMemory } from '../engine/child-errors.ts';
 
-/** What was being read or written when something failed. */
+/** The kind of source or file that an operation failed on. */
 export type Subject = 'Parquet file' | 'CSV file' | 'table' | 'new file';
 
 /**
- * The error for a client. What DuckDB says has paths in it: it goes no further than the log. A full disk keeps the code
- * that the system has for it, whoever found it full.
+ * Converts an error of the child to one for the client. DuckDB's messages contain paths, so they go only to the log. A
+ * full disk keeps its system error code, whether DuckDB or Node reported it.
  */
 export function fromChild(error: unknown, subject: Subject): Error {
   if (error instanceof ChildCrash) return crashError(error);
@@ -40,13 +40,13 @@ export function fromChild(error: unknown, subject: Subject): Error {
     });
   }
   if (/no space left on device|ENOSPC|disk quota exceeded|EDQUOT|max_temp_directory_size/i.test(message)) {
-    return Object.assign(new Error(`There is no room on the disk for the ${subject}.`, { cause: error }), {
+    return Object.assign(new Error(`No space left on the disk for the ${subject}.`, { cause: error }), {
       code: 'ENOSPC',
     });
   }
   if (subject === 'new file') return toWriteError(error);
   const isIntact = error.failure.code === 'duckdb' && error.failure.isIntact === true;
-  // Node has a word for each kind of failure of the system.
+  // Node's messages start with the system error code.
   const kind = /^E[A-Z]+: /.test(message) ? 'IO' : (/^([A-Z][\w ]*?) Error: /.exec(message)?.[1] ?? '');
   if (isIntact || !isOfTheFile({ kind, message })) return error;
   return subject === 'CSV file'
@@ -54,19 +54,19 @@ export function fromChild(error: unknown, subject: Subject): Error {
     : new ServiceError('invalid_data', `The ${subject} cannot be read.`, { cause: error });
 }
 
-/** What DuckDB says of files that are not what they should be, among what it says of the system. */
+/** DuckDB's messages about malformed files, among its IO errors. */
 const BROKEN_FILE = /corrupt|not a valid|magic|checksum|enough bytes|bytes from location|too small/i;
 const NOT_OF_A_FILE: ReadonlySet<string> = new Set(['INTERNAL', 'FATAL', 'INTERRUPT', 'Out of Memory', 'Connection']);
 
 /**
- * Whether a file is why it could not be read, by what DuckDB says: a system that has no more files to open, a disk that
- * fails and an engine that is broken say nothing about it.
+ * Whether DuckDB's error shows that the file itself is malformed. Too many open files, a failing disk or a broken engine
+ * do not.
  */
 export function isOfTheFile({ kind, message }: { readonly kind: string; readonly message: string }): boolean {
   return !NOT_OF_A_FILE.has(kind) && (kind !== 'IO' || BROKEN_FILE.test(message));
 }
 
-/** How DuckDB and Node name failures of the disk that a new file is written to. */
+/** DuckDB's and Node's messages for disk failures while writing. */
 const DISK_FAILURES: readonly (readonly [RegExp, string])[] = [
   [/read-only file system|\bEROFS\b/i, 'EROFS'],
   [/permission denied|\bEACCES\b/i, 'EACCES'],
@@ -74,7 +74,7 @@ const DISK_FAILURES: readonly (readonly [RegExp, string])[] = [
   [/input\/output error|\bEIO\b/i, 'EIO'],
 ];
 
-/** A failure to write: one of the disk keeps the code that the system has for it. */
+/** Converts a write error. A disk failure keeps its system error code. */
 function toWriteError(error: ChildError): Error {
   const [, code] = DISK_FAILURES.find(([pattern]) => pattern.test(error.message)) ?? [];
   if (code === undefined) return toServiceError(error);
@@ -93,15 +93,15 @@ function crashError(cause: ChildCrash): ServiceError {
       cause,
     });
   }
-  return new ServiceError('internal', 'The part of the server that reads and writes files ended unexpectedly.', {
+  return new ServiceError('internal', 'The engine that reads and writes files exited unexpectedly.', {
     hint: 'Send the request again; if it fails again, report it with the request id.',
     cause,
   });
 }
 
-const CSV_HINT = 'Correct the line, or name columns and types with ?columns=.';
+const CSV_HINT = 'Correct the line, or set the names and types of the columns with ?columns=.';
 
-/** DuckDB says where, and what it expected there, in a text of many lines. */
+/** Extracts the line, and what DuckDB expected there, from its message of many lines. */
 function csvError(cause: ChildError): ServiceError {
   const { message } = cause;
   const line = /CSV Error on Line: (\d+)/.exec(message)?.[1];
@@ -119,24 +119,28 @@ function csvError(cause: ChildError): ServiceError {
   const counts = /Expected Number of Columns: (\d+) Found: (\d+)/.exec(message);
   if (counts !== null) {
     const [, expected, found] = counts;
-    return new ServiceError('invalid_data', `${at} has ${found} values where there are ${expected} columns.`, {
+    return new ServiceError('invalid_data', `${at} has ${found} values, but there are ${expected} columns.`, {
       hint: CSV_HINT,
       cause,
     });
   }
   const known = CSV_FAULTS.find(([pattern]) => pattern.test(message));
-  return new ServiceError('invalid_data', `${at} ${known?.[1] ?? 'cannot be read'}.`, {
-    hint: 'Check that every line has as many values as the first, and name the form with ?header=, ?delimiter= and ?columns=.',
+  const isUndetected = line === undefined && UNDETECTED.test(message);
+  const text = isUndetected ? UNKNOWN_CSV_DIALECT : `${at} ${known?.[1] ?? 'cannot be read'}.`;
+  return new ServiceError('invalid_data', text, {
+    hint: 'Check that every line has as many values as the first, and set the dialect with ?header=, ?delimiter= and ?columns=.',
     cause,
   });
 }
 
-/** What is said of a CSV file whose lines have nothing in common. */
-export const UNKNOWN_CSV_FORM = 'The CSV file is of a form that cannot be found out.';
+/** The message for a CSV file whose lines have nothing in common. */
+export const UNKNOWN_CSV_DIALECT = 'Could not detect the CSV dialect (delimiter, quoting, header).';
+
+const UNDETECTED = /Error when sniffing file|not possible to automatically detect/i;
 
 const CSV_FAULTS: readonly (readonly [RegExp, string])[] = [
-  [/Error when sniffing file|not possible to automatically detect/i, 'is of a form that cannot be found out'],
-  [/unterminated quote|quote .*not.*closed|Value with unterminated/i, 'has a quote that does not end'],
-  [/Maximum line size/i, 'is longer than a line may be'],
+  [UNDETECTED, 'fits no CSV dialect (delimiter, quoting, header) that could be detected'],
+  [/unterminated quote|quote .*not.*closed|Value with unterminated/i, 'has an unterminated quote'],
+  [/Maximum line size/i, 'is too long'],
   [/not utf-8|Invalid unicode|utf-8 encoded/i, 'is not UTF-8'],
 ];

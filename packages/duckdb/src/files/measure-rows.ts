@@ -9,7 +9,7 @@ import { fromClause } from './source-sql.ts';
  */
 export const COLUMNS_PER_STATEMENT = 1000;
 
-/** How to find out about how many bytes the rows of a file of ours take as Arrow. */
+/** Returns the SQL that estimates the size of the rows of a file of ours as Arrow. */
 export function measureOf(path: string, schema: Schema): ArrowMeasure {
   const names = fileNames(schema);
   const columns = schema.fields.map((field, i) => {
@@ -26,7 +26,7 @@ export function measureOf(path: string, schema: Schema): ArrowMeasure {
 interface ColumnWidth {
   /** Bytes that every value takes. */
   readonly fixed: number;
-  /** SQL for the bytes that a value takes in addition, if not all take as many. */
+  /** SQL for the additional bytes of a value, if they vary. */
   readonly variable?: string;
 }
 
@@ -48,7 +48,7 @@ function statementOf(path: string, columns: readonly (ColumnWidth & { readonly n
     FROM ${fromClause({ kind: 'parquet', path })})`;
 }
 
-/** SQL for how many bytes a value takes. */
+/** SQL for the size of a value in bytes. */
 function bytesSql({ type }: Field, value: string): string {
   if (DataType.isUtf8(type)) return `4 + coalesce(strlen(${value}), 0)`;
   if (DataType.isBinary(type)) return `4 + coalesce(octet_length(${value}), 0)`;
@@ -71,7 +71,7 @@ function itemsBytesSql(item: Field, list: string): string {
   return `coalesce(${sum}, 0)`;
 }
 
-/** A list, because a chain of additions is as deep as it is long, and DuckDB goes only so deep. */
+/** Uses a list: a long chain of additions would exceed DuckDB's limit on expression depth. */
 function sumSql(numbers: readonly string[]): string {
   return `coalesce(list_sum([${numbers.map((number) => `(${number})::DOUBLE`).join(', ')}]), 0)`;
 }

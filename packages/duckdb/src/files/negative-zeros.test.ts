@@ -17,7 +17,7 @@ import {
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { createFilesFixture, type FilesFixture, textOf } from '../testing/files-fixture.ts';
 
-// DuckDB writes values that occur often through a dictionary, in which 0 and -0 are one value.
+// DuckDB dictionary-encodes frequent values, and its dictionary holds 0 and -0 as one value.
 const ZEROS = Array.from({ length: 5000 }, (_, i) => (i % 2 === 0 ? 0 : -0));
 const COLUMNS: Readonly<Record<string, () => Vector>> = {
   doubles: () => vectorFromArray(ZEROS, new Float64()),
@@ -37,7 +37,7 @@ const COLUMNS: Readonly<Record<string, () => Vector>> = {
   'one behind many rows': () => vectorFromArray([...ZEROS.map(() => 0), ...ZEROS.map(() => 1.5), -0], new Float64()),
 };
 
-/** apache-arrow itself makes one value of both zeros. */
+/** apache-arrow's own dictionary builder merges both zeros. */
 function dictionaryOfZeros(): Vector {
   const data = Int8Array.from(ZEROS, (_, i) => i % 2);
   const dictionary = vectorFromArray([0, -0], new Float64());
@@ -60,11 +60,11 @@ async function readBack(path: string): Promise<string> {
 }
 
 describe('the sign of zero is kept', () => {
-  test.each(Object.entries(COLUMNS))('of batches: %s', async (_name, vector) => {
+  test.each(Object.entries(COLUMNS))('in batches: %s', async (_name, vector) => {
     expect(await fixture.roundTrip(frameOf(vector()))).toBe(await textOf(frameOf(vector())));
   });
 
-  test.each(Object.entries(COLUMNS))('of files that are put together: %s', async (_name, vector) => {
+  test.each(Object.entries(COLUMNS))('in concatenated files: %s', async (_name, vector) => {
     const [plain, zeros, both] = [fixture.path(), fixture.path(), fixture.path()];
     await fixture.files.write(plain, frameOf(vector().slice(0, 1)), { compression: 'zstd' });
     await fixture.files.write(zeros, frameOf(vector()), { compression: 'zstd' });
@@ -74,7 +74,7 @@ describe('the sign of zero is kept', () => {
     expect(await readBack(both)).toBe(wanted);
   });
 
-  test('of a CSV file', async () => {
+  test('in a CSV file', async () => {
     const [csv, path] = [`${fixture.path()}.csv`, fixture.path()];
     await writeFile(csv, `v\n${ZEROS.map((zero) => (Object.is(zero, -0) ? '-0.0' : '0.0')).join('\n')}\n`);
     await fixture.files.convert({ kind: 'csv', path: csv }, path, { compression: 'zstd' });
@@ -82,7 +82,7 @@ describe('the sign of zero is kept', () => {
   });
 });
 
-test('a frame with a negative zero has the number of rows and bytes that one without has', async () => {
+test('a frame with a negative zero has as many rows and bytes as one without', async () => {
   const write = (zero: number): ReturnType<typeof fixture.files.write> =>
     fixture.files.write(fixture.path(), frameOf(vectorFromArray([...ZEROS.map(() => 0), zero, 2], new Float64())), {
       compression: 'zstd',

@@ -5,8 +5,8 @@ import { fromClause } from './source-sql.ts';
 import { fileNames, sqlName, uniqueNames } from '../wire/sql-names.ts';
 
 /**
- * An option of COPY with which a file keeps the sign of zero: DuckDB writes values that occur often through a dictionary,
- * in which 0 and -0 are one value. Without dictionaries files are larger, so only those with a -0 are written so.
+ * The COPY option with which a file keeps the sign of zero. DuckDB dictionary-encodes frequent values, and its dictionary
+ * holds 0 and -0 as one value. Files without dictionaries are larger, so this is only for data with a -0.
  */
 export const WITHOUT_DICTIONARIES = 'DICTIONARY_SIZE_LIMIT 0';
 
@@ -15,17 +15,17 @@ type Test = (value: string) => string;
 const IS_ZERO: Test = (value) => `${value} = 0`;
 const IS_NEGATIVE_ZERO: Test = (value) => `(${value} = 0 AND signbit(${value}))`;
 
-/** Whether the rows of a query have a -0 that may be 0 in the file at `path`, to which they were copied. */
+/** Whether the rows of `sql` have a -0 that may be a 0 in the file at `path`, which holds a copy of them. */
 export async function losesNegativeZero(
-  ask: (sql: string) => Promise<ChildResponses['texts']>,
+  query: (sql: string) => Promise<ChildResponses['texts']>,
   { sql, path, schema }: { readonly sql: string; readonly path: string; readonly schema: Schema },
 ): Promise<boolean> {
   async function isAny(from: string, columns: readonly FloatColumn[], test: Test): Promise<boolean> {
     if (columns.length === 0) return false;
-    const [[answer] = []] = await ask(anySql(from, columns, test));
-    return answer === 'true';
+    const [[result] = []] = await query(anySql(from, columns, test));
+    return result === 'true';
   }
-  // Many files have no zero, and what was written is quicker to look through than what it was made of.
+  // Many files have no zero, and the copy is faster to scan than the source.
   const copied = fromClause({ kind: 'parquet', path });
   const columns = floatColumns(schema);
   const withZeros: FloatColumn[] = [];
@@ -51,12 +51,12 @@ function floatColumns(schema: Schema): FloatColumn[] {
 
 /** SQL for whether a test holds for some value of some rows, as the text `true`. */
 function anySql(from: string, columns: readonly FloatColumn[], test: Test): string {
-  // A list, because a chain of ORs is as deep as it is long, and DuckDB goes only so deep.
+  // A list: a long chain of ORs would exceed DuckDB's limit on expression depth.
   const found = columns.map((column) => `bool_or(${column(test)})`).join(', ');
   return `SELECT coalesce(list_bool_or([${found}]), false)::VARCHAR FROM ${from}`;
 }
 
-/** SQL for whether a test holds for a value or for one inside of it; undefined where there are no floats. */
+/** SQL for whether a test holds for a value or one nested in it; undefined if there are no floats. */
 function testSql(field: Field, value: string, test: Test): string | undefined {
   const { type } = field;
   if (DataType.isFloat(type)) return test(value);

@@ -34,7 +34,7 @@ async function exports(): Promise<string[]> {
   return names.filter((name) => name.endsWith('.parquet'));
 }
 
-// The files are those of `FrameFiles`, whose tests have every sample: these show that the bytes are theirs.
+// The tests of `FrameFiles` cover every sample. These show that the encoder returns the bytes of those files.
 const NAMES = new Set(['int64', 'utf8', 'struct of int128', 'one batch of no rows', 'columns with names of all kinds']);
 
 encodingContract('parquet', (source) => encode()(source, NEVER), {
@@ -50,7 +50,7 @@ encodingContract('parquet', (source) => encode()(source, NEVER), {
   },
 });
 
-test('the bytes are a Parquet file, and it has no name any more when the first of them is there', async () => {
+test('the bytes are a Parquet file, which is unlinked before the first chunk', async () => {
   const chunks = encode()(longFrame(100_000), NEVER);
   const first = await chunks.next();
   expect(Buffer.from(first.value ?? []).toString('latin1', 0, 4)).toBe('PAR1');
@@ -59,7 +59,7 @@ test('the bytes are a Parquet file, and it has no name any more when the first o
   expect(rest.toString('latin1', rest.length - 4)).toBe('PAR1');
 });
 
-test('a client that leaves while the file is written ends that, and nothing is left', async () => {
+test('a disconnect while the file is being written cancels the write and leaves nothing', async () => {
   const controller = new AbortController();
   const { schema, batches } = longFrame(1000);
   async function* endless() {
@@ -73,7 +73,7 @@ test('a client that leaves while the file is written ends that, and nothing is l
   expect(await exports()).toEqual([]);
 });
 
-test('a client that leaves between two chunks gets no more', async () => {
+test('a disconnect between two chunks ends the stream', async () => {
   const controller = new AbortController();
   const chunks = encode()(longFrame(200_000), controller.signal);
   await chunks.next();
@@ -106,7 +106,7 @@ test.each(['ENOSPC', 'EDQUOT'])('a full disk (%s) is out_of_disk, and nothing is
   expect(await exports()).toEqual([]);
 });
 
-test('all exports share a folder of this user alone, and those of killed processes are removed', async () => {
+test('all exports share a private folder, and folders of killed processes are removed', async () => {
   const [killed, young] = ['svc-export-aBcDeF', 'svc-export-gHiJkL'].map((name) => join(directory, name));
   for (const path of [killed, young]) await mkdir(path ?? '');
   await writeFile(join(killed ?? '', 'frame.parquet'), 'half');

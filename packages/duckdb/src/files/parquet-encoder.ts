@@ -9,23 +9,25 @@ import { type LaterDirectory, planPrivateDirectory, sweepAbandoned } from '../di
 
 /** Options of `createParquetEncoder`. */
 export interface ParquetEncoderOptions {
-  /** Where a file is while it is being written, in a private folder that ends with the process. */
+  /** The parent of a private folder for temporary files, which is removed when the process ends. */
   readonly directory: string;
-  /** How it is compressed. Default zstd, level 3. */
+  /** Default zstd, level 3. */
   readonly compression?: Pick<WriteOptions, 'compression' | 'level'>;
 }
 
-/** How the names of folders of exports begin. */
+/** The prefix of the names of export folders. */
 const PREFIX = 'svc-export-';
 
-/** The end of a Parquet file says where everything is, so that it is written whole before the first byte is sent. */
 const CHUNK_BYTES = 256 * 1024;
 
-/** Writes frames as Parquet files, by the child of these files. */
+/**
+ * Encodes frames as Parquet, in the child of `files`. A Parquet file has its footer at the end, so the whole file is
+ * written to disk before the first byte is sent.
+ */
 export function createParquetEncoder(files: FrameFiles, options: ParquetEncoderOptions): ParquetEncoder {
   const { directory, compression = { compression: 'zstd', level: 3 } } = options;
   const folder = planPrivateDirectory(directory, PREFIX);
-  // What killed processes have left. Nothing waits for that, and a directory that cannot be listed has none.
+  // Remove folders of killed processes in the background. A directory that cannot be listed has none.
   sweepAbandoned(directory, new RegExp(`^${PREFIX}`)).catch(() => undefined);
   return async function* encodeParquet(stream, signal) {
     const file = await writeUnnamed(folder, (path) => files.write(path, stream, { ...compression, signal })).catch(
@@ -42,7 +44,7 @@ export function createParquetEncoder(files: FrameFiles, options: ParquetEncoderO
   };
 }
 
-/** A file without a name: the system removes it once it is closed, also when this process is killed. */
+/** Writes an unlinked file: the system removes it when it is closed, even if this process is killed. */
 async function writeUnnamed(folder: LaterDirectory, write: (path: string) => Promise<unknown>): Promise<FileHandle> {
   await folder.make();
   const path = join(folder.path, `${randomUUID()}.parquet`);
@@ -67,7 +69,7 @@ async function* chunksOf(file: FileHandle, signal: AbortSignal): AsyncGenerator<
 function toExportError(error: unknown): unknown {
   if (!hasCode(error, 'ENOSPC', 'EDQUOT', 'EFBIG')) return error;
   return new ServiceError('out_of_disk', 'There is no space left on the disk to write the Parquet file.', {
-    hint: 'Ask for fewer rows or columns, for another format, or give the temporary directory more space.',
+    hint: 'Request fewer rows or columns, or another format, or give the temporary directory more space.',
     cause: error,
   });
 }

@@ -6,7 +6,7 @@ import type { FileEngine } from '../engine/file-engine.ts';
 import { fromChild, type Subject } from './file-errors.ts';
 import { readPlan } from './source-sql.ts';
 
-/** The rows of a source that was described. A read that gives another number of rows fails. */
+/** Reads the rows of a source that was described. Fails if the number of rows differs. */
 export function readSource(engine: FileEngine, source: FrameSource, info: SourceInfo, part: ReadPart): FrameStream {
   const { schema, rows, request } = readPlan(source, info, part);
   async function* batches(): AsyncGenerator<RecordBatch> {
@@ -20,7 +20,7 @@ export function readSource(engine: FileEngine, source: FrameSource, info: Source
         seen += batch.numRows;
         yield batch;
       }
-      if (seen !== rows) throw new Error(`A read gave ${seen} rows where there are ${rows}.`);
+      if (seen !== rows) throw new Error(`A read returned ${seen} rows instead of ${rows}.`);
     } catch (error) {
       throw fromChild(error, subjectOf(source));
     }
@@ -30,7 +30,7 @@ export function readSource(engine: FileEngine, source: FrameSource, info: Source
 
 const SUBJECTS = { parquet: 'Parquet file', csv: 'CSV file', table: 'table' } as const;
 
-/** What a source is called in errors. */
+/** The name of a source in error messages. */
 export function subjectOf(source: FrameSource): Subject {
   return SUBJECTS[source.kind];
 }

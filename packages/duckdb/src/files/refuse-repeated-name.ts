@@ -1,6 +1,6 @@
 import { quoted, ServiceError } from '@svc/errors';
 
-/** Refuses an upload that has two columns of the very same name. */
+/** Refuses an upload with a duplicate column name. Case matters. */
 export function refuseRepeatedName(format: 'CSV' | 'Parquet', names: readonly string[], hint: string): void {
   const known = new Set<string>();
   for (const name of names) {

@@ -11,16 +11,16 @@ import { foreignColumn, storeExpression } from '../types/duckdb-types.ts';
 import { fileNames, sqlName, sqlText } from '../wire/sql-names.ts';
 import { storedColumn } from '../types/stored-types.ts';
 
-/** A source of which everything is known that SQL has to say. */
+/** A source with all the options that SQL needs. */
 export type SettledSource = FrameSource &
   ({ readonly kind: 'parquet' | 'table' } | { readonly delimiter: string; readonly texts?: readonly string[] });
 
-/** A source as it was found to be. */
+/** Completes a source with the options that were detected. */
 function settledSource(source: FrameSource, { delimiter = ',' }: SourceInfo): SettledSource {
   return source.kind === 'csv' ? { delimiter, ...source } : source;
 }
 
-/** The place in SQL from which the rows of a source come. */
+/** SQL for a source in a FROM clause. */
 export function fromClause(source: SettledSource, parquetOptions = ''): string {
   switch (source.kind) {
     case 'parquet':
@@ -34,19 +34,19 @@ export function fromClause(source: SettledSource, parquetOptions = ''): string {
   }
 }
 
-/** A path in SQL, in which stars and brackets are just themselves. */
+/** SQL for a path, with the wildcards of globs escaped. */
 export function globFree(path: string): string {
-  if (path.includes('\0')) throw new ServiceError('invalid_argument', 'A path cannot have a NUL character.');
+  if (path.includes('\0')) throw new ServiceError('invalid_argument', 'A path cannot contain a NUL character.');
   return sqlText(path.replaceAll(/[*?[]/g, '[$&]'));
 }
 
-/** The statements after which a source can be read. */
+/** The statements that make a source readable. */
 export function attachment(source: FrameSource): string[] {
   if (source.kind !== 'table') return [];
   return [`ATTACH IF NOT EXISTS ${sqlText(source.path)} AS ${databaseName(source.path)} (READ_ONLY)`];
 }
 
-/** What is compared with checksums before a source is read: by default all of its file. */
+/** The checks to run before a source is read: by default of the whole file. */
 export function checksOf(source: FrameSource, part: FileCheck['part'] = 'all'): FileCheck[] {
   if (source.kind !== 'parquet') return [];
   return [{ path: source.path, ...(source.isOwn && { isOwn: true }), part }];
@@ -57,15 +57,15 @@ export function databaseName(path: string): string {
   return `file_${createHash('sha256').update(path).digest('hex').slice(0, 16)}`;
 }
 
-/** What to ask for to read a part of a source. */
+/** The request that reads a part of a source. */
 export interface ReadPlan {
   readonly schema: Schema;
-  /** How many rows that is. */
+  /** The number of rows to read. */
   readonly rows: number;
   readonly request: Extract<ChildRequest, { op: 'read' }>;
 }
 
-/** How a part of a source is read. */
+/** Plans how to read a part of a source. */
 export function readPlan(
   source: FrameSource,
   info: SourceInfo,
@@ -82,7 +82,7 @@ export function readPlan(
   const rows = Math.max(0, Math.min(limit, info.rows - offset));
   const part = { from: offset, to: offset + rows, ...(columns && { columns }) };
   const [rowCheck] = checksOf(source).map((check) => ({ ...check, part }));
-  // A query needs a column, also where only rows are counted.
+  // A query needs a column, even to count rows.
   const list = chosen.length === 0 ? 'true' : chosen.map(({ sql }) => sql).join(', ');
   return {
     schema: new Schema(
@@ -111,7 +111,7 @@ function columnPlan(
   return { sql: `CAST(${known ? sqlName(known.name) : name} AS ${sqlType})`, get };
 }
 
-/** Only some rows of a source. The numbers of the rows let DuckDB pass over row groups, which OFFSET does not. */
+/** SQL for some rows of a source. With a filter on row numbers DuckDB skips row groups; with OFFSET it does not. */
 function rowsClause(source: SettledSource, info: SourceInfo, offset: number, rows: number): string {
   if (rows === info.rows) return fromClause(source);
   const isNumbered = info.schema.fields.every(({ name }) => name.toLowerCase() !== 'file_row_number');
@@ -122,7 +122,7 @@ function rowsClause(source: SettledSource, info: SourceInfo, offset: number, row
   return `${numbered} WHERE file_row_number >= ${offset} AND file_row_number < ${offset + rows}`;
 }
 
-/** The rows of a source as they are stored in a file with its schema. */
+/** SQL for the rows of a source, converted to the stored types. */
 export function storedRowsSql(source: FrameSource, info: SourceInfo, columnNames?: readonly string[]): string {
   const target = fileNames(info.schema);
   const names = columnNames ?? (info.isForeign ? info.schema.fields.map(({ name }) => name) : target);
@@ -134,22 +134,22 @@ export function storedRowsSql(source: FrameSource, info: SourceInfo, columnNames
   return `SELECT ${list.length === 0 ? '*' : list.join(', ')} FROM ${fromClause(settledSource(source, info))}`;
 }
 
-/** Row groups of this many rows: reading a few rows anywhere is quick, and files stay small. */
+/** Rows per row group: small enough to read a few rows fast, large enough to compress well. */
 const ROW_GROUP_ROWS = 20_480;
-/** DuckDB holds a row group in memory until it is written: rows that are long make smaller ones. */
+/** DuckDB buffers a row group in memory, so long rows make smaller groups. */
 const MAX_ROW_GROUP_BYTES = 32 * 1024 * 1024;
 
-/** Which numbers are written into a file at its end. */
+/** The metadata that is filled in when a file is complete. */
 export const FILE_NOTES: FileNotes = { rowsKey: METADATA_KEYS.rows, bytesKey: METADATA_KEYS.arrowBytes };
 
-/** The options of COPY for a file with this schema; `bytesPerRow` is a guess, where there is one. */
+/** The COPY options for a file with this schema. `bytesPerRow` is an estimate, or 0. */
 export function copyOptions(schema: Schema, { compression, level }: WriteOptions, bytesPerRow = 0): string {
   const groupRows = Math.max(1, Math.min(ROW_GROUP_ROWS, Math.floor(MAX_ROW_GROUP_BYTES / Math.max(1, bytesPerRow))));
   const metadata = {
     [METADATA_KEYS.schema]: schemaText(schema),
     [METADATA_KEYS.rows]: NOTE_PLACEHOLDER,
     [METADATA_KEYS.arrowBytes]: NOTE_PLACEHOLDER,
-    // The last one, so that it is near the end of the file.
+    // The last key, so that it is near the end of the file.
     [CHECKS_KEY]: 'crc32',
   };
   const pairs = Object.entries(metadata).map(([key, value]) => `${sqlText(key)}: ${sqlText(value)}`);

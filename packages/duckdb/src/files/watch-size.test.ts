@@ -17,7 +17,7 @@ test('files that grow are noticed when they exceed the limit together, and only 
   onTestFinished(watchSize([first, second], 100, () => (exceeded += 1)));
   await appendFile(first, Buffer.alloc(60));
   await appendFile(second, Buffer.alloc(40));
-  // A second one sees the same bytes later: by then the first has looked at them, too.
+  // A second watcher sees the same bytes later: by then the first has checked them as well.
   await new Promise<void>((resolve) => onTestFinished(watchSize([first, second], 99, resolve)));
   expect(exceeded).toBe(0);
   await appendFile(second, Buffer.alloc(1));

@@ -2,7 +2,7 @@ import { stat } from 'node:fs/promises';
 
 const CHECK_EVERY_MS = 50;
 
-/** Calls `onExceeded` once when files that are being written have more than `maxBytes` together. Returns how to stop. */
+/** Calls `onExceeded` once if files that are being written exceed `maxBytes` in total. Returns a function that stops. */
 export function watchSize(paths: readonly string[], maxBytes: number, onExceeded: () => void): () => void {
   let isStopped = false;
   let timer: NodeJS.Timeout | undefined;
@@ -22,7 +22,7 @@ export function watchSize(paths: readonly string[], maxBytes: number, onExceeded
   };
 }
 
-/** A file that is not there yet has no bytes; what else is wrong with one, its writer finds out. */
+/** A missing file has size 0; its writer reports any other problem. */
 async function sizeOf(path: string): Promise<number> {
   return stat(path).then(
     ({ size }) => size,

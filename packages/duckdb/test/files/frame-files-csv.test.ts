@@ -23,13 +23,13 @@ async function convert(body: string | Uint8Array, options: CsvOptions = {}): Pro
   return { types, rows: await textOf(fixture.files.read({ kind: 'parquet', path: target }, written)) };
 }
 
-/** So many good lines that the sniffer does not see what follows. */
+/** Puts a line after more good lines than DuckDB's sniffer reads. */
 function afterManyLines(line: string): string {
   return `a,b\n${Array.from({ length: 30_000 }, (_, i) => `${i},x${i}\n`).join('')}${line}\n`;
 }
 
 describe('a CSV file', () => {
-  test('has the types that its values have; empty is null, a quoted empty value is a text', async () => {
+  test('gets its types from its values; an empty value is null, a quoted empty value is a string', async () => {
     expect(await convert('id,name,at\n1,a,2024-01-02 03:04:05\n2,"",\n3,,2024-01-02\n')).toEqual({
       types: 'id:LONG name:STRING at:TIMESTAMP',
       rows:
@@ -38,7 +38,7 @@ describe('a CSV file', () => {
     });
   });
 
-  test('is read as it is said to be', async () => {
+  test('is read with the dialect, names and types that are given', async () => {
     const columns = [
       { name: 'x', type: 'long' },
       { name: 'y', type: 'SYMBOL' },
@@ -51,14 +51,14 @@ describe('a CSV file', () => {
     });
   });
 
-  test.each(['a,b,a\n1,2,3\n', '"a",b,a\n1,2,3\n', 'a,a,a\n'])('with one name twice is refused: %j', async (body) => {
+  test.each(['a,b,a\n1,2,3\n', '"a",b,a\n1,2,3\n', 'a,a,a\n'])('with a duplicate name is refused: %j', async (body) => {
     await expect(convert(body)).rejects.toMatchObject({
       code: 'invalid_data',
       message: 'The CSV file has two columns with the name "a".',
     });
   });
 
-  test('keeps names that differ by case, that look numbered, and that are not there', async () => {
+  test('keeps names that differ only in case, look numbered, or are missing', async () => {
     expect(await convert('a,A,a_1,\n1,2,3,4\n')).toMatchObject({ types: 'a:LONG A:LONG a_1:LONG column3:LONG' });
   });
 
@@ -70,7 +70,7 @@ describe('a CSV file', () => {
     ['a name', 'id,5" pipe\n'],
     ['names', 'id,5" pipe,6" pipe\n'],
     ['a name before the first delimiter', '5" pipe,id\n'],
-  ])('may have a quote inside of %s that is not in quotes', async (_, header) => {
+  ])('may have a quote inside %s that is not quoted', async (_, header) => {
     const line = header.replaceAll(/[^,\n]+/g, '1');
     const names = header.trim().split(',');
     const { types, rows } = await convert(header + line.repeat(600_000));
@@ -79,12 +79,20 @@ describe('a CSV file', () => {
   });
 
   test.each([
-    ['20190 columns', `${'123456,'.repeat(20_189)}1\n1\n`, /^The CSV file has 20190 columns, where 10000 are allowed/],
-    ['as many after a quote', `5" pipe${',1'.repeat(20_189)}\n1\n`, /^The CSV file has 20190 columns, where 10000 are/],
-    ['a million delimiters', ';'.repeat(1_000_000), /^The CSV file has 1000001 columns, where 10000 are allowed/],
-    ['millions of them', 'a,'.repeat(2_000_000), /^The CSV file has 1000001 or more columns, where 10000 are allowed/],
-    ['no line feed', 'a'.repeat(5_000_000), /^Line 1 of the CSV file is longer than a line may be: .* 2000000 bytes/],
-    ['a quote without an end', `"${'a\n'.repeat(2_000_000)}`, /^Line 1 of the CSV file has a quote that does not end/],
+    [
+      '20190 columns',
+      `${'123456,'.repeat(20_189)}1\n1\n`,
+      /^The CSV file has 20190 columns; at most 10000 are allowed/,
+    ],
+    ['as many after a quote', `5" pipe${',1'.repeat(20_189)}\n1\n`, /^The CSV file has 20190 columns; at most 10000/],
+    ['a million delimiters', ';'.repeat(1_000_000), /^The CSV file has 1000001 columns; at most 10000 are allowed/],
+    [
+      'millions of them',
+      'a,'.repeat(2_000_000),
+      /^The CSV file has 1000001 or more columns; at most 10000 are allowed/,
+    ],
+    ['no line feed', 'a'.repeat(5_000_000), /^Line 1 of the CSV file is too long: .* 2000000 bytes/],
+    ['an unterminated quote', `"${'a\n'.repeat(2_000_000)}`, /^Line 1 of the CSV file has an unterminated quote/],
   ])('with %s is refused by its first line', async (_, body, message) => {
     await expect(convert(body)).rejects.toMatchObject({
       code: 'invalid_data',
@@ -103,11 +111,11 @@ describe('a CSV file', () => {
     expect([schema.names, rows]).toEqual([names, 1]);
   });
 
-  test('of only a header has columns and no rows', async () => {
+  test('with only a header has columns and no rows', async () => {
     expect(await convert('a,b\n')).toEqual({ types: 'a:STRING b:STRING', rows: '' });
   });
 
-  test('is read in place too', async () => {
+  test('can be read in place', async () => {
     const path = fixture.path();
     await writeFile(path, 'id,name\n1,a\n2,b\n3,c\n');
     const source = { kind: 'csv', path } as const;
@@ -133,20 +141,15 @@ describe('a CSV file', () => {
       'a line with too few values',
       afterManyLines('1'),
       {},
-      'Line 30002 of the CSV file has 1 values where there are 2 columns.',
+      'Line 30002 of the CSV file has 1 values, but there are 2 columns.',
     ],
     [
       'a line with too many values',
       afterManyLines('1,2,3'),
       {},
-      'Line 30002 of the CSV file has 3 values where there are 2 columns.',
+      'Line 30002 of the CSV file has 3 values, but there are 2 columns.',
     ],
-    [
-      'a quote that does not end',
-      afterManyLines('1,"abc'),
-      {},
-      'Line 30002 of the CSV file has a quote that does not end.',
-    ],
+    ['an unterminated quote', afterManyLines('1,"abc'), {}, 'Line 30002 of the CSV file has an unterminated quote.'],
     [
       'bytes that are not UTF-8',
       Buffer.concat([Buffer.from(afterManyLines('1,2')), Buffer.of(0x31, 0x2c, 0xff, 10)]),
@@ -169,31 +172,26 @@ describe('a CSV file', () => {
       'an early line with too many values',
       'a,b\n1,2\n3,4,5\n',
       {},
-      'Line 3 of the CSV file has 3 values where there are 2 columns.',
+      'Line 3 of the CSV file has 3 values, but there are 2 columns.',
     ],
     [
       'an early line with too few values',
       'a,b\r\n"x\ny",2\r\n3\r\n',
       {},
-      'Line 4 of the CSV file has 1 values where there are 2 columns.',
+      'Line 4 of the CSV file has 1 values, but there are 2 columns.',
     ],
-    [
-      'an early quote that does not end',
-      'a,b\nx,"open\n3,4\n',
-      {},
-      'Line 2 of the CSV file has a quote that does not end.',
-    ],
+    ['an early unterminated quote', 'a,b\nx,"open\n3,4\n', {}, 'Line 2 of the CSV file has an unterminated quote.'],
     [
       'a title above the header',
       'Report of today\n\na,b\n1,2\n',
       {},
-      'Line 3 of the CSV file has 2 values where there are 1 columns.',
+      'Line 3 of the CSV file has 2 values, but there are 1 columns.',
     ],
     [
       'a comment above the header',
       '# note\na,b\n1,2\n',
       {},
-      'Line 2 of the CSV file has 2 values where there are 1 columns.',
+      'Line 2 of the CSV file has 2 values, but there are 1 columns.',
     ],
     ['no bytes', '', {}, 'The CSV file is empty.'],
     [
@@ -225,12 +223,12 @@ describe('a CSV file', () => {
   });
 
   test.each<[string, CsvOptions]>([
-    ['a type there is not', { columns: [{ name: 'a', type: 'FOO' }] }],
+    ['an unknown type', { columns: [{ name: 'a', type: 'FOO' }] }],
     ['a decimal of too many digits', { columns: [{ name: 'a', type: 'DECIMAL(39,2)' }] }],
     ['a name that is empty', { columns: [{ name: '' }] }],
     ['a delimiter that is a new line', { delimiter: '\n' }],
     ['a delimiter that is empty', { delimiter: '' }],
-  ])('cannot be said to have %s', async (_, options) => {
+  ])('cannot be declared to have %s', async (_, options) => {
     await expect(convert('a\n1\n', options)).rejects.toMatchObject({ code: 'invalid_argument' });
   });
 });

@@ -40,12 +40,12 @@ const ROW =
   '"id":"01234567-89ab-cdef-0123-456789abcdef","ts":"2024-01-01T00:00:00.000000Z","tn":"2024-01-01T00:00:00.000000000Z",' +
   '"t9":"12:00:00.123456789","inf":"infinity","bl":"eA==","z":"2023-12-31T22:00:00.000000Z","ub":18446744073709551615,"f":1.5,"yes":true}\n';
 
-test('the tables of a database are found, and a database that is not there is made', async () => {
+test('the tables of a database are listed, and a missing database is created', async () => {
   expect(await fixture.files.tables(database)).toEqual(['The Table', 'empty']);
   expect(await fixture.files.tables(join(fixture.folder, 'new.duckdb'))).toEqual([]);
 });
 
-test('every type of DuckDB is read, and comes back the same from a file of ours', async () => {
+test('every DuckDB type can be read, and reads back the same from a file of ours', async () => {
   const source: FrameSource = { kind: 'table', path: database, table: 'The Table' };
   const info = await fixture.describe(source);
   expect(info.schema.fields.map((field) => columnInfo(field).type).join(' ')).toBe(
@@ -61,7 +61,7 @@ test('every type of DuckDB is read, and comes back the same from a file of ours'
   expect(await textOf(fixture.files.read({ kind: 'parquet', path: joined }, all))).toBe(ROW + ROW);
 });
 
-test('a Parquet file of others is read where it is, even if a column has the name of DuckDB’s own', async () => {
+test('a foreign Parquet file is read in place, even if a column has the name of a DuckDB virtual column', async () => {
   const source: FrameSource = { kind: 'parquet', path: parquet };
   const info = await fixture.describe(source);
   expect(info).toMatchObject({ rows: 100, isForeign: true });
@@ -93,7 +93,7 @@ test('a file of ours that is uploaded again keeps its types', async () => {
   expect(await textOf(fixture.files.read({ kind: 'parquet', path: again }, second))).toBe(ROW);
 });
 
-test('a schema in a file that does not fit its columns is not believed', async () => {
+test('a schema in the metadata that does not match the columns is ignored', async () => {
   const path = fixture.path();
   await fixture.files.write(path, longFrame(3), { compression: 'none' });
   const forged = fixture.path();
@@ -133,7 +133,7 @@ test.each([
   expect(error).toMatchObject({ code: 'invalid_data', message: 'The Parquet file cannot be read.' });
 });
 
-test('of several sources the broken one alone is an error', async () => {
+test('only the broken one of several sources is an error', async () => {
   const good = { kind: 'parquet', path: parquet } as const;
   const broken = { kind: 'parquet', path: fixture.path() } as const;
   await writeFile(broken.path, 'PAR1 nonsense PAR1');
@@ -144,13 +144,13 @@ test('of several sources the broken one alone is an error', async () => {
   ]);
 });
 
-test('a file that is not there is an error that says nothing of what is in it', async () => {
+test('a missing file is an error, but not one about its contents', async () => {
   const [missing] = await fixture.files.describe([{ kind: 'parquet', path: join(fixture.folder, 'missing') }]);
   expect(missing).toBeInstanceOf(Error);
   expect(missing).not.toMatchObject({ code: 'invalid_data' });
 });
 
-test('of many files that are looked at together only the broken ones are errors', async () => {
+test('only the broken ones of many files described together are errors', async () => {
   const path = fixture.path();
   await fixture.files.write(path, longFrame(2), { compression: 'zstd' });
   const isBroken = (i: number): boolean => i === 7 || i === 299;
@@ -169,7 +169,7 @@ test('of many files that are looked at together only the broken ones are errors'
 });
 
 describe('a Parquet file put as a frame', () => {
-  /** Two columns of one row each, `p95` and `name`: DuckDB itself writes no two names that differ only by case. */
+  /** Two columns of one row each, `p95` and `name`: DuckDB cannot write two names that differ only in case. */
   async function fileWith(name: 'P95' | 'p95'): Promise<string> {
     const path = fixture.path();
     const instance = await DuckDBInstance.create(':memory:');
@@ -182,7 +182,7 @@ describe('a Parquet file put as a frame', () => {
     return path;
   }
 
-  test('keeps names that differ only by case', async () => {
+  test('keeps names that differ only in case', async () => {
     const source: FrameSource = { kind: 'parquet', path: await fileWith('P95') };
     const path = fixture.path();
     const written = await fixture.files.convert(source, path, { compression: 'lz4' });
@@ -191,7 +191,7 @@ describe('a Parquet file put as a frame', () => {
     );
   });
 
-  test('has no two columns of one name', async () => {
+  test('is refused if it has a duplicate column name', async () => {
     const source: FrameSource = { kind: 'parquet', path: await fileWith('p95') };
     await expect(fixture.files.convert(source, fixture.path(), { compression: 'lz4' })).rejects.toMatchObject({
       code: 'invalid_data',

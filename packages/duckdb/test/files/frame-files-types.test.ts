@@ -47,11 +47,11 @@ function frameOf(columns: Readonly<Record<string, Vector>>): FrameStream {
 }
 
 describe('every sample frame', () => {
-  test.each(STORABLE_FRAMES)('reads back as it was put: $name', async (sample) => {
+  test.each(STORABLE_FRAMES)('reads back unchanged: $name', async (sample) => {
     expect(await fixture.roundTrip(streamOfSample(sample))).toBe(await textOf(streamOfSample(sample)));
   });
 
-  test.each(STORABLE_FRAMES)('has the schema that was announced, in the file too: $name', async (sample) => {
+  test.each(STORABLE_FRAMES)('has the announced schema, also in the file: $name', async (sample) => {
     const path = fixture.path();
     const written = await fixture.files.write(path, streamOfSample(sample), { compression: 'none' });
     const info = await fixture.describe({ kind: 'parquet', path });
@@ -64,7 +64,7 @@ describe('every sample frame', () => {
   });
 });
 
-test('texts of every length, with nulls, over many chunks and row groups, read back as they were put', async () => {
+test('strings of every length, with nulls, over many chunks and row groups, read back unchanged', async () => {
   const rows = 30_000;
   const texts = Array.from({ length: rows }, (_, i) =>
     i % 7 === 0 ? null : `${i}:${'é'.repeat((i * 37) % (i % 500 === 1 ? 5000 : 40))}`,
@@ -81,7 +81,7 @@ test('bytes that are not UTF-8 become U+FFFD', async () => {
   expect(await fixture.roundTrip(frameOf({ t: bytes }))).toContain('{"t":"a\uFFFDc"}\n{"t":"def"}');
 });
 
-test('a character that is cut between two texts becomes U+FFFD in both', async () => {
+test('a character split between two strings becomes U+FFFD in both', async () => {
   const cut = vectorFromArray(['aé', 'b'], new Utf8());
   cut.data[0].valueOffsets[1] = 2;
   expect(await fixture.roundTrip(frameOf({ t: cut }))).toBe('{"t":"a\uFFFD"}\n{"t":"\uFFFDb"}\n');
@@ -122,7 +122,7 @@ test.each([
   },
 );
 
-test('a value of a dictionary that is out of range is refused with the row that has it', async () => {
+test('an out-of-range dictionary value is refused with its row', async () => {
   const values = new Data(new TimestampSecond(), 0, 2, 0, [undefined, BigInt64Array.of(0n, 2n ** 60n)]);
   const type = new Dictionary(new TimestampSecond(), new Int32());
   const indices = new Int32Array(5000);
@@ -133,7 +133,7 @@ test('a value of a dictionary that is out of range is refused with the row that 
   ).rejects.toMatchObject({ code: 'invalid_data', message: expect.stringContaining('Row 3001 of column "at"') });
 });
 
-test('a value below a null, which no row has, may be out of range', async () => {
+test('a value under a null may be out of range', async () => {
   const [times, item] = [new TimestampSecond(), new Field('at', new TimestampSecond(), true)];
   const two = new Data(times, 0, 2, 0, [undefined, BigInt64Array.of(2n ** 60n, 0n)]);
   const column = (type: DataType, offsets?: Int32Array): Vector =>
@@ -149,7 +149,7 @@ test('a value below a null, which no row has, may be out of range', async () => 
   );
 });
 
-test('names that differ only by case, are empty, or are those of DuckDB are kept', async () => {
+test('names that differ only in case, are empty, or are reserved by DuckDB are kept', async () => {
   const schema = new Schema(
     ['a', 'A', 'a_1', '', 'column', 'file_row_number', 'x"y', "it's"].map((name) => new Field(name, new Int32(), true)),
   );

@@ -31,7 +31,7 @@ interface ReadFrame {
   readonly rows: readonly Readonly<Record<string, unknown>>[];
 }
 
-/** What is on disk: the store that put it has nothing in memory of it. */
+/** Reads from disk: the store has kept nothing of the upload in memory. */
 async function read(ref = frame): Promise<ReadFrame> {
   const opened = await fixture.store.open(ref);
   if (opened === undefined) throw new Error('There is no frame.');
@@ -55,7 +55,7 @@ const NANOS = '2024-01-02T03:04:05.123456789Z';
 const BEFORE = '1969-12-31T23:59:59.999999999Z';
 const MICROS = '9999-12-31T23:59:59.123456Z';
 
-describe('a Parquet file of pyarrow is kept exactly', () => {
+describe('a Parquet file written by pyarrow is kept exactly', () => {
   let found: ReadFrame;
   beforeAll(async () => {
     await put(await fileOf('pyarrow-types'));
@@ -133,7 +133,7 @@ describe('a Parquet file of pyarrow is kept exactly', () => {
     expect(rows).toBe(3);
   });
 
-  test('SQL reads nanoseconds of a zone and long decimals', async () => {
+  test('SQL reads zoned nanoseconds and long decimals', async () => {
     await put(await fileOf('pyarrow-types'));
     expect(await fixture.text('SELECT decimal50, nanos_utc, nanos_list, time_list FROM uploaded LIMIT 1')).toBe(
       `{"decimal50":"0.000000000001","nanos_utc":"${NANOS}","nanos_list":["${NANOS}",null],"time_list":["23:59:59.999999999",null]}\n`,
@@ -141,7 +141,7 @@ describe('a Parquet file of pyarrow is kept exactly', () => {
   });
 });
 
-describe('deprecated timestamps of 96 bits', () => {
+describe('deprecated INT96 timestamps', () => {
   test.each<readonly [string, string, readonly unknown[]]>([
     ['int96-nanos', 'TIMESTAMP_NS Timestamp<NANOSECOND>', [NANOS, null, BEFORE]],
     ['int96-micros', 'TIMESTAMP Timestamp<MICROSECOND>', [MICROS, null, '1969-12-31T23:59:59.999999Z']],
@@ -152,12 +152,12 @@ describe('deprecated timestamps of 96 bits', () => {
     expect(found.rows.map((row) => row['t'])).toEqual(values);
   });
 
-  test('those inside of lists are the same', async () => {
+  test('inside lists are the same', async () => {
     await put(await fileOf('int96-micros'));
     expect((await read()).rows.map((row) => row['list'])).toEqual([[MICROS, null], null, []]);
   });
 
-  test('those that neither microseconds nor nanoseconds hold are refused with the column and its type', async () => {
+  test('that fit neither microseconds nor nanoseconds are refused with the column and its type', async () => {
     await expect(put(await fileOf('int96-mixed'))).rejects.toMatchObject({
       code: 'invalid_data',
       message: expect.stringMatching(/"u".*INT96/),
@@ -165,7 +165,7 @@ describe('deprecated timestamps of 96 bits', () => {
   });
 });
 
-test('durations and categories of polars are kept', async () => {
+test('durations and categories written by polars are kept', async () => {
   await put(await fileOf('polars'));
   const found = await read();
   expect(found.schema.fields.map(({ name }) => typeOf(found, name))).toEqual([
@@ -186,7 +186,7 @@ test('durations and categories of polars are kept', async () => {
   ]);
 });
 
-test('rows of Arrow are appended to a frame that was put as Parquet', async () => {
+test('Arrow rows can be appended to a frame that was put as Parquet', async () => {
   await put(await fileOf('lies'));
   const time = vectorFromArray([2], new Timestamp(TimeUnit.MICROSECOND));
   const table = new Table({ text: vectorFromArray(['b'], new Utf8()), whole: vectorFromArray([2n]), time });
@@ -197,13 +197,13 @@ test('rows of Arrow are appended to a frame that was put as Parquet', async () =
   ]);
 });
 
-describe('a file that is put into the folder by hand', () => {
+describe('a file copied into the folder', () => {
   async function putByHand(name: string): Promise<typeof frame> {
     await writeFile(join(fixture.directory, `${name}.parquet`), await fileOf(name));
     return { ...frame, handle: parseHandle(name) };
   }
 
-  test('is read as it is, by its handle and by SQL, and is not changed', async () => {
+  test('is read exactly, by its handle and by SQL, and is not changed', async () => {
     const ref = await putByHand('pyarrow-types');
     await put(await fileOf('pyarrow-types'));
     expect((await fixture.store.describe(ref))?.rows).toBe(3);
@@ -213,13 +213,13 @@ describe('a file that is put into the folder by hand', () => {
     expect(await readFile(join(fixture.directory, 'pyarrow-types.parquet'))).toEqual(await fileOf('pyarrow-types'));
   });
 
-  test('has timestamps of 96 bits in microseconds', async () => {
+  test('has INT96 timestamps in microseconds', async () => {
     const ref = await putByHand('int96-micros');
     expect((await read(ref)).rows.map((row) => row['t'])).toEqual([MICROS, null, '1969-12-31T23:59:59.999999Z']);
     expect(await fixture.text('SELECT max(t) AS t FROM "int96-micros"')).toBe(`{"t":"${MICROS}"}\n`);
   });
 
-  test('whose timestamps of 96 bits have nanoseconds is an error that names the frame', async () => {
+  test('with INT96 timestamps that have nanoseconds is an error that names the frame', async () => {
     const ref = await putByHand('int96-nanos');
     await expect(read(ref)).rejects.toMatchObject({
       code: 'invalid_data',
@@ -235,17 +235,17 @@ describe('a file that is put into the folder by hand', () => {
   });
 });
 
-describe('what a file says of its columns and is not true', () => {
-  test('is not believed', async () => {
+describe('false metadata about columns', () => {
+  test('is ignored', async () => {
     await put(await fileOf('lies'));
     const found = await read();
     expect(found.rows).toEqual([{ text: 'a', whole: 1, time: '1970-01-01T00:00:00.000001Z' }]);
     expect(found.schema.fields.map((field) => columnInfo(field).type)).toEqual(['STRING', 'LONG', 'TIMESTAMP']);
   });
 
-  test('does not change a value, whichever byte of the schema of Arrow is another', async () => {
+  test('does not change a value, whichever byte of the Arrow schema differs', async () => {
     const bytes = await fileOf('polars');
-    // In base64 a message begins with four bytes of ones.
+    // A message starts with four 0xff bytes, in base64 slashes.
     const start = bytes.indexOf('/////');
     for (let at = start; at < start + 600; at += 31) {
       const spoilt = Buffer.from(bytes);
@@ -257,10 +257,10 @@ describe('what a file says of its columns and is not true', () => {
     }
   });
 
-  test('a decimal of more digits than are held is refused with its column and type', async () => {
+  test('a decimal with too many digits is refused with its column and type', async () => {
     const bytes = await fileOf('pyarrow-types');
     const [before, after] = [Buffer.of(0x98, 1), Buffer.of(0xa0, 1)];
-    // 76 digits become 80, in every place where they are told.
+    // Change 76 digits to 80 wherever the file records them.
     for (
       let at = bytes.indexOf(before, bytes.length - 8 - bytes.readUInt32LE(bytes.length - 8));
       at >= 0;
@@ -275,7 +275,7 @@ describe('what a file says of its columns and is not true', () => {
   });
 });
 
-test('an upload that is tried again, because the engine broke, keeps its types', async () => {
+test('an upload that is retried because the engine broke keeps its types', async () => {
   const files = createFrameFiles({ tempDirectory: fixture.tempDirectory });
   try {
     const path = join(fixture.tempDirectory, 'tried-twice.parquet');

@@ -54,7 +54,7 @@ const SPECIAL: readonly (readonly [string, (path: string) => unknown])[] = [
     async (path) => {
       const server = createServer();
       onTestFinished(() => void server.close());
-      // The path of a socket may not be long.
+      // Socket paths have a short length limit.
       const here = process.cwd();
       process.chdir(join(path, '..'));
       await new Promise<void>((resolve) => server.listen(path.slice(path.lastIndexOf('/') + 1), resolve));
@@ -64,11 +64,11 @@ const SPECIAL: readonly (readonly [string, (path: string) => unknown])[] = [
   ['a link to a device', (path) => symlink('/dev/zero', path)],
 ];
 
-// The greatest version of all, so that it would hide every other.
+// The greatest version, which would hide every other.
 const VERSION = '7ZZZZZZZZZZZZZZZZZZZZZZZZY';
 
 describe.skipIf(process.platform === 'win32').each(SPECIAL)('%s', (_, make) => {
-  test('in a folder of frames is none, and the frames beside it are there', async () => {
+  test('in a folder of frames is ignored, and the other frames are served', async () => {
     const store = await open();
     await store.put(refOf('put'), longFrame(2));
     await store.close();
@@ -83,7 +83,7 @@ describe.skipIf(process.platform === 'win32').each(SPECIAL)('%s', (_, make) => {
     for (const handle of ['a', 'b', 'c', 'd', 'top-a']) expect(await again.describe(refOf(handle))).toBeUndefined();
   });
 
-  test('in place of the file of a frame is a damaged frame, and holds up no other', async () => {
+  test('in place of a frame file is a damaged frame, and blocks no other', async () => {
     const store = await open();
     for (const handle of ['put', 'other']) await store.put(refOf(handle), longFrame(2));
     await store.close();
@@ -99,7 +99,7 @@ describe.skipIf(process.platform === 'win32').each(SPECIAL)('%s', (_, make) => {
     expect(files.files.childPid).toBe(pid);
   });
 
-  test('as the file that says when a frame ends is reported, and the frame is kept', async () => {
+  test('in place of an expiry file is reported, and the frame is kept', async () => {
     const store = await open();
     await store.put(refOf('put'), longFrame(2));
     await store.close();
@@ -109,12 +109,12 @@ describe.skipIf(process.platform === 'win32').each(SPECIAL)('%s', (_, make) => {
     expect(problems.map(({ kind }) => kind)).toEqual(['unreadable_expiry']);
   });
 
-  test('as a lock holds nothing', async () => {
+  test('in place of a lock file does not lock the directory', async () => {
     await make(join(fixture.directory, '.lock-0123456789'));
     expect(await handles(await open())).toEqual([]);
   });
 
-  test('as the database is reported, and other frames are there', async () => {
+  test('in place of the database is reported, and other frames are served', async () => {
     const path = join(fixture.directory, 'database');
     await make(path);
     await writeFile(join(fixture.folder, 'beside.csv'), 'a\n1\n');
@@ -123,7 +123,7 @@ describe.skipIf(process.platform === 'win32').each(SPECIAL)('%s', (_, make) => {
   });
 });
 
-test('a link to a regular file is the frame that the file is', async () => {
+test('a symbolic link to a regular file is a frame', async () => {
   const path = `${files.path()}.csv`;
   await writeFile(path, 'a\n1\n');
   await symlink(path, join(fixture.folder, 'linked.csv'));

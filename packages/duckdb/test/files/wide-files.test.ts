@@ -11,7 +11,7 @@ beforeAll(async () => {
 });
 afterAll(() => fixture.close());
 
-/** More columns than one statement looks at. */
+/** More columns than one statement aggregates. */
 const WIDTH = 2 * COLUMNS_PER_STATEMENT + 1;
 
 function lineOf(value: (column: number) => string): string {
@@ -43,7 +43,7 @@ test('the sign of zero is kept in the last column of a wide CSV file', async () 
 });
 
 // The time that DuckDB takes for a statement grows with the square of its aggregates.
-test('no statement that measures rows has more aggregates than is quick', () => {
+test('statements that measure rows have a bounded number of aggregates', () => {
   const fields = Array.from({ length: MAX_COLUMNS }, (_, i) => new Field(`c${i}`, new Float64(), true));
   const { statements, bytesPerRow } = measureOf('a.parquet', new Schema(fields));
   expect(bytesPerRow).toBe(8 * MAX_COLUMNS);

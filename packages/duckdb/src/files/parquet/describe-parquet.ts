@@ -13,26 +13,26 @@ import { refuseRepeatedName } from '../refuse-repeated-name.ts';
 import { isOfTheEngine } from '../../engine/child-errors.ts';
 import { globFree } from '../source-sql.ts';
 
-/** A Parquet file of others, as it was found. */
+/** A foreign Parquet file. */
 export interface FoundParquet {
   readonly path: string;
-  /** Its columns, as DuckDB has them. */
+  /** The columns with their DuckDB types. */
   readonly found: ChildResponses['inspect'];
   readonly footer: ParquetFooter;
-  /** What deprecated timestamps become. Default: what an Arrow library says they were, else microseconds. */
+  /** The unit for deprecated INT96 timestamps. Default: the one in the Arrow schema of the file, or microseconds. */
   readonly int96Unit?: Int96Unit | undefined;
 }
 
-/** What a Parquet file of others holds, but for how many rows. */
+/** Describes a foreign Parquet file, except for the number of rows. */
 export async function describeParquet(
   engine: FileEngine,
   { path, found, footer, int96Unit }: FoundParquet,
   signal?: AbortSignal,
 ): Promise<SourceInfo> {
   const { names, leaves } = footer;
-  refuseRepeatedName('Parquet', names, 'Give every column a name of its own.');
+  refuseRepeatedName('Parquet', names, 'Give every column a unique name.');
   const isKnown = names.length === found.length && leaves.length === leavesOf(found.map(({ type }) => type));
-  // Something that DuckDB takes for other columns than they are would be read as what it is not.
+  // If DuckDB sees other columns than the footer has, values would be read with the wrong types.
   if (!isKnown && !footer.isExact)
     throw new ServiceError('invalid_data', 'The schema of the Parquet file cannot be read.');
   const arrow = isKnown ? await arrowFields(engine, path, names, signal) : [];
@@ -65,13 +65,13 @@ function hasNanos({ type }: Field): boolean {
   return children.some(hasNanos);
 }
 
-/** Where Arrow libraries keep the schema that a file was written from: an IPC message in base64. */
+/** The metadata key under which Arrow libraries keep the original schema: an IPC message in base64. */
 const ARROW_KEY = 'ARROW:schema';
 const MAX_SCHEMA_BYTES = 16 * 1024 * 1024;
-/** What an IPC message begins with, before its length. */
+/** The marker at the start of an IPC message, before its length. */
 const CONTINUATION = 0xffffffff;
 
-/** The columns as an Arrow library had them; none where it does not say, or where what it says cannot be. */
+/** Returns the fields of the Arrow schema in the file; none if it has no schema, or one that does not match. */
 async function arrowFields(
   engine: FileEngine,
   path: string,
@@ -80,7 +80,7 @@ async function arrowFields(
 ): Promise<readonly Field[]> {
   const sql = `SELECT decode(value) FROM parquet_kv_metadata(${globFree(path)})
     WHERE key = '${ARROW_KEY}'::BLOB AND octet_length(value) <= ${MAX_SCHEMA_BYTES} LIMIT 1`;
-  // A value that is no text is none of an Arrow library.
+  // Arrow libraries write text: ignore a value that cannot be decoded.
   const [[text] = []] = await engine.call({ op: 'texts', sql }, signal).catch((error: unknown) => {
     if (isOfTheEngine(error)) throw error;
     return [];

@@ -5,9 +5,9 @@ import type { FrameSource } from '../frame-files.ts';
 import { readParquetFooter } from './parquet-footer.ts';
 
 /**
- * Runs `work` with a source whose footer it may extend so that DuckDB changes no value. A Parquet file that needs this and
- * is not ours to change is copied first, beside the new one. If `work` fails, a temporary file is what it was before: the
- * next attempt must see the original types.
+ * Runs `work` with a source whose footer it may extend so that DuckDB changes no value. A Parquet file that needs this
+ * but must not be modified is copied first, next to the new one. If `work` fails, a temporary file is restored: the next
+ * attempt must see the original types.
  */
 export async function withExactSource<T>(
   from: FrameSource,

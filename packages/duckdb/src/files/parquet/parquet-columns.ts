@@ -9,19 +9,19 @@ import type { ParquetLeaf } from './parquet-elements.ts';
 import { fieldFromDuckdb, foreignColumn } from '../../types/duckdb-types.ts';
 import { sqlName, uniqueNames } from '../../wire/sql-names.ts';
 
-/** What a Parquet file says of its columns besides the types that DuckDB has for them. */
+/** What a Parquet file records about its columns beyond their DuckDB types. */
 export interface ParquetHints {
-  /** The names of the columns, as they are in the file. */
+  /** The column names in the file. */
   readonly names: readonly string[];
-  /** All leaf columns, in their order. */
+  /** All leaf columns, in order. */
   readonly leaves: readonly ParquetLeaf[];
-  /** The columns as an Arrow library had them when it wrote the file. */
+  /** The fields of the Arrow schema that the file was written from. */
   readonly arrow: readonly Field[];
-  /** What deprecated timestamps become. */
+  /** The unit for deprecated INT96 timestamps. */
   readonly int96Unit: Int96Unit;
 }
 
-/** A column of a Parquet file of others: as what it is read, and how. */
+/** A column of a foreign Parquet file: its field in the frame, and how to read it. */
 export interface ParquetColumn {
   readonly field: Field;
   readonly column: ForeignColumn;
@@ -32,8 +32,8 @@ interface Part extends Omit<ForeignColumn, 'name'> {
 }
 
 /**
- * The columns of a Parquet file of others, exactly: DuckDB's types, and what they do not say. What an Arrow library has
- * written down about a column counts only where the values in the file can be of that type.
+ * Returns the exact columns of a foreign Parquet file: DuckDB's types, refined by the hints. An Arrow field counts only
+ * if the values in the file can have its type.
  */
 export function parquetColumns(found: ChildResponses['inspect'], hints: ParquetHints): readonly ParquetColumn[] {
   let next = 0;
@@ -88,7 +88,7 @@ export function parquetColumns(found: ChildResponses['inspect'], hints: ParquetH
   });
 }
 
-/** DuckDB gives a number to names that differ only by case; Arrow knows what they were. */
+/** Restores member names from the Arrow field: DuckDB numbers names that differ only in case. */
 function memberNames(members: readonly { readonly name: string }[], arrow: Field | undefined): readonly string[] {
   const children: readonly Field[] = arrow?.type.children ?? [];
   const names = children.map(({ name }) => name);
@@ -106,7 +106,7 @@ interface LeafHints {
   readonly type: DuckType;
   readonly leaf: ParquetLeaf;
   readonly arrow: DataType | undefined;
-  /** The column that it is in. */
+  /** The name of its top-level column. */
   readonly title: string;
   readonly int96Unit: Int96Unit;
 }
@@ -136,7 +136,7 @@ function readAs(field: Field): Part {
   return { field, ...foreignColumn(field) };
 }
 
-/** The field that Arrow's type of a column says, where DuckDB's type holds the same values; else undefined. */
+/** Returns the field for the Arrow type of a column if DuckDB's type holds the same values, or undefined. */
 function arrowField(
   name: string,
   { name: duckdb }: DuckType,
@@ -157,7 +157,7 @@ function isText(type: DataType): boolean {
   return DataType.isUtf8(type) || DataType.isLargeUtf8(type) || DataType.isUtf8View(type);
 }
 
-/** Digits that a decimal of 256 bits has room for. */
+/** The most digits of a 256-bit decimal. */
 const MAX_PRECISION = 76;
 
 function decimalPart(

@@ -9,29 +9,29 @@ import {
   thriftText,
 } from '../../wire/thrift-compact.ts';
 
-/** What the values of a leaf column of a Parquet file are, where DuckDB's own type does not say it. */
+/** The type of a leaf column of a Parquet file, if DuckDB's type is not enough. */
 export type ParquetLeaf =
-  /** DuckDB reads it as it is. */
+  /** DuckDB reads the exact values. */
   | { readonly kind: 'plain' }
-  /** A timestamp in nanoseconds of UTC, of which DuckDB keeps microseconds. Read as one without a zone. */
+  /** A UTC timestamp in nanoseconds, which DuckDB truncates to microseconds. Read as one without a zone. */
   | { readonly kind: 'utc_nanos' }
-  /** A decimal of more digits than DuckDB has. Read as bytes: an integer, highest byte first. */
+  /** A decimal with more digits than DuckDB supports. Read as bytes: a big-endian integer. */
   | { readonly kind: 'decimal'; readonly precision: number; readonly scale: number }
-  /** A deprecated timestamp. Read as bytes: nanoseconds of the day, and the Julian day, lowest byte first. */
+  /** A deprecated timestamp. Read as bytes: nanoseconds of the day, then the Julian day, both little-endian. */
   | { readonly kind: 'int96' }
   /** Only nulls. */
   | { readonly kind: 'null' };
 
-/** An element of the schema of a Parquet file: a leaf, or a group of the elements that follow. */
+/** A schema element of a Parquet file: a leaf, or a group of the elements that follow. */
 export interface ParquetElement {
   readonly name: string;
   readonly children: number;
   readonly leaf: ParquetLeaf;
-  /** The element under which DuckDB reads the values as they are; undefined where it is the one the file has. */
+  /** The element under which DuckDB reads the exact values; undefined if it is the one in the file. */
   readonly exact: ThriftStruct | undefined;
 }
 
-/** Fields of `SchemaElement`, `LogicalType` and the types inside of it, by their numbers in the Parquet format. */
+/** Field numbers of `SchemaElement`, `LogicalType` and the types in it. */
 const ELEMENT = { type: 1, length: 2, name: 4, children: 5, converted: 6, scale: 7, precision: 8, logical: 10 };
 const LOGICAL = { decimal: 5, time: 7, timestamp: 8, unknown: 11, variant: 16, geometry: 17, geography: 18 };
 const DECIMAL = { scale: 1, precision: 2 };
@@ -43,12 +43,12 @@ const PHYSICAL = { int96: 3, bytes: 6, fixedBytes: 7 };
 const INT96_BYTES = 12;
 const CONVERTED_DECIMAL = 5;
 
-/** DuckDB has no decimals of more digits. */
+/** The most digits of a DuckDB decimal. */
 const MAX_DUCKDB_PRECISION = 38;
 
 const PLAIN: ParquetLeaf = { kind: 'plain' };
 
-/** An element of a schema, and how DuckDB is made to read it. */
+/** Returns a schema element with the substitute that makes DuckDB read exact values, if it needs one. */
 export function parquetElement(fields: ThriftStruct): ParquetElement {
   const name = thriftText(fields.get(ELEMENT.name));
   const children = thriftNumber(fields.get(ELEMENT.children)) ?? 0;
@@ -58,7 +58,7 @@ export function parquetElement(fields: ThriftStruct): ParquetElement {
 
 type Reading = Pick<ParquetElement, 'leaf' | 'exact'>;
 
-/** A variant is read as the bytes it consists of: DuckDB would make texts of it. */
+/** Reads a variant as its raw bytes: DuckDB would convert it to text. */
 function group(fields: ThriftStruct, logical: ThriftStruct | undefined): Reading {
   return { leaf: PLAIN, exact: logical?.has(LOGICAL.variant) ? without(fields, [ELEMENT.logical]) : undefined };
 }
@@ -74,7 +74,7 @@ function leaf(fields: ThriftStruct, logical: ThriftStruct | undefined): Reading 
     return { leaf: { kind: 'int96' }, exact: bytes };
   }
   if (logical?.has(LOGICAL.unknown)) return { leaf: { kind: 'null' }, exact: undefined };
-  // Geometries are what they are in the file: bytes.
+  // Geometries stay bytes, as they are in the file.
   if (logical?.has(LOGICAL.geometry) || logical?.has(LOGICAL.geography)) {
     return { leaf: PLAIN, exact: without(fields, [ELEMENT.logical]) };
   }
@@ -98,7 +98,7 @@ function longDecimal(
   };
 }
 
-/** Times of UTC are read as times without a zone: DuckDB has no nanoseconds with one. */
+/** Reads UTC times as times without a zone: DuckDB has no nanoseconds with a zone. */
 function timeOfUtc(fields: ThriftStruct, logical: ThriftStruct | undefined): Reading | undefined {
   const field = [LOGICAL.time, LOGICAL.timestamp].find((one) => logical?.has(one));
   if (logical === undefined || field === undefined) return undefined;

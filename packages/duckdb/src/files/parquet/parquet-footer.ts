@@ -3,32 +3,32 @@ import { ServiceError } from '@svc/errors';
 import { type ParquetElement, parquetElement, type ParquetLeaf } from './parquet-elements.ts';
 import { encodeStruct, sizeBytes, THRIFT, ThriftCursor } from '../../wire/thrift-compact.ts';
 
-/** What the footer of a Parquet file says of its columns. */
+/** The columns in the footer of a Parquet file. */
 export interface ParquetFooter {
-  /** The names of the columns, as they are in the file. */
+  /** The column names in the file. */
   readonly names: readonly string[];
-  /** All leaf columns, in their order. */
+  /** All leaf columns, in order. */
   readonly leaves: readonly ParquetLeaf[];
-  /** Whether DuckDB would change values, and so needs another footer. */
+  /** False if DuckDB would change values and needs another footer. */
   readonly isExact: boolean;
-  /** Adds a footer under which DuckDB changes nothing to the file, or to a copy of it. */
+  /** Appends a footer under which DuckDB changes no value, to the file or to a copy of it. */
   appendExact(path: string): Promise<void>;
 }
 
-/** What a Parquet file begins and ends with. */
+/** The magic bytes at the start and the end of a Parquet file. */
 export const PARQUET_MARK = 'PAR1';
-/** The length of the footer, and the mark. */
+/** The length of the footer, then the magic bytes. */
 const TAIL_BYTES = 8;
-/** A schema that is longer, or has more elements, is not one of a frame. */
+/** No frame has a longer schema, or more elements. */
 const MAX_SCHEMA_BYTES = 32 * 1024 * 1024;
-/** A footer is copied as a whole if DuckDB needs another one. */
+/** The whole footer is copied if DuckDB needs another one. */
 const MAX_FOOTER_BYTES = 256 * 1024 * 1024;
 const MAX_ELEMENTS = 100_000;
 
-/** Numbers of the first fields of `FileMetaData`. */
+/** Field numbers of `FileMetaData`. */
 const FILE = { version: 1, schema: 2 };
 
-/** Reads the footer of a Parquet file; undefined where there is none: DuckDB says what the file is then. */
+/** Reads the footer of a Parquet file. Returns undefined if there is none: DuckDB then reports what is wrong. */
 export async function readParquetFooter(path: string): Promise<ParquetFooter | undefined> {
   const file = await open(path, 'r');
   try {
@@ -41,7 +41,7 @@ export async function readParquetFooter(path: string): Promise<ParquetFooter | u
     if (length > MAX_FOOTER_BYTES) {
       throw new ServiceError(
         'invalid_data',
-        `The footer of the Parquet file has ${length} bytes, where ${MAX_FOOTER_BYTES} are allowed.`,
+        `The footer of the Parquet file has ${length} bytes; at most ${MAX_FOOTER_BYTES} are allowed.`,
         { hint: 'Write the file with fewer row groups or columns.' },
       );
     }
@@ -66,14 +66,14 @@ async function readAt(file: FileHandle, position: number, length: number): Promi
   return bytesRead === length ? bytes : undefined;
 }
 
-/** The rest of a footer, in the file that it is of. */
+/** The part of a footer after the schema. */
 interface FooterRest {
   readonly path: string;
   readonly start: number;
   readonly length: number;
 }
 
-/** Everything in the footer but its beginning stays as it is, and so does where the rows are. */
+/** Only the head of the footer changes: the rest, with the positions of the rows, is copied. */
 async function append(target: string, head: Uint8Array, { path, start, length }: FooterRest): Promise<void> {
   const file = await open(path, 'r');
   try {
@@ -90,18 +90,18 @@ async function append(target: string, head: Uint8Array, { path, start, length }:
 
 interface ReadElement {
   readonly element: ParquetElement;
-  /** As it is in the file. */
+  /** The encoded element in the file. */
   readonly bytes: Uint8Array;
 }
 
 interface ReadSchema {
   readonly elements: readonly ReadElement[];
-  /** Where the list of elements is in the footer. */
+  /** The position of the element list in the footer. */
   readonly schemaStart: number;
   readonly schemaEnd: number;
 }
 
-/** Only the beginning of a footer is read: what it says of row groups may be long. */
+/** Parses only the head of the footer: the metadata of row groups can be long. */
 function readSchema(footer: Uint8Array): ReadSchema {
   try {
     const cursor = new ThriftCursor(footer);
@@ -136,7 +136,7 @@ function encodeSchema(elements: readonly ReadElement[]): Uint8Array {
   return Buffer.concat([head, ...structs]);
 }
 
-/** The columns are the children of the first element; the elements inside of each follow it. */
+/** Collects the columns: the children of the first element, each followed by its descendants. */
 function columnsOf(elements: readonly ParquetElement[]): Pick<ParquetFooter, 'names' | 'leaves'> {
   const names: string[] = [];
   for (let at = 1; at < elements.length;) {
