@@ -81,7 +81,7 @@ describe.runIf(isMounted)('a disk that becomes read-only', () => {
     const refused = await server.put('u', [{ id: 2 }]);
     expect([refused.status, await refused.json()]).toMatchObject([
       503,
-      { code: 'unavailable', error: 'The directory of the frames cannot be written: its file system is read-only.' },
+      { code: 'unavailable', error: 'The frames directory cannot be written: its file system is read-only.' },
     ]);
     expect(await stateOf(server)).toEqual({ health: 503, status: 'failing', faults: ['cannot_write'], ready: 503 });
     await remount('rw');

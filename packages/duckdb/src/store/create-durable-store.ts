@@ -27,15 +27,15 @@ import { createWriteHealth } from './write-health.ts';
 
 const NOT_RESPONDING: StoreFault = {
   kind: 'not_responding',
-  message: 'The engine that reads and writes the files of frames does not answer.',
+  message: 'The engine that reads and writes frame files does not respond.',
 };
 
-/** How often frames are looked for whose time is over. */
+/** The interval between sweeps of expired frames. */
 const EXPIRY_MS = 10_000;
 
 /**
- * Opens a directory of frames, and holds it until the store is closed. Another process that holds it is a
- * `DirectoryInUseError`.
+ * Opens a directory of frames, and locks it until the store is closed. Fails with `DirectoryInUseError` if another process
+ * holds it.
  */
 export async function createDurableStore(options: DurableStoreOptions): Promise<DurableStore> {
   const { directory, isReadOnly = false, lockTimes } = options;
@@ -50,14 +50,14 @@ export async function createDurableStore(options: DurableStoreOptions): Promise<
   }
 }
 
-/** A disk that takes no more changes must not keep the server from stopping: the next start finds out that it is gone. */
+/** A disk that cannot be written must not keep the server from stopping: the next start detects the stale lock. */
 async function releaseLock(lock: DirectoryLock, { onProblem }: DurableStoreOptions): Promise<void> {
   await lock.release().catch((cause: unknown) => {
     onProblem?.({ kind: 'not_released', tenant: '', handle: '', cause });
   });
 }
 
-/** A store that changes nothing in its directory: what it has to write goes into a private one. */
+/** Opens a store that changes nothing in its directory. Files it has to write go into a private one. */
 async function createReader(options: DurableStoreOptions): Promise<DurableStore> {
   const temporary = tmpdir();
   const copies = planPrivateDirectory(await realpath(temporary).catch(() => temporary));
@@ -69,7 +69,7 @@ async function createParts(
   lock: DirectoryLock | undefined,
   copyDirectory?: LaterDirectory,
 ): Promise<StoreParts> {
-  // SQL is given paths from one directory to another, which go wrong over links.
+  // SQL uses relative paths between directories, which break across symbolic links.
   const directory = await realpath(options.directory).catch(() => options.directory);
   const { files, decoders, isReadOnly = false, hasTenants = false, duckdbPath } = options;
   const { onProblem = () => {}, now = () => Date.now() } = options;
@@ -95,7 +95,7 @@ async function createParts(
   const versions = createFrameVersions(now);
   const catalogue = await createCatalogue({ directory, isReadOnly, versions, now, onProblem, onLeave });
 
-  /** Beside the frames, where what is left over is swept at the next start. */
+  /** Next to the frames, where the next start sweeps leftovers. */
   async function newCopyPath(tenant: string): Promise<string> {
     await copyDirectory?.make();
     const folder = copyDirectory ? createTenantFolder(copyDirectory.path) : catalogue.folderOf(tenant);
@@ -205,10 +205,10 @@ interface AcquiredFrame {
   readonly contents: FrameContents;
 }
 
-/** Read-only stores look again when a frame cannot be read: its owner may have replaced the file. */
+/** A read-only store retries when a frame cannot be read: the holder of the directory may have replaced the file. */
 const READ_ONLY_ATTEMPTS = 3;
 
-/** The frame of exactly this handle and its contents, pinned until it is released. */
+/** Finds the frame with exactly this handle and its contents, and pins it until it is released. */
 async function acquireFrame(
   { catalogue, foreign, reader, isReadOnly }: StoreParts,
   ref: FrameRef,
@@ -250,7 +250,7 @@ async function dropFrame(parts: StoreParts, ref: FrameRef): Promise<boolean> {
   return true;
 }
 
-/** The frame of exactly this handle that was put; one of another's is `permission_denied`. */
+/** Finds the frame with exactly this handle, if it was put. A foreign frame is `permission_denied`. */
 async function changeable({ catalogue, foreign }: StoreParts, ref: FrameRef): Promise<StoredFrame | undefined> {
   const put = catalogue.find(ref);
   if (put) return exact(put, ref);

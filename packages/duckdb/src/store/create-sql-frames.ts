@@ -5,16 +5,16 @@ import type { PinnedFrame, SqlFrames } from './sql-frames.ts';
 import type { StoreParts } from './store-parts.ts';
 import type { FrameContents, StoredFrame } from './catalogue/stored-frame.ts';
 
-/** Finds the frame of exactly a handle and what is in it, and keeps it from being removed until it is released. */
+/** Finds the frame with exactly this handle and its contents, and pins it until it is released. */
 export type AcquireFrame = (
   ref: FrameRef,
 ) => Promise<{ readonly frame: StoredFrame; readonly contents: FrameContents } | undefined>;
 
-/** The frames of a store as files that SQL can be run over. */
+/** The frames of a store as files for SQL. */
 export function createSqlFrames(parts: StoreParts, acquire: AcquireFrame): SqlFrames {
   const { catalogue, foreign, reader, copies, directory, hasTenants, copyDirectory } = parts;
 
-  /** SQL does not tell letter case apart, and neither do handles of one tenant. */
+  /** SQL names are case-insensitive, and so are the handles of one tenant. */
   async function handleOf(tenant: string, name: string): Promise<Handle | undefined> {
     if (!isHandle(name)) return undefined;
     const put = catalogue.find({ tenant, handle: name });
@@ -43,7 +43,7 @@ export function createSqlFrames(parts: StoreParts, acquire: AcquireFrame): SqlFr
       });
       try {
         if (frame.source.kind === 'parquet' && !contents.needsCopy) {
-          // SQL may read any of it.
+          // SQL may read any part of the file.
           await reader.verify(frame);
           return pinned(frame.source.path, contents);
         }
@@ -68,7 +68,7 @@ export function createSqlFrames(parts: StoreParts, acquire: AcquireFrame): SqlFr
       const known = await describeFrames(parts, tenant, {});
       return known.map(({ frame, contents }) => ({ handle: frame.handle, info: contents }));
     },
-    // The directory itself before the folder in it, which is not there before somebody puts a frame.
+    // The directory before the tenant's folder in it, which does not exist before the first put.
     directories: (tenant) => [
       ...foldersOfTenant(directory, tenant, hasTenants).toReversed(),
       ...(copyDirectory === undefined ? [] : [copyDirectory]),

@@ -5,20 +5,20 @@ import type { StoreProblem } from './catalogue/store-problem.ts';
 import { versionOfFile } from '../wire/file-version.ts';
 import type { StoredFrame } from './catalogue/stored-frame.ts';
 
-/** The frames whose files were found to be damaged or missing. */
+/** The frames whose files are known to be damaged or missing. */
 export interface DamagedFrames {
-  /** The file of a frame does not hold what was written. It is a problem the first time. */
+  /** Records that the file of a frame is damaged or missing. Reports a problem the first time. */
   add(frame: StoredFrame, cause: unknown): void;
-  /** The frame is gone, or is another. */
+  /** Forgets a frame that was dropped or replaced. */
   remove(frame: StoredFrame): void;
-  /** Those whose files are still the same; one that was changed since counts again when it is read. */
+  /** Returns the frames whose files have not changed since. A file that has changed counts again when it is read. */
   faults(): Promise<readonly StoreFault[]>;
 }
 
-/** So many are looked at for each health check. */
+/** The most frames that a health check looks at. */
 const MAX_FAULTS = 100;
 
-/** None yet. */
+/** Creates an empty set. */
 export function createDamagedFrames(onProblem: (problem: StoreProblem) => void): DamagedFrames {
   const frames = new Map<StoredFrame, Promise<string | undefined>>();
 

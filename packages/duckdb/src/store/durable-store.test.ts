@@ -7,7 +7,7 @@ import { createTestFiles, FILE_KINDS } from '../testing/test-files.ts';
 
 const fixtures: StoreFixture[] = [];
 
-// A disk is not full at a number that a test can choose.
+// A test cannot choose when a disk is full.
 beforeEach(({ task, skip }) => skip(task.name.startsWith('what does not fit')));
 
 afterEach(async () => {
@@ -22,7 +22,7 @@ for (const kind of FILE_KINDS) {
     const fixture = await createStoreFixture(files);
     fixtures.push(fixture);
     const store = await fixture.open({ cacheBytes: maxBytes });
-    // What is free on the disk changes without us.
+    // The free space changes independently of the store.
     const usage = async () => ({ ...(await store.usage()), freeBytes: 0 });
     return { ...store, usage };
   });

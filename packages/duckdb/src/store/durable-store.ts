@@ -7,35 +7,35 @@ import type { FrameVerdict } from './verify-frames.ts';
 
 /** Options of `createDurableStore`. */
 export interface DurableStoreOptions {
-  /** Where the frames are kept, a folder for each tenant. It is made where it is not there. */
+  /** The directory of the frames, with a folder for each tenant. It is created if it does not exist. */
   readonly directory: string;
   /** Reads and writes the files. The store closes it. */
   readonly files: FrameFiles;
-  /** Bytes of memory for frames that were put or read lately. Default 1 GiB; 0: none. */
+  /** Bytes of memory for recently put or read frames. Default 1 GiB; 0: none. */
   readonly cacheBytes?: number;
   /** How files are compressed. Default zstd, level 3. */
   readonly compression?: Pick<WriteOptions, 'compression' | 'level'>;
   /** A DuckDB database whose tables are read-only frames of the default tenant. Default: none. */
   readonly duckdbPath?: string;
   /**
-   * Reads uploads of JSON, NDJSON and Arrow, and Arrow files that were put into the directory by hand. The store leaves it
-   * open. Default: such uploads are not read, and such files are not frames.
+   * Decodes uploads of JSON, NDJSON and Arrow, and Arrow files that were copied into the directory. The store does not
+   * close it. Default: such uploads are refused, and such files are not frames.
    */
   readonly decoders?: Decoders;
-  /** Whether only files in a tenant's own folder are its frames; else those in the directory are the default tenant's. Default false. */
+  /** Whether frames are only files in a tenant's folder; else files in the directory belong to the default tenant. Default false. */
   readonly hasTenants?: boolean;
-  /** Opens the directory for reading alone, whoever holds it. Default false. */
+  /** Opens the directory read-only, even if another process holds it. Default false. */
   readonly isReadOnly?: boolean;
-  /** Hears of what is wrong with single frames. Default: nobody. */
+  /** Called with problems of single frames. Default: none. */
   readonly onProblem?: (problem: StoreProblem) => void;
   /** The clock. Default `Date.now`. */
   readonly now?: () => number;
-  /** How the lock of the directory is kept. */
+  /** The timing of the directory lock. */
   readonly lockTimes?: LockTimes;
 }
 
-/** A store whose frames are files, over which `createSqlEngine` answers SQL. */
+/** A store whose frames are files, which `createSqlEngine` can query. */
 export interface DurableStore extends Store, SqlFrames {
-  /** Compares the files of all frames that were put with their checksums, also of those that were verified before. */
+  /** Compares the files of all frames that were put with their checksums, including those that were verified before. */
   verify(signal?: AbortSignal): AsyncIterable<FrameVerdict>;
 }

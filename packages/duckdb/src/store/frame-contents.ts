@@ -10,30 +10,30 @@ import type { ParquetFile } from './parquet-copies.ts';
 import { isDamage, missingFile, unreadableFrame } from './store-errors.ts';
 import { contentsOf, type FrameContents, type StoredFrame } from './catalogue/stored-frame.ts';
 
-/** Reads the files of frames, whatever their format. */
+/** Reads the files of frames in any format. */
 export interface ContentReader {
-  /** What is in the file of a frame, read when it is first asked for. */
+  /** Describes the file of a frame. Reads it on the first call. */
   describe(frame: StoredFrame): Promise<FrameContents>;
-  /** The rows of a frame. A failure on the way says of which frame it is. */
+  /** Reads the rows of a frame. Errors name the frame. */
   read(frame: StoredFrame, contents: FrameContents, part: ReadPart): FrameStream;
   /** Compares the whole file of a frame with its checksums, before another process reads it. */
   verify(frame: StoredFrame, options?: VerifyOptions): Promise<{ readonly isChecked: boolean }>;
 }
 
-/** What a reader works with. */
+/** Options of `createContentReader`. */
 export interface ContentReaderOptions {
   readonly files: FrameFiles;
-  /** Reads Arrow files. Default: they are not read. */
+  /** Decodes Arrow files. Default: they cannot be read. */
   readonly decoders?: Decoders | undefined;
-  /** Hears of frames that were put and whose files are damaged. */
+  /** Records frames that were put and whose files are damaged. */
   readonly damaged: Pick<DamagedFrames, 'add'>;
-  /** Whether the file of a frame has to be there: not if the frame was dropped, or if another process may replace it. */
+  /** Whether the file of a frame must exist: not if the frame was dropped, or if another process may replace it. */
   readonly isKept: (frame: StoredFrame) => boolean;
-  /** A file of ours with the rows of a frame whose own file cannot be read as it is. */
+  /** Returns a copy in our format of a frame whose file cannot be read in place. */
   readonly copyOf: (frame: StoredFrame, contents: FrameContents) => Promise<ParquetFile>;
 }
 
-/** A reader of files that DuckDB knows and, with decoders, of Arrow files. */
+/** Creates a reader of files that DuckDB knows and, with decoders, of Arrow files. */
 export function createContentReader({ files, decoders, damaged, isKept, copyOf }: ContentReaderOptions): ContentReader {
   const describeSource = createDescriber(files);
 
@@ -73,7 +73,7 @@ export function createContentReader({ files, decoders, damaged, isKept, copyOf }
         return frame.contents;
       } catch (error) {
         const failure = await failureOf(frame, error);
-        // A file of another's that was changed is another frame; one of ours may be restored, and is looked at again.
+        // A foreign file that changes becomes another frame. One of ours may be restored, so it is read again next time.
         if (frame.isForeign && isDamage(error)) frame.failure = failure;
         throw failure;
       }
@@ -100,7 +100,7 @@ export function createContentReader({ files, decoders, damaged, isKept, copyOf }
   };
 }
 
-/** Whether there is something at a path; what cannot be looked at may be there. */
+/** Whether a path exists. True if that cannot be determined. */
 async function isThere(path: string): Promise<boolean> {
   return stat(path).then(
     () => true,
@@ -108,24 +108,24 @@ async function isThere(path: string): Promise<boolean> {
   );
 }
 
-/** Only the values say what the type of deprecated timestamps is. */
+/** The unit of INT96 timestamps is only known once the values are read. */
 function otherTypes(): ServiceError {
-  const what = 'It has timestamps of the Parquet type INT96 with nanoseconds, which only a frame that is put keeps.';
-  return new ServiceError('invalid_data', what);
+  const message = 'It has INT96 timestamps with nanoseconds, which are kept only if the file is put as a frame.';
+  return new ServiceError('invalid_data', message);
 }
 
-/** Collects what is asked for at about the same moment: many files are looked at together. */
+/** Batches requests that are made in the same tick: many files are described together. */
 function createDescriber(files: FrameFiles): (source: FrameSource) => Promise<SourceInfo> {
-  interface Asked {
+  interface Pending {
     readonly source: FrameSource;
     readonly resolve: (info: SourceInfo) => void;
     readonly reject: (error: unknown) => void;
   }
-  let asked: Asked[] = [];
+  let pending: Pending[] = [];
 
   async function flush(): Promise<void> {
-    const batch = asked;
-    asked = [];
+    const batch = pending;
+    pending = [];
     try {
       const infos = await files.describe(batch.map(({ source }) => source));
       batch.forEach(({ resolve, reject }, at) => {
@@ -140,13 +140,13 @@ function createDescriber(files: FrameFiles): (source: FrameSource) => Promise<So
 
   return (source) =>
     new Promise((resolve, reject) => {
-      if (asked.length === 0) setImmediate(() => void flush());
-      asked.push({ source, resolve, reject });
+      if (pending.length === 0) setImmediate(() => void flush());
+      pending.push({ source, resolve, reject });
     });
 }
 
 async function decodeArrow(path: string, decoders: Decoders | undefined, signal?: AbortSignal): Promise<FrameStream> {
-  if (decoders === undefined) throw new ServiceError('invalid_data', 'Arrow files are not read here.');
+  if (decoders === undefined) throw new ServiceError('invalid_data', 'This store cannot read Arrow files.');
   const { size } = await stat(path);
   return decoders.decode('arrow', { path, grown: async () => size }, { ...(signal && { signal }) });
 }
@@ -186,7 +186,7 @@ function readArrow(path: string, info: SourceInfo, part: ReadPart, decoders: Dec
   return { schema: fields ? new Schema(fields, info.schema.metadata) : info.schema, batches: batches() };
 }
 
-/** A frame of one batch: it knows how to give a part of it. */
+/** A frame of one batch, to read a part of the batch. */
 async function inMemory(schema: Schema, batch: RecordBatch): Promise<OpenFrame> {
   const frame = createHotFrame(schema);
   await frame.add(batch);

@@ -18,7 +18,7 @@ function newPath(): string {
   return join(directory, 'file');
 }
 
-/** A body of so many MiB, each of its own value; `before` is awaited before one of them. */
+/** A body of several MiB, each filled with a different value; `before` is awaited before one of them. */
 async function* mebibytes(count: number, before: Readonly<Record<number, () => Promise<unknown>>> = {}) {
   for (let i = 0; i < count; i++) {
     await before[i]?.();
@@ -26,7 +26,7 @@ async function* mebibytes(count: number, before: Readonly<Record<number, () => P
   }
 }
 
-/** The value of every MiB of a file, each as soon as it can be read. */
+/** Yields the value of every MiB of a file as soon as it can be read. */
 async function valuesOf(file: IncomingFile, values: number[] = []): Promise<number[]> {
   const handle = await open(file.path);
   try {
@@ -45,7 +45,7 @@ async function valuesOf(file: IncomingFile, values: number[] = []): Promise<numb
 
 const upTo = (count: number) => Array.from({ length: count }, (_, i) => i);
 
-test('many bytes are read while they come', async () => {
+test('a large upload is read while it arrives', async () => {
   const read: number[] = [];
   const hasRead = async () => {
     await expect.poll(() => read.length).toBeGreaterThan(4);
@@ -57,14 +57,14 @@ test('many bytes are read while they come', async () => {
   expect(await valuesOf(file)).toEqual(upTo(12));
 });
 
-test('a few bytes are read when they are all there', async () => {
+test('a small upload is read when it is complete', async () => {
   const file = createIncomingFile(mebibytes(3), newPath());
   expect(await file.isFast()).toBe(false);
   await file.whole;
   expect(await valuesOf(file)).toEqual(upTo(3));
 });
 
-test('bytes that come slowly are not waited for, and are there later', async () => {
+test('a slow upload is not read while it arrives, and is complete later', async () => {
   let isLate = false;
   const late = async () => {
     await expect.poll(() => isLate).toBe(true);
@@ -78,7 +78,7 @@ test('bytes that come slowly are not waited for, and are there later', async () 
   expect(await valuesOf(file)).toEqual(upTo(12));
 });
 
-test('bytes that do not come on fail whoever reads them', async () => {
+test('an upload that stalls fails its readers', async () => {
   const broken = async () => {
     throw new Error('The client went away.');
   };
@@ -94,7 +94,7 @@ afterEach(async () => {
   fixture = undefined;
 });
 
-/** 12 MiB of rows as Arrow, of which the last part waits for something. */
+/** 12 MiB of rows as Arrow, with a wait before the last part. */
 async function* upload(beforeLast: () => Promise<unknown>) {
   const rows = Float64Array.from({ length: (12 * MIB) / 8 }, (_, row) => row);
   const bytes = tableToIPC(new Table({ x: vectorFromArray(rows) }), 'stream');
@@ -104,9 +104,9 @@ async function* upload(beforeLast: () => Promise<unknown>) {
 }
 
 test.each([
-  ['comes fast', async () => undefined],
-  ['turns slow', () => delay(1300)],
-])('a frame of an upload that %s is whole', async (_what, beforeLast) => {
+  ['is fast', async () => undefined],
+  ['gets slow', () => delay(1300)],
+])('an upload that %s becomes a complete frame', async (_name, beforeLast) => {
   fixture = await createStoreFixture();
   const decoders = createDecoders();
   onTestFinished(() => decoders.close());
@@ -119,7 +119,7 @@ test.each([
   expect((await fixture.names()).filter((name) => name.startsWith('.'))).toEqual([]);
 });
 
-test('an upload that came fast and breaks off leaves nothing', async () => {
+test('a fast upload that breaks off leaves nothing', async () => {
   fixture = await createStoreFixture();
   const decoders = createDecoders();
   onTestFinished(() => decoders.close());
@@ -135,7 +135,7 @@ async function* oneRow(name: string) {
   yield tableToIPC(new Table({ [name]: vectorFromArray(Float64Array.of(1)) }), 'stream');
 }
 
-test('an upload whose rows were refused holds no decoder while the rest of it comes', async () => {
+test('an upload whose rows were refused occupies no decoder while the rest arrives', async () => {
   fixture = await createStoreFixture();
   const decoders = createDecoders({ maxWorkers: 1, waitTimeoutMs: 5000 });
   onTestFinished(() => decoders.close());

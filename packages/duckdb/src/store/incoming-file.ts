@@ -2,33 +2,33 @@ import { createWriteStream } from 'node:fs';
 import { pipeline } from 'node:stream/promises';
 import type { FileBody } from '@svc/frames';
 
-/** The bytes of an upload on their way into a file. Who reads them meanwhile fails where they turn out to come slowly. */
+/** An upload on its way into a file. It can be read while it arrives; such a read fails if the upload gets slow. */
 export interface IncomingFile extends FileBody {
-  /** Resolves when all are there, and fails where they do not come. */
+  /** Resolves when the upload is complete, and rejects if it fails. */
   readonly whole: Promise<void>;
-  /** Whether there are many and they come so fast that it is worth reading them meanwhile; waits for the first ones. */
+  /** Whether the upload is large and fast enough to read it while it arrives. Waits for the first bytes. */
   isFast(): Promise<boolean>;
-  /** Whether who read them has failed because they came too slowly. */
+  /** Whether a read has failed because the upload was too slow. */
   readonly wasTooSlow: boolean;
 }
 
-/** So many more are worth a trip to a decoder. */
+/** The least number of new bytes that is worth a message to a decoder. */
 const READ_BYTES = 1 << 20;
-/** Of fewer bytes it is not worth it. */
+/** Smaller uploads are not read while they arrive. */
 const FIRST_BYTES = 8 << 20;
-/** So much of the time it takes who reads may wait for bytes, beside `maxWaitMs`. */
+/** The share of its run time that a reader may wait for bytes, in addition to `maxWaitMs`. */
 const MAX_WAIT_SHARE = 0.25;
 
-/** How bytes are waited for. */
+/** Options of `createIncomingFile`. */
 export interface IncomingFileOptions {
   readonly signal?: AbortSignal | undefined;
-  /** How long who reads may wait for bytes: that holds a decoder and DuckDB meanwhile. Default 1000. */
+  /** The longest time that a reader may wait for bytes: meanwhile it occupies a decoder and DuckDB. Default 1000. */
   readonly maxWaitMs?: number;
-  /** In how long the first ones come where they come fast. Default 500. */
+  /** The time in which the first bytes of a fast upload arrive. Default 500. */
   readonly firstMs?: number;
 }
 
-/** Writes a body to a file that is not there yet. */
+/** Writes a body to a new file. */
 export function createIncomingFile(
   body: AsyncIterable<Uint8Array>,
   path: string,
@@ -39,13 +39,13 @@ export function createIncomingFile(
   let firstAskedMs: number | undefined;
   let waitedMs = 0;
 
-  /** Waits for the next bytes, in as much of the time since `beganMs` as who reads may wait. */
+  /** Waits for the next bytes, within what is left of the waiting time of a reader that started at `beganMs`. */
   async function wait(beganMs: number): Promise<void> {
     const sinceMs = performance.now();
     const mayWaitMs = maxWaitMs + MAX_WAIT_SHARE * (sinceMs - beganMs) - waitedMs;
     if (mayWaitMs <= 0) {
       wasTooSlow = true;
-      throw new Error('The bytes come too slowly to read them meanwhile.');
+      throw new Error('The upload is too slow to be read while it arrives.');
     }
     await incoming.news(mayWaitMs);
     waitedMs += performance.now() - sinceMs;
@@ -78,9 +78,9 @@ export function createIncomingFile(
 interface Incoming {
   readonly whole: Promise<void>;
   readonly isWhole: boolean;
-  /** How many are in the file. */
+  /** The number of bytes in the file. */
   readonly bytes: number;
-  /** Resolves when there may be more, and after so many ms at the latest. Fails where the bytes do not come. */
+  /** Resolves when there may be more bytes, or after `ms`. Rejects if the upload fails. */
   news(ms: number): Promise<void>;
 }
 
@@ -101,13 +101,13 @@ function receive(body: AsyncIterable<Uint8Array>, path: string, signal: AbortSig
   }
   async function write(): Promise<void> {
     try {
-      // Only the rows of an upload must last, and those are flushed once they are a frame.
+      // No flush: only the frame made from the upload must be durable.
       await pipeline(announced(), writer, { ...(signal && { signal }) });
       end = {};
     } catch (error) {
-      // One that is still being opened would be there after it was removed.
+      // A file that is still being opened would appear after its removal.
       await closed;
-      // The reason of who gave it up, not that of the stream.
+      // Prefer the reason of the abort to the error of the stream.
       end = { failure: signal?.aborted === true ? signal.reason : error };
       throw end.failure;
     } finally {
@@ -115,7 +115,7 @@ function receive(body: AsyncIterable<Uint8Array>, path: string, signal: AbortSig
     }
   }
   const whole = write();
-  // Whoever waits for it hears of the failure.
+  // Avoid an unhandled rejection; callers await `whole` themselves.
   whole.catch(() => undefined);
 
   return {

@@ -3,16 +3,16 @@ import type { ForeignName } from './foreign/foreign-tables.ts';
 import type { StoreParts } from './store-parts.ts';
 import { type FrameContents, infoOf, type StoredFrame } from './catalogue/stored-frame.ts';
 
-/** A frame that was put, or the name of one of another's. */
+/** A frame that was put, or the name of a foreign one. */
 type Listed = { readonly handle: Handle } & ({ readonly frame: StoredFrame } | { readonly name: ForeignName });
 
-/** A frame, and what is in it. */
+/** A frame with its contents. */
 interface KnownFrame {
   readonly frame: StoredFrame;
   readonly contents: FrameContents;
 }
 
-/** Frames of a tenant as clients see them, sorted by handle. */
+/** Lists frames of a tenant for clients, sorted by handle. */
 export async function listFrames(
   parts: StoreParts,
   tenant: string,
@@ -22,7 +22,7 @@ export async function listFrames(
   return known.map(({ frame, contents }) => infoOf(frame, contents, parts.hot.has(frame)));
 }
 
-/** Frames of a tenant, sorted by handle. Only those that are returned are looked at. */
+/** Describes frames of a tenant, sorted by handle. Reads only the files of those it returns. */
 export async function describeFrames(
   parts: StoreParts,
   tenant: string,
@@ -38,10 +38,10 @@ export async function describeFrames(
   const others: Listed[] = names
     .filter(({ handle }) => wanted(handle) && catalogue.find({ tenant, handle }) === undefined)
     .map((name) => ({ handle: name.handle, name }));
-  // Those that were put are sorted already.
+  // Frames that were put are already sorted.
   const all = others.length === 0 ? own : [...own, ...others].toSorted((a, b) => (a.handle < b.handle ? -1 : 1));
   const known: KnownFrame[] = [];
-  // One that cannot be read is left out, and the next takes its place.
+  // An unreadable frame is left out, and the next one takes its place.
   for (let at = 0; at < all.length && known.length < limit;) {
     const page = all.slice(at, at + Math.min(limit - known.length, all.length));
     at += page.length;
@@ -63,7 +63,7 @@ async function describeListed(
   try {
     return { frame, contents: await reader.describe(frame) };
   } catch (cause) {
-    // One that was dropped since the list began is not a problem.
+    // A frame that was dropped since the listing began is not a problem.
     const isThere = frame.isForeign || catalogue.find(frame) === frame;
     if (isThere && !frame.isReported) onProblem({ kind: 'unreadable_frame', tenant, handle: frame.handle, cause });
     frame.isReported = true;

@@ -4,10 +4,10 @@ import type { StoreUsage } from '@svc/frames';
 import type { StoreParts } from './store-parts.ts';
 import { forEachConcurrently } from './catalogue/tenant-folder.ts';
 
-/** Health checks ask for the usage: a disk that does not answer must not hang them. */
+/** Health checks measure the usage: a disk that does not respond must not block them. */
 const STATFS_TIMEOUT_MS = 1000;
 
-/** What the frames that were put take on disk, and what is left of it. */
+/** Measures the disk space that frames take, and the free space. */
 export async function measureUsage({ catalogue, directory }: StoreParts): Promise<StoreUsage> {
   catalogue.removeExpired();
   const { current, left } = catalogue.needed();
@@ -18,7 +18,7 @@ export async function measureUsage({ catalogue, directory }: StoreParts): Promis
       frame.fileBytes = (await stat(frame.source.path).catch(() => undefined))?.size ?? 0;
     },
   );
-  // A disk that fails has no room: what is wrong with it is a fault of the store.
+  // A failing disk counts as full; the failure itself is among the faults of the store.
   const noRoom = { bavail: 0, bsize: 0 };
   const timeout = sleep(STATFS_TIMEOUT_MS, noRoom, { ref: false });
   const disk = await Promise.race([statfs(directory).catch(() => noRoom), timeout]);

@@ -6,14 +6,14 @@ import type { FrameWarmer } from './memory/frame-warmer.ts';
 import type { Filling, HotTier } from './memory/hot-tier.ts';
 import { type FrameContents, infoOf, type StoredFrame } from './catalogue/stored-frame.ts';
 
-/** What reading frames works with. */
+/** The parts of a store that reading needs. */
 export interface FrameReading {
   readonly reader: ContentReader;
   readonly hot: HotTier<StoredFrame>;
   readonly warmer: FrameWarmer;
 }
 
-/** A frame opened for reading, from memory where it is there, else from disk. `onClose` is called once. */
+/** Opens a frame for reading, from memory if it is there, else from disk. Calls `onClose` once. */
 export function openStoredFrame(
   { reader, hot, warmer }: FrameReading,
   frame: StoredFrame,
@@ -68,7 +68,7 @@ export function openStoredFrame(
     close() {
       if (!isOpen) return;
       isOpen = false;
-      // A reader that stopped without saying so has left its frame half read.
+      // A reader that stopped without `return()` has left its filling unfinished.
       filling?.cancel();
       pinned?.close();
       onClose();

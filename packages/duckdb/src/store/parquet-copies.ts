@@ -9,26 +9,26 @@ export interface ParquetFile {
   readonly info: SourceInfo;
 }
 
-/** Frames of other formats as Parquet files, each made when it is first asked for and kept while the frame is there. */
+/** Parquet copies of frames in other formats. A copy is made on first use and kept as long as the frame. */
 export interface ParquetCopies {
   of(frame: StoredFrame, contents: FrameContents): Promise<ParquetFile>;
-  /** The frame is gone, or is another: its copy goes when nobody reads it. */
+  /** The frame was dropped or replaced: removes its copy once it has no readers. */
   remove(frame: StoredFrame): void;
-  /** One reader less of a frame. */
+  /** A reader of the frame has released it. */
   released(frame: StoredFrame): void;
   removeAll(): Promise<void>;
 }
 
-/** What copies are made with. */
+/** Options of `createParquetCopies`. */
 export interface CopyOptions {
   readonly files: FrameFiles;
   /** Reads all rows of a frame. */
   readonly read: (frame: StoredFrame, contents: FrameContents) => FrameStream;
-  /** A path that no file has. */
+  /** Returns an unused path. */
   readonly newPath: (frame: StoredFrame) => Promise<string>;
 }
 
-/** No copies yet. */
+/** Creates an empty set of copies. */
 export function createParquetCopies({ files, read, newPath }: CopyOptions): ParquetCopies {
   const copies = new Map<StoredFrame, Promise<ParquetFile>>();
   const left = new Set<StoredFrame>();
@@ -56,7 +56,7 @@ export function createParquetCopies({ files, read, newPath }: CopyOptions): Parq
     of(frame, contents) {
       const made = copies.get(frame) ?? copy(frame, contents);
       copies.set(frame, made);
-      // One that failed is tried again.
+      // Retry a failed copy on the next call.
       made.catch(() => copies.delete(frame));
       return made;
     },

@@ -15,7 +15,7 @@ beforeEach(async () => {
 
 afterEach(() => rm(directory, { recursive: true }));
 
-/** Receives a CSV file, and lets the first attempts fail with what DuckDB says. */
+/** Receives a CSV file whose first attempts fail with these DuckDB errors. */
 async function receive(...messages: string[]): Promise<{ readonly attempts: string[]; readonly outcome: unknown }> {
   const attempts: string[] = [];
   const receiving = { decoders: undefined, folder: createTenantFolder(directory), signal: undefined };
@@ -34,7 +34,7 @@ async function receive(...messages: string[]): Promise<{ readonly attempts: stri
 
 const REFUSED = 'FATAL Error: Failed: database has been invalidated because of a previous fatal error.';
 
-test('an upload that the engine refuses because of another is written by a new one', async () => {
+test('an upload that the engine refuses because of another request is written by a new engine', async () => {
   expect(await receive(REFUSED)).toEqual({ attempts: ['a\n1\n', 'a\n1\n'], outcome: 'done' });
 });
 

@@ -5,10 +5,10 @@ import { createIncomingFile, type IncomingFile } from './incoming-file.ts';
 import { isBrokenByAnother } from '../engine/child-errors.ts';
 import type { TenantFolder } from './catalogue/tenant-folder.ts';
 
-/** Rows that are all here: batches, or a file that DuckDB reads. */
+/** The rows of an upload: batches, or a file that DuckDB reads. */
 export type ReceivedRows = FrameStream | FrameSource;
 
-/** What an upload is received with. */
+/** The parts of a store that receiving an upload needs. */
 export interface Receiving {
   readonly decoders: Decoders | undefined;
   readonly folder: TenantFolder;
@@ -16,9 +16,9 @@ export interface Receiving {
 }
 
 /**
- * Takes the bytes of an upload to a file, does something with its rows and removes the file. So an upload may be of any
- * size, and one that comes slowly holds neither a decoder nor DuckDB. Of one that comes fast the rows are worked on while
- * they come, and `work` is begun again in the rare case that it turns slow, or that another request breaks the engine.
+ * Writes an upload to a temporary file and runs `work` on its rows. An upload can have any size, and a slow one occupies
+ * neither a decoder nor DuckDB. The rows of a fast one are processed while they arrive; `work` starts over in the rare
+ * case that the upload gets slow, or that another request breaks the engine.
  */
 export async function withReceived<T>(
   source: PutSource,
@@ -35,8 +35,8 @@ export async function withReceived<T>(
     try {
       return await work(fileOf(upload, path) ?? (await decoded(upload, file, decoders, AbortSignal.any(signals))));
     } finally {
-      // A write that failed has not read its rows, which hold a decoder until it is told.
-      done.abort(new ServiceError('cancelled', 'The upload was given up.'));
+      // A failed write has not consumed its rows, which occupy a decoder until they are cancelled.
+      done.abort(new ServiceError('cancelled', 'The upload was abandoned.'));
     }
   }
 
@@ -45,7 +45,7 @@ export async function withReceived<T>(
       try {
         return await attempt(source);
       } catch (error) {
-        // Who still sends would not hear of it.
+        // Receive the rest first: a client that is still sending would miss the error.
         await file.whole;
         if (!file.wasTooSlow && !isRefusedForAnother(error)) throw error;
       }
@@ -60,12 +60,12 @@ export async function withReceived<T>(
   }
 }
 
-/** Whether the engine refused the rows because another request had broken it: a new one may take them. */
+/** Whether the engine refused the rows because another request had broken it: a new engine may accept them. */
 function isRefusedForAnother(error: unknown): boolean {
   return error instanceof ServiceError && isBrokenByAnother(error.cause);
 }
 
-/** A file that DuckDB reads; undefined where it does not. */
+/** Returns the upload as a file for DuckDB, or undefined if DuckDB cannot read its format. */
 function fileOf(upload: FileUpload, path: string): FrameSource | undefined {
   if (upload.format === 'csv') return { kind: 'csv', path, ...upload.options };
   return upload.format === 'parquet' ? { kind: 'parquet', path, isTemporary: true } : undefined;

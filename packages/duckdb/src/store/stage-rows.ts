@@ -6,19 +6,19 @@ import type { ReceivedRows } from './receive-upload.ts';
 import type { StoredFrame } from './catalogue/stored-frame.ts';
 import type { TenantFolder } from './catalogue/tenant-folder.ts';
 
-/** Rows that came in and are on disk, but do not count yet. */
+/** Rows that are on disk but not published yet. */
 export interface StagedRows {
   readonly path: string;
   readonly written: WrittenFile;
 }
 
-/** What staging works with. */
+/** The parts of a store that staging needs. */
 export interface Staging {
   readonly files: FrameFiles;
   readonly compression: Pick<WriteOptions, 'compression' | 'level'>;
 }
 
-/** Writes rows to a file that does not count yet. `filling` sees the batches on their way. On failure there is no file. */
+/** Writes rows to an unpublished file, and adds the batches to `filling`. On failure there is no file. */
 export async function stageRows(
   { files, compression }: Staging,
   folder: TenantFolder,
@@ -42,7 +42,7 @@ export async function stageRows(
   }
 }
 
-/** A stream whose failure is known as it was, whatever a writer makes of it. */
+/** Wraps a stream and records its original error, which a writer may wrap. */
 function tapBatches(
   source: FrameStream,
   filling: Filling<StoredFrame> | undefined,

@@ -1,7 +1,7 @@
 import { quoted, ServiceError } from '@svc/errors';
 import { TakenOverError } from '../disk/directory-lock.ts';
 
-/** The frame is a file or table that was not put, and so cannot be changed. */
+/** The frame is a foreign file or table, which cannot be changed. */
 export function readOnlyFrame(handle: string): ServiceError {
   return new ServiceError(
     'permission_denied',
@@ -12,54 +12,50 @@ export function readOnlyFrame(handle: string): ServiceError {
   );
 }
 
-/** The store was opened for reading alone. */
+/** The store was opened read-only. */
 export function readOnlyStore(): ServiceError {
-  return new ServiceError('permission_denied', 'The frames can only be read: another process holds their directory.', {
+  return new ServiceError('permission_denied', 'The frames are read-only: another process holds their directory.', {
     hint: 'Stop that process, or send the change to it.',
   });
 }
 
-/** Failures for want of space. */
+/** Error codes of a full disk. */
 const FULL: ReadonlySet<string> = new Set(['ENOSPC', 'EDQUOT', 'EFBIG']);
 
-/** Other failures of a directory that nothing in a request can cause, and what to say of them. */
+/** Other disk errors, which no request can cause, with their explanations. */
 const UNWRITABLE: Readonly<Record<string, string>> = {
   EROFS: 'its file system is read-only',
   EACCES: 'the server lacks the permission',
   EPERM: 'the server lacks the permission',
   EIO: 'its disk reports an error',
-  ENXIO: 'its disk is gone',
-  ENODEV: 'its disk is gone',
-  ESTALE: 'its network file system is gone',
-  ENOTCONN: 'its network file system is gone',
-  ENOTDIR: 'there is something else in its place',
+  ENXIO: 'its disk is no longer available',
+  ENODEV: 'its disk is no longer available',
+  ESTALE: 'its network file system is no longer available',
+  ENOTCONN: 'its network file system is no longer available',
+  ENOTDIR: 'it is not a directory',
 };
 
-/** Why the directory of the frames cannot be written, in a sentence without a path; undefined for another failure. */
+/** Explains in a sentence without a path why the frames directory cannot be written; undefined for other errors. */
 export function diskFault(error: unknown): string | undefined {
-  if (error instanceof TakenOverError) return 'Another process has taken over the directory of the frames.';
+  if (error instanceof TakenOverError) return 'Another process has taken over the frames directory.';
   const code = codeOf(error);
-  if (FULL.has(code)) return 'There is no space left on the disk that keeps the frames.';
+  if (FULL.has(code)) return 'The disk that stores the frames is full.';
   const reason = UNWRITABLE[code];
-  return reason && `The directory of the frames cannot be written: ${reason}.`;
+  return reason && `The frames directory cannot be written: ${reason}.`;
 }
 
-/** A failure of the disk as clients see it; everything else stays what it is. */
+/** Converts a disk error to one for clients. Returns other errors unchanged. */
 export function toStoreError(error: unknown): unknown {
   if (FULL.has(codeOf(error))) {
-    return new ServiceError(
-      'out_of_disk',
-      'The frame does not fit: there is no space left on the disk that keeps the frames.',
-      {
-        hint: 'Drop frames that are no longer needed, or give the directory of the frames more space.',
-        cause: error,
-      },
-    );
+    return new ServiceError('out_of_disk', 'The frame does not fit: the disk that stores the frames is full.', {
+      hint: 'Drop frames you no longer need, or give the frames directory more space.',
+      cause: error,
+    });
   }
   const fault = diskFault(error);
   if (fault === undefined) return error;
   return new ServiceError('unavailable', fault, {
-    hint: 'Nothing was changed. Send the request again when the operator of the server has repaired this; GET /health shows whether it lasts.',
+    hint: 'Nothing was changed. Send the request again when the operator has fixed this; GET /health shows whether it persists.',
     cause: error,
   });
 }
@@ -68,27 +64,27 @@ function codeOf(error: unknown): string {
   return error instanceof Error && 'code' in error ? String(error.code) : '';
 }
 
-/** Whether the file of a frame is why it cannot be read. */
+/** Whether a frame cannot be read because its file is damaged. */
 export function isDamage(cause: unknown): cause is ServiceError {
   return cause instanceof ServiceError && cause.code === 'invalid_data';
 }
 
-/** The file of a frame cannot be read. */
+/** The error for a frame whose file cannot be read. */
 export function unreadableFrame(handle: string, isForeign: boolean, cause: unknown): ServiceError {
   if (!isDamage(cause)) {
-    // A full disk keeps a copy from being made; every other failure of the disk is one to read, not to write.
+    // A full disk prevents a copy; any other disk error here comes from a read, not from a write.
     const failure = FULL.has(codeOf(cause)) ? toStoreError(cause) : cause;
     return failure instanceof ServiceError ? failure : notReadNow(handle, cause);
   }
   return isForeign
     ? new ServiceError('invalid_data', `The frame ${quoted(handle)} cannot be read. ${cause.message}`, {
-        hint: 'Replace the file it comes from by one that is whole.',
+        hint: 'Replace the file it comes from with an intact one.',
         cause,
       })
     : lostFrame(handle, 'damaged', cause);
 }
 
-/** The file of a frame that was put is not there. */
+/** The error for a frame that was put and whose file is missing. */
 export function missingFile(handle: string, cause: unknown): ServiceError {
   return lostFrame(handle, 'missing', cause);
 }
@@ -100,7 +96,7 @@ function lostFrame(handle: string, state: 'damaged' | 'missing', cause: unknown)
   });
 }
 
-/** A frame could not be read, and nothing is known to be wrong with its file. */
+/** The error for a failed read of a file that is not known to be damaged. */
 function notReadNow(handle: string, cause: unknown): ServiceError {
   return new ServiceError('internal', `The frame ${quoted(handle)} could not be read.`, {
     hint: 'Send the request again; if it fails again, report it with the request id.',

@@ -11,7 +11,7 @@ import type { ParquetCopies } from './parquet-copies.ts';
 import type { StoredFrame } from './catalogue/stored-frame.ts';
 import type { WriteHealth } from './write-health.ts';
 
-/** What the operations of a durable store work with. */
+/** The parts of a durable store that its operations share. */
 export interface StoreParts {
   readonly directory: string;
   readonly hasTenants: boolean;
@@ -24,15 +24,15 @@ export interface StoreParts {
   readonly warmer: FrameWarmer;
   readonly catalogue: Catalogue;
   readonly foreign: ForeignFrames;
-  /** Frames of other formats, for SQL. */
+  /** Copies of frames in other formats, for SQL. */
   readonly copies: ParquetCopies;
-  /** Where copies are, if not beside the frames. */
+  /** The directory of the copies, if they are not next to the frames. */
   readonly copyDirectory: string | undefined;
   readonly onProblem: (problem: StoreProblem) => void;
   readonly now: () => number;
-  /** Fails where the directory is no longer held. */
+  /** Fails if the directory is no longer locked by this process. */
   readonly checkLock: () => Promise<void>;
-  /** What is known of writing to the directory. */
+  /** Whether the directory can be written to. */
   readonly health: WriteHealth;
   readonly isReadOnly: boolean;
 }

@@ -3,18 +3,18 @@ import { isDamage } from './store-errors.ts';
 import type { StoreParts } from './store-parts.ts';
 import type { StoredFrame } from './catalogue/stored-frame.ts';
 
-/** What comparing the file of a frame with its checksums has shown. */
+/** The result of comparing the file of a frame with its checksums. */
 export interface FrameVerdict {
   readonly tenant: string;
   readonly handle: Handle;
   readonly path: string;
-  /** `unchecked`: it can be read, and has no checksums. `unreadable`: it could not be compared. */
+  /** `unchecked`: the file can be read, but has no checksums. `unreadable`: it could not be compared. */
   readonly state: 'intact' | 'unchecked' | 'damaged' | 'unreadable';
-  /** Why it is not intact, where that is known. */
+  /** Why the file is not intact, if known. */
   readonly cause?: unknown;
 }
 
-/** Compares every frame that was put with its checksums, one after the other. */
+/** Compares every frame that was put with its checksums, one at a time. */
 export async function* verifyFrames(
   { catalogue, reader, isReadOnly }: Pick<StoreParts, 'catalogue' | 'reader' | 'isReadOnly'>,
   signal?: AbortSignal,
@@ -31,7 +31,7 @@ export async function* verifyFrames(
       signal?.throwIfAborted();
       const cause = error instanceof Error ? error.cause : error;
       if (isDamage(cause)) return { state: 'damaged', cause };
-      // Who holds the directory knows nothing of readers like us, and may have removed the file meanwhile.
+      // The holder of the directory does not know about this reader, and may have removed the file meanwhile.
       if (isReadOnly) await catalogue.rescan();
       return catalogue.find(frame) === frame ? { state: 'unreadable', cause } : undefined;
     } finally {

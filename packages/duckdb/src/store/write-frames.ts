@@ -60,7 +60,7 @@ async function putReceived(
     await finishFilling(filling, rows, written.schema);
     return await catalogue.change(ref, async () => {
       options.signal?.throwIfAborted();
-      // Once more, now that nothing can come in between: another put may have been faster.
+      // Check again under the lock of the handle: another put may have been faster.
       const replaced = await checkConditions(parts, ref, options);
       const expires = expiryOf(parts.now(), options.ttlSeconds ?? null);
       return publish(parts, ref, { path, written }, { expires, filling, replaced });
@@ -73,7 +73,7 @@ async function putReceived(
   }
 }
 
-/** What is read from a file is normalised: rows stay in memory only where that has changed nothing. */
+/** A file stores normalised types: keep the rows in memory only if normalising changes nothing. */
 async function finishFilling(
   filling: Filling<StoredFrame> | undefined,
   rows: ReceivedRows,
@@ -83,7 +83,7 @@ async function finishFilling(
   else filling?.cancel();
 }
 
-/** Adds rows to a frame, or makes one of them. */
+/** Appends rows to a frame, or creates one. */
 export async function appendRows(
   parts: StoreParts,
   ref: FrameRef,
@@ -100,7 +100,7 @@ export async function appendRows(
     }
     const added = schema && options.missingAsNull === true ? withMissingColumns(schema, rows) : rows;
     added.schema.fields.forEach(columnInfo);
-    // What cannot fit is refused before it is written.
+    // Refuse columns that do not match before writing.
     if (schema) matchColumns(storedSchema(schema).schema, storedSchema(added.schema).schema);
     return appendReceived(parts, ref, added, options);
   });
@@ -129,12 +129,12 @@ async function appendReceived(
       }
     });
   } finally {
-    // Where it became the frame there is no file of this name any more.
+    // If this file became the frame it was renamed, and there is nothing to remove.
     await folder.discard(added.path).catch(() => {});
   }
 }
 
-/** A new file with the rows of a frame and then the added ones. */
+/** Writes a new file with the rows of a frame, then the added ones. */
 async function joinRows(
   { catalogue, files, reader, compression }: StoreParts,
   frame: StoredFrame,
@@ -146,7 +146,7 @@ async function joinRows(
   const contents = await reader.describe(frame);
   const match = matchColumns(contents.schema, added.written.schema);
   const from = { kind: 'parquet', path: added.path, isOwn: true } as const;
-  // Damage must not get into a file with checksums of its own.
+  // Damaged rows must not be copied into a file with new checksums.
   await reader.verify(frame, { ...(signal && { signal }) });
   if (match.isPlain && frame.source.kind === 'parquet') {
     return { path, written: await files.concat([frame.source, from], path, write) };
@@ -186,7 +186,7 @@ async function publish(
   return { info: infoOf(frame, contents, hot.has(frame)), created: replaced === undefined };
 }
 
-/** The frame that a change would be of, or why the change may not be. */
+/** Returns the frame that a change applies to, if any. Throws if the change is not allowed. */
 async function checkConditions(
   { catalogue, foreign }: StoreParts,
   ref: FrameRef,

@@ -9,7 +9,7 @@ import { createWriteHealth, type WriteHealth } from './write-health.ts';
 let directory: string;
 let lockFailure: unknown;
 let health: WriteHealth;
-/** What the folder of the tenant does when it is prepared. */
+/** Replaces what `prepare` of the tenant folder does. */
 let prepare: () => Promise<void>;
 
 beforeEach(async () => {
@@ -59,7 +59,7 @@ test('a change that succeeds ends the fault', async () => {
   expect(await health.faults()).toEqual([]);
 });
 
-test('a directory that takes a small file can be written, and the file is gone', async () => {
+test('a directory that accepts a small file can be written, and the file is removed', async () => {
   await fail(failure('ENOSPC'));
   expect(await health.faults()).toEqual([]);
   expect(await readdir(directory)).toEqual([]);
@@ -67,16 +67,16 @@ test('a directory that takes a small file can be written, and the file is gone',
 
 test.each([
   [failure('EROFS'), /read-only/],
-  [new TakenOverError('/private', failure('ENOENT')), /^Another process has taken over the directory of the frames\.$/],
+  [new TakenOverError('/private', failure('ENOENT')), /^Another process has taken over the frames directory\.$/],
 ])('what the lock of the directory finds out counts without a change', async (error, message) => {
   lockFailure = error;
   expect(await health.faults()).toEqual([{ kind: 'cannot_write', message: expect.stringMatching(message) }]);
 });
 
-test('a disk that does not answer holds up no health check', async () => {
+test('a disk that does not respond does not block health checks', async () => {
   prepare = () => new Promise(() => {});
   await fail(failure('EIO'));
   expect(await health.faults()).toEqual([
-    { kind: 'cannot_write', message: 'The disk that keeps the frames does not answer.' },
+    { kind: 'cannot_write', message: 'The disk that stores the frames does not respond.' },
   ]);
 });

@@ -4,31 +4,31 @@ import type { StoreFault } from '@svc/frames';
 import { diskFault } from './store-errors.ts';
 import type { TenantFolder } from './catalogue/tenant-folder.ts';
 
-/** Whether a directory can be written to, as its changes and its lock have found out. */
+/** Whether a directory can be written to, judged by its changes and its lock. */
 export interface WriteHealth {
   /** Runs a change in the folder of a tenant, and remembers whether the disk refused it. */
   observe<T>(tenant: string, change: () => Promise<T>): Promise<T>;
-  /** What keeps every put from succeeding. Quick, also on a disk that does not answer. */
+  /** Returns the faults that make every put fail. Fast, even on a disk that does not respond. */
   faults(): Promise<readonly StoreFault[]>;
 }
 
-/** What is looked at. */
+/** Options of `createWriteHealth`. */
 export interface WriteHealthOptions {
   readonly folderOf: (tenant: string) => TenantFolder;
-  /** What the lock of the directory has found out last. */
+  /** The last error of the directory lock. */
   readonly lockFailure: () => unknown;
 }
 
-/** A small file shows whether a put can succeed. One that large needs a block of the disk. */
+/** The size of the file that shows whether a put can succeed: large enough to need a disk block. */
 const PROBE_BYTES = 4096;
-/** How long what a probe has found out counts. */
+/** How long the result of a probe is valid. */
 const PROBED_MS = 1000;
-/** How long a probe may take before the disk is said not to answer. */
+/** How long a probe may take before the disk counts as not responding. */
 const PROBE_TIMEOUT_MS = 1000;
 
-const NO_ANSWER = 'The disk that keeps the frames does not answer.';
+const NO_RESPONSE = 'The disk that stores the frames does not respond.';
 
-/** The health of a directory. Nothing is written to it unless a change has failed. */
+/** Tracks the health of a directory. Writes to it only after a change has failed. */
 export function createWriteHealth({ folderOf, lockFailure }: WriteHealthOptions): WriteHealth {
   /** The tenant whose change the disk refused, until another change or a probe succeeds. */
   let refused: string | undefined;
@@ -40,15 +40,15 @@ export function createWriteHealth({ folderOf, lockFailure }: WriteHealthOptions)
       if (refused === tenant) refused = undefined;
       return undefined;
     } catch (error) {
-      return diskFault(error) ?? 'The directory of the frames cannot be written.';
+      return diskFault(error) ?? 'The frames directory cannot be written.';
     }
   }
 
   function lastProbe(tenant: string): Promise<string | undefined> {
-    // No second probe beside one that hangs: each holds a thread.
+    // No second probe while one hangs: each blocks a thread.
     if (probed === undefined || (probed.isDone && performance.now() - probed.atMs > PROBED_MS)) {
       const begun = probe(tenant);
-      const timeout = sleep(PROBE_TIMEOUT_MS, NO_ANSWER, { ref: false });
+      const timeout = sleep(PROBE_TIMEOUT_MS, NO_RESPONSE, { ref: false });
       const next = { atMs: performance.now(), fault: Promise.race([begun, timeout]), isDone: false };
       probed = next;
       void begun.then(() => (next.isDone = true));
@@ -60,7 +60,7 @@ export function createWriteHealth({ folderOf, lockFailure }: WriteHealthOptions)
     async observe(tenant, change) {
       try {
         const result = await change();
-        // A drop or an expiry of a frame that is not there writes nothing.
+        // Dropping or expiring a missing frame writes nothing.
         if (result !== undefined && result !== false) refused = undefined;
         return result;
       } catch (error) {
@@ -75,7 +75,7 @@ export function createWriteHealth({ folderOf, lockFailure }: WriteHealthOptions)
   };
 }
 
-/** Writes and removes a file that would be swept at the next start. */
+/** Writes and removes a file. If it stays, the next start sweeps it. */
 async function writeProbe(folder: TenantFolder): Promise<void> {
   await folder.prepare();
   const path = folder.unfinishedPath();

@@ -14,7 +14,7 @@ import { createTestFiles, FILE_KINDS } from '../../src/testing/test-files.ts';
 
 const run = promisify(execFile);
 const disk = await mkdtemp(join(tmpdir(), 'full-disk-'));
-// A disk of one megabyte, for those who may have one.
+// Mounting a disk of one megabyte needs root.
 const isMounted = await run('mount', ['-t', 'tmpfs', '-o', 'size=1m', 'none', disk]).then(
   () => true,
   () => false,
@@ -26,7 +26,7 @@ afterAll(async () => {
   await rm(disk, { recursive: true });
 });
 
-/** Four megabytes that cannot be made smaller. */
+/** Four megabytes that do not compress. */
 function largeFrame(): FrameStream {
   const values = randomFillSync(new BigInt64Array(500_000));
   return streamFromTable(new Table({ id: vectorFromArray([...values], new Int64()) }));

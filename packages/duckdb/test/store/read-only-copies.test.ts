@@ -51,17 +51,20 @@ const PROGRAM = `
   setInterval(() => {}, 1000);
 `;
 
-test.runIf(process.platform !== 'win32')('only this user can look at copies, and they end with the store', async () => {
-  const store = await openReader();
-  expect(await readdir(temporary)).toEqual([]);
-  const path = await copyOf(store);
-  expect((await stat(dirname(path))).mode & 0o777).toBe(0o700);
-  expect(dirname(dirname(path))).toBe(temporary);
-  await store.close();
-  expect(await readdir(temporary)).toEqual([]);
-});
+test.runIf(process.platform !== 'win32')(
+  'only this user can read copies, and they are removed with the store',
+  async () => {
+    const store = await openReader();
+    expect(await readdir(temporary)).toEqual([]);
+    const path = await copyOf(store);
+    expect((await stat(dirname(path))).mode & 0o777).toBe(0o700);
+    expect(dirname(dirname(path))).toBe(temporary);
+    await store.close();
+    expect(await readdir(temporary)).toEqual([]);
+  },
+);
 
-test('copies of a process that was killed go when the next one makes some, not those of one that runs', async () => {
+test('the next process that makes copies removes those of killed processes, but not of running ones', async () => {
   const index = new URL('../../dist/index.js', import.meta.url).href;
   const child = spawn(process.execPath, ['--input-type=module', '-e', PROGRAM, index, directory, temporary], {
     stdio: ['ignore', 'pipe', 'inherit'],

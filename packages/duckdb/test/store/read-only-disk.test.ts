@@ -13,7 +13,7 @@ import { createTestFiles, FILE_KINDS } from '../../src/testing/test-files.ts';
 
 const run = promisify(execFile);
 const disk = await mkdtemp(join(tmpdir(), 'read-only-disk-'));
-// Only root may mount: for others there is nothing to test.
+// Only root can mount: other users skip this test.
 const isMounted = await run('mount', ['-t', 'tmpfs', '-o', 'size=4m', 'none', disk]).then(
   () => true,
   () => false,
@@ -53,7 +53,7 @@ describe.runIf(isMounted).each(FILE_KINDS)('on a disk that becomes read-only, wi
     yield Buffer.from('id\n1\n');
   }
 
-  test('every change is unavailable with a sentence without a path, and frames are read', async () => {
+  test('every change is unavailable with a message without a path, and frames can be read', async () => {
     const changes = [
       () => store.put(trades, longFrame(3)),
       () => store.put(trades, { format: 'csv', body: body() }),
@@ -66,7 +66,7 @@ describe.runIf(isMounted).each(FILE_KINDS)('on a disk that becomes read-only, wi
       const error: unknown = await change().catch((thrown: unknown) => thrown);
       expect(error).toMatchObject({
         code: 'unavailable',
-        message: 'The directory of the frames cannot be written: its file system is read-only.',
+        message: 'The frames directory cannot be written: its file system is read-only.',
         hint: expect.stringContaining('operator'),
       });
     }
@@ -74,7 +74,7 @@ describe.runIf(isMounted).each(FILE_KINDS)('on a disk that becomes read-only, wi
     await store.close();
   });
 
-  test('faults tell so before anything is put, and no longer once it can be written', async () => {
+  test('faults report it before anything is put, until the disk can be written again', async () => {
     const kinds = async (): Promise<string[]> => (await store.faults()).map((fault) => fault.kind);
     await expect.poll(kinds).toEqual(['cannot_write']);
     await remount('rw');

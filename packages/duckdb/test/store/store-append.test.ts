@@ -57,7 +57,7 @@ describe.each(FILE_KINDS)('with %s files', (kind) => {
       expect(await fixture.names()).toEqual([`trades@${second.info.version}.parquet`]);
     });
 
-    test('to a handle that is free makes a frame', async () => {
+    test('to an unused handle creates a frame', async () => {
       expect((await store.append(trades, longFrame(1))).created).toBe(true);
       expect(await ids()).toEqual([0n]);
       await expect(store.append(refOf('t'), longFrame(1), { ifPresent: true })).rejects.toMatchObject({
@@ -65,7 +65,7 @@ describe.each(FILE_KINDS)('with %s files', (kind) => {
       });
     });
 
-    test('takes lists whose items have another name, or are never null', async () => {
+    test('accepts lists whose items have another name, or are never null', async () => {
       const lists = (name: string, nullable: boolean, values: readonly bigint[][]): FrameStream => {
         const type = new List(new Field(name, new Int64(), nullable));
         return streamFromTable(new Table({ v: vectorFromArray(values, type) }));
@@ -79,21 +79,21 @@ describe.each(FILE_KINDS)('with %s files', (kind) => {
       );
     });
 
-    test('of many at once none is lost', async () => {
+    test('loses no rows of concurrent appends', async () => {
       await store.put(trades, longFrame(1));
       await Promise.all(Array.from({ length: 8 }, (_, i) => store.append(trades, longFrame(1, { start: i + 1 }))));
       expect(new Set((await ids()) as bigint[])).toEqual(new Set([0n, 1n, 2n, 3n, 4n, 5n, 6n, 7n, 8n]));
       expect(await ids()).toHaveLength(9);
     });
 
-    test('keeps the end of the frame unless it is given another', async () => {
+    test('keeps the expiry of the frame unless it is given another', async () => {
       const { info } = await store.put(trades, longFrame(1), { ttlSeconds: 50 });
       expect((await store.append(trades, longFrame(1))).info.expires).toEqual(info.expires);
       const later = await store.append(trades, longFrame(1), { ttlSeconds: 500 });
       expect(later.info.expires! > info.expires!).toBe(true);
     });
 
-    test('of another version than the one that is meant is refused', async () => {
+    test('is refused if the frame has another version than expected', async () => {
       const { info } = await store.put(trades, longFrame(1));
       await store.put(trades, longFrame(1));
       await expect(store.append(trades, longFrame(1), { ifVersion: info.version })).rejects.toMatchObject({
@@ -101,7 +101,7 @@ describe.each(FILE_KINDS)('with %s files', (kind) => {
       });
     });
 
-    test('that fails half way leaves the frame and no file', async () => {
+    test('that fails halfway leaves the frame unchanged and no file', async () => {
       const { info } = await store.put(trades, longFrame(1));
       const { schema, batches } = longFrame(4, { batchRows: 1 });
       const broken = (async function* () {
@@ -118,7 +118,7 @@ describe.each(FILE_KINDS)('with %s files', (kind) => {
   describe('the columns of an append', () => {
     const old: Columns = { a: [new Int32(), [1]], b: [new Utf8(), ['x']] };
 
-    test('are found by name, and may be null where the frame had none', async () => {
+    test('are matched by name, and may have nulls even if the frame had none', async () => {
       await store.put(trades, longFrame(1));
       await store.append(trades, frameOf({ id: [new Int64(), [null, 5n]] }));
       expect(await ids()).toEqual([0n, null, 5n]);
@@ -136,7 +136,7 @@ describe.each(FILE_KINDS)('with %s files', (kind) => {
       ['one is too many', { ...old, c: [new Int32(), [1]] }, '"c"'],
       ['one is text instead of a number', { ...old, a: [new Utf8(), ['x']] }, '"a"'],
       ['one is a number instead of text', { ...old, b: [new Int32(), [1]] }, '"b"'],
-    ])('are refused where %s', async (_name, columns, named) => {
+    ])('are refused if %s', async (_name, columns, named) => {
       await store.put(trades, frameOf(old));
       await expect(store.append(trades, frameOf(columns))).rejects.toMatchObject({
         code: 'invalid_data',
@@ -190,7 +190,7 @@ describe.each(FILE_KINDS)('with %s files', (kind) => {
       for (const part of parts) yield Buffer.from(part);
     }
 
-    test('are put and appended', async () => {
+    test('can be put and appended', async () => {
       await store.put(trades, { format: 'csv', body: bytes('id\n', '1\n2', '3\n') });
       expect(await ids()).toEqual([1n, 23n]);
       await store.append(trades, { format: 'csv', body: bytes('id\n4\n') });
@@ -198,7 +198,7 @@ describe.each(FILE_KINDS)('with %s files', (kind) => {
       expect(await fixture.names()).toHaveLength(1);
     });
 
-    test('are not appended where a zero would lose its sign', async () => {
+    test('are not appended if a zero would lose its sign', async () => {
       await store.put(trades, { format: 'csv', body: bytes('id\n1\n') });
       await expect(store.append(trades, { format: 'csv', body: bytes('id\n-0.0\n') })).rejects.toMatchObject({
         code: 'invalid_data',
@@ -219,7 +219,7 @@ describe.each(FILE_KINDS)('with %s files', (kind) => {
       expect(await fixture.names()).toEqual([]);
     });
 
-    test('that stop coming, or are no longer wanted, leave nothing', async () => {
+    test('that stop arriving, or are cancelled, leave nothing', async () => {
       const controller = new AbortController();
       const cut = (async function* () {
         yield* bytes('id\n');
@@ -237,7 +237,7 @@ describe.each(FILE_KINDS)('with %s files', (kind) => {
       expect(await fixture.names()).toEqual([]);
     });
 
-    test('that never come leave nothing, however many there are', async () => {
+    test('that never arrive leave nothing, for any number of uploads', async () => {
       const body = { [Symbol.asyncIterator]: () => ({ next: () => Promise.reject(new Error('cut')) }) };
       const puts = Array.from({ length: 500 }, () => store.put(trades, { format: 'csv', body }));
       await Promise.allSettled(puts);
@@ -245,7 +245,7 @@ describe.each(FILE_KINDS)('with %s files', (kind) => {
     });
   });
 
-  test('a frame that was put as bytes and one that was put as batches read alike', async () => {
+  test('a frame reads the same whether it was put as bytes or as batches', async () => {
     const frame = await store.open((await store.put(trades, longFrame(3)), trades));
     expect(await readRows(frame!.read({ columns: ['id'], offset: 1, limit: 1 }))).toEqual([[1n]]);
     frame?.close();

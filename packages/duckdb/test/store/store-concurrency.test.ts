@@ -16,13 +16,13 @@ describe.each(FILE_KINDS)('with %s files', (kind) => {
   afterEach(() => fixture.remove());
   afterAll(() => files.close());
 
-  // A tier for about three of the frames, so that they come and go.
+  // The middle size holds about three of the frames, so that they are evicted and loaded again.
   test.each([0, 20_000, 1e9])(
-    'with %i bytes of memory a read among changes is of one whole version',
+    'with %i bytes of memory, a read during changes returns exactly one version',
     async (cacheBytes) => {
       const store = await fixture.open({ cacheBytes });
       const refs = ['a', 'b', 'c'].map((handle) => refOf(handle));
-      /** What each version begins with, as its put said. */
+      /** The first value of each version, recorded when its put returned. */
       const starts = new Map<string, number>();
       let next = 0;
       let reads = 0;
@@ -45,7 +45,7 @@ describe.each(FILE_KINDS)('with %s files', (kind) => {
 
       async function read(): Promise<void> {
         for (let i = 0; !written.signal.aborted; i++) {
-          // A read from memory alone would leave nobody else a turn.
+          // A read from memory alone would never yield to the other tasks.
           await nextTurn();
           const frame = await store.open(refs[i % refs.length]);
           if (frame === undefined) continue;
@@ -56,7 +56,7 @@ describe.each(FILE_KINDS)('with %s files', (kind) => {
           expect(ids).toEqual(
             Array.from({ length: i % 3 === 0 ? Math.min(5, rows) : rows }, (_, at) => BigInt(first + at)),
           );
-          // A version can be read before who put it has heard of it.
+          // A version can be read before its put has returned.
           expect(starts.get(version) ?? first).toBe(first);
           reads += 1;
         }

@@ -4,7 +4,7 @@ import { crash } from '../crash.ts';
 test.each([
   ['arrow', 2],
   ['duckdb', 3],
-])('with files of kind %s, %i times killed, what was acknowledged is there and nothing else', async (kind, rounds) => {
+])('with %s files, after %i kills, the store holds exactly the acknowledged changes', async (kind, rounds) => {
   const { failures } = await crash(kind, rounds);
   if (kind === 'arrow') expect(failures).toBe(0);
 });

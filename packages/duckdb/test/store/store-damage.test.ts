@@ -37,7 +37,7 @@ afterEach(async () => {
 });
 afterAll(() => files.close());
 
-/** Over whichever store is open. */
+/** Creates an engine over the store that is open at the time. */
 function createEngine(): Engine {
   return createSqlEngine({
     store: {
@@ -51,13 +51,13 @@ function createEngine(): Engine {
   });
 }
 
-async function ask(sql: string): Promise<string> {
+async function query(sql: string): Promise<string> {
   engine ??= createEngine();
-  const answer = await engine.query(callOf(), sql);
-  return textOf(answer).finally(() => answer.close());
+  const result = await engine.query(callOf(), sql);
+  return textOf(result).finally(() => result.close());
 }
 
-/** Opens the directory anew, with nothing in memory. */
+/** Reopens the directory, with nothing in memory. */
 async function restart(): Promise<void> {
   await store?.close();
   problems = [];
@@ -91,7 +91,7 @@ async function read(options: ReadOptions = {}): Promise<string> {
   }
 }
 
-/** Turns one bit of the file of the frame over. */
+/** Flips one bit of the frame's file. */
 async function flip(bit: number): Promise<void> {
   const file = await open(path, 'r+');
   const at = Math.floor(bit / 8);
@@ -100,7 +100,7 @@ async function flip(bit: number): Promise<void> {
   await file.close();
 }
 
-/** What became of a read: the rows, or how it failed. */
+/** Resolves with the rows of a read, or with `damaged`. */
 function outcome(reading: Promise<string>): Promise<string> {
   return reading.catch((error: unknown) => {
     const { code, message } = error as { code?: string; message: string };
@@ -124,12 +124,12 @@ const STATEMENTS = [
   'SELECT * FROM trades LIMIT 3',
 ];
 
-describe('one bit of a file that is not what was written', () => {
-  /** Bits all over the file, and as many in what follows the pages. */
+describe('a flipped bit in a file', () => {
+  /** Bits in the whole file, and as many in the part after the pages. */
   const FLIPS = 20;
 
-  test('is never a wrong value: reads and SQL give the right rows or an error that names the frame', async () => {
-    const readings = [...WAYS.map((way) => () => read(way)), ...STATEMENTS.map((sql) => () => ask(sql))];
+  test('is never a wrong value: reads and SQL return the right rows or an error that names the frame', async () => {
+    const readings = [...WAYS.map((way) => () => read(way)), ...STATEMENTS.map((sql) => () => query(sql))];
     const right: string[] = [];
     for (const reading of readings) right.push(await reading());
     const bits = 8 * (await readFile(path)).length;
@@ -144,7 +144,7 @@ describe('one bit of a file that is not what was written', () => {
       const seen: string[] = [];
       for (const reading of readings) seen.push(await outcome(reading()));
       for (const [i, text] of seen.entries()) expect([right[i], 'damaged'], `bit ${bit}, read ${i}`).toContain(text);
-      // Every byte counts, so whoever reads all of the file sees it.
+      // Checksums cover every byte, so a read of the whole file detects it.
       expect(seen.slice(WAYS.length), `bit ${bit}`).toEqual(STATEMENTS.map(() => 'damaged'));
       await flip(bit);
     }
@@ -156,31 +156,31 @@ describe('one bit of a file that is not what was written', () => {
 describe('a file that was written without checksums', () => {
   beforeEach(async () => {
     const bytes = await readFile(path);
-    // Without these two marks it is a file like those that were written before there were checksums.
+    // Without these two markers, the file is like one from before checksums existed.
     for (const mark of ['SVC-CRC1', 'svc:checks']) bytes.write('x', bytes.lastIndexOf(mark));
     await writeFile(path, bytes);
     await restart();
   });
 
-  test('is read as it is', async () => {
+  test('can be read', async () => {
     expect((await read()).split('\n')).toHaveLength(ROWS + 1);
-    expect(await ask('SELECT count(*) AS n FROM trades')).toBe(`{"n":${ROWS}}\n`);
+    expect(await query('SELECT count(*) AS n FROM trades')).toBe(`{"n":${ROWS}}\n`);
   });
 
-  test('is a fault of the frame in SQL where its pages make no sense', async () => {
+  test('is an error of the frame in SQL if its pages are malformed', async () => {
     const bytes = await readFile(path);
-    // Not one page after the first can be decompressed.
+    // No page after the first can be decompressed.
     bytes.fill(0xa5, 2000, bytes.length - 4000);
     await writeFile(path, bytes);
-    expect(await outcome(ask('SELECT sum(id), sum(price), max(side) FROM trades'))).toBe('damaged');
+    expect(await outcome(query('SELECT sum(id), sum(price), max(side) FROM trades'))).toBe('damaged');
     expect(await outcome(read())).toBe('damaged');
     expect(await store.faults()).toMatchObject([{ kind: 'damaged_frame', handle: 'trades' }]);
   });
 });
 
-test('SQL that says what a damaged file makes DuckDB say is still only SQL that is wrong', async () => {
+test('SQL that quotes the message of a damaged file is still an SQL error', async () => {
   await expect(
-    ask(`SELECT error('Failed to read file: ZSTD Decompression failure') FROM trades`),
+    query(`SELECT error('Failed to read file: ZSTD Decompression failure') FROM trades`),
   ).rejects.toMatchObject({ code: 'invalid_sql' });
   expect(await store.faults()).toEqual([]);
 });
@@ -191,7 +191,7 @@ describe('a frame whose file is missing', () => {
   test.each<[string, () => Promise<unknown>, object]>([
     ['is described', () => store.describe(trades), error],
     ['is read', () => read(), error],
-    ['is read by SQL', () => ask('SELECT count(*) FROM trades'), error],
+    ['is read by SQL', () => query('SELECT count(*) FROM trades'), error],
     ['is listed', () => store.list('default'), []],
   ])('is a fault when it %s, until the file is there again', async (_, use, outcomes) => {
     await rename(path, `${path}.away`);
@@ -225,7 +225,7 @@ describe('a frame whose file is missing', () => {
     expect((await read()).split('\n')).toHaveLength(4);
   });
 
-  test('is none of a store that only reads: who holds the directory may have replaced the frame', async () => {
+  test('is not a fault of a read-only store: the holder of the directory may have replaced the frame', async () => {
     const reader = await fixture.open({ isReadOnly: true, onProblem: (problem) => problems.push(problem) });
     await reader.describe(trades);
     const { info } = await store.put(trades, someFrame(3));
@@ -237,7 +237,7 @@ describe('a frame whose file is missing', () => {
 });
 
 describe('a damaged frame', () => {
-  /** In the pages of its first column. */
+  /** A bit in the pages of the first column. */
   const BIT = 8 * 400;
 
   test('is a fault and one problem until it is replaced', async () => {
@@ -259,7 +259,7 @@ describe('a damaged frame', () => {
     expect((await read()).split('\n')).toHaveLength(4);
   });
 
-  test('is read again when its file is restored', async () => {
+  test('can be read again when its file is restored', async () => {
     const bytes = await readFile(path);
     await flip(BIT);
     expect(await outcome(read())).toBe('damaged');
@@ -269,7 +269,7 @@ describe('a damaged frame', () => {
     expect((await read()).split('\n')).toHaveLength(ROWS + 1);
   });
 
-  test('gives the rows and columns that are not damaged', async () => {
+  test('returns the rows and columns that are not damaged', async () => {
     const window = { offset: ROWS - 10, limit: 5 };
     const before = await read(window);
     await flip(BIT);
@@ -283,13 +283,13 @@ describe('a damaged frame', () => {
     expect(await fixture.names()).toHaveLength(1);
   });
 
-  test('whose file was changed after a read is found by the next one', async () => {
+  test('is detected by the next read if its file changes after a read', async () => {
     await read();
     await flip(BIT);
     expect(await outcome(read())).toBe('damaged');
   });
 
-  test('is found where the file has the times it had before', async () => {
+  test('is detected even if the file keeps its timestamps', async () => {
     await utimes(path, 1, 1);
     await read();
     await flip(BIT);

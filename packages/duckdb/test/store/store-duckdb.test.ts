@@ -30,7 +30,7 @@ async function json(store: Store): Promise<string> {
   return Buffer.concat(chunks).toString();
 }
 
-/** The schema a frame is read with. */
+/** Returns the schema that a frame is read with. */
 async function schema(store: Store): Promise<string> {
   const frame = (await store.open(trades))!;
   const text = schemaText(frame.read().schema);
@@ -38,13 +38,13 @@ async function schema(store: Store): Promise<string> {
   return text;
 }
 
-/** They have times that are out of the range of what is kept. */
+/** Samples with times outside the range that can be stored. */
 const REFUSED = new Set(['timestamp s', 'timestamp ms', 'date64', 'every type side by side']);
 const KEPT_FRAMES = SAMPLE_FRAMES.filter(({ name }) => !REFUSED.has(name));
 
 test.each(
   SAMPLE_FRAMES.filter((sample) => !KEPT_FRAMES.includes(sample)).map((sample) => [sample.name, sample] as const),
-)('a frame with a time out of range is refused whole: %s', async (_name, sample) => {
+)('a frame with a time out of range is refused as a whole: %s', async (_name, sample) => {
   const store = await fixture.open();
   await store.put(trades, longFrame(1));
   await expect(store.put(trades, streamOfSample(sample))).rejects.toMatchObject({
@@ -56,7 +56,7 @@ test.each(
 });
 
 test.each(KEPT_FRAMES.map((sample) => [sample.name, sample] as const))(
-  'a frame reads alike from memory, from disk and after a restart: %s',
+  'a frame reads the same from memory, from disk and after a restart: %s',
   async (_name, sample) => {
     const store = await fixture.open();
     const { info } = await store.put(trades, streamOfSample(sample));
@@ -72,7 +72,7 @@ test.each(KEPT_FRAMES.map((sample) => [sample.name, sample] as const))(
   },
 );
 
-test('texts can be appended to symbols, and symbols to texts', async () => {
+test('strings can be appended to symbols, and symbols to strings', async () => {
   const store = await fixture.open();
   const frameOf = (s: DataType, t: DataType, values: readonly (string | null)[]): FrameStream =>
     streamFromTable(new Table({ s: vectorFromArray(values, s), t: vectorFromArray(values, t) }));
@@ -100,7 +100,7 @@ test.each(KEPT_FRAMES.map((sample) => [sample.name, sample] as const))(
   },
 );
 
-describe('frames of others', () => {
+describe('foreign frames', () => {
   async function makeDatabase(path: string, ...statements: readonly string[]): Promise<void> {
     const instance = await DuckDBInstance.create(path);
     const connection = await instance.connect();
@@ -126,14 +126,14 @@ describe('frames of others', () => {
     await expect(store.drop(trades)).rejects.toMatchObject({ code: 'permission_denied' });
   });
 
-  test('are made where the database is not there yet', async () => {
+  test('come from a new database if there is none', async () => {
     const store = await fixture.open({ duckdbPath: join(fixture.directory, 'new.duckdb') });
     expect(await store.list('default')).toEqual([]);
     await store.put(trades, longFrame(1));
     expect(await store.list('default')).toHaveLength(1);
   });
 
-  test('in a database that cannot be read are told of, and do not disturb', async () => {
+  test('in an unreadable database are reported, and other frames work', async () => {
     const duckdbPath = join(fixture.directory, 'broken.duckdb');
     await writeFile(duckdbPath, 'nonsense '.repeat(1000));
     const problems: StoreProblem[] = [];

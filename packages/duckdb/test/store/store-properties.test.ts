@@ -53,7 +53,7 @@ afterAll(async () => {
   await Promise.all([files.close(), decoders.close()]);
 });
 
-/** A type, how a column of it is made, any value of it, and what a CSV file is told of it. */
+/** A type with a column builder, arbitrary values, and its type name for CSV. */
 interface Kind {
   readonly type: DataType;
   readonly build: (values: readonly unknown[]) => Data;
@@ -67,9 +67,9 @@ function kind<V>(type: DataType, builder: BuildColumn<V>, value: fc.Arbitrary<V>
 
 const long = fc.bigInt(-(2n ** 63n), 2n ** 63n - 1n);
 const text = fc.string({ unit: 'grapheme', maxLength: 30 });
-/** A double that is a whole number comes back from JSON as a LONG of the same digits, or is too long for one. */
+/** No integers: JSON reads them back as a LONG with the same digits, or they are too long for one. */
 const double = fc.double({ min: -1e9, max: 1e9, noNaN: true }).filter((value) => !Number.isInteger(value));
-/** Of the years from 1970 to 2100. */
+/** From 1970 to 2100. */
 const day = fc.nat(47_000);
 const micros = fc.bigInt(0n, 47_000n * 86_400_000_000n);
 

@@ -21,7 +21,7 @@ afterEach(async () => {
 
 const at = (time: number): string => `${time.toString().padStart(10, '0')}${'0'.repeat(16)}`;
 
-/** Writes a version as a process that ended would have left it. */
+/** Writes a version as an earlier process would have left it. */
 async function leaveVersion(name: string, rows: number): Promise<void> {
   await mkdir(fixture.folder, { recursive: true });
   await createArrowFrameFiles().write(join(fixture.folder, name), longFrame(rows), { compression: 'none' });
@@ -30,7 +30,7 @@ async function leaveVersion(name: string, rows: number): Promise<void> {
 const leave = (name: string, text = ''): Promise<void> => writeFile(join(fixture.folder, name), text);
 
 describe('after a restart', () => {
-  test('a frame is what it was', async () => {
+  test('a frame is unchanged', async () => {
     const store = await fixture.open();
     const { info } = await store.put(trades, longFrame(3), { ttlSeconds: 100 });
     await store.close();
@@ -40,7 +40,7 @@ describe('after a restart', () => {
     expect(await again.usage()).toMatchObject({ frames: 1, bytes: info.bytes });
   });
 
-  test('a replaced version, its life and everything half written is gone', async () => {
+  test('a replaced version, its expiry and all unfinished files are gone', async () => {
     const store = await fixture.open();
     await store.put(trades, longFrame(1), { ttlSeconds: 100 });
     const { info } = await store.put(trades, longFrame(2));
@@ -64,7 +64,7 @@ describe('after a restart', () => {
     expect(await readdir(fixture.directory)).toContain('lost+found');
   });
 
-  test('a folder that is a link to another place is read', async () => {
+  test('a folder that is a symbolic link is read', async () => {
     const elsewhere = join(fixture.directory, 'Elsewhere');
     await mkdir(elsewhere);
     await symlink(elsewhere, fixture.folder);
@@ -83,7 +83,7 @@ describe('after a restart', () => {
     expect(await fixture.names()).toEqual([`Trades@${at(6)}.parquet`]);
   });
 
-  test('a version is greater than those on disk though the clock is behind', async () => {
+  test('a version is greater than those on disk even if the clock is behind', async () => {
     await leaveVersion(`trades@${at(5)}.parquet`, 1);
     const store = await fixture.open({ now: () => 1 });
     const { info } = await store.put(trades, longFrame(2));
@@ -93,7 +93,7 @@ describe('after a restart', () => {
   });
 });
 
-describe('what is dropped', () => {
+describe('a dropped frame', () => {
   test('leaves nothing behind', async () => {
     const store = await fixture.open();
     await store.put(trades, longFrame(1), { ttlSeconds: 50 });
@@ -116,7 +116,7 @@ describe('what is dropped', () => {
     expect(await fixture.names()).toEqual([]);
   });
 
-  test('does not come back where its process ended before the files were removed', async () => {
+  test('does not come back if its process died before the files were removed', async () => {
     await leaveVersion(`trades@${at(1)}.parquet`, 1);
     await leaveVersion(`trades@${at(2)}.parquet`, 2);
     await leave(`trades@${at(2)}.dropped`);
@@ -125,7 +125,7 @@ describe('what is dropped', () => {
     expect(await fixture.names()).toEqual([]);
   });
 
-  test('does not hide what was put after it', async () => {
+  test('does not hide a frame that was put after it', async () => {
     await leaveVersion(`trades@${at(1)}.parquet`, 1);
     await leave(`Trades@${at(2)}.dropped`);
     await leaveVersion(`trades@${at(3)}.parquet`, 3);
@@ -134,7 +134,7 @@ describe('what is dropped', () => {
     expect(await fixture.names()).toEqual([`trades@${at(3)}.parquet`]);
   });
 
-  test('can be put again at once, by a clock that is behind too', async () => {
+  test('can be put again at once, even if the clock is behind', async () => {
     let time = 5000;
     const store = await fixture.open({ now: () => time });
     await store.put(trades, longFrame(1));
@@ -148,8 +148,8 @@ describe('what is dropped', () => {
   });
 });
 
-describe('the life of a frame', () => {
-  test('ends while no process runs', async () => {
+describe('the expiry of a frame', () => {
+  test('takes effect while no process runs', async () => {
     let time = 1000;
     const now = (): number => time;
     const store = await fixture.open({ now });
@@ -165,7 +165,7 @@ describe('the life of a frame', () => {
     expect((await fixture.names()).filter((name) => name.startsWith('trades'))).toEqual([]);
   });
 
-  test('can be made endless over a restart', async () => {
+  test('can be removed, also after a restart', async () => {
     const store = await fixture.open();
     await store.put(trades, longFrame(1), { ttlSeconds: 10 });
     await store.expire(trades, null);
@@ -173,7 +173,7 @@ describe('the life of a frame', () => {
     expect((await (await fixture.open()).describe(trades))?.expires).toBeNull();
   });
 
-  test('of a version that never came to be kills nothing', async () => {
+  test('of a version that was never published affects no other', async () => {
     await leaveVersion(`trades@${at(1)}.parquet`, 1);
     await leave(`trades@${at(2)}.json`, '{"expires":"2001-01-01T00:00:00.000Z"}');
     const store = await fixture.open();
@@ -181,7 +181,7 @@ describe('the life of a frame', () => {
     expect(await fixture.names()).toEqual([`trades@${at(1)}.parquet`]);
   });
 
-  test('that cannot be read is told, and the frame stays', async () => {
+  test('that cannot be read is reported, and the frame stays', async () => {
     await leaveVersion(`trades@${at(1)}.parquet`, 1);
     await leave(`trades@${at(1)}.json`, '{"expires":"soon"}');
     const problems: StoreProblem[] = [];
@@ -191,7 +191,7 @@ describe('the life of a frame', () => {
   });
 });
 
-test('a frame whose file is damaged is told, and the others are listed', async () => {
+test('a frame whose file is damaged is reported, and the others are listed', async () => {
   await leaveVersion(`b@${at(1)}.parquet`, 1);
   await leave(`a@${at(1)}.parquet`, 'not a frame');
   const problems: StoreProblem[] = [];
@@ -202,14 +202,14 @@ test('a frame whose file is damaged is told, and the others are listed', async (
   expect(await store.drop(refOf('a'))).toBe(true);
 });
 
-test('10 000 frames are there within two seconds, and a page of them is looked at alone', async () => {
+test('10 000 frames load within two seconds, and listing a page describes only that page', async () => {
   await leaveVersion(`f-00000@${at(1)}.parquet`, 1);
   const first = join(fixture.folder, `f-00000@${at(1)}.parquet`);
   for (let i = 1; i < 10_000; i++) {
     await link(first, join(fixture.folder, `f-${String(i).padStart(5, '0')}@${at(1)}.parquet`));
   }
   const files = createArrowFrameFiles();
-  // A busy machine spoils one measurement.
+  // A busy machine spoils a single measurement.
   const timesMs: number[] = [];
   const openAndPage = async (): Promise<DurableStore> => {
     const startMs = performance.now();

@@ -14,7 +14,7 @@ beforeEach(async () => {
 
 afterEach(() => fixture.remove());
 
-describe('what is read from where', () => {
+describe('the tiers', () => {
   test('a frame that was just put is in memory', async () => {
     const store = await fixture.open({ files });
     expect((await store.put(trades, longFrame(10))).info.tier).toBe('memory');
@@ -22,7 +22,7 @@ describe('what is read from where', () => {
     expect(files.reads).toEqual([]);
   });
 
-  test('a small limit reads just those rows from disk, a whole read brings the frame into memory', async () => {
+  test('a small limit reads only those rows from disk, a full read loads the frame into memory', async () => {
     const first = await fixture.open();
     await first.put(trades, longFrame(5000));
     await first.close();
@@ -38,7 +38,7 @@ describe('what is read from where', () => {
     frame.close();
   });
 
-  test('a frame of which parts are read again and again comes into memory', async () => {
+  test('a frame is loaded into memory if parts of it are read repeatedly', async () => {
     const first = await fixture.open();
     await first.put(trades, longFrame(5000));
     await first.close();
@@ -56,7 +56,7 @@ describe('what is read from where', () => {
     expect(files.reads).toHaveLength(3);
   });
 
-  test('but not one of which nothing but its columns is asked', async () => {
+  test('but not if only its columns are requested', async () => {
     const first = await fixture.open();
     await first.put(trades, longFrame(5000));
     await first.close();
@@ -68,7 +68,7 @@ describe('what is read from where', () => {
     expect((await store.describe(trades))?.tier).toBe('disk');
   });
 
-  test('but not one that has no room there', async () => {
+  test('but not if it does not fit', async () => {
     const store = await fixture.open({ files, cacheBytes: 10_000 });
     await store.put(trades, longFrame(5000));
     const frame = (await store.open(trades))!;
@@ -77,7 +77,7 @@ describe('what is read from where', () => {
     expect(files.reads).toHaveLength(5);
   });
 
-  test('a read that stops half way keeps nothing in memory, and the next one can', async () => {
+  test('a read that stops halfway keeps nothing in memory, but the next one can', async () => {
     const store = await fixture.open({ files, cacheBytes: 100_000 });
     await store.put(trades, longFrame(5000), { ttlSeconds: 100 });
     await store.put(refOf('large'), longFrame(20_000));
@@ -96,21 +96,21 @@ describe('what is read from where', () => {
     expect((await store.describe(trades))?.tier).toBe('memory');
   });
 
-  test('a frame that is larger than the memory for it is streamed', async () => {
+  test('a frame that is larger than the cache is streamed', async () => {
     const store = await fixture.open({ files, cacheBytes: 10_000 });
     expect((await store.put(trades, longFrame(50_000, { batchRows: 100 }))).info.tier).toBe('disk');
     expect(await rowsOf(store, trades)).toHaveLength(50_000);
     expect((await store.describe(trades))?.tier).toBe('disk');
   });
 
-  test('without memory for it nothing is kept', async () => {
+  test('without a cache nothing is kept', async () => {
     const store = await fixture.open({ files, cacheBytes: 0 });
     expect((await store.put(trades, longFrame(1))).info.tier).toBe('disk');
     expect(await rowsOf(store, trades)).toEqual([[0n]]);
     expect((await store.describe(trades))?.tier).toBe('disk');
   });
 
-  test('a cold read of a frame that is replaced and dropped meanwhile is of one version', async () => {
+  test('a cold read of a frame that is replaced and dropped meanwhile returns one version', async () => {
     const store = await fixture.open({ files, cacheBytes: 0 });
     await store.put(trades, longFrame(5000));
     const frame = (await store.open(trades))!;
@@ -163,8 +163,8 @@ describe('a full disk', () => {
   );
 });
 
-describe('a store that only reads', () => {
-  test('does not serve what is over, and leaves it where it is', async () => {
+describe('a read-only store', () => {
+  test('does not serve expired frames, and does not remove them', async () => {
     const holder = await fixture.open({ now: () => 1 });
     await holder.put(trades, longFrame(1), { ttlSeconds: 1 });
     const names = await fixture.names();
@@ -175,7 +175,7 @@ describe('a store that only reads', () => {
     expect(await fixture.names()).toEqual(names);
   });
 
-  test('sees what the holder of the directory does, and changes nothing', async () => {
+  test('sees the changes of the holder of the directory, and changes nothing', async () => {
     const holder = await fixture.open();
     await holder.put(trades, longFrame(1));
     const reader = await fixture.open({ isReadOnly: true });

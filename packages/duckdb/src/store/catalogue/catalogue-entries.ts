@@ -5,35 +5,35 @@ import { timeOfVersion } from './frame-versions.ts';
 import type { StoredFrame } from './stored-frame.ts';
 import { createTenantFolder, type TenantFolder, type VersionName } from './tenant-folder.ts';
 
-/** What there is of one handle. */
+/** The versions of one handle. */
 export interface Entry {
   current: StoredFrame | undefined;
-  /** The newest version or tombstone that was ever seen. */
+  /** The newest version or tombstone ever seen. */
   floor: string;
-  /** Replaced or dropped; their files are removed when nobody reads them. */
+  /** Replaced or dropped versions; their files are removed when they have no readers. */
   readonly left: Set<StoredFrame>;
   tombstones: readonly VersionName[];
 }
 
-/** What there is of one tenant. */
+/** The entries of one tenant. */
 export interface Tenant {
   readonly name: string;
   readonly folder: TenantFolder;
-  /** By handle in lower case: two handles of a tenant never differ by case alone. */
+  /** By lowercase handle: two handles of a tenant never differ only in case. */
   entries: Map<string, Entry>;
-  /** The frames by handle; undefined after a change. */
+  /** The frames sorted by handle; undefined after a change. */
   sorted: readonly StoredFrame[] | undefined;
 }
 
 /** All entries of all tenants, in memory. */
 export interface CatalogueEntries {
-  /** Every tenant there could be has a place. */
+  /** Returns a tenant, which is created if it is new. */
   tenantOf(name: string): Tenant;
   entryOf(ref: FrameRef): Entry | undefined;
   all(): readonly Entry[];
 }
 
-/** No entries. */
+/** Creates an empty set of entries. */
 export function createCatalogueEntries(directory: string): CatalogueEntries {
   const tenants = new Map<string, Tenant>();
   return {
@@ -50,7 +50,7 @@ export function createCatalogueEntries(directory: string): CatalogueEntries {
   };
 }
 
-/** A version of a frame of which only the name is known. */
+/** Creates a frame from the name of a version, without its contents. */
 export function frameOf({ name, folder }: Tenant, { handle, version }: VersionName): StoredFrame {
   return {
     tenant: name,

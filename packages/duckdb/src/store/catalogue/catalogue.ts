@@ -8,16 +8,16 @@ import { loadCatalogue } from './load-catalogue.ts';
 import { type FrameContents, isExpired, type StoredFrame } from './stored-frame.ts';
 import type { TenantFolder } from './tenant-folder.ts';
 
-/** The frames that were put, of all tenants, as the directory has them. */
+/** The frames of all tenants that were put, as the directory has them. */
 export interface Catalogue {
-  /** The frame whose handle is this one but for letter case, if its time is not over. */
+  /** Finds a frame that has not expired by its handle, ignoring case. */
   find(ref: FrameRef): StoredFrame | undefined;
   /** The frames of a tenant, sorted by handle. */
   of(tenant: string): readonly StoredFrame[];
-  /** All frames whose files are needed: the ones that are there, and those that somebody still reads. */
+  /** All frames whose files are needed: the current ones, and old ones that still have readers. */
   needed(): { readonly current: readonly StoredFrame[]; readonly left: readonly StoredFrame[] };
   folderOf(tenant: string): TenantFolder;
-  /** Lets changes of one handle follow each other. The three below are called inside. */
+  /** Runs changes of one handle one at a time. Call the three methods below only inside. */
   change<T>(ref: FrameRef, work: () => Promise<T>): Promise<T>;
   publish(ref: FrameRef, unfinishedPath: string, contents: FrameContents, expires: Date | null): Promise<StoredFrame>;
   drop(frame: StoredFrame): Promise<void>;
@@ -25,26 +25,26 @@ export interface Catalogue {
   /** Keeps the file of a frame until it is released. */
   acquire(frame: StoredFrame): void;
   release(frame: StoredFrame): void;
-  /** Begins to remove what is over. */
+  /** Starts to remove expired frames. */
   removeExpired(): void;
-  /** Looks at the directory again. */
+  /** Reads the directory again. */
   rescan(): Promise<void>;
-  /** Resolves when everything that was begun is done. */
+  /** Resolves when all removals in progress are done. */
   settle(): Promise<void>;
 }
 
-/** What a catalogue needs. */
+/** Options of `createCatalogue`. */
 export interface CatalogueOptions {
   readonly directory: string;
   readonly isReadOnly: boolean;
   readonly versions: FrameVersions;
   readonly now: () => number;
   readonly onProblem: (problem: StoreProblem) => void;
-  /** Hears of a frame that was replaced, dropped or is over. */
+  /** Called with a frame that was replaced, was dropped or has expired. */
   readonly onLeave: (frame: StoredFrame) => void;
 }
 
-/** The catalogue of a directory. */
+/** Loads the catalogue of a directory. */
 export async function createCatalogue(options: CatalogueOptions): Promise<Catalogue> {
   const { directory, isReadOnly, versions, now, onProblem, onLeave } = options;
   const entries = createCatalogueEntries(directory);

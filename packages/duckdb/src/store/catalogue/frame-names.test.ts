@@ -15,7 +15,7 @@ test.each([
   [`trades@${V}.parquet.bak`, { kind: 'unknown' }],
   [`a b@${V}.parquet`, { kind: 'unknown' }],
   [`x@y@${V}.parquet`, { kind: 'unknown' }],
-  // Nothing could come after it.
+  // It has no successor.
   [`trades@7ZZZZZZZZZZZZZZZZZZZZZZZZZ.parquet`, { kind: 'unknown' }],
   [`my file.csv`, { kind: 'unknown' }],
   [`.hidden.csv`, { kind: 'unknown' }],

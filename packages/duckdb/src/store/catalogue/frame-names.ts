@@ -1,21 +1,21 @@
 import { type Handle, isHandle } from '@svc/frames';
 
-/** What a file in a tenant's folder is, by its name. */
+/** The kind of a file in a tenant's folder, by its name. */
 export type FileName =
   /** A version of a frame. */
   | { readonly kind: 'frame'; readonly handle: Handle; readonly version: string }
-  /** When a version ends. */
+  /** The expiry of a version. */
   | { readonly kind: 'expiry'; readonly handle: Handle; readonly version: string }
-  /** Says that this version and all before it are dropped. */
+  /** Marks this version and all before it as dropped. */
   | { readonly kind: 'tombstone'; readonly handle: Handle; readonly version: string }
-  /** Was being written when its writer ended. */
+  /** Not published: its writer died, or is still writing. */
   | { readonly kind: 'unfinished' }
-  /** A frame that somebody else put there. */
+  /** A frame that was copied into the folder. */
   | { readonly kind: 'foreign'; readonly handle: Handle; readonly format: ForeignFormat }
-  /** Not ours, and nothing we read. */
+  /** Ignored. */
   | { readonly kind: 'unknown' };
 
-/** The formats of files that are frames without having been put, in the order in which one hides another. */
+/** The formats of foreign files that are frames, in order of precedence. */
 export const FOREIGN_FORMATS = ['parquet', 'arrow', 'csv'] as const;
 
 /** One of `FOREIGN_FORMATS`. */
@@ -23,20 +23,20 @@ export type ForeignFormat = (typeof FOREIGN_FORMATS)[number];
 
 const EXTENSIONS = { frame: 'parquet', expiry: 'json', tombstone: 'dropped' } as const;
 const UNFINISHED_PREFIX = '.tmp-';
-// The greatest ULID is left out: none would come after it.
+// Excludes the greatest ULID, which has no successor.
 const OURS = /^([^@]+)@(?!7Z{25})([0-7][0-9A-HJKMNP-TV-Z]{25})\.(parquet|json|dropped)$/;
 
-/** The name of a file of ours. */
+/** Returns the name of a file of ours. */
 export function frameFileName(kind: keyof typeof EXTENSIONS, handle: Handle, version: string): string {
   return `${handle}@${version}.${EXTENSIONS[kind]}`;
 }
 
-/** The name of a file that does not count until it has another. */
+/** Returns the name of a file that is not published yet. */
 export function unfinishedFileName(id: string): string {
   return `${UNFINISHED_PREFIX}${id}`;
 }
 
-/** Tells a file by its name. */
+/** Parses the name of a file in a tenant's folder. */
 export function parseFileName(name: string): FileName {
   if (name.startsWith(UNFINISHED_PREFIX)) return { kind: 'unfinished' };
   const [, handle, version, extension] = OURS.exec(name) ?? [];
@@ -54,8 +54,8 @@ export function parseFileName(name: string): FileName {
 }
 
 /**
- * The folder of a tenant. Capitals and whatever a file system may treat in its own way are written as `%` and two
- * digits, so that two tenants never share a folder, not even where letter case does not count.
+ * Returns the folder name of a tenant. Percent-encodes capitals and characters that some file systems treat specially, so
+ * that two tenants never share a folder, even on a case-insensitive file system.
  */
 export function folderOfTenant(tenant: string): string {
   return [...Buffer.from(tenant, 'utf8')]
@@ -67,7 +67,7 @@ export function folderOfTenant(tenant: string): string {
     .join('');
 }
 
-/** The tenant of a folder; undefined where no tenant has a folder of this name. */
+/** Returns the tenant of a folder, or undefined if no tenant has a folder of this name. */
 export function tenantOfFolder(folder: string): string | undefined {
   try {
     const tenant = decodeURIComponent(folder);

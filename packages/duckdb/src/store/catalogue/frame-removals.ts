@@ -2,38 +2,38 @@ import type { CatalogueEntries, Entry } from './catalogue-entries.ts';
 import type { StoreProblem } from './store-problem.ts';
 import { isExpired, type StoredFrame } from './stored-frame.ts';
 
-/** How frames end: replaced, dropped or over, and then, when nobody reads them any more, without a file. */
+/** Removes frames that were replaced, were dropped or have expired. Their files go when they have no readers. */
 export interface FrameRemovals {
-  /** Sets when a frame ends, in memory. */
+  /** Sets the expiry of a frame, in memory. */
   setExpires(frame: StoredFrame, expires: Date | null): void;
-  /** A frame is no longer its entry's current one. */
+  /** Retires a frame that is no longer the current one of its entry. */
   retire(entry: Entry, frame: StoredFrame): void;
-  /** Drops a frame so that it stays dropped. Called where nothing else changes the handle. */
+  /** Drops a frame durably. Call this only inside `change`. */
   writeTombstone(frame: StoredFrame): Promise<void>;
-  /** One reader less. */
+  /** Releases a frame for one reader. */
   release(frame: StoredFrame): void;
-  /** Begins to remove what is over. */
+  /** Starts to remove expired frames. */
   removeExpired(): void;
-  /** Resolves when everything that was begun is done. */
+  /** Resolves when all removals in progress are done. */
   settle(): Promise<void>;
 }
 
-/** What removals need. */
+/** Options of `createFrameRemovals`. */
 export interface RemovalOptions {
   readonly entries: CatalogueEntries;
-  /** Runs work where nothing else changes the frame's handle. */
+  /** Runs work while nothing else changes the frame's handle. */
   readonly change: (frame: StoredFrame, work: () => Promise<void>) => Promise<void>;
   readonly now: () => number;
   readonly onProblem: (problem: StoreProblem) => void;
   readonly onLeave: (frame: StoredFrame) => void;
 }
 
-/** The removals of a catalogue. */
+/** Creates the removals of a catalogue. */
 export function createFrameRemovals({ entries, change, now, onProblem, onLeave }: RemovalOptions): FrameRemovals {
   const running = new Set<Promise<void>>();
   const expiring = new Set<StoredFrame>();
 
-  /** Work that nobody waits for but `settle`. */
+  /** Starts background work, which only `settle` awaits. */
   function begin(frame: StoredFrame, work: () => Promise<void>): void {
     const done = change(frame, work)
       .catch((cause: unknown) => {
@@ -75,7 +75,7 @@ export function createFrameRemovals({ entries, change, now, onProblem, onLeave }
   }
 
   async function dropExpired(frame: StoredFrame): Promise<void> {
-    // For the next time, should it live on or not go now.
+    // Keep it in the set, in case its expiry was extended or the drop fails.
     expiring.add(frame);
     if (isExpired(frame, now())) await writeTombstone(frame);
   }
@@ -95,7 +95,7 @@ export function createFrameRemovals({ entries, change, now, onProblem, onLeave }
     removeExpired() {
       const time = now();
       for (const frame of expiring) {
-        // Once is enough, however often this is called meanwhile.
+        // Deleted from the set, so that a second call does not start the drop again.
         if (isExpired(frame, time) && expiring.delete(frame)) begin(frame, () => dropExpired(frame));
       }
     },

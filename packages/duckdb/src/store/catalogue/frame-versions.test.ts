@@ -6,7 +6,7 @@ test('a version carries its time', () => {
   expect(timeOfVersion(versions.next('')).getTime()).toBe(1_700_000_000_000);
 });
 
-test('versions grow though the clock stands still, goes back, or jumps', () => {
+test('versions increase even if the clock stands still, goes back, or jumps', () => {
   const times = [5000, 5000, 4000, 1, 9000, 9000, 2];
   let at = 0;
   const versions = createFrameVersions(() => times[at++] ?? 1);

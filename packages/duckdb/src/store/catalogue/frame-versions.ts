@@ -1,12 +1,12 @@
 import { decodeTime, ulid } from 'ulid';
 
-/** Makes versions: ULIDs, each greater than every one before it, whatever the clock does. */
+/** Generates versions: ULIDs, each greater than all before it, whatever the clock does. */
 export interface FrameVersions {
-  /** A version greater than all made before, and than `floor`. */
+  /** Returns a version greater than `floor` and all earlier ones. */
   next(floor: string): string;
 }
 
-/** Versions by the clock `now`. */
+/** Creates a generator that uses the clock `now`. */
 export function createFrameVersions(now: () => number = Date.now): FrameVersions {
   let last = '';
   return {
@@ -19,14 +19,14 @@ export function createFrameVersions(now: () => number = Date.now): FrameVersions
   };
 }
 
-/** When a version was made, by the clock of then. */
+/** Returns the creation time of a version. */
 export function timeOfVersion(version: string): Date {
   return new Date(decodeTime(version));
 }
 
 const DIGITS = '0123456789ABCDEFGHJKMNPQRSTVWXYZ';
 
-/** The smallest ULID after this one. */
+/** Returns the next ULID. */
 function successor(version: string): string {
   const kept = version.replace(/Z+$/, '');
   const digit = kept.at(-1) ?? '';

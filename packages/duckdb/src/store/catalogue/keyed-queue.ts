@@ -1,9 +1,9 @@
-/** Lets tasks with the same key run one after the other. */
+/** Runs tasks with the same key one at a time, in order. */
 export interface KeyedQueue {
   run<T>(key: string, task: () => Promise<T>): Promise<T>;
 }
 
-/** A queue with nothing in it. */
+/** Creates an empty queue. */
 export function createKeyedQueue(): KeyedQueue {
   const tails = new Map<string, Promise<unknown>>();
   return {

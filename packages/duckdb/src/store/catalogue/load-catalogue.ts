@@ -8,17 +8,17 @@ import { tenantOfFolder } from './frame-names.ts';
 import { type ScannedFolder, scanFolder } from './scan-folder.ts';
 import { forEachConcurrently, type TenantFolder } from './tenant-folder.ts';
 
-/** What loading needs. */
+/** Options of `loadCatalogue`. */
 export interface LoadOptions {
   readonly directory: string;
   readonly entries: CatalogueEntries;
-  /** Leaves the directory as it is. */
+  /** Changes nothing in the directory. */
   readonly isReadOnly: boolean;
   readonly removals: Pick<FrameRemovals, 'setExpires'>;
   readonly onProblem: (problem: StoreProblem) => void;
 }
 
-/** Takes the entries from the directory, and finishes there what earlier processes left half done. */
+/** Loads the entries from the directory, and completes the removals that earlier processes left unfinished. */
 export async function loadCatalogue(options: LoadOptions): Promise<void> {
   const { directory, entries } = options;
   for (const folder of await readdir(directory, { withFileTypes: true })) {
@@ -27,7 +27,7 @@ export async function loadCatalogue(options: LoadOptions): Promise<void> {
   }
 }
 
-/** A link to a folder is one too. */
+/** Follows symbolic links. */
 async function isFolder(entry: Dirent, directory: string): Promise<boolean> {
   if (!entry.isSymbolicLink()) return entry.isDirectory();
   return (await stat(join(directory, entry.name)).catch(() => undefined))?.isDirectory() ?? false;
@@ -50,7 +50,7 @@ async function loadTenant(tenant: Tenant, { isReadOnly, removals, onProblem }: L
     onProblem({ kind: 'unreadable_expiry', tenant: name, handle, cause: new Error('The expiry file is not valid.') });
   }
   if (isReadOnly) return;
-  // What cannot be removed now is hidden all the same, and tried again at the next start.
+  // Files that cannot be removed are hidden anyway, and the next start tries again.
   await sweep(folder, scanned).catch((cause: unknown) => {
     onProblem({ kind: 'not_removed', tenant: name, handle: '', cause });
   });

@@ -1,31 +1,31 @@
 import { forEachConcurrently, type TenantFolder, type VersionName } from './tenant-folder.ts';
 
-/** What a folder holds of one handle (but for letter case). */
+/** The files of one handle, ignoring case. */
 export interface ScannedHandle {
-  /** The newest version, where it is not dropped. */
+  /** The newest version, if it is not dropped. */
   current: VersionName | undefined;
-  /** Null: it expiries for ever. */
+  /** Null if it never expires. */
   expires: Date | null;
-  /** Versions that are replaced or dropped. */
+  /** Replaced or dropped versions. */
   readonly left: VersionName[];
   readonly tombstones: VersionName[];
-  /** The newest version or tombstone there is. */
+  /** The newest version or tombstone. */
   floor: string;
 }
 
-/** What a folder holds: the newest version of a handle counts, unless a tombstone is as new. */
+/** The contents of a folder. The newest version of a handle is current, unless a tombstone is at least as new. */
 export interface ScannedFolder {
-  /** By handle in lower case. */
+  /** By lowercase handle. */
   readonly handles: ReadonlyMap<string, ScannedHandle>;
   /** Paths of files that were never published. */
   readonly unfinished: readonly string[];
-  /** Expiry files of versions that are not there. */
+  /** Expiry files of missing versions. */
   readonly orphans: readonly VersionName[];
-  /** Versions whose end cannot be told. */
+  /** Versions whose expiry file is not valid. */
   readonly ambiguous: readonly VersionName[];
 }
 
-/** Reads the catalogue that a folder is. */
+/** Reads a folder. */
 export async function scanFolder(folder: TenantFolder): Promise<ScannedFolder> {
   const handles = new Map<string, ScannedHandle>();
   const unfinished: string[] = [];
@@ -42,7 +42,7 @@ export async function scanFolder(folder: TenantFolder): Promise<ScannedFolder> {
     else if (file.kind === 'expiry') expiries.push(file);
     else if (file.kind === 'tombstone') ofHandle(file.handle).tombstones.push(file);
   }
-  for (const known of handles.values()) writeTombstone(known);
+  for (const known of handles.values()) applyTombstones(known);
   const orphans: VersionName[] = [];
   const ambiguous: VersionName[] = [];
   await forEachConcurrently(expiries, async (expiry) => {
@@ -67,7 +67,7 @@ function addVersion(known: ScannedHandle, version: VersionName): void {
   }
 }
 
-function writeTombstone(known: ScannedHandle): void {
+function applyTombstones(known: ScannedHandle): void {
   const newest = known.tombstones.reduce((greatest, { version }) => (version > greatest ? version : greatest), '');
   known.floor = newest;
   if (known.current === undefined) return;

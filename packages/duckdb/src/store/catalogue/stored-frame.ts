@@ -2,10 +2,10 @@ import type { ServiceError } from '@svc/errors';
 import { type ColumnInfo, columnInfo, type FrameInfo, type Handle } from '@svc/frames';
 import type { FrameSource, SourceInfo } from '../../files/frame-files.ts';
 
-/** Where the rows of a frame are. */
+/** The file or table with the rows of a frame. */
 export type ContentSource = FrameSource | { readonly kind: 'arrow'; readonly path: string };
 
-/** What is in the file of a frame. It never changes, and is found out when it is first needed. */
+/** The description of a frame's file. It never changes, and is read on first use. */
 export interface FrameContents extends SourceInfo {
   readonly columns: readonly ColumnInfo[];
   readonly fileBytes: number;
@@ -18,26 +18,26 @@ export interface StoredFrame {
   readonly version: string;
   readonly created: Date;
   readonly source: ContentSource;
-  /** Whether somebody else put the file there. */
+  /** Whether the file was not written by the store. */
   readonly isForeign: boolean;
   expires: Date | null;
   contents: FrameContents | undefined;
-  /** Why the file of another's cannot be read, where the file itself is to blame: it will not be another time either. */
+  /** Why a foreign file is malformed. Reading it again would fail again. */
   failure?: ServiceError;
-  /** Whether somebody was told that it cannot be read. */
+  /** Whether a problem with the file was reported. */
   isReported?: true;
-  /** Bytes of the file, where they are known. */
+  /** The size of the file, if known. */
   fileBytes: number | undefined;
-  /** How many have the frame open. */
+  /** The number of open readers. */
   readers: number;
 }
 
-/** What is in a file, of what its reader says. */
+/** Creates the description of a file. */
 export function contentsOf(info: SourceInfo, fileBytes: number): FrameContents {
   return { ...info, columns: info.schema.fields.map(columnInfo), fileBytes };
 }
 
-/** A frame as clients see it. */
+/** Returns the metadata of a frame for clients. */
 export function infoOf(frame: StoredFrame, contents: FrameContents, isHot: boolean): FrameInfo {
   return {
     handle: frame.handle,
@@ -51,7 +51,7 @@ export function infoOf(frame: StoredFrame, contents: FrameContents, isHot: boole
   };
 }
 
-/** Whether the time of a frame is over. */
+/** Whether a frame has expired. */
 export function isExpired(frame: StoredFrame, now: number): boolean {
   return frame.expires !== null && frame.expires.getTime() <= now;
 }

@@ -7,40 +7,40 @@ import { createDirectorySync, hasCode, readSmallFile, unlinkIfThere, writeWhole 
 import { type FileName, frameFileName, parseFileName, unfinishedFileName } from './frame-names.ts';
 import { makeDirectory } from '../../disk/make-directory.ts';
 
-/** A version of a frame, by name. */
+/** The name of a version of a frame. */
 export interface VersionName {
   readonly handle: Handle;
   readonly version: string;
 }
 
 /**
- * The folder of one tenant: what may happen to its files, each step whole and flushed before the next, so that a
- * process can end at any moment.
+ * The folder of one tenant. Each operation on its files is atomic and flushed before the next, so that the process can die
+ * at any moment.
  */
 export interface TenantFolder {
   readonly path: string;
-  /** Makes the folder where it is not there. */
+  /** Creates the folder if it does not exist. */
   prepare(): Promise<void>;
-  /** What the folder holds, by the names of its files. */
+  /** Lists the folder and parses the names of its files. */
   scan(): Promise<readonly ParsedFile[]>;
-  /** The path of a file that does not count until it is published, and is swept at the next start. */
+  /** Returns the path for an unpublished file, which the next start sweeps. */
   unfinishedPath(): string;
   framePath(name: VersionName): string;
-  /** Makes a file that was written and flushed a version of a frame, with its expiry. */
+  /** Publishes a flushed file as a version of a frame, with its expiry. */
   publish(unfinishedPath: string, name: VersionName, expires: Date | null): Promise<void>;
   /** Changes when a version expires. */
   writeExpiry(name: VersionName, expires: Date | null): Promise<void>;
-  /** When a version ends: null never; undefined where its file says nonsense. */
+  /** Returns the expiry of a version: null if it never expires, undefined if the expiry file is not valid. */
   readExpiry(name: VersionName): Promise<Date | null | undefined>;
-  /** Says that a version and all before it are dropped. `isFree`: nobody reads the file of the version. */
+  /** Marks a version and all before it as dropped. `isFree`: the version has no readers. */
   writeTombstone(name: VersionName, isFree: boolean): Promise<void>;
-  /** Removes versions, then (when that is flushed) tombstones that nothing needs any more. */
+  /** Removes versions, flushes, then removes tombstones that are no longer needed. */
   remove(versions: readonly VersionName[], tombstones: readonly VersionName[]): Promise<void>;
   /** Removes a file that was never published. */
   discard(path: string): Promise<void>;
 }
 
-/** A file of a folder, and what its name says it is. */
+/** A file of a folder with its parsed name. */
 export interface ParsedFile {
   readonly path: string;
   readonly file: FileName;
@@ -83,7 +83,7 @@ export function createTenantFolder(path: string): TenantFolder {
     async publish(unfinished, name, expires) {
       const frame = pathOf('frame', name);
       try {
-        // The expiry first, and flushed: a frame that is there without it would live for ever.
+        // Write and flush the expiry first: without it, a frame would never expire.
         if (expires !== null) await writeExpiry(name, expires);
         await rename(unfinished, frame);
         await sync();
@@ -103,10 +103,10 @@ export function createTenantFolder(path: string): TenantFolder {
     async writeTombstone(name, isFree) {
       const tombstone = pathOf('tombstone', name);
       try {
-        // An empty file is whole as soon as its name is there.
+        // An empty file is complete as soon as its name exists.
         await (await open(tombstone, 'a')).close();
       } catch (error) {
-        // A full disk may have no room for a new name, and a drop is how it gets less full.
+        // A full disk may not have room for a new name, but a drop has to work to free space.
         if (!isFree || !hasCode(error, 'ENOSPC', 'EDQUOT')) throw error;
         await rename(pathOf('frame', name), tombstone);
       }
@@ -118,7 +118,7 @@ export function createTenantFolder(path: string): TenantFolder {
         await unlinkIfThere(pathOf('expiry', name));
       });
       if (tombstones.length === 0) return;
-      // A tombstone that is gone before what it hides would bring that back.
+      // If a tombstone vanished before the versions it hides, they would reappear.
       await sync();
       await forEachConcurrently(tombstones, (name) => unlinkIfThere(pathOf('tombstone', name)));
     },
@@ -126,10 +126,10 @@ export function createTenantFolder(path: string): TenantFolder {
   };
 }
 
-/** Whether an entry is a regular file, or a link to one. */
+/** Whether an entry is a regular file, or a symbolic link to one. */
 async function isRegular(entry: Dirent, folder: string): Promise<boolean> {
   if (entry.isFile()) return true;
-  // Of an entry of another kind some file systems tell nothing.
+  // Some file systems do not report the kind of an entry.
   const isOther = entry.isDirectory() || entry.isFIFO() || entry.isSocket() || entry.isCharacterDevice();
   return !isOther && ((await stat(join(folder, entry.name)).catch(() => undefined))?.isFile() ?? false);
 }
@@ -146,10 +146,10 @@ function parseExpiry(text: string): Date | null | undefined {
   }
 }
 
-/** How many operations on files run at once: more only wait for the same few threads. */
+/** The number of concurrent file operations: more would only wait for the same few threads. */
 const AT_ONCE = 16;
 
-/** Does something with each item, a few at the same time. */
+/** Calls `work` for each item, with bounded concurrency. */
 export async function forEachConcurrently<T>(items: readonly T[], work: (item: T) => Promise<void>): Promise<void> {
   const rest = items.values();
   const worker = async (): Promise<void> => {

@@ -1,13 +1,13 @@
 import type { Dirent } from 'node:fs';
 import { readdir, stat } from 'node:fs/promises';
 
-/** The names of the files in a folder, looked at again only when they may have changed. */
+/** Lists the files in a folder. Reads the folder only if it may have changed. */
 export type FolderListing = () => Promise<readonly string[]>;
 
-/** A folder changed so lately can change again without its time being another one: file systems count in steps. */
+/** Timestamps are coarse: a folder that changed this recently can change again without a new timestamp. */
 const SETTLED_MS = 2000;
 
-/** The names of the files in the folder at `path` that `isWanted`; none where there is no such folder. */
+/** Creates a listing of the files at `path` that pass `isWanted`. A missing folder has none. */
 export function createFolderListing(path: string, isWanted: (name: string) => boolean): FolderListing {
   let seen: { readonly stamp: string; readonly names: readonly string[] } | undefined;
   return async () => {
@@ -23,7 +23,7 @@ export function createFolderListing(path: string, isWanted: (name: string) => bo
   };
 }
 
-/** What a link leads to can become another thing without the folder changing, and some file systems tell nothing. */
+/** True for links, whose targets can change without the folder changing, and on file systems that report no kinds. */
 function canBeFile(entry: Dirent): boolean {
   const isOther = entry.isFIFO() || entry.isSocket() || entry.isBlockDevice() || entry.isCharacterDevice();
   return !entry.isDirectory() && !isOther;

@@ -34,8 +34,8 @@ async function leaveArrow(name: string, rows: number): Promise<void> {
   await writeFile(join(fixture.folder, name), encodeArrowStream(longFrame(rows, { batchRows: 2 })));
 }
 
-describe('files that somebody puts into the folder', () => {
-  test('are frames without a restart, and gone when they are', async () => {
+describe('files copied into the folder', () => {
+  test('are frames without a restart, until they are removed', async () => {
     const store = await open();
     expect(await store.list('default')).toEqual([]);
     await leave('a.csv', 'id\n1\n');
@@ -60,7 +60,7 @@ describe('files that somebody puts into the folder', () => {
     expect((await store.list('default')).map(({ handle }) => handle)).toEqual(['b', 'c']);
   });
 
-  test('are frames only where they are files', async () => {
+  test('are frames only if they are regular files', async () => {
     const store = await open();
     await mkdir(join(fixture.folder, 'folder.parquet'));
     execFileSync('mkfifo', [join(fixture.folder, 'pipe.csv')]);
@@ -70,7 +70,7 @@ describe('files that somebody puts into the folder', () => {
     expect(await store.handles('default')).toEqual(['file', 'link']);
   });
 
-  test('are hidden by no folder of the same name', async () => {
+  test('are not hidden by a folder of the same name', async () => {
     const store = await open();
     await leave('a.csv', 'id\n1\n');
     await mkdir(join(fixture.folder, 'a.parquet'));
@@ -78,7 +78,7 @@ describe('files that somebody puts into the folder', () => {
     expect(await rowsOf(store, refOf('a'))).toEqual([[1n]]);
   });
 
-  test('are another version when they change', async () => {
+  test('have a new version when they change', async () => {
     const store = await open();
     await leave('a.csv', 'id\n1\n');
     const before = await store.describe(refOf('a'));
@@ -90,7 +90,7 @@ describe('files that somebody puts into the folder', () => {
     expect(await rowsOf(store, refOf('a'))).toEqual([[2n]]);
   });
 
-  test('are another version when they change, although their size and time stay', async () => {
+  test('have a new version when they change, even if their size and time do not', async () => {
     const store = await open();
     const path = join(fixture.folder, 'a.csv');
     for (const id of [1n, 2n, 3n]) {
@@ -117,7 +117,7 @@ describe('files that somebody puts into the folder', () => {
     expect(await rowsOf(store, trades)).toEqual([[1n]]);
   });
 
-  test('hide each other: put, Parquet, Arrow, CSV, table', async () => {
+  test('hide each other in this order: put, Parquet, Arrow, CSV, table', async () => {
     const duckdbPath = join(fixture.directory, 'tables.json');
     await writeFile(duckdbPath, JSON.stringify({ trades: [1, 2, 3, 4, 5, 6], other: [1], 'no handle': [] }));
     const store = await open({ duckdbPath });
@@ -146,7 +146,7 @@ describe('files that somebody puts into the folder', () => {
     expect(await rowsOf(store, refOf('other'))).toEqual([[1n]]);
   });
 
-  test('that are broken concern their handle alone', async () => {
+  test('that are broken affect only their handle', async () => {
     const store = await open();
     await leave('a.parquet', 'nonsense');
     await leave('b.csv', 'id\n1\nx\n');
@@ -167,7 +167,7 @@ describe('files that somebody puts into the folder', () => {
     expect(await rowsOf(store, refOf('b'))).toEqual([[1n], [2n]]);
   });
 
-  test('of Arrow are read in part', async () => {
+  test('in Arrow format can be read in part', async () => {
     const store = await open({ cacheBytes: 0 });
     await leaveArrow('c.arrow', 7);
     const frame = await store.open(refOf('c'));
@@ -191,7 +191,7 @@ describe('files in the directory itself', () => {
     expect(await store.list('other')).toEqual([]);
   });
 
-  test('are no frames where there are tenants, and neither are tables', async () => {
+  test('are not frames if there are tenants, and neither are tables', async () => {
     const duckdbPath = join(fixture.directory, 'tables.json');
     await writeFile(duckdbPath, '{"other":[1]}');
     const store = await open({ hasTenants: true, duckdbPath });

@@ -7,32 +7,32 @@ import { createTableList, type ForeignName, type TableOptions } from './foreign-
 import { FOREIGN_FORMATS, folderOfTenant, parseFileName } from '../catalogue/frame-names.ts';
 import type { StoredFrame } from '../catalogue/stored-frame.ts';
 
-/** Files that somebody put into the directory, and tables of a database: frames that can only be read. */
+/** Foreign frames: files copied into the directory, and tables of a database. They are read-only. */
 export interface ForeignFrames {
-  /** The frame of exactly this handle, as its file is now. */
+  /** Finds the frame with exactly this handle, from the current file. */
   find(ref: FrameRef): Promise<StoredFrame | undefined>;
-  /** The names there are; of several with one name (but for letter case) the one that counts. */
+  /** Lists all names. Of several that differ only in case, returns the one with precedence. */
   names(tenant: string): Promise<readonly ForeignName[]>;
-  /** The frame of a name, as its file is now; undefined where that is gone. */
+  /** Loads the frame of a name from the current file; undefined if the file is gone. */
   load(tenant: string, name: ForeignName): Promise<StoredFrame | undefined>;
 }
 
-/** Where to look. */
+/** Options of `createForeignFrames`. */
 export interface ForeignOptions extends TableOptions {
   readonly directory: string;
   readonly hasTenants: boolean;
   readonly hasArrow: boolean;
-  /** Hears of a frame whose file has become another. */
+  /** Called with a frame whose file has changed or is gone. */
   readonly onLeave: (frame: StoredFrame) => void;
 }
 
-/** Where the files of a tenant's frames are. */
+/** Returns the folders with the files of a tenant's frames. */
 export function foldersOfTenant(directory: string, tenant: string, hasTenants: boolean): readonly string[] {
   const own = join(directory, folderOfTenant(tenant));
   return tenant === DEFAULT_TENANT && !hasTenants ? [own, directory] : [own];
 }
 
-/** The frames of others. */
+/** Creates the foreign frames of a directory. */
 export function createForeignFrames(options: ForeignOptions): ForeignFrames {
   const { directory, hasTenants, hasArrow, onLeave } = options;
   const formats = FOREIGN_FORMATS.filter((format) => format !== 'arrow' || hasArrow);
@@ -62,7 +62,7 @@ export function createForeignFrames(options: ForeignOptions): ForeignFrames {
       );
       for (const [at, frame] of loaded.entries()) {
         const file = files[at];
-        // Where letter case does not count a file answers to other names than its own.
+        // On a case-insensitive file system, a file is found under other names than its own.
         if (frame && file && (await list(file.folder)).includes(file.name)) return frame;
       }
       const table = (await tablesOf(tenant)).find((one) => one.handle === handle);
@@ -93,7 +93,7 @@ export function createForeignFrames(options: ForeignOptions): ForeignFrames {
   };
 }
 
-/** Frames of files as they are when they are asked for; the same one while its file is the same. */
+/** Loads frames from the current files. Returns the same frame as long as its file does not change. */
 function createLoader(onLeave: (frame: StoredFrame) => void): ForeignFrames['load'] {
   const frames = new Map<string, StoredFrame>();
   return async (tenant, { handle, source }) => {
@@ -114,7 +114,7 @@ function createLoader(onLeave: (frame: StoredFrame) => void): ForeignFrames['loa
       isForeign: true,
       expires: null,
       contents: undefined,
-      // What a table takes of its database is not known.
+      // The size of a table in its database is not known.
       fileBytes: source.kind === 'table' ? 0 : Number(file.size),
       readers: 0,
     };

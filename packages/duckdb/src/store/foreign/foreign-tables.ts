@@ -10,16 +10,16 @@ export interface ForeignName {
   readonly source: ContentSource;
 }
 
-/** Which database, and who reads it. */
+/** Options of `createTableList`. */
 export interface TableOptions {
   readonly duckdbPath: string | undefined;
   readonly isReadOnly: boolean;
   readonly files: FrameFiles;
-  /** Hears of a database that cannot be read. */
+  /** Called if the database cannot be read. */
   readonly onBrokenDatabase: (cause: unknown) => void;
 }
 
-/** The tables of the database, asked for again when its file has changed. */
+/** Creates a list of the tables of the database, which is refreshed when the file changes. */
 export function createTableList({
   duckdbPath: path,
   files,
@@ -34,7 +34,7 @@ export function createTableList({
   };
   return async () => {
     const [database, log] = await Promise.all([stampOf(path), stampOf(`${path}.wal`)]);
-    // Asking for the tables of a file that is not there makes it.
+    // Listing the tables of a missing file would create it.
     if (database === '' && isReadOnly) return [];
     const stamp = `${database} ${log}`;
     if (seen?.stamp !== stamp) {
@@ -47,7 +47,7 @@ export function createTableList({
   };
 }
 
-/** The tables of a database that is a regular file, or is to be made: to open a FIFO takes for ever. */
+/** Lists the tables of a database that is a regular file or missing: opening a FIFO would block forever. */
 async function tablesOf(files: FrameFiles, path: string): Promise<readonly string[]> {
   const status = await stat(path).catch(() => undefined);
   if (status !== undefined && !status.isFile()) throw new Error('The database is not a regular file.');

@@ -3,20 +3,20 @@ import type { FrameStream } from '@svc/frames';
 import type { HotTier } from './hot-tier.ts';
 import type { FrameContents, StoredFrame } from '../catalogue/stored-frame.ts';
 
-/** Takes frames into memory of which parts are read again and again. */
+/** Loads frames into memory if parts of them are read repeatedly. */
 export interface FrameWarmer {
-  /** Hears of a part that was read from disk. */
+  /** Records a partial read from disk. */
   partRead(frame: StoredFrame, contents: FrameContents, rows: number): void;
-  /** Stops what it is doing. */
+  /** Cancels the load in progress. */
   close(): Promise<void>;
 }
 
-/** To begin a read costs as much as so many rows. */
+/** The fixed cost of a read, in rows. */
 const READ_ROWS = 50_000;
 
 /**
- * A warmer that reads a frame when the parts of it that were read before have cost as much as the whole would have:
- * whatever is read next, it was about twice the work at the most. One frame at a time.
+ * Creates a warmer that loads a frame when its partial reads have cost as much as reading the whole: whatever is read
+ * next, the total is at most about twice the work. Loads one frame at a time.
  */
 export function createFrameWarmer({
   read,
@@ -39,14 +39,14 @@ export function createFrameWarmer({
     try {
       for await (const batch of read(frame, contents, closing.signal).batches) {
         if (await filling.add(batch)) continue;
-        // There is no room for it, and there will be none the next time.
+        // The frame does not fit, and will not fit the next time.
         rowsRead.set(frame, -Infinity);
         return;
       }
       await filling.finish();
       filling.keep(frame);
     } catch {
-      // Whoever reads the frame hears what is wrong with it.
+      // The next reader of the frame gets the error.
     } finally {
       filling.cancel();
       catalogue.release(frame);

@@ -1,24 +1,24 @@
 import { createMemoryStore, type FrameRef, type FrameStream, type OpenFrame, parseHandle } from '@svc/frames';
 import type { RecordBatch, Schema } from 'apache-arrow';
 
-/** A frame in memory that is made batch by batch. */
+/** A frame in memory that is built batch by batch. */
 export interface HotFrame {
-  /** Adds a batch; resolves with all bytes the frame holds then. */
+  /** Adds a batch. Resolves with the size of the frame in bytes. */
   add(batch: RecordBatch): Promise<number>;
-  /** The frame with all batches that were added. */
+  /** Returns the frame with all added batches. */
   finish(): Promise<OpenFrame>;
-  /** Ends a frame that will not be finished. */
+  /** Discards a frame that will not be finished. */
   abandon(): void;
 }
 
 const REF: FrameRef = { tenant: 'hot', handle: parseHandle('frame') };
 
-/** A frame without rows. It is a memory store with one frame in it: that knows how to count, to slice and to select. */
+/** Creates a frame without rows. It uses a memory store with one frame, which implements counting, slicing and selection. */
 export function createHotFrame(schema: Schema): HotFrame {
   const store = createMemoryStore({ maxBytes: Infinity });
   const rows = createPushedStream(schema);
   const put = store.put(REF, rows.stream);
-  // Whoever adds or finishes hears of a failure; who abandons the frame does not care.
+  // Avoid an unhandled rejection; `add` and `finish` await `put` themselves.
   put.catch(() => {});
   return {
     async add(batch) {
@@ -29,7 +29,7 @@ export function createHotFrame(schema: Schema): HotFrame {
       await rows.push(undefined);
       await put;
       const frame = await store.open(REF);
-      if (frame === undefined) throw new Error('A frame that was put into memory is not there.');
+      if (frame === undefined) throw new Error('A frame that was put into memory is missing.');
       return frame;
     },
     abandon: () => void rows.push(undefined),
@@ -38,7 +38,7 @@ export function createHotFrame(schema: Schema): HotFrame {
 
 interface PushedStream {
   readonly stream: FrameStream;
-  /** Hands a batch (undefined: the end) to whoever reads the stream; resolves when it has been dealt with. */
+  /** Passes a batch, or undefined for the end, to the reader of the stream. Resolves when the reader is done with it. */
   push(batch: RecordBatch | undefined): Promise<void>;
 }
 
@@ -56,7 +56,7 @@ function createPushedStream(schema: Schema): PushedStream {
       pushed = undefined;
       waiting = undefined;
       if (batch !== undefined) yield batch;
-      // Only when the reader comes back for the next one is it done with this one.
+      // The reader is done with a batch when it asks for the next one.
       taken();
       if (batch === undefined) return;
     }

@@ -19,14 +19,14 @@ async function add(hot: HotTier<Key>, key: Key, source: FrameStream, expectedByt
 const rows = (frame: Pick<OpenFrame, 'read'> | undefined): Promise<unknown[][]> => readRows(frame!.read({ limit: 2 }));
 const key = (name: string): Key => ({ name });
 
-/** What a frame of so many rows counts. */
+/** The size of a frame in the tier. */
 async function bytesOf(count: number): Promise<number> {
   const hot = createHotTier<Key>(1e9);
   await add(hot, key('x'), longFrame(count));
   return hot.usedBytes;
 }
 
-test('a frame that was taken in is opened, and counts its buffers', async () => {
+test('a loaded frame can be opened, and counts its buffers', async () => {
   const hot = createHotTier<Key>(100_000);
   const a = key('a');
   expect(hot.open(a)).toBeUndefined();
@@ -35,7 +35,7 @@ test('a frame that was taken in is opened, and counts its buffers', async () => 
   expect(await rows(hot.open(a))).toEqual([[0n], [1n]]);
 });
 
-test('the least recently used leave first, those that are open stay', async () => {
+test('the least recently used frames are evicted first, open ones stay', async () => {
   const one = await bytesOf(1000);
   const hot = createHotTier<Key>(3 * one);
   const [a, b, c, d, e] = ['a', 'b', 'c', 'd', 'e'].map(key) as [Key, Key, Key, Key, Key];
@@ -52,7 +52,7 @@ test('the least recently used leave first, those that are open stay', async () =
   expect(hot.usedBytes).toBe(3 * one);
 });
 
-test('bytes never exceed the budget while frames come in side by side', async () => {
+test('the size never exceeds the budget while frames are loaded in parallel', async () => {
   const maxBytes = 200_000;
   const hot = createHotTier<Key>(maxBytes);
   let most = 0;
@@ -72,7 +72,7 @@ test('bytes never exceed the budget while frames come in side by side', async ()
   expect(most).toBeLessThanOrEqual(maxBytes);
 });
 
-test('a frame that turns out not to fit gives its bytes back', async () => {
+test('a frame that turns out not to fit frees its bytes', async () => {
   const hot = createHotTier<Key>(50_000);
   expect(await add(hot, key('a'), longFrame(10_000, { batchRows: 100 }))).toBe(false);
   expect(hot.usedBytes).toBe(0);
@@ -80,7 +80,7 @@ test('a frame that turns out not to fit gives its bytes back', async () => {
   expect(createHotTier<Key>(0).fillNew(longFrame(1).schema)).toBeUndefined();
 });
 
-test('a frame is taken in once at a time, and not after it was removed', async () => {
+test('a frame is loaded once at a time, and not after it was removed', async () => {
   const hot = createHotTier<Key>(50_000);
   const a = key('a');
   const { schema, batches } = longFrame(10);

@@ -2,29 +2,29 @@ import type { OpenFrame } from '@svc/frames';
 import type { RecordBatch, Schema } from 'apache-arrow';
 import { createHotFrame, type HotFrame } from './hot-frame.ts';
 
-/** A frame on its way into memory. It counts from its first batch. */
+/** A frame that is being loaded into memory. It counts against the budget from its first batch. */
 export interface Filling<Key> {
-  /** Adds a batch; false: there is no room, and the filling has ended. */
+  /** Adds a batch. Returns false if it does not fit, which ends the filling. */
   add(batch: RecordBatch): Promise<boolean>;
-  /** Comes after the last batch. */
+  /** Call this after the last batch. */
   finish(): Promise<void>;
-  /** Lets readers find the frame, if it is finished. */
+  /** Makes a finished frame visible to readers. */
   keep(key: Key): void;
   /** Ends the filling, unless the frame is kept. */
   cancel(): void;
 }
 
-/** Frames that were put or read lately, in memory. Their bytes never exceed the budget; the least recently used leave. */
+/** An LRU cache of frames in memory. Its size never exceeds the budget. */
 export interface HotTier<Key extends object> {
   readonly usedBytes: number;
   has(key: Key): boolean;
-  /** The frame, which stays (and counts) until it is closed. */
+  /** Opens a frame, which stays in memory and counts against the budget until it is closed. */
   open(key: Key): Pick<OpenFrame, 'read' | 'close'> | undefined;
-  /** Begins to take in a frame that is on disk; undefined where it is there, on its way, or would not fit. */
+  /** Starts to load a frame from disk. Returns undefined if it is cached, is being loaded, or does not fit. */
   fill(key: Key, schema: Schema, expectedBytes?: number): Filling<Key> | undefined;
-  /** Begins to take in a frame that has no key yet. */
+  /** Starts to load a frame that has no key yet. */
   fillNew(schema: Schema): Filling<Key> | undefined;
-  /** Lets a frame go that nobody will open any more. */
+  /** Evicts a frame that was dropped or replaced. */
   remove(key: Key): void;
 }
 
@@ -34,9 +34,9 @@ interface HotEntry {
   readers: number;
 }
 
-/** A tier of `maxBytes` with nothing in it. */
+/** Creates an empty tier of `maxBytes`. */
 export function createHotTier<Key extends object>(maxBytes: number): HotTier<Key> {
-  /** The least recently used first. */
+  /** In LRU order. */
   const entries = new Map<Key, HotEntry>();
   const fillings = new Map<Key, Filling<Key>>();
   let usedBytes = 0;
@@ -60,7 +60,7 @@ export function createHotTier<Key extends object>(maxBytes: number): HotTier<Key
   function removeEntry(key: Key): void {
     const entry = entries.get(key);
     entries.delete(key);
-    // With readers it is let go by the last of them.
+    // If there are readers, the last one frees the bytes.
     if (entry?.readers === 0) budget.free(entry.bytes);
   }
 
@@ -92,7 +92,7 @@ export function createHotTier<Key extends object>(maxBytes: number): HotTier<Key
       fillings.set(key, filling);
       return filling;
     },
-    // A frame of unknown size may turn out not to fit: it may not push out more than half of the others for that.
+    // A frame of unknown size may turn out not to fit, so it may not evict more than half of the cache.
     fillNew: (schema) =>
       maxBytes === 0 ? undefined : createFilling({ schema, limit: maxBytes / 2, budget, keep, onEnd: () => {} }),
     remove(key) {
@@ -103,14 +103,14 @@ export function createHotTier<Key extends object>(maxBytes: number): HotTier<Key
 }
 
 interface Budget {
-  /** Makes room where there is none; false: there is not enough to be made. */
+  /** Reserves bytes, and evicts frames if needed. Returns false if that does not free enough. */
   take(bytes: number): boolean;
   free(bytes: number): void;
 }
 
 interface FillingParts<Key> {
   readonly schema: Schema;
-  /** Bytes the frame may take. */
+  /** The most bytes that the frame may take. */
   readonly limit: number;
   readonly budget: Budget;
   readonly keep: (key: Key, frame: OpenFrame, bytes: number) => void;
