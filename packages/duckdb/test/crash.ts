@@ -20,9 +20,9 @@ const idsOf = ({ start, count }: CrashChange): number[] => Array.from({ length: 
 
 function after(state: Possible, change: CrashChange): Possible {
   if (change.kind === 'drop') return undefined;
-  if (change.kind === 'put') return { ids: idsOf(change), isMortal: change.isMortal };
-  if (change.kind === 'expire') return state && { ...state, isMortal: change.isMortal };
-  return { ids: [...(state?.ids ?? []), ...idsOf(change)], isMortal: state?.isMortal ?? false };
+  if (change.kind === 'put') return { ids: idsOf(change), isExpiring: change.isExpiring };
+  if (change.kind === 'expire') return state && { ...state, isExpiring: change.isExpiring };
+  return { ids: [...(state?.ids ?? []), ...idsOf(change)], isExpiring: state?.isExpiring ?? false };
 }
 
 interface Round {

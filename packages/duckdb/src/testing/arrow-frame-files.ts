@@ -4,13 +4,13 @@ import { encodeArrowStream, type FrameStream, streamFromTable } from '@svc/frame
 import { Int64, type RecordBatch, Schema, Table, tableFromIPC, vectorFromArray } from 'apache-arrow';
 import type { FrameFiles, FrameSource, SourceInfo, WrittenFile } from '../files/frame-files.ts';
 
-/** What was asked of the files, for tests to look at. */
+/** The calls that the files received, for assertions. */
 export interface ArrowFrameFiles extends FrameFiles {
   readonly reads: { readonly path: string; readonly limit: number | undefined }[];
   readonly described: string[];
 }
 
-/** Frames in files as Arrow bytes under whatever name: the rules of `FrameFiles` without DuckDB and without a child. */
+/** `FrameFiles` that stores frames as Arrow bytes, without DuckDB and without a child. File names do not matter. */
 export function createArrowFrameFiles({ batchRows = 1000 }: { readonly batchRows?: number } = {}): ArrowFrameFiles {
   const reads: { path: string; limit: number | undefined }[] = [];
   const described: string[] = [];
@@ -95,20 +95,20 @@ async function load(source: FrameSource): Promise<Table> {
     try {
       return tableFromIPC(bytes);
     } catch (cause) {
-      throw new ServiceError('invalid_data', 'The file is not what its name says.', { cause });
+      throw new ServiceError('invalid_data', 'The file is not an Arrow file.', { cause });
     }
   }
   if (source.kind === 'table') return longTable({ id: (await loadTables(source.path))[source.table] ?? [] });
   return loadCsv(bytes.toString());
 }
 
-/** A database is a JSON object: the whole numbers of each table. */
+/** A database is a JSON object with the integers of each table. */
 async function loadTables(path: string): Promise<Readonly<Record<string, readonly number[]>>> {
   const tables: Readonly<Record<string, readonly number[]>> = JSON.parse(await readFile(path, 'utf8'));
   return tables;
 }
 
-/** Whole numbers with a line of names. */
+/** Integers with a header line. */
 function loadCsv(text: string): Table {
   const [names = [], ...lines] = text
     .trimEnd()

@@ -1,6 +1,6 @@
 /**
- * A process that is killed while it works: it tells what the store holds, then changes frames without an end, and says
- * of each change when it begins and when it was acknowledged.
+ * A process to be killed while it works. It prints the contents of the store, then changes frames until it is killed, and
+ * prints a line when a change begins and when it was acknowledged.
  */
 import { writeSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -9,10 +9,10 @@ import { createDurableStore } from '../store/create-durable-store.ts';
 import { longFrame } from './long-frame.ts';
 import { createTestFiles } from './test-files.ts';
 
-/** What a handle holds: the first column of its rows, and whether its life ends. */
+/** The contents of a handle: the first column of its rows, and whether it expires. */
 export interface CrashState {
   readonly ids: readonly number[];
-  readonly isMortal: boolean;
+  readonly isExpiring: boolean;
 }
 
 /** One change of a handle. */
@@ -22,10 +22,10 @@ export interface CrashChange {
   readonly kind: 'put' | 'append' | 'drop' | 'expire';
   readonly start: number;
   readonly count: number;
-  readonly isMortal: boolean;
+  readonly isExpiring: boolean;
 }
 
-/** What the process says, a line each. */
+/** A line that the process prints. */
 export type CrashLine =
   | { readonly said: 'holds'; readonly frames: readonly (CrashState & { tenant: string; handle: string })[] }
   | { readonly said: 'begins'; readonly id: number; readonly change: CrashChange }
@@ -37,7 +37,7 @@ const TENANTS = ['default', 'Other'];
 const TTL_SECONDS = 100_000;
 let ids = Number(seed) * 1_000_000;
 
-// In one piece and at once: what was acknowledged must be known though the process ends in the next moment.
+// A single synchronous write: acknowledged changes must be known even if the process dies the next moment.
 const say = (line: CrashLine): void => void writeSync(1, `${JSON.stringify(line)}\n`);
 
 async function tell(store: Store): Promise<void> {
@@ -51,7 +51,7 @@ async function tell(store: Store): Promise<void> {
       }
       frame?.close();
       if (read.length !== rows) throw new Error(`${handle} has ${read.length} rows, not ${rows}.`);
-      frames.push({ tenant, handle, ids: read, isMortal: expires !== null });
+      frames.push({ tenant, handle, ids: read, isExpiring: expires !== null });
     }
   }
   say({ said: 'holds', frames });
@@ -60,11 +60,11 @@ async function tell(store: Store): Promise<void> {
 async function apply(store: Store, change: CrashChange): Promise<void> {
   const ref = { tenant: change.tenant, handle: parseHandle(change.handle) };
   const rows = longFrame(change.count, change.start);
-  const life = change.isMortal ? { ttlSeconds: TTL_SECONDS } : {};
-  if (change.kind === 'put') await store.put(ref, rows, life);
+  const options = change.isExpiring ? { ttlSeconds: TTL_SECONDS } : {};
+  if (change.kind === 'put') await store.put(ref, rows, options);
   else if (change.kind === 'append') await store.append(ref, rows);
   else if (change.kind === 'drop') await store.drop(ref);
-  else await store.expire(ref, change.isMortal ? TTL_SECONDS : null);
+  else await store.expire(ref, change.isExpiring ? TTL_SECONDS : null);
 }
 
 async function write(store: Store, tenant: string, handle: string, kinds: readonly CrashChange['kind'][]) {
@@ -78,10 +78,10 @@ async function write(store: Store, tenant: string, handle: string, kinds: readon
       kind: kinds[Math.floor(Math.random() * kinds.length)] ?? 'put',
       start: id,
       count,
-      isMortal: Math.random() < 0.3,
+      isExpiring: Math.random() < 0.3,
     };
     say({ said: 'begins', id, change });
-    // Only the process that reads and writes files may fail: it is killed too.
+    // A change may fail only because the engine child is killed too.
     const said = await apply(store, change).then(
       () => 'done' as const,
       () => 'failed' as const,

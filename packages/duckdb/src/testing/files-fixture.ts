@@ -7,17 +7,17 @@ import type { ConversionOptions } from '../files/conversion-lanes.ts';
 import { createFrameFiles, type DuckdbFrameFiles } from '../files/create-frame-files.ts';
 import type { FrameSource, SourceInfo } from '../files/frame-files.ts';
 
-// Values that microseconds, or days in 32 bits, cannot hold.
+// Values that do not fit microseconds, or 32-bit days.
 const OUT_OF_RANGE = new Set(['timestamp s', 'timestamp ms', 'date64', 'every type side by side']);
 
-/** The sample frames whose values a file can hold. */
+/** The sample frames whose values a file can store. */
 export const STORABLE_FRAMES = SAMPLE_FRAMES.filter(({ name }) => !OUT_OF_RANGE.has(name));
 
-/** `FrameFiles` on a folder of their own. */
+/** `FrameFiles` with a temporary folder. */
 export interface FilesFixture {
   readonly files: DuckdbFrameFiles;
   readonly folder: string;
-  /** A path that no file has yet. */
+  /** Returns an unused path. */
   path(): string;
   /** Writes a frame and reads it back as text. */
   roundTrip(frame: FrameStream): Promise<string>;
@@ -25,7 +25,7 @@ export interface FilesFixture {
   close(): Promise<void>;
 }
 
-/** Makes a fixture. */
+/** Creates a fixture. */
 export async function createFilesFixture(options: ConversionOptions = {}): Promise<FilesFixture> {
   const folder = await mkdtemp(join(tmpdir(), 'svc-files-'));
   const files = createFrameFiles({ tempDirectory: folder, ...options });
@@ -53,7 +53,7 @@ export async function createFilesFixture(options: ConversionOptions = {}): Promi
   return fixture;
 }
 
-/** The rows of a frame as NDJSON, which says every value exactly. */
+/** Returns the rows of a frame as NDJSON, which shows every value exactly. */
 export async function textOf(frame: FrameStream): Promise<string> {
   const parts: Uint8Array[] = [];
   for await (const bytes of encodeNdjson(frame)) parts.push(bytes.slice());

@@ -1,4 +1,4 @@
-/** SQL that must not do what it tries to, by what that is. `{outside}` stands for a path outside of the tenant's folder. */
+/** SQL attacks that must fail, by their goal. `{outside}` stands for a path outside the tenant's folder. */
 export const HOSTILE_SQL: Readonly<Record<string, readonly string[]>> = {
   'read a file': [
     "FROM read_text('{outside}')",
@@ -216,7 +216,7 @@ export const HOSTILE_SQL: Readonly<Record<string, readonly string[]>> = {
   ],
 };
 
-/** SQL that takes more than there is: memory, time, threads, disk, or room in the server's own memory. */
+/** SQL that exhausts a resource: memory, time, threads, disk, or the memory of the server. */
 export const BOMBS: readonly string[] = [
   'SELECT len(range(1000000000))',
   "SELECT repeat('x', 2000000000)",

@@ -18,7 +18,7 @@ const BROKEN_STATEMENT = {
 };
 
 /**
- * SQL on which DuckDB fails with an INTERNAL error while it runs, after which it refuses every other statement. The
- * number of rows that it makes keeps DuckDB from working it out before it runs.
+ * SQL that fails with an INTERNAL error in DuckDB at run time, after which DuckDB refuses every other statement. Its two
+ * rows prevent constant folding.
  */
 export const INVALIDATING_SQL: string = `SELECT json_deserialize_sql('${JSON.stringify(BROKEN_STATEMENT)}' || repeat(' ', range::INT)) FROM range(2)`;

@@ -8,23 +8,23 @@ import { createFrameFiles } from '../files/create-frame-files.ts';
 import type { DurableStore, DurableStoreOptions } from '../store/durable-store.ts';
 import { createSqlEngine, type SqlEngineOptions } from '../sql/create-sql-engine.ts';
 
-/** A store and an engine over it. */
+/** A store with an SQL engine. */
 export interface SqlFixture {
-  /** Where the frames are. */
+  /** The directory of the frames. */
   readonly directory: string;
-  /** Where the engine has its own files. */
+  /** The temporary directory of the engine. */
   readonly tempDirectory: string;
   readonly store: DurableStore;
   readonly engine: Engine;
   rows(sql: string, options?: QueryOptions, call?: Call): Promise<unknown[][]>;
-  /** The answer as NDJSON, which says every value exactly. */
+  /** Returns the result as NDJSON, which shows every value exactly. */
   text(sql: string, options?: QueryOptions, call?: Call): Promise<string>;
-  /** An engine with other options over the same store. */
+  /** Creates an engine with other options over the same store. */
   otherEngine(options: Partial<SqlEngineOptions>): Engine;
   close(): Promise<void>;
 }
 
-/** A fixture on directories of its own. */
+/** Creates a fixture in temporary directories. */
 export async function createSqlFixture(
   options: Partial<SqlEngineOptions> = {},
   storeOptions: Partial<DurableStoreOptions> = {},
@@ -62,7 +62,7 @@ export async function createSqlFixture(
   };
 }
 
-/** The rows of a statement. */
+/** Returns the rows of a statement. */
 export async function rowsOf(
   engine: Engine,
   sql: string,

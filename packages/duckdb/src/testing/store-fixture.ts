@@ -14,13 +14,13 @@ export interface StoreFixture {
   /** The folder of the default tenant. */
   readonly folder: string;
   open(options?: Partial<DurableStoreOptions>): Promise<DurableStore>;
-  /** The names in the folder of the default tenant. */
+  /** Lists the folder of the default tenant. */
   names(): Promise<string[]>;
-  /** Closes what is open and removes the directory. */
+  /** Closes open stores and removes the directory. */
   remove(): Promise<void>;
 }
 
-/** An empty directory. The stores read and write with `files`, which stay open, or else with Arrow files. */
+/** Creates an empty directory. The stores use `files`, which stay open, or else Arrow files. */
 export async function createStoreFixture(files?: FrameFiles): Promise<StoreFixture> {
   const directory = await mkdtemp(join(tmpdir(), 'durable-store-'));
   const folder = join(directory, 'default');
@@ -52,7 +52,7 @@ export function refOf(handle: string, tenant = 'default'): FrameRef {
   return { tenant, handle: parseHandle(handle) };
 }
 
-/** The rows of a frame; undefined where there is none. */
+/** Returns the rows of a frame, or undefined if there is none. */
 export async function rowsOf(store: Store, ref: FrameRef): Promise<unknown[][] | undefined> {
   const frame = await store.open(ref);
   if (frame === undefined) return undefined;
