@@ -41,14 +41,16 @@ class Notebooks(unittest.TestCase):
     def test_every_block_of_the_grpc_api_prints_what_is_shown(self):
         self.run_page("docs/grpc-api.md")
 
-    def test_every_block_of_the_readme_prints_what_is_shown(self):
-        # The page puts this file with curl.
+    def test_every_block_of_the_first_pages_prints_what_is_shown(self):
+        # Both pages put this file with curl.
         rows = b"day,symbol,close\n2024-01-02,BTC,44957.97\n2024-01-02,ETH,2355.84\n2024-01-03,BTC,42848.18\n"
         headers = {"Content-Type": "text/csv"}
         put = urllib.request.Request(f"{URL}/frames/prices", data=rows, method="PUT", headers=headers)
         with urllib.request.urlopen(put) as response:
             self.assertEqual(response.status, 201)
-        self.run_page("README.md")
+        for page in ("README.md", "docs/start.md"):
+            with self.subTest(page):
+                self.run_page(page)
 
     def run_page(self, name):
         page = (ROOT / name).read_text()
