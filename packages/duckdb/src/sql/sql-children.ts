@@ -101,13 +101,8 @@ export function createSqlChildren(options: SqlChildrenOptions): SqlChildren {
         throw new ServiceError('unavailable', 'The engine is closed.');
       }
       const child = childForSlot(request.caller.tenant, slot);
-      return createChildSlot({
-        child,
-        slot,
-        longMs,
-        end: () => end(child),
-        giveBack: () => void giveBack(child, slot),
-      });
+      const release = { end: () => end(child), giveBack: () => void giveBack(child, slot) };
+      return createChildSlot({ child, slot, longMs, ...release });
     },
     async close() {
       isClosed = true;
