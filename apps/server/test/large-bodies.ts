@@ -1,7 +1,7 @@
 import { Float64, makeData, RecordBatch, RecordBatchStreamWriter, Schema, Field, Struct, Utf8 } from 'apache-arrow';
 import type { ServerProcess } from './server-process.ts';
 
-/** So many rows take about 140 MB. */
+/** The number of rows that take about 140 MB. */
 export const ROWS = 140_000;
 const CHUNK_ROWS = 2000;
 const TEXT = 'some text that takes its place in the body of an upload, as texts do '.repeat(15);

@@ -4,7 +4,7 @@ import { startProcess } from './server-process.ts';
 import { startUpstream } from './upstream.ts';
 
 /**
- * Reads so many MiB of an answer of the time-series database through a server, slowly, after a shorter answer.
+ * Reads a number of MiB of a response of the time-series database through a server, slowly, after a shorter response.
  * Returns by how many MiB the server has grown meanwhile.
  */
 export async function growthOfSlowRead(warmMib: number, mib: number): Promise<number> {

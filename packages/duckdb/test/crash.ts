@@ -44,7 +44,7 @@ async function killChildren(pid: number): Promise<void> {
   }
 }
 
-/** One life of the process, ended so many milliseconds after it began to change things. */
+/** One run of the process, killed this many milliseconds after its first change. */
 async function live(directory: string, kind: string, seed: number, lifeMs: number): Promise<Round> {
   const child = spawn(process.execPath, [program, directory, kind, String(seed)], {
     stdio: ['ignore', 'pipe', 'inherit'],

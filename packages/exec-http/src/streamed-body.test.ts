@@ -12,7 +12,7 @@ type Change = (response: Response, incoming: IncomingMessage) => Response | Prom
 type Chunks = NonNullable<TsdbResponse['chunks']>;
 
 const same: Change = (response) => response;
-const noBody: TsdbResponse['body'] = null;
+const emptyBody: TsdbResponse['body'] = null;
 
 /** Chunks in a reused buffer, like those of a real response. */
 function reusedChunks(texts: readonly string[], failure?: Error): Chunks & { ended(): boolean } {
@@ -39,7 +39,7 @@ async function serveResponse(answer: Pick<TsdbResponse, 'chunks' | 'bytes'>, cha
   const events: ServiceEvent[] = [];
   const written: boolean[] = [];
   const tsdb: TsdbProxy = {
-    forward: async () => ({ status: 201, headers: { 'x-of': 'database' }, body: noBody, ...answer }),
+    forward: async () => ({ status: 201, headers: { 'x-of': 'database' }, body: emptyBody, ...answer }),
     close: async () => {},
   };
   const service = createService({ store: createMemoryStore(), tsdb, observe: (event) => events.push(event) });

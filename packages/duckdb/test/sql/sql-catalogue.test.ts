@@ -89,7 +89,7 @@ describe('the catalogue shows the frames of the caller, and nothing else', () =>
   test('of each tenant', async () => {
     const sql = 'SELECT table_name FROM information_schema.tables';
     expect(await fixture.rows(sql, {}, callOf('another'))).toEqual([['secret']]);
-    expect(await fixture.rows(sql, {}, callOf('nobody'))).toEqual([]);
+    expect(await fixture.rows(sql, {}, callOf('stranger'))).toEqual([]);
   });
 
   test('as they are now', async () => {
@@ -115,7 +115,7 @@ describe('the catalogue shows the frames of the caller, and nothing else', () =>
     }
   });
 
-  test('files that somebody put there among them', async () => {
+  test('including files put there by hand', async () => {
     const file = join(fixture.directory, 'default', 'prices.csv');
     await writeFile(file, 'symbol,price\na,1.5\n');
     const sql = "SELECT column_name, data_type FROM duckdb_columns() WHERE table_name = 'prices'";

@@ -42,7 +42,7 @@ async function answersOf(isReadOnly: boolean, at: string): Promise<unknown> {
 describe.each([
   ['can be written to', false],
   ['is only read', true],
-])('a folder of files that nobody put there through the store, which %s', (_, isReadOnly) => {
+])('a folder of files put there by hand, which %s', (_, isReadOnly) => {
   const answers = [[[5]], [['Ada'], ['Grace']], [[10]]];
 
   test('is tables', async () => {

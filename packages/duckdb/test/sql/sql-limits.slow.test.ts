@@ -44,7 +44,7 @@ describe('waiting', () => {
   );
 
   test(
-    'counts, and whoever waited too long is gone',
+    'counts, and a caller that waited too long is gone',
     withEngine({ maxQueued: 1, timeoutMs: 2000 }, async (engine) => {
       const held = await holdPlace(engine);
       const late = rowsOf(engine, 'SELECT 1');
@@ -86,7 +86,7 @@ describe('time', () => {
       const answer = await engine.query(callOf(), 'FROM range(1000000)');
       let rows = 0;
       for await (const batch of answer.batches) {
-        // One that begins now and has as much time is over before it: so much time has passed.
+        // One that begins now and has as much time is over before it: that time has passed.
         if (rows === 0) await expect(rowsOf(engine, ENDLESS)).rejects.toMatchObject({ code: 'deadline_exceeded' });
         rows += batch.numRows;
       }
@@ -139,7 +139,7 @@ describe('memory and disk', () => {
 
 describe('children', () => {
   test.skipIf(!hasProc)(
-    'one that has kept so much of its memory that a statement would not find enough is replaced',
+    'a child that retains too much memory for another statement is replaced',
     withEngine({ memoryBytes: 150e6, maxTempBytes: 50e6 }, async (engine) => {
       for (const sql of GREEDY) {
         const call = callOf('default', AbortSignal.timeout(1000));

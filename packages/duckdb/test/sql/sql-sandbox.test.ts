@@ -30,7 +30,7 @@ describe.each(Object.entries(HOSTILE_SQL))('no SQL can %s', (_, texts) => {
     expect(said).not.toContain(fixture.directory);
   });
 
-  test('and whoever asks next is answered', () => sandbox.expectAnswers());
+  test('and the next caller gets its result', () => sandbox.expectAnswers());
 });
 
 describe('no SQL can take more than there is', () => {
