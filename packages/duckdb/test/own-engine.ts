@@ -5,23 +5,23 @@ import { vi } from 'vitest';
 import type { SqlEngineOptions } from '../src/sql/create-sql-engine.ts';
 import { callOf, rowsOf, type SqlFixture } from '../src/testing/sql-fixture.ts';
 
-/** Whether the system tells what processes do. */
+/** Whether the system has /proc. */
 export const hasProc = existsSync('/proc');
 
-/** An answer that is not read holds its place. */
-export const holdPlace = (engine: Engine): Promise<QueryResult> => engine.query(callOf(), 'FROM range(10000000)');
+/** Starts a query that holds its slot, because its result is not read. */
+export const holdSlot = (engine: Engine): Promise<QueryResult> => engine.query(callOf(), 'FROM range(10000000)');
 
 /** A statement that runs until it is ended. */
 export const ENDLESS = 'SELECT count(*) FROM range(1000000000000)';
 
 type WithEngine = (options: Partial<SqlEngineOptions>, run: (engine: Engine) => Promise<void>) => () => Promise<void>;
 
-/** Makes what runs a test with an engine of its own. */
+/** Wraps a test so that it runs with a separate engine. */
 export function ownEngine(fixtureOf: () => SqlFixture): WithEngine {
   return (options, run) => async () => {
     const engine = fixtureOf().otherEngine({ maxConcurrent: 1, ...options });
     try {
-      // On a busy machine a child may take longer to start than a statement may in some tests.
+      // On a busy machine, a child may take longer to start than the statement timeout of some tests.
       await vi.waitFor(() => rowsOf(engine, 'SELECT 1'), { timeout: 15_000 });
       await run(engine);
     } finally {
@@ -30,7 +30,7 @@ export function ownEngine(fixtureOf: () => SqlFixture): WithEngine {
   };
 }
 
-/** The names of the folders of children. */
+/** The names of the directories of children. */
 export async function foldersOfChildren({ tempDirectory }: SqlFixture): Promise<string[]> {
   return (await readdir(tempDirectory)).filter((name) => name.startsWith('svc-sql-'));
 }

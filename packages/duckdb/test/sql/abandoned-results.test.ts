@@ -3,7 +3,7 @@ import type { QueryResult } from '@svc/frames';
 import { expect, test } from 'vitest';
 import { callOf, createSqlFixture, rowsOf } from '../../src/testing/sql-fixture.ts';
 
-/** The files of batches that this process has open; only where the system has /proc. */
+/** The batch files that this process has open. Needs /proc. */
 function batchFiles(): string[] {
   return readdirSync('/proc/self/fd')
     .map(linkOf)
@@ -14,7 +14,7 @@ function linkOf(fd: string): string {
   try {
     return readlinkSync(`/proc/self/fd/${fd}`);
   } catch {
-    // The one that the folder was read with.
+    // The descriptor of the directory listing itself.
     return '';
   }
 }
@@ -26,17 +26,17 @@ async function readOne({ batches }: QueryResult): Promise<void> {
   }
 }
 
-test.runIf(existsSync('/proc/self/fd')).each<[string, (answer: QueryResult) => Promise<void> | void]>([
-  ['is left after its first batch', readOne],
-  ['is closed unread', (answer) => answer.close()],
-])('an answer that %s when all of it has come leaves no batch in a file', async (_, leave) => {
+test.runIf(existsSync('/proc/self/fd')).each<[string, (result: QueryResult) => Promise<void> | void]>([
+  ['is abandoned after its first batch', readOne],
+  ['is closed unread', (result) => result.close()],
+])('a result that has fully arrived and %s leaves no batch in a file', async (_, leave) => {
   const fixture = await createSqlFixture({ maxConcurrent: 1 });
   try {
-    const answer = await fixture.engine.query(callOf(), 'FROM range(200000)');
-    // Its turn comes when everything has come of the one before.
+    const result = await fixture.engine.query(callOf(), 'FROM range(200000)');
+    // It gets the slot when the result before it has fully arrived.
     expect(await rowsOf(fixture.engine, 'SELECT 1')).toEqual([[1]]);
     expect(batchFiles()).not.toEqual([]);
-    await leave(answer);
+    await leave(result);
   } finally {
     await fixture.close();
   }

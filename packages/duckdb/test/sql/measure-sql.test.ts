@@ -22,7 +22,7 @@ beforeAll(async () => {
 });
 afterAll(() => fixture.close());
 
-/** Values that no text of DuckDB stands for. */
+/** Values that DuckDB cannot format as text. */
 const LIMITS = BigInt64Array.of(-(2n ** 63n) + 2n, 2n ** 63n - 2n, -9_223_372_036_854_000_000n);
 
 function listOf(unit: TimeUnit): Vector {
@@ -32,7 +32,7 @@ function listOf(unit: TimeUnit): Vector {
   return new Vector([makeData({ type: list, valueOffsets: Int32Array.of(0, LIMITS.length), child })]);
 }
 
-describe('a Parquet file is taken whatever times are in its lists', () => {
+describe('a Parquet file is accepted with any times in its lists', () => {
   test.each([TimeUnit.MICROSECOND, TimeUnit.NANOSECOND])('unit %s', async (unit) => {
     const frame = (): ReturnType<typeof streamFromTable> => streamFromTable(new Table({ v: listOf(unit) }));
     const [from, path] = [fixture.path(), fixture.path()];

@@ -4,7 +4,7 @@ import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { expect, onTestFinished, test } from 'vitest';
 import { processPriority } from '../../src/sql/process-priority.ts';
 
-/** The different priorities that the threads of a process have: 0 is normal, and more is lower. */
+/** The distinct priorities of the threads of a process: 0 is normal, a higher number is lower. */
 function prioritiesOf(pid: number): number[] {
   const all = readdirSync(`/proc/${pid}/task`).map((thread) => {
     const status = readFileSync(`/proc/${pid}/task/${thread}/stat`, 'latin1');
@@ -24,12 +24,12 @@ test.runIf(existsSync('/proc/self/task'))('every thread of a process has its pri
   expect(prioritiesOf(pid)).toEqual(own);
   priority.lower();
   expect(prioritiesOf(pid)).toEqual([10]);
-  // Without the privilege it stays as it is, and says so.
+  // Without the privilege, the priority stays and `restore` returns false.
   const isRestored = priority.restore();
   expect(prioritiesOf(pid)).toEqual([isRestored ? 0 : 10]);
 });
 
-test('the priority of a process that has ended cannot be restored, and that is no failure', async () => {
+test('restoring the priority of a process that has exited returns false', async () => {
   const child = spawn(process.execPath, ['-e', '']);
   const { pid = 0 } = child;
   await once(child, 'exit');

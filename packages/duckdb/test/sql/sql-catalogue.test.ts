@@ -13,7 +13,7 @@ import { callOf, createSqlFixture, type SqlFixture } from '../../src/testing/sql
 
 let fixture: SqlFixture;
 
-/** What stands before a bracket without being a function. */
+/** Words before a parenthesis that are not functions. */
 const KEYWORDS = new Set(['and', 'as', 'exists', 'in', 'not', 'or', 'over', 'values', 'when', 'where']);
 
 beforeAll(async () => {
@@ -21,7 +21,7 @@ beforeAll(async () => {
   await put('trades', longFrame(5));
   await put('a.b-c', longFrame(0));
   await put('secret', longFrame(3), 'another');
-  // How a frame is read is not shown either.
+  // Creates the view of the frame, which must not be shown either.
   await fixture.rows('FROM trades');
 });
 
@@ -89,7 +89,7 @@ describe('the catalogue shows the frames of the caller, and nothing else', () =>
   test('of each tenant', async () => {
     const sql = 'SELECT table_name FROM information_schema.tables';
     expect(await fixture.rows(sql, {}, callOf('another'))).toEqual([['secret']]);
-    expect(await fixture.rows(sql, {}, callOf('stranger'))).toEqual([]);
+    expect(await fixture.rows(sql, {}, callOf('nobody'))).toEqual([]);
   });
 
   test('as they are now', async () => {
@@ -104,7 +104,7 @@ describe('the catalogue shows the frames of the caller, and nothing else', () =>
     expect(await columns()).toEqual([]);
   });
 
-  test('whatever frames are called', async () => {
+  test('even if frames have the names of catalogue functions', async () => {
     for (const handle of ['duckdb_tables', 'duckdb_columns']) await put(handle, longFrame(1));
     expect(await fixture.rows('SELECT count(*)::INTEGER FROM duckdb_tables, duckdb_columns')).toEqual([[1]]);
     const columns = "SELECT column_name FROM information_schema.columns WHERE table_name = 'duckdb_tables'";
@@ -115,7 +115,7 @@ describe('the catalogue shows the frames of the caller, and nothing else', () =>
     }
   });
 
-  test('including files put there by hand', async () => {
+  test('including foreign files', async () => {
     const file = join(fixture.directory, 'default', 'prices.csv');
     await writeFile(file, 'symbol,price\na,1.5\n');
     const sql = "SELECT column_name, data_type FROM duckdb_columns() WHERE table_name = 'prices'";
@@ -147,7 +147,7 @@ describe('tables of the catalogue', () => {
     }
   });
 
-  test('ask no functions of DuckDB but those that are replaced or allowed', async () => {
+  test('call only functions of DuckDB that are replaced or allowed', async () => {
     const connection = await (await DuckDBInstance.create(':memory:')).connect();
     const views = await connection.runAndReadAll(
       "SELECT schema_name || '.' || view_name, sql FROM duckdb_views() WHERE internal",

@@ -32,7 +32,7 @@ async function failureOf(sql: string, params: readonly SqlValue[] = []): Promise
   return { code, message, hint, position };
 }
 
-describe('what is said of SQL that fails', () => {
+describe('errors of SQL that fails', () => {
   test.each([
     ['SELECT nope FROM trades', 'Referenced column "nope" not found in FROM clause!', 7],
     ["SELECT 'é😀', nope", 'Referenced column "nope" was not found', 13],
@@ -69,7 +69,7 @@ describe('what is said of SQL that fails', () => {
     });
   });
 
-  test("SQL's own errors keep their words", async () => {
+  test('errors that SQL raises keep their message', async () => {
     expect(await failureOf("SELECT error('enough')")).toMatchObject({ code: 'invalid_sql', message: 'enough.' });
   });
 
@@ -109,7 +109,7 @@ describe('parameters', () => {
     expect(await fixture.rows('SELECT $1 IS NULL, $1', { params: [null] })).toEqual([[true, null]]);
   });
 
-  test('one is used as often as it is named', async () => {
+  test('one can be used several times', async () => {
     expect(await fixture.rows('SELECT id FROM trades WHERE id = $1 OR id = $1 + $2', { params: [1, 2] })).toEqual([
       [1n],
       [3n],
@@ -126,7 +126,7 @@ describe('parameters', () => {
     expect(failure['message']).toContain(part);
   });
 
-  test('describe says their types, and null where anything goes', async () => {
+  test('describe returns their types, and null if any type fits', async () => {
     const sql = 'SELECT $1 FROM trades WHERE id > $2 LIMIT $3';
     const { parameters } = await fixture.engine.describe(callOf(), sql);
     expect(parameters.fields.map(({ name, type }) => `${name} ${type}`)).toEqual(['1 Null', '2 Int64', '3 Int64']);
@@ -145,22 +145,22 @@ describe('statements about frames', () => {
   });
 
   test.each(['EXPLAIN', 'EXPLAIN ANALYZE', 'EXPLAIN (FORMAT json)', 'EXPLAIN (ANALYZE, FORMAT json)'])(
-    '%s shows a plan, and not where frames are kept',
+    '%s shows a plan, but not where frames are stored',
     async (explain) => {
       const text = JSON.stringify(await fixture.rows(`${explain} SELECT sum(id) FROM trades`));
       expect(text).toContain('AGGREGATE');
-      // In the drawing of a plan a path would be cut into pieces of any length.
+      // The drawing of a plan would break a path into several lines.
       expect(text.replaceAll(/[│\s]|\\n/g, '')).not.toContain(fixture.directory.replaceAll(' ', ''));
       expect(text).not.toContain('frames');
     },
   );
 });
 
-test('a long answer comes whole, in order and in batches', async () => {
-  const answer = await fixture.engine.query(callOf(), 'SELECT i, i::VARCHAR FROM range(200000) t(i)');
+test('a long result arrives complete, in order and in batches', async () => {
+  const result = await fixture.engine.query(callOf(), 'SELECT i, i::VARCHAR FROM range(200000) t(i)');
   let rows = 0;
   let batches = 0;
-  for await (const batch of answer.batches) {
+  for await (const batch of result.batches) {
     expect(batch.get(0)?.toArray()).toEqual([BigInt(rows), String(rows)]);
     rows += batch.numRows;
     batches += 1;
@@ -169,7 +169,7 @@ test('a long answer comes whole, in order and in batches', async () => {
   expect(batches).toBeGreaterThan(2);
 });
 
-test('an order is kept where columns are of types that are written as text', async () => {
+test('the order is kept if columns have types that are written as text', async () => {
   const rows = await fixture.rows(
     'SELECT (i::BIT)::VARCHAR = b::VARCHAR, b FROM (SELECT i, i::BIT b FROM range(5000) t(i)) ORDER BY i DESC',
   );
@@ -179,10 +179,10 @@ test('an order is kept where columns are of types that are written as text', asy
   expect(rows.every(([isSame]) => isSame)).toBe(true);
 });
 
-describe('frames of others', () => {
+describe('foreign frames', () => {
   const folder = () => join(fixture.directory, 'default');
 
-  test('files are tables, as they are now', async () => {
+  test('files are tables with their current content', async () => {
     await writeFile(join(folder(), 'prices.csv'), 'sym,price\na,1.5\nb,2\n');
     expect(await fixture.rows('SELECT sum(price) FROM prices')).toEqual([[3.5]]);
     expect(await fixture.rows('SELECT sum(price) FROM Prices')).toEqual([[3.5]]);
@@ -199,7 +199,7 @@ describe('frames of others', () => {
     expect(await fixture.rows('SHOW TABLES')).toEqual([['arrows'], ['others'], ['prices'], ['trades']]);
   });
 
-  test('one that is replaced is another table', async () => {
+  test('a replaced file is another table', async () => {
     const duckdb = await (await DuckDBInstance.create(':memory:')).connect();
     const path = join(folder(), 'replaced.parquet').replaceAll("'", "''");
     await duckdb.run(`COPY (SELECT 1 AS a) TO '${path}' (FORMAT parquet)`);
@@ -208,7 +208,7 @@ describe('frames of others', () => {
     expect(await fixture.text('FROM replaced')).toBe('{"b":"x","a":2}\n');
   });
 
-  test('one that takes too long to be read is over in time all the same', async () => {
+  test('one that takes too long to read is deadline_exceeded', async () => {
     const slow: DurableStore = { ...fixture.store, pin: () => new Promise(() => {}) };
     const engine = createSqlEngine({ store: slow, tempDirectory: fixture.tempDirectory, timeoutMs: 2000 });
     await expect(rowsOf(engine, 'FROM trades')).rejects.toMatchObject({ code: 'deadline_exceeded' });
@@ -220,7 +220,7 @@ describe('frames of others', () => {
     expect(await failureOf('FROM broken')).toMatchObject({ code: 'invalid_data' });
   });
 
-  test('tables of a database are tables, and of a store that only reads too', async () => {
+  test('tables of a database are tables, also in a read-only store', async () => {
     const duckdbPath = join(fixture.tempDirectory, 'analytics.duckdb');
     const database = await DuckDBInstance.create(duckdbPath);
     const connection = await database.connect();

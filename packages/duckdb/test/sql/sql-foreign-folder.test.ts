@@ -23,7 +23,7 @@ beforeEach(async () => {
 
 afterEach(() => rm(temporary, { recursive: true }));
 
-async function answersOf(isReadOnly: boolean, at: string): Promise<unknown> {
+async function resultsOf(isReadOnly: boolean, at: string): Promise<unknown> {
   const files = createFrameFiles({ tempDirectory: temporary });
   const store = await createDurableStore({ directory: at, files, isReadOnly });
   const engine = createSqlEngine({ store, tempDirectory: temporary, maxConcurrent: 1 });
@@ -40,18 +40,18 @@ async function answersOf(isReadOnly: boolean, at: string): Promise<unknown> {
 }
 
 describe.each([
-  ['can be written to', false],
-  ['is only read', true],
-])('a folder of files put there by hand, which %s', (_, isReadOnly) => {
-  const answers = [[[5]], [['Ada'], ['Grace']], [[10]]];
+  ['is writable', false],
+  ['is read-only', true],
+])('a directory of foreign files that %s', (_, isReadOnly) => {
+  const results = [[[5]], [['Ada'], ['Grace']], [[10]]];
 
-  test('is tables', async () => {
-    expect(await answersOf(isReadOnly, directory)).toEqual(answers);
+  test('is queried as tables', async () => {
+    expect(await resultsOf(isReadOnly, directory)).toEqual(results);
   });
 
-  test('is tables by another name of the folder too', async () => {
+  test('is queried as tables through a symbolic link', async () => {
     const link = join(temporary, 'link');
     await symlink(directory, link);
-    expect(await answersOf(isReadOnly, link)).toEqual(answers);
+    expect(await resultsOf(isReadOnly, link)).toEqual(results);
   });
 });

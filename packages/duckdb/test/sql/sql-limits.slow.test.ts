@@ -5,7 +5,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { callOf, createSqlFixture, rowsOf, type SqlFixture } from '../../src/testing/sql-fixture.ts';
 import { cpuSeconds, sqlChildPids } from '../../src/testing/sql-processes.ts';
 import { countedBytes } from '../../src/sql/counted-bytes.ts';
-import { ENDLESS, foldersOfChildren, hasProc, holdPlace, ownEngine } from '../own-engine.ts';
+import { ENDLESS, foldersOfChildren, hasProc, holdSlot, ownEngine } from '../own-engine.ts';
 
 let fixture: SqlFixture;
 const withEngine = ownEngine(() => fixture);
@@ -16,9 +16,9 @@ beforeAll(async () => {
 
 afterAll(() => fixture.close());
 
-// One call of a function, which does not hear that it should stop.
+// A single function call, which ignores interrupts.
 const DEAF = "SELECT levenshtein(repeat('a', 200000), repeat('b', 200000))";
-// One after the other in one child, they leave less and less room in it.
+// In sequence in one child, they leave less and less memory.
 const GREEDY = [
   'SELECT list(i) FROM range(1000000000) t(i)',
   "SELECT string_agg(i::VARCHAR, ',') FROM range(10000000000) t(i)",
@@ -29,7 +29,7 @@ const GREEDY = [
 
 describe('waiting', () => {
   test(
-    'a short statement does not wait for long ones, which are begun again and have the same answer',
+    'a short statement does not wait for long ones, which restart and return the same result',
     withEngine({ maxConcurrent: 2, timeoutMs: 20_000, shortMs: 50 }, async (engine) => {
       const controller = new AbortController();
       const endless = rowsOf(engine, ENDLESS, {}, callOf('default', controller.signal)).catch(
@@ -44,9 +44,9 @@ describe('waiting', () => {
   );
 
   test(
-    'counts, and a caller that waited too long is gone',
+    'counts towards the timeout, and a statement that waited too long leaves the queue',
     withEngine({ maxQueued: 1, timeoutMs: 2000 }, async (engine) => {
-      const held = await holdPlace(engine);
+      const held = await holdSlot(engine);
       const late = rowsOf(engine, 'SELECT 1');
       await expect(late).rejects.toMatchObject({
         code: 'deadline_exceeded',
@@ -65,15 +65,15 @@ describe('waiting', () => {
 
 describe('time', () => {
   test(
-    'one that gives rows and then no more is ended too',
+    'a statement that returns rows and then stalls is ended, too',
     withEngine({ timeoutMs: 4000 }, async (engine) => {
       const slow = `levenshtein(repeat('a', 30000 + (i % 2)::INTEGER), repeat('b', 30000))`;
-      const answer = await engine.query(
+      const result = await engine.query(
         callOf(),
         `SELECT CASE WHEN i < 300000 THEN 0 ELSE ${slow} END FROM range(900000) t(i)`,
       );
       const read = async (): Promise<void> => {
-        for await (const batch of answer.batches) expect(batch.numRows).toBeGreaterThan(0);
+        for await (const batch of result.batches) expect(batch.numRows).toBeGreaterThan(0);
       };
       await expect(read()).rejects.toMatchObject({ code: 'deadline_exceeded' });
       expect(await rowsOf(engine, 'SELECT 1')).toEqual([[1]]);
@@ -83,10 +83,10 @@ describe('time', () => {
   test(
     'a reader may take its time',
     withEngine({ timeoutMs: 2500 }, async (engine) => {
-      const answer = await engine.query(callOf(), 'FROM range(1000000)');
+      const result = await engine.query(callOf(), 'FROM range(1000000)');
       let rows = 0;
-      for await (const batch of answer.batches) {
-        // One that begins now and has as much time is over before it: that time has passed.
+      for await (const batch of result.batches) {
+        // A statement with the same timeout starts now and ends first, which proves that the timeout has passed.
         if (rows === 0) await expect(rowsOf(engine, ENDLESS)).rejects.toMatchObject({ code: 'deadline_exceeded' });
         rows += batch.numRows;
       }
@@ -97,7 +97,7 @@ describe('time', () => {
 
 describe('a call that is cancelled', () => {
   test(
-    'ends its statement, and its child goes on',
+    'ends its statement, and its child keeps running',
     withEngine({}, async (engine) => {
       const pids = hasProc ? sqlChildPids() : [];
       const controller = new AbortController();
@@ -112,7 +112,7 @@ describe('a call that is cancelled', () => {
   );
 
   test(
-    'ends a child that does not obey, and another takes its place',
+    'kills a child that does not obey, and another replaces it',
     withEngine({}, async (engine) => {
       const controller = new AbortController();
       const running = rowsOf(engine, DEAF, {}, callOf('default', controller.signal));
@@ -127,7 +127,7 @@ describe('a call that is cancelled', () => {
 
 describe('memory and disk', () => {
   test(
-    'one that takes too much room on disk is out_of_disk, and leaves nothing there',
+    'a statement that needs too much disk space is out_of_disk, and leaves nothing there',
     withEngine({ memoryBytes: 100e6, maxTempBytes: 10e6 }, async (engine) => {
       const sql = 'SELECT i, hash(i) h FROM range(100000000) t(i) ORDER BY h';
       await expect(rowsOf(engine, sql)).rejects.toMatchObject({ code: 'out_of_disk' });
@@ -139,7 +139,7 @@ describe('memory and disk', () => {
 
 describe('children', () => {
   test.skipIf(!hasProc)(
-    'a child that retains too much memory for another statement is replaced',
+    'are replaced if they have kept too much memory for another statement',
     withEngine({ memoryBytes: 150e6, maxTempBytes: 50e6 }, async (engine) => {
       for (const sql of GREEDY) {
         const call = callOf('default', AbortSignal.timeout(1000));
@@ -151,27 +151,27 @@ describe('children', () => {
   );
 
   test.skipIf(!hasProc)(
-    'one that is killed is one failed statement',
+    'fail only their statement when they are killed',
     withEngine({}, async (engine) => {
       const running = rowsOf(engine, ENDLESS);
       const failed = expect(running).rejects.toMatchObject({ code: 'internal', query: ENDLESS });
       await untilBusy();
       for (const pid of sqlChildPids()) process.kill(pid, 'SIGKILL');
       await failed;
-      // One that had nothing to do was killed too, which may not be known yet.
+      // The idle child was killed, too, which may not be noticed yet.
       await expect.poll(() => rowsOf(engine, 'SELECT 1')).toEqual([[1]]);
     }),
   );
 });
 
-/** What is in the folders of children, but for the file that says whose they are. */
+/** The files in the directories of children, without lock files. */
 async function filesOfChildren(): Promise<string[]> {
   const folders = await foldersOfChildren(fixture);
   const names = await Promise.all(folders.map((folder) => readdir(join(fixture.tempDirectory, folder))));
   return names.flat().filter((name) => !/^(?:\.new)?\.lock-/.test(name));
 }
 
-/** Waits until a child works, where that can be seen: to start takes them less. */
+/** Waits until a child has used more CPU time than a start takes. Needs /proc. */
 async function untilBusy(): Promise<void> {
   if (!hasProc) return;
   const before = new Map(sqlChildPids().map((pid) => [pid, cpuSeconds(pid)]));

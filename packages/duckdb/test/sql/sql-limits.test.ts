@@ -7,7 +7,7 @@ import { identifyProcess, type ProcessIdentity } from '../../src/disk/process-id
 import { callOf, createSqlFixture, rowsOf, type SqlFixture } from '../../src/testing/sql-fixture.ts';
 import { sqlChildPids } from '../../src/testing/sql-processes.ts';
 import { countedBytes } from '../../src/sql/counted-bytes.ts';
-import { ENDLESS, foldersOfChildren, hasProc, holdPlace, ownEngine } from '../own-engine.ts';
+import { ENDLESS, foldersOfChildren, hasProc, holdSlot, ownEngine } from '../own-engine.ts';
 
 let fixture: SqlFixture;
 const withEngine = ownEngine(() => fixture);
@@ -18,13 +18,13 @@ beforeAll(async () => {
 
 afterAll(() => fixture.close());
 
-/** The files of batches that this process has open. */
+/** The batch files that this process has open. */
 function openBatchFiles(): string[] {
   const names = readdirSync('/proc/self/fd').map((fd) => {
     try {
       return readlinkSync(`/proc/self/fd/${fd}`);
     } catch {
-      // The one that lists them is closed by now.
+      // The descriptor of the directory listing is closed by now.
       return '';
     }
   });
@@ -33,9 +33,9 @@ function openBatchFiles(): string[] {
 
 describe('waiting', () => {
   test(
-    'statements take turns in their order, and no more than may wait',
+    'statements run in order, and those beyond maxQueued are refused',
     withEngine({ maxQueued: 2 }, async (engine) => {
-      const held = await holdPlace(engine);
+      const held = await holdSlot(engine);
       const done: number[] = [];
       const ask = async (i: number): Promise<void> => {
         expect(await rowsOf(engine, `SELECT ${i}`)).toEqual([[i]]);
@@ -51,7 +51,7 @@ describe('waiting', () => {
   );
 
   test(
-    'an answer that is short holds no place, read or not',
+    'a short result holds no slot, read or not',
     withEngine({}, async (engine) => {
       const unread = await engine.query(callOf(), 'FROM range(3)');
       expect(await rowsOf(engine, 'SELECT 1')).toEqual([[1]]);
@@ -63,7 +63,7 @@ describe('waiting', () => {
 
 describe('time', () => {
   test(
-    'a statement that gives no rows in time is deadline_exceeded, and its place is free',
+    'a statement that returns no rows in time is deadline_exceeded, and its slot is free',
     withEngine({ timeoutMs: 3000 }, async (engine) => {
       await expect(rowsOf(engine, ENDLESS)).rejects.toMatchObject({ code: 'deadline_exceeded' });
       expect(await rowsOf(engine, 'SELECT 1')).toEqual([[1]]);
@@ -73,12 +73,12 @@ describe('time', () => {
 
 describe('a call that is cancelled', () => {
   test(
-    'ends an answer that is being read',
+    'ends a result that is being read',
     withEngine({}, async (engine) => {
       const controller = new AbortController();
-      const answer = await engine.query(callOf('default', controller.signal), 'FROM range(1000000000)');
+      const result = await engine.query(callOf('default', controller.signal), 'FROM range(1000000000)');
       const read = async (): Promise<void> => {
-        for await (const batch of answer.batches) if (batch.numRows > 0) controller.abort(new Error('gone'));
+        for await (const batch of result.batches) if (batch.numRows > 0) controller.abort(new Error('gone'));
       };
       await expect(read()).rejects.toMatchObject({ code: 'cancelled' });
       expect(await rowsOf(engine, 'SELECT 1')).toEqual([[1]]);
@@ -88,7 +88,7 @@ describe('a call that is cancelled', () => {
 
 describe('memory and disk', () => {
   test(
-    'a statement that takes too much memory is out_of_memory',
+    'a statement that needs too much memory is out_of_memory',
     withEngine({ memoryBytes: 100e6 }, async (engine) => {
       for (const sql of [
         "SELECT repeat('x', 2000000000)",
@@ -104,7 +104,7 @@ describe('memory and disk', () => {
 
 describe('children', () => {
   test.skipIf(!hasProc)(
-    'begin with little of the memory that they may take, whatever Node reserves for itself',
+    'start with little of their memory limit used, regardless of what Node reserves',
     withEngine({}, async () => {
       expect(sqlChildPids()).not.toEqual([]);
       for (const pid of sqlChildPids()) expect(countedBytes(pid)).toBeLessThan(250e6);
@@ -112,7 +112,7 @@ describe('children', () => {
   );
 
   test.skipIf(!hasProc)(
-    'those with nothing to do end after a while, but for one',
+    'exit after a while when idle, except for one',
     withEngine({ maxConcurrent: 3, idleMs: 200 }, async (engine) => {
       const others = sqlChildPids().length - 1;
       await Promise.all([1, 2, 3].map((i) => rowsOf(engine, `SELECT ${i}`)));
@@ -121,13 +121,13 @@ describe('children', () => {
     }),
   );
 
-  test.skipIf(!hasProc)('an answer that is closed unread leaves nothing of it open', async () => {
-    // Now the other engine has its children, too.
+  test.skipIf(!hasProc)('leave no file open after a result is closed unread', async () => {
+    // Makes the other engine start its children first.
     await fixture.rows('SELECT 1');
     const others = openBatchFiles();
     const engine = fixture.otherEngine({ maxConcurrent: 1 });
     const unread = await engine.query(callOf(), 'SELECT range AS id FROM range(200000)');
-    // It has its turn when all rows of the other have come.
+    // It gets the slot when all rows of the other have arrived.
     expect(await rowsOf(engine, 'SELECT 1')).toEqual([[1]]);
     const own = openBatchFiles().filter((name) => !others.includes(name));
     unread.close();
@@ -137,7 +137,7 @@ describe('children', () => {
     expect(openBatchFiles().filter((name) => own.includes(name))).toEqual([]);
   });
 
-  test('close ends what runs, and nothing is left', async () => {
+  test('end when the engine is closed, and leave nothing behind', async () => {
     const others = await foldersOfChildren(fixture);
     const engine = fixture.otherEngine({ maxConcurrent: 1 });
     const running = rowsOf(engine, ENDLESS).catch((error: unknown) => error);
@@ -150,10 +150,10 @@ describe('children', () => {
     expect(await waiting).toMatchObject({ code: 'unavailable' });
   });
 
-  test('folders of processes that are no more are removed, and no others', async () => {
+  test('have their directories removed if their parent is gone, and only then', async () => {
     const self = await identifyProcess();
     const old = new Date(0);
-    // No process has a number as great as this.
+    // No process has a pid this high.
     const dead = await leaveFolder('dead', { ...self, pid: 99_999_999 });
     const reused = await leaveFolder('reused', { ...self, started: '1' });
     const silent = await leaveFolder('silent', { ...self, scope: 'elsewhere' }, old);
@@ -172,7 +172,7 @@ describe('children', () => {
     for (const name of left) await rm(join(fixture.tempDirectory, name), { recursive: true });
   });
 
-  test('says of the folder of each child whose it is', async () => {
+  test('have a lock file in their directories', async () => {
     await withEngine({}, async () => {
       const names = await foldersOfChildren(fixture);
       expect(names).not.toEqual([]);
@@ -184,7 +184,7 @@ describe('children', () => {
   });
 });
 
-/** Makes a folder as children have it, of a process with this identity. */
+/** Creates the directory of a child whose parent has this identity. */
 async function leaveFolder(name: string, holder?: ProcessIdentity, touched = new Date()): Promise<string> {
   const folder = `svc-sql-${process.pid}-${name}`;
   const path = join(fixture.tempDirectory, folder);

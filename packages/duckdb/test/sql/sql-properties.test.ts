@@ -45,7 +45,7 @@ let fixture: SqlFixture;
 let reference: DuckDBConnection;
 
 beforeAll(async () => {
-  // Nothing stays in memory: what is kept is read from its file.
+  // No cache: stored frames are read from their files.
   fixture = await createSqlFixture({}, { cacheBytes: 0 });
   reference = await (await DuckDBInstance.create(':memory:')).connect();
   await reference.run("SET TimeZone = 'UTC'");
@@ -72,7 +72,7 @@ function frameOf(rows: readonly RandomRow[]): FrameStream {
   );
 }
 
-/** The same frame as a table of DuckDB, made of values in SQL. */
+/** Creates the same frame as a DuckDB table, from values in SQL. */
 async function createReference(name: string, rows: readonly RandomRow[]): Promise<void> {
   await reference.run(
     `CREATE OR REPLACE TABLE ${name} (k INTEGER, i BIGINT, d DOUBLE, s VARCHAR, t TIMESTAMP, b BOOLEAN, n INTEGER)`,
@@ -86,7 +86,7 @@ async function createReference(name: string, rows: readonly RandomRow[]): Promis
   }
 }
 
-/** A value of DuckDB as our JSON has it, with numbers of 64 bits and more as texts. */
+/** Returns a DuckDB value as in our JSON, with numbers of 64 bits and more as strings. */
 function toJson(value: DuckDBValue): unknown {
   return jsonOf(value, String);
 }
@@ -115,17 +115,17 @@ function isoOf(value: bigint, perMilli: bigint): string {
   return new Date(Number((value - modulo(value, perMilli)) / perMilli)).toISOString().slice(0, -1);
 }
 
-/** An answer that can be read again and again. */
-interface ReadAnswer {
+/** A result that can be read repeatedly. */
+interface StoredResult {
   readonly schema: Schema;
   readonly batches: readonly RecordBatch[];
 }
 
-async function answerOf(sql: string): Promise<ReadAnswer> {
-  const answer = await fixture.engine.query(callOf(), sql);
+async function resultOf(sql: string): Promise<StoredResult> {
+  const result = await fixture.engine.query(callOf(), sql);
   const batches: RecordBatch[] = [];
-  for await (const batch of answer.batches) batches.push(batch);
-  return { schema: answer.schema, batches };
+  for await (const batch of result.batches) batches.push(batch);
+  return { schema: result.schema, batches };
 }
 
 async function textOf(chunks: AsyncIterable<Uint8Array>): Promise<string> {
@@ -140,7 +140,7 @@ async function linesOf(stream: FrameStream): Promise<unknown[]> {
   return lines.map((line) => Object.values(JSON.parse(line)));
 }
 
-/** The cells of CSV: what stands in quotes is a text, and nothing is null. */
+/** Parses CSV cells: a quoted cell is a string, an empty one is null. */
 function cellsOf(csv: string): (string | null)[][] {
   const pattern = /(?:"((?:[^"]|"")*)"|([^",\r]*))(,|\r\n)/y;
   const rows: (string | null)[][] = [[]];
@@ -153,7 +153,7 @@ function cellsOf(csv: string): (string | null)[][] {
   return rows.slice(1, -1);
 }
 
-/** What a cell of CSV says, in the form of a value of DuckDB that it should say. */
+/** Parses a CSV cell in the form of the expected DuckDB value. */
 function cellAs(cell: string | null, value: DuckDBValue): unknown {
   if (cell === null || value === null) return cell;
   if (typeof value === 'number') return Number(cell);
@@ -161,7 +161,7 @@ function cellAs(cell: string | null, value: DuckDBValue): unknown {
   return typeof jsonOf(value, String) === 'string' ? cell : JSON.parse(cell);
 }
 
-/** A value of DuckDB as `cellAs` should have it. */
+/** Returns the DuckDB value that `cellAs` should produce. */
 function asCell(value: DuckDBValue): unknown {
   if (typeof value === 'number') return value;
   const text = jsonOf(value, String);
@@ -170,7 +170,7 @@ function asCell(value: DuckDBValue): unknown {
 
 async function expectInEveryFormat(
   sql: string,
-  { schema, batches }: ReadAnswer,
+  { schema, batches }: StoredResult,
   rows: readonly DuckDBValue[][],
 ): Promise<void> {
   const stream = (): FrameStream => streamOfBatches(schema, batches);
@@ -185,15 +185,15 @@ async function expectInEveryFormat(
   ).toEqual(rows.map((row) => row.map(asCell)));
   const arrow = tableFromIPC(encodeArrowStream(stream()));
   expect(await linesOf(streamFromTable(await arrow)), sql).toEqual(expected);
-  // The rows of a Parquet file are written and read as those of a kept frame.
-  const ref = { tenant: 'default', handle: parseHandle('answer') };
+  // Parquet is covered by writing and reading a stored frame.
+  const ref = { tenant: 'default', handle: parseHandle('result') };
   await fixture.store.put(ref, stream());
   const kept = await fixture.store.open(ref);
   expect(await linesOf(kept?.read() ?? stream()), sql).toEqual(expected);
   kept?.close();
 }
 
-test(`${runs(FRAMES) * SELECTS_PER_FRAME} random SELECTs over random frames are answered as by DuckDB itself, in every format`, async () => {
+test(`${runs(FRAMES) * SELECTS_PER_FRAME} random SELECTs on random frames return the same rows as DuckDB, in every format`, async () => {
   const length = { minLength: SELECTS_PER_FRAME, maxLength: SELECTS_PER_FRAME };
   const frames = fc.tuple(randomRows, randomRows, fc.array(randomSelect, length));
   const property = fc.asyncProperty(frames, async ([one, two, selects]) => {
@@ -203,9 +203,9 @@ test(`${runs(FRAMES) * SELECTS_PER_FRAME} random SELECTs over random frames are 
     }
     for (const sql of selects) {
       const expected = await reference.runAndReadAll(sql).catch(() => undefined);
-      // What it refuses, it refuses for everybody.
-      if (expected === undefined) await expect(answerOf(sql), sql).rejects.toMatchObject({ code: 'invalid_sql' });
-      else await expectInEveryFormat(sql, await answerOf(sql), expected.getRows());
+      // SQL that DuckDB refuses must fail here, too.
+      if (expected === undefined) await expect(resultOf(sql), sql).rejects.toMatchObject({ code: 'invalid_sql' });
+      else await expectInEveryFormat(sql, await resultOf(sql), expected.getRows());
     }
   });
   await fc.assert(property, { numRuns: runs(FRAMES), endOnFailure: true });

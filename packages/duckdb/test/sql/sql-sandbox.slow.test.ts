@@ -14,15 +14,15 @@ beforeAll(async () => {
 
 afterAll(() => sandbox.close());
 
-describe('no SQL can take more than there is', () => {
+describe('no SQL can exceed its limits', () => {
   test.each(BOMBS.map((sql) => [sql.slice(0, 100), sql] as const))('%s', (_, sql) => expectDefused(sandbox, sql));
 });
 
-test('the frames are what they were, and nothing is beside them', async () => {
+test('the frames are unchanged, and there are no other files', async () => {
   const names = await readdir(join(sandbox.fixture.directory, 'default'));
   expect(names).toEqual([expect.stringMatching(/^trades@\w+\.parquet$/)]);
 });
 
-test("the server's own memory is where it was", () => {
+test('the memory of the server has not grown', () => {
   expect(sandbox.grownBytes()).toBeLessThan(100e6);
 });

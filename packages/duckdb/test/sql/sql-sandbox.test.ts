@@ -4,7 +4,7 @@ import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
 import { BOMBS, HOSTILE_SQL } from '../../src/testing/hostile-sql.ts';
 import { CANARY, createSandbox, expectDefused, type Sandbox } from '../sandbox.ts';
 
-/** So long that none of these comes near it on a busy machine. */
+/** Long enough that none of these comes near it on a busy machine. */
 const TIMEOUT_MS = 30_000;
 
 let sandbox: Sandbox;
@@ -30,20 +30,20 @@ describe.each(Object.entries(HOSTILE_SQL))('no SQL can %s', (_, texts) => {
     expect(said).not.toContain(fixture.directory);
   });
 
-  test('and the next caller gets its result', () => sandbox.expectAnswers());
+  test('and the next statement succeeds', () => sandbox.expectAnswers());
 });
 
-describe('no SQL can take more than there is', () => {
+describe('no SQL can exceed its limits', () => {
   const soon = BOMBS.filter((sql) => /repeat\('x', 2000000000\)|map\(range|NOT NOT|\[\[/.test(sql));
 
   test.each(soon.map((sql) => [sql.slice(0, 100), sql] as const))('%s', (_, sql) => expectDefused(sandbox, sql));
 });
 
-test('the frames are what they were, and nothing is beside them', async () => {
+test('the frames are unchanged, and there are no other files', async () => {
   const names = await readdir(join(sandbox.fixture.directory, 'default'));
   expect(names).toEqual([expect.stringMatching(/^trades@\w+\.parquet$/)]);
 });
 
-test("the server's own memory is where it was", () => {
+test('the memory of the server has not grown', () => {
   expect(sandbox.grownBytes()).toBeLessThan(100e6);
 });

@@ -36,7 +36,7 @@ async function storedText(): Promise<string> {
   return Buffer.concat(parts).toString();
 }
 
-// Stored as other types than they came as, or with names that SQL has not.
+// Stored with other types than they were sent with, or with names that SQL does not have.
 const OTHERWISE = new Set([
   'columns with names of all kinds',
   'date64',
@@ -47,7 +47,7 @@ const OTHERWISE = new Set([
   'without columns',
 ]);
 
-describe('SELECT * answers what a read of the handle answers', () => {
+describe('SELECT * returns the same as a read of the handle', () => {
   const samples = SAMPLE_FRAMES.filter(({ name }) => !OTHERWISE.has(name)).map(
     (sample) => [sample.name, sample] as const,
   );
@@ -58,12 +58,12 @@ describe('SELECT * answers what a read of the handle answers', () => {
   });
 });
 
-/** Columns of one row, as `DESCRIBE` names their types. */
+/** The column types of a query, as `DESCRIBE` names them. */
 async function typesOf(sql: string): Promise<unknown[]> {
   return (await fixture.rows(`DESCRIBE ${sql}`)).map(([, type]) => type);
 }
 
-describe('columns are of the types that DuckDB would have made them', () => {
+describe('columns have the native types of DuckDB', () => {
   test.each([
     ['int128', 'HUGEINT'],
     ['uint8', 'UTINYINT'],
@@ -88,7 +88,7 @@ async function putValues(type: DataType, values: readonly unknown[]): Promise<vo
   await put(streamFromTable(new Table({ c: vectorFromArray([...values], type) })));
 }
 
-describe('what SQL has in another form', () => {
+describe('values with another form in SQL', () => {
   const item = new Field('item', new DurationMillisecond(), true);
   const pair = new Struct([new Field('a "x"', new TimeNanosecond(), true)]);
 
@@ -106,14 +106,14 @@ describe('what SQL has in another form', () => {
     ['structs of times', pair, [{ 'a "x"': 1n }, null], ['{"a \\"x\\"":"00:00:00.000000001"}', 'null']],
   ])('%s', async (_, type, values, texts) => {
     await putValues(type, values);
-    // An expression, and not the column as it is stored.
+    // An expression, not the stored column.
     expect(await fixture.text('SELECT coalesce(c) AS c FROM sample')).toBe(
       texts.map((text) => `{"c":${text}}\n`).join(''),
     );
   });
 });
 
-describe('what SQL has no room for', () => {
+describe('values that SQL cannot represent', () => {
   const nested = new List(new Field('item', new DurationNanosecond(), true));
 
   test.each<readonly [string, DataType, unknown, string]>([
@@ -121,21 +121,18 @@ describe('what SQL has no room for', () => {
     ['a duration in nanoseconds in a list', nested, [1999n], '["PT0.000001999S"]'],
     ['a duration beyond microseconds of 64 bits', new DurationMillisecond(), 2n ** 62n, '"PT1281023894007H36M27.904S"'],
     ['a time beyond a day', new TimeNanosecond(), 86_400_000_000_000n, '"24:00:00.000000000"'],
-  ])(
-    '%s is exact in a column that is selected, and an error in one that is calculated with',
-    async (_, type, value, text) => {
-      await putValues(type, [value]);
-      for (const sql of [
-        'FROM sample',
-        'SELECT c AS d, c FROM sample WHERE 1 = 1 LIMIT 1',
-        'SELECT sample.c FROM sample',
-      ]) {
-        expect(await fixture.text(sql)).toContain(`"c":${text}`);
-      }
-      await expect(fixture.text('SELECT max(c) FROM sample')).rejects.toMatchObject({ code: 'invalid_sql' });
-      await expect(fixture.text('FROM sample ORDER BY c::VARCHAR')).rejects.toMatchObject({ code: 'invalid_sql' });
-    },
-  );
+  ])('%s is exact in a selected column, and an error in a calculation', async (_, type, value, text) => {
+    await putValues(type, [value]);
+    for (const sql of [
+      'FROM sample',
+      'SELECT c AS d, c FROM sample WHERE 1 = 1 LIMIT 1',
+      'SELECT sample.c FROM sample',
+    ]) {
+      expect(await fixture.text(sql)).toContain(`"c":${text}`);
+    }
+    await expect(fixture.text('SELECT max(c) FROM sample')).rejects.toMatchObject({ code: 'invalid_sql' });
+    await expect(fixture.text('FROM sample ORDER BY c::VARCHAR')).rejects.toMatchObject({ code: 'invalid_sql' });
+  });
 
   test.each(['SELECT c.d FROM sample', 'SELECT sample.c.d FROM sample', 'SELECT other.c.d FROM sample AS other'])(
     'a field of a struct with a duration can be selected: %s',
@@ -145,7 +142,7 @@ describe('what SQL has no room for', () => {
     },
   );
 
-  test('the error names the column and what to do', async () => {
+  test('the error names the column', async () => {
     await putValues(new DurationNanosecond(), [1999n]);
     await expect(fixture.text('SELECT c + INTERVAL 1 DAY FROM sample')).rejects.toMatchObject({
       code: 'invalid_sql',
@@ -172,7 +169,7 @@ describe('what SQL has no room for', () => {
   });
 });
 
-test('of names of columns that differ only by case each gets a number', async () => {
+test('column names that differ only by case get numbers', async () => {
   const one = vectorFromArray([1]);
   await put(streamFromTable(new Table({ Id: one, id: one, file_row_number: one })));
   const { schema } = await fixture.engine.describe(callOf(), 'FROM sample');
@@ -218,12 +215,12 @@ const ALL_TYPES: Readonly<Record<string, string>> = {
   list_of_fixed_int_array: 'ARRAY',
 };
 
-describe('every type of DuckDB has an answer', () => {
+describe('every type of DuckDB can be returned', () => {
   test.each(Object.entries(ALL_TYPES))('%s is %s', async (column, type) => {
     const sql = `SELECT "${column}" FROM test_all_types()`;
-    const answer = await fixture.engine.query(callOf(), sql);
-    expect(answer.schema.fields.map((field) => columnInfo(field).type)).toEqual([type]);
-    answer.close();
+    const result = await fixture.engine.query(callOf(), sql);
+    expect(result.schema.fields.map((field) => columnInfo(field).type)).toEqual([type]);
+    result.close();
     expect((await fixture.text(sql)).trimEnd().split('\n')).toHaveLength(3);
   });
 

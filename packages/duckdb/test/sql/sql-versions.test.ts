@@ -3,7 +3,7 @@ import { Table, vectorFromArray, Int32 } from 'apache-arrow';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { createSqlFixture, type SqlFixture } from '../../src/testing/sql-fixture.ts';
 
-const ANSWERS = 30;
+const RESULTS = 30;
 const VERSIONS = 30;
 
 let fixture: SqlFixture;
@@ -14,7 +14,7 @@ beforeAll(async () => {
 
 afterAll(() => fixture.close());
 
-/** A frame of as many rows as its version, each of which says it. */
+/** Stores a frame whose number of rows and values depend on its version. */
 async function put(version: number): Promise<void> {
   const values = vectorFromArray(
     Array.from({ length: 1 + (version % 50) }, () => version),
@@ -26,11 +26,11 @@ async function put(version: number): Promise<void> {
   );
 }
 
-test('a statement that reads a frame twice sees one version while it is replaced as fast as it can be', async () => {
+test('a statement that reads a frame twice sees one version while the frame is replaced continuously', async () => {
   await put(0);
   let version = 0;
   const seen: number[] = [];
-  const isEnough = (): boolean => seen.length >= ANSWERS && version >= VERSIONS && new Set(seen).size > 5;
+  const isEnough = (): boolean => seen.length >= RESULTS && version >= VERSIONS && new Set(seen).size > 5;
   async function replace(): Promise<void> {
     while (!isEnough()) await put(++version);
   }
@@ -44,6 +44,6 @@ test('a statement that reads a frame twice sees one version while it is replaced
       seen.push(Number(min));
     }
   }
-  // Each asks for the newest one: where it did not, this would not end.
+  // Each statement must see the newest version: otherwise this would not end.
   await Promise.all([replace(), ask()]);
 }, 60_000);
