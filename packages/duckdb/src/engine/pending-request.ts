@@ -1,6 +1,7 @@
-import { cancelledError, onAbort } from '@svc/errors';
+import { onAbort } from '@svc/errors';
 import { type ArrivedBatch, PLACE_BYTES } from '../wire/batch-file.ts';
 import { parseJson } from '../wire/messages.ts';
+import { abortError } from './child-errors.ts';
 import type { ChildLink, ResponseHandlers, RequestControl, LinkRequest } from './child-link.ts';
 
 /** Starts a request. */
@@ -107,7 +108,7 @@ export function startRequest<Response>(
       },
       fail(error) {
         stopListening();
-        failure = signal?.aborted === true ? cancelledError(signal.reason) : error;
+        failure = signal?.aborted === true ? abortError(signal.reason) : error;
         reject(failure);
         onFailure?.(failure);
       },

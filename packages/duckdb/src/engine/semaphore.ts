@@ -1,4 +1,5 @@
-import { cancelledError, onAbort } from '@svc/errors';
+import { onAbort } from '@svc/errors';
+import { abortError } from './child-errors.ts';
 
 /** A counting semaphore. */
 export interface Semaphore {
@@ -12,7 +13,7 @@ export function createSemaphore(permits: number): Semaphore {
   let free = permits;
 
   async function acquire(signal: AbortSignal | undefined): Promise<void> {
-    if (signal?.aborted === true) throw cancelledError(signal.reason);
+    if (signal?.aborted === true) throw abortError(signal.reason);
     if (free > 0) {
       free--;
       return;
@@ -25,7 +26,7 @@ export function createSemaphore(permits: number): Semaphore {
       waiting.add(begin);
       const stopListening = onAbort(signal, () => {
         waiting.delete(begin);
-        reject(cancelledError(signal?.reason));
+        reject(abortError(signal?.reason));
       });
     });
   }
