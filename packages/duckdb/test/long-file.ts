@@ -21,7 +21,7 @@ export async function idsOf(frame: FrameStream): Promise<bigint[]> {
   return ids;
 }
 
-/** Batches that do not end before something happens. */
+/** A stream that does not end before `until` resolves. */
 export function slowFrame(until: Promise<unknown>): FrameStream {
   const { schema, batches } = longFrame(10);
   return {

@@ -18,7 +18,7 @@ beforeAll(async () => {
 });
 afterAll(() => fixture.close());
 
-/** The least time of three until the child answers after this: a busy machine spoils one measurement. */
+/** The shortest of three response times of the child after `act`: a busy machine spoils a single measurement. */
 async function leastMsAfter(act: () => Promise<void>): Promise<number> {
   let least = Infinity;
   for (let i = 0; i < 3; i += 1) {
@@ -49,7 +49,7 @@ describe('cancelling', () => {
     expect(fixture.files.childPid).toBe(pid);
   });
 
-  test('a reader that just stops reading is a cancel too', async () => {
+  test('happens when a reader stops reading', async () => {
     const readOne = async (): Promise<void> => {
       for await (const _ of fixture.files.read(source, info).batches) break;
     };
@@ -72,12 +72,12 @@ test('batches share one buffer if reuseBuffers is set, and have separate ones if
     expect(ids.length).toBe(ROWS);
     expect(ids.every((id, i) => id === BigInt(i))).toBe(true);
     expect(buffers.length).toBeGreaterThan(2);
-    // The last one may be so short that it comes over the pipe.
+    // The last batch may be short enough to come over the pipe.
     expect(new Set(buffers.slice(0, -1)).size).toBe(reuseBuffers ? 1 : buffers.length - 1);
   }
 });
 
-test('more reads at once than there are places for batches each get their rows', async () => {
+test('more concurrent reads than places for batches each get their rows', async () => {
   const reads = Array.from({ length: 12 }, async (_, i) => {
     const iterator = fixture.files
       .read(source, info, { offset: i, reuseBuffers: i % 2 === 0 })
@@ -94,7 +94,7 @@ test('more reads at once than there are places for batches each get their rows',
   }
 }, 60_000);
 
-test('what is left half read gives its places back', async () => {
+test('an abandoned read frees its places', async () => {
   for (let i = 0; i < 20; i++) {
     const iterator = fixture.files.read(source, info, { reuseBuffers: true }).batches[Symbol.asyncIterator]();
     await iterator.next();
@@ -104,11 +104,11 @@ test('what is left half read gives its places back', async () => {
   for await (const batch of fixture.files.read(source, info, { reuseBuffers: true }).batches) {
     buffers.add(batch.data.children[0]?.values.buffer);
   }
-  // What comes over the pipe for want of a place has memory of its own.
+  // A batch that comes over the pipe, because no place is free, has a separate buffer.
   expect(buffers.size).toBeLessThanOrEqual(2);
 });
 
-test('a child that does not obey a cancel is replaced', async () => {
+test('a child that ignores a cancel is replaced', async () => {
   await fixture.files.warm();
   const pid = fixture.files.childPid ?? 0;
   const controller = new AbortController();
@@ -120,7 +120,7 @@ test('a child that does not obey a cancel is replaced', async () => {
   expect(fixture.files.childPid).not.toBe(pid);
 });
 
-test('what others read from a child that does not obey a cancel goes on, and the next request finds another child', async () => {
+test('other reads from a child that ignores a cancel go on, and the next request gets another child', async () => {
   const bomb = fixture.path();
   const connection = await (await DuckDBInstance.create(':memory:')).connect();
   await connection.run(`COPY (SELECT repeat('x', 200000) AS a, range AS b FROM range(20000)) TO ${sqlText(bomb)}
@@ -144,7 +144,7 @@ test('what others read from a child that does not obey a cancel goes on, and the
 }, 60_000);
 
 test.runIf(process.platform === 'linux')(
-  'a reader that stops holds the memory of both processes where it is',
+  'memory grows in neither process while a reader is paused',
   async () => {
     const big = fixture.path();
     await fixture.files.concat(Array<FrameSource>(8).fill(source), big, { compression: 'zstd' });
@@ -169,7 +169,7 @@ async function memoryOf(pid: number): Promise<number> {
   return Number(/VmRSS:\s+(\d+) kB/.exec(status)?.[1]) * 1024;
 }
 
-test('a close that has to kill the child is waited for, also where nothing else keeps the process', async () => {
+test('a close that has to kill the child is awaited, even if nothing else keeps the process alive', async () => {
   const program = `
     const { createFrameFiles } = await import(${JSON.stringify(new URL('../../dist/index.js', import.meta.url).href)});
     const files = createFrameFiles({ tempDirectory: ${JSON.stringify(fixture.folder)} });

@@ -18,7 +18,7 @@ beforeAll(async () => {
 });
 afterAll(() => fixture.close());
 
-test('a child that was started before is the one that is asked', async () => {
+test('requests go to a child that was started before', async () => {
   const tempDirectory = tmpdir();
   const child = startChild({ tempDirectory });
   const files = createFrameFiles({ tempDirectory, child });
@@ -51,7 +51,7 @@ test.each([
   expect(await idsOf(fixture.files.read(source, info, { offset, limit }))).toEqual(ids);
 });
 
-test('columns come in the order in which they are wanted, and no column is rows alone', async () => {
+test('columns come in the requested order, and an empty selection has only rows', async () => {
   const twice = fixture.files.read(source, info, { limit: 2, columns: [0, 0] });
   expect(twice.schema.fields.map(({ name }) => name)).toEqual(['id', 'id']);
   expect(await idsOf(twice)).toEqual([0n, 1n]);
@@ -60,7 +60,7 @@ test('columns come in the order in which they are wanted, and no column is rows 
   expect(rows).toBe(ROWS);
 });
 
-test('many reads at once each get their rows', async () => {
+test('concurrent reads each get their rows', async () => {
   const offsets = Array.from({ length: 24 }, (_, i) => i * 40_000);
   const all = await Promise.all(
     offsets.map((offset) => idsOf(fixture.files.read(source, info, { offset, limit: 5000 }))),
@@ -68,7 +68,7 @@ test('many reads at once each get their rows', async () => {
   expect(all.map((ids) => [ids.length, ids[0]])).toEqual(offsets.map((offset) => [5000, BigInt(offset)]));
 });
 
-test('rows of several files come one after the other', async () => {
+test('rows of several files are concatenated in order', async () => {
   const small = fixture.path();
   await fixture.files.write(small, longFrame(3, { start: ROWS }), { compression: 'none' });
   const path = fixture.path();
@@ -92,7 +92,7 @@ describe('cancelling', () => {
     expect(await readdir(fixture.folder)).not.toContain(basename(path));
   });
 
-  test('before it began does nothing', async () => {
+  test('before the start does nothing', async () => {
     const signal = AbortSignal.abort(new Error('too late'));
     await expect(idsOf(fixture.files.read(source, info, { signal }))).rejects.toThrow('too late');
     await expect(fixture.files.write(fixture.path(), longFrame(1), { compression: 'zstd', signal })).rejects.toThrow(
@@ -101,7 +101,7 @@ describe('cancelling', () => {
   });
 });
 
-test('many uploads that wait for rows do not hold up reads, and all end', async () => {
+test('many uploads that wait for rows do not block reads, and all end', async () => {
   let end = (): void => undefined;
   const until = new Promise<void>((resolve) => (end = resolve));
   const writing = Promise.all(
@@ -112,7 +112,7 @@ test('many uploads that wait for rows do not hold up reads, and all end', async 
   expect((await writing).map(({ rows }) => rows)).toEqual(Array(40).fill(10));
 });
 
-test('a source that fails gives its own error, and no file', async () => {
+test('a write fails with the error of its source, and leaves no file', async () => {
   const path = fixture.path();
   await expect(
     fixture.files.write(path, slowFrame(Promise.reject(new Error('the upload broke'))), { compression: 'zstd' }),
@@ -120,7 +120,7 @@ test('a source that fails gives its own error, and no file', async () => {
   expect(await readdir(fixture.folder)).not.toContain(basename(path));
 });
 
-test('a child that is killed fails what runs on it, and the next request works', async () => {
+test('killing the child fails the requests in flight, and the next request works', async () => {
   await fixture.files.warm();
   const pid = fixture.files.childPid ?? 0;
   let end = (): void => undefined;
@@ -140,7 +140,7 @@ test('a child that is killed fails what runs on it, and the next request works',
   expect(fixture.files.childPid).not.toBe(pid);
 });
 
-test('a child that is killed leaves no file of what it wrote', async () => {
+test('a killed child leaves no partial file', async () => {
   await fixture.files.warm();
   const path = fixture.path();
   const writing = fixture.files.write(path, slowFrame(new Promise(() => undefined)), { compression: 'zstd' });
