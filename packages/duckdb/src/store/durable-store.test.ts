@@ -8,7 +8,7 @@ import { createTestFiles, FILE_KINDS } from '../testing/test-files.ts';
 const fixtures: StoreFixture[] = [];
 
 // A test cannot choose when a disk is full.
-beforeEach(({ task, skip }) => skip(task.name.startsWith('what does not fit')));
+beforeEach(({ task, skip }) => skip(task.name.startsWith('a frame that does not fit')));
 
 afterEach(async () => {
   await Promise.all(fixtures.splice(0).map((fixture) => fixture.remove()));

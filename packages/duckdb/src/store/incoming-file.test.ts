@@ -71,14 +71,14 @@ test('a slow upload is not read while it arrives, and is complete later', async 
   };
   const file = createIncomingFile(mebibytes(12, { 9: late }), newPath(), { maxWaitMs: 10, firstMs: 10_000 });
   expect(await file.isFast()).toBe(true);
-  await expect(valuesOf(file)).rejects.toThrow('too slowly');
+  await expect(valuesOf(file)).rejects.toThrow('too slow to be read');
   expect(file.wasTooSlow).toBe(true);
   isLate = true;
   await file.whole;
   expect(await valuesOf(file)).toEqual(upTo(12));
 });
 
-test('an upload that stalls fails its readers', async () => {
+test('an upload that breaks off fails its readers', async () => {
   const broken = async () => {
     throw new Error('The client went away.');
   };

@@ -38,7 +38,7 @@ test.each([
   ['EACCES', /permission/],
   ['EPERM', /permission/],
   ['EIO', /disk reports an error/],
-  ['ENOSPC', /no space/],
+  ['ENOSPC', /disk .* is full/],
 ])('a directory whose changes and probes fail with %s cannot be written', async (code, message) => {
   prepare = () => Promise.reject(failure(code));
   await fail(failure(code));
