@@ -2,7 +2,7 @@ import { ServiceError } from '@svc/errors';
 import type { FrameStream } from '@svc/frames';
 import { prepend, underSchema } from '@svc/frames/internal';
 import type { RecordBatch, Schema } from 'apache-arrow';
-import { findBrokenLine } from './broken-csv-line.ts';
+import { findBrokenLine } from './csv-sniffer.ts';
 import type { ChildResponses, PutColumn, WrittenNumbers } from '../wire/file-requests.ts';
 import { commonSchema } from '../types/common-schema.ts';
 import { type ConversionLanes, type ConversionOptions, createConversionLanes } from './conversion-lanes.ts';

@@ -1,35 +1,163 @@
+import { createReadStream } from 'node:fs';
 import { open } from 'node:fs/promises';
-import { createCsvQuotes } from './csv-quotes.ts';
+import { ServiceError } from '@svc/errors';
+import { MAX_COLUMNS } from '@svc/frames/internal';
+import { createCsvScanner, withoutByteOrderMark } from './csv-scanner.ts';
 
+/** The delimiters that are detected. */
 const DELIMITERS = [',', ';', '\t', '|'] as const;
-const LOOKED_AT_BYTES = 64 * 1024;
+/** The longest line that DuckDB reads. */
+const MAX_LINE_BYTES = 2_000_000;
+/** About the number of lines that DuckDB samples to detect the dialect of a file. */
+const SAMPLED_LINES = 30_000;
+const LINE_FEED = 10;
+
+/** The head of a CSV file. */
+export interface CsvHead {
+  readonly delimiter: string;
+  /** The number of columns in the first line. */
+  readonly columns: number;
+  /** The values of the first line; undefined if it ends inside quotes. */
+  readonly firstLine: readonly string[] | undefined;
+}
 
 /**
- * Detects the delimiter of a CSV file: the usual one that occurs most often in its first line. DuckDB looks for one that
- * fits all lines, and so takes a file with one broken line for a file of one column.
+ * Reads the first line of a CSV file, and detects the delimiter if none is given. Refuses a line that is too long or has
+ * too many columns: DuckDB would take many seconds, and all of its memory, to find that out.
  */
-export async function findDelimiter(path: string): Promise<string> {
+export async function readCsvHead(path: string, given?: string): Promise<CsvHead> {
+  const bytes = await readHead(path);
+  const head = withoutByteOrderMark(bytes);
+  const delimiter = given ?? detectDelimiter(head);
+  const { columns, values, isEnded, isQuoted } = splitFirstLine(head, delimiter);
+  const isCut = !isEnded && bytes.length > MAX_LINE_BYTES;
+  if (columns > MAX_COLUMNS) {
+    throw new ServiceError(
+      'invalid_data',
+      `The CSV file has ${columns}${isCut ? ' or more' : ''} columns; at most ${MAX_COLUMNS} are allowed.`,
+      { hint: 'Send fewer columns, or set the delimiter with ?delimiter=.' },
+    );
+  }
+  if (!isCut) return { delimiter, columns, firstLine: isQuoted ? undefined : values };
+  const fault = isQuoted ? 'has an unterminated quote' : 'is too long';
+  throw new ServiceError(
+    'invalid_data',
+    `Line 1 of the CSV file ${fault}: it is longer than ${MAX_LINE_BYTES} bytes.`,
+    { hint: 'Check that its lines end with a line feed, and that every quote is closed.' },
+  );
+}
+
+async function readHead(path: string): Promise<Uint8Array> {
   const file = await open(path);
   try {
-    const { buffer, bytesRead } = await file.read(Buffer.alloc(LOOKED_AT_BYTES));
-    // In Latin-1 a byte order mark is three characters.
-    return mostUsed(buffer.toString('latin1', 0, bytesRead).replace(/^\xEF\xBB\xBF/, ''));
+    const { size } = await file.stat();
+    const { buffer, bytesRead } = await file.read(Buffer.alloc(Math.min(size, MAX_LINE_BYTES + 1)));
+    return buffer.subarray(0, bytesRead);
   } finally {
     await file.close();
   }
 }
 
-/** Returns the delimiter that occurs most often in the first line, outside quotes; a comma if there is none. */
-export function mostUsed(text: string): string {
-  const counts = new Map<string, number>(DELIMITERS.map((delimiter) => [delimiter, 0]));
-  const quotes = createCsvQuotes();
-  for (const character of text) {
-    if (quotes.takes(character.charCodeAt(0))) continue;
-    if (character === '\n' || character === '\r') break;
-    const count = counts.get(character);
-    if (count === undefined) continue;
-    counts.set(character, count + 1);
-    quotes.nextValue();
+/**
+ * Returns the usual delimiter that occurs most often in the first line, outside quotes; a comma if there is none. DuckDB
+ * looks for one that fits all lines, and so takes a file with one broken line for a file of one column.
+ */
+export function detectDelimiter(text: Uint8Array): string {
+  const counts = new Map<string, number>();
+  const scanner = createCsvScanner(DELIMITERS);
+  for (const byte of text) {
+    const token = scanner.next(byte);
+    if (token === 'line_end') break;
+    if (token !== 'delimiter') continue;
+    const delimiter = String.fromCharCode(byte);
+    counts.set(delimiter, (counts.get(delimiter) ?? 0) + 1);
   }
   return DELIMITERS.reduce((best, one) => ((counts.get(one) ?? 0) > (counts.get(best) ?? 0) ? one : best));
+}
+
+interface FirstLine {
+  readonly columns: number;
+  /** Without quotes; at most `MAX_COLUMNS` of them. */
+  readonly values: readonly string[];
+  /** Whether the text contains the end of the line. */
+  readonly isEnded: boolean;
+  /** Whether the text ends inside quotes. */
+  readonly isQuoted: boolean;
+}
+
+function splitFirstLine(text: Uint8Array, delimiter: string): FirstLine {
+  const scanner = createCsvScanner([delimiter]);
+  const earlierDelimiterBytes = Buffer.byteLength(delimiter) - 1;
+  const value = Buffer.alloc(text.length);
+  const values: string[] = [];
+  let columns = 1;
+  let length = 0;
+  for (const byte of text) {
+    const token = scanner.next(byte);
+    if (token === 'text') value[length++] = byte;
+    else if (token === 'line_end') {
+      return { columns, values: [...values, value.toString('utf8', 0, length)], isEnded: true, isQuoted: false };
+    } else if (token === 'delimiter') {
+      columns += 1;
+      if (columns <= MAX_COLUMNS) values.push(value.toString('utf8', 0, length - earlierDelimiterBytes));
+      length = 0;
+    }
+  }
+  const { isQuoted } = scanner;
+  return { columns, values: [...values, value.toString('utf8', 0, length)], isEnded: false, isQuoted };
+}
+
+/** Whether the columns have the names in the line. DuckDB appends a number to a duplicate name. */
+export function isHeaderOf(line: readonly string[], names: readonly string[]): boolean {
+  return (
+    line.length === names.length &&
+    line.every((value, i) => {
+      const name = names[i] ?? '';
+      return (
+        value === '' || name === value || (name.startsWith(`${value}_`) && /^\d+$/.test(name.slice(value.length + 1)))
+      );
+    })
+  );
+}
+
+/**
+ * Finds the first line of a CSV file that does not match the lines before it, and returns an error about it, or
+ * undefined if there is none. DuckDB says only that it cannot detect the dialect of such a file.
+ */
+export async function findBrokenLine(
+  path: string,
+  delimiter: string,
+  signal?: AbortSignal,
+): Promise<ServiceError | undefined> {
+  const scanner = createCsvScanner([delimiter]);
+  let [line, start, values, columns] = [1, 1, 1, 0];
+  let isEmpty = true;
+  let isFirst = true;
+  for await (const chunk of createReadStream(path, { signal }) as AsyncIterable<Uint8Array>) {
+    for (const byte of isFirst ? withoutByteOrderMark(chunk) : chunk) {
+      const token = scanner.next(byte);
+      if (byte === LINE_FEED) line += 1;
+      if (token === 'delimiter') values += 1;
+      if (token !== 'line_end') isEmpty = false;
+      if (token !== 'line_end' || byte !== LINE_FEED) continue;
+      if (columns === 0) columns = values;
+      // An empty line is a null in a file of one column, and is ignored in others.
+      if (values !== columns && !isEmpty) return wrongCount(start, values, columns);
+      [start, values, isEmpty] = [line, 1, true];
+      if (line > SAMPLED_LINES) return undefined;
+    }
+    isFirst = false;
+  }
+  if (scanner.isQuoted) return brokenLine(start, 'has an unterminated quote');
+  return isEmpty || values === columns || columns === 0 ? undefined : wrongCount(start, values, columns);
+}
+
+function wrongCount(line: number, values: number, columns: number): ServiceError {
+  return brokenLine(line, `has ${values} values, but there are ${columns} columns`);
+}
+
+function brokenLine(line: number, fault: string): ServiceError {
+  return new ServiceError('invalid_data', `Line ${line} of the CSV file ${fault}.`, {
+    hint: 'Correct the line, or set the dialect of the file with ?delimiter= and ?header=.',
+  });
 }

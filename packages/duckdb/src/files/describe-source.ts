@@ -9,9 +9,7 @@ import { fitsPlan } from '../wire/fits-plan.ts';
 import type { Int96Unit } from '../wire/column-plans.ts';
 import type { ChildResponses } from '../wire/file-requests.ts';
 import { unlinkIfThere } from '../disk/durable-files.ts';
-import { findDelimiter } from './csv-sniffer.ts';
-import { checkCsvHead } from './csv-head.ts';
-import { firstLineOf, isHeaderOf } from './csv-header.ts';
+import { isHeaderOf, readCsvHead } from './csv-sniffer.ts';
 import { describeOwnFiles, type ParquetSource, toError } from './describe-own-files.ts';
 import { describeParquet } from './parquet/describe-parquet.ts';
 import type { FrameSource, SourceInfo } from './frame-files.ts';
@@ -86,19 +84,17 @@ async function inspectExact(engine: FileEngine, footer: ParquetFooter, signal?: 
 }
 
 /** Detects the options that SQL needs and the client did not give, and counts the columns in the head of a CSV file. */
-async function settle(source: FrameSource): Promise<{ readonly source: SettledSource; readonly columns: number }> {
+async function settle(source: FrameSource): Promise<Omit<PreparedUpload, 'footer'>> {
   if (source.kind !== 'csv') return { source, columns: 0 };
-  const delimiter = source.delimiter ?? (await findDelimiter(source.path));
-  const columns = await checkCsvHead(source.path, delimiter);
+  const { delimiter, columns, firstLine } = await readCsvHead(source.path, source.delimiter);
   const { addedTo, header = true } = source;
-  const plain = { source: { ...source, delimiter }, columns };
+  const plain = { source: { ...source, delimiter }, columns, firstLine };
   if (addedTo === undefined || source.columns !== undefined || !header) return plain;
-  const line = await firstLineOf(source.path, delimiter);
   const fields = new Map(addedTo.fields.map((field) => [field.name, field]));
   // If the first line has other names it may hold values: DuckDB detects which.
-  if (line === undefined || !line.every((name) => fields.has(name))) return plain;
-  const texts = new Set(line.filter((name) => DataType.isUtf8(fields.get(name)?.type)));
-  return { source: { ...source, delimiter, header, texts: [...texts] }, columns };
+  if (firstLine === undefined || !firstLine.every((name) => fields.has(name))) return plain;
+  const texts = new Set(firstLine.filter((name) => DataType.isUtf8(fields.get(name)?.type)));
+  return { ...plain, source: { ...source, delimiter, header, texts: [...texts] } };
 }
 
 /** An upload whose head or footer was read. */
@@ -106,16 +102,18 @@ export interface PreparedUpload {
   readonly source: SettledSource;
   /** The number of columns, including nested ones; 0 if unknown. */
   readonly columns: number;
+  /** The values of the first line of a CSV file, if it is complete. */
+  readonly firstLine?: readonly string[] | undefined;
   /** The original footer of a Parquet file. */
   readonly footer?: ParquetFooter | undefined;
 }
 
 /** Reads the head or the footer of an upload, which is fast, and extends the footer so that DuckDB changes no value. */
 export async function prepareUpload(from: FrameSource): Promise<PreparedUpload> {
-  const { source, columns } = await settle(from);
-  if (from.kind !== 'parquet') return { source, columns };
+  const settled = await settle(from);
+  if (from.kind !== 'parquet') return settled;
   const footer = await exactFooter(from);
-  return { source, columns: footer?.leaves.length ?? 0, footer };
+  return { ...settled, columns: footer?.leaves.length ?? 0, footer };
 }
 
 /** An upload with its description and the names of its columns in DuckDB. */
@@ -138,13 +136,13 @@ export interface DescribeUploadOptions {
  */
 export async function describeUpload(
   engine: FileEngine,
-  { source, footer }: PreparedUpload,
+  { source, firstLine, footer }: PreparedUpload,
   { signal, int96Unit }: DescribeUploadOptions = {},
 ): Promise<DescribedUpload> {
   const found = await inspect(engine, source, signal);
   const columnNames = found.map(({ name }) => name);
   if (source.kind === 'csv') {
-    const named = await withOwnNames(source, found);
+    const named = withOwnNames(source, firstLine, found);
     return { source, info: foreignInfo(source, named), columnNames };
   }
   if (footer === undefined || source.kind !== 'parquet')
@@ -175,12 +173,12 @@ async function exactFooter({
 }
 
 /** Restores the names in the header of a CSV file: DuckDB changes names that differ only in case. */
-async function withOwnNames(
-  { path, delimiter, columns, header }: Extract<SettledSource, { kind: 'csv' }>,
+function withOwnNames(
+  { columns, header }: Extract<SettledSource, { kind: 'csv' }>,
+  line: readonly string[] | undefined,
   found: FoundColumns,
-): Promise<FoundColumns> {
+): FoundColumns {
   if (columns !== undefined || header === false) return found;
-  const line = await firstLineOf(path, delimiter);
   const names = found.map(({ name }) => name);
   if (line === undefined || !isHeaderOf(line, names)) return found;
   const given = line.filter((name) => name !== '');

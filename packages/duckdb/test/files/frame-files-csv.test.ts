@@ -1,7 +1,7 @@
 import { writeFile } from 'node:fs/promises';
 import { columnInfo, type CsvOptions } from '@svc/frames';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { mostUsed } from '../../src/files/csv-sniffer.ts';
+import { detectDelimiter } from '../../src/files/csv-sniffer.ts';
 import { createFilesFixture, type FilesFixture, textOf } from '../../src/testing/files-fixture.ts';
 
 let fixture: FilesFixture;
@@ -60,6 +60,12 @@ describe('a CSV file', () => {
 
   test('keeps names that differ only in case, look numbered, or are missing', async () => {
     expect(await convert('a,A,a_1,\n1,2,3,4\n')).toMatchObject({ types: 'a:LONG A:LONG a_1:LONG column3:LONG' });
+  });
+
+  test('keeps names that differ only in case, however long the header is', async () => {
+    const names = [...Array.from({ length: 80 }, (_, i) => `${i}`.padStart(1000, 'x')), 'a', 'A'];
+    const { types } = await convert(`${names.join(',')}\n${names.map(() => '1').join(',')}\n`);
+    expect(types.split(' ').slice(-2)).toEqual(['a:LONG', 'A:LONG']);
   });
 
   test('may begin with a byte order mark and a name in quotes', async () => {
@@ -180,6 +186,18 @@ describe('a CSV file', () => {
       {},
       'Line 4 of the CSV file has 1 values, but there are 2 columns.',
     ],
+    [
+      'a line with too many values after a quote inside a value',
+      'a,b\n5" pipe,2\n3,4,5\n',
+      {},
+      'Line 3 of the CSV file has 3 values, but there are 2 columns.',
+    ],
+    [
+      'a line with too many values between delimiters of two bytes',
+      'a§b\n1§2\n3§4§5\n',
+      { delimiter: '§' },
+      'Line 3 of the CSV file has 3 values, but there are 2 columns.',
+    ],
     ['an early unterminated quote', 'a,b\nx,"open\n3,4\n', {}, 'Line 2 of the CSV file has an unterminated quote.'],
     [
       'a title above the header',
@@ -219,7 +237,7 @@ describe('a CSV file', () => {
     ['a\n1,2,3\n', ','],
     ['', ','],
   ])('%j has the delimiter %j', (text, delimiter) => {
-    expect(mostUsed(text)).toBe(delimiter);
+    expect(detectDelimiter(Buffer.from(text))).toBe(delimiter);
   });
 
   test.each<[string, CsvOptions]>([
