@@ -13,12 +13,13 @@ import { isHeaderOf, readCsvHead } from './csv-sniffer.ts';
 import { describeOwnFiles, type ParquetSource, toError } from './describe-own-files.ts';
 import { describeParquet } from './parquet/describe-parquet.ts';
 import type { FrameSource, SourceInfo } from './frame-files.ts';
-import { PARQUET_MARK, type ParquetFooter, readParquetFooter } from './parquet/parquet-footer.ts';
+import { type ParquetFooter, readParquetFooter } from './parquet/parquet-footer.ts';
 import { refuseRepeatedName } from './refuse-repeated-name.ts';
 import type { FileEngine } from '../engine/file-engine.ts';
 import { isOfTheEngine } from '../engine/child-errors.ts';
 import { attachment, databaseName, fromClause, globFree, type SettledSource } from './source-sql.ts';
 import { fieldFromDuckdb } from '../types/duckdb-types.ts';
+import { PARQUET_MAGIC } from '../wire/parquet-tail.ts';
 import { sqlText } from '../wire/sql-names.ts';
 import { storedColumn } from '../types/stored-types.ts';
 
@@ -75,7 +76,7 @@ async function inspectExact(engine: FileEngine, footer: ParquetFooter, signal?: 
   await engine.scratch.make();
   const path = join(engine.scratch.path, `${randomUUID()}.parquet`);
   try {
-    await writeFile(path, PARQUET_MARK);
+    await writeFile(path, PARQUET_MAGIC);
     await footer.appendExact(path);
     return await inspect(engine, { kind: 'parquet', path }, signal);
   } finally {

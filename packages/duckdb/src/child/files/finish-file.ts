@@ -3,10 +3,7 @@ import { encodeChecks, rangesOf } from '../../wire/file-checks.ts';
 import { layoutOf } from './parquet-layout.ts';
 import { readChecksums, readFully } from './read-checksums.ts';
 import { NOTE_PLACEHOLDER, noteText } from '../../wire/file-requests.ts';
-
-/** A Parquet file ends with the length of its footer and these bytes. */
-const MAGIC = 'PAR1';
-const TAIL_BYTES = 8;
+import { PARQUET_TAIL_BYTES, parseParquetTail } from '../../wire/parquet-tail.ts';
 
 /**
  * Fills in the numbers in the metadata of a Parquet file that were unknown when it was started, adds checksums of all its
@@ -51,9 +48,9 @@ export async function footerOf(path: string): Promise<Buffer> {
 
 /** Reads the footer with the trailing length and magic; `at` is its offset. */
 function readFooter(file: number, size: number): { readonly footer: Buffer; readonly at: number } {
-  const tail = readFully(file, Buffer.alloc(TAIL_BYTES), size - TAIL_BYTES);
-  const length = tail.readUInt32LE(0) + TAIL_BYTES;
-  if (tail.toString('latin1', 4) !== MAGIC || length > size) throw new Error('The file is not a Parquet file.');
+  const tail = readFully(file, Buffer.alloc(PARQUET_TAIL_BYTES), size - PARQUET_TAIL_BYTES);
+  const length = (parseParquetTail(tail) ?? Infinity) + PARQUET_TAIL_BYTES;
+  if (length > size) throw new Error('The file is not a Parquet file.');
   return { footer: readFully(file, Buffer.alloc(length), size - length), at: size - length };
 }
 

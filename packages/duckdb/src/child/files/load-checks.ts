@@ -1,5 +1,6 @@
 import { crc32 } from 'node:zlib';
 import { CHECKS_KEY, CHECKS_TAIL_BYTES, decodeChecks, type FileChecks, readTail } from '../../wire/file-checks.ts';
+import { PARQUET_TAIL_BYTES, parseParquetTail } from '../../wire/parquet-tail.ts';
 import { readFully } from './read-checksums.ts';
 
 /** The bytes of a file differ from those that were written. */
@@ -12,9 +13,6 @@ export class IntactFileError extends Error {
   }
 }
 
-/** A Parquet file ends with the length of its footer and this mark. */
-const MARK = 'PAR1';
-const END_BYTES = 8;
 /** Most footers are shorter: one read is enough. */
 const READ_AHEAD_BYTES = 32 * 1024;
 
@@ -24,11 +22,12 @@ const READ_AHEAD_BYTES = 32 * 1024;
  */
 export function loadChecks(file: number, size: number, isOwn: boolean): FileChecks | undefined {
   const end = readEnd(file, size, READ_AHEAD_BYTES);
-  if (end.length < END_BYTES || end.toString('latin1', end.length - MARK.length) !== MARK) {
+  const footerLength = parseParquetTail(end);
+  if (footerLength === undefined) {
     if (isOwn) throw new DamagedFileError('The file does not end like a Parquet file.');
     return undefined;
   }
-  const footerBytes = end.readUInt32LE(end.length - END_BYTES) + END_BYTES;
+  const footerBytes = footerLength + PARQUET_TAIL_BYTES;
   const footerAt = size - footerBytes;
   const footer = footerAt < CHECKS_TAIL_BYTES ? end : readEnd(file, size, footerBytes + CHECKS_TAIL_BYTES, end);
   const tail = readTail(footer.subarray(0, CHECKS_TAIL_BYTES));

@@ -1,6 +1,7 @@
 import { appendFile, type FileHandle, open } from 'node:fs/promises';
 import { ServiceError } from '@svc/errors';
 import { type ParquetElement, parquetElement, type ParquetLeaf } from './parquet-elements.ts';
+import { encodeParquetTail, PARQUET_TAIL_BYTES, parseParquetTail } from '../../wire/parquet-tail.ts';
 import { encodeStruct, sizeBytes, THRIFT, ThriftCursor } from '../../wire/thrift-compact.ts';
 
 /** The columns in the footer of a Parquet file. */
@@ -15,10 +16,6 @@ export interface ParquetFooter {
   appendExact(path: string): Promise<void>;
 }
 
-/** The magic bytes at the start and the end of a Parquet file. */
-export const PARQUET_MARK = 'PAR1';
-/** The length of the footer, then the magic bytes. */
-const TAIL_BYTES = 8;
 /** No frame has a longer schema, or more elements. */
 const MAX_SCHEMA_BYTES = 32 * 1024 * 1024;
 /** The whole footer is copied if DuckDB needs another one. */
@@ -33,10 +30,10 @@ export async function readParquetFooter(path: string): Promise<ParquetFooter | u
   const file = await open(path, 'r');
   try {
     const { size } = await file.stat();
-    const tail = await readAt(file, size - TAIL_BYTES, TAIL_BYTES);
-    if (tail?.toString('latin1', 4) !== PARQUET_MARK) return undefined;
-    const length = tail.readUInt32LE(0);
-    const start = size - TAIL_BYTES - length;
+    const tail = await readAt(file, size - PARQUET_TAIL_BYTES, PARQUET_TAIL_BYTES);
+    const length = tail && parseParquetTail(tail);
+    if (length === undefined) return undefined;
+    const start = size - PARQUET_TAIL_BYTES - length;
     if (start < 0) return undefined;
     if (length > MAX_FOOTER_BYTES) {
       throw new ServiceError(
@@ -79,10 +76,7 @@ async function append(target: string, head: Uint8Array, { path, start, length }:
   try {
     const rest = await readAt(file, start, length);
     if (rest === undefined) throw new Error('The footer of the Parquet file has changed.');
-    const tail = Buffer.alloc(TAIL_BYTES);
-    tail.writeUInt32LE(head.length + rest.length);
-    tail.write(PARQUET_MARK, 4, 'latin1');
-    await appendFile(target, Buffer.concat([head, rest, tail]));
+    await appendFile(target, Buffer.concat([head, rest, encodeParquetTail(head.length + rest.length)]));
   } finally {
     await file.close();
   }
