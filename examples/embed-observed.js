@@ -23,6 +23,6 @@ const listen = { hostname: '127.0.0.1', port: process.env.PORT ?? 8080 };
 const server = serve({ fetch: app.fetch, ...listen }, () => console.log('listening'));
 
 process.once('SIGTERM', () => {
-  service.stop(); // From now on new requests are 503 …
-  server.close(() => service.close()); // … and when the running ones are through, everything is let go.
+  service.stop(); // New requests are 503.
+  server.close(() => service.close()); // Release everything when the requests in flight are done.
 });
