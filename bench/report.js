@@ -12,10 +12,10 @@ const SECTIONS = [
   {
     name: 'first-rows',
     title: 'The first 1000 rows as JSON',
-    text: 'One million rows of six columns (bigint, double of two decimals, one of 50 texts, timestamp, boolean, nullable int) in every server; 1000 of them as JSON, over connections that stay open. The other servers are stopped (`SIGSTOP`) while one is asked. *Same window*: the first 1000 rows again and again. *Other windows*: 1000 rows from another place every time.',
+    text: 'Every server holds one million rows of six columns (bigint, double with two decimals, one of 50 strings, timestamp, boolean, nullable int) and returns 1000 of them as JSON over keep-alive connections. The other servers are stopped (`SIGSTOP`) while one is measured. *Same window*: always the first 1000 rows. *Other windows*: 1000 rows from a different offset each time.',
     chart: {
       file: 'benchmarks-first-rows.svg',
-      title: 'first 1000 rows as JSON, answers a second, 16 connections',
+      title: 'first 1000 rows as JSON, responses per second, 16 connections',
       rows: (summary) =>
         summary
           .filter(({ connections }) => connections === 16)
@@ -29,7 +29,7 @@ const SECTIONS = [
   {
     name: 'exports',
     title: 'All rows',
-    text: 'Whole sets over HTTP, one client; the other servers are stopped (`SIGSTOP`) while one is asked. CPU is that of the server process (of this server: without its engine child); growth is that of its resident memory while it sends.',
+    text: 'Whole data sets over HTTP, one client; the other servers are stopped (`SIGSTOP`) while one is measured. CPU is that of the server process (for this server, without its child process); growth is that of its resident memory while it sends.',
     chart: {
       file: 'benchmarks-exports.svg',
       title: 'one million rows × 6, milliseconds',
@@ -43,50 +43,50 @@ const SECTIONS = [
   {
     name: 'store',
     title: 'Frames on disk',
-    text: 'Against DuckDB on the very same Parquet files, in a process of its own, without HTTP: the ratio is time of this server to time of DuckDB.',
+    text: 'Against DuckDB on the same Parquet files, in a separate process, without HTTP: the ratio is the time of this server to the time of DuckDB.',
   },
   {
     name: 'checksums',
     title: 'Checksums',
-    text: 'Reads from disk that verify the bytes they read, as the first one after a start does, against the same ones verified before. SQL verifies the whole file, once.',
+    text: 'Reads from disk that verify their bytes, as the first read after a start does, against reads of bytes that were verified before. SQL verifies the whole file, once.',
   },
   {
     name: 'sql',
     title: 'SQL',
-    text: 'SQL over frames in the engine (a child process, its check of the SQL, Arrow batches back from it), against DuckDB in a process that does nothing else, over the same files.',
+    text: 'SQL over frames (in a child process, including the check of the SQL and the transfer of Arrow batches), against DuckDB in a process that does nothing else, on the same files.',
   },
-  { name: 'uploads', title: 'Uploads', text: 'One million rows until they are acknowledged and on disk.' },
-  { name: 'flight', title: 'Arrow Flight', text: 'Against a Flight server of pyarrow (C++), same frame, same client.' },
-  { name: 'proxy', title: 'Forwarded SQL', text: 'Through this server to a real QuestDB, against asking it directly.' },
+  { name: 'uploads', title: 'Uploads', text: 'One million rows, until they are on disk and acknowledged.' },
+  { name: 'flight', title: 'Arrow Flight', text: "Against pyarrow's Flight server (C++), same frame, same client." },
+  { name: 'proxy', title: 'Forwarded SQL', text: 'Through this server to a real QuestDB, against direct queries.' },
   {
     name: 'isolation',
     title: 'While every engine is busy',
-    text: 'What other clients notice while statements that want all time, threads and memory run on every engine and 64 more wait.',
+    text: 'Latency of other clients, in milliseconds, while statements that use all the time, threads and memory they can get run on every engine and 64 more wait.',
   },
   {
     name: 'mixed-clients',
     title: 'Many clients',
-    text: 'Each asks for something else: the first rows, other windows, `/ping`, the list of frames.',
+    text: 'The clients send different requests: the first rows, other windows, `/ping`, the list of frames.',
   },
   {
     name: 'event-loop',
     title: 'The event loop',
-    text: 'How long the event loop of the server is held, in milliseconds, while a million rows are put and read.',
+    text: 'The delay of the event loop of the server, in milliseconds, while a million rows are put and read.',
   },
   {
     name: 'growth',
     title: 'Growth',
-    text: 'The same columns, from 10^5 rows on, read from disk: time per row and memory should stay.',
+    text: 'The same columns, from 10^5 rows up, read from disk: time per row and memory should stay constant.',
   },
   {
     name: 'cold-start',
     title: 'Cold start',
-    text: 'From the start of the process to the first rows of a frame of a million.',
+    text: 'From the start of the process to the first rows of a frame of one million.',
   },
   {
     name: 'file-sizes',
     title: 'Sizes of files',
-    text: 'One million bars of prices (open, high, low, close, volume) of 20 symbols.',
+    text: 'One million price bars (open, high, low, close, volume) of 20 symbols.',
   },
 ];
 
@@ -136,14 +136,14 @@ function section({ name, title, text, chart }) {
 
 const page = `# Benchmarks
 
-\`npm run bench\` runs them all, \`npm run bench -- first-rows sql\` some; this page is written from what they leave under
-\`bench/results\` by \`npm run bench -- report\`. Processes are fresh, the sides take turns in one run, answers are compared
-value by value before anything is timed, and what counts are medians and ratios inside one run, never a time across
-machines. The machine of these figures is small and shared: absolute values are worth little.
+\`npm run bench\` runs all benchmarks, \`npm run bench -- first-rows sql\` some of them; \`npm run bench -- report\` writes this
+page from their results in \`bench/results\`. Processes are fresh, the sides take turns within one run, and responses are
+compared value by value before anything is timed. Trust the medians and ratios within one run, never times across machines:
+the machine of these figures is small and shared, so absolute values mean little.
 
 ## Goals
 
-What is missed stands first.
+Missed goals come first.
 
 ${goalTable()}
 
