@@ -1,5 +1,6 @@
 import { quoted, ServiceError } from '@svc/errors';
 import { DataType, Field, Precision, TimeUnit, Type } from 'apache-arrow';
+import { childrenOf, typeOf } from './arrow-types.ts';
 
 /** One row of `COLUMN_TYPES`. */
 export interface ColumnTypeRow {
@@ -75,7 +76,8 @@ export const UUID_EXTENSION = 'arrow.uuid';
 
 /** Returns the type name of an Arrow field; undefined if the server does not support the type. */
 export function columnTypeName(field: Field): ColumnTypeName | undefined {
-  const { type, metadata } = field;
+  const { metadata } = field;
+  const type = typeOf(field);
   if (DataType.isDictionary(type)) return dictionaryName(new Field('', type.dictionary, true, metadata));
   if (DataType.isDecimal(type)) {
     const isWhole = type.scale === 0 && metadata.get(TYPE_METADATA_KEY) === 'LONG128';
@@ -85,11 +87,9 @@ export function columnTypeName(field: Field): ColumnTypeName | undefined {
     const isUuid = type.byteWidth === 16 && metadata.get(EXTENSION_METADATA_KEY) === UUID_EXTENSION;
     return isUuid ? 'UUID' : 'BINARY';
   }
-  const { typeId }: DataType = type;
-  const nested = NESTED_NAMES[typeId];
+  const nested = NESTED_NAMES[type.typeId];
   if (nested !== undefined) {
-    const children: readonly Field[] = type.children ?? [];
-    return children.every((child) => columnTypeName(child) !== undefined) ? nested : undefined;
+    return childrenOf(field).every((child) => columnTypeName(child) !== undefined) ? nested : undefined;
   }
   const name = plainName(type);
   return name === 'STRING' && metadata.get(TYPE_METADATA_KEY) === 'SYMBOL' ? 'SYMBOL' : name;
@@ -97,7 +97,7 @@ export function columnTypeName(field: Field): ColumnTypeName | undefined {
 
 /** A dictionary has the type of its values, but a dictionary of strings is a `SYMBOL`. */
 function dictionaryName(values: Field): ColumnTypeName | undefined {
-  const { type }: { readonly type: DataType } = values;
+  const type = typeOf(values);
   if (DataType.isDictionary(type) || type.typeId in NESTED_NAMES) return undefined;
   const name = columnTypeName(values);
   return name === 'STRING' ? 'SYMBOL' : name;

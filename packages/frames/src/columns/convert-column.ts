@@ -1,4 +1,5 @@
 import { quoted, ServiceError } from '@svc/errors';
+import { typeOf } from '../arrow-types.ts';
 import { columnInfo } from '../column-types.ts';
 import { type Data, DataType, type Field, makeData, Precision, vectorFromArray } from 'apache-arrow';
 
@@ -11,7 +12,7 @@ export function isConvertible(from: DataType, to: DataType): boolean {
 /** Converts a column to another type. Throws `invalid_data` with the first value that would change. */
 export function convertColumn(column: Data, to: Field): Data {
   const { length, nullCount } = column;
-  const target = createNumbers(to.type, length);
+  const target = createNumbers(typeOf(to), length);
   const source: unknown = column.values;
   const isNumeric = createNumbers(column.type, 0) !== undefined;
   if (target === undefined || !isNumeric || !isNumbers(source)) return nullsOf(column, to);
@@ -23,7 +24,7 @@ export function convertColumn(column: Data, to: Field): Data {
     if (!setExactly(target, row, value)) throw notExact(to, value);
   }
   const parts = { length, nullCount, nullBitmap: nulls ?? null, data: target };
-  return makeData({ type: to.type, ...parts });
+  return makeData({ type: typeOf(to), ...parts });
 }
 
 type SmallNumbers =
@@ -89,7 +90,7 @@ function nullsOf(column: Data, to: Field): Data {
       { hint: 'Send the values in the type of the frame, for example as Arrow, or replace the frame.' },
     );
   }
-  const [nulls] = vectorFromArray(Array<null>(column.length).fill(null), to.type).data;
+  const [nulls] = vectorFromArray(Array<null>(column.length).fill(null), typeOf(to)).data;
   if (nulls === undefined) throw new Error('A vector has no data.');
   return nulls;
 }

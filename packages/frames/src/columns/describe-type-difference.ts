@@ -1,5 +1,6 @@
 import { quoted } from '@svc/errors';
 import { DataType, type Field, Type } from 'apache-arrow';
+import { childrenOf, typeOf } from '../arrow-types.ts';
 import { columnTypeName } from '../column-types.ts';
 
 /** Describes two types that do not match, in just enough detail to show the difference. */
@@ -32,10 +33,6 @@ function counted(name: string, { length }: readonly Field[]): string {
   return `${name} of ${length} ${length === 1 ? 'field' : 'fields'}`;
 }
 
-function childrenOf({ type }: Field): readonly Field[] {
-  return type.children ?? [];
-}
-
 function nameOf(field: Field): string {
   return columnTypeName(field) ?? kindOf(field);
 }
@@ -46,8 +43,8 @@ function arrowText(field: Field): string {
   return field.nullable ? text : `${text} not null`;
 }
 
-function kindOf({ type }: Field): string {
-  return Type[type.typeId];
+function kindOf(field: Field): string {
+  return Type[typeOf(field).typeId];
 }
 
 function leafText({ type }: Field): string {

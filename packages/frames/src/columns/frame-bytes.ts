@@ -1,4 +1,6 @@
 import { type Data, DataType, type Field, type RecordBatch, type Schema } from 'apache-arrow';
+import { childrenOf } from '../arrow-types.ts';
+import { chunksOf } from './arrow-data.ts';
 
 /** Counts the memory of a frame: whole buffers, each once even if batches share it, and the objects around them. */
 export interface FrameBytes {
@@ -25,12 +27,23 @@ export function createFrameBytes(): FrameBytes {
   }
 
   function dataBytes(data: Data): number {
-    const views = Object.values(data.buffers).concat(data.variadicBuffers);
-    const own = views.reduce((bytes, view) => bytes + viewBytes(view), COLUMN_BYTES);
-    return [...data.children, ...(data.dictionary?.data ?? [])].reduce((bytes, part) => bytes + dataBytes(part), own);
+    const own = viewsOf(data).reduce((bytes, view) => bytes + viewBytes(view), COLUMN_BYTES);
+    return [...data.children, ...chunksOf(data.dictionary)].reduce((bytes, part) => bytes + dataBytes(part), own);
   }
 
   return { add: (batch) => BATCH_BYTES + dataBytes(batch.data) };
+}
+
+interface DataViews {
+  readonly valueOffsets: ArrayBufferView | undefined;
+  readonly values: ArrayBufferView | undefined;
+  readonly nullBitmap: ArrayBufferView | undefined;
+  readonly typeIds: ArrayBufferView | undefined;
+  readonly variadicBuffers: readonly ArrayBufferView[];
+}
+
+function viewsOf(data: DataViews): readonly (ArrayBufferView | undefined)[] {
+  return [data.valueOffsets, data.values, data.nullBitmap, data.typeIds, ...data.variadicBuffers];
 }
 
 /** Returns the memory of a schema: names and metadata can be long. */
@@ -43,8 +56,7 @@ export function schemaBytes(schema: Schema): number {
 
 function fieldBytes(field: Field): number {
   const own = FIELD_BYTES + (field.name.length + zoneLength(field)) * CHARACTER_BYTES + metadataBytes(field.metadata);
-  const children: readonly Field[] = field.type.children ?? [];
-  return children.reduce((bytes, child) => bytes + fieldBytes(child), own);
+  return childrenOf(field).reduce((bytes, child) => bytes + fieldBytes(child), own);
 }
 
 /** The name of a time zone has no length limit either. */

@@ -1,5 +1,6 @@
 import type { ServiceError } from '@svc/errors';
 import { DataType } from 'apache-arrow';
+import { typeOf } from '../arrow-types.ts';
 import { countBits, isBitSet, setBit } from './bits.ts';
 import { moveParts, moveValues, partBytes, usedBytes, VIEW_BYTES, viewWords } from './views.ts';
 import { type ColumnData, elementsPerRow, isNullAt, isWide, type Values } from './column-data.ts';
@@ -37,17 +38,17 @@ export function joinColumns(type: DataType, spans: readonly ColumnSpan[], joinin
     return { ...head, ...joinViews(spans, length, joining) };
   if (DataType.isStruct(type)) {
     const members = type.children.map((_, i) => childSpans(spans, i, (row) => row));
-    return { ...head, children: type.children.map((child, i) => joinColumns(child.type, members[i], joining)) };
+    return { ...head, children: type.children.map((child, i) => joinColumns(typeOf(child), members[i], joining)) };
   }
   if (DataType.isFixedSizeList(type)) {
     const items = childSpans(spans, 0, (row) => row * type.listSize);
-    return { ...head, children: [joinColumns(type.valueType, items, joining)] };
+    return { ...head, children: [joinColumns(typeOf(type.children[0]), items, joining)] };
   }
   if (spans[0]?.column.offsets !== undefined) {
     const offsets = joinOffsets(isWide(type), spans, length, joining);
     if (type.children?.length === 1) {
       const items = childSpans(spans, 0, (row, column) => offsetAt(column, row));
-      return { ...head, offsets, children: [joinColumns(type.children[0].type, items, joining)] };
+      return { ...head, offsets, children: [joinColumns(typeOf(type.children[0]), items, joining)] };
     }
     return { ...head, offsets, values: joinTexts(spans, Number(offsets[length]), joining) };
   }

@@ -1,4 +1,5 @@
 import { quoted, ServiceError } from '@svc/errors';
+import { typeOf } from '../arrow-types.ts';
 import { columnInfo } from '../column-types.ts';
 import {
   type Data,
@@ -39,7 +40,7 @@ export function matchColumns(frame: Schema, added: Schema): ColumnMatch {
       throw mismatch(frame, `The rows to append have no column ${quoted(field.name)}.`);
     }
     const isSame = isSameType(field, from);
-    if (!isSame && !isConvertible(from.type, field.type)) {
+    if (!isSame && !isConvertible(typeOf(from), typeOf(field))) {
       const [wants, has] = describeTypeDifference(field, from);
       throw mismatch(frame, `Column ${quoted(field.name)} is ${wants} in the frame, but ${has} in the rows to append.`);
     }
@@ -50,7 +51,7 @@ export function matchColumns(frame: Schema, added: Schema): ColumnMatch {
   return {
     schema,
     isPlain: matches.every(
-      ({ field, from, place, isSame }, at) => isSame && place === at && hasSameZones(field.type, from.type),
+      ({ field, from, place, isSame }, at) => isSame && place === at && hasSameZones(typeOf(field), typeOf(from)),
     ),
     conform(batch) {
       const columns: readonly Data[] = batch.data.children;
@@ -78,14 +79,14 @@ function hasSameZones(a: DataType, b: DataType): boolean {
   if (DataType.isTimestamp(a) && DataType.isTimestamp(b)) return a.timezone === b.timezone;
   const children: readonly Field[] = a.children ?? [];
   const others: readonly Field[] = b.children ?? [];
-  return children.every((child, at) => hasSameZones(child.type, others[at]?.type ?? child.type));
+  return children.every((child, at) => hasSameZones(typeOf(child), typeOf(others[at] ?? child)));
 }
 
 /** SYMBOL is stored as text, so the two are interchangeable. */
 const TEXTS: ReadonlySet<string> = new Set(['STRING', 'SYMBOL']);
 
 function isSameType(field: Field, from: Field): boolean {
-  if (!fits(field.type, from.type)) return false;
+  if (!fits(typeOf(field), typeOf(from))) return false;
   const [wants, has] = [columnInfo(field).type, columnInfo(from).type];
   return wants === has || (TEXTS.has(wants) && TEXTS.has(has));
 }
@@ -104,7 +105,7 @@ function fits(type: DataType, from: DataType): boolean {
     children.every((child, at) => {
       const other = others[at];
       const isNamed = isList || child.name === other?.name;
-      return other && isNamed && (child.nullable || !other.nullable) && fits(child.type, other.type);
+      return other && isNamed && (child.nullable || !other.nullable) && fits(typeOf(child), typeOf(other));
     })
   );
 }
@@ -127,7 +128,7 @@ function hasSameDecimals(a: DataType, b: DataType): boolean {
   if (DataType.isDecimal(a) && DataType.isDecimal(b)) return keptDecimal(a) === keptDecimal(b);
   const children: readonly Field[] = a.children ?? [];
   const others: readonly Field[] = b.children ?? [];
-  return children.every((child, at) => hasSameDecimals(child.type, others[at]?.type ?? child.type));
+  return children.every((child, at) => hasSameDecimals(typeOf(child), typeOf(others[at] ?? child)));
 }
 
 /** Narrow decimals are stored with 128 bits. */

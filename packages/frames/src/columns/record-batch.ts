@@ -1,4 +1,5 @@
-import { Data, DataType, type Field, makeData, type RecordBatch, type Schema, Vector } from 'apache-arrow';
+import { Data, DataType, makeData, type RecordBatch, type Schema, Vector } from 'apache-arrow';
+import { typeOf, valueTypeOf } from '../arrow-types.ts';
 import { createRecordBatch } from './create-record-batch.ts';
 import type { ColumnData } from './column-data.ts';
 
@@ -12,7 +13,7 @@ export function recordBatchFrom(
   columns: readonly ColumnData[],
   dictionaries: Dictionaries,
 ): RecordBatch {
-  const children = schema.fields.map(({ type }: Field, i) => dataFrom(type, columns[i], dictionaries));
+  const children = schema.fields.map((field, i) => dataFrom(typeOf(field), columns[i], dictionaries));
   return createRecordBatch(schema, rows, children);
 }
 
@@ -25,8 +26,8 @@ export function dataFrom(type: DataType, column: ColumnData, dictionaries: Dicti
     length,
     nullCount,
     [offsets, values, validity],
-    children.map((child, i) => dataFrom(type.children[i].type, child, dictionaries)),
-    DataType.isDictionary(type) ? dictionaryOf(type.id, type.dictionary, dictionaries) : undefined,
+    children.map((child, i) => dataFrom(typeOf(type.children[i]), child, dictionaries)),
+    DataType.isDictionary(type) ? dictionaryOf(type.id, valueTypeOf(type), dictionaries) : undefined,
     parts,
   );
 }

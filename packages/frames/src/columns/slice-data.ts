@@ -1,4 +1,5 @@
 import { Data, DataType } from 'apache-arrow';
+import { offsetsOf, valueBytes, valuesOf } from './arrow-data.ts';
 import { sliceBits } from './bits.ts';
 
 /**
@@ -29,22 +30,21 @@ export function sliceData(data: Data, start: number, length: number): Data {
 
 /** Text is addressed by offsets, so its bytes stay unchanged. */
 function sliceValues(data: Data, start: number, length: number): Data['values'] {
-  const { type, values, stride } = data;
-  if (values === undefined || data.valueOffsets !== undefined) return values;
-  if (DataType.isBool(type)) return sliceBits(values, data.offset + start, length);
-  return values.subarray(stride * start, stride * (start + length));
+  const { type, stride } = data;
+  if (data.values === undefined || data.valueOffsets !== undefined) return data.values;
+  if (DataType.isBool(type)) return sliceBits(valueBytes(data), data.offset + start, length);
+  return valuesOf(data).subarray(stride * start, stride * (start + length));
 }
 
 type Offsets = Int32Array | BigInt64Array;
 
 function sliceChildren(data: Data, start: number, length: number): { offsets?: Offsets; children: Data[] } {
   const { type, children, stride } = data;
-  const all: Offsets | undefined = data.valueOffsets;
-  if (all === undefined) {
+  if (data.valueOffsets === undefined) {
     const perRow = DataType.isFixedSizeList(type) ? stride : 1;
     return { children: children.map((child) => sliceData(child, perRow * start, perRow * length)) };
   }
-  const offsets = all.subarray(start, start + length + 1);
+  const offsets = offsetsOf(data).subarray(start, start + length + 1);
   if (children.length === 0) return { offsets, children: [] };
   const first = Number(offsets[0]);
   const items = Number(offsets[length]) - first;

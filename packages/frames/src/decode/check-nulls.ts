@@ -1,5 +1,6 @@
 import { quoted } from '@svc/errors';
 import { DataType, type Field } from 'apache-arrow';
+import { childrenOf, typeOf } from '../arrow-types.ts';
 import type { Loading } from './arrow/arrow-buffers.ts';
 import { type ColumnData, isNullAt } from '../columns/column-data.ts';
 
@@ -32,8 +33,8 @@ interface Suspect {
 
 /** Returns undefined if no null can be wrong, as in nearly all columns. */
 function suspectOf(field: Field, column: ColumnData, dictionary: Loading['dictionary']): Suspect | undefined {
-  const { type }: { readonly type: DataType } = field;
-  const fields: readonly Field[] = type.children ?? [];
+  const type = typeOf(field);
+  const fields = childrenOf(field);
   const children = (column.children ?? []).flatMap((child, i) => suspectOf(fields[i], child, dictionary) ?? []);
   const values = DataType.isDictionary(type) ? dictionary(type.id) : undefined;
   const hasNulls = column.nullCount > 0 || (values !== undefined && values.nullCount > 0);

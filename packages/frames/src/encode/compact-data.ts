@@ -1,4 +1,5 @@
 import { Data, DataType, Vector } from 'apache-arrow';
+import { valueBytes } from '../columns/arrow-data.ts';
 import { sliceData } from '../columns/slice-data.ts';
 import { moveValues, partBytes, usedBytes, VIEW_BYTES, viewWords } from '../columns/views.ts';
 
@@ -29,19 +30,19 @@ export function createCompactData(): CompactData {
 
   /** Compacts the dictionaries and views of a slice. */
   function tidied(slice: Data): Data {
-    const { type, length, nullCount, nullBitmap, valueOffsets, children, dictionary } = slice;
+    const { type, length, nullCount, nullBitmap, children, dictionary } = slice;
     if (DataType.isUnion(type)) return slice;
     const isViews = DataType.isUtf8View(type) || DataType.isBinaryView(type);
-    const { values, parts } = isViews ? compactViews(slice) : { values: slice.values, parts: [] };
+    const views = isViews ? compactViews(slice) : undefined;
     return new Data(
       type,
       0,
       length,
       nullCount,
-      [valueOffsets, values, nullBitmap],
+      [slice.valueOffsets, views === undefined ? slice.values : views.values, nullBitmap],
       children.map(tidied),
       compactDictionary(dictionary),
-      parts,
+      views?.parts ?? [],
     );
   }
 
@@ -54,8 +55,7 @@ export function createCompactData(): CompactData {
 
 /** Returns views whose buffers are at least half used: the old ones, or a new one. */
 function compactViews(slice: Data): { readonly values: Uint8Array; readonly parts: Uint8Array[] } {
-  const all: Uint8Array = slice.values;
-  const values = all.subarray(0, slice.length * VIEW_BYTES);
+  const values = valueBytes(slice).subarray(0, slice.length * VIEW_BYTES);
   const parts: readonly Uint8Array[] = slice.variadicBuffers;
   const views = { words: viewWords(values), rows: slice.length, parts, isNull: (row: number) => !slice.getValid(row) };
   const used = usedBytes(views);

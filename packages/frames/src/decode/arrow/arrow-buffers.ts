@@ -1,5 +1,6 @@
 import type { ServiceError } from '@svc/errors';
 import type { ArrowBatch } from './arrow-batch.ts';
+import type { TypedArrayType } from '../../columns/arrow-data.ts';
 import { countBits } from '../../columns/bits.ts';
 import { INLINE_BYTES, VIEW_BYTES, viewLength, viewPart, viewStart, viewWords } from '../../columns/views.ts';
 import { type ColumnData, isNullAt, type Values } from '../../columns/column-data.ts';
@@ -17,12 +18,6 @@ export type ColumnHead = Pick<ColumnData, 'length' | 'nullCount' | 'validity'>;
 
 /** The start and end of each row. */
 export type Offsets = NonNullable<ColumnData['offsets']>;
-
-interface TypedArrayType<Elements extends Values> {
-  readonly BYTES_PER_ELEMENT: number;
-  new (length: number): Elements;
-  new (buffer: ArrayBuffer, byteOffset: number, length: number): Elements;
-}
 
 /** Returns the next buffer as an array of exactly `rows` rows. Rows of a multiple of 8 bytes are aligned to 8 bytes. */
 export function loadValues<Elements extends Values>(

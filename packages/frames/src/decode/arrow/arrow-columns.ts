@@ -1,5 +1,6 @@
 import { quoted, ServiceError } from '@svc/errors';
 import { DataType, type Dictionary, type Field, type FixedSizeList, type Struct } from 'apache-arrow';
+import { typeOf } from '../../arrow-types.ts';
 import type { ArrowBatch } from './arrow-batch.ts';
 import {
   checkOffsets,
@@ -11,6 +12,7 @@ import {
   loadViews,
 } from './arrow-buffers.ts';
 import { checkNulls } from '../check-nulls.ts';
+import { arrayTypeOf } from '../../columns/arrow-data.ts';
 import { type ColumnData, elementsPerRow, isNullAt, isWide, type Values } from '../../columns/column-data.ts';
 import { joinColumns, wholeColumn } from '../../columns/join-columns.ts';
 
@@ -36,7 +38,7 @@ export function loadColumns(
     const fault = (what: string) =>
       new ServiceError('invalid_data', `Column ${quoted(field.name)} of ${batch.name}: ${what}.`);
     const loading = { batch, dictionary, fault };
-    const column = loadColumn(field.type, loading);
+    const column = loadColumn(typeOf(field), loading);
     if (column.length !== batch.rows) throw fault(`it has ${column.length} rows, but the batch has ${batch.rows}`);
     checkNulls(field, column, loading);
     return column;
@@ -63,7 +65,7 @@ function loadColumn(type: DataType, loading: Loading): ColumnData {
     return { ...head, offsets, values: length === 0 ? new Uint8Array(0) : values };
   }
   if (DataType.isBool(type)) return { ...head, values: loadValues(Uint8Array, Math.ceil(length / 8), loading) };
-  return { ...head, values: loadValues(type.ArrayType, length, loading, elementsPerRow(type)) };
+  return { ...head, values: loadValues(arrayTypeOf(type), length, loading, elementsPerRow(type)) };
 }
 
 /** A map is a list of pairs; the schema does not allow null pairs or keys. */
@@ -89,7 +91,7 @@ function loadIndices(type: Dictionary, head: ColumnHead, loading: Loading): Valu
 }
 
 function loadMembers(type: Struct, head: ColumnHead, loading: Loading): ColumnData[] {
-  const children = type.children.map((child) => loadColumn(child.type, loading));
+  const children = type.children.map((child) => loadColumn(typeOf(child), loading));
   if (children.some((child) => child.length !== head.length)) {
     throw loading.fault('its fields have different numbers of rows');
   }
@@ -97,7 +99,7 @@ function loadMembers(type: Struct, head: ColumnHead, loading: Loading): ColumnDa
 }
 
 function loadFixedItems(type: FixedSizeList, head: ColumnHead, loading: Loading): ColumnData {
-  const child = loadColumn(type.valueType, loading);
+  const child = loadColumn(typeOf(type.children[0]), loading);
   const needed = head.length * type.listSize;
   if (child.length < needed) throw loading.fault(`its lists need ${needed} values, but there are ${child.length}`);
   return child;
@@ -108,7 +110,7 @@ type ListParts = Required<Pick<ColumnData, 'offsets' | 'children'>>;
 function loadItems(type: DataType, head: ColumnHead, loading: Loading): ListParts {
   const offsets = loadOffsets(isWide(type), head.length, loading);
   const [item] = type.children;
-  const child = loadColumn(item.type, loading);
+  const child = loadColumn(typeOf(item), loading);
   checkOffsets(offsets, child.length, loading.fault);
   const parts = { offsets, children: [child] };
   if (Number(offsets[0]) === 0) return parts;

@@ -1,5 +1,6 @@
 import { quoted, ServiceError } from '@svc/errors';
 import { DataType, Field, type Schema } from 'apache-arrow';
+import { typeOf } from '../../arrow-types.ts';
 import type { ByteBudget } from '../../byte-budget.ts';
 import { type ArrowBatchHead, createArrowBatch, readBuffers } from './arrow-batch.ts';
 import { hasBytesBehindOffsets, loadColumns } from './arrow-columns.ts';
@@ -82,7 +83,7 @@ function* decodeDictionary(
   if (type === undefined) {
     throw new ServiceError('invalid_data', `The Arrow data has a dictionary ${id} that no column uses.`);
   }
-  const { name } = frame.schema.fields.find((field) => hasDictionary(field.type, id)) ?? { name: '' };
+  const { name } = frame.schema.fields.find((field) => hasDictionary(typeOf(field), id)) ?? { name: '' };
   if (hasIndicesAsValues(type, message.head)) throw dictionaryOfDictionaries(name);
   const fields = [new Field(name, type, true)];
   const { columns, heldBytes: ownBytes } = yield* takeApart(frame, `dictionary ${id}`, message, fields);
@@ -109,7 +110,7 @@ function* decodeDictionary(
 function hasDictionary(type: DataType, id: number): boolean {
   if (DataType.isDictionary(type)) return type.id === id;
   const children: readonly Field[] = type.children ?? [];
-  return children.some((child) => hasDictionary(child.type, id));
+  return children.some((child) => hasDictionary(typeOf(child), id));
 }
 
 /**

@@ -1,4 +1,5 @@
 import { DataType, type Field, type Schema } from 'apache-arrow';
+import { typeOf, valueTypeOf } from '../../arrow-types.ts';
 import { SLOT } from './arrow-slots.ts';
 import type { FlatTable } from './flatbuffer.ts';
 
@@ -15,9 +16,10 @@ export function restoreTexts(schema: Schema, table: FlatTable | undefined): void
 function restoreFields(fields: readonly Field[], tables: readonly FlatTable[], restored: Set<DataType>): void {
   for (const [i, field] of fields.entries()) {
     const table = tables[i];
+    const type = typeOf(field);
     Object.assign(field, { name: table.text(SLOT.field.name) });
     restoreMetadata(field.metadata, table.tables(SLOT.field.metadata));
-    restoreType(DataType.isDictionary(field.type) ? field.type.dictionary : field.type, table, restored);
+    restoreType(DataType.isDictionary(type) ? valueTypeOf(type) : type, table, restored);
   }
 }
 

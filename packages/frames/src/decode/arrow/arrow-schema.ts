@@ -1,6 +1,7 @@
 import { quoted, ServiceError } from '@svc/errors';
 import { DataType, type Field, Message, type Schema } from 'apache-arrow';
 import { Footer } from 'apache-arrow/ipc/metadata/file';
+import { childrenOf, typeOf } from '../../arrow-types.ts';
 import { columnInfo } from '../../column-types.ts';
 import { checkSchemaTable } from './arrow-schema-check.ts';
 import { restoreTexts } from './arrow-schema-texts.ts';
@@ -67,19 +68,21 @@ export function encodeSchema(schema: Schema): Uint8Array {
 
 /** The entries of a map and their keys are never null. */
 function normaliseMaps(fields: readonly Field[]): void {
-  for (const { type } of fields) {
+  for (const field of fields) {
+    const type = typeOf(field);
     if (DataType.isMap(type)) {
       const [entries] = type.children;
       Object.assign(entries, { nullable: false });
       Object.assign(entries.type.children[0], { nullable: false });
     }
-    normaliseMaps(type.children ?? []);
+    normaliseMaps(childrenOf(field));
   }
 }
 
 function checkNames(fields: readonly Field[], parent?: string): void {
   const names = new Set<string>();
-  for (const { name, type } of fields) {
+  for (const field of fields) {
+    const { name } = field;
     if (names.has(name)) {
       const where = parent === undefined ? 'Two columns' : `Two fields of ${quoted(parent)}`;
       throw new ServiceError('invalid_data', `${where} have the name ${quoted(name)}.`, {
@@ -87,6 +90,6 @@ function checkNames(fields: readonly Field[], parent?: string): void {
       });
     }
     names.add(name);
-    checkNames(type.children ?? [], name);
+    checkNames(childrenOf(field), name);
   }
 }

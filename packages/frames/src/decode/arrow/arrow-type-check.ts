@@ -1,5 +1,6 @@
 import { quoted, ServiceError } from '@svc/errors';
 import { DataType, type Decimal, Field, type Time } from 'apache-arrow';
+import { childrenOf, typeOf, valueTypeOf } from '../../arrow-types.ts';
 import { columnTypeName, EXTENSION_METADATA_KEY, UUID_EXTENSION } from '../../column-types.ts';
 
 /** The maximum digits of a decimal, by its bits. */
@@ -21,18 +22,19 @@ export function checkFieldType(column: Field, field: Field = column): void {
     const message = `Column ${quoted(column.name)} has a malformed Arrow type: ${fault.what}.`;
     throw new ServiceError('invalid_data', message, { hint: fault.hint });
   }
-  const { type } = field;
-  const valueType: DataType = DataType.isDictionary(type) ? type.dictionary : type;
+  const type = typeOf(field);
+  const valueType = DataType.isDictionary(type) ? valueTypeOf(type) : type;
   if (DataType.isFixedSizeBinary(valueType) && valueType.byteWidth === 0) {
     const name = `${quoted(column.name)} ${type === column.type ? 'has' : 'contains'}`;
     const message = `Column ${name} the Arrow type fixed-size binary of 0 bytes, which this server does not support.`;
     throw new ServiceError('invalid_data', message, { hint: 'Cast it to binary.' });
   }
-  const children: readonly Field[] = type.children ?? [];
-  for (const child of children) checkFieldType(column, child);
+  for (const child of childrenOf(field)) checkFieldType(column, child);
 }
 
-function faultOfField({ type, metadata }: Field): TypeFault | undefined {
+function faultOfField(field: Field): TypeFault | undefined {
+  const { metadata } = field;
+  const type = typeOf(field);
   if (!DataType.isDictionary(type)) return faultOfType(type, metadata);
   const { bitWidth } = type.indices;
   if (![8, 16, 32, 64].includes(bitWidth)) {
@@ -41,7 +43,7 @@ function faultOfField({ type, metadata }: Field): TypeFault | undefined {
       hint: 'Write the index as an integer of 8, 16, 32 or 64 bits.',
     };
   }
-  return faultOfType(type.dictionary, metadata);
+  return faultOfType(valueTypeOf(type), metadata);
 }
 
 function faultOfType(type: DataType, metadata: Field['metadata']): TypeFault | undefined {

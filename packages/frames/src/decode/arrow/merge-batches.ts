@@ -1,5 +1,6 @@
 import { quoted, ServiceError } from '@svc/errors';
 import type { Field } from 'apache-arrow';
+import { typeOf } from '../../arrow-types.ts';
 import type { ByteBudget } from '../../byte-budget.ts';
 import type { ColumnData } from '../../columns/column-data.ts';
 import type { DecodeStep } from '../decode-steps.ts';
@@ -42,14 +43,14 @@ export function createBatchMerger(fields: readonly Field[], budget: ByteBudget):
   }
   function joined(batches: readonly Batch[]): Batch {
     const before = budget.usedBytes;
-    const columns: readonly ColumnData[] = fields.map(({ name, type }, i) =>
+    const columns: readonly ColumnData[] = fields.map((field, i) =>
       joinColumns(
-        type,
+        typeOf(field),
         batches.map((batch) => wholeColumn(batch.columns[i])),
         {
           allocate: (size) => allocateCounted(budget, size),
           tooLarge: (what) =>
-            new ServiceError('invalid_data', `Column ${quoted(name)}: ${what}.`, {
+            new ServiceError('invalid_data', `Column ${quoted(field.name)}: ${what}.`, {
               hint: 'Send it in larger batches, or with the type large utf8, large binary or large list.',
             }),
         },

@@ -25,8 +25,8 @@ export function createBodyReader(body: AsyncIterable<Uint8Array>, signal: AbortS
   let isDone = false;
 
   async function nextChunk(): Promise<Uint8Array | undefined> {
-    const { value, done } = await abortable(iterator.next(), signal);
-    if (done !== true) return value;
+    const result = await abortable(iterator.next(), signal);
+    if (result.done !== true) return result.value;
     isDone = true;
     return undefined;
   }

@@ -8,7 +8,7 @@ import { createFileInput } from './file-input.ts';
 import { decodeJson, decodeNdjson } from '../json/json-decoder.ts';
 import { transfer } from './transfer.ts';
 import { createFrameBudget } from '../limits.ts';
-import { type MemoryShare, resizeShare } from './memory-shares.ts';
+import { asMemoryShare, resizeShare } from './memory-shares.ts';
 import { type BodyChunk, type Outcome, outcomeFromError, type WorkerRequest } from './worker-messages.ts';
 
 // The worker program. It decodes one body at a time, and only while a request is pending.
@@ -28,7 +28,7 @@ interface Decoding {
 
 type OpenRequest = Extract<WorkerRequest, { kind: 'open' }>;
 
-const share: MemoryShare = workerData;
+const share = asMemoryShare(workerData);
 let decoding: Decoding | undefined;
 
 function open({ format, maxBytes, path }: OpenRequest): Decoding {

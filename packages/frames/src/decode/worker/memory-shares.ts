@@ -19,6 +19,18 @@ export function createMemoryShares(maxBytes: number, count: number): MemoryShare
   return Array.from({ length: count }, (_, index) => ({ maxBytes, pages, index }));
 }
 
+/** Returns the share that a worker was started with. */
+export function asMemoryShare(data: unknown): MemoryShare {
+  if (!isMemoryShare(data)) throw new TypeError('The decode worker was started without its share of the memory.');
+  return data;
+}
+
+function isMemoryShare(data: unknown): data is MemoryShare {
+  if (typeof data !== 'object' || data === null) return false;
+  const { maxBytes, pages, index }: Partial<Record<keyof MemoryShare, unknown>> = data;
+  return typeof maxBytes === 'number' && pages instanceof Int32Array && typeof index === 'number';
+}
+
 /**
  * Sets the size of a share in bytes. If all shares together would exceed the limit, it throws and changes nothing.
  * There is no total counter: a thread that is terminated at any point leaves only its own share behind. Two threads

@@ -1,4 +1,5 @@
 import { type Data, DataType, type Dictionary, Field, type RecordBatch, Type } from 'apache-arrow';
+import { valuesOf } from '../../columns/arrow-data.ts';
 import { columnTypeName } from '../../column-types.ts';
 import { type Column, nullableColumn, quotedColumn, wrappedColumn } from './column.ts';
 import { createDictionaryValues, type DictionaryValues } from './dictionary-values.ts';
@@ -77,7 +78,8 @@ function nestedColumn(data: Data, options: CellOptions): Column {
 }
 
 function dictionaryColumn(data: Data, type: Dictionary, { metadata }: Field, options: CellOptions): Column {
-  const { dictionary, values: indices } = data;
+  const { dictionary } = data;
+  const indices = valuesOf(data);
   const field = new Field('', type.dictionary, true, metadata);
   const key = `${type.id} ${columnTypeName(field)} ${options.syntax}`;
   const known = options.dictionaries.get(key);

@@ -1,5 +1,6 @@
 import { ServiceError } from '@svc/errors';
 import type { Data, Vector } from 'apache-arrow';
+import { chunksOf } from '../../columns/arrow-data.ts';
 import { allocateColumns, type Column, setField } from './column.ts';
 import type { Kernel } from '../kernel/kernel.ts';
 import { KIND, KIND_WRITTEN, VALUES } from '../kernel/kernel-layout.ts';
@@ -89,7 +90,7 @@ interface Part {
 
 function createParts(dictionary: Vector | undefined, createColumn: (data: Data) => Column): readonly Part[] {
   let end = 0;
-  return (dictionary?.data ?? []).map((data) => {
+  return chunksOf(dictionary).map((data) => {
     const first = end;
     end += data.length;
     return { first, end, column: createColumn(data) };

@@ -1,4 +1,5 @@
 import { type Data, DataType, type Field } from 'apache-arrow';
+import { offsetsOf } from '../../columns/arrow-data.ts';
 import { type Column, createObjectText, createRecordText, loadChild, recordColumn, setField } from './column.ts';
 import { ITEM_BYTES, KIND, KIND_LIST, STRIDE, VALUES_END } from '../kernel/kernel-layout.ts';
 import { createOffsets } from './text-columns.ts';
@@ -35,7 +36,7 @@ const PAIR_TEXT = createRecordText(['[', ','], ']');
 const BRACKET_BYTES = 2;
 
 function listColumn(data: Data, item: Column): Column {
-  const offsets = createOffsets(data.valueOffsets);
+  const offsets = createOffsets(offsetsOf(data));
   const itemEnd = (from: number, to: number): number => Math.max(offsets.at(from), offsets.at(to));
   return {
     fixedBytes: BRACKET_BYTES,

@@ -10,6 +10,7 @@ import {
   Precision,
   TimeUnit,
 } from 'apache-arrow';
+import { valueBytes, valuesOf } from '../../columns/arrow-data.ts';
 import { type Column, putBits, setField } from './column.ts';
 import {
   IS_CSV,
@@ -75,8 +76,8 @@ interface Plain {
 }
 
 /** Creates a column of fixed-width values. */
-function plainColumn({ values }: Data, { kind, width, fixedBytes, fields = [] }: Plain): Column {
-  const { buffer, byteOffset, byteLength }: Uint8Array = values;
+function plainColumn(data: Data, { kind, width, fixedBytes, fields = [] }: Plain): Column {
+  const { buffer, byteOffset, byteLength } = valuesOf(data);
   const bytes = new Uint8Array(buffer, byteOffset, byteLength);
   return {
     fixedBytes,
@@ -104,7 +105,7 @@ export function nullColumn(isCsv: boolean): Column {
 
 /** Creates a column of booleans, one bit each. */
 export function booleanColumn(data: Data): Column {
-  const bits: Uint8Array = data.values;
+  const bits = valueBytes(data);
   const { offset } = data;
   return {
     fixedBytes: FALSE_BYTES,

@@ -1,4 +1,5 @@
 import { type Data, DataType } from 'apache-arrow';
+import { offsetsOf, valueBytes } from '../../columns/arrow-data.ts';
 import { INLINE_BYTES, inlineStart, viewLength, viewPart, viewStart, viewWords } from '../../columns/views.ts';
 import { type Column, setField } from './column.ts';
 import type { Kernel } from '../kernel/kernel.ts';
@@ -62,8 +63,8 @@ export function createOffsets(offsets: Int32Array | BigInt64Array): Offsets {
 const QUOTE_BYTES = 2;
 
 function rangesColumn(data: Data, kind: number, isCsv: boolean): Column {
-  const bytes: Uint8Array = data.values;
-  const offsets = createOffsets(data.valueOffsets);
+  const bytes = valueBytes(data);
+  const offsets = createOffsets(offsetsOf(data));
   return {
     fixedBytes: QUOTE_BYTES,
     loadedBytes: (from, to) => Math.max(0, offsets.at(to) - offsets.at(from)) + offsets.width * (to - from),
@@ -87,7 +88,7 @@ function setKind(kernel: Kernel, place: number, kind: number, isCsv: boolean): v
 }
 
 function fixedColumn(data: Data, width: number, isCsv: boolean): Column {
-  const bytes: Uint8Array = data.values;
+  const bytes = valueBytes(data);
   return {
     fixedBytes: QUOTE_BYTES,
     loadedBytes: (from, to) => (width + 1) * (to - from),
@@ -103,7 +104,7 @@ const OFFSET_BYTES = 4;
 
 /** Creates a column of views. Their bytes are gathered, so that the kernel sees plain offsets. */
 function viewsColumn(data: Data, kind: number, isCsv: boolean): Column {
-  const views: Uint8Array = data.values;
+  const views = valueBytes(data);
   const words = viewWords(views);
   const hasNulls = data.nullCount > 0;
   // The view of a null row can be anything.

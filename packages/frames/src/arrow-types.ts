@@ -1,0 +1,20 @@
+import type { DataType, Field } from 'apache-arrow';
+
+// apache-arrow declares the type of a field, and the value type of a dictionary, as `any`. These functions return them
+// with their types.
+
+/** Returns the type of a field. */
+export function typeOf({ type }: { readonly type: DataType }): DataType {
+  return type;
+}
+
+/** Returns the fields inside a field. */
+export function childrenOf({ type }: { readonly type: DataType }): readonly Field[] {
+  // Types that are not nested have null.
+  return type.children ?? [];
+}
+
+/** Returns the type of the values of a dictionary. */
+export function valueTypeOf({ dictionary }: { readonly dictionary: DataType }): DataType {
+  return dictionary;
+}
