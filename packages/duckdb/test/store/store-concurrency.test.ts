@@ -1,9 +1,8 @@
 import { tmpdir } from 'node:os';
-import { setImmediate as nextTurn } from 'node:timers/promises';
-import { longFrame, readRows } from '@svc/frames/testing';
-import { afterAll, afterEach, beforeEach, describe, expect, test } from 'vitest';
-import { createStoreFixture, refOf, type StoreFixture } from '../../src/testing/store-fixture.ts';
+import { afterAll, afterEach, beforeEach, describe, test } from 'vitest';
+import { createStoreFixture, type StoreFixture } from '../../src/testing/store-fixture.ts';
 import { createTestFiles, FILE_KINDS } from '../../src/testing/test-files.ts';
+import { readAmongChanges } from '../read-among-changes.ts';
 
 describe.each(FILE_KINDS)('with %s files', (kind) => {
   const files = createTestFiles(kind, tmpdir());
@@ -16,60 +15,8 @@ describe.each(FILE_KINDS)('with %s files', (kind) => {
   afterEach(() => fixture.remove());
   afterAll(() => files.close());
 
-  // The middle size holds about three of the frames, so that they are evicted and loaded again.
-  test.each([0, 20_000, 1e9])(
-    'with %i bytes of memory, a read during changes returns exactly one version',
-    async (cacheBytes) => {
-      const store = await fixture.open({ cacheBytes });
-      const refs = ['a', 'b', 'c'].map((handle) => refOf(handle));
-      /** The first value of each version, recorded when its put returned. */
-      const starts = new Map<string, number>();
-      let next = 0;
-      let reads = 0;
-      const written = new AbortController();
-
-      async function write(): Promise<void> {
-        for (let i = 0; i < 25; i++) {
-          const ref = refs[i % refs.length];
-          const start = (next += 10_000);
-          const count = 1 + (i % 7) * 100;
-          if (i % 11 === 10) {
-            await store.drop(ref);
-          } else {
-            const { info } = await store.put(ref, longFrame(count, { start, batchRows: 64 }));
-            expect(info.rows).toBe(count);
-            starts.set(info.version, start);
-          }
-        }
-      }
-
-      async function read(): Promise<void> {
-        for (let i = 0; !written.signal.aborted; i++) {
-          // A read from memory alone would never yield to the other tasks.
-          await nextTurn();
-          const frame = await store.open(refs[i % refs.length]);
-          if (frame === undefined) continue;
-          const { rows, version } = frame.info;
-          const ids = (await readRows(frame.read(i % 3 === 0 ? { limit: 5 } : {}))).flat() as bigint[];
-          frame.close();
-          const first = Number(ids[0]);
-          expect(ids).toEqual(
-            Array.from({ length: i % 3 === 0 ? Math.min(5, rows) : rows }, (_, at) => BigInt(first + at)),
-          );
-          // A version can be read before its put has returned.
-          expect(starts.get(version) ?? first).toBe(first);
-          reads += 1;
-        }
-      }
-
-      const readers = [read(), read(), read()];
-      await Promise.all([write(), write()]).finally(() => written.abort());
-      await Promise.all(readers);
-      expect(reads).toBeGreaterThan(20);
-      const { frames } = await store.usage();
-      await store.close();
-      expect((await fixture.names()).filter((name) => name.endsWith('.parquet'))).toHaveLength(frames);
-      expect(await fixture.names()).toHaveLength(frames);
-    },
+  // A tier for about three of the frames, so that they come and go.
+  test.each([20_000])('with %i bytes of memory a read among changes is of one whole version', (cacheBytes) =>
+    readAmongChanges(fixture, cacheBytes),
   );
 });
