@@ -6,8 +6,8 @@ const PROCESS = ['packages/duckdb/{src,test}/**', 'apps/*/test/**', 'test'];
 /** The others run inside the test runner. */
 const UNIT = ['packages/!(duckdb)/{src,test}/**', 'proto/src/**'];
 const UNIT_TESTS = UNIT.map((folder) => `${folder}/*.test.ts`);
-/** Files that change a module or a clock for all that is in their process, or measure its memory. */
-const ISOLATED = ['exec-app', 'decoders', 'json-memory', 'free-dead-connections'].map(
+/** Files that change a module or a clock for all that is in their process, or measure its memory or CPU time. */
+const ISOLATED = ['exec-app', 'decoders', 'json-memory', 'dictionary-values', 'free-dead-connections'].map(
   (name) => `packages/*/src/**/${name}.test.ts`,
 );
 /** Long tests; the file beside each has a sample of them. */
