@@ -14,6 +14,13 @@ export function childrenOf({ type }: { readonly type: DataType }): readonly Fiel
   return type.children ?? [];
 }
 
+/** Returns the fields of the keys and of the values of a map. */
+export function keyAndValueOf(map: { readonly type: DataType }): readonly [key: Field, value: Field] {
+  const [key, value] = childrenOf(map).flatMap(childrenOf);
+  if (key === undefined || value === undefined) throw new TypeError('The field is not a map.');
+  return [key, value];
+}
+
 /** Returns the type of the values of a dictionary. */
 export function valueTypeOf({ dictionary }: { readonly dictionary: DataType }): DataType {
   return dictionary;

@@ -8,6 +8,7 @@
  * sqlNames(['p95', 'P95']); // ['p95_0', 'P95_1']
  * ```
  */
+export { childrenOf, keyAndValueOf, typeOf, valueTypeOf } from './arrow-types.ts';
 export { isCancelled } from './call.ts';
 export { TYPE_METADATA_KEY } from './column-types.ts';
 export { type ArrowHeader, readArrowHeader } from './decode/arrow/arrow-header.ts';
@@ -15,6 +16,7 @@ export { schemaFromUpload, uncheckedSchemaFromUpload } from './decode/arrow/arro
 export { MAX_COLUMNS } from './decode/limits.ts';
 export { type ArrowMessage, encodeArrowMessages, encodeArrowSchema } from './encode/arrow-messages.ts';
 export { encapsulate, END_OF_STREAM } from './encode/arrow-stream.ts';
+export { arrayTypeOf, chunksOf, offsetsOf, valueBytes, valuesOf } from './columns/arrow-data.ts';
 export { type ColumnMatch, matchColumns, underSchema } from './columns/match-columns.ts';
 export { withMissingColumns } from './columns/missing-columns.ts';
 export { checkPutConditions, expiryOf } from './memory-store/put-conditions.ts';

@@ -193,8 +193,13 @@ function isStoredAs(schema: Schema, found: FoundColumns): boolean {
     const type = found[i]?.type;
     const stored = storedColumn(field);
     // We never write a type that is stored as another one: such a schema is not ours.
-    return type !== undefined && stored.field.type.toString() === field.type.toString() && fitsPlan(type, stored.get);
+    return type !== undefined && typeText(stored.field) === typeText(field) && fitsPlan(type, stored.get);
   });
+}
+
+/** All types have a text form, but apache-arrow does not declare it for their base class. */
+function typeText({ type }: { readonly type: { toString(): string } }): string {
+  return type.toString();
 }
 
 async function inspect(engine: FileEngine, source: SettledSource, signal?: AbortSignal): Promise<FoundColumns> {

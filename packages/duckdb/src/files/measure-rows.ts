@@ -1,3 +1,4 @@
+import { childrenOf, keyAndValueOf, typeOf } from '@svc/frames/internal';
 import { DataType, type Field, type Schema } from 'apache-arrow';
 import type { ArrowMeasure } from '../wire/file-requests.ts';
 import { fileNames, sqlName, uniqueNames } from '../wire/sql-names.ts';
@@ -49,10 +50,11 @@ function statementOf(path: string, columns: readonly (ColumnWidth & { readonly n
 }
 
 /** SQL for the size of a value in bytes. */
-function bytesSql({ type }: Field, value: string): string {
+function bytesSql(field: Field, value: string): string {
+  const type = typeOf(field);
   if (DataType.isUtf8(type)) return `4 + coalesce(strlen(${value}), 0)`;
   if (DataType.isBinary(type)) return `4 + coalesce(octet_length(${value}), 0)`;
-  const children: readonly Field[] = type.children ?? [];
+  const children = childrenOf(field);
   const [child] = children;
   if (child === undefined) return String(bytesPerValue(type));
   if (DataType.isStruct(type)) {
@@ -60,7 +62,7 @@ function bytesSql({ type }: Field, value: string): string {
     return sumSql(children.map((member, i) => bytesSql(member, `(${value}).${sqlName(names[i] ?? '')}`)));
   }
   if (!DataType.isMap(type)) return `4 + ${itemsBytesSql(child, value)}`;
-  const [key, item] = child.type.children;
+  const [key, item] = keyAndValueOf(field);
   return `4 + ${itemsBytesSql(key, `map_keys(${value})`)} + ${itemsBytesSql(item, `map_values(${value})`)}`;
 }
 

@@ -1,3 +1,4 @@
+import { childrenOf, keyAndValueOf, typeOf } from '@svc/frames/internal';
 import { DataType, type Field, type Schema } from 'apache-arrow';
 import type { ChildResponses } from '../wire/file-requests.ts';
 import { COLUMNS_PER_STATEMENT } from './measure-rows.ts';
@@ -58,16 +59,16 @@ function anySql(from: string, columns: readonly FloatColumn[], test: Test): stri
 
 /** SQL for whether a test holds for a value or one nested in it; undefined if there are no floats. */
 function testSql(field: Field, value: string, test: Test): string | undefined {
-  const { type } = field;
+  const type = typeOf(field);
   if (DataType.isFloat(type)) return test(value);
-  const [child] = type.children ?? [];
+  const [child] = childrenOf(field);
   if (child === undefined) return undefined;
   if (DataType.isStruct(type)) {
     const names = uniqueNames(type.children.map(({ name }) => name));
     return anyOf(type.children.map((member, i) => testSql(member, `(${value}).${sqlName(names[i] ?? '')}`, test)));
   }
   if (DataType.isMap(type)) {
-    const [keys, values] = child.type.children;
+    const [keys, values] = keyAndValueOf(field);
     return anyOf([itemsSql(keys, `map_keys(${value})`, test), itemsSql(values, `map_values(${value})`, test)]);
   }
   return itemsSql(child, value, test);

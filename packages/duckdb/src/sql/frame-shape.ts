@@ -1,4 +1,4 @@
-import { sqlNames, TYPE_METADATA_KEY } from '@svc/frames/internal';
+import { childrenOf, keyAndValueOf, sqlNames, TYPE_METADATA_KEY, typeOf } from '@svc/frames/internal';
 import { DataType, type Field, TimeUnit } from 'apache-arrow';
 import type { CatalogueFrame } from '../wire/sql-requests.ts';
 import type { DescribedFrame } from '../store/sql-frames.ts';
@@ -18,17 +18,18 @@ export function frameShape({ handle, info }: DescribedFrame): CatalogueFrame {
 const NO_COLUMN = { name: NO_COLUMNS_NAME, sqlType: 'BOOLEAN' };
 
 function sqlTypeOf(field: Field): string {
-  const { type, metadata } = field;
+  const { metadata } = field;
+  const type = typeOf(field);
   if (metadata.get(TYPE_METADATA_KEY) === 'LONG128') return 'HUGEINT';
   if (DataType.isInterval(type) || DataType.isDuration(type)) return 'INTERVAL';
   if (DataType.isTime(type) && type.unit === TimeUnit.NANOSECOND) return 'TIME_NS';
   const { get } = storedColumn(field);
   if (get.kind === 'digits') return 'VARCHAR';
   if (get.kind === 'empty_struct') return 'BOOLEAN';
-  const [child] = type.children ?? [];
+  const [child] = childrenOf(field);
   if (child === undefined) return foreignColumn(field).sqlType;
   if (DataType.isMap(type)) {
-    const [key, value] = child.type.children.map(sqlTypeOf);
+    const [key, value] = keyAndValueOf(field).map(sqlTypeOf);
     return `MAP(${key}, ${value})`;
   }
   if (!DataType.isStruct(type)) return `${sqlTypeOf(child)}[]`;

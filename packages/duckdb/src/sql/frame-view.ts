@@ -1,5 +1,5 @@
 import { quoted } from '@svc/errors';
-import { sharedNames, sqlNames, TYPE_METADATA_KEY } from '@svc/frames/internal';
+import { childrenOf, keyAndValueOf, sharedNames, sqlNames, TYPE_METADATA_KEY, typeOf } from '@svc/frames/internal';
 import { DataType, type Field, TimeUnit } from 'apache-arrow';
 import type { SourceInfo } from '../files/frame-files.ts';
 import { fromClause } from '../files/source-sql.ts';
@@ -53,7 +53,7 @@ export function storedPlace(name: string): { readonly frame: number; readonly co
  * does not fit the native type is an error that names the column, `title`.
  */
 function sqlValue(field: Field, value: string, title: string): string {
-  const { type } = field;
+  const type = typeOf(field);
   const { get } = storedColumn(field);
   if (get.kind === 'digits') return wholeNumber(field, value);
   if (DataType.isInterval(type)) {
@@ -70,11 +70,11 @@ function sqlValue(field: Field, value: string, title: string): string {
     const message = `TIME_NS is limited to a day, but column ${quoted(title)} has a later time. SELECT the column unchanged.`;
     return checked(`${value} BETWEEN 0 AND 86399999999999`, time, message);
   }
-  const [child] = type.children ?? [];
+  const [child] = childrenOf(field);
   if (child === undefined || !hasOtherForm(field)) return value;
   if (DataType.isStruct(type)) return structValue(type.children, value, title);
   if (DataType.isMap(type)) {
-    const [key, item] = child.type.children;
+    const [key, item] = keyAndValueOf(field);
     const pair = `{'k': ${sqlValue(key, 'e.key', title)}, 'v': ${sqlValue(item, 'e.value', title)}}`;
     return `map_from_entries(list_transform(map_entries(${value}), lambda e: ${pair}))`;
   }
@@ -91,17 +91,17 @@ function checked(condition: string, value: string, message: string): string {
 
 /** Whether the stored form of a column, or of a value nested in it, differs from its SQL form. */
 function hasOtherForm(field: Field): boolean {
-  const { type } = field;
+  const type = typeOf(field);
   if (DataType.isInterval(type) || DataType.isDuration(type) || storedColumn(field).get.kind === 'digits') return true;
   if (DataType.isTime(type) && type.unit === TimeUnit.NANOSECOND) return true;
-  return hasSharedNames(type) || (type.children ?? []).some(hasOtherForm);
+  return hasSharedNames(type) || childrenOf(field).some(hasOtherForm);
 }
 
 /** Whether struct fields, at any depth, have other names in SQL than in the frame. */
 function hasSharedNames(type: DataType): boolean {
   const children: readonly Field[] = type.children ?? [];
   const isShared = DataType.isStruct(type) && sharedNames(children.map(({ name }) => name)).size > 0;
-  return isShared || children.some((child) => hasSharedNames(child.type));
+  return isShared || children.some((child) => hasSharedNames(typeOf(child)));
 }
 
 function structValue(children: readonly Field[], value: string, title: string): string {

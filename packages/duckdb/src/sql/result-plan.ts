@@ -1,9 +1,10 @@
-import { sqlNames } from '@svc/frames/internal';
-import { DataType, Field, List, Map_, Null, Schema, Struct } from 'apache-arrow';
+import { sqlNames, typeOf } from '@svc/frames/internal';
+import { DataType, Field, List, Null, Schema, Struct } from 'apache-arrow';
 import { fitsPlan } from '../wire/fits-plan.ts';
 import type { GetPlan } from '../wire/column-plans.ts';
 import type { DuckType } from '../wire/duck-type.ts';
 import type { SqlResponses } from '../wire/sql-requests.ts';
+import { mapType } from '../types/map-type.ts';
 import { storedColumn } from '../types/stored-types.ts';
 import { storedPlace } from './frame-view.ts';
 import { fieldFromDuckdb, foreignColumn } from '../types/duckdb-types.ts';
@@ -46,7 +47,7 @@ function columnPlan(name: string, type: DuckType, frames: readonly Schema[]): Co
   if (stored !== undefined && member !== undefined) {
     const { field, get } = storedColumn(stored);
     const isStored = fitsPlan(member.type, get);
-    const named = field.clone({ name, type: withSqlNames(field.type) });
+    const named = field.clone({ name, type: withSqlNames(typeOf(field)) });
     if (isStored) return { field: named, get: { kind: 'wrapped', item: get }, sqlType: '' };
   }
   const field = fieldFromDuckdb(name, type);
@@ -57,14 +58,14 @@ function columnPlan(name: string, type: DuckType, frames: readonly Schema[]): Co
 function withSqlNames(type: DataType): DataType {
   const fields: readonly Field[] = type.children ?? [];
   if (fields.length === 0) return type;
-  const children: readonly Field[] = fields.map((field) => field.clone({ type: withSqlNames(field.type) }));
+  const children: readonly Field[] = fields.map((field) => field.clone({ type: withSqlNames(typeOf(field)) }));
   if (DataType.isStruct(type)) {
     const names = sqlNames(children.map(({ name }) => name));
     return new Struct(children.map((child, i) => child.clone({ name: names[i] ?? '' })));
   }
   const [child] = children;
   if (child === undefined) return type;
-  return DataType.isMap(type) ? (new Map_(child, type.keysSorted) as DataType) : new List(child);
+  return DataType.isMap(type) ? mapType(child, type.keysSorted) : new List(child);
 }
 
 /** DuckDB names a column after its expression, however long. Truncated names leave room for a number. */

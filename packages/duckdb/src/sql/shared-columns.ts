@@ -1,5 +1,5 @@
 import { quoted, ServiceError } from '@svc/errors';
-import { foldedName, sharedNames, sqlNames } from '@svc/frames/internal';
+import { childrenOf, foldedName, sharedNames, sqlNames } from '@svc/frames/internal';
 import { DataType, type Field } from 'apache-arrow';
 import type { NamedPart } from '../wire/sql-requests.ts';
 import type { PinnedFrame } from '../store/sql-frames.ts';
@@ -62,9 +62,9 @@ function sharedIn(
   const names = fields.map(({ name }) => name);
   const key = [...sharedNames(names).keys()].find(isNamed);
   if (key !== undefined) return sharedName(names, key, handle, kind);
-  for (const { type } of fields) {
+  for (const field of fields) {
     // The child of a list or map has no name in SQL.
-    const inner = sharedIn(type.children ?? [], handle, DataType.isStruct(type) ? 'fields' : kind, isNamed);
+    const inner = sharedIn(childrenOf(field), handle, DataType.isStruct(field.type) ? 'fields' : kind, isNamed);
     if (inner !== undefined) return inner;
   }
   return undefined;

@@ -1,3 +1,4 @@
+import { arrayTypeOf, chunksOf, offsetsOf, typeOf, valueBytes, valuesOf } from '@svc/frames/internal';
 import { Data, DataType, makeData, RecordBatch, type Schema, Struct, type Vector } from 'apache-arrow';
 import { arrayOver, type BatchReader, type BatchWriter, createBatchReader, createBatchWriter } from '../wire/batch.ts';
 import { BATCH_BYTES, BATCH_ROWS } from '../wire/messages.ts';
@@ -40,21 +41,22 @@ const NO_BYTES = new Uint8Array(0);
 
 /** Estimates the size of some rows in bytes. */
 function weigh(data: Data, start: number, rows: number): number {
-  const { type, valueOffsets, children } = data;
-  if (valueOffsets === undefined) {
+  const { type, children } = data;
+  if (data.valueOffsets === undefined) {
     const own = data.values === undefined ? rows / 8 : rows * bytesPerRow(data);
     const perRow = DataType.isFixedSizeList(type) ? type.listSize : 1;
     return own + children.reduce((sum, child) => sum + weigh(child, start * perRow, rows * perRow), 0);
   }
-  const first = Number(valueOffsets[start] ?? 0);
-  const count = Number(valueOffsets[start + rows] ?? 0) - first;
+  const offsets = offsetsOf(data);
+  const first = Number(offsets[start] ?? 0);
+  const count = Number(offsets[start + rows] ?? 0) - first;
   return (
     4 * rows + (children.length === 0 ? count : children.reduce((sum, child) => sum + weigh(child, first, count), 0))
   );
 }
 
-function bytesPerRow({ type, values, stride }: Data): number {
-  return DataType.isBool(type) ? 1 : stride * values.BYTES_PER_ELEMENT;
+function bytesPerRow(data: Data): number {
+  return DataType.isBool(data.type) ? 1 : data.stride * valuesOf(data).BYTES_PER_ELEMENT;
 }
 
 /** Writes columns in the order in which the child's column writers load them. */
@@ -84,7 +86,7 @@ class ColumnEncoder {
     this.head(rows, bitStart & 7, bits);
     if (DataType.isBool(type)) {
       this.writer.word(bitStart & 7);
-      this.writer.buffer(bitsOf(data.values, bitStart, rows));
+      this.writer.buffer(bitsOf(valueBytes(data), bitStart, rows));
     } else if (DataType.isDictionary(type)) {
       this.values(data, start, rows);
       this.dictionary(data.dictionary);
@@ -100,22 +102,24 @@ class ColumnEncoder {
     }
   }
 
-  private values({ values, stride }: Data, start: number, rows: number): void {
-    this.writer.buffer(bytesOf(values.subarray(stride * start, stride * (start + rows))));
+  private values(data: Data, start: number, rows: number): void {
+    const { stride } = data;
+    this.writer.buffer(bytesOf(valuesOf(data).subarray(stride * start, stride * (start + rows))));
   }
 
-  private offsets({ valueOffsets, values, children }: Data, start: number, rows: number): void {
-    this.writer.buffer(bytesOf(valueOffsets.subarray(start, start + rows + 1)));
-    const first = Number(valueOffsets[start] ?? 0);
-    const last = Number(valueOffsets[start + rows] ?? 0);
-    const [child] = children;
-    if (child === undefined) this.writer.buffer(bytesOf(values.subarray(first, last)));
+  private offsets(data: Data, start: number, rows: number): void {
+    const offsets = offsetsOf(data);
+    this.writer.buffer(bytesOf(offsets.subarray(start, start + rows + 1)));
+    const first = Number(offsets[start] ?? 0);
+    const last = Number(offsets[start + rows] ?? 0);
+    const [child] = data.children;
+    if (child === undefined) this.writer.buffer(bytesOf(valueBytes(data).subarray(first, last)));
     else this.column(child, first, last - first);
   }
 
   /** Copies only the view buffers that these rows reference. */
   private views(data: Data, start: number, rows: number): void {
-    const views = bytesOf(data.values).subarray(16 * start, 16 * (start + rows));
+    const views = bytesOf(valueBytes(data)).subarray(16 * start, 16 * (start + rows));
     const words = new DataView(views.buffer, views.byteOffset, views.byteLength);
     const ranges = data.variadicBuffers.map(() => ({ first: Infinity, end: 0 }));
     for (let at = 0; at < views.length; at += 16) {
@@ -137,7 +141,7 @@ class ColumnEncoder {
 
   private dictionary(values: Vector | undefined): void {
     const place = this.dictionaries++;
-    const parts: readonly Data[] = values?.data ?? [];
+    const parts = chunksOf(values);
     const isSent = this.sent[place] === values;
     this.sent[place] = values;
     this.writer.word(isSent ? 0 : parts.length);
@@ -157,7 +161,7 @@ function bitsOf(bits: ArrayBufferView, start: number, rows: number): Uint8Array 
 export function decodeBatch(schema: Schema, payload: ArrayBuffer): RecordBatch {
   const reader = createBatchReader(payload);
   const length = reader.word();
-  const children = schema.fields.map((field) => dataFrom(field.type, reader));
+  const children = schema.fields.map((field) => dataFrom(typeOf(field), reader));
   return new RecordBatch(schema, makeData({ type: new Struct(schema.fields), length, nullCount: 0, children }));
 }
 
@@ -166,18 +170,18 @@ function dataFrom(type: DataType, reader: BatchReader): Data {
   const nullCount = reader.word();
   const validity = reader.buffer();
   if (DataType.isStruct(type)) {
-    const children = type.children.map((child) => dataFrom(child.type, reader));
+    const children = type.children.map((child) => dataFrom(typeOf(child), reader));
     return new Data<DataType>(type, 0, length, nullCount, [undefined, undefined, validity], children);
   }
   if (DataType.isList(type) || DataType.isMap(type)) {
     const offsets = arrayOver(Int32Array, reader.buffer());
-    const children = type.children.map((child) => dataFrom(child.type, reader));
+    const children = type.children.map((child) => dataFrom(typeOf(child), reader));
     return new Data<DataType>(type, 0, length, nullCount, [offsets, undefined, validity], children);
   }
   if (DataType.isUtf8(type) || DataType.isBinary(type)) {
     const offsets = arrayOver(Int32Array, reader.buffer());
     return new Data<DataType>(type, 0, length, nullCount, [offsets, reader.buffer(), validity]);
   }
-  const values = DataType.isBool(type) ? reader.buffer() : arrayOver(type.ArrayType, reader.buffer());
+  const values = DataType.isBool(type) ? reader.buffer() : arrayOver(arrayTypeOf(type), reader.buffer());
   return new Data(type, 0, length, nullCount, [undefined, values, validity]);
 }

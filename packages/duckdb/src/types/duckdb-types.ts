@@ -1,4 +1,4 @@
-import { TYPE_METADATA_KEY } from '@svc/frames/internal';
+import { childrenOf, keyAndValueOf, TYPE_METADATA_KEY, typeOf } from '@svc/frames/internal';
 import {
   Binary,
   Bool,
@@ -82,15 +82,16 @@ function mapField(name: string, keyType: DuckType, valueType: DuckType): Field {
   const key = fieldFromDuckdb('key', keyType);
   const value = fieldFromDuckdb('value', valueType);
   const entries = new Struct<{ key: DataType; value: DataType }>([
-    new Field('key', key.type, false, key.metadata),
-    new Field('value', value.type, true, value.metadata),
+    new Field('key', typeOf(key), false, key.metadata),
+    new Field('value', typeOf(value), true, value.metadata),
   ]);
   return new Field(name, new Map_(new Field('entries', entries, false)), true);
 }
 
 /** How a foreign column becomes a field: the cast to apply first, and the plan that reads the result. */
 export function foreignColumn(field: Field): { readonly sqlType: string; readonly get: GetPlan } {
-  const { type, metadata } = field;
+  const { metadata } = field;
+  const type = typeOf(field);
   if (metadata.get(TYPE_METADATA_KEY) === 'LONG128') {
     return { sqlType: 'HUGEINT', get: { kind: 'copy', width: 16, type: 'HUGEINT' } };
   }
@@ -99,13 +100,13 @@ export function foreignColumn(field: Field): { readonly sqlType: string; readonl
   if (DataType.isTime(type) && type.unit === TimeUnit.NANOSECOND) {
     return { sqlType: 'TIME_NS', get: { kind: 'copy', width: 8, type: 'TIME_NS' } };
   }
-  const [first, second] = type.children ?? [];
+  const [first, second] = childrenOf(field);
   if (DataType.isList(type) && first !== undefined) {
     const item = foreignColumn(first);
     return { sqlType: `${item.sqlType}[]`, get: { kind: 'list', isMap: false, item: item.get } };
   }
   if (DataType.isMap(type) && first !== undefined) {
-    const [key, value] = first.type.children.map((child: Field) => foreignColumn(child));
+    const [key, value] = keyAndValueOf(field).map((child) => foreignColumn(child));
     const item = foreignColumn(first).get;
     return { sqlType: `MAP(${key?.sqlType}, ${value?.sqlType})`, get: { kind: 'list', isMap: true, item } };
   }
@@ -167,7 +168,7 @@ export function hasInt96(plan: GetPlan, unit?: Int96Unit): boolean {
 
 /** SQL that converts a foreign column, already cast to the type it is read as, to our storage form. */
 export function storeExpression(column: string, field: Field, sqlType = foreignColumn(field).sqlType): string {
-  const { type } = field;
+  const type = typeOf(field);
   if (DataType.isInterval(type)) {
     const minutes = `(datepart('hour', ${column}) * 60 + datepart('minute', ${column}))`;
     return `CASE WHEN ${column} IS NULL THEN NULL ELSE struct_pack(

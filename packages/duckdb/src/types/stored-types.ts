@@ -1,5 +1,5 @@
 import { columnInfo } from '@svc/frames';
-import { TYPE_METADATA_KEY } from '@svc/frames/internal';
+import { childrenOf, TYPE_METADATA_KEY, typeOf, valueTypeOf } from '@svc/frames/internal';
 import {
   Binary,
   DataType,
@@ -10,7 +10,7 @@ import {
   Float32,
   IntervalUnit as ArrowIntervalUnit,
   List,
-  Map_,
+  type Map_,
   Precision,
   Schema,
   Struct,
@@ -21,6 +21,7 @@ import {
 } from 'apache-arrow';
 import type { FixedType, GetPlan, IntervalUnit, PutPlan } from '../wire/column-plans.ts';
 import { uniqueNames } from '../wire/sql-names.ts';
+import { mapType } from './map-type.ts';
 
 /**
  * How a column is stored: the field that is read back (`field`), and the plans that write it to a Parquet file and read
@@ -44,8 +45,8 @@ export function storedSchema(schema: Schema): { readonly schema: Schema; readonl
 
 /** How a field is stored. */
 export function storedColumn(field: Field): StoredColumn {
-  const { type } = field;
-  if (DataType.isDictionary(type)) return storedDictionary(field, type.dictionary, type.indices);
+  const type = typeOf(field);
+  if (DataType.isDictionary(type)) return storedDictionary(field, valueTypeOf(type), type.indices);
   if (DataType.isList(type) || DataType.isLargeList(type) || DataType.isFixedSizeList(type)) return storedList(field);
   if (DataType.isMap(type)) return storedMap(field, type);
   if (DataType.isStruct(type)) return storedStruct(field, type.children);
@@ -74,7 +75,9 @@ const BYTES: Pick<StoredPlain, 'get'> & { type: DataType } = {
   get: { kind: 'bytes', isText: false },
 };
 
-function storedPlain({ type, metadata }: Field): StoredPlain {
+function storedPlain(field: Field): StoredPlain {
+  const { metadata } = field;
+  const type = typeOf(field);
   if (DataType.isNull(type)) return { ...TEXT, put: { kind: 'null' } };
   if (DataType.isBool(type)) return { put: { kind: 'bits' }, get: { kind: 'bits' } };
   if (DataType.isInt(type)) return same(type.bitWidth / 8, INTEGERS[`${type.isSigned}${type.bitWidth}`] ?? 'BIGINT');
@@ -183,8 +186,8 @@ function storedDictionary(
 }
 
 function storedList(field: Field): StoredColumn {
-  const { type } = field;
-  const [child = NO_FIELD] = type.children;
+  const type = typeOf(field);
+  const [child = NO_FIELD] = childrenOf(field);
   const item = storedColumn(child);
   const put: PutPlan = DataType.isFixedSizeList(type)
     ? { kind: 'fixed_list', size: type.listSize, item: item.put }
@@ -197,10 +200,8 @@ const NO_FIELD = new Field('item', new Utf8(), true);
 function storedMap(field: Field, type: Map_): StoredColumn {
   const [entries = NO_FIELD] = type.children as readonly Field[];
   const item = storedColumn(entries);
-  // A plain struct, although apache-arrow has a separate type for the entries.
-  const stored = new Map_(item.field, type.keysSorted);
   return {
-    field: withType(field, stored as DataType),
+    field: withType(field, mapType(item.field, type.keysSorted)),
     put: { kind: 'list', isWide: false, isMap: true, item: item.put },
     get: { kind: 'list', isMap: true, item: item.get },
   };

@@ -1,6 +1,6 @@
 import { ServiceError } from '@svc/errors';
 import { columnInfo } from '@svc/frames';
-import { uncheckedSchemaFromUpload } from '@svc/frames/internal';
+import { childrenOf, typeOf, uncheckedSchemaFromUpload } from '@svc/frames/internal';
 import { DataType, type Field, Schema, TimeUnit } from 'apache-arrow';
 import type { Int96Unit } from '../../wire/column-plans.ts';
 import type { ChildResponses } from '../../wire/file-requests.ts';
@@ -59,10 +59,10 @@ function leavesOf(types: readonly DuckType[]): number {
   }, 0);
 }
 
-function hasNanos({ type }: Field): boolean {
+function hasNanos(field: Field): boolean {
+  const type = typeOf(field);
   if (DataType.isTimestamp(type)) return type.unit === TimeUnit.NANOSECOND;
-  const children: readonly Field[] = type.children ?? [];
-  return children.some(hasNanos);
+  return childrenOf(field).some(hasNanos);
 }
 
 /** The metadata key under which Arrow libraries keep the original schema: an IPC message in base64. */

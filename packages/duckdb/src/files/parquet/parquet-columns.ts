@@ -1,5 +1,5 @@
 import { quoted, ServiceError } from '@svc/errors';
-import { TYPE_METADATA_KEY } from '@svc/frames/internal';
+import { childrenOf, TYPE_METADATA_KEY, typeOf, valueTypeOf } from '@svc/frames/internal';
 import { DataType, Decimal, Duration, Field, List, Map_, Struct, Timestamp, TimeUnit, Utf8 } from 'apache-arrow';
 import type { GetPlan, Int96Unit } from '../../wire/column-plans.ts';
 import type { ChildResponses } from '../../wire/file-requests.ts';
@@ -58,7 +58,7 @@ export function parquetColumns(found: ChildResponses['inspect'], hints: ParquetH
       };
     }
     const leaf = hints.leaves[next++] ?? { kind: 'plain' };
-    return leafPart({ name, type, leaf, arrow: arrow?.type, title, int96Unit: hints.int96Unit });
+    return leafPart({ name, type, leaf, arrow: arrow && typeOf(arrow), title, int96Unit: hints.int96Unit });
   }
 
   function mapPart(
@@ -71,8 +71,8 @@ export function parquetColumns(found: ChildResponses['inspect'], hints: ParquetH
     const key = part('key', type.key, childOf(entries, 0), title);
     const value = part('value', type.value, childOf(entries, 1), title);
     const pair = new Struct<{ key: DataType; value: DataType }>([
-      new Field('key', key.field.type, false, key.field.metadata),
-      new Field('value', value.field.type, true, value.field.metadata),
+      new Field('key', typeOf(key.field), false, key.field.metadata),
+      new Field('value', typeOf(value.field), true, value.field.metadata),
     ]);
     return {
       field: new Field(name, new Map_(new Field('entries', pair, false)), true),
@@ -90,15 +90,14 @@ export function parquetColumns(found: ChildResponses['inspect'], hints: ParquetH
 
 /** Restores member names from the Arrow field: DuckDB numbers names that differ only in case. */
 function memberNames(members: readonly { readonly name: string }[], arrow: Field | undefined): readonly string[] {
-  const children: readonly Field[] = arrow?.type.children ?? [];
+  const children = arrow === undefined ? [] : childrenOf(arrow);
   const names = children.map(({ name }) => name);
   const isSame = uniqueNames(names).join('\0') === members.map(({ name }) => name).join('\0');
   return isSame ? names : members.map(({ name }) => name);
 }
 
 function childOf(field: Field | undefined, i: number): Field | undefined {
-  const children: readonly Field[] = field?.type.children ?? [];
-  return children[i];
+  return field && childrenOf(field)[i];
 }
 
 interface LeafHints {
@@ -147,7 +146,7 @@ function arrowField(
   if (duckdb === 'BIGINT' && DataType.isDuration(arrow) && arrow.unit in TimeUnit)
     return new Field(name, new Duration(arrow.unit), true);
   if (duckdb === 'TIMESTAMP_TZ' && zone) return new Field(name, new Timestamp(TimeUnit.MICROSECOND, zone), true);
-  if (duckdb === 'VARCHAR' && DataType.isDictionary(arrow) && isText(arrow.dictionary)) {
+  if (duckdb === 'VARCHAR' && DataType.isDictionary(arrow) && isText(valueTypeOf(arrow))) {
     return new Field(name, new Utf8(), true, new Map([[TYPE_METADATA_KEY, 'SYMBOL']]));
   }
   return undefined;
