@@ -1,6 +1,9 @@
 import { setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';
 
+/** V8's `gc`. */
+type Collect = (options?: { readonly type: 'minor' }) => void;
+
 let collect: unknown;
 
 /**
@@ -12,8 +15,12 @@ export function collectGarbage(type: 'major' | 'minor' = 'major'): void {
     setFlagsFromString('--expose-gc');
     collect = runInNewContext('gc');
   }
-  if (typeof collect !== 'function') return;
+  if (!isCollect(collect)) return;
   // Node 20 runs a minor collection if there is any argument.
   if (type === 'minor') collect({ type });
   else collect();
+}
+
+function isCollect(value: unknown): value is Collect {
+  return typeof value === 'function';
 }

@@ -28,11 +28,12 @@ const BATCH_FILE = 4;
 const RSS_CHECK_MS = 50;
 const LARGE_BATCH_BYTES = 8 * BATCH_BYTES;
 
-const settings: ChildSettings = JSON.parse(process.argv[2] ?? '{}');
+const settings: ChildSettings = parseJson(process.argv[2] ?? '{}');
 const socket = new Socket({ fd: PIPE, readable: true, writable: true });
 const activeRequests = new Map<number, ControlledRequest>();
 const places = settings.hasBatchFile === true ? createBatchPlaces(BATCH_FILE) : undefined;
-const handler = settings.isLocked === true ? createSqlHandler(settings.settings) : createFileHandler(settings);
+const run =
+  settings.isLocked === true ? runner(createSqlHandler(settings.settings)) : runner(createFileHandler(settings));
 
 /** The parent is gone, or this process is broken: exit now. */
 function end(): void {
@@ -64,7 +65,7 @@ function onMessage(kind: number, id: number, payload: ArrayBuffer): void {
   if (kind === MESSAGE.request) {
     const active = createControlledRequest(id);
     activeRequests.set(id, active);
-    void respond(active, parseJson(payload));
+    void respond(active, run(active, payload));
     return;
   }
   if (kind === MESSAGE.ping) {
@@ -84,11 +85,18 @@ function onMessage(kind: number, id: number, payload: ArrayBuffer): void {
   else active.cancel();
 }
 
-async function respond(active: ControlledRequest, request: ReturnType<typeof parseJson>): Promise<void> {
+interface Handler<Request> {
+  run(active: ActiveRequest, request: Request): Promise<unknown>;
+}
+
+function runner<Request>(handler: Handler<Request>) {
+  return (active: ActiveRequest, payload: ArrayBuffer): Promise<unknown> => handler.run(active, parseJson(payload));
+}
+
+async function respond(active: ControlledRequest, result: Promise<unknown>): Promise<void> {
   const { id } = active;
   try {
-    const result = await handler.run(active, request);
-    send(MESSAGE.end, id, [jsonPayload(result)]);
+    send(MESSAGE.end, id, [jsonPayload(await result)]);
   } catch (error) {
     send(MESSAGE.error, id, [jsonPayload(failureOf(error, active))]);
   } finally {

@@ -2,7 +2,12 @@ import { createRequire } from 'node:module';
 import type * as NodeApi from '@duckdb/node-api';
 
 // An ES import would scan each of its many files for exports first, which doubles the load time.
-const nodeApi: typeof NodeApi = createRequire(import.meta.url)('@duckdb/node-api');
+const nodeApi: unknown = createRequire(import.meta.url)('@duckdb/node-api');
+if (!isNodeApi(nodeApi)) throw new Error('The package @duckdb/node-api has no DuckDBInstance.');
+
+function isNodeApi(value: unknown): value is typeof NodeApi {
+  return typeof value === 'object' && value !== null && 'DuckDBInstance' in value;
+}
 
 /** The parts of DuckDB's library that the child uses. It calls `@duckdb/node-bindings` for what the library does not offer. */
 export const {

@@ -54,9 +54,11 @@ export function jsonPayload(value: unknown): Uint8Array {
   return Buffer.from(JSON.stringify(value));
 }
 
-/** Parses a JSON payload. Both ends run the same build, so the result is trusted. */
-export function parseJson(payload: ArrayBuffer): ReturnType<typeof JSON.parse> {
-  return JSON.parse(Buffer.from(payload).toString());
+/** Parses JSON that the other end sent as a `Value`. Both ends run the same build, so the result is trusted. */
+// oxlint-disable-next-line typescript/no-unnecessary-type-parameters -- The caller knows the type that was sent.
+export function parseJson<Value>(json: ArrayBuffer | string): Value {
+  const parse: (text: string) => Value = JSON.parse;
+  return parse(typeof json === 'string' ? json : Buffer.from(json).toString());
 }
 
 /** Splits a byte stream into messages. */

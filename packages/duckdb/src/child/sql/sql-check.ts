@@ -28,6 +28,17 @@ type Parsed =
       readonly position?: string;
     };
 
+function isParsed(value: unknown): value is Parsed {
+  if (!isRecord(value)) return false;
+  const { error, statements, error_message: message, position } = value;
+  if (error === false) return Array.isArray(statements) && statements.every(isRecord);
+  return error === true && typeof message === 'string' && ['string', 'undefined'].includes(typeof position);
+}
+
+function isRecord(value: unknown): value is Readonly<Record<string, unknown>> {
+  return typeof value === 'object' && value !== null;
+}
+
 /** DuckDB's message for SQL that parses, but is not a query. */
 const NOT_A_QUERY = 'Only SELECT statements can be serialized';
 const SERIALIZE = 'SELECT json_serialize_sql($1::VARCHAR, skip_null := true, skip_empty := true, skip_default := true)';
@@ -42,7 +53,9 @@ export async function createSqlChecker(connection: DuckDBConnection): Promise<Sq
   const serialize = await connection.prepare(SERIALIZE);
 
   async function parse(sql: string): Promise<Parsed> {
-    return JSON.parse((await firstText(serialize, [sql])) ?? '');
+    const parsed: unknown = JSON.parse((await firstText(serialize, [sql])) ?? '');
+    if (!isParsed(parsed)) throw new Error('DuckDB returned a syntax tree of an unknown form.');
+    return parsed;
   }
 
   async function nearest({ name, candidates }: UnknownName): Promise<string | undefined> {
