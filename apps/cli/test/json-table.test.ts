@@ -66,7 +66,7 @@ describe('readJsonTable', () => {
   test.each([
     ['<html>', 'expected "{", found "<"'],
     ['[1]', 'expected "{", found "["'],
-    ['{"a":1}x', 'something follows'],
+    ['{"a":1}x', 'there is text after the end'],
     ['{"a" 1}', 'expected ":", found "1"'],
     ['{a:1}', 'expected a key, found'],
     ['{"a":tru}', '"tru" is not JSON'],

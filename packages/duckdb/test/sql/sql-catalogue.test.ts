@@ -89,7 +89,7 @@ describe('the catalogue shows the frames of the caller, and nothing else', () =>
   test('of each tenant', async () => {
     const sql = 'SELECT table_name FROM information_schema.tables';
     expect(await fixture.rows(sql, {}, callOf('another'))).toEqual([['secret']]);
-    expect(await fixture.rows(sql, {}, callOf('nobody'))).toEqual([]);
+    expect(await fixture.rows(sql, {}, callOf('stranger'))).toEqual([]);
   });
 
   test('as they are now', async () => {
