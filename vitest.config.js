@@ -15,7 +15,8 @@ const SLOW = '**/*.slow.test.ts';
 /** Tests of random values run in both tiers: test/tier.ts says how many values in which. */
 const PROPERTIES = '*-properties.test.ts';
 
-// `npm test` runs the projects of the fast tier, unit and process; `npm run test:slow` runs thorough.
+// `npm test` runs the projects unit and process without the tests that have the tag slow. `npm run test:slow` runs those,
+// and the project thorough.
 export default defineConfig({
   test: {
     // Tests wait for what they expect, which may be late on a busy machine: these only end one that hangs.
@@ -25,6 +26,7 @@ export default defineConfig({
     // By default Vitest leaves one core free, which is half of a machine with two.
     maxWorkers: Math.max(2, availableParallelism() - 1),
     provide: { tier: 'fast' },
+    tags: [{ name: 'slow', description: 'Takes a second or more: run by `npm run test:slow` alone.' }],
     projects: [
       {
         extends: true,

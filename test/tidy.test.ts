@@ -321,6 +321,13 @@ describe('the tiers', () => {
     expect(slow.filter((path) => !existsSync(join(root, path.replace('.slow', ''))))).toEqual([]);
   });
 
+  test('keep a test of every file in the fast tier', () => {
+    const fast = runners.map(({ path }) => path).filter((path) => tierOf(path) === 'fast');
+    const tests = (path: string): number => read(path).match(/^\s*(?:test|describe)\b|Contract\(/gm)?.length ?? 0;
+    const slow = (path: string): number => read(path).match(/tags: \['slow'\]/g)?.length ?? 0;
+    expect(fast.filter((path) => slow(path) >= tests(path))).toEqual([]);
+  });
+
   test('try every random property as often as the tier says', () => {
     const properties = runners.map(({ path }) => path).filter((path) => tierOf(path) === '-properties.test');
     expect(findings(properties, /numRuns: (?!runs\()/)).toEqual([]);

@@ -124,7 +124,7 @@ describe('the candidates at the cursor', () => {
     },
   );
 
-  test('handles come from the directory that the line names', async () => {
+  test('handles come from the directory that the line names', { tags: ['slow'] }, async () => {
     const folder = await mkdtemp(join(tmpdir(), 'svc-complete-'));
     try {
       await run(['put', folder, 'trades', '-', '--fmt', 'json'], { stdin: '[{"id":1}]' });

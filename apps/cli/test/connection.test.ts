@@ -109,7 +109,7 @@ describe('--timeout', () => {
     });
   });
 
-  test('does not cover the rows after the head of a response, nor an upload', async () => {
+  test('does not cover the rows after the head of a response, nor an upload', { tags: ['slow'] }, async () => {
     const { url } = await startStandIn(async (request, response) => {
       if (request.method === 'PUT')
         return sendJson(response, { rows: (await bodyOf(request)).length, version: 'v' }, 201);

@@ -108,7 +108,7 @@ describe('a port', () => {
     );
   });
 
-  test('that does not respond is a problem within seconds', async () => {
+  test('that does not respond is a problem within seconds', { tags: ['slow'] }, async () => {
     const server = createServer((socket) => socket.on('error', () => {}).resume());
     await new Promise<void>((resolve) => void server.listen(0, '127.0.0.1', resolve));
     const { port } = server.address() as AddressInfo;
@@ -259,7 +259,7 @@ describe('the frames of a directory', () => {
     });
   });
 
-  test('that are damaged are named with their files, and 1', async () => {
+  test('that are damaged are named with their files, and 1', { tags: ['slow'] }, async () => {
     await put('a');
     await put('b');
     const path = await pathOf('b');
@@ -275,7 +275,7 @@ describe('the frames of a directory', () => {
     expect(await readFile(path)).toEqual(bytes);
   });
 
-  test('that were written without checksums are counted, and 4', async () => {
+  test('that were written without checksums are counted, and 4', { tags: ['slow'] }, async () => {
     await put('a');
     await put('old');
     const path = await pathOf('old');

@@ -46,7 +46,7 @@ describe('readJsonTable', () => {
     }
   });
 
-  test('refuses an endless value instead of filling the memory', async () => {
+  test('refuses an endless value instead of filling the memory', { tags: ['slow'] }, async () => {
     const endless = Array.from({ length: 17 }, () => Buffer.alloc(4 * 1024 * 1024, 'x'));
     await expect(read(['{"dataset":[["', ...endless])).rejects.toMatchObject({
       exitCode: 3,

@@ -90,7 +90,7 @@ describe('with storage.data_dir', () => {
     expect(await rowsOf(server, 'mine')).toHaveLength(2);
   });
 
-  test('compression.algorithm decides how large the files are', async () => {
+  test('compression.algorithm decides how large the files are', { tags: ['slow'] }, async () => {
     const rows = Array.from({ length: 20_000 }, (_, id) => ({ id, text: `row ${id % 7}` }));
     const bytesWith = async (algorithm: string): Promise<number> => {
       const server = await startProcess({
@@ -161,7 +161,7 @@ describe('with storage.data_dir', () => {
     ]);
   });
 
-  test('exported Parquet is put again with every type, whole and in part', async () => {
+  test('exported Parquet is put again with every type, whole and in part', { tags: ['slow'] }, async () => {
     const server = await startProcess({ args: ['--data-dir', dataDirectory()] });
     await server.put('t', [
       { id: '9007199254740993', big: 2 ** 60, text: 'a', tags: [1, null], deep: { x: 1.5 } },

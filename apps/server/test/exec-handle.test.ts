@@ -163,7 +163,7 @@ describe('settings of /exec', () => {
     expect((await server.fetch('/exec?handle=t&limit=2,')).status).toBe(200);
   });
 
-  test('http.compression = false sends bodies uncompressed', async () => {
+  test('http.compression = false sends bodies uncompressed', { tags: ['slow'] }, async () => {
     const rows = Array.from({ length: 1000 }, (_, id) => ({ id }));
     for (const [toml, encoding] of [
       ['', 'gzip'],

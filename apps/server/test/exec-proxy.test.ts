@@ -223,7 +223,7 @@ describe('a time-series database that fails', () => {
     expect(server.log.filter((line) => line.level === 'not JSON')).toEqual([]);
   });
 
-  test('a stalled body is cut after tsdb.idle_timeout_ms, a slow one is not', async () => {
+  test('a stalled body is cut after tsdb.idle_timeout_ms, a slow one is not', { tags: ['slow'] }, async () => {
     const upstream = await startUpstream(({ url }, response) => {
       response.write('{');
       if (url!.includes('drip')) {
@@ -285,7 +285,7 @@ describe('a time-series database that fails', () => {
   });
 });
 
-test.runIf(process.platform === 'linux')('128 MB to a slow reader keep memory flat', async () => {
+test.runIf(process.platform === 'linux')('128 MB to a slow reader keep memory flat', { tags: ['slow'] }, async () => {
   expect(await growthOfSlowRead(64, 128)).toBeLessThan(64);
 });
 

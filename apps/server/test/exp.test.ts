@@ -34,7 +34,7 @@ describe('GET /exp?handle=', () => {
     expect(lines).toEqual(['id', ...Array.from({ length: 1500 }, (_, id) => String(id)), '']);
   });
 
-  test('a frame larger than the cache is complete and correct for concurrent readers', async () => {
+  test('a frame larger than the cache is complete and correct for concurrent readers', { tags: ['slow'] }, async () => {
     const server = await startProcess({ args: ['--cache-size', '0.001'] });
     const x = Float64Array.from({ length: 400_000 }, (_, i) => Math.sin(i));
     const body = new Uint8Array(tableToIPC(tableFromArrays({ x }), 'stream'));

@@ -199,7 +199,7 @@ describe('PUT /frames/{handle}', () => {
     expect(await (await server.fetch('/frames')).json()).toEqual({ frames: [] });
   });
 
-  test('what does not fit into storage.cache_size_gb is on disk', async () => {
+  test('what does not fit into storage.cache_size_gb is on disk', { tags: ['slow'] }, async () => {
     const server = await startProcess({ args: ['--cache-size', '0.001'] });
     const small = await server.put('small', [{ id: 1 }]);
     const large = await server.put(

@@ -146,7 +146,7 @@ test('a client that disconnects releases the frames of all its pipelined reads',
     .toMatchObject({ frames: 0, bytes: 0 });
 });
 
-test('http.keep_alive_ms is how long an idle connection stays open, 65 s by default', async () => {
+test('http.keep_alive_ms is how long an idle connection stays open, 65 s by default', { tags: ['slow'] }, async () => {
   const ping = 'GET /ping HTTP/1.1\r\nHost: localhost\r\n\r\n';
   const brief = await startProcess({ toml: '[http]\nkeep_alive_ms = 1000\n' });
   const start = performance.now();
@@ -161,7 +161,7 @@ describe('http.idle_timeout_ms', () => {
   const READ = 'GET /exec?handle=t&fmt=json&limit=200000 HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n';
   const rows = Array.from({ length: 200_000 }, (_, id) => ({ id, text: 'x'.repeat(50) }));
 
-  test('disconnects a client that stops reading, and releases its frame', async () => {
+  test('disconnects a client that stops reading, and releases its frame', { tags: ['slow'] }, async () => {
     const server = await startProcess({ toml });
     await server.put('t', rows);
     const stuck = connect(server.port, '127.0.0.1', () => stuck.write(READ));
@@ -176,7 +176,7 @@ describe('http.idle_timeout_ms', () => {
     await expect.poll(heldBytes).toBe(0);
   });
 
-  test('does not disconnect a slow reader', async () => {
+  test('does not disconnect a slow reader', { tags: ['slow'] }, async () => {
     const server = await startProcess({ toml });
     await server.put('t', rows);
     const slow = connect(server.port, '127.0.0.1', () => slow.write(READ));
@@ -203,7 +203,7 @@ describe('http.idle_timeout_ms', () => {
     expect(await (await server.fetch('/frames')).json()).toEqual({ frames: [] });
   });
 
-  test('does not apply to the database, which has separate timeouts', async () => {
+  test('does not apply to the database, which has separate timeouts', { tags: ['slow'] }, async () => {
     let finish = (): void => {};
     const upstream = await startUpstream((_request, response) => {
       response.write('{');

@@ -147,7 +147,7 @@ describe('a shutdown that hangs', () => {
     expect(server.log.at(-1)).toMatchObject({ level: 'error', message: expect.stringContaining('Timeout') });
   });
 
-  test('does not wait for an engine child that does not respond', async () => {
+  test('does not wait for an engine child that does not respond', { tags: ['slow'] }, async () => {
     const server = await start(0);
     const children = readFileSync(`/proc/${server.child.pid}/task/${server.child.pid}/children`, 'utf8').trim();
     for (const pid of children.split(' ')) process.kill(Number(pid), 'SIGSTOP');

@@ -38,20 +38,24 @@ async function stateOf(server: ServerProcess): Promise<unknown> {
 
 const WELL = { health: 200, status: 'ok', faults: [], ready: 200 };
 
-test.runIf(isLinux)('a process for files that hangs is seen at /health and /ready, until it goes on', async () => {
-  const server = await startProcess({ args: ['--data-dir', makeDirectory()] });
-  await server.put('t', [{ id: 1 }]);
-  const pid = fileChildOf(server);
-  process.kill(pid, 'SIGSTOP');
-  onTestFinished(() => void process.kill(pid, 'SIGCONT'));
-  const putting = server.put('u', [{ id: 2 }]);
-  await expect
-    .poll(() => stateOf(server))
-    .toEqual({ health: 503, status: 'failing', faults: ['not_responding'], ready: 503 });
-  process.kill(pid, 'SIGCONT');
-  expect((await putting).status).toBe(201);
-  expect(await stateOf(server)).toEqual(WELL);
-});
+test.runIf(isLinux)(
+  'a process for files that hangs is seen at /health and /ready, until it goes on',
+  { tags: ['slow'] },
+  async () => {
+    const server = await startProcess({ args: ['--data-dir', makeDirectory()] });
+    await server.put('t', [{ id: 1 }]);
+    const pid = fileChildOf(server);
+    process.kill(pid, 'SIGSTOP');
+    onTestFinished(() => void process.kill(pid, 'SIGCONT'));
+    const putting = server.put('u', [{ id: 2 }]);
+    await expect
+      .poll(() => stateOf(server))
+      .toEqual({ health: 503, status: 'failing', faults: ['not_responding'], ready: 503 });
+    process.kill(pid, 'SIGCONT');
+    expect((await putting).status).toBe(201);
+    expect(await stateOf(server)).toEqual(WELL);
+  },
+);
 
 const disk = mkdtempSync(join(tmpdir(), 'read-only-disk-'));
 // Only root may mount: for others there is nothing to test.

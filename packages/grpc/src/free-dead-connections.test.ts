@@ -75,7 +75,7 @@ test.each([
   }
 });
 
-test('a client whose session breaks during a call keeps its slot for a few seconds', async () => {
+test('a client whose session breaks during a call keeps its slot for a few seconds', { tags: ['slow'] }, async () => {
   const { port } = await startServer({ maxConnections: 1 });
   const socket = connect(port, '127.0.0.1');
   const session = await connectRaw(port, socket);

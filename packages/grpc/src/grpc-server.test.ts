@@ -165,7 +165,7 @@ describe('shutdown', () => {
     expect(answered().map(({ status }) => status)).toEqual(['OK', 'UNAVAILABLE']);
   });
 
-  test('disconnects a client that does not read', async () => {
+  test('disconnects a client that does not read', { tags: ['slow'] }, async () => {
     const server = await startServer();
     await putTable(server.client, 'big', tableFromArrays({ x: new Float64Array(4 * 1024 * 1024) }));
     const answer = server.client.getFrame({ handle: 'big' })[Symbol.asyncIterator]();
@@ -178,7 +178,7 @@ describe('shutdown', () => {
     ).rejects.toThrow(ClientError);
   });
 
-  test('abandons a handler that ignores its signal', async () => {
+  test('abandons a handler that ignores its signal', { tags: ['slow'] }, async () => {
     const begun = deferred();
     const server = await startServer({
       describeFrame() {

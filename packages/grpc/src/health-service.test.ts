@@ -37,7 +37,7 @@ test.each([
   await expect.poll(() => answered().map(({ status }) => status)).toEqual(['CANCELLED']);
 });
 
-test('Watch reports that the store fails and recovers, and so does Check', async () => {
+test('Watch reports that the store fails and recovers, and so does Check', { tags: ['slow'] }, async () => {
   const store = createMemoryStore();
   let faults: readonly StoreFault[] = [];
   const service = createService({ store: { ...store, faults: async () => faults } });

@@ -26,7 +26,7 @@ test.each([
   expect((await client.listFrames({})).frames).toEqual([]);
 });
 
-test('an upload may take longer in total if each message arrives in time', async () => {
+test('an upload may take longer in total if each message arrives in time', { tags: ['slow'] }, async () => {
   const { client } = await startServer({ idleTimeoutMs: 1000 });
   async function* slowly() {
     for await (const message of upload({ handle: 'h' }, bytes, Math.ceil(bytes.length / 3))) {

@@ -53,7 +53,7 @@ describe('a body', () => {
     expect(failure).toMatchObject({ code: 'tsdb_failed', message: expect.stringContaining('broke in the middle') });
   });
 
-  test('that arrives slowly is complete, however long it takes in total', async () => {
+  test('that arrives slowly is complete, however long it takes in total', { tags: ['slow'] }, async () => {
     const standIn = await rawStandIn((socket) => {
       socket.write(CHUNKED);
       let left = 20;

@@ -32,7 +32,7 @@ function sortSql(seed: number): string {
         FROM range(200000)))`;
 }
 
-test('engines that share a temporary directory do not read the spill files of others', async () => {
+test('engines that share a temporary directory do not read the spill files of others', { tags: ['slow'] }, async () => {
   const engines = [startEngine(), startEngine()];
   const answers = await Promise.all(engines.map((engine, i) => engine.call({ op: 'texts', sql: sortSql(i) })));
   expect(answers).toEqual([[['200000 19999900000 true']], [['200000 19999900000 true']]]);

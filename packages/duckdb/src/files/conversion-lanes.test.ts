@@ -102,7 +102,7 @@ test('the timeout includes the time to describe the file', async () => {
   ).rejects.toMatchObject({ code: 'deadline_exceeded', message: 'Converting the file took longer than 1 ms.' });
 });
 
-test('files with many columns also run one at a time, and the queue is bounded', async () => {
+test('files with many columns also run one at a time, and the queue is bounded', { tags: ['slow'] }, async () => {
   const fixture = await startFiles({ longColumns: 2 });
   const [two, three, parquet] = [fixture.path(), fixture.path(), fixture.path()];
   await writeFile(two, 'a,b\n1,2\n');

@@ -106,7 +106,7 @@ async function* upload(beforeLast: () => Promise<unknown>) {
 test.each([
   ['is fast', async () => undefined],
   ['gets slow', () => delay(1300)],
-])('an upload that %s becomes a complete frame', async (_name, beforeLast) => {
+])('an upload that %s becomes a complete frame', { tags: ['slow'] }, async (_name, beforeLast) => {
   fixture = await createStoreFixture();
   const decoders = createDecoders();
   onTestFinished(() => decoders.close());

@@ -106,7 +106,7 @@ describe('a CSV file', () => {
     });
   });
 
-  test('may have thousands of columns', async () => {
+  test('may have thousands of columns', { tags: ['slow'] }, async () => {
     const names = Array.from({ length: 3000 }, (_, i) => `c${i}`);
     const text = `${names.join(',')}\n${names.map((_, i) => i).join(',')}\n`;
     const path = fixture.path();

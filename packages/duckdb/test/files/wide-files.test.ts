@@ -36,7 +36,7 @@ test.each([
   expect(arrowBytes).toBe(Math.ceil(WIDTH * bytes));
 });
 
-test('the sign of zero is kept in the last column of a wide CSV file', async () => {
+test('the sign of zero is kept in the last column of a wide CSV file', { tags: ['slow'] }, async () => {
   const zeros = ['0.0', '-0.0', '0.0', '-0.0'];
   const { text } = await convert(zeros.map((zero) => lineOf((i) => (i === WIDTH - 1 ? zero : '1.5'))));
   expect(text).toBe([0, '-0', 0, '-0'].map((zero) => `{"c${WIDTH - 1}":${zero}}\n`).join(''));

@@ -208,7 +208,7 @@ describe('foreign frames', () => {
     expect(await fixture.text('FROM replaced')).toBe('{"b":"x","a":2}\n');
   });
 
-  test('one that takes too long to read is deadline_exceeded', async () => {
+  test('one that takes too long to read is deadline_exceeded', { tags: ['slow'] }, async () => {
     const slow: DurableStore = { ...fixture.store, pin: () => new Promise(() => {}) };
     const engine = createSqlEngine({ store: slow, tempDirectory: fixture.tempDirectory, timeoutMs: 2000 });
     await expect(rowsOf(engine, 'FROM trades')).rejects.toMatchObject({ code: 'deadline_exceeded' });

@@ -121,7 +121,7 @@ describe('children', () => {
     }),
   );
 
-  test.skipIf(!hasProc)('leave no file open after a result is closed unread', async () => {
+  test.skipIf(!hasProc)('leave no file open after a result is closed unread', { tags: ['slow'] }, async () => {
     // Makes the other engine start its children first.
     await fixture.rows('SELECT 1');
     const others = openBatchFiles();

@@ -64,21 +64,25 @@ test.runIf(process.platform !== 'win32')(
   },
 );
 
-test('the next process that makes copies removes those of killed processes, but not of running ones', async () => {
-  const index = new URL('../../dist/index.js', import.meta.url).href;
-  const child = spawn(process.execPath, ['--input-type=module', '-e', PROGRAM, index, directory, temporary], {
-    stdio: ['ignore', 'pipe', 'inherit'],
-  });
-  const ended = once(child, 'exit');
-  try {
-    const [path] = (await once(createInterface(child.stdout), 'line')) as [string];
-    await makeCopies();
-    expect((await stat(path)).isFile()).toBe(true);
-    child.kill('SIGKILL');
-    await ended;
-    await makeCopies();
-    expect(await readdir(temporary)).toEqual([]);
-  } finally {
-    child.kill('SIGKILL');
-  }
-});
+test(
+  'the next process that makes copies removes those of killed processes, but not of running ones',
+  { tags: ['slow'] },
+  async () => {
+    const index = new URL('../../dist/index.js', import.meta.url).href;
+    const child = spawn(process.execPath, ['--input-type=module', '-e', PROGRAM, index, directory, temporary], {
+      stdio: ['ignore', 'pipe', 'inherit'],
+    });
+    const ended = once(child, 'exit');
+    try {
+      const [path] = (await once(createInterface(child.stdout), 'line')) as [string];
+      await makeCopies();
+      expect((await stat(path)).isFile()).toBe(true);
+      child.kill('SIGKILL');
+      await ended;
+      await makeCopies();
+      expect(await readdir(temporary)).toEqual([]);
+    } finally {
+      child.kill('SIGKILL');
+    }
+  },
+);

@@ -158,14 +158,14 @@ describe('workers', () => {
     expect(started).toBe(2);
   });
 
-  test('are not held by bodies that trickle', async () => {
+  test('are not held by bodies that trickle', { tags: ['slow'] }, async () => {
     const open = Array.from({ length: 8 }, () => decoders.decode('json', bodyOf('[{"a":1}]')));
     const frames = await Promise.all(open);
     expect(await countRows(await decoders.decode('json', bodyOf('[{}]')))).toBe(1);
     for (const frame of frames) expect(await countRows(frame)).toBe(1);
   });
 
-  test('are ended when idle, except for two', async () => {
+  test('are ended when idle, except for two', { tags: ['slow'] }, async () => {
     const decodeFour = () => Promise.all(Array.from({ length: 4 }, () => decoders.decode('json', bodyOf('[{"a":1}]'))));
     for (const frame of await decodeFour()) expect(await countRows(frame)).toBe(1);
     await expect.poll(() => alive.size).toBe(2);
@@ -251,7 +251,7 @@ describe('workers', () => {
   test.each([
     ['replaced if it used much memory', 20_000_000, 2],
     ['kept if it used little memory', 2_000_000, 1],
-  ])('whose body failed are %s', async (_name, bytes, workers) => {
+  ])('whose body failed are %s', { tags: ['slow'] }, async (_name, bytes, workers) => {
     use({ maxWorkers: 1, maxBytes: 100_000_000 });
     const body = bodyOf(`[{"a":"${'x'.repeat(bytes)}"},nonsense]`);
     expect(await failureOf(decoders.decode('json', body))).toMatchObject({ code: 'invalid_data' });
@@ -271,7 +271,7 @@ describe('workers', () => {
     expect(await countRows(await decoders.decode('json', bodyOf(rows)))).toBe(100_001);
   });
 
-  test('do not keep the process alive', async () => {
+  test('do not keep the process alive', { tags: ['slow'] }, async () => {
     const script = `
       import { createDecoders } from ${JSON.stringify(new URL('../../dist/decode/decoders.js', import.meta.url).href)};
       const frame = await createDecoders().decode('json', (async function* () { yield Buffer.from('[{"a":1}]'); })());

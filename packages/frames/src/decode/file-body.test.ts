@@ -67,7 +67,7 @@ async function lastOf(batches: AsyncIterable<RecordBatch>): Promise<{ rows: numb
 }
 
 describe('a body in a file', () => {
-  test('of JSON may be larger than memory, and all rows determine its columns', async () => {
+  test('of JSON may be larger than memory, and all rows determine its columns', { tags: ['slow'] }, async () => {
     await expect(decoders.decode('json', longArray())).rejects.toMatchObject({ code: 'out_of_memory' });
     const { schema, batches } = await decoders.decode('json', await inFile(longArray()));
     expect(schema.fields.map(({ name, type }) => `${name} ${type.toString()}`)).toEqual([

@@ -58,7 +58,7 @@ describe('a file with its schema only in the footer', () => {
     }
   });
 
-  test('needs the memory of the file and one batch, not of two files', () => {
+  test('needs the memory of the file and one batch, not of two files', { tags: ['slow'] }, () => {
     const options = { chunkBytes: 1 << 16, maxBytes: file.length + BATCH_BYTES + (1 << 16) + 4096 };
     const decoded = decodeArrowBody(file, options).batches;
     expect(decoded.map((batch) => [batch.numRows, batch.get(0)?.toJSON().a])).toEqual(

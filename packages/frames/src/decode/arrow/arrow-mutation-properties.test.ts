@@ -144,7 +144,7 @@ async function outcomeOf(original: Uint8Array, { body, isCut }: Mutation): Promi
   }
 }
 
-test('every body is read if nothing is mutated', async () => {
+test('every body is read if nothing is mutated', { tags: ['slow'] }, async () => {
   for (const body of new Set(BODIES)) expect(await outcomeOf(body, { body, isCut: true })).toBe('read');
 });
 

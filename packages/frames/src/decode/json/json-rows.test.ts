@@ -117,7 +117,7 @@ describe('the text of a row has at most 64 MiB', () => {
   /** A row of `bytes` bytes. */
   const rowOf = (bytes: number) => `{"a":"${'x'.repeat(bytes - 8)}"}`;
 
-  test('and a row of that length is read', () => {
+  test('and a row of that length is read', { tags: ['slow'] }, () => {
     expect(decode(`[{},${rowOf(MAX_BYTES)}]`).batches.map(({ numRows }) => numRows)).toEqual([2]);
   });
 
@@ -125,7 +125,7 @@ describe('the text of a row has at most 64 MiB', () => {
     ['at once', Infinity, 1],
     ['in parts', 5 << 20, 1],
     ['in chunks that end late', 5 << 20, 1 << 25],
-  ])('and a longer one is refused, also if it comes %s', (_name, chunkBytes, more) => {
+  ])('and a longer one is refused, also if it comes %s', { tags: ['slow'] }, (_name, chunkBytes, more) => {
     expect(failure(`[{},\n${rowOf(MAX_BYTES + more)}]`, { chunkBytes })).toMatchObject({
       code: 'invalid_data',
       message: 'Row 2: the text of a row has more than 67108864 bytes, at byte 5 (line 2, character 1).',

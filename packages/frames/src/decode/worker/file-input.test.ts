@@ -41,7 +41,7 @@ test('bytes equal those of the file, for any reads and any growth', () => {
   );
 });
 
-test('text comes in chunks, and again from its start', () => {
+test('text comes in chunks, and again from its start', { tags: ['slow'] }, () => {
   const input = opened();
   expect(input.next()).toBeUndefined();
   for (let round = 0; round < 2; round++) {

@@ -79,7 +79,7 @@ describe('workers', () => {
     resizeShare(other, 1_499_000);
   });
 
-  test('stay within their limit while small bodies grow concurrently', async () => {
+  test('stay within their limit while small bodies grow concurrently', { tags: ['slow'] }, async () => {
     // 8 bodies of 100 MB each, which newer versions of Node hold twice at the end, with a limit of 250 MB.
     const batch = tableFromArrays({ a: new Float64Array(12_500_000) });
     const bytes = writeArrow(batch.schema, batch.batches, { compression: 'zstd' });

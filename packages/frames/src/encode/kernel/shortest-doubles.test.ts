@@ -60,7 +60,7 @@ describe('a double is written as JavaScript writes it', () => {
     ['10 million random bit patterns', () => randomDoubles(10_000_000, { isUsual: false })],
     ['4 million of usual size', () => randomDoubles(4_000_000, { isUsual: true })],
     ['2 million at and next to decimals', () => nearDecimals(2_000_000)],
-  ])('%s', { timeout: 120_000 }, (_name, values) => {
+  ])('%s', { tags: ['slow'], timeout: 120_000 }, (_name, values) => {
     expectSame(values());
   });
 

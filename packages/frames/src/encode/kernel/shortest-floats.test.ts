@@ -66,11 +66,11 @@ function expectShortest(count: number, randomFloat: (word: () => number) => numb
 }
 
 describe('a float is written with the fewest digits that read back as it', () => {
-  test('10 million random bit patterns', { timeout: 120_000 }, () => {
+  test('10 million random bit patterns', { tags: ['slow'], timeout: 120_000 }, () => {
     expectShortest(10_000_000, (word) => floatFromBits(word()));
   });
 
-  test('3 million of usual size', { timeout: 120_000 }, () => {
+  test('3 million of usual size', { tags: ['slow'], timeout: 120_000 }, () => {
     expectShortest(3_000_000, (word) => floatFromBits((word() & 0x807fffff) | ((107 + (word() % 50)) << 23)));
   });
 

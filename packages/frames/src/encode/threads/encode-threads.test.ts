@@ -116,7 +116,7 @@ describe('threads write', () => {
     expect(text === [...texts, ...texts].map((value) => JSON.stringify([value])).join(',')).toBe(true);
   });
 
-  test('no row that is too long, and fail with an error', async () => {
+  test('no row that is too long, and fail with an error', { tags: ['slow'] }, async () => {
     const [texts] = vectorFromArray(['a', 'x'.repeat(2 * MiB)], new Utf8()).data;
     const written = writtenInThreads(frameOf(2, Array(100).fill(texts)));
     await expect(written).rejects.toThrow('Row 2 of the result can take more than 128 MiB as rows.');
@@ -146,7 +146,7 @@ describe('a long result', () => {
     ['there is only one core', createThreadPool({ threads: 1 })],
     ['their program is missing', createThreadPool({ threads: 2, program: new URL('missing.js', import.meta.url) })],
     ['their program fails', createThreadPool({ threads: 2, program: programOf('throw new Error()') })],
-  ])('is written without threads if %s', async (_name, threadPool) => {
+  ])('is written without threads if %s', { tags: ['slow'] }, async (_name, threadPool) => {
     for (let times = 0; times < 2; times++) expect(await isWholeInThreads(threadPool)).toBe(false);
   });
 
