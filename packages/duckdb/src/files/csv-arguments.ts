@@ -1,33 +1,7 @@
 import type { CsvOptions } from '@svc/frames';
 import { quoted, ServiceError } from '@svc/errors';
 import { sqlText } from '../wire/sql-names.ts';
-
-/** The types that a client can declare for a column of a CSV file, and DuckDB's names for them. */
-const CSV_TYPES: Readonly<Record<string, string>> = {
-  BOOLEAN: 'BOOLEAN',
-  BYTE: 'TINYINT',
-  SHORT: 'SMALLINT',
-  INT: 'INTEGER',
-  LONG: 'BIGINT',
-  ULONG: 'UBIGINT',
-  LONG128: 'HUGEINT',
-  FLOAT: 'FLOAT',
-  DOUBLE: 'DOUBLE',
-  STRING: 'VARCHAR',
-  SYMBOL: 'VARCHAR',
-  DATE: 'DATE',
-  TIMESTAMP: 'TIMESTAMP',
-  TIMESTAMP_NS: 'TIMESTAMP_NS',
-  TIME: 'TIME',
-  UUID: 'UUID',
-};
-
-/** Returns our name for a DuckDB type, or DuckDB's if we have none. */
-export function csvTypeName(ofDuckdb: string): string {
-  return Object.entries(CSV_TYPES).find(([, name]) => name === ofDuckdb)?.[0] ?? ofDuckdb;
-}
-
-const MAX_PRECISION = 38;
+import { duckdbTypeOf } from './csv-types.ts';
 
 /** How a CSV file is read. */
 export interface CsvDialect extends CsvOptions {
@@ -49,7 +23,7 @@ export function csvArguments({ header, columns, delimiter, texts = [] }: CsvDial
   if (columns !== undefined) {
     parts.push(`names = [${columns.map(({ name }) => sqlText(checkedName(name))).join(', ')}]`);
     const typed = columns.flatMap(({ name, type }) => (type === undefined ? [] : [{ name, type }]));
-    const types = typed.map(({ name, type }) => `${sqlText(name)}: ${sqlText(duckdbType(name, type))}`);
+    const types = typed.map(({ name, type }) => `${sqlText(name)}: ${sqlText(duckdbTypeOf(name, type))}`);
     if (types.length > 0) parts.push(`types = {${types.join(', ')}}`);
   }
   if (texts.length > 0) parts.push(`types = {${texts.map((name) => `${sqlText(name)}: 'VARCHAR'`).join(', ')}}`);
@@ -69,19 +43,4 @@ function checkedName(name: string): string {
   throw new ServiceError('invalid_argument', `The column name ${quoted(name)} is not valid for a CSV file.`, {
     hint: 'Give every column a name.',
   });
-}
-
-function duckdbType(name: string, type: string): string {
-  const known = CSV_TYPES[type.toUpperCase()];
-  if (known !== undefined) return known;
-  const [, precision, scale] = /^DECIMAL\((\d{1,2}), ?(\d{1,2})\)$/i.exec(type) ?? [];
-  const isDecimal = Number(precision) >= 1 && Number(precision) <= MAX_PRECISION && Number(scale) <= Number(precision);
-  if (isDecimal) return `DECIMAL(${precision},${scale})`;
-  throw new ServiceError(
-    'invalid_argument',
-    `Column ${quoted(name)} cannot have the type ${quoted(type)} in a CSV file.`,
-    {
-      hint: `Use one of: ${Object.keys(CSV_TYPES).join(', ')}, DECIMAL(p,s).`,
-    },
-  );
 }

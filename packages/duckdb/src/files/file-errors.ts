@@ -1,5 +1,5 @@
 import { quoted, ServiceError, toServiceError } from '@svc/errors';
-import { csvTypeName } from './csv-arguments.ts';
+import { csvTypeName } from './csv-types.ts';
 import { ChildCrash, ChildError, isBroken, isBrokenByAnother, isOutOfMemory } from '../engine/child-errors.ts';
 
 /** The kind of source or file that an operation failed on. */

@@ -93,7 +93,7 @@ export async function createCatalogue(options: CatalogueOptions): Promise<Catalo
       if (replaced) removals.retire(entry, replaced);
       return frame;
     },
-    drop: (frame) => removals.writeTombstone(frame),
+    drop: (frame) => removals.drop(frame),
     async setExpiry(frame, expires) {
       await entries.tenantOf(frame.tenant).folder.writeExpiry(frame, expires);
       removals.setExpires(frame, expires);

@@ -9,7 +9,7 @@ export interface FrameRemovals {
   /** Retires a frame that is no longer the current one of its entry. */
   retire(entry: Entry, frame: StoredFrame): void;
   /** Drops a frame durably. Call this only inside `change`. */
-  writeTombstone(frame: StoredFrame): Promise<void>;
+  drop(frame: StoredFrame): Promise<void>;
   /** Releases a frame for one reader. */
   release(frame: StoredFrame): void;
   /** Starts to remove expired frames. */
@@ -63,7 +63,7 @@ export function createFrameRemovals({ entries, change, now, onProblem, onLeave }
     if (frame.readers === 0) begin(frame, () => removeLeft(frame));
   }
 
-  async function writeTombstone(frame: StoredFrame): Promise<void> {
+  async function drop(frame: StoredFrame): Promise<void> {
     const tenant = entries.tenantOf(frame.tenant);
     const entry = entries.entryOf(frame);
     if (entry?.current !== frame) return;
@@ -77,7 +77,7 @@ export function createFrameRemovals({ entries, change, now, onProblem, onLeave }
   async function dropExpired(frame: StoredFrame): Promise<void> {
     // Keep it in the set, in case its expiry was extended or the drop fails.
     expiring.add(frame);
-    if (isExpired(frame, now())) await writeTombstone(frame);
+    if (isExpired(frame, now())) await drop(frame);
   }
 
   return {
@@ -87,7 +87,7 @@ export function createFrameRemovals({ entries, change, now, onProblem, onLeave }
       else expiring.add(frame);
     },
     retire,
-    writeTombstone,
+    drop,
     release(frame) {
       frame.readers -= 1;
       if (frame.readers === 0 && entries.entryOf(frame)?.left.has(frame)) begin(frame, () => removeLeft(frame));

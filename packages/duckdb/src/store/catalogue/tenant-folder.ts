@@ -1,11 +1,12 @@
 import { randomBytes } from 'node:crypto';
 import type { Dirent } from 'node:fs';
-import { open, readdir, rename, stat } from 'node:fs/promises';
+import { readdir, rename, stat } from 'node:fs/promises';
 import { basename, join } from 'node:path';
 import type { Handle } from '@svc/frames';
 import { createDirectorySync, hasCode, readSmallFile, unlinkIfThere, writeWhole } from '../../disk/durable-files.ts';
 import { type FileName, frameFileName, parseFileName, unfinishedFileName } from './frame-names.ts';
 import { makeDirectory } from '../../disk/make-directory.ts';
+import { writeTombstone } from './tombstone.ts';
 
 /** The name of a version of a frame. */
 export interface VersionName {
@@ -101,15 +102,7 @@ export function createTenantFolder(path: string): TenantFolder {
       return parseExpiry(text ?? '');
     },
     async writeTombstone(name, isFree) {
-      const tombstone = pathOf('tombstone', name);
-      try {
-        // An empty file is complete as soon as its name exists.
-        await (await open(tombstone, 'a')).close();
-      } catch (error) {
-        // A full disk may not have room for a new name, but a drop has to work to free space.
-        if (!isFree || !hasCode(error, 'ENOSPC', 'EDQUOT')) throw error;
-        await rename(pathOf('frame', name), tombstone);
-      }
+      await writeTombstone(pathOf('tombstone', name), isFree ? pathOf('frame', name) : undefined);
       await sync();
     },
     async remove(versions, tombstones) {

@@ -1,0 +1,17 @@
+import { open, rename } from 'node:fs/promises';
+import { hasCode } from '../../disk/durable-files.ts';
+
+/**
+ * Writes a tombstone: an empty file whose name says that a version and all before it are dropped. `unusedFrame` is the
+ * file of the version, if it has no readers.
+ */
+export async function writeTombstone(path: string, unusedFrame: string | undefined): Promise<void> {
+  try {
+    // An empty file is complete as soon as its name exists.
+    await (await open(path, 'a')).close();
+  } catch (error) {
+    // A full disk may not have room for a new name, but a drop has to work to free space.
+    if (unusedFrame === undefined || !hasCode(error, 'ENOSPC', 'EDQUOT')) throw error;
+    await rename(unusedFrame, path);
+  }
+}
