@@ -23,8 +23,8 @@ export default defineConfig({
     testTimeout: 60_000,
     hookTimeout: 60_000,
     expect: { poll: { timeout: 15_000 } },
-    // By default Vitest leaves one core free, which is half of a machine with two.
-    maxWorkers: Math.max(2, availableParallelism() - 1),
+    // By default Vitest leaves one core free, which is half of a machine with two. A third worker runs while others wait.
+    maxWorkers: Math.max(3, availableParallelism() - 1),
     provide: { tier: 'fast' },
     tags: [{ name: 'slow', description: 'Takes a second or more: run by `npm run test:slow` alone.' }],
     projects: [

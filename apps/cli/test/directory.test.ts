@@ -84,7 +84,7 @@ describe('a directory instead of a server', () => {
 });
 
 describe('put --append', () => {
-  test('appends rows, or creates the frame, and refuses --if-new', async () => {
+  test('appends rows, or creates the frame, and refuses --if-new', { tags: ['slow'] }, async () => {
     expect((await put('t', ROWS, '--append')).stdout).toMatch(/^t: 2 rows, .* \(new\)\n$/);
     expect((await put('t', '[{"id":3,"s":"x"}]', '--append')).stdout).toMatch(/^t: 3 rows, .* \(appended\)\n$/);
     expect(await put('t', '[{"other":3}]', '--append')).toMatchObject({

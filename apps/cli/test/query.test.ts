@@ -166,7 +166,7 @@ describe('svc query on a directory', () => {
     );
   });
 
-  test('shows the position of an error, and refuses SQL that writes', async () => {
+  test('shows the position of an error, and refuses SQL that writes', { tags: ['slow'] }, async () => {
     expect(await run(['query', data, 'select nosuch\nfrom trades'])).toMatchObject({
       code: 1,
       stdout: '',

@@ -79,7 +79,7 @@ describe.skipIf(!hasScript)('on a terminal (skipped without the command script)'
     expect(await onTerminal(`svc get t --arrow --url ${url} | wc -c`).ended).toMatchObject({ screen: '5\r\n' });
   });
 
-  test('an upload shows its progress and clears it', async () => {
+  test('an upload shows its progress and clears it', { tags: ['slow'] }, async () => {
     const file = join(folder, 'large.arrow');
     await writeFile(file, new Uint8Array(64 * 1024 * 1024));
     // The server reads nothing before the bar is shown.

@@ -107,7 +107,7 @@ describe('one process, two listeners', () => {
     await expect(client.putFrame(upload('t', new Uint8Array(2000)))).rejects.toMatchObject({ code: 8 });
   });
 
-  test('a call in flight at shutdown is finished', async () => {
+  test('a call in flight at shutdown is finished', { tags: ['slow'] }, async () => {
     const server = await startProcess();
     await server.put(
       't',

@@ -193,7 +193,7 @@ describe('http.idle_timeout_ms', () => {
     expect(tail).toContain('"count":200000}');
   });
 
-  test('disconnects a client that stops sending its body', async () => {
+  test('disconnects a client that stops sending its body', { tags: ['slow'] }, async () => {
     const server = await startProcess({ toml });
     const answer = await sendRaw(
       server.port,

@@ -69,7 +69,7 @@ describe('SQL over frames', () => {
     ]);
   });
 
-  test('a statement sees one version of a frame despite concurrent puts', async () => {
+  test('a statement sees one version of a frame despite concurrent puts', { tags: ['slow'] }, async () => {
     const server = await startWithTrades();
     const over = new AbortController();
     const writer = (async () => {

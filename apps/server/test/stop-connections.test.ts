@@ -138,14 +138,18 @@ describe('two seconds after the grace period the process has exited, even if cli
 });
 
 describe('a shutdown that hangs', () => {
-  test('exits two seconds after the grace period, and names what keeps the process alive', async () => {
-    const preload = 'data:text/javascript,setInterval(() => undefined, 1000)';
-    const server = await startProcess({
-      env: { SERVICE_SERVER_SHUTDOWN_GRACE_MS: '0', NODE_OPTIONS: `--import "${preload}"` },
-    });
-    expect(await stop(server)).toMatchObject({ code: 0, ms: lessThan(3000) });
-    expect(server.log.at(-1)).toMatchObject({ level: 'error', message: expect.stringContaining('Timeout') });
-  });
+  test(
+    'exits two seconds after the grace period, and names what keeps the process alive',
+    { tags: ['slow'] },
+    async () => {
+      const preload = 'data:text/javascript,setInterval(() => undefined, 1000)';
+      const server = await startProcess({
+        env: { SERVICE_SERVER_SHUTDOWN_GRACE_MS: '0', NODE_OPTIONS: `--import "${preload}"` },
+      });
+      expect(await stop(server)).toMatchObject({ code: 0, ms: lessThan(3000) });
+      expect(server.log.at(-1)).toMatchObject({ level: 'error', message: expect.stringContaining('Timeout') });
+    },
+  );
 
   test('does not wait for an engine child that does not respond', { tags: ['slow'] }, async () => {
     const server = await start(0);

@@ -137,7 +137,7 @@ describe('a body', () => {
     await closed(standIn.sockets[0]);
   });
 
-  test('that is not being read does not time out', async () => {
+  test('that is not being read does not time out', { tags: ['slow'] }, async () => {
     const begun = deferred<Socket>();
     const standIn = await rawStandIn((socket) => {
       socket.write('HTTP/1.1 200 OK\r\nContent-Length: 8\r\n\r\nhalf');

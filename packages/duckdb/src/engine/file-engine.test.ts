@@ -80,7 +80,7 @@ describe('a request on which DuckDB fails with an INTERNAL error', () => {
     expect(engine.childPid).not.toBe(childPid);
   });
 
-  test('does not fail others that DuckDB refuses because of it', async () => {
+  test('does not fail others that DuckDB refuses because of it', { tags: ['slow'] }, async () => {
     await engine.warm();
     // They have started, and send DuckDB more statements when it is broken.
     const setup = ['SELECT sleep_ms(300)'];
@@ -147,7 +147,7 @@ describe('a child that is stopped', () => {
     expect(() => process.kill(pid, 0)).toThrow('ESRCH');
   });
 
-  test('and soon continues keeps its requests', async () => {
+  test('and soon continues keeps its requests', { tags: ['slow'] }, async () => {
     const pid = await stoppedChild(300);
     const asked = engine.call({ op: 'texts', sql: "SELECT 'asked'" });
     await expect.poll(() => engine.isResponding(), { timeout: 10_000 }).toBe(false);

@@ -73,7 +73,7 @@ test.each([
   expect(await health.faults()).toEqual([{ kind: 'cannot_write', message: expect.stringMatching(message) }]);
 });
 
-test('a disk that does not respond does not block health checks', async () => {
+test('a disk that does not respond does not block health checks', { tags: ['slow'] }, async () => {
   prepare = () => new Promise(() => {});
   await fail(failure('EIO'));
   expect(await health.faults()).toEqual([

@@ -31,7 +31,7 @@ test.each([
   ['whole numbers and nulls', ['1', ''], 16 + 2 / 8],
   ['texts', ['a', 'bcd'], 8 + 4],
   ['texts and nulls', ['', 'bcd'], 8 + 3 + 2 / 8],
-])('every column of a wide CSV file counts in its bytes: %s', async (_, values, bytes) => {
+])('every column of a wide CSV file counts in its bytes: %s', { tags: ['slow'] }, async (_, values, bytes) => {
   const { arrowBytes } = await convert(values.map((value) => lineOf(() => value)));
   expect(arrowBytes).toBe(Math.ceil(WIDTH * bytes));
 });

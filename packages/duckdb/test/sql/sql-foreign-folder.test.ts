@@ -49,7 +49,7 @@ describe.each([
     expect(await resultsOf(isReadOnly, directory)).toEqual(results);
   });
 
-  test('is queried as tables through a symbolic link', async () => {
+  test('is queried as tables through a symbolic link', { tags: ['slow'] }, async () => {
     const link = join(temporary, 'link');
     await symlink(directory, link);
     expect(await resultsOf(isReadOnly, link)).toEqual(results);

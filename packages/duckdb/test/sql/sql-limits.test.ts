@@ -64,6 +64,7 @@ describe('waiting', () => {
 describe('time', () => {
   test(
     'a statement that returns no rows in time is deadline_exceeded, and its slot is free',
+    { tags: ['slow'] },
     withEngine({ timeoutMs: 3000 }, async (engine) => {
       await expect(rowsOf(engine, ENDLESS)).rejects.toMatchObject({ code: 'deadline_exceeded' });
       expect(await rowsOf(engine, 'SELECT 1')).toEqual([[1]]);

@@ -212,7 +212,7 @@ describe('workers', () => {
     expect(started).toBe(1);
   });
 
-  test('that do not respond in time are terminated and replaced', async () => {
+  test('that do not respond in time are terminated and replaced', { tags: ['slow'] }, async () => {
     use({ maxWorkers: 1, stallTimeoutMs: 100 });
     const mixed = Array.from({ length: 20 }, (_, i) => `"c${i}":[1,2,3]`).join(',');
     const text = Array.from({ length: 20 }, (_, i) => `"c${i}":"x"`).join(',');

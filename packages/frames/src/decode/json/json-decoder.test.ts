@@ -146,7 +146,7 @@ const jsonRows = fc.array(
 );
 
 describe('for any rows', () => {
-  test('a column of one kind has the values that JSON.parse gives', () => {
+  test('a column of one kind has the values that JSON.parse gives', { tags: ['slow'] }, () => {
     const kinds: [last: unknown, values: fc.Arbitrary<unknown>][] = [
       // The last value makes it a column of doubles: integers beyond 64 bits alone would be text.
       [0.5, fc.double({ noNaN: true, noDefaultInfinity: true })],

@@ -28,7 +28,7 @@ function textFrame(rows: number, letter: string): FrameStream {
 const MiB = 1024 * 1024;
 
 describe('the kernel', () => {
-  test('writes interleaved results like sequential ones', async () => {
+  test('writes interleaved results like sequential ones', { tags: ['slow'] }, async () => {
     const encoders = [
       () => encodeNdjson(textFrame(60_000, 'a')),
       () => encodeCsv(textFrame(60_000, 'b')),
@@ -39,7 +39,7 @@ describe('the kernel', () => {
     for (const [i, encode] of encoders.entries()) expect(together[i] === (await textOf(encode()))).toBe(true);
   });
 
-  test('is replaced after a long row', async () => {
+  test('is replaced after a long row', { tags: ['slow'] }, async () => {
     const text = 'x'.repeat(20 * MiB);
     expect(await textOf(encodeCsv(frameOf(vectorFromArray([text, 'y'], new Utf8()).data[0])))).toBe(
       `c\r\n${text}\r\ny\r\n`,

@@ -199,7 +199,7 @@ describe('a long result', () => {
   });
 });
 
-test.each([1, 5])('a process exits after writing %d long results', async (results) => {
+test.each([1, 5])('a process exits after writing %d long results', { tags: ['slow'] }, async (results) => {
   const script = `
     import { encodeCsv, streamFromTable } from '@svc/frames';
     import { tableFromArrays } from 'apache-arrow';
