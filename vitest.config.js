@@ -10,12 +10,14 @@ const UNIT_TESTS = UNIT.map((folder) => `${folder}/*.test.ts`);
 const ISOLATED = ['exec-app', 'decoders', 'json-memory', 'dictionary-values', 'free-dead-connections'].map(
   (name) => `packages/*/src/**/${name}.test.ts`,
 );
+/** Each file has a server of its own, for its whole process. */
+const SERVER = 'apps/server/test/**/*.test.ts';
 /** Long tests; the file beside each has a sample of them. */
 const SLOW = '**/*.slow.test.ts';
 /** Tests of random values run in both tiers: test/tier.ts says how many values in which. */
 const PROPERTIES = '*-properties.test.ts';
 
-// `npm test` runs the projects unit and process without the tests that have the tag slow. `npm run test:slow` runs those,
+// `npm test` runs all projects but thorough, without the tests that have the tag slow. `npm run test:slow` runs those,
 // and the project thorough.
 export default defineConfig({
   test: {
@@ -41,9 +43,14 @@ export default defineConfig({
         extends: true,
         test: {
           name: 'process',
-          include: [...PROCESS.map((folder) => `${folder}/*.test.ts`), ...ISOLATED],
-          exclude: [...configDefaults.exclude, SLOW],
+          include: PROCESS.map((folder) => `${folder}/*.test.ts`),
+          exclude: [...configDefaults.exclude, SLOW, SERVER],
+          isolate: false,
         },
+      },
+      {
+        extends: true,
+        test: { name: 'isolated', include: [SERVER, ...ISOLATED], exclude: [...configDefaults.exclude, SLOW] },
       },
       {
         extends: true,
