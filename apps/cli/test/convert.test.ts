@@ -20,7 +20,7 @@ beforeEach(async () => {
 afterEach(() => rm(folder, { recursive: true }));
 
 describe('svc convert', () => {
-  test.each(['json', 'arrows', 'parquet', 'jsonl'])('to .%s and back keeps every value', async (extension) => {
+  test.each(['json', 'arrows', 'parquet', 'jsonl'])('to .%s and back keeps every value', { tags: ['slow'] }, async (extension) => {
     const there = join(folder, `there.${extension}`);
     expect(await run(['convert', input, there])).toEqual({ code: 0, stdout: '', stderr: '' });
     expect(await run(['convert', there, '-', '--to', 'ndjson'])).toEqual({ code: 0, stdout: NDJSON, stderr: '' });

@@ -140,7 +140,7 @@ describe('columns have the types that DESCRIBE shows', () => {
 });
 
 describe('tables of the catalogue', () => {
-  test.each(CATALOGUE_TABLES)('%s shows nothing of how frames are kept', async (table) => {
+  test.each(CATALOGUE_TABLES)('%s shows nothing of how frames are kept', { tags: ['slow'] }, async (table) => {
     const text = await fixture.text(`FROM ${table}`);
     for (const secret of ['"secret"', '.parquet', 'trades@', ' shapes', ' sizes', fixture.directory]) {
       expect(text.includes(secret)).toBe(false);

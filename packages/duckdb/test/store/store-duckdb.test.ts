@@ -90,6 +90,7 @@ test('strings can be appended to symbols, and symbols to strings', async () => {
 
 test.each(KEPT_FRAMES.map((sample) => [sample.name, sample] as const))(
   'rows like those that were put can be appended: %s',
+  { tags: ['slow'] },
   async (_name, sample) => {
     const store = await fixture.open();
     await store.put(trades, streamOfSample(sample));

@@ -23,7 +23,7 @@ import { useKernel } from '../kernel/kernel.ts';
 import { SLACK_BYTES } from '../kernel/kernel-layout.ts';
 
 describe.each(['json', 'csv'] as const)('%s', (syntax) => {
-  test.each(SAMPLE_FRAMES)('never writes past the given space: $name', ({ schema, batches }) => {
+  test.each(SAMPLE_FRAMES)('never writes past the given space: $name', { tags: ['slow'] }, ({ schema, batches }) => {
     const kernel = useKernel();
     const cells = createCellOptions(syntax);
     for (const batch of batches.filter(({ numRows }) => numRows > 0)) {
