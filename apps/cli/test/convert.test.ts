@@ -20,12 +20,16 @@ beforeEach(async () => {
 afterEach(() => rm(folder, { recursive: true }));
 
 describe('svc convert', () => {
-  test.each(['json', 'arrows', 'parquet', 'jsonl'])('to .%s and back keeps every value', { tags: ['slow'] }, async (extension) => {
-    const there = join(folder, `there.${extension}`);
-    expect(await run(['convert', input, there])).toEqual({ code: 0, stdout: '', stderr: '' });
-    expect(await run(['convert', there, '-', '--to', 'ndjson'])).toEqual({ code: 0, stdout: NDJSON, stderr: '' });
-    expect((await readdir(folder)).toSorted()).toEqual(['in.ndjson', `there.${extension}`]);
-  });
+  test.each(['json', 'arrows', 'parquet', 'jsonl'])(
+    'to .%s and back keeps every value',
+    { tags: ['slow'] },
+    async (extension) => {
+      const there = join(folder, `there.${extension}`);
+      expect(await run(['convert', input, there])).toEqual({ code: 0, stdout: '', stderr: '' });
+      expect(await run(['convert', there, '-', '--to', 'ndjson'])).toEqual({ code: 0, stdout: NDJSON, stderr: '' });
+      expect((await readdir(folder)).toSorted()).toEqual(['in.ndjson', `there.${extension}`]);
+    },
+  );
 
   test('from standard input to standard output, with CSV options', async () => {
     const argv = ['convert', '-', '-', '--from', 'csv', '--to', 'json', '--header', 'false', '--columns', 'a:STRING,b'];
