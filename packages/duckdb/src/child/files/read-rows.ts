@@ -8,7 +8,7 @@ import { duckTypeOf } from '../columns/duck-type-of.ts';
 import { CancelledError, type ActiveRequest } from '../active-request.ts';
 import { fitsPlan } from '../../wire/fits-plan.ts';
 import { createColumnReader } from '../columns/nested-readers.ts';
-import { checkEnd, type RowStream, withoutRows } from './row-stream.ts';
+import { checkEnd, type RowStream, WITHOUT_ROWS } from './row-stream.ts';
 import type { GetPlan } from '../../wire/column-plans.ts';
 import type { ChildResponses, ChildRequest } from '../../wire/file-requests.ts';
 
@@ -25,7 +25,7 @@ export async function readRows(
   limits?: RowLimits,
 ): Promise<ChildResponses['read']> {
   const prepared = await connection.prepare(sql);
-  const stream = { result: await prepared.stream(), rerun: () => connection.run(withoutRows(sql)) };
+  const stream = { result: await prepared.stream(), rerun: () => connection.run(WITHOUT_ROWS + sql) };
   return sendRows(active, stream, plans, limits);
 }
 

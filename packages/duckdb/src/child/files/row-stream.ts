@@ -8,10 +8,8 @@ export interface RowStream {
   readonly rerun: () => Promise<unknown>;
 }
 
-/** The statement that runs another one without returning its rows. */
-export function withoutRows(sql: string): string {
-  return `EXPLAIN ANALYZE ${sql}`;
-}
+/** Before a statement, runs it without returning its rows. */
+export const WITHOUT_ROWS = 'EXPLAIN ANALYZE ';
 
 /**
  * Throws if a stream that has ended has failed. DuckDB returns no chunk both at the end and after an error, and the

@@ -1,11 +1,10 @@
-/** A node of the syntax tree that `json_serialize_sql` writes. */
-type Node = Readonly<Record<string, unknown>>;
+import { isNode, type SqlNode } from './sql-node.ts';
 
 /**
  * Returns the names of all columns that a plain statement computes with, in lower case. A plain statement selects unchanged
  * columns of one frame, with any WHERE, ORDER BY and LIMIT. Undefined for other statements.
  */
-export function columnsUsed(statement: Node): readonly string[] | undefined {
+export function columnsUsed(statement: SqlNode): readonly string[] | undefined {
   const { node } = statement;
   if (!isNode(node) || node['type'] !== 'SELECT_NODE' || !isNode(node['from_table'])) return undefined;
   const { select_list: selected, from_table: from, where_clause: where, modifiers } = node;
@@ -31,10 +30,6 @@ const OTHER_CLAUSES = ['cte_map', 'group_expressions', 'group_sets', 'having', '
 const PLAIN_MODIFIERS: ReadonlySet<unknown> = new Set(['LIMIT_MODIFIER', 'ORDER_MODIFIER']);
 /** Modifiers that make a star something other than all columns. */
 const STAR_PARTS = ['exclude_list', 'replace_list', 'qualified_exclude_list', 'rename_list', 'expr'];
-
-function isNode(value: unknown): value is Node {
-  return typeof value === 'object' && value !== null && !Array.isArray(value);
-}
 
 function isThere(value: unknown): boolean {
   if (Array.isArray(value)) return value.length > 0;

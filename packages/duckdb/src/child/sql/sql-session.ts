@@ -8,7 +8,7 @@ import type {
 } from '@duckdb/node-api';
 import { checkColumnCount, type Columns, limitedColumns } from './result-limits.ts';
 import { bindParams } from './bind-params.ts';
-import { type RowStream, withoutRows } from '../files/row-stream.ts';
+import { type RowStream, WITHOUT_ROWS } from '../files/row-stream.ts';
 import { duckTypeOf } from '../columns/duck-type-of.ts';
 import { DuckDBTypeId } from '../node-api.ts';
 import type { DuckType } from '../../wire/duck-type.ts';
@@ -60,29 +60,18 @@ export function createSqlSession(instance: DuckDBInstance, { text, shift }: Chec
       if (connection === undefined || prepared === undefined) throw new Error('The statement was not prepared.');
       const open = connection;
       const prepareIn = async (head: string, tail: string): Promise<DuckDBPreparedStatement> => {
-        shiftBytes -= Buffer.byteLength(head);
+        shiftBytes = shift - Buffer.byteLength(head);
         const wrapped = await prepareWrapped(open, head, text, tail);
         await bindParams(open, wrapped, values);
         return wrapped;
       };
-      const explain = withoutRows('');
-      if (casts === undefined) {
-        return {
-          result: begun ?? (await prepared.stream()),
-          rerun: async () => (await prepareIn(explain, '')).run(),
-        };
-      }
+      const rerunIn = (head: string, tail: string) => async (): Promise<DuckDBResult> =>
+        (await prepareIn(WITHOUT_ROWS + head, tail)).run();
+      if (casts === undefined) return { result: begun ?? (await prepared.stream()), rerun: rerunIn('', '') };
       begun = undefined;
       const head = `SELECT ${casts.map((type, i) => (type === '' ? `c${i}` : `CAST(c${i} AS ${type})`)).join(', ')} FROM (`;
       const tail = `) AS answer(${casts.map((_, i) => `c${i}`).join(', ')})`;
-      const wrapped = await prepareIn(head, tail);
-      return {
-        result: await wrapped.stream(),
-        rerun: async () => {
-          shiftBytes += Buffer.byteLength(head);
-          return (await prepareIn(explain + head, tail)).run();
-        },
-      };
+      return { result: await (await prepareIn(head, tail)).stream(), rerun: rerunIn(head, tail) };
     },
     interrupt: () => connection?.interrupt(),
     end: () => connection?.disconnectSync(),

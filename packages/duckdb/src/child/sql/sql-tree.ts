@@ -3,11 +3,10 @@ import { ALLOWED_FUNCTIONS } from './generated/allowed-functions.ts';
 import { CATALOGUE_TABLES, REFUSED_TABLES } from '../../wire/catalogue-tables.ts';
 import { isShadowed } from './sql-catalogue.ts';
 import { CATALOGUE_HINT, type FunctionPlace, namesIn, REFUSED_FUNCTIONS } from './refused-functions.ts';
+import { isNode, type SqlNode } from './sql-node.ts';
 import { SqlRefusal } from './sql-refusal.ts';
 import type { NamedPart, SqlResponses } from '../../wire/sql-requests.ts';
 
-/** A node of the syntax tree that `json_serialize_sql` writes. */
-type Node = Readonly<Record<string, unknown>>;
 /** The folded names of CTEs that hide tables. */
 type Scope = ReadonlySet<string>;
 
@@ -45,7 +44,7 @@ const MAX_TABLES = 256;
  * Walks the tree of a statement. Refuses everything that is not known to be harmless: functions, kinds of nodes, schemas.
  * Returns each table once, without the CTEs of the statement.
  */
-export function walkTree(statement: Node): TreeNames {
+export function walkTree(statement: SqlNode): TreeNames {
   if (isShowTables(statement)) return { tables: [], listsFrames: true };
   const found: Found = { tables: [], columns: new Map(), readsCatalogue: false };
   walk(statement, new Set(), found);
@@ -61,11 +60,7 @@ export function walkTree(statement: Node): TreeNames {
   };
 }
 
-function isNode(value: unknown): value is Node {
-  return typeof value === 'object' && value !== null && !Array.isArray(value);
-}
-
-function textOf(node: Node, key: string): string {
+function textOf(node: SqlNode, key: string): string {
   const value = node[key];
   return typeof value === 'string' ? value : '';
 }
@@ -75,7 +70,7 @@ function folded(name: string): string {
   return name.replaceAll(/[A-Z]+/g, (letters) => letters.toLowerCase());
 }
 
-function positionOf(node: Node): { readonly position?: number } {
+function positionOf(node: SqlNode): { readonly position?: number } {
   const value = node['query_location'];
   return typeof value === 'number' ? { position: value } : {};
 }
@@ -100,11 +95,11 @@ function walk(value: unknown, scope: Scope, found: Found): void {
   }
 }
 
-function walkInside(node: Node, scope: Scope, found: Found): void {
+function walkInside(node: SqlNode, scope: Scope, found: Found): void {
   for (const value of Object.values(node)) walk(value, scope, found);
 }
 
-function walkTyped(type: string, node: Node, scope: Scope, found: Found): void {
+function walkTyped(type: string, node: SqlNode, scope: Scope, found: Found): void {
   if (QUERIES.has(type)) {
     walkQuery(type, node, scope, found);
   } else if (type === 'BASE_TABLE') {
@@ -121,7 +116,7 @@ function walkTyped(type: string, node: Node, scope: Scope, found: Found): void {
 }
 
 /** A CTE is visible to the CTEs after it and to the query itself. */
-function walkQuery(type: string, node: Node, outer: Scope, found: Found): void {
+function walkQuery(type: string, node: SqlNode, outer: Scope, found: Found): void {
   const { cte_map: named, ...rest } = node;
   const scope = new Set(outer);
   for (const entry of entriesOf(named)) {
@@ -142,12 +137,12 @@ function walkQuery(type: string, node: Node, outer: Scope, found: Found): void {
   }
 }
 
-function entriesOf(named: unknown): readonly Node[] {
+function entriesOf(named: unknown): readonly SqlNode[] {
   const map = isNode(named) ? named['map'] : undefined;
   return Array.isArray(map) ? map.filter(isNode) : [];
 }
 
-function walkTableFunction(node: Node, scope: Scope, found: Found): void {
+function walkTableFunction(node: SqlNode, scope: Scope, found: Found): void {
   const { function: called, ...rest } = node;
   if (!isNode(called) || called['class'] !== 'FUNCTION') throw unknownPart('TABLE_FUNCTION', node);
   const name = textOf(called, 'function_name');
@@ -158,7 +153,7 @@ function walkTableFunction(node: Node, scope: Scope, found: Found): void {
 }
 
 /** Refuses a function unless it is allowed in this position. */
-function checkFunction(node: Node, place: FunctionPlace): void {
+function checkFunction(node: SqlNode, place: FunctionPlace): void {
   const written = textOf(node, 'function_name');
   const name = folded(written);
   if (ALLOWED[place].has(name)) return;
@@ -185,7 +180,7 @@ function checkFunction(node: Node, place: FunctionPlace): void {
 }
 
 /** Only the unqualified name refers to the macro that shows the frames of the caller. */
-function addCatalogueFunction(name: string, node: Node, found: Found): void {
+function addCatalogueFunction(name: string, node: SqlNode, found: Found): void {
   if (textOf(node, 'schema') !== '' || textOf(node, 'catalog') !== '') {
     throw new SqlRefusal({
       code: 'permission_denied',
@@ -198,7 +193,7 @@ function addCatalogueFunction(name: string, node: Node, found: Found): void {
 }
 
 /** Adds the first part of a name, which is the column if the name is unqualified. */
-function addColumn(node: Node, found: Found): void {
+function addColumn(node: SqlNode, found: Found): void {
   const names = node['column_names'];
   const name: unknown = Array.isArray(names) ? names[0] : undefined;
   if (typeof name !== 'string' || found.columns.has(folded(name))) return;
@@ -206,7 +201,7 @@ function addColumn(node: Node, found: Found): void {
 }
 
 /** Adds a table unless it is a CTE. All frames are in one schema, whose name may be given. */
-function addTable(node: Node, scope: Scope, found: Found): void {
+function addTable(node: SqlNode, scope: Scope, found: Found): void {
   const name = textOf(node, 'table_name');
   const schema = folded(textOf(node, 'schema_name'));
   const catalogue = folded(textOf(node, 'catalog_name'));
@@ -227,7 +222,7 @@ function addTable(node: Node, scope: Scope, found: Found): void {
 const SHOWN_TABLES = new Set(CATALOGUE_TABLES);
 const HIDDEN_TABLES = new Set(REFUSED_TABLES);
 
-function unknownTable(node: Node, name: string, position: number): SqlRefusal {
+function unknownTable(node: SqlNode, name: string, position: number): SqlRefusal {
   const parts = ['catalog_name', 'schema_name', 'table_name'].map((key) => textOf(node, key));
   const written = parts.filter((part) => part !== '').join('.');
   if (HIDDEN_TABLES.has(name)) {
@@ -251,7 +246,7 @@ function unknownTable(node: Node, name: string, position: number): SqlRefusal {
 }
 
 /** Whether a statement is just SHOW TABLES. */
-function isShowTables(statement: Node): boolean {
+function isShowTables(statement: SqlNode): boolean {
   const node = statement['node'];
   const source = isNode(node) ? node['from_table'] : undefined;
   if (!isNode(node) || !isNode(source) || source['type'] !== 'SHOW_REF') return false;
@@ -263,12 +258,12 @@ const PARTS_OF_SHOW = new Set(
   namesIn('type select_list from_table aggregate_handling table_name show_type query_location'),
 );
 
-function isPartOf(node: Node, keys: ReadonlySet<string>): boolean {
+function isPartOf(node: SqlNode, keys: ReadonlySet<string>): boolean {
   return Object.keys(node).every((key) => keys.has(key));
 }
 
 /** Adds a list that SHOW returns. */
-function addList(node: Node, found: Found): void {
+function addList(node: SqlNode, found: Found): void {
   const schema = folded(textOf(node, 'schema_name'));
   const catalogue = folded(textOf(node, 'catalog_name'));
   const isOfFrames = (schema === '' || schema === 'main') && (catalogue === '' || catalogue === 'memory');
@@ -286,7 +281,7 @@ function addList(node: Node, found: Found): void {
 /** The parser's names for SHOW TABLES, SHOW ALL TABLES, SHOW DATABASES and SHOW SCHEMAS. */
 const SHOWN_LISTS = new Set(['"tables"', '__show_tables_expanded', '"databases"', '"schemas"']);
 
-function unknownPart(kind: string, node: Node): SqlRefusal {
+function unknownPart(kind: string, node: SqlNode): SqlRefusal {
   return new SqlRefusal({
     code: 'permission_denied',
     message: `The SQL uses a construct that is not supported: ${kind}.`,
