@@ -1,5 +1,5 @@
 import { ServiceError } from '@svc/errors';
-import type { Health, Service } from '@svc/service';
+import { type Health, isServing, type Service } from '@svc/service';
 import type { Handlers } from './endpoint.ts';
 import { jsonResponse } from './json-response.ts';
 
@@ -15,7 +15,7 @@ export function healthHandlers({ service }: StateOptions): Handlers {
   return {
     GET: async () => {
       const health = await service.health();
-      return jsonResponse(health, ['ok', 'degraded'].includes(health.status) ? 200 : 503);
+      return jsonResponse(health, isServing(health) ? 200 : 503);
     },
   };
 }

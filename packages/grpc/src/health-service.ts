@@ -3,7 +3,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { quoted, ServiceError } from '@svc/errors';
 import type { Call } from '@svc/frames';
 import { type HealthDefinition, HealthCheckResponseServingStatus as ServingStatus } from '@svc/proto';
-import type { Service } from '@svc/service';
+import { isServing, type Service } from '@svc/service';
 import { ServerError, type ServiceImplementation, Status } from 'nice-grpc';
 
 /** Options of the health service. */
@@ -24,8 +24,7 @@ export function createHealthService(options: HealthServiceOptions): ServiceImple
   const isKnown = (name: string) => name === '' || names.includes(name);
 
   async function servingStatus(): Promise<number> {
-    const { status } = await service.health();
-    return ['ok', 'degraded'].includes(status) ? ServingStatus.SERVING : ServingStatus.NOT_SERVING;
+    return isServing(await service.health()) ? ServingStatus.SERVING : ServingStatus.NOT_SERVING;
   }
 
   /** One poll serves all watchers. */

@@ -13,6 +13,7 @@
 export { createService, type ServiceOptions } from './create-service.ts';
 export { ENGINE_NAMES, type EngineName, SQL_TARGETS, type SqlTarget } from './engine-names.ts';
 export { engineNotConfigured } from './engine-not-configured.ts';
+export { isServing } from './is-serving.ts';
 export type { Observer, ServiceEvent } from './events.ts';
 export type {
   FrameReading,
