@@ -12,6 +12,7 @@ import {
   List,
   Table,
   TimestampMicrosecond,
+  TimestampNanosecond,
   Uint64,
   Utf8,
   vectorFromArray,
@@ -156,6 +157,8 @@ describe.each(FILE_KINDS)('with %s files', (kind) => {
       ['a zero without a sign', new Int64(), new Float64(), 0, 0n],
       ['FLOAT to DOUBLE', new Float64(), new Float32(), Number.NaN, Number.NaN],
       ['LONG to ULONG', new Uint64(), new Int64(), 7n, 7n],
+      ['TIMESTAMP_NS to TIMESTAMP', new TimestampMicrosecond(), new TimestampNanosecond(), 1.5, 1.5],
+      ['TIMESTAMP to TIMESTAMP_NS', new TimestampNanosecond('UTC'), new TimestampMicrosecond('Asia/Tokyo'), 1.5, 1.5],
       ['texts that are all null to TIMESTAMP', new TimestampMicrosecond(), new Utf8(), null, null],
     ])('of numbers are converted where each stays what it is: %s', async (_name, to, from, value, kept) => {
       await store.put(trades, frameOf({ a: [to, [null]] }));
@@ -174,6 +177,8 @@ describe.each(FILE_KINDS)('with %s files', (kind) => {
       ['the sign of a zero for an INT', new Int32(), new Float32(), -0],
       ['a DOUBLE that a FLOAT would round', new Float32(), new Float64(), 0.1],
       ['a negative number for an ULONG', new Uint64(), new Int64(), -1n],
+      ['nanoseconds for a TIMESTAMP', new TimestampMicrosecond(), new TimestampNanosecond(), 0.000_001],
+      ['a TIMESTAMP with a zone for one without', new TimestampMicrosecond(), new TimestampMicrosecond('UTC'), 1],
       ['a text for a LONG', new Int64(), new Utf8(), 'x'],
     ])('are refused with %s', async (_name, to, from, value) => {
       await store.put(trades, frameOf({ a: [to, [null]] }));

@@ -1,16 +1,39 @@
-import { writeFile } from 'node:fs/promises';
+import { readFile, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { DuckDBInstance } from '@duckdb/node-api';
-import { encodeJsonTable, type FrameStream, type Store, streamFromTable } from '@svc/frames';
+import {
+  createDecoders,
+  encodeArrowStream,
+  encodeJsonTable,
+  type FrameStream,
+  type Store,
+  streamFromTable,
+} from '@svc/frames';
 import { longFrame, readRows, SAMPLE_FRAMES, streamOfSample } from '@svc/frames/testing';
-import { type DataType, Dictionary, Int32, Table, Utf8, vectorFromArray } from 'apache-arrow';
+import {
+  type Data,
+  type DataType,
+  Dictionary,
+  Field,
+  Int32,
+  makeData,
+  Map_,
+  RecordBatch,
+  Struct,
+  Table,
+  Timestamp,
+  TimeUnit,
+  Utf8,
+  vectorFromArray,
+} from 'apache-arrow';
 import { afterAll, afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { createFrameFiles } from '../../src/files/create-frame-files.ts';
 import type { StoreProblem } from '../../src/store/catalogue/store-problem.ts';
 import { schemaText } from '../../src/types/schema-text.ts';
 import { createStoreFixture, refOf, rowsOf, type StoreFixture } from '../../src/testing/store-fixture.ts';
 
+const decoders = createDecoders();
 const files = createFrameFiles({ tempDirectory: tmpdir() });
 const trades = refOf('trades');
 let fixture: StoreFixture;
@@ -88,6 +111,70 @@ test('strings can be appended to symbols, and symbols to strings', async () => {
   ]);
 });
 
+async function makeDatabase(path: string, ...statements: readonly string[]): Promise<void> {
+  const instance = await DuckDBInstance.create(path);
+  const connection = await instance.connect();
+  for (const statement of statements) await connection.run(statement);
+  connection.disconnectSync();
+  instance.closeSync();
+}
+
+describe('timestamps of a Parquet file and of Arrow', () => {
+  const SECONDS = 1_704_164_645n;
+  const WHEN = '2024-01-02T03:04:05.000000Z';
+
+  async function* parquet(): AsyncGenerator<Uint8Array> {
+    const path = join(fixture.directory, 'times.parquet');
+    const when = `'2024-01-02 03:04:05'`;
+    const columns = [
+      `${when}::TIMESTAMP AS local`,
+      `${when}::TIMESTAMP_MS AS millis`,
+      `'2024-01-02T03:04:05Z'::TIMESTAMPTZ AS instant`,
+      `MAP {'k': ${when}::TIMESTAMP} AS map`,
+    ];
+    await makeDatabase(':memory:', `COPY (SELECT ${columns.join(', ')}) TO '${path}'`);
+    yield await readFile(path);
+  }
+
+  /** The same values, in units and zones that other tools write. */
+  async function* arrow(): AsyncGenerator<Uint8Array> {
+    const times = (unit: TimeUnit, zone?: string): Data<Timestamp> =>
+      makeData({ type: new Timestamp(unit, zone), data: BigInt64Array.of(SECONDS * 10n ** (3n * BigInt(unit))) });
+    const value = times(TimeUnit.MICROSECOND);
+    const [key] = vectorFromArray(['k'], new Utf8()).data;
+    const pair = new Struct<{ key: Utf8; value: Timestamp }>([
+      new Field('key', key.type, false),
+      new Field('value', value.type, true),
+    ]);
+    const map = makeData({
+      type: new Map_(new Field('entries', pair, false)),
+      length: 1,
+      valueOffsets: Int32Array.of(0, 1),
+      child: makeData({ type: pair, length: 1, children: [key, value] }),
+    });
+    const columns = {
+      local: times(TimeUnit.NANOSECOND),
+      millis: times(TimeUnit.SECOND),
+      instant: times(TimeUnit.MILLISECOND, 'Europe/Paris'),
+      map,
+    };
+    yield* encodeArrowStream(streamFromTable(new Table(new RecordBatch(columns))));
+  }
+
+  test.each([
+    ['Arrow to Parquet', parquet, arrow, 'parquet', 'arrow'],
+    ['Parquet to Arrow', arrow, parquet, 'arrow', 'parquet'],
+  ] as const)('are appended: %s', async (_name, put, append, first, second) => {
+    const store = await fixture.open({ decoders });
+    await store.put(trades, { format: first, body: put() });
+    await store.append(trades, { format: second, body: append() });
+    const rows: unknown[][] = JSON.parse(await json(store)).dataset;
+    const nanos = first === 'arrow' ? '000' : '';
+    const row = [WHEN.replace('Z', `${nanos}Z`), WHEN, WHEN, [['k', WHEN]]];
+    expect(rows).toEqual([row, row]);
+  });
+});
+
 test.each(KEPT_FRAMES.map((sample) => [sample.name, sample] as const))(
   'rows like those that were put can be appended: %s',
   { tags: ['slow'] },
@@ -102,14 +189,6 @@ test.each(KEPT_FRAMES.map((sample) => [sample.name, sample] as const))(
 );
 
 describe('foreign frames', () => {
-  async function makeDatabase(path: string, ...statements: readonly string[]): Promise<void> {
-    const instance = await DuckDBInstance.create(path);
-    const connection = await instance.connect();
-    for (const statement of statements) await connection.run(statement);
-    connection.disconnectSync();
-    instance.closeSync();
-  }
-
   test('are tables of a database', async () => {
     const duckdbPath = join(fixture.directory, 'tables.duckdb');
     await makeDatabase(

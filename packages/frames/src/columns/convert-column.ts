@@ -1,30 +1,52 @@
 import { quoted, ServiceError } from '@svc/errors';
 import { typeOf } from '../arrow-types.ts';
 import { columnInfo } from '../column-types.ts';
-import { type Data, DataType, type Field, makeData, Precision, vectorFromArray } from 'apache-arrow';
+import { type Data, DataType, type Field, makeData, Precision, TimeUnit, vectorFromArray } from 'apache-arrow';
 
 /** Whether values of one type can become values of another, provided that each converts exactly. */
 export function isConvertible(from: DataType, to: DataType): boolean {
   // A column with only nulls is decoded as text, as no value determines its type.
-  return DataType.isUtf8(from) || (createNumbers(from, 0) !== undefined && createNumbers(to, 0) !== undefined);
+  if (DataType.isUtf8(from)) return true;
+  // Without a zone, a timestamp is a local time; with one, it is an instant.
+  if (DataType.isTimestamp(from) && DataType.isTimestamp(to)) return !from.timezone === !to.timezone;
+  return createNumbers(from, 0) !== undefined && createNumbers(to, 0) !== undefined;
 }
 
 /** Converts a column to another type. Throws `invalid_data` with the first value that would change. */
 export function convertColumn(column: Data, to: Field): Data {
   const { length, nullCount } = column;
-  const target = createNumbers(typeOf(to), length);
+  const from: DataType = column.type;
+  const type = typeOf(to);
   const source: unknown = column.values;
-  const isNumeric = createNumbers(column.type, 0) !== undefined;
+  const scale = DataType.isTimestamp(from) && DataType.isTimestamp(type) ? unitScale(from.unit, type.unit) : undefined;
+  const target = scale ? new BigInt64Array(length) : createNumbers(type, length);
+  const isNumeric = scale !== undefined || createNumbers(from, 0) !== undefined;
   if (target === undefined || !isNumeric || !isNumbers(source)) return nullsOf(column, to);
   const nulls = nullCount === 0 ? undefined : new Uint8Array(Math.ceil(length / 8));
   for (let row = 0; row < length; row++) {
     const value = source[row];
     if (value === undefined || !column.getValid(row)) continue;
     if (nulls) nulls[row >> 3] = (nulls[row >> 3] ?? 0) | (1 << (row & 7));
-    if (!setExactly(target, row, value)) throw notExact(to, value);
+    const scaled = scale === undefined ? value : scale(BigInt(value));
+    if (scaled === undefined || !setExactly(target, row, scaled)) throw notExact(to, shownValue(value, from));
   }
   const parts = { length, nullCount, nullBitmap: nulls ?? null, data: target };
-  return makeData({ type: typeOf(to), ...parts });
+  return makeData({ type, ...parts });
+}
+
+const UNITS: Readonly<Record<TimeUnit, { readonly name: string; readonly nanos: bigint }>> = {
+  [TimeUnit.SECOND]: { name: 's', nanos: 1_000_000_000n },
+  [TimeUnit.MILLISECOND]: { name: 'ms', nanos: 1_000_000n },
+  [TimeUnit.MICROSECOND]: { name: 'µs', nanos: 1000n },
+  [TimeUnit.NANOSECOND]: { name: 'ns', nanos: 1n },
+};
+
+/** Converts values between units. Returns undefined for a value that is not a whole number of the new unit. */
+function unitScale(from: TimeUnit, to: TimeUnit): (value: bigint) => bigint | undefined {
+  const [old, next] = [UNITS[from].nanos, UNITS[to].nanos];
+  if (old >= next) return (value) => value * (old / next);
+  const divisor = next / old;
+  return (value) => (value % divisor === 0n ? value / divisor : undefined);
 }
 
 type SmallNumbers =
@@ -95,10 +117,15 @@ function nullsOf(column: Data, to: Field): Data {
   return nulls;
 }
 
-function notExact(to: Field, value: number | bigint): ServiceError {
+function shownValue(value: number | bigint, type: DataType): string {
+  const text = Object.is(value, -0) ? '-0' : String(value);
+  return DataType.isTimestamp(type) ? `${text} ${UNITS[type.unit].name}` : text;
+}
+
+function notExact(to: Field, shown: string): ServiceError {
   return new ServiceError(
     'invalid_data',
-    `The value ${Object.is(value, -0) ? '-0' : value} of column ${quoted(to.name)} in the rows to append does not fit: the frame's column is ${columnInfo(to).type}.`,
+    `The value ${shown} of column ${quoted(to.name)} in the rows to append does not fit: the frame's column is ${columnInfo(to).type}.`,
     { hint: 'Replace the frame, with a wider type for this column.' },
   );
 }

@@ -5,7 +5,7 @@ import { columnTypeName } from '../column-types.ts';
 
 /** Describes two types that do not match, in just enough detail to show the difference. */
 export function describeTypeDifference(one: Field, other: Field): readonly [one: string, other: string] {
-  const [name, otherName] = [nameOf(one), nameOf(other)];
+  const [name, otherName] = hasOneZone(one, other) ? [zonedName(one), zonedName(other)] : [nameOf(one), nameOf(other)];
   if (name !== otherName) return [name, otherName];
   return nestedDifference(name, one, other) ?? [`${name} (${arrowText(one)})`, `${name} (${arrowText(other)})`];
 }
@@ -31,6 +31,16 @@ function holdsText(name: string, { type }: Field, child: Field): string {
 
 function counted(name: string, { length }: readonly Field[]): string {
   return `${name} of ${length} ${length === 1 ? 'field' : 'fields'}`;
+}
+
+/** Whether one of two timestamps has a zone and the other has none. */
+function hasOneZone({ type: one }: Field, { type: other }: Field): boolean {
+  return DataType.isTimestamp(one) && DataType.isTimestamp(other) && !one.timezone !== !other.timezone;
+}
+
+function zonedName(field: Field): string {
+  const zone = DataType.isTimestamp(field.type) ? field.type.timezone : null;
+  return `${nameOf(field)} ${zone ? `with the zone ${zone}` : 'without a zone'}`;
 }
 
 function nameOf(field: Field): string {

@@ -7,6 +7,8 @@ import {
   Int32,
   Int64,
   List,
+  makeVector,
+  Map_,
   Schema,
   Struct,
   Timestamp,
@@ -16,9 +18,21 @@ import {
   Utf8,
 } from 'apache-arrow';
 import { describe, expect, test } from 'vitest';
+import { columnInfo } from '../column-types.ts';
+import { createRecordBatch } from './create-record-batch.ts';
 import { matchColumns } from './match-columns.ts';
 
 const listOf = (type: DataType): DataType => new List(new Field('item', type, true));
+const ARRAY_WITH = 'ARRAY of TIMESTAMP with the zone UTC';
+const ARRAY_WITHOUT = 'ARRAY of TIMESTAMP without a zone';
+const mapOf = (type: DataType): DataType =>
+  new Map_(
+    new Field(
+      'entries',
+      new Struct<{ key: Utf8; value: DataType }>([new Field('key', new Utf8(), false), new Field('value', type, true)]),
+      false,
+    ),
+  );
 const structOf = (type: DataType): DataType => new Struct([new Field('d', type, true)]);
 
 /** A schema with a column that must be converted, so that the match is not plain. */
@@ -49,21 +63,74 @@ describe('decimals inside of other values', () => {
 
 describe('timestamps', () => {
   const micros = (zone?: string): DataType => new Timestamp(TimeUnit.MICROSECOND, zone);
+  const nanos = (zone?: string): DataType => new Timestamp(TimeUnit.NANOSECOND, zone);
+
+  /** Returns the values of a null and a value after they were appended to a column of another type. */
+  function appended(frame: Timestamp, from: Timestamp, value: bigint): unknown[] {
+    const [column] = makeVector({
+      type: from,
+      length: 2,
+      nullCount: 1,
+      nullBitmap: Uint8Array.of(2),
+      data: BigInt64Array.of(5n, value),
+    }).data;
+    const [schema, added] = [frame, from].map((type) => new Schema([new Field('v', type, true)]));
+    const batch = createRecordBatch(added, 2, [column]);
+    const [data] = matchColumns(schema, added).conform(batch).data.children;
+    const values = data.values as BigInt64Array;
+    return [...values].map((kept, row) => (data.getValid(row) ? kept : null));
+  }
 
   test.each([
     ['of the class for their unit', new TimestampMicrosecond('UTC'), micros('UTC'), true],
     ['of another zone, which are the same moments', micros('UTC'), micros('Europe/Paris'), false],
     ['inside of a list', listOf(new TimestampMicrosecond()), listOf(micros()), true],
+    ['inside of a map', mapOf(new TimestampMicrosecond()), mapOf(micros()), true],
+    ['of another zone, inside of a map', mapOf(micros('UTC')), mapOf(micros('Asia/Tokyo')), false],
   ])('match if they are %s', (_name, frame, added, isPlain) => {
     expect(matchColumns(schemaOf(new Int32(), frame), schemaOf(new Int32(), added)).isPlain).toBe(isPlain);
   });
 
-  test('with a zone do not match ones without, and the message names the zone', () => {
-    expect(() => matchColumns(schemaOf(new Int64(), micros('UTC')), schemaOf(new Int64(), micros()))).toThrow(
+  test.each([
+    ['a column', micros('UTC'), micros(), 'TIMESTAMP with the zone UTC', 'TIMESTAMP without a zone'],
+    ['nanoseconds', nanos(), nanos('+01:00'), 'TIMESTAMP_NS without a zone', 'TIMESTAMP_NS with the zone +01:00'],
+    [
+      'another unit',
+      micros('Europe/Paris'),
+      nanos(),
+      'TIMESTAMP with the zone Europe/Paris',
+      'TIMESTAMP_NS without a zone',
+    ],
+    ['list items', listOf(micros('UTC')), listOf(micros()), ARRAY_WITH, ARRAY_WITHOUT],
+  ])(
+    'with a zone do not match ones without, and the message shows the zones: %s',
+    (_name, frame, added, wants, has) => {
+      expect(() => matchColumns(schemaOf(new Int64(), frame), schemaOf(new Int64(), added))).toThrow(
+        expect.objectContaining({
+          code: 'invalid_data',
+          message: `Column "v" is ${wants} in the frame, but ${has} in the rows to append.`,
+        }),
+      );
+    },
+  );
+
+  test.each([
+    ['milliseconds to microseconds', TimeUnit.MICROSECOND, TimeUnit.MILLISECOND, -2n, -2000n],
+    ['seconds to nanoseconds', TimeUnit.NANOSECOND, TimeUnit.SECOND, 9_223_372_036n, 9_223_372_036_000_000_000n],
+    ['nanoseconds to microseconds', TimeUnit.MICROSECOND, TimeUnit.NANOSECOND, -7000n, -7n],
+  ])('are converted between units if each stays the same instant: %s', (_name, to, from, value, kept) => {
+    for (const zone of [undefined, 'UTC'])
+      expect(appended(new Timestamp(to, zone), new Timestamp(from, zone), value)).toEqual([null, kept]);
+  });
+
+  test.each([
+    ['a fraction of a microsecond', TimeUnit.MICROSECOND, TimeUnit.NANOSECOND, -7001n, '-7001 ns'],
+    ['a year that nanoseconds cannot reach', TimeUnit.NANOSECOND, TimeUnit.SECOND, 9_223_372_037n, '9223372037 s'],
+  ])('are refused with %s', (_name, to, from, value, shown) => {
+    expect(() => appended(new Timestamp(to), new Timestamp(from), value)).toThrow(
       expect.objectContaining({
         code: 'invalid_data',
-        message:
-          'Column "v" is TIMESTAMP (Timestamp<MICROSECOND, UTC>) in the frame, but TIMESTAMP (Timestamp<MICROSECOND>) in the rows to append.',
+        message: `The value ${shown} of column "v" in the rows to append does not fit: the frame's column is ${columnInfo(new Field('v', new Timestamp(to))).type}.`,
       }),
     );
   });

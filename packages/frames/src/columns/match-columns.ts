@@ -95,7 +95,8 @@ function isSameType(field: Field, from: Field): boolean {
 function fits(type: DataType, from: DataType): boolean {
   const isFixed = DataType.isFixedSizeList(type) && DataType.isFixedSizeList(from) && type.listSize === from.listSize;
   const isList = isFixed || (DataType.isList(type) && DataType.isList(from));
-  if (!isList && !(DataType.isStruct(type) && DataType.isStruct(from))) {
+  const isMap = DataType.isMap(type) && DataType.isMap(from) && type.keysSorted === from.keysSorted;
+  if (!isList && !isMap && !(DataType.isStruct(type) && DataType.isStruct(from))) {
     return isSameLeaf(type, from) && hasSameDecimals(type, from);
   }
   const children: readonly Field[] = type.children;
@@ -104,7 +105,7 @@ function fits(type: DataType, from: DataType): boolean {
     children.length === others.length &&
     children.every((child, at) => {
       const other = others[at];
-      const isNamed = isList || child.name === other?.name;
+      const isNamed = isList || isMap || child.name === other?.name;
       return other && isNamed && (child.nullable || !other.nullable) && fits(typeOf(child), typeOf(other));
     })
   );
