@@ -159,9 +159,9 @@ function writeOther(column: usize, at: usize, row: u32, kind: i32): usize {
       return isFinite(value) ? writeFloat(at, value) : writeOddFloat(column, at, value);
     }
     case layout.KIND_DAY:
-      return writeDate(at, load<i32>(values + 4 * row));
+      return writeDate(column, at, load<i32>(values + 4 * row));
     case layout.KIND_MILLIS:
-      return writeMillisDate(at, load<i64>(values + 8 * row));
+      return writeMillisDate(column, at, load<i64>(values + 8 * row));
     case layout.KIND_TIME32:
       return writeTimeOfDay(at, load<i32>(values + 4 * row), units);
     case layout.KIND_TIME64:

@@ -1,4 +1,4 @@
-import { IS_QUOTED, UNITS } from '../src/encode/kernel/kernel-layout';
+import { IS_CSV, IS_QUOTED, UNITS } from '../src/encode/kernel/kernel-layout';
 import { writePair, writeUint } from './digits';
 
 // After its descriptor, a timestamp column caches a time span and the text prefix of timestamps in it.
@@ -63,23 +63,25 @@ function writeInfinity(at: usize, isNegative: bool): usize {
   return to + 8;
 }
 
-function writeMidnight(at: usize, date: i64): usize {
+/** Writes a day: alone in CSV, so that it reads back as a date, else as its midnight with three decimals. */
+function writeMidnight(column: usize, at: usize, date: i64): usize {
   const to = writeDay(at, date);
+  if (load<u32>(column, IS_CSV)) return to - 1;
   store<u64>(to, MIDNIGHT);
   store<u64>(to, MIDNIGHT_END, 8);
   return to + 13;
 }
 
-/** Writes a date, given as days since 1970, as its midnight with three decimals. */
-export function writeDate(at: usize, date: i32): usize {
+/** Writes a date, given as days since 1970. */
+export function writeDate(column: usize, at: usize, date: i32): usize {
   if (date == i32.MAX_VALUE || date == -i32.MAX_VALUE) return writeInfinity(at, date < 0);
-  return writeMidnight(at, date);
+  return writeMidnight(column, at, date);
 }
 
 /** Writes the date of a count of milliseconds since 1970. */
-export function writeMillisDate(at: usize, millis: i64): usize {
+export function writeMillisDate(column: usize, at: usize, millis: i64): usize {
   if (millis == i64.MAX_VALUE || millis == -i64.MAX_VALUE) return writeInfinity(at, millis < 0);
-  return writeMidnight(at, floorDivide(millis, DAY_MILLIS));
+  return writeMidnight(column, at, floorDivide(millis, DAY_MILLIS));
 }
 
 /**

@@ -1,4 +1,5 @@
 import {
+  DateDay,
   Decimal,
   Dictionary,
   Field,
@@ -17,7 +18,7 @@ import { TYPE_METADATA_KEY } from '../column-types.ts';
 import { createRecordBatch } from '../columns/create-record-batch.ts';
 import { type FrameStream, streamOfBatches } from '../frame-stream.ts';
 import { bytesOf, chunksOf } from '../testing/bytes-of.ts';
-import { bytes, decimals, listsOf, longs, numbers } from '../testing/column-builders.ts';
+import { bytes, decimals, dictionaryOf, listsOf, longs, numbers } from '../testing/column-builders.ts';
 import { frameOfColumns, NULL, sampleColumn, streamOfSample } from '../testing/sample-frame.ts';
 import { longFrame } from '../testing/sample-frames.ts';
 import { encodeCsv } from './csv.ts';
@@ -136,6 +137,24 @@ describe('CSV', () => {
     expect(await textOf(encodeCsv(one))).toBe('c\r\n""\r\n\r\n');
     const two = streamOfSample(frameOfColumns('texts', [column, column], 2));
     expect(await textOf(encodeCsv(two))).toBe('c,c1\r\n"",""\r\n,\r\n');
+  });
+
+  test('has dates without a time, also from a dictionary, and as in JSON inside JSON', async () => {
+    const type = new List(new Field('item', new DateDay(), true));
+    const frame = frameOfColumns(
+      'dates',
+      [
+        sampleColumn('DATE', new DateDay(), numbers, [
+          [19724, NULL],
+          [null, NULL],
+        ]),
+        sampleColumn('DATE', new Dictionary(new DateDay(), new Int32()), dictionaryOf(numbers), [[-719529, NULL]]),
+        sampleColumn('ARRAY', type, listsOf(numbers), [[[19724], NULL]]),
+      ],
+      2,
+    );
+    const others = '-000001-12-31,"[""2024-01-02T00:00:00.000Z""]"';
+    expect(await textOf(encodeCsv(streamOfSample(frame)))).toBe(`c,c1,c2\r\n2024-01-02,${others}\r\n,${others}\r\n`);
   });
 
   test('has names for numbers that are not finite, and null inside JSON', async () => {

@@ -114,7 +114,7 @@ export const TEXT_COLUMNS: Readonly<Record<string, SampleColumn>> = {
     [null, NULL],
   ]),
   'dictionary of date32': sampleColumn('DATE', new Dictionary(new DateDay(), new Int8()), dictionaryOf(numbers), [
-    [19724, text('2024-01-02T00:00:00.000Z')],
+    [19724, both('"2024-01-02T00:00:00.000Z"', '2024-01-02')],
     [null, NULL],
   ]),
   'dictionary of timestamps': sampleColumn(

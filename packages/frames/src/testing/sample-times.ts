@@ -12,13 +12,19 @@ import {
   TimeUnit,
 } from 'apache-arrow';
 import { intervals, longs, numbers } from './column-builders.ts';
-import { NULL, type SampleCell, sampleColumn, type SampleColumn, text } from './sample-frame.ts';
+import { both, NULL, type SampleCell, sampleColumn, type SampleColumn, text } from './sample-frame.ts';
 
 const MAX = 2n ** 63n - 1n;
 const MIN = -(2n ** 63n);
 
 function texts<V>(...values: readonly (readonly [V, string])[]): (readonly [V | null, SampleCell])[] {
   return [...values.map(([value, expected]) => [value, text(expected)] as const), [null, NULL]];
+}
+
+/** Dates: in CSV without a time, so that they read back as dates. */
+function dayTexts<V>(...values: readonly (readonly [V, string])[]): (readonly [V | null, SampleCell])[] {
+  const cellOf = (day: string): SampleCell => (/\d$/.test(day) ? both(`"${day}T00:00:00.000Z"`, day) : text(day));
+  return [...values.map(([value, day]) => [value, cellOf(day)] as const), [null, NULL]];
 }
 
 const endless: readonly (readonly [bigint, string])[] = [
@@ -94,13 +100,13 @@ const dates: Readonly<Record<string, SampleColumn>> = {
     'DATE',
     new DateDay(),
     numbers,
-    texts(
-      [19724, '2024-01-02T00:00:00.000Z'],
-      [-1, '1969-12-31T00:00:00.000Z'],
-      [-719528, '0000-01-01T00:00:00.000Z'],
-      [2932897, '+010000-01-01T00:00:00.000Z'],
-      [2147483646, '+5881580-07-10T00:00:00.000Z'],
-      [-2147483648, '-5877641-06-23T00:00:00.000Z'],
+    dayTexts(
+      [19724, '2024-01-02'],
+      [-1, '1969-12-31'],
+      [-719528, '0000-01-01'],
+      [2932897, '+010000-01-01'],
+      [2147483646, '+5881580-07-10'],
+      [-2147483648, '-5877641-06-23'],
       [2147483647, 'infinity'],
       [-2147483647, '-infinity'],
     ),
@@ -109,13 +115,13 @@ const dates: Readonly<Record<string, SampleColumn>> = {
     'DATE',
     new DateMillisecond(),
     longs,
-    texts(
-      [1704153600000n, '2024-01-02T00:00:00.000Z'],
-      [86_400_001n, '1970-01-02T00:00:00.000Z'],
-      [-1n, '1969-12-31T00:00:00.000Z'],
-      [2147483647n * 86_400_000n, '+5881580-07-11T00:00:00.000Z'],
-      [MAX - 1n, '+292278994-08-17T00:00:00.000Z'],
-      [MIN, '-292275055-05-16T00:00:00.000Z'],
+    dayTexts(
+      [1704153600000n, '2024-01-02'],
+      [86_400_001n, '1970-01-02'],
+      [-1n, '1969-12-31'],
+      [2147483647n * 86_400_000n, '+5881580-07-11'],
+      [MAX - 1n, '+292278994-08-17'],
+      [MIN, '-292275055-05-16'],
       ...endless,
     ),
   ),

@@ -63,7 +63,7 @@ function createValueColumn(data: Data, field: Field, options: CellOptions): Colu
     return columnTypeName(field) === 'LONG128' && !options.quoteLargeNum ? column : quotedInJson(column);
   }
   if (columnTypeName(field) === 'UUID') return quotedInJson(uuidColumn(data));
-  const time = createTimeColumn(data);
+  const time = createTimeColumn(data, isCsv);
   if (time) return quotedInJson(time);
   const text = createTextColumn(data, isCsv);
   if (text) return columnTypeName(field) === 'BINARY' ? quotedInJson(text) : text;

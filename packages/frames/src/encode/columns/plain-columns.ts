@@ -185,7 +185,7 @@ export function timestampColumn(data: Data, unit: TimeUnit, isQuoted: boolean): 
 }
 
 /** Creates a column of dates, times of day, durations or intervals, without quotes; undefined for other types. */
-export function createTimeColumn(data: Data): Column | undefined {
+export function createTimeColumn(data: Data, isCsv: boolean): Column | undefined {
   const { type } = data;
   if (DataType.isDate(type)) {
     const isDay = type.unit === DateUnit.DAY;
@@ -193,6 +193,7 @@ export function createTimeColumn(data: Data): Column | undefined {
       kind: isDay ? KIND_DAY : KIND_MILLIS,
       width: isDay ? 4 : 8,
       fixedBytes: TIMESTAMP_BYTES,
+      fields: [[IS_CSV, isCsv ? 1 : 0]],
     });
   }
   if (DataType.isTime(type)) {

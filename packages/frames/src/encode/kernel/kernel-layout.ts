@@ -51,7 +51,7 @@ export const KIND_CSV_JSON = 31;
 
 /** The offsets of the fields of a column descriptor. Pointers and numbers have 32 bits unless noted. */
 export const KIND = 0;
-/** 1 for a CSV cell, in which null is empty. */
+/** 1 for a CSV cell, in which null is empty and a date has no time. */
 export const IS_CSV = 4;
 /** The text before each cell. */
 export const LEAD = 8;
