@@ -8,17 +8,22 @@ import { run } from './run.ts';
 describe('help', () => {
   const asked = COMMANDS.flatMap(({ name }) => [[[name, '--help']], [[name, '-h']], [['help', name]]]);
 
-  test.each([...asked, [['--help']], [['-h']], [['help']], [['help', '--help']], [['help', 'exit-codes']]])(
-    'svc %j fits a screen of 80 by 24',
-    async (argv) => {
-      const { code, stdout, stderr } = await run(argv);
-      const lines = stdout.trimEnd().split('\n');
-      expect({ code, stderr }).toEqual({ code: 0, stderr: '' });
-      expect(lines[0]).toMatch(/^Usage: svc |^Exit codes of svc:$/);
-      expect(lines.filter((line) => line.length > 80)).toEqual([]);
-      expect(lines.length).toBeLessThanOrEqual(24);
-    },
-  );
+  test.each([
+    ...asked,
+    [['--help']],
+    [['-h']],
+    [['help']],
+    [['help', '--help']],
+    [['help', 'exit-codes']],
+    [['help', 'formats']],
+  ])('svc %j fits a screen of 80 by 24', async (argv) => {
+    const { code, stdout, stderr } = await run(argv);
+    const lines = stdout.trimEnd().split('\n');
+    expect({ code, stderr }).toEqual({ code: 0, stderr: '' });
+    expect(lines[0]).toMatch(/^Usage: svc |^Exit codes of svc:$|^Formats of files /);
+    expect(lines.filter((line) => line.length > 80)).toEqual([]);
+    expect(lines.length).toBeLessThanOrEqual(24);
+  });
 
   test('wins over other errors on the line', async () => {
     expect(await run(['put', '--help', 'too', 'many', 'words'])).toMatchObject({ code: 0 });
@@ -97,7 +102,13 @@ describe('wrong usage ends with 2, a sentence and a hint', () => {
     [['describe', ''], '"" is not a valid handle.', 'A handle has 1 to 128'],
     [['completion', 'tcsh'], 'There is no completion for the shell "tcsh".', 'Write svc completion bash, svc'],
     [['get'], 'svc get needs <handle>.', 'Usage: svc get [directory] <handle> [flags]'],
-    [['put', 't'], 'svc put needs <file|->.', 'Usage: svc put [directory] <handle> <file|-> [flags]'],
+    [['put'], 'svc put needs <file|->.', 'Usage: svc put [directory] [handle] <file|-> [flags]'],
+    [['put', 't'], 'Cannot tell the format from the name "t".', 'Use --fmt json or --fmt ndjson'],
+    [['put', '-', '--fmt', 'csv'], 'Standard input has no name.', 'Give a handle before it: svc put trades -.'],
+    [['put', '日本.csv'], 'No handle can be made from the name "日本.csv".', "svc put trades '日本.csv'."],
+    [['put', 't', 'x', '--fmt', 'parqet'], '--fmt "parqet" is not an input format.', 'Did you mean --fmt parquet?'],
+    [['get', 't', '-o', 'x.csv.gz'], '"x.csv.gz" is not a name for output: svc does not compress', 'ends with .csv,'],
+    [['query', 'x', '-o', 'x.tsv'], '"x.tsv" is not a name for output: svc writes CSV with commas.', 'ends with .csv,'],
     [['query', 'select', '1'], 'svc query does not take the argument "1".', 'quote an argument'],
     [['get', 't', '--limit'], '--limit needs a value.', 'Write --limit <rows>.'],
     [['get', 't', '--limit', '--json'], '--limit needs a value.', 'Write --limit <rows>.'],

@@ -59,6 +59,12 @@ describe('the candidates at the cursor', () => {
     [['get', './da'], ['files']],
     [['put', './data', 't', ''], ['files']],
     [['put', './data', 't', 'x.csv', ''], ['words']],
+    [['put', './da'], ['files']],
+    [['put', 'nosuch'], ['files']],
+    [
+      ['put', 'package'],
+      ['words', 'package.json'],
+    ],
     [
       ['put', '--fmt', ''],
       ['words', 'json', 'ndjson', 'csv', 'arrow', 'parquet'],

@@ -1,12 +1,13 @@
 import { type EncodingRow, ENCODINGS, UPLOAD_FORMATS } from '@svc/frames';
 import { expect, test } from 'vitest';
+import { handleOfFile } from '../src/args/handle-of-file.ts';
 import {
   describeInputFormats,
   INPUT_FORMATS,
-  inputFormat,
   OUTPUT_FORMATS,
   outputContentType,
   outputFormat,
+  readInputName,
 } from '../src/args/file-formats.ts';
 
 test('the formats are those of the server', () => {
@@ -19,7 +20,7 @@ test('the formats are those of the server', () => {
 test.each(UPLOAD_FORMATS.flatMap((format) => ENCODINGS[format].in.extensions.map((ext) => [ext, format] as const)))(
   'a file .%s is put as %s, and the help says so',
   (extension, format) => {
-    expect(inputFormat(`a.b.${extension.toUpperCase()}`)).toBe(format);
+    expect(readInputName(`a.b.${extension.toUpperCase()}`)).toMatchObject({ format, stem: 'a.b' });
     expect(describeInputFormats().find((line) => line.includes(`.${extension}`))).toMatch(new RegExp(`^ +${format} `));
   },
 );
@@ -32,7 +33,33 @@ test.each(OUTPUT_FORMATS)('%s is expected with the content type that the server 
   expect(outputContentType(format)).toBe(ENCODINGS[format].out.contentType);
 });
 
-test.each(['x', '.json', 'x.', 'x.json.gz', 'json', '-', ''])('%j implies no format', (name) => {
-  expect(inputFormat(name)).toBeUndefined();
+test.each(['x', '.json', 'x.', 'x.gz', '.gz', 'json', '-', ''])('%j implies no format', (name) => {
+  expect(readInputName(name).format).toBeUndefined();
   expect(outputFormat(name)).toEqual({ kind: 'unknown' });
+});
+
+test.each([
+  ['x.json.gz', 'json', 'gzip', undefined],
+  ['x.CSV.GZ', 'csv', 'gzip', undefined],
+  ['x.parquet.zst', 'parquet', 'zstd', undefined],
+  ['x.tsv', 'csv', undefined, '\t'],
+  ['x.tsv.gz', 'csv', 'gzip', '\t'],
+])('%s is read as %s, compressed with %s, but not written', (name, format, contentEncoding, delimiter) => {
+  expect(readInputName(`a/b/${name}`)).toEqual({ format, contentEncoding, delimiter, stem: 'x' });
+  expect(outputFormat(name)).toMatchObject({ kind: 'only-read', format });
+});
+
+test.each([
+  ['trades.csv', 'trades'],
+  ['../data/trades.csv.gz', 'trades'],
+  ['trades.2024-01.parquet', 'trades.2024-01'],
+  ['My Trades (1).csv', 'My_Trades_1'],
+  ['Größe & café.json', 'Gro_e_cafe'],
+  ['_private.csv', 'private'],
+  ['.hidden.csv', 'hidden'],
+  ['日本 2024.csv', '2024'],
+  ['data.tar', 'data.tar'],
+  [`${'x'.repeat(200)}.csv`, 'x'.repeat(128)],
+])('the handle of %s is %s', (file, handle) => {
+  expect(handleOfFile(file)).toBe(handle);
 });

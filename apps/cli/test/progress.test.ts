@@ -86,7 +86,7 @@ describe('on a terminal', () => {
 
 test.each([
   ['nothing elsewhere', undefined, /^$/],
-  ['on a terminal', 60, /^\r10 B {2}.*B\/s +\r[^]*\r {59}\r$/],
+  ['on a terminal', 60, /^\r10 B {2}.*B\/s +\r[^]*\r {59}\rtry: svc query /],
 ])('svc put draws on the error stream: %s', async (_name, errorWidth, drawn) => {
   vi.useFakeTimers({ toFake: ['setInterval', 'clearInterval'] });
   try {

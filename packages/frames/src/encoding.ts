@@ -65,7 +65,7 @@ export const ENCODINGS = {
   csv: {
     in: {
       types: ['text/csv'],
-      extensions: ['csv'],
+      extensions: ['csv', 'tsv'],
       description: 'CSV with any delimiter.',
     },
     out: {

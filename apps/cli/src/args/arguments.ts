@@ -63,7 +63,8 @@ function unknownFlag(command: Command, rawName: string): CliError {
 
 function checkPositionals(command: Command, positionals: readonly string[]): void {
   const hint = `Usage: ${formatUsage(command)}`;
-  const missing = command.usage.slice(positionals.length).find((word) => word.startsWith('<'));
+  // Arguments in brackets may be left out, also before others: svc put [handle] <file|->.
+  const missing = command.usage.filter((word) => word.startsWith('<'))[positionals.length];
   if (missing !== undefined) throw new CliError('usage', `svc ${command.name} needs ${missing}.`, { hint });
   const extra = positionals[command.usage.length];
   if (extra === undefined || command.usage.at(-1)?.endsWith('...')) return;

@@ -8,3 +8,8 @@ export function precedesSql(words: readonly string[]): boolean {
 export function beginsWithDirectory([first = '']: readonly string[]): boolean {
   return /[\\/]|^(?:\.{1,2}|~)$/.test(first);
 }
+
+/** Whether the words are a directory of frames and what to put there. A single word is the file, also with a slash. */
+export function precedesFile(words: readonly string[]): boolean {
+  return words.length > 1 && beginsWithDirectory(words);
+}

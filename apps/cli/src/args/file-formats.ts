@@ -1,4 +1,4 @@
-import { extname } from 'node:path';
+import { basename, extname } from 'node:path';
 import type { ResultFormat, ENCODINGS, Format, UploadFormat } from '@svc/frames';
 
 type Encodings = typeof ENCODINGS;
@@ -29,7 +29,7 @@ const FILE_FORMATS: FileFormats = {
   },
   csv: {
     in: {
-      extensions: ['csv'],
+      extensions: ['csv', 'tsv'],
       description: 'CSV with any delimiter.',
     },
     out: { extension: 'csv', contentType: 'text/csv; charset=utf-8; header=present' },
@@ -55,9 +55,35 @@ export function isInputFormat(name: string): name is UploadFormat {
   return isFormat(name) && FILE_FORMATS[name].in !== undefined;
 }
 
-/** Returns the upload format of a file, by its name. */
-export function inputFormat(file: string): UploadFormat | undefined {
-  return INPUT_FORMATS.find((format) => inputExtensions(format).includes(extensionOf(file)));
+/** The compressions of a file, by extension, as the names that HTTP has for them. */
+const COMPRESSIONS = { gz: 'gzip', zst: 'zstd' } as const;
+
+/** What the name of a file says about its content. */
+export interface InputName {
+  /** Undefined if the extension is not one of an upload format. */
+  readonly format: UploadFormat | undefined;
+  /** Undefined if the file is not compressed as a whole. */
+  readonly contentEncoding: (typeof COMPRESSIONS)[keyof typeof COMPRESSIONS] | undefined;
+  /** The delimiter, if the extension implies one. */
+  readonly delimiter: string | undefined;
+  /** The name without its folder and without these extensions: `trades` for `data/trades.csv.gz`. */
+  readonly stem: string;
+}
+
+/** Reads the format and the compression of a file from its name. */
+export function readInputName(file: string): InputName {
+  const outer = extensionOf(file);
+  const contentEncoding = isCompression(outer) ? COMPRESSIONS[outer] : undefined;
+  const whole = basename(file);
+  const plain = contentEncoding === undefined ? whole : whole.slice(0, -outer.length - 1);
+  const extension = extensionOf(plain);
+  const format = INPUT_FORMATS.find((name) => inputExtensions(name).includes(extension));
+  return {
+    format,
+    contentEncoding,
+    delimiter: extension === 'tsv' ? '\t' : undefined,
+    stem: format === undefined ? plain : plain.slice(0, -extension.length - 1),
+  };
 }
 
 /** Formats a line of the help for each upload format: name, extensions, description. */
@@ -90,25 +116,30 @@ export type OutputName =
   | { readonly kind: 'format'; readonly format: ResultFormat }
   /** An Arrow IPC file: its readers refuse the stream that the server sends. `better` is a name for the stream. */
   | { readonly kind: 'arrow-file'; readonly better: string }
+  /** A name of rows that `svc` reads but does not write. `why` is a sentence without a full stop. */
+  | { readonly kind: 'only-read'; readonly format: ResultFormat; readonly why: string }
   | { readonly kind: 'unknown' };
 
 /** Returns the output format of a file, by its name. */
 export function outputFormat(file: string): OutputName {
   const extension = extensionOf(file);
-  const format = OUTPUT_FORMATS.find((name) => FILE_FORMATS[name].out.extension === extension) ?? inputAsOutput(file);
+  const { format: read, contentEncoding, delimiter } = readInputName(file);
+  const asRead = read !== undefined && isOutputFormat(read) ? read : undefined;
+  const format = OUTPUT_FORMATS.find((name) => FILE_FORMATS[name].out.extension === extension) ?? asRead;
   if (format === undefined) return { kind: 'unknown' };
+  if (contentEncoding !== undefined) return { kind: 'only-read', format, why: 'svc does not compress its output' };
+  if (delimiter !== undefined) return { kind: 'only-read', format, why: 'svc writes CSV with commas' };
   const ownExtension = FILE_FORMATS[format].out.extension;
   if (format !== 'arrow' || extension === ownExtension) return { kind: 'format', format };
   return { kind: 'arrow-file', better: `${file.slice(0, -extension.length)}${ownExtension}` };
 }
 
-function inputAsOutput(file: string): ResultFormat | undefined {
-  const format = inputFormat(file);
-  return format !== undefined && isOutputFormat(format) ? format : undefined;
-}
-
 function isOutputFormat(name: string): name is ResultFormat {
   return isFormat(name) && FILE_FORMATS[name].out !== undefined;
+}
+
+function isCompression(extension: string): extension is keyof typeof COMPRESSIONS {
+  return Object.hasOwn(COMPRESSIONS, extension);
 }
 
 function isFormat(name: string): name is Format {

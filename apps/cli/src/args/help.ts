@@ -1,10 +1,12 @@
 import { formatHelp } from '@svc/config';
 import { EXIT } from '../errors/cli-error.ts';
 import type { Command, Program } from './command.ts';
+import { describeInputFormats, OUTPUT_FORMATS, outputExtension } from './file-formats.ts';
 import { SERVICE_NAME } from './server-config.ts';
 
 /** The topics of `svc help`, besides the commands. */
 export const HELP_TOPICS = [
+  ['formats', 'The formats of files, and their extensions.'],
   ['exit-codes', 'What each exit code means.'],
   ['settings', 'The settings of the server, one by one.'],
 ] as const;
@@ -47,13 +49,23 @@ export function formatOverview(commands: readonly (Command | Program)[]): string
     'svc <command> --help describes a command, svc help <topic> one of:',
     ...listed(HELP_TOPICS),
     'The server is that of --url, else of SVC_URL, else http://127.0.0.1:9000. With a',
-    'local directory, no server is needed: svc list ./data, svc get ./data trades.',
-    'svc --version prints the version.',
+    'local directory, none is needed: svc list ./data. svc --version: the version.',
   );
 }
 
 /** Formats a topic of `svc help`; undefined if there is no such topic. */
 export function formatTopic(topic: string): string | undefined {
+  if (topic === 'formats') {
+    return lines(
+      'Formats of files that svc put and svc convert read:',
+      ...describeInputFormats(),
+      '',
+      'A further .gz or .zst is a compressed file: trades.csv.gz. A .tsv file has tabs.',
+      '',
+      'Formats that svc get, svc query and svc convert write with -o:',
+      ...listed(OUTPUT_FORMATS.map((format) => [format, `.${outputExtension(format)}`])),
+    );
+  }
   if (topic === 'settings') return formatHelp({ name: SERVICE_NAME, command: 'svc serve' });
   if (topic !== 'exit-codes') return undefined;
   return lines(

@@ -76,6 +76,11 @@ export function formatOfName(
       hint: `Call it ${JSON.stringify(named.better)}, or use ${flagOf('arrow')} to write the stream under this name anyway.`,
     });
   }
+  if (named.kind === 'only-read' && formats.includes(named.format)) {
+    throw new CliError('usage', `${JSON.stringify(file)} is not a name for output: ${named.why}.`, {
+      hint: `Choose a name that ends with .${outputExtension(named.format)}, or pipe the rows into another program.`,
+    });
+  }
   throw new CliError('usage', `Cannot tell an output format from the name ${JSON.stringify(file)}.`, {
     hint: `Use ${formats.map(flagOf).join(' or ')}.`,
   });

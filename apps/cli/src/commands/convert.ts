@@ -10,6 +10,7 @@ import { givenFormat } from '../args/given-format.ts';
 import { rowsAsJson } from '../output/json-rows.ts';
 import { copyBody } from '../output/print-result.ts';
 import { formatOfName, refuseTerminal } from '../args/result-format.ts';
+import { nearestHint } from '../text/nearest-hint.ts';
 import { sendFile } from '../frames/send-file.ts';
 import { DASH } from '../args/source.ts';
 import { withPrivateClient } from '../frames/with-client.ts';
@@ -30,8 +31,8 @@ export const convert: Command = {
     ...CSV_OPTIONS,
   },
   notes: [
-    'Formats are json (rows: an array of objects), ndjson, csv, arrow and parquet.',
-    'Types of CSV and JSON are detected as by svc put; - is standard input or output.',
+    'svc help formats lists the formats; json is an array of rows. Types of CSV and',
+    'JSON are detected as by svc put; - is standard input or output.',
     'The new file appears under its name only when it is complete.',
     '',
     'Examples:',
@@ -40,15 +41,20 @@ export const convert: Command = {
   ],
   async run(args, context) {
     const [from = '', to = ''] = args.positionals;
-    const fmt = givenFormat(args, 'from', from);
-    const params = { fmt, ...csvParams(args, fmt) };
+    const { format: fmt, contentEncoding, delimiter } = givenFormat(args, 'from', from);
+    const params = {
+      fmt,
+      ...(fmt === 'csv' && delimiter !== undefined && { delimiter }),
+      ...csvParams(args, fmt),
+    };
+    const headers = contentEncoding === undefined ? {} : { 'content-encoding': contentEncoding };
     const format = targetFormat(args, to);
     const file = to === DASH ? undefined : to;
     if (file === undefined) refuseTerminal(format, context.stdout);
     else if (!args.has('force')) await refuseExisting(file);
     await withPrivateClient(args, context, (client) =>
       writeOutput(file, context, async (output) => {
-        await sendFile(client, { method: 'PUT', path: framePath(HANDLE), params }, from, context);
+        await sendFile(client, { method: 'PUT', path: framePath(HANDLE), params, headers }, from, context);
         // The JSON table is the format of /exec only; svc and other programs can read a file of rows.
         const sent = format === 'json' ? 'ndjson' : format;
         const response = await client.send({
@@ -70,7 +76,12 @@ function targetFormat(args: Arguments, file: string): ResultFormat {
   const format = OUTPUT_FORMATS.find((name) => name === given);
   if (format !== undefined) return format;
   throw new CliError('usage', `--to ${JSON.stringify(given)} is not an output format.`, {
-    hint: `Use ${OUTPUT_FORMATS.map(flagOf).join(' or ')}.`,
+    hint: nearestHint(
+      given,
+      OUTPUT_FORMATS,
+      (name) => `--to ${name}`,
+      `Use ${OUTPUT_FORMATS.map(flagOf).join(' or ')}.`,
+    ),
   });
 }
 

@@ -1,3 +1,4 @@
+import { readdir } from 'node:fs/promises';
 import { parseFlags } from '@svc/config';
 import { flagsOf } from '../args/arguments.ts';
 import type { Arguments } from '../args/command.ts';
@@ -6,7 +7,7 @@ import type { Command, Context, Program } from '../args/command.ts';
 import { COMMANDS } from '../commands/commands.ts';
 import { formatCount } from '../text/display-text.ts';
 import { HELP_TOPICS } from '../args/help.ts';
-import { INPUT_FORMATS } from '../args/file-formats.ts';
+import { INPUT_FORMATS, readInputName } from '../args/file-formats.ts';
 import { listFrames } from '../client/list-frames.ts';
 import { DASH } from '../args/source.ts';
 import { withClient } from '../frames/with-client.ts';
@@ -23,6 +24,7 @@ export type Completion =
 /** The longest acceptable wait for a Tab. */
 const TIMEOUT_MS = 1000;
 const HANDLE = /^[A-Za-z\d][\w.-]*$/;
+const FILE = /^\w[\w.-]*$/;
 const NOTHING: Completion = { kind: 'words', words: [] };
 
 /** Completes the last word of a line. Requests handles from the server; never fails. */
@@ -50,10 +52,10 @@ async function candidates(before: readonly string[], last: string, context: Cont
   if (command === undefined) return NOTHING;
   const { positionals, pending, url, isOver } = readLine(command, behind);
   const { takesDirectory = () => false } = command;
-  const directory = takesDirectory(positionals) ? positionals[0] : undefined;
+  const directory = positionals.length > 0 && takesDirectory([...positionals, last]) ? positionals[0] : undefined;
   const place: Place = { url, directory };
   if (pending !== undefined) return completePlaceholder(pending, place, last, context);
-  if (positionals.length === 0 && takesDirectory([last])) return { kind: 'files' };
+  if (positionals.length === 0 && takesDirectory([last, ''])) return { kind: 'files' };
   if (last.startsWith('-') && !isOver) {
     const options = Object.entries(command.options).map(([flag, { summary }]) => [`--${flag}`, summary] as const);
     return words([...options, ['--help', 'Print the help.']]);
@@ -88,6 +90,8 @@ function readLine(command: Command | Program, line: readonly string[]): Line {
 const FORMAT = '<format>';
 const FILES = new Set(['<file>', '<file|->', '<new|->', '<directory>']);
 const HANDLES = new Set(['<handle>', '<handle>...', '[prefix]']);
+/** A handle, or the file that names it. */
+const HANDLE_OR_FILE = '[handle]';
 
 /** Where the frames are. */
 interface Place {
@@ -105,8 +109,21 @@ async function completePlaceholder(
   if (FILES.has(placeholder)) return { kind: 'files' };
   if (placeholder === FORMAT) return words(INPUT_FORMATS.map((format) => [format]));
   if (HANDLES.has(placeholder)) return words(await handlesOf(place, last, context));
+  if (placeholder === HANDLE_OR_FILE) {
+    const found = [...(await inputFiles(last)), ...(await handlesOf(place, last, context))];
+    return found.length === 0 ? { kind: 'files' } : words(found);
+  }
   const choices = placeholder.replaceAll(/[<>[\]]/g, '').split('|');
   return choices.length > 1 && !choices.includes(DASH) ? words(choices.map((choice) => [choice])) : NOTHING;
+}
+
+/** The files of the current directory that can be put and have names without quotes. */
+async function inputFiles(prefix: string): Promise<readonly (readonly [string, string])[]> {
+  const names = await readdir('.').catch((): readonly string[] => []);
+  return names
+    .filter((name) => name.startsWith(prefix) && FILE.test(name) && readInputName(name).format !== undefined)
+    .toSorted()
+    .map((name) => [name, 'file']);
 }
 
 async function handlesOf(

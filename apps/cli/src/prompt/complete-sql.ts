@@ -1,4 +1,5 @@
 import type { FrameInfo } from '../client/server-responses.ts';
+import { sqlName } from '../text/sql-name.ts';
 
 /** The words that completion knows. */
 export interface CompletionWords {
@@ -32,11 +33,12 @@ export function completeSql(line: string, before: string, words: CompletionWords
   const text = `${before} ${line}`.toLowerCase();
   const named = words.frames.filter(({ handle }) => text.includes(handle.toLowerCase()));
   const columns = (named.length > 0 ? named : words.frames).flatMap((frame) => frame.columns.map((one) => one.name));
-  const names = [...handles, ...columns].filter((one) => startsWith(one, typed)).map((one) => sqlName(one, isQuoted));
+  const found = [...handles, ...columns].filter((one) => startsWith(one, typed));
+  const names = found.map((one) => (isQuoted ? `"${one.replaceAll('"', '""')}"` : sqlName(one)));
   const isUpper = /[A-Z]/.test(typed) && typed === typed.toUpperCase();
   const keywords = isQuoted || typed === '' ? [] : KEYWORDS.filter((one) => startsWith(one, typed));
-  const found = [...names, ...keywords.map((one) => (isUpper ? one.toUpperCase() : one))];
-  return [[...new Set(found)].toSorted(), word];
+  const all = [...names, ...keywords.map((one) => (isUpper ? one.toUpperCase() : one))];
+  return [[...new Set(all)].toSorted(), word];
 }
 
 function argumentsOf(command: string, { frames, resultColumns, formats }: CompletionWords): readonly string[] {
@@ -51,9 +53,4 @@ function starting(words: readonly string[], word: string): Completed {
 
 function startsWith(word: string, typed: string): boolean {
   return word.toLowerCase().startsWith(typed.toLowerCase());
-}
-
-/** Quotes a name for SQL if necessary. */
-function sqlName(name: string, isQuoted: boolean): string {
-  return !isQuoted && /^[a-z_]\w*$/i.test(name) ? name : `"${name.replaceAll('"', '""')}"`;
 }

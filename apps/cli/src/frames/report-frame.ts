@@ -1,0 +1,31 @@
+import { clientOptions } from '../args/client-options.ts';
+import type { Arguments, Context } from '../args/command.ts';
+import { printNext } from '../output/print-next.ts';
+import { formatCount } from '../text/display-text.ts';
+
+/** A frame that was written. */
+export interface WrittenFrame {
+  readonly handle: string;
+  readonly rows: number;
+  readonly version: string;
+  readonly what: 'new' | 'replaced' | 'appended';
+}
+
+/** Prints the frame that a command has written and, on a terminal, what to try next. */
+export async function reportFrame(frame: WrittenFrame, args: Arguments, context: Context): Promise<void> {
+  const { handle, rows, version, what } = frame;
+  await context.stdout.write(`${handle}: ${formatCount(rows, 'row')}, version ${version} (${what})\n`);
+  const { directory } = args;
+  const url = args.text('url');
+  await printNext(
+    handle,
+    directory === undefined
+      ? {
+          kind: 'server',
+          url: clientOptions(args, context).url,
+          flags: url === undefined ? [] : ['--url', url],
+        }
+      : { kind: 'directory', directory },
+    context.stderr,
+  );
+}
