@@ -35,15 +35,15 @@ export function parseLimit(text: string): RowRange {
 }
 
 /** Parses `cols`: comma-separated names; a name with a comma or a quote is in double quotes, with `""` for `"`. */
-export function parseColumns(text: string, parameter = 'cols'): readonly string[] {
+export function parseColumns(text: string): readonly string[] {
   const names: string[] = [];
   const pattern = /(?:"((?:[^"]|"")*)"|([^",]*))(,|$)/y;
   while (pattern.lastIndex <= text.length) {
     const match = pattern.exec(text);
     const [, inQuotes, plain, separator] = match ?? [];
     if (inQuotes === undefined && !plain) {
-      throw new ServiceError('invalid_argument', `${parameter}=${quoted(text)} is not a list of columns.`, {
-        hint: `Write ${parameter}=a,b; put a name with a comma or a quote in double quotes, and write "" for a quote.`,
+      throw new ServiceError('invalid_argument', `cols=${quoted(text)} is not a list of columns.`, {
+        hint: 'Write cols=a,b; put a name with a comma or a quote in double quotes, and write "" for a quote.',
       });
     }
     names.push(inQuotes === undefined ? (plain ?? '') : inQuotes.replaceAll('""', '"'));
@@ -51,13 +51,9 @@ export function parseColumns(text: string, parameter = 'cols'): readonly string[
   }
   const repeated = names.find((name, i) => names.indexOf(name) < i);
   if (repeated !== undefined) {
-    throw new ServiceError(
-      'invalid_argument',
-      `${parameter}=${quoted(text)} names the column ${quoted(repeated)} twice.`,
-      {
-        hint: 'Name each column once.',
-      },
-    );
+    throw new ServiceError('invalid_argument', `cols=${quoted(text)} names the column ${quoted(repeated)} twice.`, {
+      hint: 'Name each column once.',
+    });
   }
   return names;
 }

@@ -4,7 +4,8 @@ import { type PutFrameOptions, type Service, TTL_HINT } from '@svc/service';
 import type { EndpointResponse } from './endpoint-response.ts';
 import type { RequestContext } from './request-context.ts';
 import { parseIfMatch } from './etag.ts';
-import { parseColumns, parseCount, parseFlag } from './exec-params.ts';
+import { parseDeclaredColumns } from './declared-columns.ts';
+import { parseCount, parseFlag } from './exec-params.ts';
 import { jsonResponse } from './json-response.ts';
 import { openBody } from './request-body.ts';
 import { mapGiven, type Params, parseQueryString, single } from './query-string.ts';
@@ -71,17 +72,12 @@ function uploadFormat(
 function csvOptions(params: Params): CsvOptions {
   const header = mapGiven(single(params, 'header'), (text) => parseFlag('header', text));
   const delimiter = single(params, 'delimiter');
-  const columns = mapGiven(single(params, 'columns'), (text) => parseColumns(text, 'columns').map(csvColumn));
+  const columns = mapGiven(single(params, 'columns'), parseDeclaredColumns);
   return {
     ...(header !== undefined && { header }),
     ...(delimiter !== undefined && { delimiter }),
     ...(columns !== undefined && { columns }),
   };
-}
-
-function csvColumn(text: string): { readonly name: string; readonly type?: string } {
-  const [, name, type] = /^(.+):([A-Za-z][A-Za-z0-9_]*(?:\([0-9, ]*\))?)$/.exec(text) ?? [];
-  return name === undefined || type === undefined ? { name: text } : { name, type };
 }
 
 /** Returns the conditions of a write and the TTL of the frame. */

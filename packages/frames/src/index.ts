@@ -27,6 +27,7 @@ export {
   columnTypeName,
   type ColumnTypeRow,
 } from './column-types.ts';
+export type { DeclaredColumn } from './declared-columns.ts';
 export { createDecoders, type Decoders, type DecodersOptions } from './decode/decoders.ts';
 export { encodeArrowStream } from './encode/arrow-stream.ts';
 export { encodeCsv } from './encode/csv.ts';
@@ -64,6 +65,7 @@ export type {
   PutResult,
   PutSource,
   ReadOptions,
+  RowsOptions,
   Store,
   StoreFault,
   StoreUsage,

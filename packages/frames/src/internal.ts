@@ -11,6 +11,7 @@
 export { childrenOf, keyAndValueOf, typeOf, valueTypeOf } from './arrow-types.ts';
 export { isCancelled } from './call.ts';
 export { TYPE_METADATA_KEY } from './column-types.ts';
+export { declaredField } from './declared-columns.ts';
 export { type ArrowHeader, readArrowHeader } from './decode/arrow/arrow-header.ts';
 export { schemaFromUpload, uncheckedSchemaFromUpload } from './decode/arrow/arrow-schema.ts';
 export { MAX_COLUMNS } from './decode/limits.ts';

@@ -1,4 +1,5 @@
 import type { ColumnInfo } from './column-types.ts';
+import type { DeclaredColumn } from './declared-columns.ts';
 import type { UploadFormat } from './encoding.ts';
 import type { FrameStream } from './frame-stream.ts';
 import type { Handle } from './handle.ts';
@@ -66,14 +67,18 @@ export interface AppendOptions extends PutOptions {
   readonly missingAsNull?: boolean;
 }
 
+/** How the rows of a text format (CSV, JSON, NDJSON) are read. */
+export interface RowsOptions {
+  /** The names of all columns in order, each with or without a type (`LONG`). Default: as in the data. */
+  readonly columns?: readonly DeclaredColumn[];
+}
+
 /** The CSV dialect. What is not given is detected. */
-export interface CsvOptions {
+export interface CsvOptions extends RowsOptions {
   /** Whether the first line is a header with the column names. */
   readonly header?: boolean;
   /** The separator between values. */
   readonly delimiter?: string;
-  /** The names of all columns in order, each with or without a type (`LONG`). */
-  readonly columns?: readonly { readonly name: string; readonly type?: string }[];
 }
 
 /** A frame as the bytes of a file, in a format that the store reads. */

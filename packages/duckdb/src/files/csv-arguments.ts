@@ -1,7 +1,8 @@
 import type { CsvOptions } from '@svc/frames';
 import { quoted, ServiceError } from '@svc/errors';
+import { declaredField } from '@svc/frames/internal';
 import { sqlText } from '../wire/sql-names.ts';
-import { duckdbTypeOf } from './csv-types.ts';
+import { foreignColumn } from '../types/duckdb-types.ts';
 
 /** How a CSV file is read. */
 export interface CsvDialect extends CsvOptions {
@@ -23,7 +24,9 @@ export function csvArguments({ header, columns, delimiter, texts = [] }: CsvDial
   if (columns !== undefined) {
     parts.push(`names = [${columns.map(({ name }) => sqlText(checkedName(name))).join(', ')}]`);
     const typed = columns.flatMap(({ name, type }) => (type === undefined ? [] : [{ name, type }]));
-    const types = typed.map(({ name, type }) => `${sqlText(name)}: ${sqlText(duckdbTypeOf(name, type))}`);
+    const types = typed.map(
+      ({ name, type }) => `${sqlText(name)}: ${sqlText(foreignColumn(declaredField(name, type)).sqlType)}`,
+    );
     if (types.length > 0) parts.push(`types = {${types.join(', ')}}`);
   }
   if (texts.length > 0) parts.push(`types = {${texts.map((name) => `${sqlText(name)}: 'VARCHAR'`).join(', ')}}`);
