@@ -28,6 +28,8 @@ export {
   type ColumnTypeRow,
 } from './column-types.ts';
 export type { DeclaredColumn } from './declared-columns.ts';
+export { CONTENT_CODINGS, type ContentCoding } from './decode/body/content-coding.ts';
+export { decompressBody, type DecompressOptions } from './decode/body/decompress-body.ts';
 export { createDecoders, type Decoders, type DecodersOptions } from './decode/decoders.ts';
 export { encodeArrowStream } from './encode/arrow-stream.ts';
 export { encodeCsv } from './encode/csv.ts';
@@ -53,6 +55,7 @@ export type { Engine, QueryResult, QueryOptions, SqlValue, StatementInfo } from 
 export { type FrameStream, streamFromTable } from './frame-stream.ts';
 export { createHandle, type Handle, isHandle, parseHandle } from './handle.ts';
 export { createMemoryStore, type MemoryStoreOptions } from './memory-store/memory-store.ts';
+export { RECOGNISED_BYTES, type RecognisedBody, recogniseFormat } from './recognise-format.ts';
 export type {
   AppendOptions,
   CsvOptions,
