@@ -36,6 +36,7 @@ describe('every answer', () => {
       status: 'ok',
       version: expect.stringMatching(/^\d+\.\d+\.\d+/),
       uptimeSeconds: expect.any(Number),
+      defaultEngine: 'tsdb',
       parts: {
         store: { status: 'ok', frames: 0, bytes: 0, freeBytes: expect.any(Number) },
         local: { status: 'configured' },

@@ -50,7 +50,7 @@ export function createExecApp(options: ExecAppOptions): Hono<ExecEnv> {
   addEndpoint(app, '/chk', { ...endpoint, actsOnGet: true }, chkHandlers(service, rules));
   addEndpoint(app, '/frames', { ...endpoint, writeParams: FRAME_LIST_PARAMS }, frameListHandlers(service));
   addEndpoint(app, '/frames/:handle', { ...endpoint, writeParams: FRAME_PARAMS }, frameHandlers(service));
-  const state = { service, isStarting };
+  const state = { service, isStarting, defaultEngine };
   addEndpoint(app, '/health', endpoint, healthHandlers(state));
   for (const path of ['/ready', '/readyz']) addEndpoint(app, path, endpoint, readyHandlers(state));
   addEndpoint(app, '/livez', endpoint, LIVE_HANDLERS);

@@ -1,5 +1,5 @@
 import { ServiceError } from '@svc/errors';
-import { type Health, isServing, type Service } from '@svc/service';
+import { type Health, isServing, type Service, type SqlTarget } from '@svc/service';
 import type { Handlers } from './endpoint.ts';
 import { jsonResponse } from './json-response.ts';
 
@@ -8,14 +8,17 @@ export interface StateOptions {
   readonly service: Service;
   /** Whether a part of the server that requests may need is still starting. Default: never. */
   readonly isStarting?: (() => boolean) | undefined;
+  /** The engine of SQL that names none. Default `tsdb`. */
+  readonly defaultEngine?: SqlTarget | undefined;
 }
 
 /** Handles `/health`: the state of all parts, for people and dashboards. */
-export function healthHandlers({ service }: StateOptions): Handlers {
+export function healthHandlers({ service, defaultEngine = 'tsdb' }: StateOptions): Handlers {
   return {
     GET: async () => {
       const health = await service.health();
-      return jsonResponse(health, isServing(health) ? 200 : 503);
+      const { parts, ...server } = health;
+      return jsonResponse({ ...server, defaultEngine, parts }, isServing(health) ? 200 : 503);
     },
   };
 }
