@@ -107,7 +107,7 @@ describe('get', () => {
     const { url } = await startStandIn((_, response) =>
       sendJson(response, tableOf([['1', 'a']]), 200, { 'x-total-count': '5000' }),
     );
-    expect((await run(['get', 't', '--url', url])).stdout).toMatch(/\n1 of 5000 rows \(--limit 1, prints all\)\n$/);
+    expect((await run(['get', 't', '--url', url])).stdout).toMatch(/\n1 of 5000 rows \(--all prints all\)\n$/);
     expect((await run(['get', 't', '--limit', '1', '--url', url])).stdout).toMatch(/\n1 of 5000 rows\n$/);
   });
 
@@ -126,7 +126,7 @@ describe('get', () => {
 
   test.each([
     ['a count that is not that of the rows', tableOf([['1', 'a']], { count: 2 }), 'its count does not match its rows'],
-    ['a row that is too short', tableOf([['1']]), 'a row has 1 values for 2 columns'],
+    ['a row that is too short', tableOf([['1']]), 'a row has 1 value for 2 columns'],
     ['no table', { ddl: 'OK' }, 'its count does not match its rows'],
     ['rows without columns', { dataset: [[1]], columns: [] }, 'its rows come before its columns'],
     ['columns that are none', { columns: [1], dataset: [], count: 0 }, 'a column has no name or no type'],

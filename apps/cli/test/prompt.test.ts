@@ -125,7 +125,7 @@ describe('the prompt', () => {
   });
 
   test.each([
-    ['configured', '/exec?fmt=json select 1'],
+    ['configured', '/exec?fmt=json&engine=tsdb select 1'],
     ['not_configured', '/exec?fmt=json&engine=local select 1'],
   ])('asks whom the server asks, but the frames where a database is not there: %s', async (tsdb, expected) => {
     const { url, asked } = await startServer(tsdb);
@@ -144,7 +144,7 @@ describe('the prompt', () => {
     expect(await prompt.shows('hint: Be right.\n')).toContain('error: It is wrong.\n  select wrong\n         ^\n');
     prompt.type('select 3;\n');
     await prompt.shows('2 rows\n');
-    expect(asked).toEqual(['/exec?fmt=json select wrong', '/exec?fmt=json select 3']);
+    expect(asked).toEqual(['/exec?fmt=json&engine=tsdb select wrong', '/exec?fmt=json&engine=tsdb select 3']);
     prompt.type('exit\n');
     expect(await prompt.ended).toBe(0);
   });
@@ -164,7 +164,7 @@ describe('the prompt', () => {
     await prompt.shows('^C\n');
     prompt.type('select 2;\n');
     await prompt.shows('2 rows\n');
-    expect(asked.at(-1)).toBe('/exec?fmt=json select 2');
+    expect(asked.at(-1)).toBe('/exec?fmt=json&engine=tsdb select 2');
     prompt.type('\u0004');
     expect(await prompt.ended).toBe(0);
   });
@@ -188,6 +188,14 @@ describe('the prompt', () => {
     prompt.type('\\format csv\nselect 1;\n');
     await prompt.shows('Results are printed as csv.\n');
     await prompt.shows('n\r\n1\r\n');
+    prompt.type('\\format table\n\\x\nselect 1;\n');
+    await prompt.shows('Tables have one column per line.\n');
+    await prompt.shows('── row 2 ─');
+    expect(await prompt.shows('2 rows\n')).toMatch(/\nn  3\ns  b\n2 rows\n$/);
+    prompt.type('\\x\n');
+    await prompt.shows('Tables have one row per line.\n');
+    prompt.type('\\format jsn\n');
+    await prompt.shows('hint: Did you mean \\format json?\n');
     prompt.type('\\format arrow\n');
     await prompt.shows(
       'There is no format "arrow" here.\nhint: Use \\format table or \\format json or \\format csv.\n',
@@ -218,7 +226,7 @@ describe('the prompt', () => {
     }
     prompt.type(';\n');
     await prompt.shows('2 rows\n');
-    expect(asked).toEqual(['/exec?fmt=json select price from trades']);
+    expect(asked).toEqual(['/exec?fmt=json&engine=tsdb select price from trades']);
     prompt.type('\u0004');
     await prompt.ended;
   });
@@ -239,7 +247,7 @@ describe('the prompt', () => {
     await second.shows('select 1, 2;');
     second.type('\n');
     await second.shows('2 rows\n');
-    expect(asked.at(-1)).toBe('/exec?fmt=json select 1, 2');
+    expect(asked.at(-1)).toBe('/exec?fmt=json&engine=tsdb select 1, 2');
     second.type('\u0004');
     await second.ended;
   });
@@ -282,6 +290,6 @@ describe('the prompt', () => {
     input.end('select 1;\n');
     await once(input, 'end');
     expect(await ended).toBe(0);
-    expect(asked).toEqual(['/exec?fmt=json select 1']);
+    expect(asked).toEqual(['/exec?fmt=json&engine=tsdb select 1']);
   });
 });

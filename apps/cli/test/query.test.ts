@@ -133,13 +133,88 @@ describe('query', () => {
     expect(seen).toEqual(['select 1\n', 'select 2', 'select 3', 'select 4', 'select 6/2', '/* c */ select 5']);
   });
 
-  test('a server without a database yields a hint about its frames', async () => {
-    const hint = 'Set X. Or send engine=local to query the frames of this server.';
-    const { url } = await answers({ error: 'No database.', code: 'tsdb_not_configured', hint }, 412);
-    expect((await run(['query', 'x', '--url', url])).stderr).toBe(
-      'error: No database.\n' +
-        'hint: Use --engine local to query the frames of the server, or configure a time-series database.\n',
+  test('a server without any engine yields its own hint', async () => {
+    const { url, requests } = await answers(
+      { error: 'No database.', code: 'tsdb_not_configured', hint: 'Set X.' },
+      412,
     );
+    expect((await run(['query', 'x', '--url', url])).stderr).toBe('error: No database.\nhint: Set X.\n');
+    expect(requests).toHaveLength(1);
+  });
+
+  test('--limit is sent with the SQL', async () => {
+    const { url, requests } = await answers(tableOf([['1', 'a']]));
+    await run(['query', 'x', '--limit', '11,20', '--url', url]);
+    expect(requests).toEqual(['POST /exec?fmt=json&limit=11%2C20']);
+  });
+});
+
+describe('without --engine', () => {
+  const NO_DATABASE = { error: 'No.', code: 'tsdb_not_configured', hint: 'Set X. Or send engine=local to query.' };
+
+  function startServer(defaultEngine: string | undefined, tsdb: string): ReturnType<typeof startStandIn> {
+    return startStandIn(async (request, response) => {
+      const { pathname, searchParams } = new URL(request.url ?? '', 'http://x');
+      if (pathname === '/health') {
+        const parts = { tsdb: { status: tsdb }, local: { status: 'configured' } };
+        return sendJson(response, { status: 'ok', version: '1', uptimeSeconds: 1, defaultEngine, parts });
+      }
+      const kept = pathname === '/frames' ? JSON.parse(await bodyOf(request)) : undefined;
+      const engine = kept?.engine ?? searchParams.get('engine') ?? defaultEngine ?? 'tsdb';
+      if (engine === 'tsdb' && tsdb === 'not_configured') return sendJson(response, NO_DATABASE, 412);
+      if (kept !== undefined) return sendJson(response, { rows: 2, version: JSON.stringify(kept) }, 201);
+      if (pathname === '/exp') return response.writeHead(200, { 'content-type': 'application/x-ndjson' }).end('{}\n');
+      return sendJson(response, tableOf([['1', engine]]));
+    });
+  }
+
+  test.each([
+    ['the default engine of the server runs the SQL', 'local', 'configured', 'local', ['POST /exec?fmt=json']],
+    ['that is the database unless the server says otherwise', undefined, 'configured', 'tsdb', ['POST /exec?fmt=json']],
+    [
+      'a server without a database runs it over its frames',
+      'tsdb',
+      'not_configured',
+      'local',
+      ['POST /exec?fmt=json', 'POST /exec?fmt=json&engine=local'],
+    ],
+  ] as const)('%s', async (_, defaultEngine, tsdb, engine, expected) => {
+    const { url, requests } = await startServer(defaultEngine, tsdb);
+    expect((await run(['query', 'x', '--url', url])).stdout).toContain(`\n   1  ${engine}\n`);
+    expect(requests).toEqual(expected);
+  });
+
+  test('--engine tsdb is not replaced', async () => {
+    const { url, requests } = await startServer('tsdb', 'not_configured');
+    expect(await run(['query', 'x', '--engine', 'tsdb', '--url', url])).toMatchObject({ code: 1, stdout: '' });
+    expect(requests).toHaveLength(1);
+  });
+
+  test('a format that the database does not write is checked against the default engine', async () => {
+    const { url, requests } = await startServer('tsdb', 'not_configured');
+    expect((await run(['query', 'x', '--ndjson', '--url', url])).stdout).toBe('{}\n');
+    expect(requests).toEqual(['GET /health', 'POST /exp?fmt=ndjson&engine=local']);
+    const other = await startServer('tsdb', 'configured');
+    expect((await run(['query', 'x', '--ndjson', '--url', other.url])).stderr).toBe(
+      'error: The time-series database does not write ndjson.\n' +
+        'hint: Use --engine local to query the frames of the server, or --json or --csv.\n',
+    );
+    expect(other.requests).toEqual(['GET /health']);
+  });
+
+  test('--keep stores the result of the same engine', async () => {
+    const { url } = await startServer('tsdb', 'not_configured');
+    const params = ['--param', '9007199254740993', '--param', '"a"', '--param', '1.5'];
+    const { code, stdout } = await run(['query', 'x', '--keep', 'means', '--ttl', '60', ...params, '--url', url]);
+    const [, kept = ''] = /^means: 2 rows, version (.*) \(new\)\n$/.exec(stdout) ?? [];
+    expect(code).toBe(0);
+    expect(JSON.parse(kept)).toEqual({
+      sql: 'x',
+      engine: 'local',
+      handle: 'means',
+      ttl: 60,
+      params: ['9007199254740993', 'a', 1.5],
+    });
   });
 });
 
@@ -177,6 +252,13 @@ describe('svc query on a directory', () => {
       stderr: expect.stringMatching(/^error: /),
     });
     expect((await run(['list', data, 'trades'])).stdout).toMatch(/\n1 frame\n$/);
+  });
+
+  test('keeps a result as a frame', async () => {
+    expect(
+      (await run(['query', data, 'select id from trades where id < ?', '--param', '9', '--keep', 'few'])).stdout,
+    ).toMatch(/^few: 1 row, version \S+ \(new\)\n$/);
+    expect((await run(['get', data, 'few', '--csv'])).stdout).toBe('id\r\n2\r\n');
   });
 
   test('writes the result to a file', async () => {

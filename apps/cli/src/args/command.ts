@@ -24,6 +24,8 @@ export interface CommandOption {
   readonly summary: string;
   /** Whether it may be given more than once. Default: no. */
   readonly isRepeatable?: boolean;
+  /** The line of the help that this flag shares with others. Default: a line of its own. */
+  readonly line?: readonly [flags: string, summary: string];
 }
 
 /** An interactive terminal. */

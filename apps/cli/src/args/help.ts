@@ -20,17 +20,19 @@ export function formatUsage(command: Command | Program): string {
 /** Formats the text of `svc <command> --help`. */
 export function formatCommandHelp(command: Command | Program): string {
   const options: Command['options'] = { ...command.options, help: { summary: 'Print this text.' } };
-  const rows = Object.entries(options).map(([name, { value, short, summary }]): [string, string] => [
-    [short && `-${short},`, `--${name}`, value].filter(Boolean).join(' '),
-    summary,
-  ]);
+  const rows = new Map(
+    Object.entries(options).map(([name, { value, short, summary, line }]) => {
+      const flag = [short && `-${short},`, `--${name}`, value].filter(Boolean).join(' ');
+      return line ?? [flag, summary];
+    }),
+  );
   return lines(
     `Usage: ${formatUsage(command)}`,
     '',
     command.summary,
     '',
     'Flags:',
-    ...listed(rows),
+    ...listed([...rows]),
     '',
     ...command.notes,
   );

@@ -11,7 +11,14 @@ export interface ResultTarget {
   readonly format: ResultFormat | 'table';
   /** Undefined: the standard output. */
   readonly file: string | undefined;
+  /** Whether a table has one column per line. */
+  readonly isExpanded: boolean;
+  /** Whether nothing is left out: a table has all rows and columns, and whole values. */
+  readonly isWhole: boolean;
 }
+
+/** The line of the help for all formats. */
+const FORMATS_LINE = ['--<format>', 'json, ndjson, csv, arrow or parquet instead of a table.'] as const;
 
 const FORMAT_OPTIONS: Readonly<Record<ResultFormat, CommandOption>> = {
   json: { summary: 'Print the JSON table of the server unchanged.' },
@@ -30,7 +37,9 @@ const OUTPUT_OPTION: CommandOption = {
 /** Returns the flags of a command that prints rows in one of these formats, or as a table. */
 export function resultOptions(formats: readonly ResultFormat[]): Readonly<Record<string, CommandOption>> {
   return {
-    ...Object.fromEntries(formats.map((format) => [format, FORMAT_OPTIONS[format]])),
+    ...Object.fromEntries(formats.map((format) => [format, { ...FORMAT_OPTIONS[format], line: FORMATS_LINE }])),
+    expanded: { short: 'x', summary: 'A table with one column per line.' },
+    all: { summary: 'A table with all rows and columns, nothing cut.' },
     output: OUTPUT_OPTION,
   };
 }
@@ -46,7 +55,17 @@ export function resultTarget(args: Arguments, formats: readonly ResultFormat[], 
   const file = output === DASH ? undefined : output;
   const format = asked.at(0) ?? (file === undefined ? 'table' : formatOfName(file, formats));
   if (file === undefined) refuseTerminal(format, stdout);
-  return { format, file };
+  const isExpanded = args.has('expanded');
+  if (isExpanded && format !== 'table') {
+    throw new CliError('usage', `--expanded applies to tables only, and the format is ${format}.`, {
+      hint: 'Leave it out.',
+    });
+  }
+  const isWhole = args.has('all');
+  if (isWhole && args.text('limit') !== undefined) {
+    throw new CliError('usage', '--all and --limit cannot be combined.', { hint: 'Give one of them.' });
+  }
+  return { format, file, isExpanded, isWhole };
 }
 
 /** Refuses to print a binary format to a terminal. */

@@ -23,6 +23,7 @@ export function refusalOf(body: unknown, { sql, width }: RefusalOptions): CliErr
   const isFault = code === 'internal' && requestId !== undefined;
   return new CliError('refused', error, {
     hint: hintOf(code, hint),
+    code,
     details: [...caret, ...(isFault ? [`  request id: ${requestId}`] : [])],
   });
 }

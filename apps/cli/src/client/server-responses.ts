@@ -47,6 +47,8 @@ export const HEALTH = v.object(
     status: v.string(NO_HEALTH),
     version: v.string(NO_HEALTH),
     uptimeSeconds: v.number(NO_HEALTH),
+    /** The engine of SQL that names none. */
+    defaultEngine: v.optional(v.string(NO_HEALTH)),
     /** The SQL engines. */
     parts: v.optional(v.object({ tsdb: PART, local: PART }, NO_HEALTH)),
   },

@@ -63,7 +63,7 @@ function rowsOf(loaded: LoadedConfig): readonly Row[] {
 type Nested<T> = Readonly<Record<string, Readonly<Record<string, T>>>>;
 
 async function printTable(loaded: LoadedConfig, output: Output): Promise<void> {
-  const printer = createTablePrinter(COLUMNS, output);
+  const printer = createTablePrinter(COLUMNS, output, { more: 'use svc config --json' });
   await printer.add(rowsOf(loaded).map(({ setting, text, source }) => [setting, text, source]));
   await printer.end();
 }

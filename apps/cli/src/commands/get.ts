@@ -4,7 +4,7 @@ import type { Command } from '../args/command.ts';
 import { beginsWithDirectory } from '../args/directory-name.ts';
 import { OUTPUT_FORMATS, outputContentType } from '../args/file-formats.ts';
 import type { Output } from '../output/output.ts';
-import { copyBody, printResult } from '../output/print-result.ts';
+import { copyBody, MORE_COLUMNS, printResult } from '../output/print-result.ts';
 import { formatCount } from '../text/display-text.ts';
 import { serverOptions } from '../args/client-options.ts';
 import { resultOptions, type ResultTarget, resultTarget } from '../args/result-format.ts';
@@ -28,19 +28,20 @@ export const get: Command = {
   },
   notes: [
     'Without a format: a table of the first 1000 rows, cut to fit a terminal; null is',
-    'a missing value, "null" a string, and control characters are escaped. With a',
-    'format: all rows, the bytes of the server unchanged, even on a terminal.',
+    'a missing value (or NaN), "null" a string, control characters are escaped. With',
+    'a format: all rows, the bytes of the server unchanged, even on a terminal.',
     'Examples:',
     '  svc get trades --limit 1001,2000 --cols ts,price',
     '  svc get ./data trades -o trades.parquet',
   ],
   async run(args, context) {
     const [handle = ''] = args.positionals;
-    const { format, file } = resultTarget(args, OUTPUT_FORMATS, context.stdout);
-    const limit = args.text('limit') ?? (format === 'table' ? undefined : ALL_ROWS);
+    const target = resultTarget(args, OUTPUT_FORMATS, context.stdout);
+    const isLimited = target.format === 'table' && !target.isWhole;
+    const limit = args.text('limit') ?? (isLimited ? undefined : ALL_ROWS);
     const cols = args.text('cols');
     await withClient(args, context, {}, (client) =>
-      writeOutput(file, context, (output) => printRows(client, { handle, limit, cols, format, output })),
+      writeOutput(target.file, context, (output) => printRows(client, { handle, limit, cols, target, output })),
     );
   },
 };
@@ -49,11 +50,12 @@ interface Printing {
   readonly handle: string;
   readonly limit: string | undefined;
   readonly cols: string | undefined;
-  readonly format: ResultTarget['format'];
+  readonly target: ResultTarget;
   readonly output: Output;
 }
 
-async function printRows(client: Client, { handle, limit, cols, format, output }: Printing): Promise<void> {
+async function printRows(client: Client, { handle, limit, cols, target, output }: Printing): Promise<void> {
+  const { format } = target;
   const fmt = format === 'table' ? 'json' : format;
   const response = await client.send({
     method: 'GET',
@@ -67,10 +69,11 @@ async function printRows(client: Client, { handle, limit, cols, format, output }
   await printResult(response.body, {
     output,
     isJson: format === 'json',
+    layout: { ...target, more: MORE_COLUMNS },
     lastLine: ({ members, rows }) => {
       if (rows === undefined || members['count'] !== rows) throw invalidResponse('its count does not match its rows');
       if (!(total > rows)) return formatCount(rows, 'row');
-      const hint = limit === undefined ? ` (--limit ${ALL_ROWS} prints all)` : '';
+      const hint = limit === undefined ? ' (--all prints all)' : '';
       return `${rows} of ${formatCount(total, 'row')}${hint}`;
     },
   });

@@ -11,6 +11,7 @@ import { givenFormat } from '../args/given-format.ts';
 import { handleOfFile } from '../args/handle-of-file.ts';
 import { reportFrame } from '../frames/report-frame.ts';
 import { sendFile } from '../frames/send-file.ts';
+import { TTL_OPTION, ttlOf } from '../args/ttl-option.ts';
 import { withClient } from '../frames/with-client.ts';
 import { MAX_TIMEOUT_SECONDS, serverOptions } from '../args/client-options.ts';
 
@@ -24,7 +25,7 @@ export const put: Command = {
   options: {
     fmt: { value: '<format>', summary: 'The format. Default: by the extension of the file.' },
     append: { summary: 'Append the rows to the frame, or create it.' },
-    ttl: { value: '<seconds>', summary: 'Let the frame expire. Default: never.' },
+    ttl: TTL_OPTION,
     'if-new': { summary: 'Only if the handle is free.' },
     ...CSV_OPTIONS,
     ...serverOptions(MAX_TIMEOUT_SECONDS),
@@ -61,11 +62,16 @@ export const put: Command = {
         ...(contentEncoding !== undefined && { 'content-encoding': contentEncoding }),
       },
     };
-    await withClient(args, context, { isWriting: true, timeoutSeconds: MAX_TIMEOUT_SECONDS }, async (client) => {
-      const { rows, version, isNew } = await sendFile(client, request, file, context);
-      const what = isNew ? 'new' : isAppending ? 'appended' : 'replaced';
-      await reportFrame({ handle, rows, version, what }, args, context);
-    });
+    await withClient(
+      args,
+      context,
+      { isWriting: true, createIfMissing: true, timeoutSeconds: MAX_TIMEOUT_SECONDS },
+      async (client) => {
+        const { rows, version, isNew } = await sendFile(client, request, file, context);
+        const what = isNew ? 'new' : isAppending ? 'appended' : 'replaced';
+        await reportFrame({ handle, rows, version, what }, args, context);
+      },
+    );
   },
 };
 
@@ -84,13 +90,5 @@ async function refuseSecondFile(handle: string, file: string): Promise<void> {
   if (!isFile) return;
   throw new CliError('usage', `${JSON.stringify(handle)} is a file too, and svc put takes one file.`, {
     hint: 'Put one file after the other: for f in *.csv; do svc put "$f"; done',
-  });
-}
-
-function ttlOf(args: Arguments): string | undefined {
-  const ttl = args.text('ttl');
-  if (ttl === undefined || /^[1-9]\d{0,15}$/.test(ttl)) return ttl;
-  throw new CliError('usage', `--ttl ${JSON.stringify(ttl)} is not a positive whole number of seconds.`, {
-    hint: 'Write --ttl 3600 for an hour.',
   });
 }

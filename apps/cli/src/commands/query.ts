@@ -1,22 +1,27 @@
 import type { ResultFormat } from '@svc/frames';
-import type { Arguments } from '../args/command.ts';
 import { CliError } from '../errors/cli-error.ts';
 import { responseOptions, MAX_TIMEOUT_SECONDS, serverOptions } from '../args/client-options.ts';
-import type { Command, Context } from '../args/command.ts';
+import type { Arguments, Command, Context } from '../args/command.ts';
+import type { Client } from '../client/client.ts';
+import { framePath } from '../client/frame-path.ts';
 import { precedesSql } from '../args/directory-name.ts';
 import { OUTPUT_FORMATS } from '../args/file-formats.ts';
-import { defaultEngine } from '../prompt/default-engine.ts';
+import { defaultEngine } from '../frames/default-engine.ts';
+import { keepSql } from '../frames/keep-sql.ts';
+import { nearestHint } from '../text/nearest-hint.ts';
+import { reportFrame } from '../frames/report-frame.ts';
 import { resultOptions, type ResultTarget, resultTarget } from '../args/result-format.ts';
-import { runSql, type SqlEngine } from '../frames/run-sql.ts';
+import { runSql } from '../frames/run-sql.ts';
 import { DASH } from '../args/source.ts';
 import { readSql } from '../args/sql-source.ts';
+import { TTL_OPTION, ttlOf } from '../args/ttl-option.ts';
 import { withClient } from '../frames/with-client.ts';
 import { writeOutput } from '../output/write-output.ts';
 
 /** The formats that the time-series database writes itself; the server forwards them unread. */
 const DATABASE_FORMATS: ReadonlySet<ResultFormat> = new Set(['json', 'csv']);
 
-const ENGINES: readonly SqlEngine[] = ['local', 'tsdb'];
+const ENGINES: readonly string[] = ['local', 'tsdb'];
 
 /** `svc query`: runs SQL over frames, or in the time-series database behind the server. */
 export const query: Command = {
@@ -29,74 +34,117 @@ export const query: Command = {
     engine: { value: '<local|tsdb>', summary: 'The frames, or the database behind the server.' },
     file: { short: 'f', value: '<file>', summary: 'Read the SQL from a file.' },
     param: { value: '<json>', isRepeatable: true, summary: 'For ? or $1: 42, \'"a text"\'. Once for each.' },
+    keep: { value: '<handle>', summary: 'Store the result as a frame instead of printing it.' },
+    ttl: { ...TTL_OPTION, summary: 'With --keep: let the frame expire. Default: never.' },
+    limit: { value: '<rows>', summary: 'n, or lo,hi or lo, counted from 1. Default: all.' },
     ...resultOptions(OUTPUT_FORMATS),
     ...serverOptions(MAX_TIMEOUT_SECONDS),
   },
   notes: [
-    'Without SQL: a prompt on a terminal, else SQL from standard input. A directory',
-    'always uses the local engine; a server has its own default (usually tsdb).',
+    'Without SQL: a prompt on a terminal, else SQL from standard input. Without',
+    '--engine: the default of the server, or its frames if it has no database.',
     'The database writes JSON and CSV only. An error shows its position in the SQL.',
-    'Examples:',
-    "  svc query ./data 'select symbol, avg(price) from trades group by 1'",
-    "  svc query --engine local 'from trades where id = ?' --param 7 -o x.parquet",
+    "Example: svc query ./data 'from trades where id = ?' --param 7 -o x.parquet",
   ],
   async run(args, context) {
     const target = resultTarget(args, OUTPUT_FORMATS, context.stdout);
     const engine = engineOf(args);
     checkFormat(target, engine);
     const params = args.texts('param').map(checkParam);
+    const keep = keepOf(args, target);
     const { errorWidth } = responseOptions(args, context);
     const use = { hasSql: true, timeoutSeconds: MAX_TIMEOUT_SECONDS };
     const { terminal } = context;
     if (terminal !== undefined && args.positionals.length === 0 && !args.has('file')) {
-      checkPrompt(target);
+      checkPrompt(target, keep);
       return withClient(args, context, use, async (client) => {
         // Imported lazily: a single statement does not need it.
         const { startPrompt } = await import('../prompt/start-prompt.ts');
-        const asked = engine ?? (await defaultEngine(client));
+        // An unreachable server is reported with the first statement.
+        const asked = engine ?? (await defaultEngine(client).catch(() => undefined));
         const formats = ['table', ...OUTPUT_FORMATS.filter((format) => isPrintable(format, asked))] as const;
-        await startPrompt({ client, engine: asked, params, formats, errorWidth, terminal, context });
+        await startPrompt({ client, engine: asked, params, formats, errorWidth, terminal, context, target });
       });
     }
     const sql = await sqlOf(args, context);
-    await withClient(args, context, use, (client) =>
-      writeOutput(target.file, context, (output) =>
-        runSql(client, { sql, engine, params, format: target.format, output, errorWidth }),
-      ),
-    );
+    if (keep !== undefined) {
+      return withClient(args, context, { ...use, isWriting: true }, async (client) => {
+        const kept = { ...keep, sql, params, engine: engine ?? (await defaultEngine(client)) };
+        await reportFrame(await keepSql(client, kept), args, context);
+      });
+    }
+    await withClient(args, context, use, async (client) => {
+      const chosen = await engineFor(client, target, engine);
+      await writeOutput(target.file, context, (output) =>
+        runSql(client, { sql, engine: chosen, params, limit: args.text('limit'), target, output, errorWidth }),
+      );
+    });
   },
 };
 
-function engineOf(args: Arguments): SqlEngine | undefined {
+function engineOf(args: Arguments): string | undefined {
   const given = args.text('engine');
-  const engine = ENGINES.find((name) => name === given);
-  if (given !== undefined && engine === undefined) {
+  if (given !== undefined && !ENGINES.includes(given)) {
+    const hint = 'Use --engine local for the frames, or --engine tsdb for the database behind the server.';
     throw new CliError('usage', `There is no engine ${JSON.stringify(given)}.`, {
-      hint: 'Use --engine local for the frames, or --engine tsdb for the database behind the server.',
+      hint: nearestHint(given, ENGINES, (name) => `--engine ${name}`, hint),
     });
   }
-  if (args.directory === undefined) return engine;
-  if (engine !== 'tsdb') return 'local';
+  if (args.directory === undefined) return given;
+  if (given !== 'tsdb') return 'local';
   throw new CliError('usage', 'A local directory has no time-series database; use --url.', {
     hint: 'Leave out --engine tsdb, or name a server with --url instead of the directory.',
   });
 }
 
-function checkFormat({ format }: ResultTarget, engine: SqlEngine | undefined): void {
-  if (engine === 'local' || format === 'table' || DATABASE_FORMATS.has(format)) return;
+/** Asks for the default engine only if the format depends on it: other statements take a single request. */
+async function engineFor(
+  client: Client,
+  target: ResultTarget,
+  engine: string | undefined,
+): Promise<string | undefined> {
+  if (engine !== undefined || target.format === 'table' || DATABASE_FORMATS.has(target.format)) return engine;
+  const found = await defaultEngine(client);
+  checkFormat(target, found);
+  return found;
+}
+
+function checkFormat({ format }: ResultTarget, engine: string | undefined): void {
+  if (engine !== 'tsdb' || format === 'table' || DATABASE_FORMATS.has(format)) return;
   throw new CliError('usage', `The time-series database does not write ${format}.`, {
     hint: 'Use --engine local to query the frames of the server, or --json or --csv.',
   });
 }
 
+interface Kept {
+  readonly handle: string;
+  readonly ttl: string | undefined;
+}
+
+function keepOf(args: Arguments, { format, file }: ResultTarget): Kept | undefined {
+  const handle = args.text('keep');
+  if (handle === undefined) {
+    if (!args.has('ttl')) return undefined;
+    throw new CliError('usage', '--ttl needs --keep.', { hint: 'Name the frame: --keep <handle>.' });
+  }
+  // Checks the handle before the SQL is read.
+  framePath(handle);
+  const others = ['limit', 'expanded', 'all'].filter((flag) => args.has(flag)).map((flag) => `--${flag}`);
+  const printing = file !== undefined ? '-o' : format !== 'table' ? `--${format}` : others[0];
+  if (printing === undefined) return { handle, ttl: ttlOf(args) };
+  throw new CliError('usage', `--keep and ${printing} cannot be combined.`, {
+    hint: `--keep prints no rows; svc get ${handle} does.`,
+  });
+}
+
 /** Whether a prompt can print a result in a format. */
-function isPrintable(format: ResultFormat, engine: SqlEngine | undefined): boolean {
+function isPrintable(format: ResultFormat, engine: string | undefined): boolean {
   const isText = format !== 'arrow' && format !== 'parquet';
   return isText && (engine === 'local' || DATABASE_FORMATS.has(format));
 }
 
-function checkPrompt({ format, file }: ResultTarget): void {
-  if (format === 'table' && file === undefined) return;
+function checkPrompt({ format, file }: ResultTarget, keep: Kept | undefined): void {
+  if (format === 'table' && file === undefined && keep === undefined) return;
   throw new CliError('usage', 'No SQL is given, and a prompt prints tables only.', {
     hint: 'Give the SQL as an argument; in the prompt, \\format sets the format.',
   });

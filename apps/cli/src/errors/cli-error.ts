@@ -15,6 +15,8 @@ export interface CliErrorOptions {
   readonly hint: string;
   /** Lines shown verbatim between the message and the hint. */
   readonly details?: readonly string[];
+  /** The error code of the server. */
+  readonly code?: string | undefined;
   readonly cause?: unknown;
 }
 
@@ -29,6 +31,8 @@ export class CliError extends Error {
   readonly exitCode: number;
   readonly hint: string | undefined;
   readonly details: readonly string[];
+  /** The error code of the server; undefined if the error is not one of the server. */
+  readonly code: string | undefined;
 
   constructor(kind: 'usage' | 'unreachable', message: string, options: CliErrorOptions);
   constructor(kind: 'refused', message: string, options: RefusalErrorOptions);
@@ -37,6 +41,7 @@ export class CliError extends Error {
     this.exitCode = EXIT[kind];
     this.hint = options.hint;
     this.details = options.details ?? [];
+    this.code = options.code;
   }
 }
 

@@ -1,23 +1,32 @@
-import type { Client } from '../client/client.ts';
+import type { ResultFormat } from '@svc/frames';
+import { CliError } from '../errors/cli-error.ts';
+import type { Client, ClientResponse } from '../client/client.ts';
 import { formatCount } from '../text/display-text.ts';
 import { outputContentType } from '../args/file-formats.ts';
 import type { Output } from '../output/output.ts';
-import { copyBody, printResult, type PrintResultOptions, type ReadResult } from '../output/print-result.ts';
+import {
+  copyBody,
+  MORE_COLUMNS,
+  printResult,
+  type PrintResultOptions,
+  type ReadResult,
+} from '../output/print-result.ts';
 import { refusalOf } from '../client/refusal.ts';
 import type { ResultTarget } from '../args/result-format.ts';
 import { ACKNOWLEDGEMENT, parseResponse } from '../client/server-responses.ts';
 
-/** The engine of SQL: over frames, or the time-series database behind the server. */
-export type SqlEngine = 'local' | 'tsdb';
-
 /** One statement, and how to print its result. */
 export interface SqlRun {
   readonly sql: string;
-  /** Undefined: the default of the server. */
-  readonly engine: SqlEngine | undefined;
+  /** Undefined: the default of the server, or `local` if that is a time-series database that the server does not have. */
+  readonly engine: string | undefined;
   /** Values for `?` and `$1`, as JSON. */
   readonly params: readonly string[];
-  readonly format: ResultTarget['format'];
+  readonly target: Pick<ResultTarget, 'format' | 'isExpanded' | 'isWhole'>;
+  /** How to see the columns of a table that do not fit. Default: with the flags of a command. */
+  readonly more?: string;
+  /** The rows to print, as the parameter `limit` of the server. Default: all. */
+  readonly limit?: string | undefined;
   readonly output: Output;
   /** Width of the terminal that shows errors, in columns. */
   readonly errorWidth: number;
@@ -29,12 +38,47 @@ export interface SqlRun {
 
 /** Runs a statement and prints its result. */
 export async function runSql(client: Client, run: SqlRun): Promise<void> {
-  const { sql, engine, params, format, output, errorWidth, onRows, signal } = run;
+  const { sql, target, output, errorWidth, onRows, more = MORE_COLUMNS } = run;
+  const { format } = target;
   const fmt = format === 'table' ? 'json' : format;
-  const response = await client.send({
+  const response = await sendSql(client, run, fmt);
+  if (fmt !== 'json') return copyBody(response.body, output);
+  await printResult(response.body, {
+    output,
+    isJson: format === 'json',
+    layout: { ...target, more },
+    ...(onRows && { onRows }),
+    lastLine: (whole) => {
+      // The database reports some errors with status 200, even after rows.
+      const refusal = refusalOf(whole.members, { sql, width: errorWidth });
+      if (refusal !== undefined) throw refusal;
+      return describeResult(whole);
+    },
+  });
+}
+
+/** Sends a statement. A server without a database refuses it before anything runs, so it can be sent again. */
+async function sendSql(client: Client, run: SqlRun, fmt: ResultFormat): Promise<ClientResponse> {
+  try {
+    return await sendTo(client, run, fmt, run.engine);
+  } catch (error) {
+    const isMissing = error instanceof CliError && error.code === 'tsdb_not_configured';
+    if (run.engine !== undefined || !isMissing || !error.hint?.includes('--engine local')) throw error;
+    return sendTo(client, run, fmt, 'local');
+  }
+}
+
+function sendTo(client: Client, run: SqlRun, fmt: ResultFormat, engine: string | undefined): Promise<ClientResponse> {
+  const { sql, params, limit, signal } = run;
+  return client.send({
     method: 'POST',
     path: fmt === 'json' ? 'exec' : 'exp',
-    params: { fmt, ...(engine && { engine }), ...(params.length > 0 && { param: params }) },
+    params: {
+      fmt,
+      ...(engine !== undefined && { engine }),
+      ...(limit !== undefined && { limit }),
+      ...(params.length > 0 && { param: params }),
+    },
     headers: { 'content-type': 'application/sql' },
     body: sql,
     // SQL over frames only reads; SQL in the database may write.
@@ -43,18 +87,6 @@ export async function runSql(client: Client, run: SqlRun): Promise<void> {
     expects: { contentType: outputContentType(fmt) },
     sql,
     ...(signal && { signal }),
-  });
-  if (fmt !== 'json') return copyBody(response.body, output);
-  await printResult(response.body, {
-    output,
-    isJson: format === 'json',
-    ...(onRows && { onRows }),
-    lastLine: (whole) => {
-      // The database reports some errors with status 200, even after rows.
-      const refusal = refusalOf(whole.members, { sql, width: errorWidth });
-      if (refusal !== undefined) throw refusal;
-      return describeResult(whole);
-    },
   });
 }
 

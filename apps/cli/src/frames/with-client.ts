@@ -10,6 +10,8 @@ import { findDirectory, type FrameDirectory } from './find-directory.ts';
 export interface ClientUse {
   /** Whether it writes: a directory is then locked while it runs. Default: no. */
   readonly isWriting?: boolean;
+  /** Whether a missing directory is created. Default: no. */
+  readonly createIfMissing?: boolean;
   /** Whether it runs SQL. Default: no. */
   readonly hasSql?: boolean;
   /** Default: the timeout of most commands. */
@@ -23,7 +25,7 @@ const LOCAL_URL = 'http://directory.invalid';
 export async function withClient(
   args: Arguments,
   context: Context,
-  { isWriting = false, hasSql = false, timeoutSeconds }: ClientUse,
+  { isWriting = false, createIfMissing = false, hasSql = false, timeoutSeconds }: ClientUse,
   run: (client: Client) => Promise<void>,
 ): Promise<void> {
   const { directory } = args;
@@ -33,7 +35,7 @@ export async function withClient(
       hint: 'Give one of them.',
     });
   }
-  const found = await findDirectory(directory, { homeDir: context.homeDir, createIfMissing: isWriting });
+  const found = await findDirectory(directory, { homeDir: context.homeDir, createIfMissing });
   await withLocalClient(args, context, { directory: found, name: directory, isReadOnly: !isWriting, hasSql }, run);
 }
 

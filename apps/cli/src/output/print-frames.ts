@@ -6,12 +6,15 @@ import { createTablePrinter } from './table-printer.ts';
 const LIST_COLUMNS = ['handle', 'rows', 'bytes', 'columns', 'created', 'expires', 'version'].map((name) => ({
   name,
   isNumeric: ['rows', 'bytes', 'columns'].includes(name),
+  isWhole: true,
 }));
 const FRAME_COLUMNS = ['column', 'type', 'nullable'].map((name) => ({ name, isNumeric: false }));
+const MORE = { more: 'use svc list --json' };
+const MORE_OF_ONE = { more: 'use svc describe --json' };
 
 /** Prints frames as a table. */
 export async function printFrameList(pages: AsyncIterable<readonly FrameInfo[]>, output: Output): Promise<void> {
-  const printer = createTablePrinter(LIST_COLUMNS, output);
+  const printer = createTablePrinter(LIST_COLUMNS, output, MORE);
   let count = 0;
   for await (const page of pages) {
     await printer.add(
@@ -37,7 +40,7 @@ export async function printFrame(frame: FrameInfo, stdout: Output): Promise<void
   const facts = { handle: name, rows, bytes, created, expires: expires ?? 'never', version, tier };
   const lines = Object.entries(facts).map(([key, value]) => `${key.padEnd(9)}${visibleText(String(value))}\n`);
   await stdout.write(`${lines.join('')}\n`);
-  const printer = createTablePrinter(FRAME_COLUMNS, stdout);
+  const printer = createTablePrinter(FRAME_COLUMNS, stdout, MORE_OF_ONE);
   await printer.add(columns.map((column) => [column.name, column.type, column.nullable ? 'yes' : 'no']));
   await printer.end();
   await stdout.write(`${formatCount(columns.length, 'column')}\n`);

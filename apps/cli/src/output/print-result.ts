@@ -1,6 +1,8 @@
 import { invalidResponse } from '../errors/cli-error.ts';
+import { createExpandedPrinter } from './expanded-printer.ts';
 import { readJsonTable } from './json-table.ts';
 import type { Output } from './output.ts';
+import { formatCount } from '../text/display-text.ts';
 import { parseResponse, TABLE_COLUMNS } from '../client/server-responses.ts';
 import { type Cell, createTablePrinter, type TableColumn, type TablePrinter } from './table-printer.ts';
 
@@ -12,11 +14,25 @@ export interface ReadResult {
   readonly rows: number | undefined;
 }
 
+/** How a table is printed. */
+export interface TableLayout {
+  /** One column per line. */
+  readonly isExpanded: boolean;
+  /** Leaves nothing out, also on a terminal. */
+  readonly isWhole: boolean;
+  /** How to see the columns that do not fit. */
+  readonly more: string;
+}
+
+/** How to see the columns that do not fit, on the command line. */
+export const MORE_COLUMNS = 'use --expanded, --all or --csv';
+
 /** Options for printing a result. */
 export interface PrintResultOptions {
   readonly output: Output;
   /** Copies the bytes instead of printing a table. */
   readonly isJson: boolean;
+  readonly layout: TableLayout;
   /** Called with the rows of a table as they arrive. */
   readonly onRows?: (columns: readonly TableColumn[], rows: readonly (readonly Cell[])[]) => void;
   /** Checks the complete result and returns the line below the table. */
@@ -26,7 +42,7 @@ export interface PrintResultOptions {
 /** Prints a response of `/exec` as it arrives. Holds back the last rows until the response is complete and valid. */
 export async function printResult(
   body: AsyncIterable<Uint8Array>,
-  { output, isJson, lastLine, onRows }: PrintResultOptions,
+  { output, isJson, layout, lastLine, onRows }: PrintResultOptions,
 ): Promise<void> {
   const members = new Map<string, unknown>();
   let rows = 0;
@@ -43,13 +59,21 @@ export async function printResult(
       members.set(part.name, part.value);
       if (part.name !== 'columns') continue;
       columns = columnsOf(part.value);
-      printer = isJson ? undefined : createTablePrinter(columns, output);
+      printer = isJson ? undefined : createPrinter(columns, output, layout);
     }
   }
   const line = lastLine({ members: Object.fromEntries(members), rows: columns && rows });
   await printer?.end();
   if (!isJson) await output.write(`${line}\n`);
   else if (output.width !== undefined) await output.write('\n');
+}
+
+function createPrinter(columns: readonly TableColumn[], output: Output, layout: TableLayout): TablePrinter {
+  const { isExpanded, isWhole, more } = layout;
+  if (isExpanded) return createExpandedPrinter(columns, output);
+  const { isStyled } = output;
+  const whole: Output = { width: undefined, isStyled, write: (chunk) => output.write(chunk) };
+  return createTablePrinter(columns, isWhole ? whole : output, { more });
 }
 
 /** Copies a body to the output, byte for byte. */
@@ -64,15 +88,17 @@ async function* copyTo(output: Output, body: AsyncIterable<Uint8Array>): AsyncGe
   }
 }
 
+/** Types whose values have no meaning if they are cut. */
+const WHOLE = /^(?:BOOLEAN|DATE|TIME|TIMESTAMP|TIMESTAMP_NS|UUID)$/;
 const NUMERIC = /^(?:BYTE|SHORT|INT|LONG|ULONG|LONG128|FLOAT|DOUBLE|DECIMAL\b.*)$/;
 
 function columnsOf(value: unknown): readonly TableColumn[] {
   const columns = parseResponse(TABLE_COLUMNS, value);
-  return columns.map(({ name, type }) => ({ name, type, isNumeric: NUMERIC.test(type) }));
+  return columns.map(({ name, type }) => ({ name, type, isNumeric: NUMERIC.test(type), isWhole: WHOLE.test(type) }));
 }
 
 function checkLengths(rows: readonly (readonly Cell[])[], columns: number): void {
   const wrong = rows.find((row) => row.length !== columns);
   if (wrong === undefined) return;
-  throw invalidResponse(`a row has ${wrong.length} values for ${columns} columns`);
+  throw invalidResponse(`a row has ${formatCount(wrong.length, 'value')} for ${formatCount(columns, 'column')}`);
 }

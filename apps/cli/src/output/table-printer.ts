@@ -1,4 +1,5 @@
-import { cutText, textWidth, visibleText } from '../text/display-text.ts';
+import { cutText, formatCount, textWidth, visibleText } from '../text/display-text.ts';
+import { type ColumnWidth, fitColumns, type FittedColumns, GAP, MARKER } from './fit-columns.ts';
 import type { Output } from './output.ts';
 
 /** A column of a printed table. */
@@ -8,6 +9,8 @@ export interface TableColumn {
   readonly type?: string;
   /** Numbers are right-aligned and never cut. */
   readonly isNumeric: boolean;
+  /** Whether other values are never cut either, as times and handles. Default: no. */
+  readonly isWhole?: boolean;
 }
 
 /** A value as text; null if it is missing. */
@@ -16,65 +19,50 @@ export type Cell = string | null;
 /** Prints rows as an aligned table. */
 export interface TablePrinter {
   add(rows: Iterable<readonly Cell[]>): Promise<void>;
-  /** Prints the buffered rows, and the head if there was no row. */
+  /** Prints the buffered rows, and the head if there was no row; says if columns were left out. */
   end(): Promise<void>;
 }
 
-const GAP = '  ';
+/** Options of a table. */
+export interface TablePrinterOptions {
+  /** How to see the columns that do not fit: `use --csv`. */
+  readonly more: string;
+}
+
 /** Rows are aligned in blocks, so that a table of any length takes little memory. */
 const BLOCK_ROWS = 1000;
 const BLOCK_CHARACTERS = 4 * 1024 * 1024;
-/** No column is cut below this width. */
-const MIN_CUT_WIDTH = 8;
+/** No text and no name is cut below this width; rather, columns are left out. */
+const MIN_CUT_WIDTH = 12;
 
-/** Creates a printer of one table. Only on a terminal, wide values are cut so that a row fits on a line. */
-export function createTablePrinter(columns: readonly TableColumn[], output: Output): TablePrinter {
-  let natural = columns.map(({ name, type = '' }) => Math.max(textWidth(visibleText(name)), textWidth(type)));
+/**
+ * Creates a printer of one table. Only on a terminal, so that a row fits on a line, columns in the middle are left out
+ * and long texts are cut.
+ */
+export function createTablePrinter(
+  columns: readonly TableColumn[],
+  output: Output,
+  { more }: TablePrinterOptions,
+): TablePrinter {
+  const names = columns.map(({ name }) => textWidth(visibleText(name)));
+  let values = columns.map(({ type = '' }) => textWidth(visibleText(type)));
   let block: (readonly string[])[] = [];
   let blockCharacters = 0;
-  let hasHead = false;
+  let last: FittedColumns | undefined;
   const dim = (text: string): string => (output.isStyled ? `\u001b[2m${text}\u001b[22m` : text);
 
   async function flush(): Promise<void> {
-    natural = natural.map((width, i) =>
-      block.reduce((widest, row) => Math.max(widest, textWidth(row[i] ?? '')), width),
-    );
-    const widths = output.width === undefined ? natural : fitWidths(natural, columns, output.width);
-    const lines = block.map((row) =>
-      formatRow(row, widths, (text, padded) => (text === 'null' ? dim(padded) : padded)),
-    );
-    if (!hasHead) lines.unshift(...formatHead(widths));
-    hasHead = true;
+    values = values.map((width, i) => block.reduce((widest, row) => Math.max(widest, textWidth(row[i] ?? '')), width));
+    const widths = columns.map((column, i) => columnWidth(column, names[i] ?? 0, values[i] ?? 0));
+    const fitted = output.width === undefined ? unfitted(widths) : fitColumns(widths, output.width);
+    const format = (texts: readonly string[], style?: CellStyle): string => formatRow(texts, columns, fitted, style);
+    const lines = block.map((row) => format(row, (text, padded) => (text === 'null' ? dim(padded) : padded)));
+    // Again if other columns are left out than before: a later value may be wider.
+    if (last?.head !== fitted.head || last.tail !== fitted.tail) lines.unshift(...formatHead(columns, fitted, dim));
+    last = fitted;
     block = [];
     blockCharacters = 0;
     if (lines.length > 0) await output.write(`${lines.join('\n')}\n`);
-  }
-
-  function formatHead(widths: readonly number[]): readonly string[] {
-    if (columns.length === 0) return [];
-    const names = columns.map(({ name }) => visibleText(name));
-    const types = columns.map(({ type = '' }) => visibleText(type));
-    const rules = widths.map((width) => '─'.repeat(width));
-    return [
-      formatRow(names, widths),
-      ...(types.some((type) => type !== '') ? [dim(formatRow(types, widths))] : []),
-      dim(formatRow(rules, widths)),
-    ];
-  }
-
-  function formatRow(
-    texts: readonly string[],
-    widths: readonly number[],
-    style = (_text: string, padded: string): string => padded,
-  ): string {
-    return texts
-      .map((text, i) => {
-        const cut = output.width === undefined ? text : cutText(text, widths[i] ?? 0);
-        const padding = ' '.repeat(Math.max(0, (widths[i] ?? 0) - textWidth(cut)));
-        if (columns[i]?.isNumeric) return style(text, padding + cut);
-        return style(text, i === texts.length - 1 ? cut : cut + padding);
-      })
-      .join(GAP);
   }
 
   return {
@@ -87,25 +75,69 @@ export function createTablePrinter(columns: readonly TableColumn[], output: Outp
       }
     },
     async end() {
-      if (block.length > 0 || !hasHead) await flush();
+      if (block.length > 0 || last === undefined) await flush();
+      const hidden = last === undefined ? 0 : columns.length - last.head - last.tail;
+      if (hidden > 0) await output.write(`${formatCount(hidden, 'column')} not shown; ${more}\n`);
     },
   };
 }
 
+function columnWidth({ isNumeric, isWhole = false }: TableColumn, name: number, value: number): ColumnWidth {
+  const isCuttable = !isNumeric && !isWhole;
+  const least = Math.max(isCuttable ? Math.min(value, MIN_CUT_WIDTH) : value, Math.min(name, MIN_CUT_WIDTH));
+  return { natural: Math.max(name, value), least, isCuttable };
+}
+
+function unfitted(widths: readonly ColumnWidth[]): FittedColumns {
+  return { head: widths.length, tail: 0, widths: widths.map(({ natural }) => natural) };
+}
+
+type CellStyle = (text: string, padded: string) => string;
+
+function formatHead(
+  columns: readonly TableColumn[],
+  fitted: FittedColumns,
+  dim: (text: string) => string,
+): readonly string[] {
+  if (columns.length === 0) return [];
+  const names = columns.map(({ name }) => visibleText(name));
+  const types = columns.map(({ type = '' }) => visibleText(type));
+  const rules = fitted.widths.map((width) => '─'.repeat(width));
+  return [
+    formatRow(names, columns, fitted),
+    ...(types.some((type) => type !== '') ? [dim(formatRow(types, columns, fitted))] : []),
+    dim(joinCells(rules, columns.length, fitted, '─')),
+  ];
+}
+
+function formatRow(
+  texts: readonly string[],
+  columns: readonly TableColumn[],
+  fitted: FittedColumns,
+  style: CellStyle = (_, padded) => padded,
+): string {
+  const { head, tail, widths } = fitted;
+  const cells = widths.map((width, place) => {
+    const i = place < head ? place : columns.length - tail + place - head;
+    const text = texts[i] ?? '';
+    const cut = cutText(text, width);
+    const padding = ' '.repeat(Math.max(0, width - textWidth(cut)));
+    if (columns[i]?.isNumeric) return style(text, padding + cut);
+    return style(text, i === columns.length - 1 ? cut : cut + padding);
+  });
+  return joinCells(cells, columns.length, fitted, MARKER);
+}
+
+/** Joins the cells of a line, with a marker for the columns that are left out. */
+function joinCells(cells: readonly string[], count: number, { head, tail }: FittedColumns, marker: string): string {
+  const all = head + tail < count ? cells.toSpliced(head, 0, marker) : cells;
+  return all.join(GAP);
+}
+
 /** A null is `null`; the string "null" is quoted so that the two differ. */
-function cellText(cell: Cell, width: number | undefined): string {
+export function cellText(cell: Cell, width: number | undefined): string {
   if (cell === null) return 'null';
   if (cell === 'null') return '"null"';
   // Measuring text takes longer than printing it, and only the beginning of a long text is shown.
   return visibleText(width !== undefined && cell.length > 8 * width ? `${cell.slice(0, 8 * width)}…` : cell);
-}
-
-/** Narrows the widest columns until a row fits, or none can be cut further. */
-function fitWidths(natural: readonly number[], columns: readonly TableColumn[], lineWidth: number): readonly number[] {
-  const available = lineWidth - GAP.length * (columns.length - 1);
-  const capped = (cap: number): readonly number[] =>
-    natural.map((width, i) => (columns[i]?.isNumeric ? width : Math.min(width, cap)));
-  let cap = Math.max(lineWidth, MIN_CUT_WIDTH);
-  while (cap > MIN_CUT_WIDTH && capped(cap).reduce((sum, width) => sum + width, 0) > available) cap -= 1;
-  return capped(cap);
 }

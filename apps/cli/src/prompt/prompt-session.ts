@@ -1,4 +1,3 @@
-import { nearestName } from '@svc/errors';
 import { CliError } from '../errors/cli-error.ts';
 import { type Client, readResponse } from '../client/client.ts';
 import type { Context } from '../args/command.ts';
@@ -6,7 +5,8 @@ import { framePath } from '../client/frame-path.ts';
 import { listFrames } from '../client/list-frames.ts';
 import { printFrame, printFrameList } from '../output/print-frames.ts';
 import type { ResultTarget } from '../args/result-format.ts';
-import { runSql, type SqlEngine } from '../frames/run-sql.ts';
+import { runSql } from '../frames/run-sql.ts';
+import { nearestHint } from '../text/nearest-hint.ts';
 import { FRAME } from '../client/server-responses.ts';
 import { drawChart } from './chart.ts';
 import { type Completed, completeSql } from './complete-sql.ts';
@@ -26,17 +26,20 @@ export interface PromptSession {
 /** Options of a session. */
 export interface PromptSessionOptions {
   readonly client: Client;
-  readonly engine: SqlEngine | undefined;
+  readonly engine: string | undefined;
   readonly params: readonly string[];
   readonly formats: readonly ResultTarget['format'][];
   readonly context: Pick<Context, 'stdout'>;
   readonly errorWidth: number;
+  /** The layout of tables at the start. */
+  readonly target: Pick<ResultTarget, 'isExpanded' | 'isWhole'>;
 }
 
 const HELP = `End SQL with a semicolon; it may span several lines.
   \\d               list the frames
   \\d <handle>      describe a frame
   \\chart [column]  chart a numeric column of the last result
+  \\x               turn one column per line on or off
   \\format [name]   show or set the format of results
   \\timing          turn the timing of statements on or off
   \\help            print this text
@@ -44,14 +47,16 @@ const HELP = `End SQL with a semicolon; it may span several lines.
 Tab completes frames, columns and keywords; Ctrl-C cancels the statement or clears the input.
 `;
 
-const COMMANDS = ['\\d', '\\chart', '\\format', '\\timing', '\\help', '\\q'];
+const MORE = 'use \\x or \\format csv';
+const COMMANDS = ['\\d', '\\chart', '\\x', '\\format', '\\timing', '\\help', '\\q'];
 const MAX_BYTES = 64 * 1024 * 1024;
 
 /** Creates a session of one prompt. */
 export function createPromptSession(options: PromptSessionOptions): PromptSession {
-  const { client, engine, params, formats, errorWidth, context } = options;
+  const { client, engine, params, formats, errorWidth, context, target } = options;
   const { stdout } = context;
   let format: ResultTarget['format'] = 'table';
+  let { isExpanded } = target;
   let isTimed = false;
   let last: LastResult = { series: [], isCut: false };
   const known = createKnownFrames(client);
@@ -65,8 +70,9 @@ export function createPromptSession(options: PromptSessionOptions): PromptSessio
   async function setFormat(name: string | undefined): Promise<void> {
     const found = name === undefined ? format : formats.find((one) => one === name);
     if (found === undefined) {
+      const hint = `Use \\format ${formats.join(' or \\format ')}.`;
       throw new CliError('usage', `There is no format ${JSON.stringify(name)} here.`, {
-        hint: `Use \\format ${formats.join(' or \\format ')}.`,
+        hint: nearestHint(name ?? '', formats, (one) => `\\format ${one}`, hint),
       });
     }
     format = found;
@@ -77,6 +83,10 @@ export function createPromptSession(options: PromptSessionOptions): PromptSessio
     '\\d': describeFrames,
     '\\chart': (column) => printChart(last, column, stdout),
     '\\format': setFormat,
+    '\\x': () => {
+      isExpanded = !isExpanded;
+      return stdout.write(`Tables have ${isExpanded ? 'one column per line' : 'one row per line'}.\n`);
+    },
     '\\timing': () => {
       isTimed = !isTimed;
       return stdout.write(`Times are ${isTimed ? 'shown' : 'no longer shown'}.\n`);
@@ -88,7 +98,9 @@ export function createPromptSession(options: PromptSessionOptions): PromptSessio
     async runStatement(sql, signal) {
       const keeper = createResultKeeper();
       const startMs = performance.now();
-      await runSql(client, { sql, engine, params, format, output: stdout, errorWidth, onRows: keeper.onRows, signal });
+      const shown = { format, isExpanded, isWhole: target.isWhole };
+      const run = { sql, engine, params, target: shown, more: MORE, output: stdout, errorWidth, signal };
+      await runSql(client, { ...run, onRows: keeper.onRows });
       last = keeper.result();
       if (isTimed) await stdout.write(`${(performance.now() - startMs).toFixed(1)} ms\n`);
     },
@@ -134,8 +146,7 @@ async function printChart(
 }
 
 function unknownCommand(name: string): CliError {
-  const nearest = nearestName(name, new Map(COMMANDS.map((command) => [command, command])));
   return new CliError('usage', `There is no command ${JSON.stringify(name).replace('\\\\', '\\')}.`, {
-    hint: nearest === undefined ? '\\help lists the commands.' : `Did you mean ${nearest}?`,
+    hint: nearestHint(name, COMMANDS, (command) => command, '\\help lists the commands.'),
   });
 }
