@@ -128,10 +128,22 @@ export async function crash(kind: string, rounds: number): Promise<Crashes> {
   const store = await fixture.open({ files: createTestFiles(kind, tmpdir()) });
   const frames = (await store.list('default')).length;
   await store.close();
-  const names = await readdir(join(fixture.directory, 'default'));
-  expect(names.filter((name) => !name.endsWith('.json'))).toHaveLength(frames);
+  await checkFiles(join(fixture.directory, 'default'), frames);
   await fixture.remove();
   return { acknowledged, failures };
+}
+
+/** Fails unless a folder has exactly the files of this number of frames. */
+async function checkFiles(folder: string, frames: number): Promise<void> {
+  const names = (await readdir(folder)).filter((name) => !name.endsWith('.json'));
+  const manifests = names.filter((name) => name.endsWith('.parts'));
+  const listed = new Set<string>();
+  for (const name of manifests) {
+    const { parts } = JSON.parse(await readFile(join(folder, name), 'utf8')) as { parts: { file: string }[] };
+    for (const { file } of parts) listed.add(file);
+  }
+  expect(names).toEqual(expect.arrayContaining([...listed]));
+  expect(names.filter((name) => !listed.has(name))).toHaveLength(frames);
 }
 
 function keyOf({ tenant, handle }: CrashChange): string {

@@ -1,14 +1,14 @@
 import type { FrameStream } from '@svc/frames';
 import { longFrame } from '@svc/frames/testing';
 import type { RecordBatch } from 'apache-arrow';
-import type { FrameSource, SourceInfo } from '../src/files/frame-files.ts';
+import type { FileSource, SourceInfo } from '../src/files/frame-files.ts';
 import type { FilesFixture } from '../src/testing/files-fixture.ts';
 
 /** The rows of a long file. */
 export const ROWS = 1_000_000;
 
 /** Writes a file whose column `id` counts its rows. */
-export async function writeLongFile(fixture: FilesFixture): Promise<{ source: FrameSource; info: SourceInfo }> {
+export async function writeLongFile(fixture: FilesFixture): Promise<{ source: FileSource; info: SourceInfo }> {
   const path = fixture.path();
   const info = await fixture.files.write(path, longFrame(ROWS, { batchRows: 100_000 }), { compression: 'zstd' });
   return { source: { kind: 'parquet', path }, info };

@@ -38,13 +38,7 @@ export async function syncDirectory(path: string): Promise<void> {
 export async function writeWhole(folder: string, name: string, unfinished: string, text: string): Promise<void> {
   const path = join(folder, unfinished);
   try {
-    const file = await open(path, 'wx');
-    try {
-      await file.writeFile(text);
-      await file.sync();
-    } finally {
-      await file.close();
-    }
+    await writeFlushed(path, text);
     await rename(path, join(folder, name));
   } catch (error) {
     await unlinkIfThere(path).catch(() => {});
@@ -52,14 +46,25 @@ export async function writeWhole(folder: string, name: string, unfinished: strin
   }
 }
 
-/** We never write longer ones. */
+/** Writes a new file and flushes it to disk. Its name is durable when the directory is flushed, too. */
+export async function writeFlushed(path: string, text: string): Promise<void> {
+  const file = await open(path, 'wx');
+  try {
+    await file.writeFile(text);
+    await file.sync();
+  } finally {
+    await file.close();
+  }
+}
+
+/** Most small files are shorter. */
 const MAX_SMALL_BYTES = 64 * 1024;
 
 /**
  * Returns the text of a small file that we wrote, or undefined if the path is something else, such as a FIFO, on which
  * a read would block forever. Fails if the file does not exist.
  */
-export async function readSmallFile(path: string): Promise<string | undefined> {
+export async function readSmallFile(path: string, maxBytes = MAX_SMALL_BYTES): Promise<string | undefined> {
   const file = await open(path, constants.O_RDONLY | (constants.O_NONBLOCK ?? 0)).catch((error: unknown) => {
     // A socket or a device without a driver.
     if (hasCode(error, 'ENXIO', 'EOPNOTSUPP')) return undefined;
@@ -68,7 +73,7 @@ export async function readSmallFile(path: string): Promise<string | undefined> {
   if (file === undefined) return undefined;
   try {
     const status = await file.stat();
-    if (!status.isFile() || status.size > MAX_SMALL_BYTES) return undefined;
+    if (!status.isFile() || status.size > maxBytes) return undefined;
     return await file.readFile('utf8');
   } finally {
     await file.close();

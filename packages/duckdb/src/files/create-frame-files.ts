@@ -1,15 +1,13 @@
 import { ServiceError } from '@svc/errors';
 import type { FrameStream } from '@svc/frames';
-import { prepend, underSchema } from '@svc/frames/internal';
-import type { RecordBatch, Schema } from 'apache-arrow';
+import { prepend } from '@svc/frames/internal';
+import type { Schema } from 'apache-arrow';
 import { findBrokenLine } from './csv-sniffer.ts';
 import type { ChildResponses, PutColumn, WrittenNumbers } from '../wire/file-requests.ts';
-import { commonSchema } from '../types/common-schema.ts';
 import { type ConversionLanes, type ConversionOptions, createConversionLanes } from './conversion-lanes.ts';
 import {
   countRows,
   type DescribedUpload,
-  describeSource,
   describeSources,
   describeUpload,
   type DescribeUploadOptions,
@@ -18,7 +16,15 @@ import {
   tablesOf,
 } from './describe-source.ts';
 import { unlinkIfThere } from '../disk/durable-files.ts';
-import type { ConvertOptions, FrameFiles, FrameSource, SourceInfo, WriteOptions, WrittenFile } from './frame-files.ts';
+import type {
+  ConvertOptions,
+  FileSource,
+  FrameFiles,
+  FrameSource,
+  SourceInfo,
+  WriteOptions,
+  WrittenFile,
+} from './frame-files.ts';
 import { measureOf } from './measure-rows.ts';
 import { losesNegativeZero, WITHOUT_DICTIONARIES } from './negative-zeros.ts';
 import { type BatchPayload, createBatchEncoder } from '../types/batch-codec.ts';
@@ -58,17 +64,10 @@ export function createFrameFiles(options: FileEngineOptions & ConversionOptions)
         removeOnFailure(path, convertSource({ engine, lanes }, source, path, write)),
       );
     },
-    async concat(from, path, write) {
-      const infos = await Promise.all(
-        from.map((source) => guarded(subjectOf(source), () => describeSource(engine, source, write.signal))),
-      );
-      const schema = commonSchema(infos.map((info) => info.schema));
-      const sql = infos.map((info, i) => storedRowsSql(from[i] ?? NO_SOURCE, info)).join('\nUNION ALL\n');
-      if (!infos.every(isCopiedBySql)) {
-        return removeOnFailure(path, writeFrame(engine, path, joined(engine, from, infos, schema), write));
-      }
-      const arrowBytes = infos.reduce((sum, info) => sum + (info.arrowBytes ?? NaN), 0);
-      return removeOnFailure(path, copyRows(engine, { sql, sources: from, schema, arrowBytes }, path, write));
+    merge(from, info, path, write) {
+      const arrowBytes = from.parts.reduce((sum, { size }) => sum + (size?.arrowBytes ?? NaN), 0);
+      const rows = { sql: storedRowsSql(from, info), sources: [from], schema: info.schema, arrowBytes };
+      return removeOnFailure(path, copyRows(engine, rows, path, write));
     },
     async describe(sources) {
       const found = await describeSources(engine, sources);
@@ -77,9 +76,9 @@ export function createFrameFiles(options: FileEngineOptions & ConversionOptions)
       );
     },
     async verify(source, { again = false, signal } = {}) {
-      const [file] = checksOf(source);
-      if (file === undefined) return { isChecked: false };
-      const request = { op: 'verify', file, ...(again && { again }) } as const;
+      const checked = checksOf(source);
+      if (checked.length === 0) return { isChecked: false };
+      const request = { op: 'verify', files: checked, ...(again && { again }) } as const;
       return guarded(subjectOf(source), () => engine.call(request, signal));
     },
     read: (source, info, part = {}) => readSource(engine, source, info, part),
@@ -142,7 +141,7 @@ async function writeFrame(
 /** Converts a source into a file of ours. An upload is described and written within the limits of its lane. */
 async function convertSource(
   { engine, lanes }: { readonly engine: FileEngine; readonly lanes: ConversionLanes },
-  from: FrameSource,
+  from: FileSource,
   path: string,
   { isUpload = false, ...write }: ConvertOptions,
 ): Promise<WrittenFile> {
@@ -203,23 +202,6 @@ function isCopiedBySql({ isForeign, foreignColumns, schema }: SourceInfo): boole
   return (foreignColumns ?? schema.fields.map(foreignColumn)).every(({ get }) => isStoredBySql(get));
 }
 
-/** Concatenates the rows of several sources. */
-function joined(
-  engine: FileEngine,
-  from: readonly FrameSource[],
-  infos: readonly SourceInfo[],
-  schema: Schema,
-): FrameStream {
-  async function* batches(): AsyncGenerator<RecordBatch> {
-    for (const [i, info] of infos.entries()) {
-      for await (const batch of readSource(engine, from[i] ?? NO_SOURCE, info, {}).batches) {
-        yield underSchema(schema, batch);
-      }
-    }
-  }
-  return { schema, batches: batches() };
-}
-
 /** Rows that DuckDB reads and writes without a detour through the parent. */
 interface RowsToCopy {
   readonly sql: string;
@@ -257,7 +239,7 @@ async function copyRows(
   });
 }
 
-const NO_SOURCE: FrameSource = { kind: 'parquet', path: '' };
+const NO_SOURCE: FileSource = { kind: 'parquet', path: '' };
 
 function putColumns(schema: Schema, columns: readonly StoredColumn[]): readonly PutColumn[] {
   if (columns.length === 0) return [{ name: NO_COLUMNS_NAME, title: '', plan: { kind: 'empty_struct' } }];

@@ -1,5 +1,5 @@
 import { ServiceError } from '@svc/errors';
-import type { FrameSource, SourceInfo } from './frame-files.ts';
+import type { FileSource, SourceInfo } from './frame-files.ts';
 import type { FileEngine } from '../engine/file-engine.ts';
 import { ChildError } from '../engine/child-errors.ts';
 import { checksOf, globFree } from './source-sql.ts';
@@ -7,7 +7,7 @@ import { METADATA_KEYS, schemaFromText } from '../types/schema-text.ts';
 import { sqlText } from '../wire/sql-names.ts';
 
 /** A Parquet file. */
-export type ParquetSource = Extract<FrameSource, { kind: 'parquet' }>;
+export type ParquetSource = Extract<FileSource, { kind: 'parquet' }>;
 
 /** The number of files per query, and of queries in parallel. */
 const BATCH_FILES = 256;

@@ -12,7 +12,7 @@ import { unlinkIfThere } from '../disk/durable-files.ts';
 import { isHeaderOf, readCsvHead } from './csv-sniffer.ts';
 import { describeOwnFiles, type ParquetSource, toError } from './describe-own-files.ts';
 import { describeParquet } from './parquet/describe-parquet.ts';
-import type { FrameSource, SourceInfo } from './frame-files.ts';
+import type { FileSource, SourceInfo } from './frame-files.ts';
 import { type ParquetFooter, readParquetFooter } from './parquet/parquet-footer.ts';
 import { refuseRepeatedName } from './refuse-repeated-name.ts';
 import type { FileEngine } from '../engine/file-engine.ts';
@@ -28,20 +28,10 @@ type FoundColumns = ChildResponses['inspect'];
 /** The number of foreign sources that are described in parallel. */
 const DESCRIBED_AT_ONCE = 4;
 
-/** Describes a source. A file of ours has its description in its metadata. */
-export async function describeSource(
-  engine: FileEngine,
-  source: FrameSource,
-  signal?: AbortSignal,
-): Promise<SourceInfo> {
-  const own = source.kind === 'parquet' ? await describeOwn(engine, source, signal) : undefined;
-  return own ?? (await describeForeign(engine, source, signal));
-}
-
 /** Describes each source, or returns an error if it cannot be read. Describes files of ours in batches. */
 export async function describeSources(
   engine: FileEngine,
-  sources: readonly FrameSource[],
+  sources: readonly FileSource[],
 ): Promise<readonly (SourceInfo | Error)[]> {
   const own = await describeOwnFiles(
     engine,
@@ -60,7 +50,7 @@ export async function describeSources(
   return found;
 }
 
-async function describeForeign(engine: FileEngine, source: FrameSource, signal?: AbortSignal): Promise<SourceInfo> {
+async function describeForeign(engine: FileEngine, source: FileSource, signal?: AbortSignal): Promise<SourceInfo> {
   const { source: settled } = await settle(source);
   const footer = source.kind === 'parquet' ? await readParquetFooter(source.path) : undefined;
   const isExact = footer?.isExact !== false;
@@ -85,7 +75,7 @@ async function inspectExact(engine: FileEngine, footer: ParquetFooter, signal?: 
 }
 
 /** Detects the options that SQL needs and the client did not give, and counts the columns in the head of a CSV file. */
-async function settle(source: FrameSource): Promise<Omit<PreparedUpload, 'footer'>> {
+async function settle(source: FileSource): Promise<Omit<PreparedUpload, 'footer'>> {
   if (source.kind !== 'csv') return { source, columns: 0 };
   const { delimiter, columns, firstLine } = await readCsvHead(source.path, source.delimiter);
   const { addedTo, header = true } = source;
@@ -110,7 +100,7 @@ export interface PreparedUpload {
 }
 
 /** Reads the head or the footer of an upload, which is fast, and extends the footer so that DuckDB changes no value. */
-export async function prepareUpload(from: FrameSource): Promise<PreparedUpload> {
+export async function prepareUpload(from: FileSource): Promise<PreparedUpload> {
   const settled = await settle(from);
   if (from.kind !== 'parquet') return settled;
   const footer = await exactFooter(from);
@@ -164,7 +154,7 @@ export async function describeUpload(
 async function exactFooter({
   path,
   isTemporary,
-}: Extract<FrameSource, { kind: 'parquet' }>): Promise<ParquetFooter | undefined> {
+}: Extract<FileSource, { kind: 'parquet' }>): Promise<ParquetFooter | undefined> {
   const footer = await readParquetFooter(path);
   if (footer?.isExact === false) {
     if (!isTemporary) throw new Error('A Parquet file that must not be changed needs a copy.');

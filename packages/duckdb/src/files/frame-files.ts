@@ -3,7 +3,7 @@ import type { Schema } from 'apache-arrow';
 import type { GetPlan } from '../wire/column-plans.ts';
 
 /** A file (or table) that holds a frame. */
-export type FrameSource =
+export type FileSource =
   /** A Parquet file, ours (with our schema in its metadata) or a foreign one. */
   | {
       readonly kind: 'parquet';
@@ -22,6 +22,30 @@ export type FrameSource =
     } & CsvOptions)
   /** A table of a DuckDB database file, opened read-only. */
   | { readonly kind: 'table'; readonly path: string; readonly table: string };
+
+/** The parts of a frame: Parquet files of ours whose columns have the same names and types. Their rows follow each other. */
+export interface PartsSource {
+  readonly kind: 'parts';
+  readonly parts: readonly FramePart[];
+}
+
+/** A file with some of the rows of a frame. */
+export interface FramePart {
+  readonly path: string;
+  /** Undefined for the only part of a frame whose file was not described yet. */
+  readonly size?: PartSize | undefined;
+}
+
+/** The sizes of a part. */
+export interface PartSize {
+  readonly rows: number;
+  readonly fileBytes: number;
+  /** The size of the rows as Arrow, if it was recorded when the file was written. */
+  readonly arrowBytes?: number | undefined;
+}
+
+/** What the rows of a frame are read from. */
+export type FrameSource = FileSource | PartsSource;
 
 /** The metadata of a source, known without reading its rows. */
 export interface SourceInfo {
@@ -97,14 +121,11 @@ export interface FrameFiles {
    */
   write(path: string, source: FrameStream, options: WriteOptions): Promise<WrittenFile>;
   /** Converts a source into a Parquet file of ours. `invalid_data` names the line and column that cannot be read. */
-  convert(from: FrameSource, path: string, options: ConvertOptions): Promise<WrittenFile>;
-  /**
-   * Writes the rows of several sources into one Parquet file of ours, in order. Their columns have the same names and
-   * types; a column is nullable if it is in any of them.
-   */
-  concat(from: readonly FrameSource[], path: string, options: WriteOptions): Promise<WrittenFile>;
+  convert(from: FileSource, path: string, options: ConvertOptions): Promise<WrittenFile>;
+  /** Writes the rows of all parts into one Parquet file of ours, in order, after it has verified their checksums. */
+  merge(from: PartsSource, info: SourceInfo, path: string, options: WriteOptions): Promise<WrittenFile>;
   /** Describes each source, or returns an error if it cannot be read. */
-  describe(sources: readonly FrameSource[]): Promise<readonly (SourceInfo | Error)[]>;
+  describe(sources: readonly FileSource[]): Promise<readonly (SourceInfo | Error)[]>;
   /**
    * Compares the whole source with its checksums. A damaged one is `invalid_data`; one without checksums passes, with
    * `isChecked` false. `again` also verifies parts that were verified before.

@@ -64,12 +64,15 @@ describe('the sign of zero is kept', () => {
     expect(await fixture.roundTrip(frameOf(vector()))).toBe(await textOf(frameOf(vector())));
   });
 
-  test.each(Object.entries(COLUMNS))('in concatenated files: %s', async (_name, vector) => {
+  test.each(Object.entries(COLUMNS))('in merged files: %s', async (_name, vector) => {
     const [plain, zeros, both] = [fixture.path(), fixture.path(), fixture.path()];
-    await fixture.files.write(plain, frameOf(vector().slice(0, 1)), { compression: 'zstd' });
-    await fixture.files.write(zeros, frameOf(vector()), { compression: 'zstd' });
-    const sources = [plain, zeros].map((path) => ({ kind: 'parquet', path }) as const);
-    await fixture.files.concat(sources, both, { compression: 'zstd' });
+    const first = await fixture.files.write(plain, frameOf(vector().slice(0, 1)), { compression: 'zstd' });
+    const second = await fixture.files.write(zeros, frameOf(vector()), { compression: 'zstd' });
+    const parts = [
+      { path: plain, size: first },
+      { path: zeros, size: second },
+    ];
+    await fixture.files.merge({ kind: 'parts', parts }, first, both, { compression: 'zstd' });
     const wanted = (await textOf(frameOf(vector().slice(0, 1)))) + (await textOf(frameOf(vector())));
     expect(await readBack(both)).toBe(wanted);
   });

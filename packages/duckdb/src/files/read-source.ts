@@ -28,7 +28,7 @@ export function readSource(engine: FileEngine, source: FrameSource, info: Source
   return { schema, batches: batches() };
 }
 
-const SUBJECTS = { parquet: 'Parquet file', csv: 'CSV file', table: 'table' } as const;
+const SUBJECTS = { parquet: 'Parquet file', parts: 'Parquet file', csv: 'CSV file', table: 'table' } as const;
 
 /** The name of a source in error messages. */
 export function subjectOf(source: FrameSource): Subject {

@@ -3,20 +3,35 @@ import { ServiceError } from '@svc/errors';
 import { type Field, Schema } from 'apache-arrow';
 import type { GetPlan } from '../wire/column-plans.ts';
 import { CHECKS_KEY } from '../wire/file-checks.ts';
-import { type ChildRequest, type FileCheck, type FileNotes, NOTE_PLACEHOLDER } from '../wire/file-requests.ts';
+import {
+  type ChildRequest,
+  type FileCheck,
+  type FileNotes,
+  NOTE_PLACEHOLDER,
+  type RowsCheck,
+  type RowsPart,
+} from '../wire/file-requests.ts';
 import { csvArguments } from './csv-arguments.ts';
-import type { ForeignColumn, FrameSource, ReadPart, SourceInfo, WriteOptions } from './frame-files.ts';
+import type {
+  FileSource,
+  ForeignColumn,
+  FramePart,
+  FrameSource,
+  ReadPart,
+  SourceInfo,
+  WriteOptions,
+} from './frame-files.ts';
 import { METADATA_KEYS, schemaText } from '../types/schema-text.ts';
 import { foreignColumn, storeExpression } from '../types/duckdb-types.ts';
 import { fileNames, sqlName, sqlText } from '../wire/sql-names.ts';
 import { storedColumn } from '../types/stored-types.ts';
 
 /** A source with all the options that SQL needs. */
-export type SettledSource = FrameSource &
+export type SettledSource = FileSource &
   ({ readonly kind: 'parquet' | 'table' } | { readonly delimiter: string; readonly texts?: readonly string[] });
 
 /** Completes a source with the options that were detected. */
-function settledSource(source: FrameSource, { delimiter = ',' }: SourceInfo): SettledSource {
+function settledSource(source: FileSource, { delimiter = ',' }: SourceInfo): SettledSource {
   return source.kind === 'csv' ? { delimiter, ...source } : source;
 }
 
@@ -24,7 +39,7 @@ function settledSource(source: FrameSource, { delimiter = ',' }: SourceInfo): Se
 export function fromClause(source: SettledSource, parquetOptions = ''): string {
   switch (source.kind) {
     case 'parquet':
-      return `read_parquet(${globFree(source.path)}, hive_partitioning = false${parquetOptions})`;
+      return parquetClause([source.path], parquetOptions);
     case 'csv':
       return `read_csv(${globFree(source.path)}${csvArguments(source)})`;
     case 'table':
@@ -32,6 +47,13 @@ export function fromClause(source: SettledSource, parquetOptions = ''): string {
     default:
       return source satisfies never;
   }
+}
+
+/** SQL for Parquet files with the same columns in a FROM clause. Their rows keep their order. */
+export function parquetClause(paths: readonly string[], options = ''): string {
+  const [first = ''] = paths;
+  const files = paths.length === 1 ? globFree(first) : `[${paths.map(globFree).join(', ')}]`;
+  return `read_parquet(${files}, hive_partitioning = false${options})`;
 }
 
 /** SQL for a path, with the wildcards of globs escaped. */
@@ -48,6 +70,7 @@ export function attachment(source: FrameSource): string[] {
 
 /** The checks to run before a source is read: by default of the whole file. */
 export function checksOf(source: FrameSource, part: FileCheck['part'] = 'all'): FileCheck[] {
+  if (source.kind === 'parts') return source.parts.map(({ path }) => ({ path, isOwn: true, part }));
   if (source.kind !== 'parquet') return [];
   return [{ path: source.path, ...(source.isOwn && { isOwn: true }), part }];
 }
@@ -80,10 +103,9 @@ export function readPlan(
       : [{ field, ...columnPlan(field, sqlName(names[i] ?? ''), info, foreignColumns?.[i]) }];
   });
   const rows = Math.max(0, Math.min(limit, info.rows - offset));
-  const part = { from: offset, to: offset + rows, ...(columns && { columns }) };
-  const [rowCheck] = checksOf(source).map((check) => ({ ...check, part }));
   // A query needs a column, even to count rows.
   const list = chosen.length === 0 ? 'true' : chosen.map(({ sql }) => sql).join(', ');
+  const { clauses, checks } = rowsOf(source, info, { from: offset, to: offset + rows, ...(columns && { columns }) });
   return {
     schema: new Schema(
       chosen.map(({ field }) => field),
@@ -93,9 +115,9 @@ export function readPlan(
     request: {
       op: 'read',
       setup: attachment(source),
-      sql: `SELECT ${list} FROM ${rowsClause(settledSource(source, info), info, offset, rows)}`,
+      sql: clauses.map((clause) => `SELECT ${list} FROM ${clause}`).join(' UNION ALL '),
       plans: chosen.map(({ get }) => get),
-      ...(rowCheck && { rowCheck }),
+      ...(checks.length > 0 && { rowChecks: checks }),
     },
   };
 }
@@ -111,15 +133,56 @@ function columnPlan(
   return { sql: `CAST(${known ? sqlName(known.name) : name} AS ${sqlType})`, get };
 }
 
-/** SQL for some rows of a source. With a filter on row numbers DuckDB skips row groups; with OFFSET it does not. */
-function rowsClause(source: SettledSource, info: SourceInfo, offset: number, rows: number): string {
-  if (rows === info.rows) return fromClause(source);
+/** FROM clauses whose rows follow each other, and the checks of the files. */
+interface RowsPlan {
+  readonly clauses: readonly string[];
+  readonly checks: readonly RowsCheck[];
+}
+
+function rowsOf(source: FrameSource, info: SourceInfo, part: RowsPart): RowsPlan {
+  const { from, to } = part;
+  if (source.kind === 'parts') return partsPlan(source.parts, info, part);
+  const settled = settledSource(source, info);
+  const checks = checksOf(source).map((check) => ({ ...check, part }));
+  if (to - from === info.rows) return { clauses: [fromClause(settled)], checks };
   const isNumbered = info.schema.fields.every(({ name }) => name.toLowerCase() !== 'file_row_number');
   if (source.kind !== 'parquet' || (info.isForeign && !isNumbered)) {
-    return `${fromClause(source)} LIMIT ${rows} OFFSET ${offset}`;
+    return { clauses: [`${fromClause(settled)} LIMIT ${to - from} OFFSET ${from}`], checks };
   }
-  const numbered = fromClause(source, ', file_row_number = true');
-  return `${numbered} WHERE file_row_number >= ${offset} AND file_row_number < ${offset + rows}`;
+  return { clauses: [numberedRows(source.path, from, to)], checks };
+}
+
+/** SQL for some rows of a file. With a filter on row numbers DuckDB skips row groups; with OFFSET it does not. */
+function numberedRows(path: string, from: number, to: number): string {
+  const numbered = parquetClause([path], ', file_row_number = true');
+  return `${numbered} WHERE file_row_number >= ${from} AND file_row_number < ${to}`;
+}
+
+/** Reads only the parts with the rows: adjacent ones that are read as a whole with one clause. */
+function partsPlan(parts: readonly FramePart[], info: SourceInfo, { from, to, columns }: RowsPart): RowsPlan {
+  const clauses: string[] = [];
+  const checks: RowsCheck[] = [];
+  let whole: string[] = [];
+  const endWhole = (): void => {
+    if (whole.length > 0) clauses.push(parquetClause(whole));
+    whole = [];
+  };
+  let start = 0;
+  for (const { path, size } of parts) {
+    const rows = size?.rows ?? info.rows;
+    const part = { from: Math.max(0, from - start), to: Math.min(rows, to - start), ...(columns && { columns }) };
+    start += rows;
+    if (part.from >= part.to) continue;
+    checks.push({ path, isOwn: true, part });
+    if (part.to - part.from === rows) {
+      whole.push(path);
+    } else {
+      endWhole();
+      clauses.push(numberedRows(path, part.from, part.to));
+    }
+  }
+  endWhole();
+  return { clauses, checks };
 }
 
 /** SQL for the rows of a source, converted to the stored types. */
@@ -131,7 +194,12 @@ export function storedRowsSql(source: FrameSource, info: SourceInfo, columnNames
     const stored = info.isForeign ? storeExpression(name, field, info.foreignColumns?.[i]?.sqlType) : name;
     return `${stored} AS ${sqlName(target[i] ?? '')}`;
   });
-  return `SELECT ${list.length === 0 ? '*' : list.join(', ')} FROM ${fromClause(settledSource(source, info))}`;
+  return `SELECT ${list.length === 0 ? '*' : list.join(', ')} FROM ${wholeClause(source, info)}`;
+}
+
+function wholeClause(source: FrameSource, info: SourceInfo): string {
+  if (source.kind === 'parts') return parquetClause(source.parts.map(({ path }) => path));
+  return fromClause(settledSource(source, info));
 }
 
 /** Rows per row group: small enough to read a few rows fast, large enough to compress well. */

@@ -48,5 +48,5 @@ function suspectsOf(
   if (failure.code === 'unreadable_frame') return pins.filter(({ handle }) => handle === failure.frame);
   if (failure.kind === UNNAMED) return pins;
   if (!NAMING.has(failure.kind)) return [];
-  return pins.filter(({ path }) => failure.message.includes(`${basename(path)}"`));
+  return pins.filter(({ paths }) => paths.some((path) => failure.message.includes(`${basename(path)}"`)));
 }

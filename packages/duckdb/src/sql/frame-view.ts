@@ -2,7 +2,7 @@ import { quoted } from '@svc/errors';
 import { childrenOf, keyAndValueOf, sharedNames, sqlNames, TYPE_METADATA_KEY, typeOf } from '@svc/frames/internal';
 import { DataType, type Field, TimeUnit } from 'apache-arrow';
 import type { SourceInfo } from '../files/frame-files.ts';
-import { fromClause } from '../files/source-sql.ts';
+import { parquetClause } from '../files/source-sql.ts';
 import { fileNames, sqlName, sqlText, uniqueNames } from '../wire/sql-names.ts';
 import { storedColumn } from '../types/stored-types.ts';
 
@@ -10,8 +10,8 @@ import { storedColumn } from '../types/stored-types.ts';
  * Returns the query behind the name of a frame: its columns under their `sqlNames`, in DuckDB's native types. A column that
  * a `plain` statement only selects keeps its stored form.
  */
-export function frameViewSql(path: string, info: SourceInfo, plain?: PlainSelect): string {
-  const from = fromClause({ kind: 'parquet', path });
+export function frameViewSql(paths: readonly string[], info: SourceInfo, plain?: PlainSelect): string {
+  const from = parquetClause(paths);
   const { fields } = info.schema;
   // Foreign files keep the types they were written with.
   const isOther = info.isForeign && !fields.some(({ type }) => DataType.isDuration(type));

@@ -153,10 +153,14 @@ function viewsOf(
   used: ReadonlySet<string> | undefined,
 ): SqlView[] {
   // Relative paths: errors of DuckDB must not reveal where frames are stored.
-  return pins.map(({ handle, version, path, info }, frame) => ({
+  return pins.map(({ handle, version, paths, info }, frame) => ({
     name: handle,
     version,
-    sql: frameViewSql(relative(home, path), info, used && { frame, used }),
+    sql: frameViewSql(
+      paths.map((path) => relative(home, path)),
+      info,
+      used && { frame, used },
+    ),
   }));
 }
 

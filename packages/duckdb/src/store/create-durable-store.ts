@@ -2,12 +2,14 @@ import { realpath } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { FILE_FORMATS, type FrameInfo, type FrameRef, type StoreFault, UPLOAD_FORMATS } from '@svc/frames';
 import { expiryOf } from '@svc/frames/internal';
-import { createCatalogue } from './catalogue/catalogue.ts';
+import { createAppendQueue } from './append-queue.ts';
+import { appendRows } from './append-rows.ts';
+import { type CatalogueOptions, createCatalogue } from './catalogue/catalogue.ts';
 import { createDamagedFrames } from './damaged-frames.ts';
 import { type DirectoryLock, lockDirectory } from '../disk/directory-lock.ts';
 import { createSqlFrames } from './create-sql-frames.ts';
 import type { DurableStore, DurableStoreOptions } from './durable-store.ts';
-import { createForeignFrames } from './foreign/foreign-frames.ts';
+import { createForeignFrames, type ForeignFrames } from './foreign/foreign-frames.ts';
 import { createContentReader } from './frame-contents.ts';
 import { createFrameVersions } from './catalogue/frame-versions.ts';
 import { createFrameWarmer } from './memory/frame-warmer.ts';
@@ -16,13 +18,14 @@ import { listFrames } from './list-frames.ts';
 import { measureUsage } from './measure-usage.ts';
 import { openStoredFrame } from './open-stored-frame.ts';
 import { createParquetCopies } from './parquet-copies.ts';
+import { createPartMerger } from './part-merger.ts';
 import { type LaterDirectory, planPrivateDirectory } from '../disk/private-directory.ts';
 import type { StoreParts } from './store-parts.ts';
 import { readOnlyFrame, readOnlyStore, toStoreError } from './store-errors.ts';
 import { type FrameContents, infoOf, type StoredFrame } from './catalogue/stored-frame.ts';
 import { createTenantFolder } from './catalogue/tenant-folder.ts';
 import { verifyFrames } from './verify-frames.ts';
-import { appendRows, putRows } from './write-frames.ts';
+import { putRows } from './write-frames.ts';
 import { createWriteHealth } from './write-health.ts';
 
 const NOT_RESPONDING: StoreFault = {
@@ -71,7 +74,7 @@ async function createParts(
 ): Promise<StoreParts> {
   // SQL uses relative paths between directories, which break across symbolic links.
   const directory = await realpath(options.directory).catch(() => options.directory);
-  const { files, decoders, isReadOnly = false, hasTenants = false, duckdbPath } = options;
+  const { files, decoders, isReadOnly = false, hasTenants = false } = options;
   const { onProblem = () => {}, now = () => Date.now() } = options;
   const hot = createHotTier<StoredFrame>(options.cacheBytes ?? 1024 ** 3);
   const damaged = createDamagedFrames(onProblem);
@@ -80,6 +83,7 @@ async function createParts(
     decoders,
     damaged,
     isKept: (frame) => !isReadOnly && catalogue.find(frame) === frame,
+    readManifest: (frame) => catalogue.readManifest(frame),
     copyOf: (frame, contents) => copies.of(frame, contents),
   });
   const copies = createParquetCopies({
@@ -87,10 +91,11 @@ async function createParts(
     read: (frame, contents) => reader.read(frame, contents, {}),
     newPath: ({ tenant }) => newCopyPath(tenant),
   });
-  const onLeave = (frame: StoredFrame): void => {
-    hot.remove(frame);
+  const onLeave: CatalogueOptions['onLeave'] = (frame, { successor, isSame = false } = {}) => {
+    if (successor && isSame) hot.move(frame, successor);
+    else hot.remove(frame);
     copies.remove(frame);
-    damaged.remove(frame);
+    damaged.remove(frame, successor);
   };
   const versions = createFrameVersions(now);
   const catalogue = await createCatalogue({ directory, isReadOnly, versions, now, onProblem, onLeave });
@@ -103,11 +108,14 @@ async function createParts(
     return folder.unfinishedPath();
   }
 
-  return {
+  const compression = options.compression ?? { compression: 'zstd', level: 3 };
+  const checkLock = async (): Promise<void> => lock?.check();
+  const parts: Omit<StoreParts, 'appends'> = {
     directory,
     hasTenants,
     files,
-    compression: options.compression ?? { compression: 'zstd', level: 3 },
+    compression,
+    merger: createPartMerger({ catalogue, reader, files, compression, checkLock }),
     hot,
     decoders,
     reader,
@@ -120,22 +128,30 @@ async function createParts(
     copies,
     copyDirectory: copyDirectory?.path,
     catalogue,
-    foreign: createForeignFrames({
-      directory,
-      hasTenants,
-      hasArrow: decoders !== undefined,
-      duckdbPath,
-      isReadOnly,
-      files,
-      onLeave,
-      onBrokenDatabase: (cause) => onProblem({ kind: 'unreadable_database', tenant: '', handle: '', cause }),
-    }),
+    foreign: foreignOf({ ...options, directory }, onLeave),
     onProblem,
     now,
-    checkLock: async () => lock?.check(),
+    checkLock,
     health: createWriteHealth({ folderOf: (tenant) => catalogue.folderOf(tenant), lockFailure: () => lock?.failure }),
     isReadOnly,
   };
+  return { ...parts, appends: createAppendQueue(parts) };
+}
+
+function foreignOf(
+  { directory, hasTenants = false, decoders, duckdbPath, isReadOnly = false, files, onProblem }: DurableStoreOptions,
+  onLeave: (frame: StoredFrame) => void,
+): ForeignFrames {
+  return createForeignFrames({
+    directory,
+    hasTenants,
+    hasArrow: decoders !== undefined,
+    duckdbPath,
+    isReadOnly,
+    files,
+    onLeave,
+    onBrokenDatabase: (cause) => onProblem?.({ kind: 'unreadable_database', tenant: '', handle: '', cause }),
+  });
 }
 
 function storeOf(
@@ -143,7 +159,7 @@ function storeOf(
   { files, decoders }: DurableStoreOptions,
   release: () => Promise<void>,
 ): DurableStore {
-  const { catalogue, hot, warmer, copies, health, isReadOnly } = parts;
+  const { catalogue, hot, warmer, merger, copies, health, isReadOnly } = parts;
   const timer = setInterval(() => catalogue.removeExpired(), EXPIRY_MS).unref();
 
   async function change<T>({ tenant }: FrameRef, work: () => Promise<T>): Promise<T> {
@@ -191,7 +207,7 @@ function storeOf(
     verify: (signal) => verifyFrames(parts, signal),
     async close() {
       clearInterval(timer);
-      await warmer.close();
+      await Promise.all([warmer.close(), merger.close()]);
       await catalogue.settle();
       await copies.removeAll();
       await files.close();
@@ -209,16 +225,11 @@ interface AcquiredFrame {
 const READ_ONLY_ATTEMPTS = 3;
 
 /** Finds the frame with exactly this handle and its contents, and pins it until it is released. */
-async function acquireFrame(
-  { catalogue, foreign, reader, isReadOnly }: StoreParts,
-  ref: FrameRef,
-): Promise<AcquiredFrame | undefined> {
+async function acquireFrame(parts: StoreParts, ref: FrameRef): Promise<AcquiredFrame | undefined> {
+  const { catalogue, reader, isReadOnly } = parts;
   for (let attempt = 1; ; attempt += 1) {
-    if (isReadOnly) await catalogue.rescan();
-    const put = catalogue.find(ref);
-    const frame = put ? exact(put, ref) : await foreign.find(ref);
+    const frame = (await catalogue.current(ref)) ?? (await foreignFrame(parts, ref));
     if (frame === undefined) return undefined;
-    catalogue.acquire(frame);
     try {
       return { frame, contents: await reader.describe(frame) };
     } catch (error) {
@@ -226,6 +237,13 @@ async function acquireFrame(
       if (!isReadOnly || attempt === READ_ONLY_ATTEMPTS) throw error;
     }
   }
+}
+
+async function foreignFrame({ catalogue, foreign }: StoreParts, ref: FrameRef): Promise<StoredFrame | undefined> {
+  // One that was put hides it, also if their handles differ in case.
+  const frame = catalogue.find(ref) ? undefined : await foreign.find(ref);
+  if (frame) catalogue.acquire(frame);
+  return frame;
 }
 
 async function expireFrame(

@@ -3,7 +3,7 @@ import { foldersOfTenant } from './foreign/foreign-frames.ts';
 import { describeFrames } from './list-frames.ts';
 import type { PinnedFrame, SqlFrames } from './sql-frames.ts';
 import type { StoreParts } from './store-parts.ts';
-import type { FrameContents, StoredFrame } from './catalogue/stored-frame.ts';
+import { type FrameContents, pathsOf, type StoredFrame } from './catalogue/stored-frame.ts';
 
 /** Finds the frame with exactly this handle and its contents, and pins it until it is released. */
 export type AcquireFrame = (
@@ -30,10 +30,10 @@ export function createSqlFrames(parts: StoreParts, acquire: AcquireFrame): SqlFr
       const found = handle && (await acquire({ tenant, handle }));
       if (found === undefined) return undefined;
       const { frame, contents } = found;
-      const pinned = (path: string, info: PinnedFrame['info']): PinnedFrame => ({
+      const pinned = (paths: readonly string[], info: PinnedFrame['info']): PinnedFrame => ({
         handle: frame.handle,
         version: frame.version,
-        path,
+        paths,
         info,
         verify: (signal) => reader.verify(frame, { again: true, ...(signal && { signal }) }),
         release() {
@@ -42,13 +42,14 @@ export function createSqlFrames(parts: StoreParts, acquire: AcquireFrame): SqlFr
         },
       });
       try {
-        if (frame.source.kind === 'parquet' && !contents.needsCopy) {
-          // SQL may read any part of the file.
+        const { kind } = frame.source;
+        if ((kind === 'parts' || kind === 'parquet') && !contents.needsCopy) {
+          // SQL may read any rows of the files.
           await reader.verify(frame);
-          return pinned(frame.source.path, contents);
+          return pinned(pathsOf(frame), contents);
         }
         const { path, info } = await copies.of(frame, contents);
-        return pinned(path, info);
+        return pinned([path], info);
       } catch (error) {
         catalogue.release(frame);
         copies.released(frame);

@@ -3,14 +3,14 @@ import { quoted } from '@svc/errors';
 import type { StoreFault } from '@svc/frames';
 import type { StoreProblem } from './catalogue/store-problem.ts';
 import { versionOfFile } from '../wire/file-version.ts';
-import type { StoredFrame } from './catalogue/stored-frame.ts';
+import { pathsOf, type StoredFrame } from './catalogue/stored-frame.ts';
 
 /** The frames whose files are known to be damaged or missing. */
 export interface DamagedFrames {
   /** Records that the file of a frame is damaged or missing. Reports a problem the first time. */
   add(frame: StoredFrame, cause: unknown): void;
-  /** Forgets a frame that was dropped or replaced. */
-  remove(frame: StoredFrame): void;
+  /** Forgets a frame that was dropped or replaced. `successor`: took its place, and may have the same files and more. */
+  remove(frame: StoredFrame, successor?: StoredFrame): void;
   /** Returns the frames whose files have not changed since. A file that has changed counts again when it is read. */
   faults(): Promise<readonly StoreFault[]>;
 }
@@ -34,7 +34,11 @@ export function createDamagedFrames(onProblem: (problem: StoreProblem) => void):
       const { tenant, handle } = frame;
       onProblem({ kind: 'damaged_frame', tenant, handle, cause });
     },
-    remove: (frame) => void frames.delete(frame),
+    remove(frame, successor) {
+      if (!frames.delete(frame) || successor === undefined) return;
+      const paths = new Set(pathsOf(successor));
+      if (pathsOf(frame).every((path) => paths.has(path))) frames.set(successor, versionOf(successor));
+    },
     async faults() {
       const looked = await Promise.all(
         [...frames].slice(0, MAX_FAULTS).map(async ([frame, version]) => {
@@ -53,6 +57,11 @@ function faultOf({ tenant, handle }: StoredFrame, isMissing: boolean): StoreFaul
   return { kind: 'damaged_frame', message: `The file of the frame ${quoted(handle)} is ${state}.`, tenant, handle };
 }
 
-async function versionOf({ source }: StoredFrame): Promise<string | undefined> {
-  return stat(source.path, { bigint: true }).then(versionOfFile, () => undefined);
+/** Identifies the contents of all files of a frame. Undefined if one is missing. */
+async function versionOf(frame: StoredFrame): Promise<string | undefined> {
+  const files = pathsOf(frame).map(async (path) => versionOfFile(await stat(path, { bigint: true })));
+  return Promise.all(files).then(
+    (versions) => versions.join(),
+    () => undefined,
+  );
 }

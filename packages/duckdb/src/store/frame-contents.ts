@@ -1,23 +1,37 @@
 import { stat } from 'node:fs/promises';
 import { ServiceError } from '@svc/errors';
-import type { Decoders, FrameStream, OpenFrame } from '@svc/frames';
+import type { Decoders, FrameStream } from '@svc/frames';
 import { type RecordBatch, Schema } from 'apache-arrow';
 import type { DamagedFrames } from './damaged-frames.ts';
-import type { FrameFiles, FrameSource, ReadPart, SourceInfo, VerifyOptions } from '../files/frame-files.ts';
+import type { FileSource, FrameFiles, FramePart, ReadPart, SourceInfo, VerifyOptions } from '../files/frame-files.ts';
+import { schemaFromText } from '../types/schema-text.ts';
+import type { Manifest } from './catalogue/manifest.ts';
+import { describeArrow, readArrow } from './foreign/arrow-file.ts';
 import { hasCode } from '../disk/durable-files.ts';
-import { createHotFrame } from './memory/hot-frame.ts';
 import type { ParquetFile } from './parquet-copies.ts';
 import { isDamage, missingFile, unreadableFrame } from './store-errors.ts';
-import { contentsOf, type FrameContents, type StoredFrame } from './catalogue/stored-frame.ts';
+import {
+  contentsOf,
+  contentsOfParts,
+  type FrameContents,
+  pathsOf,
+  type StoredFrame,
+} from './catalogue/stored-frame.ts';
 
 /** Reads the files of frames in any format. */
 export interface ContentReader {
-  /** Describes the file of a frame. Reads it on the first call. */
+  /** Describes the files of a frame. Reads them, or the manifest that lists them, on the first call. */
   describe(frame: StoredFrame): Promise<FrameContents>;
   /** Reads the rows of a frame. Errors name the frame. */
   read(frame: StoredFrame, contents: FrameContents, part: ReadPart): FrameStream;
-  /** Compares the whole file of a frame with its checksums, before another process reads it. */
-  verify(frame: StoredFrame, options?: VerifyOptions): Promise<{ readonly isChecked: boolean }>;
+  /** Compares the whole files of a frame with their checksums, before another process reads them. */
+  verify(frame: StoredFrame, options?: VerifyFrameOptions): Promise<{ readonly isChecked: boolean }>;
+}
+
+/** How the files of a frame are verified. */
+export interface VerifyFrameOptions extends VerifyOptions {
+  /** Only this part. Default: all. */
+  readonly part?: FramePart;
 }
 
 /** Options of `createContentReader`. */
@@ -27,20 +41,33 @@ export interface ContentReaderOptions {
   readonly decoders?: Decoders | undefined;
   /** Records frames that were put and whose files are damaged. */
   readonly damaged: Pick<DamagedFrames, 'add'>;
-  /** Whether the file of a frame must exist: not if the frame was dropped, or if another process may replace it. */
+  /** Whether the files of a frame must exist: not if the frame was dropped, or if another process may replace it. */
   readonly isKept: (frame: StoredFrame) => boolean;
+  readonly readManifest: (frame: StoredFrame) => Promise<Manifest>;
   /** Returns a copy in our format of a frame whose file cannot be read in place. */
   readonly copyOf: (frame: StoredFrame, contents: FrameContents) => Promise<ParquetFile>;
 }
 
 /** Creates a reader of files that DuckDB knows and, with decoders, of Arrow files. */
-export function createContentReader({ files, decoders, damaged, isKept, copyOf }: ContentReaderOptions): ContentReader {
+export function createContentReader(options: ContentReaderOptions): ContentReader {
+  const { files, decoders, damaged, isKept, readManifest, copyOf } = options;
   const describeSource = createDescriber(files);
 
   async function failureOf(frame: StoredFrame, error: unknown): Promise<ServiceError> {
-    const isMissing = !frame.isForeign && isKept(frame) && !(await isThere(frame.source.path));
+    const isMissing = !frame.isForeign && isKept(frame) && (hasCode(error, 'ENOENT') || (await isAnyMissing(frame)));
     if (isMissing || (isDamage(error) && !frame.isForeign)) damaged.add(frame, error);
     return isMissing ? missingFile(frame.handle, error) : unreadableFrame(frame.handle, frame.isForeign, error);
+  }
+
+  async function describeFile(frame: StoredFrame): Promise<FrameContents> {
+    const { source } = frame;
+    const [path = ''] = pathsOf(frame);
+    const file = source.kind === 'parts' ? ({ kind: 'parquet', path, isOwn: true } as const) : source;
+    const [info, fileBytes] = await Promise.all([
+      file.kind === 'arrow' ? describeArrow(path, decoders) : describeSource(file),
+      frame.fileBytes ?? stat(path).then(({ size }) => size),
+    ]);
+    return contentsOf(info, fileBytes);
   }
 
   function readSource(frame: StoredFrame, contents: FrameContents, part: ReadPart): FrameStream {
@@ -64,12 +91,8 @@ export function createContentReader({ files, decoders, damaged, isKept, copyOf }
       if (frame.contents) return frame.contents;
       if (frame.failure) throw frame.failure;
       try {
-        const [info, fileBytes] = await Promise.all([
-          frame.source.kind === 'arrow' ? describeArrow(frame.source.path, decoders) : describeSource(frame.source),
-          frame.fileBytes ?? stat(frame.source.path).then(({ size }) => size),
-        ]);
-        frame.fileBytes = fileBytes;
-        frame.contents = contentsOf(info, fileBytes);
+        frame.contents = frame.isManifest ? await describeListed(frame, readManifest) : await describeFile(frame);
+        frame.fileBytes = frame.contents.fileBytes;
         return frame.contents;
       } catch (error) {
         const failure = await failureOf(frame, error);
@@ -89,15 +112,33 @@ export function createContentReader({ files, decoders, damaged, isKept, copyOf }
       }
       return { schema, batches: named() };
     },
-    async verify(frame, options) {
-      if (frame.source.kind === 'arrow') return { isChecked: false };
+    async verify(frame, { part, ...verify } = {}) {
+      const { source } = frame;
+      if (source.kind === 'arrow') return { isChecked: false };
       try {
-        return await files.verify(frame.source, options);
+        return await files.verify(part === undefined ? source : { kind: 'parts', parts: [part] }, verify);
       } catch (error) {
-        throw options?.signal?.aborted ? error : await failureOf(frame, error);
+        throw verify.signal?.aborted ? error : await failureOf(frame, error);
       }
     },
   };
+}
+
+/** Describes a frame by its manifest, which may have been restored since it was loaded. */
+async function describeListed(
+  frame: StoredFrame,
+  readManifest: ContentReaderOptions['readManifest'],
+): Promise<FrameContents> {
+  const { parts, schema } = await readManifest(frame);
+  frame.source = { kind: 'parts', parts };
+  return contentsOfParts(schemaFromText(schema), parts);
+}
+
+async function isAnyMissing(frame: StoredFrame): Promise<boolean> {
+  for (const path of pathsOf(frame)) {
+    if (!(await isThere(path))) return true;
+  }
+  return false;
 }
 
 /** Whether a path exists. True if that cannot be determined. */
@@ -115,9 +156,9 @@ function otherTypes(): ServiceError {
 }
 
 /** Batches requests that are made in the same tick: many files are described together. */
-function createDescriber(files: FrameFiles): (source: FrameSource) => Promise<SourceInfo> {
+function createDescriber(files: FrameFiles): (source: FileSource) => Promise<SourceInfo> {
   interface Pending {
-    readonly source: FrameSource;
+    readonly source: FileSource;
     readonly resolve: (info: SourceInfo) => void;
     readonly reject: (error: unknown) => void;
   }
@@ -143,52 +184,4 @@ function createDescriber(files: FrameFiles): (source: FrameSource) => Promise<So
       if (pending.length === 0) setImmediate(() => void flush());
       pending.push({ source, resolve, reject });
     });
-}
-
-async function decodeArrow(path: string, decoders: Decoders | undefined, signal?: AbortSignal): Promise<FrameStream> {
-  if (decoders === undefined) throw new ServiceError('invalid_data', 'This store cannot read Arrow files.');
-  const { size } = await stat(path);
-  return decoders.decode('arrow', { path, grown: async () => size }, { ...(signal && { signal }) });
-}
-
-async function describeArrow(path: string, decoders: Decoders | undefined): Promise<SourceInfo> {
-  const { schema, batches } = await decodeArrow(path, decoders);
-  let rows = 0;
-  for await (const batch of batches) rows += batch.numRows;
-  return { schema, rows };
-}
-
-function readArrow(path: string, info: SourceInfo, part: ReadPart, decoders: Decoders | undefined): FrameStream {
-  const { offset = 0, limit = Infinity, columns, signal } = part;
-  const fields = columns?.flatMap((at) => info.schema.fields[at] ?? []);
-  async function* batches(): AsyncGenerator<RecordBatch> {
-    if (limit <= 0) return;
-    const source = await decodeArrow(path, decoders, signal);
-    let skip = offset;
-    let left = limit;
-    for await (const batch of source.batches) {
-      signal?.throwIfAborted();
-      const length = Math.min(batch.numRows - skip, left);
-      if (length > 0) {
-        if (length === batch.numRows && fields === undefined) yield batch;
-        else
-          yield* (await inMemory(source.schema, batch)).read({
-            offset: skip,
-            limit: left,
-            ...(fields && { columns: fields.map(({ name }) => name) }),
-          }).batches;
-        left -= length;
-        if (left <= 0) return;
-      }
-      skip = Math.max(0, skip - batch.numRows);
-    }
-  }
-  return { schema: fields ? new Schema(fields, info.schema.metadata) : info.schema, batches: batches() };
-}
-
-/** A frame of one batch, to read a part of the batch. */
-async function inMemory(schema: Schema, batch: RecordBatch): Promise<OpenFrame> {
-  const frame = createHotFrame(schema);
-  await frame.add(batch);
-  return frame.finish();
 }

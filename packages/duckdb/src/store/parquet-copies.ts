@@ -38,7 +38,7 @@ export function createParquetCopies({ files, read, newPath }: CopyOptions): Parq
     const { source } = frame;
     const write = { compression: 'lz4' } as const;
     const info =
-      source.kind === 'arrow'
+      source.kind === 'arrow' || source.kind === 'parts'
         ? await files.write(path, read(frame, contents), write)
         : await files.convert(source, path, write);
     return { path, info };

@@ -1,12 +1,12 @@
 import { ServiceError } from '@svc/errors';
 import type { Decoders, FileUpload, FrameStream, PutSource } from '@svc/frames';
-import type { FrameSource } from '../files/frame-files.ts';
+import type { FileSource } from '../files/frame-files.ts';
 import { createIncomingFile, type IncomingFile } from './incoming-file.ts';
 import { isBrokenByAnother } from '../engine/child-errors.ts';
 import type { TenantFolder } from './catalogue/tenant-folder.ts';
 
 /** The rows of an upload: batches, or a file that DuckDB reads. */
-export type ReceivedRows = FrameStream | FrameSource;
+export type ReceivedRows = FrameStream | FileSource;
 
 /** The parts of a store that receiving an upload needs. */
 export interface Receiving {
@@ -66,7 +66,7 @@ function isRefusedForAnother(error: unknown): boolean {
 }
 
 /** Returns the upload as a file for DuckDB, or undefined if DuckDB cannot read its format. */
-function fileOf(upload: FileUpload, path: string): FrameSource | undefined {
+function fileOf(upload: FileUpload, path: string): FileSource | undefined {
   if (upload.format === 'csv') return { kind: 'csv', path, ...upload.options };
   return upload.format === 'parquet' ? { kind: 'parquet', path, isTemporary: true } : undefined;
 }

@@ -1,14 +1,14 @@
 import type { Handle } from '@svc/frames';
 import type { SourceInfo } from '../files/frame-files.ts';
 
-/** A frame whose file is kept until it is released, even if the frame is dropped. */
+/** A frame whose files are kept until it is released, even if the frame is dropped. */
 export interface PinnedFrame {
   readonly handle: Handle;
   readonly version: string;
-  /** The path of a Parquet file with the rows. */
-  readonly path: string;
+  /** The paths of Parquet files with the same columns, whose rows follow each other. */
+  readonly paths: readonly string[];
   readonly info: SourceInfo;
-  /** Verifies the checksums of the file again after a failed read. Throws if the file is damaged. */
+  /** Verifies the checksums of the files again after a failed read. Throws if one is damaged. */
   verify(signal?: AbortSignal): Promise<{ readonly isChecked: boolean }>;
   release(): void;
 }

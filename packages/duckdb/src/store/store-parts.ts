@@ -1,4 +1,5 @@
 import type { Decoders } from '@svc/frames';
+import type { AppendQueue } from './append-queue.ts';
 import type { Catalogue } from './catalogue/catalogue.ts';
 import type { DamagedFrames } from './damaged-frames.ts';
 import type { StoreProblem } from './catalogue/store-problem.ts';
@@ -8,6 +9,7 @@ import type { FrameFiles, WriteOptions } from '../files/frame-files.ts';
 import type { FrameWarmer } from './memory/frame-warmer.ts';
 import type { HotTier } from './memory/hot-tier.ts';
 import type { ParquetCopies } from './parquet-copies.ts';
+import type { PartMerger } from './part-merger.ts';
 import type { StoredFrame } from './catalogue/stored-frame.ts';
 import type { WriteHealth } from './write-health.ts';
 
@@ -28,6 +30,10 @@ export interface StoreParts {
   readonly copies: ParquetCopies;
   /** The directory of the copies, if they are not next to the frames. */
   readonly copyDirectory: string | undefined;
+  /** Publishes appended rows. */
+  readonly appends: AppendQueue;
+  /** Keeps the number of parts of each frame small. */
+  readonly merger: PartMerger;
   readonly onProblem: (problem: StoreProblem) => void;
   readonly now: () => number;
   /** Fails if the directory is no longer locked by this process. */

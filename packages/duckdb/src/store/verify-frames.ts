@@ -3,12 +3,13 @@ import { isDamage } from './store-errors.ts';
 import type { StoreParts } from './store-parts.ts';
 import type { StoredFrame } from './catalogue/stored-frame.ts';
 
-/** The result of comparing the file of a frame with its checksums. */
+/** The result of comparing the files of a frame with their checksums. */
 export interface FrameVerdict {
   readonly tenant: string;
   readonly handle: Handle;
+  /** The first file that is not intact, else the one that makes the version. */
   readonly path: string;
-  /** `unchecked`: the file can be read, but has no checksums. `unreadable`: it could not be compared. */
+  /** `unchecked`: a file can be read, but has no checksums. `unreadable`: it could not be compared. */
   readonly state: 'intact' | 'unchecked' | 'damaged' | 'unreadable';
   /** Why the file is not intact, if known. */
   readonly cause?: unknown;
@@ -21,19 +22,25 @@ export async function* verifyFrames(
 ): AsyncGenerator<FrameVerdict, void> {
   const options = { again: true, ...(signal && { signal }) };
 
-  async function verify(frame: StoredFrame): Promise<Pick<FrameVerdict, 'state' | 'cause'> | undefined> {
+  async function verify(frame: StoredFrame): Promise<Omit<FrameVerdict, 'tenant' | 'handle'> | undefined> {
     catalogue.acquire(frame);
+    const own = catalogue.folderOf(frame.tenant).framePath(frame);
+    let path = own;
     try {
       await reader.describe(frame);
-      const { isChecked } = await reader.verify(frame, options);
-      return { state: isChecked ? 'intact' : 'unchecked' };
+      let unchecked: string | undefined;
+      for (const part of frame.source.kind === 'parts' ? frame.source.parts : []) {
+        ({ path } = part);
+        if (!(await reader.verify(frame, { ...options, part })).isChecked) unchecked ??= path;
+      }
+      return unchecked === undefined ? { path: own, state: 'intact' } : { path: unchecked, state: 'unchecked' };
     } catch (error) {
       signal?.throwIfAborted();
       const cause = error instanceof Error ? error.cause : error;
-      if (isDamage(cause)) return { state: 'damaged', cause };
+      if (isDamage(cause)) return { path, state: 'damaged', cause };
       // The holder of the directory does not know about this reader, and may have removed the file meanwhile.
       if (isReadOnly) await catalogue.rescan();
-      return catalogue.find(frame) === frame ? { state: 'unreadable', cause } : undefined;
+      return catalogue.find(frame) === frame ? { path, state: 'unreadable', cause } : undefined;
     } finally {
       catalogue.release(frame);
     }
@@ -42,7 +49,7 @@ export async function* verifyFrames(
   for (const frame of catalogue.needed().current) {
     signal?.throwIfAborted();
     const found = await verify(frame);
-    const { tenant, handle, source } = frame;
-    if (found !== undefined) yield { tenant, handle, path: source.path, ...found };
+    const { tenant, handle } = frame;
+    if (found !== undefined) yield { tenant, handle, ...found };
   }
 }

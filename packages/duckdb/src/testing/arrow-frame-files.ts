@@ -1,6 +1,7 @@
 import { open, readFile, unlink } from 'node:fs/promises';
 import { ServiceError } from '@svc/errors';
 import { encodeArrowStream, type FrameStream, streamFromTable } from '@svc/frames';
+import { underSchema } from '@svc/frames/internal';
 import { Int64, type RecordBatch, Schema, Table, tableFromIPC, vectorFromArray } from 'apache-arrow';
 import type { FrameFiles, FrameSource, SourceInfo, WrittenFile } from '../files/frame-files.ts';
 
@@ -43,15 +44,11 @@ export function createArrowFrameFiles({ batchRows = 1000 }: { readonly batchRows
     described,
     write,
     convert: async (from, path) => write(path, streamFromTable(await load(from))),
-    async concat(from, path) {
-      const tables = await Promise.all(from.map(load));
-      const fields = tables[0]?.schema.fields.map((field, at) =>
-        field.clone({ nullable: tables.some(({ schema }) => schema.fields[at]?.nullable) }),
-      );
+    async merge(from, { schema }, path) {
       async function* batches(): AsyncGenerator<RecordBatch> {
-        for (const table of tables) yield* table.batches;
+        for (const batch of (await load(from)).batches) yield underSchema(schema, batch);
       }
-      return write(path, { schema: new Schema(fields, tables[0]?.schema.metadata), batches: batches() });
+      return write(path, { schema, batches: batches() });
     },
     describe(sources) {
       described.push(...sources.map(({ path }) => path));
@@ -64,7 +61,7 @@ export function createArrowFrameFiles({ batchRows = 1000 }: { readonly batchRows
       );
     },
     read(source, info, { offset = 0, limit, columns, signal } = {}) {
-      reads.push({ path: source.path, limit });
+      reads.push({ path: source.kind === 'parts' ? (source.parts[0]?.path ?? '') : source.path, limit });
       const schema = columns ? new Schema(columns.flatMap((at) => info.schema.fields[at] ?? [])) : info.schema;
       async function* batches(): AsyncGenerator<RecordBatch> {
         const table = await load(source);
@@ -72,7 +69,7 @@ export function createArrowFrameFiles({ batchRows = 1000 }: { readonly batchRows
         for (let at = offset; at < end; at += batchRows) {
           signal?.throwIfAborted();
           const part = table.slice(at, Math.min(at + batchRows, end));
-          yield* (columns ? part.selectAt([...columns]) : part).batches;
+          for (const batch of (columns ? part.selectAt([...columns]) : part).batches) yield underSchema(schema, batch);
         }
       }
       return { schema, batches: batches() };
@@ -90,6 +87,13 @@ async function infoOf(source: FrameSource): Promise<SourceInfo> {
 }
 
 async function load(source: FrameSource): Promise<Table> {
+  if (source.kind === 'parts') {
+    const tables = await Promise.all(source.parts.map(({ path }) => load({ kind: 'parquet', path })));
+    const [{ schema } = new Table(), ...others] = tables;
+    // The tables differ in nullability only, which `concat` would refuse.
+    const batches = others.flatMap((table) => table.batches.map((batch) => underSchema(schema, batch)));
+    return new Table(schema, [...(tables[0]?.batches ?? []), ...batches]);
+  }
   const bytes = await readFile(source.path);
   if (source.kind === 'parquet') {
     try {

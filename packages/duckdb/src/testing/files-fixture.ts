@@ -5,7 +5,7 @@ import { encodeNdjson, type FrameStream } from '@svc/frames';
 import { SAMPLE_FRAMES } from '@svc/frames/testing';
 import type { ConversionOptions } from '../files/conversion-lanes.ts';
 import { createFrameFiles, type DuckdbFrameFiles } from '../files/create-frame-files.ts';
-import type { FrameSource, SourceInfo } from '../files/frame-files.ts';
+import type { FileSource, SourceInfo } from '../files/frame-files.ts';
 
 // Values that do not fit microseconds, or 32-bit days.
 const OUT_OF_RANGE = new Set(['timestamp s', 'timestamp ms', 'date64', 'every type side by side']);
@@ -21,7 +21,7 @@ export interface FilesFixture {
   path(): string;
   /** Writes a frame and reads it back as text. */
   roundTrip(frame: FrameStream): Promise<string>;
-  describe(source: FrameSource): Promise<SourceInfo>;
+  describe(source: FileSource): Promise<SourceInfo>;
   close(): Promise<void>;
 }
 

@@ -54,6 +54,11 @@ export interface FileCheck {
   readonly part: 'footer' | 'all' | RowsPart;
 }
 
+/** Rows of a file to verify against their checksums before reading. */
+export interface RowsCheck extends FileCheck {
+  readonly part: RowsPart;
+}
+
 /** The bytes of some rows and columns. */
 export interface RowsPart {
   readonly from: number;
@@ -74,15 +79,15 @@ export type ChildRequest = { readonly checks?: readonly FileCheck[]; readonly se
     | { readonly op: 'texts'; readonly sql: string }
     /** Counts the values of a Parquet file. SQL (`parquet_metadata`) would convert the statistics of all columns to text. */
     | { readonly op: 'values'; readonly path: string }
-    /** Streams rows. `rowCheck`: the file they come from, verified incrementally before rows are sent. */
+    /** Streams rows. `rowChecks`: the files they come from in order, verified incrementally before rows are sent. */
     | {
         readonly op: 'read';
         readonly sql: string;
         readonly plans: readonly GetPlan[];
-        readonly rowCheck?: FileCheck & { readonly part: RowsPart };
+        readonly rowChecks?: readonly RowsCheck[];
       }
     /** Only verifies. `again`: also bytes that were verified before. */
-    | { readonly op: 'verify'; readonly file: FileCheck; readonly again?: true }
+    | { readonly op: 'verify'; readonly files: readonly FileCheck[]; readonly again?: true }
     /** Writes the batches that follow to a Parquet file with these COPY options. */
     | {
         readonly op: 'write';
@@ -124,7 +129,7 @@ export interface ChildResponses {
   readonly values: number;
   readonly read: { readonly rows: number };
   readonly verify: {
-    /** Whether the file has checksums. */
+    /** Whether all files have checksums. */
     readonly isChecked: boolean;
   };
   readonly write: WrittenNumbers;

@@ -4,13 +4,13 @@ import { readFile } from 'node:fs/promises';
 import { promisify } from 'node:util';
 import { DuckDBInstance } from '@duckdb/node-api';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import type { FrameSource, SourceInfo } from '../../src/files/frame-files.ts';
+import type { FileSource, SourceInfo } from '../../src/files/frame-files.ts';
 import { sqlText } from '../../src/wire/sql-names.ts';
 import { createFilesFixture, type FilesFixture } from '../../src/testing/files-fixture.ts';
 import { idsOf, ROWS, writeLongFile } from '../long-file.ts';
 
 let fixture: FilesFixture;
-let source: FrameSource;
+let source: FileSource;
 let info: SourceInfo;
 beforeAll(async () => {
   fixture = await createFilesFixture();
@@ -147,7 +147,10 @@ test.runIf(process.platform === 'linux')(
   'memory grows in neither process while a reader is paused',
   async () => {
     const big = fixture.path();
-    await fixture.files.concat(Array<FrameSource>(8).fill(source), big, { compression: 'zstd' });
+    const part = { path: source.path, size: { rows: info.rows, fileBytes: 0 } };
+    await fixture.files.merge({ kind: 'parts', parts: [part, part, part, part, part, part, part, part] }, info, big, {
+      compression: 'zstd',
+    });
     const bigSource = { kind: 'parquet', path: big } as const;
     const bigInfo = await fixture.describe(bigSource);
     const iterator = fixture.files.read(bigSource, bigInfo).batches[Symbol.asyncIterator]();

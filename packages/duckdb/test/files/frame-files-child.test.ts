@@ -4,13 +4,13 @@ import { basename } from 'node:path';
 import { longFrame } from '@svc/frames/testing';
 import { afterAll, beforeAll, describe, expect, onTestFinished, test, vi } from 'vitest';
 import { createFrameFiles } from '../../src/files/create-frame-files.ts';
-import type { FrameSource, SourceInfo } from '../../src/files/frame-files.ts';
+import type { FileSource, PartsSource, SourceInfo } from '../../src/files/frame-files.ts';
 import { startChild } from '../../src/engine/start-child.ts';
 import { createFilesFixture, type FilesFixture } from '../../src/testing/files-fixture.ts';
 import { idsOf, ROWS, slowFrame, writeLongFile } from '../long-file.ts';
 
 let fixture: FilesFixture;
-let source: FrameSource;
+let source: FileSource;
 let info: SourceInfo;
 beforeAll(async () => {
   fixture = await createFilesFixture();
@@ -68,15 +68,43 @@ test('concurrent reads each get their rows', async () => {
   expect(all.map((ids) => [ids.length, ids[0]])).toEqual(offsets.map((offset) => [5000, BigInt(offset)]));
 });
 
-test('rows of several files are concatenated in order', async () => {
-  const small = fixture.path();
-  await fixture.files.write(small, longFrame(3, { start: ROWS }), { compression: 'none' });
-  const path = fixture.path();
-  const other = { kind: 'parquet', path: small } as const;
-  const written = await fixture.files.concat([source, other, other], path, { compression: 'snappy' });
-  expect(written.rows).toBe(ROWS + 6);
-  const ids = await idsOf(fixture.files.read({ kind: 'parquet', path }, written, { offset: ROWS - 1 }));
-  expect(ids).toEqual([-1n, 0n, 1n, 2n, 0n, 1n, 2n].map((id) => id + BigInt(ROWS)));
+describe('several parts', () => {
+  /** A long part between two short ones: the ids are 0 to ROWS + 5 in order. */
+  async function severalParts(): Promise<{ source: PartsSource; info: SourceInfo }> {
+    const [first, second] = [fixture.path(), fixture.path()];
+    const short = await fixture.files.write(first, longFrame(3, { start: -3 }), { compression: 'none' });
+    await fixture.files.write(second, longFrame(3, { start: ROWS }), { compression: 'none' });
+    const parts = [
+      { path: first, size: short },
+      { path: source.path, size: { rows: ROWS, fileBytes: 0 } },
+      { path: second, size: short },
+    ];
+    return { source: { kind: 'parts', parts }, info: { ...info, rows: ROWS + 6 } };
+  }
+
+  test.each<[string, number, number]>([
+    ['the first rows', 0, 2],
+    ['rows across the first and the second', 2, 3],
+    ['rows of all', 1, ROWS + 4],
+    ['all rows', 0, ROWS + 6],
+    ['rows across the second and the third', ROWS + 1, 4],
+    ['the last row', ROWS + 5, 10],
+    ['no rows', ROWS + 6, 10],
+  ])('are read in order: %s', async (_name, offset, limit) => {
+    const several = await severalParts();
+    const ids = await idsOf(fixture.files.read(several.source, several.info, { offset, limit }));
+    const count = Math.min(limit, ROWS + 6 - offset);
+    expect(ids).toEqual(Array.from({ length: count }, (_, i) => BigInt(offset + i - 3)));
+  });
+
+  test('are merged in order', async () => {
+    const several = await severalParts();
+    const path = fixture.path();
+    const written = await fixture.files.merge(several.source, several.info, path, { compression: 'snappy' });
+    expect(written.rows).toBe(ROWS + 6);
+    const ids = await idsOf(fixture.files.read({ kind: 'parquet', path }, written, { offset: ROWS + 2 }));
+    expect(ids).toEqual([-1n, 0n, 1n, 2n].map((id) => id + BigInt(ROWS)));
+  });
 });
 
 describe('cancelling', () => {

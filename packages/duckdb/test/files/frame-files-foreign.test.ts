@@ -4,7 +4,7 @@ import { DuckDBInstance } from '@duckdb/node-api';
 import { columnInfo } from '@svc/frames';
 import { longFrame } from '@svc/frames/testing';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import type { FrameSource } from '../../src/files/frame-files.ts';
+import type { FileSource } from '../../src/files/frame-files.ts';
 import { createFilesFixture, type FilesFixture, textOf } from '../../src/testing/files-fixture.ts';
 
 const EXOTIC = `SELECT 1::HUGEINT h, 5::UHUGEINT uh, 'ok'::mood m, INTERVAL '1 year 2 days 3 hours' - INTERVAL '4.5 seconds' i,
@@ -46,7 +46,7 @@ test('the tables of a database are listed, and a missing database is created', a
 });
 
 test('every DuckDB type can be read, and reads back the same from a file of ours', async () => {
-  const source: FrameSource = { kind: 'table', path: database, table: 'The Table' };
+  const source: FileSource = { kind: 'table', path: database, table: 'The Table' };
   const info = await fixture.describe(source);
   expect(info.schema.fields.map((field) => columnInfo(field).type).join(' ')).toBe(
     'LONG128 STRING SYMBOL INTERVAL STRING STRING ARRAY ARRAY STRUCT MAP STRING UUID TIMESTAMP TIMESTAMP_NS TIME DATE BINARY TIMESTAMP ULONG FLOAT BOOLEAN',
@@ -56,13 +56,15 @@ test('every DuckDB type can be read, and reads back the same from a file of ours
   const written = await fixture.files.convert(source, path, { compression: 'lz4' });
   expect(String(written.schema)).toBe(String(info.schema));
   expect(await textOf(fixture.files.read({ kind: 'parquet', path }, written))).toBe(ROW);
-  const joined = fixture.path();
-  const all = await fixture.files.concat([source, { kind: 'parquet', path }], joined, { compression: 'gzip' });
-  expect(await textOf(fixture.files.read({ kind: 'parquet', path: joined }, all))).toBe(ROW + ROW);
+  const merged = fixture.path();
+  const part = { path, size: written };
+  const twice = { kind: 'parts', parts: [part, part] } as const;
+  const all = await fixture.files.merge(twice, written, merged, { compression: 'gzip' });
+  expect(await textOf(fixture.files.read({ kind: 'parquet', path: merged }, all))).toBe(ROW + ROW);
 });
 
 test('a foreign Parquet file is read in place, even if a column has the name of a DuckDB virtual column', async () => {
-  const source: FrameSource = { kind: 'parquet', path: parquet };
+  const source: FileSource = { kind: 'parquet', path: parquet };
   const info = await fixture.describe(source);
   expect(info).toMatchObject({ rows: 100, isForeign: true });
   expect(await textOf(fixture.files.read(source, info, { offset: 98 }))).toBe(
@@ -74,7 +76,7 @@ test('a foreign Parquet file is read in place, even if a column has the name of 
 test('a CSV file of others with a broken value far behind its first rows is not read as if it ended there', async () => {
   const path = `${fixture.path()}.csv`;
   await writeFile(path, `id,s\n${Array.from({ length: 400_000 }, (_, i) => `${i},x\n`).join('')}oops,y\n`);
-  const source: FrameSource = { kind: 'csv', path };
+  const source: FileSource = { kind: 'csv', path };
   const info = await fixture.describe(source);
   await expect(textOf(fixture.files.read(source, info))).rejects.toMatchObject({
     code: 'invalid_data',
@@ -155,7 +157,7 @@ test('only the broken ones of many files described together are errors', async (
   await fixture.files.write(path, longFrame(2), { compression: 'zstd' });
   const isBroken = (i: number): boolean => i === 7 || i === 299;
   const sources = await Promise.all(
-    Array.from({ length: 300 }, async (_, i): Promise<FrameSource> => {
+    Array.from({ length: 300 }, async (_, i): Promise<FileSource> => {
       const copy = fixture.path();
       await (isBroken(i) ? writeFile(copy, 'PAR1 and no more') : copyFile(path, copy));
       return { kind: 'parquet', path: copy };
@@ -183,7 +185,7 @@ describe('a Parquet file put as a frame', () => {
   }
 
   test('keeps names that differ only in case', async () => {
-    const source: FrameSource = { kind: 'parquet', path: await fileWith('P95') };
+    const source: FileSource = { kind: 'parquet', path: await fileWith('P95') };
     const path = fixture.path();
     const written = await fixture.files.convert(source, path, { compression: 'lz4' });
     expect(await textOf(fixture.files.read({ kind: 'parquet', path }, written))).toBe(
@@ -192,7 +194,7 @@ describe('a Parquet file put as a frame', () => {
   });
 
   test('is refused if it has a duplicate column name', async () => {
-    const source: FrameSource = { kind: 'parquet', path: await fileWith('p95') };
+    const source: FileSource = { kind: 'parquet', path: await fileWith('p95') };
     await expect(fixture.files.convert(source, fixture.path(), { compression: 'lz4' })).rejects.toMatchObject({
       code: 'invalid_data',
       message: 'The Parquet file has two columns with the name "p95".',

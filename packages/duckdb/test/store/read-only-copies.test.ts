@@ -33,7 +33,7 @@ const openReader = (): Promise<DurableStore> =>
 async function copyOf(store: DurableStore): Promise<string> {
   const pinned = await store.pin({ tenant: 'default', name: 'names' });
   pinned?.release();
-  return pinned?.path ?? '';
+  return pinned?.paths[0] ?? '';
 }
 
 async function makeCopies(): Promise<void> {

@@ -277,10 +277,13 @@ describe('a damaged frame', () => {
     expect(await outcome(read({ limit: 5 }))).toBe('damaged');
   });
 
-  test('is not appended to', async () => {
+  test('stays damaged when rows are appended to it, which are intact', async () => {
     await flip(BIT);
-    expect(await outcome(store.append(trades, someFrame(1)).then(() => 'appended'))).toBe('damaged');
-    expect(await fixture.names()).toHaveLength(1);
+    expect(await outcome(read())).toBe('damaged');
+    expect(await store.append(trades, someFrame(1))).toMatchObject({ info: { rows: ROWS + 1 } });
+    expect(await store.faults()).toMatchObject([{ kind: 'damaged_frame', handle: 'trades' }]);
+    expect(await outcome(read())).toBe('damaged');
+    expect((await read({ offset: ROWS })).split('\n')).toHaveLength(2);
   });
 
   test('is detected by the next read if its file changes after a read', async () => {

@@ -131,36 +131,36 @@ describe('the tiers', () => {
 describe('a full disk', () => {
   const full = Object.assign(new Error('no space'), { code: 'ENOSPC' });
 
-  test.each<['write' | 'concat' | 'convert']>([['write'], ['concat'], ['convert']])(
-    'in %s is out_of_disk and leaves the old frame',
-    async (operation) => {
-      let isFull = false;
-      const real = createArrowFrameFiles();
-      const failing = async (): Promise<never> => {
-        throw full;
-      };
-      const store = await fixture.open({
-        files: new Proxy(real, {
-          get: (target, name) => (isFull && name === operation ? failing : target[name as keyof ArrowFrameFiles]),
-        }),
-      });
-      const { info } = await store.put(trades, longFrame(2));
-      isFull = true;
-      const body = (async function* () {
-        yield Buffer.from('id\n1\n');
-      })();
-      const change =
-        operation === 'write'
-          ? store.put(trades, longFrame(3))
-          : operation === 'concat'
-            ? store.append(trades, longFrame(3))
-            : store.put(trades, { format: 'csv', body });
-      await expect(change).rejects.toMatchObject({ code: 'out_of_disk', hint: expect.stringContaining('Drop') });
-      expect(await rowsOf(store, trades)).toHaveLength(2);
-      expect(await fixture.names()).toEqual([`trades@${info.version}.parquet`]);
-      expect(await store.drop(trades)).toBe(true);
-    },
-  );
+  test.each<['put' | 'append' | 'upload', keyof ArrowFrameFiles]>([
+    ['put', 'write'],
+    ['append', 'write'],
+    ['upload', 'convert'],
+  ])('in a %s is out_of_disk and leaves the old frame', async (kind, operation) => {
+    let isFull = false;
+    const real = createArrowFrameFiles();
+    const failing = async (): Promise<never> => {
+      throw full;
+    };
+    const store = await fixture.open({
+      files: new Proxy(real, {
+        get: (target, name) => (isFull && name === operation ? failing : target[name as keyof ArrowFrameFiles]),
+      }),
+    });
+    const { info } = await store.put(trades, longFrame(2));
+    isFull = true;
+    const body = (async function* () {
+      yield Buffer.from('id\n1\n');
+    })();
+    const change = {
+      put: () => store.put(trades, longFrame(3)),
+      append: () => store.append(trades, longFrame(3)),
+      upload: () => store.put(trades, { format: 'csv', body }),
+    }[kind]();
+    await expect(change).rejects.toMatchObject({ code: 'out_of_disk', hint: expect.stringContaining('Drop') });
+    expect(await rowsOf(store, trades)).toHaveLength(2);
+    expect(await fixture.names()).toEqual([`trades@${info.version}.parquet`]);
+    expect(await store.drop(trades)).toBe(true);
+  });
 });
 
 describe('a read-only store', () => {

@@ -31,8 +31,8 @@ export function createFileHandler({ settings, uploadSettings = [] }: ChildSettin
   return {
     async run(active, request) {
       const isUpload = request.op === 'write';
-      await verifier.verifyAll(request.checks ?? [], active.signal);
-      if (request.op === 'verify') return verifier.verify(request.file, active.signal, request.again);
+      await verifier.verify(request.checks ?? [], active.signal);
+      if (request.op === 'verify') return verifier.verify(request.files, active.signal, request.again);
       const { instance, uploads } = await (isUpload ? (openedForUploads ??= open(uploadSettings)) : opened);
       if (active.signal.aborted) throw new CancelledError();
       // One per request: a second statement on a connection ends the result of the first.
@@ -127,8 +127,8 @@ async function readVerified(
   request: Extract<ChildRequest, { op: 'read' }>,
   verifier: FileVerifier,
 ): Promise<ChildResponses['read']> {
-  if (request.rowCheck === undefined) return readRows(connection, active, request);
-  const verified = await verifier.rows(request.rowCheck, active.signal);
+  if (request.rowChecks === undefined) return readRows(connection, active, request);
+  const verified = await verifier.rows(request.rowChecks, active.signal);
   try {
     return await readRows(connection, active, request, { allow: (rows) => verified.upTo(rows) });
   } catch (error) {

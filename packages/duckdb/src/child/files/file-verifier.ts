@@ -5,7 +5,7 @@ import { CancelledError } from '../active-request.ts';
 import type { CheckedRange, FileChecks } from '../../wire/file-checks.ts';
 import { DamagedFileError, loadChecks } from './load-checks.ts';
 import { readChecksums, ShortFileError } from './read-checksums.ts';
-import type { FileCheck, RowsPart } from '../../wire/file-requests.ts';
+import type { FileCheck, RowsCheck, RowsPart } from '../../wire/file-requests.ts';
 import { createVerifiedRows, type Step, type VerifiedRows } from './verified-rows.ts';
 
 /**
@@ -13,12 +13,19 @@ import { createVerifiedRows, type Step, type VerifiedRows } from './verified-row
  * size and inode. A file that does not match is a `DamagedFileError` every time; one without checksums passes.
  */
 export interface FileVerifier {
-  /** Verifies a part of a file. `again` first discards the results of earlier verifications. */
-  verify(check: FileCheck, signal: AbortSignal, again?: boolean): Promise<{ readonly isChecked: boolean }>;
-  /** Verifies several files. */
-  verifyAll(checks: readonly FileCheck[], signal: AbortSignal): Promise<void>;
-  /** Starts to verify rows: the first ones immediately, the others a little before they are needed. */
-  rows(check: FileCheck & { readonly part: RowsPart }, signal: AbortSignal): Promise<VerifiedRows>;
+  /** Verifies parts of files. `again` first discards the results of earlier verifications. */
+  verify(checks: readonly FileCheck[], signal: AbortSignal, again?: boolean): Promise<Verified>;
+  /**
+   * Starts to verify rows of files that follow each other: the first rows immediately, the others a little before they
+   * are needed.
+   */
+  rows(checks: readonly RowsCheck[], signal: AbortSignal): Promise<VerifiedRows>;
+}
+
+/** Files that match their checksums. */
+export interface Verified {
+  /** Whether all files have checksums. */
+  readonly isChecked: boolean;
 }
 
 /** The cached state of a file. */
@@ -49,10 +56,7 @@ export function createFileVerifier(): FileVerifier {
   const known = createKnownFiles();
 
   /** Verifies a part of a file step by step; yields the bytes of each step and the number of rows verified by then. */
-  async function* steps(
-    { path, isOwn, part }: FileCheck,
-    signal: AbortSignal,
-  ): AsyncGenerator<Step, { readonly isChecked: boolean }> {
+  async function* steps({ path, isOwn, part }: FileCheck, signal: AbortSignal): AsyncGenerator<Step, Verified> {
     const status = statSync(path, { bigint: true });
     if (!status.isFile()) throw notRegular();
     const seen = known.get(path, versionOfFile(status));
@@ -82,22 +86,34 @@ export function createFileVerifier(): FileVerifier {
     return known.add(path, { version: versionOfFile(found), checks, isVerified });
   }
 
-  return {
-    async verify(check, signal, again = false) {
+  /** Verifies rows of several files. Counts the rows of all of them. */
+  async function* stepsOfAll(checks: readonly RowsCheck[], signal: AbortSignal): AsyncGenerator<Step> {
+    let before = 0;
+    for (const [i, check] of checks.entries()) {
+      const after = i === checks.length - 1 ? Infinity : before + check.part.to - check.part.from;
+      for await (const { bytes, rows } of steps(check, signal)) yield { bytes, rows: Math.min(before + rows, after) };
+      yield { bytes: 0, rows: after };
+      before = after;
+    }
+  }
+
+  async function verify(checks: readonly FileCheck[], signal: AbortSignal, again = false): Promise<Verified> {
+    let isChecked = true;
+    for (const [i, check] of checks.entries()) {
+      if (i % YIELD_FILES === YIELD_FILES - 1) await setImmediate();
       if (again) known.remove(check.path);
-      for (const all = steps(check, signal); ;) {
-        const next = await all.next();
-        if (next.done === true) return next.value;
-      }
-    },
-    async verifyAll(checks, signal) {
-      for (const [i, check] of checks.entries()) {
-        if (i % YIELD_FILES === YIELD_FILES - 1) await setImmediate();
-        await this.verify(check, signal);
-      }
-    },
-    async rows(check, signal) {
-      const verified = createVerifiedRows(steps(check, signal), () => this.verify(check, signal, true));
+      const all = steps(check, signal);
+      let next = await all.next();
+      while (next.done !== true) next = await all.next();
+      isChecked = isChecked && next.value.isChecked;
+    }
+    return { isChecked };
+  }
+
+  return {
+    verify,
+    async rows(checks, signal) {
+      const verified = createVerifiedRows(stepsOfAll(checks, signal), () => verify(checks, signal, true));
       // Verify the first rows before anything reads them; for a short read, these are all.
       await verified.upTo(1);
       return verified;

@@ -1,7 +1,7 @@
 import { constants, copyFile, stat, truncate } from 'node:fs/promises';
 import { ServiceError } from '@svc/errors';
 import { unlinkIfThere } from '../../disk/durable-files.ts';
-import type { FrameSource } from '../frame-files.ts';
+import type { FileSource } from '../frame-files.ts';
 import { readParquetFooter } from './parquet-footer.ts';
 
 /**
@@ -10,9 +10,9 @@ import { readParquetFooter } from './parquet-footer.ts';
  * attempt must see the original types.
  */
 export async function withExactSource<T>(
-  from: FrameSource,
+  from: FileSource,
   path: string,
-  work: (source: FrameSource) => Promise<T>,
+  work: (source: FileSource) => Promise<T>,
 ): Promise<T> {
   if (from.kind !== 'parquet') return work(from);
   if (from.isTemporary) return withSize(from.path, () => work(from));

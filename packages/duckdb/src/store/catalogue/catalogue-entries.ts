@@ -1,5 +1,6 @@
 import { join } from 'node:path';
 import type { FrameRef } from '@svc/frames';
+import type { FramePart } from '../../files/frame-files.ts';
 import { folderOfTenant } from './frame-names.ts';
 import { timeOfVersion } from './frame-versions.ts';
 import type { StoredFrame } from './stored-frame.ts';
@@ -50,18 +51,30 @@ export function createCatalogueEntries(directory: string): CatalogueEntries {
   };
 }
 
-/** Creates a frame from the name of a version, without its contents. */
-export function frameOf({ name, folder }: Tenant, { handle, version }: VersionName): StoredFrame {
+/** Creates a frame from the name of a version and its parts, without its contents. */
+export function frameOf(
+  { name, folder }: Tenant,
+  { handle, version, isManifest }: VersionName,
+  parts?: readonly FramePart[],
+): StoredFrame {
+  const only = isManifest ? [] : [{ path: folder.framePath({ handle, version, isManifest }) }];
   return {
     tenant: name,
     handle,
     version,
     created: timeOfVersion(version),
-    source: { kind: 'parquet', path: folder.framePath({ handle, version }), isOwn: true },
+    source: { kind: 'parts', parts: parts ?? only },
+    isManifest,
     isForeign: false,
     expires: null,
     contents: undefined,
-    fileBytes: undefined,
+    fileBytes: parts && bytesOf(parts),
     readers: 0,
   };
+}
+
+/** The size of some parts, or undefined if that of one is not known. */
+function bytesOf(parts: readonly FramePart[]): number | undefined {
+  const bytes = parts.reduce((sum, { size }) => sum + (size?.fileBytes ?? NaN), 0);
+  return Number.isNaN(bytes) ? undefined : bytes;
 }

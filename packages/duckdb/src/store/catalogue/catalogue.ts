@@ -1,28 +1,38 @@
-import type { FrameRef } from '@svc/frames';
-import { createCatalogueEntries, frameOf } from './catalogue-entries.ts';
+import type { FrameRef, Handle } from '@svc/frames';
+import type { PartSize } from '../../files/frame-files.ts';
+import { schemaText } from '../../types/schema-text.ts';
+import { createCatalogueEntries, frameOf, type Tenant } from './catalogue-entries.ts';
+import type { Manifest, SizedPart } from './manifest.ts';
 import type { StoreProblem } from './store-problem.ts';
-import { createFrameRemovals } from './frame-removals.ts';
+import { createFrameRemovals, type Replacement } from './frame-removals.ts';
 import type { FrameVersions } from './frame-versions.ts';
 import { createKeyedQueue } from './keyed-queue.ts';
 import { loadCatalogue } from './load-catalogue.ts';
 import { type FrameContents, isExpired, type StoredFrame } from './stored-frame.ts';
+import type { AddedPart } from './publish-manifest.ts';
 import type { TenantFolder } from './tenant-folder.ts';
 
 /** The frames of all tenants that were put, as the directory has them. */
 export interface Catalogue {
   /** Finds a frame that has not expired by its handle, ignoring case. */
   find(ref: FrameRef): StoredFrame | undefined;
+  /** Finds the current version of the frame with exactly this handle, and keeps its files until it is released. */
+  current(ref: FrameRef): Promise<StoredFrame | undefined>;
   /** The frames of a tenant, sorted by handle. */
   of(tenant: string): readonly StoredFrame[];
+  /** Reads the manifest of a version again. */
+  readManifest(frame: StoredFrame): Promise<Manifest>;
   /** All frames whose files are needed: the current ones, and old ones that still have readers. */
   needed(): { readonly current: readonly StoredFrame[]; readonly left: readonly StoredFrame[] };
   folderOf(tenant: string): TenantFolder;
-  /** Runs changes of one handle one at a time. Call the three methods below only inside. */
+  /** Runs changes of one handle one at a time. Call the four methods below only inside. */
   change<T>(ref: FrameRef, work: () => Promise<T>): Promise<T>;
-  publish(ref: FrameRef, unfinishedPath: string, contents: FrameContents, expires: Date | null): Promise<StoredFrame>;
+  /** Returns a version that is greater than all others of the handle. */
+  nextVersion(ref: FrameRef): string;
+  publish(ref: FrameRef, next: NextVersion): Promise<StoredFrame>;
   drop(frame: StoredFrame): Promise<void>;
   setExpiry(frame: StoredFrame, expires: Date | null): Promise<void>;
-  /** Keeps the file of a frame until it is released. */
+  /** Keeps the files of a frame until it is released. */
   acquire(frame: StoredFrame): void;
   release(frame: StoredFrame): void;
   /** Starts to remove expired frames. */
@@ -33,6 +43,28 @@ export interface Catalogue {
   settle(): Promise<void>;
 }
 
+/** A version to publish. */
+export interface NextVersion {
+  readonly version: string;
+  /** In order. */
+  readonly parts: readonly NextPart[];
+  readonly contents: FrameContents;
+  readonly expires: Date | null;
+  /** Whether the version has the same rows as the one it replaces. */
+  readonly isSame?: true;
+}
+
+/** A part that is published already, or a flushed file that is not. */
+export type NextPart = SizedPart | StagedPart;
+
+/** A flushed file that becomes a part. */
+export interface StagedPart {
+  readonly unfinishedPath: string;
+  /** The version that adds it. */
+  readonly version: string;
+  readonly size: PartSize;
+}
+
 /** Options of `createCatalogue`. */
 export interface CatalogueOptions {
   readonly directory: string;
@@ -41,7 +73,7 @@ export interface CatalogueOptions {
   readonly now: () => number;
   readonly onProblem: (problem: StoreProblem) => void;
   /** Called with a frame that was replaced, was dropped or has expired. */
-  readonly onLeave: (frame: StoredFrame) => void;
+  readonly onLeave: (frame: StoredFrame, replacement?: Replacement) => void;
 }
 
 /** Loads the catalogue of a directory. */
@@ -56,11 +88,21 @@ export async function createCatalogue(options: CatalogueOptions): Promise<Catalo
   const isThere = (frame: StoredFrame): boolean => !isExpired(frame, now());
   await load();
 
+  function find(ref: FrameRef): StoredFrame | undefined {
+    const frame = entries.entryOf(ref)?.current;
+    return frame && isThere(frame) ? frame : undefined;
+  }
+
   return {
-    find(ref) {
-      const frame = entries.entryOf(ref)?.current;
-      return frame && isThere(frame) ? frame : undefined;
+    find,
+    async current(ref) {
+      if (isReadOnly) await load();
+      const frame = find(ref);
+      if (frame?.handle !== ref.handle) return undefined;
+      frame.readers += 1;
+      return frame;
     },
+    readManifest: (frame) => entries.tenantOf(frame.tenant).folder.readManifest(frame),
     of(name) {
       const tenant = entries.tenantOf(name);
       tenant.sorted ??= [...tenant.entries.values()]
@@ -76,21 +118,19 @@ export async function createCatalogue(options: CatalogueOptions): Promise<Catalo
     },
     folderOf: (tenant) => entries.tenantOf(tenant).folder,
     change,
-    async publish(ref, unfinishedPath, contents, expires) {
+    nextVersion: (ref) => versions.next(entries.entryOf(ref)?.floor ?? ''),
+    async publish(ref, next) {
       const tenant = entries.tenantOf(ref.tenant);
       const key = ref.handle.toLowerCase();
       const entry = tenant.entries.get(key) ?? { current: undefined, floor: '', left: new Set(), tombstones: [] };
-      const frame = frameOf(tenant, { handle: ref.handle, version: versions.next(entry.floor) });
-      await tenant.folder.publish(unfinishedPath, frame, expires);
-      frame.contents = contents;
-      frame.fileBytes = contents.fileBytes;
-      removals.setExpires(frame, expires);
+      const frame = await publishParts(tenant, ref.handle, next);
+      removals.setExpires(frame, next.expires);
       const replaced = entry.current;
       entry.current = frame;
       entry.floor = frame.version;
       tenant.entries.set(key, entry);
       tenant.sorted = undefined;
-      if (replaced) removals.retire(entry, replaced);
+      if (replaced) removals.retire(entry, replaced, { successor: frame, isSame: next.isSame === true });
       return frame;
     },
     drop: (frame) => removals.drop(frame),
@@ -108,4 +148,27 @@ export async function createCatalogue(options: CatalogueOptions): Promise<Catalo
     rescan: load,
     settle: () => removals.settle(),
   };
+}
+
+/** Makes the files of a version durable: one file, or the new parts and a manifest. */
+async function publishParts(tenant: Tenant, handle: Handle, next: NextVersion): Promise<StoredFrame> {
+  const { folder } = tenant;
+  const { version, contents, expires } = next;
+  const [first] = next.parts;
+  const isManifest = next.parts.length > 1 || first === undefined || 'path' in first;
+  const name = { handle, version, isManifest };
+  const added: AddedPart[] = [];
+  const parts = next.parts.map((part): SizedPart => {
+    if ('path' in part) return part;
+    const { unfinishedPath, size } = part;
+    const path = isManifest ? folder.partPath({ handle, version: part.version }) : folder.framePath(name);
+    added.push({ unfinishedPath, path });
+    return { path, size };
+  });
+  if (isManifest) {
+    await folder.publishManifest(added, { parts, schema: schemaText(contents.schema) }, name, expires);
+  } else {
+    await folder.publish(added[0]?.unfinishedPath ?? '', name, expires);
+  }
+  return { ...frameOf(tenant, name, parts), contents, fileBytes: contents.fileBytes };
 }

@@ -2,8 +2,12 @@ import { type Handle, isHandle } from '@svc/frames';
 
 /** The kind of a file in a tenant's folder, by its name. */
 export type FileName =
-  /** A version of a frame. */
+  /** A version of a frame, in one file. */
   | { readonly kind: 'frame'; readonly handle: Handle; readonly version: string }
+  /** A version of a frame: the list of its parts. */
+  | { readonly kind: 'manifest'; readonly handle: Handle; readonly version: string }
+  /** Rows that belong to the versions that list the file. */
+  | { readonly kind: 'part'; readonly handle: Handle; readonly version: string }
   /** The expiry of a version. */
   | { readonly kind: 'expiry'; readonly handle: Handle; readonly version: string }
   /** Marks this version and all before it as dropped. */
@@ -21,14 +25,26 @@ export const FOREIGN_FORMATS = ['parquet', 'arrow', 'csv'] as const;
 /** One of `FOREIGN_FORMATS`. */
 export type ForeignFormat = (typeof FOREIGN_FORMATS)[number];
 
-const EXTENSIONS = { frame: 'parquet', expiry: 'json', tombstone: 'dropped' } as const;
+/** The kinds of files that the store writes, and their extensions. */
+const OWN_KINDS = [
+  ['frame', 'parquet'],
+  ['manifest', 'parts'],
+  ['part', 'part.parquet'],
+  ['expiry', 'json'],
+  ['tombstone', 'dropped'],
+] as const;
+
+/** The kind of a file that the store writes for a version. */
+export type OwnKind = (typeof OWN_KINDS)[number][0];
+
+const EXTENSIONS: ReadonlyMap<OwnKind, string> = new Map(OWN_KINDS);
 const UNFINISHED_PREFIX = '.tmp-';
 // Excludes the greatest ULID, which has no successor.
-const OURS = /^([^@]+)@(?!7Z{25})([0-7][0-9A-HJKMNP-TV-Z]{25})\.(parquet|json|dropped)$/;
+const OURS = /^([^@]+)@(?!7Z{25})([0-7][0-9A-HJKMNP-TV-Z]{25})\.([a-z.]+)$/;
 
 /** Returns the name of a file of ours. */
-export function frameFileName(kind: keyof typeof EXTENSIONS, handle: Handle, version: string): string {
-  return `${handle}@${version}.${EXTENSIONS[kind]}`;
+export function frameFileName(kind: OwnKind, handle: Handle, version: string): string {
+  return `${handle}@${version}.${EXTENSIONS.get(kind)}`;
 }
 
 /** Returns the name of a file that is not published yet. */
@@ -41,9 +57,8 @@ export function parseFileName(name: string): FileName {
   if (name.startsWith(UNFINISHED_PREFIX)) return { kind: 'unfinished' };
   const [, handle, version, extension] = OURS.exec(name) ?? [];
   if (handle !== undefined && version !== undefined) {
-    if (!isHandle(handle)) return { kind: 'unknown' };
-    if (extension === 'parquet') return { kind: 'frame', handle, version };
-    return { kind: extension === 'json' ? 'expiry' : 'tombstone', handle, version };
+    const [kind] = OWN_KINDS.find(([, own]) => own === extension) ?? [];
+    return kind !== undefined && isHandle(handle) ? { kind, handle, version } : { kind: 'unknown' };
   }
   const dot = name.lastIndexOf('.');
   const stem = name.slice(0, dot);

@@ -1,13 +1,13 @@
-import type { CatalogueEntries, Entry } from './catalogue-entries.ts';
+import type { CatalogueEntries, Entry, Tenant } from './catalogue-entries.ts';
 import type { StoreProblem } from './store-problem.ts';
-import { isExpired, type StoredFrame } from './stored-frame.ts';
+import { isExpired, pathsOf, type StoredFrame } from './stored-frame.ts';
 
 /** Removes frames that were replaced, were dropped or have expired. Their files go when they have no readers. */
 export interface FrameRemovals {
   /** Sets the expiry of a frame, in memory. */
   setExpires(frame: StoredFrame, expires: Date | null): void;
   /** Retires a frame that is no longer the current one of its entry. */
-  retire(entry: Entry, frame: StoredFrame): void;
+  retire(entry: Entry, frame: StoredFrame, replacement?: Replacement): void;
   /** Drops a frame durably. Call this only inside `change`. */
   drop(frame: StoredFrame): Promise<void>;
   /** Releases a frame for one reader. */
@@ -18,6 +18,13 @@ export interface FrameRemovals {
   settle(): Promise<void>;
 }
 
+/** The version that took the place of another. */
+export interface Replacement {
+  readonly successor?: StoredFrame;
+  /** Whether it has the same rows. */
+  readonly isSame?: boolean;
+}
+
 /** Options of `createFrameRemovals`. */
 export interface RemovalOptions {
   readonly entries: CatalogueEntries;
@@ -25,7 +32,16 @@ export interface RemovalOptions {
   readonly change: (frame: StoredFrame, work: () => Promise<void>) => Promise<void>;
   readonly now: () => number;
   readonly onProblem: (problem: StoreProblem) => void;
-  readonly onLeave: (frame: StoredFrame) => void;
+  readonly onLeave: (frame: StoredFrame, replacement?: Replacement) => void;
+}
+
+/** Returns the files of versions that no other version lists. */
+function unusedFiles({ folder }: Tenant, { current, left }: Entry, versions: readonly StoredFrame[]): string[] {
+  const removed = new Set(versions);
+  const others = [...(current ? [current] : []), ...left].filter((frame) => !removed.has(frame));
+  const needed = new Set(others.flatMap(pathsOf));
+  const paths = versions.flatMap((frame) => [folder.framePath(frame), ...pathsOf(frame)]);
+  return [...new Set(paths)].filter((path) => !needed.has(path));
 }
 
 /** Creates the removals of a catalogue. */
@@ -49,17 +65,17 @@ export function createFrameRemovals({ entries, change, now, onProblem, onLeave }
     if (entry === undefined) return;
     const left = [...entry.left].filter(({ readers }) => readers === 0);
     const isEveryOne = left.length === entry.left.size;
-    await tenant.folder.remove(left, isEveryOne ? entry.tombstones : []);
+    await tenant.folder.remove(unusedFiles(tenant, entry, left), left, isEveryOne ? entry.tombstones : []);
     for (const one of left) entry.left.delete(one);
     if (!isEveryOne) return;
     entry.tombstones = [];
     if (entry.current === undefined) tenant.entries.delete(frame.handle.toLowerCase());
   }
 
-  function retire(entry: Entry, frame: StoredFrame): void {
+  function retire(entry: Entry, frame: StoredFrame, replacement?: Replacement): void {
     entry.left.add(frame);
     expiring.delete(frame);
-    onLeave(frame);
+    onLeave(frame, replacement);
     if (frame.readers === 0) begin(frame, () => removeLeft(frame));
   }
 

@@ -5,8 +5,10 @@ import { type CatalogueEntries, type Entry, frameOf, type Tenant } from './catal
 import type { StoreProblem } from './store-problem.ts';
 import type { FrameRemovals } from './frame-removals.ts';
 import { tenantOfFolder } from './frame-names.ts';
-import { type ScannedFolder, scanFolder } from './scan-folder.ts';
-import { forEachConcurrently, type TenantFolder } from './tenant-folder.ts';
+import type { FramePart } from '../../files/frame-files.ts';
+import { type ScannedFolder, type ScannedHandle, scanFolder } from './scan-folder.ts';
+import { pathsOf, type StoredFrame } from './stored-frame.ts';
+import { forEachConcurrently, type TenantFolder, type VersionName } from './tenant-folder.ts';
 
 /** Options of `loadCatalogue`. */
 export interface LoadOptions {
@@ -37,13 +39,13 @@ async function loadTenant(tenant: Tenant, { isReadOnly, removals, onProblem }: L
   const { folder, name } = tenant;
   const scanned = await scanFolder(folder);
   const entries = new Map<string, Entry>();
-  for (const [key, { current, expires, floor }] of scanned.handles) {
-    if (current === undefined) continue;
+  await forEachConcurrently([...scanned.handles], async ([key, { current, expires, floor }]) => {
+    if (current === undefined) return;
     const known = tenant.entries.get(key)?.current;
-    const frame = known?.version === current.version ? known : frameOf(tenant, current);
+    const frame = known?.version === current.version ? known : frameOf(tenant, current, await partsOf(folder, current));
     removals.setExpires(frame, expires);
     entries.set(key, { current: frame, floor, left: new Set(), tombstones: [] });
-  }
+  });
   tenant.entries = entries;
   tenant.sorted = undefined;
   for (const { handle } of scanned.ambiguous) {
@@ -51,17 +53,41 @@ async function loadTenant(tenant: Tenant, { isReadOnly, removals, onProblem }: L
   }
   if (isReadOnly) return;
   // Files that cannot be removed are hidden anyway, and the next start tries again.
-  await sweep(folder, scanned).catch((cause: unknown) => {
+  await sweep(tenant, scanned).catch((cause: unknown) => {
     onProblem({ kind: 'not_removed', tenant: name, handle: '', cause });
   });
 }
 
-async function sweep(folder: TenantFolder, { handles, unfinished, orphans }: ScannedFolder): Promise<void> {
+/** Returns the parts of a version that is a manifest. If it cannot be read now, readers of the frame try again. */
+async function partsOf(folder: TenantFolder, version: VersionName): Promise<readonly FramePart[] | undefined> {
+  if (!version.isManifest) return undefined;
+  const manifest = await folder.readManifest(version).catch(() => undefined);
+  return manifest?.parts;
+}
+
+async function sweep({ folder, entries }: Tenant, { handles, unfinished, orphans }: ScannedFolder): Promise<void> {
   await forEachConcurrently(unfinished, (path) => folder.discard(path));
-  const all = [...handles.values()];
-  const left = all.flatMap((handle) => handle.left);
+  const unused = [...handles].map(([key, handle]) => unusedFiles(folder, handle, entries.get(key)?.current));
   await folder.remove(
-    [...left, ...orphans],
-    all.flatMap(({ tombstones }) => tombstones),
+    unused.flatMap(({ paths }) => paths),
+    [...unused.flatMap(({ versions }) => versions), ...orphans],
+    unused.flatMap(({ tombstones }) => tombstones),
   );
+}
+
+/** Returns the files of a handle that its current version does not list. */
+function unusedFiles(
+  folder: TenantFolder,
+  { left, parts, tombstones }: ScannedHandle,
+  current: StoredFrame | undefined,
+): {
+  readonly paths: string[];
+  readonly versions: readonly VersionName[];
+  readonly tombstones: readonly VersionName[];
+} {
+  const needed = new Set(current && pathsOf(current));
+  // A manifest that cannot be read may list any of them.
+  if (current && needed.size === 0) return { paths: [], versions: [], tombstones: [] };
+  const paths = [...left.map((version) => folder.framePath(version)), ...parts].filter((path) => !needed.has(path));
+  return { paths, versions: left, tombstones };
 }

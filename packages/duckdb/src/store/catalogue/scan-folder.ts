@@ -9,6 +9,8 @@ export interface ScannedHandle {
   /** Replaced or dropped versions. */
   readonly left: VersionName[];
   readonly tombstones: VersionName[];
+  /** The paths of all parts. */
+  readonly parts: string[];
   /** The newest version or tombstone. */
   floor: string;
 }
@@ -32,15 +34,26 @@ export async function scanFolder(folder: TenantFolder): Promise<ScannedFolder> {
   const expiries: VersionName[] = [];
   const ofHandle = (handle: string): ScannedHandle => {
     const key = handle.toLowerCase();
-    const known = handles.get(key) ?? { current: undefined, expires: null, left: [], tombstones: [], floor: '' };
+    const known = handles.get(key) ?? {
+      current: undefined,
+      expires: null,
+      left: [],
+      tombstones: [],
+      parts: [],
+      floor: '',
+    };
     handles.set(key, known);
     return known;
   };
   for (const { path, file } of await folder.scan()) {
     if (file.kind === 'unfinished') unfinished.push(path);
-    else if (file.kind === 'frame') addVersion(ofHandle(file.handle), file);
-    else if (file.kind === 'expiry') expiries.push(file);
-    else if (file.kind === 'tombstone') ofHandle(file.handle).tombstones.push(file);
+    if (!('version' in file)) continue;
+    const { handle, version } = file;
+    const name = { handle, version, isManifest: file.kind === 'manifest' };
+    if (file.kind === 'expiry') expiries.push(name);
+    else if (file.kind === 'tombstone') ofHandle(handle).tombstones.push(name);
+    else if (file.kind === 'part') ofHandle(handle).parts.push(path);
+    else addVersion(ofHandle(handle), name);
   }
   for (const known of handles.values()) applyTombstones(known);
   const orphans: VersionName[] = [];

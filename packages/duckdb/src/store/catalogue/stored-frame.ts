@@ -1,11 +1,16 @@
 import type { ServiceError } from '@svc/errors';
 import { type ColumnInfo, columnInfo, type FrameInfo, type Handle } from '@svc/frames';
-import type { FrameSource, SourceInfo } from '../../files/frame-files.ts';
+import type { Schema } from 'apache-arrow';
+import type { SizedPart } from './manifest.ts';
+import type { FileSource, PartSize, PartsSource, SourceInfo } from '../../files/frame-files.ts';
 
-/** The file or table with the rows of a frame. */
-export type ContentSource = FrameSource | { readonly kind: 'arrow'; readonly path: string };
+/** A file or table that was not written by the store. */
+export type ForeignSource = FileSource | { readonly kind: 'arrow'; readonly path: string };
 
-/** The description of a frame's file. It never changes, and is read on first use. */
+/** The files or the table with the rows of a frame. */
+export type ContentSource = ForeignSource | PartsSource;
+
+/** The description of a frame's files. It never changes, and is read on first use. */
 export interface FrameContents extends SourceInfo {
   readonly columns: readonly ColumnInfo[];
   readonly fileBytes: number;
@@ -17,7 +22,10 @@ export interface StoredFrame {
   readonly handle: Handle;
   readonly version: string;
   readonly created: Date;
-  readonly source: ContentSource;
+  /** Without parts if the manifest of the version could not be read. */
+  source: ContentSource;
+  /** Whether the version is a manifest, which lists its parts. */
+  readonly isManifest: boolean;
   /** Whether the file was not written by the store. */
   readonly isForeign: boolean;
   expires: Date | null;
@@ -26,7 +34,7 @@ export interface StoredFrame {
   failure?: ServiceError;
   /** Whether a problem with the file was reported. */
   isReported?: true;
-  /** The size of the file, if known. */
+  /** The size of the files, if known. */
   fileBytes: number | undefined;
   /** The number of open readers. */
   readers: number;
@@ -37,8 +45,23 @@ export function contentsOf(info: SourceInfo, fileBytes: number): FrameContents {
   return { ...info, columns: info.schema.fields.map(columnInfo), fileBytes };
 }
 
+/** Creates the description of several parts. */
+export function contentsOfParts(schema: Schema, parts: readonly { readonly size: PartSize }[]): FrameContents {
+  const sum = (of: (size: PartSize) => number): number => parts.reduce((total, { size }) => total + of(size), 0);
+  const arrowBytes = sum((size) => size.arrowBytes ?? NaN);
+  const info = { schema, rows: sum(({ rows }) => rows), ...(!Number.isNaN(arrowBytes) && { arrowBytes }) };
+  return contentsOf(
+    info,
+    sum(({ fileBytes }) => fileBytes),
+  );
+}
+
 /** Returns the metadata of a frame for clients. */
-export function infoOf(frame: StoredFrame, contents: FrameContents, isHot: boolean): FrameInfo {
+export function infoOf(
+  frame: Pick<StoredFrame, 'handle' | 'created' | 'version' | 'expires'>,
+  contents: FrameContents,
+  isHot: boolean,
+): FrameInfo {
   return {
     handle: frame.handle,
     rows: contents.rows,
@@ -54,4 +77,15 @@ export function infoOf(frame: StoredFrame, contents: FrameContents, isHot: boole
 /** Whether a frame has expired. */
 export function isExpired(frame: StoredFrame, now: number): boolean {
   return frame.expires !== null && frame.expires.getTime() <= now;
+}
+
+/** The paths of the files with the rows of a frame. */
+export function pathsOf({ source }: Pick<StoredFrame, 'source'>): readonly string[] {
+  return source.kind === 'parts' ? source.parts.map(({ path }) => path) : [source.path];
+}
+
+/** The parts of a frame that was described. */
+export function sizedParts({ source, contents }: StoredFrame): readonly SizedPart[] {
+  if (source.kind !== 'parts' || contents === undefined) return [];
+  return source.parts.map(({ path, size }) => ({ path, size: size ?? contents }));
 }

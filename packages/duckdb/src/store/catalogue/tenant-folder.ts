@@ -4,14 +4,18 @@ import { readdir, rename, stat } from 'node:fs/promises';
 import { basename, join } from 'node:path';
 import type { Handle } from '@svc/frames';
 import { createDirectorySync, hasCode, readSmallFile, unlinkIfThere, writeWhole } from '../../disk/durable-files.ts';
-import { type FileName, frameFileName, parseFileName, unfinishedFileName } from './frame-names.ts';
+import { type FileName, frameFileName, type OwnKind, parseFileName, unfinishedFileName } from './frame-names.ts';
+import { decodeManifest, encodeManifest, type Manifest } from './manifest.ts';
 import { makeDirectory } from '../../disk/make-directory.ts';
+import { type AddedPart, publishManifest } from './publish-manifest.ts';
 import { writeTombstone } from './tombstone.ts';
 
 /** The name of a version of a frame. */
 export interface VersionName {
   readonly handle: Handle;
   readonly version: string;
+  /** Whether the version is a manifest. */
+  readonly isManifest: boolean;
 }
 
 /**
@@ -26,17 +30,29 @@ export interface TenantFolder {
   scan(): Promise<readonly ParsedFile[]>;
   /** Returns the path for an unpublished file, which the next start sweeps. */
   unfinishedPath(): string;
+  /** The path of the file that makes a version: its rows, or its manifest. */
   framePath(name: VersionName): string;
+  /** The path of a part that is added with a version. */
+  partPath(name: Omit<VersionName, 'isManifest'>): string;
   /** Publishes a flushed file as a version of a frame, with its expiry. */
   publish(unfinishedPath: string, name: VersionName, expires: Date | null): Promise<void>;
+  /** Publishes a manifest as a version of a frame, after the flushed files that it lists and that are not parts yet. */
+  publishManifest(
+    added: readonly AddedPart[],
+    manifest: Manifest,
+    name: VersionName,
+    expires: Date | null,
+  ): Promise<void>;
+  /** Reads the manifest of a version. A damaged one is `invalid_data`. */
+  readManifest(name: VersionName): Promise<Manifest>;
   /** Changes when a version expires. */
   writeExpiry(name: VersionName, expires: Date | null): Promise<void>;
   /** Returns the expiry of a version: null if it never expires, undefined if the expiry file is not valid. */
   readExpiry(name: VersionName): Promise<Date | null | undefined>;
   /** Marks a version and all before it as dropped. `isFree`: the version has no readers. */
   writeTombstone(name: VersionName, isFree: boolean): Promise<void>;
-  /** Removes versions, flushes, then removes tombstones that are no longer needed. */
-  remove(versions: readonly VersionName[], tombstones: readonly VersionName[]): Promise<void>;
+  /** Removes files and the expiries of versions, flushes, then removes tombstones that are no longer needed. */
+  remove(paths: readonly string[], versions: readonly VersionName[], tombstones: readonly VersionName[]): Promise<void>;
   /** Removes a file that was never published. */
   discard(path: string): Promise<void>;
 }
@@ -50,8 +66,9 @@ export interface ParsedFile {
 /** The folder at `path`. */
 export function createTenantFolder(path: string): TenantFolder {
   const sync = createDirectorySync(path);
-  const pathOf = (kind: 'frame' | 'expiry' | 'tombstone', { handle, version }: VersionName): string =>
+  const pathOf = (kind: OwnKind, { handle, version }: Omit<VersionName, 'isManifest'>): string =>
     join(path, frameFileName(kind, handle, version));
+  const framePath = (name: VersionName): string => pathOf(name.isManifest ? 'manifest' : 'frame', name);
   const unfinishedPath = (): string => join(path, unfinishedFileName(randomBytes(12).toString('hex')));
 
   async function writeExpiry(name: VersionName, expires: Date | null): Promise<void> {
@@ -72,17 +89,18 @@ export function createTenantFolder(path: string): TenantFolder {
       const files: ParsedFile[] = [];
       await forEachConcurrently(entries, async (entry) => {
         const file = parseFileName(entry.name);
-        // A FIFO would block open() and a directory is no frame. Tombstones count by name alone; expiry files are read
-        // with a size limit.
-        const isFrame = file.kind === 'frame' || file.kind === 'unfinished';
-        if (!isFrame || (await isRegular(entry, path))) files.push({ path: join(path, entry.name), file });
+        // A FIFO would block open() and a directory is no frame. Tombstones count by name alone; manifests and expiry
+        // files are read with a size limit.
+        const hasRows = file.kind === 'frame' || file.kind === 'part' || file.kind === 'unfinished';
+        if (!hasRows || (await isRegular(entry, path))) files.push({ path: join(path, entry.name), file });
       });
       return files;
     },
     unfinishedPath,
-    framePath: (name) => pathOf('frame', name),
+    framePath,
+    partPath: (name) => pathOf('part', name),
     async publish(unfinished, name, expires) {
-      const frame = pathOf('frame', name);
+      const frame = framePath(name);
       try {
         // Write and flush the expiry first: without it, a frame would never expire.
         if (expires !== null) await writeExpiry(name, expires);
@@ -93,23 +111,23 @@ export function createTenantFolder(path: string): TenantFolder {
         throw error;
       }
     },
-    writeExpiry,
-    readExpiry: async (name) => {
-      const text = await readSmallFile(pathOf('expiry', name)).catch((error: unknown) => {
-        if (hasCode(error, 'ENOENT')) return '{"expires":null}';
-        throw error;
-      });
-      return parseExpiry(text ?? '');
+    async publishManifest(added, manifest, name, expires) {
+      const paths = { manifest: framePath(name), unfinished: unfinishedPath(), expiry: pathOf('expiry', name) };
+      const early = expires === null ? [] : [writeExpiry(name, expires)];
+      await publishManifest(paths, encodeManifest(manifest), added, { early, sync });
     },
+    async readManifest(name) {
+      const text = await readSmallFile(framePath(name), MAX_MANIFEST_BYTES);
+      return decodeManifest(text ?? '', path, name.handle);
+    },
+    writeExpiry,
+    readExpiry: (name) => readExpiry(pathOf('expiry', name)),
     async writeTombstone(name, isFree) {
-      await writeTombstone(pathOf('tombstone', name), isFree ? pathOf('frame', name) : undefined);
+      await writeTombstone(pathOf('tombstone', name), isFree ? framePath(name) : undefined);
       await sync();
     },
-    async remove(versions, tombstones) {
-      await forEachConcurrently(versions, async (name) => {
-        await unlinkIfThere(pathOf('frame', name));
-        await unlinkIfThere(pathOf('expiry', name));
-      });
+    async remove(paths, versions, tombstones) {
+      await forEachConcurrently([...paths, ...versions.map((name) => pathOf('expiry', name))], unlinkIfThere);
       if (tombstones.length === 0) return;
       // If a tombstone vanished before the versions it hides, they would reappear.
       await sync();
@@ -119,12 +137,23 @@ export function createTenantFolder(path: string): TenantFolder {
   };
 }
 
+/** A manifest lists a few hundred parts at most, and its schema may have many thousand columns. */
+const MAX_MANIFEST_BYTES = 64 * 1024 * 1024;
+
 /** Whether an entry is a regular file, or a symbolic link to one. */
 async function isRegular(entry: Dirent, folder: string): Promise<boolean> {
   if (entry.isFile()) return true;
   // Some file systems do not report the kind of an entry.
   const isOther = entry.isDirectory() || entry.isFIFO() || entry.isSocket() || entry.isCharacterDevice();
   return !isOther && ((await stat(join(folder, entry.name)).catch(() => undefined))?.isFile() ?? false);
+}
+
+async function readExpiry(path: string): Promise<Date | null | undefined> {
+  const text = await readSmallFile(path).catch((error: unknown) => {
+    if (hasCode(error, 'ENOENT')) return '{"expires":null}';
+    throw error;
+  });
+  return parseExpiry(text ?? '');
 }
 
 function parseExpiry(text: string): Date | null | undefined {

@@ -111,6 +111,7 @@ function createLoader(onLeave: (frame: StoredFrame) => void): ForeignFrames['loa
       version,
       created: file.mtime,
       source,
+      isManifest: false,
       isForeign: true,
       expires: null,
       contents: undefined,

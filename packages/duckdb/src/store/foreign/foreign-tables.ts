@@ -2,12 +2,12 @@ import { stat } from 'node:fs/promises';
 import { type Handle, isHandle } from '@svc/frames';
 import { versionOfFile } from '../../wire/file-version.ts';
 import type { FrameFiles } from '../../files/frame-files.ts';
-import type { ContentSource } from '../catalogue/stored-frame.ts';
+import type { ForeignSource } from '../catalogue/stored-frame.ts';
 
 /** A file or table that may be a frame. */
 export interface ForeignName {
   readonly handle: Handle;
-  readonly source: ContentSource;
+  readonly source: ForeignSource;
 }
 
 /** Options of `createTableList`. */

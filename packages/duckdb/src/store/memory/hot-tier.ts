@@ -26,12 +26,15 @@ export interface HotTier<Key extends object> {
   fillNew(schema: Schema): Filling<Key> | undefined;
   /** Evicts a frame that was dropped or replaced. */
   remove(key: Key): void;
+  /** Keeps a frame under another key. */
+  move(from: Key, to: Key): void;
 }
 
 interface HotEntry {
   readonly frame: OpenFrame;
   readonly bytes: number;
   readers: number;
+  isCached: boolean;
 }
 
 /** Creates an empty tier of `maxBytes`. */
@@ -59,12 +62,15 @@ export function createHotTier<Key extends object>(maxBytes: number): HotTier<Key
 
   function removeEntry(key: Key): void {
     const entry = entries.get(key);
+    if (entry === undefined) return;
     entries.delete(key);
+    entry.isCached = false;
     // If there are readers, the last one frees the bytes.
-    if (entry?.readers === 0) budget.free(entry.bytes);
+    if (entry.readers === 0) budget.free(entry.bytes);
   }
 
-  const keep = (key: Key, frame: OpenFrame, bytes: number): void => void entries.set(key, { frame, bytes, readers: 0 });
+  const keep = (key: Key, frame: OpenFrame, bytes: number): void =>
+    void entries.set(key, { frame, bytes, readers: 0, isCached: true });
 
   return {
     get usedBytes() {
@@ -81,7 +87,7 @@ export function createHotTier<Key extends object>(maxBytes: number): HotTier<Key
         read: (options) => entry.frame.read(options),
         close() {
           entry.readers -= 1;
-          if (entry.readers === 0 && entries.get(key) !== entry) budget.free(entry.bytes);
+          if (entry.readers === 0 && !entry.isCached) budget.free(entry.bytes);
         },
       };
     },
@@ -98,6 +104,13 @@ export function createHotTier<Key extends object>(maxBytes: number): HotTier<Key
     remove(key) {
       fillings.get(key)?.cancel();
       removeEntry(key);
+    },
+    move(from, to) {
+      fillings.get(from)?.cancel();
+      const entry = entries.get(from);
+      if (entry === undefined) return;
+      entries.delete(from);
+      entries.set(to, entry);
     },
   };
 }
