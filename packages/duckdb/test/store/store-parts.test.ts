@@ -26,8 +26,7 @@ async function restart(): Promise<void> {
 const idsTo = (count: number): bigint[] => Array.from({ length: count }, (_, i) => BigInt(i));
 const ids = async (): Promise<unknown> => (await rowsOf(store, trades))?.flat();
 /** Of appends that were concurrent. */
-const sortedIds = (rows: unknown[][] | undefined): bigint[] =>
-  (rows?.flat() as bigint[]).toSorted((a, b) => Number(a - b));
+const sortedIds = (rows: unknown[][] = []): bigint[] => (rows.flat() as bigint[]).toSorted((a, b) => (a < b ? -1 : 1));
 const namesOf = async (extension: string): Promise<string[]> =>
   (await fixture.names()).filter((name) => name.endsWith(extension));
 
