@@ -1,7 +1,8 @@
 import { invalidResponse } from '../errors/cli-error.ts';
 import type { Client } from '../client/client.ts';
-import type { Command } from '../args/command.ts';
+import type { Command, Context } from '../args/command.ts';
 import { beginsWithDirectory } from '../args/directory-name.ts';
+import { withDownloadProgress } from '../output/download-progress.ts';
 import { OUTPUT_FORMATS, outputContentType } from '../args/file-formats.ts';
 import type { Output } from '../output/output.ts';
 import { copyBody, MORE_COLUMNS, printResult } from '../output/print-result.ts';
@@ -41,7 +42,9 @@ export const get: Command = {
     const limit = args.text('limit') ?? (isLimited ? undefined : ALL_ROWS);
     const cols = args.text('cols');
     await withClient(args, context, {}, (client) =>
-      writeOutput(target.file, context, (output) => printRows(client, { handle, limit, cols, target, output })),
+      writeOutput(target.file, context, (output) =>
+        printRows(client, { handle, limit, cols, target, output, context }),
+      ),
     );
   },
 };
@@ -52,9 +55,10 @@ interface Printing {
   readonly cols: string | undefined;
   readonly target: ResultTarget;
   readonly output: Output;
+  readonly context: Context;
 }
 
-async function printRows(client: Client, { handle, limit, cols, target, output }: Printing): Promise<void> {
+async function printRows(client: Client, { handle, limit, cols, target, output, context }: Printing): Promise<void> {
   const { format } = target;
   const fmt = format === 'table' ? 'json' : format;
   const response = await client.send({
@@ -64,17 +68,22 @@ async function printRows(client: Client, { handle, limit, cols, target, output }
     isLong: true,
     expects: { contentType: outputContentType(fmt) },
   });
-  if (fmt !== 'json') return copyBody(response.body, output);
   const total = Number(response.headers.get('x-total-count') ?? Number.NaN);
-  await printResult(response.body, {
-    output,
-    isJson: format === 'json',
-    layout: { ...target, more: MORE_COLUMNS },
-    lastLine: ({ members, rows }) => {
-      if (rows === undefined || members['count'] !== rows) throw invalidResponse('its count does not match its rows');
-      if (!(total > rows)) return formatCount(rows, 'row');
-      const hint = limit === undefined ? ' (--all prints all)' : '';
-      return `${rows} of ${formatCount(total, 'row')}${hint}`;
-    },
+  const { stderr, signal } = context;
+  const totalRows = limit === ALL_ROWS && total >= 0 ? total : undefined;
+  await withDownloadProgress({ response, format, totalRows, output, stderr, signal }, (body, countRows) => {
+    if (fmt !== 'json') return copyBody(body, output);
+    return printResult(body, {
+      output,
+      isJson: format === 'json',
+      layout: { ...target, more: MORE_COLUMNS },
+      onRows: (_, rows) => countRows(rows.length),
+      lastLine: ({ members, rows }) => {
+        if (rows === undefined || members['count'] !== rows) throw invalidResponse('its count does not match its rows');
+        if (!(total > rows)) return formatCount(rows, 'row');
+        const hint = limit === undefined ? ' (--all prints all)' : '';
+        return `${rows} of ${formatCount(total, 'row')}${hint}`;
+      },
+    });
   });
 }

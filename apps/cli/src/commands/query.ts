@@ -76,7 +76,7 @@ export const query: Command = {
     await withClient(args, context, use, async (client) => {
       const chosen = await engineFor(client, target, engine);
       await writeOutput(target.file, context, (output) =>
-        runSql(client, { sql, engine: chosen, params, limit: args.text('limit'), target, output, errorWidth }),
+        runSql(client, { sql, engine: chosen, params, limit: args.text('limit'), target, output, context, errorWidth }),
       );
     });
   },

@@ -1,6 +1,8 @@
 import type { ResultFormat } from '@svc/frames';
 import { CliError } from '../errors/cli-error.ts';
 import type { Client, ClientResponse } from '../client/client.ts';
+import type { Context } from '../args/command.ts';
+import { withDownloadProgress } from '../output/download-progress.ts';
 import { formatCount } from '../text/display-text.ts';
 import { outputContentType } from '../args/file-formats.ts';
 import type { Output } from '../output/output.ts';
@@ -28,6 +30,8 @@ export interface SqlRun {
   /** The rows to print, as the parameter `limit` of the server. Default: all. */
   readonly limit?: string | undefined;
   readonly output: Output;
+  /** Shows the progress. */
+  readonly context: Pick<Context, 'stderr' | 'signal'>;
   /** Width of the terminal that shows errors, in columns. */
   readonly errorWidth: number;
   /** Called with the rows as they arrive. */
@@ -38,22 +42,28 @@ export interface SqlRun {
 
 /** Runs a statement and prints its result. */
 export async function runSql(client: Client, run: SqlRun): Promise<void> {
-  const { sql, target, output, errorWidth, onRows, more = MORE_COLUMNS } = run;
+  const { sql, target, output, context, errorWidth, onRows, more = MORE_COLUMNS } = run;
   const { format } = target;
   const fmt = format === 'table' ? 'json' : format;
   const response = await sendSql(client, run, fmt);
-  if (fmt !== 'json') return copyBody(response.body, output);
-  await printResult(response.body, {
-    output,
-    isJson: format === 'json',
-    layout: { ...target, more },
-    ...(onRows && { onRows }),
-    lastLine: (whole) => {
-      // The database reports some errors with status 200, even after rows.
-      const refusal = refusalOf(whole.members, { sql, width: errorWidth });
-      if (refusal !== undefined) throw refusal;
-      return describeResult(whole);
-    },
+  const { stderr, signal } = context;
+  await withDownloadProgress({ response, format, output, stderr, signal }, (body, countRows) => {
+    if (fmt !== 'json') return copyBody(body, output);
+    return printResult(body, {
+      output,
+      isJson: format === 'json',
+      layout: { ...target, more },
+      onRows: (columns, rows) => {
+        countRows(rows.length);
+        onRows?.(columns, rows);
+      },
+      lastLine: (whole) => {
+        // The database reports some errors with status 200, even after rows.
+        const refusal = refusalOf(whole.members, { sql, width: errorWidth });
+        if (refusal !== undefined) throw refusal;
+        return describeResult(whole);
+      },
+    });
   });
 }
 

@@ -1,3 +1,4 @@
+import { fstatSync } from 'node:fs';
 import type { Writable } from 'node:stream';
 import { CliError, OutputClosedError } from '../errors/cli-error.ts';
 import { errorCode } from '../errors/error-code.ts';
@@ -10,6 +11,8 @@ export interface Output {
   readonly width: number | undefined;
   /** Whether it supports colours. */
   readonly isStyled: boolean;
+  /** Whether it is a file, and not a terminal or a pipe. Default: no. */
+  readonly isFile?: boolean;
   /** Resolves when the stream has accepted the bytes: backpressure for the writer. */
   write(chunk: string | Uint8Array): Promise<void>;
 }
@@ -18,6 +21,7 @@ export interface Output {
 export interface OutputStream extends Writable {
   readonly isTTY?: boolean;
   readonly columns?: number;
+  readonly fd?: number;
   hasColors?(): boolean;
 }
 
@@ -32,11 +36,21 @@ export function createOutput(stream: OutputStream): Output {
       return isTerminal ? stream.columns || DEFAULT_WIDTH : undefined;
     },
     isStyled: isTerminal && stream.hasColors?.() === true,
+    isFile: stream.fd !== undefined && isRegularFile(stream.fd),
     write: (chunk) =>
       new Promise((resolve, reject) => {
         stream.write(chunk, (error) => (error ? reject(outputError(error, 'The output')) : resolve()));
       }),
   };
+}
+
+function isRegularFile(fd: number): boolean {
+  try {
+    return fstatSync(fd).isFile();
+  } catch {
+    // Closed by the parent process.
+    return false;
+  }
 }
 
 const REASONS: Readonly<Record<string, readonly [reason: string, hint: string]>> = {

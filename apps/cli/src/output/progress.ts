@@ -1,6 +1,6 @@
 import type { Output } from './output.ts';
 
-/** Shows the progress of an upload on a terminal. */
+/** Shows the progress of a transfer on a terminal. */
 export interface Progress {
   /** Yields the same chunks and counts their bytes. */
   track(chunks: AsyncIterable<Uint8Array>): AsyncGenerator<Uint8Array>;
@@ -16,21 +16,23 @@ export interface ProgressOptions {
   readonly totalBytes: number | undefined;
   /** Clears the progress line when aborted. */
   readonly signal: AbortSignal;
+  /** Formats the line. Default: that of an upload. */
+  readonly line?: (step: Step, width: number) => string;
 }
 
-/** The state of an upload. */
+/** The state of a transfer. */
 export interface Step {
   readonly bytes: number;
   readonly totalBytes: number | undefined;
   readonly seconds: number;
 }
 
-/** A shorter upload shows no progress. */
+/** A shorter transfer shows no progress. */
 const INTERVAL_MS = 200;
 const MAX_BAR_WIDTH = 30;
 
 /** Starts to show progress. */
-export function startProgress({ output, totalBytes, signal }: ProgressOptions): Progress {
+export function startProgress({ output, totalBytes, signal, line = formatProgress }: ProgressOptions): Progress {
   const startMs = performance.now();
   // One less: some terminals wrap after the last column.
   const width = (output.width ?? 0) - 1;
@@ -38,12 +40,12 @@ export function startProgress({ output, totalBytes, signal }: ProgressOptions): 
   let isShown = false;
   const show = (text: string): void => {
     isShown = text !== '';
-    // If the terminal is gone, the upload continues.
+    // If the terminal is gone, the transfer continues.
     output.write(`\r${text.slice(0, width).padEnd(width)}\r`).catch(() => {});
   };
   const draw = (): void => {
     const seconds = (performance.now() - startMs) / 1000;
-    show(formatProgress({ bytes, totalBytes, seconds }, width));
+    show(line({ bytes, totalBytes, seconds }, width));
   };
   const timer = output.width === undefined ? undefined : setInterval(draw, INTERVAL_MS);
   const end = (): void => {
@@ -68,21 +70,29 @@ export function formatProgress({ bytes, totalBytes, seconds }: Step, width: numb
   const rate = `${formatBytes(seconds > 0 ? bytes / seconds : 0)}/s`;
   if (totalBytes === undefined) return `${formatBytes(bytes)}  ${rate}`;
   if (bytes >= totalBytes) return `100 %  ${formatBytes(bytes)} sent, waiting for the server`;
-  const part = bytes / totalBytes;
-  const percent = String(Math.floor(part * 100)).padStart(3);
-  const text = `${percent} %  ${formatBytes(bytes)} of ${formatBytes(totalBytes)}  ${rate}`;
-  const barWidth = Math.max(0, Math.min(MAX_BAR_WIDTH, width - text.length - 1));
-  const filled = Math.floor(part * barWidth);
-  return `${'█'.repeat(filled)}${'░'.repeat(barWidth - filled)} ${text}`;
+  return progressBar(bytes / totalBytes, `${formatBytes(bytes)} of ${formatBytes(totalBytes)}  ${rate}`, width);
 }
 
-const UNITS = ['B', 'kB', 'MB', 'GB', 'TB'];
+/** Formats a bar for a share from 0 to 1, with the percentage and a text behind it. */
+export function progressBar(share: number, text: string, width: number): string {
+  const behind = `${String(Math.floor(share * 100)).padStart(3)} %  ${text}`;
+  const barWidth = Math.max(0, Math.min(MAX_BAR_WIDTH, width - behind.length - 1));
+  const filled = Math.floor(share * barWidth);
+  return `${'█'.repeat(filled)}${'░'.repeat(barWidth - filled)} ${behind}`;
+}
+
+const BYTE_UNITS = [' B', ' kB', ' MB', ' GB', ' TB'];
 
 /** Formats a number of bytes with three digits and a decimal unit. */
 export function formatBytes(bytes: number): string {
-  const power = Math.min(UNITS.length - 1, Math.max(0, Math.floor(Math.log10(Math.max(1, bytes)) / 3)));
-  const value = bytes / 1000 ** power;
-  // Rounded down: never shows more than was sent.
+  return formatScaled(bytes, BYTE_UNITS);
+}
+
+/** Formats a number with three digits and one of the units, each a thousand times the one before. */
+export function formatScaled(count: number, units: readonly string[]): string {
+  const power = Math.min(units.length - 1, Math.max(0, Math.floor(Math.log10(Math.max(1, count)) / 3)));
+  const value = count / 1000 ** power;
+  // Rounded down: never shows more than was transferred.
   const digits = power === 0 || value >= 100 ? 0 : 1;
-  return `${(Math.floor(value * 10 ** digits) / 10 ** digits).toFixed(digits)} ${UNITS[power]}`;
+  return `${(Math.floor(value * 10 ** digits) / 10 ** digits).toFixed(digits)}${units[power]}`;
 }

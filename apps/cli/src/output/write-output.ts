@@ -76,5 +76,5 @@ async function followLinks(file: string): Promise<string> {
 }
 
 function fileOutput(handle: FileHandle, fail: (error: unknown) => never): Output {
-  return { width: undefined, isStyled: false, write: (chunk) => handle.appendFile(chunk).catch(fail) };
+  return { width: undefined, isStyled: false, isFile: true, write: (chunk) => handle.appendFile(chunk).catch(fail) };
 }

@@ -29,7 +29,7 @@ export interface PromptSessionOptions {
   readonly engine: string | undefined;
   readonly params: readonly string[];
   readonly formats: readonly ResultTarget['format'][];
-  readonly context: Pick<Context, 'stdout'>;
+  readonly context: Pick<Context, 'stdout' | 'stderr' | 'signal'>;
   readonly errorWidth: number;
   /** The layout of tables at the start. */
   readonly target: Pick<ResultTarget, 'isExpanded' | 'isWhole'>;
@@ -99,7 +99,7 @@ export function createPromptSession(options: PromptSessionOptions): PromptSessio
       const keeper = createResultKeeper();
       const startMs = performance.now();
       const shown = { format, isExpanded, isWhole: target.isWhole };
-      const run = { sql, engine, params, target: shown, more: MORE, output: stdout, errorWidth, signal };
+      const run = { sql, engine, params, target: shown, more: MORE, output: stdout, context, errorWidth, signal };
       await runSql(client, { ...run, onRows: keeper.onRows });
       last = keeper.result();
       if (isTimed) await stdout.write(`${(performance.now() - startMs).toFixed(1)} ms\n`);

@@ -1,0 +1,74 @@
+import type { Output } from './output.ts';
+import { formatBytes, formatScaled, progressBar, startProgress, type Step } from './progress.ts';
+import { createRowCounter } from './row-counter.ts';
+
+/** A response that is written to a file. */
+export interface Download {
+  readonly response: { readonly headers: Headers; readonly body: AsyncIterable<Uint8Array> };
+  /** Its format; a table is written from JSON. */
+  readonly format: string;
+  /** The rows to expect; undefined if not known. */
+  readonly totalRows?: number | undefined;
+  /** Where the rows go. */
+  readonly output: Output;
+  /** Shows the progress. */
+  readonly stderr: Output;
+  readonly signal: AbortSignal;
+}
+
+/** Calls `print` with the body. Shows its progress on a terminal if the rows go to a file. */
+export async function withDownloadProgress(
+  { response, format, totalRows, output, stderr, signal }: Download,
+  print: (body: AsyncIterable<Uint8Array>, countRows: (rows: number) => void) => Promise<void>,
+): Promise<void> {
+  const { headers, body } = response;
+  // Rows in a pipe may be shown by another program on this very terminal.
+  if (stderr.width === undefined || output.isFile !== true) return print(body, () => {});
+  const length = headers.get('content-length');
+  const totalBytes = length === null || headers.has('content-encoding') ? undefined : Number(length);
+  let rows: number | undefined;
+  const line = (step: Step, width: number): string => formatDownload({ ...step, rows, totalRows }, width);
+  const progress = startProgress({ output: stderr, totalBytes, signal, line });
+  const counter = createRowCounter(format);
+  async function* counted(): AsyncGenerator<Uint8Array> {
+    for await (const chunk of progress.track(body)) {
+      if (counter !== undefined) rows = counter.count(chunk);
+      yield chunk;
+    }
+  }
+  try {
+    await print(counted(), (more) => (rows = (rows ?? 0) + more));
+  } finally {
+    progress.end();
+  }
+}
+
+/** The state of a download. */
+export interface DownloadStep extends Step {
+  /** Undefined if they are not counted. */
+  readonly rows: number | undefined;
+  readonly totalRows: number | undefined;
+}
+
+/** Formats one line: a bar if the end is known, bytes and rows, each with its rate. */
+export function formatDownload({ bytes, totalBytes, rows, totalRows, seconds }: DownloadStep, width: number): string {
+  const perSecond = (count: number): number => (seconds > 0 ? count / seconds : 0);
+  const facts = [
+    formatBytes(bytes) + (totalBytes === undefined ? '' : ` of ${formatBytes(totalBytes)}`),
+    `${formatBytes(perSecond(bytes))}/s`,
+    ...(rows === undefined
+      ? []
+      : [
+          `${formatRows(rows)}${totalRows === undefined ? '' : ` of ${formatRows(totalRows)}`} rows`,
+          `${formatRows(perSecond(rows))} rows/s`,
+        ]),
+  ].join('  ');
+  const share = rows !== undefined && totalRows ? rows / totalRows : totalBytes ? bytes / totalBytes : undefined;
+  return share === undefined ? facts : progressBar(Math.min(1, share), facts, width);
+}
+
+const ROW_UNITS = ['', ' k', ' M', ' G', ' T'];
+
+function formatRows(rows: number): string {
+  return formatScaled(rows, ROW_UNITS);
+}
