@@ -15,6 +15,7 @@ export { declaredField } from './declared-columns.ts';
 export { type ArrowHeader, readArrowHeader } from './decode/arrow/arrow-header.ts';
 export { schemaFromUpload, uncheckedSchemaFromUpload } from './decode/arrow/arrow-schema.ts';
 export { MAX_COLUMNS } from './decode/limits.ts';
+export { encodeArrowFile } from './encode/arrow-file.ts';
 export { type ArrowMessage, encodeArrowMessages, encodeArrowSchema } from './encode/arrow-messages.ts';
 export { encapsulate, END_OF_STREAM } from './encode/arrow-stream.ts';
 export { arrayTypeOf, chunksOf, offsetsOf, valueBytes, valuesOf } from './columns/arrow-data.ts';

@@ -1,10 +1,11 @@
-import { type Data, Message, RecordBatchWriter, type Schema } from 'apache-arrow';
+import { type Data, Message, MessageHeader, RecordBatchWriter, type Schema } from 'apache-arrow';
 import { createRecordBatch } from '../columns/create-record-batch.ts';
 import type { FrameStream } from '../frame-stream.ts';
 import { createCompactData } from './compact-data.ts';
 
 /** One Arrow IPC message. */
 export interface ArrowMessage {
+  readonly kind: 'schema' | 'dictionary' | 'batch';
   /** The flatbuffer header, without the prefix and padding of a stream. */
   readonly header: Uint8Array;
   /** The body in order: the buffers of the batch, not copied, and padding. */
@@ -63,10 +64,10 @@ function rowsWithin(rows: number, bytes: number): number {
 
 /** Keeps headers and bodies separate; the base class concatenates them. */
 class MessageWriter extends RecordBatchWriter {
-  private messages: { header: Uint8Array; body: Uint8Array[]; bodyLength: number }[] = [];
+  private messages: { kind: ArrowMessage['kind']; header: Uint8Array; body: Uint8Array[]; bodyLength: number }[] = [];
 
   protected override _writeMessage(message: Message): this {
-    this.messages.push({ header: Message.encode(message), body: [], bodyLength: 0 });
+    this.messages.push({ kind: kindOf(message), header: Message.encode(message), body: [], bodyLength: 0 });
     return this;
   }
 
@@ -84,4 +85,9 @@ class MessageWriter extends RecordBatchWriter {
     this.messages = [];
     return messages;
   }
+}
+
+function kindOf({ headerType }: Message): ArrowMessage['kind'] {
+  if (headerType === MessageHeader.Schema) return 'schema';
+  return headerType === MessageHeader.DictionaryBatch ? 'dictionary' : 'batch';
 }

@@ -8,9 +8,26 @@ import type { ChunkOptions } from './encode-rows.ts';
  * batch is encoded at a time, and only after the earlier chunks were consumed; the event loop runs between batches.
  * With `reuseBuffers`, a batch of `source` need only be valid until the next `next()`, too.
  */
-export async function* encodeArrowStream(
+export function encodeArrowStream(
   source: FrameStream,
-  { reuseBuffers = false }: ChunkOptions = {},
+  options: ChunkOptions = {},
+): AsyncGenerator<Uint8Array, void, undefined> {
+  return encodeMessages(source, options, { begin: () => [], message: () => {}, end: () => [END_OF_STREAM] });
+}
+
+/** What surrounds the messages of a frame in a format. */
+export interface MessageFraming {
+  begin(): readonly Uint8Array[];
+  /** Called with each message and the length of its encapsulated header. */
+  message(message: ArrowMessage, headerBytes: number): void;
+  end(): readonly Uint8Array[];
+}
+
+/** Encodes the messages of a frame in chunks. */
+export async function* encodeMessages(
+  source: FrameStream,
+  { reuseBuffers = false }: ChunkOptions,
+  framing: MessageFraming,
 ): AsyncGenerator<Uint8Array, void, undefined> {
   let parts: Uint8Array[] = [];
   let bytes = 0;
@@ -18,11 +35,14 @@ export async function* encodeArrowStream(
     parts.push(part);
     bytes += part.length;
   };
-  for await (const { header, body, bodyLength } of encodeArrowMessages(source)) {
-    add(encapsulate(header));
+  for (const part of framing.begin()) add(part);
+  for await (const message of encodeArrowMessages(source)) {
+    const header = encapsulate(message.header);
+    framing.message(message, header.length);
+    add(header);
     // Parts that are not sent before the next batch arrives must be copied.
-    const isWaiting = bytes + bodyLength < CHUNK_BYTES;
-    for (const part of body) add(reuseBuffers && isWaiting ? new Uint8Array(part) : part);
+    const isWaiting = bytes + message.bodyLength < CHUNK_BYTES;
+    for (const part of message.body) add(reuseBuffers && isWaiting ? new Uint8Array(part) : part);
     if (isWaiting) continue;
     // The first chunk starts with the schema, which is not part of a batch, so it belongs to the reader.
     yield* chunksOf(parts);
@@ -30,7 +50,7 @@ export async function* encodeArrowStream(
     parts = [];
     bytes = 0;
   }
-  add(END_OF_STREAM);
+  for (const part of framing.end()) add(part);
   yield* bytes <= CHUNK_BYTES ? [Buffer.concat(parts, bytes)] : chunksOf(parts);
 }
 

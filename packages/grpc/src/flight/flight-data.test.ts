@@ -15,7 +15,7 @@ test.each([
   const header = bytes(headerLength);
   const body = parts.map(bytes);
   const bodyLength = parts.reduce((sum, length) => sum + length, 0);
-  const read = flight.FlightData.decode(encodeFlightData({ header, body, bodyLength }));
+  const read = flight.FlightData.decode(encodeFlightData({ kind: 'batch', header, body, bodyLength }));
   expect(Buffer.from(read.dataHeader).equals(header)).toBe(true);
   expect(Buffer.from(read.dataBody).equals(Buffer.concat(body))).toBe(true);
 });

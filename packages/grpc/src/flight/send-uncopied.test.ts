@@ -46,7 +46,12 @@ async function sendOne(prepare: (call: ServerInterceptingCallInterface) => void)
     doAction: unimplemented,
     listActions: unimplemented,
     async *doGet() {
-      const arrow = { header: Buffer.from('header'), body: [part, part], bodyLength: MESSAGE_BYTES };
+      const arrow = {
+        kind: 'batch',
+        header: Buffer.from('header'),
+        body: [part, part],
+        bodyLength: MESSAGE_BYTES,
+      } as const;
       yield new FlightMessage(arrow, onSent);
     },
   });
