@@ -1,0 +1,74 @@
+import { randomUUID } from 'node:crypto';
+import { type FileHandle, open } from 'node:fs/promises';
+import { join } from 'node:path';
+import { ServiceError } from '@svc/errors';
+import type { ByteRange } from '@svc/frames';
+import { hasCode, unlinkIfThere } from '../disk/durable-files.ts';
+import { planPrivateDirectory, sweepAbandoned } from '../disk/private-directory.ts';
+
+/** The prefix of the names of the folders. */
+const PREFIX = 'svc-export-';
+
+const CHUNK_BYTES = 256 * 1024;
+
+/** Files for exports. They are unlinked: the system removes them when they are closed, even if this process is killed. */
+export interface UnnamedFiles {
+  /** Opens a file that `write` creates at the path. */
+  create(extension: string, write: (path: string) => Promise<unknown>): Promise<FileHandle>;
+}
+
+/** Creates files in a private folder below `directory`, which is removed when the process ends. */
+export function createUnnamedFiles(directory: string): UnnamedFiles {
+  const folder = planPrivateDirectory(directory, PREFIX);
+  return {
+    async create(extension, write) {
+      await folder.make();
+      const path = join(folder.path, `${randomUUID()}.${extension}`);
+      try {
+        await write(path);
+        return await open(path, 'r');
+      } finally {
+        await unlinkIfThere(path);
+      }
+    },
+  };
+}
+
+/** Removes the folders of killed processes, in the background. A directory that cannot be listed has none. */
+export function sweepUnnamedFiles(directory: string): void {
+  sweepAbandoned(directory, new RegExp(`^${PREFIX}`)).catch(() => undefined);
+}
+
+/** How a range is read. */
+export interface ReadRangeOptions {
+  readonly signal?: AbortSignal | undefined;
+  /** Reuse one buffer: each chunk but the first is valid until the next `next()`. Default false. */
+  readonly reuseBuffers?: boolean;
+}
+
+/** Reads a range of a file. A file that ends before the range does is an error. */
+export async function* readRange(
+  file: FileHandle,
+  { start, end }: ByteRange,
+  { signal, reuseBuffers = false }: ReadRangeOptions = {},
+): AsyncGenerator<Uint8Array, void> {
+  let reused: Uint8Array | undefined;
+  for (let at = start; at < end;) {
+    signal?.throwIfAborted();
+    const buffer: Uint8Array = reused ?? new Uint8Array(Math.min(CHUNK_BYTES, end - at));
+    const { bytesRead } = await file.read(buffer, 0, Math.min(buffer.length, end - at), at);
+    if (bytesRead === 0) throw new Error('The file is shorter than it was.');
+    if (reuseBuffers && at > start) reused = buffer;
+    at += bytesRead;
+    yield buffer.subarray(0, bytesRead);
+  }
+}
+
+/** Converts the error of a full disk to one for clients. Returns other errors unchanged. */
+export function toExportError(error: unknown, format: string): unknown {
+  if (!hasCode(error, 'ENOSPC', 'EDQUOT', 'EFBIG')) return error;
+  return new ServiceError('out_of_disk', `There is no space left on the disk to write the ${format} file.`, {
+    hint: 'Request fewer rows or columns, or another format, or give the temporary directory more space.',
+    cause: error,
+  });
+}
