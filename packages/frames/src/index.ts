@@ -58,8 +58,11 @@ export { createMemoryStore, type MemoryStoreOptions } from './memory-store/memor
 export { RECOGNISED_BYTES, type RecognisedBody, recogniseFormat } from './recognise-format.ts';
 export type {
   AppendOptions,
+  ByteRange,
   CsvOptions,
   FileUpload,
+  FrameFile,
+  FrameFileFormat,
   FrameInfo,
   FrameRef,
   ListOptions,

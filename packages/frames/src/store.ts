@@ -40,10 +40,34 @@ export interface ReadOptions {
   readonly signal?: AbortSignal;
 }
 
+/** A format in which a store can provide a frame as a file; `arrow` is the IPC file format. */
+export type FrameFileFormat = 'parquet' | 'arrow' | 'csv' | 'ndjson';
+
+/** A range of bytes, from `start` up to but not including `end`. */
+export interface ByteRange {
+  readonly start: number;
+  readonly end: number;
+}
+
+/** A frame as a file. Its bytes never change. */
+export interface FrameFile {
+  readonly bytes: number;
+  /** Identifies the bytes. It begins with the version of the frame. */
+  readonly version: string;
+  /** Reads some of the bytes. Each chunk but the first is valid until the next `next()`. */
+  read(range: ByteRange, signal?: AbortSignal): AsyncGenerator<Uint8Array, void>;
+  close(): void;
+}
+
 /** A frame opened for reading. It stays at its version until closed, even if its handle is replaced or dropped. */
 export interface OpenFrame {
   readonly info: FrameInfo;
   read(options?: ReadOptions): FrameStream;
+  /**
+   * Opens the frame as a file in one of the store's `frameFileFormats`: the stored file itself, or one that is encoded
+   * first and shared by concurrent requests. The file must be closed before the frame is.
+   */
+  file?(format: FrameFileFormat, signal?: AbortSignal): Promise<FrameFile>;
   close(): void;
 }
 
@@ -136,6 +160,8 @@ export interface StoreFault {
 export interface Store {
   /** The file formats that the store reads; a put in another format is `unsupported_media_type`. */
   readonly fileFormats: readonly UploadFormat[];
+  /** The formats in which an open frame can be read as a file. Default: none. */
+  readonly frameFileFormats?: readonly FrameFileFormat[];
   /** Creates or replaces a frame. If the put fails, the caller must close a source that was not read to its end. */
   put(ref: FrameRef, source: PutSource, options?: PutOptions): Promise<PutResult>;
   /**

@@ -16,6 +16,7 @@ import { createFrameWarmer } from './memory/frame-warmer.ts';
 import { createHotTier } from './memory/hot-tier.ts';
 import { listFrames } from './list-frames.ts';
 import { measureUsage } from './measure-usage.ts';
+import { createFrameEncodings, createOpenFrameFile, type FrameEncodingOptions } from './open-frame-file.ts';
 import { openStoredFrame } from './open-stored-frame.ts';
 import { createParquetCopies } from './parquet-copies.ts';
 import { createPartMerger } from './part-merger.ts';
@@ -23,7 +24,7 @@ import { type LaterDirectory, planPrivateDirectory } from '../disk/private-direc
 import type { StoreParts } from './store-parts.ts';
 import { readOnlyFrame, readOnlyStore, toStoreError } from './store-errors.ts';
 import { type FrameContents, infoOf, type StoredFrame } from './catalogue/stored-frame.ts';
-import { createTenantFolder } from './catalogue/tenant-folder.ts';
+import { createTenantFolder, type TenantFolder } from './catalogue/tenant-folder.ts';
 import { verifyFrames } from './verify-frames.ts';
 import { putRows } from './write-frames.ts';
 import { createWriteHealth } from './write-health.ts';
@@ -89,26 +90,20 @@ async function createParts(
   const copies = createParquetCopies({
     files,
     read: (frame, contents) => reader.read(frame, contents, {}),
-    newPath: ({ tenant }) => newCopyPath(tenant),
+    newPath: ({ tenant }) => newCopyPath(catalogue.folderOf(tenant), copyDirectory),
   });
+  const encoded = createFrameEncodings({ ...encodingOptions(options), reader, files });
   const onLeave: CatalogueOptions['onLeave'] = (frame, { successor, isSame = false } = {}) => {
     if (successor && isSame) hot.move(frame, successor);
     else hot.remove(frame);
     copies.remove(frame);
+    encoded.remove(frame);
     damaged.remove(frame, successor);
   };
   const versions = createFrameVersions(now);
   const catalogue = await createCatalogue({ directory, isReadOnly, versions, now, onProblem, onLeave });
 
-  /** Next to the frames, where the next start sweeps leftovers. */
-  async function newCopyPath(tenant: string): Promise<string> {
-    await copyDirectory?.make();
-    const folder = copyDirectory ? createTenantFolder(copyDirectory.path) : catalogue.folderOf(tenant);
-    await folder.prepare();
-    return folder.unfinishedPath();
-  }
-
-  const compression = options.compression ?? { compression: 'zstd', level: 3 };
+  const { compression } = encodingOptions(options);
   const checkLock = async (): Promise<void> => lock?.check();
   const parts: Omit<StoreParts, 'appends'> = {
     directory,
@@ -126,6 +121,8 @@ async function createParts(
       catalogue,
     }),
     copies,
+    encoded,
+    openFile: createOpenFrameFile(reader, encoded),
     copyDirectory: copyDirectory?.path,
     catalogue,
     foreign: foreignOf({ ...options, directory }, onLeave),
@@ -154,6 +151,21 @@ function foreignOf(
   });
 }
 
+/** Next to the frames, where the next start sweeps leftovers, or in another directory. */
+async function newCopyPath(ownFolder: TenantFolder, copyDirectory: LaterDirectory | undefined): Promise<string> {
+  await copyDirectory?.make();
+  const folder = copyDirectory ? createTenantFolder(copyDirectory.path) : ownFolder;
+  await folder.prepare();
+  return folder.unfinishedPath();
+}
+
+type EncodingOptions = Pick<FrameEncodingOptions, 'compression' | 'directory' | 'maxBytes'>;
+
+function encodingOptions(options: DurableStoreOptions): EncodingOptions {
+  const { compression = { compression: 'zstd', level: 3 }, tempDirectory: directory = tmpdir() } = options;
+  return { compression, directory, maxBytes: options.maxEncodedBytes ?? 20 * 1024 ** 3 };
+}
+
 function storeOf(
   parts: StoreParts,
   { files, decoders }: DurableStoreOptions,
@@ -176,6 +188,7 @@ function storeOf(
   return {
     ...createSqlFrames(parts, acquire),
     fileFormats: decoders === undefined ? FILE_FORMATS : UPLOAD_FORMATS,
+    frameFileFormats: ['parquet', 'arrow', 'csv', 'ndjson'],
     put: (ref, source, put = {}) => change(ref, () => putRows(parts, ref, source, put)),
     append: (ref, source, append = {}) => change(ref, () => appendRows(parts, ref, source, append)),
     async open(ref) {
@@ -209,7 +222,7 @@ function storeOf(
       clearInterval(timer);
       await Promise.all([warmer.close(), merger.close()]);
       await catalogue.settle();
-      await copies.removeAll();
+      await Promise.all([copies.removeAll(), parts.encoded.close()]);
       await files.close();
       await release();
     },

@@ -15,6 +15,10 @@ export interface DurableStoreOptions {
   readonly cacheBytes?: number;
   /** How files are compressed. Default zstd, level 3. */
   readonly compression?: Pick<WriteOptions, 'compression' | 'level'>;
+  /** The parent of a private folder for files that are encoded for clients. Default: that of the system. */
+  readonly tempDirectory?: string;
+  /** The bytes of all such files together. Default 20 GiB. */
+  readonly maxEncodedBytes?: number;
   /** A DuckDB database whose tables are read-only frames of the default tenant. Default: none. */
   readonly duckdbPath?: string;
   /**

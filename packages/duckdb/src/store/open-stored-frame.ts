@@ -1,4 +1,4 @@
-import type { FrameStream, OpenFrame, ReadOptions } from '@svc/frames';
+import type { FrameFile, FrameFileFormat, FrameStream, OpenFrame, ReadOptions } from '@svc/frames';
 import { selectColumns } from '@svc/frames/internal';
 import type { RecordBatch } from 'apache-arrow';
 import type { ContentReader } from './frame-contents.ts';
@@ -11,11 +11,20 @@ export interface FrameReading {
   readonly reader: ContentReader;
   readonly hot: HotTier<StoredFrame>;
   readonly warmer: FrameWarmer;
+  readonly openFile: OpenFrameFile;
 }
+
+/** Opens the file of a frame in a format. */
+export type OpenFrameFile = (
+  frame: StoredFrame,
+  contents: FrameContents,
+  format: FrameFileFormat,
+  signal?: AbortSignal,
+) => Promise<FrameFile>;
 
 /** Opens a frame for reading, from memory if it is there, else from disk. Calls `onClose` once. */
 export function openStoredFrame(
-  { reader, hot, warmer }: FrameReading,
+  { reader, hot, warmer, openFile }: FrameReading,
   frame: StoredFrame,
   contents: FrameContents,
   onClose: () => void,
@@ -65,6 +74,7 @@ export function openStoredFrame(
       pinned ??= isOpen ? hot.open(frame) : undefined;
       return pinned ? pinned.read(options) : readCold(options);
     },
+    file: (format, signal) => openFile(frame, contents, format, signal),
     close() {
       if (!isOpen) return;
       isOpen = false;

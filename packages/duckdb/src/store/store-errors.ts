@@ -103,3 +103,14 @@ function notReadNow(handle: string, cause: unknown): ServiceError {
     cause,
   });
 }
+
+/** The error for a foreign file that was replaced or written to while it was being read. */
+export function changedFile(handle: string): ServiceError {
+  return new ServiceError(
+    'unavailable',
+    `The file of the frame ${quoted(handle)} has changed while it was being read.`,
+    {
+      hint: 'Send the request again when the file is complete.',
+    },
+  );
+}

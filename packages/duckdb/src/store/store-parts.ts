@@ -5,9 +5,11 @@ import type { DamagedFrames } from './damaged-frames.ts';
 import type { StoreProblem } from './catalogue/store-problem.ts';
 import type { ForeignFrames } from './foreign/foreign-frames.ts';
 import type { ContentReader } from './frame-contents.ts';
+import type { EncodedFiles } from './encoded-files.ts';
 import type { FrameFiles, WriteOptions } from '../files/frame-files.ts';
 import type { FrameWarmer } from './memory/frame-warmer.ts';
 import type { HotTier } from './memory/hot-tier.ts';
+import type { OpenFrameFile } from './open-stored-frame.ts';
 import type { ParquetCopies } from './parquet-copies.ts';
 import type { PartMerger } from './part-merger.ts';
 import type { StoredFrame } from './catalogue/stored-frame.ts';
@@ -28,6 +30,9 @@ export interface StoreParts {
   readonly foreign: ForeignFrames;
   /** Copies of frames in other formats, for SQL. */
   readonly copies: ParquetCopies;
+  /** Frames as files in other formats, for clients that read ranges. */
+  readonly encoded: EncodedFiles;
+  readonly openFile: OpenFrameFile;
   /** The directory of the copies, if they are not next to the frames. */
   readonly copyDirectory: string | undefined;
   /** Publishes appended rows. */

@@ -1,0 +1,189 @@
+import type { FileHandle } from 'node:fs/promises';
+import { crc32 } from 'node:zlib';
+import { cancelledError, onAbort, ServiceError } from '@svc/errors';
+import type { FrameFile, FrameFileFormat } from '@svc/frames';
+import { createSemaphore } from '../engine/semaphore.ts';
+import { readRange, toExportError, type UnnamedFiles } from '../files/unnamed-files.ts';
+import { followSize } from '../files/watch-size.ts';
+import type { FrameContents, StoredFrame } from './catalogue/stored-frame.ts';
+import { createKeptFiles, type EncodedFile, type KeptFile } from './kept-files.ts';
+
+/** Frames encoded as files, for clients that read ranges. A file is kept while it is in use and for a short time after. */
+export interface EncodedFiles {
+  /** Opens the file of a frame, which the caller holds open meanwhile. Concurrent calls share one encoding. */
+  open(
+    frame: StoredFrame,
+    contents: FrameContents,
+    format: FrameFileFormat,
+    signal: AbortSignal | undefined,
+  ): Promise<FrameFile>;
+  /** The frame was dropped or replaced: closes its files when they are no longer in use. */
+  remove(frame: StoredFrame): void;
+  close(): Promise<void>;
+}
+
+/** Options of `createEncodedFiles`. */
+export interface EncodedFilesOptions {
+  readonly unnamed: UnnamedFiles;
+  /** Writes a frame to a new file. */
+  readonly encode: (frame: StoredFrame, contents: FrameContents, target: EncodeTarget) => Promise<unknown>;
+  /** The bytes of all files together. */
+  readonly maxBytes: number;
+  /** How long a file is kept after its last use. Default 60 000. */
+  readonly idleMs?: number;
+}
+
+/** The file that a frame is encoded to. */
+export interface EncodeTarget {
+  readonly format: FrameFileFormat;
+  readonly path: string;
+  readonly signal: AbortSignal;
+}
+
+/** How many files are encoded at the same time; others wait. */
+const MAX_RUNNING = 2;
+/** How many files are kept without a user. */
+const MAX_IDLE = 16;
+
+/** Creates an empty set of files. */
+export function createEncodedFiles(options: EncodedFilesOptions): EncodedFiles {
+  const { maxBytes, idleMs = 60_000 } = options;
+  const running = createSemaphore(MAX_RUNNING);
+  const kept = createKeptFiles(maxBytes);
+
+  function start(frame: StoredFrame, contents: FrameContents, format: FrameFileFormat): KeptFile {
+    const cancel = new AbortController();
+    const { signal } = cancel;
+    const resize = (bytes: number): void => {
+      started.bytes = bytes;
+      if (!kept.evict()) cancel.abort(tooMuch(format, maxBytes));
+    };
+    const encoded = running.use(() => write(options, started, contents, resize), signal);
+    const started: KeptFile = { frame, format, cancel, encoded, isComplete: false, bytes: 0, users: 0 };
+    // Each user awaits the file; the next one retries a failed encoding.
+    encoded.then(
+      () => (started.isComplete = true),
+      () => kept.remove(started),
+    );
+    return started;
+  }
+
+  function release(file: KeptFile): void {
+    file.users -= 1;
+    if (file.users > 0) return;
+    if (!file.isComplete) file.cancel.abort(cancelledError(undefined, 'The request for the file was cancelled.'));
+    if (!file.isComplete || !kept.isCurrent(file)) return kept.remove(file);
+    file.idleTimer = setTimeout(() => kept.remove(file), idleMs).unref();
+    kept.evict(MAX_IDLE);
+  }
+
+  return {
+    async open(frame, contents, format, signal) {
+      const file = kept.find(frame, format) ?? start(frame, contents, format);
+      file.users += 1;
+      kept.use(file);
+      try {
+        return openEncoded(await untilAborted(file.encoded, signal), () => release(file));
+      } catch (error) {
+        release(file);
+        throw error;
+      }
+    },
+    remove: (frame) => kept.retire(frame),
+    async close() {
+      const files = kept.all();
+      for (const file of files) {
+        file.cancel.abort(new ServiceError('unavailable', 'The server is stopping.'));
+        kept.remove(file);
+      }
+      await Promise.allSettled(files.map(({ encoded }) => encoded));
+    },
+  };
+}
+
+function openEncoded({ file, bytes, version }: EncodedFile, onClose: () => void): FrameFile {
+  let isOpen = true;
+  return {
+    bytes,
+    version,
+    read: (range, signal) => readRange(file, range, { signal, reuseBuffers: true }),
+    close() {
+      if (isOpen) onClose();
+      isOpen = false;
+    },
+  };
+}
+
+async function write(
+  { unnamed, encode }: EncodedFilesOptions,
+  { frame, format, cancel: { signal } }: KeptFile,
+  contents: FrameContents,
+  onSize: (bytes: number) => void,
+): Promise<EncodedFile> {
+  const file = await unnamed
+    .create(format, async (path) => {
+      const stopFollowing = followSize([path], onSize);
+      try {
+        await encode(frame, contents, { format, path, signal });
+      } finally {
+        stopFollowing();
+      }
+    })
+    .catch((error: unknown) => {
+      signal.throwIfAborted();
+      throw toExportError(error, TITLES[format]);
+    });
+  try {
+    const { size: bytes } = await file.stat();
+    onSize(bytes);
+    signal.throwIfAborted();
+    return { file, bytes, version: await versionOf(frame, format, { file, bytes, signal }) };
+  } catch (error) {
+    await file.close();
+    throw error;
+  }
+}
+
+/**
+ * Identifies the bytes of a file. A row has only one text, but the rows of an Arrow or Parquet file may be grouped
+ * differently when the frame is encoded again.
+ */
+async function versionOf(
+  { version }: StoredFrame,
+  format: FrameFileFormat,
+  { file, bytes, signal }: { readonly file: FileHandle; readonly bytes: number; readonly signal: AbortSignal },
+): Promise<string> {
+  if (format === 'csv' || format === 'ndjson') return version;
+  let checksum = 0;
+  for await (const chunk of readRange(file, { start: 0, end: bytes }, { signal, reuseBuffers: true })) {
+    checksum = crc32(chunk, checksum);
+  }
+  return `${version}.${checksum.toString(16).padStart(8, '0')}`;
+}
+
+/** Waits for a result until the signal is aborted. */
+async function untilAborted<T>(result: Promise<T>, signal: AbortSignal | undefined): Promise<T> {
+  let stopListening = (): void => {};
+  const aborted = new Promise<never>((_resolve, reject) => {
+    stopListening = onAbort(signal, () => reject(cancelledError(signal?.reason)));
+  });
+  try {
+    return await Promise.race([result, aborted]);
+  } finally {
+    stopListening();
+  }
+}
+
+const TITLES: Readonly<Record<FrameFileFormat, string>> = {
+  parquet: 'Parquet',
+  arrow: 'Arrow',
+  csv: 'CSV',
+  ndjson: 'NDJSON',
+};
+
+function tooMuch(format: FrameFileFormat, maxBytes: number): ServiceError {
+  const message = `The ${TITLES[format]} file, and others that are being sent, take more than ${maxBytes} bytes.`;
+  return new ServiceError('out_of_disk', message, {
+    hint: 'Send the request again later, or raise storage.max_conversion_bytes, or stream the frame with /exp?fmt=arrow.',
+  });
+}
