@@ -8,7 +8,7 @@ export function allowOrigins(origins: readonly string[]): MiddlewareHandler<Exec
   const allow = cors({
     origin: origins.includes('*') ? '*' : [...origins],
     allowMethods: ['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE'],
-    exposeHeaders: ['content-disposition', 'etag', 'x-request-id', 'x-total-count'],
+    exposeHeaders: ['accept-ranges', 'content-disposition', 'content-range', 'etag', 'x-request-id', 'x-total-count'],
   });
   return async (c, next) => {
     if (c.req.method === 'OPTIONS' && c.req.header('access-control-request-method') === undefined) return next();

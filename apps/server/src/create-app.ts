@@ -15,6 +15,7 @@ GET    /exec?query=<sql>&engine=local&fmt=json  SQL over frames as tables (param
 GET    /exp?handle=<handle>&fmt=csv           a frame as csv, ndjson, arrow or parquet (limit, cols, quoteLargeNum)
 GET    /exp?query=<sql>&engine=local          SQL over frames in the same formats
 GET    /exp?query=<sql>                       SQL in the time-series database, by its export
+GET    /files/<handle>.parquet                a frame as a file: .parquet, .arrow (Range), .csv, .ndjson
 GET    /chk                                   forwarded to the time-series database unchanged
 GET    /frames                                list the frames (prefix, after, limit)
 GET    /frames/<handle>                       the metadata of a frame

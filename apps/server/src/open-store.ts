@@ -65,6 +65,8 @@ async function openDirectory(directory: string, config: Config, log: Log, child?
     files,
     cacheBytes: Math.floor(cacheGigabytes * GIGABYTE),
     compression: { compression: algorithm, ...(algorithm === 'zstd' && { level }) },
+    tempDirectory,
+    maxEncodedBytes: storage.max_conversion_bytes,
     ...(duckdbPath !== undefined && { duckdbPath }),
     decoders,
     onProblem: (problem) => reportProblem(problem, log),

@@ -74,7 +74,7 @@ describe('GET /exp?handle=', () => {
     }
   });
 
-  test('fmt=parquet is a Parquet file, as it is for a client that takes gzip, and a HEAD does not make it', async () => {
+  test('fmt=parquet is a Parquet file, as it is for a client that takes gzip', async () => {
     const server = await sharedProcess();
     await server.put('trades', TRADES);
     const headers = { 'accept-encoding': 'gzip' };

@@ -81,6 +81,18 @@ export const ERROR_CODES = {
     meaning: 'If-Match does not name the current version of the frame.',
     hint: 'Read the frame again and redo the change on its current version.',
   },
+  precondition_failed: {
+    http: 412,
+    grpc: 'FAILED_PRECONDITION',
+    meaning: 'If-Match does not name the etag of the file.',
+    hint: 'Request the whole file again, without If-Match.',
+  },
+  range_not_satisfiable: {
+    http: 416,
+    grpc: 'INVALID_ARGUMENT',
+    meaning: 'The range begins after the end of the file; Content-Range has its length.',
+    hint: 'Request a range within the length that Content-Range shows.',
+  },
   tsdb_not_configured: {
     http: 412,
     grpc: 'FAILED_PRECONDITION',

@@ -4,6 +4,7 @@ import { createResponseCache } from './response-cache.ts';
 import { addEndpoint } from './endpoint.ts';
 import type { ExecEnv } from './request-context.ts';
 import { chkHandlers, execHandlers, expHandlers } from './exec-endpoint.ts';
+import { fileHandlers } from './files/files-endpoint.ts';
 import { frameHandlers, frameListHandlers } from './frames-endpoint.ts';
 import { createRequestGuard, type RequestGuardOptions } from './request-guard.ts';
 import { healthHandlers, LIVE_HANDLERS, readyHandlers } from './state-endpoints.ts';
@@ -30,7 +31,7 @@ const DEFAULT_ANSWER_CACHE_BYTES = 64 * 1024 ** 2;
 
 /**
  * Creates the HTTP API as a Hono app, to serve alone or to mount under a path of another app. It answers `/ping`, `/exec`,
- * `/exp`, `/chk`, `/frames`, `/health`, `/ready`, `/readyz` and `/livez`; every other path belongs to the host.
+ * `/exp`, `/chk`, `/frames`, `/files`, `/health`, `/ready`, `/readyz` and `/livez`; every other path belongs to the host.
  */
 export function createExecApp(options: ExecAppOptions): Hono<ExecEnv> {
   const { service, defaultFmt, defaultEngine, maxRows, compression = true } = options;
@@ -50,6 +51,7 @@ export function createExecApp(options: ExecAppOptions): Hono<ExecEnv> {
   addEndpoint(app, '/chk', { ...endpoint, actsOnGet: true }, chkHandlers(service, rules));
   addEndpoint(app, '/frames', { ...endpoint, writeParams: FRAME_LIST_PARAMS }, frameListHandlers(service));
   addEndpoint(app, '/frames/:handle', { ...endpoint, writeParams: FRAME_PARAMS }, frameHandlers(service));
+  addEndpoint(app, '/files/:name', endpoint, fileHandlers(reads));
   const state = { service, isStarting, defaultEngine };
   addEndpoint(app, '/health', endpoint, healthHandlers(state));
   for (const path of ['/ready', '/readyz']) addEndpoint(app, path, endpoint, readyHandlers(state));

@@ -1,7 +1,8 @@
 import { quoted, ServiceError } from '@svc/errors';
 
 const GZIP_SUFFIX = '-gzip';
-const ETAG = new RegExp(`^(?:W/)?"([0-9A-Za-z-]+?)(?:${GZIP_SUFFIX})?"$`);
+/** The version of a frame, and for some files a checksum. */
+const ETAG = new RegExp(`^(?:W/)?"([0-9A-Za-z-]+?)(?:${GZIP_SUFFIX}|\\.[0-9a-f]+)?"$`);
 
 /** Returns the ETag of a version; a compressed response has a different one. */
 export function etagOf(version: string, isCompressed = false): string {

@@ -5,12 +5,14 @@ import type { RequestContext } from './request-context.ts';
 import {
   type ExecRequest,
   type ExecRules,
+  type HandleRequest,
   parseChkRequest,
   parseExecRequest,
   parseExpRequest,
 } from './exec-request.ts';
 import { type Params, parseQueryString } from './query-string.ts';
 import { type FrameReads, readFrame } from './read-frame.ts';
+import { sendFile } from './files/send-file.ts';
 import { runSql } from './run-sql.ts';
 import { sqlParams } from './sql-body.ts';
 
@@ -35,6 +37,12 @@ export function chkHandlers(service: Service, rules: ExecRules): Handlers {
   };
 }
 
+/** Whether a request is for a whole frame as a Parquet file, of which clients can read ranges. */
+function isFile({ format, rows, columns }: HandleRequest, { frameFileFormats }: Service): boolean {
+  const isWhole = rows.offset === 0 && rows.limit === undefined && columns === undefined;
+  return format === 'parquet' && isWhole && frameFileFormats.includes(format);
+}
+
 function readHandlers(
   path: '/exec' | '/exp',
   reads: FrameReads,
@@ -44,6 +52,8 @@ function readHandlers(
   const { service } = reads;
   async function respond(context: RequestContext, params: Params): Promise<EndpointResponse> {
     const request = parse(params, rules);
+    if (request.kind === 'handle' && isFile(request, service))
+      return sendFile(reads, context, request.handle, 'parquet');
     if (request.kind === 'handle') return readFrame(reads, context, request);
     if (request.kind === 'sql') return runSql(service, context, request);
     return { forwarded: await service.forward(context.call, { path, params: request.params }) };

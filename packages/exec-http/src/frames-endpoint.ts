@@ -7,7 +7,7 @@ import type { RequestContext } from './request-context.ts';
 import { parseCount, parsedJson } from './exec-params.ts';
 import { jsonResponse } from './json-response.ts';
 import { keepQuery } from './keep-query.ts';
-import { decodePart, type Params, parseQueryString, single } from './query-string.ts';
+import { lastSegment, type Params, parseQueryString, single } from './query-string.ts';
 import { readText } from './read-text.ts';
 import { beginsWith, openBody } from './request-body.ts';
 import { frameResponse, writeFrame } from './write-frame.ts';
@@ -71,10 +71,8 @@ export function frameHandlers(service: Service): Handlers {
   };
 }
 
-/** Returns the last segment of the path, decoded strictly: Hono would ignore a broken escape. */
 function handleOf({ c }: RequestContext): string {
-  const { pathname } = new URL(c.req.url);
-  return decodePart(pathname.slice(pathname.lastIndexOf('/') + 1));
+  return lastSegment(c.req.url);
 }
 
 function listOptions(params: Params): ListOptions {

@@ -26,7 +26,7 @@ export function parseForm(text: string): Params {
 }
 
 /** Decodes percent escapes and UTF-8. */
-export function decodePart(text: string): string {
+function decodePart(text: string): string {
   try {
     return decodeURIComponent(text);
   } catch {
@@ -55,4 +55,10 @@ export function givenTwice(name: string): ServiceError {
 /** Parses a text if there is one. */
 export function mapGiven<T>(text: string | undefined, parse: (text: string) => T): T | undefined {
   return text === undefined ? undefined : parse(text);
+}
+
+/** Returns the last segment of a URL's path, decoded strictly: Hono would ignore a broken escape. */
+export function lastSegment(url: string): string {
+  const { pathname } = new URL(url);
+  return decodePart(pathname.slice(pathname.lastIndexOf('/') + 1));
 }

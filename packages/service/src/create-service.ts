@@ -5,7 +5,8 @@ import { type TsdbResponse, TsdbCredentialsError, type TsdbProxy, type TsdbReque
 import type { EngineName } from './engine-names.ts';
 import { engineNotConfigured } from './engine-not-configured.ts';
 import type { Observer } from './events.ts';
-import { createFrameOperations, eventSource } from './frame-operations.ts';
+import { createFrameOperations } from './frame-operations.ts';
+import { eventSource } from './read-operations.ts';
 import { createQueryOperations } from './query-operations.ts';
 import type { PartState, Service, StoreHealth } from './service.ts';
 

@@ -1,30 +1,24 @@
-import { quoted, ServiceError } from '@svc/errors';
+import { ServiceError } from '@svc/errors';
 import {
   type Call,
   type Decoders,
   type FrameRef,
   isFileFormat,
-  isHandle,
   parseHandle,
   type PutOptions,
   type PutResult,
   type PutSource,
-  type Store,
   UPLOAD_FORMATS,
 } from '@svc/frames';
-import type { Observer } from './events.ts';
 import { limitBytes } from './limit-bytes.ts';
+import { createReadOperations, eventSource, notFound, type ReadParts } from './read-operations.ts';
 import type { PutFrameOptions, Service, Upload } from './service.ts';
 import { checkTtl } from './ttl.ts';
 
 /** Dependencies of the operations on frames. */
-export interface FrameParts {
-  readonly store: Store;
+export interface FrameParts extends ReadParts {
   readonly decoders: Decoders;
   readonly maxUploadBytes: number;
-  readonly observe: Observer;
-  /** Throws if the call is cancelled or the service is stopping. */
-  readonly begin: (call: Call) => void;
 }
 
 type FrameOperations = Pick<
@@ -33,7 +27,9 @@ type FrameOperations = Pick<
   | 'describeFrame'
   | 'dropFrame'
   | 'expireFrame'
+  | 'frameFileFormats'
   | 'listFrames'
+  | 'openFile'
   | 'putFrame'
   | 'readFrame'
   | 'uploadFormats'
@@ -64,20 +60,7 @@ export function createFrameOperations(parts: FrameParts): FrameOperations {
   return {
     uploadFormats: UPLOAD_FORMATS.filter((format) => !isFileFormat(format) || store.fileFormats.includes(format)),
 
-    async readFrame(call, handle, read = {}) {
-      begin(call);
-      // For a reader, a text that is not a valid handle is a frame that does not exist.
-      if (!isHandle(handle)) return notFound(handle);
-      const frame = (await store.open({ tenant: call.tenant, handle })) ?? notFound(handle);
-      try {
-        const stream = frame.read({ ...read, signal: call.signal });
-        observe({ kind: 'frame_opened', ...eventSource(call), handle, rows: frame.info.rows });
-        return { info: frame.info, stream, close: () => frame.close() };
-      } catch (error) {
-        frame.close();
-        throw error;
-      }
-    },
+    ...createReadOperations(parts),
 
     async describeFrame(call, handle) {
       begin(call);
@@ -134,15 +117,6 @@ async function writeUpload(
   }
 }
 
-/** Returns the fields of an event that identify the request. */
-export function eventSource(call: Call): { readonly requestId: string; readonly tenant: string } {
-  return { requestId: call.requestId, tenant: call.tenant };
-}
-
 function refOf(call: Call, handle: string): FrameRef {
   return { tenant: call.tenant, handle: parseHandle(handle) };
-}
-
-function notFound(handle: string): never {
-  throw new ServiceError('handle_not_found', `There is no frame ${quoted(handle)}.`);
 }

@@ -16,6 +16,7 @@ export { engineNotConfigured } from './engine-not-configured.ts';
 export { isServing } from './is-serving.ts';
 export type { Observer, ServiceEvent } from './events.ts';
 export type {
+  FileReading,
   FrameReading,
   Health,
   PartState,

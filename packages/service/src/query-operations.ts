@@ -14,7 +14,7 @@ import { checkPutConditions, sliceStream } from '@svc/frames/internal';
 import { ENGINE_NAMES, type EngineName } from './engine-names.ts';
 import { engineNotConfigured } from './engine-not-configured.ts';
 import type { Observer } from './events.ts';
-import { eventSource } from './frame-operations.ts';
+import { eventSource } from './read-operations.ts';
 import { limitBytes, limitRows } from './limit-bytes.ts';
 import { readWithIdleTimeout } from './read-with-idle-timeout.ts';
 import type { KeepQueryOptions, QueryFramesOptions, Service } from './service.ts';

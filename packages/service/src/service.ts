@@ -1,6 +1,8 @@
 import type {
   Call,
   CsvOptions,
+  FrameFile,
+  FrameFileFormat,
   FrameInfo,
   FrameStream,
   ListOptions,
@@ -37,6 +39,13 @@ export type ReadFrameOptions = Omit<ReadOptions, 'signal'>;
 export interface FrameReading {
   readonly info: FrameInfo;
   readonly stream: FrameStream;
+  close(): void;
+}
+
+/** A frame being read as a file. The caller must close it. */
+export interface FileReading {
+  readonly info: FrameInfo;
+  readonly file: Pick<FrameFile, 'bytes' | 'read' | 'version'>;
   close(): void;
 }
 
@@ -87,6 +96,10 @@ export interface PartState {
 /** The operations of the server. They fail with a `ServiceError`. Handles are validated here. */
 export interface Service {
   readFrame(call: Call, handle: string, options?: ReadFrameOptions): Promise<FrameReading>;
+  /** The formats of `openFile`, which depend on the store. */
+  readonly frameFileFormats: readonly FrameFileFormat[];
+  /** Opens a whole frame as a file whose length is known and of which any range can be read. */
+  openFile(call: Call, handle: string, format: FrameFileFormat): Promise<FileReading>;
   describeFrame(call: Call, handle: string): Promise<FrameInfo>;
   listFrames(call: Call, options?: ListOptions): Promise<readonly FrameInfo[]>;
   /** The upload formats, which depend on the store. */

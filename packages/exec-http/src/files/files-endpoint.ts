@@ -1,0 +1,62 @@
+import { quoted, ServiceError } from '@svc/errors';
+import type { FrameFileFormat } from '@svc/frames';
+import type { EndpointResponse } from '../endpoint-response.ts';
+import type { Handlers } from '../endpoint.ts';
+import { lastSegment, parseQueryString } from '../query-string.ts';
+import { type FrameReads, readFrame } from '../read-frame.ts';
+import type { RequestContext } from '../request-context.ts';
+import { sendFile } from './send-file.ts';
+
+const FORMATS = ['parquet', 'arrow', 'csv', 'ndjson'] as const satisfies readonly FrameFileFormat[];
+
+/** Handles `/files/{handle}.{format}`: whole frames, for clients that need a file under a path. */
+export function fileHandlers(reads: FrameReads): Handlers {
+  return {
+    GET: (context) => {
+      const { handle, format } = parseName(lastSegment(context.c.req.url));
+      refuseParts(context.c.req.url);
+      const isText = format === 'csv' || format === 'ndjson';
+      return isText && isStreamed(reads, context, format)
+        ? streamText(reads, context, handle, format)
+        : sendFile(reads, context, handle, format);
+    },
+  };
+}
+
+/** The handle may have dots, too. */
+function parseName(name: string): { readonly handle: string; readonly format: (typeof FORMATS)[number] } {
+  const dot = name.lastIndexOf('.');
+  const format = FORMATS.find((one) => one === name.slice(dot + 1));
+  if (dot >= 0 && format !== undefined) return { handle: name.slice(0, dot), format };
+  throw new ServiceError('route_not_found', `There is no file ${quoted(name)}.`, {
+    hint: `Request the handle of a frame with one of the extensions .${FORMATS.join(', .')}.`,
+  });
+}
+
+/** Refuses the parameters of `/exp` that would select a part. */
+function refuseParts(url: string): void {
+  const part = parseQueryString(url).find(([name]) => name === 'limit' || name === 'cols');
+  if (part === undefined) return;
+  throw new ServiceError('invalid_argument', `A file is a whole frame: it has no parameter ${quoted(part[0])}.`, {
+    hint: 'Select rows and columns with /exp.',
+  });
+}
+
+/** Text is sent while it is encoded, unless the client asks for its length or for a range: that takes a file. */
+function isStreamed({ service }: FrameReads, { c }: RequestContext, format: FrameFileFormat): boolean {
+  const isPlainGet = c.req.method === 'GET' && c.req.header('range') === undefined;
+  return isPlainGet || !service.frameFileFormats.includes(format);
+}
+
+async function streamText(
+  reads: FrameReads,
+  context: RequestContext,
+  handle: string,
+  format: 'csv' | 'ndjson',
+): Promise<EndpointResponse> {
+  const whole = { rows: { offset: 0 }, columns: undefined, quoteLargeNum: false, timings: false };
+  const response = await readFrame(reads, context, { kind: 'handle', handle, format, ...whole });
+  if ('forwarded' in response) return response;
+  const ranges = { 'accept-ranges': reads.service.frameFileFormats.includes(format) ? 'bytes' : 'none' };
+  return { ...response, headers: { ...response.headers, ...ranges } };
+}

@@ -1,0 +1,72 @@
+import { quoted, ServiceError } from '@svc/errors';
+import { type Call, isHandle, type OpenFrame, type Store } from '@svc/frames';
+import type { Observer } from './events.ts';
+import type { Service } from './service.ts';
+
+/** Dependencies of the operations that read frames. */
+export interface ReadParts {
+  readonly store: Store;
+  readonly observe: Observer;
+  /** Throws if the call is cancelled or the service is stopping. */
+  readonly begin: (call: Call) => void;
+}
+
+type ReadOperations = Pick<Service, 'frameFileFormats' | 'openFile' | 'readFrame'>;
+
+/** Creates the operations that read the rows of a frame. */
+export function createReadOperations({ store, observe, begin }: ReadParts): ReadOperations {
+  async function open(call: Call, handle: string): Promise<OpenFrame> {
+    begin(call);
+    // For a reader, a text that is not a valid handle is a frame that does not exist.
+    if (!isHandle(handle)) return notFound(handle);
+    return (await store.open({ tenant: call.tenant, handle })) ?? notFound(handle);
+  }
+
+  return {
+    frameFileFormats: store.frameFileFormats ?? [],
+
+    async openFile(call, handle, format) {
+      const frame = await open(call, handle);
+      try {
+        const file = (await frame.file?.(format, call.signal)) ?? noFiles(format);
+        observe({ kind: 'frame_opened', ...eventSource(call), handle, rows: frame.info.rows });
+        const close = (): void => {
+          file.close();
+          frame.close();
+        };
+        return { info: frame.info, file, close };
+      } catch (error) {
+        frame.close();
+        throw error;
+      }
+    },
+
+    async readFrame(call, handle, read = {}) {
+      const frame = await open(call, handle);
+      try {
+        const stream = frame.read({ ...read, signal: call.signal });
+        observe({ kind: 'frame_opened', ...eventSource(call), handle, rows: frame.info.rows });
+        return { info: frame.info, stream, close: () => frame.close() };
+      } catch (error) {
+        frame.close();
+        throw error;
+      }
+    },
+  };
+}
+
+/** Returns the fields of an event that identify the request. */
+export function eventSource(call: Call): { readonly requestId: string; readonly tenant: string } {
+  return { requestId: call.requestId, tenant: call.tenant };
+}
+
+/** Throws the error of a frame that does not exist. */
+export function notFound(handle: string): never {
+  throw new ServiceError('handle_not_found', `There is no frame ${quoted(handle)}.`);
+}
+
+function noFiles(format: string): never {
+  throw new ServiceError('invalid_argument', `This server does not provide frames as ${format} files.`, {
+    hint: 'Export the frame with /exp.',
+  });
+}
