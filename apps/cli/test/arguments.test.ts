@@ -16,11 +16,12 @@ describe('help', () => {
     [['help', '--help']],
     [['help', 'exit-codes']],
     [['help', 'formats']],
+    [['help', 'csv']],
   ])('svc %j fits a screen of 80 by 24', async (argv) => {
     const { code, stdout, stderr } = await run(argv);
     const lines = stdout.trimEnd().split('\n');
     expect({ code, stderr }).toEqual({ code: 0, stderr: '' });
-    expect(lines[0]).toMatch(/^Usage: svc |^Exit codes of svc:$|^Formats of files /);
+    expect(lines[0]).toMatch(/^Usage: svc |^Exit codes of svc:$|^Formats of files |^Flags for files in CSV/);
     expect(lines.filter((line) => line.length > 80)).toEqual([]);
     expect(lines.length).toBeLessThanOrEqual(24);
   });

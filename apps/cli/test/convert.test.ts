@@ -36,6 +36,16 @@ describe('svc convert', () => {
     expect((await run(argv, { stdin: '1,2\n3,4\n' })).stdout).toBe('[{"a":"1","b":2},\n{"a":"3","b":4}]\n');
   });
 
+  test('CSV options are passed on, those that are repeatable more than once', async () => {
+    const file = join(folder, 'x.csv');
+    await writeFile(file, Buffer.from('Report\nä;b\nNA;-\n1;é\n', 'latin1'));
+    const flags = ['--encoding', 'latin-1', '--skip', '1', '--null', 'NA', '--null', '-'];
+    expect(await run(['convert', file, '-', '--to', 'ndjson', ...flags])).toMatchObject({
+      code: 0,
+      stdout: '{"ä":null,"b":null}\n{"ä":1,"b":"é"}\n',
+    });
+  });
+
   test('a flag for the format wins over the name', async () => {
     await run(['convert', input, join(folder, 'x.feather'), '--to', 'arrow']);
     expect(tableFromIPC(await readFile(join(folder, 'x.feather'))).numRows).toBe(2);

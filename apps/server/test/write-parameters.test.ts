@@ -31,6 +31,7 @@ describe('an unknown parameter of a request that writes', () => {
     ['PUT /frames/t?fmt=csv&heder=true', 'id\n2\n', 'heder', 'header'],
     ['PUT /frames/new?columms=id:LONG', '[{"id":2}]', 'columms', 'columns'],
     ['POST /frames/t?delimeter=;', '[{"id":2}]', 'delimeter', 'delimiter'],
+    ['PUT /frames/t?fmt=csv&nul=NA', 'id\n2\n', 'nul', 'null'],
     ['POST /frames?t%74ll=60', '[{"id":2}]', 'ttll', 'ttl'],
     ['POST /frames?tll=60', '{"sql":"select 1","engine":"local"}', 'tll', 'ttl'],
   ])('%s is 400 and names the nearest one', async (line, body, unknown, nearest) => {
@@ -41,8 +42,16 @@ describe('an unknown parameter of a request that writes', () => {
   });
 
   test.each<[line: string, body: string | undefined, hint: string]>([
-    ['PUT /frames/t?x=1', '[{"id":2}]', 'PUT takes fmt, ttl, header, delimiter and columns here.'],
-    ['POST /frames/t?=1', '[{"id":2}]', 'POST takes fmt, ttl, header, delimiter and columns here.'],
+    [
+      'PUT /frames/t?x=1',
+      '[{"id":2}]',
+      'PUT takes fmt, ttl, header, delimiter, columns, null, encoding and skip here.',
+    ],
+    [
+      'POST /frames/t?=1',
+      '[{"id":2}]',
+      'POST takes fmt, ttl, header, delimiter, columns, null, encoding and skip here.',
+    ],
     ['PATCH /frames/t?ttl=60', '{"ttl":60}', 'PATCH takes no parameters here.'],
     ['DELETE /frames/t?if-match=1', undefined, 'DELETE takes no parameters here.'],
   ])('%s is 400 and lists the known ones', async (line, body, hint) => {

@@ -2,7 +2,7 @@ import { quoted, ServiceError } from '@svc/errors';
 import type { ResultFormat, SqlValue } from '@svc/frames';
 import { engineNotConfigured, type EngineName, SQL_TARGETS, type SqlTarget } from '@svc/service';
 import { parseColumns, parseFlag, parseLimit, parseSqlValue, type RowRange } from './exec-params.ts';
-import { givenTwice, mapGiven, type Params, single } from './query-string.ts';
+import { all, givenTwice, mapGiven, type Params, single } from './query-string.ts';
 
 /** The requested part of a table, and its format. */
 export interface TableRequest {
@@ -155,7 +155,7 @@ function readRequest(
       },
     );
   }
-  const values = params.filter(([name]) => name === 'param').map(([, text]) => parseSqlValue(text));
+  const values = all(params, 'param').map(parseSqlValue);
   return { ...target, ...table, params: values };
 }
 

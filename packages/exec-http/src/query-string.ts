@@ -45,6 +45,11 @@ export function single(params: Params, name: string): string | undefined {
   return values[0]?.[1];
 }
 
+/** Returns all values of a parameter that may be given more than once. */
+export function all(params: Params, name: string): readonly string[] {
+  return params.flatMap(([given, value]) => (given === name ? [value] : []));
+}
+
 /** Returns the error of a parameter that is given more than once. */
 export function givenTwice(name: string): ServiceError {
   return new ServiceError('invalid_argument', `The parameter ${name} is given more than once.`, {

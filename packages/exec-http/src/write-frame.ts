@@ -1,14 +1,14 @@
 import { quoted, ServiceError } from '@svc/errors';
-import { type CsvOptions, ENCODINGS, type FrameInfo, UPLOAD_FORMATS, type UploadFormat } from '@svc/frames';
+import { ENCODINGS, type FrameInfo, UPLOAD_FORMATS, type UploadFormat } from '@svc/frames';
 import { type PutFrameOptions, type Service, TTL_HINT } from '@svc/service';
 import type { EndpointResponse } from './endpoint-response.ts';
 import type { RequestContext } from './request-context.ts';
 import { parseIfMatch } from './etag.ts';
-import { parseDeclaredColumns } from './declared-columns.ts';
-import { parseCount, parseFlag } from './exec-params.ts';
+import { csvOptions } from './params/csv-params.ts';
+import { parseCount } from './exec-params.ts';
 import { jsonResponse } from './json-response.ts';
 import { openBody } from './request-body.ts';
-import { mapGiven, type Params, parseQueryString, single } from './query-string.ts';
+import { mapGiven, parseQueryString, single } from './query-string.ts';
 
 /** Returns a response with the metadata of a frame. */
 export function frameResponse(info: FrameInfo, status = 200): Extract<EndpointResponse, { body?: unknown }> {
@@ -26,7 +26,7 @@ export async function writeFrame(
   const { c, call } = context;
   const params = parseQueryString(c.req.url);
   const format = uploadFormat(service.uploadFormats, single(params, 'fmt'), (name) => c.req.header(name));
-  const csv = format === 'csv' && { csv: csvOptions(params) };
+  const csv = format === 'csv' && { csv: csvOptions(params, c.req.header('content-type') ?? '') };
   const options = putOptions(context, single(params, 'ttl'));
   const bytes = Number(c.req.header('content-length') ?? 0);
   const { info, created } = await service[operation](call, handle, { format, body, bytes, ...csv }, options);
@@ -66,18 +66,6 @@ function uploadFormat(
   throw new ServiceError('unsupported_media_type', `${given} is not an upload format.`, {
     hint: `Send one of these as Content-Type: ${types}; or add ?fmt=${formats.join(' or ?fmt=')}.`,
   });
-}
-
-/** Parses `header`, `delimiter` and `columns`, which describe a CSV file. A column may have a type: `id:LONG`. */
-function csvOptions(params: Params): CsvOptions {
-  const header = mapGiven(single(params, 'header'), (text) => parseFlag('header', text));
-  const delimiter = single(params, 'delimiter');
-  const columns = mapGiven(single(params, 'columns'), parseDeclaredColumns);
-  return {
-    ...(header !== undefined && { header }),
-    ...(delimiter !== undefined && { delimiter }),
-    ...(columns !== undefined && { columns }),
-  };
 }
 
 /** Returns the conditions of a write and the TTL of the frame. */

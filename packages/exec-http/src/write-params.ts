@@ -1,10 +1,11 @@
 import { nearestName, quoted, ServiceError } from '@svc/errors';
+import { CSV_PARAMS } from './params/csv-params.ts';
 import { parseQueryString } from './query-string.ts';
 
 /** The parameters that the methods of a path take, each method that writes with all of its own. */
 export type WriteParams = Partial<Readonly<Record<'POST' | 'PUT' | 'PATCH' | 'DELETE', readonly string[]>>>;
 
-const UPLOAD_PARAMS = ['fmt', 'ttl', 'header', 'delimiter', 'columns'];
+const UPLOAD_PARAMS = ['fmt', 'ttl', ...CSV_PARAMS];
 
 /** The parameters of `/frames`. */
 export const FRAME_LIST_PARAMS = { POST: UPLOAD_PARAMS } as const satisfies WriteParams;

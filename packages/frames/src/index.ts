@@ -27,6 +27,7 @@ export {
   columnTypeName,
   type ColumnTypeRow,
 } from './column-types.ts';
+export { CSV_ENCODINGS, type CsvEncoding, csvEncodingFrom } from './csv-encodings.ts';
 export type { DeclaredColumn } from './declared-columns.ts';
 export { CONTENT_CODINGS, type ContentCoding } from './decode/body/content-coding.ts';
 export { decompressBody, type DecompressOptions } from './decode/body/decompress-body.ts';

@@ -1,4 +1,5 @@
 import type { ColumnInfo } from './column-types.ts';
+import type { CsvEncoding } from './csv-encodings.ts';
 import type { DeclaredColumn } from './declared-columns.ts';
 import type { UploadFormat } from './encoding.ts';
 import type { FrameStream } from './frame-stream.ts';
@@ -103,6 +104,12 @@ export interface CsvOptions extends RowsOptions {
   readonly header?: boolean;
   /** The separator between values. */
   readonly delimiter?: string;
+  /** Texts that mean null, unless they are in quotes. Default: only the empty text. */
+  readonly nulls?: readonly string[];
+  /** Default: UTF-8, or UTF-16 if there is its byte order mark. */
+  readonly encoding?: CsvEncoding;
+  /** The number of lines to skip before the header. Default 0. */
+  readonly skip?: number;
 }
 
 /** A frame as the bytes of a file, in a format that the store reads. */

@@ -1,12 +1,14 @@
 import { formatHelp } from '@svc/config';
 import { EXIT } from '../errors/cli-error.ts';
 import type { Command, Program } from './command.ts';
+import { CSV_ENCODING_NAMES, CSV_OPTIONS } from './csv-options.ts';
 import { describeInputFormats, OUTPUT_FORMATS, outputExtension } from './file-formats.ts';
 import { SERVICE_NAME } from './server-config.ts';
 
 /** The topics of `svc help`, besides the commands. */
 export const HELP_TOPICS = [
   ['formats', 'The formats of files, and their extensions.'],
+  ['csv', 'The flags for files in CSV.'],
   ['exit-codes', 'What each exit code means.'],
   ['settings', 'The settings of the server, one by one.'],
 ] as const;
@@ -41,7 +43,7 @@ export function formatCommandHelp(command: Command | Program): string {
 /** Formats the text of `svc --help`. */
 export function formatOverview(commands: readonly (Command | Program)[]): string {
   return lines(
-    'Usage: svc <command> [arguments] [flags]',
+    'Usage: svc <command> [arguments] [flags], or svc --version',
     '',
     'Put, read, list and query the data frames of a server.',
     '',
@@ -50,8 +52,7 @@ export function formatOverview(commands: readonly (Command | Program)[]): string
     '',
     'svc <command> --help describes a command, svc help <topic> one of:',
     ...listed(HELP_TOPICS),
-    'The server is that of --url, else of SVC_URL, else http://127.0.0.1:9000. With a',
-    'local directory, none is needed: svc list ./data. svc --version: the version.',
+    'Server: --url, SVC_URL or http://127.0.0.1:9000; or a directory: svc list ./data',
   );
 }
 
@@ -66,6 +67,16 @@ export function formatTopic(topic: string): string | undefined {
       '',
       'Formats that svc get, svc query and svc convert write with -o:',
       ...listed(OUTPUT_FORMATS.map((format) => [format, `.${outputExtension(format)}`])),
+    );
+  }
+  if (topic === 'csv') {
+    return lines(
+      'Flags for files in CSV, of svc put and svc convert. The rest is detected:',
+      ...listed(Object.entries(CSV_OPTIONS).map(([name, { value, summary }]) => [`--${name} ${value}`, summary])),
+      '',
+      'Without --null, an empty value is null: write --null NA --null "" for both.',
+      'A value in quotes is never null. The encodings:',
+      `  ${CSV_ENCODING_NAMES.join(', ')}`,
     );
   }
   if (topic === 'settings') return formatHelp({ name: SERVICE_NAME, command: 'svc serve' });

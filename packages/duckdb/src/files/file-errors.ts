@@ -127,10 +127,7 @@ function csvError(cause: ChildError): ServiceError {
   const known = CSV_FAULTS.find(([pattern]) => pattern.test(message));
   const isUndetected = line === undefined && UNDETECTED.test(message);
   const text = isUndetected ? UNKNOWN_CSV_DIALECT : `${at} ${known?.[1] ?? 'cannot be read'}.`;
-  return new ServiceError('invalid_data', text, {
-    hint: 'Check that every line has as many values as the first, and set the dialect with ?header=, ?delimiter= and ?columns=.',
-    cause,
-  });
+  return new ServiceError('invalid_data', text, { hint: known?.[2] ?? DIALECT_HINT, cause });
 }
 
 /** The message for a CSV file whose lines have nothing in common. */
@@ -138,9 +135,15 @@ export const UNKNOWN_CSV_DIALECT = 'Could not detect the CSV dialect (delimiter,
 
 const UNDETECTED = /Error when sniffing file|not possible to automatically detect/i;
 
-const CSV_FAULTS: readonly (readonly [RegExp, string])[] = [
+const DIALECT_HINT =
+  'Check that every line has as many values as the first, and set the dialect with ?header=, ?delimiter= and ?columns=.';
+const ENCODING_HINT =
+  'Send the encoding of the file as ?encoding=, for example utf-16, latin-1 or windows-1252, or save the file as UTF-8.';
+
+/** DuckDB's messages, with ours and the hint. */
+const CSV_FAULTS: readonly (readonly [pattern: RegExp, fault: string, hint?: string])[] = [
   [UNDETECTED, 'fits no CSV dialect (delimiter, quoting, header) that could be detected'],
   [/unterminated quote|quote .*not.*closed|Value with unterminated/i, 'has an unterminated quote'],
   [/Maximum line size/i, 'is too long'],
-  [/not utf-8|Invalid unicode|utf-8 encoded/i, 'is not UTF-8'],
+  [/not utf-8|Invalid unicode|utf-8 encoded/i, 'is not UTF-8', ENCODING_HINT],
 ];

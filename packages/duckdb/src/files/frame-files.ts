@@ -13,13 +13,13 @@ export type FileSource =
       /** Whether we wrote the file, in a directory that belongs to us. */
       readonly isOwn?: true;
     }
-  /** A CSV file. Options that are not given are detected. */
+  /** A CSV file in UTF-8. Options that are not given are detected. */
   | ({
       readonly kind: 'csv';
       readonly path: string;
       /** The frame that the rows are appended to. Columns that are text there are text, whatever their values look like. */
       readonly addedTo?: Schema;
-    } & CsvOptions)
+    } & Omit<CsvOptions, 'encoding' | 'skip'>)
   /** A table of a DuckDB database file, opened read-only. */
   | { readonly kind: 'table'; readonly path: string; readonly table: string };
 

@@ -1,9 +1,13 @@
 import { ServiceError } from '@svc/errors';
-import type { Decoders, FileUpload, FrameStream, PutSource } from '@svc/frames';
+import type { CsvOptions, Decoders, FileUpload, FrameStream, PutSource } from '@svc/frames';
+import { csvText } from '../files/csv-text.ts';
 import type { FileSource } from '../files/frame-files.ts';
 import { createIncomingFile, type IncomingFile } from './incoming-file.ts';
 import { isBrokenByAnother } from '../engine/child-errors.ts';
 import type { TenantFolder } from './catalogue/tenant-folder.ts';
+
+/** The number in `Line 3 of the CSV file`, as errors about CSV files begin. */
+const CSV_LINE = /^Line (\d+)(?= of the CSV file)/;
 
 /** The rows of an upload: batches, or a file that DuckDB reads. */
 export type ReceivedRows = FrameStream | FileSource;
@@ -27,13 +31,16 @@ export async function withReceived<T>(
 ): Promise<T> {
   if (!('format' in source)) return work(source);
   const path = folder.unfinishedPath();
-  const file = createIncomingFile(source.body, path, { signal });
+  const body = source.format === 'csv' ? csvText(source.body, source.options ?? {}) : source.body;
+  const file = createIncomingFile(body, path, { signal });
 
   async function attempt(upload: FileUpload): Promise<T> {
     const done = new AbortController();
     const signals = signal === undefined ? [done.signal] : [done.signal, signal];
     try {
       return await work(fileOf(upload, path) ?? (await decoded(upload, file, decoders, AbortSignal.any(signals))));
+    } catch (error) {
+      throw withSkippedLines(error, upload);
     } finally {
       // A failed write has not consumed its rows, which occupy a decoder until they are cancelled.
       done.abort(new ServiceError('cancelled', 'The upload was abandoned.'));
@@ -67,8 +74,21 @@ function isRefusedForAnother(error: unknown): boolean {
 
 /** Returns the upload as a file for DuckDB, or undefined if DuckDB cannot read its format. */
 function fileOf(upload: FileUpload, path: string): FileSource | undefined {
-  if (upload.format === 'csv') return { kind: 'csv', path, ...upload.options };
+  if (upload.format === 'csv') return csvSource(path, upload.options);
   return upload.format === 'parquet' ? { kind: 'parquet', path, isTemporary: true } : undefined;
+}
+
+/** The file is in UTF-8 and begins after the skipped lines. */
+function csvSource(path: string, { encoding: _encoding, skip: _skip, ...options }: CsvOptions = {}): FileSource {
+  return { kind: 'csv', path, ...options };
+}
+
+/** Counts the lines of the upload in an error about a line of the file. */
+function withSkippedLines(error: unknown, upload: FileUpload): unknown {
+  const skip = upload.format === 'csv' ? (upload.options?.skip ?? 0) : 0;
+  if (skip === 0 || !(error instanceof ServiceError) || !CSV_LINE.test(error.message)) return error;
+  const message = error.message.replace(CSV_LINE, (_, line: string) => `Line ${Number(line) + skip}`);
+  return new ServiceError(error.code, message, { hint: error.hint, cause: error.cause });
 }
 
 async function decoded(

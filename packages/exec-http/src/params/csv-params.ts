@@ -1,0 +1,44 @@
+import { quoted, ServiceError } from '@svc/errors';
+import { CSV_ENCODINGS, type CsvEncoding, csvEncodingFrom, type CsvOptions } from '@svc/frames';
+import { parseCount, parseFlag } from '../exec-params.ts';
+import { parseDeclaredColumns } from './declared-columns.ts';
+import { all, mapGiven, type Params, single } from '../query-string.ts';
+
+/** The parameters that describe a CSV file. */
+export const CSV_PARAMS = ['header', 'delimiter', 'columns', 'null', 'encoding', 'skip'] as const;
+
+/** Parses the parameters of a CSV upload. The charset of its content type counts if `encoding` is not given. */
+export function csvOptions(params: Params, contentType: string): CsvOptions {
+  const header = mapGiven(single(params, 'header'), (text) => parseFlag('header', text));
+  const delimiter = single(params, 'delimiter');
+  const columns = mapGiven(single(params, 'columns'), parseDeclaredColumns);
+  const nulls = all(params, 'null');
+  const encoding = parseEncoding(single(params, 'encoding'), contentType);
+  const skip = mapGiven(single(params, 'skip'), (text) => parseCount('skip', text, SKIP_HINT));
+  return {
+    ...(header !== undefined && { header }),
+    ...(delimiter !== undefined && { delimiter }),
+    ...(columns !== undefined && { columns }),
+    ...(nulls.length > 0 && { nulls }),
+    ...(encoding !== undefined && { encoding }),
+    ...(skip !== undefined && { skip }),
+  };
+}
+
+const SKIP_HINT = 'Write skip=2 if the header is in the third line.';
+
+function parseEncoding(given: string | undefined, contentType: string): CsvEncoding | undefined {
+  const name = given ?? charsetOf(contentType);
+  if (name === undefined) return undefined;
+  const encoding = csvEncodingFrom(name);
+  if (encoding !== undefined) return encoding;
+  const what = given === undefined ? `The charset ${quoted(name)} of the Content-Type` : `encoding=${quoted(name)}`;
+  throw new ServiceError('invalid_argument', `${what} is not supported.`, {
+    hint: `Send encoding= with one of: ${CSV_ENCODINGS.join(', ')}.`,
+  });
+}
+
+function charsetOf(contentType: string): string | undefined {
+  const [, inQuotes, plain] = /;\s*charset\s*=\s*(?:"([^"]*)"|([^\s;"]+))/i.exec(contentType) ?? [];
+  return inQuotes ?? plain;
+}
