@@ -7,6 +7,8 @@ import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
 import { type BatchPayload, createBatchEncoder } from '../types/batch-codec.ts';
 import { fromChild } from '../files/file-errors.ts';
 import { createFileEngine, type FileEngine } from './file-engine.ts';
+import { WITHOUT_DICTIONARIES } from '../files/negative-zeros.ts';
+import { rowGroupOption } from '../files/row-groups.ts';
 import { copyOptions, FILE_NOTES } from '../files/source-sql.ts';
 import { INVALIDATING_SQL } from '../testing/invalidating-sql.ts';
 
@@ -41,11 +43,17 @@ async function countRows(batches: AsyncGenerator<ArrayBuffer, number, undefined>
 
 /** A request to write `longFrame` to a file. */
 function writeTo(path: string) {
-  const options = copyOptions(longFrame(1).schema, { compression: 'zstd' });
+  const size = rowGroupOption({ rows: 0, bytesPerRow: 8 });
   const columns = [{ name: 'id', title: 'id', plan: { kind: 'copy', width: 8, type: 'BIGINT' } }] as const;
-  // Only needed for values that these rows do not have.
-  const restart = { headPath: `${path}.head`, headSql: '', options };
-  return { op: 'write', path, options, notes: FILE_NOTES, columns, restart } as const;
+  const segments = {
+    tailPath: `${path}.tail`,
+    options: copyOptions(longFrame(1).schema, { compression: 'zstd' }),
+    short: size,
+    long: size,
+    longFrom: Infinity,
+    exact: WITHOUT_DICTIONARIES,
+  };
+  return { op: 'write', path, segments, notes: FILE_NOTES, columns } as const;
 }
 
 /** The rows of `longFrame` as they are sent to a child. */

@@ -26,21 +26,14 @@ import type {
   WrittenFile,
 } from './frame-files.ts';
 import { measureOf } from './measure-rows.ts';
+import { estimateSize, LONG_FRAME_ROWS, rowGroupOption, type RowsSize } from './row-groups.ts';
 import { losesNegativeZero, WITHOUT_DICTIONARIES } from './negative-zeros.ts';
 import { type BatchPayload, createBatchEncoder } from '../types/batch-codec.ts';
 import { withExactSource } from './parquet/exact-source.ts';
 import { createFileEngine, type FileEngine, type FileEngineOptions } from '../engine/file-engine.ts';
 import { fromChild, type Subject, UNKNOWN_CSV_DIALECT } from './file-errors.ts';
 import { readSource, subjectOf } from './read-source.ts';
-import {
-  attachment,
-  checksOf,
-  copyOptions,
-  FILE_NOTES,
-  fromClause,
-  type SettledSource,
-  storedRowsSql,
-} from './source-sql.ts';
+import { attachment, checksOf, copyOptions, FILE_NOTES, type SettledSource, storedRowsSql } from './source-sql.ts';
 import { foreignColumn, hasInt96, isStoredBySql } from '../types/duckdb-types.ts';
 import { fileNames, NO_COLUMNS_NAME } from '../wire/sql-names.ts';
 import { type StoredColumn, storedSchema } from '../types/stored-types.ts';
@@ -66,7 +59,8 @@ export function createFrameFiles(options: FileEngineOptions & ConversionOptions)
     },
     merge(from, info, path, write) {
       const arrowBytes = from.parts.reduce((sum, { size }) => sum + (size?.arrowBytes ?? NaN), 0);
-      const rows = { sql: storedRowsSql(from, info), sources: [from], schema: info.schema, arrowBytes };
+      const size = { rows: info.rows, bytesPerRow: arrowBytes > 0 ? arrowBytes / info.rows : 0 };
+      const rows = { sql: storedRowsSql(from, info), sources: [from], schema: info.schema, arrowBytes, size };
       return removeOnFailure(path, copyRows(engine, rows, path, write));
     },
     async describe(sources) {
@@ -97,14 +91,14 @@ async function removeOnFailure(path: string, writing: Promise<WrittenFile>): Pro
   try {
     return await writing;
   } catch (error) {
-    for (const file of [path, headOf(path)]) await unlinkIfThere(file).catch(() => {});
+    for (const file of [path, tailOf(path)]) await unlinkIfThere(file).catch(() => {});
     throw error;
   }
 }
 
-/** The file that keeps the first rows while the rest is written again. */
-function headOf(path: string): string {
-  return `${path}.head`;
+/** The file of the rows that need other options than the first. */
+function tailOf(path: string): string {
+  return `${path}.tail`;
 }
 
 async function writeFrame(
@@ -118,22 +112,17 @@ async function writeFrame(
   const payloads = payloadsOf(source);
   // Estimate the row length from the first batch.
   const first = await payloads.next();
-  const options = copyOptions(schema, write, first.done === true ? 0 : first.value.length / first.value.rows);
+  const bytesPerRow = first.done === true ? 0 : first.value.length / first.value.rows;
   const head = first.done === true ? [] : [first.value];
-  const headPath = headOf(path);
-  const restart = {
-    headPath,
-    headSql: `SELECT * FROM ${fromClause({ kind: 'parquet', path: headPath })}`,
-    options: `${options}, ${WITHOUT_DICTIONARIES}`,
+  const segments = {
+    tailPath: tailOf(path),
+    options: copyOptions(schema, write),
+    short: rowGroupOption({ rows: 0, bytesPerRow }),
+    long: rowGroupOption({ rows: LONG_FRAME_ROWS, bytesPerRow }),
+    longFrom: LONG_FRAME_ROWS,
+    exact: WITHOUT_DICTIONARIES,
   };
-  const request = {
-    op: 'write',
-    path,
-    options,
-    notes: FILE_NOTES,
-    columns: putColumns(schema, columns),
-    restart,
-  } as const;
+  const request = { op: 'write', path, segments, notes: FILE_NOTES, columns: putColumns(schema, columns) } as const;
   const numbers = await guarded('new file', () => engine.write(request, prepend(head, payloads), write.signal));
   return written(schema, numbers);
 }
@@ -147,7 +136,7 @@ async function convertSource(
 ): Promise<WrittenFile> {
   const upload = await guarded(subjectOf(from), () => prepareUpload(from));
   if (!isUpload) return convertUpload(engine, upload, path, write);
-  return lanes.run(upload, { paths: [path, headOf(path)], signal: write.signal }, (signal) =>
+  return lanes.run(upload, { paths: [path, tailOf(path)], signal: write.signal }, (signal) =>
     convertUpload(engine, upload, path, { ...write, signal }),
   );
 }
@@ -159,14 +148,16 @@ async function convertUpload(
   write: WriteOptions,
 ): Promise<WrittenFile> {
   const { signal } = write;
-  const first = await describeGuarded(engine, upload, { signal });
+  const size = await estimateSize(upload);
+  const first = { ...(await describeGuarded(engine, upload, { signal })), size };
   const { foreignColumns } = first.info;
   if (!foreignColumns?.some(({ get }) => hasInt96(get))) return writeUpload(engine, first, path, write);
   // Only the values show whether they need microseconds, or nanoseconds over a shorter range of years.
   return writeUpload(engine, first, path, write).catch(async (error: unknown) => {
     if (!(error instanceof ServiceError) || error.code !== 'invalid_data') throw error;
     const int96Unit = foreignColumns.some(({ get }) => hasInt96(get, 'nanos')) ? 'micros' : 'nanos';
-    return writeUpload(engine, await describeGuarded(engine, upload, { signal, int96Unit }), path, write);
+    const second = await describeGuarded(engine, upload, { signal, int96Unit });
+    return writeUpload(engine, { ...second, size }, path, write);
   });
 }
 
@@ -183,13 +174,13 @@ function describeGuarded(
 
 async function writeUpload(
   engine: FileEngine,
-  { source, info, columnNames }: DescribedUpload,
+  { source, info, columnNames, size }: DescribedUpload & { readonly size: RowsSize },
   path: string,
   write: WriteOptions,
 ): Promise<WrittenFile> {
   if (isCopiedBySql(info)) {
     const sql = storedRowsSql(source, info, columnNames);
-    return copyRows(engine, { sql, sources: [source], schema: info.schema }, path, write);
+    return copyRows(engine, { sql, sources: [source], schema: info.schema, size }, path, write);
   }
   const rows = await guarded(subjectOf(source), () => countRows(engine, source, write.signal));
   const part = write.signal === undefined ? {} : { signal: write.signal };
@@ -207,13 +198,14 @@ interface RowsToCopy {
   readonly sql: string;
   readonly sources: readonly FrameSource[];
   readonly schema: Schema;
+  readonly size: RowsSize;
   /** NaN if unknown. */
   readonly arrowBytes?: number;
 }
 
 async function copyRows(
   engine: FileEngine,
-  { sql, sources, schema, arrowBytes = NaN }: RowsToCopy,
+  { sql, sources, schema, size, arrowBytes = NaN }: RowsToCopy,
   path: string,
   write: WriteOptions,
 ): Promise<WrittenFile> {
@@ -224,7 +216,7 @@ async function copyRows(
     setup,
     sql,
     path,
-    options: copyOptions(schema, write),
+    options: `${copyOptions(schema, write)}, ${rowGroupOption(size)}`,
     measure: Number.isNaN(arrowBytes) ? measureOf(path, schema) : { bytes: arrowBytes, bytesPerRow: 0, statements: [] },
     notes: FILE_NOTES,
   } as const;

@@ -114,7 +114,7 @@ export interface VerifyOptions {
  */
 export interface FrameFiles {
   /**
-   * Writes a frame to a new Parquet file, in row groups of 10 000 to 30 000 rows, with its schema in the metadata, and
+   * Writes a frame to a new Parquet file, in row groups that fit its size, with its schema in the metadata, and
    * flushes it to disk. On failure there is no file. The schema in the result is the one that a read returns: columns
    * that are not stored as they came have other types in it (see `storedSchema`). A full disk is an error with the code
    * `ENOSPC`; a value that cannot be stored is `invalid_data` with its row and column.

@@ -77,6 +77,12 @@ describe('the sign of zero is kept', () => {
     expect(await readBack(both)).toBe(wanted);
   });
 
+  // The file changes its options before the batch with the first -0.
+  test.each([0, 65_536, 131_072, 300_000])('behind %i other rows, which keep their order', async (rows) => {
+    const numbers = Float64Array.from({ length: rows + 150_000 }, (_, i) => (i === rows ? -0 : i));
+    expect(await fixture.roundTrip(frameOf(makeVector(numbers)))).toBe(await textOf(frameOf(makeVector(numbers))));
+  });
+
   test('in a CSV file', async () => {
     const [csv, path] = [`${fixture.path()}.csv`, fixture.path()];
     await writeFile(csv, `v\n${ZEROS.map((zero) => (Object.is(zero, -0) ? '-0.0' : '0.0')).join('\n')}\n`);

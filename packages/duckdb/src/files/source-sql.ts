@@ -202,17 +202,11 @@ function wholeClause(source: FrameSource, info: SourceInfo): string {
   return fromClause(settledSource(source, info));
 }
 
-/** Rows per row group: small enough to read a few rows fast, large enough to compress well. */
-const ROW_GROUP_ROWS = 20_480;
-/** DuckDB buffers a row group in memory, so long rows make smaller groups. */
-const MAX_ROW_GROUP_BYTES = 32 * 1024 * 1024;
-
 /** The metadata that is filled in when a file is complete. */
 export const FILE_NOTES: FileNotes = { rowsKey: METADATA_KEYS.rows, bytesKey: METADATA_KEYS.arrowBytes };
 
-/** The COPY options for a file with this schema. `bytesPerRow` is an estimate, or 0. */
-export function copyOptions(schema: Schema, { compression, level }: WriteOptions, bytesPerRow = 0): string {
-  const groupRows = Math.max(1, Math.min(ROW_GROUP_ROWS, Math.floor(MAX_ROW_GROUP_BYTES / Math.max(1, bytesPerRow))));
+/** The COPY options for a file with this schema, except for the size of its row groups. */
+export function copyOptions(schema: Schema, { compression, level }: WriteOptions): string {
   const metadata = {
     [METADATA_KEYS.schema]: schemaText(schema),
     [METADATA_KEYS.rows]: NOTE_PLACEHOLDER,
@@ -225,7 +219,6 @@ export function copyOptions(schema: Schema, { compression, level }: WriteOptions
     'FORMAT parquet',
     `COMPRESSION ${compression === 'none' ? 'uncompressed' : compression}`,
     ...(compression === 'zstd' && level !== undefined ? [`COMPRESSION_LEVEL ${level}`] : []),
-    `ROW_GROUP_SIZE ${groupRows}`,
     'USE_TMP_FILE false',
     `KV_METADATA {${pairs.join(', ')}}`,
   ].join(', ');

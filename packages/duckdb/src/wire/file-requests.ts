@@ -27,14 +27,20 @@ export interface FileNotes {
   readonly bytesKey: string;
 }
 
-/** How to restart a file when a value arrives that its COPY options would change: the rows so far are copied first. */
-export interface WriteRestart {
-  /** The file that keeps the rows written so far. */
-  readonly headPath: string;
-  /** The query that reads those rows. */
-  readonly headSql: string;
-  /** COPY options that change no value. */
+/**
+ * How a stream is written, as COPY options cannot change in the middle of a file: in segments, each with its own options,
+ * whose row groups end up in one file.
+ */
+export interface WriteSegments {
+  /** The file of a segment that is not the first. */
+  readonly tailPath: string;
+  /** The options of all segments, then those of the first rows, and of the rows from `longFrom` on. */
   readonly options: string;
+  readonly short: string;
+  readonly long: string;
+  readonly longFrom: number;
+  /** One more option from the first -0 on: without it, a segment can turn -0 into 0. */
+  readonly exact: string;
 }
 
 /** A placeholder in Parquet metadata for a number that is not known yet, of the same length. */
@@ -88,16 +94,15 @@ export type ChildRequest = { readonly checks?: readonly FileCheck[]; readonly se
       }
     /** Only verifies. `again`: also bytes that were verified before. */
     | { readonly op: 'verify'; readonly files: readonly FileCheck[]; readonly again?: true }
-    /** Writes the batches that follow to a Parquet file with these COPY options. */
+    /** Writes the batches that follow to a Parquet file. */
     | {
         readonly op: 'write';
         readonly path: string;
-        readonly options: string;
+        readonly segments: WriteSegments;
         readonly columns: readonly PutColumn[];
         readonly notes: FileNotes;
-        readonly restart: WriteRestart;
       }
-    /** Writes the rows of a query to a Parquet file. */
+    /** Writes the rows of a query to a Parquet file with these COPY options. */
     | {
         readonly op: 'copy';
         readonly sql: string;

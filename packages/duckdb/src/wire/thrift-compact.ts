@@ -171,13 +171,28 @@ export function numberField(value: number): ThriftField {
   return { type: THRIFT.i32, bytes: sizeBytes(value < 0 ? -2 * value - 1 : 2 * value) };
 }
 
+/** Encodes an i64 field, exact up to 53 bits. */
+export function longField(value: number): ThriftField {
+  return { type: THRIFT.i64, bytes: sizeBytes(value < 0 ? -2 * value - 1 : 2 * value) };
+}
+
+/** Encodes a list of structs, each encoded already. */
+export function structsField(structs: readonly Uint8Array[]): ThriftField {
+  const { length } = structs;
+  const head =
+    length < 15
+      ? Uint8Array.of((length << 4) | THRIFT.struct)
+      : Buffer.concat([Uint8Array.of(0xf0 | THRIFT.struct), sizeBytes(length)]);
+  return { type: THRIFT.list, bytes: Buffer.concat([head, ...structs]) };
+}
+
 /** Encodes a struct field. */
 export function structField(fields: ThriftStruct): ThriftField {
   return { type: THRIFT.struct, bytes: encodeStruct(fields) };
 }
 
-/** Encodes an unsigned varint of at most 32 bits. */
-export function sizeBytes(value: number): Uint8Array {
+/** Encodes an unsigned varint of at most 53 bits. */
+function sizeBytes(value: number): Uint8Array {
   const parts: number[] = [];
   let rest = value;
   for (; rest >= 0x80; rest = Math.floor(rest / 0x80)) parts.push((rest % 0x80) + 0x80);

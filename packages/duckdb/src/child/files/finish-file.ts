@@ -28,7 +28,7 @@ export async function finishFile(path: string, notes: Readonly<Record<string, nu
 }
 
 /** Repeats short writes: a disk that is nearly full accepts some of the bytes, and fails the next write. */
-async function writeFully(file: FileHandle, bytes: Buffer, at: number): Promise<void> {
+export async function writeFully(file: FileHandle, bytes: Buffer, at: number): Promise<void> {
   for (let done = 0; done < bytes.length;) {
     const { bytesWritten } = await file.write(bytes, done, bytes.length - done, at + done);
     done += bytesWritten;
@@ -47,7 +47,7 @@ export async function footerOf(path: string): Promise<Buffer> {
 }
 
 /** Reads the footer with the trailing length and magic; `at` is its offset. */
-function readFooter(file: number, size: number): { readonly footer: Buffer; readonly at: number } {
+export function readFooter(file: number, size: number): { readonly footer: Buffer; readonly at: number } {
   const tail = readFully(file, Buffer.alloc(PARQUET_TAIL_BYTES), size - PARQUET_TAIL_BYTES);
   const length = (parseParquetTail(tail) ?? Infinity) + PARQUET_TAIL_BYTES;
   if (length > size) throw new Error('The file is not a Parquet file.');

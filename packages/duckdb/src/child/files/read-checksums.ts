@@ -47,7 +47,8 @@ export function readFully(file: number, buffer: Buffer, position: number): Buffe
   return buffer;
 }
 
-function readSome(file: number, buffer: Buffer, position: number, maxBytes = Infinity): number {
+/** Reads at least one byte; returns how many. */
+export function readSome(file: number, buffer: Buffer, position: number, maxBytes = Infinity): number {
   const bytesRead = readSync(file, buffer, 0, Math.min(buffer.length, maxBytes), position);
   if (bytesRead === 0) throw new ShortFileError('The file is truncated.');
   return bytesRead;

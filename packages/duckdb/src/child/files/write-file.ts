@@ -1,6 +1,7 @@
 import type { DuckDBConnection, DuckDBDataChunk } from '@duckdb/node-api';
 import duckdb, { type DataChunk } from '@duckdb/node-bindings';
-import { rename, rm } from 'node:fs/promises';
+import { rm } from 'node:fs/promises';
+import { appendRowGroups } from './append-row-groups.ts';
 import { createBatchReader } from '../../wire/batch.ts';
 import { type ColumnWriter, UnstorableValue } from '../columns/column-writer.ts';
 import { CancelledError, type ActiveRequest } from '../active-request.ts';
@@ -10,7 +11,8 @@ import { DuckDBTableFunction, PLAIN_TYPES } from '../node-api.ts';
 import type { ChildRequest, WrittenNumbers } from '../../wire/file-requests.ts';
 
 type WriteRequest = Extract<ChildRequest, { op: 'write' }>;
-type FileRequest = Pick<WriteRequest, 'path' | 'options' | 'notes'>;
+type CopyRequest = Extract<ChildRequest, { op: 'copy' }>;
+type FileTarget = Pick<CopyRequest, 'path' | 'options'>;
 
 /** Writes files from batches that the parent sends. */
 export interface Uploads {
@@ -59,27 +61,37 @@ export function createUploads(connection: DuckDBConnection): Uploads {
         // the filter sleeps before it drops that row.
         const sql = `SELECT ${names.join(', ')} FROM svc_source(${active.id})
           WHERE CASE WHEN wait_ms > 0 THEN sleep_ms(wait_ms) IS NOT NULL ELSE true END`;
-        const rows = await copyRows(request, sql, writing);
-        if (!upload.isInterrupted) return await finish(request, rows, upload.arrowBytes);
-        const { headPath, headSql, options } = request.restart;
-        await rename(request.path, headPath);
-        upload.resume();
-        const all = await copyRows({ ...request, options }, `${headSql} UNION ALL ${sql}`, writing);
-        return await finish(request, all, upload.arrowBytes);
+        const rows = await writeSegments(upload, request, (target) => copyRows(target, sql, writing));
+        return await finish(request, rows, upload.arrowBytes);
       } catch (error) {
         await rm(request.path, { force: true });
         throw upload.failure ?? error;
       } finally {
         running.delete(active.id);
-        await rm(request.restart.headPath, { force: true });
+        await rm(request.segments.tailPath, { force: true });
       }
     },
   };
 }
 
+/** Writes the rows of an upload, with a segment for every change of the options. Returns the number of rows. */
+async function writeSegments(
+  upload: Upload,
+  { path, segments: { tailPath } }: WriteRequest,
+  copy: (target: FileTarget) => Promise<number>,
+): Promise<number> {
+  for (let rows = 0; ;) {
+    const isTail = rows > 0;
+    rows += await copy({ path: isTail ? tailPath : path, options: upload.options });
+    if (isTail) await appendRowGroups(path, tailPath);
+    if (!upload.isInterrupted) return rows;
+    upload.resume();
+  }
+}
+
 /** Writes the rows of a query to a file. Removes the file on failure. */
 export async function copyToFile(
-  request: FileRequest,
+  request: CopyRequest,
   sql: string,
   connection: DuckDBConnection,
   measure: (rows: number) => Promise<number>,
@@ -93,12 +105,16 @@ export async function copyToFile(
   }
 }
 
-async function copyRows({ path, options }: FileRequest, sql: string, connection: DuckDBConnection): Promise<number> {
+async function copyRows({ path, options }: FileTarget, sql: string, connection: DuckDBConnection): Promise<number> {
   const result = await connection.run(`COPY (${sql}) TO '${path.replaceAll("'", "''")}' (${options})`);
   return result.rowsChanged;
 }
 
-async function finish({ path, notes }: FileRequest, rows: number, arrowBytes: number): Promise<WrittenNumbers> {
+async function finish(
+  { path, notes }: Pick<CopyRequest, 'path' | 'notes'>,
+  rows: number,
+  arrowBytes: number,
+): Promise<WrittenNumbers> {
   const fileBytes = await finishFile(path, { [notes.rowsKey]: rows, [notes.bytesKey]: arrowBytes });
   return { rows, arrowBytes, fileBytes };
 }
@@ -108,9 +124,10 @@ class Upload {
   readonly writers: readonly ColumnWriter[];
   arrowBytes = 0;
   failure: unknown;
-  /** Whether the rows end before a batch that this file cannot store exactly. */
+  /** Whether the segment ends before a batch that needs other options. */
   isInterrupted = false;
-  private keepsAll = false;
+  private isLong = false;
+  private isExact = false;
   private waitMs = 1;
   private rows = 0;
   private next = 0;
@@ -129,10 +146,15 @@ class Upload {
     this.failure ??= error;
   }
 
-  /** Continues after the rows returned so far. From now on, the file stores every value exactly. */
+  /** The COPY options of the current segment. */
+  get options(): string {
+    const { options, short, long, exact } = this.request.segments;
+    return [options, this.isLong ? long : short, ...(this.isExact ? [exact] : [])].join(', ');
+  }
+
+  /** Starts a segment with the rows after those returned so far. */
   resume(): void {
     this.isInterrupted = false;
-    this.keepsAll = true;
   }
 
   /** Fills a chunk with the next rows: none after the last, or a dummy row if they have not arrived yet. */
@@ -159,7 +181,11 @@ class Upload {
     this.rows = batch.word();
     this.next = 0;
     for (const writer of this.writers) writer.load(batch);
-    this.isInterrupted = !this.keepsAll && this.writers.some((writer) => writer.hasNegativeZero);
+    const isLong = this.rowsBefore >= this.request.segments.longFrom;
+    const isExact = this.isExact || this.writers.some((writer) => writer.hasNegativeZero);
+    this.isInterrupted = isLong !== this.isLong || isExact !== this.isExact;
+    this.isLong = isLong;
+    this.isExact = isExact;
     this.active.requestBatch();
   }
 

@@ -2,7 +2,7 @@ import { appendFile, type FileHandle, open } from 'node:fs/promises';
 import { ServiceError } from '@svc/errors';
 import { type ParquetElement, parquetElement, type ParquetLeaf } from './parquet-elements.ts';
 import { encodeParquetTail, PARQUET_TAIL_BYTES, parseParquetTail } from '../../wire/parquet-tail.ts';
-import { encodeStruct, sizeBytes, THRIFT, ThriftCursor } from '../../wire/thrift-compact.ts';
+import { encodeStruct, structsField, THRIFT, ThriftCursor, thriftLong } from '../../wire/thrift-compact.ts';
 
 /** The columns in the footer of a Parquet file. */
 export interface ParquetFooter {
@@ -10,6 +10,8 @@ export interface ParquetFooter {
   readonly names: readonly string[];
   /** All leaf columns, in order. */
   readonly leaves: readonly ParquetLeaf[];
+  /** The declared number of rows; undefined if the footer has none where writers put it. */
+  readonly rows: number | undefined;
   /** False if DuckDB would change values and needs another footer. */
   readonly isExact: boolean;
   /** Appends a footer under which DuckDB changes no value, to the file or to a copy of it. */
@@ -23,7 +25,7 @@ const MAX_FOOTER_BYTES = 256 * 1024 * 1024;
 const MAX_ELEMENTS = 100_000;
 
 /** Field numbers of `FileMetaData`. */
-const FILE = { version: 1, schema: 2 };
+const FILE = { version: 1, schema: 2, rows: 3 };
 
 /** Reads the footer of a Parquet file. Returns undefined if there is none: DuckDB then reports what is wrong. */
 export async function readParquetFooter(path: string): Promise<ParquetFooter | undefined> {
@@ -44,10 +46,11 @@ export async function readParquetFooter(path: string): Promise<ParquetFooter | u
     }
     const bytes = await readAt(file, start, Math.min(length, MAX_SCHEMA_BYTES));
     if (bytes === undefined) return undefined;
-    const { elements, schemaStart, schemaEnd } = readSchema(bytes);
+    const { elements, schemaStart, schemaEnd, rows } = readSchema(bytes);
     const head = Buffer.concat([bytes.subarray(0, schemaStart), encodeSchema(elements)]);
     return {
       ...columnsOf(elements.map(({ element }) => element)),
+      rows,
       isExact: elements.every(({ element }) => element.exact === undefined),
       appendExact: (target) => append(target, head, { path, start: start + schemaEnd, length: length - schemaEnd }),
     };
@@ -93,6 +96,7 @@ interface ReadSchema {
   /** The position of the element list in the footer. */
   readonly schemaStart: number;
   readonly schemaEnd: number;
+  readonly rows: number | undefined;
 }
 
 /** Parses only the head of the footer: the metadata of row groups can be long. */
@@ -113,21 +117,26 @@ function readSchema(footer: Uint8Array): ReadSchema {
       const fields = cursor.struct();
       return { element: parquetElement(fields), bytes: footer.subarray(start, cursor.position) };
     });
-    return { elements, schemaStart, schemaEnd: cursor.position };
+    const schemaEnd = cursor.position;
+    return { elements, schemaStart, schemaEnd, rows: readRows(cursor, footer) };
   } catch (error) {
     if (!(error instanceof RangeError)) throw error;
     throw new ServiceError('invalid_data', 'The schema of the Parquet file cannot be read.', { cause: error });
   }
 }
 
+/** Reads the number of rows, which follows the schema. */
+function readRows(cursor: ThriftCursor, footer: Uint8Array): number | undefined {
+  const head = cursor.fieldHead(FILE.schema);
+  if (head?.id !== FILE.rows) return undefined;
+  const start = cursor.position;
+  cursor.skip(head.type);
+  return thriftLong({ type: head.type, bytes: footer.subarray(start, cursor.position) });
+}
+
 function encodeSchema(elements: readonly ReadElement[]): Uint8Array {
-  const { length } = elements;
-  const head =
-    length < 15
-      ? Uint8Array.of((length << 4) | THRIFT.struct)
-      : Buffer.concat([Uint8Array.of(0xf0 | THRIFT.struct), sizeBytes(length)]);
-  const structs = elements.map(({ element, bytes }) => (element.exact ? encodeStruct(element.exact) : bytes));
-  return Buffer.concat([head, ...structs]);
+  return structsField(elements.map(({ element, bytes }) => (element.exact ? encodeStruct(element.exact) : bytes)))
+    .bytes;
 }
 
 /** Collects the columns: the children of the first element, each followed by its descendants. */

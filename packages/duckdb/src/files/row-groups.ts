@@ -1,0 +1,57 @@
+import { open, stat } from 'node:fs/promises';
+import type { PreparedUpload } from './describe-source.ts';
+
+/** From this many rows on, a frame is long. Its footer would cost more than its rows if its row groups were short. */
+export const LONG_FRAME_ROWS = 2_000_000;
+/** The rows of a row group: small enough to read a few rows fast, and large enough to compress well. */
+const SHORT_GROUP_ROWS = 20_480;
+const LONG_GROUP_ROWS = 122_880;
+/** DuckDB buffers a row group in memory, so wide rows make smaller groups. */
+const MAX_GROUP_BYTES = 32 * 1024 * 1024;
+
+/** Rows to write. */
+export interface RowsSize {
+  /** About how many rows there are; 0 if unknown. */
+  readonly rows: number;
+  /** About how many bytes each takes; 0 if unknown. */
+  readonly bytesPerRow: number;
+}
+
+/** The COPY option for row groups that fit a frame of this size. */
+export function rowGroupOption({ rows, bytesPerRow }: RowsSize): string {
+  const fitting = Math.floor(MAX_GROUP_BYTES / Math.max(1, bytesPerRow));
+  const wanted = rows < LONG_FRAME_ROWS ? SHORT_GROUP_ROWS : LONG_GROUP_ROWS;
+  return `ROW_GROUP_SIZE ${Math.max(1, Math.min(wanted, fitting))}`;
+}
+
+/** The least bytes of a row in a CSV file: one digit and a line feed. */
+const MIN_CSV_ROW_BYTES = 2;
+const CSV_HEAD_BYTES = 64 * 1024;
+const LINE_FEED = 10;
+/** A rough ratio of the memory that rows take to their bytes in a Parquet file. */
+const PARQUET_RATIO = 4;
+
+/** Estimates the size of the rows of an upload, without reading all of it. */
+export async function estimateSize({ source, footer }: Pick<PreparedUpload, 'source' | 'footer'>): Promise<RowsSize> {
+  if (source.kind === 'table') return { rows: 0, bytesPerRow: 0 };
+  const { size } = await stat(source.path);
+  if (source.kind === 'csv') {
+    if (size < LONG_FRAME_ROWS * MIN_CSV_ROW_BYTES) return { rows: 0, bytesPerRow: 0 };
+    const bytesPerRow = await csvRowBytes(source.path);
+    return { rows: size / bytesPerRow, bytesPerRow };
+  }
+  const rows = footer?.rows ?? 0;
+  return { rows, bytesPerRow: rows > 0 ? (PARQUET_RATIO * size) / rows : 0 };
+}
+
+/** The mean length of the first lines of a CSV file. */
+async function csvRowBytes(path: string): Promise<number> {
+  const file = await open(path);
+  try {
+    const { buffer, bytesRead } = await file.read(Buffer.alloc(CSV_HEAD_BYTES));
+    const lines = buffer.subarray(0, bytesRead).reduce((count, byte) => count + (byte === LINE_FEED ? 1 : 0), 0);
+    return bytesRead / Math.max(1, lines);
+  } finally {
+    await file.close();
+  }
+}
