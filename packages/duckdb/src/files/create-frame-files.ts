@@ -2,7 +2,7 @@ import { ServiceError } from '@svc/errors';
 import type { FrameStream } from '@svc/frames';
 import { prepend } from '@svc/frames/internal';
 import type { Schema } from 'apache-arrow';
-import { findBrokenLine } from './csv-sniffer.ts';
+import { explainDialect } from './csv-sniffer.ts';
 import type { ChildResponses, PutColumn, WrittenNumbers } from '../wire/file-requests.ts';
 import { type ConversionLanes, type ConversionOptions, createConversionLanes } from './conversion-lanes.ts';
 import {
@@ -14,6 +14,7 @@ import {
   type PreparedUpload,
   prepareUpload,
   tablesOf,
+  verifyUpload,
 } from './describe-source.ts';
 import { unlinkIfThere } from '../disk/durable-files.ts';
 import type {
@@ -31,9 +32,9 @@ import { losesNegativeZero, WITHOUT_DICTIONARIES } from './negative-zeros.ts';
 import { type BatchPayload, createBatchEncoder } from '../types/batch-codec.ts';
 import { withExactSource } from './parquet/exact-source.ts';
 import { createFileEngine, type FileEngine, type FileEngineOptions } from '../engine/file-engine.ts';
-import { fromChild, type Subject, UNKNOWN_CSV_DIALECT } from './file-errors.ts';
+import { fromChild, isInexact, type Subject } from './file-errors.ts';
 import { readSource, subjectOf } from './read-source.ts';
-import { attachment, checksOf, copyOptions, FILE_NOTES, type SettledSource, storedRowsSql } from './source-sql.ts';
+import { attachment, checksOf, copyOptions, FILE_NOTES, storedRowsSql } from './source-sql.ts';
 import { foreignColumn, hasInt96, isStoredBySql } from '../types/duckdb-types.ts';
 import { fileNames, NO_COLUMNS_NAME } from '../wire/sql-names.ts';
 import { type StoredColumn, storedSchema } from '../types/stored-types.ts';
@@ -150,6 +151,7 @@ async function convertUpload(
   const { signal } = write;
   const size = await estimateSize(upload);
   const first = { ...(await describeGuarded(engine, upload, { signal })), size };
+  if (first.source.kind === 'csv') return writeCsv(engine, first, path, write);
   const { foreignColumns } = first.info;
   if (!foreignColumns?.some(({ get }) => hasInt96(get))) return writeUpload(engine, first, path, write);
   // Only the values show whether they need microseconds, or nanoseconds over a shorter range of years.
@@ -161,26 +163,45 @@ async function convertUpload(
   });
 }
 
+type SizedUpload = DescribedUpload & { readonly size: RowsSize };
+
+/** Writes a CSV file in the types of its first rows, and again if a later value does not fit them. */
+async function writeCsv(
+  engine: FileEngine,
+  upload: SizedUpload,
+  path: string,
+  write: WriteOptions,
+): Promise<WrittenFile> {
+  try {
+    return await writeUpload(engine, upload, path, write);
+  } catch (error) {
+    if (!(error instanceof Error && isInexact(error.cause))) throw error;
+    const verified = await guarded('CSV file', () => verifyUpload(engine, upload, write.signal));
+    return writeUpload(engine, { ...verified, size: upload.size }, path, write);
+  }
+}
+
 function describeGuarded(
   engine: FileEngine,
   upload: PreparedUpload,
   options: DescribeUploadOptions,
 ): Promise<DescribedUpload> {
-  const { source } = upload;
-  return guarded(subjectOf(source), () => describeUpload(engine, upload, options)).catch((error: unknown) =>
-    explained(source, error, options.signal),
-  );
+  const { source, head } = upload;
+  return guarded(subjectOf(source), () => describeUpload(engine, upload, options)).catch(async (error: unknown) => {
+    throw head === undefined ? error : await explainDialect(error, source.path, head.delimiter, options.signal);
+  });
 }
 
 async function writeUpload(
   engine: FileEngine,
-  { source, info, columnNames, size }: DescribedUpload & { readonly size: RowsSize },
+  { source, info, columnNames, size }: SizedUpload,
   path: string,
   write: WriteOptions,
 ): Promise<WrittenFile> {
   if (isCopiedBySql(info)) {
     const sql = storedRowsSql(source, info, columnNames);
-    return copyRows(engine, { sql, sources: [source], schema: info.schema, size }, path, write);
+    const { hasNegativeZero } = info.csvTable ?? {};
+    return copyRows(engine, { sql, sources: [source], schema: info.schema, size, hasNegativeZero }, path, write);
   }
   const rows = await guarded(subjectOf(source), () => countRows(engine, source, write.signal));
   const part = write.signal === undefined ? {} : { signal: write.signal };
@@ -201,11 +222,13 @@ interface RowsToCopy {
   readonly size: RowsSize;
   /** NaN if unknown. */
   readonly arrowBytes?: number;
+  /** Whether a float may be -0. Default: detected after the rows were written. */
+  readonly hasNegativeZero?: boolean | undefined;
 }
 
 async function copyRows(
   engine: FileEngine,
-  { sql, sources, schema, size, arrowBytes = NaN }: RowsToCopy,
+  { sql, sources, schema, size, arrowBytes = NaN, hasNegativeZero }: RowsToCopy,
   path: string,
   write: WriteOptions,
 ): Promise<WrittenFile> {
@@ -216,7 +239,11 @@ async function copyRows(
     setup,
     sql,
     path,
-    options: `${copyOptions(schema, write)}, ${rowGroupOption(size)}`,
+    options: [
+      copyOptions(schema, write),
+      rowGroupOption(size),
+      ...(hasNegativeZero === true ? [WITHOUT_DICTIONARIES] : []),
+    ].join(', '),
     measure: Number.isNaN(arrowBytes) ? measureOf(path, schema) : { bytes: arrowBytes, bytesPerRow: 0, statements: [] },
     notes: FILE_NOTES,
   } as const;
@@ -225,7 +252,8 @@ async function copyRows(
     const numbers = await engine.call(request, write.signal);
     const query = (statement: string): Promise<ChildResponses['texts']> =>
       engine.call({ op: 'texts', setup, sql: statement }, write.signal);
-    if (!(await losesNegativeZero(query, { sql, path, schema }))) return written(schema, numbers);
+    const isExact = hasNegativeZero !== undefined || !(await losesNegativeZero(query, { sql, path, schema }));
+    if (isExact) return written(schema, numbers);
     const options = `${request.options}, ${WITHOUT_DICTIONARIES}`;
     return written(schema, await engine.call({ ...request, options }, write.signal));
   });
@@ -237,13 +265,6 @@ function putColumns(schema: Schema, columns: readonly StoredColumn[]): readonly 
   if (columns.length === 0) return [{ name: NO_COLUMNS_NAME, title: '', plan: { kind: 'empty_struct' } }];
   const names = fileNames(schema);
   return columns.map(({ field, put }, i) => ({ name: names[i] ?? '', title: field.name, plan: put }));
-}
-
-/** Throws the error, or one that names the broken line if the dialect of a CSV file could not be detected. */
-async function explained(source: SettledSource, error: unknown, signal: AbortSignal | undefined): Promise<never> {
-  const isUndetected = error instanceof ServiceError && error.message === UNKNOWN_CSV_DIALECT;
-  if (source.kind !== 'csv' || !isUndetected) throw error;
-  throw (await findBrokenLine(source.path, source.delimiter, signal)) ?? error;
 }
 
 async function guarded<T>(subject: Subject, run: () => Promise<T>): Promise<T> {

@@ -7,31 +7,56 @@ import { foreignColumn } from '../types/duckdb-types.ts';
 /** How a CSV file is read. */
 export interface CsvDialect extends Omit<CsvOptions, 'encoding' | 'skip'> {
   readonly delimiter: string;
-  /** Names of columns that are text, in a file with a header. */
-  readonly texts?: readonly string[];
 }
 
 /**
- * Returns the arguments of DuckDB's `read_csv`. DuckDB detects only names, types and the header: left to itself it would
- * also skip lines, or treat them as comments, rather than report a broken one.
+ * Returns the arguments with which DuckDB's `sniff_csv` detects whether there is a header. They name the columns, and
+ * their types, that are declared.
  */
-export function csvArguments({ header, columns, delimiter, nulls, texts = [] }: CsvDialect): string {
-  // A quoted empty value is an empty string, an unquoted one is null.
-  const parts = [`quote = '"'`, `escape = '"'`, 'allow_quoted_nulls = false'];
-  parts.push('skip = 0', `comment = ''`, 'strict_mode = true', 'null_padding = false', 'ignore_errors = false');
-  parts.push(`delim = ${sqlText(checkedDelimiter(delimiter))}`);
-  if (nulls !== undefined) parts.push(`nullstr = [${checkedNulls(nulls, delimiter).map(sqlText).join(', ')}]`);
-  if (header !== undefined) parts.push(`header = ${header}`);
-  if (columns !== undefined) {
-    parts.push(`names = [${columns.map(({ name }) => sqlText(checkedName(name))).join(', ')}]`);
-    const typed = columns.flatMap(({ name, type }) => (type === undefined ? [] : [{ name, type }]));
-    const types = typed.map(
-      ({ name, type }) => `${sqlText(name)}: ${sqlText(foreignColumn(declaredField(name, type)).sqlType)}`,
-    );
-    if (types.length > 0) parts.push(`types = {${types.join(', ')}}`);
-  }
-  if (texts.length > 0) parts.push(`types = {${texts.map((name) => `${sqlText(name)}: 'VARCHAR'`).join(', ')}}`);
+export function sniffArguments({ columns = [], ...dialect }: CsvDialect): string {
+  const parts = dialectArguments(dialect);
+  if (columns.length > 0) parts.push(namesArgument(columns.map(({ name }) => checkedName(name))));
+  const types = columns.flatMap(({ name, type }) => {
+    if (type === undefined) return [];
+    return [`${sqlText(name)}: ${sqlText(foreignColumn(declaredField(name, type)).sqlType)}`];
+  });
+  if (types.length > 0) parts.push(`types = {${types.join(', ')}}`);
   return `, ${parts.join(', ')}`;
+}
+
+/** Returns the arguments with which DuckDB's `read_csv` reads the texts of all columns, under these names. */
+export function textArguments(dialect: CsvDialect & { readonly header: boolean }, names: readonly string[]): string {
+  const parts = [
+    ...dialectArguments(dialect),
+    'all_varchar = true',
+    `header = ${dialect.header}`,
+    namesArgument(names),
+  ];
+  return `, ${parts.join(', ')}`;
+}
+
+/**
+ * The dialect. DuckDB detects only line ends: left to itself it would also skip lines, or treat them as comments, rather
+ * than report a broken one.
+ */
+function dialectArguments({ delimiter, nulls }: CsvDialect): string[] {
+  return [
+    `quote = '"'`,
+    `escape = '"'`,
+    // A quoted empty value is an empty string, an unquoted one is null.
+    'allow_quoted_nulls = false',
+    'skip = 0',
+    `comment = ''`,
+    'strict_mode = true',
+    'null_padding = false',
+    'ignore_errors = false',
+    `delim = ${sqlText(checkedDelimiter(delimiter))}`,
+    ...(nulls === undefined ? [] : [`nullstr = [${checkedNulls(nulls, delimiter).map(sqlText).join(', ')}]`]),
+  ];
+}
+
+function namesArgument(names: readonly string[]): string {
+  return `names = [${names.map(sqlText).join(', ')}]`;
 }
 
 function checkedDelimiter(delimiter: string): string {
@@ -61,7 +86,8 @@ function checkedNulls(nulls: readonly string[], delimiter: string): readonly str
   return nulls;
 }
 
-function checkedName(name: string): string {
+/** Returns a name for a column of a CSV file. */
+export function checkedName(name: string): string {
   if (name !== '' && !name.includes('\0')) return name;
   throw new ServiceError('invalid_argument', `The column name ${quoted(name)} is not valid for a CSV file.`, {
     hint: 'Give every column a name.',

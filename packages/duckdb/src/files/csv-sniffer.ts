@@ -3,6 +3,7 @@ import { open } from 'node:fs/promises';
 import { ServiceError } from '@svc/errors';
 import { MAX_COLUMNS } from '@svc/frames/internal';
 import { createCsvScanner, withoutByteOrderMark } from './csv-scanner.ts';
+import { UNKNOWN_CSV_DIALECT } from './file-errors.ts';
 
 /** The delimiters that are detected. */
 const DELIMITERS = [',', ';', '\t', '|'] as const;
@@ -107,24 +108,22 @@ function splitFirstLine(text: Uint8Array, delimiter: string): FirstLine {
   return { columns, values: [...values, value.toString('utf8', 0, length)], isEnded: false, isQuoted };
 }
 
-/** Whether the columns have the names in the line. DuckDB appends a number to a duplicate name. */
-export function isHeaderOf(line: readonly string[], names: readonly string[]): boolean {
-  return (
-    line.length === names.length &&
-    line.every((value, i) => {
-      const name = names[i] ?? '';
-      return (
-        value === '' || name === value || (name.startsWith(`${value}_`) && /^\d+$/.test(name.slice(value.length + 1)))
-      );
-    })
-  );
+/** Returns the error, or one that names the broken line if the dialect of a CSV file could not be detected. */
+export async function explainDialect(
+  error: unknown,
+  path: string,
+  delimiter: string,
+  signal?: AbortSignal,
+): Promise<unknown> {
+  const isUndetected = error instanceof ServiceError && error.message === UNKNOWN_CSV_DIALECT;
+  return isUndetected ? ((await findBrokenLine(path, delimiter, signal)) ?? error) : error;
 }
 
 /**
  * Finds the first line of a CSV file that does not match the lines before it, and returns an error about it, or
  * undefined if there is none. DuckDB says only that it cannot detect the dialect of such a file.
  */
-export async function findBrokenLine(
+async function findBrokenLine(
   path: string,
   delimiter: string,
   signal?: AbortSignal,

@@ -1,24 +1,216 @@
-/** The types of columns of a CSV file, and DuckDB's names for them. */
-const CSV_TYPES: Readonly<Record<string, string>> = {
-  BOOLEAN: 'BOOLEAN',
-  BYTE: 'TINYINT',
-  SHORT: 'SMALLINT',
-  INT: 'INTEGER',
-  LONG: 'BIGINT',
-  ULONG: 'UBIGINT',
-  LONG128: 'HUGEINT',
-  FLOAT: 'FLOAT',
-  DOUBLE: 'DOUBLE',
-  STRING: 'VARCHAR',
-  SYMBOL: 'VARCHAR',
-  DATE: 'DATE',
-  TIMESTAMP: 'TIMESTAMP',
-  TIMESTAMP_NS: 'TIMESTAMP_NS',
-  TIME: 'TIME',
-  UUID: 'UUID',
+// SQL that converts the texts of a CSV file to values without changing one. DuckDB's casts round `1.5` to a LONG, cut the
+// time from a DATE, and take `1_000`, `0x1F`, `epoch` and zone names, so every value is checked against its text.
+
+/** What a check of floats lets pass. */
+export interface FloatChecks {
+  /** Whether a -0 is exact: a file with dictionaries would lose its sign. */
+  readonly allowNegativeZero: boolean;
+}
+
+/** How texts become values of a type. The functions return SQL, and `text` and `value` are SQL, too. */
+export interface CsvType {
+  /** DuckDB's name of the type. */
+  readonly sqlType: string;
+  /** Whether a text may be exact; cheap. A cast that fails takes far longer than one that does not. */
+  readonly mayFit: (text: string) => string;
+  /** The value of a text; any value or null if the text is not exact. */
+  readonly valueOf: (text: string) => string;
+  /** Whether `value`, which is `valueOf(text)`, is exactly what the text says; false or null if not. */
+  readonly isExact: (text: string, value: string, checks: FloatChecks) => string;
+}
+
+/** Texts of any form. */
+export const TEXT: CsvType = {
+  sqlType: 'VARCHAR',
+  mayFit: () => 'true',
+  valueOf: (text) => text,
+  isExact: () => 'true',
 };
 
-/** Returns our name for a DuckDB type, or DuckDB's if we have none. */
-export function csvTypeName(ofDuckdb: string): string {
-  return Object.entries(CSV_TYPES).find(([, name]) => name === ofDuckdb)?.[0] ?? ofDuckdb;
+/** No values, only nulls. */
+export const NULLS: CsvType = { ...TEXT, isExact: () => 'false' };
+
+/** Matches a whole text against a pattern of RE2. */
+function matches(text: string, pattern: string): string {
+  return `regexp_full_match(${text}, '${pattern}')`;
+}
+
+function cast(sqlType: string): CsvType['valueOf'] {
+  return (text) => `TRY_CAST(${text} AS ${sqlType})`;
+}
+
+const IS_DAY = `LIKE '____-__-__%'`;
+
+function mayBeNumber(text: string): string {
+  return `(${text} >= '-' AND ${text} < ':' AND NOT ${text} ${IS_DAY})`;
+}
+
+function mayBeTime(text: string): string {
+  return `${text} ${IS_DAY}`;
+}
+
+/** Exact are the digits that DuckDB writes: without a plus sign, leading zeros or a negative zero. */
+function wholeNumber(sqlType: string): CsvType {
+  return {
+    sqlType,
+    mayFit: mayBeNumber,
+    valueOf: cast(sqlType),
+    isExact: (text, value) => `${value}::VARCHAR = ${text}`,
+  };
+}
+
+/** Whole numbers, decimal and exponent notation. Leading zeros and plus signs are refused as for whole numbers. */
+const NUMBER = String.raw`-?(?:(?:0|[1-9][0-9]*)(?:\.[0-9]*)?|\.[0-9]+)(?:[eE][-+]?[0-9]+)?`;
+const WHOLE_NUMBER = '-?[0-9]+';
+
+/**
+ * The nearest float in the range of the type; whole numbers must be exact. `anyDigits` is the most characters of a whole
+ * number that are always exact.
+ */
+function float(sqlType: string, anyDigits: number, special?: string): CsvType {
+  return {
+    sqlType,
+    mayFit: mayBeNumber,
+    valueOf: cast(sqlType),
+    isExact(text, value, { allowNegativeZero }) {
+      const zero = `${allowNegativeZero ? '-?' : ''}[0.]*(?:[eE].*)?`;
+      const isSame = `coalesce(TRY_CAST(${text} AS HUGEINT) = TRY_CAST(${value} AS HUGEINT), false)`;
+      const isNumber = `${matches(text, NUMBER)} AND isfinite(${value})
+        AND CASE WHEN ${value} <> 0 THEN true ELSE ${matches(text, zero)} END
+        AND CASE WHEN strlen(${text}) <= ${anyDigits} THEN true
+          WHEN ${matches(text, WHOLE_NUMBER)} THEN ${isSame} ELSE true END`;
+      return special === undefined ? `(${isNumber})` : `(${isNumber} OR ${text} IN (${special}))`;
+    },
+  };
+}
+
+const DOUBLE_DIGITS = 15;
+const FLOAT_DIGITS = 7;
+/** As they are written to CSV. In a column without a declared type they are texts. */
+const SPECIAL_FLOATS = `'NaN', 'Infinity', '-Infinity'`;
+
+/** A negative zero is refused: the type has none. */
+function decimal(sqlType: string, scale: number): CsvType {
+  const [some, more] = scale === 0 ? ['', '0+'] : [`[0-9]{0,${scale}}`, `[0-9]{1,${scale}}`];
+  const form = String.raw`-?(?:(?:0|[1-9][0-9]*)(?:\.${some}0*)?|\.${more}0*)`;
+  return {
+    sqlType,
+    mayFit: mayBeNumber,
+    valueOf: cast(sqlType),
+    isExact: (text, value) =>
+      `(${value} IS NOT NULL AND ${matches(text, form)} AND (${value} <> 0 OR NOT starts_with(${text}, '-')))`,
+  };
+}
+
+const BOOLEAN: CsvType = {
+  sqlType: 'BOOLEAN',
+  mayFit: () => 'true',
+  valueOf: (text) => `lower(${text}) = 'true'`,
+  isExact: (text) => `lower(${text}) IN ('true', 'false')`,
+};
+
+const DATE: CsvType = {
+  sqlType: 'DATE',
+  mayFit: mayBeTime,
+  valueOf: cast('DATE'),
+  isExact: (text, value) => `(strlen(${text}) = 10 AND ${value}::VARCHAR = ${text})`,
+};
+
+const UUID: CsvType = {
+  sqlType: 'UUID',
+  mayFit: () => 'true',
+  valueOf: cast('UUID'),
+  isExact: (text, value) => `${value}::VARCHAR = lower(${text})`,
+};
+
+const DAY = '[0-9]{4}-[0-9]{2}-[0-9]{2}';
+/** DuckDB would take 24:00 for the next day. */
+const MINUTE = '(?:[01][0-9]|2[0-3]):[0-9]{2}';
+const OFFSET = '[-+](?:[01][0-9]|2[0-3])(?::?[0-5][0-9])?';
+const MICROS = '[0-9]{1,6}';
+const NANOS = '[0-9]{1,9}';
+
+function second(digits: string): string {
+  return String.raw`:[0-9]{2}(?:\.${digits})?`;
+}
+
+/** A date, or a time without a zone or in UTC. */
+function utcForm(digits: string): string {
+  return `${DAY}(?:[ T]${MINUTE}(?:${second(digits)}Z?)?)?`;
+}
+
+/** A time with a zone. */
+function zonedForm(digits: string): string {
+  return `${DAY}[ T]${MINUTE}${second(digits)}(?:Z|${OFFSET})`;
+}
+
+/** The first year is 0001, as for dates. */
+function timestamp(sqlType: string, form: string, valueOf = cast(sqlType)): CsvType {
+  return {
+    sqlType,
+    mayFit: mayBeTime,
+    valueOf,
+    isExact: (text, value) => `(${value} IS NOT NULL AND ${text} >= '0001' AND ${matches(text, form)})`,
+  };
+}
+
+const TIME: CsvType = {
+  sqlType: 'TIME',
+  mayFit: () => 'true',
+  valueOf: cast('TIME'),
+  isExact: (text, value) => `(${value} IS NOT NULL AND ${matches(text, `${MINUTE}(?:${second(`${MICROS}0*`)})?`)})`,
+};
+
+/**
+ * The types that a column gets if none is declared: the first that all of its values fit, else `TEXT`. Times with a zone
+ * are the instants that they name. A column where only some have a zone other than UTC is text.
+ */
+export const INFERRED_TYPES: readonly CsvType[] = [
+  BOOLEAN,
+  wholeNumber('BIGINT'),
+  wholeNumber('UBIGINT'),
+  wholeNumber('HUGEINT'),
+  float('DOUBLE', DOUBLE_DIGITS),
+  DATE,
+  timestamp('TIMESTAMPTZ', zonedForm(MICROS)),
+  timestamp('TIMESTAMP', utcForm(MICROS)),
+  timestamp('TIMESTAMP_NS', utcForm(NANOS)),
+  timestamp('TIMESTAMP_NS', zonedForm(NANOS)),
+];
+
+/** Zeros after the digits that the type holds change nothing. */
+function declaredTimestamp(sqlType: string, digits: string): CsvType {
+  const form = `(?:${utcForm(`${digits}0*`)}|${zonedForm(`${digits}0*`)})`;
+  // The cast to TIMESTAMP ignores an offset.
+  const valueOf = sqlType === 'TIMESTAMP' ? (text: string) => `TRY_CAST(${text} AS TIMESTAMPTZ)::TIMESTAMP` : undefined;
+  return timestamp(sqlType, form, valueOf);
+}
+
+const WHOLE_NUMBERS = ['TINYINT', 'SMALLINT', 'INTEGER', 'BIGINT', 'UTINYINT', 'USMALLINT', 'UINTEGER', 'UBIGINT'];
+
+const DECLARED_TYPES: ReadonlyMap<string, CsvType> = new Map(
+  [
+    TEXT,
+    BOOLEAN,
+    DATE,
+    UUID,
+    ...[...WHOLE_NUMBERS, 'HUGEINT'].map(wholeNumber),
+    float('FLOAT', FLOAT_DIGITS, SPECIAL_FLOATS),
+    float('DOUBLE', DOUBLE_DIGITS, SPECIAL_FLOATS),
+    TIME,
+    declaredTimestamp('TIMESTAMP', MICROS),
+    declaredTimestamp('TIMESTAMPTZ', MICROS),
+    declaredTimestamp('TIMESTAMP_NS', NANOS),
+  ].map((type) => [type.sqlType, type]),
+);
+
+/** Returns the type of a column that must have this type of DuckDB; undefined if CSV has no form for it. */
+export function declaredType(sqlType: string): CsvType | undefined {
+  const [, scale] = /^DECIMAL\(\d+, ?(\d+)\)$/.exec(sqlType) ?? [];
+  return scale === undefined ? DECLARED_TYPES.get(sqlType) : decimal(sqlType, Number(scale));
+}
+
+/** Whether the values may be -0. */
+export function isFloat({ sqlType }: CsvType): boolean {
+  return sqlType === 'DOUBLE' || sqlType === 'FLOAT';
 }

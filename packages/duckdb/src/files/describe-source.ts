@@ -3,21 +3,22 @@ import { stat, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { quoted, ServiceError } from '@svc/errors';
 import { columnInfo } from '@svc/frames';
-import { TYPE_METADATA_KEY } from '@svc/frames/internal';
-import { DataType, Field, Schema } from 'apache-arrow';
+import { Schema } from 'apache-arrow';
 import { fitsPlan } from '../wire/fits-plan.ts';
 import type { Int96Unit } from '../wire/column-plans.ts';
 import type { ChildResponses } from '../wire/file-requests.ts';
 import { unlinkIfThere } from '../disk/durable-files.ts';
-import { isHeaderOf, readCsvHead } from './csv-sniffer.ts';
+import type { QueryTexts } from './csv-inference.ts';
+import { type CsvHead, readCsvHead } from './csv-sniffer.ts';
+import { csvColumnName, type CsvTable } from './csv-table.ts';
+import { csvInfo, detectCsvTable, verifyCsvTable } from './describe-csv.ts';
 import { describeOwnFiles, type ParquetSource, toError } from './describe-own-files.ts';
 import { describeParquet } from './parquet/describe-parquet.ts';
 import type { FileSource, SourceInfo } from './frame-files.ts';
 import { type ParquetFooter, readParquetFooter } from './parquet/parquet-footer.ts';
-import { refuseRepeatedName } from './refuse-repeated-name.ts';
 import type { FileEngine } from '../engine/file-engine.ts';
 import { isOfTheEngine } from '../engine/child-errors.ts';
-import { attachment, databaseName, fromClause, globFree, type SettledSource } from './source-sql.ts';
+import { attachment, type CsvSource, databaseName, fromClause, globFree, type SettledSource } from './source-sql.ts';
 import { fieldFromDuckdb } from '../types/duckdb-types.ts';
 import { PARQUET_MAGIC } from '../wire/parquet-tail.ts';
 import { sqlText } from '../wire/sql-names.ts';
@@ -51,14 +52,27 @@ export async function describeSources(
 }
 
 async function describeForeign(engine: FileEngine, source: FileSource, signal?: AbortSignal): Promise<SourceInfo> {
-  const { source: settled } = await settle(source);
+  if (source.kind === 'csv') return describeForeignCsv(engine, source, signal);
   const footer = source.kind === 'parquet' ? await readParquetFooter(source.path) : undefined;
   const isExact = footer?.isExact !== false;
-  const found = isExact ? await inspect(engine, settled, signal) : await inspectExact(engine, footer, signal);
+  const found = isExact ? await inspect(engine, source, signal) : await inspectExact(engine, footer, signal);
   const info = footer
     ? await describeParquet(engine, { path: source.path, found, footer }, signal)
-    : foreignInfo(settled, found);
-  return { ...info, rows: await countRows(engine, settled, signal), ...(!isExact && { needsCopy: true }) };
+    : foreignInfo(found);
+  return { ...info, rows: await countRows(engine, source, signal), ...(!isExact && { needsCopy: true }) };
+}
+
+/** Describes a CSV file from all of its rows, which are read at least once to count them. */
+async function describeForeignCsv(engine: FileEngine, source: CsvSource, signal?: AbortSignal): Promise<SourceInfo> {
+  const query = textsOf(engine, signal);
+  const table = await detectCsvTable(query, source, await readCsvHead(source.path, source.delimiter));
+  const { table: verified, rows } = await verifyCsvTable(query, source, table);
+  // The file may change before it is read.
+  return { ...csvInfo({ ...verified, isVerified: false, hasNegativeZero: true }), rows };
+}
+
+function textsOf(engine: FileEngine, signal: AbortSignal | undefined): QueryTexts {
+  return (sql) => engine.call({ op: 'texts', sql }, signal);
 }
 
 /** Returns DuckDB's columns of a file under our exact footer, by writing a file that has only this footer. */
@@ -74,37 +88,26 @@ async function inspectExact(engine: FileEngine, footer: ParquetFooter, signal?: 
   }
 }
 
-/** Detects the options that SQL needs and the client did not give, and counts the columns in the head of a CSV file. */
-async function settle(source: FileSource): Promise<Omit<PreparedUpload, 'footer'>> {
-  if (source.kind !== 'csv') return { source, columns: 0 };
-  const { delimiter, columns, firstLine } = await readCsvHead(source.path, source.delimiter);
-  const { addedTo, header = true } = source;
-  const plain = { source: { ...source, delimiter }, columns, firstLine };
-  if (addedTo === undefined || source.columns !== undefined || !header) return plain;
-  const fields = new Map(addedTo.fields.map((field) => [field.name, field]));
-  // If the first line has other names it may hold values: DuckDB detects which.
-  if (firstLine === undefined || !firstLine.every((name) => fields.has(name))) return plain;
-  const texts = new Set(firstLine.filter((name) => DataType.isUtf8(fields.get(name)?.type)));
-  return { ...plain, source: { ...source, delimiter, header, texts: [...texts] } };
-}
-
 /** An upload whose head or footer was read. */
 export interface PreparedUpload {
-  readonly source: SettledSource;
+  readonly source: FileSource;
   /** The number of columns, including nested ones; 0 if unknown. */
   readonly columns: number;
-  /** The values of the first line of a CSV file, if it is complete. */
-  readonly firstLine?: readonly string[] | undefined;
+  /** The head of a CSV file. */
+  readonly head?: CsvHead;
   /** The original footer of a Parquet file. */
   readonly footer?: ParquetFooter | undefined;
 }
 
 /** Reads the head or the footer of an upload, which is fast, and extends the footer so that DuckDB changes no value. */
-export async function prepareUpload(from: FileSource): Promise<PreparedUpload> {
-  const settled = await settle(from);
-  if (from.kind !== 'parquet') return settled;
-  const footer = await exactFooter(from);
-  return { ...settled, columns: footer?.leaves.length ?? 0, footer };
+export async function prepareUpload(source: FileSource): Promise<PreparedUpload> {
+  if (source.kind === 'csv') {
+    const head = await readCsvHead(source.path, source.delimiter);
+    return { source, columns: head.columns, head };
+  }
+  if (source.kind === 'table') return { source, columns: 0 };
+  const footer = await exactFooter(source);
+  return { source, columns: footer?.leaves.length ?? 0, footer };
 }
 
 /** An upload with its description and the names of its columns in DuckDB. */
@@ -127,17 +130,16 @@ export interface DescribeUploadOptions {
  */
 export async function describeUpload(
   engine: FileEngine,
-  { source, firstLine, footer }: PreparedUpload,
+  { source, head, footer }: PreparedUpload,
   { signal, int96Unit }: DescribeUploadOptions = {},
 ): Promise<DescribedUpload> {
+  if (source.kind === 'csv') {
+    const csvHead = head ?? (await readCsvHead(source.path, source.delimiter));
+    return describedCsv(source, await detectCsvTable(textsOf(engine, signal), source, csvHead));
+  }
   const found = await inspect(engine, source, signal);
   const columnNames = found.map(({ name }) => name);
-  if (source.kind === 'csv') {
-    const named = withOwnNames(source, firstLine, found);
-    return { source, info: foreignInfo(source, named), columnNames };
-  }
-  if (footer === undefined || source.kind !== 'parquet')
-    return { source, info: foreignInfo(source, found), columnNames };
+  if (footer === undefined || source.kind !== 'parquet') return { source, info: foreignInfo(found), columnNames };
   const { path } = source;
   const own = await describeOwn(engine, source, signal).catch((error: unknown) => {
     if (isOfTheEngine(error)) throw error;
@@ -148,6 +150,22 @@ export async function describeUpload(
       ? own
       : await describeParquet(engine, { path, found, footer, int96Unit }, signal);
   return { source, info, columnNames };
+}
+
+/** Describes an upload again, from all rows: one did not fit the types of the first rows. */
+export async function verifyUpload(
+  engine: FileEngine,
+  upload: DescribedUpload,
+  signal: AbortSignal | undefined,
+): Promise<DescribedUpload> {
+  const { source } = upload;
+  if (source.kind !== 'csv') return upload;
+  return describedCsv(source, (await verifyCsvTable(textsOf(engine, signal), source, source.table)).table);
+}
+
+function describedCsv(source: CsvSource, table: CsvTable): DescribedUpload {
+  const columnNames = table.columns.map((_, i) => csvColumnName(i));
+  return { source: { ...source, table }, info: csvInfo(table), columnNames };
 }
 
 /** Reads the footer of an upload, and extends the file so that DuckDB changes no value. */
@@ -161,20 +179,6 @@ async function exactFooter({
     await footer.appendExact(path);
   }
   return footer;
-}
-
-/** Restores the names in the header of a CSV file: DuckDB changes names that differ only in case. */
-function withOwnNames(
-  { columns, header }: Extract<SettledSource, { kind: 'csv' }>,
-  line: readonly string[] | undefined,
-  found: FoundColumns,
-): FoundColumns {
-  if (columns !== undefined || header === false) return found;
-  const names = found.map(({ name }) => name);
-  if (line === undefined || !isHeaderOf(line, names)) return found;
-  const given = line.filter((name) => name !== '');
-  refuseRepeatedName('CSV', given, 'Give every column a unique name, in the file or with ?columns=.');
-  return found.map((column, i) => ({ ...column, name: line[i] === '' ? column.name : (line[i] ?? column.name) }));
 }
 
 function isStoredAs(schema: Schema, found: FoundColumns): boolean {
@@ -193,11 +197,6 @@ function typeText({ type }: { readonly type: { toString(): string } }): string {
 }
 
 async function inspect(engine: FileEngine, source: SettledSource, signal?: AbortSignal): Promise<FoundColumns> {
-  if (source.kind === 'csv' && (await stat(source.path)).size === 0) {
-    throw new ServiceError('invalid_data', 'The CSV file is empty.', {
-      hint: 'Send at least a header line.',
-    });
-  }
   return engine.call({ op: 'inspect', setup: attachment(source), sql: `SELECT * FROM ${fromClause(source)}` }, signal);
 }
 
@@ -212,29 +211,10 @@ async function describeOwn(
 }
 
 /** Describes a foreign source, except for the number of rows. */
-function foreignInfo(source: SettledSource, found: FoundColumns): SourceInfo {
-  const named = source.kind === 'csv' ? source.columns : undefined;
-  if (named !== undefined && named.length !== found.length) {
-    throw new ServiceError(
-      'invalid_data',
-      `The CSV file has ${found.length} columns, but ${named.length} were named.`,
-      {
-        hint: 'Name every column, in the order of the file.',
-      },
-    );
-  }
-  const symbols = new Set(named?.flatMap(({ name, type }) => (isSymbol(type) ? [name] : [])));
-  const fields = found.map(({ name, type }) => {
-    const field = fieldFromDuckdb(name, type);
-    return symbols.has(name) ? new Field(name, field.type, true, new Map([[TYPE_METADATA_KEY, 'SYMBOL']])) : field;
-  });
+function foreignInfo(found: FoundColumns): SourceInfo {
+  const fields = found.map(({ name, type }) => fieldFromDuckdb(name, type));
   for (const field of fields) columnInfo(field);
-  const delimiter = source.kind === 'csv' ? { delimiter: source.delimiter } : {};
-  return { schema: new Schema(fields), rows: 0, isForeign: true, ...delimiter };
-}
-
-function isSymbol(type: string | undefined): boolean {
-  return type?.toUpperCase() === 'SYMBOL';
+  return { schema: new Schema(fields), rows: 0, isForeign: true };
 }
 
 /** Counts the rows of a source. */

@@ -1,5 +1,5 @@
-import { quoted, ServiceError, toServiceError } from '@svc/errors';
-import { csvTypeName } from './csv-types.ts';
+import { ServiceError, toServiceError } from '@svc/errors';
+import { INEXACT } from './csv-table.ts';
 import { ChildCrash, ChildError, isBroken, isBrokenByAnother, isOutOfMemory } from '../engine/child-errors.ts';
 
 /** The kind of source or file that an operation failed on. */
@@ -99,23 +99,24 @@ function crashError(cause: ChildCrash): ServiceError {
   });
 }
 
+/** Whether a value of a CSV file did not fit the type of its column. */
+export function isInexact(error: unknown): boolean {
+  return error instanceof ChildError && error.message.includes(INEXACT);
+}
+
 const CSV_HINT = 'Correct the line, or set the names and types of the columns with ?columns=.';
 
 /** Extracts the line, and what DuckDB expected there, from its message of many lines. */
 function csvError(cause: ChildError): ServiceError {
   const { message } = cause;
-  const line = /CSV Error on Line: (\d+)/.exec(message)?.[1];
-  const conversion =
-    /Error when converting column "(.*?)"\.\s*Could not convert string "([\s\S]*?)" to '?([A-Z_0-9(),]+)/.exec(message);
-  const at = line === undefined ? 'The CSV file' : `Line ${line} of the CSV file`;
-  if (conversion !== null) {
-    const [, column = '', value = '', type = ''] = conversion;
-    const where = `${at}, column ${quoted(column)}`;
-    return new ServiceError('invalid_data', `${where}: ${quoted(value)} is not of the type ${csvTypeName(type)}.`, {
-      hint: CSV_HINT,
+  if (isInexact(cause)) {
+    return new ServiceError('invalid_data', 'The CSV file has changed since its types were detected.', {
+      hint: 'Send the request again.',
       cause,
     });
   }
+  const line = /CSV Error on Line: (\d+)/.exec(message)?.[1];
+  const at = line === undefined ? 'The CSV file' : `Line ${line} of the CSV file`;
   const counts = /Expected Number of Columns: (\d+) Found: (\d+)/.exec(message);
   if (counts !== null) {
     const [, expected, found] = counts;

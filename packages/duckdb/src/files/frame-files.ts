@@ -1,6 +1,7 @@
 import type { CsvOptions, FrameStream } from '@svc/frames';
 import type { Schema } from 'apache-arrow';
 import type { GetPlan } from '../wire/column-plans.ts';
+import type { CsvTable } from './csv-table.ts';
 
 /** A file (or table) that holds a frame. */
 export type FileSource =
@@ -17,7 +18,7 @@ export type FileSource =
   | ({
       readonly kind: 'csv';
       readonly path: string;
-      /** The frame that the rows are appended to. Columns that are text there are text, whatever their values look like. */
+      /** The frame that the rows are appended to: the values are read in the types of its columns. */
       readonly addedTo?: Schema;
     } & Omit<CsvOptions, 'encoding' | 'skip'>)
   /** A table of a DuckDB database file, opened read-only. */
@@ -56,12 +57,12 @@ export interface SourceInfo {
   readonly arrowBytes?: number;
   /** Set if the source was not written by `FrameFiles` and has no schema of ours. Pass it on to `read`. */
   readonly isForeign?: true;
-  /** How to read the columns of a foreign Parquet file, if their types are not enough. Pass it on to `read`. */
+  /** How to read the columns of a foreign file, if their types are not enough. Pass it on to `read`. */
   readonly foreignColumns?: readonly ForeignColumn[];
   /** Set if DuckDB would change values of a Parquet file: only `convert` can read it. */
   readonly needsCopy?: true;
-  /** The delimiter of a CSV file. Pass it on to `read`. */
-  readonly delimiter?: string;
+  /** How a CSV file is read. Pass it on to `read`. */
+  readonly csvTable?: CsvTable;
 }
 
 /** How to read a column of a foreign source: its name there, the SQL type to cast it to, and the plan for its values. */

@@ -11,7 +11,8 @@ import {
   type RowsCheck,
   type RowsPart,
 } from '../wire/file-requests.ts';
-import { csvArguments } from './csv-arguments.ts';
+import { sniffArguments, textArguments } from './csv-arguments.ts';
+import { csvColumnName, type CsvTable, typedRowsSql } from './csv-table.ts';
 import type {
   FileSource,
   ForeignColumn,
@@ -26,13 +27,18 @@ import { foreignColumn, storeExpression } from '../types/duckdb-types.ts';
 import { fileNames, sqlName, sqlText } from '../wire/sql-names.ts';
 import { storedColumn } from '../types/stored-types.ts';
 
-/** A source with all the options that SQL needs. */
-export type SettledSource = FileSource &
-  ({ readonly kind: 'parquet' | 'table' } | { readonly delimiter: string; readonly texts?: readonly string[] });
+/** A CSV file. */
+export type CsvSource = Extract<FileSource, { kind: 'csv' }>;
 
-/** Completes a source with the options that were detected. */
-function settledSource(source: FileSource, { delimiter = ',' }: SourceInfo): SettledSource {
-  return source.kind === 'csv' ? { delimiter, ...source } : source;
+/** A source with all that SQL needs. */
+export type SettledSource =
+  Exclude<FileSource, { kind: 'csv' }> | (CsvSource & { /** How the file is read. */ readonly table: CsvTable });
+
+/** Completes a source with what was detected. */
+function settledSource(source: FileSource, { csvTable }: SourceInfo): SettledSource {
+  if (source.kind !== 'csv') return source;
+  if (csvTable === undefined) throw new Error('A CSV file is read as it was described.');
+  return { ...source, table: csvTable };
 }
 
 /** SQL for a source in a FROM clause. */
@@ -41,7 +47,7 @@ export function fromClause(source: SettledSource, parquetOptions = ''): string {
     case 'parquet':
       return parquetClause([source.path], parquetOptions);
     case 'csv':
-      return `read_csv(${globFree(source.path)}${csvArguments(source)})`;
+      return `(${typedRowsSql(source.table, csvTextsSql(source, source.table))})`;
     case 'table':
       return `${databaseName(source.path)}.main.${sqlName(source.table)}`;
     default:
@@ -54,6 +60,20 @@ export function parquetClause(paths: readonly string[], options = ''): string {
   const [first = ''] = paths;
   const files = paths.length === 1 ? globFree(first) : `[${paths.map(globFree).join(', ')}]`;
   return `read_parquet(${files}, hive_partitioning = false${options})`;
+}
+
+/** SQL for the texts of a CSV file in a FROM clause, with columns named by `csvColumnName`. */
+export function csvTextsSql(
+  source: CsvSource,
+  { delimiter, header, columns }: { delimiter: string; header: boolean; columns: readonly unknown[] },
+): string {
+  const names = columns.map((_, i) => csvColumnName(i));
+  return `read_csv(${globFree(source.path)}${textArguments({ ...source, delimiter, header }, names)})`;
+}
+
+/** SQL that detects whether a CSV file has a header: `true` or `false`. */
+export function csvSniffSql(source: CsvSource, delimiter: string): string {
+  return `SELECT HasHeader::VARCHAR FROM sniff_csv(${globFree(source.path)}${sniffArguments({ ...source, delimiter })})`;
 }
 
 /** SQL for a path, with the wildcards of globs escaped. */

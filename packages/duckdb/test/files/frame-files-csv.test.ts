@@ -138,9 +138,9 @@ describe('a CSV file', () => {
   ];
   test.each<[string, string | Uint8Array, CsvOptions, string]>([
     [
-      'a value of another type',
+      'a value that is not of its declared type',
       afterManyLines('oops,7'),
-      {},
+      { columns: [{ name: 'a', type: 'LONG' }, { name: 'b' }] },
       'Line 30002 of the CSV file, column "a": "oops" is not of the type LONG.',
     ],
     [
