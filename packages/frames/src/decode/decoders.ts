@@ -23,7 +23,8 @@ export interface DecodersOptions {
 
 /**
  * Decodes untrusted bytes in worker threads, so that a decoder that hangs or crashes fails only one upload. Workers
- * start on demand, and two are kept for later bodies; an idle worker does not keep the process alive.
+ * start on demand. Two are kept for later bodies, and others for a few seconds; an idle worker does not keep the process
+ * alive.
  */
 export interface Decoders {
   /**

@@ -1,5 +1,6 @@
 import { onAbort, ServiceError } from '@svc/errors';
 import { cancelledUpload } from './cancelled-upload.ts';
+import { createIdleWorkers } from './idle-workers.ts';
 import { createMemoryShares, type MemoryShare } from './memory-shares.ts';
 import { type Resolvers, withResolvers } from '../../with-resolvers.ts';
 import { createWorkerLink, type WorkerLink } from './worker-link.ts';
@@ -22,23 +23,19 @@ export interface WorkerPoolOptions {
   readonly stallTimeoutMs: number;
 }
 
-/** Idle workers cost memory; two are enough to save most bodies the start of a worker. */
-const MAX_IDLE_WORKERS = 2;
-
 /** Creates a pool with no workers yet. */
 export function createWorkerPool(options: WorkerPoolOptions): WorkerPool {
   const { maxWorkers, maxBytes, waitTimeoutMs, stallTimeoutMs } = options;
   /** The free shares, one for each worker that may be started: a share is free only when its thread has exited. */
   const shares = createMemoryShares(maxBytes, maxWorkers);
   const links = new Set<WorkerLink>();
-  const idle: WorkerLink[] = [];
+  const idle = createIdleWorkers();
   const waiters = new Set<Resolvers<WorkerLink>>();
   let isClosed = false;
 
   function take(): WorkerLink | undefined {
-    for (let link = idle.pop(); link !== undefined; link = idle.pop()) {
-      if (link.isAlive) return link;
-    }
+    const link = idle.take();
+    if (link !== undefined) return link;
     const share = shares.pop();
     return share && start(share);
   }
@@ -88,12 +85,12 @@ export function createWorkerPool(options: WorkerPoolOptions): WorkerPool {
       return take() ?? (await wait(signal));
     },
     release(link) {
-      if (link.isAlive) idle.push(link);
+      if (link.isAlive) idle.add(link);
       serveNext();
-      if (idle.length > MAX_IDLE_WORKERS) void idle.shift()?.end(new Error('The decoding worker is no longer needed.'));
     },
     async close() {
       isClosed = true;
+      idle.close();
       for (const waiter of waiters) waiter.reject(stoppingError());
       await Promise.all([...links].map((link) => link.end(stoppingError())));
     },
