@@ -8,7 +8,7 @@ import { fileHandlers } from './files/files-endpoint.ts';
 import { frameHandlers, frameListHandlers } from './frames-endpoint.ts';
 import { createRequestGuard, type RequestGuardOptions } from './request-guard.ts';
 import { healthHandlers, LIVE_HANDLERS, readyHandlers } from './state-endpoints.ts';
-import { FRAME_LIST_PARAMS, FRAME_PARAMS } from './write-params.ts';
+import { FRAME_LIST_PARAMS, FRAME_PARAMS } from './upload/write-params.ts';
 
 /** Options of `createExecApp`. */
 export interface ExecAppOptions extends RequestGuardOptions {

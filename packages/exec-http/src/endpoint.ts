@@ -6,7 +6,7 @@ import { type EndpointResponse, toResponse } from './endpoint-response.ts';
 import { createHttpCall } from './http-call.ts';
 import type { ExecEnv, RequestContext } from './request-context.ts';
 import type { RequestGuard } from './request-guard.ts';
-import { checkWriteParams, type WriteParams } from './write-params.ts';
+import { checkWriteParams, type WriteParams } from './upload/write-params.ts';
 
 /** Options that all endpoints of an app share. */
 export interface EndpointOptions {

@@ -10,7 +10,8 @@ import { keepQuery } from './keep-query.ts';
 import { lastSegment, type Params, parseQueryString, single } from './query-string.ts';
 import { readText } from './read-text.ts';
 import { beginsWith, openBody } from './request-body.ts';
-import { frameResponse, writeFrame } from './write-frame.ts';
+import { openUpload } from './upload/upload-body.ts';
+import { frameResponse, writeFrame, writeUpload } from './upload/write-frame.ts';
 
 const MAX_PATCH_BYTES = 16 * 1024;
 
@@ -38,17 +39,24 @@ async function newFrame(
   service: Service,
   context: RequestContext,
 ): Promise<{ readonly response: FrameResponse; readonly handle: string }> {
-  const { req } = context.c;
-  const fmt = single(parseQueryString(req.url), 'fmt');
-  const isJsonType = /^application\/json\s*(;|$)/i.test(req.header('content-type') ?? '');
-  const isJson = fmt === undefined ? isJsonType : fmt === 'json';
-  const { isSo: isQuery, body } = isJson ? await beginsWith(req.raw, '{') : { isSo: false, body: openBody(req.raw) };
+  const upload = await openUpload(service, context);
+  if (upload.head !== undefined) refuseVagueQuery(upload.head);
+  const { isSo: isQuery, body } =
+    upload.format === 'json' ? await beginsWith(upload.body, '{') : { isSo: false, body: upload.body };
   if (!isQuery) {
     const handle = createHandle();
-    return { response: await writeFrame(service, context, handle, 'putFrame', body), handle };
+    return { response: await writeUpload(service, context, handle, 'putFrame', { ...upload, body }), handle };
   }
   const { info, created } = await keepQuery(service, context, body);
   return { response: frameResponse(info, created ? 201 : 200), handle: info.handle };
+}
+
+/** Refuses what looks like a query but could be a row, if `Content-Type` does not say which of them it is. */
+function refuseVagueQuery(head: Uint8Array): void {
+  if (!/^\s*\{\s*"sql"\s*:/.test(Buffer.from(head).toString('latin1'))) return;
+  throw new ServiceError('unsupported_media_type', 'The body could be a query or a row: Content-Type does not tell.', {
+    hint: 'Send a query as application/json, and rows as application/x-ndjson.',
+  });
 }
 
 /** Handles `/frames/{handle}`. */

@@ -25,4 +25,4 @@ export {
   type RequestGuardOptions,
 } from './request-guard.ts';
 export { writeStreamed } from './streamed-body.ts';
-export type { WriteParams } from './write-params.ts';
+export type { WriteParams } from './upload/write-params.ts';

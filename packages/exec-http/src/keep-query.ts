@@ -7,7 +7,7 @@ import { parsedJson } from './exec-params.ts';
 import { type Params, parseQueryString, single } from './query-string.ts';
 import { readText } from './read-text.ts';
 import type { BodyChunks } from './request-body.ts';
-import { putOptions } from './write-frame.ts';
+import { putOptions } from './upload/write-frame.ts';
 
 const MAX_BYTES = 1024 * 1024;
 const HINT =

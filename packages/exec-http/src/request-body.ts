@@ -22,10 +22,9 @@ const MAX_BLANK_BYTES = 64 * 1024;
 
 /** Checks whether a body begins with a character after any whitespace. Also returns the complete body. */
 export async function beginsWith(
-  request: Request,
+  rest: BodyChunks,
   character: string,
 ): Promise<{ readonly isSo: boolean; readonly body: BodyChunks }> {
-  const rest = openBody(request);
   const head: Uint8Array[] = [];
   let first: string | undefined;
   for (let bytes = 0; first === undefined && bytes < MAX_BLANK_BYTES;) {

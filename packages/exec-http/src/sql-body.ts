@@ -13,7 +13,9 @@ export async function sqlParams(request: Request): Promise<Params> {
   const contentType = request.headers.get('content-type') ?? '';
   const mediaType = contentType.split(';', 1)[0]?.trim().toLowerCase() ?? '';
   if (mediaType !== FORM && !PLAIN.includes(mediaType)) {
-    throw new ServiceError('unsupported_media_type', `Content-Type ${quoted(contentType)} is not supported for SQL.`, {
+    const given =
+      contentType === '' ? 'Content-Type is missing' : `Content-Type ${quoted(contentType)} is not supported for SQL`;
+    throw new ServiceError('unsupported_media_type', `${given}.`, {
       hint: `Send the SQL as ${PLAIN.join(' or ')}, or as the field query of ${FORM}.`,
     });
   }

@@ -29,7 +29,7 @@ export {
 } from './column-types.ts';
 export { CSV_ENCODINGS, type CsvEncoding, csvEncodingFrom } from './csv-encodings.ts';
 export type { DeclaredColumn } from './declared-columns.ts';
-export { CONTENT_CODINGS, type ContentCoding } from './decode/body/content-coding.ts';
+export { CONTENT_CODINGS, type ContentCoding } from './content-coding.ts';
 export { decompressBody, type DecompressOptions } from './decode/body/decompress-body.ts';
 export { createDecoders, type Decoders, type DecodersOptions } from './decode/decoders.ts';
 export { encodeArrowStream } from './encode/arrow-stream.ts';

@@ -1,4 +1,4 @@
-import type { ContentCoding } from './decode/body/content-coding.ts';
+import type { ContentCoding } from './content-coding.ts';
 import type { UploadFormat } from './encoding.ts';
 
 /** What the first bytes of a body are. */

@@ -10,7 +10,7 @@ import {
   type PutSource,
   UPLOAD_FORMATS,
 } from '@svc/frames';
-import { limitBytes } from './limit-bytes.ts';
+import { limitUpload } from './limit-upload.ts';
 import { createReadOperations, eventSource, notFound, type ReadParts } from './read-operations.ts';
 import type { PutFrameOptions, Service, Upload } from './service.ts';
 import { checkTtl } from './ttl.ts';
@@ -29,6 +29,7 @@ type FrameOperations = Pick<
   | 'expireFrame'
   | 'frameFileFormats'
   | 'listFrames'
+  | 'maxUploadBytes'
   | 'openFile'
   | 'putFrame'
   | 'readFrame'
@@ -37,7 +38,7 @@ type FrameOperations = Pick<
 
 /** Creates the operations on the frames of a store. */
 export function createFrameOperations(parts: FrameParts): FrameOperations {
-  const { store, observe, begin } = parts;
+  const { store, maxUploadBytes, observe, begin } = parts;
 
   async function write(
     kind: 'frame_put' | 'frame_appended',
@@ -58,6 +59,7 @@ export function createFrameOperations(parts: FrameParts): FrameOperations {
   }
 
   return {
+    maxUploadBytes,
     uploadFormats: UPLOAD_FORMATS.filter((format) => !isFileFormat(format) || store.fileFormats.includes(format)),
 
     ...createReadOperations(parts),
@@ -99,7 +101,7 @@ async function writeUpload(
   put: PutOptions & { readonly signal: AbortSignal },
 ): Promise<PutResult> {
   const { format } = upload;
-  const body = limitBytes(upload, maxUploadBytes);
+  const body = limitUpload(upload, maxUploadBytes);
   // A key that is missing in a JSON row is null, even if all rows lack it.
   const missingAsNull = format === 'json' || format === 'ndjson';
   const write = (source: PutSource): Promise<PutResult> =>

@@ -14,8 +14,8 @@ import { checkPutConditions, sliceStream } from '@svc/frames/internal';
 import { ENGINE_NAMES, type EngineName } from './engine-names.ts';
 import { engineNotConfigured } from './engine-not-configured.ts';
 import type { Observer } from './events.ts';
+import { limitUpload, limitRows } from './limit-upload.ts';
 import { eventSource } from './read-operations.ts';
-import { limitBytes, limitRows } from './limit-bytes.ts';
 import { readWithIdleTimeout } from './read-with-idle-timeout.ts';
 import type { KeepQueryOptions, QueryFramesOptions, Service } from './service.ts';
 import { tsdbExport } from './tsdb-export.ts';
@@ -118,7 +118,7 @@ async function keep(
   }
   const file = await tsdbExport(call, sql, forward);
   try {
-    const body = limitBytes({ format: 'parquet', body: file }, maxUploadBytes);
+    const body = limitUpload({ format: 'parquet', body: file }, maxUploadBytes);
     return await store.put(ref, { format: 'parquet', body }, put);
   } finally {
     // A refused put has not read the file, which holds a connection until it is cancelled.

@@ -104,6 +104,8 @@ export interface Service {
   listFrames(call: Call, options?: ListOptions): Promise<readonly FrameInfo[]>;
   /** The upload formats, which depend on the store. */
   readonly uploadFormats: readonly UploadFormat[];
+  /** The largest upload, both as received and decompressed. */
+  readonly maxUploadBytes: number;
   putFrame(call: Call, handle: string, upload: Upload, options?: PutFrameOptions): Promise<PutResult>;
   /** Appends rows to a frame, or creates it. */
   appendFrame(call: Call, handle: string, upload: Upload, options?: PutFrameOptions): Promise<PutResult>;

@@ -2,7 +2,7 @@ import { ServiceError } from '@svc/errors';
 import { setImmediate } from 'node:timers/promises';
 import { gzipSync } from 'node:zlib';
 import { describe, expect, test } from 'vitest';
-import type { ContentCoding } from './content-coding.ts';
+import type { ContentCoding } from '../../content-coding.ts';
 import { decompressBody } from './decompress-body.ts';
 import { decompressPortably } from './zstd-body.ts';
 import { zstdUnits } from './zstd-units.ts';

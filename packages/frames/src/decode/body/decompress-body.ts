@@ -1,6 +1,7 @@
 import { ServiceError } from '@svc/errors';
 import { createGunzip } from 'node:zlib';
-import type { ContentCoding } from './content-coding.ts';
+import { limitBytes } from '../../limit-bytes.ts';
+import type { ContentCoding } from '../../content-coding.ts';
 import { throughStream } from './through-stream.ts';
 import { decompressZstd } from './zstd-body.ts';
 
@@ -20,26 +21,13 @@ export async function* decompressBody(
   coding: ContentCoding,
   { maxBytes = Infinity }: DecompressOptions = {},
 ): AsyncGenerator<Uint8Array, void> {
-  const received = limited(body, maxBytes, `The compressed upload is longer than ${maxBytes} bytes.`);
+  const received = limitBytes(body, maxBytes, 'The compressed upload is longer than');
   const content = coding === 'gzip' ? decompressGzip(received) : decompressZstd(received);
   try {
-    yield* limited(content, maxBytes, `The upload decompresses to more than ${maxBytes} bytes.`);
+    yield* limitBytes(content, maxBytes, 'The upload decompresses to more than');
   } finally {
     // Do not wait: a read may be pending until the client sends more.
     received.return().catch(() => {});
-  }
-}
-
-async function* limited(
-  chunks: AsyncIterable<Uint8Array>,
-  maxBytes: number,
-  message: string,
-): AsyncGenerator<Uint8Array, void> {
-  let left = maxBytes;
-  for await (const chunk of chunks) {
-    left -= chunk.byteLength;
-    if (left < 0) throw new ServiceError('payload_too_large', message);
-    yield chunk;
   }
 }
 

@@ -1,6 +1,6 @@
 import { ServiceError } from '@svc/errors';
 import type { Transform } from 'node:stream';
-import type { ContentCoding } from './content-coding.ts';
+import type { ContentCoding } from '../../content-coding.ts';
 
 /**
  * Passes chunks through a decompressor of Node. One chunk is in flight, so that nothing is read before it is needed. The

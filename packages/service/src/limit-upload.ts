@@ -1,18 +1,12 @@
 import { ServiceError } from '@svc/errors';
 import type { FrameStream } from '@svc/frames';
+import { limitBytes } from '@svc/frames/internal';
 import type { Upload } from './service.ts';
 
 /** Limits the body of an upload: reading more than `maxBytes` throws `payload_too_large`. */
-export function limitBytes({ body, bytes = 0 }: Upload, maxBytes: number): AsyncIterable<Uint8Array> {
-  if (bytes > maxBytes) throw tooLarge(maxBytes);
-  return (async function* () {
-    let left = maxBytes;
-    for await (const chunk of body) {
-      left -= chunk.byteLength;
-      if (left < 0) throw tooLarge(maxBytes);
-      yield chunk;
-    }
-  })();
+export function limitUpload({ body, bytes = 0 }: Upload, maxBytes: number): AsyncIterable<Uint8Array> {
+  if (bytes > maxBytes) throw tooLarge(maxBytes, 'The upload');
+  return limitBytes(body, maxBytes);
 }
 
 /** Limits the rows of a stream: reading more than `maxBytes` throws `payload_too_large`. */
@@ -28,6 +22,6 @@ export function limitRows({ schema, batches }: FrameStream, maxBytes: number): F
   return { schema, batches: limited() };
 }
 
-function tooLarge(maxBytes: number, what = 'The upload'): ServiceError {
+function tooLarge(maxBytes: number, what: string): ServiceError {
   return new ServiceError('payload_too_large', `${what} is longer than ${maxBytes} bytes.`);
 }

@@ -1,6 +1,6 @@
 import { nearestName, quoted, ServiceError } from '@svc/errors';
-import { CSV_PARAMS } from './params/csv-params.ts';
-import { parseQueryString } from './query-string.ts';
+import { CSV_PARAMS } from '../params/csv-params.ts';
+import { parseQueryString } from '../query-string.ts';
 
 /** The parameters that the methods of a path take, each method that writes with all of its own. */
 export type WriteParams = Partial<Readonly<Record<'POST' | 'PUT' | 'PATCH' | 'DELETE', readonly string[]>>>;

@@ -1,0 +1,113 @@
+import { Busboy, type BusboyFileStream, type BusboyInstance } from '@fastify/busboy';
+import { quoted, ServiceError, toServiceError } from '@svc/errors';
+import { withResolvers } from '@svc/frames/internal';
+import type { BodyChunks } from '../request-body.ts';
+
+/** The file in a form. */
+export interface FormFile {
+  /** The name of the file; empty if it has none. */
+  readonly name: string;
+  /** The media type of the file, in lower case. */
+  readonly type: string;
+  /** The bytes of the file. They end only when the form does: a form with more than one part fails. */
+  readonly body: BodyChunks;
+}
+
+const HINT =
+  'Send one file and nothing else, for example with curl -F file=@trades.csv; parameters belong in the URL, as in ?ttl=60.';
+
+/** Far more than the headers of a file need. */
+const LIMITS = { parts: 2, fieldSize: 1024, headerPairs: 16, headerSize: 16 * 1024 };
+
+/** Content transfer encodings that leave the bytes as they are. */
+const PLAIN: ReadonlySet<string> = new Set(['7bit', '8bit', 'binary']);
+
+/** Opens the only file in a body of the type `multipart/form-data`, while it arrives. */
+export function openFormFile(contentType: string, body: BodyChunks): Promise<FormFile> {
+  const form = createForm(contentType);
+  const opened = withResolvers<FormFile>();
+  const ended = withResolvers<void>();
+  // Avoid an unhandled rejection; readers of the file await it themselves.
+  ended.promise.catch(() => {});
+  let file: BusboyFileStream | undefined;
+  let failure: Error | undefined;
+
+  function fail(error: Error): void {
+    failure ??= error;
+    opened.reject(error);
+    ended.reject(error);
+    file?.destroy(error);
+  }
+  form.on('file', (_field, stream, name: string | undefined, encoding, type) => {
+    // Avoid an uncaught exception; readers of the file see the error.
+    stream.on('error', () => {});
+    if (file !== undefined) {
+      stream.resume();
+      fail(invalidForm('The form has more than one file.'));
+      return;
+    }
+    file = stream;
+    if (PLAIN.has(encoding)) opened.resolve({ name: name ?? '', type: type.toLowerCase(), body: fileChunks(stream) });
+    else fail(invalidForm(`The file has the Content-Transfer-Encoding ${quoted(encoding)}.`));
+  });
+  form.on('field', (name) => fail(invalidForm(`The form has a field ${quoted(name)} that is not a file.`)));
+  form.on('partsLimit', () => fail(invalidForm('The form has more than two parts.')));
+  form.on('error', (error) => fail(brokenForm(error)));
+  form.on('finish', () => {
+    if (file === undefined) fail(invalidForm('The form has no file.'));
+    ended.resolve();
+  });
+
+  async function* fileChunks(stream: BusboyFileStream): BodyChunks {
+    try {
+      for await (const chunk of stream as AsyncIterable<Uint8Array>) yield chunk;
+      await ended.promise;
+    } catch (error) {
+      throw failure ?? brokenForm(error);
+    } finally {
+      ended.resolve();
+      stream.destroy();
+    }
+  }
+  feed(form, body, ended.promise).catch((error: unknown) =>
+    fail(error instanceof Error ? error : toServiceError(error)),
+  );
+  return opened.promise;
+}
+
+function createForm(contentType: string): BusboyInstance {
+  try {
+    return new Busboy({ headers: { 'content-type': contentType }, limits: LIMITS });
+  } catch (error) {
+    throw new ServiceError('invalid_argument', `Content-Type ${quoted(contentType)} has no boundary.`, {
+      hint: 'Let the client set Content-Type: it has to name the boundary of the form.',
+      cause: error,
+    });
+  }
+}
+
+/** Writes a body to the parser, one chunk at a time, until the form ends or fails. */
+async function feed(form: BusboyInstance, body: BodyChunks, ended: Promise<void>): Promise<void> {
+  let isEnded = false;
+  const stop = (): void => {
+    isEnded = true;
+  };
+  const stopped = ended.then(stop, stop);
+  for (;;) {
+    const { done, value } = await body.next();
+    if (done === true || isEnded) break;
+    const written = new Promise<void>((resolve) => {
+      form.write(value, () => resolve());
+    });
+    await Promise.race([written, stopped]);
+  }
+  if (!isEnded) form.end();
+}
+
+function brokenForm(error: unknown): ServiceError {
+  return invalidForm(`The form cannot be read${error instanceof Error ? `: ${error.message}` : ''}.`);
+}
+
+function invalidForm(message: string): ServiceError {
+  return new ServiceError('invalid_data', message, { hint: HINT });
+}

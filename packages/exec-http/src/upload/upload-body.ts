@@ -1,0 +1,150 @@
+import { quoted, ServiceError } from '@svc/errors';
+import {
+  decompressBody,
+  ENCODINGS,
+  RECOGNISED_BYTES,
+  recogniseFormat,
+  UPLOAD_FORMATS,
+  type UploadFormat,
+} from '@svc/frames';
+import { limitBytes, prepend } from '@svc/frames/internal';
+import type { Service } from '@svc/service';
+import { parseContentEncoding } from './content-encoding.ts';
+import { openFormFile } from './form-file.ts';
+import { parseQueryString, single } from '../query-string.ts';
+import { type BodyChunks, openBody } from '../request-body.ts';
+import type { RequestContext } from '../request-context.ts';
+
+/** The rows in a request: their format, and their bytes as they are after decompression. */
+export interface UploadBody {
+  readonly format: UploadFormat;
+  readonly body: BodyChunks;
+  /** The `Content-Type` of the rows; empty in a form. */
+  readonly contentType: string;
+  /** The first bytes, if they told the format. */
+  readonly head?: Uint8Array;
+}
+
+const FORM = 'application/x-www-form-urlencoded';
+
+/** The media types that do not tell the format. Windows says `vnd.ms-excel` for CSV files as well. */
+const VAGUE_TYPES: ReadonlySet<string> = new Set([
+  '',
+  FORM,
+  'text/plain',
+  'application/octet-stream',
+  'binary/octet-stream',
+  'application/gzip',
+  'application/x-gzip',
+  'application/zstd',
+  'application/vnd.ms-excel',
+  'application/vnd.openxmlformats-officedocument.spreadsheetml.sheet',
+]);
+
+/**
+ * Opens the rows in a request. If neither `fmt` nor `Content-Type` tells the format, the first bytes do. Otherwise nothing
+ * is read: a client that waits for `100 Continue` may still be refused.
+ */
+export async function openUpload(service: Service, { c: { req } }: RequestContext): Promise<UploadBody> {
+  const { uploadFormats, maxUploadBytes: maxBytes } = service;
+  const fmt = single(parseQueryString(req.url), 'fmt');
+  const coding = parseContentEncoding(req.header('content-encoding'));
+  const contentType = req.header('content-type') ?? '';
+  const isForm = mediaTypeOf(contentType) === 'multipart/form-data';
+  const declared = isForm ? formatOf(uploadFormats, fmt, '') : formatOf(uploadFormats, fmt, contentType);
+  const received = limitBytes(openBody(req.raw), maxBytes);
+  const body = coding === undefined ? received : decompressBody(received, coding, { maxBytes });
+  if (!isForm)
+    return declared === undefined ? recognised(service, body, contentType) : { format: declared, body, contentType };
+  const file = await openFormFile(contentType, body);
+  const format = declared ?? formatOf(uploadFormats, undefined, file.type);
+  return format === undefined
+    ? recognised(service, file.body, file.type, file.name)
+    : { format, body: file.body, contentType: '' };
+}
+
+function mediaTypeOf(contentType: string): string {
+  return contentType.split(';')[0]?.trim().toLowerCase() ?? '';
+}
+
+const typesOf = (format: UploadFormat): readonly string[] => ENCODINGS[format].in.types;
+
+/** Returns the format that a request names; undefined if it names none. */
+function formatOf(
+  formats: readonly UploadFormat[],
+  fmt: string | undefined,
+  contentType: string,
+): UploadFormat | undefined {
+  const mediaType = mediaTypeOf(contentType);
+  if (fmt === undefined && VAGUE_TYPES.has(mediaType)) return undefined;
+  const isMeant = (name: UploadFormat): boolean =>
+    fmt === undefined ? typesOf(name).includes(mediaType) : name === fmt;
+  const found = formats.find(isMeant);
+  if (found !== undefined) return found;
+  const given = fmt === undefined ? `Content-Type ${quoted(contentType)}` : `fmt=${quoted(fmt)}`;
+  if (UPLOAD_FORMATS.some(isMeant)) throw notStored(given, formats);
+  throw new ServiceError('unsupported_media_type', `${given} is not an upload format.`, {
+    hint: `Send one of these as Content-Type: ${formats.flatMap(typesOf).join(', ')}; or add ?fmt=${formats.join(' or ?fmt=')}; or send neither, and the first bytes tell the format.`,
+  });
+}
+
+function notStored(what: string, formats: readonly UploadFormat[]): ServiceError {
+  return new ServiceError('unsupported_media_type', `${what} is not supported: this server stores frames in memory.`, {
+    hint: `Send ${formats.join(', ')}.`,
+  });
+}
+
+/** Recognises a body by its first bytes, and decompresses it if it is compressed. */
+async function recognised(
+  { uploadFormats, maxUploadBytes: maxBytes }: Service,
+  received: BodyChunks,
+  contentType: string,
+  fileName = '',
+): Promise<UploadBody> {
+  let { head, body } = await peek(received);
+  let found = recogniseFormat(head);
+  if (found.kind === 'compressed') {
+    ({ head, body } = await peek(decompressBody(body, found.coding, { maxBytes })));
+    found = recogniseFormat(head);
+  }
+  if (head.length === 0) {
+    throw new ServiceError('invalid_data', 'The body is empty, and Content-Type does not tell the format.', {
+      hint: 'Send the rows as the body of the request.',
+    });
+  }
+  if (found.kind === 'unsupported')
+    throw new ServiceError('unsupported_media_type', found.message, { hint: found.hint });
+  if (found.kind === 'compressed') {
+    throw new ServiceError('unsupported_media_type', 'The body is compressed more than once.', {
+      hint: 'Compress the body once, or send it as it is.',
+    });
+  }
+  const isText = !['arrow', 'parquet'].includes(found.format);
+  const format = isText && /\.(?:csv|tsv)(?:\.gz|\.zst)?$/i.test(fileName) ? 'csv' : found.format;
+  if (!uploadFormats.includes(format)) throw notStored(`A body in the format ${format}`, uploadFormats);
+  if (format === 'csv' && mediaTypeOf(contentType) === FORM) checkLines(head);
+  return { format, body, contentType: fileName === '' ? contentType : '', head };
+}
+
+/**
+ * `curl --data-binary` declares any file as a form. A body without line ends is a real form, or a file that `curl -d` has
+ * stripped of them.
+ */
+function checkLines(head: Uint8Array): void {
+  if (head.includes(0x0a) || head.includes(0x0d)) return;
+  throw new ServiceError('unsupported_media_type', `The body is one line of the type ${FORM}, and not a CSV file.`, {
+    hint: 'Send a file with curl -T or --data-binary, as -d removes the line ends; an HTML form needs enctype="multipart/form-data".',
+  });
+}
+
+/** Reads the first bytes of a body. Also returns the complete body. */
+async function peek(rest: BodyChunks): Promise<{ readonly head: Uint8Array; readonly body: BodyChunks }> {
+  const chunks: Uint8Array[] = [];
+  for (let bytes = 0; bytes < RECOGNISED_BYTES;) {
+    const { done, value } = await rest.next();
+    if (done === true) break;
+    chunks.push(value);
+    bytes += value.byteLength;
+  }
+  return { head: Buffer.concat(chunks).subarray(0, RECOGNISED_BYTES), body: prepend(chunks, rest) };
+}
