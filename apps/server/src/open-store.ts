@@ -69,6 +69,7 @@ async function openDirectory(directory: string, config: Config, log: Log, child?
     maxEncodedBytes: storage.max_conversion_bytes,
     ...(duckdbPath !== undefined && { duckdbPath }),
     decoders,
+    maxDecompressedBytes: storage.max_conversion_bytes,
     onProblem: (problem) => reportProblem(problem, log),
   }).catch(async (error: unknown) => {
     await Promise.all([files.close(), decoders.close()]);

@@ -104,7 +104,7 @@ export const SETTINGS = {
       type: byteCount,
       default: 20 * 2 ** 30,
       description:
-        'Largest size on disk of a frame made from one uploaded CSV or Parquet file, and of all files together that are encoded for downloads, in bytes; the default is 20 GiB.',
+        'Largest size on disk of a frame made from one uploaded CSV or Parquet file, of all files together that are encoded for downloads, and of a compressed file in the frames folder when it is decompressed, in bytes; the default is 20 GiB.',
       example: 20 * 2 ** 30,
     }),
   },

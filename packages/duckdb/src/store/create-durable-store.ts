@@ -88,7 +88,7 @@ async function createParts(
     copyOf: (frame, contents) => copies.of(frame, contents),
   });
   const copies = createParquetCopies({
-    files,
+    conversion: { files, decoders, maxBytes: options.maxDecompressedBytes },
     read: (frame, contents) => reader.read(frame, contents, {}),
     newPath: ({ tenant }) => newCopyPath(catalogue.folderOf(tenant), copyDirectory),
   });
@@ -142,7 +142,7 @@ function foreignOf(
   return createForeignFrames({
     directory,
     hasTenants,
-    hasArrow: decoders !== undefined,
+    hasDecoders: decoders !== undefined,
     duckdbPath,
     isReadOnly,
     files,

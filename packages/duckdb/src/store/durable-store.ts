@@ -22,10 +22,12 @@ export interface DurableStoreOptions {
   /** A DuckDB database whose tables are read-only frames of the default tenant. Default: none. */
   readonly duckdbPath?: string;
   /**
-   * Decodes uploads of JSON, NDJSON and Arrow, and Arrow files that were copied into the directory. The store does not
+   * Decodes uploads of JSON, NDJSON and Arrow, and such files that were copied into the directory. The store does not
    * close it. Default: such uploads are refused, and such files are not frames.
    */
   readonly decoders?: Decoders;
+  /** The limit of a compressed file that was copied into the directory, decompressed, in bytes. Default 20 GiB. */
+  readonly maxDecompressedBytes?: number;
   /** Whether frames are only files in a tenant's folder; else files in the directory belong to the default tenant. Default false. */
   readonly hasTenants?: boolean;
   /** Opens the directory read-only, even if another process holds it. Default false. */

@@ -10,10 +10,12 @@ import { describeArrow, readArrow } from './foreign/arrow-file.ts';
 import { hasCode } from '../disk/durable-files.ts';
 import type { ParquetFile } from './parquet-copies.ts';
 import { isDamage, missingFile, unreadableFrame } from './store-errors.ts';
+import { checkUnchanged, whileUnchanged } from './foreign/check-unchanged.ts';
 import {
   contentsOf,
   contentsOfParts,
   type FrameContents,
+  isConverted,
   pathsOf,
   type StoredFrame,
 } from './catalogue/stored-frame.ts';
@@ -45,7 +47,7 @@ export interface ContentReaderOptions {
   readonly isKept: (frame: StoredFrame) => boolean;
   readonly readManifest: (frame: StoredFrame) => Promise<Manifest>;
   /** Returns a copy in our format of a frame whose file cannot be read in place. */
-  readonly copyOf: (frame: StoredFrame, contents: FrameContents) => Promise<ParquetFile>;
+  readonly copyOf: (frame: StoredFrame, contents?: FrameContents) => Promise<ParquetFile>;
 }
 
 /** Creates a reader of files that DuckDB knows and, with decoders, of Arrow files. */
@@ -59,21 +61,12 @@ export function createContentReader(options: ContentReaderOptions): ContentReade
     return isMissing ? missingFile(frame.handle, error) : unreadableFrame(frame.handle, frame.isForeign, error);
   }
 
-  async function describeFile(frame: StoredFrame): Promise<FrameContents> {
-    const { source } = frame;
-    const [path = ''] = pathsOf(frame);
-    const file = source.kind === 'parts' ? ({ kind: 'parquet', path, isOwn: true } as const) : source;
-    const [info, fileBytes] = await Promise.all([
-      file.kind === 'arrow' ? describeArrow(path, decoders) : describeSource(file),
-      frame.fileBytes ?? stat(path).then(({ size }) => size),
-    ]);
-    return contentsOf(info, fileBytes);
-  }
-
   function readSource(frame: StoredFrame, contents: FrameContents, part: ReadPart): FrameStream {
     const { source } = frame;
-    if (source.kind === 'arrow') return readArrow(source.path, contents, part, decoders);
-    return contents.needsCopy ? readCopy(frame, contents, part) : files.read(source, contents, part);
+    if (contents.needsCopy || isConverted(source)) return readCopy(frame, contents, part);
+    const stream =
+      source.kind === 'arrow' ? readArrow(source.path, contents, part, decoders) : files.read(source, contents, part);
+    return frame.isForeign ? whileUnchanged(frame, stream) : stream;
   }
 
   function readCopy(frame: StoredFrame, contents: FrameContents, part: ReadPart): FrameStream {
@@ -91,13 +84,15 @@ export function createContentReader(options: ContentReaderOptions): ContentReade
       if (frame.contents) return frame.contents;
       if (frame.failure) throw frame.failure;
       try {
-        frame.contents = frame.isManifest ? await describeListed(frame, readManifest) : await describeFile(frame);
+        frame.contents = frame.isManifest
+          ? await describeListed(frame, readManifest)
+          : await describeFile(frame, describeSource, options);
         frame.fileBytes = frame.contents.fileBytes;
         return frame.contents;
       } catch (error) {
         const failure = await failureOf(frame, error);
         // A foreign file that changes becomes another frame. One of ours may be restored, so it is read again next time.
-        if (frame.isForeign && isDamage(error)) frame.failure = failure;
+        if (frame.isForeign && (isDamage(error) || failure.code === 'payload_too_large')) frame.failure = failure;
         throw failure;
       }
     },
@@ -114,7 +109,7 @@ export function createContentReader(options: ContentReaderOptions): ContentReade
     },
     async verify(frame, { part, ...verify } = {}) {
       const { source } = frame;
-      if (source.kind === 'arrow') return { isChecked: false };
+      if (source.kind === 'arrow' || isConverted(source)) return { isChecked: false };
       try {
         return await files.verify(part === undefined ? source : { kind: 'parts', parts: [part] }, verify);
       } catch (error) {
@@ -122,6 +117,24 @@ export function createContentReader(options: ContentReaderOptions): ContentReade
       }
     },
   };
+}
+
+/** Describes a frame by its only file. */
+async function describeFile(
+  frame: StoredFrame,
+  describeSource: (source: FileSource) => Promise<SourceInfo>,
+  { decoders, copyOf }: ContentReaderOptions,
+): Promise<FrameContents> {
+  const { source } = frame;
+  const [path = ''] = pathsOf(frame);
+  async function infoOfFile(): Promise<SourceInfo> {
+    if (source.kind === 'parts') return describeSource({ kind: 'parquet', path, isOwn: true });
+    if (isConverted(source)) return { ...(await copyOf(frame)).info, needsCopy: true };
+    return source.kind === 'arrow' ? describeArrow(path, decoders) : describeSource(source);
+  }
+  const [info, fileBytes] = await Promise.all([infoOfFile(), frame.fileBytes ?? stat(path).then(({ size }) => size)]);
+  await checkUnchanged(frame);
+  return contentsOf(info, fileBytes);
 }
 
 /** Describes a frame by its manifest, which may have been restored since it was loaded. */

@@ -1,7 +1,13 @@
 import { unlinkIfThere } from '../disk/durable-files.ts';
 import type { FrameStream } from '@svc/frames';
-import type { FrameFiles, SourceInfo } from '../files/frame-files.ts';
-import type { FrameContents, StoredFrame } from './catalogue/stored-frame.ts';
+import { createSemaphore } from '../engine/semaphore.ts';
+import type { SourceInfo, WriteOptions } from '../files/frame-files.ts';
+import { checkUnchanged } from './foreign/check-unchanged.ts';
+import { convertForeign, type ForeignConversion } from './foreign/convert-foreign.ts';
+import { type FrameContents, isConverted, type StoredFrame } from './catalogue/stored-frame.ts';
+
+/** A list of frames can need a copy of each: more at once would only compete for the same cores. */
+const MAX_CONVERSIONS = 2;
 
 /** A Parquet file with the rows of a frame. */
 export interface ParquetFile {
@@ -11,7 +17,8 @@ export interface ParquetFile {
 
 /** Parquet copies of frames in other formats. A copy is made on first use and kept as long as the frame. */
 export interface ParquetCopies {
-  of(frame: StoredFrame, contents: FrameContents): Promise<ParquetFile>;
+  /** `contents` may be missing if the rows are known only once they are converted. */
+  of(frame: StoredFrame, contents?: FrameContents): Promise<ParquetFile>;
   /** The frame was dropped or replaced: removes its copy once it has no readers. */
   remove(frame: StoredFrame): void;
   /** A reader of the frame has released it. */
@@ -21,7 +28,7 @@ export interface ParquetCopies {
 
 /** Options of `createParquetCopies`. */
 export interface CopyOptions {
-  readonly files: FrameFiles;
+  readonly conversion: ForeignConversion;
   /** Reads all rows of a frame. */
   readonly read: (frame: StoredFrame, contents: FrameContents) => FrameStream;
   /** Returns an unused path. */
@@ -29,19 +36,36 @@ export interface CopyOptions {
 }
 
 /** Creates an empty set of copies. */
-export function createParquetCopies({ files, read, newPath }: CopyOptions): ParquetCopies {
+export function createParquetCopies({ conversion, read, newPath }: CopyOptions): ParquetCopies {
+  const { files } = conversion;
   const copies = new Map<StoredFrame, Promise<ParquetFile>>();
   const left = new Set<StoredFrame>();
+  const conversions = createSemaphore(MAX_CONVERSIONS);
 
-  async function copy(frame: StoredFrame, contents: FrameContents): Promise<ParquetFile> {
+  async function copy(frame: StoredFrame, contents: FrameContents | undefined): Promise<ParquetFile> {
     const path = await newPath(frame);
-    const { source } = frame;
     const write = { compression: 'lz4' } as const;
-    const info =
-      source.kind === 'arrow' || source.kind === 'parts'
-        ? await files.write(path, read(frame, contents), write)
-        : await files.convert(source, path, write);
+    const info = await writeRows(frame, contents, path, write);
+    try {
+      await checkUnchanged(frame);
+    } catch (error) {
+      await unlinkIfThere(path).catch(() => {});
+      throw error;
+    }
     return { path, info };
+  }
+
+  async function writeRows(
+    frame: StoredFrame,
+    contents: FrameContents | undefined,
+    path: string,
+    write: WriteOptions,
+  ): Promise<SourceInfo> {
+    const { source } = frame;
+    if (isConverted(source)) return conversions.use(() => convertForeign(source, path, conversion, write));
+    if (source.kind !== 'arrow' && source.kind !== 'parts') return files.convert(source, path, write);
+    if (contents === undefined) throw new Error('A frame is copied before it is described.');
+    return files.write(path, read(frame, contents), write);
   }
 
   async function discard(frame: StoredFrame): Promise<void> {

@@ -47,7 +47,7 @@ const PROGRAM = `
   const [, , directory, tempDirectory] = process.argv;
   const store = await createDurableStore({ directory, files: createFrameFiles({ tempDirectory }), isReadOnly: true });
   const pinned = await store.pin({ tenant: 'default', name: 'names' });
-  process.stdout.write(pinned.path + '\\n');
+  process.stdout.write(pinned.paths[0] + '\\n');
   setInterval(() => {}, 1000);
 `;
 

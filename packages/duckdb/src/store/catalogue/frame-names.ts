@@ -19,8 +19,8 @@ export type FileName =
   /** Ignored. */
   | { readonly kind: 'unknown' };
 
-/** The formats of foreign files that are frames, in order of precedence. */
-export const FOREIGN_FORMATS = ['parquet', 'arrow', 'csv'] as const;
+/** The extensions of foreign files that are frames, in order of precedence. */
+export const FOREIGN_FORMATS = ['parquet', 'arrow', 'csv', 'tsv', 'csv.gz', 'json', 'ndjson', 'jsonl'] as const;
 
 /** One of `FOREIGN_FORMATS`. */
 export type ForeignFormat = (typeof FOREIGN_FORMATS)[number];
@@ -60,12 +60,9 @@ export function parseFileName(name: string): FileName {
     const [kind] = OWN_KINDS.find(([, own]) => own === extension) ?? [];
     return kind !== undefined && isHandle(handle) ? { kind, handle, version } : { kind: 'unknown' };
   }
-  const dot = name.lastIndexOf('.');
-  const stem = name.slice(0, dot);
-  const format = FOREIGN_FORMATS.find((known) => known === name.slice(dot + 1));
-  return dot > 0 && format !== undefined && isHandle(stem)
-    ? { kind: 'foreign', handle: stem, format }
-    : { kind: 'unknown' };
+  const format = FOREIGN_FORMATS.find((known) => name.endsWith(`.${known}`));
+  const stem = name.slice(0, -(format?.length ?? 0) - 1);
+  return format !== undefined && isHandle(stem) ? { kind: 'foreign', handle: stem, format } : { kind: 'unknown' };
 }
 
 /**

@@ -4,8 +4,19 @@ import type { Schema } from 'apache-arrow';
 import type { SizedPart } from './manifest.ts';
 import type { FileSource, PartSize, PartsSource, SourceInfo } from '../../files/frame-files.ts';
 
+/** A foreign file that is converted to Parquet before its rows are read. */
+export interface ConvertedSource {
+  readonly kind: 'json' | 'ndjson' | 'gzip_csv';
+  readonly path: string;
+}
+
 /** A file or table that was not written by the store. */
-export type ForeignSource = FileSource | { readonly kind: 'arrow'; readonly path: string };
+export type ForeignSource = FileSource | ConvertedSource | { readonly kind: 'arrow'; readonly path: string };
+
+/** Whether a source is converted before its rows are read. */
+export function isConverted(source: ContentSource): source is ConvertedSource {
+  return source.kind === 'json' || source.kind === 'ndjson' || source.kind === 'gzip_csv';
+}
 
 /** The files or the table with the rows of a frame. */
 export type ContentSource = ForeignSource | PartsSource;

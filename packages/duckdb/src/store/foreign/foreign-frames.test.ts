@@ -118,7 +118,7 @@ describe('files copied into the folder', () => {
   });
 
   test('hide each other in this order: put, Parquet, Arrow, CSV, table', async () => {
-    const duckdbPath = join(fixture.directory, 'tables.json');
+    const duckdbPath = join(fixture.directory, 'tables.db');
     await writeFile(duckdbPath, JSON.stringify({ trades: [1, 2, 3, 4, 5, 6], other: [1], 'no handle': [] }));
     const store = await open({ duckdbPath });
     const rows = async (): Promise<[number | undefined, number]> => [
@@ -192,7 +192,7 @@ describe('files in the directory itself', () => {
   });
 
   test('are not frames if there are tenants, and neither are tables', async () => {
-    const duckdbPath = join(fixture.directory, 'tables.json');
+    const duckdbPath = join(fixture.directory, 'tables.db');
     await writeFile(duckdbPath, '{"other":[1]}');
     const store = await open({ hasTenants: true, duckdbPath });
     await writeFile(join(fixture.directory, 'trades.csv'), 'id\n1\n');

@@ -4,8 +4,8 @@ import { DEFAULT_TENANT, type FrameRef } from '@svc/frames';
 import { versionOfFile } from '../../wire/file-version.ts';
 import { createFolderListing, type FolderListing } from './folder-listing.ts';
 import { createTableList, type ForeignName, type TableOptions } from './foreign-tables.ts';
-import { FOREIGN_FORMATS, folderOfTenant, parseFileName } from '../catalogue/frame-names.ts';
-import type { StoredFrame } from '../catalogue/stored-frame.ts';
+import { FOREIGN_FORMATS, type ForeignFormat, folderOfTenant, parseFileName } from '../catalogue/frame-names.ts';
+import type { ForeignSource, StoredFrame } from '../catalogue/stored-frame.ts';
 
 /** Foreign frames: files copied into the directory, and tables of a database. They are read-only. */
 export interface ForeignFrames {
@@ -21,7 +21,8 @@ export interface ForeignFrames {
 export interface ForeignOptions extends TableOptions {
   readonly directory: string;
   readonly hasTenants: boolean;
-  readonly hasArrow: boolean;
+  /** Whether Arrow and JSON files can be read. */
+  readonly hasDecoders: boolean;
   /** Called with a frame whose file has changed or is gone. */
   readonly onLeave: (frame: StoredFrame) => void;
 }
@@ -34,8 +35,8 @@ export function foldersOfTenant(directory: string, tenant: string, hasTenants: b
 
 /** Creates the foreign frames of a directory. */
 export function createForeignFrames(options: ForeignOptions): ForeignFrames {
-  const { directory, hasTenants, hasArrow, onLeave } = options;
-  const formats = FOREIGN_FORMATS.filter((format) => format !== 'arrow' || hasArrow);
+  const { directory, hasTenants, hasDecoders, onLeave } = options;
+  const formats = FOREIGN_FORMATS.filter((format) => hasDecoders || !isDecoded(format));
   const listings = new Map<string, FolderListing>();
   const load = createLoader(onLeave);
   const tables = createTableList(options);
@@ -54,16 +55,19 @@ export function createForeignFrames(options: ForeignOptions): ForeignFrames {
 
   return {
     async find({ tenant, handle }) {
-      const files = formats.flatMap((kind) =>
-        foldersOf(tenant).map((folder) => ({ kind, folder, name: `${handle}.${kind}` })),
+      const folders = await Promise.all(
+        foldersOf(tenant).map(async (folder) => ({ folder, names: await list(folder) })),
       );
-      const loaded = await Promise.all(
-        files.map(({ kind, folder, name }) => load(tenant, { handle, source: { kind, path: join(folder, name) } })),
-      );
-      for (const [at, frame] of loaded.entries()) {
-        const file = files[at];
-        // On a case-insensitive file system, a file is found under other names than its own.
-        if (frame && file && (await list(file.folder)).includes(file.name)) return frame;
+      for (const format of formats) {
+        const name = `${handle}.${format}`;
+        for (const { folder, names } of folders) {
+          // On a case-insensitive file system, a file would be found under other names than its own.
+          const isListed = names.includes(name);
+          const frame = isListed
+            ? await load(tenant, { handle, source: sourceOf(format, join(folder, name)) })
+            : undefined;
+          if (frame) return frame;
+        }
       }
       const table = (await tablesOf(tenant)).find((one) => one.handle === handle);
       return table && load(tenant, table);
@@ -77,11 +81,11 @@ export function createForeignFrames(options: ForeignOptions): ForeignFrames {
       const folders = await Promise.all(
         foldersOf(tenant).map(async (folder) => ({ folder, names: (await list(folder)).map(parseNamed) })),
       );
-      for (const kind of formats) {
+      for (const format of formats) {
         for (const { folder, names } of folders) {
           for (const { file, name } of names) {
-            if (file.kind === 'foreign' && file.format === kind) {
-              add({ handle: file.handle, source: { kind, path: join(folder, name) } });
+            if (file.kind === 'foreign' && file.format === format) {
+              add({ handle: file.handle, source: sourceOf(format, join(folder, name)) });
             }
           }
         }
@@ -91,6 +95,17 @@ export function createForeignFrames(options: ForeignOptions): ForeignFrames {
     },
     load,
   };
+}
+
+/** Whether files of a format are read by the decoders of uploads. */
+function isDecoded(format: ForeignFormat): boolean {
+  return format === 'arrow' || format === 'json' || format === 'ndjson' || format === 'jsonl';
+}
+
+function sourceOf(format: ForeignFormat, path: string): ForeignSource {
+  if (format === 'tsv') return { kind: 'csv', path, delimiter: '\t' };
+  if (format === 'csv.gz') return { kind: 'gzip_csv', path };
+  return { kind: format === 'jsonl' ? 'ndjson' : format, path };
 }
 
 /** Loads frames from the current files. Returns the same frame as long as its file does not change. */

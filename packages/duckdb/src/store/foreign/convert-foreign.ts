@@ -1,0 +1,50 @@
+import { createReadStream, createWriteStream } from 'node:fs';
+import { stat } from 'node:fs/promises';
+import { pipeline } from 'node:stream/promises';
+import { ServiceError } from '@svc/errors';
+import { type Decoders, decompressBody } from '@svc/frames';
+import { unlinkIfThere } from '../../disk/durable-files.ts';
+import type { FrameFiles, SourceInfo, WriteOptions } from '../../files/frame-files.ts';
+import type { ConvertedSource } from '../catalogue/stored-frame.ts';
+
+/** What converting a foreign file needs. */
+export interface ForeignConversion {
+  readonly files: FrameFiles;
+  readonly decoders: Decoders | undefined;
+  /** The limit of a compressed file, decompressed, in bytes. Default 20 GiB. */
+  readonly maxBytes: number | undefined;
+}
+
+/** Writes the rows of a foreign file to a Parquet file of ours. */
+export async function convertForeign(
+  { kind, path: from }: ConvertedSource,
+  path: string,
+  { files, decoders, maxBytes = 20 * 1024 ** 3 }: ForeignConversion,
+  write: WriteOptions,
+): Promise<SourceInfo> {
+  if (kind !== 'gzip_csv') {
+    if (decoders === undefined) throw new ServiceError('invalid_data', 'This store cannot read JSON files.');
+    const { size } = await stat(from);
+    return files.write(path, await decoders.decode(kind, { path: from, grown: async () => size }), write);
+  }
+  const plain = `${path}.csv`;
+  try {
+    await decompress(from, plain, maxBytes);
+    return await files.convert({ kind: 'csv', path: plain }, path, write);
+  } finally {
+    await unlinkIfThere(plain).catch(() => {});
+  }
+}
+
+async function decompress(from: string, to: string, maxBytes: number): Promise<void> {
+  const bytes = decompressBody(createReadStream(from) as AsyncIterable<Uint8Array>, 'gzip', { maxBytes });
+  try {
+    await pipeline(bytes, createWriteStream(to, { flags: 'wx', mode: 0o600 }));
+  } catch (error) {
+    if (!(error instanceof ServiceError) || error.code !== 'payload_too_large') throw error;
+    throw new ServiceError('payload_too_large', `The file decompresses to more than ${maxBytes} bytes.`, {
+      hint: 'Raise storage.max_conversion_bytes, or replace the file with a Parquet file.',
+      cause: error,
+    });
+  }
+}
