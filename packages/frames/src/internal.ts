@@ -19,6 +19,7 @@ export { encodeArrowFile } from './encode/arrow-file.ts';
 export { type ArrowMessage, encodeArrowMessages, encodeArrowSchema } from './encode/arrow-messages.ts';
 export { encapsulate, END_OF_STREAM } from './encode/arrow-stream.ts';
 export { arrayTypeOf, chunksOf, offsetsOf, valueBytes, valuesOf } from './columns/arrow-data.ts';
+export { createFrameBytes } from './columns/frame-bytes.ts';
 export { type ColumnMatch, matchColumns, underSchema } from './columns/match-columns.ts';
 export { withMissingColumns } from './columns/missing-columns.ts';
 export { limitBytes } from './limit-bytes.ts';

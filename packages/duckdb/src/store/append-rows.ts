@@ -1,12 +1,19 @@
-import { type AppendOptions, columnInfo, type FrameRef, type PutResult, type PutSource } from '@svc/frames';
-import { matchColumns, withMissingColumns } from '@svc/frames/internal';
-import type { Schema } from 'apache-arrow';
-import { type AddedRows, conformed, conformRows } from './conform-rows.ts';
+import {
+  type AppendOptions,
+  columnInfo,
+  type FrameRef,
+  type FrameStream,
+  type PutResult,
+  type PutSource,
+} from '@svc/frames';
+import { createFrameBytes, matchColumns, prepend, withMissingColumns } from '@svc/frames/internal';
+import type { RecordBatch, Schema } from 'apache-arrow';
+import type { TenantFolder } from './catalogue/tenant-folder.ts';
+import { type AddedRows, conformed, conformRows, type FewRows, isStoredForm } from './conform-rows.ts';
 import { checkConditions } from './publish-frame.ts';
 import { type ReceivedRows, withReceived } from './receive-upload.ts';
 import { stageRows } from './stage-rows.ts';
 import type { StoreParts } from './store-parts.ts';
-import { schemaText } from '../types/schema-text.ts';
 import { storedSchema } from '../types/stored-types.ts';
 import { receiving } from './write-frames.ts';
 
@@ -22,15 +29,14 @@ export async function appendRows(
   const folder = parts.catalogue.folderOf(ref.tenant);
   const received = await receiving(parts, ref, options);
   return withReceived(source, received, async (rows) => {
-    const staged = await stageRows(parts, folder, rowsToAppend(rows, schema, options), options);
-    let added: AddedRows = { ...staged, fits: undefined };
+    let added = await addedRows(parts, folder, rowsToAppend(rows, schema, options), options);
     try {
       // Here, and not where other changes of the handle wait.
-      if (schema) added = await conformRows(parts, folder, schema, added, options);
+      if (schema) added = await conformRows(parts, folder, schema, added);
       await parts.merger.room(ref);
       return await parts.appends.publish(ref, added, options);
     } catch (error) {
-      await folder.discard(added.path).catch(() => {});
+      if (added.kind === 'file') await folder.discard(added.path).catch(() => {});
       throw error;
     }
   });
@@ -42,9 +48,41 @@ function rowsToAppend(rows: ReceivedRows, schema: Schema | undefined, options: A
   const added = schema && options.missingAsNull === true ? withMissingColumns(schema, rows) : rows;
   added.schema.fields.forEach(columnInfo);
   if (schema === undefined) return added;
-  const stored = storedSchema(added.schema).schema;
   // Refuses columns that do not match before any row is read.
-  const match = matchColumns(schema, stored);
-  const isStored = schemaText(stored) === schemaText(added.schema);
-  return isStored && !match.isPlain ? conformed(added, match) : added;
+  const match = matchColumns(schema, storedSchema(added.schema).schema);
+  return !match.isPlain && isStoredForm(added.schema) ? conformed(added, match) : added;
+}
+
+/** Reads rows into memory if there are few, else writes them to an unpublished file. */
+async function addedRows(
+  parts: StoreParts,
+  folder: TenantFolder,
+  rows: ReceivedRows,
+  options: AppendOptions,
+): Promise<AddedRows> {
+  const few = 'kind' in rows ? rows : await takeFew(rows);
+  if (few.kind === 'few') return few;
+  return { kind: 'file', ...(await stageRows(parts, folder, few.kind === 'many' ? few.rows : few, options)) };
+}
+
+/** The most bytes of an append that waits in memory for others. */
+const MAX_FEW_BYTES = 128 * 1024;
+
+/** Reads a stream to its end if it is short. */
+async function takeFew({ schema, batches }: FrameStream): Promise<FewRows | { kind: 'many'; rows: FrameStream }> {
+  const iterator = eachOf(batches);
+  const counter = createFrameBytes();
+  const head: RecordBatch[] = [];
+  let bytes = 0;
+  while (bytes <= MAX_FEW_BYTES) {
+    const next = await iterator.next();
+    if (next.done === true) return { kind: 'few', schema, batches: head };
+    head.push(next.value);
+    bytes += counter.add(next.value);
+  }
+  return { kind: 'many', rows: { schema, batches: prepend(head, iterator) } };
+}
+
+async function* eachOf(batches: FrameStream['batches']): AsyncGenerator<RecordBatch, void> {
+  yield* batches;
 }

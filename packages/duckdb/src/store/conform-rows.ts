@@ -2,12 +2,27 @@ import type { FrameStream } from '@svc/frames';
 import { type ColumnMatch, matchColumns } from '@svc/frames/internal';
 import type { RecordBatch, Schema } from 'apache-arrow';
 import type { TenantFolder } from './catalogue/tenant-folder.ts';
+import { schemaText } from '../types/schema-text.ts';
+import { storedSchema } from '../types/stored-types.ts';
 import { type StagedRows, stageRows, type Staging } from './stage-rows.ts';
 
+/** Rows that are appended to a frame: on disk, or in memory if there are few. */
+export type AddedRows = AddedFile | FewRows;
+
 /** Rows on disk that are appended to a frame. */
-export interface AddedRows extends StagedRows {
-  /** The schema whose files have columns of the same names and types, if one is known. */
-  readonly fits: Schema | undefined;
+export interface AddedFile extends StagedRows {
+  readonly kind: 'file';
+  /** The schema of a frame that the columns are known to fit. */
+  readonly fits?: Schema;
+}
+
+/** Rows in memory that are appended to a frame. Those of several appends are written together. */
+export interface FewRows {
+  readonly kind: 'few';
+  readonly schema: Schema;
+  readonly batches: readonly RecordBatch[];
+  /** The schema of a frame that the columns are known to fit. */
+  readonly fits?: Schema;
 }
 
 /** Converts a stream to the columns of a frame. */
@@ -18,20 +33,49 @@ export function conformed(rows: FrameStream, match: ColumnMatch): FrameStream {
   return { schema: match.schema, batches: batches() };
 }
 
-/** Returns rows whose file has columns of the same names and types as a frame: these, or a converted copy. */
+/** Whether a schema does not change when its rows are written and read back. */
+export function isStoredForm(schema: Schema): boolean {
+  return schemaText(storedSchema(schema).schema) === schemaText(schema);
+}
+
+/** A stream of rows in memory. */
+export function streamOf(appends: readonly FewRows[], schema: Schema): FrameStream {
+  async function* batches(): AsyncGenerator<RecordBatch> {
+    for (const rows of appends) yield* rows.batches;
+  }
+  return { schema, batches: batches() };
+}
+
+/** The number of rows. */
+export function rowsOf(added: AddedRows): number {
+  return added.kind === 'file' ? added.written.rows : added.batches.reduce((sum, { numRows }) => sum + numRows, 0);
+}
+
+/** Writes rows in memory to an unpublished file. */
+export async function stageAdded(staging: Staging, folder: TenantFolder, added: AddedRows): Promise<AddedFile> {
+  if (added.kind === 'file') return added;
+  return { kind: 'file', ...(await stageRows(staging, folder, streamOf([added], added.schema), {})) };
+}
+
+/** Returns rows that will have columns of the same names and types in a file as those of a frame; converts them if needed. */
 export async function conformRows(
-  { files, compression }: Staging,
+  staging: Staging,
   folder: TenantFolder,
   schema: Schema,
   added: AddedRows,
-  { signal }: { readonly signal?: AbortSignal },
 ): Promise<AddedRows> {
   if (added.fits === schema) return added;
-  const match = matchColumns(schema, added.written.schema);
+  const match = matchColumns(schema, added.kind === 'file' ? added.written.schema : storedSchema(added.schema).schema);
   if (match.isPlain) return { ...added, fits: schema };
-  const reading = signal && { signal };
-  const rows = files.read({ kind: 'parquet', path: added.path, isOwn: true }, added.written, { ...reading });
-  const staged = await stageRows({ files, compression }, folder, conformed(rows, match), { ...reading });
-  await folder.discard(added.path).catch(() => {});
-  return { ...staged, fits: schema };
+  if (added.kind === 'few' && isStoredForm(added.schema)) {
+    const batches = added.batches.map((batch) => match.conform(batch));
+    return { kind: 'few', schema: match.schema, batches, fits: schema };
+  }
+  const { path, written } = await stageAdded(staging, folder, added);
+  try {
+    const rows = staging.files.read({ kind: 'parquet', path, isOwn: true }, written, {});
+    return { kind: 'file', ...(await stageRows(staging, folder, conformed(rows, match), {})), fits: schema };
+  } finally {
+    await folder.discard(path).catch(() => {});
+  }
 }

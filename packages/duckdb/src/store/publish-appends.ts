@@ -1,13 +1,14 @@
 import type { AppendOptions, FrameInfo, FrameRef, PutResult } from '@svc/frames';
 import { checkPutConditions, expiryOf, matchColumns } from '@svc/frames/internal';
 import type { Schema } from 'apache-arrow';
-import { type AddedRows, conformRows } from './conform-rows.ts';
+import { type AddedRows, conformRows, rowsOf, stageAdded } from './conform-rows.ts';
 import type { NextPart } from './catalogue/catalogue.ts';
 import { timeOfVersion } from './catalogue/frame-versions.ts';
 import { contentsOfParts, infoOf, sizedParts, type StoredFrame } from './catalogue/stored-frame.ts';
 import type { ContentReader } from './frame-contents.ts';
 import type { PartMerger } from './part-merger.ts';
 import { checkConditions, publishNew, type Publishing } from './publish-frame.ts';
+import { type AcceptedAppend, stageTogether } from './stage-together.ts';
 import type { Staging } from './stage-rows.ts';
 
 /** The parts of a store that publishing appends needs. */
@@ -27,18 +28,6 @@ export interface WaitingAppend {
   readonly reject: (error: unknown) => void;
 }
 
-/** A version that is not published yet: the current one with the appends so far. */
-interface Draft extends Pick<StoredFrame, 'handle' | 'version' | 'expires'> {
-  readonly schema: Schema;
-  readonly parts: readonly NextPart[];
-}
-
-/** An append with its result once the draft is published. */
-interface DraftedAppend {
-  readonly append: WaitingAppend;
-  readonly info: FrameInfo;
-}
-
 /**
  * Publishes appends to a handle, in order, as one version. One that fails does not affect the others. Call this only
  * inside `change`.
@@ -48,58 +37,92 @@ export async function publishAppends(
   ref: FrameRef,
   appends: readonly WaitingAppend[],
 ): Promise<void> {
-  const drafted: DraftedAppend[] = [];
-  let draft: Draft | undefined;
+  const accepted: AcceptedAppend<WaitingAppend>[] = [];
+  let frame: StoredFrame | undefined;
   for (const append of appends) {
     try {
-      const before: Draft | undefined = draft ? checked(draft, append) : await draftOf(parts, append);
-      if (before === undefined) {
-        await create(parts, append);
-      } else {
-        draft = await extend(parts, before, append);
-        drafted.push({ append, info: infoOfDraft(draft) });
-      }
+      if (frame === undefined) frame = await checkConditions(parts, append.ref, append.options);
+      else checkAgain(append, { handle: frame.handle, version: accepted.at(-1)?.version ?? frame.version });
+      if (frame === undefined) await create(parts, append);
+      else accepted.push(await accept(parts, frame, append));
     } catch (error) {
       append.reject(error);
     }
   }
-  if (draft !== undefined) await publishDraft(parts, ref, draft, drafted);
+  if (frame !== undefined) await publishAccepted(parts, ref, frame, accepted);
 }
 
-function checked(draft: Draft, { ref, options }: WaitingAppend): Draft {
+/** Each append has a version of its own, as if it were published alone. */
+function checkAgain({ ref, options }: WaitingAppend, version: Pick<StoredFrame, 'handle' | 'version'>): void {
   options.signal?.throwIfAborted();
-  checkPutConditions(ref, draft, options);
-  return draft;
-}
-
-/** Returns the frame that an append applies to, if any. Throws if the append is not allowed. */
-async function draftOf(parts: AppendParts, { ref, options }: WaitingAppend): Promise<Draft | undefined> {
-  const frame = await checkConditions(parts, ref, options);
-  if (frame === undefined) return undefined;
-  const { schema } = await parts.reader.describe(frame);
-  const { handle, version, expires } = frame;
-  return { handle, version, expires, schema, parts: sizedParts(frame) };
+  checkPutConditions(ref, version, options);
 }
 
 async function create(parts: AppendParts, { ref, added, options, resolve }: WaitingAppend): Promise<void> {
-  const expires = expiryOf(parts.now(), options.ttlSeconds ?? null);
-  const { info } = await publishNew(parts, ref, added, expires);
-  resolve({ info, created: true });
+  const folder = parts.catalogue.folderOf(ref.tenant);
+  const file = await stageAdded(parts, folder, added);
+  try {
+    const { info } = await publishNew(parts, ref, file, expiryOf(parts.now(), options.ttlSeconds ?? null));
+    resolve({ info, created: true });
+  } catch (error) {
+    await folder.discard(file.path).catch(() => {});
+    throw error;
+  }
 }
 
-/** Adds an append to a draft. Each append has a version of its own, as if it were published alone. */
-async function extend(parts: AppendParts, draft: Draft, { ref, added, options }: WaitingAppend): Promise<Draft> {
-  const { catalogue, now } = parts;
+async function accept(
+  parts: AppendParts,
+  frame: StoredFrame,
+  append: WaitingAppend,
+): Promise<AcceptedAppend<WaitingAppend>> {
+  const { catalogue, reader } = parts;
+  const { schema } = await reader.describe(frame);
+  const added = await conformRows(parts, catalogue.folderOf(frame.tenant), schema, append.added);
+  return { append, added, version: catalogue.nextVersion(frame) };
+}
+
+/** A version that is not published yet: the current one with the appends so far. */
+interface Draft extends Pick<StoredFrame, 'handle' | 'version' | 'expires'> {
+  readonly schema: Schema;
+  readonly parts: readonly NextPart[];
+  readonly rows: number;
+}
+
+/** Writes the rows that are still in memory, and publishes all. */
+async function publishAccepted(
+  parts: AppendParts,
+  ref: FrameRef,
+  frame: StoredFrame,
+  accepted: readonly AcceptedAppend<WaitingAppend>[],
+): Promise<void> {
+  const { catalogue, checkLock, merger } = parts;
   const folder = catalogue.folderOf(ref.tenant);
-  const { path, written } = await conformRows(parts, folder, draft.schema, added, options);
-  const version = catalogue.nextVersion(ref);
-  return {
-    handle: draft.handle,
-    version,
-    expires: options.ttlSeconds === undefined ? draft.expires : expiryOf(now(), options.ttlSeconds),
-    schema: widened(draft.schema, written.schema),
-    parts: [...draft.parts, { unfinishedPath: path, version, size: written }],
-  };
+  const groups = await stageTogether(parts, folder, accepted);
+  const contents = await parts.reader.describe(frame);
+  const { handle, version, expires } = frame;
+  let draft: Draft = { handle, version, expires, ...contents, parts: sizedParts(frame) };
+  const results: { readonly append: WaitingAppend; readonly info: FrameInfo }[] = [];
+  for (const { file, appends } of groups) {
+    const { path, written } = file;
+    const part = { unfinishedPath: path, version: appends.at(-1)?.version ?? '', size: written };
+    const next = { schema: widened(draft.schema, written.schema), parts: [...draft.parts, part] };
+    for (const { append, added, version: own } of appends) {
+      const { ttlSeconds } = append.options;
+      const ends: Date | null = ttlSeconds === undefined ? draft.expires : expiryOf(parts.now(), ttlSeconds);
+      draft = { handle, version: own, expires: ends, rows: draft.rows + rowsOf(added), ...next };
+      results.push({ append, info: infoOfDraft(draft) });
+    }
+  }
+  if (results.length === 0) return;
+  try {
+    await checkLock();
+    const next = { version: draft.version, parts: draft.parts, expires: draft.expires };
+    merger.consider(await catalogue.publish(ref, { ...next, contents: contentsOfParts(draft.schema, draft.parts) }));
+    for (const { append, info } of results) append.resolve({ info, created: false });
+  } catch (error) {
+    await Promise.allSettled(groups.map(({ file }) => folder.discard(file.path)));
+    for (const { append } of results) append.reject(error);
+  }
 }
 
 /** Returns the schema of a frame with columns nullable if they are in the appended rows. */
@@ -108,25 +131,8 @@ function widened(schema: Schema, added: Schema): Schema {
   return isWider ? matchColumns(schema, added).schema : schema;
 }
 
-function infoOfDraft({ schema, parts, ...name }: Draft): FrameInfo {
-  return infoOf({ ...name, created: timeOfVersion(name.version) }, contentsOfParts(schema, parts), false);
-}
-
-async function publishDraft(
-  { catalogue, checkLock, merger }: AppendParts,
-  ref: FrameRef,
-  { version, schema, parts, expires }: Draft,
-  drafted: readonly DraftedAppend[],
-): Promise<void> {
-  try {
-    await checkLock();
-    const frame = await catalogue.publish(ref, { version, parts, contents: contentsOfParts(schema, parts), expires });
-    for (const { append, info } of drafted) append.resolve({ info, created: false });
-    merger.consider(frame);
-  } catch (error) {
-    const folder = catalogue.folderOf(ref.tenant);
-    const staged = parts.flatMap((part) => ('unfinishedPath' in part ? [part.unfinishedPath] : []));
-    await Promise.allSettled(staged.map((path) => folder.discard(path)));
-    for (const { append } of drafted) append.reject(error);
-  }
+/** Other appends may share the last part: its bytes count, and not all of its rows. */
+function infoOfDraft({ schema, parts, rows, ...name }: Draft): FrameInfo {
+  const contents = { ...contentsOfParts(schema, parts), rows };
+  return infoOf({ ...name, created: timeOfVersion(name.version) }, contents, false);
 }

@@ -1,7 +1,9 @@
 import { readFile, rename, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
+import { ServiceError } from '@svc/errors';
 import type { OpenFrame } from '@svc/frames';
-import { longFrame, readRows } from '@svc/frames/testing';
+import { bodyOf, longFrame, readRows } from '@svc/frames/testing';
+import type { RecordBatch } from 'apache-arrow';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import type { DurableStore } from '../../src/store/durable-store.ts';
 import { createArrowFrameFiles } from '../../src/testing/arrow-frame-files.ts';
@@ -36,10 +38,12 @@ async function putAndAppend(appends: number): Promise<void> {
   for (let i = 1; i <= appends; i++) await store.append(trades, longFrame(1, { start: i }));
 }
 
-/** Puts one row and appends others at the same time: each is a part. */
+/** Puts one row and appends others at the same time, as files: each is a part. */
 async function putAndAppendAll(appends: number): Promise<void> {
   await store.put(trades, longFrame(1));
-  await Promise.all(Array.from({ length: appends }, (_, i) => store.append(trades, longFrame(1, { start: i + 1 }))));
+  await Promise.all(
+    Array.from({ length: appends }, (_, i) => store.append(trades, { format: 'csv', body: bodyOf(`id\n${i + 1}\n`) })),
+  );
 }
 
 /** A promise and the function that resolves it. */
@@ -154,6 +158,41 @@ describe('appends that wait for each other', () => {
     ]);
     expect(results.filter((result) => result?.created)).toHaveLength(1);
     expect((await ids()) as bigint[]).toEqual(expect.arrayContaining(idsTo(4)));
+  });
+});
+
+describe('short appends that wait for each other', () => {
+  test('are written to one file', async () => {
+    await store.put(trades, longFrame(1));
+    await Promise.all(Array.from({ length: 40 }, (_, i) => store.append(trades, longFrame(1, { start: i + 1 }))));
+    expect((await namesOf('.part.parquet')).length).toBeLessThan(20);
+    expect(sortedIds(await rowsOf(store, trades))).toEqual(idsTo(41));
+  });
+
+  test('fail alone if one has a value that cannot be stored', async () => {
+    const files = createArrowFrameFiles();
+    await store.close();
+    store = await fixture.open({
+      files: {
+        ...files,
+        write: (path, { schema, batches }, options) => {
+          const checked = async function* (): AsyncGenerator<RecordBatch> {
+            for await (const batch of batches) {
+              if (batch.getChildAt(0)?.get(0) === 13n) throw new ServiceError('invalid_data', 'Row 1: 13.');
+              yield batch;
+            }
+          };
+          return files.write(path, { schema, batches: checked() }, options);
+        },
+      },
+    });
+    await store.put(trades, longFrame(1));
+    const results = await Promise.allSettled(
+      Array.from({ length: 20 }, (_, i) => store.append(trades, longFrame(1, { start: i + 1 }))),
+    );
+    expect(results.map(({ status }) => status === 'rejected')).toEqual(results.map((_, i) => i === 12));
+    expect(sortedIds(await rowsOf(store, trades))).toEqual(idsTo(21).filter((id) => id !== 13n));
+    expect((await store.describe(trades))?.rows).toBe(20);
   });
 });
 
