@@ -31,9 +31,9 @@ async function writeRows(path: string, sql: string): Promise<string> {
 test('short files do not wait for long ones, however many', async () => {
   const fixture = await startFiles({ longValues: 1000 });
   const { files } = fixture;
-  const path = await writeSame(fixture.path(), 1_000_000);
+  const path = await writeSame(fixture.path(), 3_000_000);
   let ended = 0;
-  const long = Array.from({ length: 20 }, async () => {
+  const long = Array.from({ length: 8 }, async () => {
     await files.convert({ kind: 'parquet', path }, fixture.path(), { compression, isUpload: true });
     ended += 1;
   });
