@@ -10,6 +10,7 @@ const ALL = [
   'exports',
   'sql',
   'uploads',
+  'appends',
   'flight',
   'proxy',
   'isolation',

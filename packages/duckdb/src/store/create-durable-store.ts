@@ -110,7 +110,7 @@ async function createParts(
     hasTenants,
     files,
     compression,
-    merger: createPartMerger({ catalogue, reader, files, compression, checkLock }),
+    merger: createPartMerger({ catalogue, reader, files, compression, checkLock, mergeAbove: options.mergeAbove }),
     hot,
     decoders,
     reader,

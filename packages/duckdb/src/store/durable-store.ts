@@ -19,6 +19,8 @@ export interface DurableStoreOptions {
   readonly tempDirectory?: string;
   /** The bytes of all such files together. Default 20 GiB. */
   readonly maxEncodedBytes?: number;
+  /** Above this number of parts, small parts of a frame are merged in the background. Default 64. */
+  readonly mergeAbove?: number;
   /** A DuckDB database whose tables are read-only frames of the default tenant. Default: none. */
   readonly duckdbPath?: string;
   /**

@@ -18,20 +18,21 @@ export interface PartMerger {
 
 /** The parts of a store that merging needs. */
 export interface MergeParts extends Staging {
+  /** Above this number of parts, some are merged. Default 64. */
+  readonly mergeAbove?: number | undefined;
   readonly catalogue: Catalogue;
   readonly reader: Pick<ContentReader, 'describe'>;
   /** Fails if the directory is no longer locked by this process. */
   readonly checkLock: () => Promise<void>;
 }
 
-/** Above this number of parts, some are merged. */
-const MERGE_PARTS = 64;
-/** From this number of parts on, appends wait for a merge. */
-const MAX_PARTS = 256;
+const DEFAULT_MERGE_ABOVE = 64;
+/** Appends to a frame with this many times as many parts wait for a merge. */
+const MAX_TIMES = 4;
 
 /** Creates a merger that merges parts of one frame at a time. */
 export function createPartMerger(parts: MergeParts): PartMerger {
-  const { catalogue } = parts;
+  const { catalogue, mergeAbove = DEFAULT_MERGE_ABOVE } = parts;
   const running = new Map<string, Promise<void>>();
   const closing = new AbortController();
   const oneAtATime = createSemaphore(1);
@@ -44,7 +45,7 @@ export function createPartMerger(parts: MergeParts): PartMerger {
       try {
         await parts.reader.describe(frame);
         const merged = sizedParts(frame);
-        if (merged.length <= MERGE_PARTS) return;
+        if (merged.length <= mergeAbove) return;
         await mergeRun(parts, frame, partsToMerge(merged), closing.signal);
       } finally {
         catalogue.release(frame);
@@ -64,13 +65,13 @@ export function createPartMerger(parts: MergeParts): PartMerger {
 
   return {
     consider(frame) {
-      if (frame.source.kind !== 'parts' || frame.source.parts.length <= MERGE_PARTS || closing.signal.aborted) return;
+      if (frame.source.kind !== 'parts' || frame.source.parts.length <= mergeAbove || closing.signal.aborted) return;
       // The next append tries again. If the frame gets too many parts, it reports the failure.
       start(frame).catch(() => {});
     },
     async room(ref) {
       const frame = catalogue.find(ref);
-      if (frame?.source.kind !== 'parts' || frame.source.parts.length < MAX_PARTS) return;
+      if (frame?.source.kind !== 'parts' || frame.source.parts.length < MAX_TIMES * mergeAbove) return;
       await start(ref);
     },
     async close() {

@@ -94,6 +94,8 @@ const store = await createDurableStore({
   directory,
   files: createTestFiles(kind, tmpdir()),
   cacheBytes: 50_000,
+  // Merges are frequent, so that many are interrupted.
+  mergeAbove: 3,
 });
 await tell(store);
 const own = ['a', 'b', 'c'].flatMap((handle) => TENANTS.map((tenant) => ({ tenant, handle })));
@@ -101,6 +103,5 @@ await Promise.all([
   ...own.map(({ tenant, handle }) =>
     write(store, tenant, handle, ['put', 'put', 'append', 'append', 'drop', 'expire']),
   ),
-  write(store, 'default', 'shared', ['append']),
-  write(store, 'default', 'shared', ['append']),
+  ...Array.from({ length: 4 }, () => write(store, 'default', 'shared', ['append'])),
 ]);

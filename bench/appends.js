@@ -1,0 +1,134 @@
+// Appends until they are acknowledged and durable: one row to a long frame against one row as a new frame, many short ones
+// from concurrent clients, and reads of a frame of many parts against the same rows in one part.
+import { mkdtempSync, openAsBlob, readdirSync, readFileSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { cpuMs } from '../tools/process-resources.js';
+import { startServer } from '../tools/server-process.js';
+import { provideDataSet } from './data-set.js';
+import { download } from './download.js';
+import { median } from './measure.js';
+import { interleave, ratio, writeResults } from './interleave.js';
+import { putFrame } from './put-frame.js';
+import { tradesAsArrow } from './trades-frame.js';
+
+const LONG_ROWS = Number(process.env.BENCH_LONG_ROWS ?? 10_000_000);
+const APPENDS = 1000;
+const APPEND_ROWS = 100;
+const CLIENTS = 16;
+const PARTS = 64;
+const PART_ROWS = 15_625;
+
+const directory = mkdtempSync(join(tmpdir(), 'svc-bench-'));
+const ended = [async () => rmSync(directory, { recursive: true })];
+
+async function serverOn(cacheGb) {
+  const server = await startServer(['--parquet-path', directory, '--cache-size', String(cacheGb)], {
+    env: { SERVICE_HTTP_ANSWER_CACHE_BYTES: '0' },
+  });
+  ended.unshift(server.stop);
+  return server;
+}
+
+async function append(url, handle, body) {
+  const response = await fetch(`${url}/frames/${handle}?fmt=arrow`, { method: 'POST', body });
+  const text = await response.text();
+  if (!response.ok) throw new Error(`POST answered ${response.status}: ${text}`);
+}
+
+async function timed(work) {
+  const startMs = performance.now();
+  await work();
+  return performance.now() - startMs;
+}
+
+/** The CPU time of the server and its children, in milliseconds. */
+function cpuOfTree(pid) {
+  const children = readFileSync(`/proc/${pid}/task/${pid}/children`, 'utf8').split(' ').filter(Boolean);
+  return cpuMs(pid) + children.reduce((sum, child) => sum + cpuMs(child), 0);
+}
+
+/** One row appended to a long frame, and one row put as a new frame. */
+async function measureOneRow({ url, pid }) {
+  const { files } = await provideDataSet('trades', LONG_ROWS);
+  await putFrame(`${url}/frames/long`, 'parquet', await openAsBlob(files.parquet));
+  const schema = await fetch(`${url}/exp?handle=long&fmt=arrow&limit=1`);
+  const row = Buffer.from(await schema.arrayBuffer());
+  const measured = async (work) => {
+    const cpu = cpuOfTree(pid);
+    const ms = await timed(work);
+    return { ms, cpuMs: cpuOfTree(pid) - cpu };
+  };
+  return interleave(
+    {
+      append: () => measured(() => append(url, 'long', row)),
+      put: (round) => measured(() => putFrame(`${url}/frames/new-${round}`, 'arrow', row)),
+    },
+    { rounds: 41, warmUp: 5 },
+  );
+}
+
+/** Short appends to one frame from concurrent clients. */
+async function measureRate({ url, pid }) {
+  const body = tradesAsArrow(APPEND_ROWS);
+  const run = async (count) => {
+    let next = 0;
+    const client = async () => {
+      while (next++ < count) await append(url, 'busy', body);
+    };
+    await Promise.all(Array.from({ length: CLIENTS }, client));
+  };
+  await run(100);
+  const cpu = cpuOfTree(pid);
+  const ms = await timed(() => run(APPENDS));
+  return { perSecond: (APPENDS * 1000) / ms, cpuMsPerAppend: (cpuOfTree(pid) - cpu) / APPENDS };
+}
+
+/** All rows of a frame of many parts and of one with the same rows in one part, from disk. */
+async function measureParts(writer) {
+  const part = tradesAsArrow(PART_ROWS);
+  for (let i = 0; i < PARTS; i++) await append(writer.url, 'many', part);
+  const whole = await fetch(`${writer.url}/exp?handle=many&fmt=arrow`);
+  await putFrame(`${writer.url}/frames/one`, 'arrow', Buffer.from(await whole.arrayBuffer()));
+  await writer.stop();
+  const parts = readdirSync(join(directory, 'default')).filter((name) => /^many@.*\.parquet$/.test(name)).length;
+  if (parts !== PARTS) throw new Error(`The frame has ${parts} parts instead of ${PARTS}.`);
+  const { url, pid } = await serverOn(0.001);
+  const read = (handle, query) => async () => {
+    const cpu = cpuOfTree(pid);
+    const ms = await timed(() => download(`${url}/${query.replace('HANDLE', handle)}`));
+    return { ms, cpuMs: cpuOfTree(pid) - cpu };
+  };
+  const sides = (query) => ({ many: read('many', query), one: read('one', query) });
+  return {
+    all: await interleave(sides('exp?handle=HANDLE&fmt=arrow'), { rounds: 15, warmUp: 3 }),
+    window: await interleave(sides('exec?handle=HANDLE&fmt=json&limit=400000,401000'), { rounds: 41, warmUp: 5 }),
+  };
+}
+
+function compare(own, peer) {
+  const of = (key) => Number(ratio(own, peer, (value) => Math.max(1, value[key])).toFixed(2));
+  const ms = [own, peer].map((values) => median(values.map((value) => value.ms)).toFixed(1));
+  return { ratio: of('ms'), 'ratio of CPU': of('cpuMs'), ms: ms.join(' and ') };
+}
+
+try {
+  const server = await serverOn(1);
+  const rate = await measureRate(server);
+  const oneRow = await measureOneRow(server);
+  const parts = await measureParts(server);
+  const summary = {
+    [`one row appended to ${LONG_ROWS} rows, against one row put`]: { ...compare(oneRow.append, oneRow.put), aim: 3 },
+    [`all rows of ${PARTS} parts, against one part`]: { ...compare(parts.all.many, parts.all.one), aim: 1.2 },
+    [`1000 rows of ${PARTS} parts, against one part`]: compare(parts.window.many, parts.window.one),
+    [`${APPENDS} appends of ${APPEND_ROWS} rows, ${CLIENTS} clients`]: {
+      'appends/s': Math.round(rate.perSecond),
+      'CPU ms': Number(rate.cpuMsPerAppend.toFixed(2)),
+      aim: 200,
+    },
+  };
+  console.table(summary);
+  writeResults('appends', { summary, values: { oneRow, rate, parts } });
+} finally {
+  for (const end of ended) await end();
+}
