@@ -123,6 +123,13 @@ describe('a text file', () => {
       'content-type': 'text/csv; charset=utf-8; header=present',
       etag: whole.headers.get('etag'),
     });
+    await putTrades('long', 20_000);
+    const streamed = await get('/files/long.csv', { 'accept-encoding': 'identity' });
+    expect(streamed.headers.get('content-length')).toBeNull();
+    await server.fetch('/files/long.csv', { method: 'HEAD' });
+    const kept = await get('/files/long.csv', { 'accept-encoding': 'identity' });
+    expect(kept.headers.get('content-length')).toBe(String(streamed.bytes.length));
+    expect(kept.bytes.equals(streamed.bytes)).toBe(true);
     const part = await get('/files/trades.csv', { range: 'bytes=6-', 'accept-encoding': 'gzip' });
     expect([part.status, part.bytes.toString()]).toEqual([206, TEXT.slice(6)]);
     const line = await get('/files/trades.ndjson', { range: 'bytes=-4' });

@@ -13,7 +13,9 @@ export type EndpointResponse =
       readonly headers?: Readonly<Record<string, string>>;
       /** The body: complete, or a stream of chunks. Default: none. */
       readonly body?: string | Uint8Array | AsyncGenerator<Uint8Array, void>;
-      /** Whether each chunk after the first is valid only until the next `next()`. Default false. */
+      /** The length of the body, if it is known without it; HEAD has the length alone. */
+      readonly length?: number;
+      /** Whether each chunk (without `length`: after the first) is valid only until the next `next()`. Default false. */
       readonly reuseBuffers?: boolean;
       /** Whether the body is already compressed. Default false. */
       readonly isPacked?: boolean;
@@ -54,8 +56,9 @@ export async function toResponse(
     'x-content-type-options': 'nosniff',
     'x-request-id': context.call.requestId,
   };
-  const { status = 200, version, isPacked = false, reuseBuffers = false } = reply;
-  const body = await shortened(reply.body);
+  const { status = 200, version, length, isPacked = false, reuseBuffers = false } = reply;
+  if (length !== undefined) headers['content-length'] = String(length);
+  const body = await shortened(reply.body, length);
   const byteLength = body === undefined ? 0 : 'byteLength' in body ? body.byteLength : Infinity;
   const isCompressed = compression && !isPacked && isWorthGzip(byteLength, context.c.req.header('accept-encoding'));
   if (compression && body) headers['vary'] = 'accept-encoding';
@@ -97,9 +100,10 @@ function forwardedResponse(
 /** Returns the bytes of a body with at most one chunk, so that its length is known, and any other body unchanged. */
 async function shortened(
   body: string | Uint8Array | AsyncGenerator<Uint8Array, void> | undefined,
+  length: number | undefined,
 ): Promise<Uint8Array | AsyncGenerator<Uint8Array, void> | undefined> {
   if (typeof body === 'string') return new TextEncoder().encode(body);
-  if (body === undefined || 'byteLength' in body) return body;
+  if (body === undefined || 'byteLength' in body || length !== undefined) return body;
   const first = await body.next();
   if (first.done === true) return new Uint8Array(0);
   const second = await body.next();

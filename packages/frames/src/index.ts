@@ -64,6 +64,7 @@ export type {
   FileUpload,
   FrameFile,
   FrameFileFormat,
+  FrameFileOptions,
   FrameInfo,
   FrameRef,
   ListOptions,

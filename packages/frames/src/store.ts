@@ -55,9 +55,17 @@ export interface FrameFile {
   readonly bytes: number;
   /** Identifies the bytes. It begins with the version of the frame. */
   readonly version: string;
-  /** Reads some of the bytes. Each chunk but the first is valid until the next `next()`. */
+  /** Reads some of the bytes. Each chunk is valid until the next `next()`. */
   read(range: ByteRange, signal?: AbortSignal): AsyncGenerator<Uint8Array, void>;
   close(): void;
+}
+
+/** How a frame is opened as a file. */
+export interface FrameFileOptions {
+  /** Open the file only if that takes no encoding. Default false. */
+  readonly mustExist?: boolean;
+  /** Cancels the encoding, unless others wait for it. */
+  readonly signal?: AbortSignal;
 }
 
 /** A frame opened for reading. It stays at its version until closed, even if its handle is replaced or dropped. */
@@ -66,9 +74,10 @@ export interface OpenFrame {
   read(options?: ReadOptions): FrameStream;
   /**
    * Opens the frame as a file in one of the store's `frameFileFormats`: the stored file itself, or one that is encoded
-   * first and shared by concurrent requests. The file must be closed before the frame is.
+   * first and shared by concurrent requests. The file must be closed before the frame is. Undefined if it `mustExist` but
+   * would have to be encoded.
    */
-  file?(format: FrameFileFormat, signal?: AbortSignal): Promise<FrameFile>;
+  file?(format: FrameFileFormat, options?: FrameFileOptions): Promise<FrameFile | undefined>;
   close(): void;
 }
 

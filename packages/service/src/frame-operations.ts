@@ -27,6 +27,7 @@ type FrameOperations = Pick<
   | 'describeFrame'
   | 'dropFrame'
   | 'expireFrame'
+  | 'findFile'
   | 'frameFileFormats'
   | 'listFrames'
   | 'maxUploadBytes'

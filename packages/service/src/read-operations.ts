@@ -1,7 +1,7 @@
 import { quoted, ServiceError } from '@svc/errors';
-import { type Call, isHandle, type OpenFrame, type Store } from '@svc/frames';
+import { type Call, type FrameFileFormat, isHandle, type OpenFrame, type Store } from '@svc/frames';
 import type { Observer } from './events.ts';
-import type { Service } from './service.ts';
+import type { FileReading, Service } from './service.ts';
 
 /** Dependencies of the operations that read frames. */
 export interface ReadParts {
@@ -11,7 +11,7 @@ export interface ReadParts {
   readonly begin: (call: Call) => void;
 }
 
-type ReadOperations = Pick<Service, 'frameFileFormats' | 'openFile' | 'readFrame'>;
+type ReadOperations = Pick<Service, 'findFile' | 'frameFileFormats' | 'openFile' | 'readFrame'>;
 
 /** Creates the operations that read the rows of a frame. */
 export function createReadOperations({ store, observe, begin }: ReadParts): ReadOperations {
@@ -22,24 +22,38 @@ export function createReadOperations({ store, observe, begin }: ReadParts): Read
     return (await store.open({ tenant: call.tenant, handle })) ?? notFound(handle);
   }
 
+  async function openFile(
+    call: Call,
+    handle: string,
+    format: FrameFileFormat,
+    mustExist: boolean,
+  ): Promise<FileReading | undefined> {
+    const frame = await open(call, handle);
+    try {
+      const file = await frame.file?.(format, { mustExist, signal: call.signal });
+      if (file === undefined) {
+        frame.close();
+        return undefined;
+      }
+      observe({ kind: 'frame_opened', ...eventSource(call), handle, rows: frame.info.rows });
+      const close = (): void => {
+        file.close();
+        frame.close();
+      };
+      return { info: frame.info, file, close };
+    } catch (error) {
+      frame.close();
+      throw error;
+    }
+  }
+
   return {
     frameFileFormats: store.frameFileFormats ?? [],
 
     async openFile(call, handle, format) {
-      const frame = await open(call, handle);
-      try {
-        const file = (await frame.file?.(format, call.signal)) ?? noFiles(format);
-        observe({ kind: 'frame_opened', ...eventSource(call), handle, rows: frame.info.rows });
-        const close = (): void => {
-          file.close();
-          frame.close();
-        };
-        return { info: frame.info, file, close };
-      } catch (error) {
-        frame.close();
-        throw error;
-      }
+      return (await openFile(call, handle, format, false)) ?? noFiles(format);
     },
+    findFile: (call, handle, format) => openFile(call, handle, format, true),
 
     async readFrame(call, handle, read = {}) {
       const frame = await open(call, handle);

@@ -100,6 +100,8 @@ export interface Service {
   readonly frameFileFormats: readonly FrameFileFormat[];
   /** Opens a whole frame as a file whose length is known and of which any range can be read. */
   openFile(call: Call, handle: string, format: FrameFileFormat): Promise<FileReading>;
+  /** Opens a whole frame as a file if that takes no encoding. */
+  findFile(call: Call, handle: string, format: FrameFileFormat): Promise<FileReading | undefined>;
   describeFrame(call: Call, handle: string): Promise<FrameInfo>;
   listFrames(call: Call, options?: ListOptions): Promise<readonly FrameInfo[]>;
   /** The upload formats, which depend on the store. */

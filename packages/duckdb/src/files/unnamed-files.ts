@@ -9,7 +9,7 @@ import { planPrivateDirectory, sweepAbandoned } from '../disk/private-directory.
 /** The prefix of the names of the folders. */
 const PREFIX = 'svc-export-';
 
-const CHUNK_BYTES = 256 * 1024;
+const CHUNK_BYTES = 512 * 1024;
 
 /** Files for exports. They are unlinked: the system removes them when they are closed, even if this process is killed. */
 export interface UnnamedFiles {
@@ -42,9 +42,13 @@ export function sweepUnnamedFiles(directory: string): void {
 /** How a range is read. */
 export interface ReadRangeOptions {
   readonly signal?: AbortSignal | undefined;
-  /** Reuse one buffer: each chunk but the first is valid until the next `next()`. Default false. */
+  /** Reuse buffers: each chunk is valid until the next `next()`. Default false. */
   readonly reuseBuffers?: boolean;
 }
+
+/** Buffers for the next reads: new ones for each range cost more in garbage collection than the reads. */
+const freeBuffers: Uint8Array[] = [];
+const MAX_FREE_BUFFERS = 16;
 
 /** Reads a range of a file. A file that ends before the range does is an error. */
 export async function* readRange(
@@ -52,15 +56,18 @@ export async function* readRange(
   { start, end }: ByteRange,
   { signal, reuseBuffers = false }: ReadRangeOptions = {},
 ): AsyncGenerator<Uint8Array, void> {
-  let reused: Uint8Array | undefined;
-  for (let at = start; at < end;) {
-    signal?.throwIfAborted();
-    const buffer: Uint8Array = reused ?? new Uint8Array(Math.min(CHUNK_BYTES, end - at));
-    const { bytesRead } = await file.read(buffer, 0, Math.min(buffer.length, end - at), at);
-    if (bytesRead === 0) throw new Error('The file is shorter than it was.');
-    if (reuseBuffers && at > start) reused = buffer;
-    at += bytesRead;
-    yield buffer.subarray(0, bytesRead);
+  const reused = reuseBuffers ? (freeBuffers.pop() ?? Buffer.allocUnsafeSlow(CHUNK_BYTES)) : undefined;
+  try {
+    for (let at = start; at < end;) {
+      signal?.throwIfAborted();
+      const buffer = reused ?? Buffer.allocUnsafeSlow(Math.min(CHUNK_BYTES, end - at));
+      const { bytesRead } = await file.read(buffer, 0, Math.min(buffer.length, end - at), at);
+      if (bytesRead === 0) throw new Error('The file is shorter than it was.');
+      at += bytesRead;
+      yield buffer.subarray(0, bytesRead);
+    }
+  } finally {
+    if (reused !== undefined && freeBuffers.length < MAX_FREE_BUFFERS) freeBuffers.push(reused);
   }
 }
 

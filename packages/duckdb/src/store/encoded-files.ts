@@ -1,7 +1,7 @@
 import type { FileHandle } from 'node:fs/promises';
 import { crc32 } from 'node:zlib';
 import { cancelledError, onAbort, ServiceError } from '@svc/errors';
-import type { FrameFile, FrameFileFormat } from '@svc/frames';
+import type { FrameFile, FrameFileFormat, FrameFileOptions } from '@svc/frames';
 import { createSemaphore } from '../engine/semaphore.ts';
 import { readRange, toExportError, type UnnamedFiles } from '../files/unnamed-files.ts';
 import { followSize } from '../files/watch-size.ts';
@@ -10,13 +10,16 @@ import { createKeptFiles, type EncodedFile, type KeptFile } from './kept-files.t
 
 /** Frames encoded as files, for clients that read ranges. A file is kept while it is in use and for a short time after. */
 export interface EncodedFiles {
-  /** Opens the file of a frame, which the caller holds open meanwhile. Concurrent calls share one encoding. */
+  /**
+   * Opens the file of a frame, which the caller holds open meanwhile. Concurrent calls share one encoding. Undefined if the
+   * file `mustExist` but does not.
+   */
   open(
     frame: StoredFrame,
     contents: FrameContents,
     format: FrameFileFormat,
-    signal: AbortSignal | undefined,
-  ): Promise<FrameFile>;
+    options: FrameFileOptions,
+  ): Promise<FrameFile | undefined>;
   /** The frame was dropped or replaced: closes its files when they are no longer in use. */
   remove(frame: StoredFrame): void;
   close(): Promise<void>;
@@ -78,8 +81,10 @@ export function createEncodedFiles(options: EncodedFilesOptions): EncodedFiles {
   }
 
   return {
-    async open(frame, contents, format, signal) {
-      const file = kept.find(frame, format) ?? start(frame, contents, format);
+    async open(frame, contents, format, { mustExist = false, signal }) {
+      const known = kept.find(frame, format);
+      if (mustExist && known?.isComplete !== true) return undefined;
+      const file = known ?? start(frame, contents, format);
       file.users += 1;
       kept.use(file);
       try {

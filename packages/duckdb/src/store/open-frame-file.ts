@@ -40,10 +40,11 @@ export function createOpenFrameFile(reader: ContentReader, encoded: EncodedFiles
     }
   }
 
-  return async (frame, contents, format, signal) => {
+  return async (frame, contents, format, options = {}) => {
     // If DuckDB would change values of the file, other readers may do so too.
     const path = format === 'parquet' && !contents.needsCopy ? parquetPath(frame) : undefined;
-    return path === undefined ? encoded.open(frame, contents, format, signal) : openStored(frame, path, signal);
+    if (path !== undefined) return openStored(frame, path, options.signal);
+    return encoded.open(frame, contents, format, options);
   };
 }
 

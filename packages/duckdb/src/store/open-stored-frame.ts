@@ -1,4 +1,4 @@
-import type { FrameFile, FrameFileFormat, FrameStream, OpenFrame, ReadOptions } from '@svc/frames';
+import type { FrameFile, FrameFileFormat, FrameFileOptions, FrameStream, OpenFrame, ReadOptions } from '@svc/frames';
 import { selectColumns } from '@svc/frames/internal';
 import type { RecordBatch } from 'apache-arrow';
 import type { ContentReader } from './frame-contents.ts';
@@ -19,8 +19,8 @@ export type OpenFrameFile = (
   frame: StoredFrame,
   contents: FrameContents,
   format: FrameFileFormat,
-  signal?: AbortSignal,
-) => Promise<FrameFile>;
+  options?: FrameFileOptions,
+) => Promise<FrameFile | undefined>;
 
 /** Opens a frame for reading, from memory if it is there, else from disk. Calls `onClose` once. */
 export function openStoredFrame(
@@ -74,7 +74,7 @@ export function openStoredFrame(
       pinned ??= isOpen ? hot.open(frame) : undefined;
       return pinned ? pinned.read(options) : readCold(options);
     },
-    file: (format, signal) => openFile(frame, contents, format, signal),
+    file: (format, options) => openFile(frame, contents, format, options),
     close() {
       if (!isOpen) return;
       isOpen = false;

@@ -47,7 +47,8 @@ async function openFile(handle: string, format: FrameFileFormat, signal?: AbortS
   const frame = await store.open(refOf(handle));
   if (frame?.file === undefined) throw new Error('There is no such file.');
   try {
-    const file = await frame.file(format, signal);
+    const file = await frame.file(format, { ...(signal && { signal }) });
+    if (file === undefined) throw new Error('There is no such file.');
     const close = (): void => {
       file.close();
       frame.close();
@@ -231,6 +232,17 @@ describe('encoding', () => {
     const later = await fileOf('trades', 'arrow');
     expect(both.map(({ version }) => version)).toEqual([later.version, later.version]);
     expect(reads).toBe(1);
+  });
+
+  test('is not started for a file that must exist', async () => {
+    await store.put(trades, longFrame(10));
+    const frame = await store.open(trades);
+    expect(await frame?.file?.('csv', { mustExist: true })).toBeUndefined();
+    const { bytes } = await fileOf('trades', 'csv');
+    const kept = await frame?.file?.('csv', { mustExist: true });
+    expect(kept?.bytes).toBe(bytes.length);
+    kept?.close();
+    frame?.close();
   });
 
   test('goes on while one of its requests waits, and is cancelled when none does', async () => {

@@ -1,11 +1,12 @@
 import { quoted, ServiceError } from '@svc/errors';
 import type { FrameFileFormat } from '@svc/frames';
+import { acceptsGzip } from '../compress.ts';
 import type { EndpointResponse } from '../endpoint-response.ts';
 import type { Handlers } from '../endpoint.ts';
 import { lastSegment, parseQueryString } from '../query-string.ts';
 import { type FrameReads, readFrame } from '../read-frame.ts';
 import type { RequestContext } from '../request-context.ts';
-import { sendFile } from './send-file.ts';
+import { sendFile, sendReading } from './send-file.ts';
 
 const FORMATS = ['parquet', 'arrow', 'csv', 'ndjson'] as const satisfies readonly FrameFileFormat[];
 
@@ -16,9 +17,7 @@ export function fileHandlers(reads: FrameReads): Handlers {
       const { handle, format } = parseName(lastSegment(context.c.req.url));
       refuseParts(context.c.req.url);
       const isText = format === 'csv' || format === 'ndjson';
-      return isText && isStreamed(reads, context, format)
-        ? streamText(reads, context, handle, format)
-        : sendFile(reads, context, handle, format);
+      return isText ? sendText(reads, context, handle, format) : sendFile(reads, context, handle, format);
     },
   };
 }
@@ -42,21 +41,27 @@ function refuseParts(url: string): void {
   });
 }
 
-/** Text is sent while it is encoded, unless the client asks for its length or for a range: that takes a file. */
-function isStreamed({ service }: FrameReads, { c }: RequestContext, format: FrameFileFormat): boolean {
-  const isPlainGet = c.req.method === 'GET' && c.req.header('range') === undefined;
-  return isPlainGet || !service.frameFileFormats.includes(format);
-}
-
-async function streamText(
+/**
+ * Sends text while it is encoded. It takes a file if the client asks for the length or for a range; a file that exists
+ * already is sent, with its length, to clients that do not accept compression.
+ */
+async function sendText(
   reads: FrameReads,
   context: RequestContext,
   handle: string,
   format: 'csv' | 'ndjson',
 ): Promise<EndpointResponse> {
+  const { service, compression } = reads;
+  const { req } = context.c;
+  const hasFiles = service.frameFileFormats.includes(format);
+  if (hasFiles && (req.method === 'HEAD' || req.header('range') !== undefined)) {
+    return sendFile(reads, context, handle, format);
+  }
+  const isCompressed = compression && acceptsGzip(req.header('accept-encoding'));
+  const reading = hasFiles && !isCompressed ? await service.findFile(context.call, handle, format) : undefined;
+  if (reading !== undefined) return sendReading(reads, context, format, reading);
   const whole = { rows: { offset: 0 }, columns: undefined, quoteLargeNum: false, timings: false };
   const response = await readFrame(reads, context, { kind: 'handle', handle, format, ...whole });
   if ('forwarded' in response) return response;
-  const ranges = { 'accept-ranges': reads.service.frameFileFormats.includes(format) ? 'bytes' : 'none' };
-  return { ...response, headers: { ...response.headers, ...ranges } };
+  return { ...response, headers: { ...response.headers, 'accept-ranges': hasFiles ? 'bytes' : 'none' } };
 }

@@ -18,15 +18,25 @@ const CONTENT_TYPES: Readonly<Record<FrameFileFormat, string>> = {
 
 /** Responds with a frame as a file, or with a range of its bytes. */
 export async function sendFile(
-  { service, maxRows }: FrameReads,
+  reads: FrameReads,
   context: RequestContext,
   handle: string,
   format: FrameFileFormat,
 ): Promise<EndpointResponse> {
-  const reading = await service.openFile(context.call, handle, format);
+  return sendReading(reads, context, format, await reads.service.openFile(context.call, handle, format));
+}
+
+/** Responds with an open file, and closes it. */
+export async function sendReading(
+  { maxRows }: FrameReads,
+  context: RequestContext,
+  format: FrameFileFormat,
+  reading: FileReading,
+): Promise<EndpointResponse> {
+  const { handle } = reading.info;
   try {
     checkMaxRows(reading.info.rows, maxRows);
-    const response = responseOf(reading, context, {
+    const response = await responseOf(reading, context, {
       'content-type': CONTENT_TYPES[format],
       'content-disposition': `attachment; filename="${handle}.${format}"`,
       'x-total-count': String(reading.info.rows),
@@ -40,11 +50,11 @@ export async function sendFile(
   }
 }
 
-function responseOf(
+async function responseOf(
   reading: FileReading,
   context: RequestContext,
   headers: Readonly<Record<string, string>>,
-): EndpointResponse {
+): Promise<EndpointResponse> {
   const { bytes, version } = reading.file;
   const { req } = context.c;
   const etag = etagOf(version);
@@ -58,37 +68,42 @@ function responseOf(
     case 'not_satisfiable':
       return { error: notSatisfiable(bytes), headers: { ...common, 'content-range': `bytes */${bytes}` } };
     case 'whole': {
-      const whole = { headers: { ...headers, ...common, 'content-length': String(bytes) } };
-      return req.method === 'HEAD' ? whole : { ...whole, ...bodyOf(reading, context, { start: 0, end: bytes }) };
+      const whole = { headers: { ...headers, ...common }, length: bytes };
+      if (req.method === 'HEAD') return whole;
+      return { ...whole, ...SENT, body: await startBody(reading, context, { start: 0, end: bytes }) };
     }
     case 'range': {
       const { start, end } = selected.range;
-      const length = { 'content-length': String(end - start), 'content-range': `bytes ${start}-${end - 1}/${bytes}` };
-      return {
-        status: 206,
-        headers: { ...headers, ...common, ...length },
-        ...bodyOf(reading, context, selected.range),
-      };
+      const range = { 'content-range': `bytes ${start}-${end - 1}/${bytes}` };
+      const body = await startBody(reading, context, selected.range);
+      return { status: 206, headers: { ...headers, ...common, ...range }, length: end - start, ...SENT, body };
     }
     default:
       return selected satisfies never;
   }
 }
 
-/** Ranges are those of the bytes as they are, so the body is never compressed. */
-function bodyOf(
+/** Ranges are those of the bytes as they are, so a body is never compressed. */
+const SENT = { isPacked: true, reuseBuffers: true } as const;
+
+/** Reads a range, and closes the file at the end. */
+async function startBody(
   reading: FileReading,
   { call }: RequestContext,
   range: ByteRange,
-): Pick<Extract<EndpointResponse, { body?: unknown }>, 'body' | 'isPacked' | 'reuseBuffers'> {
-  async function* body(): AsyncGenerator<Uint8Array, void> {
+): Promise<AsyncGenerator<Uint8Array, void>> {
+  async function* chunks(): AsyncGenerator<Uint8Array, void> {
     try {
+      yield new Uint8Array(0);
       yield* reading.file.read(range, call.signal);
     } finally {
       reading.close();
     }
   }
-  return { body: body(), isPacked: true, reuseBuffers: true };
+  const body = chunks();
+  // A generator that has not started would not close the file if it is returned.
+  await body.next();
+  return body;
 }
 
 function preconditionFailed(etag: string): ServiceError {
