@@ -8,6 +8,7 @@ const ALL = [
   'checksums',
   'first-rows',
   'exports',
+  'files',
   'sql',
   'uploads',
   'appends',
