@@ -1,8 +1,10 @@
-import { readdirSync, readlinkSync } from 'node:fs';
+import { mkdtempSync, readdirSync, readlinkSync, rmSync } from 'node:fs';
 import { request } from 'node:http';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { tableFromArrays, tableFromIPC, tableToIPC } from 'apache-arrow';
-import { beforeEach, describe, expect, test } from 'vitest';
-import { sendRaw, type ServerProcess, sharedProcess } from './server-process.ts';
+import { beforeEach, describe, expect, onTestFinished, test } from 'vitest';
+import { sendRaw, type ServerProcess, sharedProcess, startProcess } from './server-process.ts';
 
 let server: ServerProcess;
 
@@ -217,4 +219,27 @@ test('pipelined ranges arrive in order', async () => {
     `GET /files/trades.parquet HTTP/1.1\r\nHost: localhost\r\nRange: bytes=${range}\r\nConnection: ${connection}\r\n\r\n`;
   const text = await sendRaw(server.port, head('0-3') + head('-4') + head('0-1', 'close'));
   expect(text.match(/\r\n\r\n(PAR1|PA)(?=HTTP|$)/g)).toEqual(['\r\n\r\nPAR1', '\r\n\r\nPAR1', '\r\n\r\nPA']);
+});
+
+test('a server that is killed while it encodes leaves nothing after the next start', { tags: ['slow'] }, async () => {
+  const folder = mkdtempSync(join(tmpdir(), 'svc-files-'));
+  onTestFinished(() => rmSync(folder, { recursive: true }));
+  const start = (): Promise<ServerProcess> =>
+    startProcess({ args: ['--data-dir', join(folder, 'data')], env: { TMPDIR: folder } });
+  const exports = (): string[] =>
+    readdirSync(folder, { recursive: true })
+      .map(String)
+      .filter((name) => name.endsWith('.csv'));
+  server = await start();
+  await putTrades('large', 3_000_000);
+  const cut = server.fetch('/files/large.csv', { method: 'HEAD' }).catch(() => 'cut');
+  await expect.poll(exports, { interval: 5 }).toHaveLength(1);
+  server.child.kill('SIGKILL');
+  expect(await cut).toBe('cut');
+  expect(exports()).toHaveLength(1);
+  await server.exited;
+  server = await start();
+  await expect.poll(exports, { timeout: 10_000 }).toEqual([]);
+  const whole = await get('/files/large.csv');
+  expect(whole.bytes.toString('latin1').split('\r\n')).toHaveLength(3_000_002);
 });

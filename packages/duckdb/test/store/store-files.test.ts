@@ -20,7 +20,7 @@ import {
 import { afterAll, afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { createFrameFiles } from '../../src/files/create-frame-files.ts';
 import type { DurableStore } from '../../src/store/durable-store.ts';
-import { createStoreFixture, refOf, type StoreFixture } from '../../src/testing/store-fixture.ts';
+import { createStoreFixture, refOf, rowsOf, type StoreFixture } from '../../src/testing/store-fixture.ts';
 
 const files = createFrameFiles({ tempDirectory: tmpdir() });
 const decoders = createDecoders({ maxBytes: 1e9 });
@@ -148,6 +148,20 @@ test.each(['parquet', 'arrow'] as const)(
     await expect.poll(() => fixture.names()).toEqual([]);
   },
 );
+
+test('a frame of several parts is one file with all rows', async () => {
+  await store.put(trades, longFrame(3));
+  await store.append(trades, longFrame(2, { start: 3 }));
+  await store.append(trades, longFrame(1, { start: 5 }));
+  const ids = [0n, 1n, 2n, 3n, 4n, 5n];
+  expect(idsOf((await fileOf('trades', 'arrow')).bytes)).toEqual(ids);
+  const parquet = await fileOf('trades', 'parquet');
+  const path = join(fixture.directory, 'whole.parquet');
+  await writeFile(path, parquet.bytes);
+  expect((await rowsOf(store, refOf('whole')))?.flat()).toEqual(ids);
+  expect((await fileOf('trades', 'parquet')).version).toBe(parquet.version);
+  expect((await fileOf('trades', 'csv')).bytes.toString()).toBe(`id\r\n${ids.join('\r\n')}\r\n`);
+});
 
 test('a damaged file is not sent, not even an intact range of it', async () => {
   const { info } = await store.put(trades, longFrame(50_000));
