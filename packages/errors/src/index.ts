@@ -10,6 +10,7 @@
  * ```
  */
 export { cancelledError, onAbort } from './cancellation.ts';
+export { counted } from './counted.ts';
 export { ERROR_CODES, type ErrorCode, type ErrorCodeRow, type GrpcStatusName } from './error-codes.ts';
 export { type ErrorBody, toErrorBody } from './error-body.ts';
 export { nearestName } from './nearest-name.ts';

@@ -1,4 +1,4 @@
-import { quoted, ServiceError } from '@svc/errors';
+import { counted, quoted, ServiceError } from '@svc/errors';
 import type { ResultFormat, SqlValue } from '@svc/frames';
 import { engineNotConfigured, type EngineName, SQL_TARGETS, type SqlTarget } from '@svc/service';
 import { parseColumns, parseFlag, parseLimit, parseSqlValue, type RowRange } from './exec-params.ts';
@@ -149,7 +149,7 @@ function readRequest(
   if (maxRows !== undefined && table.rows.limit === undefined) {
     throw new ServiceError(
       'invalid_argument',
-      `This server sends at most ${maxRows} rows, and the request has no limit.`,
+      `This server sends at most ${counted(maxRows, 'row')}, and the request has no limit.`,
       {
         hint: `Send limit=${maxRows} or less with the query.`,
       },
@@ -222,7 +222,7 @@ export function checkMaxRows(rows: number, maxRows = Infinity): void {
   if (rows <= maxRows) return;
   throw new ServiceError(
     'invalid_argument',
-    `The request asks for ${rows} rows, and this server sends at most ${maxRows}.`,
+    `The request asks for ${counted(rows, 'row')}, and this server sends at most ${maxRows}.`,
     {
       hint: `Page with limit=1,${maxRows} and so on, or raise http.max_rows.`,
     },

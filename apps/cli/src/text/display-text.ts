@@ -12,10 +12,7 @@ export function visibleText(text: string): string {
   });
 }
 
-/** Formats a count: `1 row`, `2 rows`. */
-export function formatCount(count: number, thing: string): string {
-  return count === 1 ? `1 ${thing}` : `${count} ${thing}s`;
-}
+export { counted as formatCount } from '@svc/errors';
 
 /** Returns the width of a visible text, in terminal columns. */
 export function textWidth(text: string): number {

@@ -3,7 +3,7 @@ import { open } from 'node:fs/promises';
 import { ServiceError } from '@svc/errors';
 import { MAX_COLUMNS } from '@svc/frames/internal';
 import { createCsvScanner, withoutByteOrderMark } from './csv-scanner.ts';
-import { UNKNOWN_CSV_DIALECT } from './file-errors.ts';
+import { UNKNOWN_CSV_DIALECT, wrongValueCount } from './file-errors.ts';
 
 /** The delimiters that are detected. */
 const DELIMITERS = [',', ';', '\t', '|'] as const;
@@ -152,7 +152,7 @@ async function findBrokenLine(
 }
 
 function wrongCount(line: number, values: number, columns: number): ServiceError {
-  return brokenLine(line, `has ${values} values, but there are ${columns} columns`);
+  return brokenLine(line, wrongValueCount(values, columns));
 }
 
 function brokenLine(line: number, fault: string): ServiceError {

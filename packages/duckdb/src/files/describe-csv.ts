@@ -1,5 +1,5 @@
 import { stat } from 'node:fs/promises';
-import { ServiceError } from '@svc/errors';
+import { counted, ServiceError } from '@svc/errors';
 import { columnInfo } from '@svc/frames';
 import { declaredField } from '@svc/frames/internal';
 import { DataType, type Field, Schema } from 'apache-arrow';
@@ -113,7 +113,7 @@ function columnNames({ columns }: CsvSource, head: CsvHead, header: boolean): re
     if (columns.length === head.columns) return columns.map(({ name }) => checkedName(name));
     throw new ServiceError(
       'invalid_data',
-      `The CSV file has ${head.columns} columns, but ${columns.length} were named.`,
+      `The CSV file has ${counted(head.columns, 'column')}, but ${columns.length} ${columns.length === 1 ? 'was' : 'were'} named.`,
       {
         hint: 'Name every column, in the order of the file.',
       },

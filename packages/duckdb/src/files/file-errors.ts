@@ -1,4 +1,4 @@
-import { ServiceError, toServiceError } from '@svc/errors';
+import { counted, ServiceError, toServiceError } from '@svc/errors';
 import { INEXACT } from './csv-table.ts';
 import { ChildCrash, ChildError, isBroken, isBrokenByAnother, isOutOfMemory } from '../engine/child-errors.ts';
 
@@ -99,6 +99,11 @@ function crashError(cause: ChildCrash): ServiceError {
   });
 }
 
+/** Says what is wrong with a line of another length. */
+export function wrongValueCount(values: number, columns: number): string {
+  return `has ${counted(values, 'value')}, but there ${columns === 1 ? 'is' : 'are'} ${counted(columns, 'column')}`;
+}
+
 /** Whether a value of a CSV file did not fit the type of its column. */
 export function isInexact(error: unknown): boolean {
   return error instanceof ChildError && error.message.includes(INEXACT);
@@ -120,7 +125,7 @@ function csvError(cause: ChildError): ServiceError {
   const counts = /Expected Number of Columns: (\d+) Found: (\d+)/.exec(message);
   if (counts !== null) {
     const [, expected, found] = counts;
-    return new ServiceError('invalid_data', `${at} has ${found} values, but there are ${expected} columns.`, {
+    return new ServiceError('invalid_data', `${at} ${wrongValueCount(Number(found), Number(expected))}.`, {
       hint: CSV_HINT,
       cause,
     });

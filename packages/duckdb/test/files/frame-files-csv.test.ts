@@ -147,7 +147,7 @@ describe('a CSV file', () => {
       'a line with too few values',
       afterManyLines('1'),
       {},
-      'Line 30002 of the CSV file has 1 values, but there are 2 columns.',
+      'Line 30002 of the CSV file has 1 value, but there are 2 columns.',
     ],
     [
       'a line with too many values',
@@ -184,7 +184,7 @@ describe('a CSV file', () => {
       'an early line with too few values',
       'a,b\r\n"x\ny",2\r\n3\r\n',
       {},
-      'Line 4 of the CSV file has 1 values, but there are 2 columns.',
+      'Line 4 of the CSV file has 1 value, but there are 2 columns.',
     ],
     [
       'a line with too many values after a quote inside a value',
@@ -203,13 +203,13 @@ describe('a CSV file', () => {
       'a title above the header',
       'Report of today\n\na,b\n1,2\n',
       {},
-      'Line 3 of the CSV file has 2 values, but there are 1 columns.',
+      'Line 3 of the CSV file has 2 values, but there is 1 column.',
     ],
     [
       'a comment above the header',
       '# note\na,b\n1,2\n',
       {},
-      'Line 2 of the CSV file has 2 values, but there are 1 columns.',
+      'Line 2 of the CSV file has 2 values, but there is 1 column.',
     ],
     ['no bytes', '', {}, 'The CSV file is empty.'],
     [

@@ -46,7 +46,9 @@ export function loadValidity(length: number, nullCount: number, { batch, fault }
   const bytes = Math.ceil(length / 8);
   if (bits.length < bytes) throw fault(`its validity bitmap has ${bits.length} bytes, but its rows need ${bytes}`);
   const counted = length - countBits(bits, length);
-  if (counted !== nullCount) throw fault(`its null count is ${nullCount}, but ${counted} values are null`);
+  if (counted !== nullCount) {
+    throw fault(`its null count is ${nullCount}, but ${counted} ${counted === 1 ? 'value is' : 'values are'} null`);
+  }
   return nullCount === 0 ? {} : { validity: bits.subarray(0, bytes) };
 }
 

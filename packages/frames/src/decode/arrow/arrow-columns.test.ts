@@ -120,7 +120,7 @@ describe('inconsistent columns are invalid_data', () => {
       data: new Int32Array(8),
     });
     expect(arrowRefusal(columnStream(data)).message).toBe(
-      'Column "a" of record batch 1: its null count is 3, but 1 values are null.',
+      'Column "a" of record batch 1: its null count is 3, but 1 value is null.',
     );
   });
 

@@ -1,4 +1,4 @@
-import { quoted, ServiceError } from '@svc/errors';
+import { counted, quoted, ServiceError } from '@svc/errors';
 import { DataType, type Dictionary, type Field, type FixedSizeList, type Struct } from 'apache-arrow';
 import { typeOf } from '../../arrow-types.ts';
 import type { ArrowBatch } from './arrow-batch.ts';
@@ -39,7 +39,8 @@ export function loadColumns(
       new ServiceError('invalid_data', `Column ${quoted(field.name)} of ${batch.name}: ${what}.`);
     const loading = { batch, dictionary, fault };
     const column = loadColumn(typeOf(field), loading);
-    if (column.length !== batch.rows) throw fault(`it has ${column.length} rows, but the batch has ${batch.rows}`);
+    if (column.length !== batch.rows)
+      throw fault(`it has ${counted(column.length, 'row')}, but the batch has ${batch.rows}`);
     checkNulls(field, column, loading);
     return column;
   });
@@ -84,7 +85,7 @@ function loadIndices(type: Dictionary, head: ColumnHead, loading: Loading): Valu
   for (let row = 0; row < head.length; row++) {
     const index = indices[row];
     if ((index < 0 || index >= values) && !isNullAt(head, row)) {
-      throw loading.fault(`row ${row} is value ${index} of a dictionary that has ${values} values`);
+      throw loading.fault(`row ${row} is value ${index} of a dictionary that has ${counted(values, 'value')}`);
     }
   }
   return indices;
@@ -101,7 +102,8 @@ function loadMembers(type: Struct, head: ColumnHead, loading: Loading): ColumnDa
 function loadFixedItems(type: FixedSizeList, head: ColumnHead, loading: Loading): ColumnData {
   const child = loadColumn(typeOf(type.children[0]), loading);
   const needed = head.length * type.listSize;
-  if (child.length < needed) throw loading.fault(`its lists need ${needed} values, but there are ${child.length}`);
+  if (child.length < needed)
+    throw loading.fault(`its lists need ${counted(needed, 'value')}, but there are ${child.length}`);
   return child;
 }
 
