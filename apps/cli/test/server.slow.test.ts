@@ -28,7 +28,7 @@ test('rows go out in every format, and back in', async () => {
 
 test('formats for programs have all rows, a table the first 1000', async () => {
   await svc(['put', 'many', '-', '--fmt', 'json'], JSON.stringify(Array.from({ length: 1500 }, (_, id) => ({ id }))));
-  expect((await svc(['get', 'many'])).stdout).toMatch(/\n 999\n1000 of 1500 rows \(--limit 1, prints all\)\n$/);
+  expect((await svc(['get', 'many'])).stdout).toMatch(/\n 999\n1000 of 1500 rows \(--all prints all\)\n$/);
   expect((await svc(['get', 'many', '--csv'])).stdout.split('\r\n')).toHaveLength(1502);
   expect(JSON.parse((await svc(['get', 'many', '--json'])).stdout)).toMatchObject({ count: 1500 });
 });
@@ -62,8 +62,8 @@ describe('the server refuses, and svc ends with 1', () => {
   test.each([
     [['get', 'nosuch'], 'error: There is no frame "nosuch".\nhint: svc list prints all handles.\n'],
     [['drop', 'nosuch'], 'error: There is no frame "nosuch".\nhint: svc list prints all handles.\n'],
-    [['get', 'x', '--limit', '1.5'], 'limit="1.5"'],
-    [['get', 'x', '--limit', '-1'], 'limit="-1"'],
+    [['get', 'x', '--limit', '1.5'], '--limit "1.5"'],
+    [['get', 'x', '--limit', '-1'], '--limit "-1"'],
     [['put', 'a b', '-', '--fmt', 'json'], '"a b" is not a valid handle.'],
     [['put', 'x', '-', '--fmt', 'json'], 'error: '],
   ])('svc %j', async (argv, message) => {

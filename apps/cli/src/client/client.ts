@@ -70,7 +70,11 @@ export function createClient({ url, signal, errorWidth, timeoutMs, name = url, .
   const isNear = isLoopback(new URL(url).hostname.replaceAll(/[[\]]/g, ''));
   const http = createHttp({ prefixUrl: url, ...(isNear && { headers: { 'accept-encoding': 'identity' } }) });
 
-  async function refusal(response: Response, { body }: ClientResponse, sql: string | undefined): Promise<CliError> {
+  async function refusal(
+    response: Response,
+    { body }: ClientResponse,
+    { sql, path }: { readonly sql: string | undefined; readonly path: string },
+  ): Promise<CliError> {
     const { status, statusText } = response;
     const location = response.headers.get('location');
     if (location !== null) {
@@ -80,7 +84,7 @@ export function createClient({ url, signal, errorWidth, timeoutMs, name = url, .
     }
     const parsed = parseJson(await readText({ body }, MAX_ERROR_BYTES));
     return (
-      refusalOf(parsed, { sql, width: errorWidth }) ??
+      refusalOf(parsed, { sql, width: errorWidth, kind: path.startsWith('frames') ? 'write' : 'read' }) ??
       new CliError('refused', `The server answered ${[status, statusText].join(' ').trim()}, without a reason.`, {
         hint: 'Check that --url or SVC_URL names a data-frame server, and its base path if it has one.',
       })
@@ -117,7 +121,7 @@ export function createClient({ url, signal, errorWidth, timeoutMs, name = url, .
       }
       const { status, ok, headers: received } = response;
       const result: ClientResponse = { status, headers: received, body: responseBody(response, watch, fail) };
-      if (!ok) throw await refusal(response, result, sql);
+      if (!ok) throw await refusal(response, result, { sql, path });
       if (isLong || response.body === null) watch.stopClock();
       checkResponse(response, expects);
       return result;

@@ -1,7 +1,8 @@
 import { type Client, readResponse } from './client.ts';
 import { FRAME_LIST, type FrameInfo } from './server-responses.ts';
 
-const PAGE = 500;
+/** The frames of a full page. */
+export const PAGE = 500;
 const MAX_PAGE_BYTES = 256 * 1024 * 1024;
 
 /** Lists the frames, a page at a time. */

@@ -1,5 +1,6 @@
 import * as v from 'valibot';
 import { CliError } from '../errors/cli-error.ts';
+import { inFlags } from './in-flags.ts';
 import { REFUSAL } from './server-responses.ts';
 import { sqlCaret } from '../text/sql-caret.ts';
 
@@ -9,10 +10,12 @@ export interface RefusalOptions {
   readonly sql?: string | undefined;
   /** Width of the terminal that shows the error, in columns. */
   readonly width: number;
+  /** Whether the request reads rows or writes a frame: their flags for formats differ. */
+  readonly kind: 'read' | 'write';
 }
 
 /** Converts an error body, of this server or of the database behind it; undefined if it is not an error body. */
-export function refusalOf(body: unknown, { sql, width }: RefusalOptions): CliError | undefined {
+export function refusalOf(body: unknown, { sql, width, kind }: RefusalOptions): CliError | undefined {
   const parsed = v.safeParse(REFUSAL, body);
   if (!parsed.success) return undefined;
   const { error, code, hint, requestId, position, errorPos } = parsed.output;
@@ -21,8 +24,10 @@ export function refusalOf(body: unknown, { sql, width }: RefusalOptions): CliErr
   // This server counts code points, the database UTF-16 units; only this server sends codes.
   const caret = sql === undefined ? [] : sqlCaret(sql, code === undefined ? at : unitsBefore(sql, at), width);
   const isFault = code === 'internal' && requestId !== undefined;
-  return new CliError('refused', error, {
-    hint: hintOf(code, hint),
+  // Only this server sends codes. Its other sentences may quote SQL, which has names and signs of its own.
+  const message = code === 'invalid_argument' ? inFlags(error, kind) : error;
+  return new CliError('refused', message, {
+    hint: hintOf(code, code === undefined || code === 'invalid_sql' ? hint : hint && inFlags(hint, kind)),
     code,
     details: [...caret, ...(isFault ? [`  request id: ${requestId}`] : [])],
   });
@@ -40,9 +45,9 @@ function unitsBefore(text: string, characters: number): number {
   return seen >= characters ? units : Number.NaN;
 }
 
-/** Replaces hints of the server that are about HTTP. */
+/** Replaces hints for which a command has a better one. */
 function hintOf(code: string | undefined, hint: string | undefined): string | undefined {
-  if (code === 'tsdb_not_configured' && hint?.includes('engine=local')) {
+  if (code === 'tsdb_not_configured' && hint?.includes('--engine local')) {
     return 'Use --engine local to query the frames of the server, or configure a time-series database.';
   }
   if (code === 'handle_not_found') return 'svc list prints all handles.';

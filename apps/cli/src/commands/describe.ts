@@ -5,6 +5,7 @@ import { beginsWithDirectory } from '../args/directory-name.ts';
 import { framePath } from '../client/frame-path.ts';
 import { printFrame } from '../output/print-frames.ts';
 import { FRAME } from '../client/server-responses.ts';
+import { withNearestHandle } from '../frames/nearest-handle.ts';
 import { withClient } from '../frames/with-client.ts';
 
 const MAX_BYTES = 64 * 1024 * 1024;
@@ -23,7 +24,10 @@ export const describe: Command = {
     const [handle = ''] = args.positionals;
     const path = framePath(handle);
     await withClient(args, context, {}, async (client) => {
-      const frame = await readResponse(await client.send({ method: 'GET', path }), FRAME, MAX_BYTES);
+      const response = await withNearestHandle(client, handle, context.signal, () =>
+        client.send({ method: 'GET', path }),
+      );
+      const frame = await readResponse(response, FRAME, MAX_BYTES);
       await (args.has('json') ? stdout.write(`${JSON.stringify(frame)}\n`) : printFrame(frame, stdout));
     });
   },

@@ -3,6 +3,7 @@ import type { Command } from '../args/command.ts';
 import { beginsWithDirectory } from '../args/directory-name.ts';
 import { framePath } from '../client/frame-path.ts';
 import { serverOptions } from '../args/client-options.ts';
+import { withNearestHandle } from '../frames/nearest-handle.ts';
 import { withClient } from '../frames/with-client.ts';
 
 /** `svc drop`: drops frames. */
@@ -25,7 +26,9 @@ export const drop: Command = {
     await withClient(args, context, { isWriting: true }, async (client) => {
       for (const { handle, path } of paths) {
         try {
-          await client.send({ method: 'DELETE', path, isAction: true, expects: { statuses: [204] } });
+          await withNearestHandle(client, handle, context.signal, () =>
+            client.send({ method: 'DELETE', path, isAction: true, expects: { statuses: [204] } }),
+          );
           await context.stdout.write(`dropped ${handle}\n`);
         } catch (error) {
           if (!(error instanceof CliError) || error.exitCode !== EXIT.refused) throw error;

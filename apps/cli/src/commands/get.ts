@@ -9,6 +9,7 @@ import { copyBody, MORE_COLUMNS, printResult } from '../output/print-result.ts';
 import { formatCount } from '../text/display-text.ts';
 import { serverOptions } from '../args/client-options.ts';
 import { resultOptions, type ResultTarget, resultTarget } from '../args/result-format.ts';
+import { withNearestHandle } from '../frames/nearest-handle.ts';
 import { withClient } from '../frames/with-client.ts';
 import { writeOutput } from '../output/write-output.ts';
 
@@ -41,10 +42,10 @@ export const get: Command = {
     const isLimited = target.format === 'table' && !target.isWhole;
     const limit = args.text('limit') ?? (isLimited ? undefined : ALL_ROWS);
     const cols = args.text('cols');
+    const print = (client: Client) => (output: Output) =>
+      printRows(client, { handle, limit, cols, target, output, context });
     await withClient(args, context, {}, (client) =>
-      writeOutput(target.file, context, (output) =>
-        printRows(client, { handle, limit, cols, target, output, context }),
-      ),
+      withNearestHandle(client, handle, context.signal, () => writeOutput(target.file, context, print(client))),
     );
   },
 };

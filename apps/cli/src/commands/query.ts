@@ -152,13 +152,16 @@ function checkPrompt({ format, file }: ResultTarget, keep: Kept | undefined): vo
 
 function checkParam(text: string): string {
   try {
-    JSON.parse(text);
-    return text;
+    const value: unknown = JSON.parse(text);
+    if (typeof value !== 'object' || value === null) return text;
   } catch {
     throw new CliError('usage', `--param ${JSON.stringify(text)} is not JSON.`, {
       hint: `Write a string in double quotes inside single quotes: --param '${JSON.stringify(text)}'.`,
     });
   }
+  throw new CliError('usage', `--param ${JSON.stringify(text)} is an array or an object, not a value for SQL.`, {
+    hint: 'Give one value for each parameter: --param 1 --param 2.',
+  });
 }
 
 async function sqlOf(args: Arguments, context: Context): Promise<string> {

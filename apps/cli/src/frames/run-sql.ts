@@ -59,7 +59,7 @@ export async function runSql(client: Client, run: SqlRun): Promise<void> {
       },
       lastLine: (whole) => {
         // The database reports some errors with status 200, even after rows.
-        const refusal = refusalOf(whole.members, { sql, width: errorWidth });
+        const refusal = refusalOf(whole.members, { sql, width: errorWidth, kind: 'read' });
         if (refusal !== undefined) throw refusal;
         return describeResult(whole);
       },

@@ -3,6 +3,7 @@ import { type Client, readResponse } from '../client/client.ts';
 import type { Context } from '../args/command.ts';
 import { framePath } from '../client/frame-path.ts';
 import { listFrames } from '../client/list-frames.ts';
+import { withNearestHandle } from '../frames/nearest-handle.ts';
 import { printFrame, printFrameList } from '../output/print-frames.ts';
 import type { ResultTarget } from '../args/result-format.ts';
 import { runSql } from '../frames/run-sql.ts';
@@ -63,7 +64,8 @@ export function createPromptSession(options: PromptSessionOptions): PromptSessio
 
   async function describeFrames(handle: string | undefined, signal: AbortSignal): Promise<void> {
     if (handle === undefined) return printFrameList(listFrames(client, undefined, signal), stdout);
-    const response = await client.send({ method: 'GET', path: framePath(handle), signal });
+    const request = { method: 'GET', path: framePath(handle), signal } as const;
+    const response = await withNearestHandle(client, handle, signal, () => client.send(request));
     await printFrame(await readResponse(response, FRAME, MAX_BYTES), stdout);
   }
 
