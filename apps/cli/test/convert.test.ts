@@ -46,6 +46,13 @@ describe('svc convert', () => {
     });
   });
 
+  test('to .arrow is an IPC file, which begins and ends with its magic', async () => {
+    await run(['convert', input, join(folder, 'x.arrow')]);
+    const bytes = await readFile(join(folder, 'x.arrow'));
+    expect([bytes.toString('latin1', 0, 6), bytes.toString('latin1', bytes.length - 6)]).toEqual(['ARROW1', 'ARROW1']);
+    expect(tableFromIPC(bytes).numRows).toBe(2);
+  });
+
   test('a flag for the format wins over the name', async () => {
     await run(['convert', input, join(folder, 'x.feather'), '--to', 'arrow']);
     expect(tableFromIPC(await readFile(join(folder, 'x.feather'))).numRows).toBe(2);
@@ -71,7 +78,6 @@ describe('svc convert', () => {
     [['x.txt', 'y.csv'], 'Cannot tell the format from the name "x.txt".', 'Use --from json or --from ndjson'],
     [['-', 'y.csv'], 'Cannot tell the format from the name "-".', 'Use --from json'],
     [['x.csv', 'y.txt'], 'Cannot tell an output format from the name "y.txt".', 'Use --to json or --to ndjson'],
-    [['x.csv', 'y.arrow'], '"y.arrow" names an Arrow IPC file', 'Call it "y.arrows", or use --to arrow'],
     [['x.csv', '-'], 'Cannot tell an output format from the name "-".', 'Use --to json'],
     [['x.csv', 'y.csv', '--to', 'xlsx'], '--to "xlsx" is not an output format.', 'Use --to json'],
     [['x.csv', 'y.csv', '--from', 'xlsx'], '--from "xlsx" is not an input format.', 'Use --from json'],

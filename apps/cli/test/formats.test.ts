@@ -139,18 +139,27 @@ describe('-o', () => {
     ['x.arrow', 'x.arrows'],
     ['dir.x/y.feather', 'dir.x/y.arrows'],
     ['x.IPC', 'x.arrows'],
-  ])('%s would be a file that its readers refuse, and %s is proposed', async (name, better) => {
+  ])('rows of a query and a part of a frame are not written to %s, and %s is proposed', async (name, better) => {
     const { url, requests } = await startFormats();
-    expect(await run(['get', 't', '-o', name, '--url', url])).toEqual({
+    expect(await run(['get', 't', '--limit', '5', '-o', name, '--url', url])).toEqual({
       code: 2,
       stdout: '',
       stderr:
-        `error: "${name}" names an Arrow IPC file, but the output is an IPC stream.\n` +
-        `hint: Call it "${better}", or use --arrow to write the stream under this name anyway.\n`,
+        `error: "${name}" names an Arrow IPC file, but a part of a frame is an IPC stream.\n` +
+        `hint: Call it "${better}", or use --arrow to write an IPC stream under this name anyway.\n`,
     });
-    expect(requests).toEqual([]);
     const queried = await run(['query', 'x', '--engine', 'local', '-o', name, '--url', url]);
     expect(queried.stderr).toContain(`\nhint: Call it "${better}"`);
+    expect(requests).toEqual([]);
+  });
+
+  test.each(['x.arrow', 'x.feather', 'x.IPC'])('a whole frame is written to %s as an Arrow IPC file', async (name) => {
+    const { url, requests } = await startStandIn((_, response) =>
+      response.writeHead(200, { 'content-type': 'application/vnd.apache.arrow.file' }).end('ARROW1'),
+    );
+    expect(await run(['get', 'a.b', '-o', join(folder, name), '--url', url])).toMatchObject({ code: 0, stderr: '' });
+    expect(requests).toEqual(['GET /files/a.b.arrow']);
+    expect(await readFile(join(folder, name), 'utf8')).toBe('ARROW1');
   });
 
   test('--arrow writes a stream to a file of any name', async () => {

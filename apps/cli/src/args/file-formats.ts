@@ -101,6 +101,9 @@ export function describeInputFormats(): readonly string[] {
   );
 }
 
+/** The content type of an Arrow IPC file, which is not that of a stream. */
+export const ARROW_FILE_TYPE = 'application/vnd.apache.arrow.file';
+
 /** Returns the content type of an output format. */
 export function outputContentType(format: ResultFormat): string {
   return FILE_FORMATS[format].out.contentType;
@@ -114,7 +117,7 @@ export function outputExtension(format: ResultFormat): string {
 /** The output format that a file name implies. */
 export type OutputName =
   | { readonly kind: 'format'; readonly format: ResultFormat }
-  /** An Arrow IPC file: its readers refuse the stream that the server sends. `better` is a name for the stream. */
+  /** An Arrow IPC file: its readers refuse a stream. `better` is a name for a stream. */
   | { readonly kind: 'arrow-file'; readonly better: string }
   /** A name of rows that `svc` reads but does not write. `why` is a sentence without a full stop. */
   | { readonly kind: 'only-read'; readonly format: ResultFormat; readonly why: string }

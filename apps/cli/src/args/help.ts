@@ -67,6 +67,7 @@ export function formatTopic(topic: string): string | undefined {
       '',
       'Formats that svc get, svc query and svc convert write with -o:',
       ...listed(OUTPUT_FORMATS.map((format) => [format, `.${outputExtension(format)}`])),
+      'svc get and svc convert also write .arrow: an IPC file, of a whole frame.',
     );
   }
   if (topic === 'csv') {

@@ -9,6 +9,8 @@ import { DASH } from './source.ts';
 /** The destination and format of rows. */
 export interface ResultTarget {
   readonly format: ResultFormat | 'table';
+  /** Whether the name of the file is one of an Arrow IPC file, and not of a stream. */
+  readonly isArrowFile: boolean;
   /** Undefined: the standard output. */
   readonly file: string | undefined;
   /** Whether a table has one column per line. */
@@ -53,7 +55,11 @@ export function resultTarget(args: Arguments, formats: readonly ResultFormat[], 
   }
   const output = args.text('output');
   const file = output === DASH ? undefined : output;
-  const format = asked.at(0) ?? (file === undefined ? 'table' : formatOfName(file, formats));
+  const given = asked.at(0);
+  const { format, isArrowFile } =
+    given === undefined && file !== undefined
+      ? formatOfName(file, formats)
+      : { format: given ?? ('table' as const), isArrowFile: false };
   if (file === undefined) refuseTerminal(format, stdout);
   const isExpanded = args.has('expanded');
   if (isExpanded && format !== 'table') {
@@ -65,7 +71,7 @@ export function resultTarget(args: Arguments, formats: readonly ResultFormat[], 
   if (isWhole && args.text('limit') !== undefined) {
     throw new CliError('usage', '--all and --limit cannot be combined.', { hint: 'Give one of them.' });
   }
-  return { format, file, isExpanded, isWhole };
+  return { format, isArrowFile, file, isExpanded, isWhole };
 }
 
 /** Refuses to print a binary format to a terminal. */
@@ -82,19 +88,24 @@ function isBinary(format: string): format is keyof typeof BINARY_NAMES {
   return Object.hasOwn(BINARY_NAMES, format);
 }
 
+/** Refuses the name of an Arrow IPC file for rows that come as an IPC stream. `why` follows "but". */
+export function refuseArrowFile({ isArrowFile, file }: Pick<ResultTarget, 'isArrowFile' | 'file'>, why: string): void {
+  if (!isArrowFile || file === undefined) return;
+  const named = outputFormat(file);
+  throw new CliError('usage', `${JSON.stringify(file)} names an Arrow IPC file, but ${why}.`, {
+    hint: `Call it ${JSON.stringify(named.kind === 'arrow-file' ? named.better : file)}, or use --arrow to write an IPC stream under this name anyway.`,
+  });
+}
+
 /** Returns the output format of a file name. `flagOf` formats the flag for the hint. */
 export function formatOfName(
   file: string,
   formats: readonly ResultFormat[],
   flagOf: (format: ResultFormat) => string = (format) => `--${format}`,
-): ResultFormat {
+): { readonly format: ResultFormat; readonly isArrowFile: boolean } {
   const named = outputFormat(file);
-  if (named.kind === 'format' && formats.includes(named.format)) return named.format;
-  if (named.kind === 'arrow-file' && formats.includes('arrow')) {
-    throw new CliError('usage', `${JSON.stringify(file)} names an Arrow IPC file, but the output is an IPC stream.`, {
-      hint: `Call it ${JSON.stringify(named.better)}, or use ${flagOf('arrow')} to write the stream under this name anyway.`,
-    });
-  }
+  if (named.kind === 'format' && formats.includes(named.format)) return { format: named.format, isArrowFile: false };
+  if (named.kind === 'arrow-file' && formats.includes('arrow')) return { format: 'arrow', isArrowFile: true };
   if (named.kind === 'only-read' && formats.includes(named.format)) {
     throw new CliError('usage', `${JSON.stringify(file)} is not a name for output: ${named.why}.`, {
       hint: `Choose a name that ends with .${outputExtension(named.format)}, or pipe the rows into another program.`,

@@ -4,13 +4,14 @@ import type { Arguments } from '../args/command.ts';
 import { CliError } from '../errors/cli-error.ts';
 import type { Command } from '../args/command.ts';
 import { CSV_OPTIONS, csvParams } from '../args/csv-options.ts';
-import { OUTPUT_FORMATS, outputContentType } from '../args/file-formats.ts';
+import { OUTPUT_FORMATS } from '../args/file-formats.ts';
 import { framePath } from '../client/frame-path.ts';
 import { givenFormat } from '../args/given-format.ts';
 import { rowsAsJson } from '../output/json-rows.ts';
 import { copyBody } from '../output/print-result.ts';
 import { formatOfName, refuseTerminal } from '../args/result-format.ts';
 import { nearestHint } from '../text/nearest-hint.ts';
+import { rowsRequest } from '../frames/rows-request.ts';
 import { sendFile } from '../frames/send-file.ts';
 import { DASH } from '../args/source.ts';
 import { withPrivateClient } from '../frames/with-client.ts';
@@ -48,7 +49,7 @@ export const convert: Command = {
       ...csvParams(args, fmt),
     };
     const headers = contentEncoding === undefined ? {} : { 'content-encoding': contentEncoding };
-    const format = targetFormat(args, to);
+    const { format, isArrowFile } = targetFormat(args, to);
     const file = to === DASH ? undefined : to;
     if (file === undefined) refuseTerminal(format, context.stdout);
     else if (!args.has('force')) await refuseExisting(file);
@@ -57,24 +58,18 @@ export const convert: Command = {
         await sendFile(client, { method: 'PUT', path: framePath(HANDLE), params, headers }, from, context);
         // The JSON table is the format of /exec only; svc and other programs can read a file of rows.
         const sent = format === 'json' ? 'ndjson' : format;
-        const response = await client.send({
-          method: 'GET',
-          path: 'exp',
-          params: { handle: HANDLE, fmt: sent },
-          isLong: true,
-          expects: { contentType: outputContentType(sent) },
-        });
+        const response = await client.send(rowsRequest({ handle: HANDLE, format: sent, isArrowFile }));
         await copyBody(format === 'json' ? rowsAsJson(response.body) : response.body, output);
       }),
     );
   },
 };
 
-function targetFormat(args: Arguments, file: string): ResultFormat {
+function targetFormat(args: Arguments, file: string): ReturnType<typeof formatOfName> {
   const given = args.text('to');
   if (given === undefined) return formatOfName(file, OUTPUT_FORMATS, flagOf);
   const format = OUTPUT_FORMATS.find((name) => name === given);
-  if (format !== undefined) return format;
+  if (format !== undefined) return { format, isArrowFile: false };
   throw new CliError('usage', `--to ${JSON.stringify(given)} is not an output format.`, {
     hint: nearestHint(
       given,

@@ -3,12 +3,13 @@ import type { Client } from '../client/client.ts';
 import type { Command, Context } from '../args/command.ts';
 import { beginsWithDirectory } from '../args/directory-name.ts';
 import { withDownloadProgress } from '../output/download-progress.ts';
-import { OUTPUT_FORMATS, outputContentType } from '../args/file-formats.ts';
+import { OUTPUT_FORMATS } from '../args/file-formats.ts';
 import type { Output } from '../output/output.ts';
 import { copyBody, MORE_COLUMNS, printResult } from '../output/print-result.ts';
 import { formatCount } from '../text/display-text.ts';
 import { serverOptions } from '../args/client-options.ts';
-import { resultOptions, type ResultTarget, resultTarget } from '../args/result-format.ts';
+import { rowsRequest } from '../frames/rows-request.ts';
+import { refuseArrowFile, resultOptions, type ResultTarget, resultTarget } from '../args/result-format.ts';
 import { withNearestHandle } from '../frames/nearest-handle.ts';
 import { withClient } from '../frames/with-client.ts';
 import { writeOutput } from '../output/write-output.ts';
@@ -42,6 +43,7 @@ export const get: Command = {
     const isLimited = target.format === 'table' && !target.isWhole;
     const limit = args.text('limit') ?? (isLimited ? undefined : ALL_ROWS);
     const cols = args.text('cols');
+    if (args.has('limit') || cols !== undefined) refuseArrowFile(target, 'a part of a frame is an IPC stream');
     const print = (client: Client) => (output: Output) =>
       printRows(client, { handle, limit, cols, target, output, context });
     await withClient(args, context, {}, (client) =>
@@ -62,13 +64,9 @@ interface Printing {
 async function printRows(client: Client, { handle, limit, cols, target, output, context }: Printing): Promise<void> {
   const { format } = target;
   const fmt = format === 'table' ? 'json' : format;
-  const response = await client.send({
-    method: 'GET',
-    path: fmt === 'json' ? 'exec' : 'exp',
-    params: { handle, fmt, ...(limit !== undefined && { limit }), ...(cols !== undefined && { cols }) },
-    isLong: true,
-    expects: { contentType: outputContentType(fmt) },
-  });
+  const params = { ...(limit !== undefined && { limit }), ...(cols !== undefined && { cols }) };
+  const { isArrowFile } = target;
+  const response = await client.send(rowsRequest({ handle, format: fmt, isArrowFile, params }));
   const total = Number(response.headers.get('x-total-count') ?? Number.NaN);
   const { stderr, signal } = context;
   const totalRows = limit === ALL_ROWS && total >= 0 ? total : undefined;

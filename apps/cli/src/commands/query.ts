@@ -10,7 +10,7 @@ import { defaultEngine } from '../frames/default-engine.ts';
 import { keepSql } from '../frames/keep-sql.ts';
 import { nearestHint } from '../text/nearest-hint.ts';
 import { reportFrame } from '../frames/report-frame.ts';
-import { resultOptions, type ResultTarget, resultTarget } from '../args/result-format.ts';
+import { refuseArrowFile, resultOptions, type ResultTarget, resultTarget } from '../args/result-format.ts';
 import { runSql } from '../frames/run-sql.ts';
 import { DASH } from '../args/source.ts';
 import { readSql } from '../args/sql-source.ts';
@@ -48,6 +48,7 @@ export const query: Command = {
   ],
   async run(args, context) {
     const target = resultTarget(args, OUTPUT_FORMATS, context.stdout);
+    refuseArrowFile(target, 'the rows of a query are an IPC stream');
     const engine = engineOf(args);
     checkFormat(target, engine);
     const params = args.texts('param').map(checkParam);

@@ -58,6 +58,7 @@ export async function openLocalService(
       isReadOnly,
       // One command reads each frame once.
       cacheBytes: 0,
+      tempDirectory: temporary,
       onProblem: (problem) => problems.add(problemText(problem)),
     }).catch((error: unknown) => {
       throw error instanceof DirectoryInUseError ? inUse(name, error) : directoryError(name, error);
