@@ -93,7 +93,7 @@ describe.skipIf(!hasScript)('on a terminal (skipped without the command script)'
     const { code, screen } = await shell.ended;
     expect(code).toBe(0);
     expect(screen).toMatch(/\r█*░+ +\d+ % {2}[\d.]+ k?M?B of 67\.1 MB {2}[\d.]+ k?M?B\/s/);
-    expect(screen).toMatch(/\r {59}\rt: 1 row, version v \(new\)\r\n$/);
+    expect(screen).toMatch(/\r {59}\rt: 1 row, version v \(new\)\r\ntry: svc query .*\r\n +http:.*\r\n$/);
   });
 
   test('Ctrl-C ends an upload with 130 and clears its bar', async () => {
