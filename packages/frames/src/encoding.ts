@@ -1,3 +1,5 @@
+import type { Schema } from 'apache-arrow';
+import type { DeclaredColumn } from './declared-columns.ts';
 import type { FrameStream } from './frame-stream.ts';
 
 /** Limits of a decode. */
@@ -6,6 +8,16 @@ export interface DecodeOptions {
   readonly signal?: AbortSignal;
   /** The memory limit of the decoded frame in bytes; more is `out_of_memory`. Default: no separate limit. */
   readonly maxBytes?: number;
+  /**
+   * The columns of JSON and NDJSON, in order. A key that is not among them, or a value that is not exactly of the declared
+   * type, is `invalid_data`. Default: the keys of the rows, with the types of their values.
+   */
+  readonly columns?: readonly DeclaredColumn[];
+  /**
+   * The schema of the frame that rows of JSON or NDJSON are appended to: they have its columns, and values are read as
+   * its types.
+   */
+  readonly addedTo?: Schema;
 }
 
 /**

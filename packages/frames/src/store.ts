@@ -124,7 +124,12 @@ export interface CsvOptions extends RowsOptions {
 /** A frame as the bytes of a file, in a format that the store reads. */
 export type FileUpload =
   | { readonly format: 'csv'; readonly body: AsyncIterable<Uint8Array>; readonly options?: CsvOptions }
-  | { readonly format: Exclude<UploadFormat, 'csv'>; readonly body: AsyncIterable<Uint8Array> };
+  | {
+      readonly format: 'json' | 'ndjson';
+      readonly body: AsyncIterable<Uint8Array>;
+      readonly options?: RowsOptions;
+    }
+  | { readonly format: 'arrow' | 'parquet'; readonly body: AsyncIterable<Uint8Array> };
 
 /** The rows of a put or append: batches, or the bytes of a file. */
 export type PutSource = FrameStream | FileUpload;

@@ -8,8 +8,12 @@ import {
   type PutOptions,
   type PutResult,
   type PutSource,
+  type RowsOptions,
+  type Store,
   UPLOAD_FORMATS,
 } from '@svc/frames';
+import { declaredField } from '@svc/frames/internal';
+import type { Schema } from 'apache-arrow';
 import { limitUpload } from './limit-upload.ts';
 import { createReadOperations, eventSource, notFound, type ReadParts } from './read-operations.ts';
 import type { PutFrameOptions, Service, Upload } from './service.ts';
@@ -103,20 +107,41 @@ async function writeUpload(
 ): Promise<PutResult> {
   const { format } = upload;
   const body = limitUpload(upload, maxUploadBytes);
+  checkTypes(upload.rows ?? {});
   // A key that is missing in a JSON row is null, even if all rows lack it.
   const missingAsNull = format === 'json' || format === 'ndjson';
   const write = (source: PutSource): Promise<PutResult> =>
     kind === 'frame_put' ? store.put(ref, source, put) : store.append(ref, source, { ...put, missingAsNull });
   if (format === 'csv') return write({ format, body, ...(upload.csv && { options: upload.csv }) });
-  if (format === 'parquet' || store.fileFormats.includes(format)) return write({ format, body });
+  if (format === 'parquet' || format === 'arrow') {
+    if (format === 'parquet' || store.fileFormats.includes(format)) return write({ format, body });
+  } else if (store.fileFormats.includes(format)) {
+    return write({ format, body, ...(upload.rows && { options: upload.rows }) });
+  }
   const { freeBytes } = await store.usage();
+  const addedTo = kind === 'frame_appended' ? await schemaOf(store, ref) : undefined;
   const done = new AbortController();
   try {
     const signal = AbortSignal.any([put.signal, done.signal]);
-    return await write(await decoders.decode(format, body, { signal, maxBytes: freeBytes }));
+    const options = { signal, maxBytes: freeBytes, ...upload.rows, ...(addedTo && { addedTo }) };
+    return await write(await decoders.decode(format, body, options));
   } finally {
     // A refused put has not read its source, which holds a decoder until it is aborted.
     done.abort(new ServiceError('cancelled', 'The upload was abandoned.'));
+  }
+}
+
+/** Refuses types that do not exist before the rows are read. */
+function checkTypes({ columns = [] }: RowsOptions): void {
+  for (const { name, type } of columns) if (type !== undefined) declaredField(name, type);
+}
+
+async function schemaOf(store: Store, ref: FrameRef): Promise<Schema | undefined> {
+  const frame = await store.open(ref);
+  try {
+    return frame?.read({ limit: 0 }).schema;
+  } finally {
+    frame?.close();
   }
 }
 

@@ -11,6 +11,7 @@ import type {
   PutResult,
   QueryResult,
   ReadOptions,
+  RowsOptions,
   SqlValue,
   StatementInfo,
   StoreFault,
@@ -28,6 +29,8 @@ export interface Upload {
   readonly body: AsyncIterable<Uint8Array>;
   /** The CSV dialect and columns; whatever is missing is detected. */
   readonly csv?: CsvOptions;
+  /** The columns of JSON or NDJSON. */
+  readonly rows?: RowsOptions;
   /** The length of the body, if known: a body that is too long is refused before it is read. */
   readonly bytes?: number;
 }

@@ -27,7 +27,7 @@ export async function appendRows(
   const before = await checkConditions(parts, ref, options);
   const schema = before && (await parts.reader.describe(before)).schema;
   const folder = parts.catalogue.folderOf(ref.tenant);
-  const received = await receiving(parts, ref, options);
+  const received = { ...(await receiving(parts, ref, options)), addedTo: schema };
   return withReceived(source, received, async (rows) => {
     let added = await addedRows(parts, folder, rowsToAppend(rows, schema, options), options);
     try {

@@ -1,5 +1,6 @@
 import { ServiceError } from '@svc/errors';
-import type { CsvOptions, Decoders, FileUpload, FrameStream, PutSource } from '@svc/frames';
+import type { CsvOptions, DecodeOptions, Decoders, FileUpload, FrameStream, PutSource } from '@svc/frames';
+import type { Schema } from 'apache-arrow';
 import { csvText } from '../files/csv-text.ts';
 import type { FileSource } from '../files/frame-files.ts';
 import { createIncomingFile, type IncomingFile } from './incoming-file.ts';
@@ -17,6 +18,8 @@ export interface Receiving {
   readonly decoders: Decoders | undefined;
   readonly folder: TenantFolder;
   readonly signal: AbortSignal | undefined;
+  /** The schema of the frame that the rows are appended to: JSON values are read as its types. */
+  readonly addedTo?: Schema | undefined;
 }
 
 /**
@@ -26,7 +29,7 @@ export interface Receiving {
  */
 export async function withReceived<T>(
   source: PutSource,
-  { decoders, folder, signal }: Receiving,
+  { decoders, folder, signal, addedTo }: Receiving,
   work: (rows: ReceivedRows) => Promise<T>,
 ): Promise<T> {
   if (!('format' in source)) return work(source);
@@ -38,7 +41,8 @@ export async function withReceived<T>(
     const done = new AbortController();
     const signals = signal === undefined ? [done.signal] : [done.signal, signal];
     try {
-      return await work(fileOf(upload, path) ?? (await decoded(upload, file, decoders, AbortSignal.any(signals))));
+      const options = { signal: AbortSignal.any(signals), ...(addedTo && { addedTo }) };
+      return await work(fileOf(upload, path) ?? (await decoded(upload, file, decoders, options)));
     } catch (error) {
       throw withSkippedLines(error, upload);
     } finally {
@@ -92,13 +96,14 @@ function withSkippedLines(error: unknown, upload: FileUpload): unknown {
 }
 
 async function decoded(
-  { format }: FileUpload,
+  upload: FileUpload,
   file: IncomingFile,
   decoders: Decoders | undefined,
-  signal: AbortSignal,
+  options: DecodeOptions,
 ): Promise<FrameStream> {
-  if (decoders === undefined || format === 'csv' || format === 'parquet') {
-    throw new ServiceError('unsupported_media_type', `This store has no decoder for ${format}.`);
+  if (decoders === undefined || upload.format === 'csv' || upload.format === 'parquet') {
+    throw new ServiceError('unsupported_media_type', `This store has no decoder for ${upload.format}.`);
   }
-  return decoders.decode(format, file, { signal });
+  const rows = 'options' in upload ? upload.options : {};
+  return decoders.decode(upload.format, file, { ...options, ...rows });
 }

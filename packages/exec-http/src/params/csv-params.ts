@@ -1,5 +1,12 @@
 import { quoted, ServiceError } from '@svc/errors';
-import { CSV_ENCODINGS, type CsvEncoding, csvEncodingFrom, type CsvOptions } from '@svc/frames';
+import {
+  CSV_ENCODINGS,
+  type CsvEncoding,
+  csvEncodingFrom,
+  type CsvOptions,
+  type RowsOptions,
+  type UploadFormat,
+} from '@svc/frames';
 import { parseCount, parseFlag } from '../exec-params.ts';
 import { parseDeclaredColumns } from './declared-columns.ts';
 import { all, mapGiven, type Params, single } from '../query-string.ts';
@@ -23,6 +30,23 @@ export function csvOptions(params: Params, contentType: string): CsvOptions {
     ...(encoding !== undefined && { encoding }),
     ...(skip !== undefined && { skip }),
   };
+}
+
+/** Parses the parameters of JSON and NDJSON. */
+export function rowsOptions(params: Params): RowsOptions {
+  const columns = mapGiven(single(params, 'columns'), parseDeclaredColumns);
+  return columns === undefined ? {} : { columns };
+}
+
+/** Refuses parameters that the format does not have: they would be ignored silently. */
+export function checkRowParams(params: Params, format: UploadFormat): void {
+  const names: readonly string[] = format === 'csv' ? [] : CSV_PARAMS;
+  const allowed = format === 'json' || format === 'ndjson' ? ['columns'] : [];
+  const other = params.find(([name]) => names.includes(name) && !allowed.includes(name))?.[0];
+  if (other === undefined) return;
+  throw new ServiceError('invalid_argument', `The parameter ${other} does not apply to ${format}.`, {
+    hint: `Leave it out, or send CSV${other === 'columns' ? ', JSON or NDJSON' : ''}.`,
+  });
 }
 
 const SKIP_HINT = 'Write skip=2 if the header is in the third line.';

@@ -4,7 +4,7 @@ import { type PutFrameOptions, type Service, TTL_HINT } from '@svc/service';
 import type { EndpointResponse } from '../endpoint-response.ts';
 import type { RequestContext } from '../request-context.ts';
 import { parseIfMatch } from '../etag.ts';
-import { csvOptions } from '../params/csv-params.ts';
+import { checkRowParams, csvOptions, rowsOptions } from '../params/csv-params.ts';
 import { parseCount } from '../exec-params.ts';
 import { jsonResponse } from '../json-response.ts';
 import { mapGiven, parseQueryString, single } from '../query-string.ts';
@@ -35,10 +35,12 @@ export async function writeUpload(
 ): Promise<Extract<EndpointResponse, { body?: unknown }>> {
   const { c, call } = context;
   const params = parseQueryString(c.req.url);
+  checkRowParams(params, format);
   const csv = format === 'csv' && { csv: csvOptions(params, contentType) };
+  const rows = (format === 'json' || format === 'ndjson') && { rows: rowsOptions(params) };
   const options = putOptions(context, single(params, 'ttl'));
   const bytes = Number(c.req.header('content-length') ?? 0);
-  const { info, created } = await service[operation](call, handle, { format, body, bytes, ...csv }, options);
+  const { info, created } = await service[operation](call, handle, { format, body, bytes, ...csv, ...rows }, options);
   return frameResponse(info, created ? 201 : 200);
 }
 

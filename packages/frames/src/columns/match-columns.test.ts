@@ -3,12 +3,16 @@ import {
   Decimal,
   Field,
   FixedSizeList,
+  Float,
+  Float64,
+  Int,
   Int16,
   Int32,
   Int64,
   List,
   makeVector,
   Map_,
+  Precision,
   Schema,
   Struct,
   Timestamp,
@@ -39,6 +43,15 @@ const structOf = (type: DataType): DataType => new Struct([new Field('d', type, 
 function schemaOf(id: DataType, type: DataType): Schema {
   return new Schema([new Field('id', id, true), new Field('v', type, true)]);
 }
+
+test.each([
+  ['integers', new Int32(), new Int(true, 32)],
+  ['floats', new Float64(), new Float(Precision.DOUBLE)],
+])('%s match whether their class is general or not, also inside of other values', (_name, frame, added) => {
+  for (const nest of [listOf, mapOf, structOf, (type: DataType) => type]) {
+    expect(matchColumns(schemaOf(new Int32(), nest(frame)), schemaOf(new Int32(), nest(added))).isPlain).toBe(true);
+  }
+});
 
 describe('decimals inside of other values', () => {
   const money = new Decimal(2, 9, 128);

@@ -117,6 +117,8 @@ function fits(type: DataType, from: DataType): boolean {
  */
 function isSameLeaf(a: DataType, b: DataType): boolean {
   if (DataType.isTimestamp(a) && DataType.isTimestamp(b)) return a.unit === b.unit && !a.timezone === !b.timezone;
+  if (DataType.isInt(a) && DataType.isInt(b)) return a.bitWidth === b.bitWidth && a.isSigned === b.isSigned;
+  if (DataType.isFloat(a) && DataType.isFloat(b)) return a.precision === b.precision;
   if (DataType.isTime(a) && DataType.isTime(b)) return a.unit === b.unit && a.bitWidth === b.bitWidth;
   if (DataType.isDate(a) && DataType.isDate(b)) return a.unit === b.unit;
   if (DataType.isDuration(a) && DataType.isDuration(b)) return a.unit === b.unit;

@@ -1,6 +1,7 @@
 import type { RecordBatch } from 'apache-arrow';
 import type { DecodeOptions, DecodedFormat, FileBody } from '../encoding.ts';
 import type { FrameStream } from '../frame-stream.ts';
+import { targetMessage } from './json/json-target.ts';
 import { createBodyReader, createFileReader } from './worker/body-reader.ts';
 import { createDecodeSession, type DecodeSession } from './worker/decode-session.ts';
 import { createFrameAssembler } from './worker/frame-assembler.ts';
@@ -43,16 +44,18 @@ export interface Decoders {
 }
 
 /** Creates decoders with a pool of workers. */
-export function createDecoders(options: DecodersOptions = {}): Decoders {
+export function createDecoders(decoders: DecodersOptions = {}): Decoders {
   const {
     maxWorkers = 16,
     maxBytes: maxBytesTogether = Infinity,
     waitTimeoutMs = 30_000,
     stallTimeoutMs = 10_000,
-  } = options;
+  } = decoders;
   const pool = createWorkerPool({ maxWorkers, maxBytes: maxBytesTogether, waitTimeoutMs, stallTimeoutMs });
   return {
-    async decode(format, body, { signal, maxBytes = Infinity } = {}) {
+    async decode(format, body, options = {}) {
+      const { signal, maxBytes = Infinity } = options;
+      const target = format === 'arrow' ? undefined : targetMessage(options);
       const file = 'path' in body ? body : undefined;
       const reader = 'path' in body ? createFileReader(body, signal) : createBodyReader(body, signal);
       let session: DecodeSession | undefined;
@@ -60,7 +63,8 @@ export function createDecoders(options: DecodersOptions = {}): Decoders {
         // Wait for the first chunk before acquiring a worker: a client that trickles a small body does not hold one.
         const first = await reader.next();
         session = createDecodeSession({ pool, link: await pool.acquire(signal), reader, first, signal });
-        return await openFrame(session, { kind: 'open', format, maxBytes, ...(file && { path: file.path }) });
+        const given = { ...(file && { path: file.path }), ...(target && { target }) };
+        return await openFrame(session, { kind: 'open', format, maxBytes, ...given });
       } catch (error) {
         (session ?? reader).close();
         throw error;

@@ -142,7 +142,7 @@ describe('a body in a file', () => {
 test('a key that only one row has is not a duplicate when the row is read again', () => {
   const padding = `"text":"${'y'.repeat(5000)}"`;
   const rows = Array.from({ length: 4000 }, (_, i) => `{${i === 5 ? '"rare":true,' : ''}${padding}}`);
-  const decoder: typeof decodeJson = (input, budget) => decodeJson(input, budget, true);
+  const decoder: typeof decodeJson = (input, budget) => decodeJson(input, budget, { canReread: true });
   const { schema, batches } = decodeBody(decoder, `[${rows.join()}]`, { chunkBytes: 1 << 20 });
   expect(schema.fields.map(({ type }) => DataType.isBool(type))).toEqual([false, true]);
   expect(batches.reduce((sum, batch) => sum + batch.numRows, 0)).toBe(4000);

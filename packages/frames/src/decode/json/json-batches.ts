@@ -1,10 +1,13 @@
-import { setBit } from '../../columns/bits.ts';
 import type { ColumnData } from '../../columns/column-data.ts';
 import type { IsWorking } from '../decode-steps.ts';
+import { bitsOf, offsetsOf, slotsOf, validityOf } from './json-buffers.ts';
 import { itemsOf, type JsonColumn, type JsonSegment, TAG } from './json-column.ts';
-import { allocateCounted, type JsonMemory, showProgress } from './json-memory.ts';
+import { type JsonMemory, showProgress } from './json-memory.ts';
 import { integerAt, textOf } from './json-text.ts';
 import { kindOf } from './json-types.ts';
+import { Misfit, misfitError } from './misfit.ts';
+import type { JsonRowGroup } from './json-rows.ts';
+import { typedDataOf } from './typed-batches.ts';
 
 /**
  * Creates the buffers of a column from a segment; all null if there is none. Bytes are counted before they are
@@ -15,7 +18,8 @@ function* columnDataOf(
   segment: JsonSegment | undefined,
   rows: number,
 ): Generator<IsWorking, ColumnData, void> {
-  const { memory } = column;
+  const { memory, target } = column;
+  if (target !== undefined) return yield* typedDataOf({ column, target, segment, rows });
   yield* showProgress(memory);
   const head = { length: rows, ...validityOf(memory, segment, rows) };
   switch (kindOf(column)) {
@@ -46,7 +50,7 @@ function* columnDataOf(
 }
 
 /** Creates the buffers of columns from their segments. */
-export function* columnsDataOf(
+function* columnsDataOf(
   columns: readonly JsonColumn[],
   segments: readonly (JsonSegment | undefined)[],
   rows: number,
@@ -56,48 +60,20 @@ export function* columnsDataOf(
   return data;
 }
 
-/** Returns the end of each row. A segment may have offsets only up to its last value. */
-function offsetsOf(
-  memory: JsonMemory,
-  known: Int32Array<ArrayBuffer> | undefined,
-  rows: number,
-): Int32Array<ArrayBuffer> {
-  if (known?.length === rows + 1) return known;
-  const offsets = new Int32Array(allocateCounted(memory, 4 * (rows + 1)).buffer);
-  if (known === undefined || known.length === 0) return offsets;
-  offsets.set(known);
-  return offsets.fill(known[known.length - 1], known.length);
-}
-
-function slotsOf(memory: JsonMemory, segment: JsonSegment | undefined, rows: number): ArrayBuffer {
-  if (segment?.slots.byteLength === 8 * rows) return segment.slots;
-  const slots = allocateCounted(memory, 8 * rows);
-  if (segment !== undefined) slots.set(new Uint8Array(segment.slots));
-  return slots.buffer;
-}
-
-function validityOf(memory: JsonMemory, segment: JsonSegment | undefined, rows: number) {
-  const tags = segment?.tags ?? [];
-  let nullCount = rows;
-  for (let row = 0; row < tags.length; row++) if (tags[row] !== TAG.null) nullCount--;
-  if (nullCount === 0) return { nullCount };
-  return { nullCount, validity: bitsOf(memory, segment, rows, (tag) => tag !== TAG.null) };
-}
-
-/** Returns a bit for each row, set if its tag matches. */
-function bitsOf(
-  memory: JsonMemory,
-  segment: JsonSegment | undefined,
-  rows: number,
-  isMeant: (tag: number) => boolean,
-): Uint8Array<ArrayBuffer> {
-  const bits = allocateCounted(memory, Math.ceil(rows / 8));
-  if (segment === undefined) return bits;
-  const { tags } = segment;
-  for (let row = 0; row < tags.length; row++) {
-    if (isMeant(tags[row])) setBit(bits, row);
+/** Creates the buffers of a group of rows. A value that does not fit in its column is `invalid_data`. */
+export function* groupDataOf(
+  columns: readonly JsonColumn[],
+  { columns: segments, rows, firstRow }: JsonRowGroup,
+): Generator<IsWorking, ColumnData[], void> {
+  const data: ColumnData[] = [];
+  for (const [i, column] of columns.entries()) {
+    try {
+      data.push(yield* columnDataOf(column, segments[i], rows));
+    } catch (error) {
+      throw error instanceof Misfit ? misfitError(error, firstRow + error.row + 1, column.name) : error;
+    }
   }
-  return bits;
+  return data;
 }
 
 /** Integers in a column of doubles become doubles. */

@@ -1,4 +1,5 @@
 import { ServiceError } from '@svc/errors';
+import type { Field } from 'apache-arrow';
 import { grown, type JsonMemory, takeBytes, trimmed } from './json-memory.ts';
 import { MAX_COLUMNS } from '../limits.ts';
 
@@ -19,6 +20,8 @@ export const TAG = {
   string: 8,
   list: 9,
   struct: 10,
+  /** The text of a number that is not an integer, in a column that keeps its digits. */
+  number: 11,
 } as const;
 
 /**
@@ -46,12 +49,26 @@ export interface JsonSegment {
   fields: readonly (JsonSegment | undefined)[];
 }
 
+/** The type that the values of a column must have. */
+export interface ColumnTarget {
+  readonly field: Field;
+  /** Whether a STRING takes only strings; else it takes any value as its text. */
+  readonly isStrict: boolean;
+  /** Whether numbers with a fraction or an exponent are kept as text. */
+  readonly keepsDigits: boolean;
+  /** How an array is read: as a list, as `[key,value]` entries, or as exactly `size` items. */
+  readonly layout: 'plain' | 'map' | 'fixed';
+  readonly size: number;
+}
+
 /** A column that grows while rows are read. */
 export interface JsonColumn {
   readonly name: string;
   /** The name in UTF-8, if a key can be compared with it byte by byte. */
   readonly key: Uint8Array | undefined;
   readonly memory: JsonMemory;
+  /** Undefined if the values determine the type. */
+  readonly target: ColumnTarget | undefined;
   /** A bit for each tag that occurs in any segment. */
   kinds: number;
   /** The last object with this key, to detect duplicates. */
@@ -64,6 +81,7 @@ export interface JsonColumn {
   textRows: number;
   listRows: number;
   items: JsonColumn | undefined;
+  /** The fields of a struct, or the key and the value of a map. */
   readonly fields: JsonFields;
 }
 
@@ -71,15 +89,17 @@ export interface JsonColumn {
 export interface JsonFields {
   readonly list: JsonColumn[];
   readonly byName: Map<string, JsonColumn>;
+  /** Whether no other keys are allowed. */
+  isClosed: boolean;
 }
 
 /** Creates an empty set of columns. */
 export function createJsonFields(): JsonFields {
-  return { list: [], byName: new Map() };
+  return { list: [], byName: new Map(), isClosed: false };
 }
 
 /** Creates an empty column. */
-export function createJsonColumn(name: string, memory: JsonMemory): JsonColumn {
+export function createJsonColumn(name: string, memory: JsonMemory, target?: ColumnTarget): JsonColumn {
   if (++memory.columns > MAX_COLUMNS) {
     throw new ServiceError('invalid_data', `The rows have more than ${MAX_COLUMNS} columns, including nested ones.`, {
       hint: 'Use the same keys in every row; store keys that are data in a separate column.',
@@ -93,6 +113,7 @@ export function createJsonColumn(name: string, memory: JsonMemory): JsonColumn {
     name,
     key: isPlain ? Buffer.from(name) : undefined,
     memory,
+    target,
     kinds: 0,
     seenIn: 0,
     open: createSegment(),
@@ -171,11 +192,11 @@ export function beginText(column: JsonColumn, row: number, maxBytes: number): nu
   return start;
 }
 
-/** Sets the end of a row's string. */
-export function endText(column: JsonColumn, row: number, end: number): void {
+/** Sets the end of a row's string, or of the text of its number. */
+export function endText(column: JsonColumn, row: number, end: number, tag: number = TAG.string): void {
   column.open.textOffsets[row + 1] = end;
   column.textRows = row + 1;
-  putTag(column, row, TAG.string);
+  putTag(column, row, tag);
 }
 
 /** Starts a row's list, and returns the first row of its items. */
@@ -207,6 +228,7 @@ function sealSegment(column: JsonColumn, rows: number): JsonSegment | undefined 
   const { open, memory, textRows, listRows } = column;
   if (open.tags.length === 0) return undefined;
   takeBytes(memory, SEGMENT_BYTES);
+  const items = lastOf(open.listOffsets, listRows);
   const sealed: JsonSegment = {
     ...open,
     rows,
@@ -215,8 +237,8 @@ function sealSegment(column: JsonColumn, rows: number): JsonSegment | undefined 
     text: trimmed(memory, Uint8Array, open.text, lastOf(open.textOffsets, textRows)),
     textOffsets: trimmed(memory, Int32Array, open.textOffsets, textRows + 1),
     listOffsets: trimmed(memory, Int32Array, open.listOffsets, listRows + 1),
-    items: column.items && sealSegment(column.items, lastOf(open.listOffsets, listRows)),
-    fields: sealSegments(column.fields.list, memory, rows),
+    items: column.items && sealSegment(column.items, items),
+    fields: sealSegments(column.fields.list, memory, column.target?.layout === 'map' ? items : rows),
   };
   column.kinds |= open.kinds;
   column.textRows = 0;

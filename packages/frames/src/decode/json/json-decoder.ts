@@ -2,32 +2,53 @@ import type { ByteBudget } from '../../byte-budget.ts';
 import { encodeSchema } from '../arrow/arrow-schema.ts';
 import { buffersOf } from '../../columns/column-data.ts';
 import { AGAIN, type ByteInput, type DecodeSteps, type FramePart, type IsWorking, MORE } from '../decode-steps.ts';
-import { columnsDataOf } from './json-batches.ts';
+import { groupDataOf } from './json-batches.ts';
 import type { JsonLayout } from './json-cursor.ts';
 import { createJsonMemory, type JsonMemory } from './json-memory.ts';
 import { createJsonRowReader, type JsonRowReader } from './json-rows.ts';
+import type { JsonTarget } from './json-target.ts';
 import { schemaOf } from './json-types.ts';
 
+/** Options of the decoders. */
+export interface JsonOptions {
+  /** Whether the body can be read again. Default false. */
+  readonly canReread?: boolean;
+  /** The columns that the rows must have. Default: those that they have. */
+  readonly target?: JsonTarget | undefined;
+}
+
 /** Decodes an array of objects. */
-export function decodeJson(input: ByteInput, budget: ByteBudget, canReread = false): DecodeSteps {
-  return decodeRows(input, budget, 'array', canReread);
+export function decodeJson(input: ByteInput, budget: ByteBudget, options: JsonOptions = {}): DecodeSteps {
+  return decodeRows(input, budget, 'array', options);
 }
 
 /** Decodes one object per line. */
-export function decodeNdjson(input: ByteInput, budget: ByteBudget, canReread = false): DecodeSteps {
-  return decodeRows(input, budget, 'lines', canReread);
+export function decodeNdjson(input: ByteInput, budget: ByteBudget, options: JsonOptions = {}): DecodeSteps {
+  return decodeRows(input, budget, 'lines', options);
 }
 
 /** A larger body is read twice, if that is possible. */
 const HELD_BYTES = 1 << 24;
 
 /**
- * The last row can still change the type of a column, so the whole body is read before the schema. Until then, rows are
+ * If the types of all columns are known, batches follow while the body is read.
+ *
+ * Otherwise the last row can still change the type of a column, so the whole body is read before the schema. Until then, rows are
  * kept as typed columns; or not at all, if they are large and the body can be read again.
  */
-function* decodeRows(input: ByteInput, budget: ByteBudget, layout: JsonLayout, canReread: boolean): DecodeSteps {
+function* decodeRows(
+  input: ByteInput,
+  budget: ByteBudget,
+  layout: JsonLayout,
+  { canReread = false, target }: JsonOptions,
+): DecodeSteps {
   const memory = createJsonMemory(budget);
-  const reader = createJsonRowReader(memory, layout);
+  const reader = createJsonRowReader(memory, layout, target);
+  if (target !== undefined && reader.columns.every((column) => column.target !== undefined)) {
+    yield { kind: 'schema', message: encodeSchema(schemaOf(reader.columns)) };
+    yield* readBatches(input, reader, memory);
+    return;
+  }
   let isHeld = true;
   for (let chunk = input.next(); chunk !== undefined || !input.ended; chunk = input.next()) {
     if (chunk === undefined) yield MORE;
@@ -51,6 +72,11 @@ function* readAgain(input: ByteInput, reader: JsonRowReader, memory: JsonMemory)
   input.restart();
   reader.restart();
   yield AGAIN;
+  yield* readBatches(input, reader, memory);
+}
+
+/** Reads the text into batches. */
+function* readBatches(input: ByteInput, reader: JsonRowReader, memory: JsonMemory): DecodeSteps {
   for (let chunk = input.next(); chunk !== undefined || !input.ended; chunk = input.next()) {
     if (chunk === undefined) yield MORE;
     else reader.push(chunk);
@@ -73,7 +99,7 @@ function* nextBatch(reader: JsonRowReader, memory: JsonMemory): Generator<IsWork
   const { rows } = group;
   const openBytes = memory.groupBytes;
   memory.groupBytes = group.bytes;
-  const columns = yield* columnsDataOf(reader.columns, group.columns, rows);
+  const columns = yield* groupDataOf(reader.columns, group);
   let heldBytes = 0;
   for (const buffer of buffersOf(columns)) heldBytes += buffer.byteLength;
   memory.budget.free(memory.groupBytes - heldBytes);

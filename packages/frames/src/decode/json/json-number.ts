@@ -1,4 +1,4 @@
-import { putDigits, putDouble, putLong, type JsonColumn, TAG } from './json-column.ts';
+import { beginText, endText, putDigits, putDouble, putLong, type JsonColumn, TAG } from './json-column.ts';
 import { INCOMPLETE, invalidJson, type JsonCursor, unexpected } from './json-cursor.ts';
 
 const MINUS = 0x2d;
@@ -34,6 +34,8 @@ export function readNumber(cursor: JsonCursor, column: JsonColumn, row: number):
   if (at >= cursor.end) throw INCOMPLETE;
   cursor.position = at;
   if (at - firstDigit > EXACT_DIGITS) putLargeInteger(cursor, column, row, start);
+  // A column of floats keeps the sign of zero.
+  else if (isNegative && value === 0 && column.target !== undefined) putDouble(column, row, -0);
   else {
     const signed = isNegative ? -value : value;
     const high = Math.floor(signed / 2 ** 32);
@@ -77,7 +79,14 @@ function readFraction(cursor: JsonCursor, column: JsonColumn, row: number, at: n
   }
   if (end >= cursor.end) throw INCOMPLETE;
   cursor.position = end;
-  putDouble(column, row, exactDouble(bytes, start, at, fractionEnd, exponent) ?? slowDouble(cursor, start));
+  if (column.target?.keepsDigits === true) putNumberText(cursor, column, row, start);
+  else putDouble(column, row, exactDouble(bytes, start, at, fractionEnd, exponent) ?? slowDouble(cursor, start));
+}
+
+function putNumberText({ bytes, position }: JsonCursor, column: JsonColumn, row: number, from: number): void {
+  const start = beginText(column, row, position - from);
+  column.open.text.set(bytes.subarray(from, position), start);
+  endText(column, row, start + position - from, TAG.number);
 }
 
 function digitsEnd(cursor: JsonCursor, start: number): number {

@@ -1,5 +1,5 @@
 import { ServiceError } from '@svc/errors';
-import { createJsonFields, type JsonColumn, type JsonFields, type JsonSegment, sealSegments } from './json-column.ts';
+import { type JsonColumn, type JsonFields, type JsonSegment, sealSegments } from './json-column.ts';
 import {
   beginLine,
   createJsonCursor,
@@ -13,11 +13,14 @@ import {
   unexpected,
 } from './json-cursor.ts';
 import type { JsonMemory } from './json-memory.ts';
+import { createRowFields, type JsonTarget } from './json-target.ts';
 import { type JsonParser, readObject } from './json-values.ts';
 
 /** The rows between two cuts: about the size of a batch. */
 export interface JsonRowGroup {
   readonly rows: number;
+  /** The number of rows before the group. */
+  readonly firstRow: number;
   /** In the order of the columns; undefined for columns without a value. Columns that appeared later are missing. */
   readonly columns: readonly (JsonSegment | undefined)[];
   /** The bytes taken from the budget. */
@@ -52,9 +55,9 @@ const HINTS: Readonly<Record<JsonLayout, string>> = {
 };
 
 /** Creates a reader for an array of objects, or for one object per line. */
-export function createJsonRowReader(memory: JsonMemory, layout: JsonLayout): JsonRowReader {
+export function createJsonRowReader(memory: JsonMemory, layout: JsonLayout, target?: JsonTarget): JsonRowReader {
   const cursor = createJsonCursor(layout);
-  const columns = createJsonFields();
+  const columns = createRowFields(memory, target);
   const rows = createRowGroups(cursor, columns, memory);
   const parser: JsonParser = { cursor, memory, objects: 0 };
   let [state, retryAt]: [State, number] = ['start', 0];
@@ -146,12 +149,14 @@ interface RowGroups {
 function createRowGroups(cursor: JsonCursor, columns: JsonFields, memory: JsonMemory): RowGroups {
   const groups: JsonRowGroup[] = [];
   let count = 0;
+  let firstRow = 0;
   let start = 0;
 
   function cut(): void {
     if (count === 0) return;
     const segments = sealSegments(columns.list, memory, count);
-    groups.push({ rows: count, columns: segments, bytes: memory.groupBytes });
+    groups.push({ rows: count, firstRow, columns: segments, bytes: memory.groupBytes });
+    firstRow += count;
     memory.groupBytes = 0;
     start = cursor.before + cursor.position;
     count = 0;
@@ -171,6 +176,7 @@ function createRowGroups(cursor: JsonCursor, columns: JsonFields, memory: JsonMe
     restart() {
       restartCursor(cursor);
       start = 0;
+      firstRow = 0;
     },
   };
 }

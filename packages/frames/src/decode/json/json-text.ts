@@ -30,6 +30,19 @@ export function integerAt(segment: JsonSegment, row: number): bigint {
   return segment.tags[row] === TAG.ulong ? view.getBigUint64(0, true) : view.getBigInt64(0, true);
 }
 
+/** Returns the string in a row, or the text of its number. */
+export function stringAt({ text, textOffsets }: JsonSegment, row: number): string {
+  const start = textOffsets[row];
+  return Buffer.from(text.buffer, text.byteOffset + start, textOffsets[row + 1] - start).toString();
+}
+
+/** Returns a value as JSON, for an error. */
+export function jsonTextAt(column: JsonColumn, segment: JsonSegment, row: number): string {
+  const out: ByteWriter = { memory: column.memory, bytes: allocateCounted(column.memory, 64), length: 0 };
+  writeJson(out, column, segment, row);
+  return Buffer.from(out.bytes.buffer, 0, out.length).toString();
+}
+
 function writeJson(out: ByteWriter, column: JsonColumn, segment: JsonSegment, row: number): void {
   switch (segment.tags[row]) {
     case TAG.false:
@@ -42,6 +55,8 @@ function writeJson(out: ByteWriter, column: JsonColumn, segment: JsonSegment, ro
       return writeText(out, `${integerAt(segment, row)}`);
     case TAG.big:
       return writeText(out, segment.digits?.get(row) ?? '');
+    case TAG.number:
+      return write(out, segment.text.subarray(segment.textOffsets[row], segment.textOffsets[row + 1]));
     case TAG.double:
       return writeText(out, `${new DataView(segment.slots).getFloat64(8 * row, true)}`);
     case TAG.string:

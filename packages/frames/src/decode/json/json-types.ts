@@ -39,7 +39,7 @@ export function schemaOf(columns: readonly JsonColumn[]): Schema {
 }
 
 function fieldOf(column: JsonColumn): Field {
-  return new Field(column.name, typeOf(column), true);
+  return column.target?.field ?? new Field(column.name, typeOf(column), true);
 }
 
 function typeOf(column: JsonColumn): DataType {

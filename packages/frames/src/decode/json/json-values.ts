@@ -1,3 +1,4 @@
+import { quoted } from '@svc/errors';
 import {
   beginList,
   beginText,
@@ -74,10 +75,17 @@ function readKey({ cursor, memory }: JsonParser, fields: JsonFields, index: numb
   const text = Buffer.from(name.buffer, 0, copyString(cursor, end, name, 0)).toString();
   const known = fields.byName.get(text);
   if (known !== undefined) return known;
+  if (fields.isClosed) throw unknownKey(cursor, fields, text);
   const column = createJsonColumn(text, memory);
   fields.list.push(column);
   fields.byName.set(text, column);
   return column;
+}
+
+function unknownKey(cursor: JsonCursor, { list }: JsonFields, key: string): Error {
+  const names = list.slice(0, 20).map(({ name }) => quoted(name));
+  const hint = `Send only these keys: ${names.join(', ')}${list.length > names.length ? ', …' : ''}.`;
+  return invalidJson(cursor, `the key ${quoted(key)} is not expected here`, hint);
 }
 
 function readValue(parser: JsonParser, column: JsonColumn, row: number, depth: number): void {
@@ -91,12 +99,15 @@ function readValue(parser: JsonParser, column: JsonColumn, row: number, depth: n
     }
     case 0x7b:
       checkDepth(cursor, depth);
+      if (column.target?.layout === 'map') throw unexpected(cursor, 'an array of [key,value]');
       putTag(column, row, TAG.struct);
       readObject(parser, column.fields, row, depth);
       return;
     case 0x5b:
       checkDepth(cursor, depth);
-      readList(parser, column, row, depth);
+      if (column.target?.layout === 'map') readMap(parser, column, row, depth);
+      else if (column.target?.layout === 'fixed') readFixedList(parser, column, row, depth, column.target.size);
+      else readList(parser, column, row, depth);
       return;
     case 0x6e:
       readWord(cursor, 'null');
@@ -135,6 +146,58 @@ function readList(parser: JsonParser, column: JsonColumn, row: number, depth: nu
     }
   }
   endList(column, row, item);
+}
+
+/** Reads exactly `size` items, each into the slot that belongs to it. */
+function readFixedList(parser: JsonParser, column: JsonColumn, row: number, depth: number, size: number): void {
+  const { cursor } = parser;
+  beginList(column, row);
+  const items = itemsOf(column);
+  cursor.position++;
+  for (let i = 0; i < size; i++) {
+    if (i > 0) {
+      if (skipSpace(cursor) === 0x5d) throw wrongLength(cursor, size);
+      readMark(cursor, 0x2c, '"," or "]" after a value');
+    }
+    if (skipSpace(cursor) === 0x5d) throw wrongLength(cursor, size);
+    readValue(parser, items, row * size + i, depth + 1);
+  }
+  if (skipSpace(cursor) === 0x2c) throw wrongLength(cursor, size);
+  readMark(cursor, 0x5d, '"]" after a value');
+  endList(column, row, (row + 1) * size);
+}
+
+function wrongLength(cursor: JsonCursor, size: number): Error {
+  return invalidJson(cursor, `the array does not have exactly ${size} values`, `Send ${size} values, or null.`);
+}
+
+/** Reads an array of `[key,value]`. */
+function readMap(parser: JsonParser, column: JsonColumn, row: number, depth: number): void {
+  const { cursor } = parser;
+  const [keys, values] = column.fields.list;
+  let item = beginList(column, row);
+  cursor.position++;
+  if (skipSpace(cursor) === 0x5d) cursor.position++;
+  else {
+    for (let byte = 0x2c; byte !== 0x5d; item++) {
+      readMark(cursor, 0x5b, '"[" before a key');
+      skipSpace(cursor);
+      readValue(parser, keys, item, depth + 1);
+      readMark(cursor, 0x2c, '"," after a key');
+      skipSpace(cursor);
+      readValue(parser, values, item, depth + 1);
+      readMark(cursor, 0x5d, '"]" after a value');
+      byte = skipSpace(cursor);
+      if (byte !== 0x2c && byte !== 0x5d) throw unexpected(cursor, '"," or "]" after an entry');
+      cursor.position++;
+    }
+  }
+  endList(column, row, item);
+}
+
+function readMark(cursor: JsonCursor, mark: number, what: string): void {
+  if (skipSpace(cursor) !== mark) throw unexpected(cursor, what);
+  cursor.position++;
 }
 
 function readWord(cursor: JsonCursor, word: string): void {

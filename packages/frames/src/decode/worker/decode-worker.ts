@@ -5,7 +5,8 @@ import { decodeArrow } from '../arrow/arrow-decoder.ts';
 import { buffersOf } from '../../columns/column-data.ts';
 import { type ByteInput, createByteInput, type DecodeSteps } from '../decode-steps.ts';
 import { createFileInput } from './file-input.ts';
-import { decodeJson, decodeNdjson } from '../json/json-decoder.ts';
+import { decodeJson, decodeNdjson, type JsonOptions } from '../json/json-decoder.ts';
+import { targetFromMessage } from '../json/json-target.ts';
 import { transfer } from './transfer.ts';
 import { createFrameBudget } from '../limits.ts';
 import { asMemoryShare, resizeShare } from './memory-shares.ts';
@@ -13,7 +14,7 @@ import { type BodyChunk, type Outcome, outcomeFromError, type WorkerRequest } fr
 
 // The worker program. It decodes one body at a time, and only while a request is pending.
 
-const DECODERS: Record<DecodedFormat, (input: ByteInput, budget: ByteBudget, canReread: boolean) => DecodeSteps> = {
+const DECODERS: Record<DecodedFormat, (input: ByteInput, budget: ByteBudget, options: JsonOptions) => DecodeSteps> = {
   arrow: decodeArrow,
   json: decodeJson,
   ndjson: decodeNdjson,
@@ -31,12 +32,13 @@ type OpenRequest = Extract<WorkerRequest, { kind: 'open' }>;
 const share = asMemoryShare(workerData);
 let decoding: Decoding | undefined;
 
-function open({ format, maxBytes, path }: OpenRequest): Decoding {
+function open({ format, maxBytes, path, target: message }: OpenRequest): Decoding {
+  const target = message && targetFromMessage(message);
   const budget = createFrameBudget(maxBytes, share);
   if (path === undefined) {
     const input = createByteInput();
     return {
-      steps: DECODERS[format](input, budget, false),
+      steps: DECODERS[format](input, budget, { target }),
       feed: (chunk) => chunk.kind === 'chunk' && input.push(chunk.bytes),
       end: () => input.end(),
       close: () => undefined,
@@ -44,7 +46,7 @@ function open({ format, maxBytes, path }: OpenRequest): Decoding {
   }
   const input = createFileInput(path);
   return {
-    steps: transfer(DECODERS[format](input, budget, true), budget),
+    steps: transfer(DECODERS[format](input, budget, { canReread: true, target }), budget),
     feed: (chunk) => chunk.kind === 'grown' && input.grow(chunk.bytes),
     end: () => input.end(),
     close: () => input.close(),

@@ -1,6 +1,7 @@
 import { type ErrorCode, ServiceError } from '@svc/errors';
 import type { DecodedFormat } from '../../encoding.ts';
 import type { DecodeStep } from '../decode-steps.ts';
+import type { TargetMessage } from '../json/json-target.ts';
 
 /** A request of the main thread to a worker. Each except `close` gets exactly one outcome. */
 export type WorkerRequest =
@@ -10,6 +11,8 @@ export type WorkerRequest =
       readonly maxBytes: number;
       /** The file with the body; undefined if its bytes are sent. */
       readonly path?: string;
+      /** The columns of JSON rows; undefined if the values determine them. */
+      readonly target?: TargetMessage;
     }
   | BodyChunk
   | { readonly kind: 'end' }

@@ -1,0 +1,124 @@
+import { DataType, type Field } from 'apache-arrow';
+import { typeOf } from '../../arrow-types.ts';
+import { columnTypeName } from '../../column-types.ts';
+import type { ColumnData } from '../../columns/column-data.ts';
+import type { IsWorking } from '../decode-steps.ts';
+import { bitsOf, offsetsOf, validityOf } from './json-buffers.ts';
+import { TAG } from './json-column.ts';
+import { showProgress } from './json-memory.ts';
+import { textOf } from './json-text.ts';
+import { Misfit, requireKinds } from './misfit.ts';
+import { base64Of, fixedBinaryOf, uuidsOf } from './typed-binary.ts';
+import { decimalsOf, floatsOf, integersOf } from './typed-numbers.ts';
+import type { TypedSegment } from './typed-segment.ts';
+import { datesOf, intervalsOf, durationsOf, timesOf, timestampsOf } from './typed-times.ts';
+
+type Buffers = Pick<ColumnData, 'values' | 'offsets' | 'children'>;
+
+/**
+ * Creates the buffers of a column of a known type. Throws a `Misfit` for the first value that does not fit exactly.
+ * `isPresent` tells the rows in which a value is expected: not those of a struct that is null.
+ */
+export function* typedDataOf(
+  typed: TypedSegment,
+  isPresent: (row: number) => boolean = () => true,
+): Generator<IsWorking, ColumnData, void> {
+  const { column, target, segment, rows } = typed;
+  yield* showProgress(column.memory);
+  const { nullCount, validity } = validityOf(column.memory, segment, rows);
+  if (target.field.nullable && validity) return { length: rows, nullCount, validity, ...(yield* buffersOf(typed)) };
+  if (nullCount > 0) {
+    for (let row = 0; row < rows; row++) {
+      if (isPresent(row) && (segment?.tags[row] ?? TAG.null) === TAG.null) throw new Misfit(row, 'null', target);
+    }
+  }
+  return { length: rows, nullCount: 0, ...(yield* buffersOf(typed)) };
+}
+
+function* buffersOf(typed: TypedSegment): Generator<IsWorking, Buffers, void> {
+  const { column, target, segment, rows } = typed;
+  const type = typeOf(target.field);
+  if (DataType.isStruct(type)) {
+    if (segment) requireKinds(column, target, segment, 1 << TAG.struct);
+    return { children: yield* childrenOf(typed, rows, (row) => segment?.tags[row] === TAG.struct) };
+  }
+  if (DataType.isList(type) || DataType.isFixedSizeList(type) || DataType.isMap(type)) return yield* listOf(typed);
+  return leafOf(typed, type);
+}
+
+/** Creates the buffers of lists and maps. A misfit in an item is one in the row of its list. */
+function* listOf(typed: TypedSegment): Generator<IsWorking, Buffers, void> {
+  const { column, target, segment, rows } = typed;
+  if (segment) requireKinds(column, target, segment, 1 << TAG.list);
+  const { layout, size } = target;
+  const offsets = offsetsOf(column.memory, segment?.listOffsets, rows);
+  try {
+    if (layout === 'fixed') {
+      return {
+        children: [yield* itemsOf(typed, rows * size, (item) => segment?.tags[Math.floor(item / size)] === TAG.list)],
+      };
+    }
+    const items = offsets[rows];
+    if (layout === 'plain') return { offsets, children: [yield* itemsOf(typed, items)] };
+    return { offsets, children: [{ length: items, nullCount: 0, children: yield* childrenOf(typed, items) }] };
+  } catch (error) {
+    if (!(error instanceof Misfit)) throw error;
+    const row = layout === 'fixed' ? Math.floor(error.row / size) : rowOf(offsets, error.row);
+    throw new Misfit(row, error.value, error.target);
+  }
+}
+
+/** Returns the row of an item. */
+function rowOf(offsets: Int32Array, item: number): number {
+  return offsets.findIndex((end, at) => at > 0 && end > item) - 1;
+}
+
+function* itemsOf({ column, segment }: TypedSegment, rows: number, isPresent?: (row: number) => boolean) {
+  const { items } = column;
+  if (items?.target === undefined) throw new TypeError('A list has no type for its items.');
+  return yield* typedDataOf({ column: items, target: items.target, segment: segment?.items, rows }, isPresent);
+}
+
+function* childrenOf({ column, segment }: TypedSegment, rows: number, isPresent?: (row: number) => boolean) {
+  const children: ColumnData[] = [];
+  for (const [i, child] of column.fields.list.entries()) {
+    if (child.target === undefined) throw new TypeError('A field of a struct has no type.');
+    const inner = { column: child, target: child.target, segment: segment?.fields[i], rows };
+    children.push(yield* typedDataOf(inner, isPresent));
+  }
+  return children;
+}
+
+function leafOf(typed: TypedSegment, type: DataType): Buffers {
+  if (DataType.isBool(type)) return booleansOf(typed);
+  if (DataType.isInt(type)) return { values: integersOf(typed, type) };
+  if (DataType.isFloat(type)) return { values: floatsOf(typed, type) };
+  if (DataType.isDecimal(type)) return { values: decimalsOf(typed, type) };
+  if (DataType.isUtf8(type)) return stringsOf(typed);
+  if (DataType.isBinary(type)) return base64Of(typed);
+  if (DataType.isFixedSizeBinary(type)) {
+    return { values: isUuid(typed.target.field) ? uuidsOf(typed) : fixedBinaryOf(typed, type.byteWidth) };
+  }
+  if (DataType.isDate(type)) return { values: datesOf(typed) };
+  if (DataType.isTimestamp(type)) return { values: timestampsOf(typed, type.unit) };
+  if (DataType.isTime(type)) return { values: timesOf(typed, type) };
+  if (DataType.isDuration(type)) return { values: durationsOf(typed, type.unit) };
+  return { values: intervalsOf(typed) };
+}
+
+function isUuid(field: Field): boolean {
+  return columnTypeName(field) === 'UUID';
+}
+
+function booleansOf({ column, target, segment, rows }: TypedSegment): Buffers {
+  if (segment) requireKinds(column, target, segment, (1 << TAG.true) | (1 << TAG.false));
+  return { values: bitsOf(column.memory, segment, rows, (tag) => tag === TAG.true) };
+}
+
+function stringsOf({ column, target, segment, rows }: TypedSegment): Buffers {
+  const isPlain = segment === undefined || (segment.kinds & ~((1 << TAG.string) | (1 << TAG.null))) === 0;
+  if (!isPlain && !target.isStrict) return textOf(column, segment, rows);
+  if (segment) requireKinds(column, target, segment, 1 << TAG.string);
+  const offsets = offsetsOf(column.memory, segment?.textOffsets, rows);
+  return { values: segment?.text ?? new Uint8Array(0), offsets };
+}
