@@ -58,23 +58,29 @@ describe('the estimated size of an upload', () => {
     expect(await estimateSize({ source: { kind: 'csv', path, delimiter: ',' } })).toEqual({ rows: 0, bytesPerRow: 0 });
   });
 
-  test('of a long CSV file follows its first lines', async () => {
-    const path = `${fixture.path()}.csv`;
-    await writeFile(path, '123456,89\n'.repeat(6554));
-    // A sparse file of 100 MB.
-    const file = await open(path, 'r+');
-    await file.truncate(100_000_000);
-    await file.close();
-    const { rows, bytesPerRow } = await estimateSize({ source: { kind: 'csv', path, delimiter: ',' } });
-    expect([Math.round(rows / 1e5), Math.round(bytesPerRow)]).toEqual([100, 10]);
-  });
+  test.each([
+    ['narrow', '123456,89\n', 100, 10, 122_880],
+    ['wide', `${'x'.repeat(4095)}\n`, 24, 1638, 20_480],
+  ])(
+    'of a long CSV file follows its first lines, if they are %s',
+    async (_name, line, hundredThousands, bytes, group) => {
+      const path = `${fixture.path()}.csv`;
+      await writeFile(path, line.repeat(Math.ceil(65_536 / line.length)));
+      // A sparse file, which takes no space.
+      const file = await open(path, 'r+');
+      await file.truncate(hundredThousands * 100_000 * line.length);
+      await file.close();
+      const size = await estimateSize({ source: { kind: 'csv', path, delimiter: ',' } });
+      expect([Math.round(size.rows / 1e5), Math.round(size.bytesPerRow)]).toEqual([hundredThousands, bytes]);
+      expect(rowGroupOption(size)).toBe(`ROW_GROUP_SIZE ${group}`);
+    },
+  );
 
   test('of a Parquet file has the rows in its footer', async () => {
     const path = fixture.path();
     await fixture.files.write(path, longFrame(70_000), { compression: 'none' });
     const source = { kind: 'parquet', path } as const;
-    const { rows, bytesPerRow } = await estimateSize({ source, footer: await readParquetFooter(path) });
-    expect(rows).toBe(70_000);
-    expect(bytesPerRow).toBeGreaterThan(8);
+    const size = await estimateSize({ source, footer: await readParquetFooter(path) });
+    expect(size).toEqual({ rows: 70_000, bytesPerRow: 0 });
   });
 });

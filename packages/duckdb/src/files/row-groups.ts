@@ -38,10 +38,16 @@ export async function estimateSize({ source, footer }: Pick<PreparedUpload, 'sou
   if (source.kind === 'csv') {
     if (size < LONG_FRAME_ROWS * MIN_CSV_ROW_BYTES) return { rows: 0, bytesPerRow: 0 };
     const bytesPerRow = await csvRowBytes(source.path);
-    return { rows: size / bytesPerRow, bytesPerRow };
+    return boundedSize(size / bytesPerRow, bytesPerRow);
   }
   const rows = footer?.rows ?? 0;
-  return { rows, bytesPerRow: rows > 0 ? (PARQUET_RATIO * size) / rows : 0 };
+  return boundedSize(rows, (PARQUET_RATIO * size) / Math.max(1, rows));
+}
+
+/** An estimate keeps row groups from growing, but makes none shorter: many columns in many groups make a long footer. */
+function boundedSize(rows: number, bytesPerRow: number): RowsSize {
+  const isLong = rows >= LONG_FRAME_ROWS;
+  return { rows, bytesPerRow: isLong ? Math.min(bytesPerRow, MAX_GROUP_BYTES / SHORT_GROUP_ROWS) : 0 };
 }
 
 /** The mean length of the first lines of a CSV file. */
