@@ -45,11 +45,11 @@ describe('svc convert', () => {
 
   test('CSV options are passed on, those that are repeatable more than once', async () => {
     const file = join(folder, 'x.csv');
-    await writeFile(file, Buffer.from('Report\nä;b\nNA;-\n1;é\n', 'latin1'));
-    const flags = ['--encoding', 'latin-1', '--skip', '1', '--null', 'NA', '--null', '-'];
+    await writeFile(file, Buffer.from('Report\nä;b;c\nNA;-;31/1/2024\n1;é;-\n', 'latin1'));
+    const flags = ['--encoding', 'latin-1', '--skip', '1', '--null', 'NA', '--null', '-', '--dateformat', '%d/%m/%Y'];
     expect(await run(['convert', file, '-', '--to', 'ndjson', ...flags])).toMatchObject({
       code: 0,
-      stdout: '{"ä":null,"b":null}\n{"ä":1,"b":"é"}\n',
+      stdout: '{"ä":null,"b":null,"c":"2024-01-31T00:00:00.000Z"}\n{"ä":1,"b":"é","c":null}\n',
     });
   });
 

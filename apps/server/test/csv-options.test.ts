@@ -132,8 +132,121 @@ describe('skip', () => {
   test.each([
     ['skip=1.5', 'invalid_argument', 'skip="1.5" is not a whole number from 0 to 2^53-1.'],
     ['skip=9', 'invalid_data', 'The CSV file has no line after the 9 lines to skip.'],
-    ['skip=2', 'invalid_data', 'Line 5 of the CSV file has 1 values, but there are 2 columns.'],
+    ['skip=2', 'invalid_data', 'Line 5 of the CSV file has 1 value, but there are 2 columns.'],
   ])('%s is refused, and errors count the skipped lines', async (params, code, error) => {
     expect(await put(params, 'Report\n\na,b\n1,2\n3\n')).toMatchObject({ status: 400, code, error });
+  });
+});
+
+describe('dateformat and timestampformat', () => {
+  const FORMAT = 'dateformat=%25d/%25m/%25Y';
+  test.each<[what: string, params: string, body: string, types: string, rows: string]>([
+    [
+      'all values',
+      FORMAT,
+      'd,x\n31/12/2024,a\n01/02/2024,b\n',
+      'd:DATE x:STRING',
+      '[["2024-12-31T00:00:00.000Z","a"],["2024-02-01T00:00:00.000Z","b"]]',
+    ],
+    ['days without their zero', FORMAT, 'd\n1/2/2024\n', 'd:DATE', '[["2024-02-01T00:00:00.000Z"]]'],
+    [
+      'dates of one column, and ISO dates of another',
+      FORMAT,
+      'd,e\n1/2/2024,2024-01-02\n,\n',
+      'd:DATE e:DATE',
+      '[["2024-02-01T00:00:00.000Z","2024-01-02T00:00:00.000Z"],[null,null]]',
+    ],
+    [
+      'names of months in any letter case',
+      'dateformat=%25d-%25b-%25Y',
+      'd\n02-JAN-2024\n03-feb-2024\n',
+      'd:DATE',
+      '[["2024-01-02T00:00:00.000Z"],["2024-02-03T00:00:00.000Z"]]',
+    ],
+    ['digits only', 'dateformat=%25Y%25m%25d', 'd\n20240102\n', 'd:DATE', '[["2024-01-02T00:00:00.000Z"]]'],
+    [
+      'ISO dates read day-first',
+      'dateformat=%25Y-%25d-%25m',
+      'd\n2024-01-02\n',
+      'd:DATE',
+      '[["2024-02-01T00:00:00.000Z"]]',
+    ],
+    [
+      'timestamps',
+      'timestampformat=%25m/%25d/%25Y+%25I:%25M+%25p',
+      't\n1/2/2024 3:04 PM\n12/31/2024 12:00 am\n',
+      't:TIMESTAMP',
+      '[["2024-01-02T15:04:00.000000Z"],["2024-12-31T00:00:00.000000Z"]]',
+    ],
+    [
+      'nanoseconds',
+      'timestampformat=%25d.%25m.%25Y+%25H:%25M:%25S.%25n',
+      't\n02.01.2024 03:04:05.123456789\n',
+      't:TIMESTAMP_NS',
+      '[["2024-01-02T03:04:05.123456789Z"]]',
+    ],
+    [
+      'a declared type',
+      `${FORMAT}&columns=d:DATE,e:STRING`,
+      'd,e\n01/02/2024,01/02/2024\n',
+      'd:DATE e:STRING',
+      '[["2024-02-01T00:00:00.000Z","01/02/2024"]]',
+    ],
+  ])('give the type to %s', async (_, params, body, types, rows) => {
+    expect(await put(params, body)).toEqual({ types, rows });
+  });
+
+  test.each([
+    ['a day that does not exist', '01/02/2024\n31/02/2024'],
+    ['a year of two digits', '01/02/2024\n01/02/24'],
+    ['another order', '01/02/2024\n12/31/2024'],
+    ['an ISO date among them', '01/02/2024\n2024-01-02'],
+    ['a word of DuckDB', 'infinity\nepoch'],
+    ['spaces', '01/02/2024\n 01/02/2024'],
+    ['a text after 25 000 rows', `${'01/02/2024\n'.repeat(25_000)}1.2.2024`],
+  ])('leave a column as text that has %s, and refuse it as a DATE', async (_, values) => {
+    expect(await put(FORMAT, `d\n${values}\n`)).toMatchObject({ types: 'd:STRING' });
+    const { length } = values.split('\n');
+    const line = values.startsWith('infinity') ? 2 : length + 1;
+    expect(await put(`${FORMAT}&columns=d:DATE`, `d\n${values}\n`)).toMatchObject({
+      status: 400,
+      code: 'invalid_data',
+      error: expect.stringMatching(
+        new RegExp(
+          `^Line ${line} of the CSV file, column "d": ".*" is not of the type DATE in the format "%d/%m/%Y"\\.$`,
+        ),
+      ),
+    });
+  });
+
+  test('read the rows of an append in the types of the frame', async () => {
+    await put('', 'd,t,x\n2024-01-02,2024-01-02T03:04:05Z,1\n');
+    const params = `${FORMAT}&timestampformat=%25d/%25m/%25Y+%25H:%25M:%25S`;
+    const response = await server.fetch(`/frames/t?${params}`, {
+      method: 'POST',
+      body: 'd,t,x\n3/1/2024,03/01/2024 04:05:06,2\n',
+      headers: { 'content-type': 'text/csv' },
+    });
+    expect(response.status).toBe(200);
+    expect(await (await server.fetch('/exp?handle=t')).text()).toBe(
+      'd,t,x\r\n2024-01-02,2024-01-02T03:04:05.000000Z,1\r\n2024-01-03,2024-01-03T04:05:06.000000Z,2\r\n',
+    );
+  });
+
+  test.each([
+    ['dateformat=', 'dateformat="" does not have a year, month and day.'],
+    ['dateformat=%25d/%25m', 'dateformat="%d/%m" does not have a year, month and day.'],
+    ['dateformat=%25d/%25q/%25Y', 'dateformat="%d/%q/%Y" has the unknown specifier "%q".'],
+    ['dateformat=%25d/%25m/%25', 'dateformat="%d/%m/%" has the unknown specifier "%".'],
+    ['dateformat=%25d/%25m/%25Y+%25H', 'dateformat="%d/%m/%Y %H" has a time, which belongs in timestampformat.'],
+    ['timestampformat=%25d/%25m/%25Y', 'timestampformat="%d/%m/%Y" does not have an hour.'],
+    ['timestampformat=%25d/%25m/%25Y+%25I', 'timestampformat="%d/%m/%Y %I" must have %I and %p together.'],
+    [`dateformat=%25d/%25m/%25Y${'x'.repeat(100)}`, / has a NUL character or more than 100 bytes\.$/],
+  ])('%.40j is refused', async (params, error) => {
+    expect(await put(params, 'a\n1\n')).toMatchObject({
+      status: 400,
+      code: 'invalid_argument',
+      error: typeof error === 'string' ? error : expect.stringMatching(error),
+    });
   });
 });

@@ -45,12 +45,12 @@ describe('an unknown parameter of a request that writes', () => {
     [
       'PUT /frames/t?x=1',
       '[{"id":2}]',
-      'PUT takes fmt, ttl, header, delimiter, columns, null, encoding and skip here.',
+      'PUT takes fmt, ttl, header, delimiter, columns, null, encoding, skip, dateformat and timestampformat here.',
     ],
     [
       'POST /frames/t?=1',
       '[{"id":2}]',
-      'POST takes fmt, ttl, header, delimiter, columns, null, encoding and skip here.',
+      'POST takes fmt, ttl, header, delimiter, columns, null, encoding, skip, dateformat and timestampformat here.',
     ],
     ['PATCH /frames/t?ttl=60', '{"ttl":60}', 'PATCH takes no parameters here.'],
     ['DELETE /frames/t?if-match=1', undefined, 'DELETE takes no parameters here.'],

@@ -119,6 +119,10 @@ export interface CsvOptions extends RowsOptions {
   readonly encoding?: CsvEncoding;
   /** The number of lines to skip before the header. Default 0. */
   readonly skip?: number;
+  /** The `strftime` format of dates, in addition to `2024-12-31`: `%d/%m/%Y`. */
+  readonly dateFormat?: string;
+  /** The `strftime` format of timestamps, in addition to ISO 8601. */
+  readonly timestampFormat?: string;
 }
 
 /** A frame as the bytes of a file, in a format that the store reads. */

@@ -27,6 +27,8 @@ export const CSV_OPTIONS: Readonly<Record<string, CommandOption>> = {
   null: { ...csvOption('<text>', 'A text that means null. May be repeated.'), isRepeatable: true },
   encoding: csvOption('<name>', 'The character encoding. Default: utf-8.'),
   skip: csvOption('<lines>', 'The number of lines before the header.'),
+  dateformat: csvOption('<format>', 'How dates are written, as in strftime: %d/%m/%Y.'),
+  timestampformat: csvOption('<format>', "The same for times: '%d/%m/%Y %H:%M:%S'."),
 };
 
 /** Converts those flags to parameters of an upload. */

@@ -21,6 +21,9 @@ export function sniffArguments({ columns = [], ...dialect }: CsvDialect): string
     return [`${sqlText(name)}: ${sqlText(foreignColumn(declaredField(name, type)).sqlType)}`];
   });
   if (types.length > 0) parts.push(`types = {${types.join(', ')}}`);
+  // The header is the line whose texts are not of the types below it.
+  if (dialect.dateFormat !== undefined) parts.push(`dateformat = ${sqlText(dialect.dateFormat)}`);
+  if (dialect.timestampFormat !== undefined) parts.push(`timestampformat = ${sqlText(dialect.timestampFormat)}`);
   return `, ${parts.join(', ')}`;
 }
 

@@ -24,10 +24,13 @@ export async function inexactValue(query: QueryTexts, source: CsvSource, table: 
     throw new Error('All values of a CSV file fit their columns, although a check failed.');
   const line = await lineOfRow(source.path, table, value.row);
   const { name, type } = columnInfo(field);
+  const format =
+    type === 'DATE' ? source.dateFormat : type.startsWith('TIMESTAMP') ? source.timestampFormat : undefined;
+  const wanted = format === undefined ? type : `${type} in the format ${quoted(format)}`;
   const isAppended = source.addedTo !== undefined && source.columns === undefined;
   return new ServiceError(
     'invalid_data',
-    `Line ${line} of the CSV file, column ${quoted(name)}: ${quoted(value.text)} is not of the type ${type}.`,
+    `Line ${line} of the CSV file, column ${quoted(name)}: ${quoted(value.text)} is not of the type ${wanted}.`,
     {
       hint: isAppended
         ? 'Correct the value: appended rows are read in the types of the frame.'

@@ -1,6 +1,6 @@
 import type { ChildResponses } from '../wire/file-requests.ts';
 import { csvColumnName } from './csv-table.ts';
-import { type CsvType, INFERRED_TYPES, isFloat } from './csv-types.ts';
+import { type CsvType, isFloat } from './csv-types.ts';
 
 /** Runs SQL, and returns the texts of its rows. */
 export type QueryTexts = (sql: string) => Promise<ChildResponses['texts']>;
@@ -28,29 +28,36 @@ const MIN_SAMPLED_ROWS = 100;
 
 const ANY_ZERO = { allowNegativeZero: true };
 
-/** Finds the inferred types that the first rows fit. `texts` is SQL for the texts of all columns. */
-export async function sampleTypes(query: QueryTexts, texts: string, columns: number): Promise<CsvSample> {
+/** Finds those of the types that the first rows fit. `texts` is SQL for the texts of all columns. */
+export async function sampleTypes(
+  query: QueryTexts,
+  texts: string,
+  columns: number,
+  types: readonly CsvType[],
+): Promise<CsvSample> {
   const limit = Math.max(MIN_SAMPLED_ROWS, Math.min(SAMPLED_ROWS, Math.floor(SAMPLED_VALUES / columns)));
   const names = Array.from({ length: columns }, (_, i) => csvColumnName(i));
-  const values = INFERRED_TYPES.map((type, k) => `${candidateValue(type, 't')} AS v${k}`);
-  const fits = INFERRED_TYPES.map(({ isExact }, k) => allSql(isExact('t', `v${k}`, ANY_ZERO)));
+  const values = types.map((type, k) => `${candidateValue(type, 't')} AS v${k}`);
+  const fits = types.map(({ isExact }, k) => allSql(isExact('t', `v${k}`, ANY_ZERO)));
   // One row for each value: with an expression for each column and type, a wide file would take seconds to plan.
   const rows = await query(`WITH sample AS MATERIALIZED (SELECT * FROM ${texts} LIMIT ${limit})
-    SELECT i::VARCHAR, NULL, ${negativeZeroSql(INFERRED_TYPES, 't', 'v')}, ${fits.join(', ')}
+    SELECT i::VARCHAR, NULL, ${negativeZeroSql(types, 't', 'v')}, ${fits.join(', ')}
     FROM (SELECT i, t, ${values.join(', ')}
       FROM (SELECT unnest([${names.join(', ')}]) AS t, unnest(range(${columns})) AS i FROM sample) WHERE t IS NOT NULL)
     GROUP BY i
-    UNION ALL SELECT NULL, count(*)::VARCHAR, ${INFERRED_TYPES.map(() => 'NULL').join(', ')}, NULL FROM sample`);
-  const found = names.map(() => NO_VALUES);
+    UNION ALL SELECT NULL, count(*)::VARCHAR, ${types.map(() => 'NULL').join(', ')}, NULL FROM sample`);
+  const found = names.map(() => withoutValues(types));
   let count = 0;
   for (const [column, sampled, hasNegativeZero = null, ...flags] of rows) {
     if (column === null) count = Number(sampled);
-    else found[Number(column)] = evidence(INFERRED_TYPES, flags, hasNegativeZero);
+    else found[Number(column)] = evidence(types, flags, hasNegativeZero);
   }
   return { columns: found, isWhole: count < limit };
 }
 
-const NO_VALUES: ColumnEvidence = { hasValues: false, types: INFERRED_TYPES, hasNegativeZero: false };
+function withoutValues(types: readonly CsvType[]): ColumnEvidence {
+  return { hasValues: false, types, hasNegativeZero: false };
+}
 
 /** A column, and types that it may have. */
 export interface Candidates {
@@ -88,7 +95,7 @@ export async function checkTypes(
     let next = 0;
     for (const { types } of some) {
       const [values = null, hasNegativeZero = null, ...fits] = flags.slice(next, (next += 2 + types.length));
-      columns.push(values === '0' ? { ...NO_VALUES, types } : evidence(types, fits, hasNegativeZero));
+      columns.push(values === '0' ? withoutValues(types) : evidence(types, fits, hasNegativeZero));
     }
   } while (at < candidates.length);
   return { rows, columns };

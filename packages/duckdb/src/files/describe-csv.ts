@@ -5,6 +5,7 @@ import { declaredField } from '@svc/frames/internal';
 import { DataType, type Field, Schema } from 'apache-arrow';
 import { checkedName } from './csv-arguments.ts';
 import { inexactValue } from './csv-faults.ts';
+import { type CsvFormats, formattedType, formattedTypes } from './csv-formats.ts';
 import { checkTypes, type ColumnEvidence, type QueryTexts, sampleTypes } from './csv-inference.ts';
 import type { CsvHead } from './csv-sniffer.ts';
 import { type CsvColumn, csvColumnName, type CsvTable } from './csv-table.ts';
@@ -26,16 +27,18 @@ const MAX_GUARDED_COLUMNS = 500;
 export async function detectCsvTable(query: QueryTexts, source: CsvSource, head: CsvHead): Promise<CsvTable> {
   await refuseEmptyFile(source.path);
   const { delimiter } = head;
+  // A format that a client gives takes precedence: 20240102 is a date if it has the format of one.
+  const inferredTypes = [...formattedTypes(source), ...INFERRED_TYPES];
   const header = source.header ?? (isFrameHeader(source, head) || (await hasHeader(query, source, head)));
   const names = columnNames(source, head, header);
   const declared = names.map((name, i) => declaredColumn(source, name, i));
   const texts = csvTextsSql(source, { delimiter, header, columns: names });
   const isInferred = declared.includes(undefined);
-  const sample = isInferred ? await sampleTypes(query, texts, names.length) : undefined;
+  const sample = isInferred ? await sampleTypes(query, texts, names.length, inferredTypes) : undefined;
   const columns = names.map((name, i): CsvColumn => {
     const known = declared[i];
     if (known !== undefined) return known;
-    const { hasValues = false, types = INFERRED_TYPES } = sample?.columns[i] ?? {};
+    const { hasValues = false, types = inferredTypes } = sample?.columns[i] ?? {};
     const [type = TEXT, ...otherTypes] = hasValues ? types : [NULLS, ...types];
     return inferredColumn(name, type, otherTypes);
   });
@@ -128,21 +131,23 @@ function columnNames({ columns }: CsvSource, head: CsvHead, header: boolean): re
 }
 
 /** Returns a column whose type is declared by the client, or by the frame that the rows are appended to. */
-function declaredColumn({ columns, addedTo }: CsvSource, name: string, index: number): CsvColumn | undefined {
+function declaredColumn(source: CsvSource, name: string, index: number): CsvColumn | undefined {
+  const { columns, addedTo } = source;
   const type = columns?.[index]?.type;
   const field = type === undefined ? addedTo?.fields.find((one) => one.name === name) : declaredField(name, type);
-  const known = field && csvTypeOf(field);
+  const known = field && csvTypeOf(field, source);
   return known && { field: nullable(field), type: known };
 }
 
 /** Returns how values of a field are written in CSV; undefined if there is no such form. */
-function csvTypeOf(field: Field): CsvType | undefined {
+function csvTypeOf(field: Field, formats: CsvFormats): CsvType | undefined {
   const { get } = storedColumn(field);
   const isLong128 = columnInfo(field).type === 'LONG128';
   const isOfSql = get.kind === 'bits' || get.kind === 'copy' || get.kind === 'decimal' || get.kind === 'uuid';
   const isText = get.kind === 'bytes' && get.isText;
   if (DataType.isDuration(field.type) || !(isLong128 || isOfSql || isText)) return undefined;
-  return declaredType(foreignColumn(field).sqlType);
+  const { sqlType } = foreignColumn(field);
+  return formattedType(sqlType, formats) ?? declaredType(sqlType);
 }
 
 function nullable(field: Field): Field {

@@ -12,7 +12,16 @@ import { parseDeclaredColumns } from './declared-columns.ts';
 import { all, mapGiven, type Params, single } from '../query-string.ts';
 
 /** The parameters that describe a CSV file. */
-export const CSV_PARAMS = ['header', 'delimiter', 'columns', 'null', 'encoding', 'skip'] as const;
+export const CSV_PARAMS = [
+  'header',
+  'delimiter',
+  'columns',
+  'null',
+  'encoding',
+  'skip',
+  'dateformat',
+  'timestampformat',
+] as const;
 
 /** Parses the parameters of a CSV upload. The charset of its content type counts if `encoding` is not given. */
 export function csvOptions(params: Params, contentType: string): CsvOptions {
@@ -22,6 +31,8 @@ export function csvOptions(params: Params, contentType: string): CsvOptions {
   const nulls = all(params, 'null');
   const encoding = parseEncoding(single(params, 'encoding'), contentType);
   const skip = mapGiven(single(params, 'skip'), (text) => parseCount('skip', text, SKIP_HINT));
+  const dateFormat = single(params, 'dateformat');
+  const timestampFormat = single(params, 'timestampformat');
   return {
     ...(header !== undefined && { header }),
     ...(delimiter !== undefined && { delimiter }),
@@ -29,6 +40,8 @@ export function csvOptions(params: Params, contentType: string): CsvOptions {
     ...(nulls.length > 0 && { nulls }),
     ...(encoding !== undefined && { encoding }),
     ...(skip !== undefined && { skip }),
+    ...(dateFormat !== undefined && { dateFormat }),
+    ...(timestampFormat !== undefined && { timestampFormat }),
   };
 }
 
