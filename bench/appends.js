@@ -3,7 +3,7 @@
 import { mkdtempSync, openAsBlob, readdirSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { cpuMs } from '../tools/process-resources.js';
+import { cpuMs as cpuMsOf } from '../tools/process-resources.js';
 import { startServer } from '../tools/server-process.js';
 import { provideDataSet } from './data-set.js';
 import { download } from './download.js';
@@ -45,7 +45,7 @@ async function timed(work) {
 /** The CPU time of the server and its children, in milliseconds. */
 function cpuOfTree(pid) {
   const children = readFileSync(`/proc/${pid}/task/${pid}/children`, 'utf8').split(' ').filter(Boolean);
-  return cpuMs(pid) + children.reduce((sum, child) => sum + cpuMs(child), 0);
+  return cpuMsOf(pid) + children.reduce((sum, child) => sum + cpuMsOf(child), 0);
 }
 
 /** One row appended to a long frame, and one row put as a new frame. */
@@ -68,20 +68,25 @@ async function measureOneRow({ url, pid }) {
   );
 }
 
-/** Short appends to one frame from concurrent clients. */
+/** Short appends to one frame from concurrent clients, and as many rows as new frames. */
 async function measureRate({ url, pid }) {
   const body = tradesAsArrow(APPEND_ROWS);
-  const run = async (count) => {
+  async function run(count, send) {
     let next = 0;
     const client = async () => {
-      while (next++ < count) await append(url, 'busy', body);
+      for (let i = next++; i < count; i = next++) await send(i);
     };
-    await Promise.all(Array.from({ length: CLIENTS }, client));
-  };
-  await run(100);
-  const cpu = cpuOfTree(pid);
-  const ms = await timed(() => run(APPENDS));
-  return { perSecond: (APPENDS * 1000) / ms, cpuMsPerAppend: (cpuOfTree(pid) - cpu) / APPENDS };
+    const cpu = cpuOfTree(pid);
+    const ms = await timed(() => Promise.all(Array.from({ length: CLIENTS }, client)));
+    return { perSecond: (count * 1000) / ms, cpuMs: (cpuOfTree(pid) - cpu) / count };
+  }
+  const appendOne = () => append(url, 'busy', body);
+  const putOne = (i) => putFrame(`${url}/frames/short-${i}`, 'arrow', body);
+  await run(100, appendOne);
+  return interleave(
+    { append: () => run(APPENDS / 4, appendOne), put: () => run(APPENDS / 4, putOne) },
+    { rounds: 4, warmUp: 0 },
+  );
 }
 
 /** All rows of a frame of many parts and of one with the same rows in one part, from disk. */
@@ -122,9 +127,13 @@ try {
     [`all rows of ${PARTS} parts, against one part`]: { ...compare(parts.all.many, parts.all.one), aim: 1.2 },
     [`1000 rows of ${PARTS} parts, against one part`]: compare(parts.window.many, parts.window.one),
     [`${APPENDS} appends of ${APPEND_ROWS} rows, ${CLIENTS} clients`]: {
-      'appends/s': Math.round(rate.perSecond),
-      'CPU ms': Number(rate.cpuMsPerAppend.toFixed(2)),
+      'per second': Math.round(median(rate.append.map(({ perSecond }) => perSecond))),
+      'CPU ms': Number(median(rate.append.map(({ cpuMs }) => cpuMs)).toFixed(2)),
       aim: 200,
+    },
+    [`${APPENDS} puts of ${APPEND_ROWS} rows, ${CLIENTS} clients`]: {
+      'per second': Math.round(median(rate.put.map(({ perSecond }) => perSecond))),
+      'CPU ms': Number(median(rate.put.map(({ cpuMs }) => cpuMs)).toFixed(2)),
     },
   };
   console.table(summary);

@@ -1,7 +1,8 @@
 import { mkdtemp, readdir, readFile, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { afterEach, beforeEach, expect, test } from 'vitest';
+import { createDecoders } from '@svc/frames';
+import { afterAll, afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { fromChild } from '../files/file-errors.ts';
 import { ChildError } from '../engine/child-errors.ts';
 import { type ReceivedRows, withReceived } from './receive-upload.ts';
@@ -53,4 +54,40 @@ test.each([
   expect(attempts).toHaveLength(count);
   expect(outcome).toMatchObject({ code, hint: expect.stringMatching(hint) });
   expect(await readdir(directory)).toEqual([]);
+});
+
+describe('an NDJSON upload', () => {
+  const decoders = createDecoders();
+  afterAll(() => decoders.close());
+
+  async function filesWhileDecoding(line: string, lines: number): Promise<{ rows: number; files: number }> {
+    async function* body(): AsyncGenerator<Uint8Array> {
+      for (let i = 0; i < lines; i++) yield Buffer.from(line);
+    }
+    const receiving = { decoders, folder: createTenantFolder(directory), signal: undefined };
+    return withReceived({ format: 'ndjson', body: body() }, receiving, async (rows) => {
+      let count = 0;
+      if ('batches' in rows) for await (const batch of rows.batches) count += batch.numRows;
+      return { rows: count, files: (await readdir(directory)).length };
+    });
+  }
+
+  test.each<[string, number, number]>([
+    ['short', 100, 0],
+    ['long', 10_000, 1],
+  ])('that is %s has all its rows, from %i lines in %i files', async (_name, lines, files) => {
+    expect(await filesWhileDecoding('{"a":1,"b":"x"}\n', lines)).toEqual({ rows: lines, files });
+    expect(await readdir(directory)).toEqual([]);
+  });
+
+  test('that stops arriving can be cancelled', async () => {
+    const controller = new AbortController();
+    async function* body(): AsyncGenerator<Uint8Array> {
+      yield Buffer.from('{"a":1}\n');
+      controller.abort(new Error('gone'));
+      await new Promise(() => {});
+    }
+    const receiving = { decoders, folder: createTenantFolder(directory), signal: controller.signal };
+    await expect(withReceived({ format: 'ndjson', body: body() }, receiving, async () => 1)).rejects.toThrow('gone');
+  });
 });

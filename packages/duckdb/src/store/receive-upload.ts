@@ -1,9 +1,10 @@
 import { ServiceError } from '@svc/errors';
-import type { CsvOptions, DecodeOptions, Decoders, FileUpload, FrameStream, PutSource } from '@svc/frames';
+import type { CsvOptions, Decoders, FileBody, FileUpload, FrameStream, PutSource } from '@svc/frames';
 import type { Schema } from 'apache-arrow';
 import { csvText } from '../files/csv-text.ts';
 import type { FileSource } from '../files/frame-files.ts';
-import { createIncomingFile, type IncomingFile } from './incoming-file.ts';
+import { createIncomingFile } from './incoming-file.ts';
+import { startBody } from './short-body.ts';
 import { isBrokenByAnother } from '../engine/child-errors.ts';
 import type { TenantFolder } from './catalogue/tenant-folder.ts';
 
@@ -23,31 +24,64 @@ export interface Receiving {
 }
 
 /**
- * Writes an upload to a temporary file and runs `work` on its rows. An upload can have any size, and a slow one occupies
- * neither a decoder nor DuckDB. The rows of a fast one are processed while they arrive; `work` starts over in the rare
- * case that the upload gets slow, or that another request breaks the engine.
+ * Runs `work` on the rows of an upload. A short one is decoded from memory; others are written to a temporary file, as an
+ * upload can have any size, and a slow one occupies neither a decoder nor DuckDB.
  */
 export async function withReceived<T>(
   source: PutSource,
-  { decoders, folder, signal, addedTo }: Receiving,
+  receiving: Receiving,
   work: (rows: ReceivedRows) => Promise<T>,
 ): Promise<T> {
   if (!('format' in source)) return work(source);
+  if (source.format === 'csv' || source.format === 'parquet') return withFile(source, receiving, work);
+  const started = await startBody(source.body, receiving.signal);
+  if (!started.isShort) return withFile({ ...source, body: started.body }, receiving, work);
+  const run = (): Promise<T> =>
+    withSignal(receiving.signal, async (signal) =>
+      work(await decoded(source, bodyOf(started.bytes), { ...receiving, signal })),
+    );
+  return run().catch((error: unknown) => {
+    if (!isRefusedForAnother(error)) throw error;
+    return run();
+  });
+}
+
+/** Each attempt to decode gets a copy: decoding takes the memory. */
+async function* bodyOf(bytes: Uint8Array): AsyncGenerator<Uint8Array> {
+  yield Uint8Array.from(bytes);
+}
+
+/** Aborts the signal when the work is done: rows that were not consumed occupy a decoder until they are cancelled. */
+async function withSignal<T>(signal: AbortSignal | undefined, work: (signal: AbortSignal) => Promise<T>): Promise<T> {
+  const done = new AbortController();
+  try {
+    return await work(AbortSignal.any(signal === undefined ? [done.signal] : [done.signal, signal]));
+  } finally {
+    done.abort(new ServiceError('cancelled', 'The upload was abandoned.'));
+  }
+}
+
+/**
+ * Writes an upload to a temporary file and runs `work` on its rows. Those of a fast one are processed while they arrive;
+ * `work` starts over in the rare case that the upload gets slow, or that another request breaks the engine.
+ */
+async function withFile<T>(
+  source: FileUpload,
+  receiving: Receiving,
+  work: (rows: ReceivedRows) => Promise<T>,
+): Promise<T> {
+  const { folder, signal } = receiving;
   const path = folder.unfinishedPath();
   const body = source.format === 'csv' ? csvText(source.body, source.options ?? {}) : source.body;
   const file = createIncomingFile(body, path, { signal });
 
   async function attempt(upload: FileUpload): Promise<T> {
-    const done = new AbortController();
-    const signals = signal === undefined ? [done.signal] : [done.signal, signal];
     try {
-      const options = { signal: AbortSignal.any(signals), ...(addedTo && { addedTo }) };
-      return await work(fileOf(upload, path) ?? (await decoded(upload, file, decoders, options)));
+      return await withSignal(signal, async (ending) =>
+        work(fileOf(upload, path) ?? (await decoded(upload, file, { ...receiving, signal: ending }))),
+      );
     } catch (error) {
       throw withSkippedLines(error, upload);
-    } finally {
-      // A failed write has not consumed its rows, which occupy a decoder until they are cancelled.
-      done.abort(new ServiceError('cancelled', 'The upload was abandoned.'));
     }
   }
 
@@ -97,13 +131,12 @@ function withSkippedLines(error: unknown, upload: FileUpload): unknown {
 
 async function decoded(
   upload: FileUpload,
-  file: IncomingFile,
-  decoders: Decoders | undefined,
-  options: DecodeOptions,
+  body: FileBody | AsyncIterable<Uint8Array>,
+  { decoders, signal, addedTo }: Pick<Receiving, 'decoders' | 'signal' | 'addedTo'>,
 ): Promise<FrameStream> {
   if (decoders === undefined || upload.format === 'csv' || upload.format === 'parquet') {
     throw new ServiceError('unsupported_media_type', `This store has no decoder for ${upload.format}.`);
   }
   const rows = 'options' in upload ? upload.options : {};
-  return decoders.decode(upload.format, file, { ...options, ...rows });
+  return decoders.decode(upload.format, body, { ...(signal && { signal }), ...(addedTo && { addedTo }), ...rows });
 }
