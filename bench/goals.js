@@ -165,6 +165,24 @@ export const GOALS = [
     reached: (summary) => row(summary, { call: 'SQL of one row', measured: 'ms' })?.ratio,
   },
   {
+    what: 'one row appended to 10 M rows: time relative to one row put as a new frame',
+    of: 'appends',
+    ...atMost(3),
+    reached: (summary) => summary['one row appended to 10000000 rows, against one row put']?.ratio,
+  },
+  {
+    what: 'appends of 100 rows to one frame from 16 clients: per second',
+    of: 'appends',
+    ...atLeast(200),
+    reached: (summary) => summary['1000 appends of 100 rows, 16 clients']?.['per second'],
+  },
+  {
+    what: 'all rows of 64 parts: time relative to the same rows in one part',
+    of: 'appends',
+    ...atMost(1.2),
+    reached: (summary) => summary['all rows of 64 parts, against one part']?.ratio,
+  },
+  {
     what: '1 M rows forwarded from QuestDB: time relative to a direct query',
     of: 'proxy',
     ...atMost(1.1),

@@ -56,6 +56,11 @@ const SECTIONS = [
     text: 'SQL over frames (in a child process, including the check of the SQL and the transfer of Arrow batches), against DuckDB in a process that does nothing else, on the same files.',
   },
   { name: 'uploads', title: 'Uploads', text: 'One million rows, until they are on disk and acknowledged.' },
+  {
+    name: 'appends',
+    title: 'Appends',
+    text: 'Until the rows are on disk and acknowledged. One row is appended to ten million, against one row that is put as a new frame; 16 clients append 100 rows at a time to one frame; and a frame of 64 parts is read from disk, against the same rows in one part.',
+  },
   { name: 'flight', title: 'Arrow Flight', text: "Against pyarrow's Flight server (C++), same frame, same client." },
   { name: 'proxy', title: 'Forwarded SQL', text: 'Through this server to a real QuestDB, against direct queries.' },
   {
