@@ -12,6 +12,7 @@ const ALL = [
   'sql',
   'uploads',
   'appends',
+  'csv-uploads',
   'flight',
   'proxy',
   'isolation',

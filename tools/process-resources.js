@@ -9,6 +9,22 @@ export function cpuMs(pid) {
   return ((Number(fields[11]) + Number(fields[12])) / TICKS_PER_SECOND) * 1000;
 }
 
+/** CPU time a process and its child processes have used so far, in milliseconds. */
+export function familyCpuMs(pid) {
+  const parents = readdirSync('/proc').flatMap((name) => (/^\d+$/.test(name) ? [[Number(name), parentOf(name)]] : []));
+  const children = parents.filter(([, parent]) => parent === pid);
+  return children.reduce((sum, [child]) => sum + familyCpuMs(child), cpuMs(pid));
+}
+
+function parentOf(pid) {
+  try {
+    return Number(readFileSync(`/proc/${pid}/stat`, 'utf8').split(') ').at(-1).split(' ')[1]);
+  } catch {
+    // Ended in the meantime.
+    return 0;
+  }
+}
+
 /** Resident memory of a process, in bytes. */
 export function residentBytes(pid) {
   return Number(/VmRSS:\s+(\d+)/.exec(readFileSync(`/proc/${pid}/status`, 'utf8'))[1]) * 1024;
