@@ -39,20 +39,22 @@ export async function sampleTypes(
   const names = Array.from({ length: columns }, (_, i) => csvColumnName(i));
   const values = types.map((type, k) => `${candidateValue(type, 't')} AS v${k}`);
   const fits = types.map(({ isExact }, k) => allSql(isExact('t', `v${k}`, ANY_ZERO)));
-  // One row for each value: with an expression for each column and type, a wide file would take seconds to plan.
-  const rows = await query(`WITH sample AS MATERIALIZED (SELECT * FROM ${texts} LIMIT ${limit})
-    SELECT i::VARCHAR, NULL, ${negativeZeroSql(types, 't', 'v')}, ${fits.join(', ')}
+  // One row for each value: with an expression for each column and type, a wide file would take seconds to plan. The
+  // texts of one more column count the rows.
+  const rows =
+    await query(`SELECT i::VARCHAR, count(*)::VARCHAR, ${negativeZeroSql(types, 't', 'v')}, ${fits.join(', ')}
     FROM (SELECT i, t, ${values.join(', ')}
-      FROM (SELECT unnest([${names.join(', ')}]) AS t, unnest(range(${columns})) AS i FROM sample) WHERE t IS NOT NULL)
-    GROUP BY i
-    UNION ALL SELECT NULL, count(*)::VARCHAR, ${types.map(() => 'NULL').join(', ')}, NULL FROM sample`);
+      FROM (SELECT unnest([${[...names, "'row'"].join(', ')}]) AS t, unnest(range(${columns + 1})) AS i
+        FROM (SELECT * FROM ${texts} LIMIT ${limit}))
+      WHERE t IS NOT NULL)
+    GROUP BY i`);
   const found = names.map(() => withoutValues(types));
-  let count = 0;
-  for (const [column, sampled, hasNegativeZero = null, ...flags] of rows) {
-    if (column === null) count = Number(sampled);
+  let isWhole = true;
+  for (const [column, count, hasNegativeZero = null, ...flags] of rows) {
+    if (Number(column) === columns) isWhole = Number(count) < limit;
     else found[Number(column)] = evidence(types, flags, hasNegativeZero);
   }
-  return { columns: found, isWhole: count < limit };
+  return { columns: found, isWhole };
 }
 
 function withoutValues(types: readonly CsvType[]): ColumnEvidence {

@@ -113,7 +113,7 @@ const COLUMNS: readonly (readonly [type: string, texts: readonly string[], back?
 ];
 
 /** More rows than are sampled of that many columns. */
-const MANY_ROWS = 6000;
+const MANY_ROWS = 2500;
 
 /** One file of all columns, with as many rows as the longest column and `filler` of its first rows before the last. */
 function fileOf(columns: typeof COLUMNS, fillers: number): string {
