@@ -126,9 +126,10 @@ describe('wrong usage ends with 2, a sentence and a hint', () => {
     [['ping', '--url', 'http://h/?a=1'], 'with a query or a fragment.', 'Write it as http://'],
     [['drop', '..'], 'svc drop needs <handle>...', 'Usage: svc drop [directory] <handle>... [flags]'],
     [['put', '', 'x.json'], '"" is not a valid handle.', 'A handle has 1 to 128'],
+    [['put', 'x.xlsx'], '"x.xlsx" is a spreadsheet, which svc does not read.', 'Save the sheet as CSV in UTF-8'],
     [
-      ['put', 't', 'x.xlsx'],
-      'Cannot tell the format from the name "x.xlsx".',
+      ['put', 't', 'x.txt'],
+      'Cannot tell the format from the name "x.txt".',
       'Use --fmt json or --fmt ndjson or --fmt csv or --fmt arrow',
     ],
     [
