@@ -32,7 +32,7 @@ function startNode(path) {
   const child = fork(fileURLToPath(new URL('static-server.js', import.meta.url)), [path]);
   ended.unshift(async () => child.kill());
   return new Promise((resolve) => {
-    child.once('message', (port) => resolve({ pid: child.pid, url: `http://127.0.0.1:${port}/` }));
+    child.once('message', (port) => resolve({ pid: child.pid, url: `http://127.0.0.1:${Number(port)}/` }));
   });
 }
 
