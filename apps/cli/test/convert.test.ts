@@ -74,6 +74,19 @@ describe('svc convert', () => {
     });
   });
 
+  test('columns of NDJSON can be declared, but no CSV options apply', async () => {
+    const argv = ['convert', '-', '-', '--from', 'ndjson', '--to', 'ndjson'];
+    expect((await run([...argv, '--columns', 'a:DATE,b'], { stdin: '{"a":"2024-01-02","b":1}\n' })).stdout).toBe(
+      '{"a":"2024-01-02T00:00:00.000Z","b":1}\n',
+    );
+    expect((await run([...argv, '--columns', 'a', '--skip', '1'])).stderr).toBe(
+      'error: --skip applies to CSV only, and the format is ndjson.\nhint: Leave it out.\n',
+    );
+    expect((await run(['convert', 'x.parquet', '-', '--to', 'csv', '--columns', 'a'])).stderr).toBe(
+      'error: --columns applies to CSV, JSON and NDJSON only, and the format is parquet.\nhint: Leave it out.\n',
+    );
+  });
+
   test('to .arrow is an IPC file, which begins and ends with its magic', async () => {
     await run(['convert', input, join(folder, 'x.arrow')]);
     const bytes = await readFile(join(folder, 'x.arrow'));

@@ -19,11 +19,14 @@ function csvOption(value: string, summary: string): CommandOption {
   return { value, summary, line: CSV_LINE };
 }
 
+/** The flag that also applies to JSON and NDJSON. */
+const COLUMNS = 'columns';
+
 /** The flags of every command that reads CSV; options that are not given are detected. */
 export const CSV_OPTIONS: Readonly<Record<string, CommandOption>> = {
   header: csvOption('<true|false>', 'Whether the first line is a header.'),
   delimiter: csvOption('<text>', 'The delimiter between values.'),
-  columns: csvOption('<names>', 'All columns, with or without types: id:LONG,s.'),
+  [COLUMNS]: csvOption('<names>', 'All columns, also of JSON: id:LONG,s.'),
   null: { ...csvOption('<text>', 'A text that means null. May be repeated.'), isRepeatable: true },
   encoding: csvOption('<name>', 'The character encoding. Default: utf-8.'),
   skip: csvOption('<lines>', 'The number of lines before the header.'),
@@ -38,9 +41,11 @@ export function csvParams(args: Arguments, format: string): Readonly<Record<stri
     const [text] = texts;
     return text === undefined ? [] : [[flag, isRepeatable ? texts : text] as const];
   });
-  const [first] = given;
-  if (first !== undefined && format !== 'csv') {
-    throw new CliError('usage', `--${first[0]} applies to CSV only, and the format is ${format}.`, {
+  const isJson = format === 'json' || format === 'ndjson';
+  const wrong = format === 'csv' ? undefined : given.map(([flag]) => flag).find((flag) => !isJson || flag !== COLUMNS);
+  if (wrong !== undefined) {
+    const formats = wrong === COLUMNS ? 'CSV, JSON and NDJSON' : 'CSV';
+    throw new CliError('usage', `--${wrong} applies to ${formats} only, and the format is ${format}.`, {
       hint: 'Leave it out.',
     });
   }
