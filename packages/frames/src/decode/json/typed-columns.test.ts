@@ -1,4 +1,5 @@
 import { type DataType, Field, FixedSizeList, Int64, List, Map_, Schema, Struct, Utf8 } from 'apache-arrow';
+import * as fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { decodeBody, type DecodedBody } from '../../../test/decode-body.ts';
 import { encodeNdjson } from '../../encode/ndjson.ts';
@@ -167,6 +168,28 @@ describe('a value of a declared type', () => {
       }),
     );
   });
+});
+
+test('a timestamp is the instant that Date reads', async () => {
+  const millis = fc.integer({ min: -62_135_596_800_000, max: 253_402_300_799_999 });
+  await fc.assert(
+    fc.asyncProperty(
+      fc.array(millis, { minLength: 1, maxLength: 50 }),
+      fc.integer({ min: -719, max: 719 }),
+      async (instants, offset) => {
+        const zone = `${offset < 0 ? '-' : '+'}${new Date(Math.abs(offset) * 60_000).toISOString().slice(11, 16)}`;
+        const texts = instants.map((instant) => new Date(instant + offset * 60_000).toISOString().replace('Z', zone));
+        fc.pre(texts.every((text) => /^\d/.test(text)));
+        const body = texts.map((at) => JSON.stringify({ at })).join('\n');
+        const rows = (await written(decode(body, { columns: [{ name: 'at', type: 'TIMESTAMP' }] })))
+          .trimEnd()
+          .split('\n');
+        const expected = texts.map((text) => `{"at":"${new Date(text).toISOString().replace('Z', '000Z')}"}`);
+        expect(rows).toEqual(expected);
+      },
+    ),
+    { numRuns: 50 },
+  );
 });
 
 describe('declared columns', () => {
