@@ -7,7 +7,7 @@ import { promisify } from 'node:util';
 import { type FrameStream, type Store, streamFromTable } from '@svc/frames';
 import { longFrame } from '@svc/frames/testing';
 import { Table, vectorFromArray, Int64 } from 'apache-arrow';
-import { afterAll, afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { afterAll, afterEach, beforeEach, describe, expect, onTestFinished, test } from 'vitest';
 import { createDurableStore } from '../../src/store/create-durable-store.ts';
 import { refOf, rowsOf } from '../../src/testing/store-fixture.ts';
 import { createTestFiles, FILE_KINDS } from '../../src/testing/test-files.ts';
@@ -62,6 +62,23 @@ describe.runIf(isMounted).each(FILE_KINDS)('on a disk of one megabyte, with %s f
     expect(await rowsOf(store, trades)).toEqual([[0n], [1n]]);
     expect((await statfs(disk)).bavail).toBe(before.bavail);
     expect((await store.put(trades, longFrame(3))).info.rows).toBe(3);
+  });
+
+  test('a file that does not fit into the temporary directory is out_of_disk, and the space stays', async () => {
+    const elsewhere = await mkdtemp(join(tmpdir(), 'store-'));
+    const files = createTestFiles(kind, tmpdir());
+    const large = await createDurableStore({ directory: elsewhere, files, tempDirectory: directory });
+    onTestFinished(async () => {
+      await large.close();
+      await rm(elsewhere, { recursive: true });
+    });
+    await large.put(trades, largeFrame());
+    const frame = await large.open(trades);
+    await expect(frame?.file?.('arrow')).rejects.toMatchObject({ code: 'out_of_disk' });
+    const before = await statfs(disk);
+    await expect(frame?.file?.('csv')).rejects.toMatchObject({ code: 'out_of_disk' });
+    expect((await statfs(disk)).bavail).toBe(before.bavail);
+    frame?.close();
   });
 
   test('a frame can be dropped when not one byte is left', async () => {
