@@ -11,7 +11,7 @@ const LAYERS = [
   ['exec-http', 'grpc'],
   ['service'],
   ['duckdb', 'tsdb-proxy'],
-  ['frames', 'config', 'proto'],
+  ['frames', 'config', 'proto', 'auth'],
   ['errors'],
 ] as const;
 

@@ -10,6 +10,7 @@ export type GrpcStatusName =
   | 'NOT_FOUND'
   | 'PERMISSION_DENIED'
   | 'RESOURCE_EXHAUSTED'
+  | 'UNAUTHENTICATED'
   | 'UNAVAILABLE'
   | 'UNIMPLEMENTED';
 
@@ -44,6 +45,12 @@ export const ERROR_CODES = {
     grpc: 'INVALID_ARGUMENT',
     meaning: 'The engine rejects the SQL, or it failed on the data; `position` says where, if known.',
     hint: 'Correct the SQL and send it again.',
+  },
+  unauthenticated: {
+    http: 401,
+    grpc: 'UNAUTHENTICATED',
+    meaning: 'The request has no credentials, or its credentials are wrong, expired or revoked.',
+    hint: 'Send the header Authorization with Bearer and a token, or with Basic and the token as the password.',
   },
   permission_denied: {
     http: 403,

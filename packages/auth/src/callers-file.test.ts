@@ -1,0 +1,68 @@
+import { describe, expect, test } from 'vitest';
+import { parseCallers } from './callers-file.ts';
+import { hashSecret } from './token.ts';
+
+const HASH = hashSecret('a'.repeat(43));
+
+function tokenRow(changes: Readonly<Record<string, string | undefined>> = {}): string {
+  const row = { id: '"t-abcdef"', hash: `"${HASH}"`, tenant: '"alpha"', permissions: '["read"]', ...changes };
+  const lines = Object.entries(row).flatMap(([key, value]) => (value === undefined ? [] : [`${key} = ${value}`]));
+  return ['[[token]]', ...lines, ''].join('\n');
+}
+
+test('a callers file has tokens with tenant, permissions, expiry and note', () => {
+  const text = tokenRow({ permissions: '["read", "write"]', expires: '2027-01-01T00:00:00Z', note: '"dashboard"' });
+  const { tokens } = parseCallers(text + tokenRow({ id: '"t-ghijkl"' }));
+  expect([...tokens.keys()]).toEqual(['t-abcdef', 't-ghijkl']);
+  expect(tokens.get('t-abcdef')).toEqual({
+    id: 't-abcdef',
+    tenant: 'alpha',
+    permissions: new Set(['read', 'write']),
+    hash: Buffer.from(HASH.slice(7), 'hex'),
+    expires: new Date('2027-01-01T00:00:00Z'),
+    note: 'dashboard',
+  });
+});
+
+test('an empty file is valid and has no callers', () => {
+  expect(parseCallers('').tokens.size).toBe(0);
+});
+
+describe('a file is refused with a sentence that says where and why', () => {
+  test.each([
+    ['a syntax error', 'x = 1\n[[token\n', 'It is not TOML: the error is in line 2.'],
+    ['a date that does not exist', 'x = 2027-13-45', 'It is not TOML'],
+    ['an unknown table', '[[user]]\nname = "x"', 'The file has an unknown key "user".'],
+    ['a table instead of a list', '[token]\nid = "x"', 'The file is not valid. Write [[token]] above each token.'],
+    ['an unknown key', tokenRow({ premissions: '[]' }), 'Entry 1 of [[token]] has an unknown key "premissions".'],
+    ['no id', tokenRow({ id: undefined }), 'Entry 1 of [[token]] has no "id".'],
+    ['no hash', tokenRow({ hash: undefined }), 'Entry 1 of [[token]] has no "hash".'],
+    ['no tenant', tokenRow({ tenant: undefined }), 'Entry 1 of [[token]] has no "tenant".'],
+    ['no permissions', tokenRow({ permissions: undefined }), 'Entry 1 of [[token]] has no "permissions".'],
+    ['a short id', tokenRow({ id: '"t-1"' }), 'Entry 1 of [[token]]: id is not valid. It is the 8 characters'],
+    ['a hash that is no hash', tokenRow({ hash: '"sha256:12"' }), 'hash is not valid. It is "sha256:"'],
+    ['a hash of another kind', tokenRow({ hash: '"md5:12"' }), 'hash is not valid.'],
+    ['a tenant in capitals', tokenRow({ tenant: '"Alpha"' }), 'tenant is not valid. A tenant has 1 to 63'],
+    ['a tenant that is a path', tokenRow({ tenant: '"../x"' }), 'tenant is not valid.'],
+    ['a tenant of 64 characters', tokenRow({ tenant: `"${'a'.repeat(64)}"` }), 'tenant is not valid.'],
+    [
+      'no permission',
+      tokenRow({ permissions: '[]' }),
+      'permissions is not valid. It is a list of at least one of read',
+    ],
+    ['an unknown permission', tokenRow({ permissions: '["root"]' }), 'permissions is not valid.'],
+    ['a permission twice', tokenRow({ permissions: '["read", "read"]' }), 'permissions is not valid.'],
+    ['permissions as a text', tokenRow({ permissions: '"read"' }), 'permissions is not valid.'],
+    ['an expiry as a text', tokenRow({ expires: '"2027-01-01"' }), 'expires is not valid. It is a time with a zone'],
+    ['an expiry without a zone', tokenRow({ expires: '2027-01-01T00:00:00' }), 'expires is not valid.'],
+    ['an expiry that is a day', tokenRow({ expires: '2027-01-01' }), 'expires is not valid.'],
+    ['the same id twice', tokenRow() + tokenRow(), 'There are two tokens with the id "t-abcdef".'],
+  ])('%s', (_name, text, sentence) => {
+    expect(() => parseCallers(text)).toThrow(sentence);
+  });
+
+  test('that quotes neither a hash nor a line of the file', () => {
+    const broken = [tokenRow({ hash: '"sha256:5ec2e7"' }), `${tokenRow()}\nsecret-5ec2e7`];
+    for (const text of broken) expect(() => parseCallers(text)).not.toThrow('5ec2e7');
+  });
+});

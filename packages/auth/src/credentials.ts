@@ -1,0 +1,30 @@
+import { ServiceError } from '@svc/errors';
+
+/** The credentials of a request, as its protocol carries them. */
+export interface Credentials {
+  /** The value of `Authorization`: a header of HTTP, or metadata of gRPC. Default: there is none. */
+  readonly authorization?: string | undefined;
+}
+
+/** Longer credentials are refused unread. */
+const MAX_AUTHORIZATION_LENGTH = 16 * 1024;
+
+/**
+ * Returns the secret in a value of `Authorization`: that of `Bearer`, or the password of `Basic` with any user. Throws
+ * `unauthenticated` if there is none.
+ */
+export function parseAuthorization(authorization: string | undefined): string {
+  if (authorization === undefined) throw unauthenticated('The request has no credentials.');
+  if (authorization.length > MAX_AUTHORIZATION_LENGTH) throw unauthenticated('The credentials are too long.');
+  const [, scheme = '', value = ''] = /^([A-Za-z]+) +(\S+)\s*$/.exec(authorization) ?? [];
+  if (scheme.toLowerCase() === 'bearer') return value;
+  if (scheme.toLowerCase() !== 'basic') throw unauthenticated('The credentials are neither Bearer nor Basic.');
+  const [, password] = /^[^:]*:(.*)$/s.exec(Buffer.from(value, 'base64').toString()) ?? [];
+  if (password === undefined) throw unauthenticated('The Basic credentials have no password.');
+  return password;
+}
+
+/** The error of a request without valid credentials. The message must not contain any part of them. */
+export function unauthenticated(message: string, hint?: string): ServiceError {
+  return new ServiceError('unauthenticated', message, hint === undefined ? {} : { hint });
+}

@@ -1,0 +1,23 @@
+/**
+ * Who is calling: finds the tenant and the permissions behind the credentials of a request.
+ *
+ * ```ts
+ * import { openAuthenticator } from '@svc/auth';
+ *
+ * const authenticator = await openAuthenticator({ callersFile: '/etc/service/callers.toml' });
+ * const caller = await authenticator.authenticate({ authorization: 'Bearer svc_…' });
+ * caller.tenant; // 'alpha'
+ * caller.permissions.has('write'); // false
+ * ```
+ */
+export {
+  type AuthEvent,
+  type Authenticator,
+  type AuthenticatorOptions,
+  loadCallers,
+  openAuthenticator,
+} from './authenticator.ts';
+export { type Caller, isTenant, type Permission, PERMISSIONS, TENANT_RULE } from './caller.ts';
+export { type Callers, CallersFileError, parseCallers, type TokenCaller } from './callers-file.ts';
+export { type Credentials, parseAuthorization, unauthenticated } from './credentials.ts';
+export { createToken, formatToken, hashSecret, type Token } from './token.ts';

@@ -1,0 +1,73 @@
+import { stat } from 'node:fs/promises';
+
+/** A value that is loaded from files, and loaded again when they change. */
+export interface WatchedFiles<T> {
+  /** The value that was loaded last. */
+  readonly current: T;
+  close(): void;
+}
+
+/** Options of `watchFiles`. */
+export interface WatchFilesOptions<T> {
+  readonly paths: readonly string[];
+  /** Loads the value. If it fails after a change, the value before stays. */
+  readonly load: () => Promise<T>;
+  /** Called when a changed value is loaded. */
+  readonly onChange?: ((value: T) => void) | undefined;
+  /** Called with the error of `load` after a change, once for each change. */
+  readonly onFailure?: ((error: unknown) => void) | undefined;
+  /** How often to look for changes. Default 1000. */
+  readonly pollMs?: number | undefined;
+}
+
+/**
+ * Loads a value from files and keeps it up to date. Polls: that also works if a file is replaced by a rename, behind a
+ * symbolic link, and on network file systems. Throws if the first load fails.
+ */
+export async function watchFiles<T>(options: WatchFilesOptions<T>): Promise<WatchedFiles<T>> {
+  const { paths, load, onChange, onFailure, pollMs = 1000 } = options;
+  // Before the load: a change during the load is seen by the next poll.
+  let seen = await stateOf(paths);
+  let current = await load();
+  let isBusy = false;
+
+  async function poll(): Promise<void> {
+    const state = await stateOf(paths);
+    if (state === seen) return;
+    seen = state;
+    try {
+      current = await load();
+      onChange?.(current);
+    } catch (error) {
+      onFailure?.(error);
+    }
+  }
+
+  const timer = setInterval(() => {
+    if (isBusy) return;
+    isBusy = true;
+    void poll().finally(() => {
+      isBusy = false;
+    });
+  }, pollMs).unref();
+
+  return {
+    get current() {
+      return current;
+    },
+    close: () => clearInterval(timer),
+  };
+}
+
+/** Returns a text that changes with the content of the files. */
+async function stateOf(paths: readonly string[]): Promise<string> {
+  const states = paths.map(async (path) => {
+    try {
+      const { dev, ino, size, mtimeNs, ctimeNs } = await stat(path, { bigint: true });
+      return [dev, ino, size, mtimeNs, ctimeNs].join(':');
+    } catch {
+      return 'unreadable';
+    }
+  });
+  return (await Promise.all(states)).join(' ');
+}
