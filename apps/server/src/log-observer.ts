@@ -21,6 +21,8 @@ export function createLogObserver(log: Log): Observer {
       case 'frame_appended':
       case 'frame_dropped':
       case 'frame_expiry_set':
+      case 'caller_refused':
+      case 'callers_loaded':
         log.info(event.kind, fieldsOf(event));
         break;
       case 'frame_opened':
@@ -33,6 +35,9 @@ export function createLogObserver(log: Log): Observer {
           'The time-series database refused the credentials of tsdb.user, tsdb.password or tsdb.token.',
           fieldsOf(event),
         );
+        break;
+      case 'callers_refused':
+        log.error(`${event.reason} The callers that were read before stay in force.`);
         break;
       case 'request_answered': {
         const { error, ...response } = event;

@@ -2,8 +2,10 @@ import { randomUUID } from 'node:crypto';
 
 /** The context of a request: the first argument of every operation. */
 export interface Call {
-  /** The tenant whose frames the call sees. */
+  /** The tenant whose frames the call sees: that of the caller, if there is one. */
   readonly tenant: string;
+  /** The authenticated origin of the call. Omitted if authentication is off: the call may do everything. */
+  readonly caller?: Caller | undefined;
   /** The origin of the call, for fair sharing of scarce resources. Calls without a client share as one. */
   readonly client?: Client | undefined;
   /** Identifies the request in responses and in the log. */
@@ -15,6 +17,15 @@ export interface Call {
    * short response. Default: `signal.aborted`.
    */
   readonly isCancelled?: boolean;
+}
+
+/** Who makes a call. `@svc/auth` finds it from the credentials of a request. */
+export interface Caller {
+  /** Identifies the caller in the log. Not a secret. */
+  readonly id: string;
+  readonly tenant: string;
+  /** The names of what the caller may do, such as `read`. */
+  readonly permissions: ReadonlySet<string>;
 }
 
 /** The remote end of a connection. */
@@ -29,7 +40,7 @@ export function isCancelled(call: Call): boolean {
   return call.isCancelled ?? call.signal.aborted;
 }
 
-/** The only tenant while there is no authentication. */
+/** The only tenant if authentication is off. */
 export const DEFAULT_TENANT = 'default';
 
 /** Returns the request id that the client sent if it is safe to log and to echo, else a new one. */

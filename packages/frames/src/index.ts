@@ -18,7 +18,7 @@
  * }
  * ```
  */
-export { type Call, type Client, DEFAULT_TENANT, requestIdFrom } from './call.ts';
+export { type Call, type Caller, type Client, DEFAULT_TENANT, requestIdFrom } from './call.ts';
 export {
   COLUMN_TYPES,
   type ColumnInfo,

@@ -1,14 +1,16 @@
+import type { Authenticator } from '@svc/auth';
 import { ServiceError } from '@svc/errors';
 import { type Call, createDecoders, type Engine, type ParquetEncoder, type Store } from '@svc/frames';
 import { isCancelled } from '@svc/frames/internal';
 import { type TsdbResponse, TsdbCredentialsError, type TsdbProxy, type TsdbRequest } from '@svc/tsdb-proxy';
-import type { EngineName } from './engine-names.ts';
+import type { EngineName, SqlTarget } from './engine-names.ts';
 import { engineNotConfigured } from './engine-not-configured.ts';
 import type { Observer } from './events.ts';
+import { createAuthentication } from './authentication.ts';
 import { createFrameOperations } from './frame-operations.ts';
 import { eventSource } from './read-operations.ts';
 import { createQueryOperations } from './query-operations.ts';
-import type { PartState, Service, StoreHealth } from './service.ts';
+import type { OperationName, PartState, Service, StoreHealth } from './service.ts';
 
 /** The parts a service is made of. */
 export interface ServiceOptions {
@@ -18,6 +20,11 @@ export interface ServiceOptions {
   readonly engines?: Readonly<Partial<Record<EngineName, Engine>>>;
   /** Writes frames as Parquet files. Default: Parquet is not offered. */
   readonly encodeParquet?: ParquetEncoder;
+  /**
+   * Finds the callers of requests. The service closes it. Default: none, and authentication is off: a call without a
+   * `caller` may do everything.
+   */
+  readonly authenticator?: Authenticator | undefined;
   /** The external time-series database. Default: none, and SQL for it fails with `tsdb_not_configured`. */
   readonly tsdb?: TsdbProxy;
   /** The longest upload, in bytes. Default 10 GiB. */
@@ -35,18 +42,20 @@ export interface ServiceOptions {
 /** Creates the service from its parts. */
 export function createService(options: ServiceOptions): Service {
   const { store, engines = {}, tsdb, maxUploadBytes = 10 * 1024 ** 3, observe = () => {} } = options;
-  const { version = 'unknown', encodeParquet, idleTimeoutMs = 60_000 } = options;
+  const { version = 'unknown', encodeParquet, idleTimeoutMs = 60_000, authenticator } = options;
+  const { authenticate, authorize } = createAuthentication({ authenticator, observe });
   const decoders = createDecoders({ maxBytes: options.maxDecodeBytes ?? 1024 ** 3 });
   const startedAt = performance.now();
   let isStopping = false;
 
-  function begin(call: Call): void {
+  function begin(call: Call, operation: OperationName, target?: SqlTarget): void {
     if (isCancelled(call)) call.signal.throwIfAborted();
+    authorize(call, operation, target);
     if (isStopping) throw new ServiceError('unavailable', 'The server is stopping.');
   }
 
   async function forward(call: Call, request: TsdbRequest): Promise<TsdbResponse> {
-    begin(call);
+    begin(call, 'forward');
     if (tsdb === undefined) throw engineNotConfigured('tsdb', queries.engines);
     const startMs = performance.now();
     const response = await tsdb.forward(call, request).catch((error: unknown) => {
@@ -61,6 +70,8 @@ export function createService(options: ServiceOptions): Service {
   const queries = createQueryOperations({ store, engines, forward, maxUploadBytes, idleTimeoutMs, observe, begin });
 
   return {
+    authenticate,
+    authorize,
     ...createFrameOperations({ store, decoders, maxUploadBytes, observe, begin }),
 
     ...queries,
@@ -92,6 +103,7 @@ export function createService(options: ServiceOptions): Service {
 
     async close() {
       isStopping = true;
+      authenticator?.close();
       const parts = [decoders, tsdb, engines.local, engines.scheduler];
       const closed = await Promise.allSettled(parts.flatMap((part) => (part ? [part.close()] : [])));
       // Last, and even if others failed to close: the store holds the lock of its directory.

@@ -1,3 +1,4 @@
+import type { AuthEvent } from '@svc/auth';
 import type { ServiceError } from '@svc/errors';
 
 interface EventBase {
@@ -21,6 +22,9 @@ export type ServiceEvent =
   | (EventBase & { readonly kind: 'query_answered'; readonly engine: string; readonly durationMs: number })
   | (EventBase & { readonly kind: 'query_forwarded'; readonly status: number; readonly durationMs: number })
   | (EventBase & { readonly kind: 'tsdb_refused_credentials' })
+  /** A request without valid credentials; `reason` has no part of them. */
+  | { readonly kind: 'caller_refused'; readonly requestId: string; readonly reason: string }
+  | AuthEvent
   | {
       readonly kind: 'request_answered';
       readonly requestId: string;

@@ -52,7 +52,7 @@ export function createFrameOperations(parts: FrameParts): FrameOperations {
     upload: Upload,
     options: PutFrameOptions,
   ): Promise<PutResult> {
-    begin(call);
+    begin(call, kind === 'frame_put' ? 'putFrame' : 'appendFrame');
     const ref = refOf(call, handle);
     checkTtl(options.ttlSeconds);
     const startMs = performance.now();
@@ -70,12 +70,12 @@ export function createFrameOperations(parts: FrameParts): FrameOperations {
     ...createReadOperations(parts),
 
     async describeFrame(call, handle) {
-      begin(call);
+      begin(call, 'describeFrame');
       return (await store.describe(refOf(call, handle))) ?? notFound(handle);
     },
 
     async listFrames(call, list) {
-      begin(call);
+      begin(call, 'listFrames');
       return store.list(call.tenant, list);
     },
 
@@ -83,7 +83,7 @@ export function createFrameOperations(parts: FrameParts): FrameOperations {
     appendFrame: (call, handle, upload, put = {}) => write('frame_appended', call, handle, upload, put),
 
     async expireFrame(call, handle, ttlSeconds) {
-      begin(call);
+      begin(call, 'expireFrame');
       checkTtl(ttlSeconds);
       const info = (await store.expire(refOf(call, handle), ttlSeconds)) ?? notFound(handle);
       observe({ kind: 'frame_expiry_set', ...eventSource(call), handle, expires: info.expires });
@@ -91,7 +91,7 @@ export function createFrameOperations(parts: FrameParts): FrameOperations {
     },
 
     async dropFrame(call, handle) {
-      begin(call);
+      begin(call, 'dropFrame');
       if (!(await store.drop(refOf(call, handle)))) notFound(handle);
       observe({ kind: 'frame_dropped', ...eventSource(call), handle });
     },

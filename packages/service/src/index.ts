@@ -15,10 +15,14 @@ export { ENGINE_NAMES, type EngineName, SQL_TARGETS, type SqlTarget } from './en
 export { engineNotConfigured } from './engine-not-configured.ts';
 export { isServing } from './is-serving.ts';
 export type { Observer, ServiceEvent } from './events.ts';
+export { REQUIRED_PERMISSIONS, requiredPermissions } from './required-permissions.ts';
 export type {
+  AuthenticationContext,
   FileReading,
   FrameReading,
   Health,
+  OperationName,
+  Operations,
   PartState,
   KeepQueryOptions,
   PutFrameOptions,

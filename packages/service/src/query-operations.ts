@@ -11,13 +11,13 @@ import {
   type Store,
 } from '@svc/frames';
 import { checkPutConditions, sliceStream } from '@svc/frames/internal';
-import { ENGINE_NAMES, type EngineName } from './engine-names.ts';
+import { ENGINE_NAMES, type EngineName, type SqlTarget } from './engine-names.ts';
 import { engineNotConfigured } from './engine-not-configured.ts';
 import type { Observer } from './events.ts';
 import { limitUpload, limitRows } from './limit-upload.ts';
 import { eventSource } from './read-operations.ts';
 import { readWithIdleTimeout } from './read-with-idle-timeout.ts';
-import type { KeepQueryOptions, QueryFramesOptions, Service } from './service.ts';
+import type { KeepQueryOptions, OperationName, QueryFramesOptions, Service } from './service.ts';
 import { tsdbExport } from './tsdb-export.ts';
 import { checkTtl } from './ttl.ts';
 
@@ -30,8 +30,8 @@ export interface QueryParts {
   /** How long the reader of a query result may pause. */
   readonly idleTimeoutMs: number;
   readonly observe: Observer;
-  /** Throws if the call is cancelled or the service is stopping. */
-  readonly begin: (call: Call) => void;
+  /** Throws if the call is cancelled, the caller lacks the permission, or the service is stopping. */
+  readonly begin: (call: Call, operation: OperationName, target?: SqlTarget) => void;
 }
 
 type QueryOperations = Pick<Service, 'describeQuery' | 'engines' | 'keepQuery' | 'query'>;
@@ -48,7 +48,7 @@ export function createQueryOperations(parts: QueryParts): QueryOperations {
   }
 
   async function query(call: Call, sql: string, options: QueryFramesOptions = {}): Promise<QueryResult> {
-    begin(call);
+    begin(call, 'query', options.engine);
     const { engine = 'local', params = [], offset = 0, limit = Infinity, columns, reuseBuffers = false } = options;
     const startMs = performance.now();
     const result = readWithIdleTimeout(
@@ -70,12 +70,12 @@ export function createQueryOperations(parts: QueryParts): QueryOperations {
     query,
 
     async describeQuery(call, sql, engine = 'local') {
-      begin(call);
+      begin(call, 'describeQuery', engine);
       return engineOf(engine).describe(call, sql);
     },
 
     async keepQuery(call, sql, options = {}) {
-      begin(call);
+      begin(call, 'keepQuery', options.engine);
       checkTtl(options.ttlSeconds);
       const handle = options.handle === undefined ? createHandle() : parseHandle(options.handle);
       const ref = { tenant: call.tenant, handle };

@@ -1,22 +1,22 @@
 import { quoted, ServiceError } from '@svc/errors';
 import { type Call, type FrameFileFormat, isHandle, type OpenFrame, type Store } from '@svc/frames';
 import type { Observer } from './events.ts';
-import type { FileReading, Service } from './service.ts';
+import type { FileReading, OperationName, Service } from './service.ts';
 
 /** Dependencies of the operations that read frames. */
 export interface ReadParts {
   readonly store: Store;
   readonly observe: Observer;
-  /** Throws if the call is cancelled or the service is stopping. */
-  readonly begin: (call: Call) => void;
+  /** Throws if the call is cancelled, the caller lacks the permission, or the service is stopping. */
+  readonly begin: (call: Call, operation: OperationName) => void;
 }
 
 type ReadOperations = Pick<Service, 'findFile' | 'frameFileFormats' | 'openFile' | 'readFrame'>;
 
 /** Creates the operations that read the rows of a frame. */
 export function createReadOperations({ store, observe, begin }: ReadParts): ReadOperations {
-  async function open(call: Call, handle: string): Promise<OpenFrame> {
-    begin(call);
+  async function open(call: Call, handle: string, operation: OperationName): Promise<OpenFrame> {
+    begin(call, operation);
     // For a reader, a text that is not a valid handle is a frame that does not exist.
     if (!isHandle(handle)) return notFound(handle);
     return (await store.open({ tenant: call.tenant, handle })) ?? notFound(handle);
@@ -28,7 +28,7 @@ export function createReadOperations({ store, observe, begin }: ReadParts): Read
     format: FrameFileFormat,
     mustExist: boolean,
   ): Promise<FileReading | undefined> {
-    const frame = await open(call, handle);
+    const frame = await open(call, handle, mustExist ? 'findFile' : 'openFile');
     try {
       const file = await frame.file?.(format, { mustExist, signal: call.signal });
       if (file === undefined) {
@@ -56,7 +56,7 @@ export function createReadOperations({ store, observe, begin }: ReadParts): Read
     findFile: (call, handle, format) => openFile(call, handle, format, true),
 
     async readFrame(call, handle, read = {}) {
-      const frame = await open(call, handle);
+      const frame = await open(call, handle, 'readFrame');
       try {
         const stream = frame.read({ ...read, signal: call.signal });
         observe({ kind: 'frame_opened', ...eventSource(call), handle, rows: frame.info.rows });

@@ -1,5 +1,7 @@
+import type { Credentials } from '@svc/auth';
 import type {
   Call,
+  Caller,
   CsvOptions,
   FrameFile,
   FrameFileFormat,
@@ -96,40 +98,62 @@ export interface PartState {
   readonly status: 'configured' | 'not_configured';
 }
 
-/** The operations of the server. They fail with a `ServiceError`. Handles are validated here. */
-export interface Service {
+/**
+ * The operations for callers. They fail with a `ServiceError`. Handles are validated here, and so is the permission of the
+ * caller: `REQUIRED_PERMISSIONS` has a row for each operation.
+ */
+export interface Operations {
   readFrame(call: Call, handle: string, options?: ReadFrameOptions): Promise<FrameReading>;
-  /** The formats of `openFile`, which depend on the store. */
-  readonly frameFileFormats: readonly FrameFileFormat[];
   /** Opens a whole frame as a file whose length is known and of which any range can be read. */
   openFile(call: Call, handle: string, format: FrameFileFormat): Promise<FileReading>;
   /** Opens a whole frame as a file if that takes no encoding. */
   findFile(call: Call, handle: string, format: FrameFileFormat): Promise<FileReading | undefined>;
   describeFrame(call: Call, handle: string): Promise<FrameInfo>;
   listFrames(call: Call, options?: ListOptions): Promise<readonly FrameInfo[]>;
-  /** The upload formats, which depend on the store. */
-  readonly uploadFormats: readonly UploadFormat[];
-  /** The largest upload, both as received and decompressed. */
-  readonly maxUploadBytes: number;
   putFrame(call: Call, handle: string, upload: Upload, options?: PutFrameOptions): Promise<PutResult>;
   /** Appends rows to a frame, or creates it. */
   appendFrame(call: Call, handle: string, upload: Upload, options?: PutFrameOptions): Promise<PutResult>;
   expireFrame(call: Call, handle: string, ttlSeconds: number | null): Promise<FrameInfo>;
   dropFrame(call: Call, handle: string): Promise<void>;
-  /** The configured engines. */
-  readonly engines: readonly EngineName[];
   /** Runs one read-only statement over the caller's frames as tables. The caller must close the result. */
   query(call: Call, sql: string, options?: QueryFramesOptions): Promise<QueryResult>;
   /** Returns the result schema and the parameters of a statement. */
   describeQuery(call: Call, sql: string, engine?: EngineName): Promise<StatementInfo>;
   /** Stores the result of a query as a frame. */
   keepQuery(call: Call, sql: string, options?: KeepQueryOptions): Promise<PutResult>;
+  /** Forwards SQL to the time-series database; fails with `tsdb_not_configured` if there is none. */
+  forward(call: Call, request: TsdbRequest): Promise<TsdbResponse>;
+}
+
+/** The name of an operation. */
+export type OperationName = keyof Operations;
+
+/** The request that credentials belong to, for the log. */
+export interface AuthenticationContext {
+  readonly requestId: string;
+}
+
+/** The server without its protocols: its operations, what it supports, and its state. */
+export interface Service extends Operations {
+  /** Returns the caller of a request; `unauthenticated` if the credentials prove none. Undefined if authentication is off. */
+  readonly authenticate?: ((credentials: Credentials, context: AuthenticationContext) => Promise<Caller>) | undefined;
+  /**
+   * Throws `permission_denied` if the caller may not use an operation. Each operation checks this itself; protocol front
+   * ends call it if they must know before they read the rest of a request. `target`: where SQL runs; default `local`.
+   */
+  authorize(call: Call, operation: OperationName, target?: SqlTarget): void;
+  /** The formats of `openFile`, which depend on the store. */
+  readonly frameFileFormats: readonly FrameFileFormat[];
+  /** The upload formats, which depend on the store. */
+  readonly uploadFormats: readonly UploadFormat[];
+  /** The largest upload, both as received and decompressed. */
+  readonly maxUploadBytes: number;
+  /** The configured engines. */
+  readonly engines: readonly EngineName[];
   /** Writes Parquet files; undefined if that is not supported. */
   readonly encodeParquet?: ParquetEncoder | undefined;
   /** Whether SQL can be forwarded. */
   readonly hasTsdb: boolean;
-  /** Forwards SQL to the time-series database; fails with `tsdb_not_configured` if there is none. */
-  forward(call: Call, request: TsdbRequest): Promise<TsdbResponse>;
   health(): Promise<Health>;
   /** Passes an event of a protocol front end to the observer. */
   readonly observe: Observer;

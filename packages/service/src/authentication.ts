@@ -1,0 +1,47 @@
+import { type Authenticator, unauthenticated } from '@svc/auth';
+import { ServiceError } from '@svc/errors';
+import type { Observer } from './events.ts';
+import { requiredPermissions } from './required-permissions.ts';
+import type { Service } from './service.ts';
+
+/** Dependencies of `createAuthentication`. */
+export interface AuthenticationParts {
+  /** Undefined if authentication is off. */
+  readonly authenticator: Authenticator | undefined;
+  readonly observe: Observer;
+}
+
+/** Creates the checks of callers and their permissions. */
+export function createAuthentication({
+  authenticator,
+  observe,
+}: AuthenticationParts): Pick<Service, 'authenticate' | 'authorize'> {
+  const authenticate: Service['authenticate'] =
+    authenticator &&
+    (async (credentials, { requestId }) => {
+      try {
+        return await authenticator.authenticate(credentials);
+      } catch (error) {
+        const isRefusal = error instanceof ServiceError && error.code === 'unauthenticated';
+        if (isRefusal) observe({ kind: 'caller_refused', requestId, reason: error.message });
+        throw error;
+      }
+    });
+
+  return {
+    authenticate,
+    authorize({ caller }, operation, target) {
+      if (caller === undefined) {
+        // A front end that forgets to authenticate must not open the server.
+        if (authenticator !== undefined) throw unauthenticated('The request has no credentials.');
+        return;
+      }
+      for (const permission of requiredPermissions(operation, target)) {
+        if (caller.permissions.has(permission)) continue;
+        throw new ServiceError('permission_denied', `The caller lacks the permission ${permission}.`, {
+          hint: `Ask the operator for a token with the permission ${permission}.`,
+        });
+      }
+    },
+  };
+}
