@@ -1,13 +1,18 @@
 import { readFileSync } from 'node:fs';
 import type { Config } from '@svc/config';
-import { createService, type Service } from '@svc/service';
+import { createService, type Service, type ServiceOptions } from '@svc/service';
 import { createTsdbProxy } from '@svc/tsdb-proxy';
 import { createLogObserver } from './log-observer.ts';
 import type { Log } from './log.ts';
 import type { OpenedStore } from './open-store.ts';
 
 /** Creates the service of a configuration, over a store. */
-export function createConfiguredService(config: Config, opened: OpenedStore, log: Log, version: string): Service {
+export function createConfiguredService(
+  config: Config,
+  opened: OpenedStore & Pick<ServiceOptions, 'authenticator'>,
+  log: Log,
+  version: string,
+): Service {
   const { tsdb, http } = config;
   const { http_url: url, user, password, token, ca_file: caFile } = tsdb;
   const proxy =

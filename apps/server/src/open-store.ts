@@ -68,6 +68,7 @@ async function openDirectory(directory: string, config: Config, log: Log, child?
     tempDirectory,
     maxEncodedBytes: storage.max_conversion_bytes,
     ...(duckdbPath !== undefined && { duckdbPath }),
+    hasTenants: config.auth.mode === 'required',
     decoders,
     maxDecompressedBytes: storage.max_conversion_bytes,
     onProblem: (problem) => reportProblem(problem, log),

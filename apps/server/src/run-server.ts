@@ -10,7 +10,9 @@ import {
   loadConfig,
 } from '@svc/config';
 import { startChild } from '@svc/duckdb';
+import { createLogObserver } from './log-observer.ts';
 import { createLog } from './log.ts';
+import { openConfiguredAuthenticator } from './open-authenticator.ts';
 import { startWarnings } from './start-warnings.ts';
 import { createStopSteps, startStopDeadline } from './stop-steps.ts';
 import { waitForSignal } from './wait-for-signal.ts';
@@ -44,8 +46,14 @@ function textAskedFor(loaded: Exclude<LoadConfigResult, { kind: 'config' | 'prob
   return formatConfig(loaded);
 }
 
-async function serve({ config, warnings }: LoadedConfig): Promise<number> {
+async function serve(loaded: LoadedConfig): Promise<number> {
+  const { config, warnings } = loaded;
   const log = createLog(config.logging);
+  const opened = await openConfiguredAuthenticator(loaded, createLogObserver(log));
+  if ('problem' in opened) {
+    process.stderr.write(formatProblems([opened.problem]));
+    return EXIT.badConfiguration;
+  }
   for (const { source, message, hint } of warnings) log.warn(`${describeSource(source)}: ${message} ${hint}`);
   for (const sentence of startWarnings(config)) log.warn(sentence);
   // A signal may arrive as soon as a listener answers: the start finishes first.
@@ -59,7 +67,7 @@ async function serve({ config, warnings }: LoadedConfig): Promise<number> {
   const child = startChild({ tempDirectory: tmpdir() });
   const { isForOperator, startServer } = await import('./start-server.ts');
   try {
-    const starting = startServer(config, log, { version: packageVersion(), child, steps });
+    const starting = startServer(config, log, { version: packageVersion(), child, steps, ...opened });
     const server = await steps.run('the start', starting);
     log.always('ready', { http: server.httpUrl, grpc: server.grpcAddress, pid: process.pid });
     const signal = await signalled;

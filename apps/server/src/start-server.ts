@@ -1,4 +1,5 @@
 import type { Server } from 'node:http';
+import type { Authenticator } from '@svc/auth';
 import { type Config, formatAddress } from '@svc/config';
 import { type ChildLink, DirectoryInUseError } from '@svc/duckdb';
 import type { Log } from './log.ts';
@@ -17,6 +18,8 @@ export interface RunningServer {
 /** Options of a start, besides the configuration. */
 export interface StartOptions {
   readonly version: string;
+  /** Undefined if authentication is off. */
+  readonly authenticator: Authenticator | undefined;
   /** The engine child, already started. */
   readonly child: ChildLink;
   /** Tracks the shutdown. */
@@ -33,13 +36,13 @@ class ListenError extends Error {
  * child starts, and those of gRPC after HTTP is up.
  */
 export async function startServer(config: Config, log: Log, options: StartOptions): Promise<RunningServer> {
-  const { version, child, steps } = options;
+  const { version, authenticator, child, steps } = options;
   const [opened, { createConfiguredService }, { createHttpServer }] = await Promise.all([
     openStore(config, log, child),
     import('./create-configured-service.ts'),
     import('./create-http-server.ts'),
   ]);
-  const service = createConfiguredService(config, opened, log, version);
+  const service = createConfiguredService(config, { ...opened, authenticator }, log, version);
   let isStarting = true;
   const { http, connections } = createHttpServer(config, service, () => isStarting);
   const running = { service, http, connections, graceMs: config.server.shutdown_grace_ms, log, steps };

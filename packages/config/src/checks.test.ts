@@ -18,6 +18,11 @@ describe('settings together', () => {
       'tsdb.token is set together with tsdb.password (variable SERVICE_TSDB_PASSWORD).',
     ],
     [{ SERVICE_TSDB_PASSWORD: 'p' }, 'tsdb.password is set, but tsdb.user is not.'],
+    [{ SERVICE_AUTH_MODE: 'required' }, 'auth.mode is required, but no setting names a source of callers.'],
+    [
+      { SERVICE_AUTH_MODE: 'none', SERVICE_AUTH_CALLERS_FILE: '/c.toml' },
+      'auth.mode is none, but auth.callers_file is set (variable SERVICE_AUTH_CALLERS_FILE).',
+    ],
   ])('%j is a problem', (env, message) => {
     const result = load({ ...DB, ...env });
     expect(result.kind === 'problems' && result.problems.map((problem) => problem.message)).toEqual([message]);
@@ -54,6 +59,15 @@ describe('settings together', () => {
       expect(load(env)).toMatchObject({ kind: 'config', warnings: [] });
     },
   );
+});
+
+test.each([
+  [{}, 'none'],
+  [{ SERVICE_AUTH_MODE: 'none' }, 'none'],
+  [{ SERVICE_AUTH_CALLERS_FILE: '/c.toml' }, 'required'],
+  [{ SERVICE_AUTH_MODE: 'required', SERVICE_AUTH_CALLERS_FILE: '/c.toml' }, 'required'],
+])('%j gives auth.mode %s', (env, mode) => {
+  expect(load(env)).toMatchObject({ kind: 'config', config: { auth: { mode } }, warnings: [] });
 });
 
 describe('the two listeners', () => {

@@ -14,7 +14,12 @@ export interface Checked {
 /** Checks combinations of settings. */
 export function checkTogether(resolved: Resolved): Checked {
   return {
-    problems: [...credentialProblems(resolved), ...sharedPort(resolved), ...ownAddress(resolved)],
+    problems: [
+      ...credentialProblems(resolved),
+      ...authProblems(resolved),
+      ...sharedPort(resolved),
+      ...ownAddress(resolved),
+    ],
     warnings: [...credentialWarnings(resolved), ...idleAuthority(resolved), ...idleLevel(resolved)],
   };
 }
@@ -40,6 +45,30 @@ function credentialProblems({ sources }: Resolved): readonly Finding[] {
       setting: 'tsdb.password',
       message: 'tsdb.password is set, but tsdb.user is not.',
       hint: 'Set tsdb.user too.',
+    },
+  ];
+}
+
+/** Refuses a mode that contradicts the sources of callers, so that neither is ignored. */
+function authProblems({ draft: { auth }, sources }: Resolved): readonly Finding[] {
+  const { mode, callers_file: file } = sources.auth;
+  if (auth.mode === 'required' && !isGiven(file)) {
+    return [
+      {
+        source: mode,
+        setting: 'auth.mode',
+        message: 'auth.mode is required, but no setting names a source of callers.',
+        hint: 'Set auth.callers_file to a file of tokens.',
+      },
+    ];
+  }
+  if (auth.mode !== 'none' || !isGiven(file)) return [];
+  return [
+    {
+      source: mode,
+      setting: 'auth.mode',
+      message: `auth.mode is none, but auth.callers_file is set (${describeSource(file)}).`,
+      hint: 'Remove auth.mode to require credentials, or remove auth.callers_file.',
     },
   ];
 }

@@ -40,6 +40,8 @@ const VALUES: Readonly<Record<string, readonly [text: string, toml: string, valu
     ['https://a.example', 'http://b:81'],
   ],
   'http.allowed_hosts': ['data.example, [::1]', '["data.example", "::1"]', ['data.example', '::1']],
+  'auth.mode': ['None', '"none"', 'none'],
+  'auth.callers_file': ['/c.toml', '"/c.toml"', '/c.toml'],
   'sql.default_engine': ['local', '"local"', 'local'],
   'sql.timeout_ms': ['13', '13', 13],
   'sql.memory_gb': ['0.5', '0.5', 0.5],

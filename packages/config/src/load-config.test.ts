@@ -129,6 +129,7 @@ describe('defaults', () => {
         cors_origins: undefined,
         allowed_hosts: undefined,
       },
+      auth: { mode: 'none', callers_file: undefined },
       sql: { default_engine: 'tsdb', timeout_ms: 60_000, memory_gb: 1, max_concurrent: 4, max_queued: 64 },
       tsdb: {
         http_url: undefined,

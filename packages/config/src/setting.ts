@@ -8,6 +8,8 @@ export interface Facts {
   readonly dataDir: string | undefined;
   /** The host of `server.http_bind_address`. */
   readonly httpHost: string;
+  /** Whether a setting names a source of callers. */
+  readonly hasCallers: boolean;
 }
 
 /** A default that depends on the context; undefined falls back to the fixed default. */

@@ -147,6 +147,25 @@ export const SETTINGS = {
     }),
   },
   http: HTTP_SETTINGS,
+  auth: {
+    mode: setting({
+      type: choice(['none', 'required']),
+      default: 'none',
+      derived: {
+        describe: '`required` if `auth.callers_file` is set, else `none`',
+        from: 'auth.callers_file',
+        value: ({ hasCallers }) => (hasCallers ? 'required' : undefined),
+      },
+      description: 'Whether requests need credentials.',
+      example: 'none',
+    }),
+    callers_file: setting({
+      type: path('file'),
+      default: undefined,
+      description: 'TOML file of the tokens, with their tenants and permissions; changes take effect within 5 seconds.',
+      example: '/etc/service/callers.toml',
+    }),
+  },
   sql: {
     default_engine: setting({
       type: choice(['tsdb', 'local', 'scheduler']),

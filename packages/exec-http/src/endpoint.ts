@@ -1,16 +1,29 @@
 import { ServiceError, toServiceError } from '@svc/errors';
-import { requestIdFrom } from '@svc/frames';
-import type { Service } from '@svc/service';
+import { type Caller, requestIdFrom } from '@svc/frames';
+import type { OperationName, Service } from '@svc/service';
 import type { Context, Hono } from 'hono';
 import { type EndpointResponse, toResponse } from './endpoint-response.ts';
-import { createHttpCall } from './http-call.ts';
+import { INVALID_TOKEN_CHALLENGE } from './error-response.ts';
+import { createHttpCall, type HttpCall } from './http-call.ts';
 import type { ExecEnv, RequestContext } from './request-context.ts';
 import type { RequestGuard } from './request-guard.ts';
 import { checkWriteParams, type WriteParams } from './upload/write-params.ts';
 
+/** Returns the caller of a request. Throws `unauthenticated` if its credentials prove none. */
+export type Authenticate = (request: Request) => Promise<Caller> | Caller;
+
+/** The operation of each method of a path. */
+export type MethodOperations = Readonly<Record<string, OperationName>>;
+
 /** Options that all endpoints of an app share. */
 export interface EndpointOptions {
   readonly service: Service;
+  /** Finds the caller of a request. Default: the authentication of the service, if it has one. */
+  readonly authenticate?: Authenticate | undefined;
+  /** Who may send requests: only callers with credentials, or anyone. `optional`: credentials count if there are some. */
+  readonly access?: 'closed' | 'optional' | 'open';
+  /** The operation of each method, if the method decides it: its permission is checked before anything else. */
+  readonly operations?: MethodOperations;
   /** Whether to compress responses for clients that accept gzip. */
   readonly compression: boolean;
   /** The checks that every request must pass. */
@@ -40,9 +53,14 @@ export async function answerRequest(
   handler: Handler,
 ): Promise<Response> {
   const { service, guard, actsOnGet = false, writeParams = {} } = options;
-  const context = createRequestContext(c, service, guard);
+  const call = createHttpCall(requestIdFrom(c.req.header('x-request-id')), c.env ?? {}, c.req.raw);
+  const context = createRequestContext(c, call, options);
   try {
     guard.check(c.req, actsOnGet);
+    const refused = needsCaller(c, options) ? await authenticateCall(call, c, options) : undefined;
+    if (refused !== undefined) return await toResponse(refused, context, false);
+    const operation = options.operations?.[c.req.method];
+    if (operation !== undefined) service.authorize(call, operation);
     checkWriteParams(c.req, writeParams);
     return await toResponse(await handler(context), context, options.compression);
   } catch (thrown) {
@@ -50,14 +68,49 @@ export async function answerRequest(
   }
 }
 
-function createRequestContext(c: Context<ExecEnv>, service: Service, guard: RequestGuard): RequestContext {
+/** Whether requests have callers: the host or the service authenticates them. */
+export function hasCallers({ service, authenticate }: Pick<EndpointOptions, 'authenticate' | 'service'>): boolean {
+  return authenticate !== undefined || service.authenticate !== undefined;
+}
+
+function needsCaller({ req }: Context<ExecEnv>, options: EndpointOptions): boolean {
+  const { authenticate, access = 'closed' } = options;
+  // A preflight of a browser never has credentials.
+  if (access === 'open' || req.method === 'OPTIONS' || !hasCallers(options)) return false;
+  // The credentials for a host are its own affair, such as a cookie.
+  return access === 'closed' || authenticate !== undefined || req.header('authorization') !== undefined;
+}
+
+/** Sets the caller of the call. Returns the response to a request that has none but needs one. */
+async function authenticateCall(
+  call: HttpCall,
+  { req }: Context<ExecEnv>,
+  { service, authenticate, access }: EndpointOptions,
+): Promise<EndpointResponse | undefined> {
+  const authorization = req.header('authorization');
+  try {
+    call.caller = await (authenticate?.(req.raw) ?? service.authenticate?.({ authorization }, call));
+    return undefined;
+  } catch (thrown) {
+    const error = toServiceError(thrown);
+    if (error.code !== 'unauthenticated') return { error };
+    if (authorization !== undefined) return { error, headers: { 'www-authenticate': INVALID_TOKEN_CHALLENGE } };
+    return access === 'optional' ? undefined : { error };
+  }
+}
+
+function createRequestContext(
+  c: Context<ExecEnv>,
+  call: HttpCall,
+  { service, guard }: EndpointOptions,
+): RequestContext {
   const startMs = performance.now();
-  const requestId = requestIdFrom(c.req.header('x-request-id'));
+  const { requestId } = call;
   let isReported = false;
   return {
     c,
     guard,
-    call: createHttpCall(requestId, c.env ?? {}, c.req.raw),
+    call,
     report: (status, error) => {
       if (isReported) return;
       isReported = true;

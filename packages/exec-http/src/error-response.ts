@@ -4,6 +4,11 @@ import { ENCODINGS } from '@svc/frames';
 /** By then some of the running requests have usually ended. */
 const RETRY_AFTER_SECONDS = '1';
 
+const CHALLENGE = 'Bearer realm="svc"';
+
+/** The challenge of a 401 response to a request with credentials. */
+export const INVALID_TOKEN_CHALLENGE: string = `${CHALLENGE}, error="invalid_token"`;
+
 /** Returns the response of an error: the status of its code and its JSON body. */
 export function errorResponse(
   error: ServiceError,
@@ -14,6 +19,7 @@ export function errorResponse(
     status: ERROR_CODES[error.code].http,
     headers: {
       'x-content-type-options': 'nosniff',
+      ...(error.code === 'unauthenticated' && { 'www-authenticate': CHALLENGE }),
       ...(error.code === 'too_many_requests' && { 'retry-after': RETRY_AFTER_SECONDS }),
       ...headers,
       'content-type': ENCODINGS.json.out.contentType,

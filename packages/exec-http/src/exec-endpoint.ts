@@ -1,20 +1,22 @@
-import type { Service } from '@svc/service';
+import type { Service, SqlTarget } from '@svc/service';
 import type { EndpointResponse } from './endpoint-response.ts';
-import { type Handlers, methodNotAllowed } from './endpoint.ts';
+import { type Handlers, methodNotAllowed, type MethodOperations } from './endpoint.ts';
 import type { RequestContext } from './request-context.ts';
 import {
+  type AuthorizeTarget,
   type ExecRequest,
   type ExecRules,
   type HandleRequest,
   parseChkRequest,
   parseExecRequest,
   parseExpRequest,
+  sqlTarget,
 } from './exec-request.ts';
 import { type Params, parseQueryString } from './query-string.ts';
 import { type FrameReads, readFrame } from './read-frame.ts';
 import { sendFile } from './files/send-file.ts';
 import { runSql } from './run-sql.ts';
-import { sqlParams } from './sql-body.ts';
+import { isForm, sqlParams } from './sql-body.ts';
 
 /** Handles `/exec`: reads a frame or runs SQL and returns a JSON table, or forwards SQL. */
 export function execHandlers(reads: FrameReads, rules: ExecRules): Handlers {
@@ -25,6 +27,9 @@ export function execHandlers(reads: FrameReads, rules: ExecRules): Handlers {
 export function expHandlers(reads: FrameReads, rules: ExecRules): Handlers {
   return readHandlers('/exp', reads, rules, parseExpRequest);
 }
+
+/** The operations of `/chk`. */
+export const CHK_OPERATIONS: MethodOperations = { GET: 'forward', HEAD: 'forward' };
 
 /** Handles `/chk`: asks the database whether it could accept an import. */
 export function chkHandlers(service: Service, rules: ExecRules): Handlers {
@@ -47,11 +52,18 @@ function readHandlers(
   path: '/exec' | '/exp',
   reads: FrameReads,
   rules: ExecRules,
-  parse: (params: Params, rules: ExecRules) => ExecRequest,
+  parse: (params: Params, rules: ExecRules, authorize: AuthorizeTarget) => ExecRequest,
 ): Handlers {
   const { service } = reads;
+
+  function authorize({ call }: RequestContext, target: 'handle' | SqlTarget): void {
+    if (target === 'handle') service.authorize(call, 'readFrame');
+    else if (target === 'tsdb') service.authorize(call, 'forward');
+    else service.authorize(call, 'query', target);
+  }
+
   async function respond(context: RequestContext, params: Params): Promise<EndpointResponse> {
-    const request = parse(params, rules);
+    const request = parse(params, rules, (target) => authorize(context, target));
     if (request.kind === 'handle' && isFile(request, service))
       return sendFile(reads, context, request.handle, 'parquet');
     if (request.kind === 'handle') return readFrame(reads, context, request);
@@ -68,6 +80,9 @@ function readHandlers(
     },
     POST: async (context) => {
       const params = parseQueryString(context.c.req.url);
+      // The engine may be a field of a form; else it is known before the body is read.
+      const target = isForm(context.c.req.raw) ? undefined : sqlTarget(params, rules);
+      if (target !== undefined) authorize(context, target);
       return respond(context, [...params, ...(await sqlParams(context.c.req.raw))]);
     },
   };

@@ -59,10 +59,15 @@ const FORWARDED = new Set(['limit', 'count', 'nm', 'timings', 'explain', 'quoteL
 const TARGETS = new Set(['handle', 'query', 'engine']);
 const KNOWN = new Set([...FORWARDED, ...TARGETS, 'fmt']);
 
+/** Throws `permission_denied` if the caller may not read frames or run SQL at a target. */
+export type AuthorizeTarget = (target: 'handle' | SqlTarget) => void;
+
+const ALLOW: AuthorizeTarget = () => {};
+
 /** Parses the parameters of `/exec`. The order of the checks decides which error a client sees first. */
-export function parseExecRequest(params: Params, rules: ExecRules): ExecRequest {
+export function parseExecRequest(params: Params, rules: ExecRules, authorize: AuthorizeTarget = ALLOW): ExecRequest {
   const given = collect(params, KNOWN);
-  const target = parseTarget(given, rules);
+  const target = parseTarget(given, rules, authorize);
   const fmt = given.get('fmt') ?? rules.defaultFmt;
   checkFmt(fmt, rules);
   if (target.kind === 'forward') {
@@ -82,8 +87,8 @@ function exportFormats({ hasParquet = false }: ExecRules): readonly (typeof EXPO
 }
 
 /** Reads the parameters of `/exp`: as `/exec`, in the other formats, and whole unless there is a limit. */
-export function parseExpRequest(params: Params, rules: ExecRules): ExecRequest {
-  const target = parseTarget(collect(params, TARGETS), rules);
+export function parseExpRequest(params: Params, rules: ExecRules, authorize: AuthorizeTarget = ALLOW): ExecRequest {
+  const target = parseTarget(collect(params, TARGETS), rules, authorize);
   if (target.kind === 'forward') return { kind: 'forward', params: withoutEngine(params) };
   const given = collect(params, KNOWN);
   const fmt = given.get('fmt') ?? 'csv';
@@ -101,7 +106,8 @@ export function parseExpRequest(params: Params, rules: ExecRules): ExecRequest {
 
 /** Parses the parameters of `/chk`, which only the database answers. */
 export function parseChkRequest(params: Params, rules: ExecRules): ForwardRequest {
-  const engine = parseEngine(single(params, 'engine') ?? 'tsdb', rules);
+  const engine = checkEngineName(single(params, 'engine') ?? 'tsdb');
+  checkConfigured(engine, rules);
   if (engine !== 'tsdb') {
     throw new ServiceError('invalid_argument', `engine=${quoted(engine)} is not supported for /chk.`, {
       hint: 'Leave engine out: only the time-series database answers /chk.',
@@ -120,8 +126,8 @@ type Target =
   | { readonly kind: 'forward'; readonly query: string }
   | { readonly kind: 'sql'; readonly engine: EngineName; readonly sql: string };
 
-/** Checks that exactly one of `handle` and `query` is given, and that the engine is configured. */
-function parseTarget(given: ReadonlyMap<string, string>, rules: ExecRules): Target {
+/** Checks that exactly one of `handle` and `query` is given, that the caller may use the target, and that it is configured. */
+function parseTarget(given: ReadonlyMap<string, string>, rules: ExecRules, authorize: AuthorizeTarget): Target {
   const query = given.get('query');
   const handle = given.get('handle');
   if ((handle === undefined) === (query === undefined)) {
@@ -133,10 +139,19 @@ function parseTarget(given: ReadonlyMap<string, string>, rules: ExecRules): Targ
   }
   if (query === undefined) {
     checkEngineName(given.get('engine') ?? 'tsdb');
+    authorize('handle');
     return { kind: 'handle', handle: handle ?? '' };
   }
-  const engine = parseEngine(given.get('engine') ?? rules.defaultEngine ?? 'tsdb', rules);
+  const engine = checkEngineName(given.get('engine') ?? rules.defaultEngine ?? 'tsdb');
+  authorize(engine);
+  checkConfigured(engine, rules);
   return engine === 'tsdb' ? { kind: 'forward', query } : { kind: 'sql', engine, sql: query };
+}
+
+/** Returns where the SQL of a POST runs, which its URL decides; undefined if the URL is not valid. */
+export function sqlTarget(params: Params, { defaultEngine = 'tsdb' }: ExecRules): SqlTarget | undefined {
+  const given = params.filter(([name]) => name === 'engine').map(([, value]) => value);
+  return given.length === 0 ? defaultEngine : SQL_TARGETS.find((engine) => engine === given[0]);
 }
 
 function readRequest(
@@ -188,12 +203,10 @@ function checkEngineName(name: string): SqlTarget {
   });
 }
 
-/** Returns the engine of this name. Throws if it is not configured. */
-function parseEngine(name: string, { hasTsdb, engines }: ExecRules): SqlTarget {
-  const engine = checkEngineName(name);
+/** Throws if an engine is not configured. */
+function checkConfigured(engine: SqlTarget, { hasTsdb, engines }: ExecRules): void {
   const isThere = engine === 'tsdb' ? hasTsdb : engines.includes(engine);
   if (!isThere) throw engineNotConfigured(engine, engines);
-  return engine;
 }
 
 function checkFmt(fmt: string | undefined, rules: ExecRules): asserts fmt is 'json' {

@@ -2,7 +2,7 @@ import { quoted, ServiceError } from '@svc/errors';
 import { createHandle, type ListOptions } from '@svc/frames';
 import { type Service, TTL_HINT } from '@svc/service';
 import * as v from 'valibot';
-import type { Handlers } from './endpoint.ts';
+import type { Handlers, MethodOperations } from './endpoint.ts';
 import type { RequestContext } from './request-context.ts';
 import { parseCount, parsedJson } from './exec-params.ts';
 import { jsonResponse } from './json-response.ts';
@@ -16,6 +16,23 @@ import { frameResponse, writeFrame, writeUpload } from './upload/write-frame.ts'
 const MAX_PATCH_BYTES = 16 * 1024;
 
 const PatchBody = v.strictObject({ ttl: v.nullable(v.number()) });
+
+/** The operations of `/frames`. Which one a POST runs is in its body; each of them needs the permission of a put. */
+export const FRAME_LIST_OPERATIONS: MethodOperations = {
+  GET: 'listFrames',
+  HEAD: 'listFrames',
+  POST: 'putFrame',
+};
+
+/** The operations of `/frames/{handle}`. */
+export const FRAME_OPERATIONS: MethodOperations = {
+  GET: 'describeFrame',
+  HEAD: 'describeFrame',
+  PUT: 'putFrame',
+  POST: 'appendFrame',
+  PATCH: 'expireFrame',
+  DELETE: 'dropFrame',
+};
 
 /** Handles `/frames`: lists frames, and creates them from rows, under a generated handle, or from SQL. */
 export function frameListHandlers(service: Service): Handlers {

@@ -1,6 +1,6 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { onAbort, ServiceError } from '@svc/errors';
-import { type Call, type Client, DEFAULT_TENANT } from '@svc/frames';
+import { type Call, type Caller, type Client, DEFAULT_TENANT } from '@svc/frames';
 
 /** The raw request and response; present only if the app runs on `@hono/node-server`. */
 export interface NodeBindings {
@@ -21,15 +21,16 @@ export interface NodeBindings {
 }
 
 /** Creates the call of a request, which is cancelled when the client disconnects. Its signal is created on first use. */
-export function createHttpCall(requestId: string, bindings: NodeBindings, request: Request): Call {
+export function createHttpCall(requestId: string, bindings: NodeBindings, request: Request): HttpCall {
   const { incoming, outgoing } = bindings;
   if (incoming === undefined || outgoing === undefined) return new HttpCall(requestId, request);
   return new HttpCall(requestId, request, { incoming, outgoing });
 }
 
 /** A class, because creating an object with getters for each request costs more than a short response. */
-class HttpCall implements Call {
-  readonly tenant = DEFAULT_TENANT;
+export class HttpCall implements Call {
+  /** Set when the request is authenticated. */
+  caller: Caller | undefined;
   readonly requestId: string;
   readonly #request: Request;
   readonly #node: Required<NodeBindings> | undefined;
@@ -39,6 +40,10 @@ class HttpCall implements Call {
     this.requestId = requestId;
     this.#request = request;
     this.#node = node;
+  }
+
+  get tenant(): string {
+    return this.caller?.tenant ?? DEFAULT_TENANT;
   }
 
   get isCancelled(): boolean {

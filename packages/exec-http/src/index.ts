@@ -15,7 +15,14 @@
  */
 export { createExecApp, type ExecAppOptions } from './create-exec-app.ts';
 export type { EndpointResponse } from './endpoint-response.ts';
-export { addEndpoint, answerRequest, type EndpointOptions, type Handler, type Handlers } from './endpoint.ts';
+export {
+  addEndpoint,
+  answerRequest,
+  type Authenticate,
+  type EndpointOptions,
+  type Handler,
+  type Handlers,
+} from './endpoint.ts';
 export type { ExecEnv, RequestContext } from './request-context.ts';
 export { errorResponse } from './error-response.ts';
 export {

@@ -8,11 +8,20 @@ const MAX_BYTES = 1024 * 1024;
 const FORM = 'application/x-www-form-urlencoded';
 const PLAIN = ['application/sql', 'text/plain'];
 
+/** Whether the body of a request is a form. */
+export function isForm(request: Request): boolean {
+  return mediaTypeOf(request) === FORM;
+}
+
+function mediaTypeOf({ headers }: Request): string {
+  return headers.get('content-type')?.split(';', 1)[0]?.trim().toLowerCase() ?? '';
+}
+
 /** Reads the parameters in the body of `POST /exec`: plain SQL, or a form. */
 export async function sqlParams(request: Request): Promise<Params> {
-  const contentType = request.headers.get('content-type') ?? '';
-  const mediaType = contentType.split(';', 1)[0]?.trim().toLowerCase() ?? '';
+  const mediaType = mediaTypeOf(request);
   if (mediaType !== FORM && !PLAIN.includes(mediaType)) {
+    const contentType = request.headers.get('content-type') ?? '';
     const given =
       contentType === '' ? 'Content-Type is missing' : `Content-Type ${quoted(contentType)} is not supported for SQL`;
     throw new ServiceError('unsupported_media_type', `${given}.`, {

@@ -1,4 +1,5 @@
 import { ServiceError } from '@svc/errors';
+import type { Call } from '@svc/frames';
 import { type Health, isServing, type Service, type SqlTarget } from '@svc/service';
 import type { Handlers } from './endpoint.ts';
 import { jsonResponse } from './json-response.ts';
@@ -6,6 +7,8 @@ import { jsonResponse } from './json-response.ts';
 /** Options of the health endpoints. */
 export interface StateOptions {
   readonly service: Service;
+  /** Whether requests are authenticated: details of the health are only for callers. Default false. */
+  readonly hasCallers?: boolean;
   /** Whether a part of the server that requests may need is still starting. Default: never. */
   readonly isStarting?: (() => boolean) | undefined;
   /** The engine of SQL that names none. Default `tsdb`. */
@@ -13,14 +16,23 @@ export interface StateOptions {
 }
 
 /** Handles `/health`: the state of all parts, for people and dashboards. */
-export function healthHandlers({ service, defaultEngine = 'tsdb' }: StateOptions): Handlers {
+export function healthHandlers({ service, defaultEngine = 'tsdb', hasCallers = false }: StateOptions): Handlers {
   return {
-    GET: async () => {
+    GET: async ({ call }) => {
       const health = await service.health();
-      const { parts, ...server } = health;
-      return jsonResponse({ ...server, defaultEngine, parts }, isServing(health) ? 200 : 503);
+      const { parts, ...server } = hasCallers ? visibleHealth(health, call) : health;
+      const shown = parts === undefined ? server : { ...server, defaultEngine, parts };
+      return jsonResponse(shown, isServing(health) ? 200 : 503);
     },
   };
+}
+
+/** Returns the parts of the health that a caller may see: usage and faults tell about the frames of all tenants. */
+function visibleHealth(health: Health, { caller }: Call): { readonly status: string; readonly parts?: object } {
+  if (caller === undefined) return { status: health.status };
+  if (caller.permissions.has('admin')) return health;
+  const { parts } = health;
+  return { ...health, parts: { ...parts, store: { status: parts.store.status } } };
 }
 
 /** Handles `/ready`, a readiness probe for load balancers. It does not check the time-series database. */

@@ -1,5 +1,6 @@
 import { AsyncLocalStorage } from 'node:async_hooks';
 import {
+  type Metadata,
   ResponderBuilder,
   ServerInterceptingCall,
   type ServerInterceptingCallInterface,
@@ -9,9 +10,10 @@ import {
   status as Status,
 } from '@grpc/grpc-js';
 import { ERROR_CODES, quoted, ServiceError, toServiceError } from '@svc/errors';
-import { type Call, requestIdFrom } from '@svc/frames';
+import { type Call, type Caller, requestIdFrom } from '@svc/frames';
 import type { Service } from '@svc/service';
 import { ServerError, type ServerMiddleware, Status as NiceStatus } from 'nice-grpc';
+import { credentialsOf, setCaller } from './call-credentials.ts';
 import { REQUEST_ID_KEY } from './error-status.ts';
 import { answeredEvent, createRunningCall, errorFromGrpc, finalStatus, type RunningCall } from './running-call.ts';
 import { untilAborted } from './until-aborted.ts';
@@ -36,12 +38,17 @@ export interface Calls {
 export interface CallsOptions {
   /** Called with an event when a call has its status. */
   readonly observe: Service['observe'];
+  /** Finds the caller of a call; undefined if authentication is off. */
+  readonly authenticate?: Service['authenticate'];
+  /** Whether anyone may call an operation, such as that of a health check. Default: no. */
+  readonly isOpen?: (operation: string, metadata: Metadata) => boolean;
   /** The largest message a client may send, for the error message. */
   readonly maxMessageBytes: number;
 }
 
 /** Creates the tracker of one server. */
-export function createCalls({ observe, maxMessageBytes }: CallsOptions): Calls {
+export function createCalls(options: CallsOptions): Calls {
+  const { observe, maxMessageBytes } = options;
   const storage = new AsyncLocalStorage<RunningCall>();
   const running = new Set<RunningCall>();
   const onIdle: (() => void)[] = [];
@@ -96,7 +103,7 @@ export function createCalls({ observe, maxMessageBytes }: CallsOptions): Calls {
       inner.sendMessage = (message, onSent) => {
         if (!call.isAnswered) sendMessage(message, onSent);
       };
-      const listener = listenerOf(call, inner, storage, report);
+      const listener = listenerOf(call, inner, { storage, report, options });
       return new ServerInterceptingCall(inner, new ResponderBuilder().withStart((next) => next(listener)).build());
     },
     middleware,
@@ -119,16 +126,34 @@ export function createCalls({ observe, maxMessageBytes }: CallsOptions): Calls {
 /** Limits names invented by clients, to protect the log. */
 const MAX_OPERATION_LENGTH = 200;
 
+interface ListenerParts {
+  readonly storage: AsyncLocalStorage<RunningCall>;
+  readonly report: (call: RunningCall, status: Status) => void;
+  readonly options: CallsOptions;
+}
+
 function listenerOf(
   call: RunningCall,
   inner: ServerInterceptingCallInterface,
-  storage: AsyncLocalStorage<RunningCall>,
-  report: (call: RunningCall, status: Status) => void,
+  { storage, report, options }: ListenerParts,
 ): ServerListener {
   return new ServerListenerBuilder()
     .withOnReceiveMetadata((metadata, next) => {
       call.requestId = requestIdFrom(metadata.get(REQUEST_ID_KEY)[0]?.toString());
-      storage.run(call, () => next(metadata));
+      const resume = (): void => storage.run(call, () => next(metadata));
+      const authenticated = callerOf(call, metadata, options);
+      if (authenticated === undefined) return resume();
+      // grpc-js keeps the messages back until `next` is called: those of a refused call are never read.
+      void authenticated.then(
+        (caller) => {
+          setCaller(call, caller);
+          resume();
+        },
+        (thrown: unknown) => {
+          call.error = toServiceError(thrown);
+          inner.sendStatus({ code: Status[ERROR_CODES[call.error.code].grpc], details: call.error.message });
+        },
+      );
     })
     .withOnReceiveHalfClose((next) => {
       // A broken connection looks like the end of the request. Reading makes grpc-js check the stream: if that is gone,
@@ -152,6 +177,16 @@ function listenerOf(
       if (!call.isHandled) call.cancel(call.error ?? ended());
     })
     .build();
+}
+
+/** Returns the caller of a call; undefined if it needs none. */
+function callerOf(
+  call: RunningCall,
+  metadata: Metadata,
+  { authenticate, isOpen = () => false }: CallsOptions,
+): Promise<Caller> | undefined {
+  if (authenticate === undefined || isOpen(call.operation, metadata)) return undefined;
+  return authenticate(credentialsOf(metadata), call);
 }
 
 function ended(): ServiceError {

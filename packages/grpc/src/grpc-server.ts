@@ -3,13 +3,14 @@ import { once } from 'node:events';
 import type { IncomingHttpHeaders } from 'node:http2';
 import type { Server } from 'node:net';
 import { setTimeout as delay } from 'node:timers/promises';
-import type { ServerInterceptor } from '@grpc/grpc-js';
+import type { Metadata, ServerInterceptor } from '@grpc/grpc-js';
 import { ServiceError } from '@svc/errors';
 import { createDecoders } from '@svc/frames';
 import { FrameServiceDefinition, HealthDefinition, reflectionV1, reflectionV1alpha } from '@svc/proto';
 import type { Service } from '@svc/service';
 import { createServer } from 'nice-grpc';
 import { bindListener } from './bind-listener.ts';
+import { AUTHORIZATION_KEY } from './call-credentials.ts';
 import { createCalls } from './calls.ts';
 import { REQUEST_ID_KEY } from './error-status.ts';
 import { createFlightService, FlightDefinition } from './flight/flight-service.ts';
@@ -56,7 +57,7 @@ export interface GrpcServer {
 /** Creates a gRPC server with frames, Arrow Flight, Flight SQL, health and reflection. */
 export function createGrpcServer(options: GrpcServerOptions): GrpcServer {
   const { service, maxConnections = 100, maxMessageBytes = 64 * 1024 * 1024, idleTimeoutMs = 60_000 } = options;
-  const calls = createCalls({ observe: service.observe, maxMessageBytes });
+  const calls = createCalls({ ...service, isOpen, maxMessageBytes });
   const decoders = createDecoders({ maxBytes: MAX_DECODED_PARAMS_BYTES });
   const interceptor: ServerInterceptor = (method, call) => {
     sendUncopied(call);
@@ -145,6 +146,16 @@ const SERVICES = [
 const PATHS = new Set(
   SERVICES.flatMap(({ fullName, methods }) => Object.values(methods).map(({ name }) => `/${fullName}/${name}`)),
 );
+
+const HEALTH_PREFIX = `${HealthDefinition.fullName}/`;
+const { fullName: FLIGHT, methods: FLIGHT_METHODS } = FlightDefinition;
+const HANDSHAKE = `${FLIGHT}/${FLIGHT_METHODS.handshake.name}`;
+
+/** Whether a call needs no credentials in its metadata: a health check, or a handshake that has them in its message. */
+function isOpen(operation: string, metadata: Metadata): boolean {
+  if (operation === HANDSHAKE) return metadata.get(AUTHORIZATION_KEY).length === 0;
+  return operation.startsWith(HEALTH_PREFIX);
+}
 
 /** Memory for decoding the parameters of statements, for all clients together. */
 const MAX_DECODED_PARAMS_BYTES = 256 * 1024 * 1024;

@@ -1,6 +1,6 @@
 import { Metadata, type ServerInterceptingCallInterface, status as Status } from '@grpc/grpc-js';
 import { ServiceError } from '@svc/errors';
-import { type Call, type Client, DEFAULT_TENANT } from '@svc/frames';
+import { type Call, type Caller, type Client, DEFAULT_TENANT } from '@svc/frames';
 import type { ServiceEvent } from '@svc/service';
 import { errorStatus, REQUEST_ID_KEY } from './error-status.ts';
 
@@ -12,6 +12,9 @@ export interface RunningCall extends Call {
   /** The full name of the RPC. */
   readonly operation: string;
   readonly startedAt: number;
+  /** Set together with the caller, when the call is authenticated. */
+  tenant: string;
+  caller: Caller | undefined;
   requestId: string;
   /** The client has half-closed the call: the request is complete. */
   isRequestComplete: boolean;
@@ -31,6 +34,7 @@ export function createRunningCall(operation: string, peer?: string): RunningCall
     operation,
     startedAt: performance.now(),
     tenant: DEFAULT_TENANT,
+    caller: undefined,
     client: clientOf(peer),
     requestId: '',
     isRequestComplete: false,

@@ -2,13 +2,16 @@ import { quoted, ServiceError } from '@svc/errors';
 import type { FrameFileFormat } from '@svc/frames';
 import { acceptsGzip } from '../compress.ts';
 import type { EndpointResponse } from '../endpoint-response.ts';
-import type { Handlers } from '../endpoint.ts';
+import type { Handlers, MethodOperations } from '../endpoint.ts';
 import { lastSegment, parseQueryString } from '../query-string.ts';
 import { type FrameReads, readFrame } from '../read-frame.ts';
 import type { RequestContext } from '../request-context.ts';
 import { sendFile, sendReading } from './send-file.ts';
 
 const FORMATS = ['parquet', 'arrow', 'csv', 'ndjson'] as const satisfies readonly FrameFileFormat[];
+
+/** The operations of `/files/{handle}.{format}`. */
+export const FILE_OPERATIONS: MethodOperations = { GET: 'openFile', HEAD: 'openFile' };
 
 /** Handles `/files/{handle}.{format}`: whole frames, for clients that need a file under a path. */
 export function fileHandlers(reads: FrameReads): Handlers {

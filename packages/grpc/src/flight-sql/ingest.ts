@@ -18,8 +18,9 @@ export async function ingest(
   const { APPEND, REPLACE } = EXISTS;
   const { ifExists, ifNotExist } = command.tableDefinitionOptions ?? { ifExists: 0, ifNotExist: 0 };
   const mayCreate = ifNotExist === NOT_EXIST.CREATE;
-  // Check before the data is read, so that the client need not send it.
-  if (!mayCreate) await service.describeFrame(call, table);
+  // Check before the data is read, so that the client need not send it. Without permission to read, the put checks.
+  const mayRead = call.caller?.permissions.has('read') ?? true;
+  if (!mayCreate && mayRead) await service.describeFrame(call, table);
   const data = { format: 'arrow', body: upload.body } as const;
   const isPresent = mayCreate ? {} : { ifPresent: true };
   if (ifExists === APPEND) await service.appendFrame(call, table, data, isPresent);

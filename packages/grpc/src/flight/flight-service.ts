@@ -4,6 +4,7 @@ import { encodeArrowMessages } from '@svc/frames/internal';
 import { flight } from '@svc/proto';
 import type { Service } from '@svc/service';
 import type { ServiceImplementation } from 'nice-grpc';
+import { AUTHORIZATION_KEY } from '../call-credentials.ts';
 import { createPreparedStatements } from '../flight-sql/prepared-statements.ts';
 import { withIdleTimeout } from '../with-idle-timeout.ts';
 import { createPendingQueries } from './pending-queries.ts';
@@ -11,6 +12,7 @@ import { createFlightActions } from './flight-actions.ts';
 import { encodeFlightData, type FlightMessage } from './flight-data.ts';
 import { createFlightPuts } from './flight-puts.ts';
 import { createFlightReads } from './flight-reads.ts';
+import { createHandshake } from './handshake.ts';
 import { pacedMessages } from './paced-messages.ts';
 import { createRunningFlights } from './running-flights.ts';
 import { createTickets } from './tickets.ts';
@@ -60,6 +62,7 @@ export const FlightDefinition: Omit<Definition, 'methods'> & {
 /** Implements `arrow.flight.protocol.FlightService`. */
 export function createFlightService(options: FlightServiceOptions): ServiceImplementation<typeof FlightDefinition> {
   const { service, current, idleTimeoutMs, decoders } = options;
+  const handshake = createHandshake(service);
   const statements = createPreparedStatements();
   const running = createRunningFlights();
   const pending = createPendingQueries({ service });
@@ -68,11 +71,14 @@ export function createFlightService(options: FlightServiceOptions): ServiceImple
   const actions = createFlightActions({ service, statements, reads, running, pending });
 
   return {
-    // There is no authentication: every user is accepted, and the token has no effect.
     async *handshake(request, context) {
-      context.header.set('authorization', `Bearer ${TOKEN}`);
-      for await (const _ of withIdleTimeout(request, idleTimeoutMs)) {
-        yield { protocolVersion: 0n, payload: Buffer.from(TOKEN) };
+      const call = current();
+      const sent = handshake.tokenOf(context.metadata.get(AUTHORIZATION_KEY));
+      if (sent !== undefined) context.header.set(AUTHORIZATION_KEY, `Bearer ${sent}`);
+      for await (const { payload } of withIdleTimeout(request, idleTimeoutMs)) {
+        const token = sent ?? (await handshake.check(call, payload));
+        context.header.set(AUTHORIZATION_KEY, `Bearer ${token}`);
+        yield { protocolVersion: 0n, payload: Buffer.from(token) };
       }
     },
 
@@ -135,5 +141,3 @@ export function createFlightService(options: FlightServiceOptions): ServiceImple
     },
   };
 }
-
-const TOKEN = 'anonymous';

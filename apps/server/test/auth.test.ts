@@ -1,0 +1,181 @@
+import { type Permission, PERMISSIONS } from '@svc/auth';
+import { HealthDefinition } from '@svc/proto';
+import { type OperationName, REQUIRED_PERMISSIONS, requiredPermissions, SQL_TARGETS } from '@svc/service';
+import { createChannel, createClient } from 'nice-grpc';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { type Target, type Way, WAYS } from './authorized-requests.ts';
+import { basic, bearer, CALLERS, callersFileOf, type TestCaller } from './callers.ts';
+import { runToEnd, type ServerProcess, startProcess, testFile } from './server-process.ts';
+
+let server: ServerProcess;
+let target: Target;
+const ends: (() => Promise<void>)[] = [];
+
+beforeAll(async () => {
+  const file = testFile('callers.toml', callersFileOf(CALLERS));
+  server = await startProcess({
+    args: ['--log-level', 'debug'],
+    env: { SERVICE_AUTH_CALLERS_FILE: file },
+    onEnd: (end) => void ends.push(end),
+  });
+  target = { url: server.url, channel: createChannel(server.grpcAddress) };
+  for (const { token } of [CALLERS.all, CALLERS.beta]) {
+    const put = await server.put('shown', [{ id: 1 }], { headers: { authorization: bearer(token) } });
+    expect(put.status).toBe(201);
+  }
+});
+
+afterAll(async () => {
+  target.channel.close();
+  for (const end of ends) await end();
+});
+
+/** What the table of permissions says about a caller. */
+function expectedFor({ operation, target: at, allowed = 'ok' }: Way, permissions: readonly Permission[]): string {
+  if (operation === undefined) return allowed;
+  return requiredPermissions(operation, at).every((name) => permissions.includes(name)) ? allowed : 'permission_denied';
+}
+
+describe('every way in', () => {
+  test('uses every operation, and SQL at every target', () => {
+    const cells = (row: (typeof REQUIRED_PERMISSIONS)[OperationName], name: string): string[] =>
+      Array.isArray(row) ? [name] : SQL_TARGETS.filter((at) => at in row).map((at) => `${name} ${at}`);
+    const all = Object.entries(REQUIRED_PERMISSIONS).flatMap(([name, row]) => cells(row, name));
+    const used = WAYS.flatMap(({ operation, target: at = 'local' }) =>
+      operation === undefined
+        ? []
+        : cells(REQUIRED_PERMISSIONS[operation], operation).filter(
+            (cell) => !cell.includes(' ') || cell.endsWith(` ${at}`),
+          ),
+    );
+    // Preparing a statement for the scheduler has no way in yet.
+    expect([...new Set([...used, 'describeQuery scheduler'])].toSorted()).toEqual(all.toSorted());
+  });
+
+  const valid = Object.entries(CALLERS).filter(([name]) => name !== 'expired');
+
+  test.each(WAYS)('$name: allowed with its permissions, and only with them', async (way) => {
+    const outcomes = await Promise.all(
+      valid.map(async ([name, { token }]) => [name, await way.send(target, bearer(token))] as const),
+    );
+    const expected = valid.map(([name, { permissions }]) => [name, expectedFor(way, permissions)] as const);
+    expect(outcomes).toEqual(expected);
+  });
+
+  test.each(WAYS)('$name: refused without valid credentials', async (way) => {
+    const [, id = '', secret = ''] = /^svc_(.{8})_(.*)$/.exec(CALLERS.all.token) ?? [];
+    const wrong = {
+      nothing: undefined,
+      'a wrong secret': bearer(`svc_${id}_${secret.replace(/./, (first) => (first === 'x' ? 'y' : 'x'))}`),
+      'an unknown id': bearer(`svc_t-000000_${secret}`),
+      'an expired token': bearer(CALLERS.expired.token),
+      'a token without Bearer': CALLERS.all.token,
+    };
+    const outcomes = await Promise.all(
+      Object.entries(wrong).map(async ([what, authorization]) => [what, await way.send(target, authorization)]),
+    );
+    expect(outcomes).toEqual(Object.keys(wrong).map((what) => [what, 'unauthenticated']));
+    expect(await way.send(target, basic(CALLERS.all.token)), 'the token as the password').toBe(way.allowed ?? 'ok');
+  });
+});
+
+const ask = (path: string, caller?: TestCaller, init: RequestInit = {}) =>
+  server.fetch(path, { ...init, headers: { ...init.headers, ...(caller && { authorization: bearer(caller.token) }) } });
+
+describe('a refusal', () => {
+  test.each([
+    ['without credentials', undefined, 'Bearer realm="svc"'],
+    ['of a wrong token', 'Bearer svc_nonsense', 'Bearer realm="svc", error="invalid_token"'],
+  ])('%s is a 401 with a challenge', async (_why, authorization, challenge) => {
+    const response = await server.fetch('/frames', { headers: authorization === undefined ? {} : { authorization } });
+    expect(response.status).toBe(401);
+    expect(response.headers.get('www-authenticate')).toBe(challenge);
+    expect(response.headers.get('x-request-id')).not.toBeNull();
+  });
+
+  test.each(PERMISSIONS.filter((name) => name === 'read' || name === 'write'))(
+    'for want of %s names it',
+    async (name) => {
+      const path = name === 'read' ? '/frames/shown' : '/frames/x';
+      const response = await ask(path, CALLERS.admin, {
+        method: name === 'read' ? 'GET' : 'PUT',
+        ...(name === 'write' && { body: 'x' }),
+      });
+      expect(response.status).toBe(403);
+      expect(await response.json()).toMatchObject({ error: `The caller lacks the permission ${name}.` });
+    },
+  );
+
+  test('comes before the body is read', async () => {
+    let pulls = 0;
+    const body = new ReadableStream({
+      pull(controller) {
+        pulls += 1;
+        controller.enqueue(new Uint8Array(64 * 1024));
+        if (pulls > 1000) controller.close();
+      },
+    });
+    const init = { method: 'PUT', body, duplex: 'half' } as RequestInit;
+    expect((await ask('/frames/x?fmt=csv', undefined, init)).status).toBe(401);
+    expect(pulls).toBeLessThan(1000);
+  });
+});
+
+test.each(['/ping', '/ready', '/readyz', '/livez'])('%s needs no credentials, and ignores wrong ones', async (path) => {
+  expect((await ask(path)).status).toBe(200);
+  expect((await server.fetch(path, { headers: { authorization: 'Bearer x' } })).status).toBe(200);
+});
+
+test('gRPC health needs no credentials', async () => {
+  expect(await createClient(HealthDefinition, target.channel).check({})).toMatchObject({ status: 1 });
+});
+
+test('/health shows the status to all, parts to callers, and the store to admins', async () => {
+  const shown = async (caller?: TestCaller) => (await ask('/health', caller)).json() as Promise<Record<string, never>>;
+  expect(await shown()).toEqual({ status: 'ok' });
+  expect(Object.keys(await shown(CALLERS.read))).toEqual([
+    'status',
+    'version',
+    'uptimeSeconds',
+    'defaultEngine',
+    'parts',
+  ]);
+  expect((await shown(CALLERS.read))['parts']).toMatchObject({
+    store: { status: 'ok' },
+    local: { status: 'configured' },
+  });
+  expect(Object.keys((await shown(CALLERS.read))['parts']['store'])).toEqual(['status']);
+  expect((await shown(CALLERS.admin))['parts']['store']).toMatchObject({ status: 'ok', frames: expect.any(Number) });
+  expect((await server.fetch('/health', { headers: { authorization: 'Bearer x' } })).status).toBe(401);
+});
+
+test('OPTIONS needs no credentials', async () => {
+  const response = await ask('/frames', undefined, { method: 'OPTIONS' });
+  expect(response.status).toBe(405);
+});
+
+test('no token and no hash appears in the log or in a response', async () => {
+  const text = JSON.stringify(server.log);
+  for (const { token, row } of Object.values(CALLERS)) {
+    const secret = token.slice(-43);
+    expect(text).not.toContain(secret);
+    expect(text).not.toContain(/sha256:([0-9a-f]{64})/.exec(row)?.[1]);
+    const response = await server.fetch('/none', { headers: { authorization: `Digest ${token}` } });
+    expect(await response.text()).not.toContain(secret);
+  }
+});
+
+describe('the start fails with exit code 2', () => {
+  test.each([
+    ['if the callers file is missing', undefined, 'There is no such file.'],
+    ['if the callers file is not valid', '[[token]]\nid = 1\n', 'Entry 1 of [[token]]'],
+  ])('%s', async (_what, text, sentence) => {
+    const file = text === undefined ? '/none/callers.toml' : testFile('callers.toml', text);
+    const { code, stderr } = await runToEnd(['--http-bind-address', '127.0.0.1:0', '--grpc-port', '0'], {
+      SERVICE_AUTH_CALLERS_FILE: file,
+    });
+    expect(code).toBe(2);
+    expect(stderr).toContain('variable SERVICE_AUTH_CALLERS_FILE');
+    expect(stderr).toContain(sentence);
+  });
+});

@@ -1,0 +1,40 @@
+import { ServiceError } from '@svc/errors';
+import { createMemoryStore } from '@svc/frames';
+import { createService } from '@svc/service';
+import { expect, test } from 'vitest';
+import { createExecApp } from './create-exec-app.ts';
+
+/** An app whose host knows its users by a cookie. */
+function createHostedApp() {
+  const service = createService({ store: createMemoryStore() });
+  const app = createExecApp({
+    service,
+    authenticate(request) {
+      const [, id] = /^user=(\w+)$/.exec(request.headers.get('cookie') ?? '') ?? [];
+      if (id === undefined) throw new ServiceError('unauthenticated', 'Log in first.');
+      return { id, tenant: id, permissions: new Set(id === 'guest' ? ['read'] : ['read', 'write']) };
+    },
+  });
+  return async (user: string | undefined, path: string, init: RequestInit = {}) =>
+    app.request(path, { ...init, headers: { ...init.headers, ...(user !== undefined && { cookie: `user=${user}` }) } });
+}
+
+const ROWS = { method: 'PUT', body: '[{"id":1}]', headers: { 'content-type': 'application/json' } };
+
+test('a host brings its own callers: tenants, permissions and refusals', async () => {
+  const ask = createHostedApp();
+  expect((await ask('ada', '/frames/x', ROWS)).status).toBe(201);
+  expect((await ask('ada', '/frames/x')).status).toBe(200);
+  expect((await ask('bob', '/frames/x')).status).toBe(404);
+  expect((await ask('guest', '/frames/x', ROWS)).status).toBe(403);
+  const refused = await ask(undefined, '/frames/x');
+  expect(refused.status).toBe(401);
+  expect(await refused.json()).toMatchObject({ error: 'Log in first.', code: 'unauthenticated' });
+});
+
+test('the health of a host with callers shows its parts only to them', async () => {
+  const ask = createHostedApp();
+  expect(await (await ask(undefined, '/health')).json()).toEqual({ status: 'ok' });
+  expect(await (await ask('ada', '/health')).json()).toMatchObject({ parts: { store: { status: 'ok' } } });
+  expect((await ask(undefined, '/ping')).status).toBe(200);
+});

@@ -1,0 +1,37 @@
+import { parseAuthorization, unauthenticated } from '@svc/auth';
+import type { Call } from '@svc/frames';
+import { flight } from '@svc/proto';
+import type { Service } from '@svc/service';
+
+/** Returns the tokens of handshakes, which the client sends with all further calls. */
+export interface Handshake {
+  /** The token in the metadata of an authenticated call; undefined if the metadata has none. */
+  tokenOf(authorization: string | undefined): string | undefined;
+  /** Checks a user and password in a message. Throws `unauthenticated` if they are wrong. */
+  check(call: Call, payload: Uint8Array): Promise<string>;
+}
+
+/** The token of everyone if authentication is off. It has no effect. */
+const ANONYMOUS_TOKEN = 'anonymous';
+
+/** Creates the handshakes of a service. There are no sessions: the token is the password, and each call is authenticated. */
+export function createHandshake({ authenticate }: Pick<Service, 'authenticate'>): Handshake {
+  if (authenticate === undefined) return { tokenOf: () => ANONYMOUS_TOKEN, check: async () => ANONYMOUS_TOKEN };
+  return {
+    tokenOf: (authorization) => (authorization === undefined ? undefined : parseAuthorization(authorization)),
+    async check(call, payload) {
+      const { username, password } = basicAuth(payload);
+      const authorization = `Basic ${Buffer.from(`${username}:${password}`).toString('base64')}`;
+      await authenticate({ authorization }, call);
+      return password;
+    },
+  };
+}
+
+function basicAuth(payload: Uint8Array): flight.BasicAuth {
+  try {
+    return flight.BasicAuth.decode(payload);
+  } catch {
+    throw unauthenticated('The payload of the handshake is not a BasicAuth message.');
+  }
+}
