@@ -136,12 +136,11 @@ async function createParts(
 }
 
 function foreignOf(
-  { directory, hasTenants = false, decoders, duckdbPath, isReadOnly = false, files, onProblem }: DurableStoreOptions,
+  { directory, decoders, duckdbPath, isReadOnly = false, files, onProblem }: DurableStoreOptions,
   onLeave: (frame: StoredFrame) => void,
 ): ForeignFrames {
   return createForeignFrames({
     directory,
-    hasTenants,
     hasDecoders: decoders !== undefined,
     duckdbPath,
     isReadOnly,

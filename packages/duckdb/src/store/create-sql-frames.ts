@@ -1,5 +1,6 @@
+import { dirname } from 'node:path';
 import { isHandle, type FrameRef, type Handle } from '@svc/frames';
-import { foldersOfTenant } from './foreign/foreign-frames.ts';
+import { sqlFoldersOfTenant } from './foreign/foreign-frames.ts';
 import { describeFrames } from './list-frames.ts';
 import type { PinnedFrame, SqlFrames } from './sql-frames.ts';
 import type { StoreParts } from './store-parts.ts';
@@ -43,7 +44,9 @@ export function createSqlFrames(parts: StoreParts, acquire: AcquireFrame): SqlFr
       });
       try {
         const { kind } = frame.source;
-        if ((kind === 'parts' || kind === 'parquet') && !contents.needsCopy) {
+        const folders = sqlFoldersOfTenant(directory, tenant, hasTenants);
+        const isReadable = !frame.isForeign || pathsOf(frame).every((path) => folders.includes(dirname(path)));
+        if ((kind === 'parts' || kind === 'parquet') && !contents.needsCopy && isReadable) {
           // SQL may read any rows of the files.
           await reader.verify(frame);
           return pinned(pathsOf(frame), contents);
@@ -71,7 +74,7 @@ export function createSqlFrames(parts: StoreParts, acquire: AcquireFrame): SqlFr
     },
     // The directory before the tenant's folder in it, which does not exist before the first put.
     directories: (tenant) => [
-      ...foldersOfTenant(directory, tenant, hasTenants).toReversed(),
+      ...sqlFoldersOfTenant(directory, tenant, hasTenants).toReversed(),
       ...(copyDirectory === undefined ? [] : [copyDirectory]),
     ],
   };

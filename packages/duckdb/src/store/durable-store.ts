@@ -30,7 +30,7 @@ export interface DurableStoreOptions {
   readonly decoders?: Decoders;
   /** The limit of a compressed file that was copied into the directory, decompressed, in bytes. Default 20 GiB. */
   readonly maxDecompressedBytes?: number;
-  /** Whether frames are only files in a tenant's folder; else files in the directory belong to the default tenant. Default false. */
+  /** Whether there are tenants besides the default one: its SQL must not read the folders of the others. Default false. */
   readonly hasTenants?: boolean;
   /** Opens the directory read-only, even if another process holds it. Default false. */
   readonly isReadOnly?: boolean;

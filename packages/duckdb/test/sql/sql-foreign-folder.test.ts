@@ -23,9 +23,9 @@ beforeEach(async () => {
 
 afterEach(() => rm(temporary, { recursive: true }));
 
-async function resultsOf(isReadOnly: boolean, at: string): Promise<unknown> {
+async function resultsOf(isReadOnly: boolean, at: string, hasTenants = false): Promise<unknown> {
   const files = createFrameFiles({ tempDirectory: temporary });
-  const store = await createDurableStore({ directory: at, files, isReadOnly });
+  const store = await createDurableStore({ directory: at, files, isReadOnly, hasTenants });
   const engine = createSqlEngine({ store, tempDirectory: temporary, maxConcurrent: 1 });
   try {
     return [
@@ -39,12 +39,16 @@ async function resultsOf(isReadOnly: boolean, at: string): Promise<unknown> {
   }
 }
 
+const results = [[[5]], [['Ada'], ['Grace']], [[10]]];
+
+test('a directory of foreign files is queried as tables of the default tenant if there are others', async () => {
+  expect(await resultsOf(false, directory, true)).toEqual(results);
+});
+
 describe.each([
   ['is writable', false],
   ['is read-only', true],
 ])('a directory of foreign files that %s', (_, isReadOnly) => {
-  const results = [[[5]], [['Ada'], ['Grace']], [[10]]];
-
   test('is queried as tables', async () => {
     expect(await resultsOf(isReadOnly, directory)).toEqual(results);
   });

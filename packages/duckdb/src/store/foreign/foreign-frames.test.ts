@@ -191,13 +191,14 @@ describe('files in the directory itself', () => {
     expect(await store.list('other')).toEqual([]);
   });
 
-  test('are not frames if there are tenants, and neither are tables', async () => {
+  test('belong to the default tenant if there are others, and so do tables', async () => {
     const duckdbPath = join(fixture.directory, 'tables.db');
     await writeFile(duckdbPath, '{"other":[1]}');
     const store = await open({ hasTenants: true, duckdbPath });
     await writeFile(join(fixture.directory, 'trades.csv'), 'id\n1\n');
     await leave('own.csv', 'id\n1\n');
-    expect(await store.list('default')).toMatchObject([{ handle: 'own' }]);
-    expect(await store.describe(trades)).toBeUndefined();
+    const handles = async (tenant: string) => (await store.list(tenant)).map(({ handle }) => handle);
+    expect(await handles('default')).toEqual(['other', 'own', 'trades']);
+    expect(await handles('alpha')).toEqual([]);
   });
 });

@@ -20,28 +20,32 @@ export interface ForeignFrames {
 /** Options of `createForeignFrames`. */
 export interface ForeignOptions extends TableOptions {
   readonly directory: string;
-  readonly hasTenants: boolean;
   /** Whether Arrow and JSON files can be read. */
   readonly hasDecoders: boolean;
   /** Called with a frame whose file has changed or is gone. */
   readonly onLeave: (frame: StoredFrame) => void;
 }
 
-/** Returns the folders with the files of a tenant's frames. */
-export function foldersOfTenant(directory: string, tenant: string, hasTenants: boolean): readonly string[] {
+/** Returns the folders with the files of a tenant's frames. Files in the directory itself belong to the default tenant. */
+function foldersOfTenant(directory: string, tenant: string): readonly string[] {
   const own = join(directory, folderOfTenant(tenant));
-  return tenant === DEFAULT_TENANT && !hasTenants ? [own, directory] : [own];
+  return tenant === DEFAULT_TENANT ? [own, directory] : [own];
+}
+
+/** Returns the folders that SQL of a tenant may read. If there are others, the directory is not one: it has their folders. */
+export function sqlFoldersOfTenant(directory: string, tenant: string, hasTenants: boolean): readonly string[] {
+  return foldersOfTenant(directory, tenant).slice(0, hasTenants ? 1 : undefined);
 }
 
 /** Creates the foreign frames of a directory. */
 export function createForeignFrames(options: ForeignOptions): ForeignFrames {
-  const { directory, hasTenants, hasDecoders, onLeave } = options;
+  const { directory, hasDecoders, onLeave } = options;
   const formats = FOREIGN_FORMATS.filter((format) => hasDecoders || !isDecoded(format));
   const listings = new Map<string, FolderListing>();
   const load = createLoader(onLeave);
   const tables = createTableList(options);
 
-  const foldersOf = (tenant: string): readonly string[] => foldersOfTenant(directory, tenant, hasTenants);
+  const foldersOf = (tenant: string): readonly string[] => foldersOfTenant(directory, tenant);
 
   function list(folder: string): Promise<readonly string[]> {
     const listing =
@@ -51,7 +55,7 @@ export function createForeignFrames(options: ForeignOptions): ForeignFrames {
   }
 
   const tablesOf = async (tenant: string): Promise<readonly ForeignName[]> =>
-    tenant === DEFAULT_TENANT && !hasTenants ? tables() : [];
+    tenant === DEFAULT_TENANT ? tables() : [];
 
   return {
     async find({ tenant, handle }) {
