@@ -1,5 +1,7 @@
+import { readFileSync, statSync } from 'node:fs';
 import type { Arguments } from './command.ts';
 import { CliError } from '../errors/cli-error.ts';
+import { errorCode } from '../errors/error-code.ts';
 import type { ClientOptions } from '../client/client.ts';
 import type { CommandOption, Context } from './command.ts';
 
@@ -17,10 +19,25 @@ export const URL_OPTION: CommandOption = {
   summary: `Default: SVC_URL, else ${DEFAULT_URL}.`,
 };
 
+/** The flag that names the file of the token. */
+export const TOKEN_FILE_OPTION: CommandOption = {
+  value: '<file>',
+  summary: 'File with the token. Default: SVC_TOKEN.',
+  isCommon: true,
+};
+
+/** The flag of commands that can use a directory instead of a server. */
+export const TENANT_OPTION: CommandOption = {
+  value: '<name>',
+  summary: 'Tenant in a directory. Default: default.',
+  isCommon: true,
+};
+
 /** The flags of every command that sends one request to a server. */
 export function serverOptions(timeoutSeconds = DEFAULT_TIMEOUT_SECONDS): Readonly<Record<string, CommandOption>> {
   return {
     timeout: { value: '<seconds>', summary: `How long to wait for the response. Default: ${timeoutSeconds}.` },
+    'token-file': TOKEN_FILE_OPTION,
     url: URL_OPTION,
   };
 }
@@ -31,7 +48,12 @@ export function clientOptions(
   context: Context,
   timeoutSeconds = DEFAULT_TIMEOUT_SECONDS,
 ): ClientOptions {
-  return { url: resolveUrl(args.text('url'), context.env), ...responseOptions(args, context, timeoutSeconds) };
+  const token = resolveToken(args.text('token-file'), context.env);
+  return {
+    url: resolveUrl(args.text('url'), context.env),
+    ...(token !== undefined && { token }),
+    ...responseOptions(args, context, timeoutSeconds),
+  };
 }
 
 /** How to wait for responses, of a server or of a local directory. */
@@ -57,6 +79,33 @@ function resolveTimeout(flag: string | undefined): number | undefined {
     `--timeout ${JSON.stringify(flag)} is not a number of seconds above 0 and up to ${MAX_TIMEOUT_SECONDS}.`,
     { hint: 'Write --timeout 10, or --timeout 0.5 for half a second.' },
   );
+}
+
+const MAX_TOKEN_FILE_BYTES = 16 * 1024;
+
+/** Returns the token for the server: from the file, else from the environment. */
+function resolveToken(file: string | undefined, env: Context['env']): string | undefined {
+  // Never quoted: a token must not reach a screen or a log.
+  const token = file === undefined ? env['SVC_TOKEN'] || undefined : readToken(file);
+  if (token === undefined || /^[\x21-\x7e]+$/.test(token)) return token;
+  const source = file === undefined ? 'SVC_TOKEN' : JSON.stringify(file);
+  throw new CliError('usage', `${source} is not a token: it is empty, or has blanks or other than ASCII characters.`, {
+    hint: 'svc token create prints a token; save it alone.',
+  });
+}
+
+function readToken(file: string): string {
+  try {
+    if (statSync(file).size <= MAX_TOKEN_FILE_BYTES) return readFileSync(file, 'utf8').trim();
+  } catch (error) {
+    throw new CliError('usage', `The token file ${JSON.stringify(file)} cannot be read: ${errorCode(error)}.`, {
+      hint: 'Name a file with the token alone.',
+      cause: error,
+    });
+  }
+  throw new CliError('usage', `The token file ${JSON.stringify(file)} has more than ${MAX_TOKEN_FILE_BYTES} bytes.`, {
+    hint: 'Name a file with the token alone.',
+  });
 }
 
 /** Returns the URL of the server: from the flag, else from the environment, else the default. */

@@ -26,6 +26,8 @@ export interface CommandOption {
   readonly isRepeatable?: boolean;
   /** The line of the help that this flag shares with others. Default: a line of its own. */
   readonly line?: readonly [flags: string, summary: string];
+  /** Whether `svc help server` describes it, and not the help of each command. Default: no. */
+  readonly isCommon?: boolean;
 }
 
 /** An interactive terminal. */

@@ -7,6 +7,7 @@ import { SERVICE_NAME } from './server-config.ts';
 
 /** The topics of `svc help`, besides the commands. */
 export const HELP_TOPICS = [
+  ['server', 'The address of the server, tokens and tenants.'],
   ['formats', 'The formats of files, and their extensions.'],
   ['csv', 'The flags for files in CSV.'],
   ['exit-codes', 'What each exit code means.'],
@@ -22,8 +23,9 @@ export function formatUsage(command: Command | Program): string {
 /** Formats the text of `svc <command> --help`. */
 export function formatCommandHelp(command: Command | Program): string {
   const options: Command['options'] = { ...command.options, help: { summary: 'Print this text.' } };
+  const own = Object.entries(options).filter(([, { isCommon = false }]) => !isCommon);
   const rows = new Map(
-    Object.entries(options).map(([name, { value, short, summary, line }]) => {
+    own.map(([name, { value, short, summary, line }]) => {
       const flag = [short && `-${short},`, `--${name}`, value].filter(Boolean).join(' ');
       return line ?? [flag, summary];
     }),
@@ -44,9 +46,7 @@ export function formatCommandHelp(command: Command | Program): string {
 export function formatOverview(commands: readonly (Command | Program)[]): string {
   return lines(
     'Usage: svc <command> [arguments] [flags], or svc --version',
-    '',
-    'Put, read, list and query the data frames of a server.',
-    '',
+    'Put, read, list and query the data frames of a server, or of a directory.',
     'Commands:',
     ...listed(commands.map(({ name, usage, summary }) => [[name, ...usage].join(' '), summary])),
     '',
@@ -68,6 +68,22 @@ export function formatTopic(topic: string): string | undefined {
       'Formats that svc get, svc query and svc convert write with -o:',
       ...listed(OUTPUT_FORMATS.map((format) => [format, `.${outputExtension(format)}`])),
       'svc get and svc convert also write .arrow: an IPC file, of a whole frame.',
+    );
+  }
+  if (topic === 'server') {
+    return lines(
+      'Flags of all commands that use a server:',
+      ...listed([
+        ['--url <url>', 'The server. Default: SVC_URL, else http://127.0.0.1:9000.'],
+        ['--token-file <file>', 'A file with the token alone. Default: the variable SVC_TOKEN.'],
+        ['--timeout <seconds>', 'How long to wait for the response.'],
+      ]),
+      '',
+      'A token decides the tenant and the permissions. There is no flag for the token',
+      'itself: other users of this machine could see it. svc token creates tokens.',
+      '',
+      'A directory needs no server and no token: svc list ./data. In one that a server',
+      'with several tenants wrote, --tenant <name> selects the tenant.',
     );
   }
   if (topic === 'csv') {

@@ -49,6 +49,8 @@ export interface Client {
 export interface ClientOptions {
   /** The base URL, without a trailing slash. */
   readonly url: string;
+  /** Sent with every request. Default: none. */
+  readonly token?: string;
   /** Aborts all requests in flight. */
   readonly signal: AbortSignal;
   /** Width of the terminal that shows errors, in columns. */
@@ -64,11 +66,16 @@ export interface ClientOptions {
 const MAX_ERROR_BYTES = 1024 * 1024;
 
 /** Creates a client of the server at a URL. */
-export function createClient({ url, signal, errorWidth, timeoutMs, name = url, ...options }: ClientOptions): Client {
+export function createClient(options: ClientOptions): Client {
+  const { url, token, signal, errorWidth, timeoutMs, name = url } = options;
   const fetchOnce: typeof fetch = (input, init) => (options.fetch ?? fetch)(input, init);
   // Over loopback, compression costs time and saves nothing.
   const isNear = isLoopback(new URL(url).hostname.replaceAll(/[[\]]/g, ''));
-  const http = createHttp({ prefixUrl: url, ...(isNear && { headers: { 'accept-encoding': 'identity' } }) });
+  const standing = {
+    ...(isNear && { 'accept-encoding': 'identity' }),
+    ...(token !== undefined && { authorization: `Bearer ${token}` }),
+  };
+  const http = createHttp({ prefixUrl: url, headers: standing });
 
   async function refusal(
     response: Response,

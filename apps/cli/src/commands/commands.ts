@@ -11,6 +11,7 @@ import { ping } from './ping.ts';
 import { put } from './put.ts';
 import { query } from './query.ts';
 import { serve } from './serve.ts';
+import { token } from './token.ts';
 
 /** All commands, in the order of the help. */
 export const COMMANDS: readonly (Command | Program)[] = [
@@ -23,6 +24,7 @@ export const COMMANDS: readonly (Command | Program)[] = [
   describe,
   drop,
   convert,
+  token,
   config,
   doctor,
   completion,

@@ -1,5 +1,5 @@
 import { readResponse } from '../client/client.ts';
-import { serverOptions } from '../args/client-options.ts';
+import { serverOptions, TENANT_OPTION } from '../args/client-options.ts';
 import type { Command } from '../args/command.ts';
 import { beginsWithDirectory } from '../args/directory-name.ts';
 import { framePath } from '../client/frame-path.ts';
@@ -17,7 +17,7 @@ export const describe: Command = {
   summary: 'Print the metadata and columns of a frame.',
   usage: ['<handle>'],
   takesDirectory: beginsWithDirectory,
-  options: { json: { summary: 'Print the JSON object of the server.' }, ...serverOptions() },
+  options: { json: { summary: 'Print the JSON object of the server.' }, tenant: TENANT_OPTION, ...serverOptions() },
   notes: [],
   async run(args, context) {
     const { stdout } = context;

@@ -1,5 +1,5 @@
 import { EXIT } from '../errors/cli-error.ts';
-import { clientOptions, URL_OPTION } from '../args/client-options.ts';
+import { clientOptions, TOKEN_FILE_OPTION, URL_OPTION } from '../args/client-options.ts';
 import type { Arguments } from '../args/command.ts';
 import type { Command, Context } from '../args/command.ts';
 import { visibleText } from '../text/display-text.ts';
@@ -15,7 +15,7 @@ export const doctor: Command = {
   summary: 'Check what a server needs here, with advice.',
   usage: ['[directory]'],
   takesDirectory: (words) => words.length > 0,
-  options: { config: CONFIG_OPTION, url: URL_OPTION },
+  options: { config: CONFIG_OPTION, 'token-file': TOKEN_FILE_OPTION, url: URL_OPTION },
   notes: [
     'Checks Node, the configuration, the ports of both listeners, the permissions of',
     'the data directories, the time-series database (by select 1), and the server',

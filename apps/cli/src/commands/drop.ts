@@ -2,7 +2,7 @@ import { CliError, EXIT } from '../errors/cli-error.ts';
 import type { Command } from '../args/command.ts';
 import { beginsWithDirectory } from '../args/directory-name.ts';
 import { framePath } from '../client/frame-path.ts';
-import { serverOptions } from '../args/client-options.ts';
+import { serverOptions, TENANT_OPTION } from '../args/client-options.ts';
 import { withNearestHandle } from '../frames/nearest-handle.ts';
 import { withClient } from '../frames/with-client.ts';
 
@@ -13,7 +13,7 @@ export const drop: Command = {
   summary: 'Drop frames.',
   usage: ['<handle>...'],
   takesDirectory: beginsWithDirectory,
-  options: serverOptions(),
+  options: { tenant: TENANT_OPTION, ...serverOptions() },
   notes: [
     'Reads in flight finish. A drop cannot be undone. If one of several frames cannot',
     'be dropped, the others still are, and the exit code is 1.',

@@ -7,7 +7,7 @@ import { OUTPUT_FORMATS } from '../args/file-formats.ts';
 import type { Output } from '../output/output.ts';
 import { copyBody, MORE_COLUMNS, printResult } from '../output/print-result.ts';
 import { formatCount } from '../text/display-text.ts';
-import { serverOptions } from '../args/client-options.ts';
+import { serverOptions, TENANT_OPTION } from '../args/client-options.ts';
 import { rowsRequest } from '../frames/rows-request.ts';
 import { refuseArrowFile, resultOptions, type ResultTarget, resultTarget } from '../args/result-format.ts';
 import { withNearestHandle } from '../frames/nearest-handle.ts';
@@ -27,6 +27,7 @@ export const get: Command = {
     limit: { value: '<rows>', summary: 'n, or lo,hi or lo, counted from 1.' },
     cols: { value: '<names>', summary: 'Only these columns, in this order: a,b or "a,b",c.' },
     ...resultOptions(OUTPUT_FORMATS),
+    tenant: TENANT_OPTION,
     ...serverOptions(),
   },
   notes: [

@@ -1,4 +1,4 @@
-import { serverOptions } from '../args/client-options.ts';
+import { serverOptions, TENANT_OPTION } from '../args/client-options.ts';
 import type { Command } from '../args/command.ts';
 import { beginsWithDirectory } from '../args/directory-name.ts';
 import { listFrames } from '../client/list-frames.ts';
@@ -14,7 +14,11 @@ export const list: Command = {
   summary: 'List the frames, all or those with a prefix.',
   usage: ['[prefix]'],
   takesDirectory: beginsWithDirectory,
-  options: { json: { summary: 'Print the metadata of all, as one JSON object.' }, ...serverOptions() },
+  options: {
+    json: { summary: 'Print the metadata of all, as one JSON object.' },
+    tenant: TENANT_OPTION,
+    ...serverOptions(),
+  },
   notes: ['Examples:', '  svc list', '  svc list ./data', "  svc list tra --json | jq -r '.frames[].handle'"],
   async run(args, context) {
     const [prefix] = args.positionals;

@@ -13,7 +13,7 @@ import { reportFrame } from '../frames/report-frame.ts';
 import { sendFile } from '../frames/send-file.ts';
 import { TTL_OPTION, ttlOf } from '../args/ttl-option.ts';
 import { withClient } from '../frames/with-client.ts';
-import { MAX_TIMEOUT_SECONDS, serverOptions } from '../args/client-options.ts';
+import { MAX_TIMEOUT_SECONDS, serverOptions, TENANT_OPTION } from '../args/client-options.ts';
 
 /** `svc put`: uploads a file as a frame. */
 export const put: Command = {
@@ -28,6 +28,7 @@ export const put: Command = {
     ttl: TTL_OPTION,
     'if-new': { summary: 'Only if the handle is free.' },
     ...CSV_OPTIONS,
+    tenant: TENANT_OPTION,
     ...serverOptions(MAX_TIMEOUT_SECONDS),
   },
   notes: [

@@ -1,6 +1,6 @@
 import type { ResultFormat } from '@svc/frames';
 import { CliError } from '../errors/cli-error.ts';
-import { responseOptions, MAX_TIMEOUT_SECONDS, serverOptions } from '../args/client-options.ts';
+import { responseOptions, MAX_TIMEOUT_SECONDS, serverOptions, TENANT_OPTION } from '../args/client-options.ts';
 import type { Arguments, Command, Context } from '../args/command.ts';
 import type { Client } from '../client/client.ts';
 import { framePath } from '../client/frame-path.ts';
@@ -38,6 +38,7 @@ export const query: Command = {
     ttl: { ...TTL_OPTION, summary: 'With --keep: let the frame expire. Default: never.' },
     limit: { value: '<rows>', summary: 'n, or lo,hi or lo, counted from 1. Default: all.' },
     ...resultOptions(OUTPUT_FORMATS),
+    tenant: TENANT_OPTION,
     ...serverOptions(MAX_TIMEOUT_SECONDS),
   },
   notes: [

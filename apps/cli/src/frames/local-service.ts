@@ -9,6 +9,7 @@ import {
   planPrivateDirectory,
   type StoreProblem,
 } from '@svc/duckdb';
+import { PERMISSIONS } from '@svc/auth';
 import { createExecApp } from '@svc/exec-http';
 import { createDecoders } from '@svc/frames';
 import { createService } from '@svc/service';
@@ -32,6 +33,8 @@ export interface LocalServiceOptions {
   readonly isReadOnly: boolean;
   /** Whether SQL is used: starts a process for it. */
   readonly hasSql: boolean;
+  /** The tenant whose frames are used. Default: the only one of a directory without tenants. */
+  readonly tenant?: string | undefined;
 }
 
 /** A user at a terminal can cancel a query by hand. */
@@ -40,7 +43,7 @@ const MAX_SQL_MS = 24 * 60 * 60 * 1000;
 /** Opens a directory as a server would. Undefined: a temporary one that is removed with the service. */
 export async function openLocalService(
   directory: FrameDirectory | undefined,
-  { name, isReadOnly, hasSql }: LocalServiceOptions,
+  { name, isReadOnly, hasSql, tenant }: LocalServiceOptions,
 ): Promise<LocalService> {
   const ending = planPrivateDirectory(tmpdir(), 'svc-local-');
   await ending.make();
@@ -77,7 +80,8 @@ export async function openLocalService(
       }),
       encodeParquet: createParquetEncoder(files, { directory: temporary }),
     });
-    const app = createExecApp({ service, compression: false });
+    const caller = tenant === undefined ? undefined : { id: 'svc', tenant, permissions: new Set(PERMISSIONS) };
+    const app = createExecApp({ service, compression: false, ...(caller && { authenticate: () => caller }) });
     return {
       async fetch(input, init) {
         const request = new Request(input, init);

@@ -3,6 +3,7 @@ import { CliError } from '../errors/cli-error.ts';
 import { type Client, createClient } from '../client/client.ts';
 import { responseOptions, clientOptions } from '../args/client-options.ts';
 import type { Context } from '../args/command.ts';
+import { parseTenant } from '../args/token-options.ts';
 import { visibleText } from '../text/display-text.ts';
 import { findDirectory, type FrameDirectory } from './find-directory.ts';
 
@@ -29,6 +30,13 @@ export async function withClient(
   run: (client: Client) => Promise<void>,
 ): Promise<void> {
   const { directory } = args;
+  const named = args.text('tenant');
+  const tenant = named === undefined ? undefined : parseTenant(named);
+  if (directory === undefined && tenant !== undefined) {
+    throw new CliError('usage', '--tenant is only for a directory.', {
+      hint: 'The token decides the tenant on a server: leave --tenant out.',
+    });
+  }
   if (directory === undefined) return run(createClient(clientOptions(args, context, timeoutSeconds)));
   if (args.has('url')) {
     throw new CliError('usage', `${JSON.stringify(directory)} is a directory, and --url names a server.`, {
@@ -36,7 +44,12 @@ export async function withClient(
     });
   }
   const found = await findDirectory(directory, { homeDir: context.homeDir, createIfMissing });
-  await withLocalClient(args, context, { directory: found, name: directory, isReadOnly: !isWriting, hasSql }, run);
+  await withLocalClient(
+    args,
+    context,
+    { directory: found, name: directory, isReadOnly: !isWriting, hasSql, tenant },
+    run,
+  );
 }
 
 /** Runs a command with a client of a temporary store. */
@@ -53,6 +66,7 @@ interface LocalUse {
   readonly name: string;
   readonly isReadOnly: boolean;
   readonly hasSql: boolean;
+  readonly tenant?: string | undefined;
 }
 
 async function withLocalClient(
