@@ -23,6 +23,7 @@ export function createLogObserver(log: Log): Observer {
       case 'frame_expiry_set':
       case 'caller_refused':
       case 'callers_loaded':
+      case 'keys_loaded':
         log.info(event.kind, fieldsOf(event));
         break;
       case 'frame_opened':
@@ -38,6 +39,9 @@ export function createLogObserver(log: Log): Observer {
         break;
       case 'callers_refused':
         log.error(`${event.reason} The callers that were read before stay in force.`);
+        break;
+      case 'keys_refused':
+        log.error(`The keys of ${event.source} cannot be loaded. ${event.reason} Those from before stay in force.`);
         break;
       case 'request_answered': {
         const { error, ...response } = event;

@@ -51,6 +51,10 @@ async function serve(loaded: LoadedConfig): Promise<number> {
   const log = createLog(config.logging);
   const opened = await openConfiguredAuthenticator(loaded, createLogObserver(log));
   if ('problem' in opened) {
+    if (!opened.isConfiguration) {
+      log.error(opened.problem.message);
+      return EXIT.cannotStart;
+    }
     process.stderr.write(formatProblems([opened.problem]));
     return EXIT.badConfiguration;
   }

@@ -2,7 +2,8 @@ import { mkdtemp, rename, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect, onTestFinished, test } from 'vitest';
-import { type AuthEvent, openAuthenticator } from './authenticator.ts';
+import type { AuthEvent } from './auth-event.ts';
+import { openAuthenticator } from './authenticator.ts';
 import type { Caller } from './caller.ts';
 import { createToken, formatToken, hashSecret, parseToken, type Token } from './token.ts';
 
@@ -91,15 +92,14 @@ test('a token expires while the file stays the same', async () => {
   expect(await ask(`Bearer ${text}`)).toMatch('expired');
 });
 
+async function replace(path: string, content: string | Uint8Array): Promise<void> {
+  await writeFile(`${path}.new`, content);
+  await rename(`${path}.new`, path);
+}
+
 test.each([
   ['written', async (path: string, content: string) => writeFile(path, content)],
-  [
-    'replaced by a rename',
-    async (path: string, content: string) => {
-      await writeFile(`${path}.new`, content);
-      await rename(`${path}.new`, path);
-    },
-  ],
+  ['replaced by a rename', replace],
 ])('a file that is %s is read again: a revoked token is refused, a new one accepted', async (_how, change) => {
   const { path, ask, events } = await openWith(row(reader));
   const added = createToken();
@@ -110,22 +110,18 @@ test.each([
 });
 
 test.each([
-  ['does not parse', async (path: string) => writeFile(path, '[[token'), 'It is not TOML'],
-  ['makes no sense', async (path: string) => writeFile(path, row(reader) + row(reader)), 'There are two tokens'],
+  ['does not parse', async (path: string) => replace(path, '[[token'), 'It is not TOML'],
+  ['makes no sense', async (path: string) => replace(path, row(reader) + row(reader)), 'There are two tokens'],
   ['is gone', async (path: string) => rm(path), 'There is no such file.'],
-  ['is not text', async (path: string) => writeFile(path, Buffer.from([0xff, 0xfe])), 'It is not text in UTF-8.'],
-  [
-    'is too large',
-    async (path: string) => writeFile(path, '#'.repeat(5 * 2 ** 20)),
-    'It is larger than 4194304 bytes.',
-  ],
+  ['is not text', async (path: string) => replace(path, Buffer.from([0xff, 0xfe])), 'It is not text in UTF-8.'],
+  ['is too large', async (path: string) => replace(path, '#'.repeat(5 * 2 ** 20)), 'It is larger than 4194304 bytes.'],
 ])('a file that %s leaves the last good one in force, until it is good again', async (_what, damage, reason) => {
   const { path, ask, events } = await openWith(row(reader));
   await damage(path);
   await expect.poll(() => events).toMatchObject([{ kind: 'callers_refused', path }]);
   expect(events[0]).toMatchObject({ reason: expect.stringContaining(reason) });
   expect(await ask(`Bearer ${text}`)).toMatchObject({ id: reader.id });
-  await writeFile(path, '');
+  await replace(path, '');
   await expect.poll(() => ask(`Bearer ${text}`)).toBe(WRONG);
 });
 

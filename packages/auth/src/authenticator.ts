@@ -1,4 +1,5 @@
 import { timingSafeEqual } from 'node:crypto';
+import type { AuthEvent } from './auth-event.ts';
 import type { Caller } from './caller.ts';
 import {
   type Callers,
@@ -8,9 +9,11 @@ import {
   type TokenCaller,
 } from './callers-file.ts';
 import { type Credentials, parseAuthorization, unauthenticated } from './credentials.ts';
+import { openKeySet } from './jwks.ts';
+import { createJwtVerifier, isJwt, type JwtRules } from './jwt.ts';
 import { FileError, readTextFile } from './read-text-file.ts';
 import { hashSecret, parseToken, type Token } from './token.ts';
-import { watchFiles } from './watch-files.ts';
+import { type WatchedFiles, watchFiles } from './watch-files.ts';
 
 /** Finds out who sent a request. */
 export interface Authenticator {
@@ -20,28 +23,57 @@ export interface Authenticator {
   close(): void;
 }
 
-/** An event of an authenticator. */
-export type AuthEvent =
-  | { readonly kind: 'callers_loaded'; readonly path: string; readonly tokens: number }
-  /** The file has changed and cannot be used; the last usable content stays in force. */
-  | { readonly kind: 'callers_refused'; readonly path: string; readonly reason: string };
-
-/** Options of `openAuthenticator`. */
+/** Options of `openAuthenticator`: at least one source of callers. */
 export interface AuthenticatorOptions {
-  /** The TOML file of the callers. It is read again when it changes. */
-  readonly callersFile: string;
-  /** Called when the file was read again, or could not be used. Default: none. */
+  /** The TOML file of the tokens. It is read again when it changes. Default: there are no tokens. */
+  readonly callersFile?: string | undefined;
+  /** The rules for JWTs, and where their keys are. Default: JWTs are refused. */
+  readonly jwt?: JwtOptions | undefined;
+  /** Called when a source was read again, or could not be used. Default: none. */
   readonly onEvent?: ((event: AuthEvent) => void) | undefined;
-  /** How often to look for changes of the file, in milliseconds. Default 1000. */
+  /** How often to look for changes of files, in milliseconds. Default 1000. */
   readonly pollMs?: number | undefined;
   /** The clock, in ms since 1970. */
   readonly now?: (() => number) | undefined;
 }
 
-/** Reads the callers file and returns the authenticator of its callers. Throws `CallersFileError` if it cannot be used. */
+/** The rules for JWTs, and where their keys are. */
+export interface JwtOptions extends JwtRules {
+  /** A file, or an https URL, with the JSON Web Key Set of the issuer. */
+  readonly jwks: string;
+  /** The authorities to trust for the URL, in PEM. Default: those of Node. */
+  readonly ca?: string | undefined;
+}
+
+/**
+ * Opens the sources of callers. Throws `CallersFileError` or `KeySetError` if one cannot be used. A credential that has the
+ * form of a token is checked as a token only, and so on: a wrong one is not rescued by another source.
+ */
 export async function openAuthenticator(options: AuthenticatorOptions): Promise<Authenticator> {
-  const { callersFile: path, onEvent = () => {}, pollMs, now = Date.now } = options;
-  const callers = await watchFiles({
+  const { callersFile, jwt, onEvent = () => {}, pollMs, now = Date.now } = options;
+  const callers = callersFile === undefined ? undefined : await watchCallers(callersFile, { onEvent, pollMs });
+  const keys = jwt && (await openKeySet({ source: jwt.jwks, ca: jwt.ca, onEvent, pollMs, now }));
+  const verifyJwt = jwt && keys && createJwtVerifier(keys, jwt, now);
+  return {
+    authenticate({ authorization }) {
+      const secret = parseAuthorization(authorization);
+      const token = parseToken(secret);
+      if (token !== undefined) return checkToken(callers?.current.tokens.get(token.id), token, now());
+      if (verifyJwt !== undefined && isJwt(secret)) return verifyJwt(secret);
+      throw wrongToken();
+    },
+    close() {
+      callers?.close();
+      keys?.close();
+    },
+  };
+}
+
+function watchCallers(
+  path: string,
+  { onEvent, pollMs }: { readonly onEvent: (event: AuthEvent) => void; readonly pollMs: number | undefined },
+): Promise<WatchedFiles<Callers>> {
+  return watchFiles({
     paths: [path],
     load: () => loadCallers(path),
     onChange: ({ tokens }) => onEvent({ kind: 'callers_loaded', path, tokens: tokens.size }),
@@ -49,14 +81,6 @@ export async function openAuthenticator(options: AuthenticatorOptions): Promise<
       onEvent({ kind: 'callers_refused', path, reason: error instanceof Error ? error.message : String(error) }),
     pollMs,
   });
-  return {
-    authenticate({ authorization }) {
-      const token = parseToken(parseAuthorization(authorization));
-      if (token === undefined) throw wrongToken();
-      return checkToken(callers.current.tokens.get(token.id), token, now());
-    },
-    close: () => callers.close(),
-  };
 }
 
 /** Reads and parses a callers file. Throws `CallersFileError`, with the path in its message. */

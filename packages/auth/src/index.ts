@@ -10,10 +10,11 @@
  * caller.permissions.has('write'); // false
  * ```
  */
+export type { AuthEvent } from './auth-event.ts';
 export {
-  type AuthEvent,
   type Authenticator,
   type AuthenticatorOptions,
+  type JwtOptions,
   loadCallers,
   openAuthenticator,
 } from './authenticator.ts';
@@ -21,4 +22,6 @@ export { type Caller, isTenant, type Permission, PERMISSIONS, TENANT_RULE } from
 export { type Callers, CallersFileError, parseCallers, type TokenCaller } from './callers-file.ts';
 export { addToken, type NewToken, removeToken } from './edit-callers.ts';
 export { type Credentials, parseAuthorization, unauthenticated } from './credentials.ts';
+export { isKeySetUrl, KeySetError } from './jwks.ts';
+export type { JwtRules } from './jwt.ts';
 export { createToken, formatToken, hashSecret, type Token } from './token.ts';

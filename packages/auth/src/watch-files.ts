@@ -29,11 +29,15 @@ export async function watchFiles<T>(options: WatchFilesOptions<T>): Promise<Watc
   // Before the load: a change during the load is seen by the next poll.
   let seen = await stateOf(paths);
   let current = await load();
+  let previous = seen;
   let isBusy = false;
 
   async function poll(): Promise<void> {
     const state = await stateOf(paths);
-    if (state === seen) return;
+    // Wait until the files rest: a file that is being written may look complete.
+    const isResting = state === previous;
+    previous = state;
+    if (state === seen || !isResting) return;
     seen = state;
     try {
       current = await load();

@@ -6,22 +6,30 @@ import type { Finding } from './source.ts';
 /** Larger than the bundle of all authorities of a system. */
 const MAX_FILE_BYTES = 2 ** 20;
 
-/** Checks the file of `tsdb.ca_file`, so that the start fails and not the first query. */
+/** Checks the files of certificate authorities, so that the start fails and not the first use. */
 export function caFileProblems({ draft, sources }: Resolved, readFile: ReadFile): readonly Finding[] {
-  const path = draft.tsdb.ca_file;
-  const reason = path === undefined ? undefined : failureOf(path, readFile);
-  if (reason === undefined) return [];
-  const value = JSON.stringify(path);
-  return [
-    {
-      source: sources.tsdb.ca_file,
-      setting: 'tsdb.ca_file',
-      value,
-      message: `tsdb.ca_file is ${value}, ${reason}.`,
-      hint: 'Name a PEM file with the certificate of the authority that signed the certificate of the time-series database.',
-    },
-  ];
+  return SECTIONS.flatMap(({ section, server }) => {
+    const path = draft[section].ca_file;
+    const reason = path === undefined ? undefined : failureOf(path, readFile);
+    if (reason === undefined) return [];
+    const value = JSON.stringify(path);
+    return [
+      {
+        source: sources[section].ca_file,
+        setting: `${section}.ca_file`,
+        value,
+        message: `${section}.ca_file is ${value}, ${reason}.`,
+        hint: `Name a PEM file with the certificate of the authority that signed the certificate of ${server}.`,
+      },
+    ];
+  });
 }
+
+/** The sections that have a `ca_file`, and the server that it is for. */
+const SECTIONS = [
+  { section: 'tsdb', server: 'the time-series database' },
+  { section: 'auth', server: 'the server of auth.jwks' },
+] as const;
 
 function failureOf(path: string, readFile: ReadFile): string | undefined {
   let bytes: Uint8Array;

@@ -23,6 +23,21 @@ describe('settings together', () => {
       { SERVICE_AUTH_MODE: 'none', SERVICE_AUTH_CALLERS_FILE: '/c.toml' },
       'auth.mode is none, but auth.callers_file is set (variable SERVICE_AUTH_CALLERS_FILE).',
     ],
+    [
+      {
+        SERVICE_AUTH_MODE: 'none',
+        SERVICE_AUTH_JWKS: '/j',
+        SERVICE_AUTH_JWT_ISSUER: 'i',
+        SERVICE_AUTH_JWT_AUDIENCE: 'a',
+      },
+      'auth.mode is none, but auth.jwks is set (variable SERVICE_AUTH_JWKS).',
+    ],
+    [{ SERVICE_AUTH_JWKS: '/j', SERVICE_AUTH_JWT_ISSUER: 'i' }, 'auth.jwks is set, but auth.jwt_audience is not.'],
+    [{ SERVICE_AUTH_JWKS: '/j', SERVICE_AUTH_JWT_AUDIENCE: 'a' }, 'auth.jwks is set, but auth.jwt_issuer is not.'],
+    [
+      { SERVICE_AUTH_JWKS: 'http://a/jwks', SERVICE_AUTH_JWT_ISSUER: 'i', SERVICE_AUTH_JWT_AUDIENCE: 'a' },
+      'auth.jwks is "http://a/jwks", but must be the path of a file, or a URL that begins with https://.',
+    ],
   ])('%j is a problem', (env, message) => {
     const result = load({ ...DB, ...env });
     expect(result.kind === 'problems' && result.problems.map((problem) => problem.message)).toEqual([message]);
@@ -44,6 +59,7 @@ describe('settings together', () => {
   test.each([
     [{ ...DB, SERVICE_TSDB_USER: 'u' }, 'tsdb.user is set, but tsdb.password is not.'],
     [{ SERVICE_TSDB_TOKEN: 't' }, 'tsdb.token has no effect without tsdb.http_url.'],
+    [{ SERVICE_AUTH_JWT_ISSUER: 'i' }, 'auth.jwt_issuer has no effect without auth.jwks.'],
     [
       { SERVICE_COMPRESSION: 'gzip', SERVICE_COMPRESSION_LEVEL: '5' },
       'compression.level has no effect with the algorithm gzip.',

@@ -20,7 +20,12 @@ export function checkTogether(resolved: Resolved): Checked {
       ...sharedPort(resolved),
       ...ownAddress(resolved),
     ],
-    warnings: [...credentialWarnings(resolved), ...idleAuthority(resolved), ...idleLevel(resolved)],
+    warnings: [
+      ...credentialWarnings(resolved),
+      ...authWarnings(resolved),
+      ...idleAuthority(resolved),
+      ...idleLevel(resolved),
+    ],
   };
 }
 
@@ -49,30 +54,6 @@ function credentialProblems({ sources }: Resolved): readonly Finding[] {
   ];
 }
 
-/** Refuses a mode that contradicts the sources of callers, so that neither is ignored. */
-function authProblems({ draft: { auth }, sources }: Resolved): readonly Finding[] {
-  const { mode, callers_file: file } = sources.auth;
-  if (auth.mode === 'required' && !isGiven(file)) {
-    return [
-      {
-        source: mode,
-        setting: 'auth.mode',
-        message: 'auth.mode is required, but no setting names a source of callers.',
-        hint: 'Set auth.callers_file to a file of tokens.',
-      },
-    ];
-  }
-  if (auth.mode !== 'none' || !isGiven(file)) return [];
-  return [
-    {
-      source: mode,
-      setting: 'auth.mode',
-      message: `auth.mode is none, but auth.callers_file is set (${describeSource(file)}).`,
-      hint: 'Remove auth.mode to require credentials, or remove auth.callers_file.',
-    },
-  ];
-}
-
 function credentialWarnings({ sources: { tsdb } }: Resolved): readonly Finding[] {
   const warnings: Finding[] = [];
   if (isGiven(tsdb.user) && !isGiven(tsdb.password)) {
@@ -93,6 +74,64 @@ function credentialWarnings({ sources: { tsdb } }: Resolved): readonly Finding[]
     });
   }
   return warnings;
+}
+
+/** Refuses contradictions between the settings of authentication, so that none of them is ignored. */
+function authProblems(resolved: Resolved): readonly Finding[] {
+  return [...modeProblems(resolved), ...jwtProblems(resolved)];
+}
+
+function modeProblems({ draft: { auth }, sources }: Resolved): readonly Finding[] {
+  const { mode, callers_file: callersFile, jwks } = sources.auth;
+  const first = [
+    { name: 'auth.callers_file', source: callersFile },
+    { name: 'auth.jwks', source: jwks },
+  ].find(({ source }) => isGiven(source));
+  if (auth.mode === 'required' && first === undefined) {
+    return [
+      {
+        source: mode,
+        setting: 'auth.mode',
+        message: 'auth.mode is required, but no setting names a source of callers.',
+        hint: 'Set auth.callers_file to the file of svc token create, or auth.jwks to the keys of an issuer.',
+      },
+    ];
+  }
+  if (auth.mode !== 'none' || first === undefined) return [];
+  return [
+    {
+      source: mode,
+      setting: 'auth.mode',
+      message: `auth.mode is none, but ${first.name} is set (${describeSource(first.source)}).`,
+      hint: `Remove auth.mode to require credentials, or remove ${first.name}.`,
+    },
+  ];
+}
+
+function jwtProblems({ sources: { auth } }: Resolved): readonly Finding[] {
+  if (!isGiven(auth.jwks)) return [];
+  return (['jwt_issuer', 'jwt_audience'] as const)
+    .filter((name) => !isGiven(auth[name]))
+    .map((name) => ({
+      source: auth.jwks,
+      setting: `auth.${name}`,
+      message: `auth.jwks is set, but auth.${name} is not.`,
+      hint: 'Set auth.jwt_issuer and auth.jwt_audience: other JWTs of the same issuer must not be accepted.',
+    }));
+}
+
+/** Warns of settings that have no effect. */
+function authWarnings({ draft, sources: { auth } }: Resolved): readonly Finding[] {
+  const isIdle = { jwks: !isGiven(auth.jwks), url: draft.auth.jwks?.startsWith('https:') !== true };
+  const idle = (['jwt_issuer', 'jwt_audience', 'ca_file'] as const).filter(
+    (name) => isGiven(auth[name]) && (isIdle.jwks || (name === 'ca_file' && isIdle.url)),
+  );
+  return idle.map((name) => ({
+    source: auth[name],
+    setting: `auth.${name}`,
+    message: `auth.${name} has no effect ${isIdle.jwks ? 'without auth.jwks' : 'because auth.jwks is a file'}.`,
+    hint: 'Remove it, or set auth.jwks to the URL of the keys.',
+  }));
 }
 
 function idleAuthority({ draft: { tsdb }, sources }: Resolved): readonly Finding[] {

@@ -42,6 +42,12 @@ const VALUES: Readonly<Record<string, readonly [text: string, toml: string, valu
   'http.allowed_hosts': ['data.example, [::1]', '["data.example", "::1"]', ['data.example', '::1']],
   'auth.mode': ['None', '"none"', 'none'],
   'auth.callers_file': ['/c.toml', '"/c.toml"', '/c.toml'],
+  'auth.jwks': ['https://a.example/jwks', '"https://a.example/jwks"', 'https://a.example/jwks'],
+  'auth.jwt_issuer': ['https://a.example', '"https://a.example"', 'https://a.example'],
+  'auth.jwt_audience': ['data', '"data"', 'data'],
+  'auth.tenant_claim': ['org', '"org"', 'org'],
+  'auth.permissions_claim': ['scope', '"scope"', 'scope'],
+  'auth.ca_file': [CA_FILE, `"${CA_FILE}"`, CA_FILE],
   'sql.default_engine': ['local', '"local"', 'local'],
   'sql.timeout_ms': ['13', '13', 13],
   'sql.memory_gb': ['0.5', '0.5', 0.5],
@@ -58,12 +64,17 @@ const VALUES: Readonly<Record<string, readonly [text: string, toml: string, valu
   'grpc.max_message_bytes': ['65536', '65536', 65_536],
 };
 
+/** The variables that a setting needs beside it. */
+const COMPANY: Readonly<Record<string, Readonly<Record<string, string>>>> = {
+  'tsdb.password': { SERVICE_TSDB_USER: 'u' },
+  'auth.jwks': { SERVICE_AUTH_JWT_ISSUER: 'i', SERVICE_AUTH_JWT_AUDIENCE: 'a' },
+};
+
 const names = createServiceNames('service');
 const rows = SETTING_ROWS.map((row) => ({
   ...row,
   values: VALUES[row.path] ?? (['', '', undefined] as const),
-  // A password requires a user.
-  company: row.path === 'tsdb.password' ? { SERVICE_TSDB_USER: 'u' } : {},
+  company: COMPANY[row.path] ?? {},
 }));
 const flagged = rows.filter((row) => row.setting.flag !== undefined);
 const variables = rows.flatMap((row) => names.variablesOf(row).map(({ name }) => ({ ...row, name })));

@@ -18,7 +18,12 @@ import { SETTINGS } from './settings.ts';
 
 /** Reads this text as the configuration file, and a certificate for the path in the example of a setting. */
 function reading(toml = ''): ReadFile {
-  return (path) => Buffer.from(path === SETTINGS.tsdb.ca_file.example ? (rootCertificates[0] ?? '') : toml);
+  return (path) =>
+    Buffer.from(
+      [SETTINGS.tsdb.ca_file.example, SETTINGS.auth.ca_file.example].includes(path)
+        ? (rootCertificates[0] ?? '')
+        : toml,
+    );
 }
 
 function load(options: Partial<LoadConfigOptions> = {}) {
@@ -162,7 +167,7 @@ describe('formatSettingsReference', () => {
     for (const { section, key } of SETTING_ROWS) {
       const part = example.slice(example.indexOf(`[${section}]`));
       const line = part.split('\n').find((text) => text.replace(/^# /, '').startsWith(`${key} = `)) ?? '';
-      const company = key === 'password' ? 'user = "u"\n' : '';
+      const company = { password: 'user = "u"\n', jwks: 'jwt_issuer = "i"\njwt_audience = "a"\n' }[key] ?? '';
       const toml = `[${section}]\n${company}${line.replace(/^# /, '')}\n`;
       const { sources } = load({ argv: ['--config', 'x'], readFile: reading(toml) });
       expect(valueAt(sources, section, key)).toEqual({ kind: 'file', path: 'x', key: `${section}.${key}` });
@@ -170,12 +175,14 @@ describe('formatSettingsReference', () => {
   });
 });
 
+const JWT_VARIABLES = { SERVICE_AUTH_JWT_ISSUER: 'i', SERVICE_AUTH_JWT_AUDIENCE: 'a' };
+
 describe('rows of the table', () => {
   test.each(SETTING_ROWS)('$path has a sentence, a valid example, and unique names', (row) => {
     const { setting } = row;
     expect(setting.description).toMatch(/^[A-Z].*\.$/);
     const text = setting.type.toText(setting.example);
-    const company = row.key === 'password' ? { SERVICE_TSDB_USER: 'u' } : {};
+    const company = { password: { SERVICE_TSDB_USER: 'u' }, jwks: JWT_VARIABLES }[row.key];
     const { config } = load({ env: { ...company, [names.variablesOf(row)[0]?.name ?? '']: text } });
     expect(valueAt(config, row.section, row.key)).toEqual(setting.example);
   });

@@ -129,7 +129,16 @@ describe('defaults', () => {
         cors_origins: undefined,
         allowed_hosts: undefined,
       },
-      auth: { mode: 'none', callers_file: undefined },
+      auth: {
+        mode: 'none',
+        callers_file: undefined,
+        jwks: undefined,
+        jwt_issuer: undefined,
+        jwt_audience: undefined,
+        tenant_claim: 'tenant',
+        permissions_claim: 'permissions',
+        ca_file: undefined,
+      },
       sql: { default_engine: 'tsdb', timeout_ms: 60_000, memory_gb: 1, max_concurrent: 4, max_queued: 64 },
       tsdb: {
         http_url: undefined,

@@ -41,7 +41,7 @@ export function resolveSettings(given: ReadonlyMap<string, Given>, isTerminal: b
   const facts: Facts = {
     isTerminal,
     dataDir: typeof dataDir === 'string' ? dataDir : undefined,
-    hasCallers: values.get('auth.callers_file') !== undefined,
+    hasCallers: ['auth.callers_file', 'auth.jwks'].some((path) => given.has(path)),
     httpHost: typeof listener === 'object' && 'host' in listener ? listener.host : ANY_HOST,
   };
   for (const { path, setting } of SETTING_ROWS) {

@@ -1,5 +1,6 @@
 import { join } from 'node:path';
 import { address, ANY_HOST, hostName } from './address.ts';
+import { AUTH_SETTINGS } from './auth-settings.ts';
 import { HTTP_SETTINGS } from './http-settings.ts';
 import { httpUrl } from './http-url.ts';
 import { levelFromRustLog, logLevel } from './log-level.ts';
@@ -147,25 +148,7 @@ export const SETTINGS = {
     }),
   },
   http: HTTP_SETTINGS,
-  auth: {
-    mode: setting({
-      type: choice(['none', 'required']),
-      default: 'none',
-      derived: {
-        describe: '`required` if `auth.callers_file` is set, else `none`',
-        from: 'auth.callers_file',
-        value: ({ hasCallers }) => (hasCallers ? 'required' : undefined),
-      },
-      description: 'Whether requests need credentials.',
-      example: 'none',
-    }),
-    callers_file: setting({
-      type: path('file'),
-      default: undefined,
-      description: 'TOML file of the tokens, with their tenants and permissions; changes take effect within 5 seconds.',
-      example: '/etc/service/callers.toml',
-    }),
-  },
+  auth: AUTH_SETTINGS,
   sql: {
     default_engine: setting({
       type: choice(['tsdb', 'local', 'scheduler']),

@@ -1,0 +1,8 @@
+/** An event of an authenticator. */
+export type AuthEvent =
+  | { readonly kind: 'callers_loaded'; readonly path: string; readonly tokens: number }
+  /** The file has changed and cannot be used; the last usable content stays in force. */
+  | { readonly kind: 'callers_refused'; readonly path: string; readonly reason: string }
+  | { readonly kind: 'keys_loaded'; readonly source: string; readonly keys: number }
+  /** The keys that sign JWTs cannot be loaded again; those from before stay in force. */
+  | { readonly kind: 'keys_refused'; readonly source: string; readonly reason: string };

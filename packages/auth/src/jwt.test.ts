@@ -1,0 +1,209 @@
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { exportJWK, exportSPKI, generateKeyPair, SignJWT, UnsecuredJWT } from 'jose';
+import { beforeAll, describe, expect, onTestFinished, test, vi } from 'vitest';
+import { openAuthenticator } from './authenticator.ts';
+import { createJwtVerifier } from './jwt.ts';
+import type { KeySet } from './jwks.ts';
+import { createToken, formatToken, hashSecret } from './token.ts';
+
+const NOW = Date.parse('2026-06-01T00:00:00Z');
+const SECONDS = NOW / 1000;
+const RULES = { issuer: 'https://login.example.com', audience: 'svc' };
+const ALGORITHMS = ['RS256', 'ES256', 'EdDSA'] as const;
+
+type Pair = Awaited<ReturnType<typeof generateKeyPair>>;
+const pairs = new Map<string, Pair>();
+let stranger: Pair;
+beforeAll(async () => {
+  for (const alg of [...ALGORITHMS, 'PS256', 'ES384'])
+    pairs.set(alg, await generateKeyPair(alg, { extractable: true }));
+  stranger = await generateKeyPair('ES256', { extractable: true });
+});
+
+const pairOf = (alg: string): Pair => pairs.get(alg) ?? stranger;
+
+async function keySet(names: readonly string[] = ALGORITHMS) {
+  const keys = names.map(async (alg) => ({ ...(await exportJWK(pairOf(alg).publicKey)), kid: alg }));
+  return JSON.stringify({ keys: await Promise.all(keys) });
+}
+
+const CLAIMS = { sub: 'ada', iss: RULES.issuer, aud: 'svc', exp: SECONDS + 60, tenant: 'alpha', permissions: ['read'] };
+
+interface SignOptions {
+  readonly alg?: string;
+  readonly kid?: string;
+  readonly pair?: Pair;
+}
+
+function sign(changes: Readonly<Record<string, unknown>> = {}, options: SignOptions = {}): Promise<string> {
+  const { alg = 'ES256', kid = alg, pair = pairOf(alg) } = options;
+  return new SignJWT({ ...CLAIMS, ...changes }).setProtectedHeader({ alg, kid }).sign(pair.privateKey);
+}
+
+async function open(text: string, extra: { readonly claims?: boolean; readonly callersFile?: string } = {}) {
+  const folder = await mkdtemp(join(tmpdir(), 'svc-jwt-'));
+  const jwks = join(folder, 'jwks.json');
+  await writeFile(jwks, text);
+  const names = extra.claims === true ? { tenantClaim: 'org', permissionsClaim: 'scope' } : {};
+  const { callersFile } = extra;
+  const authenticator = await openAuthenticator({
+    jwt: { jwks, ...RULES, ...names },
+    callersFile,
+    pollMs: 10,
+    now: () => NOW,
+  });
+  onTestFinished(async () => {
+    authenticator.close();
+    await rm(folder, { recursive: true });
+  });
+  const ask = async (jwt: string) => {
+    try {
+      return await authenticator.authenticate({ authorization: `Bearer ${jwt}` });
+    } catch (error) {
+      expect(error).toMatchObject({ code: 'unauthenticated' });
+      return error instanceof Error ? error.message : '';
+    }
+  };
+  return { jwks, ask };
+}
+
+test.each(ALGORITHMS)('a JWT signed with %s is accepted', async (alg) => {
+  const { ask } = await open(await keySet());
+  expect(await ask(await sign({}, { alg }))).toEqual({
+    id: 'jwt:ada',
+    tenant: 'alpha',
+    permissions: new Set(['read']),
+  });
+});
+
+test.each([
+  [
+    ['read', 'write'],
+    ['read', 'write'],
+  ],
+  ['openid read  tsdb profile', ['read', 'tsdb']],
+  [['root', 7], []],
+  [undefined, []],
+  [{ read: true }, []],
+])('the permissions %j are %j', async (scope, permissions) => {
+  const { ask } = await open(await keySet(), { claims: true });
+  const jwt = await sign({ org: 'beta', scope });
+  expect(await ask(jwt)).toEqual({ id: 'jwt:ada', tenant: 'beta', permissions: new Set(permissions) });
+});
+
+const NO_KEY = 'The JWT is not signed by a known key with RS256, ES256, EdDSA.';
+
+describe('a JWT is refused:', () => {
+  test.each<[string, () => Promise<string> | string, string]>([
+    ['expired', () => sign({ exp: SECONDS - 31 }), 'The JWT has expired.'],
+    ['without an expiry', () => sign({ exp: undefined }), 'The claim exp of the JWT is not accepted.'],
+    ['not valid yet', () => sign({ nbf: SECONDS + 31 }), 'The claim nbf of the JWT is not accepted.'],
+    ['of another issuer', () => sign({ iss: 'https://evil.example.com' }), 'The claim iss of the JWT is not accepted.'],
+    ['without an issuer', () => sign({ iss: undefined }), 'The claim iss of the JWT is not accepted.'],
+    ['for another audience', () => sign({ aud: 'other' }), 'The claim aud of the JWT is not accepted.'],
+    ['without an audience', () => sign({ aud: undefined }), 'The claim aud of the JWT is not accepted.'],
+    ['without a tenant', () => sign({ tenant: undefined }), 'The claim tenant of the JWT is not the name of a tenant.'],
+    [
+      'with a path as tenant',
+      () => sign({ tenant: '../x' }),
+      'The claim tenant of the JWT is not the name of a tenant.',
+    ],
+    ['with alg none', () => new UnsecuredJWT(CLAIMS).encode(), NO_KEY],
+    ['of an unknown kid', () => sign({}, { kid: 'other' }), NO_KEY],
+    ['of another key', () => sign({}, { pair: stranger }), NO_KEY],
+    ['with PS256', () => sign({}, { alg: 'PS256', kid: 'RS256' }), NO_KEY],
+    ['with ES384', () => sign({}, { alg: 'ES384', kid: 'ES256' }), NO_KEY],
+    ['with a cut signature', async () => (await sign()).slice(0, -4), NO_KEY],
+    [
+      'with other claims',
+      async () => {
+        const [head, , signature] = (await sign()).split('.');
+        return [head, Buffer.from(JSON.stringify({ ...CLAIMS, tenant: 'beta' })).toString('base64url'), signature].join(
+          '.',
+        );
+      },
+      NO_KEY,
+    ],
+    ['with nonsense inside', () => 'a.b.c', NO_KEY],
+    ['oversized', () => sign({ filler: 'x'.repeat(17_000) }), 'The credentials are too long.'],
+  ])('%s', async (_what, make, message) => {
+    const { ask } = await open(await keySet());
+    const jwt = await make();
+    // Twice: a refusal must not depend on what is remembered.
+    expect([await ask(jwt), await ask(jwt)]).toEqual([message, message]);
+  });
+
+  test('with HS256 and the public key as the secret', async () => {
+    const { ask } = await open(await keySet());
+    for (const secret of [
+      await exportSPKI(pairOf('RS256').publicKey),
+      JSON.stringify(await exportJWK(pairOf('RS256').publicKey)),
+    ]) {
+      const header = { alg: 'HS256', kid: 'RS256' };
+      const jwt = await new SignJWT(CLAIMS).setProtectedHeader(header).sign(Buffer.from(secret));
+      expect(await ask(jwt)).toBe(NO_KEY);
+    }
+  });
+});
+
+test.each([
+  ['just expired', { exp: SECONDS - 29 }],
+  ['valid in a moment', { nbf: SECONDS + 29 }],
+])('a JWT that is %s is accepted: clocks differ by up to 30 s', async (_what, changes) => {
+  const { ask } = await open(await keySet());
+  expect(await ask(await sign(changes))).toMatchObject({ tenant: 'alpha' });
+});
+
+test('a token works beside JWTs, and a wrong one is not taken for a JWT', async () => {
+  const token = createToken();
+  const folder = await mkdtemp(join(tmpdir(), 'svc-jwt-'));
+  onTestFinished(() => rm(folder, { recursive: true }));
+  const callersFile = join(folder, 'callers.toml');
+  await writeFile(
+    callersFile,
+    `[[token]]\nid = "${token.id}"\nhash = "${hashSecret(token.secret)}"\ntenant = "beta"\npermissions = ["read"]\n`,
+  );
+  const { ask } = await open(await keySet(), { callersFile });
+  expect(await ask(formatToken(token))).toMatchObject({ tenant: 'beta' });
+  expect(await ask(await sign())).toMatchObject({ tenant: 'alpha' });
+  expect(await ask(formatToken({ ...token, secret: 'x'.repeat(43) }))).toBe('The token is unknown, wrong or revoked.');
+});
+
+test('a file of keys that changes is read again: JWTs of removed keys are refused, also remembered ones', async () => {
+  const { jwks, ask } = await open(await keySet(['ES256']));
+  const old = await sign();
+  expect(await ask(old)).toMatchObject({ tenant: 'alpha' });
+  await writeFile(jwks, await keySet(['EdDSA']));
+  await expect.poll(() => ask(old)).toBe(NO_KEY);
+  expect(await ask(await sign({}, { alg: 'EdDSA' }))).toMatchObject({ tenant: 'alpha' });
+  await writeFile(jwks, '{"keys":[]}');
+  expect(await ask(await sign({ sub: 'other' }, { alg: 'EdDSA' }))).toMatchObject({ tenant: 'alpha' });
+});
+
+test.each([
+  ['missing', undefined, 'There is no such file.'],
+  ['not JSON', '{', 'It is not JSON.'],
+  ['not a key set', '{}', 'It is not a JSON Web Key Set with at least one key.'],
+])('a file of keys that is %s at the start is an error that names it', async (_what, text, reason) => {
+  const folder = await mkdtemp(join(tmpdir(), 'svc-jwt-'));
+  onTestFinished(() => rm(folder, { recursive: true }));
+  const jwks = join(folder, 'jwks.json');
+  if (text !== undefined) await writeFile(jwks, text);
+  await expect(openAuthenticator({ jwt: { jwks, ...RULES } })).rejects.toThrow(`"${jwks}" cannot be used. ${reason}`);
+});
+
+test('a verified JWT is remembered until it expires, and verified once', async () => {
+  let now = NOW;
+  const { publicKey } = pairOf('ES256');
+  const current = vi.fn<KeySet['current']>(async () => publicKey);
+  const keys: KeySet = { current, refresh: async () => false, close: () => undefined };
+  const verify = createJwtVerifier(keys, RULES, () => now);
+  const jwt = await sign();
+  const first = await verify(jwt);
+  expect(verify(jwt)).toBe(first);
+  expect(current).toHaveBeenCalledOnce();
+  now += 91_000;
+  await expect(verify(jwt)).rejects.toThrow('The JWT has expired.');
+});
