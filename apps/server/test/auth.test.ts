@@ -154,6 +154,17 @@ test('OPTIONS needs no credentials', async () => {
   expect(response.status).toBe(405);
 });
 
+test('the log says who changed what, and why a caller was refused', async () => {
+  const headers = { authorization: bearer(CALLERS.all.token), 'x-request-id': 'audited' };
+  await server.put('audited', [{ id: 1 }], { headers });
+  const caller = CALLERS.all.token.slice(4, 12);
+  const put = await server.logged(({ message, requestId }) => message === 'frame_put' && requestId === 'audited');
+  expect(put).toMatchObject({ tenant: 'alpha', caller, handle: 'audited' });
+  await server.fetch('/frames', { headers: { authorization: 'Bearer x', 'x-request-id': 'refused' } });
+  const refused = await server.logged(({ requestId }) => requestId === 'refused');
+  expect(refused).toMatchObject({ message: 'caller_refused', reason: 'The token is unknown, wrong or revoked.' });
+});
+
 test('no token and no hash appears in the log or in a response', async () => {
   const text = JSON.stringify(server.log);
   for (const { token, row } of Object.values(CALLERS)) {

@@ -1,3 +1,4 @@
+import { Readable } from 'node:stream';
 import { type Authenticator, type Permission, PERMISSIONS, unauthenticated } from '@svc/auth';
 import { createMemoryStore } from '@svc/frames';
 import { describe, expect, test } from 'vitest';
@@ -76,6 +77,19 @@ describe('every operation', () => {
       await expect(operation(), name).rejects.toMatchObject({ code: 'unauthenticated' });
     }
   });
+});
+
+test('the events of an operation name the caller', async () => {
+  const events: ServiceEvent[] = [];
+  const service = createService({ store: createMemoryStore(), authenticator, observe: (event) => events.push(event) });
+  const upload = { format: 'json', body: Readable.from([Buffer.from('[{"id":1}]')]) } as const;
+  await service.putFrame(callOf(['write']), 'x', upload);
+  await service.dropFrame(callOf(['write']), 'x');
+  const source = { requestId: 'r', tenant: 'alpha', caller: 't-abcdef', handle: 'x' };
+  expect(events).toMatchObject([
+    { kind: 'frame_put', ...source },
+    { kind: 'frame_dropped', ...source },
+  ]);
 });
 
 test('a refused credential is an event with the reason', async () => {

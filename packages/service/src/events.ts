@@ -1,14 +1,17 @@
 import type { AuthEvent } from '@svc/auth';
 import type { ServiceError } from '@svc/errors';
 
-interface EventBase {
+/** The request that an event belongs to. */
+export interface EventSource {
   readonly requestId: string;
   readonly tenant: string;
+  /** The id of the caller. Omitted if authentication is off. */
+  readonly caller?: string;
 }
 
 /** An event of the service; observers turn events into log lines and counters. */
 export type ServiceEvent =
-  | (EventBase & {
+  | (EventSource & {
       readonly kind: 'frame_put' | 'frame_appended';
       readonly handle: string;
       readonly rows: number;
@@ -16,12 +19,12 @@ export type ServiceEvent =
       readonly created: boolean;
       readonly durationMs: number;
     })
-  | (EventBase & { readonly kind: 'frame_opened'; readonly handle: string; readonly rows: number })
-  | (EventBase & { readonly kind: 'frame_dropped'; readonly handle: string })
-  | (EventBase & { readonly kind: 'frame_expiry_set'; readonly handle: string; readonly expires: Date | null })
-  | (EventBase & { readonly kind: 'query_answered'; readonly engine: string; readonly durationMs: number })
-  | (EventBase & { readonly kind: 'query_forwarded'; readonly status: number; readonly durationMs: number })
-  | (EventBase & { readonly kind: 'tsdb_refused_credentials' })
+  | (EventSource & { readonly kind: 'frame_opened'; readonly handle: string; readonly rows: number })
+  | (EventSource & { readonly kind: 'frame_dropped'; readonly handle: string })
+  | (EventSource & { readonly kind: 'frame_expiry_set'; readonly handle: string; readonly expires: Date | null })
+  | (EventSource & { readonly kind: 'query_answered'; readonly engine: string; readonly durationMs: number })
+  | (EventSource & { readonly kind: 'query_forwarded'; readonly status: number; readonly durationMs: number })
+  | (EventSource & { readonly kind: 'tsdb_refused_credentials' })
   /** A request without valid credentials; `reason` has no part of them. */
   | { readonly kind: 'caller_refused'; readonly requestId: string; readonly reason: string }
   | AuthEvent

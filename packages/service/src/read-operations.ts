@@ -1,6 +1,6 @@
 import { quoted, ServiceError } from '@svc/errors';
 import { type Call, type FrameFileFormat, isHandle, type OpenFrame, type Store } from '@svc/frames';
-import type { Observer } from './events.ts';
+import type { EventSource, Observer } from './events.ts';
 import type { FileReading, OperationName, Service } from './service.ts';
 
 /** Dependencies of the operations that read frames. */
@@ -70,8 +70,8 @@ export function createReadOperations({ store, observe, begin }: ReadParts): Read
 }
 
 /** Returns the fields of an event that identify the request. */
-export function eventSource(call: Call): { readonly requestId: string; readonly tenant: string } {
-  return { requestId: call.requestId, tenant: call.tenant };
+export function eventSource({ requestId, tenant, caller }: Call): EventSource {
+  return caller === undefined ? { requestId, tenant } : { requestId, tenant, caller: caller.id };
 }
 
 /** Throws the error of a frame that does not exist. */
