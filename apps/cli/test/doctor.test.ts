@@ -51,6 +51,32 @@ test.each([
   expect(checkNode(version)).toMatchObject({ status });
 });
 
+describe('the callers file', () => {
+  const row = (more = '') =>
+    `[[token]]\nid = "t-abcdef"\nhash = "sha256:${'0'.repeat(64)}"\ntenant = "a"\npermissions = ["read"]\n${more}`;
+
+  test.each([
+    ['is fine', row(), 0o600, 0, 'ok       The callers file has 1 token.'],
+    ['does not parse', '[[token', 0o600, 1, 'It is not TOML'],
+    ['is writable by others', row(), 0o666, 4, 'Other users can change the callers file'],
+    ['has an expired token', row('expires = 2020-01-01T00:00:00Z'), 0o600, 4, 'have expired: t-abcdef (2020-01-01).'],
+  ])('%s', async (_what, text, mode, code, line) => {
+    const path = join(folder, 'callers.toml');
+    await writeFile(path, text);
+    await chmod(path, mode);
+    const ran = await doctor({ SERVICE_AUTH_CALLERS_FILE: path });
+    expect(ran.stdout).toContain(line);
+    expect(ran.code).toBe(code);
+  });
+
+  test('a server that needs a token answers', async () => {
+    const { url } = await startStandIn((_, response) => sendJson(response, { status: 'ok' }));
+    const { code, stdout } = await run(['doctor'], { env: { SVC_URL: url, ...FREE } });
+    expect(stdout).toContain(`The server ${url} answers: ok. It needs a token for everything else.`);
+    expect(code).toBe(0);
+  });
+});
+
 describe('the configuration', () => {
   test('problems are lines with advice, and 1', async () => {
     const { code, stdout } = await doctor({ SERVICE_GRPC_PORT: 'x', SERVICE_LOG_LEVEL: 'loud' });

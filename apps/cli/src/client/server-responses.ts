@@ -44,9 +44,10 @@ const PART = v.optional(v.object({ status: v.string(NO_HEALTH) }, NO_HEALTH));
 /** The health of a server. */
 export const HEALTH = v.object(
   {
-    status: v.string(NO_HEALTH),
-    version: v.string(NO_HEALTH),
-    uptimeSeconds: v.number(NO_HEALTH),
+    status: v.picklist(['ok', 'degraded', 'failing', 'stopping'], NO_HEALTH),
+    /** Missing, as all that follows, if the server shows it only to callers with a token. */
+    version: v.optional(v.string(NO_HEALTH)),
+    uptimeSeconds: v.optional(v.number(NO_HEALTH)),
     /** The engine of SQL that names none. */
     defaultEngine: v.optional(v.string(NO_HEALTH)),
     /** The SQL engines. */

@@ -92,6 +92,7 @@ async function identifyHttp(address: Address, signal: AbortSignal): Promise<stri
   const client = createClient({ url: `http://${formatAddress(address)}`, signal, errorWidth: Infinity });
   try {
     const { version, uptimeSeconds } = await readHealth(client);
+    if (version === undefined || uptimeSeconds === undefined) return 'data-frame server';
     return `data-frame server, version ${version}, up for ${Math.round(uptimeSeconds)} s`;
   } catch {
     return undefined;

@@ -17,6 +17,10 @@ export async function checkServer({ client, isNamed, version }: CheckServerOptio
   const signal = withTimeout(client.signal, TIMEOUT_MS);
   try {
     const health = await readHealth(createClient({ ...client, signal }));
+    if (health.version === undefined) {
+      const text = `The server ${client.url} answers: ${health.status}. It needs a token for everything else.`;
+      return { status: 'ok', text };
+    }
     const text = `The server ${client.url} answers: ${health.status}, version ${health.version}.`;
     if (health.version === version) return { status: 'ok', text };
     return { status: 'warning', text, advice: `This svc has version ${version}: use the same for both.` };

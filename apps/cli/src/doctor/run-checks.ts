@@ -1,4 +1,5 @@
 import type { ServerConfig } from '../args/server-config.ts';
+import { checkCallers } from './check-callers.ts';
 import { checkConfiguration } from './check-configuration.ts';
 import { checkDirectories } from './check-directories.ts';
 import { checkListeners } from './check-listeners.ts';
@@ -19,7 +20,12 @@ export async function runChecks({ loaded, server }: RunChecksOptions): Promise<r
   const { diagnoses, config } = checkConfiguration(loaded);
   const ofConfig =
     config &&
-    (await Promise.all([checkListeners(config, signal), checkDirectories(config), checkUpstream(config, signal)]));
+    (await Promise.all([
+      checkListeners(config, signal),
+      checkDirectories(config),
+      checkCallers(config),
+      checkUpstream(config, signal),
+    ]));
   return [
     checkNode(process.versions.node),
     ...diagnoses,
