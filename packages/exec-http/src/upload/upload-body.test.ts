@@ -92,6 +92,7 @@ describe('without a format', () => {
     ['a vague type', { body: LINES, type: 'application/octet-stream' }],
     ['the type of curl --data-binary', { body: LINES, type: 'application/x-www-form-urlencoded' }],
     ['text', { body: ROWS, type: 'text/plain; charset=utf-8' }],
+    ['the type of JSON lines', { body: LINES, type: 'application/jsonl' }],
     ['gzip', { body: gzip }],
     ['zstd', { body: zstd, type: 'application/zstd' }],
   ])('%s is recognised by its first bytes', async (_, sent) => {

@@ -27,11 +27,14 @@ export interface UploadBody {
 
 const FORM = 'application/x-www-form-urlencoded';
 
-/** The media types that do not tell the format. Windows says `vnd.ms-excel` for CSV files as well. */
+/** The media types that do not tell the format, or have no format to themselves. Windows says `vnd.ms-excel` for CSV files. */
 const VAGUE_TYPES: ReadonlySet<string> = new Set([
   '',
   FORM,
   'text/plain',
+  'text/tab-separated-values',
+  'application/jsonl',
+  'application/x-jsonlines',
   'application/octet-stream',
   'binary/octet-stream',
   'application/gzip',
