@@ -1,6 +1,6 @@
 import { getEventListeners } from 'node:events';
 import { describe, expect, test, vi } from 'vitest';
-import { cancelledError, onAbort, ServiceError } from './index.ts';
+import { cancelledError, onAbort, orAborted, ServiceError } from './index.ts';
 
 describe('cancelledError', () => {
   test('returns a reason that has a code as it is', () => {
@@ -63,5 +63,32 @@ describe('onAbort', () => {
     const listener = vi.fn<() => void>();
     onAbort(undefined, listener)();
     expect(listener).not.toHaveBeenCalled();
+  });
+});
+
+describe('orAborted', () => {
+  const late = new ServiceError('deadline_exceeded', 'Too late.');
+
+  test('returns the result, and removes its listener', async () => {
+    const { signal } = new AbortController();
+    expect(await orAborted(Promise.resolve(1), signal)).toBe(1);
+    expect(await orAborted(Promise.resolve(1), undefined)).toBe(1);
+    expect(getEventListeners(signal, 'abort')).toEqual([]);
+  });
+
+  test('fails with the reason as soon as the signal is aborted', async () => {
+    const controller = new AbortController();
+    const waiting = orAborted(new Promise(() => undefined), controller.signal);
+    controller.abort(late);
+    await expect(waiting).rejects.toBe(late);
+  });
+
+  test('fails if the signal is aborted already, and handles a failure of the work', async () => {
+    const unhandled = vi.fn<() => void>();
+    process.on('unhandledRejection', unhandled);
+    await expect(orAborted(Promise.reject(new Error('later')), AbortSignal.abort(late))).rejects.toBe(late);
+    await new Promise(setImmediate);
+    process.off('unhandledRejection', unhandled);
+    expect(unhandled).not.toHaveBeenCalled();
   });
 });

@@ -22,3 +22,21 @@ export function onAbort(signal: AbortSignal | undefined, listener: () => void): 
   signal.addEventListener('abort', onEvent, { once: true });
   return () => signal.removeEventListener('abort', onEvent);
 }
+
+/**
+ * Waits for a result until the signal is aborted, then fails with `cancelledError` of its reason. The work goes on, and a
+ * failure of it is ignored then.
+ */
+export async function orAborted<T>(work: Promise<T>, signal: AbortSignal | undefined): Promise<T> {
+  if (signal === undefined) return work;
+  let stopListening = (): void => undefined;
+  const aborted = new Promise<never>((_resolve, reject) => {
+    stopListening = onAbort(signal, () => reject(cancelledError(signal.reason)));
+  });
+  try {
+    // If both have settled, the first one wins: an aborted signal.
+    return await Promise.race([aborted, work]);
+  } finally {
+    stopListening();
+  }
+}

@@ -1,5 +1,5 @@
 import { relative } from 'node:path';
-import { onAbort, quoted, ServiceError } from '@svc/errors';
+import { orAborted, quoted, ServiceError } from '@svc/errors';
 import type { Call } from '@svc/frames';
 import type { Schema } from 'apache-arrow';
 import { CATALOGUE_TABLES } from '../wire/catalogue-tables.ts';
@@ -192,13 +192,5 @@ async function catalogueOf(store: SqlFrames, { tenant }: Call, sql: string): Pro
   throw new ServiceError('invalid_sql', `There are ${many}, more than the catalogue can show.`, {
     hint: 'SHOW TABLES lists the frames, and DESCRIBE shows the columns of one.',
     query: sql,
-  });
-}
-
-/** Awaits a promise, but rejects as soon as the signal is aborted. */
-function orAborted<T>(promise: Promise<T>, signal: AbortSignal): Promise<T> {
-  return new Promise((resolve, reject) => {
-    const stopListening = onAbort(signal, () => reject(signal.reason));
-    promise.then(resolve, reject).finally(stopListening);
   });
 }

@@ -1,6 +1,6 @@
 import type { FileHandle } from 'node:fs/promises';
 import { crc32 } from 'node:zlib';
-import { cancelledError, onAbort, ServiceError } from '@svc/errors';
+import { cancelledError, orAborted, ServiceError } from '@svc/errors';
 import type { FrameFile, FrameFileFormat, FrameFileOptions } from '@svc/frames';
 import { createSemaphore } from '../engine/semaphore.ts';
 import { readRange, toExportError, type UnnamedFiles } from '../files/unnamed-files.ts';
@@ -88,7 +88,7 @@ export function createEncodedFiles(options: EncodedFilesOptions): EncodedFiles {
       file.users += 1;
       kept.use(file);
       try {
-        return openEncoded(await untilAborted(file.encoded, signal), () => release(file));
+        return openEncoded(await orAborted(file.encoded, signal), () => release(file));
       } catch (error) {
         release(file);
         throw error;
@@ -164,19 +164,6 @@ async function versionOf(
     checksum = crc32(chunk, checksum);
   }
   return `${version}.${checksum.toString(16).padStart(8, '0')}`;
-}
-
-/** Waits for a result until the signal is aborted. */
-async function untilAborted<T>(result: Promise<T>, signal: AbortSignal | undefined): Promise<T> {
-  let stopListening = (): void => {};
-  const aborted = new Promise<never>((_resolve, reject) => {
-    stopListening = onAbort(signal, () => reject(cancelledError(signal?.reason)));
-  });
-  try {
-    return await Promise.race([result, aborted]);
-  } finally {
-    stopListening();
-  }
 }
 
 const TITLES: Readonly<Record<FrameFileFormat, string>> = {

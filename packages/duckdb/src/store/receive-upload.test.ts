@@ -1,6 +1,7 @@
 import { mkdtemp, readdir, readFile, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { ServiceError } from '@svc/errors';
 import { createDecoders } from '@svc/frames';
 import { afterAll, afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { fromChild } from '../files/file-errors.ts';
@@ -84,7 +85,7 @@ describe('an NDJSON upload', () => {
     const controller = new AbortController();
     async function* body(): AsyncGenerator<Uint8Array> {
       yield Buffer.from('{"a":1}\n');
-      controller.abort(new Error('gone'));
+      controller.abort(new ServiceError('cancelled', 'gone'));
       await new Promise(() => {});
     }
     const receiving = { decoders, folder: createTenantFolder(directory), signal: controller.signal };

@@ -1,4 +1,4 @@
-import { onAbort } from '@svc/errors';
+import { orAborted } from '@svc/errors';
 import { prepend } from '@svc/frames/internal';
 
 /** A body, read to its end if it is short. */
@@ -29,17 +29,4 @@ export async function startBody(body: AsyncIterable<Uint8Array>, signal?: AbortS
 
 async function* eachOf(body: AsyncIterable<Uint8Array>): AsyncGenerator<Uint8Array, void> {
   yield* body;
-}
-
-async function orAborted<T>(work: Promise<T>, signal: AbortSignal | undefined): Promise<T> {
-  signal?.throwIfAborted();
-  if (signal === undefined) return work;
-  return new Promise((resolve, reject) => {
-    const stopListening = onAbort(signal, () => reject(toError(signal.reason)));
-    work.then(resolve, reject).finally(stopListening);
-  });
-}
-
-function toError(reason: unknown): Error {
-  return reason instanceof Error ? reason : new Error('The upload was cancelled.', { cause: reason });
 }
