@@ -150,7 +150,7 @@ test('every body is read if nothing is mutated', { tags: ['slow'] }, async () =>
 
 test(
   `each of ${MUTATIONS} mutated bodies is refused in time, or is a frame that encoders can write; a truncated one has no other rows`,
-  { timeout: 180_000 },
+  { tags: ['slow'], timeout: 180_000 },
   async () => {
     const words = createRandomWords(7);
     const random = (bound: number) => words() % bound;

@@ -13,7 +13,7 @@ describe('a small body of a huge frame is out_of_memory, and uses little memory 
 });
 
 describe('a frame that fits is decoded', () => {
-  test('6000 columns of 100 rows', () => {
+  test('6000 columns of 100 rows', { tags: ['slow'] }, () => {
     const body = `[${`${wide(6000, '1')},`.repeat(99)}${wide(6000, '"a"')}]`;
     const { batches } = decodeBody(decodeJson, body, { maxBytes: 32 * MEBIBYTE });
     expect(batches.every(({ numCols }) => numCols === 6000)).toBe(true);
