@@ -316,7 +316,7 @@ describe('the frames of a directory', () => {
     );
   });
 
-  test('are verified with what a killed doctor has left removed', async () => {
+  test('are verified with what a killed doctor has left removed', { tags: ['slow'] }, async () => {
     await put('a');
     const temporary = join(folder, 'tmp');
     await mkdir(join(temporary, 'svc-doctor-aBcDeF'), { recursive: true });

@@ -184,19 +184,23 @@ describe('a client that does not read', () => {
   /** Far more than the sockets buffer. */
   const ROWS = 3_000_000;
 
-  test.each(['parquet', 'arrow'])('finishes the %s file of the version it began with', async (format) => {
-    await putTrades('large', ROWS);
-    const begun = await server.fetch(`/files/large.${format}`);
-    await putTrades('large', 2);
-    await server.fetch('/frames/large', { method: 'DELETE' });
-    const bytes = Buffer.from(await begun.arrayBuffer());
-    expect(bytes.length).toBe(Number(begun.headers.get('content-length')));
-    if (format === 'arrow') expect(tableFromIPC(bytes).numRows).toBe(ROWS);
-    else expect(bytes.toString('latin1', bytes.length - 4)).toBe('PAR1');
-    if (process.platform === 'linux') await expect.poll(openFiles).toEqual([]);
-  });
+  test.each(['parquet', 'arrow'])(
+    'finishes the %s file of the version it began with',
+    { tags: ['slow'] },
+    async (format) => {
+      await putTrades('large', ROWS);
+      const begun = await server.fetch(`/files/large.${format}`);
+      await putTrades('large', 2);
+      await server.fetch('/frames/large', { method: 'DELETE' });
+      const bytes = Buffer.from(await begun.arrayBuffer());
+      expect(bytes.length).toBe(Number(begun.headers.get('content-length')));
+      if (format === 'arrow') expect(tableFromIPC(bytes).numRows).toBe(ROWS);
+      else expect(bytes.toString('latin1', bytes.length - 4)).toBe('PAR1');
+      if (process.platform === 'linux') await expect.poll(openFiles).toEqual([]);
+    },
+  );
 
-  test('and disconnects leaves no open file', async () => {
+  test('and disconnects leaves no open file', { tags: ['slow'] }, async () => {
     await putTrades('large', ROWS);
     for (const path of ['/files/large.parquet', '/files/large.arrow', '/exp?handle=large&fmt=parquet']) {
       for (let i = 0; i < 5; i++) {

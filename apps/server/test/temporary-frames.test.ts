@@ -39,21 +39,25 @@ describe('without a path for frames', () => {
     expect(readdirSync(folder)).toEqual([]);
   });
 
-  test('those that a killed server left are removed by the next one, and those of a running one are not', async () => {
-    const folder = temporaryFolder();
-    const [killed, running] = [await startIn(folder), await startIn(folder)];
-    await killed.put('left', [{ id: 1 }]);
-    await running.put('kept', [{ id: 2 }]);
-    expect(foldersIn(folder)).toHaveLength(2);
-    killed.child.kill('SIGKILL');
-    await killed.exited;
-    const next = await startIn(folder);
-    expect(foldersIn(folder)).toHaveLength(2);
-    expect((await next.fetch('/frames/left')).status).toBe(404);
-    expect((await running.fetch('/exec?handle=kept&fmt=json')).status).toBe(200);
-  });
+  test(
+    'those that a killed server left are removed by the next one, and those of a running one are not',
+    { tags: ['slow'] },
+    async () => {
+      const folder = temporaryFolder();
+      const [killed, running] = [await startIn(folder), await startIn(folder)];
+      await killed.put('left', [{ id: 1 }]);
+      await running.put('kept', [{ id: 2 }]);
+      expect(foldersIn(folder)).toHaveLength(2);
+      killed.child.kill('SIGKILL');
+      await killed.exited;
+      const next = await startIn(folder);
+      expect(foldersIn(folder)).toHaveLength(2);
+      expect((await next.fetch('/frames/left')).status).toBe(404);
+      expect((await running.fetch('/exec?handle=kept&fmt=json')).status).toBe(200);
+    },
+  );
 
-  test('foreign files next to them stay, with any name', async () => {
+  test('foreign files next to them stay, with any name', { tags: ['slow'] }, async () => {
     const folder = temporaryFolder();
     writeFileSync(join(folder, 'svc-frames-note'), 'a note');
     const young = mkdtempSync(join(folder, 'svc-frames-'));

@@ -199,9 +199,12 @@ describe('shutdown', () => {
     await expect.poll(() => idle.closed || idle.destroyed).toBe(true);
   });
 
-  test.each(['before', 'after'])('keeps no timer when its signal aborts %s everything has stopped', async (moment) => {
-    const built = JSON.stringify(new URL('../dist/index.js', import.meta.url).href);
-    const script = `
+  test.each(['before', 'after'])(
+    'keeps no timer when its signal aborts %s everything has stopped',
+    { tags: ['slow'] },
+    async (moment) => {
+      const built = JSON.stringify(new URL('../dist/index.js', import.meta.url).href);
+      const script = `
       import { createMemoryStore } from '@svc/frames';
       import { createService } from '@svc/service';
       import { createGrpcServer } from ${built};
@@ -213,11 +216,12 @@ describe('shutdown', () => {
       grace.abort();
       await new Promise((resolve) => setImmediate(resolve));
       process.stdout.write(process.getActiveResourcesInfo().includes('Timeout') ? 'waits' : 'done');`;
-    const cwd = new URL('.', import.meta.url);
-    const options = ['--input-type=module', '-e', script];
-    const { stdout } = await promisify(execFile)(process.execPath, options, { cwd, timeout: 50_000 });
-    expect(stdout).toBe('done');
-  });
+      const cwd = new URL('.', import.meta.url);
+      const options = ['--input-type=module', '-e', script];
+      const { stdout } = await promisify(execFile)(process.execPath, options, { cwd, timeout: 50_000 });
+      expect(stdout).toBe('done');
+    },
+  );
 
   test('can be called twice', async () => {
     const { server } = await startServer();

@@ -123,7 +123,7 @@ test('a child that ignores a cancel is replaced', async () => {
 test('other reads from a child that ignores a cancel go on, and the next request gets another child', async () => {
   const bomb = fixture.path();
   const connection = await (await DuckDBInstance.create(':memory:')).connect();
-  await connection.run(`COPY (SELECT repeat('x', 200000) AS a, range AS b FROM range(20000)) TO ${sqlText(bomb)}
+  await connection.run(`COPY (SELECT repeat('x', 2000000) AS a, range AS b FROM range(2000)) TO ${sqlText(bomb)}
     (FORMAT parquet, COMPRESSION zstd, ROW_GROUP_SIZE 2048)`);
   connection.closeSync();
   await fixture.files.warm();

@@ -90,7 +90,7 @@ describe('several parts', () => {
     ['rows across the second and the third', ROWS + 1, 4],
     ['the last row', ROWS + 5, 10],
     ['no rows', ROWS + 6, 10],
-  ])('are read in order: %s', async (_name, offset, limit) => {
+  ])('are read in order: %s', { tags: ['slow'] }, async (_name, offset, limit) => {
     const several = await severalParts();
     const ids = await idsOf(fixture.files.read(several.source, several.info, { offset, limit }));
     const count = Math.min(limit, ROWS + 6 - offset);

@@ -243,7 +243,7 @@ describe('false metadata about columns', () => {
     expect(found.schema.fields.map((field) => columnInfo(field).type)).toEqual(['STRING', 'LONG', 'TIMESTAMP']);
   });
 
-  test('does not change a value, whichever byte of the Arrow schema differs', async () => {
+  test('does not change a value, whichever byte of the Arrow schema differs', { tags: ['slow'] }, async () => {
     const bytes = await fileOf('polars');
     // A message starts with four 0xff bytes, in base64 slashes.
     const start = bytes.indexOf('/////');

@@ -161,10 +161,10 @@ function cellAs(cell: string | null, value: DuckDBValue): unknown {
   return typeof jsonOf(value, String) === 'string' ? cell : JSON.parse(cell);
 }
 
-/** Returns the DuckDB value that `cellAs` should produce. */
+/** Returns the DuckDB value that `cellAs` should produce. A date has no time in CSV. */
 function asCell(value: DuckDBValue): unknown {
   if (typeof value === 'number') return value;
-  const text = jsonOf(value, String);
+  const text = value instanceof DuckDBDateValue ? value.toString() : jsonOf(value, String);
   return typeof text === 'string' ? text : jsonOf(value, Number);
 }
 

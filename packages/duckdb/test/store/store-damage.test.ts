@@ -128,29 +128,33 @@ describe('a flipped bit in a file', () => {
   /** Bits in the whole file, and as many in the part after the pages. */
   const FLIPS = 20;
 
-  test('is never a wrong value: reads and SQL return the right rows or an error that names the frame', async () => {
-    const readings = [...WAYS.map((way) => () => read(way)), ...STATEMENTS.map((sql) => () => query(sql))];
-    const right: string[] = [];
-    for (const reading of readings) right.push(await reading());
-    const bits = 8 * (await readFile(path)).length;
-    const tailBits = Math.min(bits, 8 * 2500);
-    const places = Array.from({ length: FLIPS }, (_, i) => [
-      Math.floor(((i + 0.5) * bits) / FLIPS),
-      bits - tailBits + Math.floor(((i + 0.5) * tailBits) / FLIPS),
-    ]).flat();
-    for (const bit of places) {
-      await flip(bit);
+  test(
+    'is never a wrong value: reads and SQL return the right rows or an error that names the frame',
+    { tags: ['slow'] },
+    async () => {
+      const readings = [...WAYS.map((way) => () => read(way)), ...STATEMENTS.map((sql) => () => query(sql))];
+      const right: string[] = [];
+      for (const reading of readings) right.push(await reading());
+      const bits = 8 * (await readFile(path)).length;
+      const tailBits = Math.min(bits, 8 * 2500);
+      const places = Array.from({ length: FLIPS }, (_, i) => [
+        Math.floor(((i + 0.5) * bits) / FLIPS),
+        bits - tailBits + Math.floor(((i + 0.5) * tailBits) / FLIPS),
+      ]).flat();
+      for (const bit of places) {
+        await flip(bit);
+        await restart();
+        const seen: string[] = [];
+        for (const reading of readings) seen.push(await outcome(reading()));
+        for (const [i, text] of seen.entries()) expect([right[i], 'damaged'], `bit ${bit}, read ${i}`).toContain(text);
+        // Checksums cover every byte, so a read of the whole file detects it.
+        expect(seen.slice(WAYS.length), `bit ${bit}`).toEqual(STATEMENTS.map(() => 'damaged'));
+        await flip(bit);
+      }
       await restart();
-      const seen: string[] = [];
-      for (const reading of readings) seen.push(await outcome(reading()));
-      for (const [i, text] of seen.entries()) expect([right[i], 'damaged'], `bit ${bit}, read ${i}`).toContain(text);
-      // Checksums cover every byte, so a read of the whole file detects it.
-      expect(seen.slice(WAYS.length), `bit ${bit}`).toEqual(STATEMENTS.map(() => 'damaged'));
-      await flip(bit);
-    }
-    await restart();
-    for (const [i, reading] of readings.entries()) expect(await reading()).toBe(right[i]);
-  });
+      for (const [i, reading] of readings.entries()) expect(await reading()).toBe(right[i]);
+    },
+  );
 });
 
 describe('a file that was written without checksums', () => {

@@ -108,7 +108,7 @@ test('a removed frame counts until it is closed', async () => {
   expect(hot.usedBytes).toBe(0);
 });
 
-test('5 000 tiny frames pass through a budget for 1 000', async () => {
+test('5 000 tiny frames pass through a budget for 1 000', { tags: ['slow'] }, async () => {
   const one = await bytesOf(1);
   const hot = createHotTier<Key>(1000 * one);
   const keys = Array.from({ length: 5000 }, (_, i) => key(`${i}`));

@@ -37,7 +37,7 @@ describe.each(WAYS)('a $kind, compression $compression, is read as it was writte
 });
 
 describe('a store keeps what was decoded', () => {
-  test.each(SAMPLE_FRAMES)('$name: whole, and any rows of it', async (sample) => {
+  test.each(SAMPLE_FRAMES)('$name: whole, and any rows of it', { tags: ['slow'] }, async (sample) => {
     const store = createMemoryStore();
     const ref = { tenant: 't', handle: parseHandle('h') };
     const { info } = await store.put(ref, await decode(sample, {}, 997));

@@ -60,14 +60,14 @@ test('an index outside the dictionary is an error', async () => {
   await expect(cells(symbols(dictionary, Int32Array.of(0, 1)))).rejects.toThrow(RangeError);
 });
 
-test('ten times as many distinct values take about ten times as long', async () => {
+test('ten times as many distinct values take about ten times as long', { tags: ['slow'] }, async () => {
   const [few, many] = [10_000, 100_000].map((length) => vectorFromArray(texts(length), new Utf8()));
   const fewMs = await leastMs(() => cells(symbols(few, count(10_000))));
   const manyMs = await leastMs(() => cells(symbols(many, count(100_000))));
   expect(manyMs).toBeLessThan(40 * fewMs + 200);
 });
 
-test('batches that share a dictionary do not each write all of it', async () => {
+test('batches that share a dictionary do not each write all of it', { tags: ['slow'] }, async () => {
   const dictionary = vectorFromArray(texts(100_000), new Utf8());
   const oneMs = await leastMs(() => cells(symbols(dictionary, count(5000))));
   const batches = Array.from({ length: 5000 }, (_, i) => count(1, i));
