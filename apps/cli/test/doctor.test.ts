@@ -275,7 +275,7 @@ describe('the frames of a directory', () => {
     return join(frames(), name ?? '');
   }
 
-  test('that match their checksums are counted, and 0', async () => {
+  test('that match their checksums are counted, and 0', { tags: ['slow'] }, async () => {
     await put('a');
     await put('b');
     expect(await verify()).toEqual({

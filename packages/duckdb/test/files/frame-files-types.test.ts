@@ -51,17 +51,21 @@ describe('every sample frame', () => {
     expect(await fixture.roundTrip(streamOfSample(sample))).toBe(await textOf(streamOfSample(sample)));
   });
 
-  test.each(STORABLE_FRAMES)('has the announced schema, also in the file: $name', async (sample) => {
-    const path = fixture.path();
-    const written = await fixture.files.write(path, streamOfSample(sample), { compression: 'none' });
-    const info = await fixture.describe({ kind: 'parquet', path });
-    expect(String(written.schema)).toBe(String(storedSchema(sample.schema).schema));
-    expect(String(info.schema)).toBe(String(written.schema));
-    expect(info).toMatchObject({ rows: written.rows, arrowBytes: written.arrowBytes });
-    expect(info.schema.fields.map(({ nullable, metadata }) => [nullable, [...metadata]])).toEqual(
-      written.schema.fields.map(({ nullable, metadata }) => [nullable, [...metadata]]),
-    );
-  });
+  test.each(STORABLE_FRAMES)(
+    'has the announced schema, also in the file: $name',
+    { tags: ['slow'] },
+    async (sample) => {
+      const path = fixture.path();
+      const written = await fixture.files.write(path, streamOfSample(sample), { compression: 'none' });
+      const info = await fixture.describe({ kind: 'parquet', path });
+      expect(String(written.schema)).toBe(String(storedSchema(sample.schema).schema));
+      expect(String(info.schema)).toBe(String(written.schema));
+      expect(info).toMatchObject({ rows: written.rows, arrowBytes: written.arrowBytes });
+      expect(info.schema.fields.map(({ nullable, metadata }) => [nullable, [...metadata]])).toEqual(
+        written.schema.fields.map(({ nullable, metadata }) => [nullable, [...metadata]]),
+      );
+    },
+  );
 });
 
 test('strings of every length, with nulls, over many chunks and row groups, read back unchanged', async () => {

@@ -216,7 +216,7 @@ const ALL_TYPES: Readonly<Record<string, string>> = {
 };
 
 describe('every type of DuckDB can be returned', () => {
-  test.each(Object.entries(ALL_TYPES))('%s is %s', async (column, type) => {
+  test.each(Object.entries(ALL_TYPES))('%s is %s', { tags: ['slow'] }, async (column, type) => {
     const sql = `SELECT "${column}" FROM test_all_types()`;
     const result = await fixture.engine.query(callOf(), sql);
     expect(result.schema.fields.map((field) => columnInfo(field).type)).toEqual([type]);

@@ -28,14 +28,16 @@ interface Sent {
   readonly encoding?: string;
 }
 
-/** Sends a body in chunks of one byte, so that nothing depends on their size, and returns the rows or the error. */
+/** Sends a body in chunks of one byte, or 64 if it is long, so that nothing depends on them; returns the rows or the error. */
 async function upload({ body, type, encoding }: Sent, path = '/frames/t?'): Promise<unknown> {
   const bytes = Buffer.from(body);
+  const step = bytes.length > 1000 ? 64 : 1;
   const response = await app.request(path, {
     method: path.startsWith('/frames/t') ? 'PUT' : 'POST',
     body: new ReadableStream({
       start(controller) {
-        for (const byte of bytes) controller.enqueue(Uint8Array.of(byte));
+        for (let at = 0; at < bytes.length; at += step)
+          controller.enqueue(Uint8Array.from(bytes.subarray(at, at + step)));
         controller.close();
       },
     }),
