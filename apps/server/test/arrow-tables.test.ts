@@ -126,16 +126,12 @@ describe('an Arrow table of pyarrow, with values below its nulls, is read as pya
     }
   });
 
-  test.each(TABLES)(
-    'over gRPC, and as Parquet that is put again: $handle',
-    { tags: ['slow'] },
-    async ({ handle, rows }) => {
-      expect(await rowsOfArrow(await overGrpc(handle))).toBe(rows);
-      const file = await bytesFrom(`/exp?handle=${handle}&fmt=parquet`);
-      expect(await put(`${handle}-parquet`, file, 'application/vnd.apache.parquet')).toMatchObject([201, {}]);
-      expect(await rowsFrom(`/exp?handle=${handle}-parquet`)).toBe(rows);
-    },
-  );
+  test.each(TABLES)('over gRPC, and as Parquet that is put again: $handle', async ({ handle, rows }) => {
+    expect(await rowsOfArrow(await overGrpc(handle))).toBe(rows);
+    const file = await bytesFrom(`/exp?handle=${handle}&fmt=parquet`);
+    expect(await put(`${handle}-parquet`, file, 'application/vnd.apache.parquet')).toMatchObject([201, {}]);
+    expect(await rowsFrom(`/exp?handle=${handle}-parquet`)).toBe(rows);
+  });
 
   test.each(IN_SQL)('by SQL: $handle', async ({ handle, rows }) => {
     const sql = encodeURIComponent(`SELECT * FROM "${handle}"`);
