@@ -36,6 +36,7 @@ describe('an upload', () => {
     ['big endian with its mark', big(`\uFEFF日`), 'utf-16be', '日'],
     ['ISO 8859-1', Buffer.from('a,é,\x80\xff\n', 'latin1'), 'latin-1', 'a,é,\x80\xff\n'],
     ['Windows-1252', Buffer.from('a,é,\x80\x8a\x93\x9f\xff\n', 'latin1'), 'windows-1252', 'a,é,€Š“Ÿÿ\n'],
+    ['UTF-8 with a NUL character after the start', Buffer.from('name\na\0b\n'), undefined, 'name\na\0b\n'],
     ['no bytes', Buffer.of(), undefined, ''],
     ['one byte', Buffer.from('a'), undefined, 'a'],
     ['one character of UTF-16', little('a'), 'utf-16', 'a'],

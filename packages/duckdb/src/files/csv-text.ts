@@ -66,8 +66,8 @@ function detectedDecoder(head: Uint8Array): Decoder {
   const [first, second, third, fourth] = head;
   const isUtf32 = first === 0xff && second === 0xfe && third === 0 && fourth === 0;
   if (!isUtf32 && hasUtf16Mark(head)) return createUtf16Decoder(isBigEndian(head));
-  // Texts do not contain NUL characters, but half of the bytes of an English text in UTF-16 are zero.
-  if (!head.includes(0)) return UTF8_DECODER;
+  // A text rarely begins with NUL characters, but half of the bytes of an English text in UTF-16 are zero.
+  if (!head.subarray(0, MARK_BYTES).includes(0)) return UTF8_DECODER;
   throw new ServiceError('invalid_data', 'Line 1 of the CSV file is not UTF-8 text: it has a NUL byte at its start.', {
     hint: isUtf32 ? 'It looks like UTF-32: save it as UTF-8.' : 'If it is UTF-16, send ?encoding=utf-16.',
   });
