@@ -86,8 +86,8 @@ function float(sqlType: string, anyDigits: number, special?: string): CsvType {
 
 const DOUBLE_DIGITS = 15;
 const FLOAT_DIGITS = 7;
-/** As they are written to CSV. In a column without a declared type they are texts. */
-const SPECIAL_FLOATS = `'NaN', 'Infinity', '-Infinity'`;
+/** As they are written to CSV, here and by numpy, pandas and pyarrow. In a column without a declared type they are texts. */
+const SPECIAL_FLOATS = `'NaN', 'nan', 'Infinity', 'inf', '-Infinity', '-inf'`;
 
 /** A negative zero is refused: the type has none. */
 function decimal(sqlType: string, scale: number): CsvType {
