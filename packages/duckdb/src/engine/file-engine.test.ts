@@ -1,11 +1,14 @@
+import { execFile } from 'node:child_process';
 import { once } from 'node:events';
-import { access, mkdtemp, rm } from 'node:fs/promises';
+import { access, constants, mkdtemp, open, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { promisify } from 'node:util';
 import { longFrame } from '@svc/frames/testing';
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
 import { type BatchPayload, createBatchEncoder } from '../types/batch-codec.ts';
 import { fromChild } from '../files/file-errors.ts';
+import { sqlText } from '../wire/sql-names.ts';
 import { createFileEngine, type FileEngine } from './file-engine.ts';
 import { WITHOUT_DICTIONARIES } from '../files/negative-zeros.ts';
 import { rowGroupOption } from '../files/row-groups.ts';
@@ -76,6 +79,29 @@ test('reads of other requests go on', async () => {
   await expect(engine.call({ op: 'texts', sql: TOO_MUCH })).rejects.toThrow(/allocate/);
   expect(await countRows(batches)).toBe(2_000_000);
 });
+
+test(
+  'other reads from a child that ignores a cancel go on, and the next request gets another child',
+  { tags: ['slow'] },
+  async () => {
+    // Reading from a FIFO blocks while its writer writes nothing: DuckDB cannot interrupt that.
+    const fifo = join(directory, 'fifo');
+    await promisify(execFile)('mkfifo', [fifo]);
+    const batches = engine.read(READ);
+    await batches.next();
+    const { childPid } = engine;
+    const controller = new AbortController();
+    const sql = `FROM read_csv(${sqlText(fifo)}, auto_detect = false, columns = {a: 'VARCHAR'})`;
+    const blocked = engine.call({ op: 'texts', sql }, controller.signal);
+    // Opening without waiting succeeds when DuckDB has opened the other end.
+    await using _writer = await vi.waitFor(() => open(fifo, constants.O_WRONLY | constants.O_NONBLOCK), 10_000);
+    controller.abort(new Error('enough'));
+    await expect(blocked).rejects.toThrow('enough');
+    expect(await engine.call({ op: 'texts', sql: "SELECT 'next'" })).toEqual([['next']]);
+    expect(engine.childPid).not.toBe(childPid);
+    expect(await countRows(batches)).toBe(2_000_000);
+  },
+);
 
 describe('a request on which DuckDB fails with an INTERNAL error', () => {
   const breakChild = (): Promise<unknown> => engine.call({ op: 'texts', sql: INVALIDATING_SQL });

@@ -1,11 +1,8 @@
 import { execFile } from 'node:child_process';
-import { existsSync } from 'node:fs';
 import { readFile } from 'node:fs/promises';
 import { promisify } from 'node:util';
-import { DuckDBInstance } from '@duckdb/node-api';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import type { FileSource, SourceInfo } from '../../src/files/frame-files.ts';
-import { sqlText } from '../../src/wire/sql-names.ts';
 import { createFilesFixture, type FilesFixture } from '../../src/testing/files-fixture.ts';
 import { idsOf, ROWS, writeLongFile } from '../long-file.ts';
 
@@ -119,29 +116,6 @@ test('a child that ignores a cancel is replaced', async () => {
   expect(await idsOf(fixture.files.read(source, info, { limit: 1 }))).toEqual([0n]);
   expect(fixture.files.childPid).not.toBe(pid);
 });
-
-test('other reads from a child that ignores a cancel go on, and the next request gets another child', async () => {
-  const bomb = fixture.path();
-  const connection = await (await DuckDBInstance.create(':memory:')).connect();
-  await connection.run(`COPY (SELECT repeat('x', 2000000) AS a, range AS b FROM range(2000)) TO ${sqlText(bomb)}
-    (FORMAT parquet, COMPRESSION zstd, ROW_GROUP_SIZE 2048)`);
-  connection.closeSync();
-  await fixture.files.warm();
-  const pid = fixture.files.childPid;
-  const reader = fixture.files.read(source, info).batches[Symbol.asyncIterator]();
-  let rows = (await reader.next()).value?.numRows ?? 0;
-  const controller = new AbortController();
-  const target = fixture.path();
-  const from = { kind: 'parquet', path: bomb } as const;
-  const converting = fixture.files.convert(from, target, { compression: 'zstd', signal: controller.signal });
-  await expect.poll(() => existsSync(target)).toBe(true);
-  controller.abort(new Error('enough'));
-  await expect(converting).rejects.toThrow('enough');
-  for (let next = await reader.next(); next.done !== true; next = await reader.next()) rows += next.value.numRows;
-  expect(rows).toBe(info.rows);
-  expect(await idsOf(fixture.files.read(source, info, { limit: 1 }))).toEqual([0n]);
-  expect(fixture.files.childPid).not.toBe(pid);
-}, 60_000);
 
 test.runIf(process.platform === 'linux')(
   'memory grows in neither process while a reader is paused',
