@@ -1,4 +1,4 @@
-import { prepend } from '@svc/frames/internal';
+import { readHead } from '@svc/frames/internal';
 import { discardRest } from './discard-rest.ts';
 
 /** The body of a request as a stream of chunks. */
@@ -25,16 +25,14 @@ export async function beginsWith(
   rest: BodyChunks,
   character: string,
 ): Promise<{ readonly isSo: boolean; readonly body: BodyChunks }> {
-  const head: Uint8Array[] = [];
   let first: string | undefined;
-  for (let bytes = 0; first === undefined && bytes < MAX_BLANK_BYTES;) {
-    const { done, value } = await rest.next();
-    if (done === true) break;
-    head.push(value);
-    bytes += value.byteLength;
-    first = Buffer.from(value).toString('latin1').trimStart()[0];
-  }
-  return { isSo: first === character, body: prepend(head, rest) };
+  let bytes = 0;
+  const { all } = await readHead(rest, (chunk) => {
+    bytes += chunk.byteLength;
+    first = Buffer.from(chunk).toString('latin1').trimStart()[0];
+    return first !== undefined || bytes >= MAX_BLANK_BYTES;
+  });
+  return { isSo: first === character, body: all };
 }
 
 /** Reads and discards the rest of a refused body, for a limited time. */

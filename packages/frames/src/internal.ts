@@ -27,4 +27,5 @@ export { checkPutConditions, expiryOf } from './memory-store/put-conditions.ts';
 export { selectColumns, type SelectedColumns, sliceStream } from './columns/slice-batches.ts';
 export { foldedName, sharedNames, sqlNames } from './sql-names.ts';
 export { prepend } from './prepend.ts';
+export { readHead, type StreamHead } from './read-head.ts';
 export { type Resolvers, withResolvers } from './with-resolvers.ts';

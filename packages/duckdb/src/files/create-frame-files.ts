@@ -1,6 +1,6 @@
 import { ServiceError } from '@svc/errors';
 import type { FrameStream } from '@svc/frames';
-import { prepend } from '@svc/frames/internal';
+import { readHead } from '@svc/frames/internal';
 import type { Schema } from 'apache-arrow';
 import { explainDialect } from './csv-sniffer.ts';
 import type { ChildResponses, PutColumn, WrittenNumbers } from '../wire/file-requests.ts';
@@ -110,11 +110,9 @@ async function writeFrame(
 ): Promise<WrittenFile> {
   write.signal?.throwIfAborted();
   const { schema, columns } = storedSchema(source.schema);
-  const payloads = payloadsOf(source);
+  const { head, all } = await readHead(payloadsOf(source), () => true);
   // Estimate the row length from the first batch.
-  const first = await payloads.next();
-  const bytesPerRow = first.done === true ? 0 : first.value.length / first.value.rows;
-  const head = first.done === true ? [] : [first.value];
+  const bytesPerRow = head[0] === undefined ? 0 : head[0].length / head[0].rows;
   const segments = {
     tailPath: tailOf(path),
     options: copyOptions(schema, write),
@@ -124,7 +122,7 @@ async function writeFrame(
     exact: WITHOUT_DICTIONARIES,
   };
   const request = { op: 'write', path, segments, notes: FILE_NOTES, columns: putColumns(schema, columns) } as const;
-  const numbers = await guarded('new file', () => engine.write(request, prepend(head, payloads), write.signal));
+  const numbers = await guarded('new file', () => engine.write(request, all, write.signal));
   return written(schema, numbers);
 }
 

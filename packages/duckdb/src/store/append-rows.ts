@@ -6,8 +6,8 @@ import {
   type PutResult,
   type PutSource,
 } from '@svc/frames';
-import { createFrameBytes, matchColumns, prepend, withMissingColumns } from '@svc/frames/internal';
-import type { RecordBatch, Schema } from 'apache-arrow';
+import { createFrameBytes, matchColumns, readHead, withMissingColumns } from '@svc/frames/internal';
+import type { Schema } from 'apache-arrow';
 import type { TenantFolder } from './catalogue/tenant-folder.ts';
 import { type AddedRows, conformed, conformRows, type FewRows, isStoredForm } from './conform-rows.ts';
 import { checkConditions } from './publish-frame.ts';
@@ -70,19 +70,8 @@ const MAX_FEW_BYTES = 128 * 1024;
 
 /** Reads a stream to its end if it is short. */
 async function takeFew({ schema, batches }: FrameStream): Promise<FewRows | { kind: 'many'; rows: FrameStream }> {
-  const iterator = eachOf(batches);
   const counter = createFrameBytes();
-  const head: RecordBatch[] = [];
   let bytes = 0;
-  while (bytes <= MAX_FEW_BYTES) {
-    const next = await iterator.next();
-    if (next.done === true) return { kind: 'few', schema, batches: head };
-    head.push(next.value);
-    bytes += counter.add(next.value);
-  }
-  return { kind: 'many', rows: { schema, batches: prepend(head, iterator) } };
-}
-
-async function* eachOf(batches: FrameStream['batches']): AsyncGenerator<RecordBatch, void> {
-  yield* batches;
+  const { head, isWhole, all } = await readHead(batches, (batch) => (bytes += counter.add(batch)) > MAX_FEW_BYTES);
+  return isWhole ? { kind: 'few', schema, batches: head } : { kind: 'many', rows: { schema, batches: all } };
 }

@@ -1,10 +1,10 @@
 import { ServiceError } from '@svc/errors';
 import type { CsvOptions, Decoders, FileBody, FileUpload, FrameStream, PutSource } from '@svc/frames';
+import { readHead } from '@svc/frames/internal';
 import type { Schema } from 'apache-arrow';
 import { csvText } from '../files/csv-text.ts';
 import type { FileSource } from '../files/frame-files.ts';
 import { createIncomingFile } from './incoming-file.ts';
-import { startBody } from './short-body.ts';
 import { isBrokenByAnother } from '../engine/child-errors.ts';
 import type { TenantFolder } from './catalogue/tenant-folder.ts';
 
@@ -23,6 +23,9 @@ export interface Receiving {
   readonly addedTo?: Schema | undefined;
 }
 
+/** Longer bodies go to a file. A file would cost more than the rows of a shorter one. */
+const MAX_SHORT_BYTES = 64 * 1024;
+
 /**
  * Runs `work` on the rows of an upload. A short one is decoded from memory; others are written to a temporary file, as an
  * upload can have any size, and a slow one occupies neither a decoder nor DuckDB.
@@ -34,11 +37,14 @@ export async function withReceived<T>(
 ): Promise<T> {
   if (!('format' in source)) return work(source);
   if (source.format === 'csv' || source.format === 'parquet') return withFile(source, receiving, work);
-  const started = await startBody(source.body, receiving.signal);
-  if (!started.isShort) return withFile({ ...source, body: started.body }, receiving, work);
+  let length = 0;
+  const isLong = (chunk: Uint8Array): boolean => (length += chunk.length) > MAX_SHORT_BYTES;
+  const { head, isWhole, all } = await readHead(source.body, isLong, receiving.signal);
+  if (!isWhole) return withFile({ ...source, body: all }, receiving, work);
+  const bytes = Buffer.concat(head);
   const run = (): Promise<T> =>
     withSignal(receiving.signal, async (signal) =>
-      work(await decoded(source, bodyOf(started.bytes), { ...receiving, signal })),
+      work(await decoded(source, bodyOf(bytes), { ...receiving, signal })),
     );
   return run().catch((error: unknown) => {
     if (!isRefusedForAnother(error)) throw error;

@@ -7,7 +7,7 @@ import {
   UPLOAD_FORMATS,
   type UploadFormat,
 } from '@svc/frames';
-import { limitBytes, prepend } from '@svc/frames/internal';
+import { limitBytes, readHead } from '@svc/frames/internal';
 import type { Service } from '@svc/service';
 import { parseContentEncoding } from './content-encoding.ts';
 import { openFormFile } from './form-file.ts';
@@ -142,12 +142,7 @@ function checkLines(head: Uint8Array): void {
 
 /** Reads the first bytes of a body. Also returns the complete body. */
 async function peek(rest: BodyChunks): Promise<{ readonly head: Uint8Array; readonly body: BodyChunks }> {
-  const chunks: Uint8Array[] = [];
-  for (let bytes = 0; bytes < RECOGNISED_BYTES;) {
-    const { done, value } = await rest.next();
-    if (done === true) break;
-    chunks.push(value);
-    bytes += value.byteLength;
-  }
-  return { head: Buffer.concat(chunks).subarray(0, RECOGNISED_BYTES), body: prepend(chunks, rest) };
+  let bytes = 0;
+  const { head, all } = await readHead(rest, (chunk) => (bytes += chunk.byteLength) >= RECOGNISED_BYTES);
+  return { head: Buffer.concat(head).subarray(0, RECOGNISED_BYTES), body: all };
 }
