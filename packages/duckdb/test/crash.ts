@@ -1,5 +1,6 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
+import { existsSync } from 'node:fs';
 import { readdir, readFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { createInterface } from 'node:readline';
@@ -135,7 +136,9 @@ export async function crash(kind: string, rounds: number): Promise<Crashes> {
 
 /** Fails unless a folder has exactly the files of this number of frames. */
 async function checkFiles(folder: string, frames: number): Promise<void> {
-  const names = (await readdir(folder)).filter((name) => !name.endsWith('.json'));
+  // A process that was killed before its first change has made no folder.
+  const files = existsSync(folder) ? await readdir(folder) : [];
+  const names = files.filter((name) => !name.endsWith('.json'));
   const manifests = names.filter((name) => name.endsWith('.parts'));
   const listed = new Set<string>();
   for (const name of manifests) {
