@@ -46,6 +46,24 @@ test('adding and removing tokens keeps comments, other tokens, and the mode of t
   expect(await readdir(folder)).toEqual(['callers.toml']);
 });
 
+test('comments directly above a token go with it, and those of other tokens stay', async () => {
+  const tokens = [await addToken(path, READER), await addToken(path, READER), await addToken(path, READER)];
+  const names = ['alice', 'bob', 'carol'];
+  const text = (await readFile(path, 'utf8')).replaceAll(
+    '[[token]]',
+    () => `# ${names.shift()}\n# of alpha\n[[token]]`,
+  );
+  await writeFile(path, text);
+  await removeToken(path, idOf(tokens[1]!));
+  const left = await readFile(path, 'utf8');
+  expect(left.match(/# (?:alice|bob|carol)|t-\w{6}/g)).toEqual([
+    '# alice',
+    idOf(tokens[0]!),
+    '# carol',
+    idOf(tokens[2]!),
+  ]);
+});
+
 test('a symbolic link to the file stays one', async () => {
   await addToken(path, READER);
   const link = join(folder, 'link.toml');

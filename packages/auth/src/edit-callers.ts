@@ -54,9 +54,12 @@ async function loadCallersIfThere(path: string): Promise<Callers> {
   return (await stat(path).catch(() => undefined)) === undefined ? parseCallers('') : loadCallers(path);
 }
 
-/** Returns the text without the table of a token. The other lines stay as they are. */
+/** The start of a table: its header, or the first of the comment lines directly above it. */
+const TABLE_START = /(?<!^[ \t]*#.*\n)^(?=(?:[ \t]*#.*\n)*[ \t]*\[)/m;
+
+/** Returns the text without the table of a token and the comments directly above it. The other lines stay as they are. */
 function withoutToken(text: string, id: string): string {
-  const tables = text.split(/^(?=\s*\[)/m);
+  const tables = text.split(TABLE_START);
   const kept = tables.filter((table) => !isTokenTable(table, id)).join('');
   const before = [...parseCallers(text).tokens.keys()].filter((other) => other !== id);
   const after = [...parseCallers(kept).tokens.keys()];
@@ -65,7 +68,7 @@ function withoutToken(text: string, id: string): string {
 }
 
 function isTokenTable(table: string, id: string): boolean {
-  if (!/^\s*\[\[\s*token\s*\]\]/.test(table)) return false;
+  if (!/^(?:[ \t]*#.*\n)*[ \t]*\[\[\s*token\s*\]\]/.test(table)) return false;
   try {
     return parseCallers(table).tokens.has(id);
   } catch {
