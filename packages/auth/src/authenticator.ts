@@ -52,7 +52,12 @@ export interface JwtOptions extends JwtRules {
 export async function openAuthenticator(options: AuthenticatorOptions): Promise<Authenticator> {
   const { callersFile, jwt, onEvent = () => {}, pollMs, now = Date.now } = options;
   const callers = callersFile === undefined ? undefined : await watchCallers(callersFile, { onEvent, pollMs });
-  const keys = jwt && (await openKeySet({ source: jwt.jwks, ca: jwt.ca, onEvent, pollMs, now }));
+  const keys =
+    jwt &&
+    (await openKeySet({ source: jwt.jwks, ca: jwt.ca, onEvent, pollMs, now }).catch((error: unknown) => {
+      callers?.close();
+      throw error;
+    }));
   const verifyJwt = jwt && keys && createJwtVerifier(keys, jwt, now);
   return {
     authenticate({ authorization }) {

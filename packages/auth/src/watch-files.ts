@@ -10,7 +10,7 @@ export interface WatchedFiles<T> {
 /** Options of `watchFiles`. */
 export interface WatchFilesOptions<T> {
   readonly paths: readonly string[];
-  /** Loads the value. If it fails after a change, the value before stays. */
+  /** Loads the value. If it fails after a change, the value before stays until a later attempt succeeds. */
   readonly load: () => Promise<T>;
   /** Called when a changed value is loaded. */
   readonly onChange?: ((value: T) => void) | undefined;
@@ -19,6 +19,9 @@ export interface WatchFilesOptions<T> {
   /** How often to look for changes. Default 1000. */
   readonly pollMs?: number | undefined;
 }
+
+/** A load that failed is tried again after this many times its duration, so that a large bad file occupies no core. */
+const RETRY_FACTOR = 20;
 
 /**
  * Loads a value from files and keeps it up to date. Polls: that also works if a file is replaced by a rename, behind a
@@ -30,6 +33,9 @@ export async function watchFiles<T>(options: WatchFilesOptions<T>): Promise<Watc
   let seen = await stateOf(paths);
   let current = await load();
   let previous = seen;
+  /** The state whose failure was reported. */
+  let failed: string | undefined;
+  let retryMs = 0;
   let isBusy = false;
 
   async function poll(): Promise<void> {
@@ -37,14 +43,20 @@ export async function watchFiles<T>(options: WatchFilesOptions<T>): Promise<Watc
     // Wait until the files rest: a file that is being written may look complete.
     const isResting = state === previous;
     previous = state;
-    if (state === seen || !isResting) return;
-    seen = state;
+    if (state === seen || !isResting || performance.now() < retryMs) return;
+    const startMs = performance.now();
     try {
       current = await load();
-      onChange?.(current);
     } catch (error) {
-      onFailure?.(error);
+      const endMs = performance.now();
+      retryMs = endMs + RETRY_FACTOR * (endMs - startMs);
+      if (failed !== state) onFailure?.(error);
+      failed = state;
+      return;
     }
+    seen = state;
+    failed = undefined;
+    onChange?.(current);
   }
 
   const timer = setInterval(() => {
