@@ -113,6 +113,16 @@ test('the etag of any file of a frame is a condition of a put', async () => {
 });
 
 describe('a text file', () => {
+  test.each(['gzip', 'identity'])('with If-Match of another version is 412 (%s)', async (coding) => {
+    await putTrades('versions', 3);
+    const headers = { 'if-match': '"00000000000000000000000000"', 'accept-encoding': coding };
+    for (const format of ['csv', 'ndjson']) {
+      const { status, bytes } = await get(`/files/versions.${format}`, headers);
+      expect([status, JSON.parse(bytes.toString())]).toMatchObject([412, { code: 'precondition_failed' }]);
+      expect((await get(`/files/versions.${format}`, { ...headers, 'if-match': '*' })).status).toBe(200);
+    }
+  });
+
   const TEXT = 'x\r\n0\r\n0.8414709848078965\r\n0.9092974268256817\r\n';
 
   test('is streamed, and has a length and ranges for clients that ask for them', async () => {

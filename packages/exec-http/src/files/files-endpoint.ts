@@ -45,7 +45,7 @@ function refuseParts(url: string): void {
 }
 
 /**
- * Sends text while it is encoded. It takes a file if the client asks for the length or for a range; a file that exists
+ * Sends text while it is encoded. It takes a file if the client asks for the length, a range or one version; a file that exists
  * already is sent, with its length, to clients that do not accept compression.
  */
 async function sendText(
@@ -57,9 +57,8 @@ async function sendText(
   const { service, compression } = reads;
   const { req } = context.c;
   const hasFiles = service.frameFileFormats.includes(format);
-  if (hasFiles && (req.method === 'HEAD' || req.header('range') !== undefined)) {
-    return sendFile(reads, context, handle, format);
-  }
+  const needsFile = req.method === 'HEAD' || ['range', 'if-match'].some((name) => req.header(name) !== undefined);
+  if (hasFiles && needsFile) return sendFile(reads, context, handle, format);
   const isCompressed = compression && acceptsGzip(req.header('accept-encoding'));
   const reading = hasFiles && !isCompressed ? await service.findFile(context.call, handle, format) : undefined;
   if (reading !== undefined) return sendReading(reads, context, format, reading);

@@ -107,7 +107,7 @@ async function startBody(
 }
 
 function preconditionFailed(etag: string): ServiceError {
-  return new ServiceError('precondition_failed', `The file is another one than If-Match names: its etag is ${etag}.`);
+  return new ServiceError('precondition_failed', `If-Match does not name the current etag of the file, which is ${etag}.`);
 }
 
 function notSatisfiable(bytes: number): ServiceError {
