@@ -32,6 +32,16 @@ test('a host brings its own callers: tenants, permissions and refusals', async (
   expect(await refused.json()).toMatchObject({ error: 'Log in first.', code: 'unauthenticated' });
 });
 
+test('a request for which the host returns no caller is refused', async () => {
+  const service = createService({ store: createMemoryStore() });
+  // A host in JavaScript can return anything.
+  for (const nobody of [undefined, null]) {
+    const app = createExecApp({ service, authenticate: async () => nobody as never });
+    for (const init of [ROWS, {}]) expect((await app.request('/frames/x', init)).status).toBe(401);
+    expect((await app.request('/frames')).status).toBe(401);
+  }
+});
+
 test('the health of a host with callers shows its parts only to them', async () => {
   const ask = createHostedApp();
   expect(await (await ask(undefined, '/health')).json()).toEqual({ status: 'ok' });

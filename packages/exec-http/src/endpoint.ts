@@ -77,7 +77,7 @@ function needsCaller({ req }: Context<ExecEnv>, options: EndpointOptions): boole
   const { authenticate, access = 'closed' } = options;
   // A preflight of a browser never has credentials.
   if (access === 'open' || req.method === 'OPTIONS' || !hasCallers(options)) return false;
-  // The credentials for a host are its own affair, such as a cookie.
+  // A host may use other credentials, such as a cookie.
   return access === 'closed' || authenticate !== undefined || req.header('authorization') !== undefined;
 }
 
@@ -89,7 +89,10 @@ async function authenticateCall(
 ): Promise<EndpointResponse | undefined> {
   const authorization = req.header('authorization');
   try {
-    call.caller = await (authenticate?.(req.raw) ?? service.authenticate?.({ authorization }, call));
+    const caller = await (authenticate?.(req.raw) ?? service.authenticate?.({ authorization }, call));
+    // A host in JavaScript may return none: without a caller, everything would be allowed.
+    if (!caller) throw new ServiceError('unauthenticated', 'The request has no credentials.');
+    call.caller = caller;
     return undefined;
   } catch (thrown) {
     const error = toServiceError(thrown);
