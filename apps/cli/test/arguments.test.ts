@@ -100,6 +100,7 @@ describe('wrong usage ends with 2, a sentence and a hint', () => {
     ],
     [['query', 'x', '--param', 'BTC'], '--param "BTC" is not JSON.', '--param \'"BTC"\'.'],
     [['query', 'x', '--param', '[1]'], '--param "[1]" is an array or an object', '--param 1 --param 2.'],
+    [['query', 'x', '--param', '1e400'], '--param "1e400" is outside the range of DOUBLE.', 'cast it in the SQL.'],
     [['query', 'x', '--file', 'x.sql'], 'The SQL is given both as a file and as an argument.', 'Give one of them.'],
     [['query', '--file', 'no.sql'], '"no.sql" cannot be read: there is no such file.', 'Check the name'],
     [['query', './no/such', 'x'], 'The frames in "./no/such" cannot be opened', 'svc put creates one.'],

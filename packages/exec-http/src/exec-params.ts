@@ -71,7 +71,7 @@ export function parseSqlValue(text: string): SqlValue {
   if (/^-?(0|[1-9][0-9]*)$/.test(text.trim())) return exactInteger(text);
   const value = parsedJson(text);
   // A number with a decimal point or an exponent is a DOUBLE, whatever its value.
-  if (typeof value === 'number') return { type: 'DOUBLE', text: String(value) };
+  if (typeof value === 'number' && Number.isFinite(value)) return { type: 'DOUBLE', text: String(value) };
   if (value === null || typeof value === 'boolean' || typeof value === 'string') return value;
   throw new ServiceError('invalid_argument', `param=${quoted(text)} is not a value for SQL.`, {
     hint: 'Write it as JSON: param=42, param=1.5, param=true, param=null or param="a text" with its double quotes.',

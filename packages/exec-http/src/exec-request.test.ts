@@ -129,14 +129,17 @@ describe('SQL over frames', () => {
     expect(parse(`query=select%201&engine=local&fmt=json${query}`)).toEqual({ ...defaults, ...expected });
   });
 
-  test.each(['', 'x', '[1]', '{}', '01', '1 2', "'a'", 'NaN'])('param=%s is refused and quoted', (text) => {
-    expect(() => parse(`query=x&engine=local&fmt=json&param=${encodeURIComponent(text)}`)).toThrow(
-      expect.objectContaining({
-        code: 'invalid_argument',
-        message: expect.stringContaining(`param=${JSON.stringify(text)}`),
-      }),
-    );
-  });
+  test.each(['', 'x', '[1]', '{}', '01', '1 2', "'a'", 'NaN', '1e400', '-1e400'])(
+    'param=%s is refused and quoted',
+    (text) => {
+      expect(() => parse(`query=x&engine=local&fmt=json&param=${encodeURIComponent(text)}`)).toThrow(
+        expect.objectContaining({
+          code: 'invalid_argument',
+          message: expect.stringContaining(`param=${JSON.stringify(text)}`),
+        }),
+      );
+    },
+  );
 
   test('/exp reads the same parameters, and csv is its default', () => {
     expect(

@@ -13,10 +13,10 @@ const MAX_BYTES = 1024 * 1024;
 const HINT =
   'Send {"sql": "select …"}; "engine", "handle", "ttl" in seconds and the list "params" are optional. Send integers beyond 2^53 as strings.';
 
-/** `JSON.parse` has already lost the digits of a larger integer. */
+/** `JSON.parse` has already lost the digits of a larger integer, and reads `1e400` as infinite. */
 const ExactNumber = v.pipe(
   v.number(),
-  v.check((n) => !Number.isInteger(n) || Number.isSafeInteger(n)),
+  v.check((n) => Number.isFinite(n) && (!Number.isInteger(n) || Number.isSafeInteger(n))),
 );
 
 const KeepBody = v.strictObject({

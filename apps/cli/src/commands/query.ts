@@ -153,17 +153,30 @@ function checkPrompt({ format, file }: ResultTarget, keep: Kept | undefined): vo
 }
 
 function checkParam(text: string): string {
-  try {
-    const value: unknown = JSON.parse(text);
-    if (typeof value !== 'object' || value === null) return text;
-  } catch {
-    throw new CliError('usage', `--param ${JSON.stringify(text)} is not JSON.`, {
+  const given = `--param ${JSON.stringify(text)}`;
+  const value = parsedParam(text);
+  if (value === undefined) {
+    throw new CliError('usage', `${given} is not JSON.`, {
       hint: `Write a string in double quotes inside single quotes: --param '${JSON.stringify(text)}'.`,
     });
   }
-  throw new CliError('usage', `--param ${JSON.stringify(text)} is an array or an object, not a value for SQL.`, {
+  if (value === Infinity || value === -Infinity) {
+    throw new CliError('usage', `${given} is outside the range of DOUBLE.`, {
+      hint: 'Write it as a string, and cast it in the SQL.',
+    });
+  }
+  if (typeof value !== 'object' || value === null) return text;
+  throw new CliError('usage', `${given} is an array or an object, not a value for SQL.`, {
     hint: 'Give one value for each parameter: --param 1 --param 2.',
   });
+}
+
+function parsedParam(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return undefined;
+  }
 }
 
 async function sqlOf(args: Arguments, context: Context): Promise<string> {
