@@ -91,6 +91,21 @@ test.each([
   );
 });
 
+test('the command to try has the flags of the place, and the token file is read once', async () => {
+  const token = await fileOf('token', 'svc_secret');
+  const { url } = await startStandIn(async (request, response) => {
+    await bodyOf(request);
+    await rm(token);
+    sendJson(response, { rows: 3, version: 'v1' }, 201);
+  });
+  const csv = await fileOf('x.csv', 'id\n1\n');
+  const sent = await run(['put', 'x', csv, '--url', url, '--token-file', token], { errorWidth: 100 });
+  expect([sent.code, sent.stdout]).toEqual([0, 'x: 3 rows, version v1 (new)\n']);
+  expect(sent.stderr).toContain(`try: svc query --engine local --url ${url} --token-file ${token} 'select`);
+  const local = await run(['put', join(folder, 'data'), 'x', csv, '--tenant', 'alpha'], { errorWidth: 100 });
+  expect(local.stderr).toContain(`try: svc query ${join(folder, 'data')} --tenant alpha 'select`);
+});
+
 test('two files are not a handle and a file', async () => {
   const before = process.cwd();
   onTestFinished(() => process.chdir(before));

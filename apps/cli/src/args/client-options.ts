@@ -109,7 +109,7 @@ function readToken(file: string): string {
 }
 
 /** Returns the URL of the server: from the flag, else from the environment, else the default. */
-function resolveUrl(flag: string | undefined, env: Context['env']): string {
+export function resolveUrl(flag: string | undefined, env: Context['env']): string {
   // An empty variable counts as unset.
   return flag === undefined ? checkUrl('SVC_URL', env['SVC_URL'] || DEFAULT_URL) : checkUrl('--url', flag);
 }

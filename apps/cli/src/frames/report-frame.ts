@@ -1,4 +1,4 @@
-import { clientOptions } from '../args/client-options.ts';
+import { resolveUrl } from '../args/client-options.ts';
 import type { Arguments, Context } from '../args/command.ts';
 import { printNext } from '../output/print-next.ts';
 import { formatCount } from '../text/display-text.ts';
@@ -16,16 +16,23 @@ export async function reportFrame(frame: WrittenFrame, args: Arguments, context:
   const { handle, rows, version, what } = frame;
   await context.stdout.write(`${handle}: ${formatCount(rows, 'row')}, version ${version} (${what})\n`);
   const { directory } = args;
-  const url = args.text('url');
   await printNext(
     handle,
     directory === undefined
       ? {
           kind: 'server',
-          url: clientOptions(args, context).url,
-          flags: url === undefined ? [] : ['--url', url],
+          url: resolveUrl(args.text('url'), context.env),
+          flags: given(args, 'url', 'token-file'),
         }
-      : { kind: 'directory', directory },
+      : { kind: 'directory', directory, flags: given(args, 'tenant') },
     context.stderr,
   );
+}
+
+/** The flags that were given, as they must be repeated on the next command line. */
+function given(args: Arguments, ...names: readonly string[]): string[] {
+  return names.flatMap((name) => {
+    const value = args.text(name);
+    return value === undefined ? [] : [`--${name}`, value];
+  });
 }
