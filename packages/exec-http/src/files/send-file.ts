@@ -107,7 +107,10 @@ async function startBody(
 }
 
 function preconditionFailed(etag: string): ServiceError {
-  return new ServiceError('precondition_failed', `If-Match does not name the current etag of the file, which is ${etag}.`);
+  return new ServiceError(
+    'precondition_failed',
+    `If-Match does not name the current etag of the file, which is ${etag}.`,
+  );
 }
 
 function notSatisfiable(bytes: number): ServiceError {
