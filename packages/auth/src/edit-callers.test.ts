@@ -54,13 +54,13 @@ test('comments directly above a token go with it, and those of other tokens stay
     () => `# ${names.shift()}\n# of alpha\n[[token]]`,
   );
   await writeFile(path, text);
-  await removeToken(path, idOf(tokens[1]!));
+  await removeToken(path, idOf(tokens[1]));
   const left = await readFile(path, 'utf8');
   expect(left.match(/# (?:alice|bob|carol)|t-\w{6}/g)).toEqual([
     '# alice',
-    idOf(tokens[0]!),
+    idOf(tokens[0]),
     '# carol',
-    idOf(tokens[2]!),
+    idOf(tokens[2]),
   ]);
 });
 
