@@ -27,7 +27,8 @@ export function createFolderListing(path: string, isWanted: (name: string) => bo
   };
 }
 
-async function ifThere<T>(found: Promise<T>): Promise<T | undefined> {
+/** Resolves with undefined if a file or folder does not exist. */
+export async function ifThere<T>(found: Promise<T>): Promise<T | undefined> {
   try {
     return await found;
   } catch (error) {

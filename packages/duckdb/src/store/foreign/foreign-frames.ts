@@ -2,7 +2,7 @@ import { stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import { DEFAULT_TENANT, type FrameRef } from '@svc/frames';
 import { versionOfFile } from '../../wire/file-version.ts';
-import { createFolderListing, type FolderListing } from './folder-listing.ts';
+import { createFolderListing, type FolderListing, ifThere } from './folder-listing.ts';
 import { createTableList, type ForeignName, type TableOptions } from './foreign-tables.ts';
 import { FOREIGN_FORMATS, type ForeignFormat, folderOfTenant, parseFileName } from '../catalogue/frame-names.ts';
 import type { ForeignSource, StoredFrame } from '../catalogue/stored-frame.ts';
@@ -59,19 +59,18 @@ export function createForeignFrames(options: ForeignOptions): ForeignFrames {
 
   return {
     async find({ tenant, handle }) {
-      const folders = await Promise.all(
-        foldersOf(tenant).map(async (folder) => ({ folder, names: await list(folder) })),
+      const files = formats.flatMap((format) =>
+        foldersOf(tenant).map((folder) => ({ format, folder, name: `${handle}.${format}` })),
       );
-      for (const format of formats) {
-        const name = `${handle}.${format}`;
-        for (const { folder, names } of folders) {
-          // On a case-insensitive file system, a file would be found under other names than its own.
-          const isListed = names.includes(name);
-          const frame = isListed
-            ? await load(tenant, { handle, source: sourceOf(format, join(folder, name)) })
-            : undefined;
-          if (frame) return frame;
-        }
+      // This also forgets files that are gone.
+      const loaded = await Promise.all(
+        files.map(({ format, folder, name }) => load(tenant, { handle, source: sourceOf(format, join(folder, name)) })),
+      );
+      for (const [at, frame] of loaded.entries()) {
+        const file = files[at];
+        // On a case-insensitive file system, a file is found under other names than its own. The list of a folder that
+        // changes often is read again every time, so it is read only if there is a file.
+        if (frame && file && (await list(file.folder)).includes(file.name)) return frame;
       }
       const table = (await tablesOf(tenant)).find((one) => one.handle === handle);
       return table && load(tenant, table);
@@ -116,7 +115,7 @@ function sourceOf(format: ForeignFormat, path: string): ForeignSource {
 function createLoader(onLeave: (frame: StoredFrame) => void): ForeignFrames['load'] {
   const frames = new Map<string, StoredFrame>();
   return async (tenant, { handle, source }) => {
-    const file = await stat(source.path, { bigint: true }).catch(() => undefined);
+    const file = await ifThere(stat(source.path, { bigint: true }));
     const key = JSON.stringify([tenant, source]);
     const known = frames.get(key);
     const version = file?.isFile() ? versionOfFile(file) : undefined;
