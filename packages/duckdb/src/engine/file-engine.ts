@@ -188,6 +188,18 @@ async function upload(
   begin: Begin<ChildResponses['write']>,
   batches: AsyncIterator<BatchPayload>,
 ): Promise<ChildResponses['write']> {
+  try {
+    return await sendBatches(begin, batches);
+  } finally {
+    // Not awaited: a source may wait for bytes that never arrive.
+    batches.return?.().catch(() => undefined);
+  }
+}
+
+async function sendBatches(
+  begin: Begin<ChildResponses['write']>,
+  batches: AsyncIterator<BatchPayload>,
+): Promise<ChildResponses['write']> {
   const credits = { count: BATCH_CREDITS };
   const news = createSignalling();
   const { control, response, orFailed } = begin({
@@ -211,8 +223,5 @@ async function upload(
     // The child removes the file before it responds.
     await response.catch(() => undefined);
     throw error;
-  } finally {
-    // Not awaited: a source may wait for bytes that never arrive.
-    batches.return?.().catch(() => undefined);
   }
 }

@@ -28,7 +28,8 @@ export function createUnnamedFiles(directory: string): UnnamedFiles {
         await write(path);
         return await open(path, 'r');
       } finally {
-        await unlinkIfThere(path);
+        // If it stays, it goes with the folder. A failure here would leave the file open forever.
+        await unlinkIfThere(path).catch(() => {});
       }
     },
   };

@@ -127,7 +127,9 @@ async function write(
 ): Promise<EncodedFile> {
   const file = await unnamed
     .create(format, async (path) => {
-      const stopFollowing = followSize([path], onSize);
+      // With the files that are written beside it, and gone when it is complete.
+      const paths = ['', '.tail', '.plain', '.plain.tail'].map((end) => `${path}${end}`);
+      const stopFollowing = followSize(paths, onSize);
       try {
         await encode(frame, contents, { format, path, signal });
       } finally {

@@ -23,18 +23,27 @@ const POSITIONS = { group: [5], chunk: [2, 4, 6], column: [9, 10, 11, 14] };
 
 /** Appends the row groups of one Parquet file to another with the same schema. Neither has checksums yet. */
 export async function appendRowGroups(path: string, tailPath: string): Promise<void> {
-  const [file, tail] = await Promise.all([open(path, 'r+'), open(tailPath, 'r')]);
+  const file = await open(path, 'r+');
   try {
-    const [old, added] = await Promise.all([file, tail].map(footerIn));
-    if (old === undefined || added === undefined) throw new Error('A footer was not read.');
-    const start = PARQUET_MAGIC.length;
-    const footer = joinFooters(old.footer, added.footer, old.at - start);
-    await copyBytes(tail, { start, end: added.at }, file, old.at);
-    // This also overwrites all of the old footer, which is shorter than the new one.
-    await writeFully(file, footer, old.at + added.at - start);
+    const tail = await open(tailPath, 'r');
+    try {
+      await appendTail(file, tail);
+    } finally {
+      await tail.close();
+    }
   } finally {
-    await Promise.all([file.close(), tail.close()]);
+    await file.close();
   }
+}
+
+async function appendTail(file: FileHandle, tail: FileHandle): Promise<void> {
+  const [old, added] = await Promise.all([file, tail].map(footerIn));
+  if (old === undefined || added === undefined) throw new Error('A footer was not read.');
+  const start = PARQUET_MAGIC.length;
+  const footer = joinFooters(old.footer, added.footer, old.at - start);
+  await copyBytes(tail, { start, end: added.at }, file, old.at);
+  // This also overwrites all of the old footer, which is shorter than the new one.
+  await writeFully(file, footer, old.at + added.at - start);
 }
 
 async function footerIn(file: FileHandle): Promise<{ readonly footer: Buffer; readonly at: number }> {
