@@ -19,7 +19,7 @@ export interface FrameInfo {
   readonly bytes: number;
   readonly columns: readonly ColumnInfo[];
   readonly created: Date;
-  /** Changes with every put. Later versions of a handle sort after earlier ones. */
+  /** Changes with every put and append, and when parts are merged. Later versions of a handle sort after earlier ones. */
   readonly version: string;
   /** When the frame expires; null: never. */
   readonly expires: Date | null;

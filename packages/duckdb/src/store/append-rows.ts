@@ -8,6 +8,7 @@ import {
 } from '@svc/frames';
 import { createFrameBytes, matchColumns, readHead, withMissingColumns } from '@svc/frames/internal';
 import type { Schema } from 'apache-arrow';
+import type { StoredFrame } from './catalogue/stored-frame.ts';
 import type { TenantFolder } from './catalogue/tenant-folder.ts';
 import { type AddedRows, conformed, conformRows, type FewRows, isStoredForm } from './conform-rows.ts';
 import { checkConditions } from './publish-frame.ts';
@@ -25,7 +26,7 @@ export async function appendRows(
   options: AppendOptions,
 ): Promise<PutResult> {
   const before = await checkConditions(parts, ref, options);
-  const schema = before && (await parts.reader.describe(before)).schema;
+  const schema = before && (await schemaOf(parts, before));
   const folder = parts.catalogue.folderOf(ref.tenant);
   const received = { ...(await receiving(parts, ref, options)), addedTo: schema };
   return withReceived(source, received, async (rows) => {
@@ -40,6 +41,16 @@ export async function appendRows(
       throw error;
     }
   });
+}
+
+/** Returns the schema of a frame, which may be replaced meanwhile. */
+async function schemaOf({ catalogue, reader }: StoreParts, frame: StoredFrame): Promise<Schema> {
+  catalogue.acquire(frame);
+  try {
+    return (await reader.describe(frame)).schema;
+  } finally {
+    catalogue.release(frame);
+  }
 }
 
 /** Returns rows with the columns of a frame, if that is possible before they are written. */

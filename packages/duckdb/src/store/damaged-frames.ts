@@ -37,7 +37,8 @@ export function createDamagedFrames(onProblem: (problem: StoreProblem) => void):
     remove(frame, successor) {
       if (!frames.delete(frame) || successor === undefined) return;
       const paths = new Set(pathsOf(successor));
-      if (pathsOf(frame).every((path) => paths.has(path))) frames.set(successor, versionOf(successor));
+      const own = pathsOf(frame);
+      if (own.length > 0 && own.every((path) => paths.has(path))) frames.set(successor, versionOf(successor));
     },
     async faults() {
       const looked = await Promise.all(

@@ -117,7 +117,7 @@ async function publishAccepted(
   try {
     await checkLock();
     const next = { version: draft.version, parts: draft.parts, expires: draft.expires };
-    merger.consider(await catalogue.publish(ref, { ...next, contents: contentsOfParts(draft.schema, draft.parts) }));
+    merger.consider(await catalogue.publish(frame, { ...next, contents: contentsOfParts(draft.schema, draft.parts) }));
     for (const { append, info } of results) append.resolve({ info, created: false });
   } catch (error) {
     await Promise.allSettled(groups.map(({ file }) => folder.discard(file.path)));

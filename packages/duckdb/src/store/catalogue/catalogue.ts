@@ -135,7 +135,7 @@ export async function createCatalogue(options: CatalogueOptions): Promise<Catalo
     },
     drop: (frame) => removals.drop(frame),
     async setExpiry(frame, expires) {
-      await entries.tenantOf(frame.tenant).folder.writeExpiry(frame, expires);
+      await replaceExpiry(entries.tenantOf(frame.tenant), frame, expires);
       removals.setExpires(frame, expires);
     },
     acquire(frame) {
@@ -171,4 +171,15 @@ async function publishParts(tenant: Tenant, handle: Handle, next: NextVersion): 
     await folder.publish(added[0]?.unfinishedPath ?? '', name, expires);
   }
   return { ...frameOf(tenant, name, parts), contents, fileBytes: contents.fileBytes };
+}
+
+/** Writes another expiry of a frame. A failure leaves the one before. */
+async function replaceExpiry({ folder }: Tenant, frame: StoredFrame, expires: Date | null): Promise<void> {
+  try {
+    await folder.writeExpiry(frame, expires);
+  } catch (error) {
+    // The file may have been replaced although the directory could not be flushed.
+    await folder.writeExpiry(frame, frame.expires).catch(() => {});
+    throw error;
+  }
 }

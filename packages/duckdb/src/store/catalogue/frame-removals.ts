@@ -44,6 +44,29 @@ function unusedFiles({ folder }: Tenant, { current, left }: Entry, versions: rea
   return [...new Set(paths)].filter((path) => !needed.has(path));
 }
 
+/** Returns all older files of a handle if a version is a manifest that could not be read: it may list any of them. */
+async function unlistedFiles(
+  { folder }: Tenant,
+  { current, left }: Entry,
+  versions: readonly StoredFrame[],
+): Promise<string[]> {
+  const unread = versions.filter((frame) => frame.isManifest && pathsOf(frame).length === 0);
+  if (unread.length === 0) return [];
+  const removed = new Set(versions);
+  const needed = new Set(
+    [...(current ? [current] : []), ...left].filter((frame) => !removed.has(frame)).flatMap(pathsOf),
+  );
+  const files = await folder.scan();
+  return files.flatMap(({ path, file }) => {
+    const isOlder =
+      (file.kind === 'frame' || file.kind === 'part' || file.kind === 'manifest') &&
+      unread.some(
+        ({ handle, version }) => file.handle.toLowerCase() === handle.toLowerCase() && file.version <= version,
+      );
+    return isOlder && !needed.has(path) ? [path] : [];
+  });
+}
+
 /** Creates the removals of a catalogue. */
 export function createFrameRemovals({ entries, change, now, onProblem, onLeave }: RemovalOptions): FrameRemovals {
   const running = new Set<Promise<void>>();
@@ -65,7 +88,8 @@ export function createFrameRemovals({ entries, change, now, onProblem, onLeave }
     if (entry === undefined) return;
     const left = [...entry.left].filter(({ readers }) => readers === 0);
     const isEveryOne = left.length === entry.left.size;
-    await tenant.folder.remove(unusedFiles(tenant, entry, left), left, isEveryOne ? entry.tombstones : []);
+    const unused = [...unusedFiles(tenant, entry, left), ...(await unlistedFiles(tenant, entry, left))];
+    await tenant.folder.remove(unused, left, isEveryOne ? entry.tombstones : []);
     for (const one of left) entry.left.delete(one);
     if (!isEveryOne) return;
     entry.tombstones = [];

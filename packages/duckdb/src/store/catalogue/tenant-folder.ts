@@ -122,10 +122,8 @@ export function createTenantFolder(path: string): TenantFolder {
     },
     writeExpiry,
     readExpiry: (name) => readExpiry(pathOf('expiry', name)),
-    async writeTombstone(name, isFree) {
-      await writeTombstone(pathOf('tombstone', name), isFree ? framePath(name) : undefined);
-      await sync();
-    },
+    writeTombstone: (name, isFree) =>
+      writeTombstone(pathOf('tombstone', name), isFree ? framePath(name) : undefined, sync),
     async remove(paths, versions, tombstones) {
       await forEachConcurrently([...paths, ...versions.map((name) => pathOf('expiry', name))], unlinkIfThere);
       if (tombstones.length === 0) return;
@@ -137,8 +135,8 @@ export function createTenantFolder(path: string): TenantFolder {
   };
 }
 
-/** A manifest lists a few hundred parts at most, and its schema may have many thousand columns. */
-const MAX_MANIFEST_BYTES = 64 * 1024 * 1024;
+/** A manifest lists a few hundred parts at most. The names and metadata of its schema have up to 64 MiB, and more in base64. */
+const MAX_MANIFEST_BYTES = 128 * 1024 * 1024;
 
 /** Whether an entry is a regular file, or a symbolic link to one. */
 async function isRegular(entry: Dirent, folder: string): Promise<boolean> {

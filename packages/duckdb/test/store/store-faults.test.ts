@@ -1,0 +1,146 @@
+import { mkdir, open, readdir, readFile, rm, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { setImmediate as nextTurn } from 'node:timers/promises';
+import { createDecoders } from '@svc/frames';
+import { withResolvers } from '@svc/frames/internal';
+import { longFrame } from '@svc/frames/testing';
+import { afterEach, beforeEach, describe, expect, onTestFinished, test, vi } from 'vitest';
+import type { FrameFiles } from '../../src/files/frame-files.ts';
+import { createArrowFrameFiles } from '../../src/testing/arrow-frame-files.ts';
+import { createStoreFixture, refOf, rowsOf, type StoreFixture } from '../../src/testing/store-fixture.ts';
+
+const trades = refOf('trades');
+let fixture: StoreFixture;
+beforeEach(async () => {
+  fixture = await createStoreFixture();
+});
+afterEach(() => fixture.remove());
+
+/** Files whose operation `name` reports that it has begun, and waits until it is let go. */
+function createGate(name: 'describe' | 'write') {
+  const begun = withResolvers<void>();
+  const gate = withResolvers<void>();
+  const files = createArrowFrameFiles();
+  const held = async (...args: never[]): Promise<unknown> => {
+    begun.resolve();
+    await gate.promise;
+    return (files[name] as (...all: never[]) => unknown)(...args);
+  };
+  return { files: { ...files, [name]: held } as FrameFiles, begun: begun.promise, letGo: () => gate.resolve() };
+}
+
+/** Long enough for appends of few rows to wait for others. */
+async function someTurns(): Promise<void> {
+  for (let i = 0; i < 100; i += 1) await nextTurn();
+}
+
+test('an append in another spelling of a handle, refused among others, does not rename the frame', async () => {
+  const { files, begun, letGo } = createGate('write');
+  const store = await fixture.open({ files });
+  const first = store.append(trades, longFrame(2));
+  await begun;
+  const refused = store.append(refOf('TRADES'), longFrame(1, { start: 5 }));
+  const settled = refused.then(
+    () => 'done',
+    (error: unknown) => (error as { code: string }).code,
+  );
+  await someTurns();
+  const last = store.append(trades, longFrame(1, { start: 9 }));
+  await someTurns();
+  letGo();
+  expect((await first).created).toBe(true);
+  expect(await settled).toBe('handle_exists');
+  expect((await last).info).toMatchObject({ handle: 'trades', rows: 3 });
+  await store.close();
+  const again = await fixture.open();
+  expect((await rowsOf(again, trades))?.flat()).toEqual([0n, 1n, 9n]);
+});
+
+describe('a frame whose manifest is damaged', () => {
+  beforeEach(async () => {
+    const store = await fixture.open();
+    await store.put(trades, longFrame(2));
+    await store.append(trades, longFrame(1, { start: 9 }));
+    await store.close();
+    const name = (await fixture.names()).find((file) => file.endsWith('.parts')) ?? '';
+    const path = join(fixture.folder, name);
+    await writeFile(path, (await readFile(path, 'utf8')).slice(0, 40));
+  });
+
+  test('is gone after a drop and a restart, with all of its files', async () => {
+    const store = await fixture.open();
+    await expect(rowsOf(store, trades)).rejects.toMatchObject({ code: 'internal' });
+    await store.drop(trades);
+    await store.close();
+    expect(await fixture.names()).toEqual([]);
+    expect(await rowsOf(await fixture.open(), trades)).toBeUndefined();
+  });
+
+  test('is intact after a put, and gone after a drop of the new version', async () => {
+    const store = await fixture.open();
+    await expect(rowsOf(store, trades)).rejects.toMatchObject({ code: 'internal' });
+    await store.put(trades, longFrame(1, { start: 7 }));
+    expect((await rowsOf(store, trades))?.flat()).toEqual([7n]);
+    expect(await store.faults()).toEqual([]);
+    await store.drop(trades);
+    await store.close();
+    expect(await rowsOf(await fixture.open(), trades)).toBeUndefined();
+  });
+});
+
+describe('if the directory cannot be flushed', () => {
+  /** Makes flushes of directories fail, but not those of files. */
+  async function failFlushes(): Promise<() => void> {
+    const directory = await open(fixture.folder);
+    const prototype = Object.getPrototypeOf(directory) as typeof directory;
+    await directory.close();
+    const sync = Reflect.get(prototype, 'sync');
+    const spy = vi.spyOn(prototype, 'sync').mockImplementation(async function failing(this: typeof directory) {
+      if ((await this.stat()).isDirectory()) throw Object.assign(new Error('EIO: i/o error'), { code: 'EIO' });
+      return sync.call(this);
+    });
+    onTestFinished(() => spy.mockRestore());
+    return () => spy.mockRestore();
+  }
+
+  test.each(['drop', 'expire'])('a failed %s changes nothing, also after a restart', async (change) => {
+    const store = await fixture.open({ now: () => Date.now() });
+    await store.put(trades, longFrame(1));
+    const restore = await failFlushes();
+    const changing = change === 'drop' ? store.drop(trades) : store.expire(trades, 1);
+    await expect(changing).rejects.toThrow();
+    restore();
+    await store.close();
+    // A minute later.
+    const again = await fixture.open({ now: () => Date.now() + 60_000 });
+    expect((await rowsOf(again, trades))?.flat()).toEqual([0n]);
+    expect((await again.describe(trades))?.expires).toBeNull();
+  });
+});
+
+test('a frame that is replaced while its first append reads its schema takes the append', async () => {
+  const store = await fixture.open();
+  await store.put(trades, longFrame(1));
+  await store.close();
+  const { files, begun, letGo } = createGate('describe');
+  const again = await fixture.open({ files });
+  const appending = again.append(trades, longFrame(1, { start: 9 }));
+  await begun;
+  await again.put(trades, longFrame(1, { start: 5 }));
+  letGo();
+  expect((await appending).info.rows).toBe(2);
+  expect((await rowsOf(again, trades))?.flat()).toEqual([5n, 9n]);
+});
+
+test('a converted copy of a file of others goes when someone asks for the deleted file', async () => {
+  const decoders = createDecoders();
+  onTestFinished(() => decoders.close());
+  await mkdir(fixture.folder);
+  const store = await fixture.open({ decoders });
+  const path = join(fixture.folder, 'day.json');
+  await writeFile(path, '[{"id":1}]');
+  expect(await rowsOf(store, refOf('day'))).toHaveLength(1);
+  await rm(path);
+  expect(await rowsOf(store, refOf('day'))).toBeUndefined();
+  await expect.poll(() => readdir(fixture.folder)).toEqual([]);
+});
