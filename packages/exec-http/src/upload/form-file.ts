@@ -1,6 +1,7 @@
-import { Busboy, type BusboyFileStream, type BusboyInstance } from '@fastify/busboy';
+import type { Readable } from 'node:stream';
 import { quoted, ServiceError, toServiceError } from '@svc/errors';
 import { withResolvers } from '@svc/frames/internal';
+import busboy, { type Busboy, type FileInfo } from 'busboy';
 import type { BodyChunks } from '../request-body.ts';
 
 /** The file in a form. */
@@ -17,7 +18,7 @@ const HINT =
   'Send one file and nothing else, for example with curl -F file=@trades.csv; parameters belong in the URL, as in ?ttl=60.';
 
 /** Far more than the headers of a file need. */
-const LIMITS = { parts: 2, fieldSize: 1024, headerPairs: 16, headerSize: 16 * 1024 };
+const LIMITS = { parts: 2, fieldSize: 1024, headerPairs: 16 };
 
 /** Content transfer encodings that leave the bytes as they are. */
 const PLAIN: ReadonlySet<string> = new Set(['7bit', '8bit', 'binary']);
@@ -29,7 +30,7 @@ export function openFormFile(contentType: string, body: BodyChunks): Promise<For
   const ended = withResolvers<void>();
   // Avoid an unhandled rejection; readers of the file await it themselves.
   ended.promise.catch(() => {});
-  let file: BusboyFileStream | undefined;
+  let file: Readable | undefined;
   let failure: Error | undefined;
 
   function fail(error: Error): void {
@@ -38,7 +39,7 @@ export function openFormFile(contentType: string, body: BodyChunks): Promise<For
     ended.reject(error);
     file?.destroy(error);
   }
-  form.on('file', (_field, stream, name: string | undefined, encoding, type) => {
+  form.on('file', (_field, stream, { filename, encoding = '', mimeType }: Partial<FileInfo>) => {
     // Avoid an uncaught exception; readers of the file see the error.
     stream.on('error', () => {});
     if (file !== undefined) {
@@ -47,18 +48,22 @@ export function openFormFile(contentType: string, body: BodyChunks): Promise<For
       return;
     }
     file = stream;
-    if (PLAIN.has(encoding)) opened.resolve({ name: name ?? '', type: type.toLowerCase(), body: fileChunks(stream) });
+    const type = mimeType?.toLowerCase() ?? '';
+    if (PLAIN.has(encoding)) opened.resolve({ name: filename ?? '', type, body: fileChunks(stream) });
     else fail(invalidForm(`The file has the Content-Transfer-Encoding ${quoted(encoding)}.`));
   });
-  form.on('field', (name) => fail(invalidForm(`The form has a field ${quoted(name)} that is not a file.`)));
-  form.on('partsLimit', () => fail(invalidForm('The form has more than two parts.')));
+  form.on('field', (name: string | undefined) =>
+    fail(invalidForm(`The form has a field ${quoted(name ?? '')} that is not a file.`)),
+  );
+  // Reached when a second part begins.
+  form.on('partsLimit', () => fail(invalidForm('The form has more than one part.')));
   form.on('error', (error) => fail(brokenForm(error)));
-  form.on('finish', () => {
+  form.on('close', () => {
     if (file === undefined) fail(invalidForm('The form has no file.'));
     ended.resolve();
   });
 
-  async function* fileChunks(stream: BusboyFileStream): BodyChunks {
+  async function* fileChunks(stream: Readable): BodyChunks {
     try {
       for await (const chunk of stream as AsyncIterable<Uint8Array>) yield chunk;
       await ended.promise;
@@ -75,9 +80,9 @@ export function openFormFile(contentType: string, body: BodyChunks): Promise<For
   return opened.promise;
 }
 
-function createForm(contentType: string): BusboyInstance {
+function createForm(contentType: string): Busboy {
   try {
-    return new Busboy({ headers: { 'content-type': contentType }, limits: LIMITS });
+    return busboy({ headers: { 'content-type': contentType }, limits: LIMITS });
   } catch (error) {
     throw new ServiceError('invalid_argument', `Content-Type ${quoted(contentType)} has no boundary.`, {
       hint: 'Let the client set Content-Type: it has to name the boundary of the form.',
@@ -87,7 +92,7 @@ function createForm(contentType: string): BusboyInstance {
 }
 
 /** Writes a body to the parser, one chunk at a time, until the form ends or fails. */
-async function feed(form: BusboyInstance, body: BodyChunks, ended: Promise<void>): Promise<void> {
+async function feed(form: Busboy, body: BodyChunks, ended: Promise<void>): Promise<void> {
   let isEnded = false;
   const stop = (): void => {
     isEnded = true;

@@ -144,7 +144,18 @@ describe('multipart/form-data', () => {
     ['a field', form(['name="ttl"', '60'], [named, LINES]), /^400 .*The form has a field "ttl" that is not a file/],
     ['a field after the file', form([named, LINES], ['name="ttl"', '60']), /^400 .*has a field "ttl"/],
     ['two files', form([named, LINES], [named, LINES]), /^400 .*The form has more than one file/],
+    ['a field without a name', form(['x=y', 'v']), /^400 invalid_data: The form has a field "" that is not a file/],
     ['no file', form(), /^400 invalid_data: The form/],
+    [
+      'a part without an end of its headers',
+      form([named, LINES]).toString().replace('\r\n\r\n', '\r\n'),
+      /^400 .*The form/,
+    ],
+    [
+      'text after the boundary',
+      form([named, `${LINES}\r\n--${BOUNDARY}x\r\n`]),
+      /^400 invalid_data: The form has more than one part/,
+    ],
     ['no end', form([named, LINES]).subarray(0, -8), /^400 invalid_data: The form cannot be read/],
     ['no parts', 'hello', /^400 invalid_data: The form/],
     ['an empty file', form([named, '']), /^400 invalid_data: The body is empty/],
