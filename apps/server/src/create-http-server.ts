@@ -45,6 +45,8 @@ export function createHttpServer(
     keepAliveTimeout: config.http.keep_alive_ms,
   };
   const http = createServer(options);
+  // Node would drop the headers after the 2000th silently, such as a condition or a second Host. Their bytes are limited.
+  http.maxHeadersCount = 0;
   const connections = serveInOrder(http, (request, response) => {
     const problem = framingProblem(request);
     if (problem === undefined) void listener(request, response);

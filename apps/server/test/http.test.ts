@@ -91,6 +91,12 @@ describe('a malformed request is answered in JSON', () => {
     ['a bad header', 'GET /ping HTTP/1.1\r\nHost: localhost\r\nbad header\r\n\r\n', 400, 'invalid_argument'],
     ['TLS on the plain port', '\x16\x03\x01\x02\x00\x01\x00\x01\xfc\x03\x03', 400, 'invalid_argument'],
     ['no Host', 'GET /ping HTTP/1.1\r\nConnection: close\r\n\r\n', 400, 'invalid_argument'],
+    [
+      'a second Host after thousands of headers',
+      `GET /ping HTTP/1.1\r\nHost: localhost\r\n${'a:b\r\n'.repeat(2500)}Host: evil\r\nConnection: close\r\n\r\n`,
+      400,
+      'invalid_argument',
+    ],
     ['a broken Host', 'GET /ping HTTP/1.1\r\nHost: a b\r\nConnection: close\r\n\r\n', 400, 'invalid_argument'],
     [
       'a target that is no path',
