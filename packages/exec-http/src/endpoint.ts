@@ -1,4 +1,4 @@
-import { ServiceError, toServiceError } from '@svc/errors';
+import { cancelledError, ServiceError, toServiceError } from '@svc/errors';
 import { type Caller, requestIdFrom } from '@svc/frames';
 import type { OperationName, Service } from '@svc/service';
 import type { Context, Hono } from 'hono';
@@ -64,8 +64,14 @@ export async function answerRequest(
     checkWriteParams(c.req, writeParams);
     return await toResponse(await handler(context), context, options.compression);
   } catch (thrown) {
-    return toResponse({ error: toServiceError(thrown) }, context, false);
+    return toResponse({ error: errorOf(thrown, call) }, context, false);
   }
+}
+
+/** A body that is cut because the client went away is not an error of the server. */
+function errorOf(thrown: unknown, call: HttpCall): ServiceError {
+  const isCut = !(thrown instanceof ServiceError) && call.isCancelled;
+  return isCut ? cancelledError(call.signal.reason) : toServiceError(thrown);
 }
 
 /** Whether requests have callers: the host or the service authenticates them. */

@@ -122,6 +122,28 @@ describe('without a format', () => {
   });
 });
 
+test.each(['multipart/form-data; boundary=x', 'text/plain'])(
+  'a client that goes away in a body of the type %s is not an internal error',
+  async (type) => {
+    const client = new AbortController();
+    const body = new ReadableStream({
+      pull(stream) {
+        client.abort();
+        stream.error(new Error('aborted'));
+      },
+    });
+    const request = new Request('http://localhost/frames/t', {
+      method: 'PUT',
+      body,
+      headers: { 'content-type': type },
+      signal: client.signal,
+      duplex: 'half',
+    } as RequestInit);
+    const response = await app.request(request);
+    expect([response.status, await response.json()]).toMatchObject([499, { code: 'cancelled' }]);
+  },
+);
+
 describe('multipart/form-data', () => {
   const type = `multipart/form-data; boundary=${BOUNDARY}`;
   const named = 'name="file"; filename="a.ndjson"';
