@@ -4,11 +4,11 @@ import { networkInterfaces } from 'node:os';
 import { createServer } from 'node:tls';
 import { beforeAll, describe, expect, onTestFinished, test } from 'vitest';
 import { startProcess, testFile } from '../../apps/server/test/server-process.ts';
-import { createTestAuthority } from '../../packages/tsdb-proxy/src/testing/test-certificates.ts';
+import { createTestAuthority } from '../../tools/test-certificates.js';
 import { execUrl } from './exec.ts';
 import { startQuestdb } from './start-questdb.js';
 
-const authority = createTestAuthority();
+const authority = await createTestAuthority();
 const hasIpv6 = Object.values(networkInterfaces()).some((list) => list?.some(({ address }) => address === '::1'));
 const HOSTS = hasIpv6 ? ['127.0.0.1', '::1'] : ['127.0.0.1'];
 
@@ -25,7 +25,7 @@ beforeAll(async () => {
 
 /** Starts a TLS terminator in front of the database. Returns its URL. */
 async function startTls(host: string): Promise<string> {
-  const server = createServer(authority.issue([host]), (client) => {
+  const server = createServer(await authority.issue([host]), (client) => {
     const upstream = connect(database.port, '127.0.0.1');
     client.on('error', () => undefined).on('close', () => upstream.destroy());
     upstream.on('error', () => undefined).on('close', () => client.destroy());

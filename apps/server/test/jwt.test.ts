@@ -4,10 +4,10 @@ import { exportJWK, generateKeyPair, SignJWT } from 'jose';
 import { FrameServiceDefinition } from '@svc/proto';
 import { createChannel, createClient, Metadata } from 'nice-grpc';
 import { expect, onTestFinished, test } from 'vitest';
-import { createTestAuthority } from '../../../packages/tsdb-proxy/src/testing/test-certificates.ts';
+import { createTestAuthority } from '../../../tools/test-certificates.js';
 import { runToEnd, startProcess, testFile } from './server-process.ts';
 
-const authority = createTestAuthority();
+const authority = await createTestAuthority();
 const settings = (jwks: string) => ({
   SERVICE_AUTH_JWKS: jwks,
   SERVICE_AUTH_JWT_ISSUER: 'https://login.example.com/',
@@ -19,7 +19,7 @@ const settings = (jwks: string) => ({
 test('a JWT of the issuer is accepted over HTTP and gRPC, with its tenant and permissions', async () => {
   const { publicKey, privateKey } = await generateKeyPair('ES256');
   const body = JSON.stringify({ keys: [{ ...(await exportJWK(publicKey)), kid: 'k' }] });
-  const issuer = createServer(authority.issue(['127.0.0.1']), (_request, response) => response.end(body));
+  const issuer = createServer(await authority.issue(['127.0.0.1']), (_request, response) => response.end(body));
   await new Promise<void>((resolve) => void issuer.listen(0, '127.0.0.1', resolve));
   onTestFinished(() => void issuer.close());
   const server = await startProcess({

@@ -3,18 +3,18 @@ import { createServer, type Server } from 'node:https';
 import { networkInterfaces } from 'node:os';
 import type { AddressInfo } from 'node:net';
 import { describe, expect, onTestFinished, test } from 'vitest';
-import { createTestAuthority } from '../../../packages/tsdb-proxy/src/testing/test-certificates.ts';
+import { createTestAuthority } from '../../../tools/test-certificates.js';
 import { runToEnd, startProcess, testFile } from './server-process.ts';
 
 const SQL = '/exec?query=select%201&fmt=json';
-const authority = createTestAuthority();
+const authority = await createTestAuthority();
 const hasIpv6 = Object.values(networkInterfaces()).some((list) => list?.some(({ address }) => address === '::1'));
 
 const caFile = (text = authority.cert): string => testFile('ca.pem', text);
 
 /** Starts a stand-in over TLS that echoes the request; returns its port. */
 async function startTls(host: string): Promise<number> {
-  const server: Server = createServer(authority.issue([host]), ({ headers, url }, response) => {
+  const server: Server = createServer(await authority.issue([host]), ({ headers, url }, response) => {
     response.end(`${headers.authorization} ${url}`);
   });
   server.listen(0, host);

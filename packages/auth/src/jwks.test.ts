@@ -2,18 +2,18 @@ import { createServer } from 'node:https';
 import type { AddressInfo } from 'node:net';
 import { exportJWK, generateKeyPair } from 'jose';
 import { expect, onTestFinished, test } from 'vitest';
-import { createTestAuthority } from '../../tsdb-proxy/src/testing/test-certificates.ts';
+import { createTestAuthority } from '../../../tools/test-certificates.js';
 import type { AuthEvent } from './auth-event.ts';
 import { openKeySet } from './jwks.ts';
 
-const authority = createTestAuthority();
+const authority = await createTestAuthority();
 
 /** A server of keys; what it answers can change. */
 async function serveKeys() {
   const { publicKey } = await generateKeyPair('ES256');
   const answer = { status: 200, body: JSON.stringify({ keys: [{ ...(await exportJWK(publicKey)), kid: 'one' }] }) };
   let requests = 0;
-  const server = createServer(authority.issue(['127.0.0.1']), (_request, response) => {
+  const server = createServer(await authority.issue(['127.0.0.1']), (_request, response) => {
     requests += 1;
     response.writeHead(answer.status, { location: 'https://127.0.0.1:1/' }).end(answer.body);
   });
@@ -68,6 +68,6 @@ test.each([
 
 test('a server of another authority is not trusted', async () => {
   const { source, requests } = await serveKeys();
-  await expect(open(source, createTestAuthority().cert)).rejects.toThrow('cannot be loaded');
+  await expect(open(source, (await createTestAuthority()).cert)).rejects.toThrow('cannot be loaded');
   expect(requests()).toBe(0);
 });

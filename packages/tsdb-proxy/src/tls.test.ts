@@ -3,10 +3,11 @@ import { setImmediate as tick } from 'node:timers/promises';
 import { rootCertificates, TLSSocket } from 'node:tls';
 import { describe, expect, test } from 'vitest';
 import { aCall, bytesOf, failureOf, httpsStandIn, httpStandIn, proxyTo, sql } from './testing/stand-in.ts';
-import { createTestAuthority } from './testing/test-certificates.ts';
+import { createTestAuthority } from '../../../tools/test-certificates.js';
 
 const hasIpv6 = Object.values(networkInterfaces()).some((list) => list?.some(({ address }) => address === '::1'));
-const authority = createTestAuthority();
+const authority = await createTestAuthority();
+const other = await createTestAuthority();
 const YESTERDAY = new Date(Date.now() - 86_400_000);
 
 describe('TLS to the database', () => {
@@ -14,7 +15,7 @@ describe('TLS to the database', () => {
     ['by its authority alone', authority.cert],
     ['by one of several authorities', [...rootCertificates.slice(0, 2), authority.cert].join('\n')],
   ])('is trusted %s', async (_name, ca) => {
-    const standIn = await httpsStandIn(authority.issue(['127.0.0.1']), (request, response) => {
+    const standIn = await httpsStandIn(await authority.issue(['127.0.0.1']), (request, response) => {
       response.end(request.headers.authorization);
     });
     const response = await proxyTo(standIn, { ca, token: 'abc' }).forward(aCall(), sql('select 1'));
@@ -23,7 +24,9 @@ describe('TLS to the database', () => {
 
   test('forwards long responses complete, to slow readers too', async () => {
     const long = Buffer.from(Uint32Array.from({ length: 500_000 }, (_, i) => i * 2_654_435_761).buffer);
-    const standIn = await httpsStandIn(authority.issue(['127.0.0.1']), (_request, response) => response.end(long));
+    const standIn = await httpsStandIn(await authority.issue(['127.0.0.1']), (_request, response) =>
+      response.end(long),
+    );
     const proxy = proxyTo(standIn, { ca: authority.cert });
     const answers = Array.from({ length: 3 }, async () => {
       const { chunks } = await proxy.forward(aCall(), sql('select 1'));
@@ -40,7 +43,7 @@ describe('TLS to the database', () => {
 
   test('buffers little of a response in short records while its reader waits', async () => {
     const long = Buffer.alloc(1_000_000, 'x');
-    const standIn = await httpsStandIn(authority.issue(['127.0.0.1']), (request, response) => {
+    const standIn = await httpsStandIn(await authority.issue(['127.0.0.1']), (request, response) => {
       if (request.socket instanceof TLSSocket) request.socket.setMaxSendFragment(512);
       response.end(long);
     });
@@ -60,13 +63,13 @@ describe('TLS to the database', () => {
   });
 
   test.each([
-    ['the authority is unknown', undefined, authority.issue(['127.0.0.1']), 'not signed by an authority'],
-    ['another authority signed it', createTestAuthority().cert, authority.issue(['127.0.0.1']), 'authority'],
-    ['it is for another host', authority.cert, authority.issue(['db.example']), 'another host name'],
-    ['it has expired', authority.cert, authority.issue(['127.0.0.1'], YESTERDAY), 'not valid at this time'],
-  ])('is not trusted if %s, and nothing is sent', async (_name, ca, certified, words) => {
+    ['the authority is unknown', undefined, ['127.0.0.1'], {}, 'not signed by an authority'],
+    ['another authority signed it', other.cert, ['127.0.0.1'], {}, 'authority'],
+    ['it is for another host', authority.cert, ['db.example'], {}, 'another host name'],
+    ['it has expired', authority.cert, ['127.0.0.1'], { notAfter: YESTERDAY }, 'not valid at this time'],
+  ])('is not trusted if %s, and nothing is sent', async (_name, ca, names, dates, words) => {
     let arrivals = 0;
-    const standIn = await httpsStandIn(certified, (_request, response) => {
+    const standIn = await httpsStandIn(await authority.issue(names, dates), (_request, response) => {
       arrivals += 1;
       response.end();
     });
@@ -88,7 +91,11 @@ describe.runIf(hasIpv6)('an IPv6 address', () => {
   });
 
   test('is reached over TLS', async () => {
-    const standIn = await httpsStandIn(authority.issue(['::1']), (_request, response) => response.end('ok'), '::1');
+    const standIn = await httpsStandIn(
+      await authority.issue(['::1']),
+      (_request, response) => response.end('ok'),
+      '::1',
+    );
     const response = await proxyTo(standIn, { ca: authority.cert }).forward(aCall(), sql('x'));
     expect((await bytesOf(response)).toString()).toBe('ok');
   });
