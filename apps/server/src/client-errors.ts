@@ -58,7 +58,8 @@ function closingResponse(error: ServiceError): { status: number; headers: Record
   return { status: ERROR_CODES[error.code].http, headers, body };
 }
 
-function rawResponse(error: ServiceError): string {
+/** The bytes of a response that refuses a request and closes the connection. */
+export function rawResponse(error: ServiceError): string {
   const { status, headers, body } = closingResponse(error);
   const lines = Object.entries(headers).map(([name, value]) => `${name}: ${value}`);
   return [`HTTP/1.1 ${status} ${STATUS_CODES[status]}`, ...lines, '', body].join('\r\n');

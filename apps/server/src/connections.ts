@@ -1,5 +1,6 @@
 import type { IncomingMessage, Server, ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
+import { Server as TlsServer } from 'node:tls';
 
 /** A request in flight, and its response. */
 export interface RunningRequest {
@@ -37,6 +38,11 @@ interface Connection {
  */
 const MAX_WAITING = 16;
 
+/** The event with a socket of requests. With TLS, `connection` has the socket below it. */
+export function connectionEvent(server: Server): 'connection' | 'secureConnection' {
+  return server instanceof TlsServer ? 'secureConnection' : 'connection';
+}
+
 /**
  * Answers the requests of each connection in order, one at a time. Node emits all pipelined requests at once: run
  * concurrently, thousands of them would buffer as many responses, and change frames in any order.
@@ -46,7 +52,7 @@ export function serveInOrder(
   listener: (request: IncomingMessage, response: ServerResponse) => void,
 ): Connections {
   const connections = new Map<Socket, Connection>();
-  server.on('connection', (socket: Socket) => {
+  server.on(connectionEvent(server), (socket: Socket) => {
     if (!connections.has(socket))
       connections.set(
         socket,

@@ -1,27 +1,39 @@
-import { createServer, IncomingMessage, type Server, ServerResponse } from 'node:http';
+import { createServer, IncomingMessage, type Server, type ServerOptions, ServerResponse } from 'node:http';
+import { createServer as createTlsServer } from 'node:https';
 import { getRequestListener, type Http2Bindings, type HttpBindings } from '@hono/node-server';
 import { RESPONSE_ALREADY_SENT } from '@hono/node-server/utils/response';
+import { trackHandshakes } from '@svc/auth';
 import type { Config } from '@svc/config';
+import { ServiceError } from '@svc/errors';
 import { writeStreamed } from '@svc/exec-http';
 import type { Service } from '@svc/service';
-import { answerClientErrors, malformedRequest, refuseAndClose } from './client-errors.ts';
+import { answerClientErrors, malformedRequest, rawResponse, refuseAndClose } from './client-errors.ts';
 import { type Connections, serveInOrder } from './connections.ts';
 import { createApp } from './create-app.ts';
 import { continueWhenRead } from './expect-continue.ts';
 import { framingProblem } from './framing-problem.ts';
 import { endIdleSockets } from './idle-sockets.ts';
 import { ignoreUpgrades } from './ignore-upgrades.ts';
+import type { ListenerTls } from './open-tls.ts';
 
 /** The maximum size of request line and headers together. */
 const MAX_HEAD_BYTES = 64 * 1024;
 /** How long a client may take to send its head. */
 const HEAD_TIMEOUT_MS = 60_000;
 
-/** Creates the HTTP server; it does not listen yet. `isStarting`: whether other parts are still starting. */
+/** Options of `createHttpServer`, besides the configuration. */
+export interface HttpServerOptions {
+  /** Whether other parts are still starting. */
+  readonly isStarting: () => boolean;
+  /** Undefined: plain HTTP. */
+  readonly tls: ListenerTls | undefined;
+}
+
+/** Creates the HTTP server; it does not listen yet. */
 export function createHttpServer(
   config: Config,
   service: Service,
-  isStarting: () => boolean,
+  { isStarting, tls }: HttpServerOptions,
 ): { http: Server; connections: Connections } {
   const app = createApp(config, service, isStarting);
   const answer = async (request: Request, env: HttpBindings | Http2Bindings): Promise<Response> => {
@@ -44,7 +56,7 @@ export function createHttpServer(
     headersTimeout: HEAD_TIMEOUT_MS,
     keepAliveTimeout: config.http.keep_alive_ms,
   };
-  const http = createServer(options);
+  const { http, endHandshakes } = tls === undefined ? plainServer(options) : tlsServer(options, tls);
   // Node would drop the headers after the 2000th silently, such as a condition or a second Host. Their bytes are limited.
   http.maxHeadersCount = 0;
   const connections = serveInOrder(http, (request, response) => {
@@ -56,5 +68,30 @@ export function createHttpServer(
   continueWhenRead(http, connections);
   ignoreUpgrades(http, connections);
   endIdleSockets(http, connections, config.http.idle_timeout_ms);
-  return { http, connections };
+  const endUnused = (): void => {
+    connections.endUnused();
+    endHandshakes();
+  };
+  return { http, connections: { ...connections, endUnused } };
 }
+
+/** A server, and how to close connections that have not finished their TLS handshake. */
+interface HttpListener {
+  readonly http: Server;
+  readonly endHandshakes: () => void;
+}
+
+function plainServer(options: ServerOptions): HttpListener {
+  return { http: createServer(options), endHandshakes: () => undefined };
+}
+
+function tlsServer(options: ServerOptions, { options: tlsOptions, files, onFailure }: ListenerTls): HttpListener {
+  const http = createTlsServer({ ...options, ...tlsOptions, ...files.current.context });
+  files.onChange(({ context }) => http.setSecureContext(context));
+  const handshakes = trackHandshakes(http, { onFailure, plainAnswer: () => rawResponse(NOT_TLS) });
+  return { http, endHandshakes: () => handshakes.destroy() };
+}
+
+const NOT_TLS = new ServiceError('invalid_argument', 'This port speaks TLS, and the request is plain HTTP.', {
+  hint: 'Write https:// instead of http://.',
+});

@@ -1,6 +1,6 @@
 import type { IncomingMessage, Server } from 'node:http';
 import type { Socket } from 'node:net';
-import type { Connections } from './connections.ts';
+import { connectionEvent, type Connections } from './connections.ts';
 
 /**
  * Ignores the `Upgrade` header, as HTTP allows: `curl --http2` and Java's client send it to request HTTP/2. Without a
@@ -15,7 +15,7 @@ export function ignoreUpgrades(server: Server, connections: Connections): void {
     connections.whenAnswered(socket, () => {
       socket.off('error', onError);
       socket.unshift(Buffer.concat([Buffer.from(headWithoutUpgrade(request), 'latin1'), rest]));
-      server.emit('connection', socket);
+      server.emit(connectionEvent(server), socket);
     });
   });
 }

@@ -24,6 +24,7 @@ export function createLogObserver(log: Log): Observer {
       case 'caller_refused':
       case 'callers_loaded':
       case 'keys_loaded':
+      case 'certificate_loaded':
         log.info(event.kind, fieldsOf(event));
         break;
       case 'frame_opened':
@@ -42,6 +43,9 @@ export function createLogObserver(log: Log): Observer {
         break;
       case 'keys_refused':
         log.error(`The keys of ${event.source} cannot be loaded. ${event.reason} Those from before stay in force.`);
+        break;
+      case 'certificate_refused':
+        log.error(`${event.reason} The certificate from before stays in use.`);
         break;
       case 'request_answered': {
         const { error, ...response } = event;

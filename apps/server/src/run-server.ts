@@ -13,6 +13,7 @@ import { startChild } from '@svc/duckdb';
 import { createLogObserver } from './log-observer.ts';
 import { createLog } from './log.ts';
 import { openConfiguredAuthenticator } from './open-authenticator.ts';
+import { openConfiguredTls } from './open-tls.ts';
 import { startWarnings } from './start-warnings.ts';
 import { createStopSteps, startStopDeadline } from './stop-steps.ts';
 import { waitForSignal } from './wait-for-signal.ts';
@@ -58,6 +59,11 @@ async function serve(loaded: LoadedConfig): Promise<number> {
     process.stderr.write(formatProblems([opened.problem]));
     return EXIT.badConfiguration;
   }
+  const openedTls = await openConfiguredTls(loaded, log);
+  if ('problem' in openedTls) {
+    process.stderr.write(formatProblems([openedTls.problem]));
+    return EXIT.badConfiguration;
+  }
   for (const { source, message, hint } of warnings) log.warn(`${describeSource(source)}: ${message} ${hint}`);
   for (const sentence of startWarnings(config)) log.warn(sentence);
   // A signal may arrive as soon as a listener answers: the start finishes first.
@@ -71,7 +77,7 @@ async function serve(loaded: LoadedConfig): Promise<number> {
   const child = startChild({ tempDirectory: tmpdir() });
   const { isForOperator, startServer } = await import('./start-server.ts');
   try {
-    const starting = startServer(config, log, { version: packageVersion(), child, steps, ...opened });
+    const starting = startServer(config, log, { version: packageVersion(), child, steps, ...opened, ...openedTls });
     const server = await steps.run('the start', starting);
     log.always('ready', { http: server.httpUrl, grpc: server.grpcAddress, pid: process.pid });
     const signal = await signalled;

@@ -3,6 +3,7 @@ import type { Authenticator } from '@svc/auth';
 import { type Config, formatAddress } from '@svc/config';
 import { type ChildLink, DirectoryInUseError } from '@svc/duckdb';
 import type { Log } from './log.ts';
+import type { ListenerTls } from './open-tls.ts';
 import { openStore, StorageError } from './open-store.ts';
 import { shutdown } from './shutdown.ts';
 import type { StopSteps } from './stop-steps.ts';
@@ -20,6 +21,8 @@ export interface StartOptions {
   readonly version: string;
   /** Undefined if authentication is off. */
   readonly authenticator: Authenticator | undefined;
+  /** Undefined: both listeners are plain. */
+  readonly tls: ListenerTls | undefined;
   /** The engine child, already started. */
   readonly child: ChildLink;
   /** Tracks the shutdown. */
@@ -36,7 +39,7 @@ class ListenError extends Error {
  * child starts, and those of gRPC after HTTP is up.
  */
 export async function startServer(config: Config, log: Log, options: StartOptions): Promise<RunningServer> {
-  const { version, authenticator, child, steps } = options;
+  const { version, authenticator, tls, child, steps } = options;
   const [opened, { createConfiguredService }, { createHttpServer }] = await Promise.all([
     openStore(config, log, child),
     import('./create-configured-service.ts'),
@@ -44,7 +47,7 @@ export async function startServer(config: Config, log: Log, options: StartOption
   ]);
   const service = createConfiguredService(config, { ...opened, authenticator }, log, version);
   let isStarting = true;
-  const { http, connections } = createHttpServer(config, service, () => isStarting);
+  const { http, connections } = createHttpServer(config, service, { isStarting: () => isStarting, tls });
   const running = { service, http, connections, graceMs: config.server.shutdown_grace_ms, log, steps };
   const { http_bind_address: address, grpc_host: grpcHost, grpc_port: grpcPort } = config.server;
   const httpPort = await listenHttp(http, address.host, address.port).catch(async (error: unknown) => {
@@ -53,15 +56,25 @@ export async function startServer(config: Config, log: Log, options: StartOption
   });
   const { createGrpcServer } = await import('@svc/grpc');
   const { max_connections: maxConnections } = config.server;
-  const grpc = createGrpcServer({ service, maxConnections, maxMessageBytes: config.grpc.max_message_bytes });
-  const stop = (): Promise<void> => shutdown({ ...running, grpc });
+  const maxMessageBytes = config.grpc.max_message_bytes;
+  const grpc = createGrpcServer({
+    service,
+    maxConnections,
+    maxMessageBytes,
+    ...(tls && { tls: { ...tls.options, ...tls.files.current.context }, onHandshakeFailure: tls.onFailure }),
+  });
+  tls?.files.onChange(({ context }) => grpc.setSecureContext(context));
+  const stop = async (): Promise<void> => {
+    tls?.files.close();
+    await shutdown({ ...running, grpc });
+  };
   const boundGrpcPort = await grpc.listen(grpcHost, grpcPort).catch(async (error: unknown) => {
     await stop();
     throw listenError(error, grpcHost, grpcPort, 'server.grpc_host and server.grpc_port');
   });
   isStarting = false;
   return {
-    httpUrl: `http://${formatAddress({ host: address.host, port: httpPort })}`,
+    httpUrl: `${tls === undefined ? 'http' : 'https'}://${formatAddress({ host: address.host, port: httpPort })}`,
     grpcAddress: formatAddress({ host: grpcHost, port: boundGrpcPort }),
     stop,
   };

@@ -25,3 +25,11 @@ export { type Credentials, parseAuthorization, unauthenticated } from './credent
 export { isKeySetUrl, KeySetError } from './jwks.ts';
 export type { JwtRules } from './jwt.ts';
 export { createToken, formatToken, hashSecret, type Token } from './token.ts';
+export { openTlsFiles, type OpenTlsFilesOptions, type WatchedTlsFiles } from './open-tls-files.ts';
+export { loadTlsFiles, TlsFileError, type TlsFiles, type TlsFileSetting, type TlsFilesOptions } from './tls-files.ts';
+export {
+  type HandshakeFailure,
+  type Handshakes,
+  trackHandshakes,
+  type TrackHandshakesOptions,
+} from './track-handshakes.ts';

@@ -38,6 +38,13 @@ describe('settings together', () => {
       { SERVICE_AUTH_JWKS: 'http://a/jwks', SERVICE_AUTH_JWT_ISSUER: 'i', SERVICE_AUTH_JWT_AUDIENCE: 'a' },
       'auth.jwks is "http://a/jwks", but must be the path of a file, or a URL that begins with https://.',
     ],
+    [{ SERVICE_TLS_CERT_FILE: '/c' }, 'tls.cert_file is set, but tls.key_file is not.'],
+    [{ SERVICE_TLS_KEY_FILE: '/k' }, 'tls.key_file is set, but tls.cert_file is not.'],
+    [{ SERVICE_TLS_CLIENT_CA_FILE: '/a' }, 'tls.client_ca_file is set, but tls.cert_file is not.'],
+    [
+      { SERVICE_TLS_CERT_FILE: '/c', SERVICE_TLS_KEY_FILE: '/k', SERVICE_TLS_CLIENT_CERTIFICATES: 'required' },
+      'tls.client_certificates is set, but tls.client_ca_file is not.',
+    ],
   ])('%j is a problem', (env, message) => {
     const result = load({ ...DB, ...env });
     expect(result.kind === 'problems' && result.problems.map((problem) => problem.message)).toEqual([message]);

@@ -4,6 +4,7 @@ import type { Address } from './value-type.ts';
 import type { Resolved } from './resolve-settings.ts';
 import { describeSource, type Finding, isGiven } from './source.ts';
 import { isLoopback } from './loopback.ts';
+import { tlsProblems } from './tls-checks.ts';
 
 /** Problems and warnings about combinations of settings that are each valid. */
 export interface Checked {
@@ -17,6 +18,7 @@ export function checkTogether(resolved: Resolved): Checked {
     problems: [
       ...credentialProblems(resolved),
       ...authProblems(resolved),
+      ...tlsProblems(resolved),
       ...sharedPort(resolved),
       ...ownAddress(resolved),
     ],

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { CA_FILE, FILE, loaded } from '../test/load-given.ts';
+import { CA_FILE, companyOf, FILE, loaded } from '../test/load-given.ts';
 import { createServiceNames } from './service-names.ts';
 import { SETTING_ROWS } from './setting-rows.ts';
 
@@ -48,6 +48,11 @@ const VALUES: Readonly<Record<string, readonly [text: string, toml: string, valu
   'auth.tenant_claim': ['org', '"org"', 'org'],
   'auth.permissions_claim': ['scope', '"scope"', 'scope'],
   'auth.ca_file': [CA_FILE, `"${CA_FILE}"`, CA_FILE],
+  'tls.cert_file': ['/c.pem', '"/c.pem"', '/c.pem'],
+  'tls.key_file': ['/k.pem', '"/k.pem"', '/k.pem'],
+  'tls.min_version': ['1.3', '"1.3"', '1.3'],
+  'tls.client_ca_file': ['/ca.pem', '"/ca.pem"', '/ca.pem'],
+  'tls.client_certificates': ['Required', '"required"', 'required'],
   'sql.default_engine': ['local', '"local"', 'local'],
   'sql.timeout_ms': ['13', '13', 13],
   'sql.memory_gb': ['0.5', '0.5', 0.5],
@@ -64,17 +69,11 @@ const VALUES: Readonly<Record<string, readonly [text: string, toml: string, valu
   'grpc.max_message_bytes': ['65536', '65536', 65_536],
 };
 
-/** The variables that a setting needs beside it. */
-const COMPANY: Readonly<Record<string, Readonly<Record<string, string>>>> = {
-  'tsdb.password': { SERVICE_TSDB_USER: 'u' },
-  'auth.jwks': { SERVICE_AUTH_JWT_ISSUER: 'i', SERVICE_AUTH_JWT_AUDIENCE: 'a' },
-};
-
 const names = createServiceNames('service');
 const rows = SETTING_ROWS.map((row) => ({
   ...row,
   values: VALUES[row.path] ?? (['', '', undefined] as const),
-  company: COMPANY[row.path] ?? {},
+  company: companyOf(row),
 }));
 const flagged = rows.filter((row) => row.setting.flag !== undefined);
 const variables = rows.flatMap((row) => names.variablesOf(row).map(({ name }) => ({ ...row, name })));

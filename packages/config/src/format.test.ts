@@ -1,6 +1,7 @@
 import { rootCertificates } from 'node:tls';
 import { parse } from '@iarna/toml';
 import { describe, expect, test } from 'vitest';
+import { companyOf } from '../test/load-given.ts';
 import {
   describeSource,
   formatAddress,
@@ -164,26 +165,23 @@ describe('formatSettingsReference', () => {
   });
 
   test('has a valid example for each setting, commented out or not', () => {
-    for (const { section, key } of SETTING_ROWS) {
+    for (const row of SETTING_ROWS) {
+      const { section, key } = row;
       const part = example.slice(example.indexOf(`[${section}]`));
       const line = part.split('\n').find((text) => text.replace(/^# /, '').startsWith(`${key} = `)) ?? '';
-      const company = { password: 'user = "u"\n', jwks: 'jwt_issuer = "i"\njwt_audience = "a"\n' }[key] ?? '';
-      const toml = `[${section}]\n${company}${line.replace(/^# /, '')}\n`;
-      const { sources } = load({ argv: ['--config', 'x'], readFile: reading(toml) });
+      const toml = `[${section}]\n${line.replace(/^# /, '')}\n`;
+      const { sources } = load({ argv: ['--config', 'x'], env: companyOf(row), readFile: reading(toml) });
       expect(valueAt(sources, section, key)).toEqual({ kind: 'file', path: 'x', key: `${section}.${key}` });
     }
   });
 });
-
-const JWT_VARIABLES = { SERVICE_AUTH_JWT_ISSUER: 'i', SERVICE_AUTH_JWT_AUDIENCE: 'a' };
 
 describe('rows of the table', () => {
   test.each(SETTING_ROWS)('$path has a sentence, a valid example, and unique names', (row) => {
     const { setting } = row;
     expect(setting.description).toMatch(/^[A-Z].*\.$/);
     const text = setting.type.toText(setting.example);
-    const company = { password: { SERVICE_TSDB_USER: 'u' }, jwks: JWT_VARIABLES }[row.key];
-    const { config } = load({ env: { ...company, [names.variablesOf(row)[0]?.name ?? '']: text } });
+    const { config } = load({ env: { ...companyOf(row), [names.variablesOf(row)[0]?.name ?? '']: text } });
     expect(valueAt(config, row.section, row.key)).toEqual(setting.example);
   });
 

@@ -139,6 +139,13 @@ describe('defaults', () => {
         permissions_claim: 'permissions',
         ca_file: undefined,
       },
+      tls: {
+        cert_file: undefined,
+        key_file: undefined,
+        min_version: '1.2',
+        client_ca_file: undefined,
+        client_certificates: 'optional',
+      },
       sql: { default_engine: 'tsdb', timeout_ms: 60_000, memory_gb: 1, max_concurrent: 4, max_queued: 64 },
       tsdb: {
         http_url: undefined,

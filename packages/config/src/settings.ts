@@ -1,10 +1,11 @@
 import { join } from 'node:path';
 import { address, ANY_HOST, hostName } from './address.ts';
-import { AUTH_SETTINGS } from './auth-settings.ts';
-import { HTTP_SETTINGS } from './http-settings.ts';
+import { AUTH_SETTINGS } from './sections/auth-settings.ts';
+import { HTTP_SETTINGS } from './sections/http-settings.ts';
 import { httpUrl } from './http-url.ts';
 import { levelFromRustLog, logLevel } from './log-level.ts';
 import { type Setting, setting } from './setting.ts';
+import { TLS_SETTINGS } from './sections/tls-settings.ts';
 import { byteCount, choice, decimal, integer, matchingText, MAX_TIMER_MS, path, timerMs } from './value-type.ts';
 
 /** All settings, by section and key as in the TOML file. */
@@ -149,6 +150,7 @@ export const SETTINGS = {
   },
   http: HTTP_SETTINGS,
   auth: AUTH_SETTINGS,
+  tls: TLS_SETTINGS,
   sql: {
     default_engine: setting({
       type: choice(['tsdb', 'local', 'scheduler']),

@@ -7,6 +7,23 @@ export const FILE = '/home/ada/.service/config.toml';
 /** A file with a certificate in it. */
 export const CA_FILE = '/etc/ssl/ca.pem';
 
+const TLS = { SERVICE_TLS_CERT_FILE: '/c', SERVICE_TLS_KEY_FILE: '/k' };
+
+const COMPANY: Readonly<Record<string, Readonly<Record<string, string>>>> = {
+  'tsdb.password': { SERVICE_TSDB_USER: 'u' },
+  'auth.jwks': { SERVICE_AUTH_JWT_ISSUER: 'i', SERVICE_AUTH_JWT_AUDIENCE: 'a' },
+  'tls.cert_file': TLS,
+  'tls.key_file': TLS,
+  'tls.client_ca_file': TLS,
+  'tls.client_certificates': { ...TLS, SERVICE_TLS_CLIENT_CA_FILE: '/a' },
+};
+
+/** The variables that a setting needs beside it. */
+export function companyOf({ path, key }: { readonly path: string; readonly key: string }): Record<string, string> {
+  const others = Object.entries(COMPANY[path] ?? {}).filter(([name]) => !name.endsWith(`_${key.toUpperCase()}`));
+  return Object.fromEntries(others);
+}
+
 /** The sources that a test sets; all others are empty. */
 export interface Given extends Partial<LoadConfigOptions> {
   /** The text of the default file. Default: no file. */

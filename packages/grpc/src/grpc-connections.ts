@@ -1,6 +1,8 @@
 import { once } from 'node:events';
 import type { ServerHttp2Session } from 'node:http2';
 import type { Server, Socket } from 'node:net';
+import { Server as TlsServer } from 'node:tls';
+import { trackHandshakes, type TrackHandshakesOptions } from '@svc/auth';
 
 /** A connection of a client. */
 export interface GrpcConnection {
@@ -23,13 +25,16 @@ export interface GrpcConnections {
   closed(): Promise<void>;
 }
 
-/** Tracks the connections of a listener, and destroys those that do not complete the HTTP/2 handshake. */
-export function trackConnections(listener: Server): GrpcConnections {
+/** Tracks the connections of a listener, and destroys those that do not complete the handshake of TLS or of HTTP/2. */
+export function trackConnections(listener: Server, onFailure?: TrackHandshakesOptions['onFailure']): GrpcConnections {
   const connections = new Map<Socket, GrpcConnection>();
+  // A client without TLS gets no answer: after a GOAWAY, the common clients connect again without a pause.
+  const handshakes = listener instanceof TlsServer ? trackHandshakes(listener, { onFailure }) : undefined;
   let accepted: Socket | undefined;
 
   // Node creates the session of a socket during this event.
-  listener.prependListener('connection', (socket: Socket) => (accepted = socket));
+  const event = handshakes === undefined ? 'connection' : 'secureConnection';
+  listener.prependListener(event, (socket: Socket) => (accepted = socket));
   listener.on('session', (session: ServerHttp2Session) => {
     const socket = accepted;
     if (socket === undefined) return;
@@ -50,6 +55,7 @@ export function trackConnections(listener: Server): GrpcConnections {
   return {
     [Symbol.iterator]: () => connections.values(),
     closeIdle() {
+      handshakes?.destroy();
       for (const [socket, { session, openCalls }] of connections) {
         if (openCalls > 0) continue;
         session.close();

@@ -3,12 +3,14 @@ import { once } from 'node:events';
 import type { IncomingHttpHeaders } from 'node:http2';
 import type { Server } from 'node:net';
 import { setTimeout as delay } from 'node:timers/promises';
+import type { SecureContextOptions, TlsOptions } from 'node:tls';
 import type { Metadata, ServerInterceptor } from '@grpc/grpc-js';
+import type { TrackHandshakesOptions } from '@svc/auth';
 import { ServiceError } from '@svc/errors';
 import { createDecoders } from '@svc/frames';
 import { FrameServiceDefinition, HealthDefinition, reflectionV1, reflectionV1alpha } from '@svc/proto';
 import type { Service } from '@svc/service';
-import { createServer } from 'nice-grpc';
+import { createServer, type Server as NiceServer } from 'nice-grpc';
 import { bindListener } from './bind-listener.ts';
 import { AUTHORIZATION_KEY } from './call-credentials.ts';
 import { createCalls } from './calls.ts';
@@ -20,6 +22,7 @@ import { freeDeadConnections } from './free-dead-connections.ts';
 import { type GrpcConnections, trackConnections } from './grpc-connections.ts';
 import { createHealthService } from './health-service.ts';
 import { createReflectionService } from './reflection-service.ts';
+import { createServerCredentials } from './server-credentials.ts';
 
 /** Options of `createGrpcServer`. */
 export interface GrpcServerOptions {
@@ -31,6 +34,10 @@ export interface GrpcServerOptions {
   readonly maxMessageBytes?: number;
   /** The longest pause of a client during an upload before the call is DEADLINE_EXCEEDED. Default 60 000. */
   readonly idleTimeoutMs?: number;
+  /** Certificate, key, and whether clients need a certificate, as a TLS server of Node takes them. Default: no TLS. */
+  readonly tls?: TlsOptions;
+  /** Called when the TLS handshake of a connection fails. Default: none. */
+  readonly onHandshakeFailure?: TrackHandshakesOptions['onFailure'];
 }
 
 /** Options of `shutdown`. */
@@ -46,6 +53,8 @@ export interface GrpcServer {
    * error is the system's, with its `code`, such as `EADDRINUSE`.
    */
   listen(host: string, port: number): Promise<number>;
+  /** Uses another certificate and key for new connections; open ones stay. Only for a server with TLS. */
+  setSecureContext(context: SecureContextOptions): void;
   /**
    * Accepts no more connections and calls, and resolves when the last running call has ended. Health watches end at once;
    * other calls may finish, or end with UNAVAILABLE when the signal aborts. A call that does not end then is abandoned
@@ -70,22 +79,13 @@ export function createGrpcServer(options: GrpcServerOptions): GrpcServer {
     interceptors: [interceptor],
   }).use(calls.middleware);
 
-  const names = SERVICES.map((definition) => definition.fullName).toSorted();
-  const { current } = calls;
-  server.add(FrameServiceDefinition, createFrameService({ service, current, idleTimeoutMs }));
-  server.add(FlightDefinition, createFlightService({ service, current, idleTimeoutMs, decoders }));
-  server.add(HealthDefinition, createHealthService({ service, names, current }));
-  server.add(reflectionV1.ServerReflectionDefinition, createReflectionService(names));
-  server.add<typeof reflectionV1alpha.ServerReflectionDefinition>(
-    reflectionV1alpha.ServerReflectionDefinition,
-    createReflectionService(names),
-  );
-
+  addServices(server, { service, current: calls.current, idleTimeoutMs, decoders });
+  const credentials = createServerCredentials(options.tls);
   let connections: GrpcConnections | undefined;
 
   function onListener(listener: Server): void {
     listener.maxConnections = maxConnections;
-    connections = trackConnections(listener);
+    connections = trackConnections(listener, options.onHandshakeFailure);
     freeDeadConnections(listener, connections);
     listener.on('stream', (_stream, headers: IncomingHttpHeaders) => {
       const path = headers[':path'] ?? '';
@@ -119,9 +119,11 @@ export function createGrpcServer(options: GrpcServerOptions): GrpcServer {
     async listen(host, port) {
       const { address, family } = await lookup(host);
       return bindListener({ address, port, onListener }, () =>
-        server.listen(family === 6 ? `[${address}]:${port}` : `${address}:${port}`),
+        server.listen(family === 6 ? `[${address}]:${port}` : `${address}:${port}`, credentials),
       );
     },
+
+    setSecureContext: (context) => credentials.update(context),
 
     async shutdown({ signal } = {}) {
       stopped ??= stop();
@@ -134,6 +136,19 @@ export function createGrpcServer(options: GrpcServerOptions): GrpcServer {
       }
     },
   };
+}
+
+function addServices(server: NiceServer, parts: Parameters<typeof createFlightService>[0]): void {
+  const { service, current, idleTimeoutMs } = parts;
+  const names = SERVICES.map((definition) => definition.fullName).toSorted();
+  server.add(FrameServiceDefinition, createFrameService({ service, current, idleTimeoutMs }));
+  server.add(FlightDefinition, createFlightService(parts));
+  server.add(HealthDefinition, createHealthService({ service, names, current }));
+  server.add(reflectionV1.ServerReflectionDefinition, createReflectionService(names));
+  server.add<typeof reflectionV1alpha.ServerReflectionDefinition>(
+    reflectionV1alpha.ServerReflectionDefinition,
+    createReflectionService(names),
+  );
 }
 
 const SERVICES = [

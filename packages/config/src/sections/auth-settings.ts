@@ -1,6 +1,6 @@
 import * as v from 'valibot';
-import { type Setting, setting } from './setting.ts';
-import { choice, matchingText, path, plainText, type ValueType } from './value-type.ts';
+import { type Setting, setting } from '../setting.ts';
+import { choice, matchingText, path, plainText, type ValueType } from '../value-type.ts';
 
 const JWKS_RULE = 'the path of a file, or a URL that begins with https://';
 

@@ -1,8 +1,8 @@
-import { hostNames } from './address.ts';
-import { origins } from './http-url.ts';
-import { isLoopback } from './loopback.ts';
-import { type Setting, setting } from './setting.ts';
-import { boolean, byteCount, choice, integer, timerMs } from './value-type.ts';
+import { hostNames } from '../address.ts';
+import { origins } from '../http-url.ts';
+import { isLoopback } from '../loopback.ts';
+import { type Setting, setting } from '../setting.ts';
+import { boolean, byteCount, choice, integer, timerMs } from '../value-type.ts';
 
 /** The section `http`. */
 export const HTTP_SETTINGS = {
