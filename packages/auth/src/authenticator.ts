@@ -8,6 +8,7 @@ import {
   parseCallers,
   type TokenCaller,
 } from './callers-file.ts';
+import { checkCertificate } from './client-certificate.ts';
 import { type Credentials, parseAuthorization, unauthenticated } from './credentials.ts';
 import { openKeySet } from './jwks.ts';
 import { createJwtVerifier, isJwt, type JwtRules } from './jwt.ts';
@@ -25,7 +26,7 @@ export interface Authenticator {
 
 /** Options of `openAuthenticator`: at least one source of callers. */
 export interface AuthenticatorOptions {
-  /** The TOML file of the tokens. It is read again when it changes. Default: there are no tokens. */
+  /** The TOML file of the tokens and certificates. It is read again when it changes. Default: there are no tokens. */
   readonly callersFile?: string | undefined;
   /** The rules for JWTs, and where their keys are. Default: JWTs are refused. */
   readonly jwt?: JwtOptions | undefined;
@@ -47,7 +48,8 @@ export interface JwtOptions extends JwtRules {
 
 /**
  * Opens the sources of callers. Throws `CallersFileError` or `KeySetError` if one cannot be used. A credential that has the
- * form of a token is checked as a token only, and so on: a wrong one is not rescued by another source.
+ * form of a token is checked as a token only, and so on: a wrong one is not rescued by another source, and not by the
+ * certificate of the connection.
  */
 export async function openAuthenticator(options: AuthenticatorOptions): Promise<Authenticator> {
   const { callersFile, jwt, onEvent = () => {}, pollMs, now = Date.now } = options;
@@ -60,7 +62,10 @@ export async function openAuthenticator(options: AuthenticatorOptions): Promise<
     }));
   const verifyJwt = jwt && keys && createJwtVerifier(keys, jwt, now);
   return {
-    authenticate({ authorization }) {
+    authenticate({ authorization, certificate }) {
+      if (authorization === undefined && certificate !== undefined) {
+        return checkCertificate(callers?.current.certificates ?? new Map(), certificate, now());
+      }
       const secret = parseAuthorization(authorization);
       const token = parseToken(secret);
       if (token !== undefined) return checkToken(callers?.current.tokens.get(token.id), token, now());

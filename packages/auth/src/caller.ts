@@ -10,7 +10,7 @@ export type Permission = (typeof PERMISSIONS)[number];
 
 /** The origin of a request, as proved by its credentials. */
 export interface Caller {
-  /** Identifies the caller in the log: the id of its token. Not a secret. */
+  /** Identifies the caller in the log: the id of its token, or the subject of its certificate. Not a secret. */
   readonly id: string;
   /** The tenant whose frames the caller sees. */
   readonly tenant: string;

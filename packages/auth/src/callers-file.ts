@@ -2,6 +2,7 @@ import { parse } from '@iarna/toml';
 import { quoted } from '@svc/errors';
 import * as v from 'valibot';
 import { type Caller, isTenant, type Permission, PERMISSIONS, TENANT_RULE } from './caller.ts';
+import { subjectKey } from './client-certificate.ts';
 import { TOKEN_ID_PATTERN } from './token.ts';
 
 /** A token of the callers file: who sends it, and the hash of its secret. */
@@ -17,6 +18,8 @@ export interface TokenCaller extends Caller {
 export interface Callers {
   /** By id. */
   readonly tokens: ReadonlyMap<string, TokenCaller>;
+  /** The callers of client certificates, by subject in the form of `subjectKey`. */
+  readonly certificates: ReadonlyMap<string, Caller>;
 }
 
 /** A callers file that cannot be used. The message is for the operator and quotes no hash. */
@@ -50,7 +53,18 @@ const Token = v.strictObject({
   note: v.optional(v.pipe(v.string(NOTE_RULE), v.maxLength(200, NOTE_RULE))),
 });
 
-const CallersTable = v.strictObject({ token: v.optional(v.array(Token, 'Write [[token]] above each token.'), []) });
+const SUBJECT_RULE = 'It is a URI, DNS name or common name of the certificate, of at most 1000 characters.';
+
+const Certificate = v.strictObject({
+  subject: v.pipe(v.string(SUBJECT_RULE), v.regex(/^[^\p{Cc}\p{Cs}]{1,1000}$/u, SUBJECT_RULE)),
+  tenant,
+  permissions,
+});
+
+const CallersTable = v.strictObject({
+  token: v.optional(v.array(Token, 'Write [[token]] above each token.'), []),
+  certificate: v.optional(v.array(Certificate, 'Write [[certificate]] above each certificate.'), []),
+});
 
 /** Parses the text of a callers file. Throws `CallersFileError` if any part of it is not valid. */
 export function parseCallers(text: string): Callers {
@@ -61,7 +75,17 @@ export function parseCallers(text: string): Callers {
     if (tokens.has(row.id)) throw new CallersFileError(`There are two tokens with the id ${quoted(row.id)}.`);
     tokens.set(row.id, tokenCaller(row));
   }
-  return { tokens };
+  return { tokens, certificates: certificateCallers(parsed.output.certificate) };
+}
+
+function certificateCallers(rows: readonly v.InferOutput<typeof Certificate>[]): ReadonlyMap<string, Caller> {
+  const callers = new Map<string, Caller>();
+  for (const { subject, tenant: name, permissions: granted } of rows) {
+    const key = subjectKey(subject);
+    if (callers.has(key)) throw new CallersFileError(`There are two certificates with the subject ${quoted(subject)}.`);
+    callers.set(key, { id: subject, tenant: name, permissions: new Set<Permission>(granted) });
+  }
+  return callers;
 }
 
 function tokenCaller({ id, hash, tenant: name, permissions: granted, expires, note }: TokenRow): TokenCaller {

@@ -4,6 +4,18 @@ import { ServiceError } from '@svc/errors';
 export interface Credentials {
   /** The value of `Authorization`: a header of HTTP, or metadata of gRPC. Default: there is none. */
   readonly authorization?: string | undefined;
+  /** The certificate of the connection, which counts only without `authorization`. Default: there is none. */
+  readonly certificate?: ClientCertificate | undefined;
+}
+
+/** The certificate that a client has shown on its connection. */
+export interface ClientCertificate {
+  /** Its alternative names, URIs and DNS names; if it has none, the common name of its subject. */
+  readonly names: readonly string[];
+  /** When it expires, in ms since 1970. A connection may stay open longer. */
+  readonly expiresMs: number;
+  /** Why no authority vouches for it, as a code of OpenSSL. Undefined if one does. */
+  readonly problem?: string | undefined;
 }
 
 /** Longer credentials are refused unread. */

@@ -20,8 +20,9 @@ export {
 } from './authenticator.ts';
 export { type Caller, isTenant, type Permission, PERMISSIONS, TENANT_RULE } from './caller.ts';
 export { type Callers, CallersFileError, parseCallers, type TokenCaller } from './callers-file.ts';
+export { clientCertificateOf } from './client-certificate.ts';
 export { addToken, type NewToken, removeToken } from './edit-callers.ts';
-export { type Credentials, parseAuthorization, unauthenticated } from './credentials.ts';
+export { type ClientCertificate, type Credentials, parseAuthorization, unauthenticated } from './credentials.ts';
 export { isKeySetUrl, KeySetError } from './jwks.ts';
 export type { JwtRules } from './jwt.ts';
 export { createToken, formatToken, hashSecret, type Token } from './token.ts';

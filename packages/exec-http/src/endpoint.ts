@@ -1,3 +1,4 @@
+import { type ClientCertificate, clientCertificateOf } from '@svc/auth';
 import { cancelledError, ServiceError, toServiceError } from '@svc/errors';
 import { type Caller, requestIdFrom } from '@svc/frames';
 import type { OperationName, Service } from '@svc/service';
@@ -79,23 +80,29 @@ export function hasCallers({ service, authenticate }: Pick<EndpointOptions, 'aut
   return authenticate !== undefined || service.authenticate !== undefined;
 }
 
-function needsCaller({ req }: Context<ExecEnv>, options: EndpointOptions): boolean {
+function needsCaller({ req, env }: Context<ExecEnv>, options: EndpointOptions): boolean {
   const { authenticate, access = 'closed' } = options;
   // A preflight of a browser never has credentials.
   if (access === 'open' || req.method === 'OPTIONS' || !hasCallers(options)) return false;
   // A host may use other credentials, such as a cookie.
-  return access === 'closed' || authenticate !== undefined || req.header('authorization') !== undefined;
+  if (access === 'closed' || authenticate !== undefined) return true;
+  return req.header('authorization') !== undefined || certificateOf(env) !== undefined;
+}
+
+function certificateOf(env: ExecEnv['Bindings'] | undefined): ClientCertificate | undefined {
+  return clientCertificateOf(env?.incoming?.socket);
 }
 
 /** Sets the caller of the call. Returns the response to a request that has none but needs one. */
 async function authenticateCall(
   call: HttpCall,
-  { req }: Context<ExecEnv>,
+  { req, env }: Context<ExecEnv>,
   { service, authenticate, access }: EndpointOptions,
 ): Promise<EndpointResponse | undefined> {
   const authorization = req.header('authorization');
   try {
-    const caller = await (authenticate?.(req.raw) ?? service.authenticate?.({ authorization }, call));
+    const credentials = { authorization, certificate: certificateOf(env) };
+    const caller = await (authenticate?.(req.raw) ?? service.authenticate?.(credentials, call));
     // A host in JavaScript may return none: without a caller, everything would be allowed.
     if (!caller) throw new ServiceError('unauthenticated', 'The request has no credentials.');
     call.caller = caller;

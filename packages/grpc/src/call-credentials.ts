@@ -1,6 +1,7 @@
 import type { Metadata } from '@grpc/grpc-js';
-import type { Credentials } from '@svc/auth';
+import { type ClientCertificate, clientCertificateOf, type Credentials } from '@svc/auth';
 import type { Caller } from '@svc/frames';
+import { streamOf } from './flight/send-uncopied.ts';
 import type { RunningCall } from './running-call.ts';
 
 /** The metadata that carries credentials, as in HTTP. */
@@ -9,8 +10,19 @@ export const AUTHORIZATION_KEY = 'authorization';
 /** The metadata in which some Flight clients repeat the token of their handshake. */
 const HANDSHAKE_TOKEN_KEY = 'auth-token-bin';
 
-/** Returns the credentials in the metadata of a call. */
-export function credentialsOf(metadata: Metadata): Credentials {
+/** Returns the credentials of a call: in its metadata, and the certificate of its connection. */
+export function credentialsOf(metadata: Metadata, call: object): Credentials {
+  return { ...metadataCredentials(metadata), certificate: certificateOf(call) };
+}
+
+function certificateOf(call: object): ClientCertificate | undefined {
+  const stream = streamOf(call);
+  const session: unknown = stream !== undefined && 'session' in stream ? stream.session : undefined;
+  if (typeof session !== 'object' || session === null || !('socket' in session)) return undefined;
+  return clientCertificateOf(session.socket);
+}
+
+function metadataCredentials(metadata: Metadata): Credentials {
   const authorization = metadata.get(AUTHORIZATION_KEY)[0]?.toString();
   if (authorization !== undefined) return { authorization };
   const token = metadata.get(HANDSHAKE_TOKEN_KEY)[0]?.toString();

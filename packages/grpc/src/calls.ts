@@ -141,7 +141,7 @@ function listenerOf(
     .withOnReceiveMetadata((metadata, next) => {
       call.requestId = requestIdFrom(metadata.get(REQUEST_ID_KEY)[0]?.toString());
       const resume = (): void => storage.run(call, () => next(metadata));
-      const authenticated = callerOf(call, metadata, options);
+      const authenticated = callerOf(call, inner, metadata, options);
       if (authenticated === undefined) return resume();
       // grpc-js keeps the messages back until `next` is called: those of a refused call are never read.
       void authenticated.then(
@@ -182,11 +182,12 @@ function listenerOf(
 /** Returns the caller of a call; undefined if it needs none. */
 function callerOf(
   call: RunningCall,
+  inner: ServerInterceptingCallInterface,
   metadata: Metadata,
   { authenticate, isOpen = () => false }: CallsOptions,
 ): Promise<Caller> | undefined {
   if (authenticate === undefined || isOpen(call.operation, metadata)) return undefined;
-  return authenticate(credentialsOf(metadata), call);
+  return authenticate(credentialsOf(metadata, inner), call);
 }
 
 function ended(): ServiceError {
