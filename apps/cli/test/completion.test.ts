@@ -46,7 +46,7 @@ describe('the candidates at the cursor', () => {
     [['help', 'get', ''], ['words']],
     [
       ['get', 't', '--c'],
-      ['words', '--cols', '--csv'],
+      ['words', '--cols', '--csv', '--ca-file', '--cert'],
     ],
     [['get', '--limit', '--c'], ['words']],
     [

@@ -3,7 +3,9 @@ import type { Arguments } from './command.ts';
 import { CliError } from '../errors/cli-error.ts';
 import { errorCode } from '../errors/error-code.ts';
 import type { ClientOptions } from '../client/client.ts';
+import { createTlsFetch } from '../client/tls-fetch.ts';
 import type { CommandOption, Context } from './command.ts';
+import { resolveTls, TLS_OPTIONS } from './tls-options.ts';
 
 const DEFAULT_URL = 'http://127.0.0.1:9000';
 const DEFAULT_ERROR_WIDTH = 100;
@@ -38,6 +40,7 @@ export function serverOptions(timeoutSeconds = DEFAULT_TIMEOUT_SECONDS): Readonl
   return {
     timeout: { value: '<seconds>', summary: `How long to wait for the response. Default: ${timeoutSeconds}.` },
     'token-file': TOKEN_FILE_OPTION,
+    ...TLS_OPTIONS,
     url: URL_OPTION,
   };
 }
@@ -49,9 +52,12 @@ export function clientOptions(
   timeoutSeconds = DEFAULT_TIMEOUT_SECONDS,
 ): ClientOptions {
   const token = resolveToken(args.text('token-file'), context.env);
+  const url = resolveUrl(args.text('url'), context.env);
+  const tls = resolveTls(args, url);
   return {
-    url: resolveUrl(args.text('url'), context.env),
+    url,
     ...(token !== undefined && { token }),
+    ...(tls !== undefined && { fetch: createTlsFetch(tls) }),
     ...responseOptions(args, context, timeoutSeconds),
   };
 }

@@ -76,6 +76,8 @@ export function formatTopic(topic: string): string | undefined {
       ...listed([
         ['--url <url>', 'The server. Default: SVC_URL, else http://127.0.0.1:9000.'],
         ['--token-file <file>', 'A file with the token alone. Default: the variable SVC_TOKEN.'],
+        ['--ca-file <file>', 'The authority of an https server, in PEM. Default: those of Node.'],
+        ['--cert, --key <file>', 'A certificate for the server and its private key, in PEM.'],
         ['--timeout <seconds>', 'How long to wait for the response.'],
       ]),
       '',

@@ -33,6 +33,9 @@ const BROKEN: Readonly<Record<string, string>> = {
   'bad port': 'HTTP clients refuse to use this port',
 };
 
+/** Without a certificate that it requires, a server closes the connection after the handshake. */
+const CLOSED: ReadonlySet<string> = new Set(['ECONNRESET', 'EPIPE', 'UND_ERR_SOCKET']);
+
 /** Errors of OpenSSL if the peer sends plain text. */
 const NOT_TLS: ReadonlySet<string> = new Set(['ERR_SSL_WRONG_VERSION_NUMBER', 'ERR_SSL_PACKET_LENGTH_TOO_LONG']);
 
@@ -63,14 +66,20 @@ export function connectionError(thrown: unknown, { url, isAction }: ConnectionEr
   }
   if (code === 'EPROTO' || code.startsWith('ERR_SSL_')) {
     return new CliError('unreachable', `The server ${url} cannot be reached: the TLS handshake failed (${code}).`, {
-      hint: 'Check which TLS versions it supports, and whether it requires a client certificate: svc has none.',
+      hint: 'Check which TLS versions it supports, and whether it requires a client certificate: see --cert and --key.',
       cause: thrown,
     });
   }
   const certificate = CERTIFICATE[code];
   if (certificate !== undefined) {
     return new CliError('unreachable', `The server ${url} is not trusted: ${certificate}.`, {
-      hint: 'Set NODE_EXTRA_CA_CERTS to the file of its certificate authority, or fix the certificate.',
+      hint: 'Name the file of its certificate authority with --ca-file, or fix the certificate.',
+      cause: thrown,
+    });
+  }
+  if (CLOSED.has(code) && url.startsWith('https:') && !isAction) {
+    return new CliError('unreachable', `The request to ${url} failed: ${BROKEN[code]}.`, {
+      hint: 'It may require a client certificate that it trusts: see --cert and --key.',
       cause: thrown,
     });
   }

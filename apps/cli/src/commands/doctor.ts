@@ -1,5 +1,6 @@
 import { EXIT } from '../errors/cli-error.ts';
 import { clientOptions, TOKEN_FILE_OPTION, URL_OPTION } from '../args/client-options.ts';
+import { TLS_OPTIONS } from '../args/tls-options.ts';
 import type { Arguments } from '../args/command.ts';
 import type { Command, Context } from '../args/command.ts';
 import { visibleText } from '../text/display-text.ts';
@@ -15,11 +16,12 @@ export const doctor: Command = {
   summary: 'Check what a server needs here, with advice.',
   usage: ['[directory]'],
   takesDirectory: (words) => words.length > 0,
-  options: { config: CONFIG_OPTION, 'token-file': TOKEN_FILE_OPTION, url: URL_OPTION },
+  options: { config: CONFIG_OPTION, 'token-file': TOKEN_FILE_OPTION, ...TLS_OPTIONS, url: URL_OPTION },
   notes: [
     'Checks Node, the configuration, the ports of both listeners, the permissions of',
-    'the data directories, the time-series database (by select 1), and the server',
-    'that svc talks to. Prints a line for each: ok, warning or problem, and advice.',
+    'the data directories, the callers file, the certificate, the time-series',
+    'database (by select 1), and the server that svc talks to. Prints a line for',
+    'each: ok, warning or problem, and advice.',
     '',
     'With a directory of frames it verifies the checksums of all files instead, even',
     'while a server holds the directory, and changes nothing.',

@@ -7,6 +7,7 @@ import { errorCode } from '../errors/error-code.ts';
 import { readHealth } from '../client/health.ts';
 import { withTimeout } from '../client/with-timeout.ts';
 import { type Diagnosis, TIMEOUT_MS } from './diagnosis.ts';
+import { identifyTls } from './identify-tls.ts';
 
 interface Listener {
   readonly protocol: 'HTTP' | 'gRPC';
@@ -19,21 +20,22 @@ interface Listener {
 }
 
 /** Checks that the ports of both listeners are free, or held by a data-frame server. */
-export async function checkListeners({ server }: Config, signal: AbortSignal): Promise<readonly Diagnosis[]> {
+export async function checkListeners({ server, tls }: Config, signal: AbortSignal): Promise<readonly Diagnosis[]> {
+  const byCertificate = tls.cert_file === undefined ? undefined : identifyTls(tls.cert_file);
   const listeners: readonly Listener[] = [
     {
       protocol: 'HTTP',
       address: server.http_bind_address,
       hostVariable: 'SERVICE_HTTP_BIND_ADDRESS',
       portVariable: 'SERVICE_HTTP_BIND_ADDRESS',
-      identify: identifyHttp,
+      identify: byCertificate ?? identifyHttp,
     },
     {
       protocol: 'gRPC',
       address: { host: server.grpc_host, port: server.grpc_port },
       hostVariable: 'SERVICE_GRPC_HOST',
       portVariable: 'SERVICE_GRPC_PORT',
-      identify: identifyGrpc,
+      identify: byCertificate ?? identifyGrpc,
     },
   ];
   return Promise.all(listeners.map((listener) => checkListener(listener, signal)));

@@ -1,5 +1,6 @@
 import type { ServerConfig } from '../args/server-config.ts';
 import { checkCallers } from './check-callers.ts';
+import { checkCertificate } from './check-certificate.ts';
 import { checkConfiguration } from './check-configuration.ts';
 import { checkDirectories } from './check-directories.ts';
 import { checkListeners } from './check-listeners.ts';
@@ -24,6 +25,7 @@ export async function runChecks({ loaded, server }: RunChecksOptions): Promise<r
       checkListeners(config, signal),
       checkDirectories(config),
       checkCallers(config),
+      checkCertificate(config),
       checkUpstream(config, signal),
     ]));
   return [

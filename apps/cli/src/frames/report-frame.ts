@@ -1,4 +1,5 @@
 import { resolveUrl } from '../args/client-options.ts';
+import { TLS_OPTIONS } from '../args/tls-options.ts';
 import type { Arguments, Context } from '../args/command.ts';
 import { printNext } from '../output/print-next.ts';
 import { formatCount } from '../text/display-text.ts';
@@ -22,7 +23,7 @@ export async function reportFrame(frame: WrittenFrame, args: Arguments, context:
       ? {
           kind: 'server',
           url: resolveUrl(args.text('url'), context.env),
-          flags: given(args, 'url', 'token-file'),
+          flags: given(args, 'url', 'token-file', ...Object.keys(TLS_OPTIONS)),
         }
       : { kind: 'directory', directory, flags: given(args, 'tenant') },
     context.stderr,
