@@ -2,6 +2,7 @@
 import { spawnSync } from 'node:child_process';
 import { fileURLToPath } from 'node:url';
 import { startServer } from '../../tools/server-process.js';
+import { startTlsServer } from '../../tools/tls-server.js';
 import { provideJar } from '../provide-jar.js';
 
 const DRIVER = {
@@ -45,16 +46,34 @@ true true
 0 rows left
 `;
 
+const TLS_EXPECTED = `token 42
+certificate 42
+nothing The request has no credentials
+`;
+
 const driver = provideJar(DRIVER);
+
+/** Runs a Java program, and returns whether it prints what it should. */
+function runProgram(name, args, { expected, env = {} }) {
+  const program = fileURLToPath(new URL(name, import.meta.url));
+  const options = ['--add-opens=java.base/java.nio=ALL-UNNAMED', '-Duser.timezone=UTC', '-cp', driver];
+  const { status, stdout, stderr, error } = spawnSync('java', [...options, program, ...args], {
+    encoding: 'utf8',
+    timeout: 120_000,
+    env: { ...process.env, ...env },
+  });
+  const isRight = status === 0 && stdout === expected;
+  if (error) console.error(`Java 17 or newer is needed, and could not be started: ${error.message}`);
+  else if (isRight) console.error(`${name} printed what it should.`);
+  else console.error(`Expected of ${name}:\n${expected}\nPrinted:\n${stdout}${stderr}`);
+  return isRight;
+}
+
 const server = await startServer();
-const session = fileURLToPath(new URL('Session.java', import.meta.url));
-const options = ['--add-opens=java.base/java.nio=ALL-UNNAMED', '-Duser.timezone=UTC', '-cp', driver];
-const { status, stdout, stderr, error } = spawnSync('java', [...options, session, server.grpc], {
-  encoding: 'utf8',
-  timeout: 120_000,
-});
+const isRight = runProgram('Session.java', [server.grpc], { expected: EXPECTED });
 await server.stop();
-if (error) console.error(`Java 17 or newer is needed, and could not be started: ${error.message}`);
-else if (status !== 0 || stdout !== EXPECTED) console.error(`Expected:\n${EXPECTED}\nPrinted:\n${stdout}${stderr}`);
-else console.error('The session of the JDBC driver printed what it should.');
-process.exit(status === 0 && stdout === EXPECTED ? 0 : 1);
+const { grpc, folder, token, stop } = await startTlsServer();
+const options = { expected: TLS_EXPECTED, env: { SVC_TOKEN: token } };
+const isRightWithTls = runProgram('TlsSession.java', [grpc, folder], options);
+await stop();
+process.exit(isRight && isRightWithTls ? 0 : 1);
