@@ -13,6 +13,7 @@ import { type Credentials, parseAuthorization, unauthenticated } from './credent
 import { openKeySet } from './jwks.ts';
 import { createJwtVerifier, isJwt, type JwtRules } from './jwt.ts';
 import { FileError, readTextFile } from './read-text-file.ts';
+import type { TenantLimits } from './tenant-limits.ts';
 import { hashSecret, parseToken, type Token } from './token.ts';
 import { type WatchedFiles, watchFiles } from './watch-files.ts';
 
@@ -20,13 +21,18 @@ import { type WatchedFiles, watchFiles } from './watch-files.ts';
 export interface Authenticator {
   /** Returns the caller that the credentials prove. Throws `unauthenticated` if they prove none. */
   authenticate(credentials: Credentials): Caller | Promise<Caller>;
+  /** Returns the current limits of a tenant; undefined if it has none. Default: no tenant has limits. */
+  limitsOf?(tenant: string): TenantLimits | undefined;
   /** Stops watching its files. */
   close(): void;
 }
 
 /** Options of `openAuthenticator`: at least one source of callers. */
 export interface AuthenticatorOptions {
-  /** The TOML file of the tokens and certificates. It is read again when it changes. Default: there are no tokens. */
+  /**
+   * The TOML file of the tokens, the certificates and the limits of tenants. It is read again when it changes. Default: there
+   * are no tokens.
+   */
   readonly callersFile?: string | undefined;
   /** The rules for JWTs, and where their keys are. Default: JWTs are refused. */
   readonly jwt?: JwtOptions | undefined;
@@ -72,6 +78,7 @@ export async function openAuthenticator(options: AuthenticatorOptions): Promise<
       if (verifyJwt !== undefined && isJwt(secret)) return verifyJwt(secret);
       throw wrongToken();
     },
+    limitsOf: (tenant) => callers?.current.limits.get(tenant),
     close() {
       callers?.close();
       keys?.close();

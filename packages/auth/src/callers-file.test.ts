@@ -24,6 +24,19 @@ test('a callers file has tokens with tenant, permissions, expiry and note', () =
   });
 });
 
+test('a callers file has the limits of tenants, all optional', () => {
+  const all = 'max_bytes = 1_000_000_000\nmax_frames = 0\nmax_queries = 2\nrequests_per_second = 0.5';
+  const { limits } = parseCallers(`[[tenant]]\nname = "alpha"\n${all}\n[[tenant]]\nname = "beta"\n`);
+  expect(limits.get('alpha')).toEqual({
+    maxBytes: 1_000_000_000,
+    maxFrames: 0,
+    maxQueries: 2,
+    requestsPerSecond: 0.5,
+  });
+  expect(limits.get('beta')).toEqual({});
+  expect(limits.get('gamma')).toBeUndefined();
+});
+
 test('an empty file is valid and has no callers', () => {
   expect(parseCallers('').tokens.size).toBe(0);
 });
@@ -35,6 +48,27 @@ describe('a file is refused with a sentence that says where and why', () => {
     ['an unknown table', '[[user]]\nname = "x"', 'The file has an unknown key "user".'],
     ['a table instead of a list', '[token]\nid = "x"', 'The file is not valid. Write [[token]] above each token.'],
     ['an unknown key', tokenRow({ premissions: '[]' }), 'Entry 1 of [[token]] has an unknown key "premissions".'],
+    ['limits without a tenant', '[[tenant]]\nmax_frames = 1', 'Entry 1 of [[tenant]] has no "name".'],
+    ['limits of no tenant', '[[tenant]]\nname = "A"', 'Entry 1 of [[tenant]]: name is not valid. A tenant has 1'],
+    [
+      'an unknown limit',
+      '[[tenant]]\nname = "a"\nmax_rows = 1',
+      'Entry 1 of [[tenant]] has an unknown key "max_rows".',
+    ],
+    ['limits given twice', '[[tenant]]\nname = "a"\n'.repeat(2), 'The limits of the tenant "a" are given twice.'],
+    ['a table of limits', '[tenant]\nname = "a"', 'The file is not valid. Write [[tenant]] above the limits'],
+    ...['max_bytes', 'max_frames', 'max_queries'].flatMap((key) =>
+      ['-1', '0.5', '"1"', '1e300', 'inf', 'nan'].map((value): [string, string, string] => [
+        `${key} = ${value}`,
+        `[[tenant]]\nname = "a"\n${key} = ${value}`,
+        `Entry 1 of [[tenant]]: ${key} is not valid. It is a whole number from 0`,
+      ]),
+    ),
+    ...['0', '-1', '1e7', '"1"', 'inf', 'nan'].map((value): [string, string, string] => [
+      `requests_per_second = ${value}`,
+      `[[tenant]]\nname = "a"\nrequests_per_second = ${value}`,
+      'Entry 1 of [[tenant]]: requests_per_second is not valid. It is a number from 0.001 to 1000000',
+    ]),
     ['no id', tokenRow({ id: undefined }), 'Entry 1 of [[token]] has no "id".'],
     ['no hash', tokenRow({ hash: undefined }), 'Entry 1 of [[token]] has no "hash".'],
     ['no tenant', tokenRow({ tenant: undefined }), 'Entry 1 of [[token]] has no "tenant".'],

@@ -3,6 +3,7 @@ import { quoted } from '@svc/errors';
 import * as v from 'valibot';
 import { type Caller, isTenant, type Permission, PERMISSIONS, TENANT_RULE } from './caller.ts';
 import { subjectKey } from './client-certificate.ts';
+import type { TenantLimits } from './tenant-limits.ts';
 import { TOKEN_ID_PATTERN } from './token.ts';
 
 /** A token of the callers file: who sends it, and the hash of its secret. */
@@ -20,6 +21,8 @@ export interface Callers {
   readonly tokens: ReadonlyMap<string, TokenCaller>;
   /** The callers of client certificates, by subject in the form of `subjectKey`. */
   readonly certificates: ReadonlyMap<string, Caller>;
+  /** The limits of tenants, by name. */
+  readonly limits: ReadonlyMap<string, TenantLimits>;
 }
 
 /** A callers file that cannot be used. The message is for the operator and quotes no hash. */
@@ -61,9 +64,24 @@ const Certificate = v.strictObject({
   permissions,
 });
 
+const COUNT_RULE = 'It is a whole number from 0 to 9007199254740991, without quotes.';
+const RATE_RULE = 'It is a number from 0.001 to 1000000, without quotes.';
+const count = v.optional(v.pipe(v.number(COUNT_RULE), v.safeInteger(COUNT_RULE), v.minValue(0, COUNT_RULE)));
+
+const Tenant = v.strictObject({
+  name: tenant,
+  max_bytes: count,
+  max_frames: count,
+  max_queries: count,
+  requests_per_second: v.optional(
+    v.pipe(v.number(RATE_RULE), v.minValue(0.001, RATE_RULE), v.maxValue(1_000_000, RATE_RULE)),
+  ),
+});
+
 const CallersTable = v.strictObject({
   token: v.optional(v.array(Token, 'Write [[token]] above each token.'), []),
   certificate: v.optional(v.array(Certificate, 'Write [[certificate]] above each certificate.'), []),
+  tenant: v.optional(v.array(Tenant, 'Write [[tenant]] above the limits of each tenant.'), []),
 });
 
 /** Parses the text of a callers file. Throws `CallersFileError` if any part of it is not valid. */
@@ -75,7 +93,8 @@ export function parseCallers(text: string): Callers {
     if (tokens.has(row.id)) throw new CallersFileError(`There are two tokens with the id ${quoted(row.id)}.`);
     tokens.set(row.id, tokenCaller(row));
   }
-  return { tokens, certificates: certificateCallers(parsed.output.certificate) };
+  const { certificate, tenant: limited } = parsed.output;
+  return { tokens, certificates: certificateCallers(certificate), limits: limitsOf(limited) };
 }
 
 function certificateCallers(rows: readonly v.InferOutput<typeof Certificate>[]): ReadonlyMap<string, Caller> {
@@ -86,6 +105,21 @@ function certificateCallers(rows: readonly v.InferOutput<typeof Certificate>[]):
     callers.set(key, { id: subject, tenant: name, permissions: new Set<Permission>(granted) });
   }
   return callers;
+}
+
+function limitsOf(rows: readonly v.InferOutput<typeof Tenant>[]): ReadonlyMap<string, TenantLimits> {
+  const limits = new Map<string, TenantLimits>();
+  for (const row of rows) {
+    if (limits.has(row.name))
+      throw new CallersFileError(`The limits of the tenant ${quoted(row.name)} are given twice.`);
+    limits.set(row.name, {
+      maxBytes: row.max_bytes,
+      maxFrames: row.max_frames,
+      maxQueries: row.max_queries,
+      requestsPerSecond: row.requests_per_second,
+    });
+  }
+  return limits;
 }
 
 function tokenCaller({ id, hash, tenant: name, permissions: granted, expires, note }: TokenRow): TokenCaller {

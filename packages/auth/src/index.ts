@@ -25,6 +25,7 @@ export { addToken, type NewToken, removeToken } from './edit-callers.ts';
 export { type ClientCertificate, type Credentials, parseAuthorization, unauthenticated } from './credentials.ts';
 export { isKeySetUrl, KeySetError } from './jwks.ts';
 export type { JwtRules } from './jwt.ts';
+export type { TenantLimits } from './tenant-limits.ts';
 export { createToken, formatToken, hashSecret, type Token } from './token.ts';
 export { openTlsFiles, type OpenTlsFilesOptions, type WatchedTlsFiles } from './open-tls-files.ts';
 export { loadTlsFiles, TlsFileError, type TlsFiles, type TlsFileSetting, type TlsFilesOptions } from './tls-files.ts';

@@ -139,7 +139,8 @@ export const ERROR_CODES = {
   too_many_requests: {
     http: 429,
     grpc: 'RESOURCE_EXHAUSTED',
-    meaning: 'The queue of SQL statements is full; Retry-After says when to retry.',
+    meaning:
+      'The queue of SQL statements is full, or the tenant is over its rate or runs too many; Retry-After says when to retry.',
     hint: 'Retry after the number of seconds in Retry-After, or raise sql.max_queued.',
   },
   cancelled: {
@@ -177,6 +178,12 @@ export const ERROR_CODES = {
     grpc: 'RESOURCE_EXHAUSTED',
     meaning: 'The disk that stores the frames is full.',
     hint: 'Drop frames you no longer need, or give the frames directory more space.',
+  },
+  quota_exceeded: {
+    http: 507,
+    grpc: 'RESOURCE_EXHAUSTED',
+    meaning: 'The tenant has as many frames, or as many bytes in frames, as it may have.',
+    hint: 'Drop frames you no longer need, or ask the operator for more.',
   },
   out_of_memory: {
     http: 507,

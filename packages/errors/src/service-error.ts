@@ -8,6 +8,8 @@ export interface ServiceErrorOptions {
   readonly query?: string;
   /** The offset of the error in `query`, in characters from 0. */
   readonly position?: number;
+  /** When to send the request again, in seconds from now. */
+  readonly retryAfterSeconds?: number;
   /** The underlying failure: for the log, never for the client. */
   readonly cause?: unknown;
 }
@@ -19,6 +21,7 @@ export class ServiceError extends Error {
   readonly hint: string;
   readonly query: string | undefined;
   readonly position: number | undefined;
+  readonly retryAfterSeconds: number | undefined;
 
   constructor(code: ErrorCode, message: string, options: ServiceErrorOptions = {}) {
     super(message, 'cause' in options ? { cause: options.cause } : undefined);
@@ -26,6 +29,7 @@ export class ServiceError extends Error {
     this.hint = options.hint ?? ERROR_CODES[code].hint;
     this.query = options.query;
     this.position = options.position;
+    this.retryAfterSeconds = options.retryAfterSeconds;
   }
 }
 

@@ -60,6 +60,7 @@ export async function answerRequest(
     guard.check(c.req, actsOnGet);
     const refused = needsCaller(c, options) ? await authenticateCall(call, c, options) : undefined;
     if (refused !== undefined) return await toResponse(refused, context, false);
+    if (call.caller !== undefined) service.admit(call);
     const operation = options.operations?.[c.req.method];
     if (operation !== undefined) service.authorize(call, operation);
     checkWriteParams(c.req, writeParams);

@@ -2,7 +2,7 @@ import { ERROR_CODES, type ServiceError, toErrorBody } from '@svc/errors';
 import { ENCODINGS } from '@svc/frames';
 
 /** By then some of the running requests have usually ended. */
-const RETRY_AFTER_SECONDS = '1';
+const RETRY_AFTER_SECONDS = 1;
 
 const CHALLENGE = 'Bearer realm="svc"';
 
@@ -20,7 +20,9 @@ export function errorResponse(
     headers: {
       'x-content-type-options': 'nosniff',
       ...(error.code === 'unauthenticated' && { 'www-authenticate': CHALLENGE }),
-      ...(error.code === 'too_many_requests' && { 'retry-after': RETRY_AFTER_SECONDS }),
+      ...(error.code === 'too_many_requests' && {
+        'retry-after': String(error.retryAfterSeconds ?? RETRY_AFTER_SECONDS),
+      }),
       ...headers,
       'content-type': ENCODINGS.json.out.contentType,
       'x-request-id': requestId,

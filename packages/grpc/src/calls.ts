@@ -40,6 +40,8 @@ export interface CallsOptions {
   readonly observe: Service['observe'];
   /** Finds the caller of a call; undefined if authentication is off. */
   readonly authenticate?: Service['authenticate'];
+  /** Counts a call of a caller. Throws if its tenant sends too many. Default: there is no limit. */
+  readonly admit?: Service['admit'];
   /** Whether anyone may call an operation, such as that of a health check. Default: no. */
   readonly isOpen?: (operation: string, metadata: Metadata) => boolean;
   /** The largest message a client may send, for the error message. */
@@ -144,16 +146,14 @@ function listenerOf(
       const authenticated = callerOf(call, inner, metadata, options);
       if (authenticated === undefined) return resume();
       // grpc-js keeps the messages back until `next` is called: those of a refused call are never read.
-      void authenticated.then(
-        (caller) => {
-          setCaller(call, caller);
-          resume();
-        },
-        (thrown: unknown) => {
-          call.error = toServiceError(thrown);
-          inner.sendStatus({ code: Status[ERROR_CODES[call.error.code].grpc], details: call.error.message });
-        },
-      );
+      const admitted = authenticated.then((caller) => {
+        setCaller(call, caller);
+        options.admit?.(call);
+      });
+      void admitted.then(resume, (thrown: unknown) => {
+        call.error = toServiceError(thrown);
+        inner.sendStatus({ code: Status[ERROR_CODES[call.error.code].grpc], details: call.error.message });
+      });
     })
     .withOnReceiveHalfClose((next) => {
       // A broken connection looks like the end of the request. Reading makes grpc-js check the stream: if that is gone,

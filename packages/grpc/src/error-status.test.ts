@@ -22,6 +22,7 @@ test.each([
   ['unavailable', Status.UNAVAILABLE],
   ['deadline_exceeded', Status.DEADLINE_EXCEEDED],
   ['out_of_memory', Status.RESOURCE_EXHAUSTED],
+  ['quota_exceeded', Status.RESOURCE_EXHAUSTED],
 ] as const)('%s is the status %i', (code, expected) => {
   const status = errorStatus(new ServiceError(code, 'What happened.', { hint: 'What to do.' }), CALL);
   expect(status.code).toBe(expected);
@@ -38,6 +39,15 @@ test.each([
   ['internal', ERROR_CODES.internal.hint],
 ] as const)('the hint of %s is %j', (code, hint) => {
   expect(errorStatus(new ServiceError(code, 'x'), CALL).metadata.get('svc-error-hint')).toEqual([hint]);
+});
+
+test.each([
+  ['too_many_requests', undefined, ['1']],
+  ['too_many_requests', 7, ['7']],
+  ['quota_exceeded', undefined, []],
+] as const)('%s in %s s has retry-after %j', (code, retryAfterSeconds, expected) => {
+  const error = new ServiceError(code, 'x', retryAfterSeconds === undefined ? {} : { retryAfterSeconds });
+  expect(errorStatus(error, CALL).metadata.get('retry-after')).toEqual(expected);
 });
 
 test('a Flight client gets the hint in the message if it says more than the code', () => {

@@ -10,6 +10,9 @@ const ERROR_CODE_KEY = 'svc-error-code';
 /** The trailing metadata that carries the hint of an error, percent-encoded if it is not printable ASCII. */
 const ERROR_HINT_KEY = 'svc-error-hint';
 
+/** The trailing metadata that says in how many seconds to retry. */
+const RETRY_AFTER_KEY = 'retry-after';
+
 /** The gRPC status of a call. */
 export interface CallStatus {
   readonly code: Status;
@@ -30,6 +33,7 @@ export function errorStatus(error: ServiceError, { operation, requestId }: Faile
   metadata.set(REQUEST_ID_KEY, requestId);
   metadata.set(ERROR_CODE_KEY, error.code);
   metadata.set(ERROR_HINT_KEY, percentEncoded(bounded(hintOf(error))));
+  if (error.code === 'too_many_requests') metadata.set(RETRY_AFTER_KEY, String(error.retryAfterSeconds ?? 1));
   // Flight clients show only this text, not the metadata. Omit a hint that merely repeats the code.
   const isShown = operation.startsWith(FLIGHT) && error.hint !== ERROR_CODES[error.code].hint;
   const details = isShown ? `${error.message} ${error.hint}` : error.message;

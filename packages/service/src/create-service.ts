@@ -2,15 +2,15 @@ import type { Authenticator } from '@svc/auth';
 import { ServiceError } from '@svc/errors';
 import { type Call, createDecoders, type Engine, type ParquetEncoder, type Store } from '@svc/frames';
 import { isCancelled } from '@svc/frames/internal';
-import { type TsdbResponse, TsdbCredentialsError, type TsdbProxy, type TsdbRequest } from '@svc/tsdb-proxy';
+import type { TsdbProxy } from '@svc/tsdb-proxy';
 import type { EngineName, SqlTarget } from './engine-names.ts';
-import { engineNotConfigured } from './engine-not-configured.ts';
+import { createForward } from './forward-operation.ts';
 import type { Observer } from './events.ts';
 import { createAuthentication } from './authentication.ts';
 import { createFrameOperations } from './frame-operations.ts';
-import { eventSource } from './read-operations.ts';
 import { createQueryOperations } from './query-operations.ts';
 import type { OperationName, PartState, Service, StoreHealth } from './service.ts';
+import { createTenantLimiter } from './tenant-limits.ts';
 
 /** The parts a service is made of. */
 export interface ServiceOptions {
@@ -44,6 +44,7 @@ export function createService(options: ServiceOptions): Service {
   const { store, engines = {}, tsdb, maxUploadBytes = 10 * 1024 ** 3, observe = () => {} } = options;
   const { version = 'unknown', encodeParquet, idleTimeoutMs = 60_000, authenticator } = options;
   const { authenticate, authorize } = createAuthentication({ authenticator, observe });
+  const limiter = createTenantLimiter((tenant) => authenticator?.limitsOf?.(tenant));
   const decoders = createDecoders({ maxBytes: options.maxDecodeBytes ?? 1024 ** 3 });
   const startedAt = performance.now();
   let isStopping = false;
@@ -54,24 +55,15 @@ export function createService(options: ServiceOptions): Service {
     if (isStopping) throw new ServiceError('unavailable', 'The server is stopping.');
   }
 
-  async function forward(call: Call, request: TsdbRequest): Promise<TsdbResponse> {
-    begin(call, 'forward');
-    if (tsdb === undefined) throw engineNotConfigured('tsdb', queries.engines);
-    const startMs = performance.now();
-    const response = await tsdb.forward(call, request).catch((error: unknown) => {
-      if (error instanceof TsdbCredentialsError) observe({ kind: 'tsdb_refused_credentials', ...eventSource(call) });
-      throw error;
-    });
-    const durationMs = performance.now() - startMs;
-    observe({ kind: 'query_forwarded', ...eventSource(call), status: response.status, durationMs });
-    return response;
-  }
-
-  const queries = createQueryOperations({ store, engines, forward, maxUploadBytes, idleTimeoutMs, observe, begin });
+  const { startQuery } = limiter;
+  const forward = createForward({ tsdb, engines: () => queries.engines, begin, observe, startQuery });
+  const running = { begin, observe, startQuery, forward };
+  const queries = createQueryOperations({ store, engines, maxUploadBytes, idleTimeoutMs, ...running });
 
   return {
     authenticate,
     authorize,
+    admit: ({ tenant }) => limiter.admit(tenant),
     ...createFrameOperations({ store, decoders, maxUploadBytes, observe, begin }),
 
     ...queries,

@@ -32,6 +32,8 @@ export interface QueryParts {
   readonly observe: Observer;
   /** Throws if the call is cancelled, the caller lacks the permission, or the service is stopping. */
   readonly begin: (call: Call, operation: OperationName, target?: SqlTarget) => void;
+  /** Counts a statement of a tenant as running until the function that it returns is called. Undefined: no limit. */
+  readonly startQuery: (tenant: string) => (() => void) | undefined;
 }
 
 type QueryOperations = Pick<Service, 'describeQuery' | 'engines' | 'keepQuery' | 'query'>;
@@ -51,10 +53,13 @@ export function createQueryOperations(parts: QueryParts): QueryOperations {
     begin(call, 'query', options.engine);
     const { engine = 'local', params = [], offset = 0, limit = Infinity, columns, reuseBuffers = false } = options;
     const startMs = performance.now();
-    const result = readWithIdleTimeout(
-      await engineOf(engine).query(call, sql, { params, reuseBuffers }),
-      parts.idleTimeoutMs,
-    );
+    const run = engineOf(engine);
+    const end = parts.startQuery(call.tenant);
+    const running = run.query(call, sql, { params, reuseBuffers }).catch((error: unknown) => {
+      end?.();
+      throw error;
+    });
+    const result = readWithIdleTimeout(endWithResult(await running, end), parts.idleTimeoutMs);
     observe({ kind: 'query_answered', ...eventSource(call), engine, durationMs: performance.now() - startMs });
     try {
       const part = sliceStream(result, { offset, limit, ...(columns && { columns }), signal: call.signal });
@@ -85,6 +90,18 @@ export function createQueryOperations(parts: QueryParts): QueryOperations {
       const durationMs = performance.now() - startMs;
       observe({ kind: 'frame_put', ...eventSource(call), handle, rows, bytes, created: result.created, durationMs });
       return result;
+    },
+  };
+}
+
+/** Calls `onEnd` when a result is closed. */
+function endWithResult(result: QueryResult, onEnd: (() => void) | undefined): QueryResult {
+  if (onEnd === undefined) return result;
+  return {
+    ...result,
+    close() {
+      onEnd();
+      result.close();
     },
   };
 }

@@ -142,6 +142,11 @@ export interface Service extends Operations {
    * ends call it if they must know before they read the rest of a request. `target`: where SQL runs; default `local`.
    */
   authorize(call: Call, operation: OperationName, target?: SqlTarget): void;
+  /**
+   * Counts a request of the caller's tenant. Throws `too_many_requests` if the tenant sends them too fast. Protocol front
+   * ends call it once for each request, as soon as the caller is known.
+   */
+  admit(call: Call): void;
   /** The formats of `openFile`, which depend on the store. */
   readonly frameFileFormats: readonly FrameFileFormat[];
   /** The upload formats, which depend on the store. */

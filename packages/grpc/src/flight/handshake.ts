@@ -15,14 +15,15 @@ export interface Handshake {
 const ANONYMOUS_TOKEN = 'anonymous';
 
 /** Creates the handshakes of a service. There are no sessions: the token is the password, and each call is authenticated. */
-export function createHandshake({ authenticate }: Pick<Service, 'authenticate'>): Handshake {
+export function createHandshake({ authenticate, admit }: Pick<Service, 'admit' | 'authenticate'>): Handshake {
   if (authenticate === undefined) return { tokenOf: () => ANONYMOUS_TOKEN, check: async () => ANONYMOUS_TOKEN };
   return {
     tokenOf: (authorization) => (authorization === undefined ? undefined : parseAuthorization(authorization)),
     async check(call, payload) {
       const { username, password } = basicAuth(payload);
       const authorization = `Basic ${Buffer.from(`${username}:${password}`).toString('base64')}`;
-      await authenticate({ authorization }, call);
+      const caller = await authenticate({ authorization }, call);
+      admit({ ...call, caller, tenant: caller.tenant });
       return password;
     },
   };

@@ -1,0 +1,124 @@
+import { PERMISSIONS } from '@svc/auth';
+import { flight } from '@svc/proto';
+import { createChannel, createClient, Metadata } from 'nice-grpc';
+import { renameSync, writeFileSync } from 'node:fs';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { type Target, WAYS } from './authorized-requests.ts';
+import { bearer, callersFileOf, createCaller, type TestCaller } from './callers.ts';
+import { queryOf } from './flight-client.ts';
+import { type ServerProcess, startProcess, testFile } from './server-process.ts';
+
+/** Tenants, and their limits. */
+const LIMITS = {
+  slow: 'requests_per_second = 0.001',
+  'no-sql': 'max_queries = 0',
+  'one-query': 'max_queries = 1',
+  free: '',
+  changing: 'requests_per_second = 0.001',
+} as const;
+const callers = Object.fromEntries(
+  Object.keys(LIMITS).map((tenant) => [tenant, createCaller(tenant, PERMISSIONS)]),
+) as Record<keyof typeof LIMITS, TestCaller>;
+const as = (tenant: keyof typeof LIMITS): string => bearer(callers[tenant].token);
+
+function fileWith(limits: Readonly<Record<string, string>>): string {
+  const tenants = Object.entries(limits).map(([name, lines]) => `[[tenant]]\nname = "${name}"\n${lines}\n`);
+  return `${callersFileOf(callers)}\n${tenants.join('\n')}`;
+}
+
+let server: ServerProcess;
+let target: Target;
+let callersFile: string;
+const ends: (() => Promise<void>)[] = [];
+
+beforeAll(async () => {
+  callersFile = testFile('callers.toml', fileWith(LIMITS));
+  server = await startProcess({
+    env: { SERVICE_AUTH_CALLERS_FILE: callersFile },
+    onEnd: (end) => void ends.push(end),
+  });
+  target = { url: server.url, channel: createChannel(server.grpcAddress) };
+  for (const tenant of ['no-sql', 'one-query', 'free'] as const) {
+    const put = await server.put('shown', [{ id: 1 }], { headers: { authorization: as(tenant) } });
+    expect(put.status).toBe(201);
+  }
+});
+
+afterAll(async () => {
+  target.channel.close();
+  for (const end of ends) await end();
+});
+
+const list = (tenant: keyof typeof LIMITS) => server.fetch('/frames', { headers: { authorization: as(tenant) } });
+
+describe('requests_per_second', () => {
+  test('a tenant over its rate is refused on every way in, and others are not', async () => {
+    expect((await list('slow')).status).toBe(200);
+    const outcomes = await Promise.all(WAYS.map(async ({ name, send }) => [name, await send(target, as('slow'))]));
+    expect(outcomes).toEqual(WAYS.map(({ name }) => [name, 'too_many_requests']));
+    for (const { name, send, allowed = 'ok' } of WAYS) expect(await send(target, as('free')), name).toBe(allowed);
+  });
+
+  test('the refusal names the limit, and Retry-After says when the next request passes', async () => {
+    await list('slow');
+    const refused = await list('slow');
+    expect([refused.status, await refused.json()]).toMatchObject([
+      429,
+      { error: 'The tenant "slow" sends more than its limit of 0.001 requests per second (requests_per_second).' },
+    ]);
+    expect(Number(refused.headers.get('retry-after'))).toBeGreaterThan(900);
+    expect(Number(refused.headers.get('retry-after'))).toBeLessThanOrEqual(1000);
+  });
+
+  test('a handshake with the token in its message counts, too', async () => {
+    await list('slow');
+    const client = createClient(flight.FlightServiceDefinition, target.channel);
+    const payload = flight.BasicAuth.encode({ username: 'any', password: callers.slow.token }).finish();
+    async function* request() {
+      yield { protocolVersion: 0n, payload };
+    }
+    const answers = client.handshake(request())[Symbol.asyncIterator]();
+    await expect(answers.next()).rejects.toThrow('requests per second');
+  });
+
+  test('health checks need no caller, and pass', async () => {
+    await list('slow');
+    for (const path of ['/ping', '/ready', '/health']) expect((await server.fetch(path)).status).toBe(200);
+  });
+});
+
+describe('max_queries', () => {
+  const isSql = ({ operation, target: at = 'local' }: (typeof WAYS)[number]): boolean =>
+    at === 'local' && (operation === 'query' || operation === 'keepQuery');
+
+  test('of 0 refuses SQL on every way in, and nothing else', async () => {
+    const outcomes = await Promise.all(WAYS.map(async ({ name, send }) => [name, await send(target, as('no-sql'))]));
+    expect(outcomes).toEqual(WAYS.map((way) => [way.name, isSql(way) ? 'too_many_requests' : (way.allowed ?? 'ok')]));
+  });
+
+  test('a result that is not fetched yet counts as running, on every way in, until it is read', async () => {
+    const client = createClient(flight.FlightServiceDefinition, target.channel);
+    const options = { metadata: Metadata({ authorization: as('one-query') }) };
+    const { endpoint } = await client.getFlightInfo(queryOf('select 1'), options);
+    const sql = WAYS.filter(isSql);
+    for (const { name, send } of sql) expect(await send(target, as('one-query')), name).toBe('too_many_requests');
+    const refused = await server.fetch('/exec?query=select 1&engine=local&fmt=json', {
+      headers: { authorization: as('one-query') },
+    });
+    expect([refused.status, refused.headers.get('retry-after'), await refused.json()]).toMatchObject([
+      429,
+      '1',
+      { error: 'The tenant "one-query" runs as many queries as its limit of 1 allows (max_queries).' },
+    ]);
+    for await (const _ of client.doGet({ ticket: endpoint[0]?.ticket?.ticket ?? new Uint8Array(0) }, options));
+    for (const { name, send } of sql) expect(await send(target, as('one-query')), name).toBe('ok');
+  });
+});
+
+test('changed limits take effect without a restart', async () => {
+  expect((await list('changing')).status).toBe(200);
+  expect((await list('changing')).status).toBe(429);
+  writeFileSync(`${callersFile}.new`, fileWith({ ...LIMITS, changing: 'requests_per_second = 1000' }));
+  renameSync(`${callersFile}.new`, callersFile);
+  await expect.poll(async () => (await list('changing')).status, { timeout: 5000, interval: 100 }).toBe(200);
+});

@@ -1,0 +1,79 @@
+import type { TenantLimits } from '@svc/auth';
+import { quoted, ServiceError } from '@svc/errors';
+
+/** Applies the limits of tenants to their requests. */
+export interface TenantLimiter {
+  /** Counts a request of a tenant. Throws `too_many_requests` if the tenant sends them too fast. */
+  readonly admit: (tenant: string) => void;
+  /**
+   * Counts a statement of a tenant as running, until the function that it returns is called. Throws `too_many_requests` if
+   * too many are running. Undefined if the tenant has no limit: nothing is counted then.
+   */
+  readonly startQuery: (tenant: string) => (() => void) | undefined;
+}
+
+/** The requests that a tenant may send at once, as of a time. */
+interface Bucket {
+  tokens: number;
+  atMs: number;
+}
+
+/** Creates a limiter. `limitsOf` returns the current limits of a tenant; `now` is a monotonic clock in ms. */
+export function createTenantLimiter(
+  limitsOf: (tenant: string) => TenantLimits | undefined,
+  now: () => number = () => performance.now(),
+): TenantLimiter {
+  const buckets = new Map<string, Bucket>();
+  const running = new Map<string, number>();
+
+  return {
+    admit(tenant) {
+      const rate = limitsOf(tenant)?.requestsPerSecond;
+      if (rate === undefined) {
+        buckets.delete(tenant);
+        return;
+      }
+      const nowMs = now();
+      const burst = Math.max(1, rate);
+      const bucket = buckets.get(tenant) ?? { tokens: burst, atMs: nowMs };
+      buckets.set(tenant, bucket);
+      bucket.tokens = Math.min(burst, bucket.tokens + ((nowMs - bucket.atMs) * rate) / 1000);
+      bucket.atMs = nowMs;
+      if (bucket.tokens < 1) throw tooFast(tenant, rate, (1 - bucket.tokens) / rate);
+      bucket.tokens -= 1;
+    },
+
+    startQuery(tenant) {
+      const max = limitsOf(tenant)?.maxQueries;
+      if (max === undefined) return undefined;
+      const count = running.get(tenant) ?? 0;
+      if (count >= max) throw tooManyQueries(tenant, max);
+      running.set(tenant, count + 1);
+      let isRunning = true;
+      return () => {
+        if (!isRunning) return;
+        isRunning = false;
+        const left = (running.get(tenant) ?? 0) - 1;
+        if (left > 0) running.set(tenant, left);
+        else running.delete(tenant);
+      };
+    },
+  };
+}
+
+function tooFast(tenant: string, rate: number, waitSeconds: number): ServiceError {
+  const retryAfterSeconds = Math.ceil(waitSeconds);
+  return new ServiceError(
+    'too_many_requests',
+    `The tenant ${quoted(tenant)} sends more than its limit of ${rate} requests per second (requests_per_second).`,
+    { hint: `Retry in ${retryAfterSeconds} s, send fewer requests, or ask the operator for more.`, retryAfterSeconds },
+  );
+}
+
+function tooManyQueries(tenant: string, max: number): ServiceError {
+  return new ServiceError(
+    'too_many_requests',
+    `The tenant ${quoted(tenant)} runs as many queries as its limit of ${max} allows (max_queries).`,
+    { hint: 'Retry when one of them has ended, or ask the operator for more.', retryAfterSeconds: 1 },
+  );
+}
