@@ -2,7 +2,8 @@ import { PERMISSIONS } from '@svc/auth';
 import { flight } from '@svc/proto';
 import { createChannel, createClient, Metadata } from 'nice-grpc';
 import { renameSync, writeFileSync } from 'node:fs';
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { connect } from 'node:net';
+import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest';
 import { type Target, WAYS } from './authorized-requests.ts';
 import { bearer, callersFileOf, createCaller, type TestCaller } from './callers.ts';
 import { queryOf } from './flight-client.ts';
@@ -13,6 +14,8 @@ const LIMITS = {
   slow: 'requests_per_second = 0.001',
   'no-sql': 'max_queries = 0',
   'one-query': 'max_queries = 1',
+  'one-frame': 'max_frames = 1',
+  small: 'max_bytes = 10000',
   free: '',
   changing: 'requests_per_second = 0.001',
 } as const;
@@ -38,7 +41,7 @@ beforeAll(async () => {
     onEnd: (end) => void ends.push(end),
   });
   target = { url: server.url, channel: createChannel(server.grpcAddress) };
-  for (const tenant of ['no-sql', 'one-query', 'free'] as const) {
+  for (const tenant of ['no-sql', 'one-query', 'one-frame', 'free'] as const) {
     const put = await server.put('shown', [{ id: 1 }], { headers: { authorization: as(tenant) } });
     expect(put.status).toBe(201);
   }
@@ -112,6 +115,55 @@ describe('max_queries', () => {
     ]);
     for await (const _ of client.doGet({ ticket: endpoint[0]?.ticket?.ticket ?? new Uint8Array(0) }, options));
     for (const { name, send } of sql) expect(await send(target, as('one-query')), name).toBe('ok');
+  });
+});
+
+describe('max_frames and max_bytes', () => {
+  const isNewFrame = ({ operation, target: at = 'local' }: (typeof WAYS)[number]): boolean =>
+    at === 'local' && ['putFrame', 'appendFrame', 'keepQuery'].includes(operation ?? '');
+
+  test('one frame more is refused on every way in, and nothing else is', async () => {
+    const outcomes = await Promise.all(WAYS.map(async ({ name, send }) => [name, await send(target, as('one-frame'))]));
+    expect(outcomes).toEqual(WAYS.map((way) => [way.name, isNewFrame(way) ? 'quota_exceeded' : (way.allowed ?? 'ok')]));
+    const { frames } = (await (await list('one-frame')).json()) as { frames: { handle: string }[] };
+    expect(frames.map(({ handle }) => handle)).toEqual(['shown']);
+  });
+
+  test('the refusal is 507, and names the limit and its figure', async () => {
+    const put = await server.put('more', [{ id: 1 }], { headers: { authorization: as('one-frame') } });
+    expect([put.status, await put.json()]).toMatchObject([
+      507,
+      { code: 'quota_exceeded', error: 'The tenant "one-frame" may have 1 frames (max_frames), and has 1.' },
+    ]);
+  });
+
+  test('a body that says it is too long is refused without 100 Continue', async () => {
+    const head = [
+      'PUT /frames/long?fmt=csv HTTP/1.1',
+      'host: localhost',
+      `authorization: ${as('small')}`,
+      'content-length: 100000000',
+      'expect: 100-continue',
+    ];
+    const socket = connect(server.port, '127.0.0.1', () => socket.write(`${head.join('\r\n')}\r\n\r\n`));
+    onTestFinished(() => void socket.destroy());
+    let answer = '';
+    for await (const chunk of socket.setEncoding('latin1')) {
+      answer += String(chunk);
+      if (answer.includes('"requestId"')) break;
+    }
+    expect(answer).toMatch(/^HTTP\/1\.1 507 /);
+    expect(answer).toContain('The uploads in progress of the tenant \\"small\\" may have 67108864 bytes (max_bytes)');
+  });
+
+  test('concurrent puts over HTTP do not exceed max_bytes', async () => {
+    const rows = Array.from({ length: 500 }, () => ({ x: Math.random() }));
+    const headers = { authorization: as('small') };
+    const puts = await Promise.all(Array.from({ length: 8 }, (_, i) => server.put(`p${i}`, rows, { headers })));
+    const { frames } = (await (await list('small')).json()) as { frames: { bytes: number }[] };
+    expect(new Set(puts.map(({ status }) => status))).toEqual(new Set([201, 507]));
+    expect(frames).toHaveLength(puts.filter(({ status }) => status === 201).length);
+    expect(frames.reduce((sum, { bytes }) => sum + bytes, 0)).toBeLessThanOrEqual(10_000);
   });
 });
 

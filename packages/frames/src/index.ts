@@ -72,6 +72,7 @@ export type {
   PutOptions,
   PutResult,
   PutSource,
+  Quota,
   ReadOptions,
   RowsOptions,
   Store,

@@ -81,6 +81,12 @@ export interface OpenFrame {
   close(): void;
 }
 
+/** What the frames of a tenant may occupy together. What is undefined is not limited. */
+export interface Quota {
+  readonly maxBytes?: number | undefined;
+  readonly maxFrames?: number | undefined;
+}
+
 /** Preconditions and expiry of a put. */
 export interface PutOptions {
   /** Put only if the handle is free, else `handle_exists`. */
@@ -91,6 +97,8 @@ export interface PutOptions {
   readonly ifVersion?: string;
   /** Seconds until the frame expires. Default: never. */
   readonly ttlSeconds?: number;
+  /** Put only if the frames of the tenant, with all writes in progress, stay within it, else `quota_exceeded`. */
+  readonly quota?: Quota | undefined;
   /** Cancels the put; the frame stays unchanged. */
   readonly signal?: AbortSignal;
 }
@@ -126,14 +134,22 @@ export interface CsvOptions extends RowsOptions {
 }
 
 /** A frame as the bytes of a file, in a format that the store reads. */
-export type FileUpload =
-  | { readonly format: 'csv'; readonly body: AsyncIterable<Uint8Array>; readonly options?: CsvOptions }
-  | {
-      readonly format: 'json' | 'ndjson';
-      readonly body: AsyncIterable<Uint8Array>;
-      readonly options?: RowsOptions;
-    }
-  | { readonly format: 'arrow' | 'parquet'; readonly body: AsyncIterable<Uint8Array> };
+export type FileUpload = FileBytes &
+  (
+    | { readonly format: 'csv'; readonly body: AsyncIterable<Uint8Array>; readonly options?: CsvOptions }
+    | {
+        readonly format: 'json' | 'ndjson';
+        readonly body: AsyncIterable<Uint8Array>;
+        readonly options?: RowsOptions;
+      }
+    | { readonly format: 'arrow' | 'parquet'; readonly body: AsyncIterable<Uint8Array> }
+  );
+
+/** The size of an upload. */
+interface FileBytes {
+  /** The least length of the body, if known: one that is too long is refused before it is read. */
+  readonly bytes?: number;
+}
 
 /** The rows of a put or append: batches, or the bytes of a file. */
 export type PutSource = FrameStream | FileUpload;

@@ -1,4 +1,4 @@
-import type { Authenticator } from '@svc/auth';
+import type { Authenticator, TenantLimits } from '@svc/auth';
 import { ServiceError } from '@svc/errors';
 import { type Call, createDecoders, type Engine, type ParquetEncoder, type Store } from '@svc/frames';
 import { isCancelled } from '@svc/frames/internal';
@@ -44,7 +44,8 @@ export function createService(options: ServiceOptions): Service {
   const { store, engines = {}, tsdb, maxUploadBytes = 10 * 1024 ** 3, observe = () => {} } = options;
   const { version = 'unknown', encodeParquet, idleTimeoutMs = 60_000, authenticator } = options;
   const { authenticate, authorize } = createAuthentication({ authenticator, observe });
-  const limiter = createTenantLimiter((tenant) => authenticator?.limitsOf?.(tenant));
+  const limitsOf = (tenant: string): TenantLimits | undefined => authenticator?.limitsOf?.(tenant);
+  const limiter = createTenantLimiter(limitsOf);
   const decoders = createDecoders({ maxBytes: options.maxDecodeBytes ?? 1024 ** 3 });
   const startedAt = performance.now();
   let isStopping = false;
@@ -58,13 +59,20 @@ export function createService(options: ServiceOptions): Service {
   const { startQuery } = limiter;
   const forward = createForward({ tsdb, engines: () => queries.engines, begin, observe, startQuery });
   const running = { begin, observe, startQuery, forward };
-  const queries = createQueryOperations({ store, engines, maxUploadBytes, idleTimeoutMs, ...running });
+  const queries = createQueryOperations({
+    store,
+    engines,
+    maxUploadBytes,
+    idleTimeoutMs,
+    quotaOf: limitsOf,
+    ...running,
+  });
 
   return {
     authenticate,
     authorize,
     admit: ({ tenant }) => limiter.admit(tenant),
-    ...createFrameOperations({ store, decoders, maxUploadBytes, observe, begin }),
+    ...createFrameOperations({ store, decoders, maxUploadBytes, quotaOf: limitsOf, observe, begin }),
 
     ...queries,
     encodeParquet,

@@ -8,6 +8,7 @@ import {
   type PutOptions,
   type PutResult,
   type PutSource,
+  type Quota,
   type RowsOptions,
   type Store,
   UPLOAD_FORMATS,
@@ -23,6 +24,8 @@ import { checkTtl } from './ttl.ts';
 export interface FrameParts extends ReadParts {
   readonly decoders: Decoders;
   readonly maxUploadBytes: number;
+  /** Returns what the frames of a tenant may occupy; undefined if that is not limited. */
+  readonly quotaOf: (tenant: string) => Quota | undefined;
 }
 
 type FrameOperations = Pick<
@@ -56,7 +59,8 @@ export function createFrameOperations(parts: FrameParts): FrameOperations {
     const ref = refOf(call, handle);
     checkTtl(options.ttlSeconds);
     const startMs = performance.now();
-    const result = await writeUpload(kind, parts, ref, upload, { ...options, signal: call.signal });
+    const put = { ...options, quota: parts.quotaOf(call.tenant), signal: call.signal };
+    const result = await writeUpload(kind, parts, ref, upload, put);
     const { rows, bytes } = result.info;
     const durationMs = performance.now() - startMs;
     observe({ kind, ...eventSource(call), handle, rows, bytes, created: result.created, durationMs });
@@ -105,18 +109,18 @@ async function writeUpload(
   upload: Upload,
   put: PutOptions & { readonly signal: AbortSignal },
 ): Promise<PutResult> {
-  const { format } = upload;
+  const { format, bytes = 0 } = upload;
   const body = limitUpload(upload, maxUploadBytes);
   checkTypes(upload.rows ?? {});
   // A key that is missing in a JSON row is null, even if all rows lack it.
   const missingAsNull = format === 'json' || format === 'ndjson';
   const write = (source: PutSource): Promise<PutResult> =>
     kind === 'frame_put' ? store.put(ref, source, put) : store.append(ref, source, { ...put, missingAsNull });
-  if (format === 'csv') return write({ format, body, ...(upload.csv && { options: upload.csv }) });
+  if (format === 'csv') return write({ format, body, bytes, ...(upload.csv && { options: upload.csv }) });
   if (format === 'parquet' || format === 'arrow') {
-    if (format === 'parquet' || store.fileFormats.includes(format)) return write({ format, body });
+    if (format === 'parquet' || store.fileFormats.includes(format)) return write({ format, body, bytes });
   } else if (store.fileFormats.includes(format)) {
-    return write({ format, body, ...(upload.rows && { options: upload.rows }) });
+    return write({ format, body, bytes, ...(upload.rows && { options: upload.rows }) });
   }
   const { freeBytes } = await store.usage();
   const addedTo = kind === 'frame_appended' ? await schemaOf(store, ref) : undefined;

@@ -8,6 +8,7 @@ import {
   type PutOptions,
   type PutResult,
   type QueryResult,
+  type Quota,
   type Store,
 } from '@svc/frames';
 import { checkPutConditions, sliceStream } from '@svc/frames/internal';
@@ -27,6 +28,8 @@ export interface QueryParts {
   readonly engines: Readonly<Partial<Record<EngineName, Engine>>>;
   readonly forward: Service['forward'];
   readonly maxUploadBytes: number;
+  /** Returns what the frames of a tenant may occupy; undefined if that is not limited. */
+  readonly quotaOf: (tenant: string) => Quota | undefined;
   /** How long the reader of a query result may pause. */
   readonly idleTimeoutMs: number;
   readonly observe: Observer;
@@ -113,13 +116,13 @@ interface Keeping {
 }
 
 async function keep(
-  { store, forward, maxUploadBytes }: QueryParts,
+  { store, forward, maxUploadBytes, quotaOf }: QueryParts,
   call: Call,
   query: Service['query'],
   { sql, ref, options }: Keeping,
 ): Promise<PutResult> {
   const { engine = 'local', params = [], ...conditions } = options;
-  const put: PutOptions = { ...conditions, signal: call.signal };
+  const put: PutOptions = { ...conditions, quota: quotaOf(call.tenant), signal: call.signal };
   // Do not run a query whose result cannot be stored.
   checkPutConditions(ref, await store.describe(ref), put);
   if (engine !== 'tsdb') {

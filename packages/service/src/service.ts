@@ -55,7 +55,7 @@ export interface FileReading {
 }
 
 /** The conditions and the TTL of a put. */
-export type PutFrameOptions = Omit<PutOptions, 'signal'>;
+export type PutFrameOptions = Omit<PutOptions, 'quota' | 'signal'>;
 
 /** Options of a query over frames. */
 export interface QueryFramesOptions extends ReadFrameOptions {

@@ -1,11 +1,11 @@
-import type { AppendOptions, FrameRef, PutResult } from '@svc/frames';
+import type { FrameRef, PutResult } from '@svc/frames';
 import type { AddedRows } from './conform-rows.ts';
-import { type AppendParts, publishAppends, type WaitingAppend } from './publish-appends.ts';
+import { type AppendParts, publishAppends, type ReservedAppend, type WaitingAppend } from './publish-appends.ts';
 
 /** Publishes appended rows. Appends to a handle that wait at the same time become durable together. */
 export interface AppendQueue {
   /** Resolves when the rows are durable. The version it returns may have been replaced by that of another append. */
-  publish(ref: FrameRef, added: AddedRows, options: AppendOptions): Promise<PutResult>;
+  publish(ref: FrameRef, added: AddedRows, options: ReservedAppend): Promise<PutResult>;
 }
 
 /** Creates an empty queue. */

@@ -11,8 +11,10 @@ import type { Schema } from 'apache-arrow';
 import type { StoredFrame } from './catalogue/stored-frame.ts';
 import type { TenantFolder } from './catalogue/tenant-folder.ts';
 import { type AddedRows, conformed, conformRows, type FewRows, isStoredForm } from './conform-rows.ts';
+import type { ReservedAppend } from './publish-appends.ts';
 import { checkConditions } from './publish-frame.ts';
 import { type ReceivedRows, withReceived } from './receive-upload.ts';
+import { reserveWrite } from './reserve-write.ts';
 import { stageRows } from './stage-rows.ts';
 import type { StoreParts } from './store-parts.ts';
 import { storedSchema } from '../types/stored-types.ts';
@@ -27,20 +29,35 @@ export async function appendRows(
 ): Promise<PutResult> {
   const before = await checkConditions(parts, ref, options);
   const schema = before && (await schemaOf(parts, before));
+  const reservation = await reserveWrite(parts, ref, 'append', options);
+  try {
+    const received = { ...(await receiving(parts, ref, options)), addedTo: schema, reservation };
+    return await withReceived(source, received, (rows) =>
+      appendReceived(parts, ref, rowsToAppend(rows, schema, options), schema, { ...options, reservation }),
+    );
+  } finally {
+    reservation.close();
+  }
+}
+
+async function appendReceived(
+  parts: StoreParts,
+  ref: FrameRef,
+  rows: ReceivedRows,
+  schema: Schema | undefined,
+  options: ReservedAppend,
+): Promise<PutResult> {
   const folder = parts.catalogue.folderOf(ref.tenant);
-  const received = { ...(await receiving(parts, ref, options)), addedTo: schema };
-  return withReceived(source, received, async (rows) => {
-    let added = await addedRows(parts, folder, rowsToAppend(rows, schema, options), options);
-    try {
-      // Here, and not where other changes of the handle wait.
-      if (schema) added = await conformRows(parts, folder, schema, added);
-      await parts.merger.room(ref);
-      return await parts.appends.publish(ref, added, options);
-    } catch (error) {
-      if (added.kind === 'file') await folder.discard(added.path).catch(() => {});
-      throw error;
-    }
-  });
+  let added = await addedRows(parts, folder, rows, options);
+  try {
+    // Here, and not where other changes of the handle wait.
+    if (schema) added = await conformRows(parts, folder, schema, added);
+    await parts.merger.room(ref);
+    return await parts.appends.publish(ref, added, options);
+  } catch (error) {
+    if (added.kind === 'file') await folder.discard(added.path).catch(() => {});
+    throw error;
+  }
 }
 
 /** Returns the schema of a frame, which may be replaced meanwhile. */
@@ -69,7 +86,7 @@ async function addedRows(
   parts: StoreParts,
   folder: TenantFolder,
   rows: ReceivedRows,
-  options: AppendOptions,
+  options: ReservedAppend,
 ): Promise<AddedRows> {
   const few = 'kind' in rows ? rows : await takeFew(rows);
   if (few.kind === 'few') return few;

@@ -1,7 +1,7 @@
 import { realpath } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { FILE_FORMATS, type FrameInfo, type FrameRef, type StoreFault, UPLOAD_FORMATS } from '@svc/frames';
-import { expiryOf } from '@svc/frames/internal';
+import { createWriteReservations, expiryOf } from '@svc/frames/internal';
 import { createAppendQueue } from './append-queue.ts';
 import { appendRows } from './append-rows.ts';
 import { type CatalogueOptions, createCatalogue } from './catalogue/catalogue.ts';
@@ -16,6 +16,7 @@ import { createFrameWarmer } from './memory/frame-warmer.ts';
 import { createHotTier } from './memory/hot-tier.ts';
 import { listFrames } from './list-frames.ts';
 import { measureUsage } from './measure-usage.ts';
+import { sizesOf } from './reserve-write.ts';
 import { createFrameEncodings, createOpenFrameFile, type FrameEncodingOptions } from './open-frame-file.ts';
 import { openStoredFrame } from './open-stored-frame.ts';
 import { createParquetCopies } from './parquet-copies.ts';
@@ -129,6 +130,7 @@ async function createParts(
     onProblem,
     now,
     checkLock,
+    reservations: createWriteReservations((tenant) => sizesOf(catalogue, tenant)),
     health: createWriteHealth({ folderOf: (tenant) => catalogue.folderOf(tenant), lockFailure: () => lock?.failure }),
     isReadOnly,
   };

@@ -1,5 +1,5 @@
 import type { AppendOptions, FrameInfo, FrameRef, PutResult } from '@svc/frames';
-import { checkPutConditions, expiryOf, matchColumns } from '@svc/frames/internal';
+import { checkPutConditions, expiryOf, matchColumns, type WriteReservation } from '@svc/frames/internal';
 import type { Schema } from 'apache-arrow';
 import { type AddedRows, conformRows, rowsOf, stageAdded } from './conform-rows.ts';
 import type { NextPart } from './catalogue/catalogue.ts';
@@ -8,8 +8,9 @@ import { contentsOfParts, infoOf, sizedParts, type StoredFrame } from './catalog
 import type { ContentReader } from './frame-contents.ts';
 import type { PartMerger } from './part-merger.ts';
 import { checkConditions, publishNew, type Publishing } from './publish-frame.ts';
-import { type AcceptedAppend, stageTogether } from './stage-together.ts';
+import { type AcceptedAppend, type AppendedFile, stageTogether } from './stage-together.ts';
 import type { Staging } from './stage-rows.ts';
+import type { TenantFolder } from './catalogue/tenant-folder.ts';
 
 /** The parts of a store that publishing appends needs. */
 export interface AppendParts extends Publishing, Staging {
@@ -18,12 +19,17 @@ export interface AppendParts extends Publishing, Staging {
   readonly now: () => number;
 }
 
+/** The options of an append, and what it reserves. */
+export interface ReservedAppend extends AppendOptions {
+  readonly reservation: WriteReservation;
+}
+
 /** An append that waits. */
 export interface WaitingAppend {
   /** As the client spells it: handles are compared ignoring case. */
   readonly ref: FrameRef;
   readonly added: AddedRows;
-  readonly options: AppendOptions;
+  readonly options: ReservedAppend;
   readonly resolve: (result: PutResult) => void;
   readonly reject: (error: unknown) => void;
 }
@@ -62,7 +68,10 @@ async function create(parts: AppendParts, { ref, added, options, resolve }: Wait
   const folder = parts.catalogue.folderOf(ref.tenant);
   const file = await stageAdded(parts, folder, added);
   try {
-    const { info } = await publishNew(parts, ref, file, expiryOf(parts.now(), options.ttlSeconds ?? null));
+    const { reservation } = options;
+    reservation.resize(file.written.fileBytes);
+    const expires = expiryOf(parts.now(), options.ttlSeconds ?? null);
+    const { info } = await publishNew(parts, ref, file, { expires, onCurrent: () => reservation.close() });
     resolve({ info, created: true });
   } catch (error) {
     await folder.discard(file.path).catch(() => {});
@@ -97,7 +106,7 @@ async function publishAccepted(
 ): Promise<void> {
   const { catalogue, checkLock, merger } = parts;
   const folder = catalogue.folderOf(ref.tenant);
-  const groups = await stageTogether(parts, folder, accepted);
+  const groups = await reserveFiles(parts, folder, await stageTogether(parts, folder, accepted));
   const contents = await parts.reader.describe(frame);
   const { handle, version, expires } = frame;
   let draft: Draft = { handle, version, expires, ...contents, parts: sizedParts(frame) };
@@ -116,13 +125,38 @@ async function publishAccepted(
   if (results.length === 0) return;
   try {
     await checkLock();
-    const next = { version: draft.version, parts: draft.parts, expires: draft.expires };
+    const onCurrent = (): void => accepted.forEach(({ append }) => append.options.reservation.close());
+    const next = { version: draft.version, parts: draft.parts, expires: draft.expires, onCurrent };
     merger.consider(await catalogue.publish(frame, { ...next, contents: contentsOfParts(draft.schema, draft.parts) }));
     for (const { append, info } of results) append.resolve({ info, created: false });
   } catch (error) {
     await Promise.allSettled(groups.map(({ file }) => folder.discard(file.path)));
     for (const { append } of results) append.reject(error);
   }
+}
+
+/** Reserves the bytes of files with appended rows. If one does not fit, its appends are written alone, and some may fit. */
+async function reserveFiles(
+  parts: Staging,
+  folder: TenantFolder,
+  groups: readonly AppendedFile<WaitingAppend>[],
+): Promise<readonly AppendedFile<WaitingAppend>[]> {
+  const reserved: AppendedFile<WaitingAppend>[] = [];
+  for (const group of groups) {
+    const [first, ...others] = group.appends;
+    try {
+      first?.append.options.reservation.resize(group.file.written.fileBytes);
+      reserved.push(group);
+    } catch (error) {
+      await folder.discard(group.file.path).catch(() => {});
+      if (others.length === 0) first?.append.reject(error);
+      // One at a time: each must count before the next is checked.
+      else
+        for (const one of group.appends)
+          reserved.push(...(await reserveFiles(parts, folder, await stageTogether(parts, folder, [one]))));
+    }
+  }
+  return reserved;
 }
 
 /** Returns the schema of a frame with columns nullable if they are in the appended rows. */

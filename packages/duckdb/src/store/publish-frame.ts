@@ -1,6 +1,6 @@
 import type { FrameInfo, FrameRef, PutOptions } from '@svc/frames';
 import { checkPutConditions } from '@svc/frames/internal';
-import type { Catalogue } from './catalogue/catalogue.ts';
+import type { Catalogue, NextVersion } from './catalogue/catalogue.ts';
 import { contentsOf, infoOf, type StoredFrame } from './catalogue/stored-frame.ts';
 import type { ForeignFrames } from './foreign/foreign-frames.ts';
 import type { StagedRows } from './stage-rows.ts';
@@ -19,13 +19,13 @@ export async function publishNew(
   { catalogue, checkLock }: Publishing,
   ref: FrameRef,
   { path, written }: StagedRows,
-  expires: Date | null,
+  next: Pick<NextVersion, 'expires' | 'onCurrent'>,
 ): Promise<{ readonly frame: StoredFrame; readonly info: FrameInfo }> {
   const contents = contentsOf(written, written.fileBytes);
   const version = catalogue.nextVersion(ref);
   await checkLock();
   const part = { unfinishedPath: path, version, size: written };
-  const frame = await catalogue.publish(ref, { version, parts: [part], contents, expires });
+  const frame = await catalogue.publish(ref, { version, parts: [part], contents, ...next });
   return { frame, info: infoOf(frame, contents, false) };
 }
 

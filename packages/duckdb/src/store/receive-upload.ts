@@ -1,6 +1,6 @@
 import { ServiceError } from '@svc/errors';
 import type { CsvOptions, Decoders, FileBody, FileUpload, FrameStream, PutSource } from '@svc/frames';
-import { readHead } from '@svc/frames/internal';
+import { readHead, type WriteReservation } from '@svc/frames/internal';
 import type { Schema } from 'apache-arrow';
 import { csvText } from '../files/csv-text.ts';
 import type { FileSource } from '../files/frame-files.ts';
@@ -21,6 +21,8 @@ export interface Receiving {
   readonly signal: AbortSignal | undefined;
   /** The schema of the frame that the rows are appended to: JSON values are read as its types. */
   readonly addedTo?: Schema | undefined;
+  /** Counts the bytes that are received. */
+  readonly reservation?: WriteReservation | undefined;
 }
 
 /** Longer bodies go to a file. A file would cost more than the rows of a shorter one. */
@@ -36,6 +38,7 @@ export async function withReceived<T>(
   work: (rows: ReceivedRows) => Promise<T>,
 ): Promise<T> {
   if (!('format' in source)) return work(source);
+  receiving.reservation?.receive(source.bytes ?? 0);
   if (source.format === 'csv' || source.format === 'parquet') return withFile(source, receiving, work);
   let length = 0;
   const isLong = (chunk: Uint8Array): boolean => (length += chunk.length) > MAX_SHORT_BYTES;
@@ -76,10 +79,12 @@ async function withFile<T>(
   receiving: Receiving,
   work: (rows: ReceivedRows) => Promise<T>,
 ): Promise<T> {
-  const { folder, signal } = receiving;
+  const { folder, signal, reservation } = receiving;
   const path = folder.unfinishedPath();
   const body = source.format === 'csv' ? csvText(source.body, source.options ?? {}) : source.body;
-  const file = createIncomingFile(body, path, { signal });
+  const file = createIncomingFile(reservation?.isLimited === true ? counted(body, reservation) : body, path, {
+    signal,
+  });
 
   async function attempt(upload: FileUpload): Promise<T> {
     try {
@@ -108,6 +113,19 @@ async function withFile<T>(
     });
   } finally {
     await folder.discard(path).catch(() => {});
+  }
+}
+
+/** Counts the bytes of a body: it may be longer than it said, or have said nothing. */
+async function* counted(
+  body: AsyncIterable<Uint8Array>,
+  reservation: WriteReservation,
+): AsyncGenerator<Uint8Array, void> {
+  let bytes = 0;
+  for await (const chunk of body) {
+    bytes += chunk.byteLength;
+    reservation.receive(bytes);
+    yield chunk;
   }
 }
 

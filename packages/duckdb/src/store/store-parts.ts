@@ -1,4 +1,5 @@
 import type { Decoders } from '@svc/frames';
+import type { WriteReservations } from '@svc/frames/internal';
 import type { AppendQueue } from './append-queue.ts';
 import type { Catalogue } from './catalogue/catalogue.ts';
 import type { DamagedFrames } from './damaged-frames.ts';
@@ -35,6 +36,8 @@ export interface StoreParts {
   readonly openFile: OpenFrameFile;
   /** The directory of the copies, if they are not next to the frames. */
   readonly copyDirectory: string | undefined;
+  /** What the writes in progress are going to store. */
+  readonly reservations: WriteReservations;
   /** Publishes appended rows. */
   readonly appends: AppendQueue;
   /** Keeps the number of parts of each frame small. */

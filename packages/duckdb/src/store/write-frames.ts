@@ -3,7 +3,8 @@ import { expiryOf } from '@svc/frames/internal';
 import type { Schema } from 'apache-arrow';
 import type { Filling } from './memory/hot-tier.ts';
 import { type ReceivedRows, type Receiving, withReceived } from './receive-upload.ts';
-import { type StagedRows, stageRows } from './stage-rows.ts';
+import { reserveWrite } from './reserve-write.ts';
+import { type StagedRows, type StageOptions, stageRows } from './stage-rows.ts';
 import { schemaText } from '../types/schema-text.ts';
 import { checkConditions, publishNew } from './publish-frame.ts';
 import type { StoreParts } from './store-parts.ts';
@@ -17,7 +18,13 @@ export async function putRows(
   options: PutOptions,
 ): Promise<PutResult> {
   await checkConditions(parts, ref, options);
-  return withReceived(source, await receiving(parts, ref, options), (rows) => putReceived(parts, ref, rows, options));
+  const reservation = await reserveWrite(parts, ref, 'put', options);
+  try {
+    const received = { ...(await receiving(parts, ref, options)), reservation };
+    return await withReceived(source, received, (rows) => putReceived(parts, ref, rows, { ...options, reservation }));
+  } finally {
+    reservation.close();
+  }
 }
 
 /** Prepares the folder of a tenant for an upload. */
@@ -35,7 +42,7 @@ async function putReceived(
   parts: StoreParts,
   ref: FrameRef,
   rows: ReceivedRows,
-  options: PutOptions,
+  options: PutOptions & Pick<StageOptions, 'reservation'>,
 ): Promise<PutResult> {
   const { catalogue, hot } = parts;
   const folder = catalogue.folderOf(ref.tenant);
@@ -51,7 +58,7 @@ async function putReceived(
       // Check again under the lock of the handle: another put may have been faster.
       const replaced = await checkConditions(parts, ref, options);
       const expires = expiryOf(parts.now(), options.ttlSeconds ?? null);
-      const { frame, info } = await publishNew(parts, ref, { path, written }, expires);
+      const { frame, info } = await publishNew(parts, ref, { path, written }, { expires });
       filling?.keep(frame);
       return { info: { ...info, tier: hot.has(frame) ? 'memory' : 'disk' }, created: replaced === undefined };
     });

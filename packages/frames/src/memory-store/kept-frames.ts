@@ -21,6 +21,8 @@ export interface KeptFrames {
   /** Finds a frame by its exact handle. */
   findExact(ref: FrameRef): KeptFrame | undefined;
   of(tenant: string): readonly KeptFrame[];
+  /** The handle in lower case and the bytes of each frame of a tenant that has not expired. */
+  sizesOf(tenant: string): Iterable<readonly [key: string, bytes: number]>;
   /** Adds a frame, replacing one with the same handle. Its bytes must already be taken from the budget. */
   set(tenant: string, frame: KeptFrame): void;
   remove(tenant: string, frame: KeptFrame): void;
@@ -71,6 +73,9 @@ export function createKeptFrames(maxBytes: number): KeptFrames {
       return frame?.info.handle === ref.handle ? frame : undefined;
     },
     of: (tenant) => [...(tenants.get(tenant)?.values() ?? [])],
+    *sizesOf(tenant) {
+      for (const [key, frame] of tenants.get(tenant) ?? []) if (!isExpired(frame)) yield [key, frame.info.bytes];
+    },
     set(tenant, frame) {
       const { handle } = frame.info;
       const replaced = find({ tenant, handle });

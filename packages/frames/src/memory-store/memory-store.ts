@@ -9,6 +9,7 @@ import { matchColumns, underSchema } from '../columns/match-columns.ts';
 import { withMissingColumns } from '../columns/missing-columns.ts';
 import { checkPutConditions, expiryOf } from './put-conditions.ts';
 import type { AppendOptions, FrameInfo, FrameRef, PutOptions, PutResult, PutSource, Store } from '../store.ts';
+import { createWriteReservations, type WriteReservation, type WriteReservations } from '../write-reservations.ts';
 
 /** Options of `createMemoryStore`. */
 export interface MemoryStoreOptions {
@@ -22,11 +23,12 @@ export interface MemoryStoreOptions {
  */
 export function createMemoryStore(options: MemoryStoreOptions = {}): Store {
   const frames = createKeptFrames(options.maxBytes ?? 1024 ** 3);
-  const nextVersion = monotonicFactory();
+  const reservations = createWriteReservations((tenant) => frames.sizesOf(tenant));
+  const parts = { frames, reservations, nextVersion: monotonicFactory() };
   return {
     fileFormats: [],
-    put: (ref, source, put = {}) => putFrame({ frames, nextVersion }, ref, batchesOnly(source), put),
-    append: (ref, source, put = {}) => appendFrame({ frames, nextVersion }, ref, batchesOnly(source), put),
+    put: (ref, source, put = {}) => putFrame(parts, ref, batchesOnly(source), put),
+    append: (ref, source, put = {}) => appendFrame(parts, ref, batchesOnly(source), put),
     open: async (ref) => {
       const frame = frames.findExact(ref);
       return frame && frames.open(frame);
@@ -64,6 +66,7 @@ export function createMemoryStore(options: MemoryStoreOptions = {}): Store {
 interface Parts {
   readonly frames: KeptFrames;
   readonly nextVersion: () => string;
+  readonly reservations: WriteReservations;
 }
 
 function batchesOnly(source: PutSource): FrameStream {
@@ -72,7 +75,7 @@ function batchesOnly(source: PutSource): FrameStream {
 }
 
 async function putFrame(
-  { frames, nextVersion }: Parts,
+  { frames, nextVersion, reservations }: Parts,
   ref: FrameRef,
   source: FrameStream,
   options: PutOptions,
@@ -80,7 +83,8 @@ async function putFrame(
   checkConditions(frames, ref, options);
   frames.removeExpired();
   const columns = source.schema.fields.map(columnInfo);
-  const { batches, rows, bytes } = await collect(frames, source, options.signal);
+  const reservation = reservations.open(ref, 'put', options.quota);
+  const { batches, rows, bytes } = await collect(frames, source, reservation, options.signal);
   try {
     options.signal?.throwIfAborted();
     // Check again, now synchronously: another put may have finished first.
@@ -97,17 +101,20 @@ async function putFrame(
   } catch (error) {
     frames.budget.free(bytes);
     throw error;
+  } finally {
+    reservation.close();
   }
 }
 
 async function appendFrame(parts: Parts, ref: FrameRef, rows: FrameStream, options: AppendOptions): Promise<PutResult> {
-  const { frames, nextVersion } = parts;
+  const { frames, nextVersion, reservations } = parts;
   const before = checkConditions(frames, ref, options);
   const source = before && options.missingAsNull === true ? withMissingColumns(before.schema, rows) : rows;
   // Refuse a mismatch before receiving the rows.
   if (before) matchColumns(before.schema, source.schema);
   source.schema.fields.forEach(columnInfo);
-  const added = await collect(frames, source, options.signal);
+  const reservation = reservations.open(ref, 'append', options.quota);
+  const added = await collect(frames, source, reservation, options.signal);
   let { bytes } = added;
   try {
     options.signal?.throwIfAborted();
@@ -120,6 +127,7 @@ async function appendFrame(parts: Parts, ref: FrameRef, rows: FrameStream, optio
     ];
     const counter = createFrameBytes();
     const wholeBytes = batches.reduce((sum, batch) => sum + counter.add(batch), schemaBytes(schema));
+    reservation.resize(Math.max(0, wholeBytes - (current?.info.bytes ?? 0)));
     frames.budget.take(Math.max(0, wholeBytes - bytes));
     bytes = Math.max(bytes, wholeBytes);
     const now = Date.now();
@@ -136,6 +144,8 @@ async function appendFrame(parts: Parts, ref: FrameRef, rows: FrameStream, optio
   } catch (error) {
     frames.budget.free(bytes);
     throw error;
+  } finally {
+    reservation.close();
   }
 }
 
@@ -156,13 +166,19 @@ interface Collected {
   readonly bytes: number;
 }
 
-/** Reads all batches and takes each from the budget; returns all bytes to the budget on failure. */
-async function collect({ budget }: KeptFrames, source: FrameStream, signal?: AbortSignal): Promise<Collected> {
+/** Reads all batches, and takes each from the budget and the quota. On failure returns all bytes and ends the write. */
+async function collect(
+  { budget }: KeptFrames,
+  source: FrameStream,
+  reservation: WriteReservation,
+  signal?: AbortSignal,
+): Promise<Collected> {
   const batches: RecordBatch[] = [];
   const counter = createFrameBytes();
   let rows = 0;
   let bytes = 0;
   const take = (more: number): void => {
+    reservation.resize(bytes + more);
     budget.take(more);
     bytes += more;
   };
@@ -178,6 +194,7 @@ async function collect({ budget }: KeptFrames, source: FrameStream, signal?: Abo
     return { batches, rows, bytes };
   } catch (error) {
     budget.free(bytes);
+    reservation.close();
     throw error;
   }
 }

@@ -1,6 +1,7 @@
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
 import { parseHandle } from '../handle.ts';
 import type { FrameRef, OpenFrame, Store } from '../store.ts';
+import { quotaContract } from './quota-contract.ts';
 import { longFrame, readRows } from './sample-frames.ts';
 
 /** Options of the stores that the suite creates. */
@@ -289,4 +290,5 @@ export function storeContract(name: string, createStore: (options: StoreContract
       expect((await store.usage()).bytes).toBe(0);
     });
   });
+  quotaContract(name, () => createStore({ maxBytes: 1_000_000 }));
 }

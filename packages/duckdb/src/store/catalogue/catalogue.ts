@@ -20,6 +20,8 @@ export interface Catalogue {
   current(ref: FrameRef): Promise<StoredFrame | undefined>;
   /** The frames of a tenant, sorted by handle. */
   of(tenant: string): readonly StoredFrame[];
+  /** The frames of a tenant by their handles in lower case, in no order. */
+  byKey(tenant: string): Iterable<readonly [key: string, frame: StoredFrame]>;
   /** Reads the manifest of a version again. */
   readManifest(frame: StoredFrame): Promise<Manifest>;
   /** All frames whose files are needed: the current ones, and old ones that still have readers. */
@@ -52,6 +54,8 @@ export interface NextVersion {
   readonly expires: Date | null;
   /** Whether the version has the same rows as the one it replaces. */
   readonly isSame?: true;
+  /** Called when the version is the current one, before anything else can see it. */
+  readonly onCurrent?: (() => void) | undefined;
 }
 
 /** A part that is published already, or a flushed file that is not. */
@@ -110,6 +114,7 @@ export async function createCatalogue(options: CatalogueOptions): Promise<Catalo
         .toSorted((a, b) => (a.handle < b.handle ? -1 : 1));
       return tenant.sorted.filter(isThere);
     },
+    byKey: (name) => presentFrames(entries.tenantOf(name), isThere),
     needed() {
       const all = entries.all();
       const frames = all.flatMap(({ current }) => current ?? []);
@@ -130,6 +135,7 @@ export async function createCatalogue(options: CatalogueOptions): Promise<Catalo
       entry.floor = frame.version;
       tenant.entries.set(key, entry);
       tenant.sorted = undefined;
+      next.onCurrent?.();
       if (replaced) removals.retire(entry, replaced, { successor: frame, isSame: next.isSame === true });
       return frame;
     },
@@ -142,12 +148,17 @@ export async function createCatalogue(options: CatalogueOptions): Promise<Catalo
       frame.readers += 1;
     },
     release: (frame) => removals.release(frame),
-    removeExpired() {
-      if (!isReadOnly) removals.removeExpired();
-    },
+    removeExpired: () => (isReadOnly ? undefined : removals.removeExpired()),
     rescan: load,
     settle: () => removals.settle(),
   };
+}
+
+function* presentFrames(
+  { entries }: Tenant,
+  isThere: (frame: StoredFrame) => boolean,
+): Iterable<readonly [key: string, frame: StoredFrame]> {
+  for (const [key, { current }] of entries) if (current && isThere(current)) yield [key, current];
 }
 
 /** Makes the files of a version durable: one file, or the new parts and a manifest. */
