@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs';
 import type { Config } from '@svc/config';
-import { createService, type Service, type ServiceOptions } from '@svc/service';
+import { createService, type Observer, type Service, type ServiceOptions } from '@svc/service';
 import { createTsdbProxy } from '@svc/tsdb-proxy';
 import { createLogObserver } from './log-observer.ts';
 import type { Log } from './log.ts';
@@ -9,7 +9,7 @@ import type { OpenedStore } from './open-store.ts';
 /** Creates the service of a configuration, over a store. */
 export function createConfiguredService(
   config: Config,
-  opened: OpenedStore & Pick<ServiceOptions, 'authenticator'>,
+  opened: OpenedStore & Pick<ServiceOptions, 'authenticator'> & { readonly audit: Observer },
   log: Log,
   version: string,
 ): Service {
@@ -27,12 +27,17 @@ export function createConfiguredService(
       timeoutMs: tsdb.timeout_ms,
       idleTimeoutMs: tsdb.idle_timeout_ms,
     });
+  const { audit, ...parts } = opened;
+  const observeLog = createLogObserver(log);
   return createService({
-    ...opened,
+    ...parts,
     ...(proxy && { tsdb: proxy }),
     maxUploadBytes: http.max_upload_bytes,
     idleTimeoutMs: http.idle_timeout_ms,
-    observe: createLogObserver(log),
+    observe(event) {
+      observeLog(event);
+      audit(event);
+    },
     version,
   });
 }

@@ -27,6 +27,9 @@ export function createLogObserver(log: Log): Observer {
       case 'certificate_loaded':
         log.info(event.kind, fieldsOf(event));
         break;
+      // Written by the audit log.
+      case 'audited':
+        break;
       case 'frame_opened':
       case 'query_answered':
       case 'query_forwarded':

@@ -21,7 +21,7 @@ const LEVELS: Record<Config['logging']['level'], number> = { off: -1, error: 0, 
 const EVERYTHING = 5;
 
 /** Creates a log with the configured level and format. */
-export function createLog({ level, format }: Config['logging']): Log {
+export function createLog({ level, format }: Pick<Config['logging'], 'format' | 'level'>): Log {
   const line = format === 'json' ? jsonLine : textLine;
   const reporter = { log: (entry: LogObject) => void process.stderr.write(`${line(entry)}\n`) };
   const leveled = createConsola({ level: LEVELS[level], reporters: [reporter], throttle: 0 });

@@ -12,6 +12,7 @@ import {
 import { startChild } from '@svc/duckdb';
 import { createLogObserver } from './log-observer.ts';
 import { createLog } from './log.ts';
+import { openAudit } from './open-audit.ts';
 import { openConfiguredAuthenticator } from './open-authenticator.ts';
 import { openConfiguredTls } from './open-tls.ts';
 import { startWarnings } from './start-warnings.ts';
@@ -64,6 +65,11 @@ async function serve(loaded: LoadedConfig): Promise<number> {
     process.stderr.write(formatProblems([openedTls.problem]));
     return EXIT.badConfiguration;
   }
+  const audit = await openAudit(loaded, log);
+  if ('problem' in audit) {
+    process.stderr.write(formatProblems([audit.problem]));
+    return EXIT.badConfiguration;
+  }
   for (const { source, message, hint } of warnings) log.warn(`${describeSource(source)}: ${message} ${hint}`);
   for (const sentence of startWarnings(config)) log.warn(sentence);
   // A signal may arrive as soon as a listener answers: the start finishes first.
@@ -77,12 +83,14 @@ async function serve(loaded: LoadedConfig): Promise<number> {
   const child = startChild({ tempDirectory: tmpdir() });
   const { isForOperator, startServer } = await import('./start-server.ts');
   try {
-    const starting = startServer(config, log, { version: packageVersion(), child, steps, ...opened, ...openedTls });
+    const options = { version: packageVersion(), child, steps, ...opened, ...openedTls, audit: audit.observe };
+    const starting = startServer(config, log, options);
     const server = await steps.run('the start', starting);
     log.always('ready', { http: server.httpUrl, grpc: server.grpcAddress, pid: process.pid });
     const signal = await signalled;
     log.info('stopping', { signal });
     await server.stop();
+    await steps.run('the audit', audit.close());
     log.info('stopped');
     return EXIT.ok;
   } catch (error) {

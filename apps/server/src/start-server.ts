@@ -2,6 +2,7 @@ import type { Server } from 'node:http';
 import type { Authenticator } from '@svc/auth';
 import { type Config, formatAddress } from '@svc/config';
 import { type ChildLink, DirectoryInUseError } from '@svc/duckdb';
+import type { Observer } from '@svc/service';
 import type { Log } from './log.ts';
 import type { ListenerTls } from './open-tls.ts';
 import { openStore, StorageError } from './open-store.ts';
@@ -23,6 +24,8 @@ export interface StartOptions {
   readonly authenticator: Authenticator | undefined;
   /** Undefined: both listeners are plain. */
   readonly tls: ListenerTls | undefined;
+  /** Observes the events of the audit. */
+  readonly audit: Observer;
   /** The engine child, already started. */
   readonly child: ChildLink;
   /** Tracks the shutdown. */
@@ -39,13 +42,13 @@ class ListenError extends Error {
  * child starts, and those of gRPC after HTTP is up.
  */
 export async function startServer(config: Config, log: Log, options: StartOptions): Promise<RunningServer> {
-  const { version, authenticator, tls, child, steps } = options;
+  const { version, authenticator, tls, audit, child, steps } = options;
   const [opened, { createConfiguredService }, { createHttpServer }] = await Promise.all([
     openStore(config, log, child),
     import('./create-configured-service.ts'),
     import('./create-http-server.ts'),
   ]);
-  const service = createConfiguredService(config, { ...opened, authenticator }, log, version);
+  const service = createConfiguredService(config, { ...opened, authenticator, audit }, log, version);
   let isStarting = true;
   const { http, connections } = createHttpServer(config, service, { isStarting: () => isStarting, tls });
   const running = { service, http, connections, graceMs: config.server.shutdown_grace_ms, log, steps };

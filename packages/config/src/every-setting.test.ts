@@ -27,6 +27,7 @@ const VALUES: Readonly<Record<string, readonly [text: string, toml: string, valu
   'compression.level': ['19', '19', 19],
   'logging.level': ['WARNING', '"Warn"', 'warn'],
   'logging.format': ['Text', '"text"', 'text'],
+  'logging.audit_file': ['/audit.log', '"/audit.log"', '/audit.log'],
   'http.max_upload_bytes': ['1024', '1_024', 1024],
   'http.max_rows': ['9007199254740991', '9007199254740991', Number.MAX_SAFE_INTEGER],
   'http.default_fmt': ['json', '"json"', 'json'],

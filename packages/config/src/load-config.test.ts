@@ -117,7 +117,7 @@ describe('defaults', () => {
         max_conversion_bytes: 21_474_836_480,
       },
       compression: { algorithm: 'zstd', level: 3 },
-      logging: { level: 'info', format: 'json' },
+      logging: { level: 'info', format: 'json', audit_file: undefined },
       http: {
         max_upload_bytes: 10_737_418_240,
         max_rows: undefined,

@@ -147,6 +147,13 @@ export const SETTINGS = {
       description: 'Format of the log lines: for people or for programs.',
       example: 'json',
     }),
+    audit_file: setting({
+      type: path('file'),
+      default: undefined,
+      description:
+        'File of the audit lines: who wrote or dropped what, and which credentials were refused. Default: the log.',
+      example: '/var/log/service/audit.log',
+    }),
   },
   http: HTTP_SETTINGS,
   auth: AUTH_SETTINGS,

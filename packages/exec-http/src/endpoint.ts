@@ -111,6 +111,10 @@ async function authenticateCall(
   } catch (thrown) {
     const error = toServiceError(thrown);
     if (error.code !== 'unauthenticated') return { error };
+    if (authenticate !== undefined) {
+      const { requestId, operation } = call;
+      service.observe({ kind: 'caller_refused', requestId, operation, reason: error.message });
+    }
     if (authorization !== undefined) return { error, headers: { 'www-authenticate': INVALID_TOKEN_CHALLENGE } };
     return access === 'optional' ? undefined : { error };
   }

@@ -27,6 +27,9 @@ export function createHttpCall(requestId: string, bindings: NodeBindings, reques
   return new HttpCall(requestId, request, { incoming, outgoing });
 }
 
+/** Longer paths are cut in the log. */
+const MAX_PATH_LENGTH = 200;
+
 /** A class, because creating an object with getters for each request costs more than a short response. */
 export class HttpCall implements Call {
   /** Set when the request is authenticated. */
@@ -44,6 +47,12 @@ export class HttpCall implements Call {
 
   get tenant(): string {
     return this.caller?.tenant ?? DEFAULT_TENANT;
+  }
+
+  /** The method and path, for the log. */
+  get operation(): string {
+    const { method, url } = this.#request;
+    return `${method} ${new URL(url).pathname.slice(0, MAX_PATH_LENGTH)}`;
   }
 
   get isCancelled(): boolean {

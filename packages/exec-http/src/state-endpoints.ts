@@ -20,7 +20,7 @@ export function healthHandlers({ service, defaultEngine = 'tsdb', hasCallers = f
   return {
     GET: async ({ call }) => {
       const health = await service.health();
-      const { parts, ...server } = hasCallers ? visibleHealth(health, call) : health;
+      const { parts, ...server } = hasCallers ? visibleHealth(service, health, call) : health;
       const shown = parts === undefined ? server : { ...server, defaultEngine, parts };
       return jsonResponse(shown, isServing(health) ? 200 : 503);
     },
@@ -28,9 +28,13 @@ export function healthHandlers({ service, defaultEngine = 'tsdb', hasCallers = f
 }
 
 /** Returns the parts of the health that a caller may see: usage and faults tell about the frames of all tenants. */
-function visibleHealth(health: Health, { caller }: Call): { readonly status: string; readonly parts?: object } {
-  if (caller === undefined) return { status: health.status };
-  if (caller.permissions.has('admin')) return health;
+function visibleHealth(
+  service: Service,
+  health: Health,
+  call: Call,
+): { readonly status: string; readonly parts?: object } {
+  if (call.caller === undefined) return { status: health.status };
+  if (service.useAdmin(call, 'health')) return health;
   const { parts } = health;
   return { ...health, parts: { ...parts, store: { status: parts.store.status } } };
 }

@@ -33,7 +33,7 @@ const closed = createService({ store: createMemoryStore(), authenticator });
 
 describe('every operation', () => {
   test('has a row in the table of permissions', () => {
-    const others = new Set(['authenticate', 'authorize', 'admit', 'health', 'observe', 'stop', 'close']);
+    const others = new Set(['authenticate', 'authorize', 'admit', 'useAdmin', 'health', 'observe', 'stop', 'close']);
     const methods = Object.entries(closed).filter(([name, value]) => typeof value === 'function' && !others.has(name));
     expect(methods.map(([name]) => name).toSorted()).toEqual(Object.keys(REQUIRED_PERMISSIONS).toSorted());
   });
@@ -88,7 +88,9 @@ test('the events of an operation name the caller', async () => {
   const source = { requestId: 'r', tenant: 'alpha', caller: 't-abcdef', handle: 'x' };
   expect(events).toMatchObject([
     { kind: 'frame_put', ...source },
+    { kind: 'audited', operation: 'putFrame', outcome: 'ok', ...source },
     { kind: 'frame_dropped', ...source },
+    { kind: 'audited', operation: 'dropFrame', outcome: 'ok', ...source },
   ]);
 });
 
@@ -96,5 +98,7 @@ test('a refused credential is an event with the reason', async () => {
   const events: ServiceEvent[] = [];
   const service = createService({ store: createMemoryStore(), authenticator, observe: (event) => events.push(event) });
   await expect(service.authenticate?.({}, { requestId: 'r-1' })).rejects.toMatchObject({ code: 'unauthenticated' });
-  expect(events).toEqual([{ kind: 'caller_refused', requestId: 'r-1', reason: 'The request has no credentials.' }]);
+  expect(events).toEqual([
+    { kind: 'caller_refused', requestId: 'r-1', operation: null, reason: 'The request has no credentials.' },
+  ]);
 });

@@ -18,12 +18,15 @@ export function createAuthentication({
 }: AuthenticationParts): Pick<Service, 'authenticate' | 'authorize'> {
   const authenticate: Service['authenticate'] =
     authenticator &&
-    (async (credentials, { requestId }) => {
+    (async (credentials, context) => {
       try {
         return await authenticator.authenticate(credentials);
       } catch (error) {
         const isRefusal = error instanceof ServiceError && error.code === 'unauthenticated';
-        if (isRefusal) observe({ kind: 'caller_refused', requestId, reason: error.message });
+        if (isRefusal) {
+          const { requestId, operation = null } = context;
+          observe({ kind: 'caller_refused', requestId, operation, reason: error.message });
+        }
         throw error;
       }
     });

@@ -6,6 +6,7 @@ import type { TsdbProxy } from '@svc/tsdb-proxy';
 import type { EngineName, SqlTarget } from './engine-names.ts';
 import { createForward } from './forward-operation.ts';
 import type { Observer } from './events.ts';
+import { createAudit } from './audit.ts';
 import { createAuthentication } from './authentication.ts';
 import { createFrameOperations } from './frame-operations.ts';
 import { createQueryOperations } from './query-operations.ts';
@@ -44,6 +45,7 @@ export function createService(options: ServiceOptions): Service {
   const { store, engines = {}, tsdb, maxUploadBytes = 10 * 1024 ** 3, observe = () => {} } = options;
   const { version = 'unknown', encodeParquet, idleTimeoutMs = 60_000, authenticator } = options;
   const { authenticate, authorize } = createAuthentication({ authenticator, observe });
+  const audit = createAudit(observe);
   const limitsOf = (tenant: string): TenantLimits | undefined => authenticator?.limitsOf?.(tenant);
   const limiter = createTenantLimiter(limitsOf);
   const decoders = createDecoders({ maxBytes: options.maxDecodeBytes ?? 1024 ** 3 });
@@ -58,7 +60,7 @@ export function createService(options: ServiceOptions): Service {
 
   const { startQuery } = limiter;
   const forward = createForward({ tsdb, engines: () => queries.engines, begin, observe, startQuery });
-  const running = { begin, observe, startQuery, forward };
+  const running = { begin, observe, startQuery, forward, audit };
   const queries = createQueryOperations({
     store,
     engines,
@@ -70,9 +72,15 @@ export function createService(options: ServiceOptions): Service {
 
   return {
     authenticate,
-    authorize,
+    authorize: (call, operation, target) =>
+      audit.check(call, operation, target, () => authorize(call, operation, target)),
+    useAdmin(call, operation) {
+      const isAdmin = call.caller?.permissions.has('admin') ?? false;
+      if (isAdmin) audit.admin(call, operation);
+      return isAdmin;
+    },
     admit: ({ tenant }) => limiter.admit(tenant),
-    ...createFrameOperations({ store, decoders, maxUploadBytes, quotaOf: limitsOf, observe, begin }),
+    ...createFrameOperations({ store, decoders, maxUploadBytes, quotaOf: limitsOf, observe, begin, audit }),
 
     ...queries,
     encodeParquet,

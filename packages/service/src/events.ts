@@ -1,5 +1,5 @@
 import type { AuthEvent } from '@svc/auth';
-import type { ServiceError } from '@svc/errors';
+import type { ErrorCode, ServiceError } from '@svc/errors';
 
 /** The request that an event belongs to. */
 export interface EventSource {
@@ -25,8 +25,26 @@ export type ServiceEvent =
   | (EventSource & { readonly kind: 'query_answered'; readonly engine: string; readonly durationMs: number })
   | (EventSource & { readonly kind: 'query_forwarded'; readonly status: number; readonly durationMs: number })
   | (EventSource & { readonly kind: 'tsdb_refused_credentials' })
-  /** A request without valid credentials; `reason` has no part of them. */
-  | { readonly kind: 'caller_refused'; readonly requestId: string; readonly reason: string }
+  /** A request without valid credentials; `reason` has no part of them. `operation`: as in `request_answered`. */
+  | {
+      readonly kind: 'caller_refused';
+      readonly requestId: string;
+      readonly operation: string | null;
+      readonly reason: string;
+    }
+  /** A write of a frame, successful or not, or a use of the permission `admin`. */
+  | {
+      readonly kind: 'audited';
+      readonly requestId: string;
+      readonly tenant: string;
+      /** The id of the caller; null if authentication is off. */
+      readonly caller: string | null;
+      /** The name of the operation. */
+      readonly operation: string;
+      /** The frame; null if the operation is not about one, or was refused before that was known. */
+      readonly handle: string | null;
+      readonly outcome: 'ok' | ErrorCode;
+    }
   | AuthEvent
   | {
       readonly kind: 'request_answered';

@@ -15,6 +15,7 @@ import {
 } from '@svc/frames';
 import { declaredField } from '@svc/frames/internal';
 import type { Schema } from 'apache-arrow';
+import type { Audit } from './audit.ts';
 import { limitUpload } from './limit-upload.ts';
 import { createReadOperations, eventSource, notFound, type ReadParts } from './read-operations.ts';
 import type { PutFrameOptions, Service, Upload } from './service.ts';
@@ -26,6 +27,7 @@ export interface FrameParts extends ReadParts {
   readonly maxUploadBytes: number;
   /** Returns what the frames of a tenant may occupy; undefined if that is not limited. */
   readonly quotaOf: (tenant: string) => Quota | undefined;
+  readonly audit: Audit;
 }
 
 type FrameOperations = Pick<
@@ -46,7 +48,7 @@ type FrameOperations = Pick<
 
 /** Creates the operations on the frames of a store. */
 export function createFrameOperations(parts: FrameParts): FrameOperations {
-  const { store, maxUploadBytes, observe, begin } = parts;
+  const { store, maxUploadBytes, observe, begin, audit } = parts;
 
   async function write(
     kind: 'frame_put' | 'frame_appended',
@@ -83,22 +85,26 @@ export function createFrameOperations(parts: FrameParts): FrameOperations {
       return store.list(call.tenant, list);
     },
 
-    putFrame: (call, handle, upload, put = {}) => write('frame_put', call, handle, upload, put),
-    appendFrame: (call, handle, upload, put = {}) => write('frame_appended', call, handle, upload, put),
+    putFrame: (call, handle, upload, put = {}) =>
+      audit.write(call, 'putFrame', handle, () => write('frame_put', call, handle, upload, put)),
+    appendFrame: (call, handle, upload, put = {}) =>
+      audit.write(call, 'appendFrame', handle, () => write('frame_appended', call, handle, upload, put)),
 
-    async expireFrame(call, handle, ttlSeconds) {
-      begin(call, 'expireFrame');
-      checkTtl(ttlSeconds);
-      const info = (await store.expire(refOf(call, handle), ttlSeconds)) ?? notFound(handle);
-      observe({ kind: 'frame_expiry_set', ...eventSource(call), handle, expires: info.expires });
-      return info;
-    },
+    expireFrame: (call, handle, ttlSeconds) =>
+      audit.write(call, 'expireFrame', handle, async () => {
+        begin(call, 'expireFrame');
+        checkTtl(ttlSeconds);
+        const info = (await store.expire(refOf(call, handle), ttlSeconds)) ?? notFound(handle);
+        observe({ kind: 'frame_expiry_set', ...eventSource(call), handle, expires: info.expires });
+        return info;
+      }),
 
-    async dropFrame(call, handle) {
-      begin(call, 'dropFrame');
-      if (!(await store.drop(refOf(call, handle)))) notFound(handle);
-      observe({ kind: 'frame_dropped', ...eventSource(call), handle });
-    },
+    dropFrame: (call, handle) =>
+      audit.write(call, 'dropFrame', handle, async () => {
+        begin(call, 'dropFrame');
+        if (!(await store.drop(refOf(call, handle)))) notFound(handle);
+        observe({ kind: 'frame_dropped', ...eventSource(call), handle });
+      }),
   };
 }
 

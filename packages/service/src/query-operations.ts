@@ -12,6 +12,7 @@ import {
   type Store,
 } from '@svc/frames';
 import { checkPutConditions, sliceStream } from '@svc/frames/internal';
+import type { Audit } from './audit.ts';
 import { ENGINE_NAMES, type EngineName, type SqlTarget } from './engine-names.ts';
 import { engineNotConfigured } from './engine-not-configured.ts';
 import type { Observer } from './events.ts';
@@ -37,6 +38,7 @@ export interface QueryParts {
   readonly begin: (call: Call, operation: OperationName, target?: SqlTarget) => void;
   /** Counts a statement of a tenant as running until the function that it returns is called. Undefined: no limit. */
   readonly startQuery: (tenant: string) => (() => void) | undefined;
+  readonly audit: Audit;
 }
 
 type QueryOperations = Pick<Service, 'describeQuery' | 'engines' | 'keepQuery' | 'query'>;
@@ -83,16 +85,19 @@ export function createQueryOperations(parts: QueryParts): QueryOperations {
     },
 
     async keepQuery(call, sql, options = {}) {
-      begin(call, 'keepQuery', options.engine);
-      checkTtl(options.ttlSeconds);
-      const handle = options.handle === undefined ? createHandle() : parseHandle(options.handle);
-      const ref = { tenant: call.tenant, handle };
-      const startMs = performance.now();
-      const result = await keep(parts, call, query, { sql, ref, options });
-      const { rows, bytes } = result.info;
-      const durationMs = performance.now() - startMs;
-      observe({ kind: 'frame_put', ...eventSource(call), handle, rows, bytes, created: result.created, durationMs });
-      return result;
+      const name = options.handle ?? createHandle();
+      return parts.audit.write(call, 'keepQuery', name, async () => {
+        begin(call, 'keepQuery', options.engine);
+        checkTtl(options.ttlSeconds);
+        const handle = parseHandle(name);
+        const ref = { tenant: call.tenant, handle };
+        const startMs = performance.now();
+        const result = await keep(parts, call, query, { sql, ref, options });
+        const { rows, bytes } = result.info;
+        const durationMs = performance.now() - startMs;
+        observe({ kind: 'frame_put', ...eventSource(call), handle, rows, bytes, created: result.created, durationMs });
+        return result;
+      });
     },
   };
 }

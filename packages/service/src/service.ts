@@ -131,6 +131,8 @@ export type OperationName = keyof Operations;
 /** The request that credentials belong to, for the log. */
 export interface AuthenticationContext {
   readonly requestId: string;
+  /** `GET /exec`, or the full name of the RPC. */
+  readonly operation?: string;
 }
 
 /** The server without its protocols: its operations, what it supports, and its state. */
@@ -147,6 +149,8 @@ export interface Service extends Operations {
    * ends call it once for each request, as soon as the caller is known.
    */
   admit(call: Call): void;
+  /** Whether the caller has the permission `admin`. If so, the audit shows that it was used for `operation`. */
+  useAdmin(call: Call, operation: string): boolean;
   /** The formats of `openFile`, which depend on the store. */
   readonly frameFileFormats: readonly FrameFileFormat[];
   /** The upload formats, which depend on the store. */

@@ -1,0 +1,30 @@
+import type { Observer, ServiceEvent } from '@svc/service';
+import type { AuditFile, AuditLine } from './audit-file.ts';
+import type { Log } from './log.ts';
+
+/** Writes the events that belong to the audit to a file, or to the log if there is none, whatever its level. */
+export function createAuditObserver(log: Log, file: Pick<AuditFile, 'write'> | undefined): Observer {
+  return (event) => {
+    const line = lineOf(event);
+    if (line === undefined) return;
+    if (file === undefined) writeToLog(log, line);
+    else file.write(line);
+  };
+}
+
+/** Writes a line of the audit to the log. */
+export function writeToLog(log: Log, { time: _time, ...fields }: AuditLine): void {
+  log.always('audit', fields);
+}
+
+function lineOf(event: ServiceEvent): AuditLine | undefined {
+  const time = new Date().toISOString();
+  if (event.kind === 'audited') {
+    const { requestId, tenant, caller, operation, handle, outcome } = event;
+    return { time, requestId, tenant, caller, operation, handle, outcome };
+  }
+  if (event.kind !== 'caller_refused') return undefined;
+  const { requestId, operation, reason } = event;
+  const nothing = { tenant: null, caller: null, handle: null };
+  return { time, requestId, ...nothing, operation, outcome: 'unauthenticated', reason };
+}

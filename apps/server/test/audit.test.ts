@@ -1,0 +1,150 @@
+import { PERMISSIONS } from '@svc/auth';
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { createChannel } from 'nice-grpc';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import type { AuditLine } from '../src/audit-file.ts';
+import { type Target, type Way, WAYS } from './authorized-requests.ts';
+import { bearer, callersFileOf, createCaller } from './callers.ts';
+import { runToEnd, type ServerProcess, startProcess, testFile } from './server-process.ts';
+
+const callers = { all: createCaller('alpha', PERMISSIONS), read: createCaller('alpha', ['read']) };
+const idOf = ({ token }: { readonly token: string }): string => token.slice(4, 12);
+const auditFile = testFile('audit.log', '');
+
+let server: ServerProcess;
+let target: Target;
+const ends: (() => Promise<void>)[] = [];
+
+beforeAll(async () => {
+  server = await startProcess({
+    args: ['--log-level', 'error'],
+    env: {
+      SERVICE_AUTH_CALLERS_FILE: testFile('callers.toml', callersFileOf(callers)),
+      SERVICE_LOGGING_AUDIT_FILE: auditFile,
+    },
+    onEnd: (end) => void ends.push(end),
+  });
+  target = { url: server.url, channel: createChannel(server.grpcAddress) };
+  await server.put('shown', [{ id: 1 }], { headers: { authorization: bearer(callers.all.token) } });
+});
+
+afterAll(async () => {
+  target.channel.close();
+  for (const end of ends) await end();
+});
+
+const lines = (): AuditLine[] =>
+  readFileSync(auditFile, 'utf8')
+    .split('\n')
+    .filter((text) => text !== '')
+    .map((text) => JSON.parse(text) as AuditLine);
+
+/** Sends a request and a marker after it; returns the lines of the request. */
+async function linesOf(send: () => Promise<unknown>): Promise<AuditLine[]> {
+  const before = lines().length;
+  await send();
+  const marker = `marker-${before}`;
+  await server.fetch('/frames', { headers: { 'x-request-id': marker } });
+  await expect.poll(() => lines().some(({ requestId }) => requestId === marker)).toBe(true);
+  return lines()
+    .slice(before)
+    .filter(({ requestId }) => requestId !== marker);
+}
+
+const WRITES: ReadonlySet<string | undefined> = new Set([
+  'putFrame',
+  'appendFrame',
+  'keepQuery',
+  'expireFrame',
+  'dropFrame',
+]);
+const writes = WAYS.filter(({ operation }) => WRITES.has(operation));
+
+/** Sends a request on every way in, one after the other. */
+const sendAll = (token: string) => async () => {
+  for (const { send } of WAYS) await send(target, bearer(token));
+};
+
+describe('on every way in', () => {
+  test('a write leaves one line with its outcome, and a read none', async () => {
+    expect(await linesOf(sendAll(callers.all.token))).toEqual(
+      writes.map(({ operation, allowed = 'ok' }) => ({
+        time: expect.stringMatching(/^\d{4}-\d\d-\d\dT.*Z$/),
+        requestId: expect.stringMatching(/^.{8,}$/),
+        tenant: 'alpha',
+        caller: idOf(callers.all),
+        operation,
+        handle: expect.stringMatching(/^(put|shown|none|kept|ingested|f-.{26})$/),
+        outcome: allowed,
+      })),
+    );
+  });
+
+  test('a write without the permission leaves one line', async () => {
+    // SQL in a body is not known before the body is read.
+    const operationOf = ({ name, operation }: Way) => (name.startsWith('POST /frames with') ? 'putFrame' : operation);
+    const caller = idOf(callers.read);
+    expect(await linesOf(sendAll(callers.read.token))).toMatchObject(
+      writes.map((way) => ({ tenant: 'alpha', caller, operation: operationOf(way), outcome: 'permission_denied' })),
+    );
+  });
+
+  test('a refused credential leaves one line without any part of it', async () => {
+    const token = callers.all.token.replace(/.$/, (last) => (last === 'A' ? 'B' : 'A'));
+    expect(await linesOf(sendAll(token))).toEqual(
+      WAYS.map(() => ({
+        time: expect.any(String),
+        requestId: expect.any(String),
+        tenant: null,
+        caller: null,
+        operation: expect.stringMatching(/^([A-Z]+ \/|[\w.]+\/\w+$)/),
+        handle: null,
+        outcome: 'unauthenticated',
+        reason: 'The token is unknown, wrong or revoked.',
+      })),
+    );
+    expect(readFileSync(auditFile, 'utf8')).not.toContain(token.slice(-43));
+  });
+});
+
+test('a use of admin leaves a line, and /health without it none', async () => {
+  const health = (token: string) => () => server.fetch('/health', { headers: { authorization: bearer(token) } });
+  expect(await linesOf(health(callers.read.token))).toEqual([]);
+  expect(await linesOf(health(callers.all.token))).toMatchObject([
+    { tenant: 'alpha', caller: idOf(callers.all), operation: 'health', handle: null, outcome: 'ok' },
+  ]);
+});
+
+test('a failed write names the code of its error and the request', async () => {
+  const headers = { authorization: bearer(callers.all.token), 'x-request-id': 'bad-json' };
+  const send = () => server.fetch('/frames/x?fmt=json', { method: 'PUT', body: '[{]', headers });
+  expect(await linesOf(send)).toMatchObject([
+    { requestId: 'bad-json', operation: 'putFrame', handle: 'x', outcome: 'invalid_data' },
+  ]);
+});
+
+test('without a file the lines are in the log, at every level', async () => {
+  const env = { SERVICE_AUTH_CALLERS_FILE: testFile('callers.toml', callersFileOf(callers)) };
+  const logging = await startProcess({ args: ['--log-level', 'off'], env });
+  const headers = { authorization: bearer(callers.all.token), 'x-request-id': 'put-1' };
+  await logging.put('a', [{ id: 1 }], { headers });
+  expect(await logging.logged(({ message }) => message === 'audit')).toMatchObject({
+    requestId: 'put-1',
+    tenant: 'alpha',
+    caller: idOf(callers.all),
+    operation: 'putFrame',
+    handle: 'a',
+    outcome: 'ok',
+  });
+});
+
+test('a file that cannot be opened keeps the server from starting, with exit code 2', async () => {
+  const path = join(auditFile, 'below-a-file');
+  const { code, stderr } = await runToEnd(['--http-bind-address', '127.0.0.1:0', '--grpc-port', '0'], {
+    SERVICE_LOGGING_AUDIT_FILE: path,
+  });
+  expect(code).toBe(2);
+  expect(stderr).toContain('variable SERVICE_LOGGING_AUDIT_FILE');
+  expect(stderr).toContain(`The audit file "${path}" cannot be opened`);
+});
