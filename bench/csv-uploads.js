@@ -1,7 +1,8 @@
 // CSV uploads until they are acknowledged and durable, against DuckDB that reads the same file with types from all rows
-// (`sample_size = -1`) and writes an fsynced Parquet file: time, and CPU time of all processes of a side. In the file with
-// an odd value, the last value of a column of whole numbers is a text, so that the server starts over.
-import { appendFileSync, copyFileSync, existsSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
+// (`sample_size = -1`) and writes an fsynced Parquet file: time, and CPU time of all processes of a side. In the files with
+// an odd value, one value of a column of whole numbers is a text: the last, which the server finds before it writes, or
+// one near the middle, for which it starts over.
+import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { familyCpuMs } from '../tools/process-resources.js';
@@ -17,16 +18,23 @@ const COPY_OPTIONS = 'FORMAT parquet, COMPRESSION zstd, COMPRESSION_LEVEL 3, ROW
 
 const short = (await provideDataSet('trades', 1_000_000)).files.csv;
 const long = (await provideDataSet('trades', 8_300_000)).files.csv;
-const odd = `${short}.odd.csv`;
-if (!existsSync(odd)) {
-  copyFileSync(short, odd);
-  appendFileSync(odd, 'x,1.5,SYM1,2024-01-01T00:00:00.000000Z,true,1\n');
+const ODD_ROW = 'x,1.5,SYM1,2024-01-01T00:00:00.000000Z,true,1\n';
+
+/** A copy of the short file with an odd value at a share of its bytes. */
+function withOddValue(name, share) {
+  const path = `${short}.${name}.csv`;
+  if (existsSync(path)) return path;
+  const bytes = readFileSync(short);
+  const at = bytes.indexOf('\n', Math.floor(share * (bytes.length - 1))) + 1;
+  writeFileSync(path, Buffer.concat([bytes.subarray(0, at), Buffer.from(ODD_ROW), bytes.subarray(at)]));
+  return path;
 }
 
 const FILES = [
   { file: '1 M rows × 6, 57 MB', path: short, rounds: 7 },
   { file: '8.3 M rows × 6, 471 MB', path: long, rounds: 3 },
-  { file: '1 M rows × 6, an odd value in the last row', path: odd, rounds: 5 },
+  { file: '1 M rows × 6, an odd value in the last row', path: withOddValue('odd-end', 1), rounds: 5 },
+  { file: '1 M rows × 6, an odd value near the middle', path: withOddValue('odd-middle', 0.47), rounds: 5 },
 ];
 
 const directory = mkdtempSync(join(tmpdir(), 'svc-bench-'));

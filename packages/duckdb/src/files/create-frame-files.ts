@@ -3,10 +3,12 @@ import type { FrameStream } from '@svc/frames';
 import { readHead } from '@svc/frames/internal';
 import type { Schema } from 'apache-arrow';
 import { explainDialect } from './csv-sniffer.ts';
+import { mayHaveNegativeZero } from './csv-table.ts';
 import type { ChildResponses, PutColumn, WrittenNumbers } from '../wire/file-requests.ts';
 import { type ConversionLanes, type ConversionOptions, createConversionLanes } from './conversion-lanes.ts';
 import {
   countRows,
+  describeAgain,
   type DescribedUpload,
   describeSources,
   describeUpload,
@@ -14,7 +16,6 @@ import {
   type PreparedUpload,
   prepareUpload,
   tablesOf,
-  verifyUpload,
 } from './describe-source.ts';
 import { unlinkIfThere } from '../disk/durable-files.ts';
 import type {
@@ -32,7 +33,7 @@ import { losesNegativeZero, WITHOUT_DICTIONARIES } from './negative-zeros.ts';
 import { type BatchPayload, createBatchEncoder } from '../types/batch-codec.ts';
 import { withExactSource } from './parquet/exact-source.ts';
 import { createFileEngine, type FileEngine, type FileEngineOptions } from '../engine/file-engine.ts';
-import { fromChild, isInexact, type Subject } from './file-errors.ts';
+import { columnOfInexactValue, fromChild, type Subject } from './file-errors.ts';
 import { readSource, subjectOf } from './read-source.ts';
 import { attachment, checksOf, copyOptions, FILE_NOTES, storedRowsSql } from './source-sql.ts';
 import { foreignColumn, hasInt96, isStoredBySql } from '../types/duckdb-types.ts';
@@ -163,19 +164,29 @@ async function convertUpload(
 
 type SizedUpload = DescribedUpload & { readonly size: RowsSize };
 
-/** Writes a CSV file in the types of its first rows, and again if a later value does not fit them. */
+/**
+ * Writes a CSV file in the types of its first rows. If a later value does not fit one, writes it again with a type for
+ * that column from all rows, and if that fails, too, with all types from all rows.
+ */
 async function writeCsv(
   engine: FileEngine,
-  upload: SizedUpload,
+  first: SizedUpload,
   path: string,
   write: WriteOptions,
 ): Promise<WrittenFile> {
-  try {
-    return await writeUpload(engine, upload, path, write);
-  } catch (error) {
-    if (!(error instanceof Error && isInexact(error.cause))) throw error;
-    const verified = await guarded('CSV file', () => verifyUpload(engine, upload, write.signal));
-    return writeUpload(engine, { ...verified, size: upload.size }, path, write);
+  const { signal } = write;
+  const { size } = first;
+  let upload = first;
+  for (let failures = 0; ; failures++) {
+    try {
+      return await writeUpload(engine, upload, path, write);
+    } catch (error) {
+      const column = columnOfInexactValue(error);
+      if (column === undefined || failures === 2) throw error;
+      const again = { columns: failures === 0 ? [column] : 'all', signal } as const;
+      const described = upload;
+      upload = { ...(await guarded('CSV file', () => describeAgain(engine, described, again))), size };
+    }
   }
 }
 
@@ -198,7 +209,7 @@ async function writeUpload(
 ): Promise<WrittenFile> {
   if (isCopiedBySql(info)) {
     const sql = storedRowsSql(source, info, columnNames);
-    const { hasNegativeZero } = info.csvTable ?? {};
+    const hasNegativeZero = info.csvTable && mayHaveNegativeZero(info.csvTable);
     return copyRows(engine, { sql, sources: [source], schema: info.schema, size, hasNegativeZero }, path, write);
   }
   const rows = await guarded(subjectOf(source), () => countRows(engine, source, write.signal));

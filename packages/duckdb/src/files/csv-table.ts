@@ -8,6 +8,10 @@ export interface CsvColumn {
   readonly type: CsvType;
   /** The types that the column may have instead, if a value does not fit `type`; undefined if its type is declared. */
   readonly otherTypes?: readonly CsvType[];
+  /** Whether all values are known to fit `type`. */
+  readonly isVerified: boolean;
+  /** Whether a value may be -0, if `type` is a float. */
+  readonly hasNegativeZero: boolean;
 }
 
 /** How a CSV file is read as a table. */
@@ -15,10 +19,6 @@ export interface CsvTable {
   readonly delimiter: string;
   readonly header: boolean;
   readonly columns: readonly CsvColumn[];
-  /** Whether all values are known to fit the types of their columns. */
-  readonly isVerified: boolean;
-  /** Whether a column of floats may have a -0. */
-  readonly hasNegativeZero: boolean;
 }
 
 /** The name of a column in SQL: those of the frame may be the same but for their case. */
@@ -26,23 +26,30 @@ export function csvColumnName(index: number): string {
   return `c${index}`;
 }
 
-/** The error of a value that does not fit the type of its column. */
-export const INEXACT = 'svc: a value of the CSV file does not fit its column';
+const INEXACT = 'svc: a value of the CSV file does not fit column';
 
-/** SQL for the rows of a table, from SQL for its texts. A value that is not exact is the error `INEXACT`. */
-export function typedRowsSql({ columns, isVerified, hasNegativeZero }: CsvTable, texts: string): string {
+/** Returns the index of the column that a value did not fit, from the message of the error; undefined for other errors. */
+export function inexactColumn(message: string): number | undefined {
+  const index = new RegExp(`^[A-Z][\\w ]* Error: ${INEXACT} (\\d+)$`).exec(message)?.[1];
+  return index === undefined ? undefined : Number(index);
+}
+
+/** Whether a value of a table may be -0. */
+export function mayHaveNegativeZero({ columns }: CsvTable): boolean {
+  return columns.some(({ hasNegativeZero }) => hasNegativeZero);
+}
+
+/** SQL for the rows of a table, from SQL for its texts. A value that is not exact is an error of its column. */
+export function typedRowsSql(table: CsvTable, texts: string): string {
+  const { columns } = table;
   const names = columns.map((_, i) => csvColumnName(i));
-  if (isVerified) {
-    const values = columns.map(({ type }, i) => `${type.valueOf(names[i] ?? '')} AS ${names[i]}`);
-    return `SELECT ${values.join(', ')} FROM ${texts}`;
-  }
-  const checks: FloatChecks = { allowNegativeZero: hasNegativeZero };
+  const checks: FloatChecks = { allowNegativeZero: mayHaveNegativeZero(table) };
   // A value is used twice, but computed once.
   const values = columns.map(({ type }, i) => `${names[i]}, ${type.valueOf(names[i] ?? '')} AS v${i}`);
-  const guarded = columns.map(({ type }, i) => {
-    const isExact = type.isExact(names[i] ?? '', `v${i}`, checks);
+  const guarded = columns.map(({ type, isVerified }, i) => {
+    const isExact = isVerified ? 'true' : type.isExact(names[i] ?? '', `v${i}`, checks);
     if (isExact === 'true') return `v${i} AS ${names[i]}`;
-    return `CASE WHEN ${names[i]} IS NULL THEN NULL WHEN ${isExact} THEN v${i} ELSE error('${INEXACT}') END AS ${names[i]}`;
+    return `CASE WHEN ${names[i]} IS NULL THEN NULL WHEN ${isExact} THEN v${i} ELSE error('${INEXACT} ${i}') END AS ${names[i]}`;
   });
   return `SELECT ${guarded.join(', ')} FROM (SELECT ${values.join(', ')} FROM ${texts})`;
 }

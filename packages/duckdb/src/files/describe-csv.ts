@@ -4,6 +4,7 @@ import { columnInfo } from '@svc/frames';
 import { declaredField } from '@svc/frames/internal';
 import { DataType, type Field, Schema } from 'apache-arrow';
 import { checkedName } from './csv-arguments.ts';
+import { readExcerpts } from './csv-excerpts.ts';
 import { inexactValue } from './csv-faults.ts';
 import { type CsvFormats, formattedType, formattedTypes } from './csv-formats.ts';
 import { checkTypes, type ColumnEvidence, type QueryTexts, sampleTypes } from './csv-inference.ts';
@@ -15,17 +16,26 @@ import { refuseRepeatedName } from './refuse-repeated-name.ts';
 import { csvTextsSql, type CsvSource, csvSniffSql } from './source-sql.ts';
 import { fieldFromDuckdb, foreignColumn } from '../types/duckdb-types.ts';
 import { storedColumn } from '../types/stored-types.ts';
+import { ChildError, isOfTheEngine } from '../engine/child-errors.ts';
 import { uniqueNames } from '../wire/sql-names.ts';
 
 /** With more columns, all rows are checked before they are written: the checks of one statement take too much memory. */
 const MAX_GUARDED_COLUMNS = 500;
 
+/** Runs SQL over CSV files. */
+export interface CsvReader {
+  readonly query: QueryTexts;
+  /** Saves a text to a file, which is removed after the work. */
+  withFile<T>(text: Uint8Array, work: (path: string) => Promise<T>): Promise<T>;
+}
+
 /**
  * Detects how a CSV file is read as a table. Its types fit the first rows, and are not verified unless those are all rows
- * or there are very many columns.
+ * or there are very many columns. A column whose later values look different gets its type from all rows.
  */
-export async function detectCsvTable(query: QueryTexts, source: CsvSource, head: CsvHead): Promise<CsvTable> {
+export async function detectCsvTable(reader: CsvReader, source: CsvSource, head: CsvHead): Promise<CsvTable> {
   await refuseEmptyFile(source.path);
+  const { query } = reader;
   const { delimiter } = head;
   // A format that a client gives takes precedence: 20240102 is a date if it has the format of one.
   const inferredTypes = [...formattedTypes(source), ...INFERRED_TYPES];
@@ -35,22 +45,73 @@ export async function detectCsvTable(query: QueryTexts, source: CsvSource, head:
   const texts = csvTextsSql(source, { delimiter, header, columns: names });
   const isInferred = declared.includes(undefined);
   const sample = isInferred ? await sampleTypes(query, texts, names.length, inferredTypes) : undefined;
+  const isVerified = sample?.isWhole === true;
   const columns = names.map((name, i): CsvColumn => {
     const known = declared[i];
     if (known !== undefined) return known;
-    const { hasValues = false, types = inferredTypes } = sample?.columns[i] ?? {};
+    const { hasValues = false, types = inferredTypes, hasNegativeZero = false } = sample?.columns[i] ?? {};
     const [type = TEXT, ...otherTypes] = hasValues ? types : [NULLS, ...types];
-    return inferredColumn(name, type, otherTypes);
+    return { ...inferredColumn(name, type, otherTypes), isVerified, hasNegativeZero: isFloat(type) && hasNegativeZero };
   });
-  const table = {
-    delimiter,
-    header,
-    columns,
-    isVerified: sample?.isWhole === true && declared.every((column) => column === undefined),
-    hasNegativeZero: columns.some(({ type }, i) => isFloat(type) && sample?.columns[i]?.hasNegativeZero === true),
-  };
-  if (table.isVerified || columns.length <= MAX_GUARDED_COLUMNS) return table;
-  return (await verifyCsvTable(query, source, table)).table;
+  const table = { delimiter, header, columns };
+  if (isVerified || sample === undefined) return table;
+  if (columns.length > MAX_GUARDED_COLUMNS) return (await verifyCsvTable(query, source, table)).table;
+  return settleColumns(query, source, table, await doubtfulColumns(reader, source, table, inferredTypes));
+}
+
+/** Finds the columns whose values in later rows do not seem to fit their types. */
+async function doubtfulColumns(
+  reader: CsvReader,
+  source: CsvSource,
+  table: CsvTable,
+  types: readonly CsvType[],
+): Promise<readonly number[]> {
+  const { delimiter, columns } = table;
+  const excerpts = await readExcerpts(source.path, { delimiter, columns: columns.length });
+  if (excerpts === undefined) return [];
+  try {
+    const { columns: found } = await reader.withFile(excerpts, (path) => {
+      const texts = csvTextsSql({ ...source, path }, { ...table, header: false });
+      return sampleTypes(reader.query, texts, columns.length, types);
+    });
+    return columns.flatMap(({ type, otherTypes }, i) => {
+      const { hasValues = false, types: fitting = [] } = found[i] ?? {};
+      return otherTypes === undefined || type === TEXT || !hasValues || fitting.includes(type) ? [] : [i];
+    });
+  } catch (error) {
+    if (!(error instanceof ChildError) || isOfTheEngine(error)) throw error;
+    // Lines inside quotes need not be CSV.
+    return [];
+  }
+}
+
+/** Gives some columns the types that all of their values fit. A value that does not fit a declared type is `invalid_data`. */
+export async function settleColumns(
+  query: QueryTexts,
+  source: CsvSource,
+  table: CsvTable,
+  indexes: readonly number[],
+): Promise<CsvTable> {
+  if (indexes.length === 0) return table;
+  const candidates = indexes.map((index) => {
+    const { type = TEXT, otherTypes = [] } = table.columns[index] ?? {};
+    return { index, types: type === NULLS ? otherTypes : [type, ...otherTypes] };
+  });
+  const found = await checkTypes(query, csvTextsSql(source, table), candidates);
+  const evidence = new Map(indexes.map((index, i) => [index, found.columns[i]]));
+  const columns = table.columns.map((column, i) => settledColumn(column, evidence.get(i)));
+  if (columns.includes(undefined)) throw await inexactValue(query, source, table);
+  return { ...table, columns: columns.flatMap((column) => column ?? []) };
+}
+
+/** Returns a column with the type that its values fit; undefined if they do not fit its declared type. */
+function settledColumn(column: CsvColumn, evidence: ColumnEvidence | undefined): CsvColumn | undefined {
+  if (evidence === undefined) return column;
+  const { hasValues, types, hasNegativeZero } = evidence;
+  const fitting = hasValues ? types[0] : undefined;
+  if (column.otherTypes === undefined && hasValues && fitting === undefined) return undefined;
+  const settled = column.otherTypes === undefined ? column : inferredColumn(column.field.name, fitting ?? TEXT, []);
+  return { ...settled, isVerified: true, hasNegativeZero: isFloat(settled.type) && hasNegativeZero };
 }
 
 /**
@@ -62,28 +123,18 @@ export async function verifyCsvTable(
   source: CsvSource,
   table: CsvTable,
 ): Promise<{ readonly table: CsvTable; readonly rows: number }> {
-  const { columns, delimiter, header } = table;
-  const texts = csvTextsSql(source, { delimiter, header, columns });
-  const checked = columns.flatMap(({ type }, index) =>
-    type === TEXT ? [] : [{ index, types: type === NULLS ? [] : [type] }],
+  const checked = table.columns.flatMap(({ type, isVerified }, index) =>
+    isVerified || type === TEXT ? [] : [{ index, types: type === NULLS ? [] : [type] }],
   );
-  const first = await checkTypes(query, texts, checked);
-  const found = new Map<number, ColumnEvidence | undefined>(checked.map(({ index }, i) => [index, first.columns[i]]));
-  const failed = columns.flatMap(({ type, otherTypes }, index) => {
-    const { hasValues = false, types = [type] } = found.get(index) ?? {};
-    return types.length > 0 || !hasValues ? [] : [{ index, types: otherTypes }];
-  });
-  if (failed.some(({ types }) => types === undefined)) throw await inexactValue(query, source, table);
-  const others = failed.map(({ index, types = [] }) => ({ index, types }));
-  const second = others.length === 0 ? undefined : await checkTypes(query, texts, others);
-  for (const [i, { index }] of others.entries()) found.set(index, second?.columns[i]);
-  const settled = columns.map((column, i): CsvColumn => {
-    const evidence = found.get(i);
-    if (evidence === undefined || column.otherTypes === undefined) return column;
-    return inferredColumn(column.field.name, evidence.hasValues ? (evidence.types[0] ?? TEXT) : TEXT, []);
-  });
-  const hasNegativeZero = settled.some(({ type }, i) => isFloat(type) && found.get(i)?.hasNegativeZero === true);
-  return { table: { ...table, columns: settled, isVerified: true, hasNegativeZero }, rows: first.rows };
+  const { columns: found, rows } = await checkTypes(query, csvTextsSql(source, table), checked);
+  const evidence = new Map(checked.map(({ index }, i) => [index, found[i]]));
+  const failed = [...evidence].flatMap(([index, { hasValues = false, types = [] } = {}]) =>
+    hasValues && types.length === 0 ? [index] : [],
+  );
+  const columns = table.columns.map((column, i) =>
+    failed.includes(i) ? column : (settledColumn(column, evidence.get(i)) ?? column),
+  );
+  return { table: await settleColumns(query, source, { ...table, columns }, failed), rows };
 }
 
 /** The description of a table, except for the number of rows. */
@@ -136,7 +187,7 @@ function declaredColumn(source: CsvSource, name: string, index: number): CsvColu
   const type = columns?.[index]?.type;
   const field = type === undefined ? addedTo?.fields.find((one) => one.name === name) : declaredField(name, type);
   const known = field && csvTypeOf(field, source);
-  return known && { field: nullable(field), type: known };
+  return known && { field: nullable(field), type: known, isVerified: false, hasNegativeZero: false };
 }
 
 /** Returns how values of a field are written in CSV; undefined if there is no such form. */
@@ -159,5 +210,5 @@ const DUCK_NAMES: Readonly<Record<string, string>> = { TIMESTAMPTZ: 'TIMESTAMP_T
 
 function inferredColumn(name: string, type: CsvType, otherTypes: readonly CsvType[]): CsvColumn {
   const field = fieldFromDuckdb(name, { name: DUCK_NAMES[type.sqlType] ?? type.sqlType });
-  return { field, type, otherTypes };
+  return { field, type, otherTypes, isVerified: false, hasNegativeZero: false };
 }

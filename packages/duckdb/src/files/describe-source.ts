@@ -8,10 +8,9 @@ import { fitsPlan } from '../wire/fits-plan.ts';
 import type { Int96Unit } from '../wire/column-plans.ts';
 import type { ChildResponses } from '../wire/file-requests.ts';
 import { unlinkIfThere } from '../disk/durable-files.ts';
-import type { QueryTexts } from './csv-inference.ts';
 import { type CsvHead, readCsvHead } from './csv-sniffer.ts';
 import { csvColumnName, type CsvTable } from './csv-table.ts';
-import { csvInfo, detectCsvTable, verifyCsvTable } from './describe-csv.ts';
+import { csvInfo, type CsvReader, detectCsvTable, settleColumns, verifyCsvTable } from './describe-csv.ts';
 import { describeOwnFiles, type ParquetSource, toError } from './describe-own-files.ts';
 import { describeParquet } from './parquet/describe-parquet.ts';
 import type { FileSource, SourceInfo } from './frame-files.ts';
@@ -64,28 +63,43 @@ async function describeForeign(engine: FileEngine, source: FileSource, signal?: 
 
 /** Describes a CSV file from all of its rows, which are read at least once to count them. */
 async function describeForeignCsv(engine: FileEngine, source: CsvSource, signal?: AbortSignal): Promise<SourceInfo> {
-  const query = textsOf(engine, signal);
-  const table = await detectCsvTable(query, source, await readCsvHead(source.path, source.delimiter));
-  const { table: verified, rows } = await verifyCsvTable(query, source, table);
+  const reader = csvReader(engine, signal);
+  const table = await detectCsvTable(reader, source, await readCsvHead(source.path, source.delimiter));
+  const { table: verified, rows } = await verifyCsvTable(reader.query, source, table);
   // The file may change before it is read.
-  return { ...csvInfo({ ...verified, isVerified: false, hasNegativeZero: true }), rows };
+  const columns = verified.columns.map((column) => ({ ...column, isVerified: false, hasNegativeZero: true }));
+  return { ...csvInfo({ ...verified, columns }), rows };
 }
 
-function textsOf(engine: FileEngine, signal: AbortSignal | undefined): QueryTexts {
-  return (sql) => engine.call({ op: 'texts', sql }, signal);
+function csvReader(engine: FileEngine, signal: AbortSignal | undefined): CsvReader {
+  return {
+    query: (sql) => engine.call({ op: 'texts', sql }, signal),
+    withFile: (text, work) => withScratchFile(engine, text, work),
+  };
+}
+
+/** Saves bytes to a file, which is removed after the work. */
+async function withScratchFile<T>(
+  engine: FileEngine,
+  bytes: Uint8Array | string,
+  work: (path: string) => Promise<T>,
+): Promise<T> {
+  await engine.scratch.make();
+  const path = join(engine.scratch.path, randomUUID());
+  try {
+    await writeFile(path, bytes);
+    return await work(path);
+  } finally {
+    await unlinkIfThere(path);
+  }
 }
 
 /** Returns DuckDB's columns of a file under our exact footer, by writing a file that has only this footer. */
 async function inspectExact(engine: FileEngine, footer: ParquetFooter, signal?: AbortSignal): Promise<FoundColumns> {
-  await engine.scratch.make();
-  const path = join(engine.scratch.path, `${randomUUID()}.parquet`);
-  try {
-    await writeFile(path, PARQUET_MAGIC);
+  return withScratchFile(engine, PARQUET_MAGIC, async (path) => {
     await footer.appendExact(path);
-    return await inspect(engine, { kind: 'parquet', path }, signal);
-  } finally {
-    await unlinkIfThere(path);
-  }
+    return inspect(engine, { kind: 'parquet', path }, signal);
+  });
 }
 
 /** An upload whose head or footer was read. */
@@ -135,7 +149,7 @@ export async function describeUpload(
 ): Promise<DescribedUpload> {
   if (source.kind === 'csv') {
     const csvHead = head ?? (await readCsvHead(source.path, source.delimiter));
-    return describedCsv(source, await detectCsvTable(textsOf(engine, signal), source, csvHead));
+    return describedCsv(source, await detectCsvTable(csvReader(engine, signal), source, csvHead));
   }
   const found = await inspect(engine, source, signal);
   const columnNames = found.map(({ name }) => name);
@@ -152,15 +166,20 @@ export async function describeUpload(
   return { source, info, columnNames };
 }
 
-/** Describes an upload again, from all rows: one did not fit the types of the first rows. */
-export async function verifyUpload(
+/** Describes a CSV upload again, from all values of these columns, or from all values. */
+export async function describeAgain(
   engine: FileEngine,
   upload: DescribedUpload,
-  signal: AbortSignal | undefined,
+  { columns, signal }: { readonly columns: readonly number[] | 'all'; readonly signal: AbortSignal | undefined },
 ): Promise<DescribedUpload> {
   const { source } = upload;
   if (source.kind !== 'csv') return upload;
-  return describedCsv(source, (await verifyCsvTable(textsOf(engine, signal), source, source.table)).table);
+  const { query } = csvReader(engine, signal);
+  const table =
+    columns === 'all'
+      ? (await verifyCsvTable(query, source, source.table)).table
+      : await settleColumns(query, source, source.table, columns);
+  return describedCsv(source, table);
 }
 
 function describedCsv(source: CsvSource, table: CsvTable): DescribedUpload {

@@ -1,5 +1,5 @@
 import { counted, ServiceError, toServiceError } from '@svc/errors';
-import { INEXACT } from './csv-table.ts';
+import { inexactColumn } from './csv-table.ts';
 import { ChildCrash, ChildError, isBroken, isBrokenByAnother, isOutOfMemory } from '../engine/child-errors.ts';
 
 /** The kind of source or file that an operation failed on. */
@@ -104,9 +104,10 @@ export function wrongValueCount(values: number, columns: number): string {
   return `has ${counted(values, 'value')}, but there ${columns === 1 ? 'is' : 'are'} ${counted(columns, 'column')}`;
 }
 
-/** Whether a value of a CSV file did not fit the type of its column. */
-export function isInexact(error: unknown): boolean {
-  return error instanceof ChildError && error.message.includes(INEXACT);
+/** Returns the index of the column of a CSV file that a value did not fit; undefined if an error has another cause. */
+export function columnOfInexactValue(error: unknown): number | undefined {
+  const cause = error instanceof ServiceError ? error.cause : error;
+  return cause instanceof ChildError ? inexactColumn(cause.message) : undefined;
 }
 
 const CSV_HINT = 'Correct the line, or set the names and types of the columns with ?columns=.';
@@ -114,7 +115,7 @@ const CSV_HINT = 'Correct the line, or set the names and types of the columns wi
 /** Extracts the line, and what DuckDB expected there, from its message of many lines. */
 function csvError(cause: ChildError): ServiceError {
   const { message } = cause;
-  if (isInexact(cause)) {
+  if (columnOfInexactValue(cause) !== undefined) {
     return new ServiceError('invalid_data', 'The CSV file has changed since its types were detected.', {
       hint: 'Send the request again.',
       cause,
