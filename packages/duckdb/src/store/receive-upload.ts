@@ -46,18 +46,11 @@ export async function withReceived<T>(
   if (!isWhole) return withFile({ ...source, body: all }, receiving, work);
   const bytes = Buffer.concat(head);
   const run = (): Promise<T> =>
-    withSignal(receiving.signal, async (signal) =>
-      work(await decoded(source, bodyOf(bytes), { ...receiving, signal })),
-    );
+    withSignal(receiving.signal, async (signal) => work(await decoded(source, bytes, { ...receiving, signal })));
   return run().catch((error: unknown) => {
     if (!isRefusedForAnother(error)) throw error;
     return run();
   });
-}
-
-/** Each attempt to decode gets a copy: decoding takes the memory. */
-async function* bodyOf(bytes: Uint8Array): AsyncGenerator<Uint8Array> {
-  yield Uint8Array.from(bytes);
 }
 
 /** Aborts the signal when the work is done: rows that were not consumed occupy a decoder until they are cancelled. */
@@ -155,7 +148,7 @@ function withSkippedLines(error: unknown, upload: FileUpload): unknown {
 
 async function decoded(
   upload: FileUpload,
-  body: FileBody | AsyncIterable<Uint8Array>,
+  body: FileBody | Uint8Array,
   { decoders, signal, addedTo }: Pick<Receiving, 'decoders' | 'signal' | 'addedTo'>,
 ): Promise<FrameStream> {
   if (decoders === undefined || upload.format === 'csv' || upload.format === 'parquet') {

@@ -93,6 +93,17 @@ describe('a body', () => {
     expect(bytes.buffer.byteLength).toBeGreaterThan(800_000);
   });
 
+  test('in memory keeps its bytes', async () => {
+    const bytes = Buffer.from('{"id":1}\n{"id":2}\n');
+    for (let i = 0; i < 2; i++) expect(await countRows(await decoders.decode('ndjson', bytes))).toBe(2);
+  });
+
+  test('in memory that takes many times its bytes is decoded in steps', async () => {
+    const rows = 500_000;
+    const body = Buffer.from(`[${'{},'.repeat(rows - 1)}{"a":1}]`);
+    expect(await countRows(await decoders.decode('json', body))).toBe(rows);
+  });
+
   test('that is refused fails with the code, message and hint of the decoder', async () => {
     const error = await failureOf(decoders.decode('json', bodyOf('{"a":1}')));
     expect(error).toBeInstanceOf(ServiceError);

@@ -2,7 +2,7 @@ import type { RecordBatch } from 'apache-arrow';
 import type { DecodeOptions, DecodedFormat, FileBody } from '../encoding.ts';
 import type { FrameStream } from '../frame-stream.ts';
 import { targetMessage } from './json/json-target.ts';
-import { createBodyReader, createFileReader } from './worker/body-reader.ts';
+import { type BodyReader, createBodyReader, createFileReader, NO_MORE } from './worker/body-reader.ts';
 import { createDecodeSession, type DecodeSession } from './worker/decode-session.ts';
 import { createFrameAssembler } from './worker/frame-assembler.ts';
 import type { WorkerRequest } from './worker/worker-messages.ts';
@@ -32,11 +32,11 @@ export interface Decoders {
    * Decodes a body to a frame: `arrow` is an Arrow IPC stream or file, `json` an array of objects, `ndjson` one object
    * per line. Resolves when the schema is known. Malformed bytes are `invalid_data` with their position, from the call
    * or from the batches. The batches can be read once; they hold a worker until they are read to their end, the reader
-   * stops, or the signal is aborted.
+   * stops, or the signal is aborted. A body of bytes should be short: it is decoded in one step.
    */
   decode(
     format: DecodedFormat,
-    body: AsyncIterable<Uint8Array> | FileBody,
+    body: AsyncIterable<Uint8Array> | FileBody | Uint8Array,
     options?: DecodeOptions,
   ): Promise<FrameStream>;
   /** Terminates the workers. Bodies being decoded fail. */
@@ -56,14 +56,20 @@ export function createDecoders(decoders: DecodersOptions = {}): Decoders {
     async decode(format, body, options = {}) {
       const { signal, maxBytes = Infinity } = options;
       const target = format === 'arrow' ? undefined : targetMessage(options);
-      const file = 'path' in body ? body : undefined;
-      const reader = 'path' in body ? createFileReader(body, signal) : createBodyReader(body, signal);
+      // A copy: the worker takes the memory.
+      const whole = body instanceof Uint8Array ? new Uint8Array(body) : undefined;
+      const reader = readerOf(body, signal);
       let session: DecodeSession | undefined;
       try {
         // Wait for the first chunk before acquiring a worker: a client that trickles a small body does not hold one.
         const first = await reader.next();
-        session = createDecodeSession({ pool, link: await pool.acquire(signal), reader, first, signal });
-        const given = { ...(file && { path: file.path }), ...(target && { target }) };
+        const link = await pool.acquire(signal, { isShort: whole !== undefined });
+        session = createDecodeSession({ pool, link, reader, first, signal });
+        const given = {
+          ...('path' in body && { path: body.path }),
+          ...(whole && { whole }),
+          ...(target && { target }),
+        };
         return await openFrame(session, { kind: 'open', format, maxBytes, ...given });
       } catch (error) {
         (session ?? reader).close();
@@ -72,6 +78,14 @@ export function createDecoders(decoders: DecodersOptions = {}): Decoders {
     },
     close: () => pool.close(),
   };
+}
+
+function readerOf(
+  body: AsyncIterable<Uint8Array> | FileBody | Uint8Array,
+  signal: AbortSignal | undefined,
+): BodyReader {
+  if (body instanceof Uint8Array) return NO_MORE;
+  return 'path' in body ? createFileReader(body, signal) : createBodyReader(body, signal);
 }
 
 async function openFrame(session: DecodeSession, request: WorkerRequest): Promise<FrameStream> {

@@ -57,6 +57,15 @@ export function createBodyReader(body: AsyncIterable<Uint8Array>, signal: AbortS
   };
 }
 
+/** The reader of a body that was sent with the first request. */
+export const NO_MORE: BodyReader = {
+  next: async () => undefined,
+  restart() {
+    throw new Error('A decoder asked to restart a body that it has as a whole.');
+  },
+  close: () => undefined,
+};
+
 /** Creates a reader that does not read the file, but reports how many bytes it has. */
 export function createFileReader(file: FileBody, signal: AbortSignal | undefined): BodyReader {
   let size = 0;

@@ -28,6 +28,8 @@ export function createDecodeSession(parts: SessionParts): DecodeSession {
   const { pool, link, reader, first, signal } = parts;
   let upcoming = Promise.resolve(first);
   let isOpen = true;
+  /** Parts that the worker sent together, and that were not asked for yet. */
+  const ahead: FramePart[] = [];
   let stopListening = (): void => undefined;
 
   function finish(): void {
@@ -69,8 +71,9 @@ export function createDecodeSession(parts: SessionParts): DecodeSession {
   async function ask(request: WorkerRequest) {
     for (let outcome = await call(request); ;) {
       if (outcome.kind === 'more') outcome = await feed();
-      else if (outcome.kind === 'working') outcome = await call({ kind: 'next' });
-      else if (outcome.kind === 'again') outcome = await restart();
+      else if (outcome.kind === 'working' || (outcome.kind === 'parts' && outcome.parts.length === 0)) {
+        outcome = await call({ kind: 'next' });
+      } else if (outcome.kind === 'again') outcome = await restart();
       else return outcome;
     }
   }
@@ -79,12 +82,19 @@ export function createDecodeSession(parts: SessionParts): DecodeSession {
     async next(request) {
       try {
         if (isAborted()) throw cancelledUpload(signal?.reason);
-        if (!isOpen) return undefined;
+        const known = ahead.shift();
+        if (known !== undefined || !isOpen) return known;
         const outcome = await ask(request);
         throwIfFailed(outcome);
-        if (outcome.kind !== 'done') return outcome;
-        finish();
-        return undefined;
+        if (outcome.kind === 'done') {
+          finish();
+          return undefined;
+        }
+        if (outcome.kind !== 'parts') return outcome;
+        ahead.push(...outcome.parts);
+        // Others need the worker more than the reader, who has all parts.
+        if (outcome.isDone) finish();
+        return ahead.shift();
       } catch (error) {
         close();
         throw isAborted() ? cancelledUpload(signal?.reason) : error;

@@ -3,7 +3,7 @@ import type { ByteBudget } from '../../byte-budget.ts';
 import type { DecodedFormat } from '../../encoding.ts';
 import { decodeArrow } from '../arrow/arrow-decoder.ts';
 import { buffersOf } from '../../columns/column-data.ts';
-import { type ByteInput, createByteInput, type DecodeSteps } from '../decode-steps.ts';
+import { type ByteInput, createByteInput, type DecodeSteps, type FramePart } from '../decode-steps.ts';
 import { createFileInput } from './file-input.ts';
 import { decodeJson, decodeNdjson, type JsonOptions } from '../json/json-decoder.ts';
 import { targetFromMessage } from '../json/json-target.ts';
@@ -32,11 +32,15 @@ type OpenRequest = Extract<WorkerRequest, { kind: 'open' }>;
 const share = asMemoryShare(workerData);
 let decoding: Decoding | undefined;
 
-function open({ format, maxBytes, path, target: message }: OpenRequest): Decoding {
+function open({ format, maxBytes, path, whole, target: message }: OpenRequest): Decoding {
   const target = message && targetFromMessage(message);
   const budget = createFrameBudget(maxBytes, share);
   if (path === undefined) {
     const input = createByteInput();
+    if (whole !== undefined) {
+      input.push(whole);
+      input.end();
+    }
     return {
       steps: DECODERS[format](input, budget, { target }),
       feed: (chunk) => chunk.kind === 'chunk' && input.push(chunk.bytes),
@@ -63,11 +67,36 @@ function handle(request: WorkerRequest): Outcome {
   if (decoding === undefined) return { kind: 'done' };
   if (request.kind === 'chunk' || request.kind === 'grown') decoding.feed(request);
   if (request.kind === 'end') decoding.end();
+  if (request.kind === 'open' && request.whole !== undefined) return firstParts(decoding.steps);
   const { value, done } = decoding.steps.next();
   if (done !== true) return value;
+  finish();
+  return { kind: 'done' };
+}
+
+/** The most bytes of parts that are decoded before the reader asks for more. */
+const MAX_AHEAD_BYTES = 1 << 20;
+
+/** Decodes a whole body, or its first parts if it decompresses to many bytes: a message for each takes longer. */
+function firstParts(steps: DecodeSteps): Outcome {
+  const parts: FramePart[] = [];
+  for (let bytes = 0; bytes < MAX_AHEAD_BYTES;) {
+    const { value, done } = steps.next();
+    if (done === true) {
+      finish();
+      return { kind: 'parts', parts, isDone: true };
+    }
+    if (value.kind === 'more' || value.kind === 'working' || value.kind === 'again') break;
+    parts.push(value);
+    bytes += value.kind === 'schema' ? value.message.length : value.heldBytes;
+  }
+  return { kind: 'parts', parts, isDone: false };
+}
+
+/** Ends a decode whose frame is passed on. */
+function finish(): void {
   close();
   resizeShare(share, 0);
-  return { kind: 'done' };
 }
 
 function handleSafely(request: WorkerRequest): Outcome {
@@ -86,7 +115,9 @@ parentPort?.on('message', (request: WorkerRequest) => {
     return;
   }
   const outcome = handleSafely(request);
+  const parts = outcome.kind === 'parts' ? outcome.parts : [outcome];
   // Batches are transferred. Dictionaries are copied, as the decoder still needs them.
-  parentPort?.postMessage(outcome, outcome.kind === 'batch' ? [...buffersOf(outcome.columns)] : []);
+  const buffers = parts.flatMap((part) => (part.kind === 'batch' ? [...buffersOf(part.columns)] : []));
+  parentPort?.postMessage(outcome, buffers);
 });
 parentPort?.postMessage('ready', []);

@@ -2,7 +2,7 @@ import { ServiceError } from '@svc/errors';
 import { type ResourceLimits, Worker } from 'node:worker_threads';
 import { bytesOfShare, type MemoryShare, resizeShare } from './memory-shares.ts';
 import { type Resolvers, withResolvers } from '../../with-resolvers.ts';
-import type { Outcome, WorkerRequest } from './worker-messages.ts';
+import { buffersOfRequest, type Outcome, type WorkerRequest } from './worker-messages.ts';
 
 /** The main thread's side of one worker thread. */
 export interface WorkerLink {
@@ -67,7 +67,7 @@ export function createWorkerLink(options: WorkerLinkOptions): WorkerLink {
   async function ask(request: WorkerRequest): Promise<Outcome> {
     pending = withResolvers<Outcome>();
     const timer = setTimeout(() => fail(stallError(stallTimeoutMs)), stallTimeoutMs);
-    worker.postMessage(request, request.kind === 'chunk' ? [request.bytes.buffer] : []);
+    worker.postMessage(request, buffersOfRequest(request));
     try {
       return await pending.promise;
     } finally {

@@ -1,6 +1,6 @@
 import { type ErrorCode, ServiceError } from '@svc/errors';
 import type { DecodedFormat } from '../../encoding.ts';
-import type { DecodeStep } from '../decode-steps.ts';
+import type { DecodeStep, FramePart } from '../decode-steps.ts';
 import type { TargetMessage } from '../json/json-target.ts';
 
 /** A request of the main thread to a worker. Each except `close` gets exactly one outcome. */
@@ -11,6 +11,8 @@ export type WorkerRequest =
       readonly maxBytes: number;
       /** The file with the body; undefined if its bytes are sent. */
       readonly path?: string;
+      /** The whole body, if it is short. Its outcome is `parts`. */
+      readonly whole?: Uint8Array<ArrayBuffer>;
       /** The columns of JSON rows; undefined if the values determine them. */
       readonly target?: TargetMessage;
     }
@@ -27,6 +29,12 @@ export type BodyChunk =
 /** The outcome of a request: the next step of the decoder, its end, or its failure. */
 export type Outcome =
   | DecodeStep
+  | {
+      readonly kind: 'parts';
+      readonly parts: readonly FramePart[];
+      /** Whether these are all parts. */
+      readonly isDone: boolean;
+    }
   | { readonly kind: 'done' }
   | { readonly kind: 'refused'; readonly code: ErrorCode; readonly message: string; readonly hint: string }
   | { readonly kind: 'failed'; readonly error: unknown };
@@ -36,6 +44,12 @@ export function outcomeFromError(error: unknown): Outcome {
   if (!(error instanceof ServiceError)) return { kind: 'failed', error };
   const { code, message, hint } = error;
   return { kind: 'refused', code, message, hint };
+}
+
+/** The buffers that a request passes on to the worker. */
+export function buffersOfRequest(request: WorkerRequest): ArrayBuffer[] {
+  if (request.kind === 'chunk') return [request.bytes.buffer];
+  return request.kind === 'open' && request.whole !== undefined ? [request.whole.buffer] : [];
 }
 
 /** Throws the error of an outcome, if it has one. */
