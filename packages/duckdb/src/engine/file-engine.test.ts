@@ -11,7 +11,7 @@ import { fromChild } from '../files/file-errors.ts';
 import { sqlText } from '../wire/sql-names.ts';
 import { createFileEngine, type FileEngine } from './file-engine.ts';
 import { WITHOUT_DICTIONARIES } from '../files/negative-zeros.ts';
-import { rowGroupOption } from '../files/row-groups.ts';
+import { growingRowGroups } from '../files/row-groups.ts';
 import { copyOptions, FILE_NOTES } from '../files/source-sql.ts';
 import { INVALIDATING_SQL } from '../testing/invalidating-sql.ts';
 
@@ -46,14 +46,11 @@ async function countRows(batches: AsyncGenerator<ArrayBuffer, number, undefined>
 
 /** A request to write `longFrame` to a file. */
 function writeTo(path: string) {
-  const size = rowGroupOption({ rows: 0, bytesPerRow: 8 });
   const columns = [{ name: 'id', title: 'id', plan: { kind: 'copy', width: 8, type: 'BIGINT' } }] as const;
   const segments = {
     tailPath: `${path}.tail`,
     options: copyOptions(longFrame(1).schema, { compression: 'zstd' }),
-    short: size,
-    long: size,
-    longFrom: Infinity,
+    growing: growingRowGroups(8),
     exact: WITHOUT_DICTIONARIES,
   };
   return { op: 'write', path, segments, notes: FILE_NOTES, columns } as const;

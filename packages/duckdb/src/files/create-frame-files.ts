@@ -28,7 +28,7 @@ import type {
   WrittenFile,
 } from './frame-files.ts';
 import { measureOf } from './measure-rows.ts';
-import { estimateSize, LONG_FRAME_ROWS, rowGroupOption, type RowsSize } from './row-groups.ts';
+import { estimateSize, growingRowGroups, rowGroupOption, type RowsSize } from './row-groups.ts';
 import { losesNegativeZero, WITHOUT_DICTIONARIES } from './negative-zeros.ts';
 import { type BatchPayload, createBatchEncoder } from '../types/batch-codec.ts';
 import { withExactSource } from './parquet/exact-source.ts';
@@ -117,9 +117,7 @@ async function writeFrame(
   const segments = {
     tailPath: tailOf(path),
     options: copyOptions(schema, write),
-    short: rowGroupOption({ rows: 0, bytesPerRow }),
-    long: rowGroupOption({ rows: LONG_FRAME_ROWS, bytesPerRow }),
-    longFrom: LONG_FRAME_ROWS,
+    growing: growingRowGroups(bytesPerRow),
     exact: WITHOUT_DICTIONARIES,
   };
   const request = { op: 'write', path, segments, notes: FILE_NOTES, columns: putColumns(schema, columns) } as const;

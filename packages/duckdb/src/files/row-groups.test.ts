@@ -18,6 +18,7 @@ describe('row groups', () => {
     ['few rows', 1000, 0, 20_480],
     ['an unknown number of rows', 0, 0, 20_480],
     ['many rows', LONG_FRAME_ROWS, 8, 122_880],
+    ['very many rows', 64_000_000, 8, 245_760],
     ['many wide rows', LONG_FRAME_ROWS, 1024, 32_768],
     ['few wide rows', 1000, 16 * 1024, 2048],
     ['rows that are larger than a group should be', 1000, 1e9, 1],

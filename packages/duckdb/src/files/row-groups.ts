@@ -3,9 +3,14 @@ import type { PreparedUpload } from './describe-source.ts';
 
 /** From this many rows on, a frame is long. Its footer would cost more than its rows if its row groups were short. */
 export const LONG_FRAME_ROWS = 2_000_000;
-/** The rows of a row group: small enough to read a few rows fast, and large enough to compress well. */
+/** The rows of a row group in a frame that is not long. */
 const SHORT_GROUP_ROWS = 20_480;
-const LONG_GROUP_ROWS = 122_880;
+/** Row groups by the rows of a frame: small enough to read a few rows fast, and few enough for a short footer. */
+const GROUP_ROWS = [
+  { from: 0, groupRows: SHORT_GROUP_ROWS },
+  { from: LONG_FRAME_ROWS, groupRows: 122_880 },
+  { from: 64_000_000, groupRows: 245_760 },
+] as const;
 /** DuckDB buffers a row group in memory, so wide rows make smaller groups. */
 const MAX_GROUP_BYTES = 32 * 1024 * 1024;
 
@@ -20,8 +25,13 @@ export interface RowsSize {
 /** The COPY option for row groups that fit a frame of this size. */
 export function rowGroupOption({ rows, bytesPerRow }: RowsSize): string {
   const fitting = Math.floor(MAX_GROUP_BYTES / Math.max(1, bytesPerRow));
-  const wanted = rows < LONG_FRAME_ROWS ? SHORT_GROUP_ROWS : LONG_GROUP_ROWS;
-  return `ROW_GROUP_SIZE ${Math.max(1, Math.min(wanted, fitting))}`;
+  const { groupRows } = GROUP_ROWS.findLast(({ from }) => rows >= from) ?? GROUP_ROWS[0];
+  return `ROW_GROUP_SIZE ${Math.max(1, Math.min(groupRows, fitting))}`;
+}
+
+/** The COPY options for row groups that grow with a stream of unknown length, each from a row on. */
+export function growingRowGroups(bytesPerRow: number): readonly { readonly from: number; readonly option: string }[] {
+  return GROUP_ROWS.map(({ from }) => ({ from, option: rowGroupOption({ rows: from, bytesPerRow }) }));
 }
 
 /** The least bytes of a row in a CSV file: one digit and a line feed. */

@@ -34,11 +34,10 @@ export interface FileNotes {
 export interface WriteSegments {
   /** The file of a segment that is not the first. */
   readonly tailPath: string;
-  /** The options of all segments, then those of the first rows, and of the rows from `longFrom` on. */
+  /** The options of all segments. */
   readonly options: string;
-  readonly short: string;
-  readonly long: string;
-  readonly longFrom: number;
+  /** One more option from a row on, in order. The first is for the first row. */
+  readonly growing: readonly { readonly from: number; readonly option: string }[];
   /** One more option from the first -0 on: without it, a segment can turn -0 into 0. */
   readonly exact: string;
 }

@@ -126,7 +126,8 @@ class Upload {
   failure: unknown;
   /** Whether the segment ends before a batch that needs other options. */
   isInterrupted = false;
-  private isLong = false;
+  /** The index of the growing option. */
+  private level = 0;
   private isExact = false;
   private waitMs = 1;
   private rows = 0;
@@ -148,8 +149,8 @@ class Upload {
 
   /** The COPY options of the current segment. */
   get options(): string {
-    const { options, short, long, exact } = this.request.segments;
-    return [options, this.isLong ? long : short, ...(this.isExact ? [exact] : [])].join(', ');
+    const { options, growing, exact } = this.request.segments;
+    return [options, growing[this.level]?.option ?? '', ...(this.isExact ? [exact] : [])].join(', ');
   }
 
   /** Starts a segment with the rows after those returned so far. */
@@ -181,10 +182,10 @@ class Upload {
     this.rows = batch.word();
     this.next = 0;
     for (const writer of this.writers) writer.load(batch);
-    const isLong = this.rowsBefore >= this.request.segments.longFrom;
+    const level = this.request.segments.growing.findLastIndex(({ from }) => this.rowsBefore >= from);
     const isExact = this.isExact || this.writers.some((writer) => writer.hasNegativeZero);
-    this.isInterrupted = isLong !== this.isLong || isExact !== this.isExact;
-    this.isLong = isLong;
+    this.isInterrupted = level !== this.level || isExact !== this.isExact;
+    this.level = level;
     this.isExact = isExact;
     this.active.requestBatch();
   }
