@@ -63,14 +63,21 @@ function decoderFor(head: Uint8Array, encoding: CsvEncoding | undefined): Decode
 }
 
 function detectedDecoder(head: Uint8Array): Decoder {
-  const [first, second, third, fourth] = head;
-  const isUtf32 = first === 0xff && second === 0xfe && third === 0 && fourth === 0;
-  if (!isUtf32 && hasUtf16Mark(head)) return createUtf16Decoder(isBigEndian(head));
+  if (isUtf16(head)) return createUtf16Decoder(isBigEndian(head));
   // A text rarely begins with NUL characters, but half of the bytes of an English text in UTF-16 are zero.
   if (!head.subarray(0, MARK_BYTES).includes(0)) return UTF8_DECODER;
   throw new ServiceError('invalid_data', 'Line 1 of the CSV file is not UTF-8 text: it has a NUL byte at its start.', {
-    hint: isUtf32 ? 'It looks like UTF-32: save it as UTF-8.' : 'If it is UTF-16, send ?encoding=utf-16.',
+    hint: isUtf32(head) ? 'It looks like UTF-32: save it as UTF-8.' : 'If it is UTF-16, send ?encoding=utf-16.',
   });
+}
+
+/** Whether a file with these first bytes is in UTF-16, by its byte order mark. */
+export function isUtf16(head: Uint8Array): boolean {
+  return hasUtf16Mark(head) && !isUtf32(head);
+}
+
+function isUtf32([first, second, third, fourth]: Uint8Array): boolean {
+  return first === 0xff && second === 0xfe && third === 0 && fourth === 0;
 }
 
 function hasUtf16Mark([first, second]: Uint8Array): boolean {

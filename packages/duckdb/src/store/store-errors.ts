@@ -78,7 +78,9 @@ export function unreadableFrame(handle: string, isForeign: boolean, cause: unkno
   }
   return isForeign
     ? new ServiceError('invalid_data', `The frame ${quoted(handle)} cannot be read. ${cause.message}`, {
-        hint: 'Replace the file it comes from with an intact one.',
+        hint: /is not UTF-8/.test(cause.message)
+          ? 'Save the file it comes from as UTF-8, or as UTF-16 with a byte order mark, or put it as a frame with ?encoding=.'
+          : 'Replace the file it comes from with an intact one.',
         cause,
       })
     : lostFrame(handle, 'damaged', cause);

@@ -34,9 +34,15 @@ const ROWS = [
   [2n, null],
   [3n, 'c'],
 ];
+/** As spreadsheets save it: with a byte order mark. */
+function inUtf16(text: string): Uint8Array {
+  return Buffer.from(`\uFEFF${text}`, 'utf16le');
+}
+
 const FILES: Readonly<Record<string, string | Uint8Array>> = {
   'f.tsv': 'id\tname\n1\ta,b\n2\t\n3\tc\n',
   'f.csv.gz': gzipSync('id,name\n1,"a,b"\n2,\n3,c\n'),
+  'f.csv': inUtf16('id,name\n1,"a,b"\n2,\n3,c\n'),
   'f.json': '[{"id":1,"name":"a,b"},{"id":2,"name":null},{"id":3,"name":"c"}]',
   'f.ndjson': '{"id":1,"name":"a,b"}\n{"id":2}\n{"id":3,"name":"c"}\n',
   'f.jsonl': '{"id":1,"name":"a,b"}\n{"id":2}\n{"id":3,"name":"c"}',
@@ -114,6 +120,8 @@ describe('a broken file', () => {
     ['is cut', 'f.csv.gz', FILES['f.csv.gz'].slice(0, -12), /gzip/],
     ['is not compressed', 'f.csv.gz', 'id\n1\n', /gzip/],
     ['is compressed text that is not CSV', 'f.csv.gz', gzipSync('a,b\n1,2\n1,2,3\n'), /[Ll]ine 3/],
+    ['is in Latin-1', 'f.csv', Buffer.from('id,name\n1,Zoë\n', 'latin1'), /is not UTF-8/],
+    ['ends inside a character of UTF-16', 'f.tsv', inUtf16('id\n1\n').subarray(0, -1), /UTF-16/],
     ['is cut', 'f.json', '[{"id":1},{"id"', /JSON|end/],
     ['is an object', 'f.json', '{"id":1}', /array/],
     ['has a broken line', 'f.ndjson', '{"id":1}\n{"id":\n', /line 2/i],
@@ -129,6 +137,14 @@ describe('a broken file', () => {
       message: expect.stringMatching(message),
     });
     expect((await readdir(fixture.folder)).filter((one) => one.startsWith('.tmp-') && one.includes('csv'))).toEqual([]);
+  });
+
+  test('in another encoding says how to save it', async () => {
+    const store = await open();
+    await leave('f.csv', Buffer.from('id,name\n1,Zoë\n', 'latin1'));
+    await expect(store.open(refOf('f'))).rejects.toMatchObject({
+      hint: 'Save the file it comes from as UTF-8, or as UTF-16 with a byte order mark, or put it as a frame with ?encoding=.',
+    });
   });
 
   test('may not decompress to more than the limit', async () => {

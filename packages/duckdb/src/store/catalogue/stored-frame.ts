@@ -5,17 +5,20 @@ import type { SizedPart } from './manifest.ts';
 import type { FileSource, PartSize, PartsSource, SourceInfo } from '../../files/frame-files.ts';
 
 /** A foreign file that is converted to Parquet before its rows are read. */
-export interface ConvertedSource {
-  readonly kind: 'json' | 'ndjson' | 'gzip_csv';
-  readonly path: string;
-}
+export type ConvertedSource =
+  | { readonly kind: 'json'; readonly path: string }
+  | { readonly kind: 'ndjson'; readonly path: string }
+  /** CSV that is compressed, or in UTF-16. */
+  | { readonly kind: 'gzip_csv' | 'utf16_csv'; readonly path: string; readonly delimiter?: string };
 
 /** A file or table that was not written by the store. */
 export type ForeignSource = FileSource | ConvertedSource | { readonly kind: 'arrow'; readonly path: string };
 
+const CONVERTED_KINDS: ReadonlySet<ContentSource['kind']> = new Set(['json', 'ndjson', 'gzip_csv', 'utf16_csv']);
+
 /** Whether a source is converted before its rows are read. */
 export function isConverted(source: ContentSource): source is ConvertedSource {
-  return source.kind === 'json' || source.kind === 'ndjson' || source.kind === 'gzip_csv';
+  return CONVERTED_KINDS.has(source.kind);
 }
 
 /** The files or the table with the rows of a frame. */

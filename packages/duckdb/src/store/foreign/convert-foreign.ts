@@ -4,6 +4,7 @@ import { pipeline } from 'node:stream/promises';
 import { ServiceError } from '@svc/errors';
 import { type Decoders, decompressBody } from '@svc/frames';
 import { unlinkIfThere } from '../../disk/durable-files.ts';
+import { csvText } from '../../files/csv-text.ts';
 import type { FrameFiles, SourceInfo, WriteOptions } from '../../files/frame-files.ts';
 import type { ConvertedSource } from '../catalogue/stored-frame.ts';
 
@@ -17,29 +18,33 @@ export interface ForeignConversion {
 
 /** Writes the rows of a foreign file to a Parquet file of ours. */
 export async function convertForeign(
-  { kind, path: from }: ConvertedSource,
+  source: ConvertedSource,
   path: string,
   { files, decoders, maxBytes = 20 * 1024 ** 3 }: ForeignConversion,
   write: WriteOptions,
 ): Promise<SourceInfo> {
-  if (kind !== 'gzip_csv') {
+  const { path: from } = source;
+  if (source.kind === 'json' || source.kind === 'ndjson') {
     if (decoders === undefined) throw new ServiceError('invalid_data', 'This store cannot read JSON files.');
     const { size } = await stat(from);
-    return files.write(path, await decoders.decode(kind, { path: from, grown: async () => size }), write);
+    return files.write(path, await decoders.decode(source.kind, { path: from, grown: async () => size }), write);
   }
   const plain = `${path}.csv`;
   try {
-    await decompress(from, plain, maxBytes);
-    return await files.convert({ kind: 'csv', path: plain }, path, write);
+    await writePlain(source, plain, maxBytes);
+    const { delimiter } = source;
+    return await files.convert({ kind: 'csv', path: plain, ...(delimiter && { delimiter }) }, path, write);
   } finally {
     await unlinkIfThere(plain).catch(() => {});
   }
 }
 
-async function decompress(from: string, to: string, maxBytes: number): Promise<void> {
-  const bytes = decompressBody(createReadStream(from) as AsyncIterable<Uint8Array>, 'gzip', { maxBytes });
+/** Writes CSV in UTF-8, not compressed. */
+async function writePlain({ kind, path }: ConvertedSource, to: string, maxBytes: number): Promise<void> {
+  const stored: AsyncIterable<Uint8Array> = createReadStream(path);
+  const bytes = kind === 'gzip_csv' ? decompressBody(stored, 'gzip', { maxBytes }) : stored;
   try {
-    await pipeline(bytes, createWriteStream(to, { flags: 'wx', mode: 0o600 }));
+    await pipeline(csvText(bytes, {}), createWriteStream(to, { flags: 'wx', mode: 0o600 }));
   } catch (error) {
     if (!(error instanceof ServiceError) || error.code !== 'payload_too_large') throw error;
     throw new ServiceError('payload_too_large', `The file decompresses to more than ${maxBytes} bytes.`, {

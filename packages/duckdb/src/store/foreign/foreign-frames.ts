@@ -1,6 +1,7 @@
-import { stat } from 'node:fs/promises';
+import { open, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import { DEFAULT_TENANT, type FrameRef } from '@svc/frames';
+import { isUtf16 } from '../../files/csv-text.ts';
 import { versionOfFile } from '../../wire/file-version.ts';
 import { createFolderListing, type FolderListing, ifThere } from './folder-listing.ts';
 import { createTableList, type ForeignName, type TableOptions } from './foreign-tables.ts';
@@ -117,8 +118,11 @@ function createLoader(onLeave: (frame: StoredFrame) => void): ForeignFrames['loa
   return async (tenant, { handle, source }) => {
     const file = await ifThere(stat(source.path, { bigint: true }));
     const key = JSON.stringify([tenant, source]);
-    const known = frames.get(key);
     const version = file?.isFile() ? versionOfFile(file) : undefined;
+    if (frames.get(key)?.version === version) return frames.get(key);
+    const readable = version === undefined ? source : await readableSource(source);
+    // Another caller may have been faster.
+    const known = frames.get(key);
     if (known?.version === version) return known;
     frames.delete(key);
     if (known) onLeave(known);
@@ -128,7 +132,7 @@ function createLoader(onLeave: (frame: StoredFrame) => void): ForeignFrames['loa
       handle,
       version,
       created: file.mtime,
-      source,
+      source: readable,
       isManifest: false,
       isForeign: true,
       expires: null,
@@ -140,6 +144,26 @@ function createLoader(onLeave: (frame: StoredFrame) => void): ForeignFrames['loa
     frames.set(key, frame);
     return frame;
   };
+}
+
+/** Returns a source that can be read: DuckDB reads CSV only in UTF-8. */
+async function readableSource(source: ForeignSource): Promise<ForeignSource> {
+  if (source.kind !== 'csv') return source;
+  const { path, delimiter } = source;
+  // A file that cannot be read is an error when it is described.
+  const head = await readFirstBytes(path).catch(() => undefined);
+  if (head === undefined || !isUtf16(head)) return source;
+  return { kind: 'utf16_csv', path, ...(delimiter && { delimiter }) };
+}
+
+async function readFirstBytes(path: string): Promise<Uint8Array> {
+  const file = await open(path);
+  try {
+    const { buffer, bytesRead } = await file.read(Buffer.alloc(4), 0, 4, 0);
+    return buffer.subarray(0, bytesRead);
+  } finally {
+    await file.close();
+  }
 }
 
 function parseNamed(name: string): { readonly name: string; readonly file: ReturnType<typeof parseFileName> } {
