@@ -1,30 +1,10 @@
 import type { CsvOptions } from '@svc/frames';
 import { quoted, ServiceError } from '@svc/errors';
-import { declaredField } from '@svc/frames/internal';
 import { sqlText } from '../wire/sql-names.ts';
-import { foreignColumn } from '../types/duckdb-types.ts';
 
 /** How a CSV file is read. */
 export interface CsvDialect extends Omit<CsvOptions, 'encoding' | 'skip'> {
   readonly delimiter: string;
-}
-
-/**
- * Returns the arguments with which DuckDB's `sniff_csv` detects whether there is a header. They name the columns, and
- * their types, that are declared.
- */
-export function sniffArguments({ columns = [], ...dialect }: CsvDialect): string {
-  const parts = dialectArguments(dialect);
-  if (columns.length > 0) parts.push(namesArgument(columns.map(({ name }) => checkedName(name))));
-  const types = columns.flatMap(({ name, type }) => {
-    if (type === undefined) return [];
-    return [`${sqlText(name)}: ${sqlText(foreignColumn(declaredField(name, type)).sqlType)}`];
-  });
-  if (types.length > 0) parts.push(`types = {${types.join(', ')}}`);
-  // The header is the line whose texts are not of the types below it.
-  if (dialect.dateFormat !== undefined) parts.push(`dateformat = ${sqlText(dialect.dateFormat)}`);
-  if (dialect.timestampFormat !== undefined) parts.push(`timestampformat = ${sqlText(dialect.timestampFormat)}`);
-  return `, ${parts.join(', ')}`;
 }
 
 /** Returns the arguments with which DuckDB's `read_csv` reads the texts of all columns, under these names. */

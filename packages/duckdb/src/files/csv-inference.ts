@@ -1,4 +1,5 @@
 import type { ChildResponses } from '../wire/file-requests.ts';
+import { sqlText } from '../wire/sql-names.ts';
 import { csvColumnName } from './csv-table.ts';
 import { type CsvType, isFloat } from './csv-types.ts';
 
@@ -28,26 +29,21 @@ const MIN_SAMPLED_ROWS = 100;
 
 const ANY_ZERO = { allowNegativeZero: true };
 
-/** Finds those of the types that the first rows fit. `texts` is SQL for the texts of all columns. */
+/**
+ * Finds those of the types that the first rows fit, at most `maxRows` of them. `texts` is SQL for the texts of all
+ * columns.
+ */
 export async function sampleTypes(
   query: QueryTexts,
   texts: string,
   columns: number,
   types: readonly CsvType[],
+  maxRows = SAMPLED_ROWS,
 ): Promise<CsvSample> {
-  const limit = Math.max(MIN_SAMPLED_ROWS, Math.min(SAMPLED_ROWS, Math.floor(SAMPLED_VALUES / columns)));
+  const limit = Math.max(MIN_SAMPLED_ROWS, Math.min(maxRows, Math.floor(SAMPLED_VALUES / columns)));
   const names = Array.from({ length: columns }, (_, i) => csvColumnName(i));
-  const values = types.map((type, k) => `${candidateValue(type, 't')} AS v${k}`);
-  const fits = types.map(({ isExact }, k) => allSql(isExact('t', `v${k}`, ANY_ZERO)));
-  // One row for each value: with an expression for each column and type, a wide file would take seconds to plan. The
-  // texts of one more column count the rows.
-  const rows =
-    await query(`SELECT i::VARCHAR, count(*)::VARCHAR, ${negativeZeroSql(types, 't', 'v')}, ${fits.join(', ')}
-    FROM (SELECT i, t, ${values.join(', ')}
-      FROM (SELECT unnest([${[...names, "'row'"].join(', ')}]) AS t, unnest(range(${columns + 1})) AS i
-        FROM (SELECT * FROM ${texts} LIMIT ${limit}))
-      WHERE t IS NOT NULL)
-    GROUP BY i`);
+  // The texts of one more column count the rows.
+  const rows = await query(evidenceSql([...names, "'row'"], types, `FROM (SELECT * FROM ${texts} LIMIT ${limit})`));
   const found = names.map(() => withoutValues(types));
   let isWhole = true;
   for (const [column, count, hasNegativeZero = null, ...flags] of rows) {
@@ -55,6 +51,34 @@ export async function sampleTypes(
     else found[Number(column)] = evidence(types, flags, hasNegativeZero);
   }
   return { columns: found, isWhole };
+}
+
+/** Finds those of the types that each of the texts fits. */
+export async function typesOfTexts(
+  query: QueryTexts,
+  texts: readonly string[],
+  types: readonly CsvType[],
+): Promise<readonly (readonly CsvType[])[]> {
+  const rows = await query(evidenceSql(texts.map(sqlText), types));
+  const found = texts.map((): readonly CsvType[] => []);
+  for (const [index, , hasNegativeZero = null, ...flags] of rows) {
+    found[Number(index)] = evidence(types, flags, hasNegativeZero).types;
+  }
+  return found;
+}
+
+/**
+ * SQL for the evidence about each of the texts, which are SQL, too. One row for each value: with an expression for each
+ * column and type, a wide file would take seconds to plan.
+ */
+function evidenceSql(texts: readonly string[], types: readonly CsvType[], from = ''): string {
+  const values = types.map((type, k) => `${candidateValue(type, 't')} AS v${k}`);
+  const fits = types.map(({ isExact }, k) => allSql(isExact('t', `v${k}`, ANY_ZERO)));
+  return `SELECT i::VARCHAR, count(*)::VARCHAR, ${negativeZeroSql(types, 't', 'v')}, ${fits.join(', ')}
+    FROM (SELECT i, t, ${values.join(', ')}
+      FROM (SELECT unnest([${texts.join(', ')}]) AS t, unnest(range(${texts.length})) AS i ${from})
+      WHERE t IS NOT NULL)
+    GROUP BY i`;
 }
 
 function withoutValues(types: readonly CsvType[]): ColumnEvidence {

@@ -6,6 +6,7 @@ import { DataType, type Field, Schema } from 'apache-arrow';
 import { checkedName } from './csv-arguments.ts';
 import { readExcerpts } from './csv-excerpts.ts';
 import { inexactValue } from './csv-faults.ts';
+import { hasHeader } from './csv-header.ts';
 import { type CsvFormats, formattedType, formattedTypes } from './csv-formats.ts';
 import { checkTypes, type ColumnEvidence, type QueryTexts, sampleTypes } from './csv-inference.ts';
 import type { CsvHead } from './csv-sniffer.ts';
@@ -13,7 +14,7 @@ import { type CsvColumn, csvColumnName, type CsvTable } from './csv-table.ts';
 import { type CsvType, declaredType, INFERRED_TYPES, isFloat, NULLS, TEXT } from './csv-types.ts';
 import type { SourceInfo } from './frame-files.ts';
 import { refuseRepeatedName } from './refuse-repeated-name.ts';
-import { csvTextsSql, type CsvSource, csvSniffSql } from './source-sql.ts';
+import { csvTextsSql, type CsvSource } from './source-sql.ts';
 import { fieldFromDuckdb, foreignColumn } from '../types/duckdb-types.ts';
 import { storedColumn } from '../types/stored-types.ts';
 import { ChildError, isOfTheEngine } from '../engine/child-errors.ts';
@@ -39,7 +40,7 @@ export async function detectCsvTable(reader: CsvReader, source: CsvSource, head:
   const { delimiter } = head;
   // A format that a client gives takes precedence: 20240102 is a date if it has the format of one.
   const inferredTypes = [...formattedTypes(source), ...INFERRED_TYPES];
-  const header = source.header ?? (isFrameHeader(source, head) || (await hasHeader(query, source, head)));
+  const header = source.header ?? (isFrameHeader(source, head) || (await detectHeader(query, source, head)));
   const names = columnNames(source, head, header);
   const declared = names.map((name, i) => declaredColumn(source, name, i));
   const texts = csvTextsSql(source, { delimiter, header, columns: names });
@@ -157,9 +158,9 @@ function isFrameHeader({ addedTo, columns }: CsvSource, { firstLine }: CsvHead):
   return firstLine.every((name) => names.has(name));
 }
 
-async function hasHeader(query: QueryTexts, source: CsvSource, { delimiter }: CsvHead): Promise<boolean> {
-  const [[header] = []] = await query(csvSniffSql(source, delimiter));
-  return header === 'true';
+function detectHeader(query: QueryTexts, source: CsvSource, head: CsvHead): Promise<boolean> {
+  const declared = (source.columns ?? []).map(({ name }, i) => declaredColumn(source, name, i)?.type);
+  return hasHeader(query, source, head, declared);
 }
 
 function columnNames({ columns }: CsvSource, head: CsvHead, header: boolean): readonly string[] {

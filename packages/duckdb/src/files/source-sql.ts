@@ -11,7 +11,7 @@ import {
   type RowsCheck,
   type RowsPart,
 } from '../wire/file-requests.ts';
-import { sniffArguments, textArguments } from './csv-arguments.ts';
+import { textArguments } from './csv-arguments.ts';
 import { csvColumnName, type CsvTable, typedRowsSql } from './csv-table.ts';
 import type {
   FileSource,
@@ -69,11 +69,6 @@ export function csvTextsSql(
 ): string {
   const names = columns.map((_, i) => csvColumnName(i));
   return `read_csv(${globFree(source.path)}${textArguments({ ...source, delimiter, header }, names)})`;
-}
-
-/** SQL that detects whether a CSV file has a header: `true` or `false`. */
-export function csvSniffSql(source: CsvSource, delimiter: string): string {
-  return `SELECT HasHeader::VARCHAR FROM sniff_csv(${globFree(source.path)}${sniffArguments({ ...source, delimiter })})`;
 }
 
 /** SQL for a path, with the wildcards of globs escaped. */

@@ -68,6 +68,43 @@ describe('a CSV file', () => {
     expect(types.split(' ').slice(-2)).toEqual(['a:LONG', 'A:LONG']);
   });
 
+  test.each([
+    ['texts', 'a,b\nc,d\n', 'a:STRING b:STRING'],
+    ['texts, some missing', ',a,\n1,x,y\n', 'column0:LONG a:STRING column2:STRING'],
+    ['a text over numbers', '1,b\n1,2\n', '1:LONG b:LONG'],
+    ['a date over numbers', 'x,2024-01-02\ny,5\n', 'x:STRING 2024-01-02:LONG'],
+    ['a text and years', 'country,2019,2020\nFrance,1.5,2.5\n', 'country:STRING 2019:DOUBLE 2020:DOUBLE'],
+    ['a text and years in quotes', '"country","2015","2020"\n"France",1,2\n', 'country:STRING 2015:LONG 2020:LONG'],
+    ['a text and a year', 'city,2024\nRome,7\n', 'city:STRING 2024:LONG'],
+    ['a text and numbers that count up', 'name,1,2,3\nx,1,2,3\n', 'name:STRING 1:LONG 2:LONG 3:LONG'],
+    ['the names of an index of pandas', ',0\n0,1.5\n1,2.5\n', 'column0:LONG 0:DOUBLE'],
+  ])('has a header if its first line has %s', async (_, body, types) => {
+    expect(await convert(body)).toMatchObject({ types });
+  });
+
+  test.each([
+    ['numbers', '2019,2020\n1.5,2.5\n'],
+    ['numbers that count up', '1,2,3\n4,5,6\n'],
+    ['a text and a number', 'x,7\ny,8\n'],
+    ['a text and numbers that do not count up', 'x,10,20\ny,11,21\n'],
+    ['a text and decimals', 'x,1.5,2.5\ny,3.5,4.5\n'],
+    ['a date and a text', '2024-01-02,x\n2024-01-03,y\n'],
+    ['a boolean', 'true,x\nfalse,y\n'],
+    ['nothing but nulls', ',\n1,2\n'],
+  ])('has no header if its first line has %s like those below', async (_, body) => {
+    const { types, rows } = await convert(body);
+    expect(types).toMatch(/^column0:/);
+    expect(rows.split('\n')).toHaveLength(body.split('\n').length);
+  });
+
+  test.each([
+    ['a declared type that a value does not fit', 'x,7\n8,9\n', [{ name: 'p', type: 'LONG' }, { name: 'q' }], 1],
+    ['declared types that all values fit', '7,x\n8,y\n', [{ name: 'p', type: 'STRING' }, { name: 'q' }], 2],
+    ['names, and a year in its first line', 'x,2024\ny,7\n', [{ name: 'p' }, { name: 'q' }], 2],
+  ])('with %s has the rows below its header, if any', async (_, body, columns, count) => {
+    expect((await convert(body, { columns })).rows.split('\n')).toHaveLength(count + 1);
+  });
+
   test('may begin with a byte order mark and a name in quotes', async () => {
     expect(await convert('\uFEFF"a;b;c",d\n1,2\n')).toMatchObject({ types: 'a;b;c:LONG d:LONG' });
   });
