@@ -2,6 +2,7 @@ import { ServiceError } from '@svc/errors';
 import type { FrameStream } from '@svc/frames';
 import { readHead } from '@svc/frames/internal';
 import type { Schema } from 'apache-arrow';
+import { explainFile, withUniformLines } from './csv-line-ends.ts';
 import { explainDialect } from './csv-sniffer.ts';
 import { mayHaveNegativeZero } from './csv-table.ts';
 import type { ChildResponses, PutColumn, WrittenNumbers } from '../wire/file-requests.ts';
@@ -33,7 +34,7 @@ import { losesNegativeZero, WITHOUT_DICTIONARIES } from './negative-zeros.ts';
 import { type BatchPayload, createBatchEncoder } from '../types/batch-codec.ts';
 import { withExactSource } from './parquet/exact-source.ts';
 import { createFileEngine, type FileEngine, type FileEngineOptions } from '../engine/file-engine.ts';
-import { columnOfInexactValue, fromChild, type Subject } from './file-errors.ts';
+import { columnOfInexactValue, fromChild, hasUnknownDialect, type Subject } from './file-errors.ts';
 import { readSource, subjectOf } from './read-source.ts';
 import { attachment, checksOf, copyOptions, FILE_NOTES, storedRowsSql } from './source-sql.ts';
 import { foreignColumn, hasInt96, isStoredBySql } from '../types/duckdb-types.ts';
@@ -55,9 +56,9 @@ export function createFrameFiles(options: FileEngineOptions & ConversionOptions)
   return {
     write: (path, source, write) => removeOnFailure(path, writeFrame(engine, path, source, write)),
     async convert(from, path, write) {
-      return withExactSource(from, path, (source) =>
-        removeOnFailure(path, convertSource({ engine, lanes }, source, path, write)),
-      );
+      const convertTo = (source: FileSource): Promise<WrittenFile> =>
+        removeOnFailure(path, convertSource({ engine, lanes }, source, path, write));
+      return withExactSource(from, path, (source) => withUniformLines(source, path, convertTo, write.signal));
     },
     merge(from, info, path, write) {
       const arrowBytes = from.parts.reduce((sum, { size }) => sum + (size?.arrowBytes ?? NaN), 0);
@@ -67,9 +68,7 @@ export function createFrameFiles(options: FileEngineOptions & ConversionOptions)
     },
     async describe(sources) {
       const found = await describeSources(engine, sources);
-      return found.map((info, i) =>
-        info instanceof Error ? fromChild(info, subjectOf(sources[i] ?? NO_SOURCE)) : info,
-      );
+      return Promise.all(found.map((info, i) => explainedInfo(info, sources[i] ?? NO_SOURCE)));
     },
     async verify(source, { again = false, signal } = {}) {
       const checked = checksOf(source);
@@ -197,6 +196,13 @@ function describeGuarded(
   return guarded(subjectOf(source), () => describeUpload(engine, upload, options)).catch(async (error: unknown) => {
     throw head === undefined ? error : await explainDialect(error, source.path, head.delimiter, options.signal);
   });
+}
+
+/** Returns the description of a source, or an error that says what is wrong with it. */
+async function explainedInfo(info: SourceInfo | Error, source: FileSource): Promise<SourceInfo | Error> {
+  if (!(info instanceof Error)) return info;
+  const error = fromChild(info, subjectOf(source));
+  return source.kind === 'csv' && hasUnknownDialect(error) ? explainFile(error, source) : error;
 }
 
 async function writeUpload(

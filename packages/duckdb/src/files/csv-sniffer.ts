@@ -3,7 +3,7 @@ import { open } from 'node:fs/promises';
 import { ServiceError } from '@svc/errors';
 import { MAX_COLUMNS } from '@svc/frames/internal';
 import { createCsvScanner, withoutByteOrderMark } from './csv-scanner.ts';
-import { UNKNOWN_CSV_DIALECT, wrongValueCount } from './file-errors.ts';
+import { BROKEN_LINE_HINT, UNKNOWN_CSV_DIALECT, wrongValueCount } from './file-errors.ts';
 
 /** The delimiters that are detected. */
 const DELIMITERS = [',', ';', '\t', '|'] as const;
@@ -109,14 +109,17 @@ function splitFirstLine(text: Uint8Array, delimiter: string): FirstLine {
 }
 
 /** Returns the error, or one that names the broken line if the dialect of a CSV file could not be detected. */
-export async function explainDialect(
-  error: unknown,
+export async function explainDialect<E>(
+  error: E,
   path: string,
   delimiter: string,
   signal?: AbortSignal,
-): Promise<unknown> {
-  const isUndetected = error instanceof ServiceError && error.message === UNKNOWN_CSV_DIALECT;
-  return isUndetected ? ((await findBrokenLine(path, delimiter, signal)) ?? error) : error;
+): Promise<E | ServiceError> {
+  if (!(error instanceof ServiceError) || error.message !== UNKNOWN_CSV_DIALECT) return error;
+  const fault = await findBrokenLine(path, delimiter, signal);
+  return fault === undefined
+    ? error
+    : new ServiceError(fault.code, fault.message, { hint: fault.hint, cause: error.cause });
 }
 
 /**
@@ -157,6 +160,6 @@ function wrongCount(line: number, values: number, columns: number): ServiceError
 
 function brokenLine(line: number, fault: string): ServiceError {
   return new ServiceError('invalid_data', `Line ${line} of the CSV file ${fault}.`, {
-    hint: 'Correct the line, or set the dialect of the file with ?delimiter= and ?header=.',
+    hint: BROKEN_LINE_HINT,
   });
 }

@@ -110,7 +110,9 @@ export function columnOfInexactValue(error: unknown): number | undefined {
   return cause instanceof ChildError ? inexactColumn(cause.message) : undefined;
 }
 
-const CSV_HINT = 'Correct the line, or set the names and types of the columns with ?columns=.';
+/** What to do about a line with another number of values. */
+export const BROKEN_LINE_HINT =
+  'Correct the line. If the file begins with a title or comments, leave those lines out with ?skip=. If its values have another separator, send it as ?delimiter=.';
 
 /** Extracts the line, and what DuckDB expected there, from its message of many lines. */
 function csvError(cause: ChildError): ServiceError {
@@ -127,7 +129,7 @@ function csvError(cause: ChildError): ServiceError {
   if (counts !== null) {
     const [, expected, found] = counts;
     return new ServiceError('invalid_data', `${at} ${wrongValueCount(Number(found), Number(expected))}.`, {
-      hint: CSV_HINT,
+      hint: BROKEN_LINE_HINT,
       cause,
     });
   }
@@ -140,7 +142,12 @@ function csvError(cause: ChildError): ServiceError {
 /** The message for a CSV file whose lines have nothing in common. */
 export const UNKNOWN_CSV_DIALECT = 'Could not detect the CSV dialect (delimiter, quoting, header).';
 
-const UNDETECTED = /Error when sniffing file|not possible to automatically detect/i;
+const UNDETECTED = /Error when sniffing file|not possible to automatically detect|Parser state machine/i;
+
+/** Whether an error shows that DuckDB could not detect the dialect of a CSV file. */
+export function hasUnknownDialect(error: unknown): boolean {
+  return error instanceof ServiceError && error.cause instanceof ChildError && UNDETECTED.test(error.cause.message);
+}
 
 const DIALECT_HINT =
   'Check that every line has as many values as the first, and set the dialect with ?header=, ?delimiter= and ?columns=.';

@@ -154,6 +154,35 @@ describe('a CSV file', () => {
     expect([schema.names, rows]).toEqual([names, 1]);
   });
 
+  test.each([
+    ['CR LF and LF', 'a,b\r\n1,x\n2,y\r\n'],
+    ['LF and CR LF', 'a,b\n1,x\r\n2,y\n'],
+    ['LF and CR', 'a,b\n1,x\r2,y\n'],
+    ['CR LF and LF, with both in quotes', 'a,b\r\n1,"x\n\r\ny"\n2,"\r"\r\n', ['x\n\r\ny', '\r']],
+    ['LF, and CR LF after many', `a,b\n${'1,x\n'.repeat(60_000)}2,y\r\n3,z\n`],
+    ['CR LF, and LF after many', `a,b\r\n${'1,x\r\n'.repeat(60_000)}2,y\n3,z\r\n`],
+    ['CR LF and LF, in one column', 'b\r\nx\ny\r\n'],
+  ])('may have lines that end with %s', async (_, body, texts = body.match(/[x-z]/g)) => {
+    for (const options of [{}, { header: true, delimiter: ',' }]) {
+      const { rows } = await convert(body, options);
+      const lines = rows.split('\n').slice(0, -1);
+      expect(lines.map((line) => (JSON.parse(line) as { b: string }).b)).toEqual(texts);
+    }
+  });
+
+  test.each([
+    ['a,b\n1,x\r\n2,y\n', 'Line 2 of the CSV file ends with CR LF, but line 1 with LF.'],
+    ['a,b\r\n1,"x\n"\r\n2,y', undefined],
+    ['a,b\r\n1,"x\n"\r\n2,y\r3,z\r\n', 'Line 4 of the CSV file ends with CR, but line 1 with CR LF.'],
+    ['Report\na,b\n1,2\n', 'Line 2 of the CSV file has 2 values, but there is 1 column.'],
+  ])('in place must have lines that match: %j', async (body, message) => {
+    const path = fixture.path();
+    await writeFile(path, body);
+    const [info] = await fixture.files.describe([{ kind: 'csv', path }]);
+    if (message === undefined) expect(info).toMatchObject({ rows: 2 });
+    else expect(info).toMatchObject({ code: 'invalid_data', message });
+  });
+
   test('with only a header has columns and no rows', async () => {
     expect(await convert('a,b\n')).toEqual({ types: 'a:STRING b:STRING', rows: '' });
   });
@@ -260,6 +289,13 @@ describe('a CSV file', () => {
     expect(error).toMatchObject({ code: 'invalid_data', message });
     expect(JSON.stringify(error)).not.toContain(fixture.folder);
   });
+
+  test.each(['# note\na,b\n1,2\n', afterManyLines('1,2,3')])(
+    'with a line of another length gets a hint about lines to skip',
+    async (body) => {
+      await expect(convert(body)).rejects.toMatchObject({ hint: expect.stringContaining('?skip=') });
+    },
+  );
 
   test.each([
     ['a,b\n1,2\n', ','],
