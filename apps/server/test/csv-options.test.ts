@@ -1,3 +1,4 @@
+import { gzipSync } from 'node:zlib';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { type ServerProcess, startProcess } from './server-process.ts';
 
@@ -61,6 +62,9 @@ describe('encoding', () => {
     ['encoding=UTF-16', 'text/csv', little(`\uFEFF${TEXT}`), TABLE],
     ['encoding=utf-16le', 'text/csv', little(TEXT), TABLE],
     ['encoding=utf-16be', 'text/csv', big(TEXT), TABLE],
+    ['encoding=utf-16', '', little(TEXT), TABLE],
+    ['encoding=utf-16', 'application/octet-stream', gzipSync(little(TEXT)), TABLE],
+    ['encoding=utf-8', '', Buffer.from('[1],b\nx,y\n'), { types: '[1]:STRING b:STRING', rows: '[["x","y"]]' }],
     ['', 'text/csv; charset=utf-16', big(`\uFEFF${TEXT}`), TABLE],
     ['', 'text/csv; charset=UTF-8; header=present', Buffer.from(TEXT), TABLE],
     ['', 'text/csv; charset="us-ascii"', Buffer.from(TEXT), TABLE],

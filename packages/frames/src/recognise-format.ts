@@ -41,11 +41,17 @@ const OTHERS: readonly (readonly [magic: string, text: string, what: string, hin
   ['%PDF-', '', 'a PDF file', DATA_HINT],
 ];
 
+/** What is known about a body. */
+export interface RecogniseOptions {
+  /** The format of a body that is text, in any encoding. Default: recognised. */
+  readonly text?: 'csv' | undefined;
+}
+
 /**
  * Recognises the format of a body by its first `RECOGNISED_BYTES` bytes. Text that is not JSON is CSV. An array is JSON,
  * and an object is the first line of NDJSON.
  */
-export function recogniseFormat(head: Uint8Array): RecognisedBody {
+export function recogniseFormat(head: Uint8Array, { text: known }: RecogniseOptions = {}): RecognisedBody {
   const text = Buffer.from(head.subarray(0, RECOGNISED_BYTES)).toString('latin1');
   if (text.startsWith('\x1f\x8b')) return { kind: 'compressed', coding: 'gzip' };
   if (text.startsWith('\x28\xb5\x2f\xfd') || (/^[P-_]/.test(text) && text.startsWith('*M\x18', 1))) {
@@ -56,13 +62,13 @@ export function recogniseFormat(head: Uint8Array): RecognisedBody {
   const [, , what, hint = DATA_HINT] =
     OTHERS.find(([magic, inside]) => text.startsWith(magic) && text.includes(inside)) ?? [];
   if (what !== undefined) return unsupported(`The body is ${what}, which cannot be read.`, hint);
-  return recogniseText(text);
-}
-
-function recogniseText(text: string): RecognisedBody {
   if (/^\s*<(?:\?xml|!doctype|html)/i.test(text)) {
     return unsupported('The body is HTML or XML, which cannot be read.', DATA_HINT);
   }
+  return known === undefined ? recogniseText(text) : { kind: 'format', format: known };
+}
+
+function recogniseText(text: string): RecognisedBody {
   const isUtf16 = text.startsWith('\xff\xfe') || text.startsWith('\xfe\xff');
   const visible = isUtf16 ? text.slice(2).replaceAll('\0', '') : text.replace(/^\xef\xbb\xbf/, '');
   const json = /^\s*\[\s*(?:[{["\]\d-]|$)/.test(visible)
@@ -75,7 +81,7 @@ function recogniseText(text: string): RecognisedBody {
   if (isUtf16 || !text.includes('\0')) return { kind: 'format', format: 'csv' };
   return unsupported(
     'The body is neither text nor Parquet nor Arrow: it contains zero bytes.',
-    'Send CSV, JSON, NDJSON, Parquet or Arrow IPC; text in UTF-8, or in UTF-16 with a byte order mark.',
+    'Send CSV, JSON, NDJSON, Parquet or Arrow IPC; text in UTF-8, or in UTF-16 with a byte order mark. CSV in another encoding needs ?encoding=.',
   );
 }
 

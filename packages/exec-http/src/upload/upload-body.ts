@@ -4,6 +4,7 @@ import {
   ENCODINGS,
   RECOGNISED_BYTES,
   recogniseFormat,
+  type RecogniseOptions,
   UPLOAD_FORMATS,
   type UploadFormat,
 } from '@svc/frames';
@@ -50,20 +51,31 @@ const VAGUE_TYPES: ReadonlySet<string> = new Set([
  */
 export async function openUpload(service: Service, { c: { req } }: RequestContext): Promise<UploadBody> {
   const { uploadFormats, maxUploadBytes: maxBytes } = service;
-  const fmt = single(parseQueryString(req.url), 'fmt');
+  const query = parseQueryString(req.url);
+  const fmt = single(query, 'fmt');
   const coding = parseContentEncoding(req.header('content-encoding'));
   const contentType = req.header('content-type') ?? '';
   const isForm = mediaTypeOf(contentType) === 'multipart/form-data';
   const declared = isForm ? formatOf(uploadFormats, fmt, '') : formatOf(uploadFormats, fmt, contentType);
   const received = limitBytes(openBody(req.raw), maxBytes);
   const body = coding === undefined ? received : decompressBody(received, coding, { maxBytes });
-  if (!isForm)
-    return declared === undefined ? recognised(service, body, contentType) : { format: declared, body, contentType };
+  // Only CSV is read in several encodings.
+  const text = single(query, 'encoding') === undefined ? undefined : 'csv';
+  if (!isForm) {
+    return declared === undefined
+      ? recognised(service, { body, contentType }, { text })
+      : { format: declared, body, contentType };
+  }
   const file = await openFormFile(contentType, body);
   const format = declared ?? formatOf(uploadFormats, undefined, file.type);
-  return format === undefined
-    ? recognised(service, file.body, file.type, file.name)
-    : { format, body: file.body, contentType: '' };
+  if (format !== undefined) return { format, body: file.body, contentType: '' };
+  const isCsvName = /\.(?:csv|tsv)(?:\.gz|\.zst)?$/i.test(file.name);
+  const rows = await recognised(
+    service,
+    { body: file.body, contentType: file.type },
+    { text: isCsvName ? 'csv' : text },
+  );
+  return file.name === '' ? rows : { ...rows, contentType: '' };
 }
 
 function mediaTypeOf(contentType: string): string {
@@ -100,15 +112,14 @@ function notStored(what: string, formats: readonly UploadFormat[]): ServiceError
 /** Recognises a body by its first bytes, and decompresses it if it is compressed. */
 async function recognised(
   { uploadFormats, maxUploadBytes: maxBytes }: Service,
-  received: BodyChunks,
-  contentType: string,
-  fileName = '',
+  received: Pick<UploadBody, 'body' | 'contentType'>,
+  options: RecogniseOptions,
 ): Promise<UploadBody> {
-  let { head, body } = await peek(received);
-  let found = recogniseFormat(head);
+  let { head, body } = await peek(received.body);
+  let found = recogniseFormat(head, options);
   if (found.kind === 'compressed') {
     ({ head, body } = await peek(decompressBody(body, found.coding, { maxBytes })));
-    found = recogniseFormat(head);
+    found = recogniseFormat(head, options);
   }
   if (head.length === 0) {
     throw new ServiceError('invalid_data', 'The body is empty, and Content-Type does not tell the format.', {
@@ -122,11 +133,11 @@ async function recognised(
       hint: 'Compress the body once, or send it as it is.',
     });
   }
-  const isText = !['arrow', 'parquet'].includes(found.format);
-  const format = isText && /\.(?:csv|tsv)(?:\.gz|\.zst)?$/i.test(fileName) ? 'csv' : found.format;
+  const { format } = found;
+  const { contentType } = received;
   if (!uploadFormats.includes(format)) throw notStored(`A body in the format ${format}`, uploadFormats);
   if (format === 'csv' && mediaTypeOf(contentType) === FORM) checkLines(head);
-  return { format, body, contentType: fileName === '' ? contentType : '', head };
+  return { format, body, contentType, head };
 }
 
 /**
