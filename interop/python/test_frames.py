@@ -5,6 +5,7 @@ import decimal
 import io
 import json
 import unittest
+from importlib.resources import files
 
 import pandas as pd
 import pandas.testing
@@ -195,6 +196,11 @@ class Pandas(unittest.TestCase):
     def test_a_frame_comes_back_with_its_index_and_dtypes(self):
         put("pd", stream_of(pa.Table.from_pandas(self.FRAME)))
         self.check_kept(self.FRAME)
+
+    def test_a_compressed_feather_file_of_arrow_0_17(self):
+        path = files("pyarrow") / "tests/data/feather/v0.17.0.version.2-compression.lz4.feather"
+        put("old", path.read_bytes(), FILE)
+        self.assertEqual(get_arrow("old").to_pydict(), {"a": [0, 1, 2, 3, 4]})
 
     def test_a_feather_file_of_pandas_comes_back(self):
         sink = io.BytesIO()

@@ -12,6 +12,12 @@ const PYARROW = {
     'H4sIAAAAAAACA41UsW7UQBCdtX2XU+QgFwZZiGILJFokKCiuiESTgiJFkCgo4oAVWzp8yLfkEr6AMiUlZUrKK/gAyhQUV6akoEiZBpbZ3dk7ezgrjDSenZs3b96u16e11osAIAFj2xDDEAYwwhWaiDAHzEb4jOgJNr7GHom+EACH6Df4m0LfI8yP31ojwbbhlfQbUJyXRQ2Wx0xz7ACBrYXoLw+eQ/rH9gvTn7H+eloXdo2YscPtZK05KAvG6Cn6EH2mmg9vUNxTxE4cfpBQ3fPiFuAI/RXWzx0m2ITJ0X/ZOohdfHxz2CRtzTe4B7R+n1cN2F1GVovRdt3i53urVPHOrPe1m2HPz67F3bTFK1ra5tVbex4p4l7o9f76uMeIUQ4X93FOqpl5nVAi7ote65U9nOZdjmCL3iUIg1u6vpRrGRj+vDk2or8jJsGpIzydLXvbErqLIkta2vy8k6qYu3Vkc2zXV4HTbSyGe3SDY8sGYWQ5SkEAuIN5Qrc5xgzgEmsPwX0DIaxNkHu7z2pA34KxxxSfUXxE8ZDhS4qS4ieKfu45w3+mmFC8gK5dMB1fWf+CzVuy/iXrv2L9P1l+zfKb1bkTj+jWE5ZntMj8uYmuHp/7/e5SHlC+x/j2GZ+xndZ5Cna+fXnAzoXXxS31IeP53/mcL+zBD1pxVk4bBZvN3LtcqsLnZn2qpCpzJauZnEzr46IxaS3VvJicFPLoTBWzFT/07NvrOT372NHj9+xdUAxv4ROslrN9PlnVApofdephz3uBDd9vYHXDP7o36dPufxf+AkuGCEwYBwAA',
 };
 
+/** Streams in the format of Arrow 0.17: the metadata of the messages, not their headers, declares the compression. */
+const ARROW_0_17 = {
+  LZ4: 'H4sIAAAAAAACA62TsUrDUBSGvzSxjbW0hba0gtagi4g4SCdxqJuDYnFRRLBWgxTaRNoKuomTD+Qg1Adw9AX6Gq7XnuQGk6Lg4L+cnHv+85+TP7lKKfUBFBFkyZFmDpuspIaJBbwopSSmgBFQDvg1bNJkyFGkrPuNOantAg4EvYI0MHzod/we2NhBxdb1N6WUNIZ8KzgTvUhbMq2dkrgU05V9uteimcMmE2gKsQko0TWgRoQ8DnWqwd4Wea11SgKpMDelNZgeaof72vrMBA7OGtSBvePjo5Md9/7WHXT7rje67F1c+f3bgTscdn0P7WTYH3lc05pZ7eW+fpcIJr9jTcd1HTdjNWNGB72vwFo9rLWbT9P0ET22EudVkrxp+tjzvRtn5N6PHO+u33EHju+5nYgv/hb/4O9rch3z/J/9/clP+YbvsaFW7Hl1xr+Gju2Z+rOOW/GfI6a7reNsvpj0cQFYmRjQmgi+tZrpBG8Z2MhgUJovUMraFJzAYqXyrYSBP+mPRX8s+OY5ZoJXBVrhDSWTolBEqc+4sgrvIV9I/3yMEAQAAA==',
+  ZSTD: 'H4sIAAAAAAACA7VTTUsbURQ985FxCEEGTSDxI8wqdFGxBCqlVEihghsRtNBQCmp0kEBmxiYRDN2EdiW2dFU3/gF1F2hB0IULqUI3gpsumpV7t67Kq/e9N/oYFETozeLe98495917wjDG2CkABxRJpGAhARtJOmoGTADfGWOUdQBNAGnen4UNCz1IwUFa8rUEYS8AuADnUlgAGi2/EtYAGzZHbIkfMMaIKPpNfkd6kTadpLZOeUjRpXmqS6SZgo0erkmNJQCMdDUgiyh6MYQB9HNtE70Q2OQ1Dv0dTwbR+MtCV8xqS4/o7bezr19RZx7Ay5mZ6TfPvbUVr171vaC5UJtbDP2VutdoVMMA0knzmk8eZ6VuUno5KXeJwsDdMSyzK3NBwbSYDuQeFI9+jP51UwviQI9mRJlR8cwOUAuDZbfprTXdYNWveHU3DLyK8NO5h5/PtJs15v+Dn7f5V77y8ETZ2VTqXMyvTzJvx/CI7ytcXbkvxvqKMT73LzcBON2uhqeH0f9Qsm7w+VLii4HCWXr9CaBrfaDf+lSt0r/1+6gw1hFluRO/GlRQWbLYTa79razDOWjl/5znL/eOxy/ef/0gypE75tzfV+d0DWVOV+/q+GiZbWdXiaRWdDC42fnsPV7M/Sr/LD603Ii+z6v4B6uLc2aABAAA',
+};
+
 /**
  * A file written by polars 2.1: it has no schema message at the start, and its dictionary follows the batch that needs
  * it.
@@ -26,4 +32,9 @@ export const POLARS_FILE = gunzipSync(
 /** A body that pyarrow wrote. */
 export function pyarrow(name: keyof typeof PYARROW): Buffer {
   return gunzipSync(Buffer.from(PYARROW[name], 'base64'));
+}
+
+/** A stream of 200 rows as Arrow 0.17 wrote it, with its dictionary compressed too. */
+export function arrow017(codec: keyof typeof ARROW_0_17): Buffer {
+  return gunzipSync(Buffer.from(ARROW_0_17[codec], 'base64'));
 }

@@ -1,10 +1,10 @@
-import { ServiceError } from '@svc/errors';
+import { quoted, ServiceError } from '@svc/errors';
 import type { ByteBudget } from '../../byte-budget.ts';
 import { type Compression, decompressBuffer } from './arrow-compression.ts';
 import { SLOT } from './arrow-slots.ts';
 import { type IsWorking, WORKING } from '../decode-steps.ts';
 import type { FlatTable } from './flatbuffer.ts';
-import { allocateCounted } from '../limits.ts';
+import { allocateCounted, MAX_COLUMNS } from '../limits.ts';
 
 /** The header of an Arrow record batch or dictionary batch: the layout of its body. */
 export interface ArrowBatchHead {
@@ -18,26 +18,49 @@ export interface ArrowBatchHead {
   readonly compression: Compression | undefined;
 }
 
-/** Reads the header from its flatbuffer table. */
-export function readBatchHead(table: FlatTable): ArrowBatchHead {
+/** Reads the header from its flatbuffer table; `oldCodec` is that of `codecOfMetadata`. */
+export function readBatchHead(table: FlatTable, oldCodec: string | undefined): ArrowBatchHead {
+  const compression = table.table(SLOT.recordBatch.compression);
   return {
     rows: table.size(SLOT.recordBatch.rows),
     nodes: table.sizes(SLOT.recordBatch.nodes, 2),
     buffers: table.sizes(SLOT.recordBatch.buffers, 2),
     partCounts: table.sizes(SLOT.recordBatch.partCounts, 1),
-    compression: readCompression(table.table(SLOT.recordBatch.compression)),
+    compression: compression === undefined ? oldCompression(oldCodec) : readCompression(compression),
   };
 }
 
-function readCompression(table: FlatTable | undefined): Compression | undefined {
-  if (table === undefined) return undefined;
+/** Arrow 0.17 declared the compression of a body here; later releases declare it in the header of the batch. */
+const OLD_COMPRESSION_KEY = 'ARROW:experimental_compression';
+
+/** Returns the codec that the metadata of a message declares. */
+export function codecOfMetadata(message: FlatTable): string | undefined {
+  if (message.count(SLOT.message.metadata, 4) > MAX_COLUMNS) throw new RangeError('There are too many entries.');
+  // Compare the lengths first: any number of entries may point to one long text.
+  const isCodec = (entry: FlatTable) =>
+    entry.count(SLOT.keyValue.key, 1) === OLD_COMPRESSION_KEY.length &&
+    entry.text(SLOT.keyValue.key) === OLD_COMPRESSION_KEY;
+  return message.tables(SLOT.message.metadata).find(isCodec)?.text(SLOT.keyValue.value);
+}
+
+function oldCompression(codec: string | undefined): Compression | undefined {
+  if (codec === undefined) return undefined;
+  const name = codec.toLowerCase();
+  if (name === 'uncompressed') return undefined;
+  if (name === 'lz4' || name === 'zstd') return name;
+  throw unknownCodec(quoted(codec));
+}
+
+function readCompression(table: FlatTable): Compression {
   const codec = table.byte(SLOT.compression.codec);
-  if (codec > 1 || table.byte(SLOT.compression.method) !== 0) {
-    throw new ServiceError('invalid_data', `The Arrow data is compressed with the unknown codec ${codec}.`, {
-      hint: 'Compress the data with LZ4 (frame) or ZSTD, or not at all.',
-    });
-  }
+  if (codec > 1 || table.byte(SLOT.compression.method) !== 0) throw unknownCodec(String(codec));
   return codec === 0 ? 'lz4' : 'zstd';
+}
+
+function unknownCodec(codec: string): ServiceError {
+  return new ServiceError('invalid_data', `The Arrow data is compressed with the unknown codec ${codec}.`, {
+    hint: 'Compress the data with LZ4 (frame) or ZSTD, or not at all.',
+  });
 }
 
 /** A cursor over the nodes and buffers of an Arrow batch, in column order. */

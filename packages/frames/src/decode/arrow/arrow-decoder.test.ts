@@ -23,7 +23,7 @@ import {
   vectorFromArray,
 } from 'apache-arrow';
 import { describe, expect, test } from 'vitest';
-import { pyarrow } from '../../../test/arrow-bodies.ts';
+import { arrow017, pyarrow } from '../../../test/arrow-bodies.ts';
 import { arrowRefusal, decodeArrowBody, plainRows, streamOf } from '../../../test/decode-body.ts';
 import { writeArrow } from '../../../test/write-arrow.ts';
 
@@ -66,6 +66,27 @@ describe('the output of Arrow writers is read', () => {
       { id: null, text: 'word 2', ratio: 1.75 },
       { id: 8, text: 'word 3', ratio: 2 },
     ]);
+  });
+
+  test.each(['LZ4', 'ZSTD'] as const)('the bodies that Arrow 0.17 compressed with %s', (codec) => {
+    const { rows } = decodeArrowBody(arrow017(codec));
+    expect(rows).toHaveLength(200);
+    expect(rows.slice(0, 4)).toEqual([
+      { id: 7, symbol: 'long text number one' },
+      { id: null, symbol: 'b' },
+      { id: 9, symbol: null },
+      { id: 10, symbol: 'long text number one' },
+    ]);
+  });
+
+  test('other compression in the format of Arrow 0.17 is refused', () => {
+    const bytes = arrow017('LZ4');
+    for (let at = bytes.indexOf('LZ4'); at >= 0; at = bytes.indexOf('LZ4')) bytes.write('LZO', at);
+    expect(arrowRefusal(bytes)).toMatchObject({
+      code: 'invalid_data',
+      message: 'The Arrow data is compressed with the unknown codec "LZO".',
+      hint: 'Compress the data with LZ4 (frame) or ZSTD, or not at all.',
+    });
   });
 
   test('dictionaries that grow and are replaced between batches', () => {

@@ -1,6 +1,6 @@
 import { ServiceError } from '@svc/errors';
 import type { ByteBudget } from '../../byte-budget.ts';
-import { type ArrowBatchHead, readBatchHead } from './arrow-batch.ts';
+import { type ArrowBatchHead, codecOfMetadata, readBatchHead } from './arrow-batch.ts';
 import { SLOT } from './arrow-slots.ts';
 import { type ByteInput, readBytes, type WantsMore } from '../decode-steps.ts';
 import { type FlatTable, readFlatbuffer } from './flatbuffer.ts';
@@ -92,9 +92,13 @@ export function nameAt(place: number): string {
   return `The Arrow message at byte ${place}`;
 }
 
+/** The versions of the format as messages number them. */
+const V4 = 3;
+const V5 = 4;
+
 function readHead(root: FlatTable, what: string) {
   const version = root.short(SLOT.message.version);
-  if (version < 3 || version > 4) {
+  if (version < V4 || version > V5) {
     throw new ServiceError('invalid_data', `${what} has version V${version + 1} of the Arrow format.`, {
       hint: 'Write the data with a newer Arrow library: versions V4 and V5 are read.',
     });
@@ -102,6 +106,7 @@ function readHead(root: FlatTable, what: string) {
   const header = root.table(SLOT.message.header);
   if (header === undefined) throw invalid(`${what} has no header.`);
   const type = root.byte(SLOT.message.headerType);
+  const oldCodec = version === V4 ? codecOfMetadata(root) : undefined;
   switch (type) {
     case 1:
       return { kind: 'schema' } as const;
@@ -110,10 +115,10 @@ function readHead(root: FlatTable, what: string) {
       if (data === undefined) throw invalid(`${what} is a dictionary without values.`);
       const id = header.size(SLOT.dictionaryBatch.id);
       const isDelta = header.byte(SLOT.dictionaryBatch.isDelta) !== 0;
-      return { kind: 'dictionary', id, isDelta, head: readBatchHead(data) } as const;
+      return { kind: 'dictionary', id, isDelta, head: readBatchHead(data, oldCodec) } as const;
     }
     case 3:
-      return { kind: 'batch', head: readBatchHead(header) } as const;
+      return { kind: 'batch', head: readBatchHead(header, oldCodec) } as const;
     default:
       throw invalid(`${what} has type ${type}, which is neither a schema, nor a dictionary, nor a batch.`);
   }

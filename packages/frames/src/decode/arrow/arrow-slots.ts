@@ -1,6 +1,6 @@
 /** The field numbers of the Arrow flatbuffer tables, by their names in the format. */
 export const SLOT = {
-  message: { version: 0, headerType: 1, header: 2, bodyLength: 3 },
+  message: { version: 0, headerType: 1, header: 2, bodyLength: 3, metadata: 4 },
   footer: { schema: 1, dictionaries: 2, batches: 3 },
   schema: { endianness: 0, fields: 1, metadata: 2 },
   field: { name: 0, typeNumber: 2, type: 3, dictionary: 4, children: 5, metadata: 6 },
