@@ -61,7 +61,7 @@ async function mayMixLineEnds(path: string, signal?: AbortSignal): Promise<boole
 }
 
 /** Replaces the ends of lines by line feeds. Line breaks in quotes are part of a value, and stay. */
-export async function* withLineFeeds(text: Text, delimiter: string): AsyncGenerator<Uint8Array, void, undefined> {
+async function* withLineFeeds(text: Text, delimiter: string): AsyncGenerator<Uint8Array, void, undefined> {
   const scanner = createCsvScanner([delimiter]);
   let isFirst = true;
   let last = 0;
