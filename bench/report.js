@@ -69,6 +69,11 @@ const SECTIONS = [
   { name: 'flight', title: 'Arrow Flight', text: "Against pyarrow's Flight server (C++), same frame, same client." },
   { name: 'proxy', title: 'Forwarded SQL', text: 'Through this server to a real QuestDB, against direct queries.' },
   {
+    name: 'tls',
+    title: 'TLS',
+    text: 'The same requests to the server with TLS (1.3, ECDSA P-256) and without it. CPU is that of the server process for one request, as medians; the ratios are those of consecutive runs.',
+  },
+  {
     name: 'isolation',
     title: 'While every engine is busy',
     text: 'Latency of other clients, in milliseconds, while statements that use all the time, threads and memory they can get run on every engine and 64 more wait.',

@@ -15,6 +15,7 @@ const ALL = [
   'csv-uploads',
   'flight',
   'proxy',
+  'tls',
   'isolation',
   'mixed-clients',
   'event-loop',
