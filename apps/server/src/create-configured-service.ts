@@ -9,7 +9,7 @@ import type { OpenedStore } from './open-store.ts';
 /** Creates the service of a configuration, over a store. */
 export function createConfiguredService(
   config: Config,
-  opened: OpenedStore & Pick<ServiceOptions, 'authenticator'> & { readonly audit: Observer },
+  opened: OpenedStore & Pick<ServiceOptions, 'authenticator' | 'tls'> & { readonly audit: Observer },
   log: Log,
   version: string,
 ): Service {

@@ -1,6 +1,7 @@
 import type { TlsOptions } from 'node:tls';
 import { type HandshakeFailure, openTlsFiles, TlsFileError, type WatchedTlsFiles } from '@svc/auth';
 import type { Finding, LoadedConfig } from '@svc/config';
+import type { TlsHealth } from '@svc/service';
 import { createLogObserver } from './log-observer.ts';
 import type { Log } from './log.ts';
 
@@ -10,6 +11,8 @@ export interface ListenerTls {
   readonly files: WatchedTlsFiles;
   /** What does not change: whether clients need a certificate. */
   readonly options: Pick<TlsOptions, 'handshakeTimeout' | 'rejectUnauthorized' | 'requestCert'>;
+  /** Returns the state of the certificate. */
+  readonly health: () => TlsHealth;
   /** Called when a handshake fails. */
   readonly onFailure: (failure: HandshakeFailure) => void;
 }
@@ -34,7 +37,8 @@ export async function openConfiguredTls({ config, sources }: LoadedConfig, log: 
     };
     // Scanners cause them at any rate, so they are not in the log of normal operation.
     const onFailure = (failure: HandshakeFailure): void => log.debug('tls_handshake_failed', { ...failure });
-    return { tls: { files, options, onFailure } };
+    const health = (): TlsHealth => ({ status: files.isStale ? 'degraded' : 'ok', expires: files.current.expires });
+    return { tls: { files, options, health, onFailure } };
   } catch (error) {
     if (!(error instanceof TlsFileError)) throw error;
     const { setting, message } = error;

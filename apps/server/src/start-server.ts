@@ -48,7 +48,8 @@ export async function startServer(config: Config, log: Log, options: StartOption
     import('./create-configured-service.ts'),
     import('./create-http-server.ts'),
   ]);
-  const service = createConfiguredService(config, { ...opened, authenticator, audit }, log, version);
+  const parts = { ...opened, authenticator, audit, tls: tls?.health };
+  const service = createConfiguredService(config, parts, log, version);
   let isStarting = true;
   const { http, connections } = createHttpServer(config, service, { isStarting: () => isStarting, tls });
   const running = { service, http, connections, graceMs: config.server.shutdown_grace_ms, log, steps };

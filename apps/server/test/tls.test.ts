@@ -200,6 +200,8 @@ describe('changed files', () => {
     expect(message).toContain('It is not the key of the certificate');
     expect(message).toContain('The certificate from before stays in use.');
     for (const names of await shown()) expect(names).toContain('DNS:localhost');
+    const { parts } = JSON.parse((await fetchTls(server, '/health', { ca })).body.toString());
+    expect(parts.tls).toEqual({ status: 'degraded', expires: expect.stringMatching(/^20..-/) });
   });
 
   test('are used by new connections of both ports, and open ones stay', async () => {

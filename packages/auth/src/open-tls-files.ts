@@ -6,6 +6,8 @@ import { watchFiles } from './watch-files.ts';
 export interface WatchedTlsFiles {
   /** The last usable files. */
   readonly current: TlsFiles;
+  /** Whether the files have changed since and cannot be used. */
+  readonly isStale: boolean;
   /** Calls the listener with every later set of usable files. */
   onChange(listener: (files: TlsFiles) => void): void;
   close(): void;
@@ -26,20 +28,27 @@ export interface OpenTlsFilesOptions extends TlsFilesOptions {
 export async function openTlsFiles(options: OpenTlsFilesOptions): Promise<WatchedTlsFiles> {
   const { certFile, keyFile, clientCaFile, onEvent = () => {}, pollMs } = options;
   const listeners: ((files: TlsFiles) => void)[] = [];
+  let isStale = false;
   const files = await watchFiles({
     paths: [certFile, keyFile, ...(clientCaFile === undefined ? [] : [clientCaFile])],
     load: () => loadTlsFiles(options),
     onChange: (loaded) => {
+      isStale = false;
       for (const listener of listeners) listener(loaded);
       onEvent({ kind: 'certificate_loaded', path: certFile, expires: loaded.expires });
     },
-    onFailure: (error) =>
-      onEvent({ kind: 'certificate_refused', reason: error instanceof Error ? error.message : String(error) }),
+    onFailure: (error) => {
+      isStale = true;
+      onEvent({ kind: 'certificate_refused', reason: error instanceof Error ? error.message : String(error) });
+    },
     pollMs,
   });
   return {
     get current() {
       return files.current;
+    },
+    get isStale() {
+      return isStale;
     },
     onChange: (listener) => void listeners.push(listener),
     close: () => files.close(),

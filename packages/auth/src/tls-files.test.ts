@@ -101,9 +101,9 @@ test('a changed pair is used, one that does not fit is refused until it does', a
   files.onChange(({ context }) => seen.push(context.cert));
   await replace(paths.certFile, other.cert);
   await expect.poll(() => events).toMatchObject([{ kind: 'certificate_refused' }]);
-  expect(files.current.context.cert).toBe(right.cert);
+  expect([files.current.context.cert, files.isStale]).toEqual([right.cert, true]);
   await replace(paths.keyFile, other.key);
   await expect.poll(() => events.at(-1)).toMatchObject({ kind: 'certificate_loaded', path: paths.certFile });
-  expect(files.current.context.cert).toBe(other.cert);
+  expect([files.current.context.cert, files.isStale]).toEqual([other.cert, false]);
   expect(seen).toEqual([other.cert]);
 });

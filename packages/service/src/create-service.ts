@@ -10,7 +10,7 @@ import { createAudit } from './audit.ts';
 import { createAuthentication } from './authentication.ts';
 import { createFrameOperations } from './frame-operations.ts';
 import { createQueryOperations } from './query-operations.ts';
-import type { OperationName, PartState, Service, StoreHealth } from './service.ts';
+import type { OperationName, PartState, Service, StoreHealth, TlsHealth } from './service.ts';
 import { createTenantLimiter } from './tenant-limits.ts';
 
 /** The parts a service is made of. */
@@ -36,6 +36,8 @@ export interface ServiceOptions {
   readonly idleTimeoutMs?: number;
   /** Called with every event. Default: none. */
   readonly observe?: Observer;
+  /** Returns the state of the certificate, for `health`. Default: the server has none. */
+  readonly tls?: (() => TlsHealth) | undefined;
   /** The version that `health` reports. Default `unknown`. */
   readonly version?: string;
 }
@@ -99,6 +101,7 @@ export function createService(options: ServiceOptions): Service {
           local: partState(engines.local),
           scheduler: partState(engines.scheduler),
           tsdb: partState(tsdb),
+          ...(options.tls && { tls: options.tls() }),
         },
       };
     },

@@ -30,6 +30,7 @@ export type {
   ReadFrameOptions,
   Service,
   StoreHealth,
+  TlsHealth,
   Upload,
 } from './service.ts';
 export { TTL_HINT } from './ttl.ts';

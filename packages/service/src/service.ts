@@ -83,7 +83,17 @@ export interface Health {
   readonly uptimeSeconds: number;
   readonly parts: {
     readonly store: StoreHealth;
+    /** Omitted without TLS. */
+    readonly tls?: TlsHealth;
   } & Readonly<Record<SqlTarget, PartState>>;
+}
+
+/** The state of the certificate of the server. */
+export interface TlsHealth {
+  /** `degraded`: the files have changed and cannot be used, so that the certificate from before is in use. */
+  readonly status: 'ok' | 'degraded';
+  /** When the certificate in use expires. */
+  readonly expires: Date;
 }
 
 /** The state and the usage of the store. */
