@@ -101,6 +101,8 @@ describe('what pages name in code font exists', () => {
     ),
     '--max-old-space-size', // of Node
     '--global', // of npm
+    '--cacert', // of curl
+    '--user', // of curl
     '--binaries', // of tools/build.js
   ]);
   const scripts: Record<string, string> = JSON.parse(read('package.json')).scripts;

@@ -59,7 +59,7 @@ describe('both listeners with TLS', () => {
   });
 
   test('send a long response complete', async () => {
-    const rows = Array.from({ length: 60_000 }, (_, id) => ({ id, text: `row ${id} ${'x'.repeat(id % 40)}` }));
+    const rows = Array.from({ length: 20_000 }, (_, id) => ({ id, text: `row ${id} ${'x'.repeat(id % 40)}` }));
     const put = await fetchTls(server, '/frames/long', {
       ca,
       method: 'PUT',
@@ -145,7 +145,7 @@ test('HTTP/1.1 to the gRPC port is refused with a reason', async () => {
   expect(String(bytes)).toMatch(/^HTTP\/1\.0 403 /);
 });
 
-test('tls.min_version refuses older versions on both ports', async () => {
+test('tls.min_version refuses older versions on both ports', { tags: ['slow'] }, async () => {
   const strict = await startProcess({ env: { ...tlsSettings({ cert, key }), SERVICE_TLS_MIN_VERSION: '1.3' } });
   for (const port of [strict.port, Number(strict.grpcAddress.split(':')[1])]) {
     await expect(connectTls(port, { ca, maxVersion: 'TLSv1.2' })).rejects.toThrow('protocol version');
@@ -153,7 +153,7 @@ test('tls.min_version refuses older versions on both ports', async () => {
   }
 });
 
-test('a stop closes connections in the middle of their handshake', async () => {
+test('a stop closes connections in the middle of their handshake', { tags: ['slow'] }, async () => {
   const { child, port, grpcAddress, exited } = await startProcess({ env: tlsSettings({ cert, key }) });
   const sockets = [port, Number(grpcAddress.split(':')[1])].map((at) => connectPlain(at, '127.0.0.1'));
   await Promise.all(
