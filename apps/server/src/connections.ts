@@ -12,6 +12,10 @@ export interface RunningRequest {
 export interface Connections {
   /** Returns the request in flight on a connection. */
   running(socket: Socket): RunningRequest | undefined;
+  /** The requests in flight on all connections. */
+  allRunning(): Iterable<RunningRequest>;
+  /** The number of requests in flight. */
+  readonly inFlight: number;
   /** Answers a request after all earlier requests of its connection. */
   answer(request: IncomingMessage, response: ServerResponse): void;
   /** Runs a task after all earlier requests of the connection are answered; never if the connection closes first. */
@@ -52,6 +56,7 @@ export function serveInOrder(
   listener: (request: IncomingMessage, response: ServerResponse) => void,
 ): Connections {
   const connections = new Map<Socket, Connection>();
+  let inFlight = 0;
   server.on(connectionEvent(server), (socket: Socket) => {
     if (!connections.has(socket))
       connections.set(
@@ -78,8 +83,10 @@ export function serveInOrder(
     const connection = connections.get(socket);
     if (connection === undefined) return;
     connection.running = running;
+    inFlight += 1;
     running.response.once('close', () => {
       connection.running = undefined;
+      inFlight -= 1;
       // Yields to the event loop between requests, so that other connections make progress.
       if (connection.waiting.length > 0) setImmediate(() => startNext(socket, connection));
     });
@@ -96,6 +103,12 @@ export function serveInOrder(
   return {
     answer,
     running: (socket) => connections.get(socket)?.running,
+    *allRunning() {
+      for (const { running } of connections.values()) if (running !== undefined) yield running;
+    },
+    get inFlight() {
+      return inFlight;
+    },
     whenAnswered: enqueue,
     isReceiving: (socket) => connections.get(socket)?.newest?.complete === false,
     isPaused: (socket) => connections.get(socket)?.isPaused ?? false,

@@ -5,6 +5,7 @@ import type { Service } from '@svc/service';
 import { type Context, Hono } from 'hono';
 import { allowOrigins } from './allow-origins.ts';
 import { requestProblem } from './request-problem.ts';
+import { tooBusy } from './too-busy.ts';
 
 const INDEX = `A data-frame server.
 
@@ -32,8 +33,16 @@ GET    /livez                                 whether the process is alive
 /** The HTTP application, as a function of a request and its Node objects. */
 export type HttpApp = (request: Request, env: ExecEnv['Bindings']) => Response | Promise<Response>;
 
+/** The state of the server that the application looks at. */
+export interface AppState {
+  /** Whether other parts are still starting. */
+  readonly isStarting: () => boolean;
+  /** The number of requests in flight. */
+  readonly inFlight: () => number;
+}
+
 /** Creates the HTTP application: the exec API, the page at `/`, and JSON errors for everything else. */
-export function createApp({ http, sql }: Config, service: Service, isStarting: () => boolean): HttpApp {
+export function createApp({ http, sql }: Config, service: Service, { isStarting, inFlight }: AppState): HttpApp {
   const guarding = { allowedOrigins: http.cors_origins, allowedHosts: http.allowed_hosts };
   const endpoint = { service, compression: http.compression, guard: createRequestGuard(guarding) };
   const refuse = (c: Context<ExecEnv>, error: ServiceError): Promise<Response> =>
@@ -57,7 +66,7 @@ export function createApp({ http, sql }: Config, service: Service, isStarting: (
   app.onError((error, c) => refuse(c, toServiceError(error)));
   // Not a middleware: that would cost every request more than its routing.
   return (request, env) => {
-    const problem = requestProblem(env.incoming);
+    const problem = requestProblem(env.incoming) ?? tooBusy(env.incoming?.url, inFlight(), http.max_in_flight);
     if (problem === undefined) return app.fetch(request, env);
     return newApp()
       .notFound((c) => refuse(c, problem))

@@ -15,6 +15,7 @@ import { framingProblem } from './framing-problem.ts';
 import { endIdleSockets } from './idle-sockets.ts';
 import { ignoreUpgrades } from './ignore-upgrades.ts';
 import type { ListenerTls } from './open-tls.ts';
+import { endSlowBodies } from './slow-bodies.ts';
 
 /** The maximum size of request line and headers together. */
 const MAX_HEAD_BYTES = 64 * 1024;
@@ -35,7 +36,7 @@ export function createHttpServer(
   service: Service,
   { isStarting, tls }: HttpServerOptions,
 ): { http: Server; connections: Connections } {
-  const app = createApp(config, service, isStarting);
+  const app = createApp(config, service, { isStarting, inFlight: () => connections.inFlight });
   const answer = async (request: Request, env: HttpBindings | Http2Bindings): Promise<Response> => {
     const { incoming, outgoing } = env;
     if (!(incoming instanceof IncomingMessage && outgoing instanceof ServerResponse)) return malformedRequest();
@@ -59,6 +60,7 @@ export function createHttpServer(
   const { http, endHandshakes } = tls === undefined ? plainServer(options) : tlsServer(options, tls);
   // Node would drop the headers after the 2000th silently, such as a condition or a second Host. Their bytes are limited.
   http.maxHeadersCount = 0;
+  http.maxConnections = config.http.max_connections;
   const connections = serveInOrder(http, (request, response) => {
     const problem = framingProblem(request);
     if (problem === undefined) void listener(request, response);
@@ -68,6 +70,8 @@ export function createHttpServer(
   continueWhenRead(http, connections);
   ignoreUpgrades(http, connections);
   endIdleSockets(http, connections, config.http.idle_timeout_ms);
+  const { min_body_bytes_per_second: bytesPerSecond, idle_timeout_ms: windowMs } = config.http;
+  endSlowBodies(http, connections, { bytesPerSecond, windowMs });
   const endUnused = (): void => {
     connections.endUnused();
     endHandshakes();

@@ -60,11 +60,12 @@ export async function startServer(config: Config, log: Log, options: StartOption
   });
   const { createGrpcServer } = await import('@svc/grpc');
   const { max_connections: maxConnections } = config.server;
-  const maxMessageBytes = config.grpc.max_message_bytes;
+  const { max_message_bytes: maxMessageBytes, idle_timeout_ms: connectionIdleMs } = config.grpc;
   const grpc = createGrpcServer({
     service,
     maxConnections,
     maxMessageBytes,
+    connectionIdleMs,
     ...(tls && { tls: { ...tls.options, ...tls.files.current.context }, onHandshakeFailure: tls.onFailure }),
   });
   tls?.files.onChange(({ context }) => grpc.setSecureContext(context));

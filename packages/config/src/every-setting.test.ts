@@ -30,6 +30,9 @@ const VALUES: Readonly<Record<string, readonly [text: string, toml: string, valu
   'logging.audit_file': ['/audit.log', '"/audit.log"', '/audit.log'],
   'http.max_upload_bytes': ['1024', '1_024', 1024],
   'http.max_rows': ['9007199254740991', '9007199254740991', Number.MAX_SAFE_INTEGER],
+  'http.max_connections': ['8', '8', 8],
+  'http.max_in_flight': ['9', '9', 9],
+  'http.min_body_bytes_per_second': ['0', '0', 0],
   'http.default_fmt': ['json', '"json"', 'json'],
   'http.idle_timeout_ms': ['1', '1', 1],
   'http.keep_alive_ms': ['2', '2', 2],
@@ -68,6 +71,7 @@ const VALUES: Readonly<Record<string, readonly [text: string, toml: string, valu
   'tsdb.token': ['t0k', '"t0k"', 't0k'],
   'tsdb.ca_file': [CA_FILE, `"${CA_FILE}"`, CA_FILE],
   'grpc.max_message_bytes': ['65536', '65536', 65_536],
+  'grpc.idle_timeout_ms': ['16', '16', 16],
 };
 
 const names = createServiceNames('service');

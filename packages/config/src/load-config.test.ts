@@ -121,6 +121,9 @@ describe('defaults', () => {
       http: {
         max_upload_bytes: 10_737_418_240,
         max_rows: undefined,
+        max_connections: 10_000,
+        max_in_flight: 1000,
+        min_body_bytes_per_second: 100,
         default_fmt: undefined,
         idle_timeout_ms: 60_000,
         keep_alive_ms: 65_000,
@@ -157,7 +160,7 @@ describe('defaults', () => {
         token: undefined,
         ca_file: undefined,
       },
-      grpc: { max_message_bytes: 67_108_864 },
+      grpc: { max_message_bytes: 67_108_864, idle_timeout_ms: 600_000 },
     } satisfies Config);
     expect([file, warnings]).toEqual([undefined, []]);
   });

@@ -257,5 +257,11 @@ export const SETTINGS = {
       description: 'Largest message that the gRPC listener accepts, in bytes; the default is 64 MiB.',
       example: 64 * 2 ** 20,
     }),
+    idle_timeout_ms: setting({
+      type: timerMs,
+      default: 600_000,
+      description: 'How long a gRPC connection may stay open without a call; clients connect again by themselves.',
+      example: 600_000,
+    }),
   },
 } as const satisfies Record<string, Record<string, Setting>>;

@@ -11,6 +11,7 @@ import { connectRaw, deferred, failureOf, putTable, startServer, upload } from '
 import { createGrpcServer } from './index.ts';
 
 const table = tableFromArrays({ id: Int32Array.of(1) });
+const CALL = { requestId: 'r', signal: new AbortController().signal };
 
 async function connectTo(port: number): Promise<Socket> {
   const socket = connect(port, '127.0.0.1');
@@ -49,6 +50,15 @@ async function startBusyServer() {
   await putTable(server.client, 'h', table);
   return { ...server, begun: begun.promise, finish: finish.resolve, handled };
 }
+
+test('a connection without a call is closed after a while, and the client connects again for its next one', async () => {
+  const server = await startServer({ connectionIdleMs: 100, maxConnections: 2 });
+  await putTable(server.client, 'before', table);
+  const idle = await connectRaw(server.port);
+  await once(idle, 'close');
+  await putTable(server.client, 'after', table);
+  expect(await server.service.listFrames({ ...CALL, tenant: 'default' })).toHaveLength(2);
+});
 
 describe('max connections', () => {
   test('one more is refused, the others continue, and a freed slot can be reused', async () => {

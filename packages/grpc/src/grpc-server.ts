@@ -38,6 +38,8 @@ export interface GrpcServerOptions {
   readonly tls?: TlsOptions;
   /** Called when the TLS handshake of a connection fails. Default: none. */
   readonly onHandshakeFailure?: TrackHandshakesOptions['onFailure'];
+  /** How long a connection may stay open without a call. Default 600 000. */
+  readonly connectionIdleMs?: number;
 }
 
 /** Options of `shutdown`. */
@@ -76,6 +78,7 @@ export function createGrpcServer(options: GrpcServerOptions): GrpcServer {
     'grpc.max_receive_message_length': maxMessageBytes,
     'grpc.max_concurrent_streams': MAX_CALLS_OF_A_CONNECTION,
     'grpc.keepalive_time_ms': KEEPALIVE_MS,
+    'grpc.max_connection_idle_ms': options.connectionIdleMs ?? CONNECTION_IDLE_MS,
     interceptors: [interceptor],
   }).use(calls.middleware);
 
@@ -140,14 +143,13 @@ export function createGrpcServer(options: GrpcServerOptions): GrpcServer {
 
 function addServices(server: NiceServer, parts: Parameters<typeof createFlightService>[0]): void {
   const { service, current, idleTimeoutMs } = parts;
-  const names = SERVICES.map((definition) => definition.fullName).toSorted();
   server.add(FrameServiceDefinition, createFrameService({ service, current, idleTimeoutMs }));
   server.add(FlightDefinition, createFlightService(parts));
-  server.add(HealthDefinition, createHealthService({ service, names, current }));
-  server.add(reflectionV1.ServerReflectionDefinition, createReflectionService(names));
+  server.add(HealthDefinition, createHealthService({ service, names: SERVICE_NAMES, current }));
+  server.add(reflectionV1.ServerReflectionDefinition, createReflectionService(SERVICE_NAMES));
   server.add<typeof reflectionV1alpha.ServerReflectionDefinition>(
     reflectionV1alpha.ServerReflectionDefinition,
-    createReflectionService(names),
+    createReflectionService(SERVICE_NAMES),
   );
 }
 
@@ -158,6 +160,7 @@ const SERVICES = [
   reflectionV1.ServerReflectionDefinition,
   reflectionV1alpha.ServerReflectionDefinition,
 ];
+const SERVICE_NAMES = SERVICES.map((definition) => definition.fullName).toSorted();
 const PATHS = new Set(
   SERVICES.flatMap(({ fullName, methods }) => Object.values(methods).map(({ name }) => `/${fullName}/${name}`)),
 );
@@ -176,6 +179,8 @@ function isOpen(operation: string, metadata: Metadata): boolean {
 const MAX_DECODED_PARAMS_BYTES = 256 * 1024 * 1024;
 /** The minimum that HTTP/2 recommends; the client queues further calls of a connection. */
 const MAX_CALLS_OF_A_CONNECTION = 100;
+/** The default of how long a connection may stay open without a call. */
+const CONNECTION_IDLE_MS = 600_000;
 /** Without keepalive, a peer that vanishes would hold its connection forever. */
 const KEEPALIVE_MS = 60_000;
 /** How long a cancelled call may take to end before its connection is destroyed, and again until its handler is abandoned. */

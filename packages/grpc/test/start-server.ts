@@ -33,6 +33,7 @@ export async function startServer({
   maxConnections,
   maxMessageBytes,
   idleTimeoutMs,
+  connectionIdleMs,
   engine,
   onEnd = onTestFinished,
   ...overrides
@@ -51,6 +52,7 @@ export async function startServer({
     ...(maxConnections === undefined ? {} : { maxConnections }),
     ...(maxMessageBytes === undefined ? {} : { maxMessageBytes }),
     ...(idleTimeoutMs === undefined ? {} : { idleTimeoutMs }),
+    ...(connectionIdleMs === undefined ? {} : { connectionIdleMs }),
   });
   const port = await server.listen('127.0.0.1', 0);
   const channel = createChannel(`127.0.0.1:${port}`);

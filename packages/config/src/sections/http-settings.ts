@@ -18,6 +18,25 @@ export const HTTP_SETTINGS = {
     description: 'Maximum rows of one response; a larger limit is refused, never cut silently.',
     example: 100_000,
   }),
+  max_connections: setting({
+    type: integer({ min: 1, max: 1_000_000 }),
+    default: 10_000,
+    description: 'Maximum concurrent connections of the HTTP listener; further ones are closed at once.',
+    example: 10_000,
+  }),
+  max_in_flight: setting({
+    type: integer({ min: 1, max: 1_000_000 }, 'requests'),
+    default: 1000,
+    description: 'Maximum HTTP requests in flight; further ones are refused, except health checks.',
+    example: 1000,
+  }),
+  min_body_bytes_per_second: setting({
+    type: integer({ min: 0, max: 1_000_000_000 }, 'bytes'),
+    default: 100,
+    description:
+      'Slowest rate at which a client may send a body, measured over http.idle_timeout_ms; a slower connection is closed, 0 allows any rate.',
+    example: 100,
+  }),
   default_fmt: setting({
     type: choice(['json']),
     default: undefined,
