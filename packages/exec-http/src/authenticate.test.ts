@@ -35,8 +35,8 @@ test('a host brings its own callers: tenants, permissions and refusals', async (
 test('a request for which the host returns no caller is refused', async () => {
   const service = createService({ store: createMemoryStore() });
   // A host in JavaScript can return anything.
-  for (const nobody of [undefined, null]) {
-    const app = createExecApp({ service, authenticate: async () => nobody as never });
+  for (const missing of [undefined, null]) {
+    const app = createExecApp({ service, authenticate: async () => missing as never });
     for (const init of [ROWS, {}]) expect((await app.request('/frames/x', init)).status).toBe(401);
     expect((await app.request('/frames')).status).toBe(401);
   }
