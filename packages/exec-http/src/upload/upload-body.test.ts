@@ -86,6 +86,28 @@ describe('Content-Encoding', () => {
   });
 });
 
+describe('with a format, but without Content-Encoding', () => {
+  test.each([
+    ['gzip', { body: gzip, type: 'application/x-ndjson' }, '/frames/t'],
+    ['zstd', { body: zstd, type: 'application/x-ndjson' }, '/frames/t'],
+    ['gzip', { body: gzipSync(ROWS) }, '/frames/t?fmt=json'],
+    [
+      'gzip in a form',
+      { body: form(['name=f; filename="a"', gzip]), type: `multipart/form-data; boundary=${BOUNDARY}` },
+      '/frames/t?fmt=ndjson',
+    ],
+  ])('%s is recognised by its first bytes', async (_, sent, path) => {
+    expect(await upload(sent, path)).toEqual([[1], [2]]);
+  });
+
+  test('compressed rows keep the limit', async () => {
+    const body = gzipSync(Buffer.alloc(10_001, '\n'));
+    expect(await upload({ body, type: 'application/x-ndjson' })).toBe(
+      '413 payload_too_large: The upload decompresses to more than 10000 bytes.',
+    );
+  });
+});
+
 describe('without a format', () => {
   test.each([
     ['JSON', { body: ROWS }],

@@ -62,13 +62,13 @@ export async function openUpload(service: Service, { c: { req } }: RequestContex
   // Only CSV is read in several encodings.
   const text = single(query, 'encoding') === undefined ? undefined : 'csv';
   if (!isForm) {
-    return declared === undefined
-      ? recognised(service, { body, contentType }, { text })
-      : { format: declared, body, contentType };
+    if (declared === undefined) return recognised(service, { body, contentType }, { text });
+    // Rows whose coding is named are not decompressed twice.
+    return { format: declared, body: coding === undefined ? decompressed(body, maxBytes) : body, contentType };
   }
   const file = await openFormFile(contentType, body);
   const format = declared ?? formatOf(uploadFormats, undefined, file.type);
-  if (format !== undefined) return { format, body: file.body, contentType: '' };
+  if (format !== undefined) return { format, body: decompressed(file.body, maxBytes), contentType: '' };
   const isCsvName = /\.(?:csv|tsv)(?:\.gz|\.zst)?$/i.test(file.name);
   const rows = await recognised(
     service,
@@ -76,6 +76,13 @@ export async function openUpload(service: Service, { c: { req } }: RequestContex
     { text: isCsvName ? 'csv' : text },
   );
   return file.name === '' ? rows : { ...rows, contentType: '' };
+}
+
+/** Decompresses rows if their first bytes say that they are compressed: no format begins like that. */
+async function* decompressed(received: BodyChunks, maxBytes: number): BodyChunks {
+  const { head, body } = await peek(received);
+  const found = recogniseFormat(head);
+  yield* found.kind === 'compressed' ? decompressBody(body, found.coding, { maxBytes }) : body;
 }
 
 function mediaTypeOf(contentType: string): string {
