@@ -189,6 +189,14 @@ describe('settings of /exec', () => {
     });
     expect(preflight.status).toBe(204);
     expect(preflight.headers.get('access-control-allow-methods')).toContain('PUT');
+    const headers = { 'access-control-request-method': 'GET', 'access-control-request-headers': 'range,if-range' };
+    const ranges = await server.fetch('/files/t.parquet', {
+      method: 'OPTIONS',
+      headers: { origin: 'https://app.example', ...headers },
+    });
+    expect(ranges.headers.get('access-control-allow-headers')).toBe('range,if-range');
+    const file = await server.fetch('/files/t.parquet', { headers: { origin: 'https://app.example' } });
+    expect(file.headers.get('access-control-expose-headers')).toMatch(/\baccept-ranges\b.*\bcontent-range\b/);
     const plain = await sharedProcess();
     expect(
       (await plain.fetch('/ping', { headers: { origin: 'https://app.example' } })).headers.get(
