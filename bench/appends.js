@@ -1,6 +1,8 @@
 // Appends until they are acknowledged and durable: one row to a long frame against one row as a new frame, many short ones
-// from concurrent clients, and reads of a frame of many parts against the same rows in one part.
-import { mkdtempSync, openAsBlob, readdirSync, readFileSync, rmSync } from 'node:fs';
+// from concurrent clients against a loop that only writes, flushes and renames their bytes, and reads of a frame of many
+// parts against the same rows in one part.
+import { mkdtempSync, openAsBlob, readdirSync, readFileSync, rmSync, watch } from 'node:fs';
+import { open, rename } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { cpuMs as cpuMsOf } from '../tools/process-resources.js';
@@ -16,6 +18,8 @@ const LONG_ROWS = Number(process.env.BENCH_LONG_ROWS ?? 10_000_000);
 const APPENDS = 1000;
 const APPEND_ROWS = 100;
 const CLIENTS = 16;
+/** Appends that wait together become durable together, with flushes of their part, the manifest and, twice, the folder. */
+const FLUSHES_PER_GROUP = 4;
 const PARTS = 64;
 const PART_ROWS = 15_625;
 
@@ -68,23 +72,50 @@ async function measureOneRow({ url, pid }) {
   );
 }
 
-/** Short appends to one frame from concurrent clients, and as many rows as new frames. */
+/** Writes bytes to a file and makes it durable, but not its name. */
+async function writeDurably(folder, name, bytes) {
+  const file = await open(join(folder, `.${name}`), 'w');
+  await file.writeFile(bytes);
+  await file.sync();
+  await file.close();
+  await rename(join(folder, `.${name}`), join(folder, name));
+}
+
+/** Runs work that publishes versions of a frame of several parts, and returns how many. Each has a manifest. */
+async function countVersions(folder, handle, work) {
+  const names = new Set();
+  const watcher = watch(
+    folder,
+    (_event, name) => name?.startsWith(`${handle}@`) && name.endsWith('.parts') && names.add(name),
+  );
+  const result = await work();
+  watcher.close();
+  return { ...result, versions: names.size };
+}
+
+/** Short appends to one frame from concurrent clients, as many rows as new frames, and as many files. */
 async function measureRate({ url, pid }) {
   const body = tradesAsArrow(APPEND_ROWS);
-  async function run(count, send) {
+  const bare = mkdtempSync(join(tmpdir(), 'svc-bench-'));
+  ended.unshift(async () => rmSync(bare, { recursive: true }));
+  async function run(send) {
     let next = 0;
     const client = async () => {
-      for (let i = next++; i < count; i = next++) await send(i);
+      for (let i = next++; i < APPENDS / 4; i = next++) await send(i);
     };
     const cpu = cpuOfTree(pid);
     const ms = await timed(() => Promise.all(Array.from({ length: CLIENTS }, client)));
-    return { perSecond: (count * 1000) / ms, cpuMs: (cpuOfTree(pid) - cpu) / count };
+    return { perSecond: (APPENDS / 4) * (1000 / ms), cpuMs: (cpuOfTree(pid) - cpu) / (APPENDS / 4) };
   }
   const appendOne = () => append(url, 'busy', body);
   const putOne = (i) => putFrame(`${url}/frames/short-${i}`, 'arrow', body);
-  await run(100, appendOne);
+  await run(appendOne);
   return interleave(
-    { append: () => run(APPENDS / 4, appendOne), put: () => run(APPENDS / 4, putOne) },
+    {
+      append: () => countVersions(join(directory, 'default'), 'busy', () => run(appendOne)),
+      put: () => run(putOne),
+      files: () => run((i) => writeDurably(bare, String(i), body)),
+    },
     { rounds: 4, warmUp: 0 },
   );
 }
@@ -129,7 +160,14 @@ try {
     [`${APPENDS} appends of ${APPEND_ROWS} rows, ${CLIENTS} clients`]: {
       'per second': Math.round(median(rate.append.map(({ perSecond }) => perSecond))),
       'CPU ms': Number(median(rate.append.map(({ cpuMs }) => cpuMs)).toFixed(2)),
+      flushes: Number(
+        median(rate.append.map(({ versions }) => (FLUSHES_PER_GROUP * versions * 4) / APPENDS)).toFixed(2),
+      ),
       aim: 200,
+    },
+    [`${APPENDS} files written, flushed and renamed, ${CLIENTS} at once`]: {
+      'per second': Math.round(median(rate.files.map(({ perSecond }) => perSecond))),
+      flushes: 1,
     },
     [`${APPENDS} puts of ${APPEND_ROWS} rows, ${CLIENTS} clients`]: {
       'per second': Math.round(median(rate.put.map(({ perSecond }) => perSecond))),

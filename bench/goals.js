@@ -111,7 +111,12 @@ export const GOALS = [
     ...atMost(1.5),
     reached: (summary) => row(summary, { format: 'csv' })?.ratio,
   },
-  ...['1 M rows × 6, 57 MB', '8.3 M rows × 6, 471 MB'].flatMap((file) =>
+  ...[
+    '1 M rows × 6, 57 MB',
+    '8.3 M rows × 6, 471 MB',
+    '1 M rows × 6, an odd value in the last row',
+    '1 M rows × 6, an odd value near the middle',
+  ].flatMap((file) =>
     ['ratio', 'CPU ratio'].map((key) => ({
       what: `upload of CSV, ${file}: ${key === 'ratio' ? 'time' : 'CPU time'} relative to DuckDB that detects types in all rows`,
       of: 'csv-uploads',

@@ -59,12 +59,12 @@ const SECTIONS = [
   {
     name: 'appends',
     title: 'Appends',
-    text: 'Until the rows are on disk and acknowledged. One row is appended to ten million, against one row that is put as a new frame; 16 clients append 100 rows at a time to one frame; and a frame of 64 parts is read from disk, against the same rows in one part.',
+    text: 'Until the rows are on disk and acknowledged. One row is appended to ten million, against one row that is put as a new frame; 16 clients append 100 rows at a time to one frame, against a loop that only writes, flushes and renames files with the same bytes (the CPU time is that of the server and its engine child per append; the flushes are those of files and folders per append, as appends that wait become durable together); and a frame of 64 parts is read from disk, against the same rows in one part.',
   },
   {
     name: 'csv-uploads',
     title: 'CSV uploads',
-    text: 'Types come from all rows, and every value is checked against its text. Against DuckDB that detects types in all rows (`sample_size = -1`) and writes the same Parquet file. CPU time is that of all processes of a side.',
+    text: 'Types come from all rows, and every value is checked against its text. An odd value is a text in a column of whole numbers. Against DuckDB that detects types in all rows (`sample_size = -1`) and writes the same Parquet file. CPU time is that of all processes of a side.',
   },
   { name: 'flight', title: 'Arrow Flight', text: "Against pyarrow's Flight server (C++), same frame, same client." },
   { name: 'proxy', title: 'Forwarded SQL', text: 'Through this server to a real QuestDB, against direct queries.' },
