@@ -39,7 +39,7 @@ export interface JsonSegment {
   slots: ArrayBuffer;
   /** The digits of integers that do not fit in a slot. */
   digits: Map<number, string> | undefined;
-  /** The strings in UTF-8, and the end of each row's string. */
+  /** The strings, and the doubles that are not written in their shortest form, in UTF-8; and the end of each row's text. */
   text: Uint8Array<ArrayBuffer>;
   textOffsets: Int32Array<ArrayBuffer>;
   /** The end of each row's list, as a row of the items. */
@@ -71,6 +71,8 @@ export interface JsonColumn {
   readonly target: ColumnTarget | undefined;
   /** A bit for each tag that occurs in any segment. */
   kinds: number;
+  /** Whether an integer cannot become a double: neither exactly nor as the text of one. */
+  hasInexact: boolean;
   /** The last object with this key, to detect duplicates. */
   seenIn: number;
   readonly open: JsonSegment;
@@ -115,6 +117,7 @@ export function createJsonColumn(name: string, memory: JsonMemory, target?: Colu
     memory,
     target,
     kinds: 0,
+    hasInexact: false,
     seenIn: 0,
     open: createSegment(),
     ints: NO_INTS,

@@ -1,5 +1,6 @@
 import { beginText, endText, putDigits, putDouble, putLong, type JsonColumn, TAG } from './json-column.ts';
 import { INCOMPLETE, invalidJson, type JsonCursor, unexpected } from './json-cursor.ts';
+import { standsForWhole } from './whole-floats.ts';
 
 const MINUS = 0x2d;
 const DOT = 0x2e;
@@ -34,24 +35,25 @@ export function readNumber(cursor: JsonCursor, column: JsonColumn, row: number):
   if (at >= cursor.end) throw INCOMPLETE;
   cursor.position = at;
   if (at - firstDigit > EXACT_DIGITS) putLargeInteger(cursor, column, row, start);
-  // A column of floats keeps the sign of zero.
-  else if (isNegative && value === 0 && column.target !== undefined) putDouble(column, row, -0);
-  else {
+  // An integer has no sign of zero.
+  else if (isNegative && value === 0) {
+    putDouble(column, row, -0);
+    putNumberText(cursor, column, row, start, TAG.double);
+  } else {
     const signed = isNegative ? -value : value;
     const high = Math.floor(signed / 2 ** 32);
     putLong(column, row, signed < 0 ? TAG.negative : TAG.long, signed - high * 2 ** 32, high);
   }
 }
 
+/** An integer of this length is within the range of a double. */
+const FINITE_CHARACTERS = 300;
+
 function putLargeInteger(cursor: JsonCursor, column: JsonColumn, row: number, start: number): void {
-  const length = cursor.position - start;
   const text = textFrom(cursor, start);
-  if (length > 20) {
-    checkRange(cursor, start, text);
-    putDigits(column, row, text);
-    return;
-  }
+  if (text.length > FINITE_CHARACTERS) checkRange(cursor, start, text);
   const value = BigInt(text);
+  if (column.target === undefined) column.hasInexact ||= !standsForWhole(Number(text), value, false);
   if (value < INT64_MIN || value > UINT64_MAX) {
     putDigits(column, row, text);
     return;
@@ -79,14 +81,33 @@ function readFraction(cursor: JsonCursor, column: JsonColumn, row: number, at: n
   }
   if (end >= cursor.end) throw INCOMPLETE;
   cursor.position = end;
-  if (column.target?.keepsDigits === true) putNumberText(cursor, column, row, start);
-  else putDouble(column, row, exactDouble(bytes, start, at, fractionEnd, exponent) ?? slowDouble(cursor, start));
+  if (column.target?.keepsDigits === true) {
+    putNumberText(cursor, column, row, start, TAG.number);
+    return;
+  }
+  const exact = exactDouble(bytes, start, at, fractionEnd, exponent);
+  putDouble(column, row, exact ?? slowDouble(cursor, start));
+  const isShortest =
+    exact !== undefined && end === fractionEnd && bytes[end - 1] !== ZERO && Math.abs(exact) >= LEAST_WITHOUT_EXPONENT;
+  // The column may turn out to be one of texts.
+  if (!isShortest && column.target === undefined) putNumberText(cursor, column, row, start, TAG.double);
 }
 
-function putNumberText({ bytes, position }: JsonCursor, column: JsonColumn, row: number, from: number): void {
+/** JavaScript writes smaller numbers with an exponent. */
+const LEAST_WITHOUT_EXPONENT = 1e-6;
+
+/** Keeps a number as it is written. */
+function putNumberText(
+  { bytes, position }: JsonCursor,
+  column: JsonColumn,
+  row: number,
+  from: number,
+  tag: number,
+): void {
   const start = beginText(column, row, position - from);
-  column.open.text.set(bytes.subarray(from, position), start);
-  endText(column, row, start + position - from, TAG.number);
+  const { text } = column.open;
+  for (let at = from; at < position; at++) text[start + at - from] = bytes[at];
+  endText(column, row, start + position - from, tag);
 }
 
 function digitsEnd(cursor: JsonCursor, start: number): number {

@@ -79,7 +79,17 @@ function copyEscape(cursor: JsonCursor, end: number, target: Uint8Array, written
       cursor.position += 6;
     }
   }
-  return writeUtf8(code >= 0xd800 && code <= 0xdfff ? 0xfffd : code, target, written);
+  if (code >= 0xd800 && code <= 0xdfff) throw loneSurrogate(cursor, position, code);
+  return writeUtf8(code, target, written);
+}
+
+function loneSurrogate(cursor: JsonCursor, position: number, code: number): Error {
+  cursor.position = position;
+  return invalidJson(
+    cursor,
+    `a string contains \\u${code.toString(16)} without the other half of its character`,
+    'Send both halves of a character beyond U+FFFF, for example \\ud83d\\ude00, or the character itself.',
+  );
 }
 
 function readHex(cursor: JsonCursor, start: number, end: number): number {

@@ -54,7 +54,7 @@ export function targetFromMessage({ schema, ...target }: TargetMessage): JsonTar
 /** Whether values of a type can be read from JSON. */
 export function isReadable(type: DataType): boolean {
   if (DataType.isFloat(type)) return type.precision !== Precision.HALF;
-  if (DataType.isDecimal(type)) return type.bitWidth === 128 && type.scale >= 0;
+  if (DataType.isDecimal(type)) return type.bitWidth === 128 || type.bitWidth === 256;
   if (DataType.isInterval(type)) return type.unit === IntervalUnit.MONTH_DAY_NANO;
   if (DataType.isDate(type)) return type.unit === DateUnit.DAY;
   if (isNested(type)) return childrenOf({ type }).every((child) => isReadable(typeOf(child)));
@@ -113,7 +113,7 @@ function targetOf(field: Field, isStrict: boolean): ColumnTarget {
   return {
     field,
     isStrict,
-    keepsDigits: DataType.isInt(type) || DataType.isDecimal(type),
+    keepsDigits: DataType.isInt(type) || DataType.isDecimal(type) || DataType.isUtf8(type),
     layout: DataType.isMap(type) ? 'map' : DataType.isFixedSizeList(type) ? 'fixed' : 'plain',
     size: DataType.isFixedSizeList(type) ? type.listSize : 0,
   };

@@ -24,8 +24,9 @@ export function textOf(column: JsonColumn, segment: JsonSegment | undefined, row
   return { offsets, values: trimmed(memory, Uint8Array, out.bytes, out.length) };
 }
 
-/** Returns the exact integer in a slot. */
+/** Returns the exact integer in a row. */
 export function integerAt(segment: JsonSegment, row: number): bigint {
+  if (segment.tags[row] === TAG.big) return BigInt(segment.digits?.get(row) ?? 0);
   const view = new DataView(segment.slots, 8 * row);
   return segment.tags[row] === TAG.ulong ? view.getBigUint64(0, true) : view.getBigInt64(0, true);
 }
@@ -58,7 +59,7 @@ function writeJson(out: ByteWriter, column: JsonColumn, segment: JsonSegment, ro
     case TAG.number:
       return write(out, segment.text.subarray(segment.textOffsets[row], segment.textOffsets[row + 1]));
     case TAG.double:
-      return writeText(out, `${new DataView(segment.slots).getFloat64(8 * row, true)}`);
+      return writeDouble(out, segment, row);
     case TAG.string:
       return writeString(out, segment.text.subarray(segment.textOffsets[row], segment.textOffsets[row + 1]));
     case TAG.list:
@@ -68,6 +69,13 @@ function writeJson(out: ByteWriter, column: JsonColumn, segment: JsonSegment, ro
     default:
       return writeText(out, 'null');
   }
+}
+
+/** Writes a double as it was written, which is kept unless it is the shortest form. */
+function writeDouble(out: ByteWriter, { text, textOffsets, slots }: JsonSegment, row: number): void {
+  const [start, end] = [textOffsets[row], textOffsets[row + 1]];
+  if (end > start) write(out, text.subarray(start, end));
+  else writeText(out, `${new DataView(slots).getFloat64(8 * row, true)}`);
 }
 
 function writeList(out: ByteWriter, column: JsonColumn, segment: JsonSegment, row: number): void {

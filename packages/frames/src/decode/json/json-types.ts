@@ -15,19 +15,18 @@ const NUMBER = SIGNED | UNSIGNED | (1 << TAG.big) | DOUBLE;
  * Returns the type of a column, by its values:
  * - only booleans, strings, arrays or objects: that type;
  * - integers: LONG; ULONG if some need 64 bits unsigned and none is negative;
- * - integers and other numbers: DOUBLE;
+ * - integers and other numbers: DOUBLE, unless an integer would change;
  * - only null: STRING;
- * - any other mix, and integers that do not fit in 64 bits: STRING. Integers then keep their digits, other numbers have
- *   the shortest digits that read back the same, and arrays and objects are compact JSON (without keys whose value is
- *   null).
+ * - any other mix, and integers that do not fit in 64 bits: STRING. Numbers are then as they were written, and arrays
+ *   and objects are compact JSON (without keys whose value is null).
  */
-export function kindOf({ kinds }: JsonColumn): JsonColumnKind {
+export function kindOf({ kinds, hasInexact }: JsonColumn): JsonColumnKind {
   const only = (bits: number) => (kinds & ~(bits | NULL)) === 0;
   if (only(1 << TAG.string)) return 'string';
   if (only(BOOL)) return 'bool';
   if (only(SIGNED)) return 'long';
   if (only(UNSIGNED)) return 'ulong';
-  if (only(NUMBER) && (kinds & DOUBLE) !== 0) return 'double';
+  if (only(NUMBER) && (kinds & DOUBLE) !== 0 && !hasInexact) return 'double';
   if (only(1 << TAG.list)) return 'list';
   if (only(1 << TAG.struct)) return 'struct';
   return 'text';

@@ -1,4 +1,15 @@
-import { type DataType, Field, FixedSizeList, Int64, List, Map_, Schema, Struct, Utf8 } from 'apache-arrow';
+import {
+  type DataType,
+  Field,
+  FixedSizeList,
+  Int64,
+  List,
+  Map_,
+  Schema,
+  Struct,
+  tableFromArrays,
+  Utf8,
+} from 'apache-arrow';
 import * as fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { decodeBody, type DecodedBody } from '../../../test/decode-body.ts';
@@ -41,8 +52,8 @@ describe('a value of a declared type', () => {
     ['LONG', ['-9223372036854775808', '9223372036854775807', '9007199254740993', '0', '-1']],
     ['ULONG', ['18446744073709551615', '0']],
     ['LONG128', ['99999999999999999999999999999999999999', '-99999999999999999999999999999999999999', '-7', '0']],
-    ['FLOAT', ['1.5', '0.1', '16777216', '-0', '3.4028235e+38']],
-    ['DOUBLE', ['0.1', '9007199254740992', '-0', '1e+300', '1e+22', '2.5e-7']],
+    ['FLOAT', ['1.5', '0.1', '16777216', '-0', '3.4028235e+38', '22867038000', '-22867038000']],
+    ['DOUBLE', ['0.1', '9007199254740992', '-0', '1e+300', '1e+22', '2.5e-7', '123456789012345680000']],
     ['DECIMAL(10,2)', ['"1.10"', '"-99999999.99"', '"0.00"']],
     ['DECIMAL(38,38)', ['"0.00000000000000000000000000000000000001"']],
     ['STRING', ['"5"', '""', '"é\\n"']],
@@ -80,6 +91,9 @@ describe('a value of a declared type', () => {
     ['LONG128', '1e30', '1000000000000000000000000000000'],
     ['DOUBLE', '5', '5'],
     ['DOUBLE', '100000000000000000000', '100000000000000000000'],
+    ['DOUBLE', `1${'0'.repeat(100)}`, '1e+100'],
+    ['FLOAT', '2.2867038e10', '22867038000'],
+    ['FLOAT', `34028235${'0'.repeat(31)}`, '3.4028235e+38'],
     ['DECIMAL(10,2)', '1.1', '"1.10"'],
     ['DECIMAL(10,2)', '7', '"7.00"'],
     ['DECIMAL(10,2)', '"3.1000"', '"3.10"'],
@@ -108,8 +122,8 @@ describe('a value of a declared type', () => {
     ],
     ['ULONG', ['-1', '18446744073709551616', '1e-1']],
     ['LONG128', ['170141183460469231731687303715884105728', '0.5']],
-    ['FLOAT', ['16777217', '1e39', '1e-60', '"1.5"']],
-    ['DOUBLE', ['9007199254740993', '"1"', '123456789012345678901', 'true']],
+    ['FLOAT', ['16777217', '22867038001', '22867038720', '1e39', '1e-60', '"1.5"']],
+    ['DOUBLE', ['9007199254740993', `1${'0'.repeat(99)}1`, '"1"', '123456789012345678901', 'true']],
     ['DECIMAL(10,2)', ['1.005', '"1.005"', '100000000', '"abc"', '".5"', '"1,5"', '1e9', '1e300', '""']],
     ['STRING', ['5', 'true', '["x"]', '1.50']],
     [
@@ -232,6 +246,9 @@ describe('rows for a frame', () => {
 
   test('are tested with most samples', () => {
     expect(samples.length).toBeGreaterThan(SAMPLE_FRAMES.length / 2);
+    const decimals = SAMPLE_FRAMES.filter(({ name }) => name.startsWith('decimal'));
+    // A store keeps decimals of 32 and of 64 bits as those of 128 bits.
+    expect(decimals.filter((sample) => !isTyped(sample)).map(({ name }) => name)).toEqual(['decimal32', 'decimal64']);
   });
 
   test.each(samples.map((sample) => [sample.name, sample] as const))(
@@ -244,6 +261,15 @@ describe('rows for a frame', () => {
     },
   );
 
+  test('have whole floats as they are written', async () => {
+    const powers = Array.from({ length: 128 }, (_, power) => 2 ** power);
+    const values = fc.sample(fc.float({ noNaN: true, noDefaultInfinity: true }), { numRuns: 1000, seed: 1 });
+    const whole = Float32Array.from([...powers, ...values.map((value) => Math.trunc(value))]);
+    const { schema, batches } = tableFromArrays({ whole });
+    const text = await written({ schema, batches });
+    expect(await written(decode(text, { addedTo: schema }))).toBe(text);
+  });
+
   test('have all columns of the frame, and no others', async () => {
     const addedTo = new Schema([new Field('a', new Int64(), true), new Field('b', new Utf8(), true)]);
     expect(await written(decode('{"b":"x"}\n{}', { addedTo }))).toBe('{"a":null,"b":"x"}\n{"a":null,"b":null}\n');
@@ -253,7 +279,7 @@ describe('rows for a frame', () => {
   test('take any value as text in a STRING, as a put does for a mix', async () => {
     const addedTo = new Schema([new Field('a', new Utf8(), true)]);
     expect(await written(decode('{"a":"x"}\n{"a":1.50}\n{"a":[1]}', { addedTo }))).toBe(
-      '{"a":"x"}\n{"a":"1.5"}\n{"a":"[1]"}\n',
+      '{"a":"x"}\n{"a":"1.50"}\n{"a":"[1]"}\n',
     );
   });
 

@@ -7,6 +7,7 @@ import { allocateCounted } from './json-memory.ts';
 import { integerAt, stringAt } from './json-text.ts';
 import { misfitAt, requireKinds } from './misfit.ts';
 import type { TypedSegment } from './typed-segment.ts';
+import { standsForWhole } from './whole-floats.ts';
 
 const SIGNED = (1 << TAG.long) | (1 << TAG.negative);
 const UNSIGNED = (1 << TAG.long) | (1 << TAG.ulong);
@@ -78,9 +79,10 @@ function scaledAt(segment: JsonSegment, row: number, scale: number): bigint | un
     case TAG.long:
     case TAG.negative:
     case TAG.ulong:
-      return integerAt(segment, row) * 10n ** BigInt(scale);
-    case TAG.big:
-      return scaledInteger(segment.digits?.get(row) ?? '', scale);
+    case TAG.big: {
+      const whole = integerAt(segment, row);
+      return scale < 0 ? scaledInteger(String(whole), scale) : whole * 10n ** BigInt(scale);
+    }
     case TAG.number:
     case TAG.string:
       return scaledInteger(stringAt(segment, row), scale);
@@ -106,13 +108,15 @@ function scaledInteger(text: string, scale: number): bigint | undefined {
   return sign === '-' ? -value : value;
 }
 
-/** Creates the values of a column of decimals with 128 bits. */
-export function decimalsOf({ column, target, segment, rows }: TypedSegment, { precision, scale }: Decimal): Values {
-  const { buffer } = allocateCounted(column.memory, 16 * rows);
+/** Creates the values of a column of decimals with 128 or 256 bits. */
+export function decimalsOf({ column, target, segment, rows }: TypedSegment, type: Decimal): Values {
+  const { precision, scale, bitWidth } = type;
+  const { buffer } = allocateCounted(column.memory, (rows * bitWidth) / 8);
   const values = new Uint32Array(buffer);
   if (segment === undefined) return values;
   requireKinds(column, target, segment, NUMBERS | STRING);
-  const halves = new BigUint64Array(buffer);
+  const words = new BigUint64Array(buffer);
+  const wordsPerRow = bitWidth / 64;
   // A LONG128 has all values of 128 bits.
   const isLong = columnTypeName(target.field) === 'LONG128';
   const limit = isLong ? 2n ** 127n : 10n ** BigInt(precision);
@@ -121,13 +125,17 @@ export function decimalsOf({ column, target, segment, rows }: TypedSegment, { pr
     if (segment.tags[row] === TAG.null) continue;
     const value = scaledAt(segment, row, scale);
     if (value === undefined || value >= limit || value < least) throw misfitAt(column, target, segment, row);
-    halves[2 * row] = BigInt.asUintN(64, value);
-    halves[2 * row + 1] = BigInt.asUintN(64, value >> 64n);
+    for (let word = 0, rest = value; word < wordsPerRow; word++, rest >>= 64n) {
+      words[wordsPerRow * row + word] = BigInt.asUintN(64, rest);
+    }
   }
   return values;
 }
 
-/** Creates the values of a column of floats. A number with a fraction becomes the nearest one, a whole number is exact. */
+/**
+ * Creates the values of a column of floats. A number with a fraction becomes the nearest one; a whole number must be
+ * exact, or the shortest text of a float.
+ */
 export function floatsOf({ column, target, segment, rows }: TypedSegment, { precision }: Float): Values {
   const doubles = new Float64Array(slotsOf(column.memory, segment, rows));
   const isSingle = precision === Precision.SINGLE;
@@ -137,11 +145,11 @@ export function floatsOf({ column, target, segment, rows }: TypedSegment, { prec
   const { tags } = segment;
   for (let row = 0; row < tags.length; row++) {
     if (tags[row] === TAG.null) continue;
-    const whole = tags[row] === TAG.double ? undefined : scaledAt(segment, row, 0);
+    const whole = tags[row] === TAG.double ? undefined : integerAt(segment, row);
     const value = whole === undefined ? doubles[row] : Number(whole);
     const kept = isSingle ? Math.fround(value) : value;
-    const isExact = whole === undefined || (Number.isFinite(kept) && BigInt(kept) === whole);
-    if (!isExact || !Number.isFinite(kept) || (kept === 0 && value !== 0)) {
+    const isKept = whole === undefined || standsForWhole(kept, whole, isSingle);
+    if (!isKept || !Number.isFinite(kept) || (kept === 0 && value !== 0)) {
       throw misfitAt(column, target, segment, row);
     }
     if (isSingle) singles[row] = kept;
