@@ -131,6 +131,7 @@ function storageError(directory: string, hint: string): (error: unknown) => neve
 const SENTENCES: Record<StoreProblem['kind'], string> = {
   damaged_frame: 'The file of a frame is missing or damaged: it does not match its checksum.',
   unreadable_frame: 'A frame cannot be read and is skipped.',
+  not_a_table: 'A JSON file in the folder of the frames is not a table, and is ignored.',
   unreadable_expiry: 'The file with the expiry of a frame cannot be read.',
   unreadable_database: 'The database of storage.duckdb_path cannot be read.',
   not_removed: 'The file of a dropped frame cannot be removed.',
@@ -138,5 +139,5 @@ const SENTENCES: Record<StoreProblem['kind'], string> = {
 };
 
 function reportProblem({ kind, tenant, handle, cause }: StoreProblem, log: Log): void {
-  log.warn(SENTENCES[kind], { tenant, handle, cause: String(cause) });
+  log[kind === 'not_a_table' ? 'info' : 'warn'](SENTENCES[kind], { tenant, handle, cause: String(cause) });
 }

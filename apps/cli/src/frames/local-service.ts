@@ -117,6 +117,7 @@ function inUse(name: string, { holder }: DirectoryInUseError): CliError {
 const PROBLEMS: Readonly<Record<StoreProblem['kind'], (handle: string) => string>> = {
   damaged_frame: (handle) => `The file of the frame ${handle} is damaged.`,
   unreadable_frame: (handle) => `The frame ${handle} cannot be read and is skipped.`,
+  not_a_table: (handle) => `The JSON file of ${handle} is not an array of objects, and is ignored.`,
   unreadable_expiry: (handle) => `The expiry of the frame ${handle} cannot be read.`,
   unreadable_database: () => 'The database of the directory cannot be read.',
   not_removed: (handle) => `The file of the dropped frame ${handle} cannot be removed.`,

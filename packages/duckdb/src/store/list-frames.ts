@@ -65,7 +65,8 @@ async function describeListed(
   } catch (cause) {
     // A frame that was dropped since the listing began is not a problem.
     const isThere = frame.isForeign || catalogue.find(frame) === frame;
-    if (isThere && !frame.isReported) onProblem({ kind: 'unreadable_frame', tenant, handle: frame.handle, cause });
+    const kind = frame.isTable === false ? 'not_a_table' : 'unreadable_frame';
+    if (isThere && !frame.isReported) onProblem({ kind, tenant, handle: frame.handle, cause });
     frame.isReported = true;
     return undefined;
   } finally {

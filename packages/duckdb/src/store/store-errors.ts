@@ -106,6 +106,17 @@ function notReadNow(handle: string, cause: unknown): ServiceError {
   });
 }
 
+/** The error for a JSON file that is not an array of rows. */
+export function notATable(handle: string): ServiceError {
+  return new ServiceError(
+    'invalid_data',
+    `${quoted(`${handle}.json`)} is not a table: it is not an array of objects.`,
+    {
+      hint: 'If it has one object per line, name it .ndjson; if it is not data, move it out of the folder of the frames.',
+    },
+  );
+}
+
 /** The error for a foreign file that was replaced or written to while it was being read. */
 export function changedFile(handle: string): ServiceError {
   return new ServiceError(

@@ -115,6 +115,19 @@ test('files hide each other in this order: put, Parquet, Arrow, CSV, TSV, compre
   expect(seen).toEqual([8, 7, 6, 5, 4, 3]);
 });
 
+test('a JSON file that is not an array is no table: it is named once, with a hint', async () => {
+  const store = await open();
+  await leave('package.json', '{ "name": "x" }');
+  await leave('other.json', ' \n[{"id":1}]');
+  for (let i = 0; i < 2; i++) expect(await store.list('default')).toMatchObject([{ handle: 'other', rows: 1 }]);
+  expect(problems).toMatchObject([{ kind: 'not_a_table', handle: 'package' }]);
+  await expect(store.open(refOf('package'))).rejects.toMatchObject({
+    code: 'invalid_data',
+    message: '"package.json" is not a table: it is not an array of objects.',
+    hint: expect.stringContaining('name it .ndjson'),
+  });
+});
+
 describe('a broken file', () => {
   test.each<[string, string, string | Uint8Array, RegExp]>([
     ['is cut', 'f.csv.gz', FILES['f.csv.gz'].slice(0, -12), /gzip/],
@@ -123,7 +136,6 @@ describe('a broken file', () => {
     ['is in Latin-1', 'f.csv', Buffer.from('id,name\n1,Zoë\n', 'latin1'), /is not UTF-8/],
     ['ends inside a character of UTF-16', 'f.tsv', inUtf16('id\n1\n').subarray(0, -1), /UTF-16/],
     ['is cut', 'f.json', '[{"id":1},{"id"', /JSON|end/],
-    ['is an object', 'f.json', '{"id":1}', /array/],
     ['has a broken line', 'f.ndjson', '{"id":1}\n{"id":\n', /line 2/i],
     ['has a line with too many values', 'f.tsv', 'a\tb\n1\t2\n1\t2\t3\n', /CSV/],
   ])('affects only its handle if it %s: %s', async (_name, name, bytes, message) => {

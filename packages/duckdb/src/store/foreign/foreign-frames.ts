@@ -7,6 +7,7 @@ import { createFolderListing, type FolderListing, ifThere } from './folder-listi
 import { createTableList, type ForeignName, type TableOptions } from './foreign-tables.ts';
 import { FOREIGN_FORMATS, type ForeignFormat, folderOfTenant, parseFileName } from '../catalogue/frame-names.ts';
 import type { ForeignSource, StoredFrame } from '../catalogue/stored-frame.ts';
+import { notATable } from '../store-errors.ts';
 
 /** Foreign frames: files copied into the directory, and tables of a database. They are read-only. */
 export interface ForeignFrames {
@@ -120,7 +121,7 @@ function createLoader(onLeave: (frame: StoredFrame) => void): ForeignFrames['loa
     const key = JSON.stringify([tenant, source]);
     const version = file?.isFile() ? versionOfFile(file) : undefined;
     if (frames.get(key)?.version === version) return frames.get(key);
-    const readable = version === undefined ? source : await readableSource(source);
+    const found = version === undefined ? { source } : await inspect(handle, source);
     // Another caller may have been faster.
     const known = frames.get(key);
     if (known?.version === version) return known;
@@ -132,7 +133,7 @@ function createLoader(onLeave: (frame: StoredFrame) => void): ForeignFrames['loa
       handle,
       version,
       created: file.mtime,
-      source: readable,
+      ...found,
       isManifest: false,
       isForeign: true,
       expires: null,
@@ -146,20 +147,29 @@ function createLoader(onLeave: (frame: StoredFrame) => void): ForeignFrames['loa
   };
 }
 
-/** Returns a source that can be read: DuckDB reads CSV only in UTF-8. */
-async function readableSource(source: ForeignSource): Promise<ForeignSource> {
-  if (source.kind !== 'csv') return source;
-  const { path, delimiter } = source;
+/** What the first bytes of a file tell. DuckDB reads CSV only in UTF-8, and an object of JSON is not a table. */
+async function inspect(
+  handle: string,
+  source: ForeignSource,
+): Promise<Pick<StoredFrame, 'source' | 'failure' | 'isTable'>> {
+  if (source.kind !== 'csv' && source.kind !== 'json') return { source };
   // A file that cannot be read is an error when it is described.
-  const head = await readFirstBytes(path).catch(() => undefined);
-  if (head === undefined || !isUtf16(head)) return source;
-  return { kind: 'utf16_csv', path, ...(delimiter && { delimiter }) };
+  const head = await readFirstBytes(source.path).catch(() => Buffer.alloc(0));
+  if (source.kind === 'json') {
+    const isOther = /^[^[]/.test(head.toString().replace(/^[\s\uFEFF]+/, ''));
+    return isOther ? { source, isTable: false, failure: notATable(handle) } : { source };
+  }
+  const { path, delimiter } = source;
+  return { source: isUtf16(head) ? { kind: 'utf16_csv', path, ...(delimiter && { delimiter }) } : source };
 }
 
-async function readFirstBytes(path: string): Promise<Uint8Array> {
+/** Enough for a byte order mark, or for some spaces. */
+const HEAD_BYTES = 64;
+
+async function readFirstBytes(path: string): Promise<Buffer> {
   const file = await open(path);
   try {
-    const { buffer, bytesRead } = await file.read(Buffer.alloc(4), 0, 4, 0);
+    const { buffer, bytesRead } = await file.read(Buffer.alloc(HEAD_BYTES), 0, HEAD_BYTES, 0);
     return buffer.subarray(0, bytesRead);
   } finally {
     await file.close();
