@@ -108,7 +108,8 @@ def parquet_leaf(array):
     if is_type.is_struct(kind):
         return without_fields(array)
     if is_wide(kind):
-        return digits(array)
+        texts = digits(array).to_pylist()
+        return pa.array([None if text is None else parquet_text(text, kind.scale) for text in texts], pa.string())
     if kind == pa.month_day_nano_interval():
         return interval_parts(array)
     if is_type.is_duration(kind) or kind == pa.time64("ns"):
@@ -116,6 +117,11 @@ def parquet_leaf(array):
     if is_type.is_timestamp(kind):
         return in_utc(array)
     return array
+
+
+def parquet_text(digits, scale):
+    """The text of a decimal that DuckDB's Parquet lacks: with an exponent if the scale is negative."""
+    return f"{digits}e{-scale}" if scale < 0 and digits != "0" else with_scale(digits, scale)
 
 
 def interval_parts(array):

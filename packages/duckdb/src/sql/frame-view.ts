@@ -114,14 +114,21 @@ function structValue(children: readonly Field[], value: string, title: string): 
   return `CASE WHEN ${value} IS NULL THEN NULL ELSE {${members.join(', ')}} END`;
 }
 
-/** Returns SQL for numbers that are stored as digits: 128-bit integers, and decimals that DuckDB has no type for. */
+/**
+ * Returns SQL for numbers that are stored as text: 128-bit integers, and decimals that DuckDB has no type for. Files of
+ * older versions have only the digits of such decimals, without a point or an exponent.
+ */
 function wholeNumber({ type, metadata }: Field, value: string): string {
   if (metadata.get(TYPE_METADATA_KEY) === 'LONG128') return `CAST(${value} AS HUGEINT)`;
   const scale = DataType.isDecimal(type) ? type.scale : 0;
-  if (scale <= 0) return `(CASE WHEN ${value} = '0' THEN '0' ELSE ${value} || ${sqlText('0'.repeat(-scale))} END)`;
+  if (scale === 0) return value;
+  if (scale < 0) {
+    return `(CASE WHEN ${value} = '0' THEN '0' ELSE split_part(${value}, 'e', 1) || ${sqlText('0'.repeat(-scale))} END)`;
+  }
   const digits = `ltrim(${value}, '-')`;
   const padded = `lpad(${digits}, greatest(length(${digits}), ${scale + 1})::INTEGER, '0')`;
-  return `(CASE WHEN ${value} LIKE '-%' THEN '-' ELSE '' END || ${padded}[:-${scale + 1}] || '.' || ${padded}[-${scale}:])`;
+  const pointed = `CASE WHEN ${value} LIKE '-%' THEN '-' ELSE '' END || ${padded}[:-${scale + 1}] || '.' || ${padded}[-${scale}:]`;
+  return `(CASE WHEN contains(${value}, '.') THEN ${value} ELSE ${pointed} END)`;
 }
 
 const DURATIONS: Readonly<Record<TimeUnit, (value: string) => string>> = {

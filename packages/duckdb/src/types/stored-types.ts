@@ -132,7 +132,11 @@ function storedDecimal({ precision, scale, bitWidth }: Decimal, isWhole: boolean
   if (!isWhole && bitWidth <= 128 && precision > 0 && precision <= MAX_PRECISION && scale >= 0 && scale <= precision) {
     return { ...stored, put: { kind: 'decimal', width, precision, scale }, get: { kind: 'decimal', precision, scale } };
   }
-  return { ...stored, put: { kind: 'digits', width }, get: { kind: 'digits', width: Math.max(width, 16) } };
+  return {
+    ...stored,
+    put: { kind: 'digits', width, scale: isWhole ? 0 : scale },
+    get: { kind: 'digits', width: Math.max(width, 16) },
+  };
 }
 
 const MAX_PRECISION = 38;

@@ -20,8 +20,8 @@ export type PutPlan =
   | { readonly kind: 'days' }
   | { readonly kind: 'half' }
   | { readonly kind: 'decimal'; readonly width: number; readonly precision: number; readonly scale: number }
-  /** Writes integers of any width as decimal text. */
-  | { readonly kind: 'digits'; readonly width: number }
+  /** Writes decimals of any width as text. */
+  | { readonly kind: 'digits'; readonly width: number; readonly scale: number }
   | { readonly kind: 'uuid' }
   | { readonly kind: 'interval'; readonly unit: IntervalUnit }
   | { readonly kind: 'bytes'; readonly isWide: boolean; readonly isText: boolean }
@@ -67,7 +67,7 @@ export type GetPlan =
   | { readonly kind: 'decimal_bytes'; readonly title: string }
   /** Reads INT96 timestamps from their raw bytes. */
   | { readonly kind: 'int96'; readonly unit: Int96Unit; readonly title: string }
-  /** Parses decimal text into an integer of `bytes` bytes. */
+  /** Parses the text of a decimal into an unscaled integer of `width` bytes. */
   | { readonly kind: 'digits'; readonly width: number }
   | { readonly kind: 'uuid' }
   /** Reads the struct that intervals are stored as. */

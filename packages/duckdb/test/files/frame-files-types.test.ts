@@ -1,5 +1,6 @@
 import { readdir } from 'node:fs/promises';
 import { basename } from 'node:path';
+import { DuckDBInstance } from '@duckdb/node-api';
 import { type FrameStream, streamFromTable } from '@svc/frames';
 import { streamOfSample } from '@svc/frames/testing';
 import {
@@ -23,6 +24,8 @@ import {
   vectorFromArray,
 } from 'apache-arrow';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { globFree } from '../../src/files/source-sql.ts';
+import { METADATA_KEYS, schemaText } from '../../src/types/schema-text.ts';
 import { storedSchema } from '../../src/types/stored-types.ts';
 import { createFilesFixture, type FilesFixture, STORABLE_FRAMES, textOf } from '../../src/testing/files-fixture.ts';
 
@@ -185,4 +188,47 @@ test('a frame without columns has its rows, and one without rows has its columns
   expect(await fixture.files.write(none, streamOf(schema, []), { compression: 'zstd' })).toMatchObject({ rows: 0 });
   const info = await fixture.describe({ kind: 'parquet', path: none });
   expect([info.rows, String(info.schema)]).toEqual([0, String(schema)]);
+});
+
+describe('decimals that DuckDB has no type for', () => {
+  const [WHOLE, FRACTION] = ['9'.repeat(56), '9'.repeat(20)];
+  const CASES = [
+    { name: 'decimal128 of hundreds', texts: ['123e2', '-1e2', null, '0'], digits: ['123', '-1', null, '0'] },
+    {
+      name: 'decimal256',
+      texts: [`${WHOLE}.${FRACTION}`, `-${WHOLE}.${FRACTION}`, null, '-0.00000000000000000001'],
+      digits: [`${WHOLE}${FRACTION}`, `-${WHOLE}${FRACTION}`, null, '-1'],
+    },
+  ].map((row) => ({ ...row, sample: STORABLE_FRAMES.filter(({ name }) => name === row.name)[0] }));
+
+  async function query(sql: string): Promise<unknown[][]> {
+    const instance = await DuckDBInstance.create(':memory:');
+    const connection = await instance.connect();
+    const columns = (await connection.runAndReadAll(sql)).getColumns();
+    connection.disconnectSync();
+    instance.closeSync();
+    return columns;
+  }
+
+  test.each(CASES)('are text with their scale: $name', async ({ sample, texts }) => {
+    const path = fixture.path();
+    await fixture.files.write(path, streamOfSample(sample), { compression: 'zstd' });
+    expect(await query(`FROM read_parquet(${globFree(path)}) LIMIT 4`)).toEqual([texts]);
+  });
+
+  test.each(CASES)('are read from files that have only their digits: $name', async ({ sample, digits }) => {
+    const path = fixture.path();
+    const metadata = { schema: schemaText(sample.schema), rows: 4, arrowBytes: 1 };
+    const pairs = Object.entries(METADATA_KEYS).map(
+      ([name, key]) => `'${key}': '${metadata[name as keyof typeof metadata]}'`,
+    );
+    const values = digits.map((value) => `(${value === null ? 'NULL' : `'${value}'`})`).join();
+    const name = sample.schema.fields[0].name;
+    await query(
+      `COPY (FROM (VALUES ${values}) t("${name}")) TO '${path.replaceAll("'", "''")}' (FORMAT parquet, KV_METADATA {${pairs.join()}})`,
+    );
+    const source = { kind: 'parquet', path } as const;
+    const lines = (await textOf(streamOfSample(sample))).split('\n').slice(0, 4);
+    expect(await textOf(fixture.files.read(source, await fixture.describe(source)))).toBe(`${lines.join('\n')}\n`);
+  });
 });

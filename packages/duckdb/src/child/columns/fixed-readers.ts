@@ -162,7 +162,10 @@ export class EmptyStructReader extends FixedReader {
   }
 }
 
-/** Reads integers that are stored as text. */
+/**
+ * Reads decimals and integers that are stored as text. The text always has all digits of the scale, so the unscaled
+ * integer is the text without its point and exponent. Files of older versions have only the digits.
+ */
 export class DigitsReader extends TextReader {
   private readonly width: number;
 
@@ -181,12 +184,14 @@ export class DigitsReader extends TextReader {
     const wordsPerRow = this.width / 8;
     for (let row = 0; row < rows; row++) {
       const [start = 0, end = 0] = offsets.subarray(row, row + 2);
-      const value = BigInt(digits.toString('latin1', start, end));
+      const value = BigInt(digits.toString('latin1', start, end).replace(POINT_OR_EXPONENT, ''));
       for (let i = 0; i < wordsPerRow; i++) words[row * wordsPerRow + i] = BigInt.asUintN(64, value >> BigInt(64 * i));
     }
     out.buffer(new Uint8Array(words.buffer));
   }
 }
+
+const POINT_OR_EXPONENT = /\.|e.*/;
 
 /** Reads intervals, which are stored as a struct of months, days and nanoseconds. */
 export class IntervalReader implements ColumnReader {

@@ -176,20 +176,22 @@ export class FixedTextsWriter extends TextsWriter {
   }
 }
 
-/** Writes integers that DuckDB's Parquet cannot hold as their digits. */
+/** Writes decimals and integers that DuckDB's Parquet cannot hold as text: `-1.50`, or `123e2` if the scale is negative. */
 export class DigitsWriter extends TextsWriter {
   private readonly width: number;
+  private readonly scale: number;
 
-  constructor(width: number) {
+  constructor(width: number, scale: number) {
     super(true);
     this.width = width;
+    this.scale = scale;
   }
 
   protected override loadTexts(batch: BatchReader): Texts {
     const { buffer, byteOffset, byteLength } = batch.buffer();
     const from = new DataView(buffer, byteOffset, byteLength);
     return textsFrom(this.validity.length, (row) =>
-      this.validity.isValid(row) ? Buffer.from(integerAt(from, row, this.width).toString()) : EMPTY,
+      this.validity.isValid(row) ? Buffer.from(decimalText(integerAt(from, row, this.width), this.scale)) : EMPTY,
     );
   }
 
@@ -197,6 +199,15 @@ export class DigitsWriter extends TextsWriter {
     super.fill(vector, start, count);
     return count * this.width;
   }
+}
+
+function decimalText(unscaled: bigint, scale: number): string {
+  const text = unscaled.toString();
+  if (scale === 0 || (scale < 0 && unscaled === 0n)) return text;
+  if (scale < 0) return `${text}e${-scale}`;
+  const sign = unscaled < 0n ? '-' : '';
+  const digits = text.slice(sign.length).padStart(scale + 1, '0');
+  return `${sign}${digits.slice(0, -scale)}.${digits.slice(-scale)}`;
 }
 
 /** Writes a column of the type null. */
