@@ -9,6 +9,13 @@ export function isUpdate(sql: string): boolean {
   return parseUpdate(sql) !== undefined;
 }
 
+/** Throws `permission_denied` if the caller may not run a statement, before its parameters are read. */
+export function authorizeStatement(service: Service, call: Call, sql: string): void {
+  const update = parseUpdate(sql);
+  if (update === undefined) service.authorize(call, 'query');
+  else service.authorize(call, update.kind === 'drop' ? 'dropFrame' : 'keepQuery');
+}
+
 /** Runs a statement that changes frames. Returns the number of rows it created. */
 export async function runUpdate(service: Service, call: Call, { sql, params }: BoundStatement): Promise<number> {
   const update = parseUpdate(sql);

@@ -6,7 +6,7 @@ import { DataType, Field, Schema, TimeMillisecond, TimestampMillisecond, Utf8 } 
 import { decodeMessage, notOffered, pack, unpack } from '../flight-sql/command.ts';
 import type { PreparedStatements } from '../flight-sql/prepared-statements.ts';
 import { refuseTransaction } from '../flight-sql/refuse-transaction.ts';
-import { isUpdate } from '../flight-sql/run-update.ts';
+import { authorizeStatement, isUpdate } from '../flight-sql/run-update.ts';
 import { readSessionOptions, setSessionOptions } from '../flight-sql/session-options.ts';
 import type { PendingQueries } from './pending-queries.ts';
 import { type FlightReads, schemaBytes } from './flight-reads.ts';
@@ -106,6 +106,7 @@ function statementActions({ service, statements }: FlightActionsOptions): Readon
         const name = 'ActionCreatePreparedStatementRequest';
         const { query, transactionId } = unpacked(name, flightSql.ActionCreatePreparedStatementRequest, body);
         refuseTransaction(transactionId);
+        authorizeStatement(service, call, query);
         const info = isUpdate(query) ? undefined : await service.describeQuery(call, query);
         const parameterCount = info?.parameters.fields.length ?? 0;
         const statement = { sql: query, isUpdate: info === undefined, parameterCount, params: [] };

@@ -7,7 +7,7 @@ import type { Command } from '../flight-sql/command.ts';
 import { ingest } from '../flight-sql/ingest.ts';
 import type { PreparedStatements } from '../flight-sql/prepared-statements.ts';
 import { refuseTransaction } from '../flight-sql/refuse-transaction.ts';
-import { runUpdate } from '../flight-sql/run-update.ts';
+import { authorizeStatement, runUpdate } from '../flight-sql/run-update.ts';
 import { flightTarget } from './flight-target.ts';
 import { type FlightUpload, flightUpload } from './flight-upload.ts';
 
@@ -54,11 +54,13 @@ export function createFlightPuts({ service, statements, decoders }: FlightPutsOp
     }
     if (command.name === 'CommandPreparedStatementUpdate') {
       const { sql, params } = statements.get(call, command.message.preparedStatementHandle);
+      authorizeStatement(service, call, sql);
       const bound = upload.hasColumns() ? await paramsOf(call, upload) : undefined;
       return updateResult(await runUpdate(service, call, { sql, params: bound ?? params }));
     }
     if (command.name === 'CommandPreparedStatementQuery') {
       const { preparedStatementHandle } = command.message;
+      authorizeStatement(service, call, statements.get(call, preparedStatementHandle).sql);
       statements.bind(call, preparedStatementHandle, (await paramsOf(call, upload)) ?? []);
       return flightSql.DoPutPreparedStatementResult.encode({ preparedStatementHandle }).finish();
     }
