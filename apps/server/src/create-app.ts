@@ -41,10 +41,29 @@ export interface AppState {
   readonly inFlight: () => number;
 }
 
-/** Creates the HTTP application: the exec API, the page at `/`, and JSON errors for everything else. */
-export function createApp({ http, sql }: Config, service: Service, { isStarting, inFlight }: AppState): HttpApp {
-  const guarding = { allowedOrigins: http.cors_origins, allowedHosts: http.allowed_hosts };
+/** Adds every path of the server to an app: the exec API, and the page at `/`. */
+export function addRoutes(
+  app: Hono<ExecEnv>,
+  { http, sql }: Pick<Config, 'http' | 'sql'>,
+  service: Service,
+  isStarting: () => boolean,
+): void {
+  const guarding = guardOptions(http);
   const endpoint = { service, compression: http.compression, guard: createRequestGuard(guarding) };
+  addEndpoint(app, '/', endpoint, {
+    GET: () => ({ body: INDEX, headers: { 'content-type': 'text/plain; charset=utf-8' } }),
+  });
+  const { default_fmt: defaultFmt, max_rows: maxRows, compression } = http;
+  const answerCacheBytes = http.answer_cache_bytes;
+  const defaultEngine = sql.default_engine;
+  const reading = { defaultFmt, defaultEngine, maxRows, compression, answerCacheBytes };
+  app.route('/', createExecApp({ service, isStarting, ...guarding, ...reading }));
+}
+
+/** Creates the HTTP application: the routes, and JSON errors for everything else. */
+export function createApp(config: Config, service: Service, { isStarting, inFlight }: AppState): HttpApp {
+  const { http } = config;
+  const endpoint = { service, compression: http.compression, guard: createRequestGuard(guardOptions(http)) };
   const refuse = (c: Context<ExecEnv>, error: ServiceError): Promise<Response> =>
     answerRequest(c, endpoint, () => ({ error }));
 
@@ -54,14 +73,7 @@ export function createApp({ http, sql }: Config, service: Service, { isStarting,
   };
 
   const app = newApp();
-  addEndpoint(app, '/', endpoint, {
-    GET: () => ({ body: INDEX, headers: { 'content-type': 'text/plain; charset=utf-8' } }),
-  });
-  const { default_fmt: defaultFmt, max_rows: maxRows, compression } = http;
-  const answerCacheBytes = http.answer_cache_bytes;
-  const defaultEngine = sql.default_engine;
-  const reading = { defaultFmt, defaultEngine, maxRows, compression, answerCacheBytes };
-  app.route('/', createExecApp({ service, isStarting, ...guarding, ...reading }));
+  addRoutes(app, config, service, isStarting);
   app.notFound((c) => refuse(c, new ServiceError('route_not_found', `There is nothing at ${quoted(c.req.path)}.`)));
   app.onError((error, c) => refuse(c, toServiceError(error)));
   // Not a middleware: that would cost every request more than its routing.
@@ -72,4 +84,8 @@ export function createApp({ http, sql }: Config, service: Service, { isStarting,
       .notFound((c) => refuse(c, problem))
       .fetch(request, env);
   };
+}
+
+function guardOptions({ cors_origins: allowedOrigins, allowed_hosts: allowedHosts }: Config['http']) {
+  return { allowedOrigins, allowedHosts };
 }

@@ -1,28 +1,28 @@
 import { type Permission, PERMISSIONS } from '@svc/auth';
-import { HealthDefinition } from '@svc/proto';
-import { type OperationName, REQUIRED_PERMISSIONS, requiredPermissions, SQL_TARGETS } from '@svc/service';
-import { createChannel, createClient } from 'nice-grpc';
+import { flight } from '@svc/proto';
+import { type OperationName, REQUIRED_PERMISSIONS, SQL_TARGETS } from '@svc/service';
+import { createClient, Metadata } from 'nice-grpc';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { type Target, type Way, WAYS } from './authorized-requests.ts';
-import { basic, bearer, CALLERS, callersFileOf, type TestCaller } from './callers.ts';
+import { basic, bearer, CALLERS, callersFileOf, callerWith, EVERY_CALLER, type TestCaller } from './callers.ts';
 import { runToEnd, type ServerProcess, startProcess, testFile } from './server-process.ts';
+import { allEntries } from './ways-in/entries.ts';
+import { nameOf, type Target } from './ways-in/way.ts';
+import { openTarget, outcomeFor, outcomesOfStrangers, permissionsOf, SAMPLE, WAYS } from './ways-in/ways.ts';
 
 let server: ServerProcess;
 let target: Target;
 const ends: (() => Promise<void>)[] = [];
 
 beforeAll(async () => {
-  const file = testFile('callers.toml', callersFileOf(CALLERS));
+  const file = testFile('callers.toml', callersFileOf({ ...CALLERS, ...EVERY_CALLER }));
   server = await startProcess({
     args: ['--log-level', 'debug'],
     env: { SERVICE_AUTH_CALLERS_FILE: file },
     onEnd: (end) => void ends.push(end),
   });
-  target = { url: server.url, channel: createChannel(server.grpcAddress) };
-  for (const { token } of [CALLERS.all, CALLERS.beta]) {
-    const put = await server.put('shown', [{ id: 1 }], { headers: { authorization: bearer(token) } });
-    expect(put.status).toBe(201);
-  }
+  const authorization = bearer(CALLERS.all.token);
+  expect((await server.put('shown', [{ id: 1 }], { headers: { authorization } })).status).toBe(201);
+  target = await openTarget(server.url, server.grpcAddress, authorization);
 });
 
 afterAll(async () => {
@@ -30,13 +30,23 @@ afterAll(async () => {
   for (const end of ends) await end();
 });
 
-/** What the table of permissions says about a caller. */
-function expectedFor({ operation, target: at, allowed = 'ok' }: Way, permissions: readonly Permission[]): string {
-  if (operation === undefined) return allowed;
-  return requiredPermissions(operation, at).every((name) => permissions.includes(name)) ? allowed : 'permission_denied';
-}
+describe('the table of ways in (auth.slow.test.ts has the rest of its cells)', () => {
+  test('has a row for every route, method, action and command of the code, and no other', async () => {
+    const actions: string[] = [];
+    const metadata = Metadata({ authorization: bearer(CALLERS.admin.token) });
+    const client = createClient(flight.FlightServiceDefinition, target.channel);
+    for await (const { type } of client.listActions({}, { metadata })) actions.push(type);
+    const entries = await allEntries(actions);
+    const covered = new Set(WAYS.flatMap((way) => way.entries));
+    expect(entries.filter((entry) => !covered.has(entry))).toEqual([]);
+    expect(WAYS.filter((way) => !way.entries.some((entry) => entries.includes(entry))).map(nameOf)).toEqual([
+      'GET /none',
+      'DELETE /frames',
+      'OPTIONS /frames',
+    ]);
+    expect(new Set(WAYS.map(nameOf)).size).toBe(WAYS.length);
+  });
 
-describe('every way in', () => {
   test('uses every operation, and SQL at every target', () => {
     const cells = (row: (typeof REQUIRED_PERMISSIONS)[OperationName], name: string): string[] =>
       Array.isArray(row) ? [name] : SQL_TARGETS.filter((at) => at in row).map((at) => `${name} ${at}`);
@@ -52,31 +62,29 @@ describe('every way in', () => {
     expect([...new Set([...used, 'describeQuery scheduler'])].toSorted()).toEqual(all.toSorted());
   });
 
-  const valid = Object.entries(CALLERS).filter(([name]) => name !== 'expired');
+  const [, id = '', secret = ''] = /^svc_(.{8})_(.*)$/.exec(CALLERS.all.token) ?? [];
+  const wrongSecret = bearer(`svc_${id}_${secret.replace(/./, (first) => (first === 'x' ? 'y' : 'x'))}`);
 
-  test.each(WAYS)('$name: allowed with its permissions, and only with them', async (way) => {
-    const outcomes = await Promise.all(
-      valid.map(async ([name, { token }]) => [name, await way.send(target, bearer(token))] as const),
-    );
-    const expected = valid.map(([name, { permissions }]) => [name, expectedFor(way, permissions)] as const);
-    expect(outcomes).toEqual(expected);
-  });
-
-  test.each(WAYS)('$name: refused without valid credentials', async (way) => {
-    const [, id = '', secret = ''] = /^svc_(.{8})_(.*)$/.exec(CALLERS.all.token) ?? [];
-    const wrong = {
-      nothing: undefined,
-      'a wrong secret': bearer(`svc_${id}_${secret.replace(/./, (first) => (first === 'x' ? 'y' : 'x'))}`),
-      'an unknown id': bearer(`svc_t-000000_${secret}`),
-      'an expired token': bearer(CALLERS.expired.token),
-      'a token without Bearer': CALLERS.all.token,
-    };
-    const outcomes = await Promise.all(
-      Object.entries(wrong).map(async ([what, authorization]) => [what, await way.send(target, authorization)]),
-    );
-    expect(outcomes).toEqual(Object.keys(wrong).map((what) => [what, 'unauthenticated']));
-    expect(await way.send(target, basic(CALLERS.all.token)), 'the token as the password').toBe(way.allowed ?? 'ok');
-  });
+  test.each(SAMPLE.map((way) => [nameOf(way), way] as const))(
+    '%s: allowed with its permissions and not with the others alone, nor without credentials',
+    async (_name, way) => {
+      const needed = permissionsOf(way);
+      const own: readonly Permission[] = needed.length === 0 ? ['admin'] : needed;
+      const strangers = outcomesOfStrangers(way);
+      const cells: readonly (readonly [caller: string, authorization: string | undefined, outcome: string])[] = [
+        ['no credentials', undefined, strangers.none],
+        ['a wrong secret', wrongSecret, strangers.wrong],
+        ['another tenant', bearer(CALLERS.beta.token), outcomeFor(way, CALLERS.beta)],
+        [`only ${own.join(', ')}`, basic(callerWith(own).token), outcomeFor(way, callerWith(own))],
+        ...needed.map((name) => {
+          const others = callerWith(PERMISSIONS.filter((other) => other !== name));
+          return [`all but ${name}`, bearer(others.token), outcomeFor(way, others)] as const;
+        }),
+      ];
+      const outcomes = cells.map(async ([caller, authorization]) => [caller, await way.send(target, authorization)]);
+      expect(await Promise.all(outcomes)).toEqual(cells.map(([caller, , outcome]) => [caller, outcome]));
+    },
+  );
 });
 
 const ask = (path: string, caller?: TestCaller, init: RequestInit = {}) =>
@@ -121,15 +129,6 @@ describe('a refusal', () => {
   });
 });
 
-test.each(['/ping', '/ready', '/readyz', '/livez'])('%s needs no credentials, and ignores wrong ones', async (path) => {
-  expect((await ask(path)).status).toBe(200);
-  expect((await server.fetch(path, { headers: { authorization: 'Bearer x' } })).status).toBe(200);
-});
-
-test('gRPC health needs no credentials', async () => {
-  expect(await createClient(HealthDefinition, target.channel).check({})).toMatchObject({ status: 1 });
-});
-
 test('/health shows the status to all, parts to callers, and the store to admins', async () => {
   const shown = async (caller?: TestCaller) => (await ask('/health', caller)).json() as Promise<Record<string, never>>;
   expect(await shown()).toEqual({ status: 'ok' });
@@ -147,11 +146,6 @@ test('/health shows the status to all, parts to callers, and the store to admins
   expect(Object.keys((await shown(CALLERS.read))['parts']['store'])).toEqual(['status']);
   expect((await shown(CALLERS.admin))['parts']['store']).toMatchObject({ status: 'ok', frames: expect.any(Number) });
   expect((await server.fetch('/health', { headers: { authorization: 'Bearer x' } })).status).toBe(401);
-});
-
-test('OPTIONS needs no credentials', async () => {
-  const response = await ask('/frames', undefined, { method: 'OPTIONS' });
-  expect(response.status).toBe(405);
 });
 
 test('the log says who changed what, and why a caller was refused', async () => {

@@ -92,7 +92,7 @@ export function createGrpcServer(options: GrpcServerOptions): GrpcServer {
     freeDeadConnections(listener, connections);
     listener.on('stream', (_stream, headers: IncomingHttpHeaders) => {
       const path = headers[':path'] ?? '';
-      if (!PATHS.has(path)) calls.reportUnknown(path, headers[REQUEST_ID_KEY]?.toString());
+      if (!GRPC_PATHS.has(path)) calls.reportUnknown(path, headers[REQUEST_ID_KEY]?.toString());
     });
   }
 
@@ -161,7 +161,8 @@ const SERVICES = [
   reflectionV1alpha.ServerReflectionDefinition,
 ];
 const SERVICE_NAMES = SERVICES.map((definition) => definition.fullName).toSorted();
-const PATHS = new Set(
+/** The paths of all methods. */
+export const GRPC_PATHS: ReadonlySet<string> = new Set(
   SERVICES.flatMap(({ fullName, methods }) => Object.values(methods).map(({ name }) => `/${fullName}/${name}`)),
 );
 

@@ -22,6 +22,9 @@ const DECODERS = {
   CommandStatementUpdate: decoder('CommandStatementUpdate', flightSql.CommandStatementUpdate),
 } as const;
 
+/** The names of all commands. */
+export const COMMAND_NAMES: readonly string[] = Object.keys(DECODERS);
+
 /** A Flight SQL message in an Any, not decoded yet. */
 export interface PackedMessage {
   /** The name without the package. */

@@ -1,0 +1,111 @@
+// Every cell of the table of ways in: each row with each credential, tenant and set of permissions.
+import { PERMISSIONS } from '@svc/auth';
+import { exportJWK, exportSPKI, generateKeyPair, SignJWT, UnsecuredJWT } from 'jose';
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { basic, bearer, CALLERS, callersFileOf, createCaller, EVERY_CALLER, type TestCaller } from './callers.ts';
+import { startProcess, testFile } from './server-process.ts';
+import { nameOf, type Target } from './ways-in/way.ts';
+import { openTarget, outcomeFor, outcomesOfStrangers, WAYS } from './ways-in/ways.ts';
+
+const ISSUER = 'https://login.example.com/';
+const revoked = createCaller('alpha', PERMISSIONS);
+const elsewhere = Object.fromEntries(
+  Object.entries(EVERY_CALLER).map(([name, { permissions }]) => [`beta: ${name}`, createCaller('beta', permissions)]),
+);
+
+const { publicKey, privateKey } = await generateKeyPair('RS256', { extractable: true });
+const jwk = { ...(await exportJWK(publicKey)), kid: 'known' };
+const stranger = await generateKeyPair('RS256', { extractable: true });
+
+const now = Math.floor(Date.now() / 1000);
+const CLAIMS = { iss: ISSUER, aud: 'svc', sub: 'ada', tenant: 'alpha', permissions: PERMISSIONS, exp: now + 3600 };
+
+function sign(changes: Readonly<Record<string, unknown>> = {}, kid = 'known', key = privateKey): Promise<string> {
+  return new SignJWT({ ...CLAIMS, ...changes }).setProtectedHeader({ alg: 'RS256', kid }).sign(key);
+}
+
+async function signWithPublicKey(): Promise<string> {
+  const secret = Buffer.from(await exportSPKI(publicKey));
+  return new SignJWT(CLAIMS).setProtectedHeader({ alg: 'HS256', kid: 'known' }).sign(secret);
+}
+
+const [, id = '', secret = ''] = /^svc_(.{8})_(.*)$/.exec(CALLERS.all.token) ?? [];
+
+/** What proves no caller. */
+const REFUSED: Readonly<Record<string, string>> = {
+  'a wrong secret': bearer(`svc_${id}_${'x'.repeat(43)}`),
+  'a secret with one other bit': bearer(`svc_${id}_${secret.slice(0, -1)}${secret.endsWith('A') ? 'E' : 'A'}`),
+  'an unknown id': bearer(`svc_t-000000_${secret}`),
+  'an expired token': bearer(CALLERS.expired.token),
+  'a revoked token': bearer(revoked.token),
+  'a token without Bearer': CALLERS.all.token,
+  'a token as the user': `Basic ${Buffer.from(`${CALLERS.all.token}:`).toString('base64')}`,
+  'another scheme': `Digest ${CALLERS.all.token}`,
+  'an oversized token': bearer('x'.repeat(12_000)),
+  'an expired JWT': bearer(await sign({ exp: now - 60 })),
+  'a JWT without an expiry': bearer(await sign({ exp: undefined })),
+  'a JWT that is not valid yet': bearer(await sign({ nbf: now + 3600 })),
+  'a JWT of another issuer': bearer(await sign({ iss: 'https://evil.example.com/' })),
+  'a JWT for another audience': bearer(await sign({ aud: 'other' })),
+  'a JWT of an unknown kid': bearer(await sign({}, 'unknown')),
+  'a JWT of another key': bearer(await sign({}, 'known', stranger.privateKey)),
+  'a JWT with alg none': bearer(new UnsecuredJWT(CLAIMS).encode()),
+  'a JWT with HS256 and the public key': bearer(await signWithPublicKey()),
+  'a JWT without a tenant': bearer(await sign({ tenant: undefined })),
+};
+
+/** Other ways to prove a caller of the tenant alpha with all permissions. */
+const ACCEPTED: Readonly<Record<string, string>> = {
+  'a token': bearer(CALLERS.all.token),
+  'a token as a password': basic(CALLERS.all.token),
+  'a JWT': bearer(await sign()),
+  'a JWT as a password': basic(await sign()),
+};
+
+type Cell = readonly [what: string, authorization: string | undefined, outcome: string];
+
+let target: Target;
+const ends: (() => Promise<void>)[] = [];
+
+beforeAll(async () => {
+  const server = await startProcess({
+    args: ['--log-level', 'error'],
+    env: {
+      SERVICE_AUTH_CALLERS_FILE: testFile('callers.toml', callersFileOf({ ...EVERY_CALLER, ...CALLERS, ...elsewhere })),
+      SERVICE_AUTH_JWKS: testFile('jwks.json', JSON.stringify({ keys: [jwk] })),
+      SERVICE_AUTH_JWT_ISSUER: ISSUER,
+      SERVICE_AUTH_JWT_AUDIENCE: 'svc',
+    },
+    onEnd: (end) => void ends.push(end),
+  });
+  const authorization = bearer(CALLERS.all.token);
+  expect((await server.put('shown', [{ id: 1 }], { headers: { authorization } })).status).toBe(201);
+  target = await openTarget(server.url, server.grpcAddress, authorization);
+});
+
+afterAll(async () => {
+  target.channel.close();
+  for (const end of ends) await end();
+});
+
+/** Fewer than the queue of SQL takes. */
+const CONCURRENT = 16;
+
+test.each(WAYS.map((way) => [nameOf(way), way] as const))('%s has its outcome for every caller', async (_name, way) => {
+  const strangers = outcomesOfStrangers(way);
+  const callers: [string, TestCaller][] = [...Object.entries(EVERY_CALLER), ...Object.entries(elsewhere)];
+  const cells: Cell[] = [
+    ['nothing', undefined, strangers.none],
+    ...Object.entries(REFUSED).map(([what, value]): Cell => [what, value, strangers.wrong]),
+    ...Object.entries(ACCEPTED).map(([what, value]): Cell => [what, value, outcomeFor(way, CALLERS.all)]),
+    ...callers.map(([what, caller]): Cell => [what, bearer(caller.token), outcomeFor(way, caller)]),
+  ];
+  const outcomes: (readonly [string, string])[] = [];
+  for (let i = 0; i < cells.length; i += CONCURRENT) {
+    const sent = cells
+      .slice(i, i + CONCURRENT)
+      .map(async ([what, value]) => [what, await way.send(target, value)] as const);
+    outcomes.push(...(await Promise.all(sent)));
+  }
+  expect(outcomes).toEqual(cells.map(([what, , outcome]) => [what, outcome]));
+});

@@ -1,0 +1,146 @@
+import { flightSql } from '@svc/proto';
+import { commandOf, flights, get, rpc, upload } from './flight-messages.ts';
+import { drain, one, SQL, type Target, type Way } from './way.ts';
+
+/** The entry of a command of Flight SQL. */
+export const commandEntry = (name: string): string => `command ${name}`;
+
+/** What a command does when it is sent with one method: the outcome for each caller. */
+type Outcome = Pick<Way, 'allowed' | 'elsewhere' | 'operation'>;
+
+interface CommandRow {
+  readonly detail?: string;
+  readonly message: (target: Target) => Uint8Array;
+  /** With GetFlightInfo, and DoGet for the ticket. Default: any caller may read it. */
+  readonly read?: Outcome;
+  /** With PollFlightInfo. Default: as `read`. */
+  readonly poll?: Outcome;
+  /** With GetSchema. Default: as `poll`. */
+  readonly schema?: Outcome;
+  /** With DoPut. Default: it takes no data. */
+  readonly put?: Outcome;
+  /** Whether DoPut sends rows. Default true. */
+  readonly hasRows?: boolean;
+}
+
+const NOT_READABLE = { allowed: 'invalid_argument' };
+const NO_DATA = { allowed: 'invalid_argument' };
+const NO_TABLE = { elsewhere: 'invalid_sql' };
+const NO_STATEMENT = { elsewhere: 'invalid_argument' };
+const NO_FRAME = { allowed: 'handle_not_found' };
+
+const ANYONE: CommandRow = { message: () => new Uint8Array(0) };
+const query = (sql: string) => () =>
+  flightSql.CommandStatementQuery.encode({ query: sql, transactionId: undefined }).finish();
+const update = (sql: string) => () =>
+  flightSql.CommandStatementUpdate.encode({ query: sql, transactionId: undefined }).finish();
+const prepared = (handle: (target: Target) => Uint8Array) => (target: Target) =>
+  flightSql.CommandPreparedStatementQuery.encode({ preparedStatementHandle: handle(target) }).finish();
+
+function ingest(ifNotExist: number, ifExists: number) {
+  const command = { table: 'ingested', tableDefinitionOptions: { ifNotExist, ifExists } };
+  const bytes = flightSql.CommandStatementIngest.encode(flightSql.CommandStatementIngest.fromPartial(command)).finish();
+  return () => bytes;
+}
+
+const COMMANDS: Readonly<Record<string, CommandRow | readonly CommandRow[]>> = {
+  CommandGetCatalogs: ANYONE,
+  CommandGetCrossReference: ANYONE,
+  CommandGetDbSchemas: ANYONE,
+  CommandGetExportedKeys: ANYONE,
+  CommandGetImportedKeys: ANYONE,
+  CommandGetPrimaryKeys: ANYONE,
+  CommandGetSqlInfo: ANYONE,
+  CommandGetTableTypes: ANYONE,
+  CommandGetXdbcTypeInfo: ANYONE,
+  // Its schema is always the same; its rows are the frames.
+  CommandGetTables: { ...ANYONE, read: { operation: 'listFrames' }, poll: {} },
+  CommandStatementQuery: [
+    {
+      message: query(SQL),
+      read: { operation: 'query', ...NO_TABLE },
+      schema: { operation: 'describeQuery', ...NO_TABLE },
+    },
+    {
+      detail: 'DROP TABLE',
+      message: query('drop table none'),
+      read: { operation: 'dropFrame', ...NO_FRAME },
+      poll: {},
+    },
+    {
+      detail: 'CREATE TABLE AS',
+      message: query(`create or replace table kept as ${SQL}`),
+      read: { operation: 'keepQuery', ...NO_TABLE },
+      poll: {},
+    },
+  ],
+  CommandPreparedStatementQuery: {
+    message: prepared((target) => target.query),
+    read: { operation: 'query', ...NO_STATEMENT },
+    schema: { operation: 'describeQuery', ...NO_STATEMENT },
+    put: { operation: 'query', ...NO_STATEMENT },
+    hasRows: false,
+  },
+  CommandPreparedStatementUpdate: {
+    message: prepared((target) => target.update),
+    read: NOT_READABLE,
+    put: { operation: 'dropFrame', ...NO_FRAME, ...NO_STATEMENT },
+  },
+  CommandStatementUpdate: [
+    {
+      detail: 'DROP TABLE',
+      message: update('drop table none'),
+      read: NOT_READABLE,
+      put: { operation: 'dropFrame', ...NO_FRAME },
+      hasRows: false,
+    },
+    {
+      detail: 'CREATE TABLE AS',
+      message: update(`create or replace table kept as ${SQL}`),
+      read: NOT_READABLE,
+      put: { operation: 'keepQuery', ...NO_TABLE },
+      hasRows: false,
+    },
+  ],
+  CommandStatementIngest: [
+    { detail: 'append', message: ingest(1, 2), read: NOT_READABLE, put: { operation: 'appendFrame' } },
+    { detail: 'replace', message: ingest(1, 3), read: NOT_READABLE, put: { operation: 'putFrame' } },
+  ],
+};
+
+/** Every way to use Flight SQL: each command with each method that takes a descriptor. */
+export const FLIGHT_SQL_WAYS: readonly Way[] = Object.entries(COMMANDS).flatMap(([name, rows]) =>
+  [rows].flat().flatMap((row): Way[] => waysOf(name, row)),
+);
+
+function waysOf(name: string, row: CommandRow): Way[] {
+  const { message, detail, read = {}, poll = read, schema = poll, put = NO_DATA, hasRows = true } = row;
+  const descriptor = (target: Target) => commandOf(name, message(target));
+  const common = (method: string) =>
+    ({ entries: [commandEntry(name), rpc(method)], detail: [method, detail].filter(Boolean).join(', ') }) as const;
+  return [
+    {
+      ...common('GetFlightInfo'),
+      ...read,
+      send: flights((client, options, target) => get(client, descriptor(target), options)),
+    },
+    {
+      ...common('PollFlightInfo'),
+      ...poll,
+      send: flights((client, options, target) => client.pollFlightInfo(descriptor(target), options)),
+    },
+    {
+      ...common('GetSchema'),
+      ...schema,
+      send: flights((client, options, target) => client.getSchema(descriptor(target), options)),
+    },
+    {
+      ...common('DoPut'),
+      ...put,
+      send: flights((client, options, target) => {
+        const flightDescriptor = descriptor(target);
+        return drain(client.doPut(hasRows ? upload(flightDescriptor) : one({ flightDescriptor }), options));
+      }),
+    },
+  ];
+}

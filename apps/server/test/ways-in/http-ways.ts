@@ -1,0 +1,155 @@
+import { http, SQL, type Way } from './way.ts';
+
+const JSON_TYPE = { 'content-type': 'application/json' };
+const ROWS = { body: '[{"id":1}]', headers: JSON_TYPE };
+const TEXT = { method: 'POST', body: SQL, headers: { 'content-type': 'text/plain' } };
+const HEAD = { method: 'HEAD' };
+const keep = (engine: string) => ({
+  method: 'POST',
+  headers: JSON_TYPE,
+  body: JSON.stringify({ sql: SQL, engine, handle: 'kept' }),
+});
+const form = (fields: Readonly<Record<string, string>>) => ({ method: 'POST', body: new URLSearchParams(fields) });
+
+const NOT_FOUND = { elsewhere: 'handle_not_found' };
+const NO_TABLE = { elsewhere: 'invalid_sql' };
+/** An engine that this server does not have: 412 for those who may use it, and 403 before that for others. */
+const SCHEDULER = { target: 'scheduler', allowed: 'scheduler_not_configured' } as const;
+const TSDB = { operation: 'forward', allowed: 'tsdb_not_configured' } as const;
+
+/** `/exec` and `/exp`: frames and SQL at each engine, as a query string, a text and a form. */
+const READ_WAYS: readonly Way[] = (['/exec', '/exp'] as const).flatMap((path): Way[] => {
+  const get = `GET ${path}`;
+  const post = `POST ${path}`;
+  const fmt = path === '/exec' ? 'json' : 'csv';
+  const sql = `${path}?fmt=${fmt}&query=${SQL}`;
+  return [
+    {
+      entries: [get],
+      detail: 'a frame',
+      operation: 'readFrame',
+      ...NOT_FOUND,
+      send: http(`${path}?fmt=${fmt}&handle=shown`),
+    },
+    {
+      entries: [`HEAD ${path}`],
+      operation: 'readFrame',
+      ...NOT_FOUND,
+      send: http(`${path}?fmt=${fmt}&handle=shown`, HEAD),
+    },
+    { entries: [get], detail: 'local', operation: 'query', ...NO_TABLE, send: http(`${sql}&engine=local`) },
+    { entries: [get], detail: 'scheduler', operation: 'query', ...SCHEDULER, send: http(`${sql}&engine=scheduler`) },
+    { entries: [get], detail: 'tsdb', ...TSDB, send: http(sql) },
+    {
+      entries: [post],
+      detail: 'local',
+      operation: 'query',
+      ...NO_TABLE,
+      send: http(`${path}?fmt=${fmt}&engine=local`, TEXT),
+    },
+    { entries: [post], detail: 'tsdb', ...TSDB, send: http(`${path}?fmt=${fmt}`, TEXT) },
+    {
+      entries: [post],
+      detail: 'a form, local',
+      operation: 'query',
+      ...NO_TABLE,
+      send: http(path, form({ query: SQL, engine: 'local', fmt })),
+    },
+    { entries: [post], detail: 'a form, tsdb', ...TSDB, send: http(path, form({ query: SQL, fmt })) },
+    {
+      entries: [post],
+      detail: 'a form, scheduler',
+      operation: 'query',
+      ...SCHEDULER,
+      send: http(path, form({ query: SQL, engine: 'scheduler', fmt })),
+    },
+  ];
+});
+
+const FRAME_WAYS: readonly Way[] = [
+  { entries: ['GET /frames'], operation: 'listFrames', send: http('/frames') },
+  { entries: ['HEAD /frames'], operation: 'listFrames', send: http('/frames', HEAD) },
+  {
+    entries: ['POST /frames'],
+    detail: 'rows',
+    operation: 'putFrame',
+    send: http('/frames', { method: 'POST', ...ROWS }),
+  },
+  {
+    entries: ['POST /frames'],
+    detail: 'local',
+    operation: 'keepQuery',
+    ...NO_TABLE,
+    send: http('/frames', keep('local')),
+  },
+  {
+    entries: ['POST /frames'],
+    detail: 'tsdb',
+    operation: 'keepQuery',
+    target: 'tsdb',
+    allowed: 'tsdb_not_configured',
+    send: http('/frames', keep('tsdb')),
+  },
+  {
+    entries: ['POST /frames'],
+    detail: 'scheduler',
+    operation: 'keepQuery',
+    ...SCHEDULER,
+    send: http('/frames', keep('scheduler')),
+  },
+  { entries: ['GET /frames/:handle'], operation: 'describeFrame', ...NOT_FOUND, send: http('/frames/shown') },
+  { entries: ['HEAD /frames/:handle'], operation: 'describeFrame', ...NOT_FOUND, send: http('/frames/shown', HEAD) },
+  { entries: ['PUT /frames/:handle'], operation: 'putFrame', send: http('/frames/put', { method: 'PUT', ...ROWS }) },
+  {
+    entries: ['POST /frames/:handle'],
+    operation: 'appendFrame',
+    send: http('/frames/put', { method: 'POST', ...ROWS }),
+  },
+  {
+    entries: ['PATCH /frames/:handle'],
+    operation: 'expireFrame',
+    ...NOT_FOUND,
+    send: http('/frames/shown', { method: 'PATCH', body: '{"ttl":null}' }),
+  },
+  {
+    entries: ['DELETE /frames/:handle'],
+    operation: 'dropFrame',
+    allowed: 'handle_not_found',
+    send: http('/frames/none', { method: 'DELETE' }),
+  },
+  {
+    entries: ['GET /files/:name'],
+    detail: 'Parquet',
+    operation: 'openFile',
+    ...NOT_FOUND,
+    send: http('/files/shown.parquet'),
+  },
+  { entries: ['GET /files/:name'], detail: 'CSV', operation: 'findFile', ...NOT_FOUND, send: http('/files/shown.csv') },
+  { entries: ['HEAD /files/:name'], operation: 'openFile', ...NOT_FOUND, send: http('/files/shown.csv', HEAD) },
+];
+
+const OPEN_WAYS: readonly Way[] = ['/ping', '/ready', '/readyz', '/livez'].flatMap((path): Way[] => [
+  { entries: [`GET ${path}`], access: 'open', send: http(path) },
+  { entries: [`HEAD ${path}`], access: 'open', send: http(path, HEAD) },
+]);
+
+/** Every way to use the server over HTTP. */
+export const HTTP_WAYS: readonly Way[] = [
+  ...READ_WAYS,
+  ...FRAME_WAYS,
+  ...OPEN_WAYS,
+  { entries: ['GET /chk'], ...TSDB, send: http('/chk?f=json&j=x') },
+  { entries: ['HEAD /chk'], operation: 'forward', allowed: 'method_not_allowed', send: http('/chk?f=json&j=x', HEAD) },
+  { entries: ['GET /health'], access: 'optional', send: http('/health') },
+  { entries: ['HEAD /health'], access: 'optional', send: http('/health', HEAD) },
+  { entries: ['GET /'], send: http('/') },
+  { entries: ['HEAD /'], send: http('/', HEAD) },
+  { entries: ['GET /none'], allowed: 'route_not_found', send: http('/none') },
+  { entries: ['DELETE /frames'], allowed: 'method_not_allowed', send: http('/frames', { method: 'DELETE' }) },
+  {
+    entries: ['OPTIONS /frames'],
+    access: 'open',
+    allowed: 'method_not_allowed',
+    send: http('/frames', { method: 'OPTIONS' }),
+  },
+];
