@@ -95,6 +95,23 @@ async function checkLeavingWriter(url) {
   assert.equal((await fetch(`${url}/frames/half`)).status, 404);
 }
 
+/** An app with its own users: each sees the frames of its team. */
+async function checkUsers(url) {
+  const ask = (session, path, init = {}) =>
+    fetch(`${url}${path}`, { ...init, headers: { ...init.headers, cookie: `session=${session}` } });
+  const rows = { method: 'PUT', headers: { 'content-type': 'application/json' }, body: '[{"id":1}]' };
+  const statuses = [];
+  for (const session of ['s-bob', 's-ada', 'none']) statuses.push((await ask(session, '/frames/t', rows)).status);
+  for (const session of ['s-ada', 's-bob', 's-eve', 'none']) statuses.push((await ask(session, '/frames/t')).status);
+  assert.deepEqual(statuses, [403, 201, 401, 200, 200, 404, 401]);
+}
+
+async function checkHost(host) {
+  await checkAnswers(host, `${host}/data`);
+  await checkLeavingReader(`${host}/data`);
+  await checkLeavingWriter(`${host}/data`);
+}
+
 async function checkExample(project, file) {
   copyFileSync(join(examples, file), join(project.directory, file));
   const [port] = await freePorts(1);
@@ -102,9 +119,7 @@ async function checkExample(project, file) {
   const env = { PORT: String(port) };
   const example = await project.start(process.execPath, [file], { ready: /^listening/m, env });
   try {
-    await checkAnswers(host, `${host}/data`);
-    await checkLeavingReader(`${host}/data`);
-    await checkLeavingWriter(`${host}/data`);
+    await (file === 'embed-users.js' ? checkUsers(`${host}/data`) : checkHost(host));
     // A stack, or a warning of Node, would be indented or in parentheses.
     assert.doesNotMatch(example.output(), /^[\s(]/m, `It printed something else:\n${example.output()}`);
     const [, observed] = /^GET \/data\/exec 404 (\w+)/m.exec(example.output()) ?? [];

@@ -1,5 +1,5 @@
 import { ServiceError } from '@svc/errors';
-import { createMemoryStore } from '@svc/frames';
+import { type Caller, createMemoryStore } from '@svc/frames';
 import { createService } from '@svc/service';
 import { expect, test } from 'vitest';
 import { createExecApp } from './create-exec-app.ts';
@@ -47,4 +47,31 @@ test('the health of a host with callers shows its parts only to them', async () 
   expect(await (await ask(undefined, '/health')).json()).toEqual({ status: 'ok' });
   expect(await (await ask('ada', '/health')).json()).toMatchObject({ parts: { store: { status: 'ok' } } });
   expect((await ask(undefined, '/ping')).status).toBe(200);
+});
+
+/** What a function of a host may return by mistake. */
+const MISTAKES: readonly (readonly [what: string, caller: unknown])[] = [
+  ['a caller without a tenant', { id: 'ada', permissions: new Set(['read']) }],
+  ['a path as the tenant', { id: 'ada', tenant: '../beta', permissions: new Set(['read']) }],
+  ['an e-mail address as the tenant', { id: 'ada', tenant: 'ada@example.com', permissions: new Set(['read']) }],
+  ['a caller without permissions', { id: 'ada', tenant: 'alpha' }],
+  ['a list of permissions', { id: 'ada', tenant: 'alpha', permissions: ['read'] }],
+  ['a caller without an id', { tenant: 'alpha', permissions: new Set(['read']) }],
+];
+
+test.each(MISTAKES)('a host that returns %s as the caller serves no request', async (_what, caller) => {
+  for (const answer of [caller, Promise.resolve(caller)]) {
+    const errors: unknown[] = [];
+    const service = createService({
+      store: createMemoryStore(),
+      observe: (event) => event.kind === 'request_answered' && errors.push(event.error?.cause),
+    });
+    const app = createExecApp({ service, authenticate: () => answer as Caller });
+    for (const path of ['/frames', '/exec?handle=x&fmt=json', '/health']) {
+      const response = await app.request(path);
+      expect([response.status, ((await response.json()) as { code: string }).code]).toEqual([500, 'internal']);
+    }
+    expect((await app.request('/frames/x', ROWS)).status).toBe(500);
+    expect(String(errors[0])).toContain('authenticate');
+  }
 });

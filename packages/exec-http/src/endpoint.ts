@@ -5,12 +5,13 @@ import type { OperationName, Service } from '@svc/service';
 import type { Context, Hono } from 'hono';
 import { type EndpointResponse, toResponse } from './endpoint-response.ts';
 import { INVALID_TOKEN_CHALLENGE } from './error-response.ts';
+import { checkCaller } from './check-caller.ts';
 import { createHttpCall, type HttpCall } from './http-call.ts';
 import type { ExecEnv, RequestContext } from './request-context.ts';
 import type { RequestGuard } from './request-guard.ts';
 import { checkWriteParams, type WriteParams } from './upload/write-params.ts';
 
-/** Returns the caller of a request. Throws `unauthenticated` if its credentials prove none. */
+/** Returns the caller of a request. Throws `unauthenticated` if it has none; a result that is not a caller is 500. */
 export type Authenticate = (request: Request) => Promise<Caller> | Caller;
 
 /** The operation of each method of a path. */
@@ -103,10 +104,10 @@ async function authenticateCall(
   const authorization = req.header('authorization');
   try {
     const credentials = { authorization, certificate: certificateOf(env) };
-    const caller = await (authenticate?.(req.raw) ?? service.authenticate?.(credentials, call));
-    // A host in JavaScript may return none: without a caller, everything would be allowed.
-    if (!caller) throw new ServiceError('unauthenticated', 'The request has no credentials.');
-    call.caller = caller;
+    call.caller =
+      authenticate === undefined
+        ? await service.authenticate?.(credentials, call)
+        : checkCaller(await authenticate(req.raw));
     return undefined;
   } catch (thrown) {
     const error = toServiceError(thrown);
