@@ -207,3 +207,29 @@ test('a verified JWT is remembered until it expires, and verified once', async (
   now += 91_000;
   await expect(verify(jwt)).rejects.toThrow('The JWT has expired.');
 });
+
+test('the cache of verified JWTs has digests as its keys, not the JWTs', async () => {
+  const set = vi.spyOn(Map.prototype, 'set');
+  onTestFinished(() => set.mockRestore());
+  const { ask } = await open(await keySet());
+  const jwt = await sign();
+  set.mockClear();
+  expect(await ask(jwt)).toMatchObject({ tenant: 'alpha' });
+  const keys = set.mock.calls.map(([key]) => JSON.stringify(key));
+  expect(keys.length).toBeGreaterThan(0);
+  for (const part of jwt.split('.')) expect(keys.filter((key) => key?.includes(part))).toEqual([]);
+});
+
+test.each([
+  [
+    'too short',
+    async () => ({
+      ...(await exportJWK((await generateKeyPair('RS256', { modulusLength: 2048 })).publicKey)),
+      n: 'AQAB',
+    }),
+  ],
+  ['not on its curve', async () => ({ ...(await exportJWK(stranger.publicKey)), x: 'AAAA' })],
+])('a JWT that names a key that is %s is refused, not an internal error', async (_what, make) => {
+  const { ask } = await open(JSON.stringify({ keys: [{ ...(await make()), kid: 'bad', alg: undefined }] }));
+  for (const alg of ['RS256', 'ES256']) expect(await ask(await sign({}, { alg, kid: 'bad' }))).toBe(NO_KEY);
+});

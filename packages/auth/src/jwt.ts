@@ -1,3 +1,4 @@
+import { hash } from 'node:crypto';
 import { errors, type JWTPayload, jwtVerify, type JWTVerifyGetKey } from 'jose';
 import { type Caller, isTenant, type Permission, PERMISSIONS } from './caller.ts';
 import { unauthenticated } from './credentials.ts';
@@ -33,7 +34,7 @@ export function isJwt(secret: string): boolean {
 /** Creates a verifier. It remembers verified JWTs until they expire or the keys change. */
 export function createJwtVerifier(keys: KeySet, rules: JwtRules, now: () => number): JwtVerifier {
   const { issuer, audience } = rules;
-  /** In the order of their verification. */
+  /** By the digest of the JWT, so that a dump of the memory has no list of them; in the order of their verification. */
   const verified = new Map<
     string,
     { readonly caller: Caller; readonly untilMs: number; readonly by: JWTVerifyGetKey }
@@ -51,7 +52,7 @@ export function createJwtVerifier(keys: KeySet, rules: JwtRules, now: () => numb
     }
   }
 
-  async function verify(jwt: string): Promise<Caller> {
+  async function verify(jwt: string, digest: string): Promise<Caller> {
     const by = keys.current;
     let claims: JWTPayload;
     try {
@@ -61,24 +62,27 @@ export function createJwtVerifier(keys: KeySet, rules: JwtRules, now: () => numb
     }
     const caller = callerOf(claims, rules);
     const untilMs = 1000 * ((claims.exp ?? 0) + CLOCK_SKEW_SECONDS);
-    verified.set(jwt, { caller, untilMs, by });
+    verified.set(digest, { caller, untilMs, by });
     const [oldest] = verified.keys();
     if (verified.size > MAX_CACHED && oldest !== undefined) verified.delete(oldest);
     return caller;
   }
 
   return (jwt) => {
-    const known = verified.get(jwt);
+    const digest = hash('sha256', jwt, 'base64');
+    const known = verified.get(digest);
     if (known !== undefined && known.by === keys.current && now() < known.untilMs) return known.caller;
-    verified.delete(jwt);
-    return verify(jwt);
+    verified.delete(digest);
+    return verify(jwt, digest);
   };
 }
 
 function refusalOf(error: unknown): string {
   if (error instanceof errors.JWTExpired) return 'The JWT has expired.';
   if (error instanceof errors.JWTClaimValidationFailed) return `The claim ${error.claim} of the JWT is not accepted.`;
-  if (error instanceof errors.JOSEError) return `The JWT is not signed by a known key with ${ALGORITHMS.join(', ')}.`;
+  // The last two: a key of the set is too short, or not valid.
+  const isRefusal = [errors.JOSEError, TypeError, DOMException].some((kind) => error instanceof kind);
+  if (isRefusal) return `The JWT is not signed by a known key with ${ALGORITHMS.join(', ')}.`;
   throw error;
 }
 
