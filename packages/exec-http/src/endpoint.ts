@@ -1,4 +1,4 @@
-import { type ClientCertificate, clientCertificateOf } from '@svc/auth';
+import { type ClientCertificate, clientCertificateOf, type Credentials } from '@svc/auth';
 import { cancelledError, ServiceError, toServiceError } from '@svc/errors';
 import { type Caller, requestIdFrom } from '@svc/frames';
 import type { OperationName, Service } from '@svc/service';
@@ -59,8 +59,9 @@ export async function answerRequest(
   const context = createRequestContext(c, call, options);
   try {
     guard.check(c.req, actsOnGet);
-    const refused = needsCaller(c, options) ? await authenticateCall(call, c, options) : undefined;
-    if (refused !== undefined) return await toResponse(refused, context, false);
+    const authenticated = needsCaller(c, options) ? authenticateCall(call, c, options) : undefined;
+    const refusal = authenticated instanceof Promise ? await authenticated : authenticated;
+    if (refusal !== undefined) return await toResponse(refusal, context, false);
     if (call.caller !== undefined) service.admit(call);
     const operation = options.operations?.[c.req.method];
     if (operation !== undefined) service.authorize(call, operation);
@@ -95,30 +96,59 @@ function certificateOf(env: ExecEnv['Bindings'] | undefined): ClientCertificate 
   return clientCertificateOf(env?.incoming?.socket);
 }
 
-/** Sets the caller of the call. Returns the response to a request that has none but needs one. */
-async function authenticateCall(
+/**
+ * Sets the caller of the call. Returns the response to a request that has none but needs one. It is a promise only if there
+ * is something to wait for, because that costs more than the check of a token.
+ */
+function authenticateCall(
   call: HttpCall,
   { req, env }: Context<ExecEnv>,
-  { service, authenticate, access }: EndpointOptions,
-): Promise<EndpointResponse | undefined> {
+  options: EndpointOptions,
+): EndpointResponse | undefined | Promise<EndpointResponse | undefined> {
   const authorization = req.header('authorization');
   try {
-    const credentials = { authorization, certificate: certificateOf(env) };
-    call.caller =
-      authenticate === undefined
-        ? await service.authenticate?.(credentials, call)
-        : checkCaller(await authenticate(req.raw));
-    return undefined;
-  } catch (thrown) {
-    const error = toServiceError(thrown);
-    if (error.code !== 'unauthenticated') return { error };
-    if (authenticate !== undefined) {
-      const { requestId, operation } = call;
-      service.observe({ kind: 'caller_refused', requestId, operation, reason: error.message });
+    const found = findCaller(call, req.raw, { authorization, certificate: certificateOf(env) }, options);
+    if (!(found instanceof Promise)) {
+      call.caller = found;
+      return undefined;
     }
-    if (authorization !== undefined) return { error, headers: { 'www-authenticate': INVALID_TOKEN_CHALLENGE } };
-    return access === 'optional' ? undefined : { error };
+    return found.then(
+      (caller) => {
+        call.caller = caller;
+        return undefined;
+      },
+      (thrown: unknown) => refused(thrown, call, authorization, options),
+    );
+  } catch (thrown) {
+    return refused(thrown, call, authorization, options);
   }
+}
+
+function findCaller(
+  call: HttpCall,
+  request: Request,
+  credentials: Credentials,
+  { service, authenticate }: EndpointOptions,
+): Caller | Promise<Caller> | undefined {
+  if (authenticate === undefined) return service.authenticate?.(credentials, call);
+  return (async () => checkCaller(await authenticate(request)))();
+}
+
+/** Returns the response to a request that was not authenticated; undefined if it may go on without a caller. */
+function refused(
+  thrown: unknown,
+  { requestId, operation }: HttpCall,
+  authorization: string | undefined,
+  { service, authenticate, access }: EndpointOptions,
+): EndpointResponse | undefined {
+  const error = toServiceError(thrown);
+  if (error.code !== 'unauthenticated') return { error };
+  // The service observes its own refusals.
+  if (authenticate !== undefined) {
+    service.observe({ kind: 'caller_refused', requestId, operation, reason: error.message });
+  }
+  if (authorization !== undefined) return { error, headers: { 'www-authenticate': INVALID_TOKEN_CHALLENGE } };
+  return access === 'optional' ? undefined : { error };
 }
 
 function createRequestContext(

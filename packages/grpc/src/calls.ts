@@ -179,7 +179,7 @@ function listenerOf(
     .build();
 }
 
-/** Returns the caller of a call; undefined if it needs none. */
+/** Finds the caller of a call; returns undefined if it needs none. */
 function callerOf(
   call: RunningCall,
   inner: ServerInterceptingCallInterface,
@@ -187,7 +187,7 @@ function callerOf(
   { authenticate, isOpen = () => false }: CallsOptions,
 ): Promise<Caller> | undefined {
   if (authenticate === undefined || isOpen(call.operation, metadata)) return undefined;
-  return authenticate(credentialsOf(metadata, inner), call);
+  return (async () => authenticate(credentialsOf(metadata, inner), call))();
 }
 
 function ended(): ServiceError {

@@ -1,5 +1,5 @@
 import { Readable } from 'node:stream';
-import { type Authenticator, type Permission, PERMISSIONS, unauthenticated } from '@svc/auth';
+import { type Authenticator, type Credentials, type Permission, PERMISSIONS, unauthenticated } from '@svc/auth';
 import { createMemoryStore } from '@svc/frames';
 import { describe, expect, test } from 'vitest';
 import { createService } from './create-service.ts';
@@ -94,10 +94,18 @@ test('the events of an operation name the caller', async () => {
   ]);
 });
 
-test('a refused credential is an event with the reason', async () => {
+test.each([
+  ['at once', authenticator],
+  ['later', { ...authenticator, authenticate: async (sent: Credentials) => authenticator.authenticate(sent) }],
+])('a credential that is refused %s is an event with the reason', async (_when, own) => {
   const events: ServiceEvent[] = [];
-  const service = createService({ store: createMemoryStore(), authenticator, observe: (event) => events.push(event) });
-  await expect(service.authenticate?.({}, { requestId: 'r-1' })).rejects.toMatchObject({ code: 'unauthenticated' });
+  const service = createService({
+    store: createMemoryStore(),
+    authenticator: own,
+    observe: (event) => events.push(event),
+  });
+  const ask = async () => service.authenticate?.({}, { requestId: 'r-1' });
+  await expect(ask()).rejects.toMatchObject({ code: 'unauthenticated' });
   expect(events).toEqual([
     { kind: 'caller_refused', requestId: 'r-1', operation: null, reason: 'The request has no credentials.' },
   ]);

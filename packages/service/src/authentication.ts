@@ -2,7 +2,7 @@ import { type Authenticator, unauthenticated } from '@svc/auth';
 import { ServiceError } from '@svc/errors';
 import type { Observer } from './events.ts';
 import { requiredPermissions } from './required-permissions.ts';
-import type { Service } from './service.ts';
+import type { AuthenticationContext, Service } from './service.ts';
 
 /** Dependencies of `createAuthentication`. */
 export interface AuthenticationParts {
@@ -16,18 +16,21 @@ export function createAuthentication({
   authenticator,
   observe,
 }: AuthenticationParts): Pick<Service, 'authenticate' | 'authorize'> {
+  function refuse(error: unknown, { requestId, operation = null }: AuthenticationContext): never {
+    const isRefusal = error instanceof ServiceError && error.code === 'unauthenticated';
+    if (isRefusal) observe({ kind: 'caller_refused', requestId, operation, reason: error.message });
+    throw error;
+  }
+
+  // A promise only if there is something to wait for: a token is checked at once.
   const authenticate: Service['authenticate'] =
     authenticator &&
-    (async (credentials, context) => {
+    ((credentials, context) => {
       try {
-        return await authenticator.authenticate(credentials);
+        const caller = authenticator.authenticate(credentials);
+        return caller instanceof Promise ? caller.catch((error: unknown) => refuse(error, context)) : caller;
       } catch (error) {
-        const isRefusal = error instanceof ServiceError && error.code === 'unauthenticated';
-        if (isRefusal) {
-          const { requestId, operation = null } = context;
-          observe({ kind: 'caller_refused', requestId, operation, reason: error.message });
-        }
-        throw error;
+        return refuse(error, context);
       }
     });
 

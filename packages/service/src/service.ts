@@ -148,7 +148,8 @@ export interface AuthenticationContext {
 /** The server without its protocols: its operations, what it supports, and its state. */
 export interface Service extends Operations {
   /** Returns the caller of a request; `unauthenticated` if the credentials prove none. Undefined if authentication is off. */
-  readonly authenticate?: ((credentials: Credentials, context: AuthenticationContext) => Promise<Caller>) | undefined;
+  readonly authenticate?:
+    ((credentials: Credentials, context: AuthenticationContext) => Caller | Promise<Caller>) | undefined;
   /**
    * Throws `permission_denied` if the caller may not use an operation. Each operation checks this itself; protocol front
    * ends call it if they must know before they read the rest of a request. `target`: where SQL runs; default `local`.
