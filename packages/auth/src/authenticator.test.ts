@@ -1,3 +1,4 @@
+import { writeFileSync } from 'node:fs';
 import { mkdtemp, rename, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -107,6 +108,14 @@ test.each([
   await expect.poll(() => ask(`Bearer ${formatToken(added)}`)).toMatchObject({ id: added.id });
   expect(await ask(`Bearer ${text}`)).toBe(WRONG);
   expect(events).toEqual([{ kind: 'callers_loaded', path, tokens: 1 }]);
+});
+
+test('a file that never rests is read again all the same: a revoked token is refused', async () => {
+  const { path, ask } = await openWith(row(reader));
+  let i = 0;
+  const timer = setInterval(() => writeFileSync(path, `# ${i++}\n`), 1);
+  onTestFinished(() => clearInterval(timer));
+  await expect.poll(() => ask(`Bearer ${text}`)).toBe(WRONG);
 });
 
 test.each([

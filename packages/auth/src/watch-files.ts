@@ -36,6 +36,8 @@ export async function watchFiles<T>(options: WatchFilesOptions<T>): Promise<Watc
   /** The state whose failure was reported. */
   let failed: string | undefined;
   let retryMs = 0;
+  /** The number of polls in a row that saw another state. */
+  let restless = 0;
   let isBusy = false;
 
   async function poll(): Promise<void> {
@@ -43,7 +45,10 @@ export async function watchFiles<T>(options: WatchFilesOptions<T>): Promise<Watc
     // Wait until the files rest: a file that is being written may look complete.
     const isResting = state === previous;
     previous = state;
-    if (state === seen || !isResting || performance.now() < retryMs) return;
+    restless = isResting ? 0 : restless + 1;
+    const isWriting = !isResting && restless < MAX_RESTLESS_POLLS;
+    if (state === seen || isWriting || performance.now() < retryMs) return;
+    restless = 0;
     const startMs = performance.now();
     try {
       current = await load();
@@ -74,6 +79,9 @@ export async function watchFiles<T>(options: WatchFilesOptions<T>): Promise<Watc
     close: () => clearInterval(timer),
   };
 }
+
+/** How many polls wait for files that change all the time: a change takes effect within 5 s. */
+const MAX_RESTLESS_POLLS = 3;
 
 /** Returns a text that changes with the content of the files. */
 async function stateOf(paths: readonly string[]): Promise<string> {
