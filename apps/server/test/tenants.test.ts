@@ -1,9 +1,11 @@
-import { flight, FrameServiceDefinition } from '@svc/proto';
+import { randomBytes } from 'node:crypto';
+import { flight, flightSql, FrameServiceDefinition } from '@svc/proto';
 import { createChannel, createClient, Metadata } from 'nice-grpc';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { bearer, callersFileOf, createCaller, type TestCaller } from './callers.ts';
 import { pathOf, queryOf } from './flight-client.ts';
 import { type ServerProcess, startProcess, testFile } from './server-process.ts';
+import { commandOf, packed, prepare } from './ways-in/flight-messages.ts';
 
 const alpha = createCaller('alpha', ['read', 'write']);
 const beta = createCaller('beta', ['read', 'write']);
@@ -60,25 +62,54 @@ describe('the same handle of two tenants is two frames', () => {
 });
 
 describe("another tenant's handle is exactly an unknown one", () => {
-  test.each([
-    ['GET', '/exec?fmt=json&handle='],
-    ['GET', '/exp?fmt=csv&handle='],
-    ['GET', '/frames/'],
-    ['HEAD', '/frames/'],
-    ['GET', '/exp?fmt=parquet&handle='],
-    ['DELETE', '/frames/'],
-  ])('for %s %s', async (method, path) => {
-    const known = await seen(await ask(beta, `${path}secret`, { method }), 'secret');
-    const unknown = await seen(await ask(beta, `${path}absent`, { method }), 'absent');
-    expect(known).toEqual(unknown);
-    expect(known.status).toBe(404);
+  const JSON_TYPE = { 'content-type': 'application/json' };
+  const RANGE = { headers: { range: 'bytes=0-3' } };
+
+  test.each<[method: string, path: string, status: number, init?: RequestInit]>([
+    ['GET', '/exec?fmt=json&handle=HANDLE', 404],
+    ['HEAD', '/exec?fmt=json&handle=HANDLE', 404],
+    ['GET', '/exec?fmt=json&handle=HANDLE&timings=true', 404],
+    ['GET', '/exec?fmt=json&handle=HANDLE&limit=999999', 404],
+    ['GET', '/exec?fmt=json&handle=HANDLE&cols=none', 404],
+    ['GET', '/exp?fmt=csv&handle=HANDLE', 404],
+    ['GET', '/exp?fmt=parquet&handle=HANDLE', 404],
+    ['GET', '/files/HANDLE.parquet', 404],
+    ['GET', '/files/HANDLE.parquet', 404, RANGE],
+    ['HEAD', '/files/HANDLE.csv', 404],
+    ['GET', '/files/HANDLE.ndjson', 404, RANGE],
+    ['GET', '/frames/HANDLE', 404],
+    ['HEAD', '/frames/HANDLE', 404],
+    ['DELETE', '/frames/HANDLE', 404],
+    ['PATCH', '/frames/HANDLE', 404, { body: '{"ttl":1}' }],
+    ['GET', '/frames?prefix=HANDLE', 200],
+    ['PUT', '/frames/HANDLE', 409, { body: '[{"id":1}]', headers: { ...JSON_TYPE, 'if-match': '*' } }],
+    ['POST', '/frames/HANDLE', 409, { body: '[{"id":1}]', headers: { ...JSON_TYPE, 'if-match': '*' } }],
+    ['POST', '/frames', 400, { body: '{"sql":"select * from HANDLE"}', headers: JSON_TYPE }],
+    ['GET', '/exec?fmt=json&engine=local&query=describe HANDLE', 400],
+    ['GET', '/exec?fmt=json&engine=local&query=explain select * from HANDLE', 400],
+    ['GET', '/exp?fmt=csv&engine=local&query=select * from HANDLE', 400],
+  ])('for %s %s (%i)', async (method, path, status, init = {}) => {
+    const send = async (handle: string) => {
+      const body = typeof init.body === 'string' ? init.body.replace('HANDLE', handle) : undefined;
+      const response = await ask(beta, path.replace('HANDLE', handle), { ...init, method, ...(body && { body }) });
+      return seen(response, handle);
+    };
+    const known = await send('secret');
+    expect(known).toEqual(await send('absent'));
+    expect(known.status).toBe(status);
   });
 
-  test('for a PATCH', async () => {
-    const change = { method: 'PATCH', body: '{"ttl":1}' };
-    const known = await seen(await ask(beta, '/frames/secret', change), 'secret');
-    expect(known).toEqual(await seen(await ask(beta, '/frames/absent', change), 'absent'));
-    expect(known.status).toBe(404);
+  test('for its version as a condition', async () => {
+    const etag = (await ask(alpha, '/frames/secret')).headers.get('etag') ?? '';
+    const put = (handle: string) =>
+      ask(beta, `/frames/${handle}`, {
+        method: 'PUT',
+        body: '[{"id":1}]',
+        headers: { ...JSON_TYPE, 'if-match': etag },
+      });
+    const known = await seen(await put('secret'), 'secret');
+    expect(known).toEqual(await seen(await put('absent'), 'absent'));
+    expect(known.status).toBe(409);
   });
 
   test('for its etag', async () => {
@@ -137,6 +168,43 @@ describe('over gRPC', () => {
     expect(await read(beta, ticket)).toContain(FORGED);
     expect(await read(writer, ticket)).toContain('The caller lacks the permission read.');
     expect(await read(alpha, ticket)).toBe('ok');
+    channel.close();
+  });
+
+  test('the prepared statement of a tenant does not exist for another one, which cannot close it either', async () => {
+    const { channel, client, as } = await connect();
+    const handle = await prepare(client, 'select * from secret', as(alpha));
+    const statement = flightSql.CommandPreparedStatementQuery.encode({ preparedStatementHandle: handle }).finish();
+    const unknown = flightSql.CommandPreparedStatementQuery.encode({
+      preparedStatementHandle: randomBytes(16),
+    }).finish();
+    const failed = (caller: TestCaller, message: Uint8Array) =>
+      client.getFlightInfo(commandOf('CommandPreparedStatementQuery', message), as(caller)).then(
+        () => 'found',
+        (error: Error) => error.message,
+      );
+    expect(await failed(beta, statement)).toBe(await failed(beta, unknown));
+    const request = flightSql.ActionClosePreparedStatementRequest.encode({ preparedStatementHandle: handle }).finish();
+    const body = packed('ActionClosePreparedStatementRequest', request);
+    for await (const _ of client.doAction({ type: 'ClosePreparedStatement', body }, as(beta)));
+    expect(await failed(alpha, statement)).toBe('found');
+    channel.close();
+  });
+
+  test('a tenant cannot cancel the query of another one, nor see that it runs', async () => {
+    const { channel, client, as, read } = await connect();
+    const info = await client.getFlightInfo(queryOf('select * from secret'), as(alpha));
+    const cancel = async (of: flight.FlightInfo) => {
+      const body = flight.CancelFlightInfoRequest.encode({ info: of }).finish();
+      const results: number[] = [];
+      for await (const { body: result } of client.doAction({ type: 'CancelFlightInfo', body }, as(beta))) {
+        results.push(flight.CancelFlightInfoResult.decode(result).status);
+      }
+      return results;
+    };
+    const made = { ...info, endpoint: [flight.FlightEndpoint.fromPartial({ ticket: { ticket: randomBytes(60) } })] };
+    expect(await cancel(info)).toEqual(await cancel(made));
+    expect(await read(alpha, info.endpoint[0]?.ticket?.ticket ?? new Uint8Array(0))).toBe('ok');
     channel.close();
   });
 
