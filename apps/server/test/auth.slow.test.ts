@@ -3,7 +3,7 @@ import { PERMISSIONS } from '@svc/auth';
 import { exportJWK, exportSPKI, generateKeyPair, SignJWT, UnsecuredJWT } from 'jose';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { basic, bearer, CALLERS, callersFileOf, createCaller, EVERY_CALLER, type TestCaller } from './callers.ts';
-import { startProcess, testFile } from './server-process.ts';
+import { runToEnd, startProcess, testFile } from './server-process.ts';
 import { nameOf, type Target } from './ways-in/way.ts';
 import { openTarget, outcomeFor, outcomesOfStrangers, WAYS } from './ways-in/ways.ts';
 
@@ -108,4 +108,27 @@ test.each(WAYS.map((way) => [nameOf(way), way] as const))('%s has its outcome fo
     outcomes.push(...(await Promise.all(sent)));
   }
   expect(outcomes).toEqual(cells.map(([what, , outcome]) => [what, outcome]));
+});
+
+test.each([
+  ['--print-config', {}],
+  ['a configuration with problems', { SERVICE_GRPC_PORT: 'x' }],
+  ['credentials in the URL of the keys', { SERVICE_AUTH_JWKS: 'https://ada:planted@login.example.com/jwks' }],
+  ['credentials in the URL of the database', { SERVICE_TSDB_HTTP_URL: 'http://ada:planted@db.example.com:9000' }],
+  ['a callers file with a token in place of its hash', { SERVICE_AUTH_CALLERS_FILE: 'hash = "planted"' }],
+  ['a callers file that is not TOML', { SERVICE_AUTH_CALLERS_FILE: 'hash = planted' }],
+])('%s shows no secret', async (what, env: Readonly<Record<string, string>>) => {
+  const { SERVICE_AUTH_CALLERS_FILE: text, ...others } = env;
+  const files =
+    text === undefined ? {} : { SERVICE_AUTH_CALLERS_FILE: testFile('callers.toml', `[[token]]\n${text}\n`) };
+  const args = what === '--print-config' ? [what] : [];
+  const { stdout, stderr } = await runToEnd(args, {
+    SERVICE_TSDB_HTTP_URL: 'http://127.0.0.1:1',
+    SERVICE_TSDB_TOKEN: 'planted-token',
+    ...(text === undefined && { SERVICE_AUTH_JWT_ISSUER: 'x', SERVICE_AUTH_JWT_AUDIENCE: 'x' }),
+    ...others,
+    ...files,
+  });
+  expect(`${stdout}${stderr}`).not.toBe('');
+  expect(`${stdout}${stderr}`).not.toContain('planted');
 });

@@ -1,3 +1,4 @@
+import { existsSync, readFileSync } from 'node:fs';
 import { type Permission, PERMISSIONS } from '@svc/auth';
 import { flight } from '@svc/proto';
 import { type OperationName, REQUIRED_PERMISSIONS, SQL_TARGETS } from '@svc/service';
@@ -6,8 +7,10 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { basic, bearer, CALLERS, callersFileOf, callerWith, EVERY_CALLER, type TestCaller } from './callers.ts';
 import { runToEnd, type ServerProcess, startProcess, testFile } from './server-process.ts';
 import { allEntries } from './ways-in/entries.ts';
-import { nameOf, type Target } from './ways-in/way.ts';
+import { nameOf, RESPONSES, type Target } from './ways-in/way.ts';
 import { openTarget, outcomeFor, outcomesOfStrangers, permissionsOf, SAMPLE, WAYS } from './ways-in/ways.ts';
+
+const PLANTED_PASSWORD = 'planted-7f3c9a';
 
 let server: ServerProcess;
 let target: Target;
@@ -17,7 +20,8 @@ beforeAll(async () => {
   const file = testFile('callers.toml', callersFileOf({ ...CALLERS, ...EVERY_CALLER }));
   server = await startProcess({
     args: ['--log-level', 'debug'],
-    env: { SERVICE_AUTH_CALLERS_FILE: file },
+    // Without the URL of a database the password has no effect, but it is a secret.
+    env: { SERVICE_AUTH_CALLERS_FILE: file, SERVICE_TSDB_USER: 'ada', SERVICE_TSDB_PASSWORD: PLANTED_PASSWORD },
     onEnd: (end) => void ends.push(end),
   });
   const authorization = bearer(CALLERS.all.token);
@@ -159,15 +163,62 @@ test('the log says who changed what, and why a caller was refused', async () => 
   expect(refused).toMatchObject({ message: 'caller_refused', reason: 'The token is unknown, wrong or revoked.' });
 });
 
-test('no token and no hash appears in the log or in a response', async () => {
-  const text = JSON.stringify(server.log);
-  for (const { token, row } of Object.values(CALLERS)) {
-    const secret = token.slice(-43);
-    expect(text).not.toContain(secret);
-    expect(text).not.toContain(/sha256:([0-9a-f]{64})/.exec(row)?.[1]);
-    const response = await server.fetch('/none', { headers: { authorization: `Digest ${token}` } });
-    expect(await response.text()).not.toContain(secret);
-  }
+/** The processes that the server started, and theirs. */
+function descendantsOf(pid: number): number[] {
+  const children = readFileSync(`/proc/${pid}/task/${pid}/children`, 'utf8')
+    .trim()
+    .split(' ')
+    .filter(Boolean)
+    .map(Number);
+  return children.flatMap((child) => [child, ...descendantsOf(child)]);
+}
+
+/** What every user of the machine, or the child itself, can see of a process. */
+const shownOf = (pid: number): string =>
+  ['cmdline', 'environ'].map((name) => readFileSync(`/proc/${pid}/${name}`, 'utf8')).join('\n');
+
+describe('after all these requests, no secret', () => {
+  const secrets = [
+    PLANTED_PASSWORD,
+    ...Object.values({ ...CALLERS, ...EVERY_CALLER }).flatMap(({ token, row }) => [
+      token.slice(-43),
+      Buffer.from(`any:${token}`).toString('base64'),
+      /sha256:([0-9a-f]{64})/.exec(row)?.[1] ?? 'no hash',
+    ]),
+  ];
+  const found = (text: string): string[] => secrets.filter((secret) => text.includes(secret));
+
+  test('is in a response', async () => {
+    const { token } = CALLERS.all;
+    const echoes = await Promise.all(
+      ['Digest', '', 'Bearer,'].map((scheme) =>
+        server.fetch('/none', { headers: { authorization: `${scheme} ${token}` } }),
+      ),
+    );
+    for (const response of echoes) RESPONSES.push(await response.text());
+    expect(RESPONSES.length).toBeGreaterThan(SAMPLE.length);
+    expect(found(RESPONSES.join('\n'))).toEqual([]);
+  });
+
+  test('is in the log', () => {
+    expect(server.log.length).toBeGreaterThan(SAMPLE.length);
+    expect(found(JSON.stringify(server.log))).toEqual([]);
+  });
+
+  test.runIf(existsSync('/proc/self/task'))('is in an argument or the environment of a child process', () => {
+    const { pid = 0 } = server.child;
+    const children = descendantsOf(pid);
+    expect(children.length).toBeGreaterThan(0);
+    expect(found(children.map(shownOf).join('\n'))).toEqual([]);
+    expect(found(readFileSync(`/proc/${pid}/cmdline`, 'utf8'))).toEqual([]);
+  });
+
+  test('is in /health, for any caller', async () => {
+    const shown = await Promise.all(
+      [undefined, CALLERS.read, CALLERS.admin].map(async (caller) => (await ask('/health', caller)).text()),
+    );
+    expect(found(shown.join('\n'))).toEqual([]);
+  });
 });
 
 describe('the start fails with exit code 2', () => {

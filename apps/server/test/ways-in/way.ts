@@ -39,12 +39,16 @@ export interface Way {
 export const nameOf = ({ entries, detail }: Way): string =>
   detail === undefined ? entries[0] : `${entries[0]}, ${detail}`;
 
+/** What the server said so far, with headers: no secret may be in it. */
+export const RESPONSES: string[] = [];
+
 /** Sends an HTTP request. */
 export function http(path: string, init: RequestInit = {}): Send {
   return async ({ url }, authorization) => {
     const headers = { ...init.headers, ...(authorization !== undefined && { authorization }) };
     const response = await fetch(`${url}${path}`, { ...init, headers });
     const text = await response.text();
+    RESPONSES.push(JSON.stringify([...response.headers]), text);
     if (response.ok) return 'ok';
     return init.method === 'HEAD' ? codeOf(response.status) : (JSON.parse(text) as { code: string }).code;
   };
@@ -65,13 +69,17 @@ export function grpc(run: (target: Target, options: GrpcOptions) => Promise<unkn
   return async (target, authorization) => {
     let code = 'no code';
     const metadata = Metadata(authorization === undefined ? {} : { authorization });
-    const onTrailer = (trailer: Metadata): void => void (code = trailer.get('svc-error-code') ?? code);
+    const onTrailer = (trailer: Metadata): void => {
+      RESPONSES.push(JSON.stringify([...trailer]));
+      code = trailer.get('svc-error-code') ?? code;
+    };
     try {
       await run(target, { metadata, onTrailer });
       return 'ok';
     } catch (error) {
-      if (error instanceof ClientError) return code;
-      throw error;
+      if (!(error instanceof ClientError)) throw error;
+      RESPONSES.push(error.message);
+      return code;
     }
   };
 }
