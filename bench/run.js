@@ -17,6 +17,7 @@ const ALL = [
   'proxy',
   'tls',
   'isolation',
+  'auth',
   'mixed-clients',
   'event-loop',
   'cold-start',

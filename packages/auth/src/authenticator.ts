@@ -10,7 +10,7 @@ import {
 import { checkCertificate } from './client-certificate.ts';
 import { type Credentials, parseAuthorization, unauthenticated } from './credentials.ts';
 import { openKeySet } from './jwks.ts';
-import { createJwtVerifier, isJwt, type JwtRules } from './jwt.ts';
+import { createJwtVerifier, type JwtRules } from './jwt.ts';
 import { FileError, readTextFile } from './read-text-file.ts';
 import type { TenantLimits } from './tenant-limits.ts';
 import { hasHash, parseToken, type Token } from './token.ts';
@@ -74,8 +74,9 @@ export async function openAuthenticator(options: AuthenticatorOptions): Promise<
       const secret = parseAuthorization(authorization);
       const token = parseToken(secret);
       if (token !== undefined) return checkToken(callers?.current.tokens.get(token.id), token, now());
-      if (verifyJwt !== undefined && isJwt(secret)) return verifyJwt(secret);
-      throw wrongToken();
+      const caller = verifyJwt?.(secret);
+      if (caller === undefined) throw wrongToken();
+      return caller;
     },
     limitsOf: (tenant) => callers?.current.limits.get(tenant),
     close() {

@@ -16,8 +16,8 @@ export interface JwtRules {
   readonly permissionsClaim?: string | undefined;
 }
 
-/** Finds the callers of JWTs. */
-export type JwtVerifier = (jwt: string) => Caller | Promise<Caller>;
+/** Finds the callers of JWTs. Returns undefined if a credential does not have the form of a JWT. */
+export type JwtVerifier = (jwt: string) => Caller | Promise<Caller> | undefined;
 
 /** Only asymmetric ones: with a public key as the secret of HS256, anyone could sign. */
 const ALGORITHMS = ['RS256', 'ES256', 'EdDSA'];
@@ -27,7 +27,7 @@ const MAX_CACHED = 1000;
 const MAX_ID_LENGTH = 128;
 
 /** Whether a credential has the form of a JWT. */
-export function isJwt(secret: string): boolean {
+function isJwt(secret: string): boolean {
   return /^[\w-]+\.[\w-]+\.[\w-]*$/.test(secret);
 }
 
@@ -73,7 +73,7 @@ export function createJwtVerifier(keys: KeySet, rules: JwtRules, now: () => numb
     const known = verified.get(digest);
     if (known !== undefined && known.by === keys.current && now() < known.untilMs) return known.caller;
     verified.delete(digest);
-    return verify(jwt, digest);
+    return isJwt(jwt) ? verify(jwt, digest) : undefined;
   };
 }
 
