@@ -16,9 +16,9 @@ export function createAuthentication({
   authenticator,
   observe,
 }: AuthenticationParts): Pick<Service, 'authenticate' | 'authorize'> {
-  function refuse(error: unknown, { requestId, operation = null }: AuthenticationContext): never {
+  function refuse(error: unknown, { requestId, operation }: AuthenticationContext): never {
     const isRefusal = error instanceof ServiceError && error.code === 'unauthenticated';
-    if (isRefusal) observe({ kind: 'caller_refused', requestId, operation, reason: error.message });
+    if (isRefusal) observe({ kind: 'caller_refused', requestId, operation: operation ?? null, reason: error.message });
     throw error;
   }
 
