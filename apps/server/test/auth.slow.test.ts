@@ -1,9 +1,14 @@
 // Every cell of the table of ways in: each row with each credential, tenant and set of permissions.
+import { renameSync, writeFileSync } from 'node:fs';
 import { PERMISSIONS } from '@svc/auth';
+import { FrameServiceDefinition } from '@svc/proto';
 import { exportJWK, exportSPKI, generateKeyPair, SignJWT, UnsecuredJWT } from 'jose';
-import { afterAll, beforeAll, expect, test } from 'vitest';
+import { type Channel, createChannel, createClient, Metadata } from 'nice-grpc';
+import { afterAll, beforeAll, expect, onTestFinished, test } from 'vitest';
 import { basic, bearer, CALLERS, callersFileOf, createCaller, EVERY_CALLER, type TestCaller } from './callers.ts';
-import { runToEnd, startProcess, testFile } from './server-process.ts';
+import { pathOf } from './flight-client.ts';
+import { runToEnd, type ServerProcess, startProcess, testFile } from './server-process.ts';
+import { flights } from './ways-in/flight-messages.ts';
 import { nameOf, type Target } from './ways-in/way.ts';
 import { openTarget, outcomeFor, outcomesOfStrangers, WAYS } from './ways-in/ways.ts';
 
@@ -131,4 +136,62 @@ test.each([
   });
   expect(`${stdout}${stderr}`).not.toBe('');
   expect(`${stdout}${stderr}`).not.toContain('planted');
+});
+
+const ROWS = 400_000;
+const MAX_REVOCATION_MS = 5000;
+
+function replaceCallers(file: string, callers: Readonly<Record<string, TestCaller>>): void {
+  writeFileSync(`${file}.new`, callersFileOf(callers));
+  renameSync(`${file}.new`, file);
+}
+
+/** Whether requests of a caller are accepted over HTTP, `FrameService` and Flight, on connections that are open already. */
+function accepted({ url }: ServerProcess, channel: Channel, { token }: TestCaller): Promise<boolean[]> {
+  const authorization = bearer(token);
+  const frames = createClient(FrameServiceDefinition, channel);
+  const info = flights((client, options) => client.getFlightInfo(pathOf('long'), options));
+  const nothing = new Uint8Array(0);
+  return Promise.all([
+    fetch(`${url}/frames`, { headers: { authorization } }).then(({ ok }) => ok),
+    frames.listFrames({}, { metadata: Metadata({ authorization }) }).then(
+      () => true,
+      () => false,
+    ),
+    info({ url, channel, ticket: nothing, query: nothing, update: nothing }, authorization).then(
+      (code) => code === 'ok',
+    ),
+  ]);
+}
+
+test('a revoked token is refused within 5 s over every protocol, and its running response finishes', async () => {
+  const kept = createCaller('alpha', ['read', 'write']);
+  const leaked = createCaller('alpha', ['read']);
+  const file = testFile('callers.toml', callersFileOf({ kept, leaked }));
+  const server = await startProcess({ env: { SERVICE_AUTH_CALLERS_FILE: file } });
+  const body = `id,text\n${Array.from({ length: ROWS }, (_, i) => `${i},${'x'.repeat(40)}`).join('\n')}\n`;
+  const headers = { authorization: bearer(kept.token), 'content-type': 'text/csv' };
+  const put = await fetch(`${server.url}/frames/long`, { method: 'PUT', body, headers });
+  expect(put.status).toBe(201);
+
+  const channel = createChannel(server.grpcAddress);
+  onTestFinished(() => channel.close());
+  expect(await accepted(server, channel, leaked)).toEqual([true, true, true]);
+  const running = await server.fetch('/exp?handle=long&fmt=ndjson', {
+    headers: { authorization: bearer(leaked.token), 'accept-encoding': 'identity' },
+  });
+  const reader = running.body?.getReader();
+  const first = await reader?.read();
+  let text = Buffer.from(first?.value ?? new Uint8Array(0)).toString('latin1');
+
+  replaceCallers(file, { kept });
+  const startMs = performance.now();
+  await expect.poll(() => accepted(server, channel, leaked), { interval: 50 }).toEqual([false, false, false]);
+  expect(performance.now() - startMs).toBeLessThan(MAX_REVOCATION_MS);
+  expect(await accepted(server, channel, kept)).toEqual([true, true, true]);
+
+  for (let next = await reader?.read(); next?.done === false; next = await reader?.read()) {
+    text += Buffer.from(next.value).toString('latin1');
+  }
+  expect(text.trimEnd().split('\n').length).toBe(ROWS);
 });
