@@ -101,14 +101,14 @@ describe("another tenant's handle is exactly an unknown one", () => {
 
   test('for its version as a condition', async () => {
     const etag = (await ask(alpha, '/frames/secret')).headers.get('etag') ?? '';
-    const put = (handle: string) =>
+    const replace = (handle: string) =>
       ask(beta, `/frames/${handle}`, {
         method: 'PUT',
         body: '[{"id":1}]',
         headers: { ...JSON_TYPE, 'if-match': etag },
       });
-    const known = await seen(await put('secret'), 'secret');
-    expect(known).toEqual(await seen(await put('absent'), 'absent'));
+    const known = await seen(await replace('secret'), 'secret');
+    expect(known).toEqual(await seen(await replace('absent'), 'absent'));
     expect(known.status).toBe(409);
   });
 
