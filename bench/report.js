@@ -79,6 +79,11 @@ const SECTIONS = [
     text: 'Latency of other clients, in milliseconds, while statements that use all the time, threads and memory they can get run on every engine and 64 more wait.',
   },
   {
+    name: 'auth',
+    title: 'Authentication',
+    text: 'A small read of a frame by its handle, over 16 connections, in CPU time of the server, relative to a server without authentication. The last side sends a JWT to a server that ignores it.',
+  },
+  {
     name: 'mixed-clients',
     title: 'Many clients',
     text: 'The clients send different requests: the first rows, other windows, `/ping`, the list of frames.',
