@@ -23,8 +23,8 @@ function fits(step: () => void): boolean {
 
 const step = fc.oneof(
   fc.record({ do: fc.constant('open'), kind: fc.constantFrom('put', 'append'), key: fc.constantFrom(...'abcde') }),
-  fc.record({ do: fc.constant('resize'), at: fc.nat(7), bytes: fc.nat(120) }),
-  fc.record({ do: fc.constantFrom('publish', 'abort'), at: fc.nat(7) }),
+  fc.record({ do: fc.constant('resize'), at: fc.nat(4), bytes: fc.nat(120) }),
+  fc.record({ do: fc.constantFrom('publish', 'abort'), at: fc.nat(4) }),
   fc.record({ do: fc.constant('drop'), key: fc.constantFrom(...'abcde') }),
 );
 
@@ -51,11 +51,12 @@ test('whatever writes begin, grow, end and fail in whatever order, the frames st
         write.reservation.close();
         writes.splice(index, 1);
       }
-      expect(sizes.size).toBeLessThanOrEqual(QUOTA.maxFrames);
-      expect([...sizes.values()].reduce((sum, size) => sum + size, 0)).toBeLessThanOrEqual(QUOTA.maxBytes);
+      const bytesNow = [...sizes.values()].reduce((sum, size) => sum + size, 0);
+      // `expect` takes longer than the rest of a step.
+      if (sizes.size > QUOTA.maxFrames || bytesNow > QUOTA.maxBytes) expect(Object.fromEntries(sizes)).toBe(QUOTA);
     }
   };
-  fc.assert(fc.property(fc.array(step, { maxLength: 60 }), run), { numRuns: runs(5000) });
+  fc.assert(fc.property(fc.array(step, { minLength: 30, maxLength: 60, size: 'max' }), run), { numRuns: runs(5000) });
 });
 
 test('uploads in progress share what their temporary files may have, until they end', () => {
