@@ -1,13 +1,14 @@
 import { PERMISSIONS } from '@svc/auth';
 import { flight } from '@svc/proto';
-import { createChannel, createClient, Metadata } from 'nice-grpc';
+import { createClient, Metadata } from 'nice-grpc';
 import { renameSync, writeFileSync } from 'node:fs';
 import { connect } from 'node:net';
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest';
-import { type Target, WAYS } from './authorized-requests.ts';
 import { bearer, callersFileOf, createCaller, type TestCaller } from './callers.ts';
 import { queryOf } from './flight-client.ts';
 import { type ServerProcess, startProcess, testFile } from './server-process.ts';
+import { nameOf, type Target, type Way } from './ways-in/way.ts';
+import { isPreparation, openTarget, SAMPLE } from './ways-in/ways.ts';
 
 /** Tenants, and their limits. */
 const LIMITS = {
@@ -40,11 +41,11 @@ beforeAll(async () => {
     env: { SERVICE_AUTH_CALLERS_FILE: callersFile },
     onEnd: (end) => void ends.push(end),
   });
-  target = { url: server.url, channel: createChannel(server.grpcAddress) };
   for (const tenant of ['no-sql', 'one-query', 'one-frame', 'free'] as const) {
     const put = await server.put('shown', [{ id: 1 }], { headers: { authorization: as(tenant) } });
     expect(put.status).toBe(201);
   }
+  target = await openTarget(server.url, server.grpcAddress, as('free'));
 });
 
 afterAll(async () => {
@@ -54,12 +55,22 @@ afterAll(async () => {
 
 const list = (tenant: keyof typeof LIMITS) => server.fetch('/frames', { headers: { authorization: as(tenant) } });
 
+/** The rows that need no ticket or statement of the tenant. Preparing a statement does not run it. */
+const OWN = SAMPLE.filter((way) => way.elsewhere !== 'invalid_argument' && !isPreparation(way));
+
+async function outcomesOf(tenant: keyof typeof LIMITS): Promise<[name: string, outcome: string][]> {
+  return Promise.all(OWN.map(async (way) => [nameOf(way), await way.send(target, as(tenant))]));
+}
+
+const expected = (outcomeOf: (way: Way) => string) => OWN.map((way) => [nameOf(way), outcomeOf(way)]);
+
 describe('requests_per_second', () => {
   test('a tenant over its rate is refused on every way in, and others are not', async () => {
     expect((await list('slow')).status).toBe(200);
-    const outcomes = await Promise.all(WAYS.map(async ({ name, send }) => [name, await send(target, as('slow'))]));
-    expect(outcomes).toEqual(WAYS.map(({ name }) => [name, 'too_many_requests']));
-    for (const { name, send, allowed = 'ok' } of WAYS) expect(await send(target, as('free')), name).toBe(allowed);
+    expect(await outcomesOf('slow')).toEqual(
+      expected(({ access, allowed = 'ok' }) => (access === 'open' ? allowed : 'too_many_requests')),
+    );
+    for (const way of OWN) expect(await way.send(target, as('free')), nameOf(way)).toBe(way.allowed ?? 'ok');
   });
 
   test('the refusal names the limit, and Retry-After says when the next request passes', async () => {
@@ -91,20 +102,21 @@ describe('requests_per_second', () => {
 });
 
 describe('max_queries', () => {
-  const isSql = ({ operation, target: at = 'local' }: (typeof WAYS)[number]): boolean =>
+  const isSql = ({ operation, target: at = 'local' }: Way): boolean =>
     at === 'local' && (operation === 'query' || operation === 'keepQuery');
 
   test('of 0 refuses SQL on every way in, and nothing else', async () => {
-    const outcomes = await Promise.all(WAYS.map(async ({ name, send }) => [name, await send(target, as('no-sql'))]));
-    expect(outcomes).toEqual(WAYS.map((way) => [way.name, isSql(way) ? 'too_many_requests' : (way.allowed ?? 'ok')]));
+    expect(await outcomesOf('no-sql')).toEqual(
+      expected((way) => (isSql(way) ? 'too_many_requests' : (way.allowed ?? 'ok'))),
+    );
   });
 
   test('a result that is not fetched yet counts as running, on every way in, until it is read', async () => {
     const client = createClient(flight.FlightServiceDefinition, target.channel);
     const options = { metadata: Metadata({ authorization: as('one-query') }) };
     const { endpoint } = await client.getFlightInfo(queryOf('select 1'), options);
-    const sql = WAYS.filter(isSql);
-    for (const { name, send } of sql) expect(await send(target, as('one-query')), name).toBe('too_many_requests');
+    const sql = OWN.filter(isSql);
+    for (const way of sql) expect(await way.send(target, as('one-query')), nameOf(way)).toBe('too_many_requests');
     const refused = await server.fetch('/exec?query=select 1&engine=local&fmt=json', {
       headers: { authorization: as('one-query') },
     });
@@ -114,17 +126,18 @@ describe('max_queries', () => {
       { error: 'The tenant "one-query" runs as many queries as its limit of 1 allows (max_queries).' },
     ]);
     for await (const _ of client.doGet({ ticket: endpoint[0]?.ticket?.ticket ?? new Uint8Array(0) }, options));
-    for (const { name, send } of sql) expect(await send(target, as('one-query')), name).toBe('ok');
+    for (const way of sql) expect(await way.send(target, as('one-query')), nameOf(way)).toBe('ok');
   });
 });
 
 describe('max_frames and max_bytes', () => {
-  const isNewFrame = ({ operation, target: at = 'local' }: (typeof WAYS)[number]): boolean =>
+  const isNewFrame = ({ operation, target: at = 'local' }: Way): boolean =>
     at === 'local' && ['putFrame', 'appendFrame', 'keepQuery'].includes(operation ?? '');
 
   test('one frame more is refused on every way in, and nothing else is', async () => {
-    const outcomes = await Promise.all(WAYS.map(async ({ name, send }) => [name, await send(target, as('one-frame'))]));
-    expect(outcomes).toEqual(WAYS.map((way) => [way.name, isNewFrame(way) ? 'quota_exceeded' : (way.allowed ?? 'ok')]));
+    expect(await outcomesOf('one-frame')).toEqual(
+      expected((way) => (isNewFrame(way) ? 'quota_exceeded' : (way.allowed ?? 'ok'))),
+    );
     const { frames } = (await (await list('one-frame')).json()) as { frames: { handle: string }[] };
     expect(frames.map(({ handle }) => handle)).toEqual(['shown']);
   });

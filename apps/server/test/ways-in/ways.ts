@@ -21,6 +21,9 @@ export const SAMPLE: readonly Way[] = WAYS.filter(
     way.entries.some((entry) => !WAYS.slice(0, i).some(({ entries }) => entries.includes(entry))),
 );
 
+/** Whether a row prepares a statement, and so does not run its operation yet. */
+export const isPreparation = ({ entries }: Way): boolean => entries[0] === 'action CreatePreparedStatement';
+
 /** Connects to a server, and gets the tickets and statements of a caller. The frame `shown` must exist. */
 export async function openTarget(url: string, grpcAddress: string, authorization: string): Promise<Target> {
   const channel = createChannel(grpcAddress);
