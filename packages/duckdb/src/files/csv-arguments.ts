@@ -2,13 +2,19 @@ import type { CsvOptions } from '@svc/frames';
 import { quoted, ServiceError } from '@svc/errors';
 import { sqlText } from '../wire/sql-names.ts';
 
+/** The longest line of a CSV file. DuckDB's buffers must be as long, and are by default. */
+export const MAX_LINE_BYTES = 32_000_000;
+
 /** How a CSV file is read. */
-export interface CsvDialect extends Omit<CsvOptions, 'encoding' | 'skip'> {
+export interface CsvDialect extends Omit<CsvOptions, 'encoding'> {
   readonly delimiter: string;
+  readonly header: boolean;
+  /** The number of empty lines before the first line. */
+  readonly skip: number;
 }
 
 /** Returns the arguments with which DuckDB's `read_csv` reads the texts of all columns, under these names. */
-export function textArguments(dialect: CsvDialect & { readonly header: boolean }, names: readonly string[]): string {
+export function textArguments(dialect: CsvDialect, names: readonly string[]): string {
   const parts = [
     ...dialectArguments(dialect),
     'all_varchar = true',
@@ -22,13 +28,15 @@ export function textArguments(dialect: CsvDialect & { readonly header: boolean }
  * The dialect. DuckDB detects only line ends: left to itself it would also skip lines, or treat them as comments, rather
  * than report a broken one.
  */
-function dialectArguments({ delimiter, nulls }: CsvDialect): string[] {
+function dialectArguments({ delimiter, skip, nulls }: CsvDialect): string[] {
   return [
     `quote = '"'`,
     `escape = '"'`,
     // A quoted empty value is an empty string, an unquoted one is null.
     'allow_quoted_nulls = false',
-    'skip = 0',
+    `skip = ${skip}`,
+    `max_line_size = ${MAX_LINE_BYTES}`,
+    `buffer_size = ${MAX_LINE_BYTES}`,
     `comment = ''`,
     'strict_mode = true',
     'null_padding = false',

@@ -44,8 +44,8 @@ async function findInexactValue(
   source: CsvSource,
   table: CsvTable,
 ): Promise<InexactValue | undefined> {
-  const { columns, delimiter, header } = table;
-  const texts = csvTextsSql(source, { delimiter, header, columns });
+  const { columns } = table;
+  const texts = csvTextsSql(source, table);
   const declared = columns.flatMap(({ type, otherTypes }, index) =>
     otherTypes === undefined ? [{ index, type }] : [],
   );
@@ -70,10 +70,10 @@ async function findInexactValue(
 
 const [LINE_FEED, CARRIAGE_RETURN] = [10, 13];
 
-/** Finds the line on which a row starts. DuckDB ignores empty lines, except in a file of one column. */
-async function lineOfRow(path: string, { delimiter, header, columns }: CsvTable, row: number): Promise<number> {
+/** Finds the line on which a row starts. Empty lines hold no row, except in a file of one column after the first line. */
+async function lineOfRow(path: string, { delimiter, header, skip, columns }: CsvTable, row: number): Promise<number> {
   const scanner = createCsvScanner([delimiter]);
-  let rowsBefore = header ? -1 : 0;
+  let rowsBefore = (header ? -1 : 0) - (columns.length === 1 ? skip : 0);
   let [line, start] = [1, 1];
   let isEmpty = true;
   let isFirst = true;

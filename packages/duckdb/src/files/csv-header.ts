@@ -29,7 +29,7 @@ export async function hasHeader(
   head: CsvHead,
   declared: readonly (CsvType | undefined)[],
 ): Promise<boolean> {
-  const { delimiter, firstLine = [] } = head;
+  const { delimiter, skip, firstLine = [] } = head;
   const inferredTypes = [...formattedTypes(source), ...INFERRED_TYPES];
   const knownTypes = declared.flatMap((type) => type ?? []);
   const values = await firstValues(query, { ...source, firstLine }, inferredTypes, knownTypes);
@@ -38,7 +38,7 @@ export async function hasHeader(
   if (values.some(({ column, types }) => declared[column] && !types.includes(declared[column]))) return true;
   const compared = values.filter(({ column }) => declared[column] === undefined);
   if (compared.length === 0) return false;
-  const rows = csvTextsSql(source, { delimiter, header: true, columns: firstLine });
+  const rows = csvTextsSql(source, { delimiter, skip, header: true, columns: firstLine });
   const below = await sampleTypes(query, rows, firstLine.length, inferredTypes, COMPARED_ROWS);
   return compared.some(({ column, types }) => {
     const { hasValues = false, types: ofColumn = [] } = below.columns[column] ?? {};

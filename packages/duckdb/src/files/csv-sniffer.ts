@@ -3,19 +3,22 @@ import { open } from 'node:fs/promises';
 import { ServiceError } from '@svc/errors';
 import { MAX_COLUMNS } from '@svc/frames/internal';
 import { createCsvScanner, withoutByteOrderMark } from './csv-scanner.ts';
-import { BROKEN_LINE_HINT, UNKNOWN_CSV_DIALECT, wrongValueCount } from './file-errors.ts';
+import { MAX_LINE_BYTES } from './csv-arguments.ts';
+import { BROKEN_LINE_HINT, LONG_LINE_HINT, UNKNOWN_CSV_DIALECT, wrongValueCount } from './file-errors.ts';
 
 /** The delimiters that are detected. */
 const DELIMITERS = [',', ';', '\t', '|'] as const;
-/** The longest line that DuckDB reads. */
-const MAX_LINE_BYTES = 2_000_000;
+/** Most first lines are shorter. */
+const HEAD_BYTES = 2_000_000;
 /** About the number of lines that DuckDB samples to detect the dialect of a file. */
 const SAMPLED_LINES = 30_000;
-const LINE_FEED = 10;
+const [LINE_FEED, CARRIAGE_RETURN] = [10, 13];
 
-/** The head of a CSV file. */
+/** The head of a CSV file. Its first line is the first that is not empty. */
 export interface CsvHead {
   readonly delimiter: string;
+  /** The number of empty lines before the first line. */
+  readonly skip: number;
   /** The number of columns in the first line. */
   readonly columns: number;
   /** The values of the first line; undefined if it ends inside quotes. */
@@ -23,15 +26,13 @@ export interface CsvHead {
 }
 
 /**
- * Reads the first line of a CSV file, and detects the delimiter if none is given. Refuses a line that is too long or has
+ * Reads the first line of a CSV file, and detects the delimiter if none is given. Refuses a file without one, and one that is too long or has
  * too many columns: DuckDB would take many seconds, and all of its memory, to find that out.
  */
 export async function readCsvHead(path: string, given?: string): Promise<CsvHead> {
-  const bytes = await readHead(path);
-  const head = withoutByteOrderMark(bytes);
-  const delimiter = given ?? detectDelimiter(head);
-  const { columns, values, isEnded, isQuoted } = splitFirstLine(head, delimiter);
-  const isCut = !isEnded && bytes.length > MAX_LINE_BYTES;
+  const short = await readFirstLine(path, HEAD_BYTES, given);
+  const isKnown = !short.isCut || short.columns > MAX_COLUMNS;
+  const { isCut, columns, ...line } = isKnown ? short : await readFirstLine(path, MAX_LINE_BYTES, given);
   if (columns > MAX_COLUMNS) {
     throw new ServiceError(
       'invalid_data',
@@ -39,24 +40,54 @@ export async function readCsvHead(path: string, given?: string): Promise<CsvHead
       { hint: 'Send fewer columns, or set the delimiter with ?delimiter=.' },
     );
   }
-  if (!isCut) return { delimiter, columns, firstLine: isQuoted ? undefined : values };
+  const { delimiter, skip, isQuoted, values } = line;
+  if (!isCut) return { delimiter, skip, columns, firstLine: isQuoted ? undefined : values };
   const fault = isQuoted ? 'has an unterminated quote' : 'is too long';
   throw new ServiceError(
     'invalid_data',
-    `Line 1 of the CSV file ${fault}: it is longer than ${MAX_LINE_BYTES} bytes.`,
-    { hint: 'Check that its lines end with a line feed, and that every quote is closed.' },
+    `Line ${skip + 1} of the CSV file ${fault}: it is longer than ${MAX_LINE_BYTES} bytes.`,
+    { hint: LONG_LINE_HINT },
   );
 }
 
-async function readHead(path: string): Promise<Uint8Array> {
+/** Reads the first line of a file, at most `maxBytes` of it. */
+async function readFirstLine(
+  path: string,
+  maxBytes: number,
+  given: string | undefined,
+): Promise<FirstLine & { readonly delimiter: string; readonly skip: number; readonly isCut: boolean }> {
+  const bytes = await readStart(path, maxBytes + 1);
+  const text = withoutByteOrderMark(bytes);
+  const { skip, start } = emptyLines(text);
+  const line = text.subarray(start);
+  if (line.length === 0 && bytes.length <= maxBytes) {
+    throw new ServiceError('invalid_data', `The CSV file ${skip === 0 ? 'is empty' : 'has only empty lines'}.`, {
+      hint: 'Send at least a header line.',
+    });
+  }
+  const delimiter = given ?? detectDelimiter(line);
+  const first = splitFirstLine(line, delimiter);
+  return { ...first, delimiter, skip, isCut: !first.isEnded && bytes.length > maxBytes };
+}
+
+async function readStart(path: string, maxBytes: number): Promise<Uint8Array> {
   const file = await open(path);
   try {
     const { size } = await file.stat();
-    const { buffer, bytesRead } = await file.read(Buffer.alloc(Math.min(size, MAX_LINE_BYTES + 1)));
+    const { buffer, bytesRead } = await file.read(Buffer.alloc(Math.min(size, maxBytes)));
     return buffer.subarray(0, bytesRead);
   } finally {
     await file.close();
   }
+}
+
+/** Counts the empty lines at the start of a text, and finds where the first other line starts. */
+function emptyLines(text: Uint8Array): { readonly skip: number; readonly start: number } {
+  let [skip, start] = [0, 0];
+  for (; text[start] === LINE_FEED || text[start] === CARRIAGE_RETURN; start++) {
+    if (text[start] === CARRIAGE_RETURN || text[start - 1] !== CARRIAGE_RETURN) skip += 1;
+  }
+  return { skip, start };
 }
 
 /**
@@ -142,7 +173,7 @@ async function findBrokenLine(
       if (token === 'delimiter') values += 1;
       if (token !== 'line_end') isEmpty = false;
       if (token !== 'line_end' || byte !== LINE_FEED) continue;
-      if (columns === 0) columns = values;
+      if (columns === 0 && !isEmpty) columns = values;
       // An empty line is a null in a file of one column, and is ignored in others.
       if (values !== columns && !isEmpty) return wrongCount(start, values, columns);
       [start, values, isEmpty] = [line, 1, true];

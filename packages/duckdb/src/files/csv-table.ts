@@ -18,6 +18,8 @@ export interface CsvColumn {
 export interface CsvTable {
   readonly delimiter: string;
   readonly header: boolean;
+  /** The number of empty lines before the first line. */
+  readonly skip: number;
   readonly columns: readonly CsvColumn[];
 }
 

@@ -1,4 +1,3 @@
-import { stat } from 'node:fs/promises';
 import { counted, ServiceError } from '@svc/errors';
 import { columnInfo } from '@svc/frames';
 import { declaredField } from '@svc/frames/internal';
@@ -35,15 +34,14 @@ export interface CsvReader {
  * or there are very many columns. A column whose later values look different gets its type from all rows.
  */
 export async function detectCsvTable(reader: CsvReader, source: CsvSource, head: CsvHead): Promise<CsvTable> {
-  await refuseEmptyFile(source.path);
   const { query } = reader;
-  const { delimiter } = head;
+  const { delimiter, skip } = head;
   // A format that a client gives takes precedence: 20240102 is a date if it has the format of one.
   const inferredTypes = [...formattedTypes(source), ...INFERRED_TYPES];
   const header = source.header ?? (isFrameHeader(source, head) || (await detectHeader(query, source, head)));
   const names = columnNames(source, head, header);
   const declared = names.map((name, i) => declaredColumn(source, name, i));
-  const texts = csvTextsSql(source, { delimiter, header, columns: names });
+  const texts = csvTextsSql(source, { delimiter, skip, header, columns: names });
   const isInferred = declared.includes(undefined);
   const sample = isInferred ? await sampleTypes(query, texts, names.length, inferredTypes) : undefined;
   const isVerified = sample?.isWhole === true;
@@ -54,7 +52,7 @@ export async function detectCsvTable(reader: CsvReader, source: CsvSource, head:
     const [type = TEXT, ...otherTypes] = hasValues ? types : [NULLS, ...types];
     return { ...inferredColumn(name, type, otherTypes), isVerified, hasNegativeZero: isFloat(type) && hasNegativeZero };
   });
-  const table = { delimiter, header, columns };
+  const table = { delimiter, skip, header, columns };
   if (isVerified || sample === undefined) return table;
   if (columns.length > MAX_GUARDED_COLUMNS) return (await verifyCsvTable(query, source, table)).table;
   return settleColumns(query, source, table, await doubtfulColumns(reader, source, table, inferredTypes));
@@ -72,7 +70,7 @@ async function doubtfulColumns(
   if (excerpts === undefined) return [];
   try {
     const { columns: found } = await reader.withFile(excerpts, (path) => {
-      const texts = csvTextsSql({ ...source, path }, { ...table, header: false });
+      const texts = csvTextsSql({ ...source, path }, { ...table, skip: 0, header: false });
       return sampleTypes(reader.query, texts, columns.length, types);
     });
     return columns.flatMap(({ type, otherTypes }, i) => {
@@ -144,11 +142,6 @@ export function csvInfo(table: CsvTable): SourceInfo {
   for (const field of fields) columnInfo(field);
   const foreignColumns = fields.map((field, i) => ({ name: csvColumnName(i), ...foreignColumn(field) }));
   return { schema: new Schema(fields), rows: 0, isForeign: true, foreignColumns, csvTable: table };
-}
-
-async function refuseEmptyFile(path: string): Promise<void> {
-  if ((await stat(path)).size > 0) return;
-  throw new ServiceError('invalid_data', 'The CSV file is empty.', { hint: 'Send at least a header line.' });
 }
 
 /** Whether the first line of appended rows has the names of columns of the frame. If not, it may hold values. */

@@ -1,4 +1,5 @@
 import { counted, ServiceError, toServiceError } from '@svc/errors';
+import { MAX_LINE_BYTES } from './csv-arguments.ts';
 import { inexactColumn } from './csv-table.ts';
 import { ChildCrash, ChildError, isBroken, isBrokenByAnother, isOutOfMemory } from '../engine/child-errors.ts';
 
@@ -123,7 +124,9 @@ function csvError(cause: ChildError): ServiceError {
       cause,
     });
   }
-  const line = /CSV Error on Line: (\d+)/.exec(message)?.[1];
+  const known = CSV_FAULTS.find(([pattern]) => pattern.test(message));
+  // DuckDB counts the lines before a long one wrong.
+  const line = known?.[1] === TOO_LONG ? undefined : /CSV Error on Line: (\d+)/.exec(message)?.[1];
   const at = line === undefined ? 'The CSV file' : `Line ${line} of the CSV file`;
   const counts = /Expected Number of Columns: (\d+) Found: (\d+)/.exec(message);
   if (counts !== null) {
@@ -133,7 +136,6 @@ function csvError(cause: ChildError): ServiceError {
       cause,
     });
   }
-  const known = CSV_FAULTS.find(([pattern]) => pattern.test(message));
   const isUndetected = line === undefined && UNDETECTED.test(message);
   const text = isUndetected ? UNKNOWN_CSV_DIALECT : `${at} ${known?.[1] ?? 'cannot be read'}.`;
   return new ServiceError('invalid_data', text, { hint: known?.[2] ?? DIALECT_HINT, cause });
@@ -154,10 +156,16 @@ const DIALECT_HINT =
 const ENCODING_HINT =
   'Send the encoding of the file as ?encoding=, for example utf-16, latin-1 or windows-1252, or save the file as UTF-8.';
 
+/** What to do about a line that is too long. */
+export const LONG_LINE_HINT =
+  'Check that lines end with a line feed, and that every quote is closed; or send shorter values.';
+
+const TOO_LONG = `has a line of more than ${MAX_LINE_BYTES} bytes`;
+
 /** DuckDB's messages, with ours and the hint. */
 const CSV_FAULTS: readonly (readonly [pattern: RegExp, fault: string, hint?: string])[] = [
   [UNDETECTED, 'fits no CSV dialect (delimiter, quoting, header) that could be detected'],
   [/unterminated quote|quote .*not.*closed|Value with unterminated/i, 'has an unterminated quote'],
-  [/Maximum line size/i, 'is too long'],
+  [/Maximum line size/i, TOO_LONG, LONG_LINE_HINT],
   [/not utf-8|Invalid unicode|utf-8 encoded/i, 'is not UTF-8', ENCODING_HINT],
 ];

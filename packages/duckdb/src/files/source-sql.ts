@@ -65,10 +65,10 @@ export function parquetClause(paths: readonly string[], options = ''): string {
 /** SQL for the texts of a CSV file in a FROM clause, with columns named by `csvColumnName`. */
 export function csvTextsSql(
   source: CsvSource,
-  { delimiter, header, columns }: { delimiter: string; header: boolean; columns: readonly unknown[] },
+  { columns, ...dialect }: Pick<CsvTable, 'delimiter' | 'header' | 'skip'> & { readonly columns: readonly unknown[] },
 ): string {
   const names = columns.map((_, i) => csvColumnName(i));
-  return `read_csv(${globFree(source.path)}${textArguments({ ...source, delimiter, header }, names)})`;
+  return `read_csv(${globFree(source.path)}${textArguments({ ...source, ...dialect }, names)})`;
 }
 
 /** SQL for a path, with the wildcards of globs escaped. */

@@ -134,7 +134,7 @@ describe('a CSV file', () => {
       'a,'.repeat(2_000_000),
       /^The CSV file has 1000001 or more columns; at most 10000 are allowed/,
     ],
-    ['no line feed', 'a'.repeat(5_000_000), /^Line 1 of the CSV file is too long: .* 2000000 bytes/],
+    ['no line feed', 'a'.repeat(33_000_000), /^Line 1 of the CSV file is too long: .* 32000000 bytes/],
     ['an unterminated quote', `"${'a\n'.repeat(2_000_000)}`, /^Line 1 of the CSV file has an unterminated quote/],
   ])('with %s is refused by its first line', async (_, body, message) => {
     await expect(convert(body)).rejects.toMatchObject({
@@ -181,6 +181,22 @@ describe('a CSV file', () => {
     const [info] = await fixture.files.describe([{ kind: 'csv', path }]);
     if (message === undefined) expect(info).toMatchObject({ rows: 2 });
     else expect(info).toMatchObject({ code: 'invalid_data', message });
+  });
+
+  test.each([
+    ['\n\na,b\n\n1,2\n\n3,4\n\n', '{"a":1,"b":2}\n{"a":3,"b":4}\n'],
+    ['\r\n\r\na,b\r\n1,2\r\n', '{"a":1,"b":2}\n'],
+    ['\n1,x\n2,y\n', '{"column0":1,"column1":"x"}\n{"column0":2,"column1":"y"}\n'],
+    ['\n\na\n1\n\n3\n', '{"a":1}\n{"a":null}\n{"a":3}\n'],
+  ])('may have empty lines, which hold nulls only below a single column: %j', async (body, rows) => {
+    expect(await convert(body)).toMatchObject({ rows });
+  });
+
+  test('may have long lines', async () => {
+    const text = 'x'.repeat(3_000_000);
+    expect(await convert(`a,b\n1,${text}\n2,y\n`)).toMatchObject({
+      rows: `{"a":1,"b":"${text}"}\n{"a":2,"b":"y"}\n`,
+    });
   });
 
   test('with only a header has columns and no rows', async () => {
@@ -278,6 +294,25 @@ describe('a CSV file', () => {
       'Line 2 of the CSV file has 2 values, but there is 1 column.',
     ],
     ['no bytes', '', {}, 'The CSV file is empty.'],
+    ['only line ends', '\n\r\n\n', {}, 'The CSV file has only empty lines.'],
+    [
+      'a short line after empty ones',
+      '\n\na,b\n\n1,2\n3\n',
+      {},
+      'Line 6 of the CSV file has 1 value, but there are 2 columns.',
+    ],
+    [
+      'a value that does not fit after empty lines',
+      '\n\na\n\nx\n',
+      { header: true, columns: [{ name: 'a', type: 'LONG' }] },
+      'Line 5 of the CSV file, column "a": "x" is not of the type LONG.',
+    ],
+    [
+      'a line that is too long',
+      `a,b\n1,x\n2,${'x'.repeat(33_000_000)}\n`,
+      {},
+      'The CSV file has a line of more than 32000000 bytes.',
+    ],
     [
       'bytes of something else',
       Uint8Array.from({ length: 3000 }, (_, i) => 128 + ((i * 79) % 128)),
