@@ -81,7 +81,7 @@ function recogniseText(text: string): RecognisedBody {
   if (isUtf16 || !text.includes('\0')) return { kind: 'format', format: 'csv' };
   return unsupported(
     'The body is neither text nor Parquet nor Arrow: it contains zero bytes.',
-    'Send CSV, JSON, NDJSON, Parquet or Arrow IPC; text in UTF-8, or in UTF-16 with a byte order mark. CSV in another encoding needs ?encoding=.',
+    'Send CSV, JSON, NDJSON, Parquet or Arrow IPC; text in UTF-8, or in UTF-16 with a byte order mark. CSV in another encoding needs ?encoding=. Write Arrow streams in the format of Arrow 0.15 or later.',
   );
 }
 

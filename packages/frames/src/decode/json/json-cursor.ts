@@ -109,7 +109,8 @@ export function invalidJson(cursor: JsonCursor, what: string, hint?: string): Se
 
 const VALID_HINTS: Readonly<Record<JsonLayout, string>> = {
   array: 'Send valid JSON: an array of objects, for example [{"id":1},{"id":2}].',
-  lines: 'Send valid JSON on every line: one complete object, for example {"id":1}.',
+  lines:
+    'Send valid JSON on every line: one complete object, for example {"id":1}. Wrap objects of several lines in [ ], with commas between them, and send them as JSON.',
 };
 
 function columnOf(cursor: JsonCursor): string {

@@ -80,6 +80,7 @@ describe('text that is not one object per line is refused with the position', ()
   test.each([
     ['an array', '[{"a":1}]', 'an array of objects is JSON, not NDJSON'],
     ['an object over several lines', '{\n"a":1}', 'on every line: one complete object'],
+    ['an object of several lines', '{\n  "a": 1\n}\n', 'Wrap objects of several lines in [ ]'],
   ])('the hint for %s says what is correct', (_name, body, hint) => {
     expect(refusalOf(() => decode(body)).hint).toContain(hint);
   });
