@@ -1,11 +1,12 @@
 import { createReadStream } from 'node:fs';
 import { open } from 'node:fs/promises';
 import { ServiceError } from '@svc/errors';
-import { MAX_COLUMNS } from '@svc/frames/internal';
 import { createCsvScanner, withoutByteOrderMark } from './csv-scanner.ts';
 import { MAX_LINE_BYTES } from './csv-arguments.ts';
 import { BROKEN_LINE_HINT, LONG_LINE_HINT, UNKNOWN_CSV_DIALECT, wrongValueCount } from './file-errors.ts';
 
+/** The most columns of a CSV file: with more, DuckDB's memory is not enough for a single row. */
+const MAX_COLUMNS = 5000;
 /** The delimiters that are detected. */
 const DELIMITERS = [',', ';', '\t', '|'] as const;
 /** Most first lines are shorter. */
@@ -37,7 +38,7 @@ export async function readCsvHead(path: string, given?: string): Promise<CsvHead
     throw new ServiceError(
       'invalid_data',
       `The CSV file has ${columns}${isCut ? ' or more' : ''} columns; at most ${MAX_COLUMNS} are allowed.`,
-      { hint: 'Send fewer columns, or set the delimiter with ?delimiter=.' },
+      { hint: 'Send fewer columns, or send wide rows as Arrow or JSON. Or set the delimiter with ?delimiter=.' },
     );
   }
   const { delimiter, skip, isQuoted, values } = line;
