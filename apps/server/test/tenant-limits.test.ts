@@ -126,7 +126,9 @@ describe('max_queries', () => {
       { error: 'The tenant "one-query" runs as many queries as its limit of 1 allows (max_queries).' },
     ]);
     for await (const _ of client.doGet({ ticket: endpoint[0]?.ticket?.ticket ?? new Uint8Array(0) }, options));
-    for (const way of sql) expect(await way.send(target, as('one-query')), nameOf(way)).toBe('ok');
+    // GetFlightInfo leaves a result that is not fetched.
+    const fetched = sql.filter((way) => !nameOf(way).includes('GetFlightInfo'));
+    for (const way of fetched) expect(await way.send(target, as('one-query')), nameOf(way)).toBe('ok');
   });
 });
 
