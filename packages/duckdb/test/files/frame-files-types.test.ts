@@ -199,7 +199,7 @@ describe('decimals that DuckDB has no type for', () => {
       texts: [`${WHOLE}.${FRACTION}`, `-${WHOLE}.${FRACTION}`, null, '-0.00000000000000000001'],
       digits: [`${WHOLE}${FRACTION}`, `-${WHOLE}${FRACTION}`, null, '-1'],
     },
-  ].map((row) => ({ ...row, sample: STORABLE_FRAMES.filter(({ name }) => name === row.name)[0] }));
+  ].flatMap((row) => STORABLE_FRAMES.filter(({ name }) => name === row.name).map((sample) => ({ ...row, sample })));
 
   async function query(sql: string): Promise<unknown[][]> {
     const instance = await DuckDBInstance.create(':memory:');
