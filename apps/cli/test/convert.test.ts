@@ -99,7 +99,7 @@ describe('svc convert', () => {
     expect(tableFromIPC(await readFile(join(folder, 'x.feather'))).numRows).toBe(2);
   });
 
-  test('replaces a file only with --force, and keeps it if the input is invalid', async () => {
+  test('replaces a file only with --force, and keeps it if the input is invalid', { tags: ['slow'] }, async () => {
     const there = join(folder, 'x.csv');
     await writeFile(there, 'old');
     expect(await run(['convert', input, there])).toEqual({

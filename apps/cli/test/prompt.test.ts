@@ -252,7 +252,7 @@ describe('the prompt', () => {
     await second.ended;
   });
 
-  test('queries the frames of a directory', async () => {
+  test('queries the frames of a directory', { tags: ['slow'] }, async () => {
     const data = join(folder, 'data');
     await run(['put', data, 'trades', '-', '--fmt', 'json'], { stdin: '[{"price":1.5},{"price":2.5}]' });
     const prompt = startPrompt([data]);

@@ -254,14 +254,14 @@ describe('svc query on a directory', () => {
     expect((await run(['list', data, 'trades'])).stdout).toMatch(/\n1 frame\n$/);
   });
 
-  test('keeps a result as a frame', async () => {
+  test('keeps a result as a frame', { tags: ['slow'] }, async () => {
     expect(
       (await run(['query', data, 'select id from trades where id < ?', '--param', '9', '--keep', 'few'])).stdout,
     ).toMatch(/^few: 1 row, version \S+ \(new\)\n$/);
     expect((await run(['get', data, 'few', '--csv'])).stdout).toBe('id\r\n2\r\n');
   });
 
-  test('writes the result to a file', async () => {
+  test('writes the result to a file', { tags: ['slow'] }, async () => {
     const file = join(data, 'answer.parquet');
     await run(['query', data, 'select 1 as x', '-o', file]);
     expect((await run(['convert', file, '-', '--to', 'csv'])).stdout).toBe('x\r\n1\r\n');

@@ -104,7 +104,7 @@ describe.skipIf(!hasScript)('on a terminal (skipped without the command script)'
     expect((await shell.ended).screen).toMatch(/B\/s[^]*\r {59}\r[^]*code 130\r\n$/);
   });
 
-  test('svc query is a prompt, which completes at Tab, draws, and outlives Ctrl-C', async () => {
+  test('svc query is a prompt, which completes at Tab, draws, and outlives Ctrl-C', { tags: ['slow'] }, async () => {
     const shell = onTerminal(
       `export SVC_HISTORY=${folder}/history; echo '[{"price":1},{"price":2}]' | svc put ${folder}/data trades - --fmt json; ` +
         `svc query ${folder}/data; echo code $?`,

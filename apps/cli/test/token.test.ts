@@ -92,7 +92,7 @@ describe('the token of a request', () => {
   });
 });
 
-test('--tenant selects the frames of a directory, and is refused for a server', async () => {
+test('--tenant selects the frames of a directory, and is refused for a server', { tags: ['slow'] }, async () => {
   const data = join(folder, 'data');
   const rows = join(folder, 'rows.csv');
   await writeFile(rows, 'id\n1\n');

@@ -84,7 +84,7 @@ describe('on every way in', () => {
     );
   });
 
-  test('a write without the permission leaves one line', async () => {
+  test('a write without the permission leaves one line', { tags: ['slow'] }, async () => {
     // SQL in a body is not known before the body is read.
     const operationOf = (way: Way) => (nameOf(way).startsWith('POST /frames, ') ? 'putFrame' : way.operation);
     const caller = idOf(callers.read);

@@ -35,7 +35,7 @@ describe('GET /exec?query= with a time-series database', () => {
     expect(headers['accept-encoding']).toBe('identity');
   });
 
-  test('TSDB_HTTP_URL is the same setting, and SERVICE_TSDB_HTTP_URL wins', async () => {
+  test('TSDB_HTTP_URL is the same setting, and SERVICE_TSDB_HTTP_URL wins', { tags: ['slow'] }, async () => {
     const [first, second] = await Promise.all(
       ['first', 'second'].map((name) => startUpstream((_request, response) => void response.end(name))),
     );

@@ -10,7 +10,7 @@ import { call, connect, pathOf, put, readAll, startFlight, ticketOf } from './fl
 
 const FRAME_BYTES = 8_000_000;
 
-test('a frame that DoPut acknowledged survives kill -9', async () => {
+test('a frame that DoPut acknowledged survives kill -9', { tags: ['slow'] }, async () => {
   const directory = mkdtempSync(join(tmpdir(), 'svc-data-'));
   onTestFinished(() => rmSync(directory, { recursive: true, force: true }));
   const { client, server } = await startFlight({}, ['--data-dir', directory]);

@@ -232,20 +232,24 @@ describe('PUT /frames/{handle}', () => {
     expect((await server.put('t', [{ a: 1 }])).status).toBe(201);
   });
 
-  test('storage.max_conversion_bytes bounds the bytes that a file takes as a frame, and the old frame stays', async () => {
-    const server = await startProcess({ env: { SERVICE_STORAGE_MAX_CONVERSION_BYTES: '100000' } });
-    const put = (rows: number): Promise<Response> => {
-      const body = `a\n${Array.from({ length: rows }, (_, i) => `${i}\n`).join('')}`;
-      return server.fetch('/frames/t', { method: 'PUT', headers: { 'content-type': 'text/csv' }, body });
-    };
-    expect((await put(1)).status).toBe(201);
-    const refused = await put(1_000_000);
-    expect([refused.status, await refused.json()]).toMatchObject([
-      413,
-      { code: 'payload_too_large', hint: expect.stringContaining('storage.max_conversion_bytes') },
-    ]);
-    expect(await (await server.fetch('/frames/t')).json()).toMatchObject({ rows: 1 });
-  });
+  test(
+    'storage.max_conversion_bytes bounds the bytes that a file takes as a frame, and the old frame stays',
+    { tags: ['slow'] },
+    async () => {
+      const server = await startProcess({ env: { SERVICE_STORAGE_MAX_CONVERSION_BYTES: '100000' } });
+      const put = (rows: number): Promise<Response> => {
+        const body = `a\n${Array.from({ length: rows }, (_, i) => `${i}\n`).join('')}`;
+        return server.fetch('/frames/t', { method: 'PUT', headers: { 'content-type': 'text/csv' }, body });
+      };
+      expect((await put(1)).status).toBe(201);
+      const refused = await put(1_000_000);
+      expect([refused.status, await refused.json()]).toMatchObject([
+        413,
+        { code: 'payload_too_large', hint: expect.stringContaining('storage.max_conversion_bytes') },
+      ]);
+      expect(await (await server.fetch('/frames/t')).json()).toMatchObject({ rows: 1 });
+    },
+  );
 
   test('a batch of more bytes than there is memory for decoding is 507, and the old frame stays', async () => {
     const server = await sharedProcess();

@@ -46,7 +46,7 @@ test(
   },
 );
 
-test('a thousand pipelined requests are answered completely and in order', async () => {
+test('a thousand pipelined requests are answered completely and in order', { tags: ['slow'] }, async () => {
   const server = await sharedProcess();
   await server.put('t', [{ id: 1 }]);
   const ids = Array.from({ length: 1000 }, (_, i) => `request-${i}`);

@@ -74,7 +74,7 @@ describe('the start', () => {
     expect(await warnings(['--data-dir', directory])).toEqual([]);
   });
 
-  test('a listener on all interfaces causes a warning of one sentence', async () => {
+  test('a listener on all interfaces causes a warning of one sentence', { tags: ['slow'] }, async () => {
     const server = await startProcess();
     expect(JSON.stringify(server.log)).not.toContain('authentication');
     const open = spawn(process.execPath, [
@@ -183,7 +183,7 @@ describe('configuration', () => {
     expect(await level({ RUST_LOG: 'warn', SERVICE_LOG_LEVEL: 'ERROR' })).toBe('error');
   });
 
-  test('flags win over the environment, the environment over the file', async () => {
+  test('flags win over the environment, the environment over the file', { tags: ['slow'] }, async () => {
     const toml = '[storage]\ncache_size_gb = 0.0000001\n';
     const tier = async (env: Record<string, string>, args: string[]): Promise<string> => {
       const server = await startProcess({ toml, env, args });

@@ -100,7 +100,7 @@ describe('http.min_body_bytes_per_second', () => {
     expect((await server.fetch('/frames/slow', CLOSE)).status).toBe(404);
   });
 
-  test('a body that arrives fast enough may take any time', async () => {
+  test('a body that arrives fast enough may take any time', { tags: ['slow'] }, async () => {
     const client = await connected();
     const line = '1\n'.repeat(200);
     client.socket.write(`${put('steady', 3 + 30 * line.length)}id\n`);

@@ -138,7 +138,7 @@ describe.runIf(isLinux)('a server that may open no more files', () => {
   test.each<[string, (server: ServerProcess) => number, readonly number[]]>([
     ['itself', ({ child }) => child.pid ?? 0, [200, 500, 500, 500]],
     ['in its process for files', fileChildOf, [500, 500, 500, 200]],
-  ])('%s reads every frame again when it may', async (_, pidOf, statuses) => {
+  ])('%s reads every frame again when it may', { tags: ['slow'] }, async (_, pidOf, statuses) => {
     const server = await startCold();
     const ask = createAsker(server);
     await ask('/exec?handle=warm&fmt=json');

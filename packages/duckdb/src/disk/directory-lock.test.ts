@@ -43,7 +43,7 @@ async function kill(child: ChildProcess): Promise<void> {
 }
 
 describe('between processes', () => {
-  test('the second is refused with the process id, host and start time of the holder', async () => {
+  test('the second is refused with the process id, host and start time of the holder', { tags: ['slow'] }, async () => {
     const first = await contend();
     expect(first.output).toBe('held');
     expect((await contend()).output).toBe(`in use by ${first.pid}`);

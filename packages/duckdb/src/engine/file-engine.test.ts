@@ -162,21 +162,25 @@ describe('a child that is stopped', () => {
     return pid;
   }
 
-  test('is killed: its requests fail with a clear message, and others go to a new child meanwhile', async () => {
-    const pid = await stoppedChild(100);
-    const asked = engine.call({ op: 'texts', sql: "SELECT 'asked'" });
-    const failed = expect(asked.catch((error: unknown) => fromChild(error, 'new file'))).resolves.toMatchObject({
-      code: 'unavailable',
-      message: 'The engine that reads and writes files did not answer, and was replaced.',
-      hint: 'Send the request again.',
-    });
-    await expect.poll(() => engine.isResponding(), { timeout: 10_000 }).toBe(false);
-    await expect.poll(() => engine.isResponding(), { timeout: 10_000 }).toBe(true);
-    expect(await engine.call({ op: 'texts', sql: "SELECT 'next'" })).toEqual([['next']]);
-    expect(engine.childPid).not.toBe(pid);
-    await failed;
-    expect(() => process.kill(pid, 0)).toThrow('ESRCH');
-  });
+  test(
+    'is killed: its requests fail with a clear message, and others go to a new child meanwhile',
+    { tags: ['slow'] },
+    async () => {
+      const pid = await stoppedChild(100);
+      const asked = engine.call({ op: 'texts', sql: "SELECT 'asked'" });
+      const failed = expect(asked.catch((error: unknown) => fromChild(error, 'new file'))).resolves.toMatchObject({
+        code: 'unavailable',
+        message: 'The engine that reads and writes files did not answer, and was replaced.',
+        hint: 'Send the request again.',
+      });
+      await expect.poll(() => engine.isResponding(), { timeout: 10_000 }).toBe(false);
+      await expect.poll(() => engine.isResponding(), { timeout: 10_000 }).toBe(true);
+      expect(await engine.call({ op: 'texts', sql: "SELECT 'next'" })).toEqual([['next']]);
+      expect(engine.childPid).not.toBe(pid);
+      await failed;
+      expect(() => process.kill(pid, 0)).toThrow('ESRCH');
+    },
+  );
 
   test('and soon continues keeps its requests', { tags: ['slow'] }, async () => {
     const pid = await stoppedChild(300);

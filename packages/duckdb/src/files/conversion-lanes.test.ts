@@ -28,7 +28,7 @@ async function writeRows(path: string, sql: string): Promise<string> {
   return path;
 }
 
-test('short files do not wait for long ones, however many', async () => {
+test('short files do not wait for long ones, however many', { tags: ['slow'] }, async () => {
   const fixture = await startFiles({ longValues: 1000 });
   const { files } = fixture;
   const path = await writeSame(fixture.path(), 3_000_000);

@@ -64,7 +64,7 @@ test('a small upload is read when it is complete', async () => {
   expect(await valuesOf(file)).toEqual(upTo(3));
 });
 
-test('a slow upload is not read while it arrives, and is complete later', async () => {
+test('a slow upload is not read while it arrives, and is complete later', { tags: ['slow'] }, async () => {
   let isLate = false;
   const late = async () => {
     await expect.poll(() => isLate).toBe(true);

@@ -146,7 +146,7 @@ describe('the types and values of a CSV file', () => {
     }
   });
 
-  test('of a file in place are those of all rows', async () => {
+  test('of a file in place are those of all rows', { tags: ['slow'] }, async () => {
     const source = { kind: 'csv', path: await saved(fileOf(COLUMNS, MANY_ROWS)) } as const;
     const info = await fixture.describe(source);
     expect(info.schema.fields.map((field) => columnInfo(field).type)).toEqual(COLUMNS.map(([type]) => type));

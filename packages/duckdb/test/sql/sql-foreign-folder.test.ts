@@ -41,9 +41,13 @@ async function resultsOf(isReadOnly: boolean, at: string, hasTenants = false): P
 
 const results = [[[5]], [['Ada'], ['Grace']], [[10]]];
 
-test('a directory of foreign files is queried as tables of the default tenant if there are others', async () => {
-  expect(await resultsOf(false, directory, true)).toEqual(results);
-});
+test(
+  'a directory of foreign files is queried as tables of the default tenant if there are others',
+  { tags: ['slow'] },
+  async () => {
+    expect(await resultsOf(false, directory, true)).toEqual(results);
+  },
+);
 
 describe.each([
   ['is writable', false],

@@ -249,7 +249,7 @@ describe('workers', () => {
     expect(link.isAlive).toBe(false);
   });
 
-  test('share a memory limit, and a body that fits alone fits when another is done', async () => {
+  test('share a memory limit, and a body that fits alone fits when another is done', { tags: ['slow'] }, async () => {
     use({ maxWorkers: 2, maxBytes: 1_500_000 });
     const rows = `[${'{"id":1},'.repeat(100_000)}{"id":1}]`;
     const first = await decoders.decode('json', bodyOf(rows));

@@ -26,8 +26,6 @@ const notFinite: (readonly [number, SampleCell])[] = [
   [Infinity, both('null', 'Infinity')],
   [-Infinity, both('null', '-Infinity')],
 ];
-/** An integer zero has no sign. */
-const readText = (json: string): string => (json === '-0' ? '0' : json);
 const NINES = 10n ** 38n - 1n;
 
 /** Booleans and numbers. */
@@ -63,31 +61,19 @@ export const NUMBER_COLUMNS: Readonly<Record<string, SampleColumn>> = {
     [0x7c00, both('null', 'Infinity')],
     [0xfc00, both('null', '-Infinity')],
   ]),
-  float32: sampleColumn(
-    'FLOAT',
-    new Float32(),
-    numbers,
-    [
-      ...digits(0.1, 16777216, null, -1.5, 0),
-      [-0, bare('-0')],
-      [3.4028234663852886e38, bare('3.4028235e+38')],
-      [1.401298464324817e-45, bare('1e-45')],
-      [1.1754943508222875e-38, bare('1.1754944e-38')],
-      ...notFinite,
-    ],
-    { readText },
-  ),
-  float64: sampleColumn(
-    'DOUBLE',
-    new Float64(),
-    numbers,
-    [
-      ...digits(0.1, 1, -2.5, null, 1e21, 5e-324, 1234567.123456, 0.30000000000000004, 1.7976931348623157e308),
-      [-0, bare('-0')],
-      ...notFinite,
-    ],
-    { readText },
-  ),
+  float32: sampleColumn('FLOAT', new Float32(), numbers, [
+    ...digits(0.1, 16777216, null, -1.5, 0),
+    [-0, bare('-0')],
+    [3.4028234663852886e38, bare('3.4028235e+38')],
+    [1.401298464324817e-45, bare('1e-45')],
+    [1.1754943508222875e-38, bare('1.1754944e-38')],
+    ...notFinite,
+  ]),
+  float64: sampleColumn('DOUBLE', new Float64(), numbers, [
+    ...digits(0.1, 1, -2.5, null, 1e21, 5e-324, 1234567.123456, 0.30000000000000004, 1.7976931348623157e308),
+    [-0, bare('-0')],
+    ...notFinite,
+  ]),
   decimal32: decimal(
     2,
     9,
