@@ -54,8 +54,10 @@ export interface ChildLink {
   close(): Promise<void>;
 }
 
-/** How long a child may take to obey a cancel or to exit. */
+/** How long a child may take to obey a cancel. */
 const OBEY_MS = 1000;
+/** How long a child may take to exit: it does so at once unless it hangs. Engines are closed one after the other. */
+const EXIT_MS = 500;
 /** How many characters of a child's stderr are kept for a crash report. */
 const MAX_LAST_WORDS = 4096;
 
@@ -159,7 +161,7 @@ function watching({ pid }: ChildProcess, send: Send): Pick<ChildWatchOptions, 'p
 /** Asks a child to exit, and kills it if that takes too long. */
 async function endOrKill(socket: Socket, ended: Promise<void>, kill: () => void): Promise<void> {
   socket.end();
-  const timer = setTimeout(kill, OBEY_MS);
+  const timer = setTimeout(kill, EXIT_MS);
   await ended;
   clearTimeout(timer);
 }
