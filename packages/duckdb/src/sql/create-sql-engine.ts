@@ -54,9 +54,7 @@ export function createSqlEngine(options: SqlEngineOptions): Engine {
 
   /** Runs work on a statement, and repeats it if the statement was interrupted for another. A failure ends the statement. */
   async function run<T>(call: Call, sql: string, work: (statement: Statement) => Promise<T>): Promise<T> {
-    if (sql.length > MAX_SQL_LENGTH) {
-      throw new ServiceError('invalid_sql', `The SQL is longer than ${MAX_SQL_LENGTH} characters: ${quoted(sql)}.`);
-    }
+    checkText(sql);
     const limit = createTimeLimit(call.signal, timeoutMs, sql);
     limits.add(limit);
     onAbort(limit.signal, () => limits.delete(limit));
@@ -155,4 +153,16 @@ async function startQuery(
 
 function namesStream(names: readonly string[]): FrameStream {
   return streamFromTable(new Table({ name: vectorFromArray([...names], new Utf8()) }));
+}
+
+function checkText(sql: string): void {
+  if (sql.length > MAX_SQL_LENGTH) {
+    throw new ServiceError('invalid_sql', `The SQL is longer than ${MAX_SQL_LENGTH} characters: ${quoted(sql)}.`);
+  }
+  // For DuckDB the text would end here.
+  const at = sql.indexOf('\0');
+  if (at < 0) return;
+  throw new ServiceError('invalid_sql', 'The SQL has a NUL character.', {
+    position: Array.from(sql.slice(0, at)).length,
+  });
 }

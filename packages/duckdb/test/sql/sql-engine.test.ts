@@ -73,6 +73,14 @@ describe('errors of SQL that fails', () => {
     expect(await failureOf("SELECT error('enough')")).toMatchObject({ code: 'invalid_sql', message: 'enough.' });
   });
 
+  test('SQL with a NUL character is refused: DuckDB would ignore the rest', async () => {
+    expect(await failureOf("SELECT 'é', 1\0 UNION ALL SELECT 'b', 2")).toMatchObject({
+      code: 'invalid_sql',
+      message: 'The SQL has a NUL character.',
+      position: 13,
+    });
+  });
+
   test('SQL that is too long is refused', async () => {
     expect(await failureOf(`SELECT '${'x'.repeat(1024 * 1024)}'`)).toMatchObject({ code: 'invalid_sql' });
   });
