@@ -54,7 +54,7 @@ async function serve(loaded: LoadedConfig): Promise<number> {
   const opened = await openConfiguredAuthenticator(loaded, createLogObserver(log));
   if ('problem' in opened) {
     if (!opened.isConfiguration) {
-      log.error(opened.problem.message);
+      log.error(`${opened.problem.message} ${opened.problem.hint}`);
       return EXIT.cannotStart;
     }
     process.stderr.write(formatProblems([opened.problem]));

@@ -58,8 +58,8 @@ async function newFrame(
 ): Promise<{ readonly response: FrameResponse; readonly handle: string }> {
   const upload = await openUpload(service, context);
   if (upload.head !== undefined) refuseVagueQuery(upload.head);
-  const { isSo: isQuery, body } =
-    upload.format === 'json' ? await beginsWith(upload.body, '{') : { isSo: false, body: upload.body };
+  const { matches: isQuery, body } =
+    upload.format === 'json' ? await beginsWith(upload.body, '{') : { matches: false, body: upload.body };
   if (!isQuery) {
     const handle = createHandle();
     return { response: await writeUpload(service, context, handle, 'putFrame', { ...upload, body }), handle };

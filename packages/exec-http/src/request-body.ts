@@ -24,7 +24,7 @@ const MAX_BLANK_BYTES = 64 * 1024;
 export async function beginsWith(
   rest: BodyChunks,
   character: string,
-): Promise<{ readonly isSo: boolean; readonly body: BodyChunks }> {
+): Promise<{ readonly matches: boolean; readonly body: BodyChunks }> {
   let first: string | undefined;
   let bytes = 0;
   const { all } = await readHead(rest, (chunk) => {
@@ -32,7 +32,7 @@ export async function beginsWith(
     first = Buffer.from(chunk).toString('latin1').trimStart()[0];
     return first !== undefined || bytes >= MAX_BLANK_BYTES;
   });
-  return { isSo: first === character, body: all };
+  return { matches: first === character, body: all };
 }
 
 /** Reads and discards the rest of a refused body, for a limited time. */

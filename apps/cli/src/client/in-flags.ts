@@ -29,8 +29,8 @@ const SENTENCES: readonly (readonly [RegExp, string])[] = [
 export function inFlags(sentence: string, kind: 'read' | 'write'): string {
   const parts = sentence.split(/("(?:[^"\\]|\\.)*")/);
   const flags = parts.map((part, i) => (i % 2 === 1 ? part : translate(part, kind))).join('');
-  const told = SENTENCES.reduce((text, [pattern, better]) => text.replace(pattern, better), flags);
-  return told.replaceAll(/\b([Ss])end (?=(?:one of )?--)/g, (_, first: string) => (first === 'S' ? 'Use ' : 'use '));
+  const rewritten = SENTENCES.reduce((text, [pattern, better]) => text.replace(pattern, better), flags);
+  return rewritten.replaceAll(/\b([Ss])end (?=(?:one of )?--)/g, (_, first: string) => (first === 'S' ? 'Use ' : 'use '));
 }
 
 function translate(text: string, kind: 'read' | 'write'): string {
