@@ -144,7 +144,9 @@ function slowDouble(cursor: JsonCursor, start: number): number {
 
 function checkRange(cursor: JsonCursor, start: number, text: string): number {
   const value = Number(text);
-  if (Number.isFinite(value)) return value;
+  // A number other than zero must not become zero.
+  const isLost = value === 0 && /^[^eE]*[1-9]/.test(text);
+  if (Number.isFinite(value) && !isLost) return value;
   cursor.position = start;
   const shown = text.length > 40 ? `${text.slice(0, 40)}…` : text;
   throw invalidJson(cursor, `the number ${shown} is beyond the range of a double`, 'Send such a number as a string.');

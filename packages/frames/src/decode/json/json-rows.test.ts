@@ -52,6 +52,10 @@ describe('invalid JSON rows are refused with the position', () => {
       '[{"a":1e400}]',
       'Row 1, column "a": the number 1e400 is beyond the range of a double, at byte 6 (line 1, character 7).',
     ],
+    [
+      '[{"a":-1e-400}]',
+      'Row 1, column "a": the number -1e-400 is beyond the range of a double, at byte 6 (line 1, character 7).',
+    ],
     ['[{"a":"\\x"}]', 'Row 1, column "a": a string contains an unknown escape, at byte 7 (line 1, character 8).'],
     [
       '[{"a":"\\u12"}]',
