@@ -201,7 +201,7 @@ describe('in a shell', () => {
     [['get', 'tr'], 'trades\ntrades.2024\n'],
     [['get', 't', '--nd'], '--ndjson\n'],
     [['put', 't', ''], '\n'],
-  ])('bash completes svc %j', async (words, stdout) => {
+  ])('bash completes svc %j', { tags: ['slow'] }, async (words, stdout) => {
     const { url } = await startFrames();
     expect(await shell('bash', ['-c', IN_BASH, 'bash', ...words], { SVC_URL: url })).toBe(
       `complete -F _svc svc\n${stdout}`,

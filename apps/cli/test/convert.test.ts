@@ -74,7 +74,7 @@ describe('svc convert', () => {
     });
   });
 
-  test('columns of NDJSON can be declared, but no CSV options apply', async () => {
+  test('columns of NDJSON can be declared, but no CSV options apply', { tags: ['slow'] }, async () => {
     const argv = ['convert', '-', '-', '--from', 'ndjson', '--to', 'ndjson'];
     expect((await run([...argv, '--columns', 'a:DATE,b'], { stdin: '{"a":"2024-01-02","b":1}\n' })).stdout).toBe(
       '{"a":"2024-01-02T00:00:00.000Z","b":1}\n',

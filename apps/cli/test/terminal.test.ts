@@ -130,7 +130,7 @@ describe.skipIf(!hasScript)('on a terminal (skipped without the command script)'
     expect((await shell.ended).screen).toMatch(/code 0\r\n$/);
   });
 
-  test('bash completes a handle at Tab', async () => {
+  test('bash completes a handle at Tab', { tags: ['slow'] }, async () => {
     const columns: unknown[] = [];
     const info = { rows: 1, bytes: 1, columns, created: 'c', version: 'v', expires: null, tier: 'memory' };
     const { url } = await startStandIn((_, response) =>

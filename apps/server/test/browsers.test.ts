@@ -100,7 +100,7 @@ describe('a web page of another origin', () => {
     }
   });
 
-  test('of any origin can, if http.cors_origins is *', async () => {
+  test('of any origin can, if http.cors_origins is *', { tags: ['slow'] }, async () => {
     const server = await startProcess({ toml: '[http]\ncors_origins = ["*"]\n' });
     for (const origin of ['https://app.example', 'null']) {
       const page = { 'Sec-Fetch-Site': 'cross-site', Origin: origin };
@@ -164,7 +164,7 @@ describe('Host', () => {
     expect(await sendRaw(port, 'GET /ping HTTP/1.0\r\nHost: evil.example\r\n\r\n')).toMatch(/^HTTP\/1.1 403/);
   });
 
-  test('is what http.allowed_hosts lists', async () => {
+  test('is what http.allowed_hosts lists', { tags: ['slow'] }, async () => {
     const server = await startProcess({ toml: '[http]\nallowed_hosts = ["Data.example"]\n' });
     for (const [Host, status] of [
       ['data.example', 200],

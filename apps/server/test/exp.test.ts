@@ -111,24 +111,28 @@ describe('GET /exp?handle=', () => {
 });
 
 describe('with a time-series database', () => {
-  test('/exp and /chk forward every parameter but engine, and return the response unchanged', async () => {
-    const upstream = await startUpstream((request, response) => {
-      response.setHeader('content-type', 'text/csv');
-      response.setHeader('content-disposition', 'attachment; filename="questdb.csv"');
-      response.end(request.url);
-    });
-    const server = await startProcess({ env: { SERVICE_TSDB_HTTP_URL: upstream.url } });
-    const exported = await server.fetch('/exp?limit=a&query=select%201&engine=tsdb&fmt=parquet&limit=b');
-    expect(await exported.text()).toBe('/exp?limit=a&query=select%201&fmt=parquet&limit=b');
-    expect(exported.headers.get('content-disposition')).toBe('attachment; filename="questdb.csv"');
-    expect(await (await server.fetch('/chk?f=json&j=trades&engine=tsdb')).text()).toBe('/chk?f=json&j=trades');
-    const posted = await server.fetch('/exp?fmt=csv', {
-      method: 'POST',
-      body: 'select 2',
-      headers: { 'content-type': 'application/sql' },
-    });
-    expect(await posted.text()).toBe('/exp?fmt=csv&query=select%202');
-  });
+  test(
+    '/exp and /chk forward every parameter but engine, and return the response unchanged',
+    { tags: ['slow'] },
+    async () => {
+      const upstream = await startUpstream((request, response) => {
+        response.setHeader('content-type', 'text/csv');
+        response.setHeader('content-disposition', 'attachment; filename="questdb.csv"');
+        response.end(request.url);
+      });
+      const server = await startProcess({ env: { SERVICE_TSDB_HTTP_URL: upstream.url } });
+      const exported = await server.fetch('/exp?limit=a&query=select%201&engine=tsdb&fmt=parquet&limit=b');
+      expect(await exported.text()).toBe('/exp?limit=a&query=select%201&fmt=parquet&limit=b');
+      expect(exported.headers.get('content-disposition')).toBe('attachment; filename="questdb.csv"');
+      expect(await (await server.fetch('/chk?f=json&j=trades&engine=tsdb')).text()).toBe('/chk?f=json&j=trades');
+      const posted = await server.fetch('/exp?fmt=csv', {
+        method: 'POST',
+        body: 'select 2',
+        headers: { 'content-type': 'application/sql' },
+      });
+      expect(await posted.text()).toBe('/exp?fmt=csv&query=select%202');
+    },
+  );
 
   test('HEAD never reaches it', async () => {
     const upstream = await startUpstream((_request, response) => void response.end());

@@ -137,7 +137,7 @@ describe('a malformed request is answered in JSON', () => {
   });
 });
 
-test('a client that disconnects releases the frames of all its pipelined reads', async () => {
+test('a client that disconnects releases the frames of all its pipelined reads', { tags: ['slow'] }, async () => {
   const server = await sharedProcess();
   await server.put(
     't',

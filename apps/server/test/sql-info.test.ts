@@ -124,7 +124,7 @@ test.each([509, 510, 511, 512])('every function in %i can be called', async (num
     expect([call, await ask(`SELECT ${call} IS NULL FROM ${moments}`)]).toEqual([call, [[false]]]);
 });
 
-test('every keyword must be quoted to be a name, which other words need not be', async () => {
+test('every keyword must be quoted to be a name, which other words need not be', { tags: ['slow'] }, async () => {
   const words = (facts.get(508) as Texts).toArray();
   const column = (name: string, word: string): Promise<unknown> => ask(`SELECT ${name} FROM (SELECT 1 AS "${word}")`);
   for (const word of words) {

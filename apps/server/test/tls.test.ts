@@ -58,7 +58,7 @@ describe('both listeners with TLS', () => {
     expect(await createClient(FrameServiceDefinition, channel).listFrames({})).toMatchObject({ frames: [] });
   });
 
-  test('send a long response complete', async () => {
+  test('send a long response complete', { tags: ['slow'] }, async () => {
     const rows = Array.from({ length: 20_000 }, (_, id) => ({ id, text: `row ${id} ${'x'.repeat(id % 40)}` }));
     const put = await fetchTls(server, '/frames/long', {
       ca,

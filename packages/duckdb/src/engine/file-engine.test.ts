@@ -70,7 +70,7 @@ test('a child that ran out of memory is replaced, since it may keep what it allo
   expect(engine.childPid).not.toBe(childPid);
 });
 
-test('reads of other requests go on', async () => {
+test('reads of other requests go on', { tags: ['slow'] }, async () => {
   const batches = engine.read(READ);
   await batches.next();
   await expect(engine.call({ op: 'texts', sql: TOO_MUCH })).rejects.toThrow(/allocate/);
@@ -130,7 +130,7 @@ describe('a request on which DuckDB fails with an INTERNAL error', () => {
     expect(await countRows(batches)).toBe(2_000_000);
   });
 
-  test('ends no upload that has started', async () => {
+  test('ends no upload that has started', { tags: ['slow'] }, async () => {
     const path = join(directory, 'a.parquet');
     const sent = new AbortController();
     async function* batches(): AsyncGenerator<BatchPayload> {

@@ -151,7 +151,7 @@ describe('children', () => {
     expect(await waiting).toMatchObject({ code: 'unavailable' });
   });
 
-  test('have their directories removed if their parent is gone, and only then', async () => {
+  test('have their directories removed if their parent is gone, and only then', { tags: ['slow'] }, async () => {
     const self = await identifyProcess();
     const old = new Date(0);
     // No process has a pid this high.

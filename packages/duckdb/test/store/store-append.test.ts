@@ -245,7 +245,7 @@ describe.each(FILE_KINDS)('with %s files', (kind) => {
       expect(await fixture.names()).toEqual([]);
     });
 
-    test('that never arrive leave nothing, for any number of uploads', async () => {
+    test('that never arrive leave nothing, for any number of uploads', { tags: ['slow'] }, async () => {
       const body = { [Symbol.asyncIterator]: () => ({ next: () => Promise.reject(new Error('cut')) }) };
       const puts = Array.from({ length: 500 }, () => store.put(trades, { format: 'csv', body }));
       await Promise.allSettled(puts);

@@ -171,7 +171,7 @@ describe('a file that was written without checksums', () => {
     expect(await query('SELECT count(*) AS n FROM trades')).toBe(`{"n":${ROWS}}\n`);
   });
 
-  test('is an error of the frame in SQL if its pages are malformed', async () => {
+  test('is an error of the frame in SQL if its pages are malformed', { tags: ['slow'] }, async () => {
     const bytes = await readFile(path);
     // No page after the first can be decompressed.
     bytes.fill(0xa5, 2000, bytes.length - 4000);

@@ -96,7 +96,7 @@ describe('the tiers', () => {
     expect((await store.describe(trades))?.tier).toBe('memory');
   });
 
-  test('a frame that is larger than the cache is streamed', async () => {
+  test('a frame that is larger than the cache is streamed', { tags: ['slow'] }, async () => {
     const store = await fixture.open({ files, cacheBytes: 10_000 });
     expect((await store.put(trades, longFrame(50_000, { batchRows: 100 }))).info.tier).toBe('disk');
     expect(await rowsOf(store, trades)).toHaveLength(50_000);

@@ -272,7 +272,7 @@ describe('workers', () => {
     expect(started).toBe(workers);
   });
 
-  test('release their share when a body is cancelled', async () => {
+  test('release their share when a body is cancelled', { tags: ['slow'] }, async () => {
     use({ maxWorkers: 2, maxBytes: 1_500_000 });
     const rows = `[${'{"id":1},'.repeat(100_000)}{}]`;
     for (let i = 0; i < 3; i++) {
