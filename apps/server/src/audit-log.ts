@@ -18,12 +18,13 @@ export function writeToLog(log: Log, { time: _time, ...fields }: AuditLine): voi
 }
 
 function lineOf(event: ServiceEvent): AuditLine | undefined {
+  // Most events leave no line: they must cost nothing.
+  if (event.kind !== 'audited' && event.kind !== 'caller_refused') return undefined;
   const time = new Date().toISOString();
   if (event.kind === 'audited') {
     const { requestId, tenant, caller, operation, handle, outcome } = event;
     return { time, requestId, tenant, caller, operation, handle, outcome };
   }
-  if (event.kind !== 'caller_refused') return undefined;
   const { requestId, operation, reason } = event;
   const nothing = { tenant: null, caller: null, handle: null };
   return { time, requestId, ...nothing, operation, outcome: 'unauthenticated', reason };
