@@ -30,7 +30,9 @@ export function inFlags(sentence: string, kind: 'read' | 'write'): string {
   const parts = sentence.split(/("(?:[^"\\]|\\.)*")/);
   const flags = parts.map((part, i) => (i % 2 === 1 ? part : translate(part, kind))).join('');
   const rewritten = SENTENCES.reduce((text, [pattern, better]) => text.replace(pattern, better), flags);
-  return rewritten.replaceAll(/\b([Ss])end (?=(?:one of )?--)/g, (_, first: string) => (first === 'S' ? 'Use ' : 'use '));
+  return rewritten.replaceAll(/\b([Ss])end (?=(?:one of )?--)/g, (_, first: string) =>
+    first === 'S' ? 'Use ' : 'use ',
+  );
 }
 
 function translate(text: string, kind: 'read' | 'write'): string {
