@@ -39,6 +39,6 @@ export {
 export { startChild } from './engine/start-child.ts';
 export { createSqlEngine, type SqlEngineOptions } from './sql/create-sql-engine.ts';
 export type { SqlChildOptions } from './sql/launch-sql-child.ts';
-export type { PinnedFrame, PinOptions, SqlFrames } from './store/sql-frames.ts';
+export type { DescribedFrame, PinnedSource, SqlFrames } from './store/sql-frames.ts';
 export type { FrameVerdict } from './store/verify-frames.ts';
 export type { ProcessIdentity } from './disk/process-identity.ts';

@@ -8,6 +8,11 @@ export function cancelledError(reason: unknown, message = 'The request was cance
   return reason instanceof ServiceError ? reason : new ServiceError('cancelled', message, { cause: reason });
 }
 
+/** The error of an aborted wait: the abort reason unchanged if it is an error, as `throwIfAborted` throws it. */
+export function abortError(reason: unknown): Error {
+  return reason instanceof Error ? reason : cancelledError(reason);
+}
+
 /**
  * Calls the listener when the signal is aborted, immediately if it already is, and at most once. Returns a function that
  * removes the listener: a signal that outlives the operation would otherwise keep it in memory.

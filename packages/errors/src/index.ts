@@ -9,7 +9,7 @@
  * toErrorBody(error, 'r-1'); // { error, code, hint, requestId }
  * ```
  */
-export { cancelledError, onAbort, orAborted } from './cancellation.ts';
+export { abortError, cancelledError, onAbort, orAborted } from './cancellation.ts';
 export { counted } from './counted.ts';
 export { ERROR_CODES, type ErrorCode, type ErrorCodeRow, type GrpcStatusName } from './error-codes.ts';
 export { type ErrorBody, toErrorBody } from './error-body.ts';

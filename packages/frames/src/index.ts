@@ -56,6 +56,7 @@ export type { Engine, QueryResult, QueryOptions, SqlValue, StatementInfo } from 
 export { type FrameStream, streamFromTable } from './frame-stream.ts';
 export { createHandle, type Handle, isHandle, parseHandle } from './handle.ts';
 export { createMemoryStore, type MemoryStoreOptions } from './memory-store/memory-store.ts';
+export type { PinnableFrames, PinnedFrame, PinOptions } from './pinned-frames.ts';
 export { RECOGNISED_BYTES, type RecognisedBody, recogniseFormat, type RecogniseOptions } from './recognise-format.ts';
 export type {
   AppendOptions,

@@ -28,5 +28,7 @@ export { selectColumns, type SelectedColumns, sliceStream } from './columns/slic
 export { foldedName, sharedNames, sqlNames } from './sql-names.ts';
 export { prepend } from './prepend.ts';
 export { readHead, type StreamHead } from './read-head.ts';
+export { createSemaphore, type Semaphore } from './semaphore.ts';
+export { createTimeLimit, type TimeLimit, type TimeLimitOptions } from './time-limit.ts';
 export { createWriteReservations, type WriteReservation, type WriteReservations } from './write-reservations.ts';
 export { type Resolvers, withResolvers } from './with-resolvers.ts';

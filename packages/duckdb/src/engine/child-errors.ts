@@ -1,4 +1,3 @@
-import { cancelledError } from '@svc/errors';
 import type { ChildFailure } from '../wire/file-requests.ts';
 
 /** A failure that a child reported. */
@@ -22,11 +21,6 @@ export class ChildCrash extends Error {
     this.hasHung = hasHung;
     this.isOutOfMemory = /out of memory|bad_alloc|cannot allocate|allocation failed/i.test(lastWords);
   }
-}
-
-/** Returns the error of an aborted request: the abort reason unchanged if it is an error, as `throwIfAborted` throws it. */
-export function abortError(reason: unknown): Error {
-  return reason instanceof Error ? reason : cancelledError(reason);
 }
 
 /** Whether a request ran out of memory in a child that is still alive. */

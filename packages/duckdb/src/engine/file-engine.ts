@@ -1,4 +1,5 @@
 import { ServiceError } from '@svc/errors';
+import { createSemaphore } from '@svc/frames/internal';
 import { type LaterDirectory, planPrivateDirectory, sweepAbandoned } from '../disk/private-directory.ts';
 import { sweepChildDirectories } from './child-directory.ts';
 import type { ChildResponses, ChildRequest } from '../wire/file-requests.ts';
@@ -14,7 +15,6 @@ import {
 import { isBroken, isBrokenByAnother, isOutOfMemory } from './child-errors.ts';
 import { BATCH_CREDITS } from '../wire/messages.ts';
 import type { ChildOptions } from './launch-child.ts';
-import { createSemaphore } from './semaphore.ts';
 import type { ChildLink, ResponseHandlers, LinkOptions } from './child-link.ts';
 import { SPILL_PREFIX, startChild } from './start-child.ts';
 

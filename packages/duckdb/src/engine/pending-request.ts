@@ -1,7 +1,6 @@
-import { onAbort } from '@svc/errors';
+import { abortError, onAbort } from '@svc/errors';
 import { type ArrivedBatch, PLACE_BYTES } from '../wire/batch-file.ts';
 import { parseJson } from '../wire/messages.ts';
-import { abortError } from './child-errors.ts';
 import type { ChildLink, ResponseHandlers, RequestControl, LinkRequest } from './child-link.ts';
 
 /** Starts a request. */

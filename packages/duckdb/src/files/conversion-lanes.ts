@@ -1,10 +1,10 @@
 import { stat } from 'node:fs/promises';
 import { ServiceError } from '@svc/errors';
+import { createSemaphore } from '@svc/frames/internal';
 import type { PreparedUpload } from './describe-source.ts';
 import type { WrittenFile } from './frame-files.ts';
 import type { FileEngine } from '../engine/file-engine.ts';
 import { fromChild } from './file-errors.ts';
-import { createSemaphore } from '../engine/semaphore.ts';
 import { watchSize } from './watch-size.ts';
 
 /** Limits on the conversion of uploaded files. */

@@ -1,6 +1,7 @@
 import { join } from 'node:path';
 import { onAbort, quoted, ServiceError } from '@svc/errors';
 import { type Call, type Engine, type FrameStream, type QueryResult, streamFromTable } from '@svc/frames';
+import { createTimeLimit, type TimeLimit } from '@svc/frames/internal';
 import { type RecordBatch, Table, Utf8, vectorFromArray } from 'apache-arrow';
 import type { SqlParam } from '../wire/sql-requests.ts';
 import { sweepChildDirectories } from '../engine/child-directory.ts';
@@ -12,7 +13,6 @@ import { createSqlChild, type SqlChild } from './sql-child.ts';
 import { createSqlChildren } from './sql-children.ts';
 import { sqlParam } from './sql-values.ts';
 import { createStatement, type Statement } from './statement.ts';
-import { createTimeLimit, type TimeLimit } from './time-limit.ts';
 
 /** Options of `createSqlEngine`. */
 export interface SqlEngineOptions extends SqlChildOptions {
@@ -55,7 +55,7 @@ export function createSqlEngine(options: SqlEngineOptions): Engine {
   /** Runs work on a statement, and repeats it if the statement was interrupted for another. A failure ends the statement. */
   async function run<T>(call: Call, sql: string, work: (statement: Statement) => Promise<T>): Promise<T> {
     checkText(sql);
-    const limit = createTimeLimit(call.signal, timeoutMs, sql);
+    const limit = createTimeLimit(call.signal, { sql, timeoutMs, setting: 'sql.timeout_ms' });
     limits.add(limit);
     onAbort(limit.signal, () => limits.delete(limit));
     const request = { caller: call, order: (statements += 1) };

@@ -3,7 +3,7 @@ import { ServiceError, toServiceError } from '@svc/errors';
 import type { ChildFailure } from '../wire/file-requests.ts';
 import { isOfTheFile } from '../files/file-errors.ts';
 import { ChildError } from '../engine/child-errors.ts';
-import type { PinnedFrame } from '../store/sql-frames.ts';
+import type { PinnedSource } from '../store/sql-frames.ts';
 import { unreadableFrame } from '../store/store-errors.ts';
 
 /**
@@ -12,7 +12,7 @@ import { unreadableFrame } from '../store/store-errors.ts';
  */
 export async function frameFailure(
   error: unknown,
-  pins: readonly PinnedFrame[],
+  pins: readonly PinnedSource[],
   signal: AbortSignal,
 ): Promise<ServiceError | undefined> {
   if (!(error instanceof ChildError)) return undefined;
@@ -43,8 +43,8 @@ const NAMING: ReadonlySet<string> = new Set(['Invalid Input', 'IO', 'INTERNAL', 
 /** Returns the frames whose files may have caused a failure. */
 function suspectsOf(
   failure: Extract<ChildFailure, { code: 'sql_fault' | 'unreadable_frame' }>,
-  pins: readonly PinnedFrame[],
-): readonly PinnedFrame[] {
+  pins: readonly PinnedSource[],
+): readonly PinnedSource[] {
   if (failure.code === 'unreadable_frame') return pins.filter(({ handle }) => handle === failure.frame);
   if (failure.kind === UNNAMED) return pins;
   if (!NAMING.has(failure.kind)) return [];

@@ -2,7 +2,7 @@ import { quoted, ServiceError } from '@svc/errors';
 import { childrenOf, foldedName, sharedNames, sqlNames } from '@svc/frames/internal';
 import { DataType, type Field } from 'apache-arrow';
 import type { NamedPart } from '../wire/sql-requests.ts';
-import type { PinnedFrame } from '../store/sql-frames.ts';
+import type { PinnedSource } from '../store/sql-frames.ts';
 import { charactersBefore } from './characters-before.ts';
 
 /** Why a name that several columns share is ambiguous, and what to write instead. */
@@ -15,7 +15,7 @@ export interface SharedName {
 const MISSING = /not found|does not have|does not exist|no matching|could not find/i;
 
 /** Returns the shared name that a statement failed on, if it was one. */
-export function missedColumn(fault: string, pins: readonly PinnedFrame[]): SharedName | undefined {
+export function missedColumn(fault: string, pins: readonly PinnedSource[]): SharedName | undefined {
   const [line = ''] = fault.split('\n');
   if (!MISSING.test(line)) return undefined;
   const said = foldedName(line);
@@ -32,7 +32,7 @@ export function missedColumn(fault: string, pins: readonly PinnedFrame[]): Share
  * Refuses an unqualified column name that columns of one frame share if another frame has it, too: DuckDB would silently
  * use that one.
  */
-export function refuseContested(sql: string, columns: readonly NamedPart[], pins: readonly PinnedFrame[]): void {
+export function refuseContested(sql: string, columns: readonly NamedPart[], pins: readonly PinnedSource[]): void {
   for (const { handle, info } of pins) {
     const names = info.schema.fields.map(({ name }) => name);
     for (const key of sharedNames(names).keys()) {
@@ -49,7 +49,7 @@ export function refuseContested(sql: string, columns: readonly NamedPart[], pins
   }
 }
 
-function hasColumn({ info }: PinnedFrame, key: string): boolean {
+function hasColumn({ info }: PinnedSource, key: string): boolean {
   return sqlNames(info.schema.fields.map(({ name }) => name)).some((name) => foldedName(name) === key);
 }
 

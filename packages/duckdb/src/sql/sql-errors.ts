@@ -1,7 +1,7 @@
 import { cancelledError, ServiceError, toServiceError } from '@svc/errors';
 import type { SqlFault } from '../wire/sql-fault.ts';
 import { ChildCrash, ChildError } from '../engine/child-errors.ts';
-import type { PinnedFrame } from '../store/sql-frames.ts';
+import type { PinnedSource } from '../store/sql-frames.ts';
 import { charactersBefore } from './characters-before.ts';
 import { missedColumn } from './shared-columns.ts';
 import { unreadableFrame } from '../store/store-errors.ts';
@@ -10,7 +10,7 @@ import { unreadableFrame } from '../store/store-errors.ts';
 export interface SqlContext {
   readonly sql: string;
   /** The frames that the statement names. */
-  readonly pins: readonly PinnedFrame[];
+  readonly pins: readonly PinnedSource[];
   /** Paths that must not appear in errors. */
   readonly privatePaths: readonly string[];
 }

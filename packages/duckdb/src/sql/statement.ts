@@ -1,11 +1,12 @@
 import { relative } from 'node:path';
 import { orAborted, quoted, ServiceError } from '@svc/errors';
 import type { Call } from '@svc/frames';
+import type { TimeLimit } from '@svc/frames/internal';
 import type { Schema } from 'apache-arrow';
 import { CATALOGUE_TABLES } from '../wire/catalogue-tables.ts';
 import type { CatalogueFrame, NamedPart, SqlResponses, SqlParam, SqlView } from '../wire/sql-requests.ts';
 import type { DownloadOptions } from '../engine/pending-request.ts';
-import type { PinnedFrame, SqlFrames } from '../store/sql-frames.ts';
+import type { PinnedSource, SqlFrames } from '../store/sql-frames.ts';
 import { type ResultPlan, resultPlan } from './result-plan.ts';
 import { charactersBefore } from './characters-before.ts';
 import { frameFailure } from './frame-failure.ts';
@@ -14,7 +15,6 @@ import { frameViewSql } from './frame-view.ts';
 import { refuseContested } from './shared-columns.ts';
 import type { ChildSlot } from './sql-children.ts';
 import { toSqlError } from './sql-errors.ts';
-import type { TimeLimit } from './time-limit.ts';
 
 /** A statement in its child. */
 export interface Statement {
@@ -59,7 +59,7 @@ export function createStatement({ store, call, sql, limit, slot, privatePaths }:
   const { child } = slot;
   const { tenant } = call;
   const signal = AbortSignal.any([limit.signal, slot.interrupted]);
-  const pins: PinnedFrame[] = [];
+  const pins: PinnedSource[] = [];
   let catalogue: readonly CatalogueFrame[] | undefined;
   let used: ReadonlySet<string> | undefined;
   let isReleased = false;
@@ -132,7 +132,7 @@ async function pinFrame(
   store: SqlFrames,
   ref: Parameters<SqlFrames['pin']>[0],
   signal: AbortSignal,
-): Promise<PinnedFrame | undefined> {
+): Promise<PinnedSource | undefined> {
   const pinning = store.pin(ref);
   try {
     return await orAborted(pinning, signal);
@@ -148,7 +148,7 @@ async function pinFrame(
 
 /** Returns the views of frames, for a statement that computes with the columns `used` only. */
 function viewsOf(
-  pins: readonly PinnedFrame[],
+  pins: readonly PinnedSource[],
   [home = '']: readonly string[],
   used: ReadonlySet<string> | undefined,
 ): SqlView[] {
@@ -172,7 +172,7 @@ function unknownFrame(sql: string, { name, position }: NamedPart, nearest: strin
   });
 }
 
-function schemasOf(pins: readonly PinnedFrame[]): Schema[] {
+function schemasOf(pins: readonly PinnedSource[]): Schema[] {
   return pins.map(({ info }) => info.schema);
 }
 

@@ -1,8 +1,10 @@
 import { dirname } from 'node:path';
 import { isHandle, type FrameRef, type Handle } from '@svc/frames';
+import type { SourceInfo } from '../files/frame-files.ts';
+import { fileSchema, foreignSchema } from '../types/file-schema.ts';
 import { sqlFoldersOfTenant } from './foreign/foreign-frames.ts';
 import { describeFrames } from './list-frames.ts';
-import type { PinnedFrame, SqlFrames } from './sql-frames.ts';
+import type { PinnedSource, SqlFrames } from './sql-frames.ts';
 import type { StoreParts } from './store-parts.ts';
 import { type FrameContents, pathsOf, type StoredFrame } from './catalogue/stored-frame.ts';
 
@@ -31,11 +33,13 @@ export function createSqlFrames(parts: StoreParts, acquire: AcquireFrame): SqlFr
       const found = handle && (await acquire({ tenant, handle }));
       if (found === undefined) return undefined;
       const { frame, contents } = found;
-      const pinned = (paths: readonly string[], info: PinnedFrame['info']): PinnedFrame => ({
+      const pinned = (paths: readonly string[], info: SourceInfo): PinnedSource => ({
         handle: frame.handle,
         version: frame.version,
+        rows: info.rows,
         paths,
         info,
+        fileSchema: () => (info.isForeign ? foreignSchema(info) : fileSchema(info.schema)),
         verify: (signal) => reader.verify(frame, { again: true, ...(signal && { signal }) }),
         release() {
           catalogue.release(frame);

@@ -1,8 +1,8 @@
 import type { FileHandle } from 'node:fs/promises';
 import { crc32 } from 'node:zlib';
 import { cancelledError, orAborted, ServiceError } from '@svc/errors';
+import { createSemaphore } from '@svc/frames/internal';
 import type { FrameFile, FrameFileFormat, FrameFileOptions } from '@svc/frames';
-import { createSemaphore } from '../engine/semaphore.ts';
 import { readRange, toExportError, type UnnamedFiles } from '../files/unnamed-files.ts';
 import { followSize } from '../files/watch-size.ts';
 import type { FrameContents, StoredFrame } from './catalogue/stored-frame.ts';

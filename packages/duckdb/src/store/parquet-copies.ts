@@ -1,6 +1,6 @@
 import { unlinkIfThere } from '../disk/durable-files.ts';
 import type { FrameStream } from '@svc/frames';
-import { createSemaphore } from '../engine/semaphore.ts';
+import { createSemaphore } from '@svc/frames/internal';
 import type { SourceInfo, WriteOptions } from '../files/frame-files.ts';
 import { checkUnchanged } from './foreign/check-unchanged.ts';
 import { convertForeign, type ForeignConversion } from './foreign/convert-foreign.ts';

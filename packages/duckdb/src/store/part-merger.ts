@@ -1,8 +1,8 @@
 import type { FrameRef } from '@svc/frames';
+import { createSemaphore } from '@svc/frames/internal';
 import type { Catalogue, NextPart } from './catalogue/catalogue.ts';
 import { contentsOfParts, sizedParts, type StoredFrame } from './catalogue/stored-frame.ts';
 import type { SizedPart } from './catalogue/manifest.ts';
-import { createSemaphore } from '../engine/semaphore.ts';
 import type { ContentReader } from './frame-contents.ts';
 import type { Staging } from './stage-rows.ts';
 

@@ -1,16 +1,11 @@
-import type { Handle } from '@svc/frames';
+import type { Handle, PinnableFrames, PinnedFrame, PinOptions } from '@svc/frames';
 import type { SourceInfo } from '../files/frame-files.ts';
 
-/** A frame whose files are kept until it is released, even if the frame is dropped. */
-export interface PinnedFrame {
-  readonly handle: Handle;
-  readonly version: string;
-  /** The paths of Parquet files with the same columns, whose rows follow each other. */
-  readonly paths: readonly string[];
+/** A pinned frame, as the engine of this package reads it. */
+export interface PinnedSource extends PinnedFrame {
   readonly info: SourceInfo;
   /** Verifies the checksums of the files again after a failed read. Throws if one is damaged. */
   verify(signal?: AbortSignal): Promise<{ readonly isChecked: boolean }>;
-  release(): void;
 }
 
 /** A frame with its metadata. */
@@ -19,19 +14,9 @@ export interface DescribedFrame {
   readonly info: SourceInfo;
 }
 
-/** The frame to pin. */
-export interface PinOptions {
-  readonly tenant: string;
-  /** The name of a table: the handle, in any letter case. */
-  readonly name: string;
-}
-
 /** Frames as files for SQL. */
-export interface SqlFrames {
-  /** Pins the current version of a frame, or returns undefined if there is none. */
-  pin(options: PinOptions): Promise<PinnedFrame | undefined>;
-  /** The handles of a tenant's frames, sorted. */
-  handles(tenant: string): Promise<readonly Handle[]>;
+export interface SqlFrames extends PinnableFrames {
+  pin(options: PinOptions): Promise<PinnedSource | undefined>;
   /** The frames of a tenant that can be read, sorted by handle. */
   describeAll(tenant: string): Promise<readonly DescribedFrame[]>;
   /**

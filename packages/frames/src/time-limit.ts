@@ -11,8 +11,17 @@ export interface TimeLimit {
   abort(reason: ServiceError): void;
 }
 
+/** Options of `createTimeLimit`. */
+export interface TimeLimitOptions {
+  readonly sql: string;
+  readonly timeoutMs: number;
+  /** The name of the setting, for the hint. */
+  readonly setting: string;
+}
+
 /** Creates and starts the time limit of a statement. */
-export function createTimeLimit(outer: AbortSignal, timeoutMs: number, sql: string): TimeLimit {
+export function createTimeLimit(outer: AbortSignal, options: TimeLimitOptions): TimeLimit {
+  const { timeoutMs } = options;
   const controller = new AbortController();
   let timer: NodeJS.Timeout | undefined;
   let stopListening = (): void => undefined;
@@ -23,7 +32,7 @@ export function createTimeLimit(outer: AbortSignal, timeoutMs: number, sql: stri
 
   function start(): void {
     stop();
-    if (!controller.signal.aborted) timer = setTimeout(() => abort(tooLate(timeoutMs, sql)), timeoutMs);
+    if (!controller.signal.aborted) timer = setTimeout(() => abort(tooLate(options)), timeoutMs);
   }
 
   function abort(reason: ServiceError): void {
@@ -37,9 +46,9 @@ export function createTimeLimit(outer: AbortSignal, timeoutMs: number, sql: stri
   return { signal: controller.signal, start, stop, abort };
 }
 
-function tooLate(timeoutMs: number, sql: string): ServiceError {
+function tooLate({ timeoutMs, sql, setting }: TimeLimitOptions): ServiceError {
   return new ServiceError('deadline_exceeded', `The SQL did not return rows within ${timeoutMs} ms.`, {
-    hint: 'Ask for less, or raise sql.timeout_ms.',
+    hint: `Ask for less, or raise ${setting}.`,
     query: sql,
   });
 }
