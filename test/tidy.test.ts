@@ -10,7 +10,7 @@ const LAYERS = [
   ['server', 'cli'],
   ['exec-http', 'grpc'],
   ['service'],
-  ['duckdb', 'tsdb-proxy'],
+  ['duckdb', 'scheduler', 'tsdb-proxy'],
   ['frames', 'config', 'proto', 'auth'],
   ['errors'],
 ] as const;

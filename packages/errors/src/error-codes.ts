@@ -110,7 +110,7 @@ export const ERROR_CODES = {
     http: 412,
     grpc: 'FAILED_PRECONDITION',
     meaning: 'SQL was sent with engine=scheduler, but no scheduler is configured.',
-    hint: 'Send engine=local to run the SQL in this server.',
+    hint: 'Set scheduler.url, for example sc://spark.example.com:15002. Or send engine=local to run the SQL in this server.',
   },
   payload_too_large: {
     http: 413,
@@ -160,6 +160,13 @@ export const ERROR_CODES = {
     grpc: 'UNAVAILABLE',
     meaning: 'The time-series database refused the connection, closed it early or sent an invalid response.',
     hint: 'Check that the time-series database is running and that tsdb.http_url points to it.',
+  },
+  scheduler_failed: {
+    http: 502,
+    grpc: 'UNAVAILABLE',
+    meaning:
+      'The cluster of scheduler.url cannot be reached, refused the credentials, does not see the files of a frame, or did not answer completely.',
+    hint: 'Check that the cluster is running, that scheduler.url points to it, and that it reads the files of scheduler.frames_url.',
   },
   unavailable: {
     http: 503,

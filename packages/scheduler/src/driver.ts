@@ -1,0 +1,40 @@
+import type { FrameStream, SqlValue } from '@svc/frames';
+import type { Schema } from 'apache-arrow';
+
+/** Speaks the protocol of a cluster. Failures are `ServiceError`s, with positions in the SQL of the statement. */
+export interface Driver {
+  /** Runs a statement and resolves when its columns are known. The signal stops the statement and its result. */
+  query(statement: BoundStatement, signal: AbortSignal): Promise<DriverResult>;
+  /** Returns the columns of a statement, without running it. */
+  describe(statement: BoundStatement, signal: AbortSignal): Promise<Schema>;
+  /** Closes the connections. */
+  close(): Promise<void>;
+}
+
+/** The rows of a statement on the cluster. */
+export interface DriverResult extends FrameStream {
+  /** Stops the statement in any state. Resolves when the cluster has confirmed that nothing of it runs any more. */
+  stop(): Promise<void>;
+}
+
+/** A statement that passed the fence, and the frames that it names. */
+export interface BoundStatement {
+  /** One query, and nothing after it. A driver puts it into parentheses, in which no command can stand. */
+  readonly sql: string;
+  /** The values of `?`, in order. */
+  readonly params: readonly SqlValue[];
+  readonly frames: readonly BoundFrame[];
+  readonly tenant: string;
+  /** Identifies the statement on the cluster, for its operators. */
+  readonly tag: string;
+}
+
+/** A version of a frame, as files that the cluster can read. */
+export interface BoundFrame {
+  /** The name of the table, as the statement spells it. */
+  readonly name: string;
+  /** The Parquet files, as the cluster names them. */
+  readonly uris: readonly string[];
+  /** The columns of the files. */
+  readonly schema: Schema;
+}

@@ -1,0 +1,2 @@
+export type { Cluster } from './cluster.ts';
+export type { BoundFrame, BoundStatement, Driver, DriverResult } from './driver.ts';
