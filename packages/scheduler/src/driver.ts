@@ -3,7 +3,10 @@ import type { Schema } from 'apache-arrow';
 
 /** Speaks the protocol of a cluster. Failures are `ServiceError`s, with positions in the SQL of the statement. */
 export interface Driver {
-  /** Runs a statement and resolves when its columns are known. The signal stops the statement and its result. */
+  /**
+   * Runs a statement and resolves when its columns are known. The signal stops the statement and its result. If it
+   * rejects, nothing of the statement runs any more, as far as the cluster can be asked.
+   */
   query(statement: BoundStatement, signal: AbortSignal): Promise<DriverResult>;
   /** Returns the columns of a statement, without running it. */
   describe(statement: BoundStatement, signal: AbortSignal): Promise<Schema>;
@@ -23,16 +26,24 @@ export interface BoundStatement {
   readonly sql: string;
   /** The values of `?`, in order. */
   readonly params: readonly SqlValue[];
+  /** The number of `?`. Without values, `describe` has to bind nulls. */
+  readonly parameters: number;
   readonly frames: readonly BoundFrame[];
   readonly tenant: string;
   /** Identifies the statement on the cluster, for its operators. */
   readonly tag: string;
 }
 
-/** A version of a frame, as files that the cluster can read. */
+/**
+ * A version of a frame, as files that the cluster can read. A statement that spells the name in several letter cases
+ * has one for each.
+ */
 export interface BoundFrame {
   /** The name of the table, as the statement spells it. */
   readonly name: string;
+  readonly handle: string;
+  readonly version: string;
+  readonly rows: number;
   /** The Parquet files, as the cluster names them. */
   readonly uris: readonly string[];
   /** The columns of the files. */
