@@ -26,6 +26,7 @@ export { limitBytes } from './limit-bytes.ts';
 export { checkPutConditions, expiryOf } from './memory-store/put-conditions.ts';
 export { selectColumns, type SelectedColumns, sliceStream } from './columns/slice-batches.ts';
 export { foldedName, sharedNames, sqlNames } from './sql-names.ts';
+export { checkSqlText } from './sql-text.ts';
 export { prepend } from './prepend.ts';
 export { readHead, type StreamHead } from './read-head.ts';
 export { createSemaphore, type Semaphore } from './semaphore.ts';

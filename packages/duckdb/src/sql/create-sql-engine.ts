@@ -1,7 +1,7 @@
 import { join } from 'node:path';
-import { onAbort, quoted, ServiceError } from '@svc/errors';
+import { onAbort, ServiceError } from '@svc/errors';
 import { type Call, type Engine, type FrameStream, type QueryResult, streamFromTable } from '@svc/frames';
-import { createTimeLimit, type TimeLimit } from '@svc/frames/internal';
+import { checkSqlText, createTimeLimit, type TimeLimit } from '@svc/frames/internal';
 import { type RecordBatch, Table, Utf8, vectorFromArray } from 'apache-arrow';
 import type { SqlParam } from '../wire/sql-requests.ts';
 import { sweepChildDirectories } from '../engine/child-directory.ts';
@@ -35,9 +35,6 @@ export interface SqlEngineOptions extends SqlChildOptions {
   readonly startAheadMs?: number;
 }
 
-/** Longer SQL is refused. */
-const MAX_SQL_LENGTH = 1024 * 1024;
-
 /** Creates an engine that runs SQL on the frames of a store, in sandboxed child processes. */
 export function createSqlEngine(options: SqlEngineOptions): Engine {
   const { store, tempDirectory, timeoutMs = 60_000 } = options;
@@ -54,7 +51,7 @@ export function createSqlEngine(options: SqlEngineOptions): Engine {
 
   /** Runs work on a statement, and repeats it if the statement was interrupted for another. A failure ends the statement. */
   async function run<T>(call: Call, sql: string, work: (statement: Statement) => Promise<T>): Promise<T> {
-    checkText(sql);
+    checkSqlText(sql);
     const limit = createTimeLimit(call.signal, { sql, timeoutMs, setting: 'sql.timeout_ms' });
     limits.add(limit);
     onAbort(limit.signal, () => limits.delete(limit));
@@ -153,16 +150,4 @@ async function startQuery(
 
 function namesStream(names: readonly string[]): FrameStream {
   return streamFromTable(new Table({ name: vectorFromArray([...names], new Utf8()) }));
-}
-
-function checkText(sql: string): void {
-  if (sql.length > MAX_SQL_LENGTH) {
-    throw new ServiceError('invalid_sql', `The SQL is longer than ${MAX_SQL_LENGTH} characters: ${quoted(sql)}.`);
-  }
-  // For DuckDB the text would end here.
-  const at = sql.indexOf('\0');
-  if (at < 0) return;
-  throw new ServiceError('invalid_sql', 'The SQL has a NUL character.', {
-    position: Array.from(sql.slice(0, at)).length,
-  });
 }
