@@ -29,6 +29,7 @@ export function caFileProblems({ draft, sources }: Resolved, readFile: ReadFile)
 const SECTIONS = [
   { section: 'tsdb', server: 'the time-series database' },
   { section: 'auth', server: 'the server of auth.jwks' },
+  { section: 'scheduler', server: 'the cluster' },
 ] as const;
 
 function failureOf(path: string, readFile: ReadFile): string | undefined {

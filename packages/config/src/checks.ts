@@ -4,6 +4,7 @@ import type { Address } from './value-type.ts';
 import type { Resolved } from './resolve-settings.ts';
 import { describeSource, type Finding, isGiven } from './source.ts';
 import { isLoopback } from './loopback.ts';
+import { schedulerProblems, schedulerWarnings } from './scheduler-checks.ts';
 import { tlsProblems } from './tls-checks.ts';
 
 /** Problems and warnings about combinations of settings that are each valid. */
@@ -19,6 +20,7 @@ export function checkTogether(resolved: Resolved): Checked {
       ...credentialProblems(resolved),
       ...authProblems(resolved),
       ...tlsProblems(resolved),
+      ...schedulerProblems(resolved),
       ...sharedPort(resolved),
       ...ownAddress(resolved),
     ],
@@ -26,6 +28,7 @@ export function checkTogether(resolved: Resolved): Checked {
       ...credentialWarnings(resolved),
       ...authWarnings(resolved),
       ...idleAuthority(resolved),
+      ...schedulerWarnings(resolved),
       ...idleLevel(resolved),
     ],
   };

@@ -12,7 +12,9 @@ export function formatConfig({ config, sources }: LoadedConfig): string {
       const value = values[section]?.[key];
       const source = origins[section]?.[key];
       if (value === undefined || source === undefined) return `# ${key} is not set`;
-      const written = setting.secret === true ? '"***"' : setting.type.toToml(value);
+      const { secret, type } = setting;
+      const toml = type.toToml(value);
+      const written = secret === true ? '"***"' : (type.redact?.(toml) ?? toml);
       return `${key} = ${written} # from ${describeSource(source)}`;
     });
     return [`[${section}]`, ...lines, ''].join('\n');

@@ -21,7 +21,7 @@ import { SETTINGS } from './settings.ts';
 function reading(toml = ''): ReadFile {
   return (path) =>
     Buffer.from(
-      [SETTINGS.tsdb.ca_file.example, SETTINGS.auth.ca_file.example].includes(path)
+      [SETTINGS.tsdb, SETTINGS.auth, SETTINGS.scheduler].some(({ ca_file: { example } }) => example === path)
         ? (rootCertificates[0] ?? '')
         : toml,
     );

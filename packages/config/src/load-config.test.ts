@@ -160,6 +160,16 @@ describe('defaults', () => {
         token: undefined,
         ca_file: undefined,
       },
+      scheduler: {
+        url: undefined,
+        token: undefined,
+        ca_file: undefined,
+        frames_url: undefined,
+        read_file: undefined,
+        timeout_ms: 600_000,
+        max_concurrent: 8,
+        max_queued: 64,
+      },
       grpc: { max_message_bytes: 67_108_864, idle_timeout_ms: 600_000 },
     } satisfies Config);
     expect([file, warnings]).toEqual([undefined, []]);

@@ -1,56 +1,80 @@
+import * as v from 'valibot';
+import { plainText, type ValueType } from './value-type.ts';
+
 /** The address of a cluster. */
 export interface SchedulerUrl {
-  /** Spark Connect, or Flight SQL. */
   readonly protocol: 'spark-connect' | 'flight-sql';
   readonly host: string;
   readonly port: number;
   readonly hasTls: boolean;
   /** The bearer token, if the URL has one. */
   readonly token?: string;
-  /** The user that Spark Connect shows its operators. */
-  readonly userId?: string;
 }
 
-/** The port of Spark Connect. */
+const EXPECTED = 'a URL such as sc://spark.example.com:15002, grpc://host:port or grpc+tls://host:port';
+const OPTIONS_EXPECTED = 'a URL with no options but token and use_ssl: sc://host:15002/;token=…;use_ssl=true';
+const CREDENTIALS_EXPECTED = 'a URL without credentials (set scheduler.token instead)';
+
 const SPARK_PORT = 15_002;
+const PATTERN = /^(sc|grpc|grpc\+tls):\/\/(\[[0-9a-f:.]+\]|[a-z0-9_.-]+)(?::(\d{1,5}))?(?:\/(?:;(.*))?)?$/is;
 
-/**
- * Parses `sc://host[:port][/;key=value;…]` (Spark's own form, with the keys `token`, `use_ssl` and `user_id`),
- * `grpc://host:port` or `grpc+tls://host:port`. Throws a RangeError that says what is wrong, without the token.
- */
-export function parseSchedulerUrl(text: string): SchedulerUrl {
-  const match = /^(sc|grpc|grpc\+tls):\/\/(\[[0-9a-f:.]+\]|[a-z0-9_.-]+)(?::(\d{1,5}))?(?:\/?|\/;(.*))$/is.exec(text);
-  if (match === null) throw new RangeError('it must be sc://host:port, grpc://host:port or grpc+tls://host:port');
-  const [, scheme = '', bracketed = '', portText, options = ''] = match;
+/** Parses a URL of `schedulerUrl()`; returns what it must be instead if it is not valid. */
+function parse(text: string): SchedulerUrl | string {
+  if (/^[^/]*\/\/[^/]*@/.test(text)) return CREDENTIALS_EXPECTED;
+  const [, scheme, bracketed, portText, options] = PATTERN.exec(text) ?? [];
+  if (scheme === undefined || bracketed === undefined) return EXPECTED;
   const isSpark = scheme.toLowerCase() === 'sc';
-  if (portText === undefined && !isSpark) throw new RangeError('it has no port');
-  const port = portText === undefined ? SPARK_PORT : Number(portText);
-  if (port < 1 || port > 65_535) throw new RangeError(`the port ${port} is not between 1 and 65535`);
+  const port = portText === undefined && isSpark ? SPARK_PORT : Number(portText ?? 0);
+  if (port < 1 || port > 65_535) return `${EXPECTED}, with a port from 1 to 65535`;
   const host = bracketed.replaceAll(/[[\]]/g, '');
-  if (!isSpark) {
-    if (options !== '') throw new RangeError('only sc:// takes options after /;');
-    return { protocol: 'flight-sql', host, port, hasTls: scheme.toLowerCase() === 'grpc+tls' };
+  if (isSpark) {
+    const given = sparkOptions(options ?? '');
+    return typeof given === 'string' ? given : { protocol: 'spark-connect', host, port, ...given };
   }
-  return { protocol: 'spark-connect', host, port, ...sparkOptions(options) };
+  if (options !== undefined) return `${EXPECTED}: only sc:// takes options`;
+  return { protocol: 'flight-sql', host, port, hasTls: scheme.toLowerCase() === 'grpc+tls' };
 }
 
-function sparkOptions(text: string): Pick<SchedulerUrl, 'hasTls' | 'token' | 'userId'> {
+/** Reads the options in Spark's own form. */
+function sparkOptions(text: string): Pick<SchedulerUrl, 'hasTls' | 'token'> | string {
   const options = new Map<string, string>();
   for (const pair of text.split(';').filter((part) => part !== '')) {
-    const at = pair.indexOf('=');
-    const key = pair.slice(0, Math.max(at, 0));
-    if (at < 1 || at === pair.length - 1) throw new RangeError('its options must be key=value, separated by ;');
-    if (!OPTIONS.has(key)) throw new RangeError(`it has an unknown option; known are ${[...OPTIONS].join(', ')}`);
-    if (options.has(key)) throw new RangeError(`it has the option ${key} twice`);
-    options.set(key, decodeURIComponent(pair.slice(at + 1)));
+    const [, key, value] = /^(token|use_ssl)=(.+)$/.exec(pair) ?? [];
+    if (key === undefined || value === undefined || options.has(key)) return OPTIONS_EXPECTED;
+    options.set(key, value);
   }
   const tls = options.get('use_ssl')?.toLowerCase();
-  if (tls !== undefined && tls !== 'true' && tls !== 'false') throw new RangeError('use_ssl must be true or false');
+  if (tls !== undefined && tls !== 'true' && tls !== 'false')
+    return `${OPTIONS_EXPECTED}, where use_ssl is true or false`;
   const token = options.get('token');
-  const userId = options.get('user_id');
-  // As in Spark: a token is never sent in the clear.
-  const hasTls = tls === 'true' || (token !== undefined && tls === undefined);
-  return { hasTls, ...(token !== undefined && { token }), ...(userId !== undefined && { userId }) };
+  if (token !== undefined && !/^[\x21-\x7e]+$/.test(token)) return `${OPTIONS_EXPECTED}, where token is visible ASCII`;
+  // As Spark's own clients do: a token is sent over TLS unless the URL says otherwise.
+  return {
+    hasTls: tls === 'true' || (token !== undefined && tls === undefined),
+    ...(token !== undefined && { token }),
+  };
 }
 
-const OPTIONS = new Set(['token', 'use_ssl', 'user_id']);
+/** The address of a cluster, as text. `parseSchedulerUrl` reads it. */
+export function schedulerUrl(): ValueType<string> {
+  const schema = v.pipe(
+    v.string(EXPECTED),
+    v.trim(),
+    v.rawCheck(({ dataset, addIssue }) => {
+      if (!dataset.typed) return;
+      const parsed = parse(dataset.value);
+      if (typeof parsed === 'string') addIssue({ message: parsed });
+    }),
+  );
+  return {
+    ...plainText('url', EXPECTED, schema),
+    redact: (shown) => shown.replace(/(token=)[^;"]*/gi, '$1***').replace(/^("?).*@/s, '$1***@'),
+  };
+}
+
+/** Reads a value of the setting `scheduler.url`. */
+export function parseSchedulerUrl(text: string): SchedulerUrl {
+  const parsed = parse(text);
+  if (typeof parsed === 'string') throw new Error(`scheduler.url must be ${parsed}.`);
+  return parsed;
+}

@@ -2,6 +2,7 @@ import { join } from 'node:path';
 import { address, ANY_HOST, hostName } from './address.ts';
 import { AUTH_SETTINGS } from './sections/auth-settings.ts';
 import { HTTP_SETTINGS } from './sections/http-settings.ts';
+import { SCHEDULER_SETTINGS } from './sections/scheduler-settings.ts';
 import { httpUrl } from './http-url.ts';
 import { levelFromRustLog, logLevel } from './log-level.ts';
 import { type Setting, setting } from './setting.ts';
@@ -162,7 +163,8 @@ export const SETTINGS = {
     default_engine: setting({
       type: choice(['tsdb', 'local', 'scheduler']),
       default: 'tsdb',
-      description: 'Engine for SQL requests that name none: the time-series database (tsdb), or this server (local).',
+      description:
+        'Engine for SQL requests that name none: the time-series database (tsdb), this server (local) or a cluster (scheduler).',
       example: 'tsdb',
     }),
     timeout_ms: setting({
@@ -250,6 +252,7 @@ export const SETTINGS = {
       example: '/etc/service/tsdb-ca.pem',
     }),
   },
+  scheduler: SCHEDULER_SETTINGS,
   grpc: {
     max_message_bytes: setting({
       type: integer({ min: 1, max: 2 ** 31 - 1 }, 'bytes'),

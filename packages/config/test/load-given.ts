@@ -12,6 +12,11 @@ const TLS = { SERVICE_TLS_CERT_FILE: '/c', SERVICE_TLS_KEY_FILE: '/k' };
 const COMPANY: Readonly<Record<string, Readonly<Record<string, string>>>> = {
   'tsdb.password': { SERVICE_TSDB_USER: 'u' },
   'auth.jwks': { SERVICE_AUTH_JWT_ISSUER: 'i', SERVICE_AUTH_JWT_AUDIENCE: 'a' },
+  'scheduler.url': {
+    SERVICE_DATA_DIR: '/d',
+    SERVICE_HTTP_BIND_ADDRESS: '127.0.0.1:9000',
+    SERVICE_GRPC_HOST: '127.0.0.1',
+  },
   'tls.cert_file': TLS,
   'tls.key_file': TLS,
   'tls.client_ca_file': TLS,
