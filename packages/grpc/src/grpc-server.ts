@@ -9,7 +9,7 @@ import type { TrackHandshakesOptions } from '@svc/auth';
 import { ServiceError } from '@svc/errors';
 import { createDecoders } from '@svc/frames';
 import { FrameServiceDefinition, HealthDefinition, reflectionV1, reflectionV1alpha } from '@svc/proto';
-import type { Service } from '@svc/service';
+import type { EngineName, Service } from '@svc/service';
 import { createServer, type Server as NiceServer } from 'nice-grpc';
 import { bindListener } from './bind-listener.ts';
 import { AUTHORIZATION_KEY } from './call-credentials.ts';
@@ -40,6 +40,8 @@ export interface GrpcServerOptions {
   readonly onHandshakeFailure?: TrackHandshakesOptions['onFailure'];
   /** How long a connection may stay open without a call. Default 600 000. */
   readonly connectionIdleMs?: number;
+  /** The engine of Flight SQL statements that name none. Default `local`. */
+  readonly defaultEngine?: EngineName;
 }
 
 /** Options of `shutdown`. */
@@ -68,6 +70,7 @@ export interface GrpcServer {
 /** Creates a gRPC server with frames, Arrow Flight, Flight SQL, health and reflection. */
 export function createGrpcServer(options: GrpcServerOptions): GrpcServer {
   const { service, maxConnections = 100, maxMessageBytes = 64 * 1024 * 1024, idleTimeoutMs = 60_000 } = options;
+  const { defaultEngine = 'local' } = options;
   const calls = createCalls({ ...service, isOpen, maxMessageBytes });
   const decoders = createDecoders({ maxBytes: MAX_DECODED_PARAMS_BYTES });
   const interceptor: ServerInterceptor = (method, call) => {
@@ -82,7 +85,7 @@ export function createGrpcServer(options: GrpcServerOptions): GrpcServer {
     interceptors: [interceptor],
   }).use(calls.middleware);
 
-  addServices(server, { service, current: calls.current, idleTimeoutMs, decoders });
+  addServices(server, { service, current: calls.current, idleTimeoutMs, decoders, defaultEngine });
   const credentials = createServerCredentials(options.tls);
   let connections: GrpcConnections | undefined;
 

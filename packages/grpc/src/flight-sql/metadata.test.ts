@@ -142,7 +142,7 @@ describe('sessions', () => {
       ),
     }).finish();
 
-  test('have the options catalog and schema, and no other', async () => {
+  test('have the options catalog, schema and engine, and no other', async () => {
     const act = async (type: string, body: Uint8Array = new Uint8Array(0)) =>
       (await collect(sql.doAction({ type, body })))[0]?.body ?? new Uint8Array(0);
     const options = { catalog: { stringValue: 'memory' }, schema: { stringValue: 'x' }, color: { boolValue: true } };
@@ -152,6 +152,7 @@ describe('sessions', () => {
     expect([...sessionOptions].map(([name, { stringValue }]) => [name, stringValue])).toEqual([
       ['catalog', 'memory'],
       ['schema', 'main'],
+      ['engine', 'local'],
     ]);
     expect(flight.CloseSessionResult.decode(await act('CloseSession')).status).toBe(1);
   });

@@ -1,10 +1,12 @@
 import { randomBytes } from 'node:crypto';
 import { ServiceError } from '@svc/errors';
 import type { Call, SqlValue } from '@svc/frames';
+import type { EngineName } from '@svc/service';
 
 /** A prepared statement. */
 export interface PreparedStatement {
   readonly sql: string;
+  readonly engine: EngineName;
   /** Whether the statement changes frames. */
   readonly isUpdate: boolean;
   /** The number of parameters, if known. */

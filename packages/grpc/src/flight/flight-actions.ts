@@ -4,6 +4,7 @@ import { flight, flightSql } from '@svc/proto';
 import type { Service } from '@svc/service';
 import { DataType, Field, Schema, TimeMillisecond, TimestampMillisecond, Utf8 } from 'apache-arrow';
 import { decodeMessage, notOffered, pack, unpack } from '../flight-sql/command.ts';
+import type { EngineChoice } from '../flight-sql/engine-choice.ts';
 import type { PreparedStatements } from '../flight-sql/prepared-statements.ts';
 import { refuseTransaction } from '../flight-sql/refuse-transaction.ts';
 import { authorizeStatement, isUpdate } from '../flight-sql/run-update.ts';
@@ -24,13 +25,13 @@ export interface FlightActionsOptions {
 /** An action with its description. `run` returns undefined if there is no result. */
 interface FlightAction {
   readonly description: string;
-  run(call: Call, body: Uint8Array): Promise<Uint8Array | undefined>;
+  run(call: Call, body: Uint8Array, choice: EngineChoice): Promise<Uint8Array | undefined>;
 }
 
 /** The actions of the server. */
 export interface FlightActions {
   list(): readonly flight.ActionType[];
-  run(call: Call, action: flight.Action): Promise<Uint8Array | undefined>;
+  run(call: Call, action: flight.Action, choice: EngineChoice): Promise<Uint8Array | undefined>;
 }
 
 /** Creates the actions. */
@@ -38,10 +39,10 @@ export function createFlightActions(options: FlightActionsOptions): FlightAction
   const actions: Readonly<Record<string, FlightAction>> = { ...flightActions(options), ...statementActions(options) };
   return {
     list: () => Object.entries(actions).map(([type, { description }]) => ({ type, description })),
-    async run(call, { type, body }) {
+    async run(call, { type, body }, choice) {
       const action = Object.hasOwn(actions, type) ? actions[type] : undefined;
       if (action === undefined) throw notOffered('action', type);
-      return action.run(call, body);
+      return action.run(call, body, choice);
     },
   };
 }
@@ -81,19 +82,22 @@ function flightActions({ reads, running, pending }: FlightActionsOptions): Reado
       },
     },
     SetSessionOptions: {
-      description: 'Sets catalog and schema; only the existing ones are accepted.',
-      async run(_call, body) {
+      description: 'Sets the engine of statements; of catalog and schema, only the existing ones are accepted.',
+      async run(_call, body, choice) {
         const request = decodeMessage('SetSessionOptionsRequest', flight.SetSessionOptionsRequest, body);
-        return flight.SetSessionOptionsResult.encode(setSessionOptions(request)).finish();
+        return flight.SetSessionOptionsResult.encode(setSessionOptions(request, choice)).finish();
       },
     },
     GetSessionOptions: {
-      description: 'Returns the catalog and schema.',
-      run: async () => flight.GetSessionOptionsResult.encode(readSessionOptions()).finish(),
+      description: 'Returns the catalog, the schema and the engine.',
+      run: async (_call, _body, choice) => flight.GetSessionOptionsResult.encode(readSessionOptions(choice)).finish(),
     },
     CloseSession: {
       description: 'Closes the session; the server keeps no state for it.',
-      run: async () => flight.CloseSessionResult.encode({ status: flight.CloseSessionResultStatus.CLOSED }).finish(),
+      async run(_call, _body, choice) {
+        choice.remember(undefined);
+        return flight.CloseSessionResult.encode({ status: flight.CloseSessionResultStatus.CLOSED }).finish();
+      },
     },
   };
 }
@@ -102,14 +106,14 @@ function statementActions({ service, statements }: FlightActionsOptions): Readon
   return {
     CreatePreparedStatement: {
       description: 'Prepares a statement.',
-      async run(call, body) {
+      async run(call, body, { engine }) {
         const name = 'ActionCreatePreparedStatementRequest';
         const { query, transactionId } = unpacked(name, flightSql.ActionCreatePreparedStatementRequest, body);
         refuseTransaction(transactionId);
-        authorizeStatement(service, call, query);
-        const info = isUpdate(query) ? undefined : await service.describeQuery(call, query);
+        authorizeStatement(service, call, { sql: query, engine });
+        const info = isUpdate(query) ? undefined : await service.describeQuery(call, query, engine);
         const parameterCount = info?.parameters.fields.length ?? 0;
-        const statement = { sql: query, isUpdate: info === undefined, parameterCount, params: [] };
+        const statement = { sql: query, engine, isUpdate: info === undefined, parameterCount, params: [] };
         const result = flightSql.ActionCreatePreparedStatementResult.encode({
           preparedStatementHandle: statements.create(call, statement),
           datasetSchema: info ? schemaBytes(info.schema) : NOTHING,

@@ -1,7 +1,7 @@
 import { ServiceError } from '@svc/errors';
 import type { Call } from '@svc/frames';
 import type { flight } from '@svc/proto';
-import type { Service } from '@svc/service';
+import type { EngineName, Service } from '@svc/service';
 import { Schema } from 'apache-arrow';
 import type { Command } from '../flight-sql/command.ts';
 import { isMetadataCommand, metadataSchema } from '../flight-sql/metadata.ts';
@@ -20,12 +20,19 @@ export interface FlightDescription {
   readonly version?: string;
 }
 
-/** Describes a descriptor without reading its data; `schemaOf` returns the schema of a query. */
+/** Describes a descriptor without reading its data. */
 export type FlightDescriber = (
   call: Call,
   descriptor: flight.FlightDescriptor,
-  schemaOf: (statement: BoundStatement) => Promise<Schema>,
+  options: DescribeOptions,
 ) => Promise<FlightDescription>;
+
+/** How to describe a statement. */
+export interface DescribeOptions {
+  /** The engine of a statement that was not prepared. */
+  readonly engine: EngineName;
+  readonly schemaOf: (statement: BoundStatement) => Promise<Schema>;
+}
 
 /** The schema of an empty result. */
 export const NO_COLUMNS: Schema = new Schema([]);
@@ -41,7 +48,7 @@ export function createFlightDescriber({
   async function describeCommand(
     call: Call,
     command: Command,
-    { bytes, schemaOf }: { readonly bytes: Uint8Array; readonly schemaOf: Parameters<FlightDescriber>[2] },
+    { bytes, engine, schemaOf }: DescribeOptions & { readonly bytes: Uint8Array },
   ): Promise<FlightDescription> {
     if (isMetadataCommand(command)) {
       return { source: { kind: 'command', command: bytes }, schema: metadataSchema(command) };
@@ -49,27 +56,28 @@ export function createFlightDescriber({
     if (command.name === 'CommandStatementQuery') {
       refuseTransaction(command.message.transactionId);
       const sql = command.message.query;
-      if (isUpdate(sql)) return { source: { kind: 'update', sql, params: [] }, schema: NO_COLUMNS };
-      const statement = { sql, params: [] };
+      const statement = { sql, params: [], engine };
+      if (isUpdate(sql)) return { source: { kind: 'update', ...statement }, schema: NO_COLUMNS };
       return { source: { kind: 'query', ...statement }, schema: await schemaOf(statement) };
     }
     if (command.name === 'CommandPreparedStatementQuery') {
       const prepared = statements.get(call, command.message.preparedStatementHandle);
-      const { sql, params } = prepared;
-      if (prepared.isUpdate) return { source: { kind: 'update', sql, params }, schema: NO_COLUMNS };
+      const { sql, params, engine: preparedFor } = prepared;
+      const statement = { sql, params, engine: preparedFor };
+      if (prepared.isUpdate) return { source: { kind: 'update', ...statement }, schema: NO_COLUMNS };
       const isBound = params.length >= prepared.parameterCount;
-      const schema = isBound ? await schemaOf({ sql, params }) : (await service.describeQuery(call, sql)).schema;
-      return { source: { kind: 'query', sql, params }, schema };
+      const schema = isBound ? await schemaOf(statement) : (await service.describeQuery(call, sql, preparedFor)).schema;
+      return { source: { kind: 'query', ...statement }, schema };
     }
     throw new ServiceError('invalid_argument', `${command.name} is not something to read.`, {
       hint: 'Send it with DoPut.',
     });
   }
 
-  return async (call, descriptor, schemaOf) => {
+  return async (call, descriptor, options) => {
     const target = flightTarget(descriptor);
     if (target.kind === 'command') {
-      return describeCommand(call, target.command, { bytes: descriptor.cmd, schemaOf });
+      return describeCommand(call, target.command, { bytes: descriptor.cmd, ...options });
     }
     const reading = await service.readFrame(call, target.handle, { limit: 0 });
     reading.close();

@@ -1,7 +1,7 @@
 import { ServiceError } from '@svc/errors';
 import type { Call, Decoders, SqlValue } from '@svc/frames';
 import { type flight, flightSql } from '@svc/proto';
-import type { Service } from '@svc/service';
+import type { EngineName, Service } from '@svc/service';
 import { boundParams } from '../flight-sql/bound-params.ts';
 import type { Command } from '../flight-sql/command.ts';
 import { ingest } from '../flight-sql/ingest.ts';
@@ -23,6 +23,8 @@ export interface FlightPutsOptions {
 export type FlightPut = (
   call: Call,
   messages: AsyncIterator<flight.FlightData, void, undefined>,
+  /** Runs a statement that was not prepared. */
+  engine: EngineName,
 ) => Promise<Uint8Array>;
 
 /** Creates the handler of uploads. */
@@ -43,24 +45,24 @@ export function createFlightPuts({ service, statements, decoders }: FlightPutsOp
     return boundParams(await decoders.decode('arrow', body, { signal: call.signal }));
   }
 
-  async function run(call: Call, command: Command, upload: FlightUpload): Promise<Uint8Array> {
+  async function run(call: Call, command: Command, upload: FlightUpload, engine: EngineName): Promise<Uint8Array> {
     if (command.name === 'CommandStatementIngest') {
       return updateResult(await ingest(service, call, command.message, upload));
     }
     if (command.name === 'CommandStatementUpdate') {
       refuseTransaction(command.message.transactionId);
       // Do not wait for more messages: C++ and Java clients read the result before they half-close the call.
-      return updateResult(await runUpdate(service, call, { sql: command.message.query, params: [] }));
+      return updateResult(await runUpdate(service, call, { sql: command.message.query, params: [], engine }));
     }
     if (command.name === 'CommandPreparedStatementUpdate') {
-      const { sql, params } = statements.get(call, command.message.preparedStatementHandle);
-      authorizeStatement(service, call, sql);
+      const prepared = statements.get(call, command.message.preparedStatementHandle);
+      authorizeStatement(service, call, prepared);
       const bound = upload.hasColumns() ? await paramsOf(call, upload) : undefined;
-      return updateResult(await runUpdate(service, call, { sql, params: bound ?? params }));
+      return updateResult(await runUpdate(service, call, { ...prepared, params: bound ?? prepared.params }));
     }
     if (command.name === 'CommandPreparedStatementQuery') {
       const { preparedStatementHandle } = command.message;
-      authorizeStatement(service, call, statements.get(call, preparedStatementHandle).sql);
+      authorizeStatement(service, call, statements.get(call, preparedStatementHandle));
       statements.bind(call, preparedStatementHandle, (await paramsOf(call, upload)) ?? []);
       return flightSql.DoPutPreparedStatementResult.encode({ preparedStatementHandle }).finish();
     }
@@ -69,12 +71,12 @@ export function createFlightPuts({ service, statements, decoders }: FlightPutsOp
     });
   }
 
-  return async (call, messages) => {
+  return async (call, messages, engine) => {
     const first = await messages.next();
     if (first.done === true) throw new ServiceError('invalid_argument', 'The upload has no message.');
     const target = flightTarget(first.value.flightDescriptor);
     const upload = flightUpload(first.value, messages);
-    if (target.kind === 'command') return run(call, target.command, upload);
+    if (target.kind === 'command') return run(call, target.command, upload, engine);
     const { info } = await service.putFrame(call, target.handle, { format: 'arrow', body: upload.body });
     return Buffer.from(info.version);
   };

@@ -2,7 +2,7 @@ import { ServiceError } from '@svc/errors';
 import type { Call, FrameStream, QueryResult } from '@svc/frames';
 import { encapsulate, encodeArrowSchema } from '@svc/frames/internal';
 import { flight } from '@svc/proto';
-import type { Service } from '@svc/service';
+import type { EngineName, Service } from '@svc/service';
 import type { Schema } from 'apache-arrow';
 import { parseCommand } from '../flight-sql/command.ts';
 import { isMetadataCommand, type MetadataCommand, readMetadata } from '../flight-sql/metadata.ts';
@@ -12,7 +12,7 @@ import { smallTable } from '../flight-sql/small-table.ts';
 import { timestampMessage } from '../frame-messages.ts';
 import type { PendingQueries, PendingQuery } from './pending-queries.ts';
 import { createFlightDescriber, NO_COLUMNS } from './flight-describer.ts';
-import { decodeSource, encodeSource } from './flight-source.ts';
+import { type BoundStatement, decodeSource, encodeSource } from './flight-source.ts';
 import type { Tickets } from './tickets.ts';
 
 /** An open read. The caller must close it. */
@@ -23,10 +23,10 @@ export interface OpenFlight {
 
 /** Reads of frames, query results and metadata. */
 export interface FlightReads {
-  /** Returns the FlightInfo of a descriptor, with a ticket to read it. */
-  info(call: Call, descriptor: flight.FlightDescriptor): Promise<flight.FlightInfo>;
+  /** Returns the FlightInfo of a descriptor, with a ticket to read it. `engine` runs a statement. */
+  info(call: Call, descriptor: flight.FlightDescriptor, engine: EngineName): Promise<flight.FlightInfo>;
   /** Returns the schema of a descriptor as an encapsulated Arrow IPC message. */
-  schema(call: Call, descriptor: flight.FlightDescriptor): Promise<Uint8Array>;
+  schema(call: Call, descriptor: flight.FlightDescriptor, engine: EngineName): Promise<Uint8Array>;
   /** Opens the data of a ticket. */
   open(call: Call, ticket: Uint8Array): Promise<OpenFlight>;
   /** Returns a new ticket for one that is still valid. */
@@ -57,13 +57,14 @@ export function createFlightReads({ service, tickets, pending, statements }: Fli
   }
 
   return {
-    async info(call, descriptor) {
+    async info(call, descriptor, engine) {
       let query: PendingQuery | undefined;
-      const { source, schema, rows, bytes, version } = await describe(call, descriptor, async (statement) => {
+      const schemaOf = async (statement: BoundStatement): Promise<Schema> => {
         const running = await pending.begin(call, statement);
         query = running.query;
         return running.schema;
-      });
+      };
+      const { source, schema, rows, bytes, version } = await describe(call, descriptor, { engine, schemaOf });
       return {
         schema: schemaBytes(schema),
         flightDescriptor: descriptor,
@@ -75,14 +76,17 @@ export function createFlightReads({ service, tickets, pending, statements }: Fli
       };
     },
 
-    async schema(call, descriptor) {
-      const { schema } = await describe(call, descriptor, async (statement) => {
-        if (statement.params.length === 0) return (await service.describeQuery(call, statement.sql)).schema;
+    async schema(call, descriptor, engine) {
+      const schemaOf = async (statement: BoundStatement): Promise<Schema> => {
+        if (statement.params.length === 0) {
+          return (await service.describeQuery(call, statement.sql, statement.engine)).schema;
+        }
         // The types of the columns may depend on the values, so only the result has them.
         const { query, schema: resultSchema } = await pending.begin(call, statement);
         query.end(NOT_WANTED);
         return resultSchema;
-      });
+      };
+      const { schema } = await describe(call, descriptor, { engine, schemaOf });
       return schemaBytes(schema);
     },
 
@@ -92,7 +96,8 @@ export function createFlightReads({ service, tickets, pending, statements }: Fli
       const source = decodeSource(tickets.open(call, ticket));
       if (source.kind === 'frame') return service.readFrame(call, source.handle);
       if (source.kind === 'query') {
-        return openResult(await service.query(call, source.sql, { params: source.params }));
+        const { sql, params, engine } = source;
+        return openResult(await service.query(call, sql, { params, engine }));
       }
       if (source.kind === 'update') {
         await runUpdate(service, call, source);

@@ -2,9 +2,10 @@ import { ServiceError } from '@svc/errors';
 import type { Call, Decoders } from '@svc/frames';
 import { encodeArrowMessages } from '@svc/frames/internal';
 import { flight } from '@svc/proto';
-import type { Service } from '@svc/service';
-import type { ServiceImplementation } from 'nice-grpc';
+import type { EngineName, Service } from '@svc/service';
+import type { CallContext, ServiceImplementation } from 'nice-grpc';
 import { AUTHORIZATION_KEY } from '../call-credentials.ts';
+import { type EngineChoice, engineChoice } from '../flight-sql/engine-choice.ts';
 import { createPreparedStatements } from '../flight-sql/prepared-statements.ts';
 import { withIdleTimeout } from '../with-idle-timeout.ts';
 import { createPendingQueries } from './pending-queries.ts';
@@ -26,6 +27,8 @@ export interface FlightServiceOptions {
   readonly idleTimeoutMs: number;
   /** Decodes the parameters of statements. */
   readonly decoders: Decoders;
+  /** The engine of statements that name none. */
+  readonly defaultEngine: EngineName;
 }
 
 type Definition = typeof flight.FlightServiceDefinition;
@@ -61,7 +64,8 @@ export const FlightDefinition: Omit<Definition, 'methods'> & {
 
 /** Implements `arrow.flight.protocol.FlightService`. */
 export function createFlightService(options: FlightServiceOptions): ServiceImplementation<typeof FlightDefinition> {
-  const { service, current, idleTimeoutMs, decoders } = options;
+  const { service, current, idleTimeoutMs, decoders, defaultEngine } = options;
+  const choiceOf = (context: CallContext): EngineChoice => engineChoice(context, defaultEngine);
   const handshake = createHandshake(service);
   const statements = createPreparedStatements();
   const running = createRunningFlights();
@@ -88,7 +92,7 @@ export function createFlightService(options: FlightServiceOptions): ServiceImple
       for (const { handle } of await service.listFrames(call, prefix === '' ? {} : { prefix })) {
         const descriptor = { type: flight.FlightDescriptorDescriptorType.PATH, path: [handle], cmd: new Uint8Array(0) };
         try {
-          yield await reads.info(call, descriptor);
+          yield await reads.info(call, descriptor, defaultEngine);
         } catch (error) {
           const isGone = error instanceof ServiceError && error.code === 'handle_not_found';
           if (!isGone) throw error;
@@ -96,14 +100,14 @@ export function createFlightService(options: FlightServiceOptions): ServiceImple
       }
     },
 
-    getFlightInfo: (descriptor) => reads.info(current(), descriptor),
+    getFlightInfo: (descriptor, context) => reads.info(current(), descriptor, choiceOf(context).engine),
 
-    async pollFlightInfo(descriptor) {
-      return { info: await reads.info(current(), descriptor), progress: 1 };
+    async pollFlightInfo(descriptor, context) {
+      return { info: await reads.info(current(), descriptor, choiceOf(context).engine), progress: 1 };
     },
 
-    async getSchema(descriptor) {
-      return { schema: await reads.schema(current(), descriptor) };
+    async getSchema(descriptor, context) {
+      return { schema: await reads.schema(current(), descriptor, choiceOf(context).engine) };
     },
 
     async *doGet({ ticket }) {
@@ -120,8 +124,9 @@ export function createFlightService(options: FlightServiceOptions): ServiceImple
       }
     },
 
-    async *doPut(request) {
-      yield { appMetadata: await put(current(), withIdleTimeout(request, idleTimeoutMs)) };
+    async *doPut(request, context) {
+      const { engine } = choiceOf(context);
+      yield { appMetadata: await put(current(), withIdleTimeout(request, idleTimeoutMs), engine) };
     },
 
     // eslint-disable-next-line require-yield -- It always throws.
@@ -131,8 +136,8 @@ export function createFlightService(options: FlightServiceOptions): ServiceImple
       });
     },
 
-    async *doAction(action) {
-      const body = await actions.run(current(), action);
+    async *doAction(action, context) {
+      const body = await actions.run(current(), action, choiceOf(context));
       if (body !== undefined) yield { body };
     },
 

@@ -1,11 +1,13 @@
 import type { SqlValue } from '@svc/frames';
 import { QueryRequest } from '@svc/proto';
-import { sqlValueFrom, sqlValueMessage } from '../query-messages.ts';
+import type { EngineName } from '@svc/service';
+import { engineFrom, sqlValueFrom, sqlValueMessage } from '../query-messages.ts';
 
-/** A statement and the values of its parameters. */
+/** A statement, the values of its parameters, and the engine that runs it. */
 export interface BoundStatement {
   readonly sql: string;
   readonly params: readonly SqlValue[];
+  readonly engine: EngineName;
 }
 
 /** The source of the data of a ticket. */
@@ -30,13 +32,14 @@ export function decodeSource(content: Uint8Array): FlightSource {
   const payload = content.subarray(1);
   if (kind === 'frame') return { kind, handle: Buffer.from(payload).toString() };
   if (kind === 'command') return { kind, command: payload };
-  const { sql, params } = QueryRequest.decode(payload);
-  return { kind, sql, params: params.map(sqlValueFrom) };
+  const { sql, params, engine } = QueryRequest.decode(payload);
+  return { kind, sql, params: params.map(sqlValueFrom), engine: engineFrom(engine) };
 }
 
 function payloadOf(source: FlightSource): Uint8Array {
   if (source.kind === 'frame') return Buffer.from(source.handle);
   if (source.kind === 'command') return source.command;
-  const { sql, params } = source;
-  return QueryRequest.encode(QueryRequest.fromPartial({ sql, params: params.map(sqlValueMessage) })).finish();
+  const { sql, params, engine } = source;
+  const request = QueryRequest.fromPartial({ sql, params: params.map(sqlValueMessage), engine });
+  return QueryRequest.encode(request).finish();
 }

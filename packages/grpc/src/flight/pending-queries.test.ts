@@ -6,8 +6,8 @@ import { createFakeEngine } from '../../test/fake-engine.ts';
 import { createPendingQueries } from './pending-queries.ts';
 
 const TICKET = Buffer.from('ticket');
-const ONE = { sql: 'SELECT 1 AS one', params: [] };
-const SLOW = { sql: 'SELECT slowly', params: [] };
+const ONE = { sql: 'SELECT 1 AS one', params: [], engine: 'local' } as const;
+const SLOW = { sql: 'SELECT slowly', params: [], engine: 'local' } as const;
 
 function callOf(tenant = 'default', signal: AbortSignal = new AbortController().signal): Call {
   return { tenant, requestId: 'test', signal };
@@ -86,7 +86,7 @@ test('one that cannot be described gets its schema from its result', async () =>
 
 test('one that fails returns the error at once, and leaves nothing behind', async () => {
   const { pending, engine } = start();
-  await expect(pending.begin(callOf(), { sql: 'SELEC', params: [] })).rejects.toMatchObject({ code: 'invalid_sql' });
+  await expect(pending.begin(callOf(), { sql: 'SELEC', params: [], engine: 'local' })).rejects.toMatchObject({ code: 'invalid_sql' });
   expect(engine.openResults()).toBe(0);
 });
 

@@ -1,6 +1,6 @@
 import { onAbort, ServiceError } from '@svc/errors';
 import type { Call, QueryResult } from '@svc/frames';
-import type { Service } from '@svc/service';
+import type { EngineName, Service } from '@svc/service';
 import type { Schema } from 'apache-arrow';
 import type { BoundStatement } from './flight-source.ts';
 import { CANCELLED } from './running-flights.ts';
@@ -8,6 +8,7 @@ import { ticketKey } from './tickets.ts';
 
 /** A running query whose result has not been fetched yet. */
 export interface PendingQuery {
+  readonly engine: EngineName;
   readonly result: Promise<QueryResult>;
   /** Cancels the query, or closes its result. */
   end(reason: unknown): void;
@@ -80,7 +81,8 @@ export function createPendingQueries(options: PendingQueriesOptions): PendingQue
     take(call, ticket) {
       const key = ticketKey(call, ticket);
       // The ticket may come from another caller of the tenant, who may read.
-      if (kept.has(key)) service.authorize(call, 'query');
+      const found = kept.get(key);
+      if (found !== undefined) service.authorize(call, 'query', found.query.engine);
       const query = remove(key);
       if (query === undefined) return undefined;
       endWith(call, query);
@@ -92,12 +94,13 @@ export function createPendingQueries(options: PendingQueriesOptions): PendingQue
 
 const NOT_READ = new ServiceError('cancelled', 'The query result was never fetched.');
 
-function beginQuery(service: Service, call: Call, { sql, params }: BoundStatement): PendingQuery {
+function beginQuery(service: Service, call: Call, { sql, params, engine }: BoundStatement): PendingQuery {
   const controller = new AbortController();
-  const result = service.query({ ...call, signal: controller.signal }, sql, { params });
+  const result = service.query({ ...call, signal: controller.signal }, sql, { params, engine });
   // Avoid an unhandled rejection; the reader awaits `result` itself.
   result.catch(() => undefined);
   return {
+    engine,
     result,
     end(reason) {
       controller.abort(reason);
@@ -135,7 +138,7 @@ async function schemaOf(
   const describing = new AbortController();
   const aside = { ...call, signal: AbortSignal.any([call.signal, describing.signal]) };
   // If the description fails, because every engine is busy for example, wait for the query itself.
-  const described = service.describeQuery(aside, statement.sql).catch(() => query.result);
+  const described = service.describeQuery(aside, statement.sql, statement.engine).catch(() => query.result);
   try {
     return (await Promise.race([query.result, described])).schema;
   } finally {
