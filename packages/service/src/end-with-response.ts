@@ -1,4 +1,4 @@
-import type { TsdbResponse } from '@svc/tsdb-proxy';
+import { createStreamedResponse, type TsdbResponse } from '@svc/tsdb-proxy';
 
 /** Calls `onEnd` when the body of a response is read to its end, fails or is cancelled; at once if it has arrived whole. */
 export function endWithResponse(response: TsdbResponse, onEnd: () => void): TsdbResponse {
@@ -24,31 +24,5 @@ export function endWithResponse(response: TsdbResponse, onEnd: () => void): Tsdb
       return (await source.return?.()) ?? { done: true, value: undefined };
     },
   };
-  let body: ReadableStream<Uint8Array> | undefined;
-  return {
-    status,
-    headers,
-    chunks,
-    get body() {
-      return (body ??= streamOf(chunks));
-    },
-  };
-}
-
-/** Not from a generator: cancelling one that has not started would not reach the source. */
-function streamOf(chunks: AsyncIterator<Uint8Array, void>): ReadableStream<Uint8Array> {
-  return new ReadableStream<Uint8Array>(
-    {
-      async pull(controller) {
-        const { done, value } = await chunks.next();
-        if (done === true) controller.close();
-        // Copy: readers of a stream may keep its chunks, whose buffers are reused.
-        else controller.enqueue(Uint8Array.from(value));
-      },
-      async cancel() {
-        await chunks.return?.();
-      },
-    },
-    { highWaterMark: 0 },
-  );
+  return createStreamedResponse({ status, headers }, chunks);
 }

@@ -1,8 +1,7 @@
 import { type ResponseBody, type BodySource, createResponseBody } from './response-body.ts';
 import type { UpstreamRequest } from './upstream-request.ts';
+import { createStreamedResponse, type ResponseHead } from './streamed-response.ts';
 import type { TsdbResponse } from './tsdb-proxy.ts';
-
-type ResponseHead = Pick<TsdbResponse, 'status' | 'headers'>;
 
 /** A response whose headers have arrived. */
 export interface IncomingResponse {
@@ -39,7 +38,7 @@ export function receiveResponse(
     if (head.status === 204) return resolve({ ...head, body: null });
     body = createResponseBody(source, upstream, idleTimeoutMs);
     for (const bytes of early) body.push(bytes);
-    resolve(new StreamedResponse(head, body.chunks));
+    resolve(createStreamedResponse(head, body.chunks));
   };
   // Deferred until the parser has consumed the current read.
   queueMicrotask(begin);
@@ -60,24 +59,6 @@ export function receiveResponse(
   };
 }
 
-/** A response whose body is still arriving. */
-class StreamedResponse implements TsdbResponse {
-  readonly status: number;
-  readonly headers: Record<string, string>;
-  readonly chunks: AsyncIterator<Uint8Array, void>;
-  #stream: ReadableStream<Uint8Array> | undefined;
-
-  constructor({ status, headers }: ResponseHead, chunks: AsyncIterator<Uint8Array, void>) {
-    this.status = status;
-    this.headers = headers;
-    this.chunks = chunks;
-  }
-
-  get body(): ReadableStream<Uint8Array> {
-    return (this.#stream ??= streamOfChunks(this.chunks));
-  }
-}
-
 /** A response with a complete body; creates a stream only if `body` is used. */
 class BufferedResponse implements TsdbResponse {
   readonly status: number;
@@ -94,23 +75,6 @@ class BufferedResponse implements TsdbResponse {
   get body(): ReadableStream<Uint8Array> {
     return (this.#stream ??= streamOf(this.bytes));
   }
-}
-
-function streamOfChunks(chunks: AsyncIterator<Uint8Array, void>): ReadableStream<Uint8Array> {
-  return new ReadableStream<Uint8Array>(
-    {
-      async pull(controller) {
-        const { done, value } = await chunks.next();
-        if (done === true) controller.close();
-        // Copy: readers of a stream may keep its chunks.
-        else controller.enqueue(Buffer.from(value));
-      },
-      async cancel() {
-        await chunks.return?.();
-      },
-    },
-    { highWaterMark: 0 },
-  );
 }
 
 function streamOf(bytes: Uint8Array): ReadableStream<Uint8Array> {

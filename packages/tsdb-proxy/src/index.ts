@@ -13,5 +13,6 @@
  */
 export { createTsdbProxy } from './create-tsdb-proxy.ts';
 export type { TsdbProxyOptions } from './proxy-options.ts';
+export { createStreamedResponse, type ResponseHead } from './streamed-response.ts';
 export { TsdbCredentialsError } from './tsdb-credentials-error.ts';
 export type { TsdbResponse, TsdbProxy, TsdbRequest } from './tsdb-proxy.ts';
