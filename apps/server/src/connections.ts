@@ -15,7 +15,7 @@ export interface Connections {
   /** The requests in flight on all connections. */
   allRunning(): Iterable<RunningRequest>;
   /** The number of requests in flight. */
-  readonly inFlight: number;
+  inFlight(): number;
   /** Answers a request after all earlier requests of its connection. */
   answer(request: IncomingMessage, response: ServerResponse): void;
   /** Runs a task after all earlier requests of the connection are answered; never if the connection closes first. */
@@ -106,9 +106,7 @@ export function serveInOrder(
     *allRunning() {
       for (const { running } of connections.values()) if (running !== undefined) yield running;
     },
-    get inFlight() {
-      return inFlight;
-    },
+    inFlight: () => inFlight,
     whenAnswered: enqueue,
     isReceiving: (socket) => connections.get(socket)?.newest?.complete === false,
     isPaused: (socket) => connections.get(socket)?.isPaused ?? false,

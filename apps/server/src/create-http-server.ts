@@ -36,7 +36,7 @@ export function createHttpServer(
   service: Service,
   { isStarting, tls }: HttpServerOptions,
 ): { http: Server; connections: Connections } {
-  const app = createApp(config, service, { isStarting, inFlight: () => connections.inFlight });
+  const app = createApp(config, service, { isStarting, inFlight: () => connections.inFlight() });
   const answer = async (request: Request, env: HttpBindings | Http2Bindings): Promise<Response> => {
     const { incoming, outgoing } = env;
     if (!(incoming instanceof IncomingMessage && outgoing instanceof ServerResponse)) return malformedRequest();
