@@ -8,6 +8,11 @@ export interface RunningRequest {
   readonly response: ServerResponse;
 }
 
+/** Whether the server waits for the body of a request: no response has started, and all that arrived is read. */
+export function awaitsBody({ request, response }: RunningRequest): boolean {
+  return !response.headersSent && !request.complete && request.readableLength === 0 && !request.isPaused();
+}
+
 /** The connections of an HTTP server, and the request in flight on each. */
 export interface Connections {
   /** Returns the request in flight on a connection. */

@@ -1,6 +1,6 @@
 import type { Server } from 'node:http';
 import type { Socket } from 'node:net';
-import type { Connections, RunningRequest } from './connections.ts';
+import { awaitsBody, type Connections, type RunningRequest } from './connections.ts';
 
 /**
  * Closes connections whose client is idle: it stops sending its head or body, or stops reading the response. A connection
@@ -15,7 +15,7 @@ export function endIdleSockets(server: Server, connections: Connections, idleTim
   });
 }
 
-function isClientIdle({ request, response }: RunningRequest): boolean {
-  if (response.headersSent) return response.writableLength > 0;
-  return !request.complete && request.readableLength === 0 && !request.isPaused();
+function isClientIdle(running: RunningRequest): boolean {
+  const { response } = running;
+  return response.headersSent ? response.writableLength > 0 : awaitsBody(running);
 }

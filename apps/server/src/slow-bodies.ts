@@ -1,5 +1,5 @@
 import type { IncomingMessage, Server } from 'node:http';
-import type { Connections, RunningRequest } from './connections.ts';
+import { awaitsBody, type Connections, type RunningRequest } from './connections.ts';
 
 /** Options of `endSlowBodies`. */
 export interface SlowBodyOptions {
@@ -46,15 +46,10 @@ export function endSlowBodies(server: Server, connections: Connections, options:
   const timer = setInterval(
     () => {
       const nowMs = performance.now();
-      for (const running of connections.allRunning()) if (isAwaited(running)) sample(running, nowMs - sampledAtMs);
+      for (const running of connections.allRunning()) if (awaitsBody(running)) sample(running, nowMs - sampledAtMs);
       sampledAtMs = nowMs;
     },
     Math.min(MAX_SAMPLE_MS, Math.ceil(windowMs / 4)),
   ).unref();
   server.once('close', () => clearInterval(timer));
-}
-
-/** Whether the server waits for the body of a request. */
-function isAwaited({ request, response }: RunningRequest): boolean {
-  return !request.complete && !response.headersSent && request.readableLength === 0 && !request.isPaused();
 }
