@@ -1,10 +1,9 @@
-import { readFileSync, statSync } from 'node:fs';
 import type { Arguments } from './command.ts';
 import { CliError } from '../errors/cli-error.ts';
-import { errorCode } from '../errors/error-code.ts';
 import type { ClientOptions } from '../client/client.ts';
 import { createTlsFetch } from '../client/tls-fetch.ts';
 import type { CommandOption, Context } from './command.ts';
+import { readSmallFile } from './read-small-file.ts';
 import { resolveTls, TLS_OPTIONS } from './tls-options.ts';
 
 const DEFAULT_URL = 'http://127.0.0.1:9000';
@@ -100,18 +99,10 @@ function resolveToken(file: string | undefined, env: Context['env']): string | u
   });
 }
 
-function readToken(file: string): string {
-  try {
-    if (statSync(file).size <= MAX_TOKEN_FILE_BYTES) return readFileSync(file, 'utf8').trim();
-  } catch (error) {
-    throw new CliError('usage', `The token file ${JSON.stringify(file)} cannot be read: ${errorCode(error)}.`, {
-      hint: 'Name a file with the token alone.',
-      cause: error,
-    });
-  }
-  throw new CliError('usage', `The token file ${JSON.stringify(file)} has more than ${MAX_TOKEN_FILE_BYTES} bytes.`, {
-    hint: 'Name a file with the token alone.',
-  });
+function readToken(path: string): string {
+  const title = `The token file ${JSON.stringify(path)}`;
+  const hint = 'Name a file with the token alone.';
+  return readSmallFile({ path, title, maxBytes: MAX_TOKEN_FILE_BYTES, hint }).trim();
 }
 
 /** Returns the URL of the server: from the flag, else from the environment, else the default. */

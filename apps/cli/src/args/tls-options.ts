@@ -1,9 +1,9 @@
-import { readFileSync, statSync } from 'node:fs';
 import { createSecureContext } from 'node:tls';
 import { CliError } from '../errors/cli-error.ts';
 import { errorCode } from '../errors/error-code.ts';
 import type { ClientTls } from '../client/tls-fetch.ts';
 import type { Arguments, CommandOption } from './command.ts';
+import { readSmallFile } from './read-small-file.ts';
 
 /** The flags of TLS of every command that sends requests to a server. */
 export const TLS_OPTIONS: Readonly<Record<string, CommandOption>> = {
@@ -41,18 +41,8 @@ export function resolveTls(args: Arguments, url: string): ClientTls | undefined 
 
 function readPem(flag: string, path: string | undefined): string | undefined {
   if (path === undefined) return undefined;
-  const hint = `Name a PEM file with --${flag}.`;
-  try {
-    if (statSync(path).size <= MAX_FILE_BYTES) return readFileSync(path, 'utf8');
-  } catch (error) {
-    throw new CliError('usage', `The file ${JSON.stringify(path)} of --${flag} cannot be read: ${errorCode(error)}.`, {
-      hint,
-      cause: error,
-    });
-  }
-  throw new CliError('usage', `The file ${JSON.stringify(path)} of --${flag} has more than ${MAX_FILE_BYTES} bytes.`, {
-    hint,
-  });
+  const title = `The file ${JSON.stringify(path)} of --${flag}`;
+  return readSmallFile({ path, title, maxBytes: MAX_FILE_BYTES, hint: `Name a PEM file with --${flag}.` });
 }
 
 function checkFiles({ ca, cert, key }: ClientTls): void {
