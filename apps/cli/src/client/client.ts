@@ -6,6 +6,7 @@ import type { GenericSchema } from 'valibot';
 import { checkResponse, type ExpectedResponse } from './check-response.ts';
 import { CliError, incompleteResponse, invalidResponse } from '../errors/cli-error.ts';
 import { connectionError } from './connection-error.ts';
+import { parseJson } from '../text/parse-json.ts';
 import { refusalOf } from './refusal.ts';
 import { ResponseTimeoutError, type RequestWatch, watchRequest } from './request-watch.ts';
 import { parseResponse } from './server-responses.ts';
@@ -172,14 +173,6 @@ export async function readResponse<T>(
   const value = parseJson(await readText(response, maxBytes));
   if (value === undefined) throw invalidResponse('it is not JSON');
   return parseResponse(schema, value);
-}
-
-function parseJson(text: string): unknown {
-  try {
-    return JSON.parse(text);
-  } catch {
-    return undefined;
-  }
 }
 
 /**

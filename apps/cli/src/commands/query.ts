@@ -9,6 +9,7 @@ import { OUTPUT_FORMATS } from '../args/file-formats.ts';
 import { defaultEngine } from '../frames/default-engine.ts';
 import { keepSql } from '../frames/keep-sql.ts';
 import { nearestHint } from '../text/nearest-hint.ts';
+import { parseJson } from '../text/parse-json.ts';
 import { reportFrame } from '../frames/report-frame.ts';
 import { refuseArrowFile, resultOptions, type ResultTarget, resultTarget } from '../args/result-format.ts';
 import { runSql } from '../frames/run-sql.ts';
@@ -154,7 +155,7 @@ function checkPrompt({ format, file }: ResultTarget, keep: Kept | undefined): vo
 
 function checkParam(text: string): string {
   const given = `--param ${JSON.stringify(text)}`;
-  const value = parsedParam(text);
+  const value = parseJson(text);
   if (value === undefined) {
     throw new CliError('usage', `${given} is not JSON.`, {
       hint: `Write a string in double quotes inside single quotes: --param '${JSON.stringify(text)}'.`,
@@ -169,14 +170,6 @@ function checkParam(text: string): string {
   throw new CliError('usage', `${given} is an array or an object, not a value for SQL.`, {
     hint: 'Give one value for each parameter: --param 1 --param 2.',
   });
-}
-
-function parsedParam(text: string): unknown {
-  try {
-    return JSON.parse(text);
-  } catch {
-    return undefined;
-  }
 }
 
 async function sqlOf(args: Arguments, context: Context): Promise<string> {
