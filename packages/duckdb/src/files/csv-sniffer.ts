@@ -1,6 +1,6 @@
 import { createReadStream } from 'node:fs';
-import { open } from 'node:fs/promises';
 import { ServiceError } from '@svc/errors';
+import { readStart } from '../disk/read-start.ts';
 import { createCsvScanner, withoutByteOrderMark } from './csv-scanner.ts';
 import { MAX_LINE_BYTES } from './csv-arguments.ts';
 import { BROKEN_LINE_HINT, LONG_LINE_HINT, UNKNOWN_CSV_DIALECT, wrongValueCount } from './file-errors.ts';
@@ -69,17 +69,6 @@ async function readFirstLine(
   const delimiter = given ?? detectDelimiter(line);
   const first = splitFirstLine(line, delimiter);
   return { ...first, delimiter, skip, isCut: !first.isEnded && bytes.length > maxBytes };
-}
-
-async function readStart(path: string, maxBytes: number): Promise<Uint8Array> {
-  const file = await open(path);
-  try {
-    const { size } = await file.stat();
-    const { buffer, bytesRead } = await file.read(Buffer.alloc(Math.min(size, maxBytes)));
-    return buffer.subarray(0, bytesRead);
-  } finally {
-    await file.close();
-  }
 }
 
 /** Counts the empty lines at the start of a text, and finds where the first other line starts. */

@@ -1,4 +1,5 @@
-import { open, stat } from 'node:fs/promises';
+import { stat } from 'node:fs/promises';
+import { readStart } from '../disk/read-start.ts';
 import type { PreparedUpload } from './describe-source.ts';
 
 /** From this many rows on, a frame is long. Its footer would cost more than its rows if its row groups were short. */
@@ -62,12 +63,7 @@ function boundedSize(rows: number, bytesPerRow: number): RowsSize {
 
 /** The mean length of the first lines of a CSV file. */
 async function csvRowBytes(path: string): Promise<number> {
-  const file = await open(path);
-  try {
-    const { buffer, bytesRead } = await file.read(Buffer.alloc(CSV_HEAD_BYTES));
-    const lines = buffer.subarray(0, bytesRead).reduce((count, byte) => count + (byte === LINE_FEED ? 1 : 0), 0);
-    return bytesRead / Math.max(1, lines);
-  } finally {
-    await file.close();
-  }
+  const head = await readStart(path, CSV_HEAD_BYTES);
+  const lines = head.reduce((count, byte) => count + (byte === LINE_FEED ? 1 : 0), 0);
+  return head.length / Math.max(1, lines);
 }

@@ -1,6 +1,7 @@
-import { open, stat } from 'node:fs/promises';
+import { stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import { DEFAULT_TENANT, type FrameRef } from '@svc/frames';
+import { readStart } from '../../disk/read-start.ts';
 import { isUtf16 } from '../../files/csv-text.ts';
 import { versionOfFile } from '../../wire/file-version.ts';
 import { createFolderListing, type FolderListing, ifThere } from './folder-listing.ts';
@@ -154,7 +155,7 @@ async function inspect(
 ): Promise<Pick<StoredFrame, 'source' | 'failure' | 'isTable'>> {
   if (source.kind !== 'csv' && source.kind !== 'json') return { source };
   // A file that cannot be read is an error when it is described.
-  const head = await readFirstBytes(source.path).catch(() => Buffer.alloc(0));
+  const head = await readStart(source.path, HEAD_BYTES).catch(() => Buffer.alloc(0));
   if (source.kind === 'json') {
     const isOther = /^[^[]/.test(head.toString().replace(/^[\s\uFEFF]+/, ''));
     return isOther ? { source, isTable: false, failure: notATable(handle) } : { source };
@@ -165,16 +166,6 @@ async function inspect(
 
 /** Enough for a byte order mark, or for some spaces. */
 const HEAD_BYTES = 64;
-
-async function readFirstBytes(path: string): Promise<Buffer> {
-  const file = await open(path);
-  try {
-    const { buffer, bytesRead } = await file.read(Buffer.alloc(HEAD_BYTES), 0, HEAD_BYTES, 0);
-    return buffer.subarray(0, bytesRead);
-  } finally {
-    await file.close();
-  }
-}
 
 function parseNamed(name: string): { readonly name: string; readonly file: ReturnType<typeof parseFileName> } {
   return { name, file: parseFileName(name) };
