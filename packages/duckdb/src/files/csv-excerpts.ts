@@ -1,12 +1,11 @@
 import { type FileHandle, open } from 'node:fs/promises';
-import { createCsvScanner } from './csv-scanner.ts';
+import { createCsvScanner, LINE_FEED } from './csv-scanner.ts';
 
 /** A shorter file has no excerpts: it is soon read again. */
 const MIN_FILE_BYTES = 1024 * 1024;
 const EXCERPT_BYTES = 16 * 1024;
 /** The number of excerpts before the end of the file. */
 const EXCERPTS = 8;
-const LINE_FEED = 10;
 
 /** What a line of a CSV file looks like. */
 interface LineForm {

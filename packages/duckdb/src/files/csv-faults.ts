@@ -2,7 +2,7 @@ import { createReadStream } from 'node:fs';
 import { quoted, ServiceError } from '@svc/errors';
 import { columnInfo } from '@svc/frames';
 import type { QueryTexts } from './csv-inference.ts';
-import { createCsvScanner, withoutByteOrderMark } from './csv-scanner.ts';
+import { CARRIAGE_RETURN, createCsvScanner, LINE_FEED, withoutByteOrderMark } from './csv-scanner.ts';
 import { csvColumnName, type CsvTable } from './csv-table.ts';
 import { type CsvSource, csvTextsSql } from './source-sql.ts';
 
@@ -67,8 +67,6 @@ async function findInexactValue(
   }
   return found;
 }
-
-const [LINE_FEED, CARRIAGE_RETURN] = [10, 13];
 
 /** Finds the line on which a row starts. Empty lines hold no row, except in a file of one column after the first line. */
 async function lineOfRow(path: string, { delimiter, header, skip, columns }: CsvTable, row: number): Promise<number> {

@@ -2,12 +2,10 @@ import { createReadStream, createWriteStream } from 'node:fs';
 import { pipeline } from 'node:stream/promises';
 import { ServiceError } from '@svc/errors';
 import { unlinkIfThere } from '../disk/durable-files.ts';
-import { createCsvScanner, withoutByteOrderMark } from './csv-scanner.ts';
+import { CARRIAGE_RETURN, createCsvScanner, LINE_FEED, withoutByteOrderMark } from './csv-scanner.ts';
 import { hasUnknownDialect } from './file-errors.ts';
 import type { FileSource } from './frame-files.ts';
 import { explainDialect, readCsvHead } from './csv-sniffer.ts';
-
-const [LINE_FEED, CARRIAGE_RETURN] = [10, 13];
 
 type Text = AsyncIterable<Uint8Array>;
 type CsvFile = Extract<FileSource, { kind: 'csv' }>;

@@ -18,7 +18,11 @@ export interface CsvScanner {
   next(byte: number): CsvToken;
 }
 
-const [QUOTE, SPACE, LINE_FEED, CARRIAGE_RETURN] = [34, 32, 10, 13];
+/** The byte that ends a line, alone or after a carriage return. */
+export const LINE_FEED = 10;
+/** The byte that ends a line in some files, alone or before a line feed. */
+export const CARRIAGE_RETURN = 13;
+const [QUOTE, SPACE] = [34, 32];
 const BYTE_ORDER_MARK = Buffer.of(0xef, 0xbb, 0xbf);
 
 /** Creates a scanner at the start of a text, after its byte order mark. Any of the delimiters separates values. */

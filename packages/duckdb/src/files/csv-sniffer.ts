@@ -1,7 +1,7 @@
 import { createReadStream } from 'node:fs';
 import { ServiceError } from '@svc/errors';
 import { readStart } from '../disk/read-start.ts';
-import { createCsvScanner, withoutByteOrderMark } from './csv-scanner.ts';
+import { CARRIAGE_RETURN, createCsvScanner, LINE_FEED, withoutByteOrderMark } from './csv-scanner.ts';
 import { MAX_LINE_BYTES } from './csv-arguments.ts';
 import { BROKEN_LINE_HINT, LONG_LINE_HINT, UNKNOWN_CSV_DIALECT, wrongValueCount } from './file-errors.ts';
 
@@ -13,7 +13,6 @@ const DELIMITERS = [',', ';', '\t', '|'] as const;
 const HEAD_BYTES = 2_000_000;
 /** About the number of lines that DuckDB samples to detect the dialect of a file. */
 const SAMPLED_LINES = 30_000;
-const [LINE_FEED, CARRIAGE_RETURN] = [10, 13];
 
 /** The head of a CSV file. Its first line is the first that is not empty. */
 export interface CsvHead {

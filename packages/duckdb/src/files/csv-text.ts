@@ -7,6 +7,7 @@ import {
   LATIN1_DECODER,
   UTF8_DECODER,
 } from './csv-decoders.ts';
+import { CARRIAGE_RETURN, LINE_FEED } from './csv-scanner.ts';
 
 type Body = AsyncIterable<Uint8Array>;
 type Chunks = AsyncGenerator<Uint8Array, void, undefined>;
@@ -89,8 +90,6 @@ function isBigEndian(head: Uint8Array): boolean {
   const [first, second] = head;
   return hasUtf16Mark(head) ? first === 0xfe : first === 0 && second !== 0;
 }
-
-const [LINE_FEED, CARRIAGE_RETURN] = [10, 13];
 
 /** Leaves out the first lines, which need not be CSV. */
 async function* withoutLines(text: Body, skip: number): Chunks {

@@ -1,5 +1,6 @@
 import { stat } from 'node:fs/promises';
 import { readStart } from '../disk/read-start.ts';
+import { LINE_FEED } from './csv-scanner.ts';
 import type { PreparedUpload } from './describe-source.ts';
 
 /** From this many rows on, a frame is long. Its footer would cost more than its rows if its row groups were short. */
@@ -38,7 +39,6 @@ export function growingRowGroups(bytesPerRow: number): readonly { readonly from:
 /** The least bytes of a row in a CSV file: one digit and a line feed. */
 const MIN_CSV_ROW_BYTES = 2;
 const CSV_HEAD_BYTES = 64 * 1024;
-const LINE_FEED = 10;
 /** A rough ratio of the memory that rows take to their bytes in a Parquet file. */
 const PARQUET_RATIO = 4;
 
