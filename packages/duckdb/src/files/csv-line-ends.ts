@@ -1,4 +1,5 @@
-import { createReadStream, createWriteStream } from 'node:fs';
+import { createReadStream } from 'node:fs';
+import { open } from 'node:fs/promises';
 import { pipeline } from 'node:stream/promises';
 import { ServiceError } from '@svc/errors';
 import { unlinkIfThere } from '../disk/durable-files.ts';
@@ -27,8 +28,9 @@ export async function withUniformLines<T>(
   }
   const copy = `${path}.lines`;
   const { delimiter } = await readCsvHead(from.path, from.delimiter);
+  const file = await open(copy, 'wx', 0o600);
   try {
-    await pipeline(withLineFeeds(textOf(from.path, signal), delimiter), createWriteStream(copy), { signal });
+    await pipeline(withLineFeeds(textOf(from.path, signal), delimiter), file.createWriteStream(), { signal });
     return await work({ ...from, path: copy });
   } finally {
     await unlinkIfThere(copy).catch(() => {});
