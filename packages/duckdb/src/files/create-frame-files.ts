@@ -36,6 +36,7 @@ import { withExactSource } from './parquet/exact-source.ts';
 import { createFileEngine, type FileEngine, type FileEngineOptions } from '../engine/file-engine.ts';
 import { columnOfInexactValue, fromChild, hasUnknownDialect, type Subject } from './file-errors.ts';
 import { readSource, subjectOf } from './read-source.ts';
+import { filesOfParquet, tailOf } from './side-files.ts';
 import { attachment, checksOf, copyOptions, FILE_NOTES, storedRowsSql } from './source-sql.ts';
 import { foreignColumn, hasInt96, isStoredBySql } from '../types/duckdb-types.ts';
 import { fileNames, NO_COLUMNS_NAME } from '../wire/sql-names.ts';
@@ -92,14 +93,9 @@ async function removeOnFailure(path: string, writing: Promise<WrittenFile>): Pro
   try {
     return await writing;
   } catch (error) {
-    for (const file of [path, tailOf(path)]) await unlinkIfThere(file).catch(() => {});
+    for (const file of filesOfParquet(path)) await unlinkIfThere(file).catch(() => {});
     throw error;
   }
-}
-
-/** The file of the rows that need other options than the first. */
-function tailOf(path: string): string {
-  return `${path}.tail`;
 }
 
 async function writeFrame(
@@ -133,7 +129,7 @@ async function convertSource(
 ): Promise<WrittenFile> {
   const upload = await guarded(subjectOf(from), () => prepareUpload(from));
   if (!isUpload) return convertUpload(engine, upload, path, write);
-  return lanes.run(upload, { paths: [path, tailOf(path)], signal: write.signal }, (signal) =>
+  return lanes.run(upload, { paths: filesOfParquet(path), signal: write.signal }, (signal) =>
     convertUpload(engine, upload, path, { ...write, signal }),
   );
 }

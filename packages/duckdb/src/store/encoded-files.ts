@@ -3,6 +3,7 @@ import { crc32 } from 'node:zlib';
 import { cancelledError, orAborted, ServiceError } from '@svc/errors';
 import { createSemaphore } from '@svc/frames/internal';
 import type { FrameFile, FrameFileFormat, FrameFileOptions } from '@svc/frames';
+import { filesOfEncoding } from '../files/side-files.ts';
 import { readRange, toExportError, type UnnamedFiles } from '../files/unnamed-files.ts';
 import { followSize } from '../files/watch-size.ts';
 import type { FrameContents, StoredFrame } from './catalogue/stored-frame.ts';
@@ -127,9 +128,7 @@ async function write(
 ): Promise<EncodedFile> {
   const file = await unnamed
     .create(format, async (path) => {
-      // With the files that are written beside it, and gone when it is complete.
-      const paths = ['', '.tail', '.plain', '.plain.tail'].map((end) => `${path}${end}`);
-      const stopFollowing = followSize(paths, onSize);
+      const stopFollowing = followSize(filesOfEncoding(path), onSize);
       try {
         await encode(frame, contents, { format, path, signal });
       } finally {

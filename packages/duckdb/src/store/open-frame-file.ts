@@ -4,6 +4,7 @@ import { type ByteRange, encodeCsv, encodeNdjson, type FrameFile, type FrameStre
 import { encodeArrowFile } from '@svc/frames/internal';
 import { unlinkIfThere } from '../disk/durable-files.ts';
 import type { FrameFiles, WriteOptions } from '../files/frame-files.ts';
+import { plainOf } from '../files/side-files.ts';
 import { createUnnamedFiles, readRange } from '../files/unnamed-files.ts';
 import { versionOfFile } from '../wire/file-version.ts';
 import type { FrameContents, StoredFrame } from './catalogue/stored-frame.ts';
@@ -100,7 +101,7 @@ export function createFrameEncodings(options: FrameEncodingOptions): EncodedFile
 
   /** An Arrow stream may replace dictionaries, which an Arrow file cannot. In Parquet they are plain values. */
   async function rewriteArrow(path: string, stream: FrameStream, signal: AbortSignal): Promise<void> {
-    const plain = `${path}.plain`;
+    const plain = plainOf(path);
     try {
       const info = await files.write(plain, stream, { compression: 'lz4', signal });
       const again = files.read({ kind: 'parquet', path: plain }, info, { signal, reuseBuffers: true });
