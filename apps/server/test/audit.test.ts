@@ -25,9 +25,7 @@ beforeAll(async () => {
     },
     onEnd: (end) => void ends.push(end),
   });
-  const authorization = bearer(callers.all.token);
-  await server.put('shown', [{ id: 1 }], { headers: { authorization } });
-  target = await openTarget(server.url, server.grpcAddress, authorization);
+  target = await openTarget(server, bearer(callers.all.token));
 });
 
 afterAll(async () => {

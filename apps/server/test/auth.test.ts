@@ -24,9 +24,7 @@ beforeAll(async () => {
     env: { SERVICE_AUTH_CALLERS_FILE: file, SERVICE_TSDB_USER: 'ada', SERVICE_TSDB_PASSWORD: PLANTED_PASSWORD },
     onEnd: (end) => void ends.push(end),
   });
-  const authorization = bearer(CALLERS.all.token);
-  expect((await server.put('shown', [{ id: 1 }], { headers: { authorization } })).status).toBe(201);
-  target = await openTarget(server.url, server.grpcAddress, authorization);
+  target = await openTarget(server, bearer(CALLERS.all.token));
 });
 
 afterAll(async () => {

@@ -41,11 +41,11 @@ beforeAll(async () => {
     env: { SERVICE_AUTH_CALLERS_FILE: callersFile },
     onEnd: (end) => void ends.push(end),
   });
-  for (const tenant of ['no-sql', 'one-query', 'one-frame', 'free'] as const) {
+  for (const tenant of ['no-sql', 'one-query', 'one-frame'] as const) {
     const put = await server.put('shown', [{ id: 1 }], { headers: { authorization: as(tenant) } });
     expect(put.status).toBe(201);
   }
-  target = await openTarget(server.url, server.grpcAddress, as('free'));
+  target = await openTarget(server, as('free'));
 });
 
 afterAll(async () => {

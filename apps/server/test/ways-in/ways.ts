@@ -4,6 +4,7 @@ import type { Permission } from '@svc/auth';
 import { createChannel, createClient, Metadata } from 'nice-grpc';
 import type { TestCaller } from '../callers.ts';
 import { pathOf } from '../flight-client.ts';
+import type { ServerProcess } from '../server-process.ts';
 import { prepare } from './flight-messages.ts';
 import { FLIGHT_SQL_WAYS } from './flight-sql-ways.ts';
 import { FLIGHT_WAYS } from './flight-ways.ts';
@@ -24,8 +25,11 @@ export const SAMPLE: readonly Way[] = WAYS.filter(
 /** Whether a row prepares a statement, and so does not run its operation yet. */
 export const isPreparation = ({ entries }: Way): boolean => entries[0] === 'action CreatePreparedStatement';
 
-/** Connects to a server, and gets the tickets and statements of a caller. The frame `shown` must exist. */
-export async function openTarget(url: string, grpcAddress: string, authorization: string): Promise<Target> {
+/** Puts the frame `shown` of a caller, connects, and gets the tickets and statements of the caller. */
+export async function openTarget(server: ServerProcess, authorization: string): Promise<Target> {
+  const { url, grpcAddress } = server;
+  const { status } = await server.put('shown', [{ id: 1 }], { headers: { authorization } });
+  if (status !== 201) throw new Error(`PUT /frames/shown was answered with ${status}.`);
   const channel = createChannel(grpcAddress);
   const client = createClient(flight.FlightServiceDefinition, channel);
   const options = { metadata: Metadata({ authorization }) };
