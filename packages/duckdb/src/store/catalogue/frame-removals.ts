@@ -35,11 +35,16 @@ export interface RemovalOptions {
   readonly onLeave: (frame: StoredFrame, replacement?: Replacement) => void;
 }
 
-/** Returns the files of versions that no other version lists. */
-function unusedFiles({ folder }: Tenant, { current, left }: Entry, versions: readonly StoredFrame[]): string[] {
+/** Returns the files that the other versions of a handle list. */
+function neededFiles({ current, left }: Entry, versions: readonly StoredFrame[]): ReadonlySet<string> {
   const removed = new Set(versions);
   const others = [...(current ? [current] : []), ...left].filter((frame) => !removed.has(frame));
-  const needed = new Set(others.flatMap(pathsOf));
+  return new Set(others.flatMap(pathsOf));
+}
+
+/** Returns the files of versions that no other version lists. */
+function unusedFiles({ folder }: Tenant, entry: Entry, versions: readonly StoredFrame[]): string[] {
+  const needed = neededFiles(entry, versions);
   const paths = versions.flatMap((frame) => [folder.framePath(frame), ...pathsOf(frame)]);
   return [...new Set(paths)].filter((path) => !needed.has(path));
 }
@@ -47,15 +52,12 @@ function unusedFiles({ folder }: Tenant, { current, left }: Entry, versions: rea
 /** Returns all older files of a handle if a version is a manifest that could not be read: it may list any of them. */
 async function unlistedFiles(
   { folder }: Tenant,
-  { current, left }: Entry,
+  entry: Entry,
   versions: readonly StoredFrame[],
 ): Promise<string[]> {
   const unread = versions.filter((frame) => frame.isManifest && pathsOf(frame).length === 0);
   if (unread.length === 0) return [];
-  const removed = new Set(versions);
-  const needed = new Set(
-    [...(current ? [current] : []), ...left].filter((frame) => !removed.has(frame)).flatMap(pathsOf),
-  );
+  const needed = neededFiles(entry, versions);
   const files = await folder.scan();
   return files.flatMap(({ path, file }) => {
     const isOlder =
