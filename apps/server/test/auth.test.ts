@@ -1,6 +1,6 @@
 import { existsSync, readFileSync } from 'node:fs';
 import { type Permission, PERMISSIONS } from '@svc/auth';
-import { flight } from '@svc/proto';
+import { flight, FrameServiceDefinition } from '@svc/proto';
 import { type OperationName, REQUIRED_PERMISSIONS, SQL_TARGETS } from '@svc/service';
 import { createClient, Metadata } from 'nice-grpc';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
@@ -129,6 +129,20 @@ describe('a refusal', () => {
     expect((await ask('/frames/x?fmt=csv', undefined, init)).status).toBe(401);
     expect(pulls).toBeLessThan(1000);
   });
+});
+
+test.each([
+  ['has no columns for a caller that may only write', CALLERS.write, false],
+  ['has the columns for a caller that may also read', callerWith(['read', 'write']), true],
+])('the response to a new expiry %s', async (_fact, caller, hasColumns) => {
+  const patched = await ask('/frames/shown', caller, { method: 'PATCH', body: '{"ttl":null}' });
+  const info = (await patched.json()) as object;
+  expect(info).toMatchObject({ handle: 'shown', rows: 1, expires: null });
+  expect('columns' in info).toBe(hasColumns);
+  const frames = createClient(FrameServiceDefinition, target.channel);
+  const metadata = Metadata({ authorization: bearer(caller.token) });
+  const { frame } = await frames.extendFrame({ handle: 'shown' }, { metadata });
+  expect(frame?.columns.map(({ name }) => name)).toEqual(hasColumns ? ['id'] : []);
 });
 
 test('/health shows the status to all, parts to callers, and the store to admins', async () => {

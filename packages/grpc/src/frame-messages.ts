@@ -1,5 +1,5 @@
 import { onAbort, quoted, ServiceError } from '@svc/errors';
-import { type Call, encodeArrowStream, type FrameInfo, type FrameStream } from '@svc/frames';
+import { type Call, encodeArrowStream, type FrameStream } from '@svc/frames';
 import type {
   FrameInfo as FrameInfoMessage,
   GetFrameRequest,
@@ -7,15 +7,15 @@ import type {
   PutFrameTarget,
   Timestamp,
 } from '@svc/proto';
-import { type ReadFrameOptions, TTL_HINT } from '@svc/service';
+import { type ReadFrameOptions, type ShownInfo, TTL_HINT } from '@svc/service';
 
 /** Converts the metadata of a frame to a message. */
-export function frameInfoMessage(info: FrameInfo): FrameInfoMessage {
+export function frameInfoMessage(info: ShownInfo): FrameInfoMessage {
   return {
     handle: info.handle,
     rows: BigInt(info.rows),
     bytes: BigInt(info.bytes),
-    columns: info.columns,
+    columns: info.columns ?? [],
     created: timestampMessage(info.created),
     version: info.version,
     expires: info.expires === null ? undefined : timestampMessage(info.expires),

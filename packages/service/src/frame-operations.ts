@@ -18,6 +18,7 @@ import type { Schema } from 'apache-arrow';
 import type { Audit } from './audit.ts';
 import { limitUpload } from './limit-upload.ts';
 import { createReadOperations, eventSource, notFound, type ReadParts } from './read-operations.ts';
+import { isAllowed } from './required-permissions.ts';
 import type { PutFrameOptions, Service, Upload } from './service.ts';
 import { checkTtl } from './ttl.ts';
 
@@ -96,7 +97,8 @@ export function createFrameOperations(parts: FrameParts): FrameOperations {
         checkTtl(ttlSeconds);
         const info = (await store.expire(refOf(call, handle), ttlSeconds)) ?? notFound(handle);
         observe({ kind: 'frame_expiry_set', ...eventSource(call), handle, expires: info.expires });
-        return info;
+        const { columns, ...others } = info;
+        return isAllowed(call, 'describeFrame') ? info : others;
       }),
 
     dropFrame: (call, handle) =>

@@ -29,6 +29,7 @@ export type {
   QueryFramesOptions,
   ReadFrameOptions,
   Service,
+  ShownInfo,
   StoreHealth,
   TlsHealth,
   Upload,

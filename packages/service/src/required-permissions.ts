@@ -1,4 +1,5 @@
 import type { Permission } from '@svc/auth';
+import type { Call } from '@svc/frames';
 import type { SqlTarget } from './engine-names.ts';
 import type { OperationName } from './service.ts';
 
@@ -31,6 +32,11 @@ export function requiredPermissions(operation: OperationName, target: SqlTarget 
   const permissions = row[target];
   if (permissions === undefined) throw new Error(`${operation} has no permissions for ${target}.`);
   return permissions;
+}
+
+/** Whether a call may use an operation. Without authentication it has no caller, and may use all. */
+export function isAllowed({ caller }: Call, operation: OperationName): boolean {
+  return caller === undefined || requiredPermissions(operation).every((name) => caller.permissions.has(name));
 }
 
 function isList(row: PermissionRow): row is readonly Permission[] {

@@ -108,6 +108,9 @@ export interface PartState {
   readonly status: 'configured' | 'not_configured';
 }
 
+/** The metadata of a frame, with the columns if the caller may describe it. */
+export type ShownInfo = Omit<FrameInfo, 'columns'> & Partial<Pick<FrameInfo, 'columns'>>;
+
 /**
  * The operations for callers. They fail with a `ServiceError`. Handles are validated here, and so is the permission of the
  * caller: `REQUIRED_PERMISSIONS` has a row for each operation.
@@ -123,7 +126,7 @@ export interface Operations {
   putFrame(call: Call, handle: string, upload: Upload, options?: PutFrameOptions): Promise<PutResult>;
   /** Appends rows to a frame, or creates it. */
   appendFrame(call: Call, handle: string, upload: Upload, options?: PutFrameOptions): Promise<PutResult>;
-  expireFrame(call: Call, handle: string, ttlSeconds: number | null): Promise<FrameInfo>;
+  expireFrame(call: Call, handle: string, ttlSeconds: number | null): Promise<ShownInfo>;
   dropFrame(call: Call, handle: string): Promise<void>;
   /** Runs one read-only statement over the caller's frames as tables. The caller must close the result. */
   query(call: Call, sql: string, options?: QueryFramesOptions): Promise<QueryResult>;

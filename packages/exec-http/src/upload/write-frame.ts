@@ -1,6 +1,5 @@
 import { quoted, ServiceError } from '@svc/errors';
-import type { FrameInfo } from '@svc/frames';
-import { type PutFrameOptions, type Service, TTL_HINT } from '@svc/service';
+import { type PutFrameOptions, type Service, type ShownInfo, TTL_HINT } from '@svc/service';
 import type { EndpointResponse } from '../endpoint-response.ts';
 import type { RequestContext } from '../request-context.ts';
 import { parseIfMatch } from '../etag.ts';
@@ -11,7 +10,7 @@ import { mapGiven, parseQueryString, single } from '../query-string.ts';
 import { openUpload, type UploadBody } from './upload-body.ts';
 
 /** Returns a response with the metadata of a frame. */
-export function frameResponse(info: FrameInfo, status = 200): Extract<EndpointResponse, { body?: unknown }> {
+export function frameResponse(info: ShownInfo, status = 200): Extract<EndpointResponse, { body?: unknown }> {
   return { ...jsonResponse(info, status), version: info.version };
 }
 
