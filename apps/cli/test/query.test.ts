@@ -159,10 +159,14 @@ describe('without --engine', () => {
         const parts = { tsdb: { status: tsdb }, local: { status: 'configured' } };
         return sendJson(response, { status: 'ok', version: '1', uptimeSeconds: 1, defaultEngine, parts });
       }
-      const kept = pathname === '/frames' ? JSON.parse(await bodyOf(request)) : undefined;
-      const engine = kept?.engine ?? searchParams.get('engine') ?? defaultEngine ?? 'tsdb';
+      const kept = pathname === '/frames' ? await bodyOf(request) : undefined;
+      const engine =
+        (kept === undefined ? undefined : JSON.parse(kept).engine) ??
+        searchParams.get('engine') ??
+        defaultEngine ??
+        'tsdb';
       if (engine === 'tsdb' && tsdb === 'not_configured') return sendJson(response, NO_DATABASE, 412);
-      if (kept !== undefined) return sendJson(response, { rows: 2, version: JSON.stringify(kept) }, 201);
+      if (kept !== undefined) return sendJson(response, { rows: 2, version: kept }, 201);
       if (pathname === '/exp') return response.writeHead(200, { 'content-type': 'application/x-ndjson' }).end('{}\n');
       return sendJson(response, tableOf([['1', engine]]));
     });
@@ -215,6 +219,14 @@ describe('without --engine', () => {
       ttl: 60,
       params: ['9007199254740993', 'a', 1.5],
     });
+  });
+
+  test('--keep sends a parameter with a decimal point as it is given: it is a DOUBLE', async () => {
+    const { url } = await startServer('tsdb', 'not_configured');
+    const params = ['--param', '1.0', '--param', ' 1e300 ', '--param', '1'];
+    expect((await run(['query', 'x', '--keep', 'means', ...params, '--url', url])).stdout).toContain(
+      '"params":[1.0,1e300,1]',
+    );
   });
 });
 

@@ -1,9 +1,9 @@
 import { quoted, ServiceError } from '@svc/errors';
-import type { PutResult } from '@svc/frames';
+import type { PutResult, SqlValue } from '@svc/frames';
 import { type Service, SQL_TARGETS } from '@svc/service';
 import * as v from 'valibot';
 import type { RequestContext } from './request-context.ts';
-import { parsedJson } from './exec-params.ts';
+import { parsedJson, parseSqlValue } from './exec-params.ts';
 import { type Params, parseQueryString, single } from './query-string.ts';
 import { readText } from './read-text.ts';
 import type { BodyChunks } from './request-body.ts';
@@ -13,18 +13,15 @@ const MAX_BYTES = 1024 * 1024;
 const HINT =
   'Send {"sql": "select …"}; "engine", "handle", "ttl" in seconds and the list "params" are optional. Send integers beyond 2^53 as strings.';
 
-/** `JSON.parse` has already lost the digits of a larger integer, and reads `1e400` as infinite. */
-const ExactNumber = v.pipe(
-  v.number(),
-  v.check((n) => Number.isFinite(n) && (!Number.isInteger(n) || Number.isSafeInteger(n))),
-);
+/** `JSON.parse` reads `1e400` as infinite. */
+const Param = v.union([v.null(), v.boolean(), v.pipe(v.number(), v.finite()), v.string()]);
 
 const KeepBody = v.strictObject({
   sql: v.string(),
   engine: v.optional(v.picklist(SQL_TARGETS)),
   handle: v.optional(v.string()),
   ttl: v.optional(v.nullable(v.number())),
-  params: v.optional(v.array(v.union([v.null(), v.boolean(), ExactNumber, v.string()]))),
+  params: v.optional(v.array(Param)),
 });
 
 /** Stores the result of the query in the body as a frame. */
@@ -62,11 +59,41 @@ function ttlOption(inUrl: number | undefined, inBody: number | null | undefined)
   return typeof ttlSeconds === 'number' ? { ttlSeconds } : {};
 }
 
-async function keepBody(chunks: BodyChunks): Promise<v.InferOutput<typeof KeepBody>> {
+type KeepRequest = Omit<v.InferOutput<typeof KeepBody>, 'params'> & { readonly params?: readonly SqlValue[] };
+
+async function keepBody(chunks: BodyChunks): Promise<KeepRequest> {
   const text = await readText(chunks, MAX_BYTES, 'Send shorter SQL.');
   const parsed = v.safeParse(KeepBody, parsedJson(text));
-  if (parsed.success) return parsed.output;
-  const key = parsed.issues[0].path?.[0]?.key;
+  if (!parsed.success) throw invalidBody(text, parsed.issues[0].path?.[0]?.key);
+  const { params, ...request } = parsed.output;
+  return params === undefined ? request : { ...request, params: sqlValues(text, params) };
+}
+
+/** The strings and the numbers of a JSON text. */
+const STRINGS_AND_NUMBERS = /"[^"\\]*(?:\\.[^"\\]*)*"|-?\d[\d.eE+-]*/g;
+const ParamTexts = v.object({ params: v.array(v.unknown()) });
+
+/**
+ * Returns the parameters of a body as `/exec` reads them: a number with a decimal point or an exponent is a DOUBLE, which
+ * `JSON.parse` alone does not tell from an integer.
+ */
+function sqlValues(json: string, params: readonly v.InferOutput<typeof Param>[]): readonly SqlValue[] {
+  const quotedDoubles = json.replaceAll(STRINGS_AND_NUMBERS, (token) =>
+    /^[-\d].*[.eE]/.test(token) ? `"${token}"` : token,
+  );
+  const texts = v.parse(ParamTexts, JSON.parse(quotedDoubles)).params;
+  return params.map((value, i) => {
+    const text = texts[i];
+    if (typeof value === 'number' && typeof text === 'string') return parseSqlValue(text);
+    // `JSON.parse` has already lost the digits of a larger integer.
+    if (typeof value === 'number' && !Number.isSafeInteger(value)) throw invalidBody(json, 'params');
+    return value;
+  });
+}
+
+function invalidBody(text: string, key: unknown): ServiceError {
   const what = typeof key === 'string' ? `${quoted(key)} of the body ${quoted(text)}` : `The body ${quoted(text)}`;
-  throw new ServiceError('invalid_argument', `${what} is not a valid request to store a query result.`, { hint: HINT });
+  return new ServiceError('invalid_argument', `${what} is not a valid request to store a query result.`, {
+    hint: HINT,
+  });
 }

@@ -152,6 +152,25 @@ describe('POST /frames with SQL', () => {
     expect([again.status, await again.json()]).toMatchObject([200, { handle: 'kept', expires: null }]);
   });
 
+  test.each([
+    ['1', 1],
+    ['-7', -7],
+    ['1.0', { type: 'DOUBLE', text: '1' }],
+    ['2.5', { type: 'DOUBLE', text: '2.5' }],
+    ['-1E3', { type: 'DOUBLE', text: '-1000' }],
+    ['1e300', { type: 'DOUBLE', text: '1e+300' }],
+    ['"1.0"', '1.0'],
+    ['"\\"1.0"', '"1.0'],
+  ])('reads the parameter %s as /exec does', async (text, value) => {
+    const body = `{"params":[9.0],"sql":"three","params":[${text},null,true]}`;
+    const response = await appWith().request('/frames', { method: 'POST', body, headers: json });
+    expect(response.status).toBe(201);
+    await appWith().request(`/exec?query=three&engine=local&fmt=json&param=${encodeURIComponent(text)}`);
+    const [kept, executed] = engine.asked.map(({ options }) => options?.params);
+    expect(kept).toEqual([value, null, true]);
+    expect(executed).toEqual([value]);
+  });
+
   test('generates a handle if none is given', async () => {
     const response = await keep({ sql: 'three' });
     const { handle } = (await response.json()) as { handle: string };

@@ -21,13 +21,7 @@ export async function keepSql(client: Client, { sql, engine, params, handle, ttl
     method: 'POST',
     path: 'frames',
     headers: { 'content-type': 'application/json' },
-    body: JSON.stringify({
-      sql,
-      engine,
-      handle,
-      ...(ttl !== undefined && { ttl: Number(ttl) }),
-      ...(params.length > 0 && { params: params.map(exactValue) }),
-    }),
+    body: withParams({ sql, engine, handle, ...(ttl !== undefined && { ttl: Number(ttl) }) }, params),
     isAction: true,
     expects: { statuses: [200, 201] },
     sql,
@@ -36,8 +30,14 @@ export async function keepSql(client: Client, { sql, engine, params, handle, ttl
   return { handle, rows, version, what: response.status === 201 ? 'new' : 'replaced' };
 }
 
-/** An integer that a JavaScript number cannot hold is sent as a string of its digits. */
-function exactValue(text: string): unknown {
-  const value: unknown = JSON.parse(text);
-  return Number.isInteger(value) && !Number.isSafeInteger(value) ? text.trim() : value;
+/** Writes the parameters as they were given: `1.0` is a DOUBLE, and `1` an integer. */
+function withParams(request: object, params: readonly string[]): string {
+  const json = JSON.stringify(request);
+  return params.length === 0 ? json : `${json.slice(0, -1)},"params":[${params.map(exactValue).join(',')}]}`;
+}
+
+/** The server takes an integer that a JavaScript number cannot hold only as a string of its digits. */
+function exactValue(text: string): string {
+  const digits = text.trim();
+  return /^-?\d+$/.test(digits) && !Number.isSafeInteger(Number(digits)) ? JSON.stringify(digits) : digits;
 }
