@@ -1,9 +1,9 @@
 import { spawn, spawnSync } from 'node:child_process';
 import { once } from 'node:events';
-import { mkdtemp, rm, symlink } from 'node:fs/promises';
+import { mkdtemp, rm, symlink, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest';
 import { COMMANDS } from '../src/commands/commands.ts';
 import { BINARY, run } from './run.ts';
 import { sendJson, type StandIn, startStandIn, unusedUrl } from './stand-in.ts';
@@ -130,12 +130,31 @@ describe('the candidates at the cursor', () => {
     },
   );
 
-  test('handles come from the directory that the line names', { tags: ['slow'] }, async () => {
+  test.each([
+    ['', (file: string) => ['--token-file', file]],
+    [' in the home directory', () => ['--token-file', '~/token']],
+  ])('handles are requested with the token of the file that the line names%s', async (_where, flag) => {
+    const homeDir = await mkdtemp(join(tmpdir(), 'svc-complete-'));
+    onTestFinished(() => rm(homeDir, { recursive: true }));
+    await writeFile(join(homeDir, 'token'), 'svc_from-file');
+    const sent: unknown[] = [];
+    const { url } = await startStandIn(({ headers }, response) => {
+      sent.push(headers.authorization);
+      sendJson(response, { frames: [] });
+    });
+    await run(['__complete', 'get', '--url', url, ...flag(join(homeDir, 'token')), ''], { homeDir });
+    expect(sent).toEqual(['Bearer svc_from-file']);
+  });
+
+  test('handles come from the directory and the tenant that the line names', { tags: ['slow'] }, async () => {
     const folder = await mkdtemp(join(tmpdir(), 'svc-complete-'));
     try {
       await run(['put', folder, 'trades', '-', '--fmt', 'json'], { stdin: '[{"id":1}]' });
       // A busy machine may take longer than the timeout of a Tab.
       await expect.poll(() => complete(['get', folder, 'tr']), { timeout: 45_000 }).toEqual(['words', 'trades']);
+      await run(['put', folder, 'trips', '-', '--fmt', 'json', '--tenant', 'alpha'], { stdin: '[{"id":1}]' });
+      const ofAlpha = () => complete(['get', folder, '--tenant', 'alpha', 'tr']);
+      await expect.poll(ofAlpha, { timeout: 45_000 }).toEqual(['words', 'trips']);
     } finally {
       await rm(folder, { recursive: true });
     }

@@ -27,12 +27,15 @@ const key = file('key.pem', reader.key);
 const otherKey = file('other-key.pem', other.key);
 const text = file('text.pem', 'hello');
 
+const listed: string[] = [];
+
 /** Lists no frames, under the name in the certificate of the client; closes the connection if there is none. */
 const server = createServer(
   { ...own, ca: authority.cert, requestCert: true, rejectUnauthorized: false },
   (req, res) => {
     const names = (req.socket as TLSSocket).getPeerX509Certificate()?.subjectAltName;
     if (names === undefined) return void req.socket.destroy();
+    listed.push(names);
     res.setHeader('content-type', 'application/json');
     return res.end(JSON.stringify({ status: names, version: '1', frames: [] }));
   },
@@ -52,6 +55,12 @@ afterAll(() => {
 describe('svc over TLS', () => {
   test('trusts the authority of --ca-file and shows the certificate of --cert', async () => {
     expect(await run(['list', '--url', url, '--ca-file', ca, '--cert', cert, '--key', key])).toMatchObject({ code: 0 });
+  });
+
+  test('completes handles with the files that the line names', async () => {
+    const before = listed.length;
+    await run(['__complete', 'get', '--url', url, '--ca-file', ca, '--cert', cert, '--key', key, '']);
+    expect(listed.slice(before)).toEqual(['DNS:reader']);
   });
 
   test('without --ca-file does not trust a private authority, and the hint names the flag', async () => {

@@ -10,6 +10,7 @@ import { HELP_TOPICS } from '../args/help.ts';
 import { INPUT_FORMATS, readInputName } from '../args/file-formats.ts';
 import { listFrames } from '../client/list-frames.ts';
 import { DASH } from '../args/source.ts';
+import { TLS_OPTIONS } from '../args/tls-options.ts';
 import { withClient } from '../frames/with-client.ts';
 import { withTimeout } from '../client/with-timeout.ts';
 
@@ -50,10 +51,10 @@ async function candidates(before: readonly string[], last: string, context: Cont
   if (name === 'help') return behind.length === 0 ? words([...commands, ...HELP_TOPICS]) : NOTHING;
   const command = COMMANDS.find((one) => one.name === name);
   if (command === undefined) return NOTHING;
-  const { positionals, pending, url, isOver } = readLine(command, behind);
+  const { positionals, pending, values, isOver } = readLine(command, behind);
   const { takesDirectory = () => false } = command;
   const directory = positionals.length > 0 && takesDirectory([...positionals, last]) ? positionals[0] : undefined;
-  const place: Place = { url, directory };
+  const place: Place = { values, directory };
   if (pending !== undefined) return completePlaceholder(pending, place, last, context);
   if (positionals.length === 0 && takesDirectory([last, ''])) return { kind: 'files' };
   if (last.startsWith('-') && !isOver) {
@@ -70,8 +71,8 @@ interface Line {
   readonly positionals: readonly string[];
   /** The placeholder of the flag whose value comes next. */
   readonly pending: string | undefined;
-  /** The value of `--url`. */
-  readonly url: string | undefined;
+  /** The values of the flags. */
+  readonly values: ReadonlyMap<string, string>;
   /** Whether a `--` has ended the flags. */
   readonly isOver: boolean;
 }
@@ -82,7 +83,7 @@ function readLine(command: Command | Program, line: readonly string[]): Line {
   return {
     positionals: tokens.flatMap((token) => (token.kind === 'argument' ? [token.value] : [])),
     pending: last?.kind === 'missing_value' ? command.options[last.name]?.value : undefined,
-    url: tokens.flatMap((token) => (token.kind === 'value' && token.name === 'url' ? [token.value] : [])).at(-1),
+    values: new Map(tokens.flatMap((token) => (token.kind === 'value' ? [[token.name, token.value]] : []))),
     isOver: tokens.some(({ kind }) => kind === 'terminator'),
   };
 }
@@ -95,7 +96,8 @@ const HANDLE_OR_FILE = '[handle]';
 
 /** Where the frames are. */
 interface Place {
-  readonly url: string | undefined;
+  /** The values of the flags of the line. */
+  readonly values: ReadonlyMap<string, string>;
   readonly directory: string | undefined;
 }
 
@@ -150,11 +152,19 @@ async function handlesOf(
   return found;
 }
 
-function withPlace({ url, directory }: Place, context: Context, run: (client: Client) => Promise<void>): Promise<void> {
+/** The flags that say where the frames are, and how to reach them. */
+const PLACE_FLAGS: ReadonlySet<string> = new Set(['url', 'tenant', 'token-file', ...Object.keys(TLS_OPTIONS)]);
+
+function withPlace(
+  { values, directory }: Place,
+  context: Context,
+  run: (client: Client) => Promise<void>,
+): Promise<void> {
   const args: Arguments = {
     positionals: [],
     directory,
-    text: (name) => (name === 'url' ? url : undefined),
+    // The shell has not expanded the words of the line.
+    text: (name) => (PLACE_FLAGS.has(name) ? values.get(name)?.replace(/^~(?=\/)/, () => context.homeDir) : undefined),
     texts: () => [],
     has: () => false,
   };
