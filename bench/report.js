@@ -7,7 +7,7 @@ import { GOALS } from './goals.js';
 const RESULTS = new URL('results/', import.meta.url);
 const DOCS = new URL('../docs/', import.meta.url);
 
-/** The sections of the page, each from the results of one benchmark. */
+/** The sections of the page, each from the results of one benchmark. `rows`: those of its table. Default: the summary. */
 const SECTIONS = [
   {
     name: 'first-rows',
@@ -65,6 +65,15 @@ const SECTIONS = [
     name: 'csv-uploads',
     title: 'CSV uploads',
     text: 'Types come from all rows, and every value is checked against its text. An odd value is a text in a column of whole numbers. Against DuckDB that detects types in all rows (`sample_size = -1`) and writes the same Parquet file. CPU time is that of all processes of a side.',
+  },
+  {
+    name: 'files',
+    title: 'Files',
+    text: 'A stored Parquet file of 121 MB by its path: whole, and 100 ranges of 1 MiB, against programs that only send the same file: a small one in Node, and `http.server` of Python, which has no ranges. CPU is that of the serving process; the time of svc is relative to that of the side.',
+    rows: ({ whole, ranges }) => [
+      ...whole.summary.map((row) => ({ what: 'whole file', ...row })),
+      ...ranges.summary.map((row) => ({ what: 'ranges', ...row })),
+    ],
   },
   { name: 'flight', title: 'Arrow Flight', text: "Against pyarrow's Flight server (C++), same frame, same client." },
   { name: 'proxy', title: 'Forwarded SQL', text: 'Through this server to a real QuestDB, against direct queries.' },
@@ -142,7 +151,7 @@ function goalTable() {
   return table(rows.toSorted((a, b) => Number(a[''] === 'met') - Number(b[''] === 'met')));
 }
 
-function section({ name, title, text, chart }) {
+function section({ name, title, text, chart, rows = ({ summary }) => summary }) {
   const results = found.get(name);
   if (results === undefined) return '';
   const { machine, missing, summary } = results;
@@ -151,7 +160,7 @@ function section({ name, title, text, chart }) {
   const absent = Object.entries(missing ?? {}).filter(([, reason]) => typeof reason === 'string');
   const gone = absent.length === 0 ? '' : `\nMissing: ${absent.map(([peer, why]) => `${peer} (${why})`).join('; ')}.\n`;
   const load = machine.loadAtTheEnd === undefined ? '' : `, load ${machine.loadAtTheEnd} at the end`;
-  return `## ${title}\n\n${text}\n${picture}\n${table(summary)}\n${gone}\n<small>\`bench/${name}.js\`; Node ${machine.node}, ${machine.cpu}, ${machine.cores} cores${load}; raw values in \`bench/results/${name}.json\`.</small>\n`;
+  return `## ${title}\n\n${text}\n${picture}\n${table(rows(results))}\n${gone}\n<small>\`bench/${name}.js\`; Node ${machine.node}, ${machine.cpu}, ${machine.cores} cores${load}; raw values in \`bench/results/${name}.json\`.</small>\n`;
 }
 
 const page = `# Benchmarks
