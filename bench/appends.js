@@ -1,11 +1,11 @@
 // Appends until they are acknowledged and durable: one row to a long frame against one row as a new frame, many short ones
 // from concurrent clients against a loop that only writes, flushes and renames their bytes, and reads of a frame of many
 // parts against the same rows in one part.
-import { mkdtempSync, openAsBlob, readdirSync, readFileSync, rmSync, watch } from 'node:fs';
+import { mkdtempSync, openAsBlob, readdirSync, rmSync, watch } from 'node:fs';
 import { open, rename } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { cpuMs as cpuMsOf } from '../tools/process-resources.js';
+import { familyCpuMs } from '../tools/process-resources.js';
 import { startServer } from '../tools/server-process.js';
 import { provideDataSet } from './data-set.js';
 import { download } from './download.js';
@@ -46,12 +46,6 @@ async function timed(work) {
   return performance.now() - startMs;
 }
 
-/** The CPU time of the server and its children, in milliseconds. */
-function cpuOfTree(pid) {
-  const children = readFileSync(`/proc/${pid}/task/${pid}/children`, 'utf8').split(' ').filter(Boolean);
-  return cpuMsOf(pid) + children.reduce((sum, child) => sum + cpuMsOf(child), 0);
-}
-
 /** One row appended to a long frame, and one row put as a new frame. */
 async function measureOneRow({ url, pid }) {
   const { files } = await provideDataSet('trades', LONG_ROWS);
@@ -59,9 +53,9 @@ async function measureOneRow({ url, pid }) {
   const schema = await fetch(`${url}/exp?handle=long&fmt=arrow&limit=1`);
   const row = Buffer.from(await schema.arrayBuffer());
   const measured = async (work) => {
-    const cpu = cpuOfTree(pid);
+    const cpu = familyCpuMs(pid);
     const ms = await timed(work);
-    return { ms, cpuMs: cpuOfTree(pid) - cpu };
+    return { ms, cpuMs: familyCpuMs(pid) - cpu };
   };
   return interleave(
     {
@@ -103,9 +97,9 @@ async function measureRate({ url, pid }) {
     const client = async () => {
       for (let i = next++; i < APPENDS / 4; i = next++) await send(i);
     };
-    const cpu = cpuOfTree(pid);
+    const cpu = familyCpuMs(pid);
     const ms = await timed(() => Promise.all(Array.from({ length: CLIENTS }, client)));
-    return { perSecond: (APPENDS / 4) * (1000 / ms), cpuMs: (cpuOfTree(pid) - cpu) / (APPENDS / 4) };
+    return { perSecond: (APPENDS / 4) * (1000 / ms), cpuMs: (familyCpuMs(pid) - cpu) / (APPENDS / 4) };
   }
   const appendOne = () => append(url, 'busy', body);
   const putOne = (i) => putFrame(`${url}/frames/short-${i}`, 'arrow', body);
@@ -131,9 +125,9 @@ async function measureParts(writer) {
   if (parts !== PARTS) throw new Error(`The frame has ${parts} parts instead of ${PARTS}.`);
   const { url, pid } = await serverOn(0.001);
   const read = (handle, query) => async () => {
-    const cpu = cpuOfTree(pid);
+    const cpu = familyCpuMs(pid);
     const ms = await timed(() => download(`${url}/${query.replace('HANDLE', handle)}`));
-    return { ms, cpuMs: cpuOfTree(pid) - cpu };
+    return { ms, cpuMs: familyCpuMs(pid) - cpu };
   };
   const sides = (query) => ({ many: read('many', query), one: read('one', query) });
   return {

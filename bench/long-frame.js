@@ -1,10 +1,10 @@
 // A window of a long frame on disk (100 000 000 rows, or the number in the first argument) and one of a frame of
 // 1 000 000 rows, in CPU time of the server and its engine child. Takes minutes; run it alone.
-import { mkdtempSync, openAsBlob, readFileSync, rmSync } from 'node:fs';
+import { mkdtempSync, openAsBlob, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { DuckDBInstance } from '@duckdb/node-api';
-import { cpuMs } from '../tools/process-resources.js';
+import { familyCpuMs } from '../tools/process-resources.js';
 import { startServer } from '../tools/server-process.js';
 import { interleave, ratio, writeResults } from './interleave.js';
 import { median } from './measure.js';
@@ -36,23 +36,15 @@ async function put(handle, rows) {
   rmSync(path);
 }
 
-/** The server and its engine children. */
-function processes() {
-  const text = readFileSync(`/proc/${server.pid}/task/${server.pid}/children`, 'utf8');
-  return [server.pid, ...text.trim().split(' ').filter(Boolean).map(Number)];
-}
-
 async function windowMs(handle, rows) {
-  const pids = processes();
-  const used = () => pids.reduce((sum, pid) => sum + cpuMs(pid), 0);
-  const before = used();
+  const beforeMs = familyCpuMs(server.pid);
   for (let i = 0; i < WINDOWS; i++) {
     const offset = Math.floor(Math.random() * (rows - WINDOW_ROWS));
     const url = `${server.url}/exec?handle=${handle}&fmt=json&limit=${offset + 1},${offset + WINDOW_ROWS}`;
     const { count } = await (await fetch(url)).json();
     if (count !== WINDOW_ROWS) throw new Error(`A window has ${count} rows.`);
   }
-  return (used() - before) / WINDOWS;
+  return (familyCpuMs(server.pid) - beforeMs) / WINDOWS;
 }
 
 try {
