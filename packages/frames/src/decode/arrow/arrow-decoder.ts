@@ -6,7 +6,7 @@ import { type ArrowBatchHead, createArrowBatch, readBuffers } from './arrow-batc
 import { hasBytesBehindOffsets, loadColumns } from './arrow-columns.ts';
 import type { ArrowBody, ArrowMessage } from './arrow-message.ts';
 import { readArrowMessages } from './arrow-messages.ts';
-import { encodeSchema, schemaFromFooter, schemaFromUpload } from './arrow-schema.ts';
+import { encodeSchema, schemaFromFooter, schemaFromResult, schemaFromUpload } from './arrow-schema.ts';
 import type { ColumnData } from '../../columns/column-data.ts';
 import type { ByteInput, DecodeStep, DecodeSteps, IsWorking } from '../decode-steps.ts';
 import { joinColumns, wholeColumn } from '../../columns/join-columns.ts';
@@ -22,19 +22,30 @@ interface ArrowFrame {
   batches: number;
 }
 
+/** Options of `decodeArrow`. */
+export interface ArrowOptions {
+  /** Whether the data is a stream with the result of a query, whose columns may have the same name. Default false. */
+  readonly isResult?: boolean;
+}
+
 /**
  * Decodes an Arrow IPC stream or file. A stream, or a file that starts with its schema, is decoded incrementally and is
  * never in memory as a whole. A file with its schema only in the footer is buffered until the footer arrives.
  */
-export function* decodeArrow(input: ByteInput, budget: ByteBudget): DecodeSteps {
+export function* decodeArrow(
+  input: ByteInput,
+  budget: ByteBudget,
+  { isResult = false }: ArrowOptions = {},
+): DecodeSteps {
+  const readSchema = isResult ? schemaFromResult : schemaFromUpload;
   let frame: ArrowFrame | undefined;
   for (const message of readArrowMessages(input, budget)) {
     if (message.kind === 'more') yield message;
     else if (message.kind === 'schema' || message.kind === 'footer') {
       if (frame !== undefined) throw new ServiceError('invalid_data', 'The Arrow data has a second schema.');
       const isMessage = message.kind === 'schema';
-      frame = createFrame(isMessage ? schemaFromUpload(message.metadata) : schemaFromFooter(message.metadata), budget);
-      yield { kind: 'schema', message: isMessage ? message.metadata : encodeSchema(frame.schema) };
+      frame = createFrame(isMessage ? readSchema(message.metadata) : schemaFromFooter(message.metadata), budget);
+      yield { kind: 'schema', message: isMessage && !isResult ? message.metadata : encodeSchema(frame.schema) };
     } else if (frame === undefined) throw withoutSchema();
     else yield* decodeColumns(frame, message);
   }

@@ -1,8 +1,9 @@
 import { quoted, ServiceError } from '@svc/errors';
-import { DataType, type Field, Message, type Schema } from 'apache-arrow';
+import { DataType, type Field, Message, Schema } from 'apache-arrow';
 import { Footer } from 'apache-arrow/ipc/metadata/file';
 import { childrenOf, typeOf } from '../../arrow-types.ts';
 import { columnInfo } from '../../column-types.ts';
+import { numberedNames } from '../../sql-names.ts';
 import { checkSchemaTable } from './arrow-schema-check.ts';
 import { restoreTexts } from './arrow-schema-texts.ts';
 import { SLOT } from './arrow-slots.ts';
@@ -15,6 +16,14 @@ const FOOTER = 'The footer of the Arrow file';
 /** Reads the schema of an untrusted schema message. It is checked before any other code reads it. */
 export function schemaFromUpload(message: Uint8Array): Schema {
   return checkedSchema(uncheckedSchemaFromUpload(message));
+}
+
+/** Reads the schema of a query result. Columns with the same name get numbers, as SQL allows them. */
+export function schemaFromResult(message: Uint8Array): Schema {
+  const schema = uncheckedSchemaFromUpload(message);
+  const names = numberedNames(schema.fields.map(({ name }) => name));
+  const fields = schema.fields.map((field, i) => (names[i] === field.name ? field : field.clone({ name: names[i] })));
+  return checkedSchema(new Schema(fields, schema.metadata, schema.dictionaries, schema.metadataVersion));
 }
 
 /** Reads the same, but allows unsupported or malformed column types: only for inspection, not for storage. */
