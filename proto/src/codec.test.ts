@@ -11,6 +11,7 @@ import {
   HealthCheckResponseServingStatus,
   PutFrameRequest,
   reflectionV1,
+  sparkConnect,
 } from './index.ts';
 
 const folder = fileURLToPath(new URL('..', import.meta.url));
@@ -39,6 +40,13 @@ describe('codecs', () => {
 
   test.each([MAX + 1n, MIN - 1n])('%d is refused, not wrapped', (limit) => {
     expect(() => GetFrameRequest.encode(GetFrameRequest.fromPartial({ limit }))).toThrow('does not fit into 64 bits');
+  });
+
+  test.each([0, -0, 1.5, -(2 ** -149), 2 ** 127, Infinity, NaN])('the float %d travels in four bytes', (float) => {
+    const { ExpressionLiteral } = sparkConnect;
+    const bytes = ExpressionLiteral.encode(ExpressionLiteral.fromPartial({ float })).finish();
+    expect(bytes).toHaveLength(5);
+    expect(ExpressionLiteral.decode(bytes).float).toBe(float);
   });
 
   test('an absent optional field and its zero are two things', () => {
@@ -111,6 +119,34 @@ describe('against the codec of protobufjs', () => {
       expires: undefined,
     });
     expect(FrameInfo.decode(type.encode(type.decode(bytes)).finish())).toEqual(frame);
+  });
+
+  test('the same of a map, a oneof and nested messages', async () => {
+    const request = sparkConnect.ExecutePlanRequest.fromPartial({
+      sessionId: 's',
+      plan: {
+        root: {
+          common: { planId: 1n },
+          read: {
+            dataSource: { format: 'parquet', options: new Map([['k', 'v']]), paths: ['/a', '/b'] },
+          },
+        },
+      },
+      requestOptions: [{ reattachOptions: { reattachable: true } }],
+    });
+    const type = await reference('spark/connect/base.proto', 'spark.connect.ExecutePlanRequest');
+    const bytes = sparkConnect.ExecutePlanRequest.encode(request).finish();
+    expect(type.toObject(type.decode(bytes), { longs: String })).toEqual({
+      sessionId: 's',
+      plan: {
+        root: {
+          common: { planId: '1' },
+          read: { dataSource: { format: 'parquet', options: { k: 'v' }, paths: ['/a', '/b'] } },
+        },
+      },
+      requestOptions: [{ reattachOptions: { reattachable: true } }],
+    });
+    expect(sparkConnect.ExecutePlanRequest.decode(type.encode(type.decode(bytes)).finish())).toEqual(request);
   });
 
   test('enums have their numbers', async () => {

@@ -14,6 +14,12 @@ test.each(FILE_DESCRIPTORS.map((file) => [file.name, file] as const))('%s descri
   expect(decoded['dependency'] ?? []).toEqual(file.imports);
 });
 
+test('files of services that this server only calls are not described', () => {
+  const names = FILE_DESCRIPTORS.map(({ name }) => name);
+  expect(names).not.toContain('spark/connect/base.proto');
+  expect(names).not.toContain('google/rpc/status.proto');
+});
+
 test('every import comes before the file that needs it', () => {
   const seen = new Set<string>();
   for (const file of FILE_DESCRIPTORS) {

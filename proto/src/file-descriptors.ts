@@ -12,7 +12,7 @@ export interface FileDescriptor {
   readonly bytes: Uint8Array;
 }
 
-/** Every .proto file of this package, each after its imports. */
+/** The .proto files of the services of the server, each after its imports. */
 export const FILE_DESCRIPTORS: readonly FileDescriptor[] = FILES.map(({ base64, ...file }) => ({
   ...file,
   bytes: Buffer.from(base64, 'base64'),

@@ -14,6 +14,7 @@ export { FILE_DESCRIPTORS, type FileDescriptor } from './file-descriptors.ts';
 export * as flight from './generated/arrow-flight-protocol.ts';
 export * as flightSql from './generated/arrow-flight-protocol-sql.ts';
 export { Any } from './generated/google-protobuf-any.ts';
+export { ErrorInfo, Status } from './generated/google-rpc.ts';
 export { Timestamp } from './generated/google-protobuf-timestamp.ts';
 export {
   HealthCheckRequest,
@@ -23,6 +24,7 @@ export {
 } from './generated/grpc-health-v1.ts';
 export * as reflectionV1 from './generated/grpc-reflection-v1.ts';
 export * as reflectionV1alpha from './generated/grpc-reflection-v1alpha.ts';
+export * as sparkConnect from './generated/spark-connect.ts';
 export {
   ColumnInfo,
   DescribeFrameRequest,

@@ -9,6 +9,7 @@ const SCALARS = {
   int32: { type: 'number', zero: '0', wire: 0 },
   uint32: { type: 'number', zero: '0', wire: 0 },
   double: { type: 'number', zero: '0', wire: 1 },
+  float: { type: 'number', zero: '0', wire: 5 },
   int64: { type: 'bigint', zero: '0n', wire: 0 },
   uint64: { type: 'bigint', zero: '0n', wire: 0 },
   sfixed64: { type: 'bigint', zero: '0n', wire: 1 },
@@ -85,3 +86,11 @@ export function tagOf(field, wire = wireOf(field)) {
 export function camel(name) {
   return name.replaceAll(/_([a-z0-9])/g, (_match, letter) => letter.toUpperCase());
 }
+
+/** The variable of a field in a decoder, which has variables of its own. */
+export function variableOf(field) {
+  const name = camel(field.name);
+  return TAKEN_NAMES.has(name) ? `${name}Field` : name;
+}
+
+const TAKEN_NAMES = new Set(['end', 'input', 'length', 'null', 'reader', 'tag']);

@@ -8,7 +8,8 @@ import { writeModule } from './write-module.js';
 
 const ROOT = new URL('../', import.meta.url);
 const OUT = new URL('src/generated/', ROOT);
-const FILES = [
+/** The files that the server serves: they are offered by reflection. */
+const SERVED_FILES = [
   'google/protobuf/timestamp.proto',
   'google/protobuf/any.proto',
   'arrow/flight/protocol/flight.proto',
@@ -18,13 +19,16 @@ const FILES = [
   'grpc/reflection/v1alpha/reflection.proto',
   'svc/frames/v1/frames.proto',
 ];
+/** The files that only clients need. */
+const CLIENT_FILES = ['google/rpc/status.proto', 'spark/connect/base.proto'];
 
 const root = new protobuf.Root();
-const files = FILES.map((name) => loadFile(name));
+const served = SERVED_FILES.map((name) => loadFile(name));
+const files = [...served, ...CLIENT_FILES.map((name) => loadFile(name))];
 root.resolveAll();
 
 const output = new Map(files.map((file) => [`${file.module}.ts`, writeModule(file, files)]));
-output.set('file-descriptors.ts', writeDescriptors(files));
+output.set('file-descriptors.ts', writeDescriptors(served));
 
 if (process.argv.includes('--check')) {
   const stale = [...output].filter(([name, text]) => !isUpToDate(name, text)).map(([name]) => name);

@@ -1,4 +1,4 @@
-// Writes the FileDescriptorProto of every file as TypeScript, with the names it declares.
+// Writes the FileDescriptorProto of every served file as TypeScript, with the names it declares.
 import protobuf from 'protobufjs';
 import descriptor from 'protobufjs/ext/descriptor.js';
 
@@ -19,7 +19,7 @@ const SCALAR_TYPES = {
 };
 const IDEMPOTENCY_LEVELS = { NO_SIDE_EFFECTS: 1, IDEMPOTENT: 2 };
 
-/** The module with the descriptors of all files. */
+/** The module with the descriptors of these files. */
 export function writeDescriptors(files) {
   const entries = files.flatMap((file) => [
     '  {',
@@ -33,7 +33,7 @@ export function writeDescriptors(files) {
   ]);
   return [
     '// Written by the script "generate" from the .proto files: make changes there.',
-    '/** The files of this package: name, imports, declared names, and the serialized FileDescriptorProto in base64. */',
+    '/** The served files: name, imports, declared names, and the serialized FileDescriptorProto in base64. */',
     'export const FILES = [',
     ...entries,
     '] as const;',

@@ -14,6 +14,7 @@ import {
   scalarName,
   tagOf,
   typeName,
+  variableOf,
   wireOf,
   zeroOf,
 } from './fields.js';
@@ -101,7 +102,7 @@ function writeCodec(type) {
         ]),
     '    }',
     `    if (reader.pos !== end) throw new RangeError('${name} ends inside a field.');`,
-    `    return { ${type.fieldsArray.map((field) => camel(field.name)).join(', ')} };`,
+    `    return { ${type.fieldsArray.map(memberOf).join(', ')} };`,
     '  },',
     '',
     `  fromPartial(${isEmpty ? '_partial' : 'partial'}: Partially<${name}>): ${name} {`,
@@ -149,8 +150,13 @@ function isSet(field, name) {
   return field.type === 'bool' ? name : `${name} !== ${zeroOf(field)}`;
 }
 
+function memberOf(field) {
+  const [name, variable] = [camel(field.name), variableOf(field)];
+  return name === variable ? name : `${name}: ${variable}`;
+}
+
 function declareField(field) {
-  const name = camel(field.name);
+  const name = variableOf(field);
   if (field.map) return `const ${name} = new Map<string, ${elementType(field)}>();`;
   if (field.repeated) return `const ${name}: ${elementType(field)}[] = [];`;
   if (hasPresence(field)) return `let ${name}: ${fieldType(field)};`;
@@ -158,7 +164,7 @@ function declareField(field) {
 }
 
 function readField(field) {
-  const name = camel(field.name);
+  const name = variableOf(field);
   const value = readValue(field);
   if (field.map) return readMapEntry(field, name, value);
   const others = (isSynthetic(field.partOf) ? [] : (field.partOf?.fieldsArray ?? [])).filter(
@@ -168,7 +174,7 @@ function readField(field) {
   const lines = [
     `        case ${tagOf(field)}:`,
     `          ${store}`,
-    ...others.map((other) => `          ${camel(other.name)} = undefined;`),
+    ...others.map((other) => `          ${variableOf(other)} = undefined;`),
     '          break;',
   ];
   if (!field.repeated || !isPackable(field)) return lines;

@@ -1,5 +1,5 @@
 // Written by the script "generate" from the .proto files: make changes there.
-/** The files of this package: name, imports, declared names, and the serialized FileDescriptorProto in base64. */
+/** The served files: name, imports, declared names, and the serialized FileDescriptorProto in base64. */
 export const FILES = [
   {
     name: 'google/protobuf/timestamp.proto',
