@@ -1,0 +1,199 @@
+import { denied, type Refusal, unreadable } from './refusal.ts';
+import { isName, isSymbol, isWord, type Token } from './token.ts';
+import { isQueryStart, isStructure, type Level, misplaced, peek, placeOf, takeName, type Walk } from './walk.ts';
+import { walkNames, walkParentheses } from './walk.ts';
+
+/** Functions whose operands FROM separates. */
+const OPERAND_FUNCTIONS = new Set(['extract', 'overlay', 'position', 'substr', 'substring', 'trim']);
+const SET_OPERATIONS = new Set(['except', 'intersect', 'minus', 'union']);
+const SORTING = new Set(['cluster', 'distribute', 'group', 'order', 'sort']);
+
+/** Walks over a token of a query or an expression that is not at the start of a query or a table. */
+export function walkToken(walk: Walk, token: Token, level: Level): void {
+  if (isSymbol(token, '(')) {
+    walkOpening(walk, level);
+  } else if (isSymbol(token, '[')) {
+    walk.at += 1;
+    walk.walkLevel({ with: 'any', closing: ']', scope: level.scope });
+  } else if (token.kind === 'name') {
+    walkWord(walk, token, level);
+  } else {
+    if (token.kind === 'quoted') walk.dialect.checkName(token, peek(walk, -1), peek(walk, 1));
+    if (token.kind === 'hint') throw denied('A hint cannot stand here.', 'Write it right after SELECT.', token.start);
+    if (isSymbol(token, ',') && level.list === 'relations') level.expected = 'relation';
+    walk.at += 1;
+  }
+}
+
+/** Walks over a parenthesis and its content: of a call, of a word such as IN, or of an expression. */
+function walkOpening(walk: Walk, level: Level): void {
+  const before = peek(walk, -1);
+  const { dialect } = walk;
+  let hasOperands = false;
+  if (before?.kind === 'name') {
+    const isQualified = isSymbol(peek(walk, -2), '.');
+    if (isQualified || !dialect.wordsBeforeParenthesis.has(before.word)) {
+      if (isQualified) throw qualifiedCall(before);
+      dialect.checkFunction(before);
+      hasOperands = OPERAND_FUNCTIONS.has(before.word);
+    }
+  } else if (before !== undefined && (before.kind !== 'symbol' || [')', ']'].includes(before.text))) {
+    const hint = 'Call a function by its plain name. Quote no name of a function.';
+    throw denied(`A parenthesis cannot follow ${before.text}.`, hint, placeOf(walk));
+  }
+  walkParentheses(walk, { with: 'any', scope: level.scope, hasOperands });
+}
+
+function qualifiedCall(name: Token): Refusal {
+  const hint = `Write ${name.text}(…), without a catalogue or schema.`;
+  return denied(`The function ${name.text} must be called by its plain name.`, hint, name.start);
+}
+
+function walkWord(walk: Walk, token: Token, level: Level): void {
+  walk.dialect.checkName(token, peek(walk, -1), peek(walk, 1));
+  if (isSymbol(peek(walk, -1), '.')) {
+    if (isStructure(token)) throw misplaced(walk, token);
+    walk.at += 1;
+    return;
+  }
+  switch (token.word) {
+    case 'from':
+      walkFrom(walk, token, level);
+      return;
+    case 'join':
+      walk.at += 1;
+      level.expected = 'relation';
+      return;
+    case 'select':
+    case 'values':
+    case 'table':
+    case 'into':
+    case 'stream':
+      throw misplaced(walk, token);
+    case 'with':
+      if (!isWord(peek(walk, 1), 'rollup') && !isWord(peek(walk, 1), 'cube')) throw misplaced(walk, token);
+      break;
+    case 'using':
+      walk.at += 1;
+      if (!isSymbol(peek(walk), '(')) {
+        throw denied('USING can only list columns of a join.', 'Write USING (a, b).', token.start);
+      }
+      walkNames(walk);
+      return;
+    case 'window':
+      if (isNamedWindow(walk)) {
+        walkWindows(walk, level);
+        return;
+      }
+      break;
+    case 'in':
+      if (walk.dialect.readsTablesAfterIn) checkIn(walk, token);
+      break;
+    case 'lateral':
+      walkLateralView(walk, token, level);
+      return;
+    case 'by':
+      if (SORTING.has(wordBefore(walk))) level.list = 'other';
+      break;
+    default:
+      if (SET_OPERATIONS.has(token.word)) {
+        walkSetOperation(walk, token, level);
+        return;
+      }
+  }
+  walk.at += 1;
+}
+
+/** Refuses `IN t` and `IN (t)`: some engines read a table there. */
+function checkIn(walk: Walk, token: Token): void {
+  let end = 2;
+  while (isName(peek(walk, end)) && isSymbol(peek(walk, end + 1), '.')) end += 2;
+  const isTable = isName(peek(walk, end)) && isSymbol(peek(walk, end + 1), ')');
+  if (isSymbol(peek(walk, 1), '(') && !isTable) return;
+  throw denied('IN needs a list or a query.', 'Write IN (1, 2) or IN (SELECT …).', token.start);
+}
+
+function wordBefore(walk: Walk): string {
+  const token = peek(walk, -1);
+  return token?.kind === 'name' ? token.word : '';
+}
+
+/** Walks over FROM: of a query, of IS DISTINCT FROM, or between operands. */
+function walkFrom(walk: Walk, token: Token, level: Level): void {
+  walk.at += 1;
+  if (isComparison(walk)) return;
+  if (level.hasOperands) {
+    level.hasOperands = false;
+    return;
+  }
+  if (!level.canHaveFrom) throw misplaced(walk, token);
+  level.canHaveFrom = false;
+  level.list = 'relations';
+  level.expected = 'relation';
+}
+
+/** Whether the FROM before the next token belongs to `a IS [NOT] DISTINCT FROM b`, with an operand on the left. */
+function isComparison(walk: Walk): boolean {
+  if (!isWord(peek(walk, -2), 'distinct')) return false;
+  const is = isWord(peek(walk, -3), 'not') ? -4 : -3;
+  return isWord(peek(walk, is), 'is') && endsOperand(walk, is - 1);
+}
+
+/** Whether the token at an offset is certain to end an operand. If not, `is` and `distinct` could be names. */
+function endsOperand(walk: Walk, offset: number): boolean {
+  const token = peek(walk, offset);
+  if (isName(token) && isSymbol(peek(walk, offset - 1), '.')) return true;
+  if (token?.kind === 'symbol') return [')', ']'].includes(token.text);
+  if (token?.kind !== 'name') return token !== undefined && token.kind !== 'hint';
+  return ['end', 'false', 'null', 'true'].includes(token.word) || !walk.dialect.keywords.has(token.word);
+}
+
+function isNamedWindow(walk: Walk): boolean {
+  return isName(peek(walk, 1)) && isWord(peek(walk, 2), 'as') && isSymbol(peek(walk, 3), '(');
+}
+
+/** Walks over `WINDOW w AS (…), v AS (…)`. */
+function walkWindows(walk: Walk, level: Level): void {
+  do {
+    if (!isNamedWindow(walk)) throw unreadable('A window needs a name.', 'Write WINDOW w AS (…).', placeOf(walk));
+    walk.at += 1;
+    takeName(walk);
+    walk.at += 1;
+    walkParentheses(walk, { with: 'any', scope: level.scope });
+  } while (isSymbol(peek(walk), ','));
+}
+
+/** Walks over `LATERAL VIEW [OUTER] explode(a) t AS b, c`. */
+function walkLateralView(walk: Walk, token: Token, level: Level): void {
+  walk.at += 1;
+  if (!isWord(peek(walk), 'view')) throw misplaced(walk, token);
+  walk.at += isWord(peek(walk, 1), 'outer') ? 2 : 1;
+  const name = takeName(walk);
+  if (!isSymbol(peek(walk), '(') || name.kind !== 'name' || !walk.dialect.tableFunctions.has(name.word)) {
+    const hint = `Use one of ${[...walk.dialect.tableFunctions].join(', ')}.`;
+    throw denied(`LATERAL VIEW cannot use ${name.text}.`, hint, name.start);
+  }
+  walkParentheses(walk, { with: 'any', scope: level.scope });
+  if (isName(peek(walk)) && !isStructure(peek(walk))) takeName(walk);
+  if (!isWord(peek(walk), 'as')) return;
+  do {
+    walk.at += 1;
+    takeName(walk);
+  } while (isSymbol(peek(walk), ','));
+}
+
+/** Walks over UNION and its like. `SELECT * EXCEPT (a, b)` is none. */
+function walkSetOperation(walk: Walk, token: Token, level: Level): void {
+  const isStar = token.word === 'except' && isSymbol(peek(walk, -1), '*') && isSymbol(peek(walk, 1), '(');
+  if (isStar && isName(peek(walk, 2)) && !isQueryStart(walk, peek(walk, 2))) {
+    walk.at += 1;
+    return;
+  }
+  if (!level.isQuery && !isSymbol(peek(walk, -1), ')')) throw misplaced(walk, token);
+  walk.at += 1;
+  if (isWord(peek(walk), 'all') || isWord(peek(walk), 'distinct')) walk.at += 1;
+  if (isWord(peek(walk), 'by') && isWord(peek(walk, 1), 'name')) walk.at += 2;
+  level.canHaveFrom = false;
+  level.list = 'other';
+  level.expected = 'query';
+}
