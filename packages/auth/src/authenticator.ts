@@ -9,8 +9,8 @@ import {
 } from './callers-file.ts';
 import { checkCertificate } from './client-certificate.ts';
 import { type Credentials, parseAuthorization, unauthenticated } from './credentials.ts';
-import { openKeySet } from './jwks.ts';
-import { createJwtVerifier, type JwtRules } from './jwt.ts';
+import type { KeySet, KeySetOptions } from './jwks.ts';
+import type { JwtRules, JwtVerifier } from './jwt.ts';
 import { FileError, readTextFile } from './read-text-file.ts';
 import type { TenantLimits } from './tenant-limits.ts';
 import { hasHash, parseToken, type Token } from './token.ts';
@@ -59,13 +59,12 @@ export interface JwtOptions extends JwtRules {
 export async function openAuthenticator(options: AuthenticatorOptions): Promise<Authenticator> {
   const { callersFile, jwt, onEvent = () => {}, pollMs, now = Date.now } = options;
   const callers = callersFile === undefined ? undefined : await watchCallers(callersFile, { onEvent, pollMs });
-  const keys =
+  const jwts =
     jwt &&
-    (await openKeySet({ source: jwt.jwks, ca: jwt.ca, onEvent, pollMs, now }).catch((error: unknown) => {
+    (await openJwts(jwt, { onEvent, pollMs, now }).catch((error: unknown) => {
       callers?.close();
       throw error;
     }));
-  const verifyJwt = jwt && keys && createJwtVerifier(keys, jwt, now);
   return {
     authenticate({ authorization, certificate }) {
       if (authorization === undefined && certificate !== undefined) {
@@ -74,16 +73,26 @@ export async function openAuthenticator(options: AuthenticatorOptions): Promise<
       const secret = parseAuthorization(authorization);
       const token = parseToken(secret);
       if (token !== undefined) return checkToken(callers?.current.tokens.get(token.id), token, now());
-      const caller = verifyJwt?.(secret);
+      const caller = jwts?.verify(secret);
       if (caller === undefined) throw wrongToken();
       return caller;
     },
     limitsOf: (tenant) => callers?.current.limits.get(tenant),
     close() {
       callers?.close();
-      keys?.close();
+      jwts?.keys.close();
     },
   };
+}
+
+/** Loads the library for JWTs only if there are any: that takes as long as the rest of the package. */
+async function openJwts(
+  { jwks: source, ca, ...rules }: JwtOptions,
+  watching: Pick<KeySetOptions, 'now' | 'onEvent' | 'pollMs'>,
+): Promise<{ readonly keys: KeySet; readonly verify: JwtVerifier }> {
+  const [{ openKeySet }, { createJwtVerifier }] = await Promise.all([import('./jwks.ts'), import('./jwt.ts')]);
+  const keys = await openKeySet({ source, ca, ...watching });
+  return { keys, verify: createJwtVerifier(keys, rules, watching.now) };
 }
 
 function watchCallers(

@@ -23,7 +23,7 @@ export { type Callers, CallersFileError, parseCallers, type TokenCaller } from '
 export { clientCertificateOf } from './client-certificate.ts';
 export { addToken, type NewToken, removeToken } from './edit-callers.ts';
 export { type ClientCertificate, type Credentials, parseAuthorization, unauthenticated } from './credentials.ts';
-export { isKeySetUrl, KeySetError } from './jwks.ts';
+export { isKeySetUrl, KeySetError } from './key-set-source.ts';
 export type { JwtRules } from './jwt.ts';
 export type { TenantLimits } from './tenant-limits.ts';
 export { createToken, formatToken, hashSecret, type Token } from './token.ts';

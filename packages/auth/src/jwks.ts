@@ -2,6 +2,7 @@ import { createLocalJWKSet, errors, type JWTVerifyGetKey } from 'jose';
 import * as v from 'valibot';
 import type { AuthEvent } from './auth-event.ts';
 import { fetchJson } from './fetch-json.ts';
+import { isKeySetUrl, KeySetError } from './key-set-source.ts';
 import { FileError, readTextFile } from './read-text-file.ts';
 import { watchFiles } from './watch-files.ts';
 
@@ -12,11 +13,6 @@ export interface KeySet {
   /** Loads the keys again, because one is missing, unless that happened a moment ago. Returns whether they changed. */
   refresh(): Promise<boolean>;
   close(): void;
-}
-
-/** Keys that cannot be loaded at the start. The message is for the operator. */
-export class KeySetError extends Error {
-  override readonly name = 'KeySetError';
 }
 
 /** Options of `openKeySet`. */
@@ -34,11 +30,6 @@ export interface KeySetOptions {
 const MAX_FILE_BYTES = 2 ** 20;
 /** How long to wait between two requests to the URL. */
 const MIN_FETCH_MS = 30_000;
-
-/** Whether the keys come from a URL. */
-export function isKeySetUrl(source: string): boolean {
-  return source.startsWith('https://');
-}
 
 /** Loads the keys. Throws `KeySetError` if they cannot be used. */
 export async function openKeySet(options: KeySetOptions): Promise<KeySet> {
