@@ -26,10 +26,11 @@ async function openWith(text: string, now = () => NOW) {
     authenticator.close();
     await rm(folder, { recursive: true });
   });
-  /** The caller, or the message of the refusal. */
+  const connection = {};
+  /** The caller, or the message of the refusal. All are asked on one connection. */
   const ask = async (authorization?: string): Promise<Caller | string> => {
     try {
-      return await authenticator.authenticate({ authorization });
+      return await authenticator.authenticate({ authorization, connection });
     } catch (error) {
       expect(error).toMatchObject({ code: 'unauthenticated' });
       return error instanceof Error ? error.message : '';
@@ -103,10 +104,11 @@ test.each([
   ['replaced by a rename', replace],
 ])('a file that is %s is read again: a revoked token is refused, a new one accepted', async (_how, change) => {
   const { path, ask, events } = await openWith(row(reader));
+  expect(await ask(`Bearer ${text}`)).toMatchObject({ id: reader.id });
   const added = createToken();
   await change(path, row(added));
-  await expect.poll(() => ask(`Bearer ${formatToken(added)}`)).toMatchObject({ id: added.id });
-  expect(await ask(`Bearer ${text}`)).toBe(WRONG);
+  await expect.poll(() => ask(`Bearer ${text}`)).toBe(WRONG);
+  expect(await ask(`Bearer ${formatToken(added)}`)).toMatchObject({ id: added.id });
   expect(events).toEqual([{ kind: 'callers_loaded', path, tokens: 1 }]);
 });
 

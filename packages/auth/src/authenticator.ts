@@ -11,6 +11,7 @@ import { checkCertificate } from './client-certificate.ts';
 import { type Credentials, parseAuthorization, unauthenticated } from './credentials.ts';
 import type { KeySet, KeySetOptions } from './jwks.ts';
 import type { JwtRules, JwtVerifier } from './jwt.ts';
+import { createProvedCallers, type Proof } from './proved-callers.ts';
 import { FileError, readTextFile } from './read-text-file.ts';
 import type { TenantLimits } from './tenant-limits.ts';
 import { hasHash, parseToken, type Token } from './token.ts';
@@ -65,17 +66,36 @@ export async function openAuthenticator(options: AuthenticatorOptions): Promise<
       callers?.close();
       throw error;
     }));
+  const proved = createProvedCallers();
+  let sources = { callers: callers?.current, keys: jwts?.keys.current };
+
+  /** Another object whenever a source has changed. */
+  function currentSources(): object {
+    const isCurrent = sources.callers === callers?.current && sources.keys === jwts?.keys.current;
+    if (!isCurrent) sources = { callers: callers?.current, keys: jwts?.keys.current };
+    return sources;
+  }
+
+  function prove(authorization: string | undefined, nowMs: number): Proof | Promise<Proof> {
+    const secret = parseAuthorization(authorization);
+    const token = parseToken(secret);
+    if (token !== undefined) return checkToken(callers?.current.tokens.get(token.id), token, nowMs);
+    const proof = jwts?.verify(secret);
+    if (proof === undefined) throw wrongToken();
+    return proof;
+  }
+
   return {
-    authenticate({ authorization, certificate }) {
+    authenticate({ authorization, certificate, connection }) {
+      const nowMs = now();
       if (authorization === undefined && certificate !== undefined) {
-        return checkCertificate(callers?.current.certificates ?? new Map(), certificate, now());
+        return checkCertificate(callers?.current.certificates ?? new Map(), certificate, nowMs);
       }
-      const secret = parseAuthorization(authorization);
-      const token = parseToken(secret);
-      if (token !== undefined) return checkToken(callers?.current.tokens.get(token.id), token, now());
-      const caller = jwts?.verify(secret);
-      if (caller === undefined) throw wrongToken();
-      return caller;
+      if (authorization === undefined || connection === undefined) return callerOf(prove(authorization, nowMs));
+      const before = currentSources();
+      const known = proved.find(connection, authorization, before, nowMs);
+      if (known !== undefined) return known;
+      return callerOf(prove(authorization, nowMs), (proof) => proved.add(connection, authorization, before, proof));
     },
     limitsOf: (tenant) => callers?.current.limits.get(tenant),
     close() {
@@ -83,6 +103,16 @@ export async function openAuthenticator(options: AuthenticatorOptions): Promise<
       jwts?.keys.close();
     },
   };
+}
+
+/** Returns the caller of a proof, at once if there is nothing to wait for. */
+function callerOf(
+  proof: Proof | Promise<Proof>,
+  onProved: (proof: Proof) => void = () => {},
+): Caller | Promise<Caller> {
+  if (proof instanceof Promise) return proof.then((proved) => callerOf(proved, onProved));
+  onProved(proof);
+  return proof.caller;
 }
 
 /** Loads the library for JWTs only if there are any: that takes as long as the rest of the package. */
@@ -124,13 +154,15 @@ export async function loadCallers(path: string): Promise<Callers> {
 /** Compared with if the id is unknown, so that an unknown id takes as long as a wrong secret. */
 const NO_HASH = Buffer.alloc(32);
 
-function checkToken(caller: TokenCaller | undefined, { secret }: Token, nowMs: number): Caller {
+function checkToken(caller: TokenCaller | undefined, { secret }: Token, nowMs: number): Proof {
   const isRight = hasHash(secret, caller?.hash ?? NO_HASH);
   if (caller === undefined || !isRight) throw wrongToken();
-  if (caller.expires !== undefined && caller.expires.getTime() <= nowMs) {
-    throw unauthenticated(`The token expired at ${caller.expires.toISOString()}.`, 'Ask the operator for a new token.');
+  const { expires } = caller;
+  const untilMs = expires?.getTime() ?? Infinity;
+  if (expires !== undefined && untilMs <= nowMs) {
+    throw unauthenticated(`The token expired at ${expires.toISOString()}.`, 'Ask the operator for a new token.');
   }
-  return caller;
+  return { caller, untilMs };
 }
 
 function wrongToken(): Error {

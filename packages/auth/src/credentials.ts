@@ -6,6 +6,8 @@ export interface Credentials {
   readonly authorization?: string | undefined;
   /** The certificate of the connection, which counts only without `authorization`. Default: there is none. */
   readonly certificate?: ClientCertificate | undefined;
+  /** The connection of the request: an object that lives as long as it. Its valid credentials are remembered. Default: none. */
+  readonly connection?: object | undefined;
 }
 
 /** The certificate that a client has shown on its connection. */

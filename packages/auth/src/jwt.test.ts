@@ -58,9 +58,9 @@ async function open(text: string, extra: { readonly claims?: boolean; readonly c
     authenticator.close();
     await rm(folder, { recursive: true });
   });
-  const ask = async (jwt: string) => {
+  const ask = async (jwt: string, connection?: object) => {
     try {
-      return await authenticator.authenticate({ authorization: `Bearer ${jwt}` });
+      return await authenticator.authenticate({ authorization: `Bearer ${jwt}`, connection });
     } catch (error) {
       expect(error).toMatchObject({ code: 'unauthenticated' });
       return error instanceof Error ? error.message : '';
@@ -174,9 +174,12 @@ test('a token works beside JWTs, and a wrong one is not taken for a JWT', async 
 test('a file of keys that changes is read again: JWTs of removed keys are refused, also remembered ones', async () => {
   const { jwks, ask } = await open(await keySet(['ES256']));
   const old = await sign();
+  const connection = {};
   expect(await ask(old)).toMatchObject({ tenant: 'alpha' });
+  expect(await ask(old, connection)).toMatchObject({ tenant: 'alpha' });
   await writeFile(jwks, await keySet(['EdDSA']));
   await expect.poll(() => ask(old)).toBe(NO_KEY);
+  expect(await ask(old, connection)).toBe(NO_KEY);
   expect(await ask(await sign({}, { alg: 'EdDSA' }))).toMatchObject({ tenant: 'alpha' });
   await writeFile(jwks, '{"keys":[]}');
   expect(await ask(await sign({ sub: 'other' }, { alg: 'EdDSA' }))).toMatchObject({ tenant: 'alpha' });

@@ -3,6 +3,7 @@ import { errors, type JWTPayload, jwtVerify, type JWTVerifyGetKey } from 'jose';
 import { type Caller, isTenant, type Permission, PERMISSIONS } from './caller.ts';
 import { unauthenticated } from './credentials.ts';
 import { isUnknownKey, type KeySet } from './jwks.ts';
+import type { Proof } from './proved-callers.ts';
 
 /** The rules for JWTs. */
 export interface JwtRules {
@@ -17,7 +18,7 @@ export interface JwtRules {
 }
 
 /** Finds the callers of JWTs. Returns undefined if a credential does not have the form of a JWT. */
-export type JwtVerifier = (jwt: string) => Caller | Promise<Caller> | undefined;
+export type JwtVerifier = (jwt: string) => Proof | Promise<Proof> | undefined;
 
 /** Only asymmetric ones: with a public key as the secret of HS256, anyone could sign. */
 const ALGORITHMS = ['RS256', 'ES256', 'EdDSA'];
@@ -35,10 +36,7 @@ function isJwt(secret: string): boolean {
 export function createJwtVerifier(keys: KeySet, rules: JwtRules, now: () => number): JwtVerifier {
   const { issuer, audience } = rules;
   /** By the digest of the JWT, so that a dump of the memory has no list of them; in the order of their verification. */
-  const verified = new Map<
-    string,
-    { readonly caller: Caller; readonly untilMs: number; readonly by: JWTVerifyGetKey }
-  >();
+  const verified = new Map<string, { readonly proof: Proof; readonly by: JWTVerifyGetKey }>();
 
   async function claimsOf(jwt: string): Promise<JWTPayload> {
     const currentDate = new Date(now());
@@ -52,7 +50,7 @@ export function createJwtVerifier(keys: KeySet, rules: JwtRules, now: () => numb
     }
   }
 
-  async function verify(jwt: string, digest: string): Promise<Caller> {
+  async function verify(jwt: string, digest: string): Promise<Proof> {
     const by = keys.current;
     let claims: JWTPayload;
     try {
@@ -60,18 +58,18 @@ export function createJwtVerifier(keys: KeySet, rules: JwtRules, now: () => numb
     } catch (error) {
       throw unauthenticated(refusalOf(error), 'Get a new JWT from its issuer.');
     }
-    const caller = callerOf(claims, rules);
     const untilMs = 1000 * ((claims.exp ?? 0) + CLOCK_SKEW_SECONDS);
-    verified.set(digest, { caller, untilMs, by });
+    const proof = { caller: callerOf(claims, rules), untilMs };
+    verified.set(digest, { proof, by });
     const [oldest] = verified.keys();
     if (verified.size > MAX_CACHED && oldest !== undefined) verified.delete(oldest);
-    return caller;
+    return proof;
   }
 
   return (jwt) => {
     const digest = hash('sha256', jwt, 'base64');
     const known = verified.get(digest);
-    if (known !== undefined && known.by === keys.current && now() < known.untilMs) return known.caller;
+    if (known !== undefined && known.by === keys.current && now() < known.proof.untilMs) return known.proof;
     verified.delete(digest);
     return isJwt(jwt) ? verify(jwt, digest) : undefined;
   };

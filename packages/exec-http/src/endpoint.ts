@@ -107,7 +107,8 @@ function authenticateCall(
 ): EndpointResponse | undefined | Promise<EndpointResponse | undefined> {
   const authorization = req.header('authorization');
   try {
-    const found = findCaller(call, req.raw, { authorization, certificate: certificateOf(env) }, options);
+    const connection = env?.incoming?.socket;
+    const found = findCaller(call, req.raw, { authorization, certificate: certificateOf(env), connection }, options);
     if (!(found instanceof Promise)) {
       call.caller = found;
       return undefined;

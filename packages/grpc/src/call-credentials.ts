@@ -12,14 +12,18 @@ const HANDSHAKE_TOKEN_KEY = 'auth-token-bin';
 
 /** Returns the credentials of a call: in its metadata, and the certificate of its connection. */
 export function credentialsOf(metadata: Metadata, call: object): Credentials {
-  return { ...metadataCredentials(metadata), certificate: certificateOf(call) };
+  const connection = sessionOf(call);
+  return { ...metadataCredentials(metadata), certificate: certificateOf(connection), connection };
 }
 
-function certificateOf(call: object): ClientCertificate | undefined {
+function sessionOf(call: object): object | undefined {
   const stream = streamOf(call);
   const session: unknown = stream !== undefined && 'session' in stream ? stream.session : undefined;
-  if (typeof session !== 'object' || session === null || !('socket' in session)) return undefined;
-  return clientCertificateOf(session.socket);
+  return typeof session === 'object' && session !== null ? session : undefined;
+}
+
+function certificateOf(session: object | undefined): ClientCertificate | undefined {
+  return session !== undefined && 'socket' in session ? clientCertificateOf(session.socket) : undefined;
 }
 
 function metadataCredentials(metadata: Metadata): Credentials {

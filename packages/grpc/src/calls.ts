@@ -143,17 +143,23 @@ function listenerOf(
     .withOnReceiveMetadata((metadata, next) => {
       call.requestId = requestIdFrom(metadata.get(REQUEST_ID_KEY)[0]?.toString());
       const resume = (): void => storage.run(call, () => next(metadata));
-      const authenticated = callerOf(call, inner, metadata, options);
-      if (authenticated === undefined) return resume();
-      // grpc-js keeps the messages back until `next` is called: those of a refused call are never read.
-      const admitted = authenticated.then((caller) => {
+      const admit = (caller: Caller): void => {
         setCaller(call, caller);
         options.admit?.(call);
-      });
-      void admitted.then(resume, (thrown: unknown) => {
+      };
+      const refuse = (thrown: unknown): void => {
         call.error = toServiceError(thrown);
         inner.sendStatus({ code: Status[ERROR_CODES[call.error.code].grpc], details: call.error.message });
-      });
+      };
+      try {
+        const caller = callerOf(call, inner, metadata, options);
+        // grpc-js keeps the messages back until `next` is called: those of a refused call are never read.
+        if (caller instanceof Promise) return void caller.then(admit).then(resume, refuse);
+        if (caller !== undefined) admit(caller);
+      } catch (error) {
+        return refuse(error);
+      }
+      return resume();
     })
     .withOnReceiveHalfClose((next) => {
       // A broken connection looks like the end of the request. Reading makes grpc-js check the stream: if that is gone,
@@ -185,9 +191,9 @@ function callerOf(
   inner: ServerInterceptingCallInterface,
   metadata: Metadata,
   { authenticate, isOpen = () => false }: CallsOptions,
-): Promise<Caller> | undefined {
+): Caller | Promise<Caller> | undefined {
   if (authenticate === undefined || isOpen(call.operation, metadata)) return undefined;
-  return (async () => authenticate(credentialsOf(metadata, inner), call))();
+  return authenticate(credentialsOf(metadata, inner), call);
 }
 
 function ended(): ServiceError {
