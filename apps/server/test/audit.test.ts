@@ -5,6 +5,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import type { AuditLine } from '../src/audit-file.ts';
 import { bearer, callersFileOf, createCaller } from './callers.ts';
 import { runToEnd, type ServerProcess, startProcess, testFile } from './server-process.ts';
+import { startUpstream } from './upstream.ts';
 import { nameOf, type Target, type Way } from './ways-in/way.ts';
 import { isPreparation, openTarget, SAMPLE } from './ways-in/ways.ts';
 
@@ -61,6 +62,7 @@ const WRITES: ReadonlySet<string | undefined> = new Set([
 /** The rows that need a caller. Preparing a statement writes nothing. */
 const ROWS = SAMPLE.filter((way) => way.access === undefined && !isPreparation(way));
 const writes = ROWS.filter(({ operation }) => WRITES.has(operation));
+const isForwarded = ({ operation }: Way): boolean => operation === 'forward';
 
 /** Sends a request on every way in, one after the other. */
 const sendAll = (token: string) => async () => {
@@ -82,12 +84,13 @@ describe('on every way in', () => {
     );
   });
 
-  test('a write without the permission leaves one line', { tags: ['slow'] }, async () => {
+  test('a write, and SQL for the database, without the permission leaves one line', { tags: ['slow'] }, async () => {
     // SQL in a body is not known before the body is read.
     const operationOf = (way: Way) => (nameOf(way).startsWith('POST /frames, ') ? 'putFrame' : way.operation);
     const caller = idOf(callers.read);
+    const audited = ROWS.filter((way) => WRITES.has(way.operation) || isForwarded(way));
     expect(await linesOf(sendAll(callers.read.token))).toMatchObject(
-      writes.map((way) => ({ tenant: 'alpha', caller, operation: operationOf(way), outcome: 'permission_denied' })),
+      audited.map((way) => ({ tenant: 'alpha', caller, operation: operationOf(way), outcome: 'permission_denied' })),
     );
   });
 
@@ -123,6 +126,62 @@ test('a failed write names the code of its error and the request', async () => {
   expect(await linesOf(send)).toMatchObject([
     { requestId: 'bad-json', operation: 'putFrame', handle: 'x', outcome: 'invalid_data' },
   ]);
+});
+
+describe('SQL for the time-series database', () => {
+  const PLANTED = 'planted-5d1e';
+  const STATUSES = { accepted: 200, refused: 400, forbidden: 403, failed: 503 } as const;
+
+  async function startProxy() {
+    const path = testFile('audit.log', '');
+    const database = await startUpstream(({ url = '' }, response) => {
+      const word = Object.entries(STATUSES).find(([name]) => url.includes(name));
+      response.writeHead(word?.[1] ?? 200, { 'content-type': 'application/json' }).end('{"ddl":"OK"}');
+    });
+    const proxy = await startProcess({
+      args: ['--log-level', 'error'],
+      env: {
+        SERVICE_AUTH_CALLERS_FILE: testFile('callers.toml', callersFileOf(callers)),
+        SERVICE_LOGGING_AUDIT_FILE: path,
+        SERVICE_TSDB_HTTP_URL: database.url,
+      },
+    });
+    const send = (path: string, { token }: { readonly token: string }, init: RequestInit = {}) =>
+      proxy.fetch(path, { ...init, headers: { ...init.headers, authorization: bearer(token) } });
+    return { send, database, text: () => readFileSync(path, 'utf8') };
+  }
+
+  test('leaves one line with its outcome and without the SQL, and /chk none', async () => {
+    const { send, database, text } = await startProxy();
+    for (const word of Object.keys(STATUSES)) {
+      await send(`/exec?query=insert+into+${PLANTED}+${word}&fmt=json`, callers.all);
+    }
+    await send('/exec?fmt=json', callers.all, { method: 'POST', body: `drop table ${PLANTED} accepted` });
+    await send(`/exp?query=drop+table+${PLANTED}+accepted`, callers.all);
+    await send(`/chk?f=json&j=${PLANTED}`, callers.all);
+    expect(database.requests.length).toBe(7);
+    await send(`/exec?query=insert+into+${PLANTED}&fmt=json`, callers.read);
+    const caller = idOf(callers.all);
+    const forwarded = { tenant: 'alpha', caller, operation: 'forward', handle: null };
+    await expect
+      .poll(() =>
+        text()
+          .trimEnd()
+          .split('\n')
+          .map((line) => JSON.parse(line || '{}') as AuditLine),
+      )
+      .toMatchObject([
+        { ...forwarded, outcome: 'ok' },
+        { ...forwarded, outcome: 'invalid_sql' },
+        { ...forwarded, outcome: 'permission_denied' },
+        { ...forwarded, outcome: 'tsdb_failed' },
+        { ...forwarded, outcome: 'ok' },
+        { ...forwarded, outcome: 'ok' },
+        { ...forwarded, caller: idOf(callers.read), outcome: 'permission_denied' },
+      ]);
+    expect(database.requests.length).toBe(7);
+    expect(text()).not.toContain(PLANTED);
+  });
 });
 
 test('without a file the lines are in the log, at every level', async () => {

@@ -1,5 +1,7 @@
-import { toServiceError } from '@svc/errors';
+import type { Permission } from '@svc/auth';
+import { type ErrorCode, toServiceError } from '@svc/errors';
 import type { Call } from '@svc/frames';
+import type { TsdbResponse } from '@svc/tsdb-proxy';
 import type { SqlTarget } from './engine-names.ts';
 import type { Observer } from './events.ts';
 import { requiredPermissions } from './required-permissions.ts';
@@ -9,7 +11,14 @@ import type { OperationName } from './service.ts';
 export interface Audit {
   /** Runs a write of a frame, and reports how it ended. */
   write<T>(call: Call, operation: OperationName, handle: string, work: () => Promise<T>): Promise<T>;
-  /** Runs the check of a permission. Reports a refused write: it does not reach the operation, and its handle is unknown. */
+  /**
+   * Forwards SQL to the time-series database, and reports how that ended: the SQL may write there, and is not parsed here.
+   */
+  forward(call: Call, work: () => Promise<TsdbResponse>): Promise<TsdbResponse>;
+  /**
+   * Runs the check of a permission. Reports a refused write, or refused SQL for the database: it does not reach the
+   * operation, and its handle is unknown.
+   */
   check(call: Call, operation: OperationName, target: SqlTarget | undefined, work: () => void): void;
   /** Reports a use of the permission `admin`. */
   admin(call: Call, operation: string): void;
@@ -18,13 +27,16 @@ export interface Audit {
 /** Longer handles are not valid. Those of refused writes may be. */
 const MAX_HANDLE_LENGTH = 128;
 
+/** The permissions of what can change data, here or in the database. */
+const AUDITED: ReadonlySet<Permission> = new Set(['write', 'tsdb']);
+
 /** Creates the audit of a service. */
 export function createAudit(observe: Observer): Audit {
   function report(
     { requestId, tenant, caller }: Call,
     operation: string,
     handle: string | null,
-    error?: unknown,
+    outcome: 'ok' | ErrorCode = 'ok',
   ): void {
     observe({
       kind: 'audited',
@@ -33,30 +45,47 @@ export function createAudit(observe: Observer): Audit {
       caller: caller?.id ?? null,
       operation,
       handle: handle?.slice(0, MAX_HANDLE_LENGTH) ?? null,
-      outcome: error === undefined ? 'ok' : toServiceError(error).code,
+      outcome,
     });
   }
 
+  async function run<T>(
+    call: Call,
+    operation: OperationName,
+    handle: string | null,
+    work: () => Promise<T>,
+    outcomeOf?: (result: T) => 'ok' | ErrorCode,
+  ): Promise<T> {
+    let result;
+    try {
+      result = await work();
+    } catch (error) {
+      report(call, operation, handle, toServiceError(error).code);
+      throw error;
+    }
+    report(call, operation, handle, outcomeOf?.(result));
+    return result;
+  }
+
   return {
-    async write(call, operation, handle, work) {
-      let result;
-      try {
-        result = await work();
-      } catch (error) {
-        report(call, operation, handle, error ?? new Error('unknown'));
-        throw error;
-      }
-      report(call, operation, handle);
-      return result;
-    },
+    write: run,
+    forward: (call, work) => run(call, 'forward', null, work, ({ status }) => outcomeOfStatus(status)),
     check(call, operation, target, work) {
       try {
         work();
       } catch (error) {
-        if (requiredPermissions(operation, target).includes('write')) report(call, operation, null, error);
+        const isAudited = requiredPermissions(operation, target).some((name) => AUDITED.has(name));
+        if (isAudited) report(call, operation, null, toServiceError(error).code);
         throw error;
       }
     },
     admin: (call, operation) => report(call, operation, null),
   };
+}
+
+/** The outcome of SQL in the database, by the status of its response. */
+function outcomeOfStatus(status: number): 'ok' | ErrorCode {
+  if (status < 400) return 'ok';
+  if (status >= 500) return 'tsdb_failed';
+  return status === 403 ? 'permission_denied' : 'invalid_sql';
 }

@@ -88,7 +88,9 @@ export function createService(options: ServiceOptions): Service {
     encodeParquet,
 
     hasTsdb: tsdb !== undefined,
-    forward,
+    // A check of an import has no SQL. The audit of a stored result is that of its frame.
+    forward: (call, request) =>
+      request.path === '/chk' ? forward(call, request) : audit.forward(call, () => forward(call, request)),
 
     async health() {
       const storeHealth = await healthOf(store);

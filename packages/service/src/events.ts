@@ -32,7 +32,7 @@ export type ServiceEvent =
       readonly operation: string | null;
       readonly reason: string;
     }
-  /** A write of a frame, successful or not, or a use of the permission `admin`. */
+  /** A write of a frame or SQL for the time-series database, successful or not, or a use of the permission `admin`. */
   | {
       readonly kind: 'audited';
       readonly requestId: string;
