@@ -139,7 +139,7 @@ describe('query', () => {
       412,
     );
     expect((await run(['query', 'x', '--url', url])).stderr).toBe('error: No database.\nhint: Set X.\n');
-    expect(requests).toHaveLength(1);
+    expect(requests).toEqual(['POST /exec?fmt=json', 'GET /health']);
   });
 
   test('--limit is sent with the SQL', async () => {
@@ -150,7 +150,7 @@ describe('query', () => {
 });
 
 describe('without --engine', () => {
-  const NO_DATABASE = { error: 'No.', code: 'tsdb_not_configured', hint: 'Set X. Or send engine=local to query.' };
+  const NO_DATABASE = { error: 'No.', code: 'tsdb_not_configured', hint: 'Set X.' };
 
   function startServer(defaultEngine: string | undefined, tsdb: string): ReturnType<typeof startStandIn> {
     return startStandIn(async (request, response) => {
@@ -180,7 +180,7 @@ describe('without --engine', () => {
       'tsdb',
       'not_configured',
       'local',
-      ['POST /exec?fmt=json', 'POST /exec?fmt=json&engine=local'],
+      ['POST /exec?fmt=json', 'GET /health', 'POST /exec?fmt=json&engine=local'],
     ],
   ] as const)('%s', async (_, defaultEngine, tsdb, engine, expected) => {
     const { url, requests } = await startServer(defaultEngine, tsdb);

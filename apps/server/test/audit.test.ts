@@ -72,14 +72,14 @@ const sendAll = (token: string) => async () => {
 describe('on every way in', () => {
   test('a write leaves one line with its outcome, and a read none', async () => {
     expect(await linesOf(sendAll(callers.all.token))).toEqual(
-      writes.map(({ operation, allowed = 'ok' }) => ({
+      writes.map(({ operation, allowed = 'ok', audited = allowed }) => ({
         time: expect.stringMatching(/^\d{4}-\d\d-\d\dT.*Z$/),
         requestId: expect.stringMatching(/^.{8,}$/),
         tenant: 'alpha',
         caller: idOf(callers.all),
         operation,
         handle: expect.stringMatching(/^(put|shown|none|kept|ingested|f-.{26})$/),
-        outcome: allowed,
+        outcome: audited,
       })),
     );
   });

@@ -241,6 +241,9 @@ describe('over gRPC', () => {
     const message = flight.BasicAuth.encode({ username: 'ada', password: alpha.token }).finish();
     expect(await shake(Metadata({ authorization: basicHeader }), new Uint8Array(0))).toBe(bearer(alpha.token));
     expect(await shake(Metadata(), message)).toBe(bearer(alpha.token));
+    // In Basic credentials, a colon ends the user.
+    const colon = flight.BasicAuth.encode({ username: 'urn:ada', password: alpha.token }).finish();
+    expect(await shake(Metadata(), colon)).toBe(bearer(alpha.token));
     const wrong = flight.BasicAuth.encode({ username: 'ada', password: 'wrong' }).finish();
     await expect(shake(Metadata(), wrong)).rejects.toThrow('UNAUTHENTICATED');
     await expect(shake(Metadata(), Buffer.from('nonsense'))).rejects.toThrow('UNAUTHENTICATED');

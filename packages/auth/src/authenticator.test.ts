@@ -71,6 +71,7 @@ test.each([
     'The Basic credentials have no password.',
   ],
   ['the token as the user', basic(text, ''), WRONG],
+  ['a password with a colon before the token', basic('user', `x:${text}`), WRONG],
   ['an unknown id', `Bearer ${formatToken({ ...reader, id: 't-000000' })}`, WRONG],
   ['a wrong secret', `Bearer ${formatToken({ ...reader, secret: 'x'.repeat(43) })}`, WRONG],
   ['a secret in another letter case', `Bearer ${text.toUpperCase()}`, WRONG],

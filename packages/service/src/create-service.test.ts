@@ -57,6 +57,24 @@ describe('frames', () => {
     expect(await service.listFrames(call)).toEqual([]);
   });
 
+  test.each([
+    ['an existing frame and ifAbsent', 'there', { ifAbsent: true }, 'handle_exists'],
+    ['no frame and ifPresent', 'none', { ifPresent: true }, 'version_conflict'],
+    ['another version', 'there', { ifVersion: 'x' }, 'version_conflict'],
+  ] as const)('the body of a write is not read if its condition fails: %s', async (_what, handle, condition, code) => {
+    const service = serviceWith();
+    await service.putFrame(call, 'there', json('[{"id":1}]'));
+    let isRead = false;
+    const body = (async function* () {
+      isRead = true;
+      yield* chunks('[]');
+    })();
+    for (const write of [service.putFrame, service.appendFrame]) {
+      await expect(write(call, handle, { format: 'json', body }, condition)).rejects.toMatchObject({ code });
+    }
+    expect(isRead).toBe(false);
+  });
+
   test('a refused put releases its decoder, so that any number of them can follow', async () => {
     const service = serviceWith();
     await service.putFrame(call, 't', json('[{"id":1}]'));
@@ -118,7 +136,10 @@ describe('SQL', () => {
     const tsdb = proxy(() => Promise.reject(new TsdbCredentialsError()));
     const service = serviceWith({ tsdb, observe: (event) => events.push(event) });
     await expect(service.forward(call, request)).rejects.toMatchObject({ code: 'tsdb_failed' });
-    expect(events).toEqual([{ kind: 'tsdb_refused_credentials', requestId: 'r-1', tenant: 'default' }]);
+    expect(events).toMatchObject([
+      { kind: 'tsdb_refused_credentials', requestId: 'r-1', tenant: 'default' },
+      { kind: 'audited', operation: 'forward', outcome: 'tsdb_failed' },
+    ]);
   });
 });
 

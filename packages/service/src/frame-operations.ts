@@ -13,7 +13,7 @@ import {
   type Store,
   UPLOAD_FORMATS,
 } from '@svc/frames';
-import { declaredField } from '@svc/frames/internal';
+import { checkPutConditions, declaredField } from '@svc/frames/internal';
 import type { Schema } from 'apache-arrow';
 import type { Audit } from './audit.ts';
 import { limitUpload } from './limit-upload.ts';
@@ -63,6 +63,8 @@ export function createFrameOperations(parts: FrameParts): FrameOperations {
     checkTtl(options.ttlSeconds);
     const startMs = performance.now();
     const put = { ...options, quota: parts.quotaOf(call.tenant), signal: call.signal };
+    // Also before the data is read, so that the client need not send it.
+    if (isConditional(options)) checkPutConditions(ref, await store.describe(ref), options);
     const result = await writeUpload(kind, parts, ref, upload, put);
     const { rows, bytes } = result.info;
     const durationMs = performance.now() - startMs;
@@ -141,6 +143,10 @@ async function writeUpload(
     // A refused put has not read its source, which holds a decoder until it is aborted.
     done.abort(new ServiceError('cancelled', 'The upload was abandoned.'));
   }
+}
+
+function isConditional({ ifAbsent, ifPresent, ifVersion }: PutFrameOptions): boolean {
+  return ifAbsent === true || ifPresent === true || ifVersion !== undefined;
 }
 
 /** Refuses types that do not exist before the rows are read. */

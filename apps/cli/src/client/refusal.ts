@@ -47,9 +47,6 @@ function unitsBefore(text: string, characters: number): number {
 
 /** Replaces hints for which a command has a better one. */
 function hintOf(code: string | undefined, hint: string | undefined): string | undefined {
-  if (code === 'tsdb_not_configured' && hint?.includes('--engine local')) {
-    return 'Use --engine local to query the frames of the server, or configure a time-series database.';
-  }
   if (code === 'handle_not_found') return 'svc list prints all handles.';
   // If a handle differs only in letter case, the hint of the server is better.
   if (code === 'handle_exists' && hint?.includes('If-None-Match')) {

@@ -1,5 +1,6 @@
 import type { ResultFormat } from '@svc/frames';
 import { CliError } from '../errors/cli-error.ts';
+import { defaultEngine } from './default-engine.ts';
 import type { Client, ClientResponse } from '../client/client.ts';
 import type { Context } from '../args/command.ts';
 import { withDownloadProgress } from '../output/download-progress.ts';
@@ -73,8 +74,10 @@ async function sendSql(client: Client, run: SqlRun, fmt: ResultFormat): Promise<
     return await sendTo(client, run, fmt, run.engine);
   } catch (error) {
     const isMissing = error instanceof CliError && error.code === 'tsdb_not_configured';
-    if (run.engine !== undefined || !isMissing || !error.hint?.includes('--engine local')) throw error;
-    return sendTo(client, run, fmt, 'local');
+    if (run.engine !== undefined || !isMissing) throw error;
+    const engine = await defaultEngine(client).catch(() => undefined);
+    if (engine === undefined || engine === 'tsdb') throw error;
+    return sendTo(client, run, fmt, engine);
   }
 }
 

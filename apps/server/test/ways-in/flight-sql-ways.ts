@@ -6,7 +6,7 @@ import { drain, one, SQL, type Target, type Way } from './way.ts';
 export const commandEntry = (name: string): string => `command ${name}`;
 
 /** What a command does when it is sent with one method: the outcome for each caller. */
-type Outcome = Pick<Way, 'allowed' | 'elsewhere' | 'operation'>;
+type Outcome = Pick<Way, 'allowed' | 'audited' | 'elsewhere' | 'operation'>;
 
 interface CommandRow {
   readonly detail?: string;
@@ -37,8 +37,8 @@ const update = (sql: string) => () =>
 const prepared = (handle: (target: Target) => Uint8Array) => (target: Target) =>
   flightSql.CommandPreparedStatementQuery.encode({ preparedStatementHandle: handle(target) }).finish();
 
-function ingest(ifNotExist: number, ifExists: number) {
-  const command = { table: 'ingested', tableDefinitionOptions: { ifNotExist, ifExists } };
+function ingest(ifNotExist: number, ifExists: number, table = 'ingested') {
+  const command = { table, tableDefinitionOptions: { ifNotExist, ifExists } };
   const bytes = flightSql.CommandStatementIngest.encode(flightSql.CommandStatementIngest.fromPartial(command)).finish();
   return () => bytes;
 }
@@ -104,6 +104,12 @@ const COMMANDS: Readonly<Record<string, CommandRow | readonly CommandRow[]>> = {
   ],
   CommandStatementIngest: [
     { detail: 'append', message: ingest(1, 2), read: NOT_READABLE, put: { operation: 'appendFrame' } },
+    {
+      detail: 'append to an existing table',
+      message: ingest(2, 2, 'none'),
+      read: NOT_READABLE,
+      put: { operation: 'appendFrame', ...NO_FRAME, audited: 'version_conflict' },
+    },
     { detail: 'replace', message: ingest(1, 3), read: NOT_READABLE, put: { operation: 'putFrame' } },
   ],
 };

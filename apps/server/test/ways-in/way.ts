@@ -28,6 +28,8 @@ export interface Way {
   readonly target?: SqlTarget;
   /** The outcome for a caller of the tenant alpha, which has the frame `shown`, with all permissions. Default `ok`. */
   readonly allowed?: string;
+  /** The outcome that the audit shows, if the protocol has another word for it. Default: that of `allowed`. */
+  readonly audited?: string;
   /** The outcome for a caller of a tenant without frames. Default: that of `allowed`. */
   readonly elsewhere?: string;
   /** Who may use it without credentials. `optional`: wrong ones are refused. Default: no one. */

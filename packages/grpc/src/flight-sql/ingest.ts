@@ -18,14 +18,16 @@ export async function ingest(
   const { APPEND, REPLACE } = EXISTS;
   const { ifExists, ifNotExist } = command.tableDefinitionOptions ?? { ifExists: 0, ifNotExist: 0 };
   const mayCreate = ifNotExist === NOT_EXIST.CREATE;
-  // Check before the data is read, so that the client need not send it. Without permission to read, the put checks.
-  const mayRead = call.caller?.permissions.has('read') ?? true;
-  if (!mayCreate && mayRead) await service.describeFrame(call, table);
   const data = { format: 'arrow', body: upload.body } as const;
   const isPresent = mayCreate ? {} : { ifPresent: true };
-  if (ifExists === APPEND) await service.appendFrame(call, table, data, isPresent);
-  else if (ifExists === REPLACE) await service.putFrame(call, table, data, isPresent);
-  else await service.putFrame(call, table, data, { ifAbsent: true });
+  try {
+    if (ifExists === APPEND) await service.appendFrame(call, table, data, isPresent);
+    else if (ifExists === REPLACE) await service.putFrame(call, table, data, isPresent);
+    else await service.putFrame(call, table, data, { ifAbsent: true });
+  } catch (error) {
+    const isMissing = !mayCreate && error instanceof ServiceError && error.code === 'version_conflict';
+    throw isMissing ? new ServiceError('handle_not_found', `There is no table ${quoted(table)}.`) : error;
+  }
   return upload.rows();
 }
 
