@@ -136,9 +136,10 @@ describe('SQL', () => {
     const tsdb = proxy(() => Promise.reject(new TsdbCredentialsError()));
     const service = serviceWith({ tsdb, observe: (event) => events.push(event) });
     await expect(service.forward(call, request)).rejects.toMatchObject({ code: 'tsdb_failed' });
-    expect(events).toMatchObject([
-      { kind: 'tsdb_refused_credentials', requestId: 'r-1', tenant: 'default' },
-      { kind: 'audited', operation: 'forward', outcome: 'tsdb_failed' },
+    const source = { requestId: 'r-1', tenant: 'default' };
+    expect(events).toEqual([
+      { kind: 'tsdb_refused_credentials', ...source },
+      { kind: 'audited', ...source, caller: null, operation: 'forward', handle: null, outcome: 'tsdb_failed' },
     ]);
   });
 });
