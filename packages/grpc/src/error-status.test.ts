@@ -50,6 +50,14 @@ test.each([
   expect(errorStatus(error, CALL).metadata.get('retry-after')).toEqual(expected);
 });
 
+test.each([
+  ['invalid_sql', 7, ['7']],
+  ['invalid_sql', undefined, []],
+] as const)('%s at %s has svc-error-position %j', (code, position, expected) => {
+  const error = new ServiceError(code, 'x', position === undefined ? {} : { position });
+  expect(errorStatus(error, CALL).metadata.get('svc-error-position')).toEqual(expected);
+});
+
 test('a Flight client gets the hint in the message if it says more than the code', () => {
   const own = new ServiceError('invalid_sql', 'There is no table "a".', { hint: 'Did you mean "b"?' });
   expect(errorStatus(own, FLIGHT_CALL).details).toBe('There is no table "a". Did you mean "b"?');

@@ -10,6 +10,9 @@ const ERROR_CODE_KEY = 'svc-error-code';
 /** The trailing metadata that carries the hint of an error, percent-encoded if it is not printable ASCII. */
 const ERROR_HINT_KEY = 'svc-error-hint';
 
+/** The trailing metadata that carries the position of an error in the SQL, in characters from 0. */
+const ERROR_POSITION_KEY = 'svc-error-position';
+
 /** The trailing metadata that says in how many seconds to retry. */
 const RETRY_AFTER_KEY = 'retry-after';
 
@@ -33,6 +36,7 @@ export function errorStatus(error: ServiceError, { operation, requestId }: Faile
   metadata.set(REQUEST_ID_KEY, requestId);
   metadata.set(ERROR_CODE_KEY, error.code);
   metadata.set(ERROR_HINT_KEY, percentEncoded(bounded(hintOf(error))));
+  if (error.position !== undefined) metadata.set(ERROR_POSITION_KEY, String(error.position));
   if (error.code === 'too_many_requests') metadata.set(RETRY_AFTER_KEY, String(error.retryAfterSeconds ?? 1));
   // Flight clients show only this text, not the metadata. Omit a hint that merely repeats the code.
   const isShown = operation.startsWith(FLIGHT) && error.hint !== ERROR_CODES[error.code].hint;

@@ -1,0 +1,110 @@
+import { orAborted } from '@svc/errors';
+import type { flight } from '@svc/proto';
+import type { Schema } from 'apache-arrow';
+import type { Cluster } from '../cluster.ts';
+import type { BoundStatement, Driver } from '../driver.ts';
+import { bindFrames, type BoundSql, inParentheses, withoutRows } from './bind-frames.ts';
+import { createCancelFlight } from './cancel-flight.ts';
+import { statementQuery } from './commands.ts';
+import { type CallScope, type Connection, createConnection } from './connection.ts';
+import { type Dialect, findDialect } from './dialect.ts';
+import { serverOf } from './endpoint-location.ts';
+import { schemaOf } from './flight-rows.ts';
+import { prepareStatement } from './prepared-statement.ts';
+import { parseReadFile } from './read-file-template.ts';
+import type { MessageReader } from './read-messages.ts';
+import { type RunningStatements, runStatement } from './running-statement.ts';
+import { isUnimplemented } from './status-error.ts';
+
+/** Options of `createFlightDriver`. */
+export interface FlightDriverOptions {
+  /**
+   * How the engine reads a Parquet file, with `{uri}` in quotes: `read_parquet('{uri}')`, `` parquet.`{uri}` ``. Default: frames
+   * are not bound, and the tables of a statement are those of the engine.
+   */
+  readonly readFile?: string | undefined;
+}
+
+/** Creates a driver for an engine that speaks Flight SQL. It connects with the first statement. */
+export function createFlightDriver(cluster: Cluster, { readFile: template }: FlightDriverOptions = {}): Driver {
+  const readFile = template === undefined ? undefined : parseReadFile(template);
+  const connections = new Map<string, Connection>();
+  const connection = connectionTo(cluster);
+  const cancelFlight = createCancelFlight(connection);
+  const running: RunningStatements = new Set();
+  const parts = { connection, cancelFlight, openEndpoint, running };
+  let dialect: Promise<Dialect> | undefined;
+
+  function connectionTo(server: Cluster): Connection {
+    const key = `${server.hasTls}:${server.port}`;
+    const known = connections.get(key) ?? createConnection(server);
+    connections.set(key, known);
+    return known;
+  }
+
+  function openEndpoint(scope: CallScope, endpoint: flight.FlightEndpoint): MessageReader<flight.FlightData> {
+    const { ticket = { ticket: new Uint8Array(0) } } = endpoint;
+    return connectionTo(serverOf(endpoint, cluster)).get(scope, ticket);
+  }
+
+  async function probe(sql: string): Promise<void> {
+    const statement = { sql, params: [], frames: [], tenant: '', tag: 'svc-probe' };
+    const bound = { text: sql, placeIn: () => undefined };
+    const signal = AbortSignal.timeout(PROBE_TIMEOUT_MS);
+    const { batches } = await runStatement(parts, { statement, bound, signal });
+    for await (const _ of batches);
+  }
+
+  async function bind({ sql, frames }: BoundStatement, signal: AbortSignal): Promise<BoundSql> {
+    if (readFile === undefined || frames.length === 0) return inParentheses(sql);
+    dialect ??= findDialect(probe).catch((error: unknown) => {
+      dialect = undefined;
+      throw error;
+    });
+    return bindFrames(sql, frames, { readFile, dialect: await orAborted(dialect, signal) });
+  }
+
+  async function preparedSchema(scope: CallScope, text: string): Promise<Schema | undefined> {
+    const prepared = await prepareStatement(connection, scope, text);
+    // The server closes it with its life, if it does not now.
+    await prepared.close(scope).catch(() => undefined);
+    return prepared.schema;
+  }
+
+  async function querySchema(scope: CallScope, text: string): Promise<Schema | undefined> {
+    const descriptor = statementQuery(text);
+    try {
+      const { schema } = await connection.call(scope, (client, options) => client.getSchema(descriptor, options));
+      return schemaOf(schema);
+    } catch (error) {
+      if (!isUnimplemented(error)) throw error;
+    }
+    const info = await connection.call(scope, (client, options) => client.getFlightInfo(descriptor, options));
+    // Some engines run the statement already.
+    void cancelFlight({ ...scope, signal: AbortSignal.timeout(PROBE_TIMEOUT_MS) }, info).catch(() => undefined);
+    return schemaOf(info.schema);
+  }
+
+  return {
+    query: async (statement, signal) =>
+      runStatement(parts, { statement, bound: await bind(statement, signal), signal }),
+
+    async describe(statement, signal) {
+      const bound = await bind(statement, signal);
+      const { sql, params, tag } = statement;
+      const scope = { signal, tag, sql, bound, isPlanning: true };
+      const known = await (params.length > 0 ? preparedSchema(scope, bound.text) : querySchema(scope, bound.text));
+      if (known !== undefined) return known;
+      const { schema, stop } = await runStatement(parts, { statement, bound: withoutRows(bound), signal });
+      await stop();
+      return schema;
+    },
+
+    async close() {
+      await Promise.all([...running].map((stop) => stop()));
+      for (const other of connections.values()) other.close();
+    },
+  };
+}
+
+const PROBE_TIMEOUT_MS = 30_000;
