@@ -13,7 +13,7 @@ export { isCancelled } from './call.ts';
 export { TYPE_METADATA_KEY } from './column-types.ts';
 export { declaredField } from './declared-columns.ts';
 export { type ArrowHeader, readArrowHeader } from './decode/arrow/arrow-header.ts';
-export { schemaFromUpload, uncheckedSchemaFromUpload } from './decode/arrow/arrow-schema.ts';
+export { schemaFromResult, schemaFromUpload, uncheckedSchemaFromUpload } from './decode/arrow/arrow-schema.ts';
 export { decodeArrowHere, type DecodeHereOptions, decodeRowHere } from './decode/decode-here.ts';
 export { MAX_COLUMNS } from './decode/limits.ts';
 export { encodeArrowFile } from './encode/arrow-file.ts';

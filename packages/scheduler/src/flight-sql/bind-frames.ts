@@ -75,6 +75,7 @@ function spliced(sql: string, start: string, list: string): BoundSql {
   };
 }
 
-function codePoints(text: string): number {
+/** Returns the length of a text in code points, in which positions count. */
+export function codePoints(text: string): number {
   return Array.from(text).length;
 }

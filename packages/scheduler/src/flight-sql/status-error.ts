@@ -2,7 +2,7 @@ import { status as Status } from '@grpc/grpc-js';
 import { ERROR_CODES, type ErrorCode, ServiceError } from '@svc/errors';
 import type { Cluster } from '../cluster.ts';
 import { schedulerFailed } from '../scheduler-failed.ts';
-import type { BoundSql } from './bind-frames.ts';
+import { type BoundSql, codePoints } from './bind-frames.ts';
 
 /** The status of a failed call. */
 export interface FailedCall {
@@ -114,14 +114,15 @@ function invalidSql(
   return new ServiceError('invalid_sql', message, { ...about(sql), ...placed(positionIn(details, bound), bound) });
 }
 
-/** Some engines write the place into the text: as line and column from 1, or as a range of code points. */
+/** Returns the place that some engines write into the text, in code points: as a range of bytes, or as line and column. */
 function positionIn(details: string, bound: BoundSql | undefined): number | undefined {
-  const range = / at (\d+):\d+ expected /.exec(details);
-  if (range !== null) return Number(range[1]);
+  if (bound === undefined) return undefined;
+  const [, start] = / at (\d+):\d+ expected /.exec(details) ?? [];
+  if (start !== undefined) return codePoints(Buffer.from(bound.text).subarray(0, Number(start)).toString());
   const [, line, column] = /\bline:? (\d+),? (?:column|pos):? (\d+)/i.exec(details) ?? [];
-  if (bound === undefined || line === undefined) return undefined;
+  if (line === undefined) return undefined;
   const lines = bound.text.split('\n').slice(0, Number(line) - 1);
-  return lines.reduce((sum, text) => sum + Array.from(text).length + 1, Number(column) - 1);
+  return lines.reduce((sum, text) => sum + codePoints(text) + 1, Number(column) - 1);
 }
 
 function placed(position: number | undefined, bound: BoundSql | undefined): { readonly position?: number } {
