@@ -36,6 +36,21 @@ test.each(OF_THE_SYSTEM)('no file is the cause of: %s', (message) => {
   expect(failed(message)).not.toMatchObject({ code: 'invalid_data' });
 });
 
+test.each([
+  'IO Error: Could not write file "/frames/a.parquet": File too large',
+  'EFBIG: file too large, write',
+  'IO Error: Could not write file "/frames/a.parquet": No space left on device',
+])('there is no space for the file: %s', (message) => {
+  const error = fromChild(new ChildError({ code: 'duckdb', message }), 'new file');
+  expect(error).toMatchObject({ code: 'ENOSPC' });
+});
+
+test('a line of a CSV file that speaks of a large file is not a full disk', () => {
+  const message = 'Invalid Input Error: CSV Error on Line: 2\nOriginal Line: 7,file too large\nToo many columns';
+  const error = fromChild(new ChildError({ code: 'duckdb', message }), 'CSV file');
+  expect(error).toMatchObject({ code: 'invalid_data' });
+});
+
 test.each(OF_THE_FILE)('a file that matches its checksums is not the cause of: %s', (message) => {
   expect(failed(message, true)).not.toMatchObject({ code: 'invalid_data' });
 });

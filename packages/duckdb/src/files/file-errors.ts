@@ -40,7 +40,7 @@ export function fromChild(error: unknown, subject: Subject): Error {
       cause: error,
     });
   }
-  if (/no space left on device|ENOSPC|disk quota exceeded|EDQUOT|max_temp_directory_size/i.test(message)) {
+  if (NO_SPACE.test(message)) {
     return Object.assign(new Error(`No space left on the disk for the ${subject}.`, { cause: error }), {
       code: 'ENOSPC',
     });
@@ -54,6 +54,13 @@ export function fromChild(error: unknown, subject: Subject): Error {
     ? csvError(error)
     : new ServiceError('invalid_data', `The ${subject} cannot be read.`, { cause: error });
 }
+
+/**
+ * DuckDB's and Node's messages if a file cannot grow: a full disk, a quota, or the largest size that the system allows. The
+ * last one is only that of a failed write: in other errors DuckDB quotes lines of a CSV file.
+ */
+const NO_SPACE =
+  /no space left on device|ENOSPC|disk quota exceeded|EDQUOT|max_temp_directory_size|^(?:IO Error|EFBIG): .*file too large/i;
 
 /** DuckDB's messages about malformed files, among its IO errors. */
 const BROKEN_FILE = /corrupt|not a valid|magic|checksum|enough bytes|bytes from location|too small/i;
