@@ -136,17 +136,20 @@ describe.runIf(isLinux)('a server that may open no more files', () => {
 
   // Files copied into the folder are looked up in the server itself, and Arrow files are read there, too.
   test.each<[string, (server: ServerProcess) => number, readonly number[]]>([
-    ['itself', ({ child }) => child.pid ?? 0, [200, 500, 500, 500]],
-    ['in its process for files', fileChildOf, [500, 500, 500, 200]],
+    ['itself', ({ child }) => child.pid ?? 0, [200, 503, 503, 503]],
+    ['in its process for files', fileChildOf, [503, 503, 503, 200]],
   ])('%s reads every frame again when it may', { tags: ['slow'] }, async (_, pidOf, statuses) => {
     const server = await startCold();
     const ask = createAsker(server);
     await ask('/exec?handle=warm&fmt=json');
     const pid = pidOf(server);
     await limit(pid, '3');
-    const seen: number[] = [];
-    for (const handle of HANDLES) seen.push((await ask(`/exec?handle=${handle}&fmt=json`))[0]);
-    expect(seen).toEqual(statuses);
+    const seen: (readonly [number, string])[] = [];
+    for (const handle of HANDLES) seen.push(await ask(`/exec?handle=${handle}&fmt=json`));
+    expect(seen.map(([status]) => status)).toEqual(statuses);
+    for (const [, body] of seen.filter(([status]) => status === 503)) {
+      expect(JSON.parse(body)).toMatchObject({ code: 'unavailable', hint: expect.stringContaining('ulimit -n') });
+    }
     expect(JSON.stringify(server.log)).toMatch(/EMFILE|Too many open files/);
     await limit(pid, '1024');
     for (const handle of HANDLES) {
@@ -156,3 +159,27 @@ describe.runIf(isLinux)('a server that may open no more files', () => {
     expect(await stateOf(server)).toEqual(WELL);
   });
 });
+
+test.runIf(isLinux)(
+  'a file that grows beyond the size that the system allows is 507, of SQL too, and leaves no frame',
+  { tags: ['slow'] },
+  async () => {
+    const server = await startProcess({ args: ['--data-dir', makeDirectory()] });
+    await server.put('t', [{ id: 1 }]);
+    for (const pid of [server.child.pid, fileChildOf(server)]) {
+      await run('prlimit', ['--pid', String(pid), '--fsize=100000:']);
+    }
+    const sql = 'select range as id, md5(range::varchar) as text from range(100000)';
+    const kept = await server.fetch('/frames', {
+      method: 'POST',
+      body: JSON.stringify({ sql, engine: 'local', handle: 'kept' }),
+      headers: { 'content-type': 'application/json' },
+    });
+    const put = await server.fetch('/frames/put?fmt=csv', { method: 'PUT', body: `id\n${'1234567\n'.repeat(50_000)}` });
+    for (const response of [kept, put]) {
+      expect([response.status, await response.json()]).toMatchObject([507, { code: 'out_of_disk' }]);
+    }
+    const { frames } = (await (await server.fetch('/frames')).json()) as { frames: { handle: string }[] };
+    expect(frames.map(({ handle }) => handle)).toEqual(['t']);
+  },
+);

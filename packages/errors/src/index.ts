@@ -15,4 +15,4 @@ export { ERROR_CODES, type ErrorCode, type ErrorCodeRow, type GrpcStatusName } f
 export { type ErrorBody, toErrorBody } from './error-body.ts';
 export { nearestName } from './nearest-name.ts';
 export { quoted } from './quoted.ts';
-export { ServiceError, type ServiceErrorOptions, toServiceError } from './service-error.ts';
+export { isOutOfFiles, ServiceError, type ServiceErrorOptions, toServiceError } from './service-error.ts';

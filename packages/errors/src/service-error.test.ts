@@ -12,6 +12,19 @@ describe('ServiceError', () => {
     expect(toServiceError(error)).toBe(error);
   });
 
+  test.each([
+    ["EMFILE: too many open files, open '/frames/a.parquet'", 'unavailable'],
+    ['ENFILE: file table overflow, open', 'unavailable'],
+    ['spawn /bin/sh EMFILE', 'unavailable'],
+    ['IO Error: Cannot open file "/frames/a.parquet": Too many open files', 'unavailable'],
+    ['EIO: i/o error, read', 'internal'],
+    ['Too many open questions', 'internal'],
+  ])('toServiceError of %j is %s, without the message', (message, code) => {
+    const error = toServiceError(new Error(message));
+    expect(error.code).toBe(code);
+    expect(JSON.stringify(toErrorBody(error, 'r'))).not.toMatch(/parquet|EMFILE/);
+  });
+
   test('toServiceError hides an unknown failure and keeps it as the cause', () => {
     const secret = new Error('password=hunter2 in /etc/secret');
     const error = toServiceError(secret);

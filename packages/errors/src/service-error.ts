@@ -33,11 +33,25 @@ export class ServiceError extends Error {
   }
 }
 
+/** The messages of Node and of the system if a process, or all of them together, have as many files open as they may. */
+const TOO_MANY_FILES = /\bE[MN]FILE\b|too many open files/i;
+
+/** Whether an error says that no more files and connections can be opened. This passes when others are closed. */
+export function isOutOfFiles(error: unknown): boolean {
+  return error instanceof Error && TOO_MANY_FILES.test(error.message);
+}
+
 /**
  * Converts any thrown value to a `ServiceError`. A value without a code becomes `internal` with a fixed message, so that
  * no detail of an unknown failure reaches a client; the thrown value is the `cause`.
  */
 export function toServiceError(thrown: unknown): ServiceError {
   if (thrown instanceof ServiceError) return thrown;
+  if (isOutOfFiles(thrown)) {
+    return new ServiceError('unavailable', 'The server has as many files and connections open as the system allows.', {
+      hint: 'Retry in a moment, with fewer requests at once. The operator can raise the limit with ulimit -n.',
+      cause: thrown,
+    });
+  }
   return new ServiceError('internal', 'The server failed to answer this request.', { cause: thrown });
 }

@@ -11,6 +11,8 @@ test.each([
   ['', 'std::bad_alloc', 'out_of_memory'],
   ['IO', 'Could not write file: No space left on device', 'out_of_disk'],
   ['IO', 'Could not read file: Input/output error', 'internal'],
+  ['IO', 'Cannot open file: Too many open files', 'unavailable'],
+  ['Invalid Input', 'too many open files', 'invalid_sql'],
   ['', 'Failed to execute prepared statement', 'invalid_sql'],
   // Words that the client's SQL put into the message mean nothing.
   ['Invalid Input', 'out of memory', 'invalid_sql'],

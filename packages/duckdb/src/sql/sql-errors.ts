@@ -1,4 +1,4 @@
-import { cancelledError, ServiceError, toServiceError } from '@svc/errors';
+import { cancelledError, isOutOfFiles, ServiceError, toServiceError } from '@svc/errors';
 import type { SqlFault } from '../wire/sql-fault.ts';
 import { ChildCrash, ChildError } from '../engine/child-errors.ts';
 import type { PinnedSource } from '../store/sql-frames.ts';
@@ -60,6 +60,7 @@ function faultError(fault: SqlFault, { sql, pins, privatePaths }: SqlContext, ca
   ) {
     return outOfMemory(sql, cause);
   }
+  if (isOfTheSystem && isOutOfFiles(cause)) return toServiceError(cause);
   if (kind === 'Permission') {
     return new ServiceError('permission_denied', 'The SQL accesses something other than frames.', {
       query: sql,

@@ -1,4 +1,4 @@
-import { quoted, ServiceError } from '@svc/errors';
+import { isOutOfFiles, quoted, ServiceError, toServiceError } from '@svc/errors';
 import { TakenOverError } from '../disk/directory-lock.ts';
 
 /** The frame is a foreign file or table, which cannot be changed. */
@@ -74,7 +74,9 @@ export function unreadableFrame(handle: string, isForeign: boolean, cause: unkno
   if (!isDamage(cause)) {
     // A full disk prevents a copy; any other disk error here comes from a read, not from a write.
     const failure = FULL.has(codeOf(cause)) ? toStoreError(cause) : cause;
-    return failure instanceof ServiceError ? failure : notReadNow(handle, cause);
+    return failure instanceof ServiceError || isOutOfFiles(failure)
+      ? toServiceError(failure)
+      : notReadNow(handle, cause);
   }
   return isForeign
     ? new ServiceError('invalid_data', `The frame ${quoted(handle)} cannot be read. ${cause.message}`, {
