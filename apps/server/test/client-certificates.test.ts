@@ -112,6 +112,13 @@ describe.each([
       undefined,
       ['unauthenticated', 'The client certificate is not valid ('],
     ],
+    [
+      'a certificate that only names a known authority',
+      forged,
+      undefined,
+      ['unauthenticated', 'The client certificate is not valid ('],
+    ],
+    ['a token and such a certificate', forged, bearer(CALLERS.beta.token), ['shown']],
     ['a token and no certificate', undefined, bearer(CALLERS.beta.token), ['shown']],
     ['a token and the certificate of no caller', stranger, bearer(CALLERS.beta.token), ['shown']],
     ['a wrong token and the certificate of a caller', reader, 'Bearer svc_nonsense', WRONG],

@@ -2,7 +2,7 @@ import { once } from 'node:events';
 import type { ServerHttp2Session } from 'node:http2';
 import type { Server, Socket } from 'node:net';
 import { Server as TlsServer } from 'node:tls';
-import { trackHandshakes, type TrackHandshakesOptions } from '@svc/auth';
+import { clientCertificateOf, trackHandshakes, type TrackHandshakesOptions } from '@svc/auth';
 
 /** A connection of a client. */
 export interface GrpcConnection {
@@ -34,7 +34,12 @@ export function trackConnections(listener: Server, onFailure?: TrackHandshakesOp
 
   // Node creates the session of a socket during this event.
   const event = handshakes === undefined ? 'connection' : 'secureConnection';
-  listener.prependListener(event, (socket: Socket) => (accepted = socket));
+  listener.prependListener(event, (socket: Socket) => {
+    accepted = socket;
+    // A certificate with a wrong signature leaves an error in the queue of OpenSSL. The session, which writes at once, would
+    // take it for its own and end the connection. Reading the certificate clears the queue.
+    clientCertificateOf(socket);
+  });
   listener.on('session', (session: ServerHttp2Session) => {
     const socket = accepted;
     if (socket === undefined) return;
