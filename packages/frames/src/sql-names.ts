@@ -40,19 +40,3 @@ export function sqlNames(names: readonly string[]): string[] {
   }
   return unique;
 }
-
-/** Makes the names of a result unique: of equal names the first stays, and the others get a number, from 1. */
-export function numberedNames(names: readonly string[]): string[] {
-  const taken = new Set(names);
-  const seen = new Set<string>();
-  return names.map((name) => {
-    if (!seen.has(name)) {
-      seen.add(name);
-      return name;
-    }
-    let number = 1;
-    while (taken.has(`${name}_${number}`)) number += 1;
-    taken.add(`${name}_${number}`);
-    return `${name}_${number}`;
-  });
-}

@@ -3,6 +3,7 @@ import { type RecordBatch, RecordBatchStreamWriter, Schema, type StructRowProxy 
 import type { ByteBudget } from '../src/byte-budget.ts';
 import { decodeArrow } from '../src/decode/arrow/arrow-decoder.ts';
 import { type ByteInput, createByteInput, type DecodeSteps } from '../src/decode/decode-steps.ts';
+import { decodeSchema } from '../src/decode/arrow/arrow-schema.ts';
 import { createFrameAssembler, type FrameAssembler } from '../src/decode/worker/frame-assembler.ts';
 import { createFrameBudget } from '../src/decode/limits.ts';
 
@@ -36,7 +37,7 @@ export function decodeBody(
       else input.end();
       at += chunkBytes;
     } else if (step.kind === 'schema') {
-      frame = createFrameAssembler(step.message);
+      frame = createFrameAssembler(decodeSchema(step.message));
     } else if (step.kind !== 'working') {
       const batch = frame?.add(structuredClone(step));
       if (batch !== undefined) batches.push(batch);

@@ -1,4 +1,4 @@
-import { sqlNames, typeOf } from '@svc/frames/internal';
+import { distinctNames, sqlNames, typeOf } from '@svc/frames/internal';
 import { DataType, Field, List, Null, Schema, Struct } from 'apache-arrow';
 import { fitsPlan } from '../wire/fits-plan.ts';
 import type { GetPlan } from '../wire/column-plans.ts';
@@ -66,24 +66,6 @@ function withSqlNames(type: DataType): DataType {
   const [child] = children;
   if (child === undefined) return type;
   return DataType.isMap(type) ? mapType(child, type.keysSorted) : new List(child);
-}
-
-/** DuckDB names a column after its expression, however long. Truncated names leave room for a number. */
-const MAX_NAME_LENGTH = 1000;
-
-/** Makes names unique: repeated ones get a number. */
-function distinctNames(names: readonly string[]): string[] {
-  const taken = new Set<string>();
-  const numbers = new Map<string, number>();
-  return names.map((whole) => {
-    const name = whole.slice(0, MAX_NAME_LENGTH);
-    let number = numbers.get(name) ?? 0;
-    while (taken.has(number === 0 ? name : `${name}_${number}`)) number += 1;
-    numbers.set(name, number);
-    const distinct = number === 0 ? name : `${name}_${number}`;
-    taken.add(distinct);
-    return distinct;
-  });
 }
 
 /** Returns the fields of parameters, with the type null if the statement does not determine it. */

@@ -15,7 +15,7 @@ describe('decodeArrowHere', () => {
     const names = ['a', 'a', 'a_1', 'A', 'a'];
     const schema = new Schema(names.map((name) => new Field(name, new Int64(), true)));
     const stream = await decodeArrowHere(encodeArrowStream(streamOfBatches(schema, [])), { maxBytes: Infinity });
-    expect(stream.schema.names).toEqual(['a', 'a_2', 'a_1', 'A', 'a_3']);
+    expect(stream.schema.names).toEqual(['a', 'a_1', 'a_1_1', 'A', 'a_2']);
   });
 
   test('the limit counts only what was not taken yet', async () => {

@@ -1,7 +1,8 @@
 import type { RecordBatch, Schema } from 'apache-arrow';
 import type { ByteBudget } from '../byte-budget.ts';
 import type { FrameStream } from '../frame-stream.ts';
-import { decodeArrow } from './arrow/arrow-decoder.ts';
+import { decodeArrowResult } from './arrow/arrow-decoder.ts';
+import { decodeSchema, schemaFromResult } from './arrow/arrow-schema.ts';
 import { type ByteInput, createByteInput, type DecodeSteps, type FramePart } from './decode-steps.ts';
 import { decodeNdjson } from './json/json-decoder.ts';
 import { createFrameBudget } from './limits.ts';
@@ -23,7 +24,7 @@ export function decodeArrowHere(
   body: AsyncIterable<Uint8Array>,
   { maxBytes }: DecodeHereOptions,
 ): Promise<FrameStream> {
-  return decodeHere(body, maxBytes, (input, budget) => decodeArrow(input, budget, { isResult: true }));
+  return decodeHere(body, { maxBytes, readSchema: schemaFromResult, decode: decodeArrowResult });
 }
 
 /**
@@ -37,13 +38,22 @@ export function decodeRowHere({ fields }: Schema, values: readonly unknown[]): P
   const body = (async function* () {
     yield Buffer.from(row);
   })();
-  return decodeHere(body, Infinity, (input, budget) => decodeNdjson(input, budget, { target }));
+  return decodeHere(body, {
+    maxBytes: Infinity,
+    readSchema: decodeSchema,
+    decode: (input, budget) => decodeNdjson(input, budget, { target }),
+  });
+}
+
+interface Decoding extends DecodeHereOptions {
+  /** Reads the schema message of the decoder. */
+  readonly readSchema: (message: Uint8Array) => Schema;
+  readonly decode: (input: ByteInput, budget: ByteBudget) => DecodeSteps;
 }
 
 async function decodeHere(
   body: AsyncIterable<Uint8Array>,
-  maxBytes: number,
-  decode: (input: ByteInput, budget: ByteBudget) => DecodeSteps,
+  { maxBytes, readSchema, decode }: Decoding,
 ): Promise<FrameStream> {
   const input = createByteInput();
   const budget = createFrameBudget(maxBytes);
@@ -76,7 +86,7 @@ async function decodeHere(
   try {
     const first = await nextPart();
     if (first?.kind !== 'schema') throw new Error('The first step of a decoder was not a schema.');
-    const frame = createFrameAssembler(first.message);
+    const frame = createFrameAssembler(readSchema(first.message));
     return { schema: frame.schema, batches: batches(frame.add) };
   } catch (error) {
     await chunks.return?.();

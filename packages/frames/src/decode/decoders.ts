@@ -1,6 +1,7 @@
 import type { RecordBatch } from 'apache-arrow';
 import type { DecodeOptions, DecodedFormat, FileBody } from '../encoding.ts';
 import type { FrameStream } from '../frame-stream.ts';
+import { decodeSchema } from './arrow/arrow-schema.ts';
 import { targetMessage } from './json/json-target.ts';
 import { type BodyReader, createBodyReader, createFileReader, NO_MORE } from './worker/body-reader.ts';
 import { createDecodeSession, type DecodeSession } from './worker/decode-session.ts';
@@ -91,7 +92,7 @@ function readerOf(
 async function openFrame(session: DecodeSession, request: WorkerRequest): Promise<FrameStream> {
   const step = await session.next(request);
   if (step?.kind !== 'schema') throw new Error('The first step of a decoder was not a schema.');
-  const frame = createFrameAssembler(step.message);
+  const frame = createFrameAssembler(decodeSchema(step.message));
 
   async function nextBatch(): Promise<RecordBatch | undefined> {
     for (;;) {

@@ -48,7 +48,7 @@ export function createFlightDriver(cluster: Cluster, { readFile: template }: Fli
   }
 
   async function probe(sql: string): Promise<void> {
-    const statement = { sql, params: [], frames: [], tenant: '', tag: 'svc-probe' };
+    const statement = { sql, params: [], parameters: 0, frames: [], tenant: '', tag: 'svc-probe' };
     const bound = { text: sql, placeIn: () => undefined };
     const signal = AbortSignal.timeout(PROBE_TIMEOUT_MS);
     const { batches } = await runStatement(parts, { statement, bound, signal });
@@ -91,11 +91,16 @@ export function createFlightDriver(cluster: Cluster, { readFile: template }: Fli
 
     async describe(statement, signal) {
       const bound = await bind(statement, signal);
-      const { sql, params, tag } = statement;
+      const { sql, parameters, tag } = statement;
       const scope = { signal, tag, sql, bound, isPlanning: true };
-      const known = await (params.length > 0 ? preparedSchema(scope, bound.text) : querySchema(scope, bound.text));
+      const known = await (parameters > 0 ? preparedSchema(scope, bound.text) : querySchema(scope, bound.text));
       if (known !== undefined) return known;
-      const { schema, stop } = await runStatement(parts, { statement, bound: withoutRows(bound), signal });
+      const withNulls = { ...statement, params: Array.from({ length: parameters }, () => null) };
+      const { schema, stop } = await runStatement(parts, {
+        statement: withNulls,
+        bound: withoutRows(bound),
+        signal,
+      });
       await stop();
       return schema;
     },

@@ -92,7 +92,7 @@ export async function runStatement(
     const { schema, batches: rows } = await readFlight(info, open);
     return { schema, batches: batches(rows), stop };
   } catch (error) {
-    void stop();
+    await stop();
     throw error;
   }
 }

@@ -22,22 +22,20 @@ interface ArrowFrame {
   batches: number;
 }
 
-/** Options of `decodeArrow`. */
-export interface ArrowOptions {
-  /** Whether the data is a stream with the result of a query, whose columns may have the same name. Default false. */
-  readonly isResult?: boolean;
-}
-
 /**
  * Decodes an Arrow IPC stream or file. A stream, or a file that starts with its schema, is decoded incrementally and is
  * never in memory as a whole. A file with its schema only in the footer is buffered until the footer arrives.
  */
-export function* decodeArrow(
-  input: ByteInput,
-  budget: ByteBudget,
-  { isResult = false }: ArrowOptions = {},
-): DecodeSteps {
-  const readSchema = isResult ? schemaFromResult : schemaFromUpload;
+export function decodeArrow(input: ByteInput, budget: ByteBudget): DecodeSteps {
+  return decodeMessages(input, budget, schemaFromUpload);
+}
+
+/** Decodes the same for the result of a query, which can have several columns of one name. */
+export function decodeArrowResult(input: ByteInput, budget: ByteBudget): DecodeSteps {
+  return decodeMessages(input, budget, schemaFromResult);
+}
+
+function* decodeMessages(input: ByteInput, budget: ByteBudget, readSchema: typeof schemaFromUpload): DecodeSteps {
   let frame: ArrowFrame | undefined;
   for (const message of readArrowMessages(input, budget)) {
     if (message.kind === 'more') yield message;
@@ -45,7 +43,7 @@ export function* decodeArrow(
       if (frame !== undefined) throw new ServiceError('invalid_data', 'The Arrow data has a second schema.');
       const isMessage = message.kind === 'schema';
       frame = createFrame(isMessage ? readSchema(message.metadata) : schemaFromFooter(message.metadata), budget);
-      yield { kind: 'schema', message: isMessage && !isResult ? message.metadata : encodeSchema(frame.schema) };
+      yield { kind: 'schema', message: isMessage ? message.metadata : encodeSchema(frame.schema) };
     } else if (frame === undefined) throw withoutSchema();
     else yield* decodeColumns(frame, message);
   }

@@ -3,7 +3,7 @@ import { DataType, type Field, Message, Schema } from 'apache-arrow';
 import { Footer } from 'apache-arrow/ipc/metadata/file';
 import { childrenOf, typeOf } from '../../arrow-types.ts';
 import { columnInfo } from '../../column-types.ts';
-import { numberedNames } from '../../sql-names.ts';
+import { distinctNames } from '../../distinct-names.ts';
 import { checkSchemaTable } from './arrow-schema-check.ts';
 import { restoreTexts } from './arrow-schema-texts.ts';
 import { SLOT } from './arrow-slots.ts';
@@ -18,12 +18,15 @@ export function schemaFromUpload(message: Uint8Array): Schema {
   return checkedSchema(uncheckedSchemaFromUpload(message));
 }
 
-/** Reads the schema of a query result. Columns with the same name get numbers, as SQL allows them. */
+/**
+ * Reads the schema of a query result from an untrusted message. Unlike a frame, a result can have several columns of one
+ * name: the later ones get a number.
+ */
 export function schemaFromResult(message: Uint8Array): Schema {
   const schema = uncheckedSchemaFromUpload(message);
-  const names = numberedNames(schema.fields.map(({ name }) => name));
-  const fields = schema.fields.map((field, i) => (names[i] === field.name ? field : field.clone({ name: names[i] })));
-  return checkedSchema(new Schema(fields, schema.metadata, schema.dictionaries, schema.metadataVersion));
+  const names = distinctNames(schema.fields.map(({ name }) => name));
+  const fields = schema.fields.map((field, i) => field.clone({ name: names[i] ?? field.name }));
+  return checkedSchema(new Schema(fields, schema.metadata, schema.dictionaries));
 }
 
 /** Reads the same, but allows unsupported or malformed column types: only for inspection, not for storage. */

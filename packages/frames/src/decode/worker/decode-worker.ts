@@ -15,7 +15,7 @@ import { type BodyChunk, type Outcome, outcomeFromError, type WorkerRequest } fr
 // The worker program. It decodes one body at a time, and only while a request is pending.
 
 const DECODERS: Record<DecodedFormat, (input: ByteInput, budget: ByteBudget, options: JsonOptions) => DecodeSteps> = {
-  arrow: (input, budget) => decodeArrow(input, budget),
+  arrow: decodeArrow,
   json: decodeJson,
   ndjson: decodeNdjson,
 };

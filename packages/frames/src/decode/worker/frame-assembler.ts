@@ -1,5 +1,4 @@
 import { type RecordBatch, type Schema, Vector } from 'apache-arrow';
-import { decodeSchema } from '../arrow/arrow-schema.ts';
 import type { FramePart } from '../decode-steps.ts';
 import { dataFrom, type Dictionaries, recordBatchFrom } from '../../columns/record-batch.ts';
 
@@ -10,9 +9,8 @@ export interface FrameAssembler {
   add(part: FramePart): RecordBatch | undefined;
 }
 
-/** Creates an assembler from the schema message. */
-export function createFrameAssembler(message: Uint8Array): FrameAssembler {
-  const schema = decodeSchema(message);
+/** Creates an assembler of batches with this schema. */
+export function createFrameAssembler(schema: Schema): FrameAssembler {
   const dictionaries: Dictionaries = new Map();
   return {
     schema,
