@@ -1022,6 +1022,8 @@ export interface ExecutePlanRequest {
   /** A UUID, to reattach to the operation and to interrupt it. */
   readonly operationId: string | undefined;
   readonly tags: readonly string[];
+  /** The session of the server as it was seen before: the request fails if the server was restarted since. */
+  readonly clientObservedServerSideSessionId: string | undefined;
 }
 
 /** Writes and reads `ExecutePlanRequest`. */
@@ -1034,6 +1036,7 @@ export const ExecutePlanRequest = {
     for (const item of message.requestOptions) ExecutePlanRequestRequestOption.encode(item, writer.uint32(42).fork()).ldelim();
     if (message.operationId !== undefined) writer.uint32(50).string(message.operationId);
     for (const item of message.tags) writer.uint32(58).string(item);
+    if (message.clientObservedServerSideSessionId !== undefined) writer.uint32(66).string(message.clientObservedServerSideSessionId);
     return writer;
   },
 
@@ -1047,6 +1050,7 @@ export const ExecutePlanRequest = {
     const requestOptions: ExecutePlanRequestRequestOption[] = [];
     let operationId: string | undefined;
     const tags: string[] = [];
+    let clientObservedServerSideSessionId: string | undefined;
     while (reader.pos < end) {
       const tag = reader.uint32();
       switch (tag) {
@@ -1071,12 +1075,15 @@ export const ExecutePlanRequest = {
         case 58:
           tags.push(reader.string());
           break;
+        case 66:
+          clientObservedServerSideSessionId = reader.string();
+          break;
         default:
           reader.skipType(tag & 7);
       }
     }
     if (reader.pos !== end) throw new RangeError('ExecutePlanRequest ends inside a field.');
-    return { sessionId, userContext, plan, clientType, requestOptions, operationId, tags };
+    return { sessionId, userContext, plan, clientType, requestOptions, operationId, tags, clientObservedServerSideSessionId };
   },
 
   fromPartial(partial: Partially<ExecutePlanRequest>): ExecutePlanRequest {
@@ -1088,6 +1095,7 @@ export const ExecutePlanRequest = {
       requestOptions: partial.requestOptions?.map((item) => ExecutePlanRequestRequestOption.fromPartial(item)) ?? [],
       operationId: partial.operationId,
       tags: partial.tags ?? [],
+      clientObservedServerSideSessionId: partial.clientObservedServerSideSessionId,
     };
   },
 };
@@ -1521,6 +1529,8 @@ export interface ConfigResponse {
   readonly sessionId: string;
   readonly pairs: readonly KeyValue[];
   readonly warnings: readonly string[];
+  /** Changes if the server loses the session. */
+  readonly serverSideSessionId: string;
 }
 
 /** Writes and reads `ConfigResponse`. */
@@ -1529,6 +1539,7 @@ export const ConfigResponse = {
     if (message.sessionId !== '') writer.uint32(10).string(message.sessionId);
     for (const item of message.pairs) KeyValue.encode(item, writer.uint32(18).fork()).ldelim();
     for (const item of message.warnings) writer.uint32(26).string(item);
+    if (message.serverSideSessionId !== '') writer.uint32(34).string(message.serverSideSessionId);
     return writer;
   },
 
@@ -1538,6 +1549,7 @@ export const ConfigResponse = {
     let sessionId = '';
     const pairs: KeyValue[] = [];
     const warnings: string[] = [];
+    let serverSideSessionId = '';
     while (reader.pos < end) {
       const tag = reader.uint32();
       switch (tag) {
@@ -1550,12 +1562,15 @@ export const ConfigResponse = {
         case 26:
           warnings.push(reader.string());
           break;
+        case 34:
+          serverSideSessionId = reader.string();
+          break;
         default:
           reader.skipType(tag & 7);
       }
     }
     if (reader.pos !== end) throw new RangeError('ConfigResponse ends inside a field.');
-    return { sessionId, pairs, warnings };
+    return { sessionId, pairs, warnings, serverSideSessionId };
   },
 
   fromPartial(partial: Partially<ConfigResponse>): ConfigResponse {
@@ -1563,6 +1578,7 @@ export const ConfigResponse = {
       sessionId: partial.sessionId ?? '',
       pairs: partial.pairs?.map((item) => KeyValue.fromPartial(item)) ?? [],
       warnings: partial.warnings ?? [],
+      serverSideSessionId: partial.serverSideSessionId ?? '',
     };
   },
 };
@@ -1703,6 +1719,7 @@ export interface ReattachExecuteRequest {
   readonly clientType: string | undefined;
   /** The last response that arrived. Default: none did. */
   readonly lastResponseId: string | undefined;
+  readonly clientObservedServerSideSessionId: string | undefined;
 }
 
 /** Writes and reads `ReattachExecuteRequest`. */
@@ -1713,6 +1730,7 @@ export const ReattachExecuteRequest = {
     if (message.operationId !== '') writer.uint32(26).string(message.operationId);
     if (message.clientType !== undefined) writer.uint32(34).string(message.clientType);
     if (message.lastResponseId !== undefined) writer.uint32(42).string(message.lastResponseId);
+    if (message.clientObservedServerSideSessionId !== undefined) writer.uint32(50).string(message.clientObservedServerSideSessionId);
     return writer;
   },
 
@@ -1724,6 +1742,7 @@ export const ReattachExecuteRequest = {
     let operationId = '';
     let clientType: string | undefined;
     let lastResponseId: string | undefined;
+    let clientObservedServerSideSessionId: string | undefined;
     while (reader.pos < end) {
       const tag = reader.uint32();
       switch (tag) {
@@ -1742,12 +1761,15 @@ export const ReattachExecuteRequest = {
         case 42:
           lastResponseId = reader.string();
           break;
+        case 50:
+          clientObservedServerSideSessionId = reader.string();
+          break;
         default:
           reader.skipType(tag & 7);
       }
     }
     if (reader.pos !== end) throw new RangeError('ReattachExecuteRequest ends inside a field.');
-    return { sessionId, userContext, operationId, clientType, lastResponseId };
+    return { sessionId, userContext, operationId, clientType, lastResponseId, clientObservedServerSideSessionId };
   },
 
   fromPartial(partial: Partially<ReattachExecuteRequest>): ReattachExecuteRequest {
@@ -1757,6 +1779,7 @@ export const ReattachExecuteRequest = {
       operationId: partial.operationId ?? '',
       clientType: partial.clientType,
       lastResponseId: partial.lastResponseId,
+      clientObservedServerSideSessionId: partial.clientObservedServerSideSessionId,
     };
   },
 };
