@@ -16,6 +16,7 @@ export { type ArrowHeader, readArrowHeader } from './decode/arrow/arrow-header.t
 export { schemaFromResult, schemaFromUpload, uncheckedSchemaFromUpload } from './decode/arrow/arrow-schema.ts';
 export { decodeArrowHere, type DecodeHereOptions, decodeRowHere } from './decode/decode-here.ts';
 export { MAX_COLUMNS } from './decode/limits.ts';
+export { createResultDecoder, type ResultDecoder } from './decode/result-decoder.ts';
 export { distinctNames } from './distinct-names.ts';
 export { encodeArrowFile } from './encode/arrow-file.ts';
 export { type ArrowMessage, encodeArrowMessages, encodeArrowSchema } from './encode/arrow-messages.ts';
