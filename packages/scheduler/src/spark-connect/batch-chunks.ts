@@ -1,0 +1,54 @@
+import type { sparkConnect } from '@svc/proto';
+import { schedulerFailed } from '../scheduler-failed.ts';
+
+/** Joins the chunks of batches. */
+export interface BatchChunks {
+  /** Adds a chunk; returns the batch if it was its last one. */
+  add(chunk: sparkConnect.ExecutePlanResponseArrowBatch): Uint8Array | undefined;
+  /** Checks that no batch is incomplete. */
+  finish(): void;
+}
+
+/** The maximum size of a batch. */
+export const MAX_BATCH_BYTES = 256 * 2 ** 20;
+
+const MAX_CHUNKS = 65_536n;
+
+/** Creates a joiner of chunks. */
+export function createBatchChunks(): BatchChunks {
+  let chunks: Uint8Array[] = [];
+  let bytes = 0;
+  let expected = 1n;
+
+  return {
+    add({ data, chunkIndex = 0n, numChunksInBatch = 1n }) {
+      if (chunks.length === 0) expected = numChunksInBatch;
+      if (
+        chunkIndex !== BigInt(chunks.length) ||
+        chunkIndex >= expected ||
+        numChunksInBatch !== expected ||
+        expected > MAX_CHUNKS
+      ) {
+        throw schedulerFailed(
+          `The scheduler sent chunk ${chunkIndex} of ${numChunksInBatch} of a batch where chunk ${chunks.length} of ${expected} was next.`,
+        );
+      }
+      bytes += data.length;
+      if (bytes > MAX_BATCH_BYTES) {
+        throw schedulerFailed(`The scheduler sent a batch of more than ${MAX_BATCH_BYTES} bytes.`, {
+          hint: 'Lower spark.connect.grpc.arrow.maxBatchSize of the cluster, or ask for smaller values.',
+        });
+      }
+      chunks.push(data);
+      if (BigInt(chunks.length) < expected) return undefined;
+      const [first] = chunks;
+      const whole = first !== undefined && chunks.length === 1 ? first : Buffer.concat(chunks, bytes);
+      chunks = [];
+      bytes = 0;
+      return whole;
+    },
+    finish() {
+      if (chunks.length > 0) throw schedulerFailed('The scheduler ended its response in the middle of a batch.');
+    },
+  };
+}

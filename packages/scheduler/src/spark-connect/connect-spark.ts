@@ -1,0 +1,36 @@
+import { sparkConnect } from '@svc/proto';
+import { ChannelCredentials, type Client, createChannel, createClient, Metadata } from 'nice-grpc';
+import type { Cluster } from '../cluster.ts';
+
+/** The calls of a Spark Connect server. */
+export type SparkClient = Client<typeof sparkConnect.SparkConnectServiceDefinition>;
+
+/** A connection to a Spark Connect server. */
+export interface SparkConnection {
+  readonly client: SparkClient;
+  close(): void;
+}
+
+/** The maximum size of a message from the server. */
+const MAX_MESSAGE_BYTES = 128 * 2 ** 20;
+
+const OPTIONS = {
+  'grpc.max_receive_message_length': MAX_MESSAGE_BYTES,
+  // Enough for a fast network, and little enough for a slow reader to stop the server soon.
+  'grpc-node.flow_control_window': 4 * 2 ** 20,
+  'grpc.initial_reconnect_backoff_ms': 50,
+  'grpc.min_reconnect_backoff_ms': 50,
+  'grpc.max_reconnect_backoff_ms': 1000,
+  // A server of gRPC for Java closes connections that ping more often than every five minutes.
+  'grpc.keepalive_time_ms': 330_000,
+  'grpc.keepalive_timeout_ms': 20_000,
+};
+
+/** Opens a connection. It connects with the first call, and again when it has broken. */
+export function connectSpark({ host, port, hasTls, token, ca }: Cluster): SparkConnection {
+  const credentials = hasTls ? ChannelCredentials.createSsl(ca) : ChannelCredentials.createInsecure();
+  const channel = createChannel(`${host.includes(':') ? `[${host}]` : host}:${port}`, credentials, OPTIONS);
+  const metadata = Metadata(token === undefined ? {} : { authorization: `Bearer ${token}` });
+  const client = createClient(sparkConnect.SparkConnectServiceDefinition, channel, { '*': { metadata } });
+  return { client, close: () => channel.close() };
+}

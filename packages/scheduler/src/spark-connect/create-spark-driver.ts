@@ -1,0 +1,102 @@
+import { cancelledError, ServiceError } from '@svc/errors';
+import type { SqlValue } from '@svc/frames';
+import type { RecordBatch, Schema } from 'apache-arrow';
+import type { Cluster } from '../cluster.ts';
+import type { BoundStatement, Driver } from '../driver.ts';
+import { connectSpark } from './connect-spark.ts';
+import { createDialectProbe } from './dialect-probe.ts';
+import type { Execution } from './execution.ts';
+import { type Plan, planOf } from './plan.ts';
+import { invalidSql, refusalError, RefusedPlan, transportError } from './spark-errors.ts';
+import { type StartedPlan, startPlan } from './start-plan.ts';
+
+/** Creates the driver of a Spark Connect server: Spark, or another one that speaks its protocol. */
+export function createSparkDriver(cluster: Cluster): Driver {
+  const connection = connectSpark(cluster);
+  const running = new Set<Execution>();
+  const dialect = createDialectProbe((plan) => columnsOf(plan, PROBE, AbortSignal.timeout(PROBE_TIMEOUT_MS)));
+
+  function onExecution(execution: Execution): void {
+    running.add(execution);
+    void execution.ended.then(() => running.delete(execution));
+  }
+
+  async function start(plan: Plan, { tenant, tag }: Owner, signal: AbortSignal): Promise<StartedPlan> {
+    return startPlan(connection.client, { plan, tenant, tag, signal, onExecution });
+  }
+
+  async function columnsOf(plan: Plan, owner: Owner, signal: AbortSignal): Promise<Schema> {
+    const { schema, stop } = await start(plan, owner, signal);
+    await stop();
+    return schema;
+  }
+
+  async function describe(statement: BoundStatement, signal: AbortSignal): Promise<Schema> {
+    const plan = planOf(statement, { dialect: await dialect.get(signal), limit: 0 });
+    return columnsOf(plan, statement, signal);
+  }
+
+  /** Whether the server refuses a statement even without running it: then the statement is the reason, not the run. */
+  async function isRefused(statement: BoundStatement, signal: AbortSignal): Promise<boolean> {
+    return describe(statement, signal).then(
+      () => false,
+      (error: unknown) => error instanceof RefusedPlan,
+    );
+  }
+
+  /** Runs a step of a statement, and converts its error. */
+  async function explained<T>(statement: BoundStatement, signal: AbortSignal, step: () => Promise<T>): Promise<T> {
+    try {
+      return await step();
+    } catch (error) {
+      if (error instanceof ServiceError) throw error;
+      if (signal.aborted) throw cancelledError(signal.reason);
+      if (!(error instanceof RefusedPlan)) {
+        dialect.forget();
+        throw transportError(error);
+      }
+      const { refusal, cause } = error;
+      const isInvalid = refusal.sqlState === '' && (await isRefused(statement, signal));
+      throw isInvalid ? invalidSql(refusal, statement.sql, cause) : refusalError(refusal, statement.sql, cause);
+    }
+  }
+
+  return {
+    async query(statement, signal) {
+      const { schema, batches, stop } = await explained(statement, signal, async () =>
+        start(planOf(statement, { dialect: await dialect.get(signal) }), statement, signal),
+      );
+      const next = (): Promise<IteratorResult<RecordBatch>> => explained(statement, signal, () => batches.next());
+      return { schema, batches: { [Symbol.asyncIterator]: () => ({ next, return: () => batches.return() }) }, stop };
+    },
+    async describe(statement, signal) {
+      const attempt = (value: SqlValue): Promise<Schema> => {
+        const bound = withParams(statement, value);
+        return explained(bound, signal, () => describe(bound, signal));
+      };
+      try {
+        return await attempt(null);
+      } catch (error) {
+        if (statement.parameters === 0 || !(error instanceof ServiceError) || error.code !== 'invalid_sql') throw error;
+        // Some places take no null, such as LIMIT.
+        return attempt(1).catch(() => Promise.reject(error));
+      }
+    },
+    async close() {
+      await Promise.all([...running].map(async (execution) => execution.stop().then(() => execution.ended)));
+      connection.close();
+    },
+  };
+}
+
+interface Owner {
+  readonly tenant: string;
+  readonly tag: string;
+}
+
+const PROBE: Owner = { tenant: 'svc', tag: 'svc-probe' };
+const PROBE_TIMEOUT_MS = 60_000;
+
+function withParams(statement: BoundStatement, value: SqlValue): BoundStatement {
+  return { ...statement, params: Array.from({ length: statement.parameters }, () => value) };
+}

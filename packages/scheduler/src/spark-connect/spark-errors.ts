@@ -1,0 +1,184 @@
+import { cancelledError, ServiceError } from '@svc/errors';
+import { ErrorInfo, type sparkConnect, Status as RpcStatus } from '@svc/proto';
+import { ClientError, type Metadata, Status } from 'nice-grpc';
+import { schedulerFailed } from '../scheduler-failed.ts';
+import type { SparkClient } from './connect-spark.ts';
+import { OPEN_LENGTH } from './plan.ts';
+import type { SessionIdentity } from './spark-session.ts';
+
+/** A failure in the server's own words. */
+export interface Refusal {
+  readonly message: string;
+  /** Empty if the server does not send it. */
+  readonly sqlState: string;
+  /** The name of the error in Spark, such as DIVIDE_BY_ZERO; empty if unknown. */
+  readonly errorClass: string;
+  /** The offset in the SQL of the plan, in characters. */
+  readonly startIndex?: number;
+}
+
+/** The server refused a plan, or failed to run it. */
+export class RefusedPlan extends Error {
+  readonly refusal: Refusal;
+
+  constructor(refusal: Refusal, cause: ClientError) {
+    super(refusal.message, { cause });
+    this.refusal = refusal;
+  }
+}
+
+/** The call that failed. */
+interface FailedCall {
+  readonly client: SparkClient;
+  readonly session: SessionIdentity;
+  readonly trailer: Metadata | undefined;
+}
+
+/** Returns the error of a call that the server answered: `RefusedPlan` if it says something about the plan. */
+export async function refusalOf(error: unknown, call: FailedCall): Promise<Error> {
+  const isOfPlan = error instanceof ClientError && !TRANSPORT_FAILURES.has(error.code);
+  return isOfPlan ? new RefusedPlan(await readRefusal(error, call), error) : transportError(error);
+}
+
+const DETAILS_TIMEOUT_MS = 10_000;
+
+/** Returns what the server says about a failed call. Its status has little; the details are another call. */
+async function readRefusal(error: ClientError, { client, session, trailer }: FailedCall): Promise<Refusal> {
+  const info = errorInfoOf(trailer);
+  const errorId = info?.metadata.get('errorId');
+  const plain = {
+    message: error.details,
+    sqlState: info?.metadata.get('sqlState') ?? '',
+    errorClass: info?.metadata.get('errorClass') ?? '',
+  };
+  if (errorId === undefined) return plain;
+  try {
+    const signal = AbortSignal.timeout(DETAILS_TIMEOUT_MS);
+    const details = await client.fetchErrorDetails({ ...session, errorId }, { signal });
+    return refusalFrom(details) ?? plain;
+  } catch {
+    return plain;
+  }
+}
+
+function refusalFrom({ errors, rootErrorIdx }: sparkConnect.FetchErrorDetailsResponse): Refusal | undefined {
+  const root = errors[rootErrorIdx ?? 0];
+  if (root === undefined) return undefined;
+  // A failure of a task is wrapped in one of its job.
+  const chain = [root];
+  for (let at = root.causeIdx; at !== undefined && chain.length <= errors.length; at = errors[at]?.causeIdx) {
+    const cause = errors[at];
+    if (cause !== undefined) chain.push(cause);
+  }
+  const found = chain.find(({ sparkThrowable }) => isOfStatement(sparkThrowable?.sqlState ?? '')) ?? root;
+  const { sqlState = '', errorClass = '', queryContexts = [] } = found.sparkThrowable ?? {};
+  const [context] = queryContexts;
+  return { message: found.message, sqlState, errorClass, ...(context && { startIndex: context.startIndex }) };
+}
+
+/** The id under which the server keeps the details is in the trailer of the call. */
+function errorInfoOf(trailer: Metadata | undefined): ErrorInfo | undefined {
+  const bytes = trailer?.get('grpc-status-details-bin');
+  if (!(bytes instanceof Uint8Array)) return undefined;
+  try {
+    const info = RpcStatus.decode(bytes).details.find(({ typeUrl }) => typeUrl.endsWith('/google.rpc.ErrorInfo'));
+    return info && ErrorInfo.decode(info.value);
+  } catch {
+    return undefined;
+  }
+}
+
+/** The classes of SQLSTATE for which the statement, or the data it meets, is the reason. */
+const STATEMENT_CLASSES: ReadonlySet<string> = new Set(['0A', '21', '22', '42', 'P0']);
+
+const PATH_NOT_FOUND = '42K03';
+const OPERATION_CANCELED = 'HY008';
+
+function isOfStatement(sqlState: string): boolean {
+  return STATEMENT_CLASSES.has(sqlState.slice(0, 2)) && sqlState !== PATH_NOT_FOUND;
+}
+
+/** Returns the error of a statement that the server refused. */
+export function refusalError(refusal: Refusal, sql: string, cause: unknown): ServiceError {
+  const { sqlState, errorClass } = refusal;
+  if (isOfStatement(sqlState)) return invalidSql(refusal, sql, cause);
+  if (sqlState === OPERATION_CANCELED) return cancelledError(cause, 'The scheduler cancelled the statement.');
+  if (sqlState === PATH_NOT_FOUND) {
+    return schedulerFailed('The scheduler does not see the files of a frame that the SQL names.', { cause });
+  }
+  const names = [errorClass, sqlState && `SQLSTATE ${sqlState}`].filter((name) => name !== '').join(', ');
+  const reason = new Error(refusal.message, { cause });
+  return schedulerFailed(`The scheduler failed to run the statement${names && ` (${names})`}.`, {
+    hint: 'The log of this server has the reason under the request id.',
+    cause: reason,
+  });
+}
+
+/** Returns the error of a statement that the server does not accept. */
+export function invalidSql(refusal: Refusal, sql: string, cause: unknown): ServiceError {
+  const { message, place } = tidied(refusal.message);
+  const start = refusal.startIndex ?? (place && offsetOf(place, sql));
+  const position = start === undefined ? undefined : Math.min(Math.max(start - OPEN_LENGTH, 0), Array.from(sql).length);
+  return new ServiceError('invalid_sql', message, { query: sql, ...(position !== undefined && { position }), cause });
+}
+
+interface Place {
+  /** From 1, in the SQL of the plan. */
+  readonly line: number;
+  /** From 0. */
+  readonly column: number;
+}
+
+const MAX_MESSAGE_LENGTH = 1000;
+
+/** Returns the first line of a message without the parts that are data: the class, the SQLSTATE and the place. */
+function tidied(message: string): { readonly message: string; readonly place: Place | undefined } {
+  const [, line, column] = /\bline (\d+),? pos (\d+)/.exec(message) ?? [];
+  const place = line === undefined ? undefined : { line: Number(line), column: Number(column) };
+  const text = message
+    .trim()
+    .replace(/^\[[A-Z0-9_.]+\]\s*/, '')
+    .replace(/\n[^]*$/, '')
+    .replace(/\s*\(line \d+, pos \d+\)/, '')
+    .replace(/;?\s*line \d+,? pos \d+;?\s*$/, '')
+    .replace(/\s*SQLSTATE: \w{5}\s*$/, '')
+    .trim();
+  return { message: text.slice(0, MAX_MESSAGE_LENGTH) || 'The scheduler refused the SQL.', place };
+}
+
+/** Returns the offset of a place in the SQL of the plan. */
+function offsetOf({ line, column }: Place, sql: string): number {
+  // The first line of the plan is the parenthesis.
+  const before = sql.split('\n').slice(0, Math.max(line - 2, 0));
+  return OPEN_LENGTH + before.reduce((sum, text) => sum + Array.from(text).length + 1, 0) + (line < 2 ? 0 : column);
+}
+
+const WRONG_CREDENTIALS = {
+  message: 'The scheduler refused the credentials of this server.',
+  hint: 'Check scheduler.token.',
+};
+
+/** The statuses that say nothing about a plan. */
+const TRANSPORT_FAILURES: ReadonlyMap<Status, { readonly message: string; readonly hint?: string }> = new Map([
+  [Status.UNAVAILABLE, { message: 'The scheduler cannot be reached, or the connection to it broke.' }],
+  [Status.UNAUTHENTICATED, WRONG_CREDENTIALS],
+  [Status.PERMISSION_DENIED, WRONG_CREDENTIALS],
+  [
+    Status.UNIMPLEMENTED,
+    {
+      message: 'The scheduler does not speak Spark Connect.',
+      hint: 'Check that scheduler.url has the port of a Spark Connect server.',
+    },
+  ],
+  [
+    Status.RESOURCE_EXHAUSTED,
+    { message: 'The scheduler has no resources left, or sent a message that is larger than 128 MiB.' },
+  ],
+]);
+
+/** Returns the error of a call that failed without a word about a plan. */
+export function transportError(error: unknown): ServiceError {
+  const row = error instanceof ClientError ? TRANSPORT_FAILURES.get(error.code) : undefined;
+  const { message = 'The scheduler did not answer as it should.', ...options } = row ?? {};
+  return schedulerFailed(message, { ...options, cause: error });
+}

@@ -1,0 +1,115 @@
+import { randomUUID } from 'node:crypto';
+import { setTimeout as delay } from 'node:timers/promises';
+import type { sparkConnect } from '@svc/proto';
+import { ClientError, Status } from 'nice-grpc';
+import type { SparkClient } from './connect-spark.ts';
+
+/** What every request of a session has. */
+export interface SessionIdentity {
+  readonly sessionId: string;
+  readonly userContext: sparkConnect.UserContext;
+  readonly clientType: string;
+}
+
+/** Returns a new session of a tenant. The server creates it with the first request. */
+export function newSession(tenant: string): SessionIdentity {
+  return { sessionId: randomUUID(), userContext: { userId: tenant, userName: tenant }, clientType: 'svc' };
+}
+
+/**
+ * The settings of every session: no files as tables in the SQL, and the same meaning of texts and times whatever the
+ * cluster's defaults are.
+ */
+const SETTINGS: Readonly<Record<string, string>> = {
+  'spark.sql.runSQLOnFiles': 'false',
+  'spark.sql.session.timeZone': 'UTC',
+  'spark.sql.ansi.doubleQuotedIdentifiers': 'false',
+  'spark.sql.parser.escapedStringLiterals': 'false',
+};
+
+/** How long a server may take to answer the first request of a session. */
+const OPEN_TIMEOUT_MS = 30_000;
+
+/**
+ * Opens a session with our settings. Returns the server's own id of it, which changes if the server loses the session and
+ * with it the settings; empty if the server has none.
+ */
+export async function openSession(client: SparkClient, session: SessionIdentity, signal: AbortSignal): Promise<string> {
+  const pairs = Object.entries(SETTINGS).map(([key, value]) => ({ key, value }));
+  const limited = AbortSignal.any([signal, AbortSignal.timeout(OPEN_TIMEOUT_MS)]);
+  const request = { ...session, operation: { set: { pairs } } };
+  return (await retrying((options) => client.config(request, options), limited)).serverSideSessionId;
+}
+
+/** How long the calls that end a statement may take. */
+const INTERRUPT_TIMEOUT_MS = 120_000;
+const RELEASE_TIMEOUT_MS = 10_000;
+
+/** Stops an operation. Resolves when the server has stopped it, or cannot be asked. */
+export async function interrupt(client: SparkClient, session: SessionIdentity, operationId: string): Promise<void> {
+  const request = { ...session, interruptType: INTERRUPT_BY_ID, operationId };
+  await ignoringFailure(
+    retrying((options) => client.interrupt(request, options), AbortSignal.timeout(INTERRUPT_TIMEOUT_MS)),
+  );
+}
+
+/** `InterruptRequest.InterruptType.INTERRUPT_TYPE_OPERATION_ID`. */
+const INTERRUPT_BY_ID = 3;
+
+/** Frees the responses up to one of them. */
+export async function releaseUntil(
+  client: SparkClient,
+  session: SessionIdentity,
+  operationId: string,
+  responseId: string,
+): Promise<void> {
+  const request = { ...session, operationId, releaseUntil: { responseId } };
+  await ignoringFailure(client.releaseExecute(request, { signal: AbortSignal.timeout(RELEASE_TIMEOUT_MS) }));
+}
+
+/** Frees an operation and its session. A server that cannot be asked frees them after a while by itself. */
+export async function releaseAll(client: SparkClient, session: SessionIdentity, operationId: string): Promise<void> {
+  const signal = AbortSignal.timeout(RELEASE_TIMEOUT_MS);
+  await ignoringFailure(client.releaseExecute({ ...session, operationId, releaseAll: {} }, { signal }));
+  await releaseSession(client, session);
+}
+
+/** Ends a session. */
+export async function releaseSession(client: SparkClient, session: SessionIdentity): Promise<void> {
+  await ignoringFailure(client.releaseSession(session, { signal: AbortSignal.timeout(RELEASE_TIMEOUT_MS) }));
+}
+
+async function ignoringFailure(work: Promise<unknown>): Promise<void> {
+  await work.catch(() => undefined);
+}
+
+/** How often a call is tried again after its connection broke, without any progress in between. */
+export const MAX_RETRIES = 5;
+
+const FIRST_DELAY_MS = 50;
+
+/** Waits before the next try; the first is 0. */
+export async function backoff(retry: number, signal: AbortSignal): Promise<void> {
+  await delay(FIRST_DELAY_MS * 2 ** retry, undefined, { signal });
+}
+
+/** Whether a call failed because its connection broke, so that the server may not have seen it. */
+export function isDisconnection(error: unknown): boolean {
+  if (!(error instanceof ClientError)) return false;
+  return error.code === Status.UNAVAILABLE || error.details.startsWith('Received RST_STREAM');
+}
+
+/** Calls again after a broken connection: only for calls that can be repeated. */
+export async function retrying<Response>(
+  call: (options: { readonly signal: AbortSignal }) => Promise<Response>,
+  signal: AbortSignal,
+): Promise<Response> {
+  for (let retry = 0; ; retry++) {
+    try {
+      return await call({ signal });
+    } catch (error) {
+      if (!isDisconnection(error) || retry >= MAX_RETRIES) throw error;
+    }
+    await backoff(retry, signal);
+  }
+}
