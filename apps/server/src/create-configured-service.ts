@@ -4,12 +4,17 @@ import { createService, type Observer, type Service, type ServiceOptions } from 
 import { createTsdbProxy } from '@svc/tsdb-proxy';
 import { createLogObserver } from './log-observer.ts';
 import type { Log } from './log.ts';
+import type { OpenScheduler } from './open-scheduler.ts';
 import type { OpenedStore } from './open-store.ts';
 
 /** Creates the service of a configuration, over a store. */
 export function createConfiguredService(
   config: Config,
-  opened: OpenedStore & Pick<ServiceOptions, 'authenticator' | 'tls'> & { readonly audit: Observer },
+  opened: OpenedStore &
+    Pick<ServiceOptions, 'authenticator' | 'tls'> & {
+      readonly audit: Observer;
+      readonly openScheduler: OpenScheduler | undefined;
+    },
   log: Log,
   version: string,
 ): Service {
@@ -27,17 +32,20 @@ export function createConfiguredService(
       timeoutMs: tsdb.timeout_ms,
       idleTimeoutMs: tsdb.idle_timeout_ms,
     });
-  const { audit, ...parts } = opened;
+  const { audit, openScheduler, frames, local, ...parts } = opened;
   const observeLog = createLogObserver(log);
+  const observe: Observer = (event) => {
+    observeLog(event);
+    audit(event);
+  };
+  const scheduler = openScheduler?.(config, frames, observe);
   return createService({
     ...parts,
+    engines: { local, ...(scheduler && { scheduler }) },
     ...(proxy && { tsdb: proxy }),
     maxUploadBytes: http.max_upload_bytes,
     idleTimeoutMs: http.idle_timeout_ms,
-    observe(event) {
-      observeLog(event);
-      audit(event);
-    },
+    observe,
     version,
   });
 }

@@ -3,7 +3,13 @@ import type { Observer, ServiceEvent } from '@svc/service';
 import type { Log, LogFields } from './log.ts';
 
 /** Errors for the operator; all others are caused by the client or are transient. */
-const FAULTS: ReadonlySet<ErrorCode> = new Set(['internal', 'tsdb_failed', 'deadline_exceeded', 'out_of_disk']);
+const FAULTS: ReadonlySet<ErrorCode> = new Set([
+  'internal',
+  'tsdb_failed',
+  'scheduler_failed',
+  'deadline_exceeded',
+  'out_of_disk',
+]);
 
 function isFaultOf(error: ServiceError | undefined): boolean {
   // Slow SQL over frames is the client's own; a timeout of the database has no query text.
@@ -40,6 +46,9 @@ export function createLogObserver(log: Log): Observer {
           'The time-series database refused the credentials of tsdb.user, tsdb.password or tsdb.token.',
           fieldsOf(event),
         );
+        break;
+      case 'scheduler_not_stopping':
+        log.warn('The cluster of scheduler.url does not stop a statement that was cancelled.', fieldsOf(event));
         break;
       case 'callers_refused':
         log.error(`${event.reason} The callers that were read before stay in force.`);

@@ -9,7 +9,7 @@ import {
   createSqlEngine,
   type StoreProblem,
 } from '@svc/duckdb';
-import { createDecoders, type Engine, type ParquetEncoder, type Store } from '@svc/frames';
+import { createDecoders, type Engine, type ParquetEncoder, type PinnableFrames, type Store } from '@svc/frames';
 import type { Log } from './log.ts';
 
 const GIGABYTE = 1e9;
@@ -26,7 +26,9 @@ export class StorageError extends Error {
 /** A store, its SQL engine, and its Parquet encoder. */
 export interface OpenedStore {
   readonly store: Store;
-  readonly engines: { readonly local: Engine };
+  /** Its frames as files, for other engines. */
+  readonly frames: PinnableFrames;
+  readonly local: Engine;
   readonly encodeParquet: ParquetEncoder;
 }
 
@@ -87,7 +89,8 @@ async function openDirectory(directory: string, config: Config, log: Log, child?
   });
   return {
     store: withClose(store, () => decoders.close()),
-    engines: { local },
+    frames: store,
+    local,
     encodeParquet: createParquetEncoder(files, { directory: tempDirectory }),
   };
 }

@@ -43,12 +43,13 @@ class ListenError extends Error {
  */
 export async function startServer(config: Config, log: Log, options: StartOptions): Promise<RunningServer> {
   const { version, authenticator, tls, audit, child, steps } = options;
-  const [opened, { createConfiguredService }, { createHttpServer }] = await Promise.all([
+  const [opened, scheduler, { createConfiguredService }, { createHttpServer }] = await Promise.all([
     openStore(config, log, child),
+    config.scheduler.url === undefined ? undefined : import('./open-scheduler.ts'),
     import('./create-configured-service.ts'),
     import('./create-http-server.ts'),
   ]);
-  const parts = { ...opened, authenticator, audit, tls: tls?.health };
+  const parts = { ...opened, openScheduler: scheduler?.openScheduler, authenticator, audit, tls: tls?.health };
   const service = createConfiguredService(config, parts, log, version);
   let isStarting = true;
   const { http, connections } = createHttpServer(config, service, { isStarting: () => isStarting, tls });
@@ -66,6 +67,8 @@ export async function startServer(config: Config, log: Log, options: StartOption
     maxConnections,
     maxMessageBytes,
     connectionIdleMs,
+    // SQL for the database passes through HTTP only.
+    defaultEngine: config.sql.default_engine === 'scheduler' ? 'scheduler' : 'local',
     ...(tls && { tls: { ...tls.options, ...tls.files.current.context }, onHandshakeFailure: tls.onFailure }),
   });
   tls?.files.onChange(({ context }) => grpc.setSecureContext(context));

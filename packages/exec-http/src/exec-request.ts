@@ -199,7 +199,7 @@ function checkEngineName(name: string): SqlTarget {
   const known = SQL_TARGETS.find((engine) => engine === name);
   if (known !== undefined) return known;
   throw new ServiceError('invalid_argument', `There is no engine ${quoted(name)}.`, {
-    hint: 'Send engine=local to query the frames of this server, engine=tsdb for the time-series database.',
+    hint: 'Send engine=local to query the frames of this server, engine=scheduler to do so on a cluster, engine=tsdb for the time-series database.',
   });
 }
 

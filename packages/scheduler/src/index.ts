@@ -1,3 +1,18 @@
+/**
+ * SQL over frames on a cluster: Spark Connect, or an engine that speaks Flight SQL.
+ *
+ * ```ts
+ * import { createSchedulerEngine } from '@svc/scheduler';
+ *
+ * const engine = createSchedulerEngine({
+ *   cluster: { protocol: 'spark-connect', host: '127.0.0.1', port: 15002, hasTls: false },
+ *   frames: store, // from createDurableStore of @svc/duckdb
+ *   locate: (path) => `file://${path}`,
+ * });
+ * const call = { tenant: 'default', requestId: 'r-1', signal: AbortSignal.timeout(60_000) };
+ * const result = await engine.query(call, 'SELECT count(*) FROM trades');
+ * ```
+ */
 export type { Cluster } from './cluster.ts';
-export type { BoundFrame, BoundStatement, Driver, DriverResult } from './driver.ts';
-export { createFlightDriver, type FlightDriverOptions } from './flight-sql/create-flight-driver.ts';
+export { createSchedulerEngine, type SchedulerOptions } from './create-scheduler-engine.ts';
+export type { EngineOptions } from './driver-engine.ts';

@@ -25,6 +25,8 @@ export type ServiceEvent =
   | (EventSource & { readonly kind: 'query_answered'; readonly engine: string; readonly durationMs: number })
   | (EventSource & { readonly kind: 'query_forwarded'; readonly status: number; readonly durationMs: number })
   | (EventSource & { readonly kind: 'tsdb_refused_credentials' })
+  /** The cluster did not confirm that a statement has stopped; its slot is free again. */
+  | (EventSource & { readonly kind: 'scheduler_not_stopping' })
   /** A request without valid credentials; `reason` has no part of them. `operation`: as in `request_answered`. */
   | {
       readonly kind: 'caller_refused';

@@ -1,12 +1,13 @@
 import { flightSql } from '@svc/proto';
+import { Metadata } from 'nice-grpc';
 import { commandOf, flights, get, rpc, upload } from './flight-messages.ts';
-import { drain, one, SQL, type Target, type Way } from './way.ts';
+import { drain, type GrpcOptions, one, SQL, type Target, type Way } from './way.ts';
 
 /** The entry of a command of Flight SQL. */
 export const commandEntry = (name: string): string => `command ${name}`;
 
 /** What a command does when it is sent with one method: the outcome for each caller. */
-type Outcome = Pick<Way, 'allowed' | 'audited' | 'elsewhere' | 'operation'>;
+type Outcome = Pick<Way, 'allowed' | 'audited' | 'elsewhere' | 'operation' | 'target'>;
 
 interface CommandRow {
   readonly detail?: string;
@@ -19,6 +20,8 @@ interface CommandRow {
   readonly schema?: Outcome;
   /** With DoPut. Default: it takes no data. */
   readonly put?: Outcome;
+  /** The engine in the metadata. Default: none. */
+  readonly engine?: string;
   /** Whether DoPut sends rows. Default true. */
   readonly hasRows?: boolean;
 }
@@ -28,6 +31,7 @@ const NO_DATA = { allowed: 'invalid_argument' };
 const NO_TABLE = { elsewhere: 'invalid_sql' };
 const NO_STATEMENT = { elsewhere: 'invalid_argument' };
 const NO_FRAME = { allowed: 'handle_not_found' };
+const NO_CLUSTER = { target: 'scheduler', allowed: 'scheduler_not_configured' } as const;
 
 const ANYONE: CommandRow = { message: () => new Uint8Array(0) };
 const query = (sql: string) => () =>
@@ -60,6 +64,13 @@ const COMMANDS: Readonly<Record<string, CommandRow | readonly CommandRow[]>> = {
       message: query(SQL),
       read: { operation: 'query', ...NO_TABLE },
       schema: { operation: 'describeQuery', ...NO_TABLE },
+    },
+    {
+      detail: 'on a cluster',
+      message: query(SQL),
+      engine: 'scheduler',
+      read: { operation: 'query', ...NO_CLUSTER },
+      schema: { operation: 'describeQuery', ...NO_CLUSTER },
     },
     {
       detail: 'DROP TABLE',
@@ -101,6 +112,14 @@ const COMMANDS: Readonly<Record<string, CommandRow | readonly CommandRow[]>> = {
       put: { operation: 'keepQuery', ...NO_TABLE },
       hasRows: false,
     },
+    {
+      detail: 'CREATE TABLE AS on a cluster',
+      message: update(`create or replace table kept as ${SQL}`),
+      engine: 'scheduler',
+      read: NOT_READABLE,
+      put: { operation: 'keepQuery', ...NO_CLUSTER },
+      hasRows: false,
+    },
   ],
   CommandStatementIngest: [
     { detail: 'append', message: ingest(1, 2), read: NOT_READABLE, put: { operation: 'appendFrame' } },
@@ -121,6 +140,8 @@ export const FLIGHT_SQL_WAYS: readonly Way[] = Object.entries(COMMANDS).flatMap(
 
 function waysOf(name: string, row: CommandRow): Way[] {
   const { message, detail, read = {}, poll = read, schema = poll, put = NO_DATA, hasRows = true } = row;
+  const send: typeof flights = (run) =>
+    flights((client, options, target) => run(client, onEngine(options, row.engine), target));
   const descriptor = (target: Target) => commandOf(name, message(target));
   const common = (method: string) =>
     ({ entries: [commandEntry(name), rpc(method)], detail: [method, detail].filter(Boolean).join(', ') }) as const;
@@ -128,25 +149,32 @@ function waysOf(name: string, row: CommandRow): Way[] {
     {
       ...common('GetFlightInfo'),
       ...read,
-      send: flights((client, options, target) => get(client, descriptor(target), options)),
+      send: send((client, options, target) => get(client, descriptor(target), options)),
     },
     {
       ...common('PollFlightInfo'),
       ...poll,
-      send: flights((client, options, target) => client.pollFlightInfo(descriptor(target), options)),
+      send: send((client, options, target) => client.pollFlightInfo(descriptor(target), options)),
     },
     {
       ...common('GetSchema'),
       ...schema,
-      send: flights((client, options, target) => client.getSchema(descriptor(target), options)),
+      send: send((client, options, target) => client.getSchema(descriptor(target), options)),
     },
     {
       ...common('DoPut'),
       ...put,
-      send: flights((client, options, target) => {
+      send: send((client, options, target) => {
         const flightDescriptor = descriptor(target);
         return drain(client.doPut(hasRows ? upload(flightDescriptor) : one({ flightDescriptor }), options));
       }),
     },
   ];
+}
+
+/** Names the engine in the metadata. */
+function onEngine(options: GrpcOptions, engine: string | undefined): GrpcOptions {
+  return engine === undefined
+    ? options
+    : { ...options, metadata: Metadata(options.metadata).set('svc-engine', engine) };
 }

@@ -1,0 +1,40 @@
+import { readFileSync } from 'node:fs';
+import { type Config, parseSchedulerUrl } from '@svc/config';
+import { createSchedulerEngine } from '@svc/scheduler';
+import { type Diagnosis, TIMEOUT_MS } from './diagnosis.ts';
+
+const NAME = 'The cluster of scheduler.url';
+
+/** Checks that the cluster runs SQL, in the same way as the server sends it. */
+export async function checkScheduler({ scheduler }: Config, signal: AbortSignal): Promise<readonly Diagnosis[]> {
+  const { url, token, ca_file: caFile } = scheduler;
+  if (url === undefined) return [];
+  const address = parseSchedulerUrl(url);
+  const shown = `${NAME} (${address.host}, port ${address.port})`;
+  const engine = createSchedulerEngine({
+    cluster: { ...address, token: token ?? address.token, ...(caFile !== undefined && { ca: readFileSync(caFile) }) },
+    // The statement names no frame.
+    frames: { pin: async () => undefined, handles: async () => [] },
+    locate: () => undefined,
+    timeoutMs: Math.max(TIMEOUT_MS, SLOW_START_MS),
+  });
+  try {
+    const result = await engine.query({ tenant: 'default', requestId: 'svc-doctor', signal }, 'SELECT 1 AS one');
+    result.close();
+    return [{ status: 'ok', text: `${shown} runs SQL.` }];
+  } catch (error) {
+    if (!(error instanceof Error)) throw error;
+    return [
+      {
+        status: 'problem',
+        text: `${shown} does not run SQL: ${error.message}`,
+        advice: 'Check that it is running, scheduler.url, and scheduler.token.',
+      },
+    ];
+  } finally {
+    await engine.close();
+  }
+}
+
+/** The first statement of a Spark that has just started takes seconds. */
+const SLOW_START_MS = 20_000;

@@ -1,0 +1,44 @@
+import { readFileSync } from 'node:fs';
+import { relative, sep } from 'node:path';
+import { pathToFileURL } from 'node:url';
+import { type Config, parseSchedulerUrl } from '@svc/config';
+import type { Engine, PinnableFrames } from '@svc/frames';
+import { createSchedulerEngine } from '@svc/scheduler';
+import type { Observer } from '@svc/service';
+
+/** Creates the engine of `scheduler.url` over the frames of the store; undefined if none is configured. */
+export function openScheduler(config: Config, frames: PinnableFrames, observe: Observer): Engine | undefined {
+  const { url, token, ca_file: caFile, frames_url: framesUrl, read_file: readFile, ...limits } = config.scheduler;
+  if (url === undefined) return undefined;
+  const { parquet_path: directory = '' } = config.storage;
+  const address = parseSchedulerUrl(url);
+  return createSchedulerEngine({
+    cluster: {
+      ...address,
+      token: token ?? address.token,
+      ...(caFile !== undefined && { ca: readFileSync(caFile) }),
+    },
+    frames,
+    locate: createLocate(directory, framesUrl),
+    readFile,
+    timeoutMs: limits.timeout_ms,
+    maxConcurrent: limits.max_concurrent,
+    maxQueued: limits.max_queued,
+    onNotStopping: ({ tenant, requestId }) => observe({ kind: 'scheduler_not_stopping', tenant, requestId }),
+  });
+}
+
+/** One of the functions of this module, for callers that load it only if a cluster is configured. */
+export type OpenScheduler = typeof openScheduler;
+
+/** Returns a function that maps the path of a file in the directory of the frames to its name on the cluster. */
+export function createLocate(
+  directory: string,
+  url = pathToFileURL(directory).href,
+): (path: string) => string | undefined {
+  return (path) => {
+    const inside = relative(directory, path);
+    if (inside === '' || inside === '..' || inside.startsWith(`..${sep}`)) return undefined;
+    return [url, ...inside.split(sep)].join('/');
+  };
+}

@@ -1,0 +1,60 @@
+import { counted, quoted } from '@svc/errors';
+import type { BoundFrame, Driver } from './driver.ts';
+import { schedulerFailed } from './scheduler-failed.ts';
+
+/** Throws `scheduler_failed` unless the cluster sees every row of the frames. */
+export type RowCheck = (tenant: string, frames: readonly BoundFrame[], signal: AbortSignal) => Promise<void>;
+
+/** The number of versions that are remembered. */
+const MAX_CHECKED = 10_000;
+
+/**
+ * Creates the check that a cluster sees the files of a frame. Engines read a missing file as an empty table, or only the
+ * files of one of their machines, and the answer would look complete. Each version is counted once.
+ */
+export function createRowCheck(driver: Driver): RowCheck {
+  const checked = new Set<string>();
+
+  async function check(tenant: string, frame: BoundFrame, signal: AbortSignal): Promise<void> {
+    const key = JSON.stringify([tenant, frame.handle, frame.version]);
+    if (checked.has(key)) return;
+    const seen = await countRows(driver, tenant, frame, signal);
+    if (seen !== BigInt(frame.rows)) throw missingRows(frame, seen);
+    if (checked.size >= MAX_CHECKED)
+      for (const oldest of [...checked].slice(0, MAX_CHECKED / 2)) checked.delete(oldest);
+    checked.add(key);
+  }
+
+  return async (tenant, frames, signal) => {
+    const versions = new Map(frames.map((frame) => [frame.handle, frame]));
+    for (const frame of versions.values()) await check(tenant, frame, signal);
+  };
+}
+
+async function countRows(driver: Driver, tenant: string, frame: BoundFrame, signal: AbortSignal): Promise<bigint> {
+  const frames = [{ ...frame, name: 'svc_frame' }];
+  const statement = {
+    sql: 'SELECT count(*) AS n FROM svc_frame',
+    params: [],
+    parameters: 0,
+    frames,
+    tenant,
+    tag: 'svc-rows',
+  };
+  const result = await driver.query(statement, signal);
+  try {
+    for await (const batch of result.batches) {
+      if (batch.numRows > 0) return BigInt(String(batch.getChildAt(0)?.get(0)));
+    }
+    throw schedulerFailed(`The scheduler did not count the rows of frame ${quoted(frame.handle)}.`);
+  } finally {
+    await result.stop();
+  }
+}
+
+function missingRows({ handle, rows }: BoundFrame, seen: bigint): Error {
+  const message = `The scheduler sees ${seen} of ${counted(rows, 'row')} of the frame ${quoted(handle)}.`;
+  return schedulerFailed(message, {
+    hint: 'Check that every machine of the cluster reads the same directory, and that scheduler.frames_url names it.',
+  });
+}
