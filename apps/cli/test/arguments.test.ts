@@ -98,6 +98,11 @@ describe('wrong usage ends with 2, a sentence and a hint', () => {
       'A local directory has no time-series database; use --url.',
       'Leave out --engine tsdb',
     ],
+    [
+      ['query', './data', 'x', '--engine', 'scheduler'],
+      'A local directory has no cluster; use --url.',
+      'Leave out --engine scheduler',
+    ],
     [['query', 'x', '--param', 'BTC'], '--param "BTC" is not JSON.', '--param \'"BTC"\'.'],
     [['query', 'x', '--param', '[1]'], '--param "[1]" is an array or an object', '--param 1 --param 2.'],
     [['query', 'x', '--param', '1e400'], '--param "1e400" is outside the range of DOUBLE.', 'cast it in the SQL.'],

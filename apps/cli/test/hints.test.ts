@@ -7,7 +7,10 @@ import { sendJson, startStandIn } from './stand-in.ts';
 describe('a sentence about HTTP, on the command line', () => {
   test.each([
     ['Set X. Or send engine=local to query.', 'Set X. Or use --engine local to query.'],
-    [ERROR_CODES.scheduler_not_configured.hint, 'Use --engine local to run the SQL in this server.'],
+    [
+      ERROR_CODES.scheduler_not_configured.hint,
+      'Set scheduler.url, for example sc://spark.example.com:15002. Or use --engine local to run the SQL in this server.',
+    ],
     ['Send limit=10 or less with the query.', 'Use --limit 10 or less with the query.'],
     ['Page with limit=1,10 and so on, or raise X.', 'Page with --limit 1,10 and so on, or raise X.'],
     ['Write limit=11, for row 11.', 'Write --limit 11, for row 11.'],

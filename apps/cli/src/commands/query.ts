@@ -22,7 +22,7 @@ import { writeOutput } from '../output/write-output.ts';
 /** The formats that the time-series database writes itself; the server forwards them unread. */
 const DATABASE_FORMATS: ReadonlySet<ResultFormat> = new Set(['json', 'csv']);
 
-const ENGINES: readonly string[] = ['local', 'tsdb'];
+const ENGINES: readonly string[] = ['local', 'tsdb', 'scheduler'];
 
 /** `svc query`: runs SQL over frames, or in the time-series database behind the server. */
 export const query: Command = {
@@ -32,7 +32,7 @@ export const query: Command = {
   usage: ['[sql|-]'],
   takesDirectory: precedesSql,
   options: {
-    engine: { value: '<local|tsdb>', summary: 'The frames, or the database behind the server.' },
+    engine: { value: '<name>', summary: 'local, tsdb or scheduler: where the SQL runs.' },
     file: { short: 'f', value: '<file>', summary: 'Read the SQL from a file.' },
     param: { value: '<json>', isRepeatable: true, summary: 'For ? or $1: 42, \'"a text"\'. Once for each.' },
     keep: { value: '<handle>', summary: 'Store the result as a frame instead of printing it.' },
@@ -45,6 +45,7 @@ export const query: Command = {
   notes: [
     'Without SQL: a prompt on a terminal, else SQL from standard input. Without',
     '--engine: the default of the server, or its frames if it has no database.',
+    'local: its frames. tsdb: the database behind it. scheduler: its frames, on a cluster.',
     'The database writes JSON and CSV only. An error shows its position in the SQL.',
     "Example: svc query ./data 'from trades where id = ?' --param 7 -o x.parquet",
   ],
@@ -88,15 +89,17 @@ export const query: Command = {
 function engineOf(args: Arguments): string | undefined {
   const given = args.text('engine');
   if (given !== undefined && !ENGINES.includes(given)) {
-    const hint = 'Use --engine local for the frames, or --engine tsdb for the database behind the server.';
+    const hint =
+      'Use --engine local for the frames, --engine scheduler for the frames on a cluster, or --engine tsdb for the database.';
     throw new CliError('usage', `There is no engine ${JSON.stringify(given)}.`, {
       hint: nearestHint(given, ENGINES, (name) => `--engine ${name}`, hint),
     });
   }
   if (args.directory === undefined) return given;
-  if (given !== 'tsdb') return 'local';
-  throw new CliError('usage', 'A local directory has no time-series database; use --url.', {
-    hint: 'Leave out --engine tsdb, or name a server with --url instead of the directory.',
+  if (given === undefined || given === 'local') return 'local';
+  const missing = given === 'tsdb' ? 'time-series database' : 'cluster';
+  throw new CliError('usage', `A local directory has no ${missing}; use --url.`, {
+    hint: `Leave out --engine ${given}, or name a server with --url instead of the directory.`,
   });
 }
 
@@ -143,7 +146,7 @@ function keepOf(args: Arguments, { format, file }: ResultTarget): Kept | undefin
 /** Whether a prompt can print a result in a format. */
 function isPrintable(format: ResultFormat, engine: string | undefined): boolean {
   const isText = format !== 'arrow' && format !== 'parquet';
-  return isText && (engine === 'local' || DATABASE_FORMATS.has(format));
+  return isText && (engine === 'local' || engine === 'scheduler' || DATABASE_FORMATS.has(format));
 }
 
 function checkPrompt({ format, file }: ResultTarget, keep: Kept | undefined): void {

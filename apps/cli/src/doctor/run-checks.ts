@@ -5,6 +5,7 @@ import { checkConfiguration } from './check-configuration.ts';
 import { checkDirectories } from './check-directories.ts';
 import { checkListeners } from './check-listeners.ts';
 import { checkNode } from './check-node.ts';
+import { checkScheduler } from './check-scheduler.ts';
 import { checkServer, type CheckServerOptions } from './check-server.ts';
 import { checkUpstream } from './check-upstream.ts';
 import type { Diagnosis } from './diagnosis.ts';
@@ -27,6 +28,7 @@ export async function runChecks({ loaded, server }: RunChecksOptions): Promise<r
       checkCallers(config),
       checkCertificate(config),
       checkUpstream(config, signal),
+      checkScheduler(config, signal),
     ]));
   return [
     checkNode(process.versions.node),

@@ -95,7 +95,7 @@ function sendTo(client: Client, run: SqlRun, fmt: ResultFormat, engine: string |
     headers: { 'content-type': 'application/sql' },
     body: sql,
     // SQL over frames only reads; SQL in the database may write.
-    isAction: engine !== 'local',
+    isAction: engine !== 'local' && engine !== 'scheduler',
     isLong: true,
     expects: { contentType: outputContentType(fmt) },
     sql,
