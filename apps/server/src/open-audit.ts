@@ -11,8 +11,8 @@ export interface OpenedAudit {
 }
 
 /**
- * Opens the audit of a configuration: `logging.audit_file`, else the log if requests are authenticated, else nothing. Returns
- * the problem if the file cannot be opened.
+ * Opens the audit of a configuration: `logging.audit_file`, else the log if requests are authenticated, else nothing.
+ * Returns the problem if the file cannot be opened.
  */
 export async function openAudit(
   { config, sources }: LoadedConfig,

@@ -30,8 +30,8 @@ export interface Authenticator {
 /** Options of `openAuthenticator`: at least one source of callers. */
 export interface AuthenticatorOptions {
   /**
-   * The TOML file of the tokens, the certificates and the limits of tenants. It is read again when it changes. Default: there
-   * are no tokens.
+   * The TOML file of the tokens, the certificates and the limits of tenants. It is read again when it changes. Default:
+   * there are no tokens.
    */
   readonly callersFile?: string | undefined;
   /** The rules for JWTs, and where their keys are. Default: JWTs are refused. */

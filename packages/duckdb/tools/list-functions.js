@@ -1,6 +1,7 @@
 // Keeps `src/child/generated/allowed-functions.ts`: the functions of the pinned DuckDB that are not in
-// `src/child/refused-functions.ts`, nor replaced in `src/child/catalogue.ts`. Run after a new version of DuckDB, once the new functions that must not be used by
-// clients are refused there; what this then adds is to be read, name by name.
+// `src/child/refused-functions.ts`, nor replaced in `src/child/catalogue.ts`. Run after a new version of DuckDB, once
+// the new functions that must not be used by clients are refused there; what this then adds is to be read, name by
+// name.
 import { writeFileSync } from 'node:fs';
 import { DuckDBInstance } from '@duckdb/node-api';
 import { isShadowed } from '../dist/child/catalogue.js';

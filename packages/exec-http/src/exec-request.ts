@@ -126,7 +126,10 @@ type Target =
   | { readonly kind: 'forward'; readonly query: string }
   | { readonly kind: 'sql'; readonly engine: EngineName; readonly sql: string };
 
-/** Checks that exactly one of `handle` and `query` is given, that the caller may use the target, and that it is configured. */
+/**
+ * Checks that exactly one of `handle` and `query` is given, that the caller may use the target, and that it is
+ * configured.
+ */
 function parseTarget(given: ReadonlyMap<string, string>, rules: ExecRules, authorize: AuthorizeTarget): Target {
   const query = given.get('query');
   const handle = given.get('handle');

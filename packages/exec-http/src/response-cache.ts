@@ -98,7 +98,10 @@ interface SeenKeys {
   add(key: string): boolean;
 }
 
-/** A fixed table of key hashes: it needs no memory per key, and a collision merely caches a response too early or too late. */
+/**
+ * A fixed table of key hashes: it needs no memory per key, and a collision merely caches a response too early or too
+ * late.
+ */
 function createSeenKeys(): SeenKeys {
   const hashes = new Int32Array(HASHES);
   return {

@@ -187,6 +187,9 @@ const MAX_CALLS_OF_A_CONNECTION = 100;
 const CONNECTION_IDLE_MS = 600_000;
 /** Without keepalive, a peer that vanishes would hold its connection forever. */
 const KEEPALIVE_MS = 60_000;
-/** How long a cancelled call may take to end before its connection is destroyed, and again until its handler is abandoned. */
+/**
+ * How long a cancelled call may take to end before its connection is destroyed, and again until its handler is
+ * abandoned.
+ */
 const CANCEL_MS = 400;
 const STOPPING = new ServiceError('unavailable', 'The server is stopping.');

@@ -4,7 +4,8 @@ import { chunkFrom } from './frame-messages.ts';
 
 /**
  * Yields the data of an upload. Holds back the last chunk until the client half-closes the call, so that the data does not
- * look complete before. Many clients also half-close a call when they cancel it: data without an Arrow end marker is refused.
+ * look complete before. Many clients also half-close a call when they cancel it: data without an Arrow end marker is
+ * refused.
  */
 export async function* uploadBody(
   messages: AsyncIterator<PutFrameRequest>,

@@ -99,7 +99,7 @@ export function createFrameOperations(parts: FrameParts): FrameOperations {
         checkTtl(ttlSeconds);
         const info = (await store.expire(refOf(call, handle), ttlSeconds)) ?? notFound(handle);
         observe({ kind: 'frame_expiry_set', ...eventSource(call), handle, expires: info.expires });
-        const { columns, ...others } = info;
+        const { columns: _columns, ...others } = info;
         return isAllowed(call, 'describeFrame') ? info : others;
       }),
 

@@ -150,7 +150,10 @@ export interface AuthenticationContext {
 
 /** The server without its protocols: its operations, what it supports, and its state. */
 export interface Service extends Operations {
-  /** Returns the caller of a request; `unauthenticated` if the credentials prove none. Undefined if authentication is off. */
+  /**
+   * Returns the caller of a request; `unauthenticated` if the credentials prove none. Undefined if authentication is
+   * off.
+   */
   readonly authenticate?:
     ((credentials: Credentials, context: AuthenticationContext) => Caller | Promise<Caller>) | undefined;
   /**

@@ -9,7 +9,10 @@ function isNodeApi(value: unknown): value is typeof NodeApi {
   return typeof value === 'object' && value !== null && 'DuckDBInstance' in value;
 }
 
-/** The parts of DuckDB's library that the child uses. It calls `@duckdb/node-bindings` for what the library does not offer. */
+/**
+ * The parts of DuckDB's library that the child uses. It calls `@duckdb/node-bindings` for what the library does not
+ * offer.
+ */
 export const {
   DuckDBDecimalType,
   DuckDBInstance,

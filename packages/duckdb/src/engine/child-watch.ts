@@ -85,7 +85,10 @@ export function createChildWatch(options: ChildWatchOptions): ChildWatch {
   };
 }
 
-/** The CPU time of all threads of a process, in clock ticks; undefined if unknown or while the process waits for the disk. */
+/**
+ * The CPU time of all threads of a process, in clock ticks; undefined if unknown or while the process waits for the
+ * disk.
+ */
 export function cpuTimeOf(pid: number): number | undefined {
   try {
     const status = readFileSync(`/proc/${pid}/stat`, 'utf8');

@@ -46,7 +46,10 @@ export interface FileEngine {
   close(): Promise<void>;
 }
 
-/** How many files are written at once. Each holds a thread of the child while it waits for rows, and reads need threads too. */
+/**
+ * How many files are written at once. Each holds a thread of the child while it waits for rows, and reads need threads
+ * too.
+ */
 const MAX_WRITING = 16;
 
 /** The name prefix of scratch directories. */

@@ -5,7 +5,10 @@ import { type ChildLink, createChildLink, type LinkOptions } from './child-link.
 /** The name prefix of these children's directories. */
 export const SPILL_PREFIX = 'svc-spill-';
 
-/** Starts an engine child for `createFrameFiles` early, before the modules that use it are loaded. It exits with this process. */
+/**
+ * Starts an engine child for `createFrameFiles` early, before the modules that use it are loaded. It exits with this
+ * process.
+ */
 export function startChild(options: ChildOptions & LinkOptions): ChildLink {
   const { tempDirectory } = options;
   return createChildLink(

@@ -26,8 +26,8 @@ export interface CsvHead {
 }
 
 /**
- * Reads the first line of a CSV file, and detects the delimiter if none is given. Refuses a file without one, and one that is too long or has
- * too many columns: DuckDB would take many seconds, and all of its memory, to find that out.
+ * Reads the first line of a CSV file, and detects the delimiter if none is given. Refuses a file without one, and one
+ * that is too long or has too many columns: DuckDB would take many seconds, and all of its memory, to find that out.
  */
 export async function readCsvHead(path: string, given?: string): Promise<CsvHead> {
   const short = await readFirstLine(path, HEAD_BYTES, given);

@@ -84,7 +84,10 @@ async function doubtfulColumns(
   }
 }
 
-/** Gives some columns the types that all of their values fit. A value that does not fit a declared type is `invalid_data`. */
+/**
+ * Gives some columns the types that all of their values fit. A value that does not fit a declared type is
+ * `invalid_data`.
+ */
 export async function settleColumns(
   query: QueryTexts,
   source: CsvSource,

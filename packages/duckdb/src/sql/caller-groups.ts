@@ -31,9 +31,15 @@ export interface GroupCounts {
   started(groups: readonly string[]): void;
   /** Records that a statement has ended which held a slot for this long. */
   ended(groups: readonly string[], ms: number): void;
-  /** Below 0 if `a` goes before `b`: it has fewer running statements, or as many and less usage, with `moreMs` added to that of `a`. */
+  /**
+   * Below 0 if `a` goes before `b`: it has fewer running statements, or as many and less usage, with `moreMs` added to
+   * that of `a`.
+   */
   compare(a: readonly string[], b: readonly string[], moreMs?: number): number;
-  /** The sibling of one of these groups with the most waiting statements; undefined if one more would give these the most. */
+  /**
+   * The sibling of one of these groups with the most waiting statements; undefined if one more would give these the
+   * most.
+   */
   mostWaiting(groups: readonly string[]): string | undefined;
 }
 

@@ -1,7 +1,10 @@
 import { readFileSync } from 'node:fs';
 import { reservedBytes } from '../engine/reserved-bytes.ts';
 
-/** The memory of a child as the system counts it, without the space that Node reserves; 0 if the system does not report it. */
+/**
+ * The memory of a child as the system counts it, without the space that Node reserves; 0 if the system does not report
+ * it.
+ */
 export function countedBytes(pid: number): number {
   try {
     const [, kibibytes] = /^VmData:\s*(\d+) kB$/m.exec(readFileSync(`/proc/${pid}/status`, 'utf8')) ?? [];

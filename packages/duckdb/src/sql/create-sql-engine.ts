@@ -18,7 +18,10 @@ import { createStatement, type Statement } from './statement.ts';
 export interface SqlEngineOptions extends SqlChildOptions {
   /** The store whose frames are the tables, from `createDurableStore`. The engine does not close it. */
   readonly store: SqlFrames;
-  /** How long a statement may take until its first rows, and then for each further batch that is requested. Default 60 000. */
+  /**
+   * How long a statement may take until its first rows, and then for each further batch that is requested. Default 60
+   * 000.
+   */
   readonly timeoutMs?: number;
   /** The number of statements that run at the same time. Default 4. */
   readonly maxConcurrent?: number;

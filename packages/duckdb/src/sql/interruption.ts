@@ -65,7 +65,10 @@ function findVictim(running: readonly Running[], next: Waiting<unknown>, options
   return tried.length === 0 ? {} : { inMs: Math.min(...tried.map(({ leftMs }) => leftMs)) };
 }
 
-/** Returns the statements that a waiting one could replace, youngest first; for a quick one, only quick ones if there are any. */
+/**
+ * Returns the statements that a waiting one could replace, youngest first; for a quick one, only quick ones if there
+ * are any.
+ */
 function candidatesFor(
   running: readonly Running[],
   { level, groups }: Waiting<unknown>,

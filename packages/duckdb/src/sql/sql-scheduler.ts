@@ -76,7 +76,10 @@ export function createSqlScheduler({ maxConcurrent, maxQueued, shortMs }: Schedu
   const levels = (): number[] => Array.from(running, ({ level }) => level);
   const hasSlot = (level: number): boolean => hasSlotFor(level, levels(), maxConcurrent);
 
-  /** Hands free slots to waiting statements. The slot of an interrupted one goes to another of its level or below, if one waits. */
+  /**
+   * Hands free slots to waiting statements. The slot of an interrupted one goes to another of its level or below, if
+   * one waits.
+   */
   function startNext({ controller, order, ranMs }: Running): void {
     const belowLevel = Math.max(levelOf(ranMs, shortMs), LONG_LEVEL);
     const isPreferred = (one: Waiting<Slot>): boolean =>

@@ -49,7 +49,10 @@ export function createWaitQueue<T>(counts: GroupCounts, maxQueued: number): Wait
     newest.refuse(tooManyOfOne());
   }
 
-  /** Sorts the waiting statements: the caller with the fewest running ones first, then the one with the least usage after this one. */
+  /**
+   * Sorts the waiting statements: the caller with the fewest running ones first, then the one with the least usage
+   * after this one.
+   */
   function inOrder(isIncluded: (level: number) => boolean): readonly Waiting<T>[] {
     return [...waiting]
       .filter(({ level }) => isIncluded(level))
@@ -91,7 +94,10 @@ export function createWaitQueue<T>(counts: GroupCounts, maxQueued: number): Wait
   };
 }
 
-/** Of the next quick statement and the next one of each long level, returns the one that arrived first, so that none starves. */
+/**
+ * Of the next quick statement and the next one of each long level, returns the one that arrived first, so that none
+ * starves.
+ */
 function oldestHead<T>(line: readonly Waiting<T>[]): Waiting<T> | undefined {
   const heads = new Map<number, Waiting<T>>();
   for (const one of line) {

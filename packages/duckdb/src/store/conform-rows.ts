@@ -57,7 +57,10 @@ export async function stageAdded(staging: Staging, folder: TenantFolder, added: 
   return { kind: 'file', ...(await stageRows(staging, folder, streamOf([added], added.schema), {})) };
 }
 
-/** Returns rows that will have columns of the same names and types in a file as those of a frame; converts them if needed. */
+/**
+ * Returns rows that will have columns of the same names and types in a file as those of a frame; converts them if
+ * needed.
+ */
 export async function conformRows(
   staging: Staging,
   folder: TenantFolder,

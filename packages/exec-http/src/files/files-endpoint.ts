@@ -45,8 +45,8 @@ function refuseParts(url: string): void {
 }
 
 /**
- * Sends text while it is encoded. It takes a file if the client asks for the length, a range or one version; a file that exists
- * already is sent, with its length, to clients that do not accept compression.
+ * Sends text while it is encoded. It takes a file if the client asks for the length, a range or one version; a file
+ * that exists already is sent, with its length, to clients that do not accept compression.
  */
 async function sendText(
   reads: FrameReads,

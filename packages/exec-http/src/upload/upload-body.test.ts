@@ -28,7 +28,10 @@ interface Sent {
   readonly encoding?: string;
 }
 
-/** Sends a body in chunks of one byte, or 64 if it is long, so that nothing depends on them; returns the rows or the error. */
+/**
+ * Sends a body in chunks of one byte, or 64 if it is long, so that nothing depends on them; returns the rows or the
+ * error.
+ */
 async function upload({ body, type, encoding }: Sent, path = '/frames/t?'): Promise<unknown> {
   const bytes = Buffer.from(body);
   const step = bytes.length > 1000 ? 64 : 1;

@@ -28,7 +28,10 @@ export interface UploadBody {
 
 const FORM = 'application/x-www-form-urlencoded';
 
-/** The media types that do not tell the format, or have no format to themselves. Windows says `vnd.ms-excel` for CSV files. */
+/**
+ * The media types that do not tell the format, or have no format to themselves. Windows says `vnd.ms-excel` for CSV
+ * files.
+ */
 const VAGUE_TYPES: ReadonlySet<string> = new Set([
   '',
   FORM,

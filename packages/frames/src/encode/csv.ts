@@ -7,8 +7,8 @@ import type { RowFormat } from './row-format.ts';
 
 /**
  * Encodes a frame as CSV (RFC 4180): a header row, lines that end with CR LF, and a field in quotes only if it contains
- * a comma, a quote or a line break. An empty field is null, `""` is the empty text, a date has no time, and nested values are JSON. A frame
- * without rows is only its header; one without columns has no bytes, whatever its rows.
+ * a comma, a quote or a line break. An empty field is null, `""` is the empty text, a date has no time, and nested
+ * values are JSON. A frame without rows is only its header; one without columns has no bytes, whatever its rows.
  */
 export function encodeCsv(
   source: FrameStream,

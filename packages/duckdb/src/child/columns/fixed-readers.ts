@@ -113,7 +113,10 @@ const MICROS_PER_DAY = 86_400_000_000n;
 /** The most microseconds that fit into 64-bit nanoseconds. */
 const MAX_MICROS = 9_223_372_036_854_775n;
 
-/** DuckDB's native intervals have microseconds. Those that overflow nanoseconds are carried over to days, with equal meaning. */
+/**
+ * DuckDB's native intervals have microseconds. Those that overflow nanoseconds are carried over to days, with equal
+ * meaning.
+ */
 export function createDuckdbIntervalReader(): FixedReader {
   return new FixedReader(16, 16, (from, to, count) => {
     for (let row = 0; row < count; row++) {

@@ -148,7 +148,10 @@ function clearNulls(words: Uint32Array, valid: Uint8Array, rows: number): void {
   }
 }
 
-/** Returns the bytes at offset 0 of an ArrayBuffer. Copies only if they are elsewhere; those of the native library are not. */
+/**
+ * Returns the bytes at offset 0 of an ArrayBuffer. Copies only if they are elsewhere; those of the native library are
+ * not.
+ */
 export function ownBytes(bytes: Uint8Array): Uint8Array<ArrayBuffer> {
   const { buffer, byteOffset } = bytes;
   return buffer instanceof ArrayBuffer && byteOffset === 0 ? new Uint8Array(buffer, 0, bytes.length) : bytes.slice();

@@ -18,7 +18,10 @@ import {
 const FILE = { schema: 2, rows: 3, rowGroups: 4 };
 const GROUP = { columns: 1 };
 const CHUNK = { metadata: 3 };
-/** The fields that are positions in the file: of the first page, of column and offset indexes, of pages and bloom filters. */
+/**
+ * The fields that are positions in the file: of the first page, of column and offset indexes, of pages and bloom
+ * filters.
+ */
 const POSITIONS = { group: [5], chunk: [2, 4, 6], column: [9, 10, 11, 14] };
 
 /** Appends the row groups of one Parquet file to another with the same schema. Neither has checksums yet. */

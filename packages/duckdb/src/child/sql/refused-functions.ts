@@ -79,7 +79,10 @@ const REFUSALS: readonly Refusal[] = [
 /** The position of a function in SQL: in an expression, or after FROM. */
 export type FunctionPlace = 'values' | 'tables';
 
-/** The functions of DuckDB that client SQL must not use, by name. The allowed ones are in `generated/allowed-functions.ts`. */
+/**
+ * The functions of DuckDB that client SQL must not use, by name. The allowed ones are in
+ * `generated/allowed-functions.ts`.
+ */
 export const REFUSED_FUNCTIONS: Readonly<Record<FunctionPlace, ReadonlyMap<string, Refusal>>> = {
   values: refusedIn('values'),
   tables: refusedIn('tables'),

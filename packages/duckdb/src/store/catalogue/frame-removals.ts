@@ -50,11 +50,7 @@ function unusedFiles({ folder }: Tenant, entry: Entry, versions: readonly Stored
 }
 
 /** Returns all older files of a handle if a version is a manifest that could not be read: it may list any of them. */
-async function unlistedFiles(
-  { folder }: Tenant,
-  entry: Entry,
-  versions: readonly StoredFrame[],
-): Promise<string[]> {
+async function unlistedFiles({ folder }: Tenant, entry: Entry, versions: readonly StoredFrame[]): Promise<string[]> {
   const unread = versions.filter((frame) => frame.isManifest && pathsOf(frame).length === 0);
   if (unread.length === 0) return [];
   const needed = neededFiles(entry, versions);

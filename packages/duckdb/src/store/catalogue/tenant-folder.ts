@@ -135,7 +135,10 @@ export function createTenantFolder(path: string): TenantFolder {
   };
 }
 
-/** A manifest lists a few hundred parts at most. The names and metadata of its schema have up to 64 MiB, and more in base64. */
+/**
+ * A manifest lists a few hundred parts at most. The names and metadata of its schema have up to 64 MiB, and more in
+ * base64.
+ */
 const MAX_MANIFEST_BYTES = 128 * 1024 * 1024;
 
 /** Whether an entry is a regular file, or a symbolic link to one. */

@@ -35,7 +35,10 @@ function foldersOfTenant(directory: string, tenant: string): readonly string[] {
   return tenant === DEFAULT_TENANT ? [own, directory] : [own];
 }
 
-/** Returns the folders that SQL of a tenant may read. If there are others, the directory is not one: it has their folders. */
+/**
+ * Returns the folders that SQL of a tenant may read. If there are others, the directory is not one: it has their
+ * folders.
+ */
 export function sqlFoldersOfTenant(directory: string, tenant: string, hasTenants: boolean): readonly string[] {
   return foldersOfTenant(directory, tenant).slice(0, hasTenants ? 1 : undefined);
 }

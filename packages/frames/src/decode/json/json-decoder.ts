@@ -33,8 +33,8 @@ const HELD_BYTES = 1 << 24;
 /**
  * If the types of all columns are known, batches follow while the body is read.
  *
- * Otherwise the last row can still change the type of a column, so the whole body is read before the schema. Until then, rows are
- * kept as typed columns; or not at all, if they are large and the body can be read again.
+ * Otherwise the last row can still change the type of a column, so the whole body is read before the schema. Until
+ * then, rows are kept as typed columns; or not at all, if they are large and the body can be read again.
  */
 function* decodeRows(
   input: ByteInput,
