@@ -62,8 +62,11 @@ export async function startServer(config: Config, log: Log, options: StartOption
   const { createGrpcServer } = await import('@svc/grpc');
   const { max_connections: maxConnections } = config.server;
   const { max_message_bytes: maxMessageBytes, idle_timeout_ms: connectionIdleMs } = config.grpc;
+  const { idle_timeout_ms: idleTimeoutMs, min_body_bytes_per_second: minUploadBytesPerSecond } = config.http;
   const grpc = createGrpcServer({
     service,
+    idleTimeoutMs,
+    minUploadBytesPerSecond,
     maxConnections,
     maxMessageBytes,
     connectionIdleMs,

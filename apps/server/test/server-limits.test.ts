@@ -1,7 +1,14 @@
 import { once } from 'node:events';
 import { connect, type Socket } from 'node:net';
+import { setTimeout as delay } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest';
+import { flight, FrameServiceDefinition } from '@svc/proto';
+import { tableFromArrays, tableToIPC } from 'apache-arrow';
+import { createChannel, createClient } from 'nice-grpc';
+import { pathOf } from './flight-client.ts';
 import { type ServerProcess, startProcess } from './server-process.ts';
+import { upload } from './ways-in/flight-messages.ts';
+import { drain } from './ways-in/way.ts';
 
 let server: ServerProcess;
 const ends: (() => Promise<void>)[] = [];
@@ -106,5 +113,48 @@ describe('http.min_body_bytes_per_second', () => {
     client.socket.write(`${put('steady', 3 + 30 * line.length)}id\n`);
     await drip(client, line, 30);
     await expect.poll(() => client.received()).toMatch(/^HTTP\/1\.1 201 /);
+  });
+
+  /** Yields messages ten times a second. */
+  async function* dripped<T>(messages: readonly T[]): AsyncGenerator<T> {
+    for (const message of messages) {
+      yield message;
+      await delay(100);
+    }
+  }
+
+  function openChannel() {
+    const channel = createChannel(server.grpcAddress);
+    onTestFinished(() => channel.close());
+    return channel;
+  }
+
+  const arrow = tableToIPC(tableFromArrays({ id: new Int32Array(4000) }), 'stream');
+  const chunksOf = (bytes: number) =>
+    Array.from({ length: Math.ceil(arrow.length / bytes) }, (_, i) => ({
+      chunk: arrow.subarray(i * bytes, (i + 1) * bytes),
+    }));
+  const TOO_SLOW = 'DEADLINE_EXCEEDED: The client sent its upload more slowly than 1000 bytes per second.';
+
+  test('an upload to FrameService that arrives more slowly ends, and leaves nothing', async () => {
+    const client = createClient(FrameServiceDefinition, openChannel());
+    const messages = dripped([{ target: { handle: 'slow' } }, ...chunksOf(20)]);
+    await expect(client.putFrame(messages)).rejects.toThrow(TOO_SLOW);
+    expect((await server.fetch('/frames/slow', CLOSE)).status).toBe(404);
+  });
+
+  test('an upload of Flight that arrives more slowly ends, and leaves nothing', { tags: ['slow'] }, async () => {
+    const client = createClient(flight.FlightServiceDefinition, openChannel());
+    const { value: first = {} } = await upload(pathOf('slow')).next();
+    // Messages without rows are valid, and never end.
+    const messages = dripped([first, ...Array.from({ length: 600 }, () => ({ appMetadata: Buffer.from('x') }))]);
+    await expect(drain(client.doPut(messages))).rejects.toThrow(TOO_SLOW);
+    expect((await server.fetch('/frames/slow', CLOSE)).status).toBe(404);
+  });
+
+  test('an upload that arrives fast enough may take any time', { tags: ['slow'] }, async () => {
+    const client = createClient(FrameServiceDefinition, openChannel());
+    const messages = dripped([{ target: { handle: 'steady-upload' } }, ...chunksOf(500)]);
+    expect((await client.putFrame(messages)).frame?.rows).toBe(4000n);
   });
 });

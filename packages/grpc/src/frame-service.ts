@@ -14,18 +14,18 @@ import {
 } from './frame-messages.ts';
 import type { FrameServiceOptions } from './frame-service-options.ts';
 import { createQueryMethods } from './query-methods.ts';
-import { withIdleTimeout } from './with-idle-timeout.ts';
+import { withPace } from './upload-pace.ts';
 import { uploadBody } from './upload-body.ts';
 
 /** Implements `svc.frames.v1.FrameService`. */
 export function createFrameService({
   service,
   current,
-  idleTimeoutMs,
+  pace,
 }: FrameServiceOptions): ServiceImplementation<typeof FrameServiceDefinition> {
   return {
     async putFrame(request) {
-      const messages = withIdleTimeout(request, idleTimeoutMs);
+      const messages = withPace(request, pace, ({ chunk }) => chunk?.length ?? 0);
       const first = await messages.next();
       const target = targetFrom(first.done === true ? undefined : first.value);
       const ttl = target.ttlSeconds;

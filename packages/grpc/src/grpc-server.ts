@@ -34,6 +34,8 @@ export interface GrpcServerOptions {
   readonly maxMessageBytes?: number;
   /** The longest pause of a client during an upload before the call is DEADLINE_EXCEEDED. Default 60 000. */
   readonly idleTimeoutMs?: number;
+  /** The least rate of an upload, over `idleTimeoutMs`, before the call is DEADLINE_EXCEEDED; 0: any. Default 100. */
+  readonly minUploadBytesPerSecond?: number;
   /** Certificate, key, and whether clients need a certificate, as a TLS server of Node takes them. Default: no TLS. */
   readonly tls?: TlsOptions;
   /** Called when the TLS handshake of a connection fails. Default: none. */
@@ -69,8 +71,10 @@ export interface GrpcServer {
 
 /** Creates a gRPC server with frames, Arrow Flight, Flight SQL, health and reflection. */
 export function createGrpcServer(options: GrpcServerOptions): GrpcServer {
-  const { service, maxConnections = 100, maxMessageBytes = 64 * 1024 * 1024, idleTimeoutMs = 60_000 } = options;
+  const { service, maxConnections = 100, maxMessageBytes = 64 * 1024 * 1024 } = options;
+  const { idleTimeoutMs = 60_000, minUploadBytesPerSecond: minBytesPerSecond = 100 } = options;
   const { defaultEngine = 'local' } = options;
+  const pace = { idleTimeoutMs, minBytesPerSecond };
   const calls = createCalls({ ...service, isOpen, maxMessageBytes });
   const decoders = createDecoders({ maxBytes: MAX_DECODED_PARAMS_BYTES });
   const interceptor: ServerInterceptor = (method, call) => {
@@ -85,7 +89,7 @@ export function createGrpcServer(options: GrpcServerOptions): GrpcServer {
     interceptors: [interceptor],
   }).use(calls.middleware);
 
-  addServices(server, { service, current: calls.current, idleTimeoutMs, decoders, defaultEngine });
+  addServices(server, { service, current: calls.current, pace, decoders, defaultEngine });
   const credentials = createServerCredentials(options.tls);
   let connections: GrpcConnections | undefined;
 
@@ -145,8 +149,8 @@ export function createGrpcServer(options: GrpcServerOptions): GrpcServer {
 }
 
 function addServices(server: NiceServer, parts: Parameters<typeof createFlightService>[0]): void {
-  const { service, current, idleTimeoutMs } = parts;
-  server.add(FrameServiceDefinition, createFrameService({ service, current, idleTimeoutMs }));
+  const { service, current, pace } = parts;
+  server.add(FrameServiceDefinition, createFrameService({ service, current, pace }));
   server.add(FlightDefinition, createFlightService(parts));
   server.add(HealthDefinition, createHealthService({ service, names: SERVICE_NAMES, current }));
   server.add(reflectionV1.ServerReflectionDefinition, createReflectionService(SERVICE_NAMES));

@@ -34,7 +34,7 @@ export const HTTP_SETTINGS = {
     type: integer({ min: 0, max: 1_000_000_000 }, 'bytes'),
     default: 100,
     description:
-      'Slowest rate at which a client may send a body, measured over http.idle_timeout_ms; a slower connection is closed, 0 allows any rate.',
+      'Slowest rate at which a client may send a body or a gRPC upload, measured over http.idle_timeout_ms; a slower connection is closed, a slower call ends, 0 allows any rate.',
     example: 100,
   }),
   default_fmt: setting({

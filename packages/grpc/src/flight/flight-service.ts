@@ -7,6 +7,7 @@ import type { CallContext, ServiceImplementation } from 'nice-grpc';
 import { AUTHORIZATION_KEY } from '../call-credentials.ts';
 import { type EngineChoice, engineChoice } from '../flight-sql/engine-choice.ts';
 import { createPreparedStatements } from '../flight-sql/prepared-statements.ts';
+import { type UploadPace, withPace } from '../upload-pace.ts';
 import { withIdleTimeout } from '../with-idle-timeout.ts';
 import { createPendingQueries } from './pending-queries.ts';
 import { createFlightActions } from './flight-actions.ts';
@@ -23,8 +24,8 @@ export interface FlightServiceOptions {
   readonly service: Service;
   /** Returns the current call. */
   readonly current: () => Call;
-  /** The longest wait for the next message of an upload. */
-  readonly idleTimeoutMs: number;
+  /** How slowly clients may send their uploads. */
+  readonly pace: UploadPace;
   /** Decodes the parameters of statements. */
   readonly decoders: Decoders;
   /** The engine of statements that name none. */
@@ -64,7 +65,7 @@ export const FlightDefinition: Omit<Definition, 'methods'> & {
 
 /** Implements `arrow.flight.protocol.FlightService`. */
 export function createFlightService(options: FlightServiceOptions): ServiceImplementation<typeof FlightDefinition> {
-  const { service, current, idleTimeoutMs, decoders, defaultEngine } = options;
+  const { service, current, pace, decoders, defaultEngine } = options;
   const choiceOf = (context: CallContext): EngineChoice => engineChoice(context, defaultEngine);
   const handshake = createHandshake(service);
   const statements = createPreparedStatements();
@@ -79,7 +80,7 @@ export function createFlightService(options: FlightServiceOptions): ServiceImple
       const call = current();
       const sent = handshake.tokenOf(context.metadata.get(AUTHORIZATION_KEY));
       if (sent !== undefined) context.header.set(AUTHORIZATION_KEY, `Bearer ${sent}`);
-      for await (const { payload } of withIdleTimeout(request, idleTimeoutMs)) {
+      for await (const { payload } of withIdleTimeout(request, pace.idleTimeoutMs)) {
         const token = sent ?? (await handshake.check(call, payload));
         context.header.set(AUTHORIZATION_KEY, `Bearer ${token}`);
         yield { protocolVersion: 0n, payload: Buffer.from(token) };
@@ -126,7 +127,8 @@ export function createFlightService(options: FlightServiceOptions): ServiceImple
 
     async *doPut(request, context) {
       const { engine } = choiceOf(context);
-      yield { appMetadata: await put(current(), withIdleTimeout(request, idleTimeoutMs), engine) };
+      const messages = withPace(request, pace, ({ dataHeader, dataBody }) => dataHeader.length + dataBody.length);
+      yield { appMetadata: await put(current(), messages, engine) };
     },
 
     // eslint-disable-next-line require-yield -- It always throws.
