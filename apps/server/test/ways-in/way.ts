@@ -5,6 +5,8 @@ import { type Channel, ClientError, Metadata } from 'nice-grpc';
 /** A server to send requests to, with what a caller of the tenant alpha got from it before. */
 export interface Target {
   readonly url: string;
+  /** Sends HTTP requests. Default: `fetch`. */
+  readonly fetch?: (url: string, init: RequestInit) => Promise<Response>;
   readonly channel: Channel;
   /** The ticket of the frame `shown`. */
   readonly ticket: Uint8Array;
@@ -46,9 +48,9 @@ export const RESPONSES: string[] = [];
 
 /** Sends an HTTP request. */
 export function http(path: string, init: RequestInit = {}): Send {
-  return async ({ url }, authorization) => {
+  return async ({ url, fetch: send = fetch }, authorization) => {
     const headers = { ...init.headers, ...(authorization !== undefined && { authorization }) };
-    const response = await fetch(`${url}${path}`, { ...init, headers });
+    const response = await send(`${url}${path}`, { ...init, headers });
     const text = await response.text();
     RESPONSES.push(JSON.stringify([...response.headers]), text);
     if (response.ok) return 'ok';

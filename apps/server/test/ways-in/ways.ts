@@ -1,7 +1,7 @@
 import { flight } from '@svc/proto';
 import { requiredPermissions } from '@svc/service';
 import type { Permission } from '@svc/auth';
-import { createChannel, createClient, Metadata } from 'nice-grpc';
+import { type ChannelCredentials, createChannel, createClient, Metadata } from 'nice-grpc';
 import type { TestCaller } from '../callers.ts';
 import { pathOf } from '../flight-client.ts';
 import type { ServerProcess } from '../server-process.ts';
@@ -27,10 +27,18 @@ export const isPreparation = ({ entries }: Way): boolean => entries[0] === 'acti
 
 /** Puts the frame `shown` of a caller, connects, and gets the tickets and statements of the caller. */
 export async function openTarget(server: ServerProcess, authorization: string): Promise<Target> {
-  const { url, grpcAddress } = server;
   const { status } = await server.put('shown', [{ id: 1 }], { headers: { authorization } });
   if (status !== 201) throw new Error(`PUT /frames/shown was answered with ${status}.`);
-  const channel = createChannel(grpcAddress);
+  return connectTarget(server, authorization);
+}
+
+/** Connects to a server, and gets the tickets and statements of a caller, who has the frame `shown`. */
+export async function connectTarget(
+  { url, grpcAddress }: Pick<ServerProcess, 'grpcAddress' | 'url'>,
+  authorization: string,
+  credentials?: ChannelCredentials,
+): Promise<Target> {
+  const channel = createChannel(grpcAddress, credentials);
   const client = createClient(flight.FlightServiceDefinition, channel);
   const options = { metadata: Metadata({ authorization }) };
   const { endpoint } = await client.getFlightInfo(pathOf('shown'), options);
