@@ -1,9 +1,11 @@
+import { once } from 'node:events';
 import { existsSync, readFileSync } from 'node:fs';
 import { type Permission, PERMISSIONS } from '@svc/auth';
 import { flight, FrameServiceDefinition } from '@svc/proto';
 import { type OperationName, REQUIRED_PERMISSIONS, SQL_TARGETS } from '@svc/service';
 import { createClient, Metadata } from 'nice-grpc';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { connect, doGet } from './flight-client.ts';
 import { basic, bearer, CALLERS, callersFileOf, callerWith, EVERY_CALLER, type TestCaller } from './callers.ts';
 import { runToEnd, type ServerProcess, startProcess, testFile } from './server-process.ts';
 import { allEntries } from './ways-in/entries.ts';
@@ -213,6 +215,16 @@ describe('after all these requests, no secret', () => {
 
   test('is in the log', () => {
     expect(server.log.length).toBeGreaterThan(SAMPLE.length);
+    expect(found(JSON.stringify(server.log))).toEqual([]);
+  });
+
+  test('is in the log because it came with a character that gRPC does not allow', async () => {
+    const session = await connect(server.grpcAddress);
+    const headers = { authorization: `${bearer(CALLERS.all.token)}\u00e9`, 'x-request-id': 'not-ascii' };
+    const stream = doGet(session, new Uint8Array(0), headers);
+    const [trailers] = await once(stream.resume(), 'response');
+    expect(trailers).toMatchObject({ 'grpc-status': '16' });
+    await server.logged(({ requestId }) => requestId === 'not-ascii');
     expect(found(JSON.stringify(server.log))).toEqual([]);
   });
 

@@ -4,7 +4,7 @@ import type { IncomingHttpHeaders } from 'node:http2';
 import type { Server } from 'node:net';
 import { setTimeout as delay } from 'node:timers/promises';
 import type { SecureContextOptions, TlsOptions } from 'node:tls';
-import type { Metadata, ServerInterceptor } from '@grpc/grpc-js';
+import { logVerbosity, type Metadata, type ServerInterceptor, setLogVerbosity } from '@grpc/grpc-js';
 import type { TrackHandshakesOptions } from '@svc/auth';
 import { ServiceError } from '@svc/errors';
 import { createDecoders } from '@svc/frames';
@@ -69,8 +69,13 @@ export interface GrpcServer {
   shutdown(options?: ShutdownOptions): Promise<void>;
 }
 
-/** Creates a gRPC server with frames, Arrow Flight, Flight SQL, health and reflection. */
+/**
+ * Creates a gRPC server with frames, Arrow Flight, Flight SQL, health and reflection. Switches off what grpc-js itself prints
+ * in this process.
+ */
 export function createGrpcServer(options: GrpcServerOptions): GrpcServer {
+  // It prints the values of metadata that it cannot accept to stderr, such as a token with a character too many.
+  setLogVerbosity(logVerbosity.NONE);
   const { service, maxConnections = 100, maxMessageBytes = 64 * 1024 * 1024 } = options;
   const { idleTimeoutMs = 60_000, minUploadBytesPerSecond: minBytesPerSecond = 100 } = options;
   const { defaultEngine = 'local' } = options;
