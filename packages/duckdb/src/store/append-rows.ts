@@ -6,18 +6,17 @@ import {
   type PutResult,
   type PutSource,
 } from '@svc/frames';
-import { createFrameBytes, matchColumns, readHead, withMissingColumns } from '@svc/frames/internal';
+import { createFrameBytes, readHead, withMissingColumns } from '@svc/frames/internal';
 import type { Schema } from 'apache-arrow';
 import type { StoredFrame } from './catalogue/stored-frame.ts';
 import type { TenantFolder } from './catalogue/tenant-folder.ts';
-import { type AddedRows, conformed, conformRows, type FewRows, isStoredForm } from './conform-rows.ts';
+import { type AddedRows, conformed, conformRows, type FewRows, isStoredForm, matchSent } from './conform-rows.ts';
 import type { ReservedAppend } from './publish-appends.ts';
 import { checkConditions } from './publish-frame.ts';
 import { type ReceivedRows, withReceived } from './receive-upload.ts';
 import { reserveWrite } from './reserve-write.ts';
 import { stageRows } from './stage-rows.ts';
 import type { StoreParts } from './store-parts.ts';
-import { storedSchema } from '../types/stored-types.ts';
 import { receiving } from './write-frames.ts';
 
 /** Appends rows to a frame, or creates one. */
@@ -31,7 +30,7 @@ export async function appendRows(
   const schema = before && (await schemaOf(parts, before));
   const reservation = await reserveWrite(parts, ref, 'append', options);
   try {
-    const received = { ...(await receiving(parts, ref, options)), addedTo: schema, reservation };
+    const received = { ...(await receiving(parts, ref, options, before)), addedTo: schema, reservation };
     return await withReceived(source, received, (rows) =>
       appendReceived(parts, ref, rowsToAppend(rows, schema, options), schema, { ...options, reservation }),
     );
@@ -77,7 +76,7 @@ function rowsToAppend(rows: ReceivedRows, schema: Schema | undefined, options: A
   added.schema.fields.forEach(columnInfo);
   if (schema === undefined) return added;
   // Refuses columns that do not match before any row is read.
-  const match = matchColumns(schema, storedSchema(added.schema).schema);
+  const match = matchSent(schema, added.schema);
   return !match.isPlain && isStoredForm(added.schema) ? conformed(added, match) : added;
 }
 

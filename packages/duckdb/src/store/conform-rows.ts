@@ -38,6 +38,18 @@ export function isStoredForm(schema: Schema): boolean {
   return schemaText(storedSchema(schema).schema) === schemaText(schema);
 }
 
+/** How the columns of sent rows match those of a frame, for the frame they were last compared with. */
+const matches = new WeakMap<Schema, { readonly frame: Schema; readonly match: ColumnMatch }>();
+
+/** Matches the columns of rows that are not written yet to those of a frame. Clients that append send the same columns. */
+export function matchSent(frame: Schema, sent: Schema): ColumnMatch {
+  const known = matches.get(sent);
+  if (known?.frame === frame) return known.match;
+  const match = matchColumns(frame, storedSchema(sent).schema);
+  matches.set(sent, { frame, match });
+  return match;
+}
+
 /** A stream of rows in memory. */
 export function streamOf(appends: readonly FewRows[], schema: Schema): FrameStream {
   async function* batches(): AsyncGenerator<RecordBatch> {
@@ -68,7 +80,7 @@ export async function conformRows(
   added: AddedRows,
 ): Promise<AddedRows> {
   if (added.fits === schema) return added;
-  const match = matchColumns(schema, added.kind === 'file' ? added.written.schema : storedSchema(added.schema).schema);
+  const match = added.kind === 'file' ? matchColumns(schema, added.written.schema) : matchSent(schema, added.schema);
   if (match.isPlain) return { ...added, fits: schema };
   if (added.kind === 'few' && isStoredForm(added.schema)) {
     const batches = added.batches.map((batch) => match.conform(batch));

@@ -37,14 +37,18 @@ export async function stageTogether<Append extends { readonly reject: (error: un
 
 function groupsOf<Append>(accepted: readonly AcceptedAppend<Append>[]): AcceptedAppend<Append>[][] {
   const groups: AcceptedAppend<Append>[][] = [];
-  let lastKey = '';
-  for (const [i, one] of accepted.entries()) {
-    const key = one.added.kind === 'few' ? schemaText(one.added.schema) : String(i);
-    if (key === lastKey) groups.at(-1)?.push(one);
+  let last: AddedRows | undefined;
+  for (const one of accepted) {
+    if (last !== undefined && canShareFile(last, one.added)) groups.at(-1)?.push(one);
     else groups.push([one]);
-    lastKey = key;
+    last = one.added;
   }
   return groups;
+}
+
+function canShareFile(a: AddedRows, b: AddedRows): boolean {
+  if (a.kind !== 'few' || b.kind !== 'few') return false;
+  return a.schema === b.schema || schemaText(a.schema) === schemaText(b.schema);
 }
 
 async function stageGroup<Append>(

@@ -27,14 +27,15 @@ export async function putRows(
   }
 }
 
-/** Prepares the folder of a tenant for an upload. */
+/** Prepares the folder of a tenant for an upload. The folder exists if the frame does. */
 export async function receiving(
   { catalogue, decoders }: StoreParts,
   ref: FrameRef,
   options: PutOptions,
+  before?: StoredFrame,
 ): Promise<Receiving> {
   const folder = catalogue.folderOf(ref.tenant);
-  await folder.prepare();
+  if (before === undefined) await folder.prepare();
   return { decoders, folder, signal: options.signal };
 }
 

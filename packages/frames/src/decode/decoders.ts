@@ -1,13 +1,13 @@
 import type { RecordBatch } from 'apache-arrow';
 import type { DecodeOptions, DecodedFormat, FileBody } from '../encoding.ts';
 import type { FrameStream } from '../frame-stream.ts';
-import { decodeSchema } from './arrow/arrow-schema.ts';
 import { targetMessage } from './json/json-target.ts';
 import { type BodyReader, createBodyReader, createFileReader, NO_MORE } from './worker/body-reader.ts';
 import { createDecodeSession, type DecodeSession } from './worker/decode-session.ts';
 import { createFrameAssembler } from './worker/frame-assembler.ts';
 import type { WorkerRequest } from './worker/worker-messages.ts';
 import { createWorkerPool } from './worker/worker-pool.ts';
+import { rememberedSchema } from './remembered-schema.ts';
 
 /** Options of `createDecoders`. */
 export interface DecodersOptions {
@@ -92,7 +92,7 @@ function readerOf(
 async function openFrame(session: DecodeSession, request: WorkerRequest): Promise<FrameStream> {
   const step = await session.next(request);
   if (step?.kind !== 'schema') throw new Error('The first step of a decoder was not a schema.');
-  const frame = createFrameAssembler(decodeSchema(step.message));
+  const frame = createFrameAssembler(rememberedSchema(step.message));
 
   async function nextBatch(): Promise<RecordBatch | undefined> {
     for (;;) {
