@@ -4,7 +4,7 @@ import type { Schema } from 'apache-arrow';
 import { type AddedRows, conformRows, rowsOf, stageAdded } from './conform-rows.ts';
 import type { NextPart } from './catalogue/catalogue.ts';
 import { timeOfVersion } from './catalogue/frame-versions.ts';
-import { contentsOfParts, infoOf, sizedParts, type StoredFrame } from './catalogue/stored-frame.ts';
+import { contentsOfParts, type FrameContents, infoOf, sizedParts, type StoredFrame } from './catalogue/stored-frame.ts';
 import type { ContentReader } from './frame-contents.ts';
 import type { PartMerger } from './part-merger.ts';
 import { checkConditions, publishNew, type Publishing } from './publish-frame.ts';
@@ -92,8 +92,9 @@ async function accept(
 
 /** A version that is not published yet: the current one with the appends so far. */
 interface Draft extends Pick<StoredFrame, 'handle' | 'version' | 'expires'> {
-  readonly schema: Schema;
   readonly parts: readonly NextPart[];
+  readonly contents: FrameContents;
+  /** The rows of the appends so far: others may share the last part. */
   readonly rows: number;
 }
 
@@ -109,12 +110,16 @@ async function publishAccepted(
   const groups = await reserveFiles(parts, folder, await stageTogether(parts, folder, accepted));
   const contents = await parts.reader.describe(frame);
   const { handle, version, expires } = frame;
-  let draft: Draft = { handle, version, expires, ...contents, parts: sizedParts(frame) };
+  let draft: Draft = { handle, version, expires, parts: sizedParts(frame), contents, rows: contents.rows };
   const results: { readonly append: WaitingAppend; readonly info: FrameInfo }[] = [];
   for (const { file, appends } of groups) {
     const { path, written } = file;
     const part = { unfinishedPath: path, version: appends.at(-1)?.version ?? '', size: written };
-    const next = { schema: widened(draft.schema, written.schema), parts: [...draft.parts, part] };
+    const listed = [...draft.parts, part];
+    const next = {
+      parts: listed,
+      contents: contentsOfParts(widened(draft.contents.schema, written.schema), listed),
+    };
     for (const { append, added, version: own } of appends) {
       const { ttlSeconds } = append.options;
       const ends: Date | null = ttlSeconds === undefined ? draft.expires : expiryOf(parts.now(), ttlSeconds);
@@ -126,8 +131,7 @@ async function publishAccepted(
   try {
     await checkLock();
     const onCurrent = (): void => accepted.forEach(({ append }) => append.options.reservation.close());
-    const next = { version: draft.version, parts: draft.parts, expires: draft.expires, onCurrent };
-    merger.consider(await catalogue.publish(frame, { ...next, contents: contentsOfParts(draft.schema, draft.parts) }));
+    merger.consider(await catalogue.publish(frame, { ...draft, onCurrent }));
     for (const { append, info } of results) append.resolve({ info, created: false });
   } catch (error) {
     await Promise.allSettled(groups.map(({ file }) => folder.discard(file.path)));
@@ -165,8 +169,6 @@ function widened(schema: Schema, added: Schema): Schema {
   return isWider ? matchColumns(schema, added).schema : schema;
 }
 
-/** Other appends may share the last part: its bytes count, and not all of its rows. */
-function infoOfDraft({ schema, parts, rows, ...name }: Draft): FrameInfo {
-  const contents = { ...contentsOfParts(schema, parts), rows };
-  return infoOf({ ...name, created: timeOfVersion(name.version) }, contents, false);
+function infoOfDraft({ contents, rows, parts: _parts, ...name }: Draft): FrameInfo {
+  return infoOf({ ...name, created: timeOfVersion(name.version) }, { ...contents, rows }, false);
 }

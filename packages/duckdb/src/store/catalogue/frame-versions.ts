@@ -1,4 +1,4 @@
-import { decodeTime, ulid } from 'ulid';
+import { decodeTime, encodeTime, ulid } from 'ulid';
 
 /** Generates versions: ULIDs, each greater than all before it, whatever the clock does. */
 export interface FrameVersions {
@@ -6,14 +6,18 @@ export interface FrameVersions {
   next(floor: string): string;
 }
 
+/** A ULID begins with its time, and goes on with random digits. */
+const PREFIX_LENGTH = 10;
+
 /** Creates a generator that uses the clock `now`. */
 export function createFrameVersions(now: () => number = Date.now): FrameVersions {
   let last = '';
   return {
     next(floor) {
       const least = floor > last ? floor : last;
-      const fresh = ulid(now());
-      last = fresh > least ? fresh : successor(least);
+      const time = now();
+      const prefix = encodeTime(time, PREFIX_LENGTH);
+      last = prefix > least.slice(0, PREFIX_LENGTH) ? ulid(time) : successor(least);
       return last;
     },
   };
