@@ -199,15 +199,27 @@ async function upload(
   }
 }
 
+/** This many short batches may be in flight: the child sleeps when it has none, which takes longer than to write them. */
+const SHORT_BATCHES = 64;
+/** The most bytes of short batches in flight. */
+const SHORT_BYTES = 1 << 18;
+
+/** Whether no more batches may be in flight than those of these lengths. */
+function isEnough(lengths: readonly number[]): boolean {
+  if (lengths.length < BATCH_CREDITS) return false;
+  return lengths.length >= SHORT_BATCHES || lengths.reduce((sum, length) => sum + length, 0) >= SHORT_BYTES;
+}
+
 async function sendBatches(
   begin: Begin<ChildResponses['write']>,
   batches: AsyncIterator<BatchPayload>,
 ): Promise<ChildResponses['write']> {
-  const credits = { count: BATCH_CREDITS };
+  /** The lengths of the batches in flight. */
+  const inFlight: number[] = [];
   const news = createSignalling();
   const { control, response, orFailed } = begin({
     credit(count) {
-      credits.count += count;
+      inFlight.splice(0, count);
       news.signal();
     },
   });
@@ -215,8 +227,8 @@ async function sendBatches(
     for (;;) {
       const next = await orFailed(batches.next());
       if (next.done === true) break;
-      while (credits.count === 0) await orFailed(news.wait());
-      credits.count--;
+      while (isEnough(inFlight)) await orFailed(news.wait());
+      inFlight.push(next.value.length);
       control.sendBatch(next.value);
     }
     control.sendEnd();
