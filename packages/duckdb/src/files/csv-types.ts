@@ -65,7 +65,8 @@ const WHOLE_NUMBER = '-?[0-9]+';
 
 /**
  * The nearest float in the range of the type; whole numbers must be exact. `anyDigits` is the most characters of a whole
- * number that are always exact.
+ * number that are always exact. With a declared type, a whole number may also be the shortest text of its float, as
+ * exports write it: the FLOAT `22867038000` is 22867038208.
  */
 function float(sqlType: string, anyDigits: number, special?: string): CsvType {
   return {
@@ -74,7 +75,9 @@ function float(sqlType: string, anyDigits: number, special?: string): CsvType {
     valueOf: cast(sqlType),
     isExact(text, value, { allowNegativeZero }) {
       const zero = `${allowNegativeZero ? '-?' : ''}[0.]*(?:[eE].*)?`;
-      const isSame = `coalesce(TRY_CAST(${text} AS HUGEINT) = TRY_CAST(${value} AS HUGEINT), false)`;
+      const isEqual = (number: string): string =>
+        `coalesce(TRY_CAST(${text} AS HUGEINT) = TRY_CAST(${number} AS HUGEINT), false)`;
+      const isSame = special === undefined ? isEqual(value) : `(${isEqual(value)} OR ${isEqual(`${value}::VARCHAR`)})`;
       const isNumber = `${matches(text, NUMBER)} AND isfinite(${value})
         AND CASE WHEN ${value} <> 0 THEN true ELSE ${matches(text, zero)} END
         AND CASE WHEN strlen(${text}) <= ${anyDigits} THEN true

@@ -151,7 +151,9 @@ export function parseTimestamp(
   fraction = 0;
   if (reader.at < reader.end) {
     if (!has(0x54) && !has(0x74)) expect(0x20);
-    seconds += secondOfDay(perSecond);
+    seconds = secondOfDay(perSecond);
+    // 24:00 would be written back as the next day.
+    if (seconds === 86_400) reader.isValid = false;
     seconds -= zone();
   }
   if (!reader.isValid || reader.at !== reader.end) return undefined;
