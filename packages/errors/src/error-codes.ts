@@ -171,7 +171,8 @@ export const ERROR_CODES = {
   unavailable: {
     http: 503,
     grpc: 'UNAVAILABLE',
-    meaning: 'The server is starting or stopping, is overloaded, makes no progress, cannot write to its disk, or cannot open more files.',
+    meaning:
+      'The server is starting or stopping, is overloaded, makes no progress, cannot write to its disk, or cannot open more files.',
     hint: 'Retry in a moment.',
   },
   deadline_exceeded: {

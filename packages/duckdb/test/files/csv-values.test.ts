@@ -158,6 +158,18 @@ describe('the types and values of a CSV file', () => {
   });
 });
 
+test.each([
+  ['1, "x" ,2', 'x'],
+  ['1, "x,y",2', 'x,y'],
+  ['1,"x" ,2', 'x'],
+  ['1," x ",2', ' x '],
+  ['1, x ,2', ' x '],
+  ['1,  "x"  ,2', '  "x"  '],
+])('of the spaces of %j only one outside quotes is no part of the value', async (line, value) => {
+  const { lines } = await convert(`a,b,c\n${line}\n`, { header: true });
+  expect(lines).toEqual([`{"a":1,"b":${JSON.stringify(value)},"c":2}`]);
+});
+
 describe('a declared type', () => {
   test.each([
     ['LONG', ['5', '-7'], ['5', '-7']],

@@ -86,7 +86,9 @@ test('one that cannot be described gets its schema from its result', async () =>
 
 test('one that fails returns the error at once, and leaves nothing behind', async () => {
   const { pending, engine } = start();
-  await expect(pending.begin(callOf(), { sql: 'SELEC', params: [], engine: 'local' })).rejects.toMatchObject({ code: 'invalid_sql' });
+  await expect(pending.begin(callOf(), { sql: 'SELEC', params: [], engine: 'local' })).rejects.toMatchObject({
+    code: 'invalid_sql',
+  });
   expect(engine.openResults()).toBe(0);
 });
 
