@@ -10,8 +10,9 @@ const UNIT_TESTS = UNIT.map((folder) => `${folder}/*.test.ts`);
 const ISOLATED = ['exec-app', 'decoders', 'json-memory', 'dictionary-values', 'free-dead-connections'].map(
   (name) => `packages/*/src/**/${name}.test.ts`,
 );
-/** Each file has a server of its own, for its whole process. */
+/** Each file has a server of its own, which the setup ends after the file. */
 const SERVER = 'apps/server/test/**/*.test.ts';
+const SERVER_SETUP = ['apps/server/test/setup.ts'];
 /** Long tests; the file beside each has a sample of them. */
 const SLOW = '**/*.slow.test.ts';
 /** Tests of random values run in both tiers: test/tier.ts says how many values in which. */
@@ -50,7 +51,17 @@ export default defineConfig({
       },
       {
         extends: true,
-        test: { name: 'isolated', include: [SERVER, ...ISOLATED], exclude: [...configDefaults.exclude, SLOW] },
+        test: {
+          name: 'server',
+          include: [SERVER],
+          exclude: [...configDefaults.exclude, SLOW],
+          setupFiles: SERVER_SETUP,
+          isolate: false,
+        },
+      },
+      {
+        extends: true,
+        test: { name: 'isolated', include: ISOLATED, exclude: [...configDefaults.exclude, SLOW] },
       },
       {
         extends: true,
@@ -58,6 +69,7 @@ export default defineConfig({
           name: 'thorough',
           include: [...PROCESS, ...UNIT].flatMap((folder) => [`${folder}/*.slow.test.ts`, `${folder}/${PROPERTIES}`]),
           provide: { tier: 'thorough' },
+          setupFiles: SERVER_SETUP,
           testTimeout: 120_000,
         },
       },

@@ -5,7 +5,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { fileURLToPath } from 'node:url';
-import { afterAll, onTestFinished } from 'vitest';
+import { onTestFinished } from 'vitest';
 import { LOCAL_LISTENERS } from '../../../tools/local-listeners.js';
 
 const BINARY = fileURLToPath(new URL('../bin/server.js', import.meta.url));
@@ -42,13 +42,17 @@ export interface ServerOptions {
   readonly onEnd?: (end: () => Promise<void>) => void;
 }
 
-/** Files that servers leave behind, mainly killed ones; removed after the tests of a file. */
-const workplace = mkdtempSync(join(tmpdir(), 'svc-test-'));
-afterAll(() => rmSync(workplace, { recursive: true, force: true }));
+let workplace: string | undefined;
+
+/** A folder for the files of tests and what killed servers leave behind; removed after the tests of a file. */
+function workFolder(): string {
+  workplace ??= mkdtempSync(join(tmpdir(), 'svc-test-'));
+  return workplace;
+}
 
 /** An empty home, so that no configuration of the machine reaches a test. */
 function environment(env: Readonly<Record<string, string>> = {}): NodeJS.ProcessEnv {
-  return { PATH: process.env['PATH'], HOME: mkdtempSync(join(workplace, 'home-')), TMPDIR: workplace, ...env };
+  return { PATH: process.env['PATH'], HOME: mkdtempSync(join(workFolder(), 'home-')), TMPDIR: workFolder(), ...env };
 }
 
 /** Runs the server until it exits; returns its output and exit code. */
@@ -126,20 +130,26 @@ export async function startProcess({
 }
 
 let shared: Promise<ServerProcess> | undefined;
-const sharedEnds: (() => Promise<void>)[] = [];
-afterAll(async () => {
-  for (const end of sharedEnds) await end();
-});
+let endShared: (() => Promise<void>) | undefined;
 
 /** A server with default settings, one for all tests of a file: it has no frames when a test begins. */
 export async function sharedProcess(): Promise<ServerProcess> {
-  shared ??= startProcess({ onEnd: (end) => void sharedEnds.push(end) });
+  shared ??= startProcess({ onEnd: (end) => void (endShared = end) });
   const server = await shared;
   onTestFinished(async () => {
     const { frames } = (await (await server.fetch('/frames')).json()) as { frames: { handle: string }[] };
     for (const { handle } of frames) await server.fetch(`/frames/${handle}`, { method: 'DELETE' });
   });
   return server;
+}
+
+/** Ends the shared server and removes the files of a test file: the next one in this process begins without them. */
+export async function endTestFile(): Promise<void> {
+  await endShared?.();
+  shared = undefined;
+  endShared = undefined;
+  if (workplace !== undefined) rmSync(workplace, { recursive: true, force: true });
+  workplace = undefined;
 }
 
 function exitOf(child: ChildProcess): Promise<ExitStatus> {
@@ -161,7 +171,7 @@ export function tomlFile(text: string): string {
 
 /** Writes a file for one test, in a new folder. */
 export function testFile(name: string, text: string): string {
-  const file = join(mkdtempSync(join(workplace, 'file-')), name);
+  const file = join(mkdtempSync(join(workFolder(), 'file-')), name);
   writeFileSync(file, text);
   return file;
 }
