@@ -114,18 +114,28 @@ describe('max_queries', () => {
   test('a result that is not fetched yet counts as running, on every way in, until it is read', async () => {
     const client = createClient(flight.FlightServiceDefinition, target.channel);
     const options = { metadata: Metadata({ authorization: as('one-query') }) };
-    const { endpoint } = await client.getFlightInfo(queryOf('select 1'), options);
-    const sql = OWN.filter(isSql);
-    for (const way of sql) expect(await way.send(target, as('one-query')), nameOf(way)).toBe('too_many_requests');
+    /** Does something while a result is not fetched, and again if that took longer than the server keeps a result. */
+    async function whileUnfetched<T>(act: () => Promise<T>): Promise<T> {
+      const start = performance.now();
+      const { endpoint } = await client.getFlightInfo(queryOf('select 1'), options);
+      const outcome = await act();
+      const isKept = performance.now() - start < 1000;
+      for await (const _ of client.doGet({ ticket: endpoint[0]?.ticket?.ticket ?? new Uint8Array(0) }, options));
+      return isKept ? outcome : whileUnfetched(act);
+    }
+
+    for (const way of OWN.filter(isSql)) {
+      const outcome = await whileUnfetched(() => way.send(target, as('one-query')));
+      expect(outcome, nameOf(way)).toBe('too_many_requests');
+    }
     const headers = { authorization: as('one-query') };
     const ask = () => server.fetch('/exec?query=select 1&engine=local&fmt=json', { headers });
-    const refused = await ask();
+    const refused = await whileUnfetched(ask);
     expect([refused.status, refused.headers.get('retry-after'), await refused.json()]).toMatchObject([
       429,
       '1',
       { error: 'The tenant "one-query" runs as many queries as its limit of 1 allows (max_queries).' },
     ]);
-    for await (const _ of client.doGet({ ticket: endpoint[0]?.ticket?.ticket ?? new Uint8Array(0) }, options));
     expect((await ask()).status).toBe(200);
   });
 });
