@@ -39,14 +39,8 @@ export async function startServer({
   ...overrides
 }: Overrides = {}): Promise<TestServer> {
   const events: ServiceEvent[] = [];
-  const service = {
-    ...createService({
-      store: createMemoryStore(),
-      ...(engine && { engines: { local: engine } }),
-      observe: (event) => void events.push(event),
-    }),
-    ...overrides,
-  };
+  const taken = engine === undefined ? takeService(events) : createTestService(events, engine);
+  const service = { ...taken.service, ...overrides };
   const server = createGrpcServer({
     service,
     ...(maxConnections === undefined ? {} : { maxConnections }),
@@ -59,7 +53,7 @@ export async function startServer({
   onEnd(async () => {
     channel.close();
     await server.shutdown({ signal: AbortSignal.abort() });
-    await service.close();
+    await (engine === undefined ? returnService(taken) : taken.service.close());
   });
   return {
     server,
@@ -70,6 +64,40 @@ export async function startServer({
     events,
     answered: () => events.filter((event) => event.kind === 'request_answered'),
   };
+}
+
+/** A service, and where its events go. */
+interface TestService {
+  readonly service: Service;
+  events: ServiceEvent[];
+}
+
+function createTestService(events: ServiceEvent[], engine?: Engine): TestService {
+  const service = createService({
+    store: createMemoryStore(),
+    ...(engine && { engines: { local: engine } }),
+    observe: (event) => void created.events.push(event),
+  });
+  const created: TestService = { service, events };
+  return created;
+}
+
+/** Services of ended tests, without frames. To start the thread of a new decoder takes longer than most tests. */
+const idle: TestService[] = [];
+
+function takeService(events: ServiceEvent[]): TestService {
+  const taken = idle.pop();
+  if (taken === undefined) return createTestService(events);
+  taken.events = events;
+  return taken;
+}
+
+async function returnService(taken: TestService): Promise<void> {
+  const call = { tenant: 'default', requestId: 'end-of-test', signal: new AbortController().signal };
+  taken.events = [];
+  if ((await taken.service.health()).status === 'stopping') return taken.service.close();
+  for (const { handle } of await taken.service.listFrames(call)) await taken.service.dropFrame(call, handle);
+  idle.push(taken);
 }
 
 /** A client of the frame service. */
