@@ -1,4 +1,4 @@
-import { inject } from 'vitest';
+import { inject, type TestOptions } from 'vitest';
 
 declare module 'vitest' {
   interface ProvidedContext {
@@ -11,3 +11,17 @@ declare module 'vitest' {
 export function runs(count: number): number {
   return inject('tier') === 'thorough' ? count : Math.ceil(count / 10);
 }
+
+/**
+ * The rows of a long table of tests, by tier: every fourth is fast, the others are slow. Use it if each row takes time and
+ * other tests show the same for all rows; pass the options to the tests of the rows.
+ */
+export function byTier<Row>(rows: readonly Row[]): readonly (readonly [TestOptions, readonly Row[]])[] {
+  return [
+    [{}, rows.filter((_, index) => index % 4 === 0)],
+    [SLOW, rows.filter((_, index) => index % 4 !== 0)],
+  ];
+}
+
+/** The options of a test that `npm run test:slow` alone runs. */
+export const SLOW: TestOptions = { tags: ['slow'] };

@@ -12,6 +12,7 @@ import { afterAll, beforeAll, expect, test } from 'vitest';
 import type { FrameFiles } from './frame-files.ts';
 import { createParquetEncoder } from './parquet-encoder.ts';
 import { createFilesFixture, type FilesFixture, textOf } from '../testing/files-fixture.ts';
+import { SLOW } from '../../../../test/tier.ts';
 
 const NEVER = new AbortController().signal;
 
@@ -39,6 +40,7 @@ const NAMES = new Set(['int64', 'utf8', 'struct of int128', 'one batch of no row
 
 encodingContract('parquet', (source) => encode()(source, NEVER), {
   samples: SAMPLE_FRAMES.filter(({ name }) => NAMES.has(name)),
+  otherForms: SLOW,
   async check(bytes, sample) {
     const path = fixture.path();
     await writeFile(path, bytes);

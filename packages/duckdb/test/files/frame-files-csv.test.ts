@@ -3,6 +3,7 @@ import { columnInfo, type CsvOptions } from '@svc/frames';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { detectDelimiter } from '../../src/files/csv-sniffer.ts';
 import { createFilesFixture, type FilesFixture, textOf } from '../../src/testing/files-fixture.ts';
+import { byTier } from '../../../../test/tier.ts';
 
 let fixture: FilesFixture;
 beforeAll(async () => {
@@ -159,21 +160,24 @@ describe('a CSV file', () => {
     expect([schema.names, rows]).toEqual([names, 1]);
   });
 
-  test.each([
+  const LINE_ENDS: [name: string, body: string, texts?: string[]][] = [
     ['CR LF and LF', 'a,b\r\n1,x\n2,y\r\n'],
+    ['LF, and CR LF after many', `a,b\n${'1,x\n'.repeat(60_000)}2,y\r\n3,z\n`],
+    ['CR LF, and LF after many', `a,b\r\n${'1,x\r\n'.repeat(60_000)}2,y\n3,z\r\n`],
     ['LF and CR LF', 'a,b\n1,x\r\n2,y\n'],
     ['LF and CR', 'a,b\n1,x\r2,y\n'],
     ['CR LF and LF, with both in quotes', 'a,b\r\n1,"x\n\r\ny"\n2,"\r"\r\n', ['x\n\r\ny', '\r']],
-    ['LF, and CR LF after many', `a,b\n${'1,x\n'.repeat(60_000)}2,y\r\n3,z\n`],
-    ['CR LF, and LF after many', `a,b\r\n${'1,x\r\n'.repeat(60_000)}2,y\n3,z\r\n`],
     ['CR LF and LF, in one column', 'b\r\nx\ny\r\n'],
-  ])('may have lines that end with %s', async (_, body, texts = body.match(/[x-z]/g) ?? []) => {
-    for (const options of [{}, { header: true, delimiter: ',' }]) {
-      const { rows } = await convert(body, options);
-      const lines = rows.split('\n').slice(0, -1);
-      expect(lines.map((line) => (JSON.parse(line) as { b: string }).b)).toEqual(texts);
-    }
-  });
+  ];
+  for (const [options, ends] of byTier(LINE_ENDS)) {
+    test.each(ends)('may have lines that end with %s', options, async (_, body, texts = body.match(/[x-z]/g) ?? []) => {
+      for (const csv of [{}, { header: true, delimiter: ',' }]) {
+        const { rows } = await convert(body, csv);
+        const lines = rows.split('\n').slice(0, -1);
+        expect(lines.map((line) => (JSON.parse(line) as { b: string }).b)).toEqual(texts);
+      }
+    });
+  }
 
   test.each([
     ['a,b\n1,x\r\n2,y\n', 'Line 2 of the CSV file ends with CR LF, but line 1 with LF.'],

@@ -28,6 +28,7 @@ import { globFree } from '../../src/files/source-sql.ts';
 import { METADATA_KEYS, schemaText } from '../../src/types/schema-text.ts';
 import { storedSchema } from '../../src/types/stored-types.ts';
 import { createFilesFixture, type FilesFixture, STORABLE_FRAMES, textOf } from '../../src/testing/files-fixture.ts';
+import { byTier } from '../../../../test/tier.ts';
 
 let fixture: FilesFixture;
 beforeAll(async () => {
@@ -50,9 +51,11 @@ function frameOf(columns: Readonly<Record<string, Vector>>): FrameStream {
 }
 
 describe('every sample frame', () => {
-  test.each(STORABLE_FRAMES)('reads back unchanged: $name', async (sample) => {
-    expect(await fixture.roundTrip(streamOfSample(sample))).toBe(await textOf(streamOfSample(sample)));
-  });
+  for (const [options, samples] of byTier(STORABLE_FRAMES)) {
+    test.each(samples)('reads back unchanged: $name', options, async (sample) => {
+      expect(await fixture.roundTrip(streamOfSample(sample))).toBe(await textOf(streamOfSample(sample)));
+    });
+  }
 
   test.each(STORABLE_FRAMES)(
     'has the announced schema, also in the file: $name',

@@ -2,7 +2,7 @@ import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { DuckDBInstance } from '@duckdb/node-api';
 import { parseHandle, streamFromTable } from '@svc/frames';
-import { longFrame, SAMPLE_FRAMES, streamOfSample } from '@svc/frames/testing';
+import { longFrame, SAMPLE_FRAMES } from '@svc/frames/testing';
 import { Table, tableFromArrays } from 'apache-arrow';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { isShadowed } from '../../src/child/sql/sql-catalogue.ts';
@@ -10,6 +10,7 @@ import { CATALOGUE_TABLES } from '../../src/wire/catalogue-tables.ts';
 import { ALLOWED_FUNCTIONS } from '../../src/child/sql/generated/allowed-functions.ts';
 import { namesIn } from '../../src/child/sql/refused-functions.ts';
 import { callOf, createSqlFixture, type SqlFixture } from '../../src/testing/sql-fixture.ts';
+import { byTier } from '../../../../test/tier.ts';
 
 let fixture: SqlFixture;
 
@@ -127,16 +128,15 @@ describe('the catalogue shows the frames of the caller, and nothing else', () =>
 });
 
 describe('columns have the types that DESCRIBE shows', () => {
-  test.each(SAMPLE_FRAMES.map((sample) => [sample.name, streamOfSample(sample)] as const))(
-    '%s',
-    async (_, { schema }) => {
+  for (const [options, samples] of byTier(SAMPLE_FRAMES)) {
+    test.each(samples)('$name', options, async ({ schema }) => {
       await put('sample', streamFromTable(new Table(schema)));
       const sql =
         "SELECT column_name, data_type FROM duckdb_columns() WHERE table_name = 'sample' ORDER BY column_index";
       const described = await fixture.rows('SELECT column_name, column_type FROM (DESCRIBE sample)');
       expect(await fixture.rows(sql)).toEqual(described);
-    },
-  );
+    });
+  }
 });
 
 describe('tables of the catalogue', () => {

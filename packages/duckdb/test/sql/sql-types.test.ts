@@ -13,6 +13,7 @@ import {
 } from 'apache-arrow';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { callOf, createSqlFixture, type SqlFixture } from '../../src/testing/sql-fixture.ts';
+import { byTier } from '../../../../test/tier.ts';
 
 let fixture: SqlFixture;
 
@@ -48,14 +49,12 @@ const OTHERWISE = new Set([
 ]);
 
 describe('SELECT * returns the same as a read of the handle', () => {
-  const samples = SAMPLE_FRAMES.filter(({ name }) => !OTHERWISE.has(name)).map(
-    (sample) => [sample.name, sample] as const,
-  );
-
-  test.each(samples)('%s', async (_, sample) => {
-    await put(streamOfSample(sample));
-    expect(await fixture.text('FROM sample')).toBe(await storedText());
-  });
+  for (const [options, samples] of byTier(SAMPLE_FRAMES.filter(({ name }) => !OTHERWISE.has(name)))) {
+    test.each(samples)('$name', options, async (sample) => {
+      await put(streamOfSample(sample));
+      expect(await fixture.text('FROM sample')).toBe(await storedText());
+    });
+  }
 });
 
 /** The column types of a query, as `DESCRIBE` names them. */

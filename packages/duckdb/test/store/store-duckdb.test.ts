@@ -32,6 +32,7 @@ import { createFrameFiles } from '../../src/files/create-frame-files.ts';
 import type { StoreProblem } from '../../src/store/catalogue/store-problem.ts';
 import { schemaText } from '../../src/types/schema-text.ts';
 import { createStoreFixture, refOf, rowsOf, type StoreFixture } from '../../src/testing/store-fixture.ts';
+import { byTier } from '../../../../test/tier.ts';
 
 const decoders = createDecoders();
 const files = createFrameFiles({ tempDirectory: tmpdir() });
@@ -78,22 +79,25 @@ test.each(
   expect(await fixture.names()).toHaveLength(1);
 });
 
-test.each(KEPT_FRAMES.map((sample) => [sample.name, sample] as const))(
-  'a frame reads the same from memory, from disk and after a restart: %s',
-  async (_name, sample) => {
-    const store = await fixture.open();
-    const { info } = await store.put(trades, streamOfSample(sample));
-    const [first, firstSchema] = [await json(store), await schema(store)];
-    expect(info.rows).toBe(sample.rows.length);
-    await store.close();
-    const again = await fixture.open();
-    expect(await again.describe(trades)).toEqual({ ...info, tier: 'disk' });
-    expect(await schema(again)).toBe(firstSchema);
-    expect(await json(again)).toBe(first);
-    expect((await again.describe(trades))?.tier).toBe('memory');
-    expect(await json(again)).toBe(first);
-  },
-);
+for (const [options, samples] of byTier(KEPT_FRAMES)) {
+  test.each(samples)(
+    'a frame reads the same from memory, from disk and after a restart: $name',
+    options,
+    async (sample) => {
+      const store = await fixture.open();
+      const { info } = await store.put(trades, streamOfSample(sample));
+      const [first, firstSchema] = [await json(store), await schema(store)];
+      expect(info.rows).toBe(sample.rows.length);
+      await store.close();
+      const again = await fixture.open();
+      expect(await again.describe(trades)).toEqual({ ...info, tier: 'disk' });
+      expect(await schema(again)).toBe(firstSchema);
+      expect(await json(again)).toBe(first);
+      expect((await again.describe(trades))?.tier).toBe('memory');
+      expect(await json(again)).toBe(first);
+    },
+  );
+}
 
 test('strings can be appended to symbols, and symbols to strings', async () => {
   const store = await fixture.open();

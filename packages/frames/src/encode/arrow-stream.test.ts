@@ -25,6 +25,7 @@ import { bytesOf, chunksOf } from '../testing/bytes-of.ts';
 import { views } from '../testing/column-builders.ts';
 import { spoiltFrame } from '../testing/spoilt-frame.ts';
 import { encodeArrowStream } from './arrow-stream.ts';
+import { byTier } from '../../../../test/tier.ts';
 
 const encode = (table: Table) => chunksOf(encodeArrowStream(streamFromTable(table)));
 const values = (table: Table) => table.toArray().map((row) => JSON.parse(JSON.stringify(row, bigintText)));
@@ -64,13 +65,15 @@ function manyKinds(rows: number): Table {
 }
 
 describe('an Arrow stream', () => {
-  test.each([0, 1, 8, 1000, 20_000])('of %i rows of many types reads back the same', async (rows) => {
-    const table = manyKinds(rows);
-    const read = tableFromIPC(Buffer.concat(await encode(table)));
-    expect(read.numRows).toBe(rows);
-    expect(read.schema.fields.map(String)).toEqual(table.schema.fields.map(String));
-    expect(values(read)).toEqual(values(table));
-  });
+  for (const [options, counts] of byTier([8, 0, 1, 20_000, 1000])) {
+    test.each(counts)('of %i rows of many types reads back the same', options, async (rows) => {
+      const table = manyKinds(rows);
+      const read = tableFromIPC(Buffer.concat(await encode(table)));
+      expect(read.numRows).toBe(rows);
+      expect(read.schema.fields.map(String)).toEqual(table.schema.fields.map(String));
+      expect(values(read)).toEqual(values(table));
+    });
+  }
 
   test('of a slice reads back as that slice', async () => {
     const slice = manyKinds(1000).slice(501, 640);
@@ -172,20 +175,27 @@ describe('an Arrow stream', () => {
     expect(read).toEqual(['a', 'b', 'c', 'd', 'a', 'e']);
   });
 
-  test.each([
+  const SHARED = [
     [300, 1],
     [3000, 100],
     [20_000, 9000],
-  ])('of %i rows in batches of %i that share a buffer reads back the same', async (rows, batchRows) => {
-    // Sources that reuse buffers have no dictionaries.
-    const table = manyKinds(rows).select(['id', 'flag', 'text', 'at', 'list', 'pair']);
-    const starts = sequence(Math.ceil(rows / batchRows)).map((batch) => batch * batchRows);
-    const batches = starts.flatMap((start) => table.slice(start, start + batchRows).batches);
-    const kept = [];
-    const reusing = spoiltFrame(streamOfBatches(table.schema, batches));
-    for await (const chunk of encodeArrowStream(reusing, { reuseBuffers: true })) kept.push(new Uint8Array(chunk));
-    expect(values(tableFromIPC(Buffer.concat(kept)))).toEqual(values(table));
-  });
+  ] as const;
+  for (const [options, sizes] of byTier(SHARED)) {
+    test.each(sizes)(
+      'of %i rows in batches of %i that share a buffer reads back the same',
+      options,
+      async (rows, batchRows) => {
+        // Sources that reuse buffers have no dictionaries.
+        const table = manyKinds(rows).select(['id', 'flag', 'text', 'at', 'list', 'pair']);
+        const starts = sequence(Math.ceil(rows / batchRows)).map((batch) => batch * batchRows);
+        const batches = starts.flatMap((start) => table.slice(start, start + batchRows).batches);
+        const kept = [];
+        const reusing = spoiltFrame(streamOfBatches(table.schema, batches));
+        for await (const chunk of encodeArrowStream(reusing, { reuseBuffers: true })) kept.push(new Uint8Array(chunk));
+        expect(values(tableFromIPC(Buffer.concat(kept)))).toEqual(values(table));
+      },
+    );
+  }
 
   test('reads no batch before the chunks of the previous one are consumed, and closes the source on return', async () => {
     const { schema, batches } = tableFromArrays({ x: new Float64Array(128 * 1024) });

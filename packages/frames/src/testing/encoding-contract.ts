@@ -1,5 +1,5 @@
 import type { Data, RecordBatch } from 'apache-arrow';
-import { describe, expect, test } from 'vitest';
+import { describe, expect, test, type TestOptions } from 'vitest';
 import { createRecordBatch } from '../columns/create-record-batch.ts';
 import type { ResultFormat } from '../encoding.ts';
 import { type FrameStream, streamOfBatches } from '../frame-stream.ts';
@@ -16,24 +16,26 @@ export interface EncodingContractOptions {
   readonly check?: EncodingCheck;
   /** The frames that the format supports. Default: all. */
   readonly samples?: readonly SampleFrame[];
+  /** The options of the tests that give each sample in other forms, as slices or many batches; they take the longest. */
+  readonly otherForms?: TestOptions;
 }
 
 /** The contract of all encoders; a JSON table is written for the query `q`. */
 export function encodingContract(format: ResultFormat, encode: Encode, options: EncodingContractOptions = {}): void {
-  const { check: checkBytes = checkOf(format), samples = SAMPLE_FRAMES } = options;
+  const { check: checkBytes = checkOf(format), samples = SAMPLE_FRAMES, otherForms = {} } = options;
   const check = async (sample: SampleFrame): Promise<void> => {
     await checkBytes(await bytesOf(encode(streamOfSample(sample))), sample);
   };
 
   describe(`${format} keeps the encoding contract`, () => {
     test.each(samples)('$name: every cell of the whole frame', check);
-    test.each(samples)('$name: every cell of slices at odd offsets', async (sample) => {
+    test.each(samples)('$name: every cell of slices at odd offsets', otherForms, async (sample) => {
       for (const [start, end] of SLICES) await check(sliceOf(sample, start, end));
     });
-    test.each(samples)('$name: every cell of a slice of a slice', async (sample) => {
+    test.each(samples)('$name: every cell of a slice of a slice', otherForms, async (sample) => {
       await check(sliceOf(sliceOf(sample, 1, 18), 2, 13));
     });
-    test.each(samples)('$name: every cell of many batches', async (sample) => {
+    test.each(samples)('$name: every cell of many batches', otherForms, async (sample) => {
       await check({ ...sample, batches: sample.batches.flatMap((batch) => slicesOf(sample, batch)) });
     });
 

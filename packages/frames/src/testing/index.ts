@@ -23,7 +23,7 @@ export {
   numbers as buildNumbers,
   structsOf as buildStructsOf,
 } from './column-builders.ts';
-export { decodingContract } from './decoding-contract.ts';
+export { decodingContract, type DecodingContractOptions } from './decoding-contract.ts';
 export type { EncodingCheck } from './encoding-checks.ts';
 export { encodingContract, type EncodingContractOptions } from './encoding-contract.ts';
 export { engineContract, type EngineContractOptions, type EngineContractParts } from './engine-contract.ts';

@@ -8,6 +8,7 @@ import { ENCODING_CHECKS } from '../../testing/encoding-checks.ts';
 import { bodyOf, bytesOf, SAMPLE_FRAMES } from '../../testing/index.ts';
 import type { SampleFrame } from '../../testing/sample-frame.ts';
 import { createDecoders } from '../decoders.ts';
+import { byTier } from '../../../../../test/tier.ts';
 
 const decoders = createDecoders({ maxWorkers: 2 });
 afterAll(() => decoders.close());
@@ -31,9 +32,11 @@ const fits = (sample: SampleFrame, { kind }: WriteArrowOptions) =>
   kind === 'stream' || !sample.name.includes('a dictionary each');
 
 describe.each(WAYS)('a $kind, compression $compression, is read as it was written', (way) => {
-  test.each(SAMPLE_FRAMES.filter((sample) => fits(sample, way)))('$name', async (sample) => {
-    await check(await decode(sample, way), sample);
-  });
+  for (const [options, samples] of byTier(SAMPLE_FRAMES.filter((sample) => fits(sample, way)))) {
+    test.each(samples)('$name', options, async (sample) => {
+      await check(await decode(sample, way), sample);
+    });
+  }
 });
 
 describe('a store keeps what was decoded', () => {

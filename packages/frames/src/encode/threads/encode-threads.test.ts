@@ -15,6 +15,7 @@ import { encodeRows } from '../encode-rows.ts';
 import type { RowFormat } from '../row-format.ts';
 import { createThreadPool, type EncodeThreads, type ThreadPool } from './encode-threads.ts';
 import { writeInThreads } from './write-in-threads.ts';
+import { byTier } from '../../../../../test/tier.ts';
 
 const MiB = 1024 * 1024;
 /** After this many chunks, a result counts as long. */
@@ -87,13 +88,15 @@ async function isWholeInThreads(threadPool: ThreadPool): Promise<boolean> {
 }
 
 describe('threads write', () => {
-  test.each(SAMPLE_FRAMES)('$name, in JSON and CSV', async ({ schema, batches, rows }) => {
-    for (const syntax of ['json', 'csv'] as const) {
-      const { text, count } = await writtenInThreads(streamOfBatches(schema, batches), formatOf(schema, syntax));
-      expect(text).toBe(rows.map((row) => `[${row[syntax].join(',')}]`).join(','));
-      expect(count).toBe(rows.length);
-    }
-  });
+  for (const [options, samples] of byTier(SAMPLE_FRAMES)) {
+    test.each(samples)('$name, in JSON and CSV', options, async ({ schema, batches, rows }) => {
+      for (const syntax of ['json', 'csv'] as const) {
+        const { text, count } = await writtenInThreads(streamOfBatches(schema, batches), formatOf(schema, syntax));
+        expect(text).toBe(rows.map((row) => `[${row[syntax].join(',')}]`).join(','));
+        expect(count).toBe(rows.length);
+      }
+    });
+  }
 
   test('batches that are valid only until the next one is requested', async () => {
     const texts = ['a', '\u0001'.repeat(0.9 * MiB), 'b', 'x'.repeat(3 * MiB), 'c'];
@@ -110,7 +113,7 @@ describe('threads write', () => {
     expect(text === Array(32_000).fill(row).join(',')).toBe(true);
   });
 
-  test.each([0.9, 1.1, 5])('a text of %d MiB among short ones', async (size) => {
+  test.each([0.9, 1.1, 5])('a text of %d MiB among short ones', { tags: ['slow'] }, async (size) => {
     const texts = ['a', '"'.repeat(size * MiB), 'b', 'c'];
     const { text } = await writtenInThreads(frameOf(4, vectorFromArray(texts, new Utf8()).data, 2));
     expect(text === [...texts, ...texts].map((value) => JSON.stringify([value])).join(',')).toBe(true);
@@ -150,7 +153,7 @@ describe('a long result', () => {
     for (let times = 0; times < 2; times++) expect(await isWholeInThreads(threadPool)).toBe(false);
   });
 
-  test('is written without threads while another is being written', async () => {
+  test('is written without threads while another is being written', { tags: ['slow'] }, async () => {
     (await threadsOf(pool)).release();
     const taken: (EncodeThreads | undefined)[] = [];
     const observed: ThreadPool = {
