@@ -43,7 +43,7 @@ describe('svc convert', () => {
     expect((await run(argv, { stdin: '1,2\n3,4\n' })).stdout).toBe('[{"a":"1","b":2},\n{"a":"3","b":4}]\n');
   });
 
-  test('CSV options are passed on, those that are repeatable more than once', async () => {
+  test('CSV options are passed on, those that are repeatable more than once', { tags: ['slow'] }, async () => {
     const file = join(folder, 'x.csv');
     await writeFile(file, Buffer.from('Report\nä;b;c\nNA;-;31/1/2024\n1;é;-\n', 'latin1'));
     const flags = ['--encoding', 'latin-1', '--skip', '1', '--null', 'NA', '--null', '-', '--dateformat', '%d/%m/%Y'];
@@ -94,7 +94,7 @@ describe('svc convert', () => {
     expect(tableFromIPC(bytes).numRows).toBe(2);
   });
 
-  test('a flag for the format wins over the name', async () => {
+  test('a flag for the format wins over the name', { tags: ['slow'] }, async () => {
     await run(['convert', input, join(folder, 'x.feather'), '--to', 'arrow']);
     expect(tableFromIPC(await readFile(join(folder, 'x.feather'))).numRows).toBe(2);
   });

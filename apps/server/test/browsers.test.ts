@@ -193,7 +193,7 @@ describe('Cross-Origin-Resource-Policy', () => {
     expect(await sendRaw(server.port, 'garbage\r\n\r\n')).toMatch(/cross-origin-resource-policy: same-origin/i);
   });
 
-  test('is left out if http.cors_origins is set', async () => {
+  test('is left out if http.cors_origins is set', { tags: ['slow'] }, async () => {
     const server = await startProcess({ toml: '[http]\ncors_origins = ["https://app.example"]\n' });
     for (const path of paths)
       expect((await server.fetch(path)).headers.has('cross-origin-resource-policy')).toBe(false);

@@ -41,7 +41,7 @@ describe('with storage.data_dir', () => {
     await expect.poll(() => readdirSync(join(directory, 'cold', 'default'))).toHaveLength(1);
   });
 
-  test('etag, version and expiry of a frame survive a restart', async () => {
+  test('etag, version and expiry of a frame survive a restart', { tags: ['slow'] }, async () => {
     const directory = dataDirectory();
     const first = await startProcess({ args: ['--data-dir', directory] });
     const put = await first.put('t', [{ id: 1 }], { query: '?ttl=3600' });

@@ -109,7 +109,7 @@ describe('GET /exec?query= with a time-series database', () => {
     expect(upstream.requests).toHaveLength(1);
   });
 
-  test('its bytes are not compressed, and a token is sent unchanged', async () => {
+  test('its bytes are not compressed, and a token is sent unchanged', { tags: ['slow'] }, async () => {
     const upstream = await startUpstream(
       ({ headers }, response) => void response.end(`${headers.authorization}${'x'.repeat(5000)}`),
     );
@@ -119,7 +119,7 @@ describe('GET /exec?query= with a time-series database', () => {
     expect(await response.text()).toMatch(/^Bearer rightx+$/);
   });
 
-  test('http.default_fmt stands for a missing fmt here too', async () => {
+  test('http.default_fmt stands for a missing fmt here too', { tags: ['slow'] }, async () => {
     const upstream = await startUpstream(({ url }, response) => void response.end(url));
     const server = await behind(upstream.url, '[http]\ndefault_fmt = "json"\n');
     expect(await (await server.fetch('/exec?query=x')).text()).toBe('/exec?query=x&fmt=json');
@@ -213,7 +213,7 @@ describe('a time-series database that fails', () => {
   test.each([
     ['a length that is not kept', 'Content-Length: 1000\r\n\r\n{"dataset":[[1]'],
     ['chunks without an end', 'Transfer-Encoding: chunked\r\n\r\n9\r\n{"dataset\r\n'],
-  ])('half a body never looks complete: %s', async (_name, head) => {
+  ])('half a body never looks complete: %s', { tags: ['slow'] }, async (_name, head) => {
     const url = await startTcpUpstream((socket) => socket.once('data', () => socket.end(`HTTP/1.1 200 OK\r\n${head}`)));
     const server = await behind(url);
     await expect(server.fetch(SQL).then((response) => response.text())).rejects.toThrow();
@@ -322,7 +322,7 @@ describe('a web page of another origin', () => {
     }
   });
 
-  test('may link to a frame', async () => {
+  test('may link to a frame', { tags: ['slow'] }, async () => {
     const server = await startProcess();
     await server.put('t', [{ id: 1 }]);
     for (const method of ['GET', 'HEAD']) {

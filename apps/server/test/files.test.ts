@@ -36,7 +36,7 @@ const FILES = [
 ] as const;
 
 describe.each(FILES)('%s', (path, contentType, fileName) => {
-  test('has a length and an etag, is never compressed, and HEAD has the same headers', async () => {
+  test('has a length and an etag, is never compressed, and HEAD has the same headers', { tags: ['slow'] }, async () => {
     const whole = await get(path, { 'accept-encoding': 'gzip' });
     const expected = {
       'accept-ranges': 'bytes',

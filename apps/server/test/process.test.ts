@@ -144,7 +144,7 @@ describe('configuration', () => {
     expect(stderr).toMatch(/line 2/i);
   });
 
-  test('a named file that is missing ends with 2', async () => {
+  test('a named file that is missing ends with 2', { tags: ['slow'] }, async () => {
     expect(await runToEnd([], { SERVICE_CONFIG: '/nonexistent/config.toml' })).toMatchObject({
       code: 2,
       stderr: expect.stringContaining('/nonexistent/config.toml'),
@@ -266,7 +266,7 @@ describe('the end', () => {
     expect(await server.exited).toEqual({ code: 143, signal: null });
   });
 
-  test('a connection that never sent anything does not delay the shutdown', async () => {
+  test('a connection that never sent anything does not delay the shutdown', { tags: ['slow'] }, async () => {
     const server = await startProcess({ env: { SERVICE_SERVER_SHUTDOWN_GRACE_MS: '60000' } });
     const idle = connect(server.port, '127.0.0.1');
     idle.on('error', () => {});
@@ -277,7 +277,7 @@ describe('the end', () => {
     expect(server.log.filter((line) => line.message.includes('still running'))).toEqual([]);
   });
 
-  test('a frame being read at shutdown is sent completely', async () => {
+  test('a frame being read at shutdown is sent completely', { tags: ['slow'] }, async () => {
     const server = await startProcess();
     await server.put(
       't',

@@ -45,7 +45,7 @@ describe('a database over TLS', () => {
     ]);
   });
 
-  test.runIf(hasIpv6)('is reached at an IPv6 address', async () => {
+  test.runIf(hasIpv6)('is reached at an IPv6 address', { tags: ['slow'] }, async () => {
     const port = await startTls('::1');
     const env = { SERVICE_TSDB_HTTP_URL: `https://[::1]:${port}`, SERVICE_TSDB_CA_FILE: caFile() };
     const server = await startProcess({ env: { ...env, SERVICE_TSDB_TOKEN: 'abc' } });

@@ -39,7 +39,7 @@ test.each([
   expect([...answers.matchAll(/HTTP\/1\.1 (\d{3}) /g)].map(([, text]) => Number(text))).toEqual([status, 200]);
 });
 
-test('a client that closes its connection after a refused upload sees the response', async () => {
+test('a client that closes its connection after a refused upload sees the response', { tags: ['slow'] }, async () => {
   const { port } = await sharedProcess();
   const answer = await sendThenRead(port, 'PUT /frames/t?fmt=nope HTTP/1.1\r\nConnection: close', '');
   expect(answer).toMatch(/^HTTP\/1\.1 415 [^]*"code":"unsupported_media_type"[^]*\}$/);

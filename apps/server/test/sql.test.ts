@@ -36,7 +36,7 @@ describe('SQL over frames', () => {
     ]);
   });
 
-  test('is the engine of a query without one, if configured', async () => {
+  test('is the engine of a query without one, if configured', { tags: ['slow'] }, async () => {
     const server = await startWithTrades({ env: { SERVICE_SQL_DEFAULT_ENGINE: 'local' } });
     const response = await server.fetch('/exec?query=select%20max(id)%20from%20trades&fmt=json');
     expect(await response.json()).toMatchObject({ dataset: [[99]] });
@@ -90,7 +90,7 @@ describe('SQL over frames', () => {
 });
 
 describe('the limits of SQL', () => {
-  test('sql.memory_gb bounds what a query takes', async () => {
+  test('sql.memory_gb bounds what a query takes', { tags: ['slow'] }, async () => {
     const server = await startWithTrades({ env: { SERVICE_SQL_MEMORY_GB: '0.1' } });
     expect(await ask(server, 'select len(range(1000000000))')).toMatchObject([507, { code: 'out_of_memory' }]);
     expect(await ask(server, 'select 1')).toEqual([[1]]);

@@ -38,12 +38,12 @@ beforeAll(async () => {
 afterAll(() => service.close());
 
 describe.each(FORMATS)('a long answer as %s has every row once, in order', (_format, path, textOf) => {
-  test('as a web stream', async () => {
+  test('as a web stream', { tags: ['slow'] }, async () => {
     const response = await app.request(path);
     expect((await response.text()) === textOf(ROWS)).toBe(true);
   });
 
-  test('compressed', async () => {
+  test('compressed', { tags: ['slow'] }, async () => {
     const response = await app.request(path, { headers: { 'accept-encoding': 'gzip' } });
     expect(response.headers.get('content-encoding')).toBe('gzip');
     expect(gunzipSync(await response.arrayBuffer()).toString() === textOf(ROWS)).toBe(true);

@@ -65,7 +65,7 @@ describe('a frame', () => {
     expect([table.numRows, table.schema.names]).toEqual([0, ['id', 'name']]);
   });
 
-  test('arrives complete in chunks of any size', async () => {
+  test('arrives complete in chunks of any size', { tags: ['slow'] }, async () => {
     const { client } = await startServer();
     await client.putFrame(upload({ handle: 'bits' }, tableToIPC(rows(20), 'stream'), 7));
     expect((await getTable(client, { handle: 'bits' })).table.numRows).toBe(20);
@@ -103,36 +103,40 @@ describe('GetFrame', () => {
     expect(table.schema.names).toEqual(['name', 'id']);
   });
 
-  test('closes the frame when it was read, when the client stops, and when the read fails', async () => {
-    const close = vi.fn<() => void>();
-    const server = await startServer();
-    await putTable(server.client, 'big', rows(100_000));
-    const readFrame = server.service.readFrame.bind(server.service);
-    let fail = false;
-    server.service.readFrame = async (...args) => {
-      const reading = await readFrame(...args);
-      const batches = (async function* () {
-        yield* reading.stream.batches;
-        if (fail) throw new ServiceError('out_of_memory', 'Broken off.');
-      })();
-      return {
-        ...reading,
-        stream: { schema: reading.stream.schema, batches },
-        close: () => (reading.close(), close()),
+  test(
+    'closes the frame when it was read, when the client stops, and when the read fails',
+    { tags: ['slow'] },
+    async () => {
+      const close = vi.fn<() => void>();
+      const server = await startServer();
+      await putTable(server.client, 'big', rows(100_000));
+      const readFrame = server.service.readFrame.bind(server.service);
+      let fail = false;
+      server.service.readFrame = async (...args) => {
+        const reading = await readFrame(...args);
+        const batches = (async function* () {
+          yield* reading.stream.batches;
+          if (fail) throw new ServiceError('out_of_memory', 'Broken off.');
+        })();
+        return {
+          ...reading,
+          stream: { schema: reading.stream.schema, batches },
+          close: () => (reading.close(), close()),
+        };
       };
-    };
-    await getTable(server.client, { handle: 'big' });
-    expect(close).toHaveBeenCalledTimes(1);
-    for await (const _ of server.client.getFrame({ handle: 'big' })) break;
-    await expect.poll(() => close.mock.calls.length).toBe(2);
-    fail = true;
-    expect(await failureOf((options) => drain(server.client.getFrame({ handle: 'big' }, options)))).toMatchObject({
-      code: Status.RESOURCE_EXHAUSTED,
-      details: 'Broken off.',
-      errorCode: 'out_of_memory',
-    });
-    await expect.poll(() => close.mock.calls.length).toBe(3);
-  });
+      await getTable(server.client, { handle: 'big' });
+      expect(close).toHaveBeenCalledTimes(1);
+      for await (const _ of server.client.getFrame({ handle: 'big' })) break;
+      await expect.poll(() => close.mock.calls.length).toBe(2);
+      fail = true;
+      expect(await failureOf((options) => drain(server.client.getFrame({ handle: 'big' }, options)))).toMatchObject({
+        code: Status.RESOURCE_EXHAUSTED,
+        details: 'Broken off.',
+        errorCode: 'out_of_memory',
+      });
+      await expect.poll(() => close.mock.calls.length).toBe(3);
+    },
+  );
 
   test('is closed at the deadline of a client that has stopped reading', async () => {
     const server = await startServer();

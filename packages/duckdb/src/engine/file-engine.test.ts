@@ -122,7 +122,7 @@ describe('a request on which DuckDB fails with an INTERNAL error', () => {
     expect(await rows).toBe(2_000_000);
   });
 
-  test('ends no read that has started', async () => {
+  test('ends no read that has started', { tags: ['slow'] }, async () => {
     const batches = engine.read(READ);
     const first = await batches.next();
     await expect(breakChild()).rejects.toThrow(/^INTERNAL Error/);

@@ -166,7 +166,7 @@ describe('a file that was written without checksums', () => {
     await restart();
   });
 
-  test('can be read', async () => {
+  test('can be read', { tags: ['slow'] }, async () => {
     expect((await read()).split('\n')).toHaveLength(ROWS + 1);
     expect(await query('SELECT count(*) AS n FROM trades')).toBe(`{"n":${ROWS}}\n`);
   });
@@ -273,7 +273,7 @@ describe('a damaged frame', () => {
     expect((await read()).split('\n')).toHaveLength(ROWS + 1);
   });
 
-  test('returns the rows and columns that are not damaged', async () => {
+  test('returns the rows and columns that are not damaged', { tags: ['slow'] }, async () => {
     const window = { offset: ROWS - 10, limit: 5 };
     const before = await read(window);
     await flip(BIT);
@@ -296,7 +296,7 @@ describe('a damaged frame', () => {
     expect(await outcome(read())).toBe('damaged');
   });
 
-  test('is detected even if the file keeps its timestamps', async () => {
+  test('is detected even if the file keeps its timestamps', { tags: ['slow'] }, async () => {
     await utimes(path, 1, 1);
     await read();
     await flip(BIT);

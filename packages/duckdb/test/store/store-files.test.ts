@@ -199,14 +199,14 @@ describe('a foreign file', () => {
     expect((await fileOf('far', 'parquet')).version).not.toBe(before.version);
   });
 
-  test('that is Parquet with values that readers change is encoded', async () => {
+  test('that is Parquet with values that readers change is encoded', { tags: ['slow'] }, async () => {
     await copyFile(join(PARQUET_FIXTURES, 'int96-micros.parquet'), join(fixture.directory, 'old.parquet'));
     const { bytes, version } = await fileOf('old', 'parquet');
     expect(bytes.includes('svc:schema')).toBe(true);
     expect(version).toMatch(/\.[0-9a-f]{8}$/);
   });
 
-  test('that is CSV is encoded', async () => {
+  test('that is CSV is encoded', { tags: ['slow'] }, async () => {
     await writeFile(join(fixture.directory, 'text.csv'), 'id\n5\n7\n');
     expect(idsOf((await fileOf('text', 'arrow')).bytes)).toEqual([5n, 7n]);
     expect((await fileOf('text', 'csv')).bytes.toString()).toBe('id\r\n5\r\n7\r\n');

@@ -297,7 +297,7 @@ describe('a frame with more than 64 parts', () => {
     expect(sortedIds(await rowsOf(store, trades))).toEqual(idsTo(66));
   });
 
-  test('is not merged if it was replaced meanwhile', async () => {
+  test('is not merged if it was replaced meanwhile', { tags: ['slow'] }, async () => {
     const files = createArrowFrameFiles();
     await store.close();
     store = await fixture.open({
@@ -323,7 +323,7 @@ describe('a frame with more than 64 parts', () => {
     expect((await store.describe(trades))?.tier).toBe('memory');
   });
 
-  test('can be appended to if it cannot be merged, but not for ever', async () => {
+  test('can be appended to if it cannot be merged, but not for ever', { tags: ['slow'] }, async () => {
     const files = createArrowFrameFiles();
     await store.close();
     const merge = async (): Promise<never> => {

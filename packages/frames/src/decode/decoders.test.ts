@@ -186,22 +186,26 @@ describe('workers', () => {
     expect(started).toBe(6);
   });
 
-  test('that all stay busy for waitTimeoutMs are unavailable to the waiter, and free for later bodies', async () => {
-    use({ maxWorkers: 1, waitTimeoutMs: 20 });
-    const holding = await decoders.decode('json', bodyOf('[{"a":1}]'));
-    const { body, seen } = hangingBody('x'.repeat(1 << 18));
-    expect(await failureOf(decoders.decode('json', body))).toMatchObject({
-      code: 'unavailable',
-      message: 'All decoders were busy for 20 ms; at most 1 upload is decoded at a time.',
-      hint: 'Send the upload again in a moment.',
-    });
-    expect(seen.returned).toBe(true);
-    expect(await countRows(holding)).toBe(1);
-    expect(await countRows(await decoders.decode('json', bodyOf('[{}]')))).toBe(1);
-    expect(started).toBe(1);
-  });
+  test(
+    'that all stay busy for waitTimeoutMs are unavailable to the waiter, and free for later bodies',
+    { tags: ['slow'] },
+    async () => {
+      use({ maxWorkers: 1, waitTimeoutMs: 20 });
+      const holding = await decoders.decode('json', bodyOf('[{"a":1}]'));
+      const { body, seen } = hangingBody('x'.repeat(1 << 18));
+      expect(await failureOf(decoders.decode('json', body))).toMatchObject({
+        code: 'unavailable',
+        message: 'All decoders were busy for 20 ms; at most 1 upload is decoded at a time.',
+        hint: 'Send the upload again in a moment.',
+      });
+      expect(seen.returned).toBe(true);
+      expect(await countRows(holding)).toBe(1);
+      expect(await countRows(await decoders.decode('json', bodyOf('[{}]')))).toBe(1);
+      expect(started).toBe(1);
+    },
+  );
 
-  test('are free again when a frame cannot be assembled', async () => {
+  test('are free again when a frame cannot be assembled', { tags: ['slow'] }, async () => {
     use({ maxWorkers: 1, waitTimeoutMs: 5000 });
     const broken = new Error('broken');
     const throwBroken = () => {
@@ -320,18 +324,22 @@ describe('a signal that is aborted', () => {
     expect(await countRows(await decoders.decode('json', bodyOf('[{}]')))).toBe(1);
   });
 
-  test.each(['just before', 'just after'])('%s a worker is free leaves it to others', async (moment) => {
-    use({ maxWorkers: 1, waitTimeoutMs: 5000 });
-    const holding = await decoders.decode('json', bodyOf('[{"a":1}]'));
-    const controller = new AbortController();
-    const waiting = failureOf(decoders.decode('json', bodyOf('[]'), { signal: controller.signal }));
-    await nextTurn();
-    if (moment === 'just before') controller.abort();
-    void holding.batches[Symbol.asyncIterator]().return?.();
-    controller.abort();
-    expect(await waiting).toMatchObject({ code: 'cancelled' });
-    expect(await countRows(await decoders.decode('json', bodyOf('[{}]')))).toBe(1);
-  });
+  test.each(['just before', 'just after'])(
+    '%s a worker is free leaves it to others',
+    { tags: ['slow'] },
+    async (moment) => {
+      use({ maxWorkers: 1, waitTimeoutMs: 5000 });
+      const holding = await decoders.decode('json', bodyOf('[{"a":1}]'));
+      const controller = new AbortController();
+      const waiting = failureOf(decoders.decode('json', bodyOf('[]'), { signal: controller.signal }));
+      await nextTurn();
+      if (moment === 'just before') controller.abort();
+      void holding.batches[Symbol.asyncIterator]().return?.();
+      controller.abort();
+      expect(await waiting).toMatchObject({ code: 'cancelled' });
+      expect(await countRows(await decoders.decode('json', bodyOf('[{}]')))).toBe(1);
+    },
+  );
 
   test('between two batches frees the worker, and the next batch fails with the reason', async () => {
     use({ maxWorkers: 1 });

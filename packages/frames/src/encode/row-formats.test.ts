@@ -78,7 +78,7 @@ describe.each(FORMATS)('%s', (name, encode) => {
     });
   });
 
-  test('yields to the event loop between chunks', async () => {
+  test('yields to the event loop between chunks', { tags: ['slow'] }, async () => {
     let turns = 0;
     const timer = setInterval(() => turns++, 0);
     await chunksOf(encode(longFrame(1_000_000)));

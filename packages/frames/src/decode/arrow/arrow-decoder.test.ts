@@ -183,7 +183,7 @@ describe('the output of Arrow writers is read', () => {
     );
   });
 
-  test('a large batch owns exactly the memory of its body', () => {
+  test('a large batch owns exactly the memory of its body', { tags: ['slow'] }, () => {
     const batch = tableFromArrays({ a: new Float64Array(100_000) }).batches[0];
     const { batches } = decodeArrowBody(streamOf(batch, batch));
     const buffers = batches.map(({ data }): ArrayBuffer => data.children[0].values.buffer);

@@ -223,7 +223,7 @@ describe('for any rows', () => {
     );
   });
 
-  test('the chunk boundaries do not matter', () => {
+  test('the chunk boundaries do not matter', { tags: ['slow'] }, () => {
     fc.assert(
       fc.property(jsonRows, fc.integer({ min: 1, max: 20 }), fc.boolean(), (values, chunkBytes, spaced) => {
         const text = JSON.stringify(values, undefined, spaced ? 2 : 0);

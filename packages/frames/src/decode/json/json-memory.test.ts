@@ -36,7 +36,7 @@ describe('a frame that fits is decoded', () => {
     ['text', '{"a":"x"}', '{"a":"y"}'],
     ['mixed values', '{"a":"x"}', '{"a":[{"b":1}]}'],
     ['nested values', '{"a":[{"b":1},{"c":[2]}]}', '{"a":[]}'],
-  ])('of %s, and only the bytes of its batches stay counted', (_name, first, second) => {
+  ])('of %s, and only the bytes of its batches stay counted', { tags: ['slow'] }, (_name, first, second) => {
     const budget = createFrameBudget(64 * MEBIBYTE);
     const input = createByteInput();
     input.push(Buffer.from(`[${`${first},{},${second},`.repeat(40_000)}{}]`));
