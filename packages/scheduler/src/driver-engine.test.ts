@@ -10,7 +10,9 @@ const SCHEMA = new Schema([new Field('n', new Int64(), true)]);
 const COUNT = /^SELECT count\(\*\)/;
 
 function batchOf(...values: readonly bigint[]): RecordBatch {
-  return new Table({ n: vectorFromArray(values, new Int64()) }).batches[0]!;
+  const [batch] = new Table({ n: vectorFromArray(values, new Int64()) }).batches;
+  if (batch === undefined) throw new Error('A table without a batch.');
+  return batch;
 }
 
 function callOf(signal: AbortSignal = new AbortController().signal, tenant = 'default'): Call {
@@ -216,7 +218,7 @@ describe('slots', () => {
     const never = withResolvers<void>();
     const cluster = createCluster({ stop: () => never.promise });
     const { frames, pinned } = createFrames({ trades: 3 });
-    const late = vi.fn();
+    const late = vi.fn<NonNullable<EngineOptions['onNotStopping']>>();
     const engine = engineOf(cluster, frames, { maxConcurrent: 1, stopMs: 20, onNotStopping: late });
     (await engine.query(callOf(), 'SELECT * FROM trades')).close();
     const second = await engine.query(callOf(), 'SELECT 2');
@@ -257,7 +259,7 @@ describe('slots', () => {
 });
 
 describe('describe', () => {
-  test('returns the columns, and a parameter without a type for each ?', async () => {
+  test('it returns the columns, and a parameter without a type for each ?', async () => {
     const cluster = createCluster({});
     const { frames, pinned } = createFrames({ trades: 3 });
     const info = await engineOf(cluster, frames).describe(callOf(), 'SELECT * FROM trades WHERE n IN (?, ?)');

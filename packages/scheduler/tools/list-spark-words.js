@@ -26,7 +26,7 @@ const functions = lines.filter((line) => /^[a-z]\w*$/.test(line) && !REFUSED_SPA
 
 function wrapped(names) {
   const rows = [''];
-  for (const name of [...names].sort()) {
+  for (const name of names.toSorted((a, b) => (a < b ? -1 : 1))) {
     const row = rows.at(-1);
     if (row.length + name.length > 110) rows.push(name);
     else rows[rows.length - 1] = row === '' ? name : `${row} ${name}`;

@@ -2,7 +2,7 @@ import { tmpdir } from 'node:os';
 import { DuckDBInstance } from '@duckdb/node-api';
 import { childrenOf, keyAndValueOf, typeOf } from '@svc/frames/internal';
 import { streamOfSample } from '@svc/frames/testing';
-import { DataType, type Field, TimeUnit } from 'apache-arrow';
+import { DataType, type Field, Precision, TimeUnit } from 'apache-arrow';
 import { afterAll, expect, test } from 'vitest';
 import { createFrameFiles } from '../../src/files/create-frame-files.ts';
 import { STORABLE_FRAMES } from '../../src/testing/files-fixture.ts';
@@ -30,7 +30,7 @@ function duckName(field: Field): string {
   const [child] = childrenOf(field);
   if (DataType.isBool(type)) return 'BOOLEAN';
   if (DataType.isInt(type)) return `${type.isSigned ? '' : 'U'}${INTEGERS[Math.log2(type.bitWidth) - 3] ?? ''}`;
-  if (DataType.isFloat(type)) return type.precision === 2 ? 'DOUBLE' : 'FLOAT';
+  if (DataType.isFloat(type)) return type.precision === Precision.DOUBLE ? 'DOUBLE' : 'FLOAT';
   if (DataType.isUtf8(type)) return 'VARCHAR';
   if (DataType.isBinary(type)) return 'BLOB';
   if (DataType.isFixedSizeBinary(type)) return 'UUID';
@@ -48,7 +48,7 @@ function duckName(field: Field): string {
       .map((one) => `${sqlName(one.name)} ${duckName(one)}`)
       .join(', ')})`;
   }
-  throw new Error(`${String(type)} is not a type of a file.`);
+  throw new Error(`${field.name} has a type that files do not have.`);
 }
 
 test.each(STORABLE_FRAMES)('$name: the columns of the file are those that DuckDB finds in it', async (sample) => {

@@ -3,7 +3,7 @@ import type { Metadata } from 'nice-grpc';
 import { engineFrom } from '../query-messages.ts';
 
 /** The metadata, and the cookie, that name the engine of the statements of a call. */
-export const ENGINE_KEY = 'svc-engine';
+const ENGINE_KEY = 'svc-engine';
 
 /** The engine of a client's statements. Clients return the cookie, so the server keeps no state of a session. */
 export interface EngineChoice {

@@ -23,6 +23,6 @@ export const COMMAND_WORDS: ReadonlySet<string> = new Set(
 /** Words that keep their meaning before a parenthesis in every dialect. */
 export const WORDS_BEFORE_PARENTHESIS: readonly string[] =
   wordsIn(`all and any as between by case cube distinct div else
-  except exists filter for from group having ilike in intersect is join lateral like limit match_condition minus not
+  except exists filter for from group having ilike in intersect is join lateral like limit match_condition minus not nulls
   offset on or over pivot qualify regexp repeatable rlike rollup select sets some tablesample then union unpivot using
   values when where within char character dec decimal numeric timestamp varchar`);

@@ -1,0 +1,130 @@
+import { cancelledError, orAborted, ServiceError } from '@svc/errors';
+import type { Call, PinnableFrames, SqlValue } from '@svc/frames';
+import { checkSqlText, createTimeLimit, type Semaphore, type TimeLimit } from '@svc/frames/internal';
+import type { BoundStatement } from './driver.ts';
+import { checkStatement, type CheckedStatement, type SqlDialect } from './fence/check-statement.ts';
+import { type FramePins, NO_FRAMES, pinFrames } from './pin-frames.ts';
+import type { RowCheck } from './row-check.ts';
+import { tooManyStatements, wrongParameters } from './statement-errors.ts';
+
+/** A statement that holds a slot and its frames until `end`. */
+export interface RunningStatement {
+  readonly statement: BoundStatement;
+  readonly limit: TimeLimit;
+  /** Ends the time limit at once; slot and frames are released when `stopped` resolves. Only the first call counts. */
+  end(stopped: Promise<unknown>): void;
+}
+
+/** What statements are started with. */
+export interface StartOptions {
+  readonly dialect: SqlDialect;
+  /** Whether the frames are bound as files. Otherwise the tables are those of the other engine. */
+  readonly readsFiles: boolean;
+  readonly frames: PinnableFrames;
+  readonly locate: (path: string) => string | undefined;
+  readonly checkRows: RowCheck;
+  readonly slots: Semaphore;
+  readonly maxQueued: number;
+  readonly timeoutMs: number;
+  readonly stopMs: number;
+  readonly onNotStopping: ((call: Pick<Call, 'requestId' | 'tenant'>) => void) | undefined;
+  /** The limits of all statements that run or wait. */
+  readonly limits: Set<TimeLimit>;
+}
+
+/** Checks a statement, waits for a slot, and pins its frames. */
+export async function startStatement(
+  options: StartOptions,
+  call: Call,
+  sql: string,
+  params?: readonly SqlValue[],
+): Promise<RunningStatement> {
+  const { slots, maxQueued, timeoutMs, limits } = options;
+  if (call.signal.aborted) throw cancelledError(call.signal.reason);
+  checkSqlText(sql);
+  const checked = checkStatement(sql, options.dialect);
+  const { parameters } = checked;
+  if (params !== undefined && params.length !== parameters) throw wrongParameters(sql, parameters, params.length);
+  if (slots.waiting() >= maxQueued) throw tooManyStatements(maxQueued);
+  const limit = createTimeLimit(call.signal, { sql, timeoutMs, setting: 'scheduler.timeout_ms' });
+  limits.add(limit);
+  let pins: FramePins = NO_FRAMES;
+  let release = (): void => undefined;
+  try {
+    release = await slots.acquire(limit.signal);
+    if (options.readsFiles) pins = await pin(options, call, checked, limit.signal);
+    await orAborted(options.checkRows(call.tenant, pins.frames, limit.signal), limit.signal);
+  } catch (error) {
+    limits.delete(limit);
+    limit.abort(closedResult());
+    release();
+    pins.release();
+    throw error;
+  }
+  const { tenant, requestId } = call;
+  const { frames } = pins;
+  return {
+    statement: { sql: checked.sql, params: params ?? [], parameters, frames, tenant, tag: tagOf(requestId) },
+    limit,
+    end: createEnd(options, call, { limit, release, pins }),
+  };
+}
+
+/** Pins the frames. If the signal is aborted first, they are released when they arrive. */
+async function pin(
+  { frames, locate }: StartOptions,
+  { tenant }: Call,
+  checked: CheckedStatement,
+  signal: AbortSignal,
+): Promise<FramePins> {
+  const pinning = pinFrames(frames, checked, { tenant, locate });
+  try {
+    return await orAborted(pinning, signal);
+  } catch (error) {
+    void pinning.then(
+      (late) => late.release(),
+      () => undefined,
+    );
+    throw error;
+  }
+}
+
+interface Held {
+  readonly limit: TimeLimit;
+  readonly release: () => void;
+  readonly pins: FramePins;
+}
+
+function createEnd(
+  { limits, stopMs, onNotStopping }: StartOptions,
+  call: Call,
+  { limit, release, pins }: Held,
+): RunningStatement['end'] {
+  let isEnded = false;
+  return (stopped) => {
+    if (isEnded) return;
+    isEnded = true;
+    limits.delete(limit);
+    limit.abort(closedResult());
+    const timer = setTimeout(() => {
+      release();
+      onNotStopping?.(call);
+    }, stopMs).unref();
+    const letGo = (): void => {
+      clearTimeout(timer);
+      release();
+      // Until now, the cluster may have read the files.
+      pins.release();
+    };
+    stopped.then(letGo, letGo);
+  };
+}
+
+/** Request ids may have characters that a tag must not have. */
+function tagOf(requestId: string): string {
+  return `svc-${requestId.replaceAll(/[^\w.-]/g, '_')}`;
+}
+
+function closedResult(): ServiceError {
+  return new ServiceError('cancelled', 'The result was closed.');
+}
