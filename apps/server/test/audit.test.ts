@@ -133,7 +133,7 @@ describe('SQL for the time-series database', () => {
   const STATUSES = { accepted: 200, refused: 400, forbidden: 403, failed: 503 } as const;
 
   async function startProxy() {
-    const path = testFile('audit.log', '');
+    const file = testFile('audit.log', '');
     const database = await startUpstream(({ url = '' }, response) => {
       const word = Object.entries(STATUSES).find(([name]) => url.includes(name));
       response.writeHead(word?.[1] ?? 200, { 'content-type': 'application/json' }).end('{"ddl":"OK"}');
@@ -142,13 +142,13 @@ describe('SQL for the time-series database', () => {
       args: ['--log-level', 'error'],
       env: {
         SERVICE_AUTH_CALLERS_FILE: testFile('callers.toml', callersFileOf(callers)),
-        SERVICE_LOGGING_AUDIT_FILE: path,
+        SERVICE_LOGGING_AUDIT_FILE: file,
         SERVICE_TSDB_HTTP_URL: database.url,
       },
     });
     const send = (path: string, { token }: { readonly token: string }, init: RequestInit = {}) =>
       proxy.fetch(path, { ...init, headers: { ...init.headers, authorization: bearer(token) } });
-    return { send, database, text: () => readFileSync(path, 'utf8') };
+    return { send, database, text: () => readFileSync(file, 'utf8') };
   }
 
   test('leaves one line with its outcome and without the SQL, and /chk none', async () => {

@@ -69,9 +69,9 @@ describe('frames', () => {
       isRead = true;
       yield* chunks('[]');
     })();
-    for (const write of [service.putFrame, service.appendFrame]) {
-      await expect(write(call, handle, { format: 'json', body }, condition)).rejects.toMatchObject({ code });
-    }
+    const upload = { format: 'json', body } as const;
+    await expect(service.putFrame(call, handle, upload, condition)).rejects.toMatchObject({ code });
+    await expect(service.appendFrame(call, handle, upload, condition)).rejects.toMatchObject({ code });
     expect(isRead).toBe(false);
   });
 

@@ -4,7 +4,7 @@ import { type Call, createDecoders, type Engine, type ParquetEncoder, type Store
 import { isCancelled } from '@svc/frames/internal';
 import type { TsdbProxy } from '@svc/tsdb-proxy';
 import type { EngineName, SqlTarget } from './engine-names.ts';
-import { createForward } from './forward-operation.ts';
+import { audited, createForward } from './forward-operation.ts';
 import type { Observer } from './events.ts';
 import { createAudit } from './audit.ts';
 import { createAuthentication } from './authentication.ts';
@@ -88,9 +88,8 @@ export function createService(options: ServiceOptions): Service {
     encodeParquet,
 
     hasTsdb: tsdb !== undefined,
-    // A check of an import has no SQL. The audit of a stored result is that of its frame.
-    forward: (call, request) =>
-      request.path === '/chk' ? forward(call, request) : audit.forward(call, () => forward(call, request)),
+    // The audit of a stored result is that of its frame.
+    forward: audited(forward, audit),
 
     async health() {
       const storeHealth = await healthOf(store);

@@ -1,4 +1,5 @@
 import { type TsdbProxy, TsdbCredentialsError } from '@svc/tsdb-proxy';
+import type { Audit } from './audit.ts';
 import type { EngineName } from './engine-names.ts';
 import { engineNotConfigured } from './engine-not-configured.ts';
 import { endWithResponse } from './end-with-response.ts';
@@ -30,4 +31,10 @@ export function createForward({ tsdb, engines, begin, observe, startQuery }: For
     observe({ kind: 'query_forwarded', ...eventSource(call), status: response.status, durationMs });
     return end === undefined ? response : endWithResponse(response, end);
   };
+}
+
+/** Adds the audit to the operation. A check of an import has no SQL. */
+export function audited(forward: Service['forward'], audit: Audit): Service['forward'] {
+  return (call, request) =>
+    request.path === '/chk' ? forward(call, request) : audit.forward(call, () => forward(call, request));
 }

@@ -127,8 +127,7 @@ export function createFlightService(options: FlightServiceOptions): ServiceImple
 
     async *doPut(request, context) {
       const { engine } = choiceOf(context);
-      const messages = withPace(request, pace, ({ dataHeader, dataBody }) => dataHeader.length + dataBody.length);
-      yield { appMetadata: await put(current(), messages, engine) };
+      yield { appMetadata: await put(current(), withPace(request, pace, sizeOf), engine) };
     },
 
     // eslint-disable-next-line require-yield -- It always throws.
@@ -147,4 +146,8 @@ export function createFlightService(options: FlightServiceOptions): ServiceImple
       yield* actions.list();
     },
   };
+}
+
+function sizeOf({ dataHeader, dataBody }: flight.FlightData): number {
+  return dataHeader.length + dataBody.length;
 }
