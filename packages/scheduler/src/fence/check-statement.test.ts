@@ -38,6 +38,27 @@ describe.each([
     expect(refusalOf(sql, dialect).message).toBe('The SQL is nested more than 200 levels deep.');
   });
 
+  test.each([
+    ['a hint', `SELECT /*+ ${'a'.repeat(500_000)}' */ 1`],
+    ['blanks in a hint', `SELECT /*+ a${' '.repeat(500_000)}' */ 1`],
+    ['an open string', `SELECT '${'a'.repeat(500_000)}`],
+    ['escapes', `SELECT '${String.raw`\'`.repeat(250_000)}`],
+    ['quotes', `SELECT ${'"'.repeat(500_001)}`],
+    ['backticks', `SELECT ${'`'.repeat(500_001)}`],
+    ['digits', `SELECT ${'1'.repeat(500_000)}a`],
+    ['comments', `SELECT ${'/**/'.repeat(125_000)}/*`],
+    ['queries of WITH', `WITH ${'a AS (SELECT 1), '.repeat(12_000)}`],
+  ])('refuses half a megabyte of %s without a long wait', (_name, sql) => {
+    const start = performance.now();
+    refusalOf(sql, dialect);
+    expect(performance.now() - start).toBeLessThan(10_000);
+  });
+
+  test('reads a string of two megabytes', () => {
+    const sql = `SELECT '${'a'.repeat(2_000_000)}'`;
+    expect(checkStatement(sql, dialect).sql).toBe(sql);
+  });
+
   test('refuses more tokens than a person writes', () => {
     const sql = `SELECT ${'1, '.repeat(60_000)}1`;
     expect(refusalOf(sql, dialect).message).toBe('The SQL has more than 100000 tokens.');

@@ -16,7 +16,7 @@ const MAX_DEPTH = 200;
  */
 export function findTables(tokens: readonly Token[], dialect: Dialect): readonly TableReference[] {
   const walk: Walk = { tokens, dialect, tables: [], at: 0, depth: 0, walkLevel: (opening) => walkLevel(walk, opening) };
-  walk.walkLevel({ with: 'query', closing: undefined, scope: new Set() });
+  walk.walkLevel({ with: 'query', closing: undefined, scope: undefined });
   return walk.tables;
 }
 
@@ -45,11 +45,12 @@ function levelOf(walk: Walk, opening: Opening): Level {
   const isRelation = !isQuery && opening.with === 'relation';
   return {
     closing,
-    scope,
+    scope: { names: new Set(), outer: scope },
     hasOperands: hasOperands && !isQuery,
     expected: isQuery ? 'query' : isRelation ? 'relation' : undefined,
     list: isRelation ? 'relations' : 'other',
     canHaveFrom: false,
+    canHaveWith: true,
     isQuery: false,
   };
 }

@@ -10,6 +10,7 @@ export function walkQueryStart(walk: Walk, level: Level): void {
   if (isSymbol(token, '(')) {
     walkParentheses(walk, { with: 'query', scope: level.scope });
     level.isQuery = true;
+    level.canHaveWith = false;
     level.expected = undefined;
     return;
   }
@@ -18,11 +19,14 @@ export function walkQueryStart(walk: Walk, level: Level): void {
   if (next === undefined || [',', ')', '.'].some((symbol) => isSymbol(next, symbol))) throw misplaced(walk, token);
   walk.at += 1;
   if (token.word === 'with') {
+    if (!level.canHaveWith) throw misplaced(walk, token);
+    level.canHaveWith = false;
     walkWith(walk, level);
     return;
   }
   if (token.word === 'select' && peek(walk)?.kind === 'hint') walk.at += 1;
   level.isQuery = true;
+  level.canHaveWith = false;
   level.canHaveFrom = token.word === 'select';
   level.list = token.word === 'from' ? 'relations' : 'other';
   level.expected = token.word === 'from' ? 'relation' : undefined;
@@ -37,19 +41,23 @@ function noQuery(walk: Walk, token: Token | undefined): Refusal {
   return denied(`A query cannot start with ${quoted(token.text)}.`, hint, token.start);
 }
 
-/** Walks over the queries of WITH. Each can be named in those after it, a recursive one also in itself. */
+/** Walks over the queries of WITH. Each can be named, as it is spelled, in those after it. */
 function walkWith(walk: Walk, level: Level): void {
   const hint = 'Write WITH name AS (SELECT …).';
-  const isRecursive = isWord(peek(walk), 'recursive');
-  if (!isRecursive) walk.at -= 1;
+  if (isWord(peek(walk), 'recursive')) throw recursive(walk);
+  walk.at -= 1;
   do {
     walk.at += 1;
     const name = takeName(walk);
     if (isSymbol(peek(walk), '(')) walkNames(walk);
     if (!isWord(peek(walk), 'as')) throw unreadable('WITH needs AS after a name.', hint, placeOf(walk));
     walk.at += 1;
-    const extended = new Set([...level.scope, name.text]);
-    walkParentheses(walk, { with: 'query', scope: isRecursive ? extended : level.scope });
-    level.scope = extended;
+    walkParentheses(walk, { with: 'query', scope: level.scope });
+    level.scope.names.add(name.text);
   } while (isSymbol(peek(walk), ','));
+}
+
+/** An engine that ignores RECURSIVE reads a table of its own where the query names itself. */
+function recursive(walk: Walk): Refusal {
+  return denied('WITH RECURSIVE is not supported on the cluster.', 'Send engine=local to run it.', placeOf(walk));
 }

@@ -1,7 +1,17 @@
 import { quoted } from '@svc/errors';
 import { denied, unreadable } from './refusal.ts';
 import { isName, isSymbol, isWord, type Token } from './token.ts';
-import { isStructure, type Level, misplaced, peek, placeOf, type Scope, takeName, type Walk } from './walk.ts';
+import {
+  isHidden,
+  isStructure,
+  type Level,
+  misplaced,
+  peek,
+  placeOf,
+  type Scope,
+  takeName,
+  type Walk,
+} from './walk.ts';
 import { walkNames, walkParentheses } from './walk.ts';
 import { COMMAND_WORDS } from './words.ts';
 
@@ -35,7 +45,7 @@ function walkTable(walk: Walk, scope: Scope): void {
     return;
   }
   takeName(walk);
-  if (!scope.has(token.text)) walk.tables.push({ name: token.text, start: token.start });
+  if (!isHidden(token.text, scope)) walk.tables.push({ name: token.text, start: token.start });
 }
 
 function checkTableFunction(walk: Walk, token: Token): void {

@@ -11,8 +11,11 @@ export interface TableReference {
   readonly start: number;
 }
 
-/** The names of CTEs that hide tables. */
-export type Scope = ReadonlySet<string>;
+/** The names of CTEs that hide tables: those of one level, and those around it. */
+export interface Scope {
+  readonly names: Set<string>;
+  readonly outer: Scope | undefined;
+}
 
 /** One level of parentheses or brackets: what it is, and what it has shown so far. */
 export interface Level {
@@ -20,14 +23,16 @@ export interface Level {
   readonly closing: ')' | ']' | undefined;
   /** Whether a FROM can follow that separates operands, as in `extract(year FROM day)`. */
   hasOperands: boolean;
-  /** The CTEs that can be named from here on. */
-  scope: Scope;
+  /** The CTEs that can be named here. */
+  readonly scope: Scope;
   /** What must come next, if that is certain. */
   expected: 'query' | 'relation' | undefined;
   /** What a comma at this level separates. */
   list: 'relations' | 'other';
   /** Whether a FROM clause can follow. */
   canHaveFrom: boolean;
+  /** Whether WITH can follow. */
+  canHaveWith: boolean;
   /** Whether this level has a query, so that a set operation can follow. */
   isQuery: boolean;
 }
@@ -36,7 +41,8 @@ export interface Level {
 export interface Opening {
   readonly with: 'query' | 'relation' | 'any';
   readonly closing: Level['closing'];
-  readonly scope: Scope;
+  /** The CTEs around it. */
+  readonly scope: Scope | undefined;
   readonly hasOperands?: boolean;
 }
 
@@ -90,6 +96,14 @@ export function walkNames(walk: Walk): void {
     throw unreadable('Only names can be listed here.', 'Write (a, b).', placeOf(walk));
   }
   walk.at += 1;
+}
+
+/** Whether a CTE with this very spelling hides a table. Some engines compare the names of CTEs exactly. */
+export function isHidden(name: string, scope: Scope | undefined): boolean {
+  for (let level = scope; level !== undefined; level = level.outer) {
+    if (level.names.has(name)) return true;
+  }
+  return false;
 }
 
 /** Whether a token is a word of structure. */

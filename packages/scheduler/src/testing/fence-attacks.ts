@@ -105,6 +105,7 @@ export const SPARK_ATTACKS: readonly Attack[] = [
     `SELECT * FROM frame WHERE (a), default.secret`,
     'SELECT * FROM frame UNION (secret), default.secret',
     'SELECT * FROM frame LEFT JOIN LATERAL default.secret',
+    'WITH RECURSIVE secret AS (SELECT * FROM secret) SELECT * FROM secret',
     'SELECT * FROM STREAM(secret)',
     'SELECT * FROM STREAM secret',
     'SELECT * FROM VALUES (1), (default.secret)',

@@ -115,7 +115,6 @@ export const SPARK_QUERIES: readonly FencedQuery[] = [
     'SELECT user, date, value, name, type, source, data.year, `order` FROM data AS d QUALIFY row_number() OVER () = 1',
     'data',
   ),
-  query('WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 10) SELECT * FROM n'),
   query('WITH sales AS (SELECT * FROM sales WHERE a > 1) SELECT * FROM sales', 'sales'),
   query('SELECT\r\n\ta\r\nFROM t -- end\r\n', 't'),
 ];

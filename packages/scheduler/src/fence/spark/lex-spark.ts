@@ -11,14 +11,15 @@ import {
 } from '../lexer.ts';
 import type { Token } from '../token.ts';
 
-const STRING = /'(?:[^'\\]|\\[\s\S])*'|"(?:[^"\\]|\\[\s\S])*"/y;
+const STRING = /'[^'\\]*(?:\\[\s\S][^'\\]*)*'|"[^"\\]*(?:\\[\s\S][^"\\]*)*"/y;
 const RAW_STRING = /[rR](?:'[^']*'|"[^"]*")/y;
 const HEX_STRING = /[xX](?:'[0-9A-Fa-f]*'|"[0-9A-Fa-f]*")/y;
-const QUOTED_NAME = /`(?:[^`]|``)+`/y;
+const QUOTED_NAME = /`[^`]*(?:``[^`]*)*`/y;
 const NUMBER = /(?:[0-9]+(?:\.[0-9]*)?|\.[0-9]+)(?:[eE][+-]?[0-9]+)?(?:[lLsSyYfFdD]|[bB][dD])?/y;
 const AFTER_NUMBER = /[A-Za-z0-9_]/y;
 const SYMBOL = /<=>|>>>|==|<>|!=|<=|>=|!>|!<|<<|>>|\|\||::|->|=>|[-(),.[\]=<>+*/%~&|^:!;]/y;
-const HINT = /\/\*\+[ \t\r\n]*(?:[A-Za-z_]+(?:[ \t]*\([A-Za-z0-9_, \t.]*\))?[ \t\r\n]*,?[ \t\r\n]*)+\*\//y;
+const HINT =
+  /\/\*\+[ \t\r\n]*[A-Za-z_]+(?:\([A-Za-z0-9_, \t]*\))?(?:(?:[ \t\r\n]*,[ \t\r\n]*|[ \t\r\n]+)[A-Za-z_]+(?:\([A-Za-z0-9_, \t]*\))?)*[ \t\r\n]*\*\//y;
 
 /** Strings. An engine that knows no escapes in them must see the same end. */
 const readString: TokenReader = (sql, at) => {
@@ -42,7 +43,8 @@ const readRawString: TokenReader = (sql, at) => {
 const readQuotedName: TokenReader = (sql, at) => {
   if (sql[at] !== '`') return undefined;
   const end = endOf(QUOTED_NAME, sql, at);
-  if (end === undefined) throw unreadable('A quoted name is empty or not closed.', 'Close it with a backtick.', at);
+  if (end === undefined || end === at + 2)
+    throw unreadable('A quoted name is empty or not closed.', 'Close it with a backtick.', at);
   return { end, kind: 'quoted', text: sql.slice(at + 1, end - 1).replaceAll('``', '`') };
 };
 

@@ -12,7 +12,7 @@ import {
 import type { Token } from '../token.ts';
 
 const STRING = /'[^']*'/y;
-const QUOTED_NAME = /"(?:[^"]|"")+"/y;
+const QUOTED_NAME = /"[^"]*(?:""[^"]*)*"/y;
 const NUMBER = /(?:[0-9]+(?:\.[0-9]*)?|\.[0-9]+)(?:[eE][+-]?[0-9]+)?/y;
 const AFTER_NUMBER = /[A-Za-z0-9_]/y;
 const PREFIXED = /[A-Za-z0-9_]+['"]/y;
@@ -30,7 +30,8 @@ const readString: TokenReader = (sql, at) => {
 const readQuotedName: TokenReader = (sql, at) => {
   if (sql[at] !== '"') return undefined;
   const end = endOf(QUOTED_NAME, sql, at);
-  if (end === undefined) throw unreadable('A quoted name is empty or not closed.', 'Close it with ".', at);
+  if (end === undefined || end === at + 2)
+    throw unreadable('A quoted name is empty or not closed.', 'Close it with ".', at);
   const backslash = sql.slice(at, end).indexOf('\\');
   if (backslash >= 0) throw unreadable('A name contains a backslash.', 'Remove it.', at + backslash);
   return { end, kind: 'quoted', text: sql.slice(at + 1, end - 1).replaceAll('""', '"') };

@@ -1,0 +1,153 @@
+import { ServiceError } from '@svc/errors';
+import fc from 'fast-check';
+import { describe, expect, test } from 'vitest';
+import { runs } from '../../../../test/tier.ts';
+import { SPARK_ATTACKS, STANDARD_ATTACKS } from '../testing/fence-attacks.ts';
+import { SPARK_QUERIES, STANDARD_QUERIES } from '../testing/fence-queries.ts';
+import { checkStatement, type SqlDialect } from './check-statement.ts';
+import { SPARK } from './spark/spark-dialect.ts';
+import { STANDARD } from './standard/standard-dialect.ts';
+import type { Token } from './token.ts';
+
+const LEXERS: Readonly<Record<SqlDialect, (sql: string) => Token[]>> = { spark: SPARK.lex, standard: STANDARD.lex };
+const TEXTS = {
+  spark: [...SPARK_QUERIES, ...SPARK_ATTACKS].map(({ sql }) => sql),
+  standard: [...STANDARD_QUERIES, ...STANDARD_ATTACKS].map(({ sql }) => sql),
+};
+
+/** Parts of which texts are made that are hard to read. */
+const PIECES = [
+  ...`' " \` '' "" \\ \\' \\" -- -- \\ /* */ /*+ /*! \n \r\n \r ; ( ) [ ] , . ? $$ $a$ @ # { } : :: | |> -> => * / // 1 1a 1. .5`.split(
+    ' ',
+  ),
+  ...'SELECT FROM WHERE a t x r R X E AS IN (1) WITH UNION TABLE VALUES GROUP BY USING JOIN LATERAL'.split(' '),
+  '\n',
+  '\\\n',
+  '\u00a0',
+  '\u2028',
+  '\ufeff',
+  'ſ',
+  'K',
+  'ı',
+  '🜁',
+  '\ud800',
+];
+
+const blank = fc.constantFrom(' ', '\n', '\t', '\r\n', ' /* x */ ', ' -- x\n', '/**/ ', "/* ' */ ", '-- `\n');
+
+function withBlanks(words: readonly string[]): fc.Arbitrary<string> {
+  return fc
+    .tuple(...words.map((word) => fc.tuple(blank, inAnyCase(word))))
+    .map((parts) => parts.map(([before, word]) => before + word).join(''));
+}
+
+function inAnyCase(word: string): fc.Arbitrary<string> {
+  const letters = Array.from(word);
+  return fc
+    .array(fc.boolean(), { minLength: letters.length, maxLength: letters.length })
+    .map((uppers) => letters.map((letter, i) => (uppers[i] === true ? letter.toUpperCase() : letter)).join(''));
+}
+
+/** Returns the error of the fence. Anything but a `ServiceError` with a position is a bug. */
+function check(sql: string, dialect: SqlDialect): ServiceError | undefined {
+  try {
+    checkStatement(sql, dialect);
+    return undefined;
+  } catch (error) {
+    if (!(error instanceof ServiceError) || error.position === undefined) throw error;
+    return error;
+  }
+}
+
+describe.each(['spark', 'standard'] as const)('the fence for %s', (dialect) => {
+  const lex = LEXERS[dialect];
+  const piece = fc.oneof(fc.constantFrom(...PIECES), fc.string({ unit: 'binary', maxLength: 3 }));
+  const soup = fc.array(piece, { maxLength: 30 }).map((pieces) => pieces.join(' '));
+  const damaged = fc
+    .tuple(fc.constantFrom(...TEXTS[dialect]), fc.nat(), fc.nat({ max: 4 }), piece)
+    .map(([text, at, length, added]) => {
+      const start = at % (text.length + 1);
+      return text.slice(0, start) + added + text.slice(start + length);
+    });
+  const anyText = fc.oneof(soup, damaged, fc.constantFrom(...TEXTS[dialect]));
+
+  test('reads the same tokens in a text that passes when it stands in parentheses', () => {
+    fc.assert(
+      fc.property(anyText, (text) => {
+        if (check(text, dialect) !== undefined) return;
+        const { sql } = checkStatement(text, dialect);
+        const inside = lex(`(\n${sql}\n)`).slice(1, -1);
+        expect(inside.map((token) => ({ ...token, start: token.start - 2 }))).toEqual(lex(sql));
+      }),
+      { numRuns: runs(20_000) },
+    );
+  });
+
+  test('never lets a text leave its parentheses', () => {
+    fc.assert(
+      fc.property(anyText, (text) => {
+        if (check(text, dialect) !== undefined) return;
+        let depth = 0;
+        for (const token of lex(checkStatement(text, dialect).sql)) {
+          if (token.kind === 'symbol') depth += token.text === '(' ? 1 : token.text === ')' ? -1 : 0;
+          expect(depth).toBeGreaterThanOrEqual(0);
+          expect(token.text).not.toBe(';');
+        }
+        expect(depth).toBe(0);
+      }),
+      { numRuns: runs(20_000) },
+    );
+  });
+});
+
+describe('the fence for spark', () => {
+  const call = fc.constantFrom('reflect', 'java_method', 'try_reflect', 'input_file_name', 'unknown', 'identifier');
+  const quotes = fc.constantFrom('', '`');
+  const qualifier = fc.constantFrom([], ['builtin', '.'], ['system', '.', 'builtin', '.'], ['`system`', '.']);
+  const table = fc.constantFrom(
+    ['text', '.', '`/etc/passwd`'],
+    ['`parquet`', '.', '`s3://a`'],
+    ['spark_catalog', '.', 'default', '.', 'secret'],
+    ["'/etc/passwd'"],
+    ['read_files', '(', "'/a'", ')'],
+    ['identifier', '(', "'a'", ')'],
+    ['stream', 'secret'],
+  );
+
+  test('refuses calls of forbidden functions in every case, quoting and spacing', () => {
+    const attack = fc
+      .tuple(call, quotes, qualifier, fc.constantFrom(...['a +', 'a,', '(', 'CASE WHEN', 'abs(', 'NOT', '1 |']))
+      .chain(([name, quote, before, prefix]) =>
+        withBlanks(['SELECT', prefix, ...before, `${quote}${name}${quote}`, '(', "'a'", ',', "'b'", ')', 'FROM', 't']),
+      );
+    fc.assert(
+      fc.property(attack, (sql) => {
+        expect(check(sql, 'spark'), sql).toBeDefined();
+      }),
+      { numRuns: runs(5000) },
+    );
+  });
+
+  test('refuses tables that are no plain names, wherever a table can stand', () => {
+    const place = fc.constantFrom(
+      ['SELECT', '*', 'FROM'],
+      ['SELECT', '*', 'FROM', 't', ','],
+      ['SELECT', '*', 'FROM', 't', 'WHERE', ','],
+      ['SELECT', '*', 'FROM', 't', 'JOIN', 'LATERAL'],
+      ['SELECT', '*', 'FROM', 't', 'ON', 'a', '=', 'b', ','],
+      ['SELECT', 'a', 'IN', '(', 'SELECT', 'b', 'FROM'],
+      ['SELECT', '1', 'UNION', 'SELECT', '*', 'FROM', '('],
+      ['SELECT', 'is', 'DISTINCT', 'FROM'],
+      ['TABLE'],
+      ['FROM'],
+    );
+    const attack = fc.tuple(place, table).chain(([before, name]) => withBlanks([...before, ...name]));
+    fc.assert(
+      fc.property(attack, (sql) => {
+        const closed = sql + ')'.repeat(Math.max(0, sql.split('(').length - sql.split(')').length));
+        expect(check(closed, 'spark'), closed).toBeDefined();
+      }),
+      { numRuns: runs(5000) },
+    );
+  });
+});
