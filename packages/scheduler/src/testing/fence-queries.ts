@@ -99,7 +99,7 @@ export const SPARK_QUERIES: readonly FencedQuery[] = [
   query("SELECT * FROM (SELECT y, q, r FROM s) PIVOT (sum(r) AS total FOR q IN ('a' AS a, 'b' AS b))", 's'),
   query('SELECT * FROM s UNPIVOT INCLUDE NULLS (v FOR n IN (q1 AS a, q2))', 's'),
   query('SELECT * FROM t TABLESAMPLE (10 PERCENT) REPEATABLE (1) WHERE a > 1', 't'),
-  query("SELECT * FROM VALUES (1, 'a'), (2, NULL), (-1, date '2024-01-01') AS t(n, s)"),
+  query("SELECT * FROM VALUES (1, 'a'), (2, NULL), (-1, upper('b')) AS t(n, s)"),
   query('SELECT * FROM (VALUES (1, x), (2, y)) AS t(a, b), range(0, 10, 2) r'),
   query('SELECT * EXCEPT (a, b), c FROM t', 't'),
   query('SELECT * FROM t EXCEPT (SELECT * FROM u) ORDER BY 1 LIMIT 10 OFFSET 5', 't u'),
