@@ -1,8 +1,9 @@
 // Keeps `src/fence/generated/spark-words.ts`: the functions of the pinned Spark that are not in
 // `src/fence/spark/refused-functions.ts`, and its keywords. Run it with SPARK_HOME after a new version of Spark, once the new
-// functions that must not be called are refused there; what this then adds is to be read, name by name.
+// functions that must not be called are refused there; what this then adds is to be read, name by name. With --check it writes
+// nothing, and fails if the file is not up to date.
 import { execFileSync } from 'node:child_process';
-import { writeFileSync } from 'node:fs';
+import { readFileSync, writeFileSync } from 'node:fs';
 import { REFUSED_SPARK_FUNCTIONS } from '../dist/fence/spark/refused-functions.js';
 
 const FILE = new URL('../src/fence/generated/spark-words.ts', import.meta.url);
@@ -34,9 +35,7 @@ function wrapped(names) {
   return rows.map((row) => `  ${row}`).join('\n');
 }
 
-writeFileSync(
-  FILE,
-  `// Written by \`tools/list-spark-words.js\`.
+const text = `// Written by \`tools/list-spark-words.js\`.
 
 /** The version of Spark that these words are of. */
 export const SPARK_VERSION = '${version.split(' ')[0]}';
@@ -50,5 +49,10 @@ ${wrapped(functions)}
 export const SPARK_KEYWORDS = \`
 ${wrapped(keywords)}
 \`;
-`,
-);
+`;
+if (!process.argv.includes('--check')) {
+  writeFileSync(FILE, text);
+} else if (readFileSync(FILE, 'utf8') !== text) {
+  console.error('spark-words.ts is not up to date. Run packages/scheduler/tools/list-spark-words.js.');
+  process.exitCode = 1;
+}

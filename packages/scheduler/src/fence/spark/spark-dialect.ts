@@ -1,6 +1,6 @@
 import { nearestName } from '@svc/errors';
 import type { Dialect } from '../dialect.ts';
-import { SPARK_FUNCTIONS, SPARK_KEYWORDS } from '../generated/spark-words.ts';
+import { SPARK_FUNCTIONS, SPARK_KEYWORDS, SPARK_VERSION } from '../generated/spark-words.ts';
 import { denied } from '../refusal.ts';
 import { isSymbol, type Token, wordsIn } from '../token.ts';
 import { WORDS_BEFORE_PARENTHESIS } from '../words.ts';
@@ -43,7 +43,8 @@ function checkFunction(name: Token): void {
     throw denied(`The function ${name.text} ${reason}.`, 'Write the SQL without it.', name.start);
   }
   const nearest = nearestName(name.word, FUNCTIONS);
-  const hint = nearest === undefined ? 'Write the SQL without it.' : `Did you mean ${nearest}?`;
+  const hint =
+    nearest === undefined ? `Use a built-in function of Spark ${SPARK_VERSION}.` : `Did you mean ${nearest}?`;
   throw denied(`The function ${name.text} is not allowed on the cluster.`, hint, name.start);
 }
 
