@@ -87,7 +87,7 @@ async function decodeHere(
     const first = await nextPart();
     if (first?.kind !== 'schema') throw new Error('The first step of a decoder was not a schema.');
     const frame = createFrameAssembler(readSchema(first.message));
-    return { schema: frame.schema, batches: batches(frame.add) };
+    return { schema: frame.schema, batches: batches((part) => frame.add(part)) };
   } catch (error) {
     await chunks.return?.();
     throw error;

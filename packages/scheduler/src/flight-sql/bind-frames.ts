@@ -6,7 +6,7 @@ import type { ReadFile } from './read-file-template.ts';
 export interface BoundSql {
   readonly text: string;
   /** Returns the place in the statement of a place in the text, both in code points; undefined outside of the statement. */
-  placeIn(position: number): number | undefined;
+  readonly placeIn: (position: number) => number | undefined;
 }
 
 /** How to bind frames. */

@@ -1,20 +1,16 @@
 import { orAborted } from '@svc/errors';
 import type { flight } from '@svc/proto';
-import type { Schema } from 'apache-arrow';
 import type { Cluster } from '../cluster.ts';
 import type { BoundStatement, Driver } from '../driver.ts';
 import { bindFrames, type BoundSql, inParentheses, withoutRows } from './bind-frames.ts';
 import { createCancelFlight } from './cancel-flight.ts';
-import { statementQuery } from './commands.ts';
 import { type CallScope, type Connection, createConnection } from './connection.ts';
 import { type Dialect, findDialect } from './dialect.ts';
+import { preparedSchema, querySchema } from './describe-statement.ts';
 import { serverOf } from './endpoint-location.ts';
-import { schemaOf } from './flight-rows.ts';
-import { prepareStatement } from './prepared-statement.ts';
 import { parseReadFile } from './read-file-template.ts';
 import type { MessageReader } from './read-messages.ts';
 import { type RunningStatements, runStatement } from './running-statement.ts';
-import { isUnimplemented } from './status-error.ts';
 
 /** Options of `createFlightDriver`. */
 export interface FlightDriverOptions {
@@ -64,27 +60,6 @@ export function createFlightDriver(cluster: Cluster, { readFile: template }: Fli
     return bindFrames(sql, frames, { readFile, dialect: await orAborted(dialect, signal) });
   }
 
-  async function preparedSchema(scope: CallScope, text: string): Promise<Schema | undefined> {
-    const prepared = await prepareStatement(connection, scope, text);
-    // The server closes it with its life, if it does not now.
-    await prepared.close(scope).catch(() => undefined);
-    return prepared.schema;
-  }
-
-  async function querySchema(scope: CallScope, text: string): Promise<Schema | undefined> {
-    const descriptor = statementQuery(text);
-    try {
-      const { schema } = await connection.call(scope, (client, options) => client.getSchema(descriptor, options));
-      return schemaOf(schema);
-    } catch (error) {
-      if (!isUnimplemented(error)) throw error;
-    }
-    const info = await connection.call(scope, (client, options) => client.getFlightInfo(descriptor, options));
-    // Some engines run the statement already.
-    void cancelFlight({ ...scope, signal: AbortSignal.timeout(PROBE_TIMEOUT_MS) }, info).catch(() => undefined);
-    return schemaOf(info.schema);
-  }
-
   return {
     query: async (statement, signal) =>
       runStatement(parts, { statement, bound: await bind(statement, signal), signal }),
@@ -93,16 +68,18 @@ export function createFlightDriver(cluster: Cluster, { readFile: template }: Fli
       const bound = await bind(statement, signal);
       const { sql, parameters, tag } = statement;
       const scope = { signal, tag, sql, bound, isPlanning: true };
-      const known = await (parameters > 0 ? preparedSchema(scope, bound.text) : querySchema(scope, bound.text));
+      const known = await (parameters > 0
+        ? preparedSchema(parts, scope, bound.text)
+        : querySchema(parts, scope, bound.text));
       if (known !== undefined) return known;
       const withNulls = { ...statement, params: Array.from({ length: parameters }, () => null) };
-      const { schema, stop } = await runStatement(parts, {
+      const result = await runStatement(parts, {
         statement: withNulls,
         bound: withoutRows(bound),
         signal,
       });
-      await stop();
-      return schema;
+      await result.stop();
+      return result.schema;
     },
 
     async close() {

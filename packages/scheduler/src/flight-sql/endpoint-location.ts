@@ -21,7 +21,8 @@ export function serverOf({ location }: flight.FlightEndpoint, cluster: Cluster):
 }
 
 function serverAt(uri: string, cluster: Cluster): Cluster | undefined {
-  const [, scheme = '', host = '', port] = /^([a-z0-9+-]+:)\/\/(\[[^\]]*\]|[^:/?]*)(?::(\d{1,5}))?/i.exec(uri) ?? [];
+  const [, scheme = '', host = '', port] =
+    /^([a-z0-9+-]+:)\/\/(\[[^\]]*\]|[^:/?]*)(?::(\d{1,5}))?(?:[/?]|$)/i.exec(uri) ?? [];
   if (scheme.toLowerCase() === REUSE) return cluster;
   const hasTls = TLS[scheme.toLowerCase()];
   const isSameHost = host.replace(/^\[|\]$/g, '').toLowerCase() === cluster.host.toLowerCase();

@@ -1,6 +1,6 @@
 import type { SqlValue } from '@svc/frames';
 import { encodeArrowMessages } from '@svc/frames/internal';
-import { flight, flightSql } from '@svc/proto';
+import { type flight, flightSql } from '@svc/proto';
 import type { Schema } from 'apache-arrow';
 import { schedulerFailed } from '../scheduler-failed.ts';
 import { pack, preparedQuery, unpack } from './commands.ts';

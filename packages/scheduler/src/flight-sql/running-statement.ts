@@ -30,7 +30,7 @@ export interface RunOptions {
 }
 
 /** How long the server may take to confirm the end of a statement. */
-const STOP_TIMEOUT_MS = 30_000;
+const STOP_TIMEOUT_MS = 10_000;
 
 /** Runs a statement, and resolves when its columns are known. */
 export async function runStatement(

@@ -28,10 +28,12 @@ export function statusError(failed: FailedCall, context: CallContext): ServiceEr
   return Object.assign(error, { cause: failed });
 }
 
+const UNIMPLEMENTED: number = Status.UNIMPLEMENTED;
+
 /** Whether a call failed because the server does not have it. */
 export function isUnimplemented(error: unknown): boolean {
   const cause = error instanceof ServiceError ? error.cause : undefined;
-  return typeof cause === 'object' && cause !== null && 'code' in cause && cause.code === Status.UNIMPLEMENTED;
+  return typeof cause === 'object' && cause !== null && 'code' in cause && cause.code === UNIMPLEMENTED;
 }
 
 /** Codes of another server of this kind that mean the same to the client of this one. */
@@ -51,7 +53,7 @@ function peerError({ details, trailer }: FailedCall, { cluster, sql, bound }: Ca
   const hint = decoded(trailer('svc-error-hint')) ?? ERROR_CODES[code].hint;
   const message = details.endsWith(` ${hint}`) ? details.slice(0, -hint.length - 1) : details;
   if (code === 'unauthenticated' || (code === 'permission_denied' && LACKS_PERMISSION.test(message))) {
-    return refusedToken(cluster, message);
+    return refusedToken(cluster, message, sql);
   }
   if (!SAME_CODES.has(code)) return schedulerFailed(`The scheduler failed: ${message}`, { ...about(sql), hint });
   const seconds = Number(trailer('retry-after'));
@@ -80,20 +82,20 @@ function decoded(text: string | undefined): string | undefined {
 
 function engineError({ code, details }: FailedCall, { cluster, sql, bound, isPlanning }: CallContext): ServiceError {
   const message = firstLine(details);
-  switch (code) {
-    case Status.UNAUTHENTICATED:
-    case Status.PERMISSION_DENIED:
-      return refusedToken(cluster, message);
-    case Status.UNAVAILABLE:
+  switch (Status[code] ?? 'UNKNOWN') {
+    case 'UNAUTHENTICATED':
+    case 'PERMISSION_DENIED':
+      return refusedToken(cluster, message, sql);
+    case 'UNAVAILABLE':
       return schedulerFailed(`The scheduler at ${cluster.host}:${cluster.port} cannot be reached.`, about(sql));
-    case Status.DEADLINE_EXCEEDED:
+    case 'DEADLINE_EXCEEDED':
       return new ServiceError('deadline_exceeded', `The scheduler ran out of time: ${message}`, about(sql));
-    case Status.RESOURCE_EXHAUSTED:
+    case 'RESOURCE_EXHAUSTED':
       return exhausted(message, sql);
-    case Status.INVALID_ARGUMENT:
-    case Status.OUT_OF_RANGE:
+    case 'INVALID_ARGUMENT':
+    case 'OUT_OF_RANGE':
       return invalidSql(message, details, { sql, bound });
-    case Status.CANCELLED:
+    case 'CANCELLED':
       return schedulerFailed(`The scheduler cancelled the statement: ${message}`, about(sql));
     default: {
       const isOfTheSql = isPlanning === true && !TRANSPORT.test(details);
@@ -130,8 +132,9 @@ function placed(position: number | undefined, bound: BoundSql | undefined): { re
   return place === undefined ? {} : { position: place };
 }
 
-function refusedToken({ token }: Cluster, message: string): ServiceError {
+function refusedToken({ token }: Cluster, message: string, sql: string | undefined): ServiceError {
   return schedulerFailed(`The scheduler refused the credentials: ${message}`, {
+    ...about(sql),
     hint: token === undefined ? 'Set scheduler.token.' : 'Check scheduler.token: it may be wrong, expired or too weak.',
   });
 }
