@@ -43,6 +43,10 @@ describe('the local engine, in the dialect of DuckDB', () => {
     expect(info.parameters.fields.map(({ name, type }) => `${name} ${type}`)).toEqual(['1 Int64']);
   });
 
+  test('an unknown word is invalid_sql, with its position', async () => {
+    await expect(rowsOf(fixture.engine, 'SELEKT 1')).rejects.toMatchObject({ code: 'invalid_sql', position: 0 });
+  });
+
   test('an unknown table is invalid_sql, with its position', async () => {
     const sql = "SELECT 'é' FROM trade";
     const failure = { code: 'invalid_sql', query: sql, position: 16, hint: 'Did you mean "trades"?' };

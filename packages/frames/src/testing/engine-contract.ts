@@ -3,16 +3,23 @@ import type { Call } from '../call.ts';
 import { columnInfo } from '../column-types.ts';
 import type { Engine, QueryOptions } from '../engine.ts';
 import { parseHandle } from '../handle.ts';
-import type { FrameRef, Store } from '../store.ts';
+import type { FrameStream } from '../frame-stream.ts';
+import type { FrameRef } from '../store.ts';
 import { longFrame, readRows } from './sample-frames.ts';
 
 /** An engine, and the store of its frames. */
 export interface EngineContractParts {
   readonly engine: Engine;
-  readonly store: Pick<Store, 'put' | 'drop'>;
+  readonly store: EngineContractStore;
   /** The number of statements the engine runs concurrently. */
   readonly maxConcurrent: number;
   close(): Promise<void>;
+}
+
+/** The changes of frames that the suite makes. */
+export interface EngineContractStore {
+  put(ref: FrameRef, frame: FrameStream): Promise<unknown>;
+  drop(ref: FrameRef): Promise<unknown>;
 }
 
 /** What an engine cannot do. */
@@ -121,7 +128,7 @@ export function engineContract(
     test.each([
       ['DELETE FROM trades', 'permission_denied'],
       ['SELECT 1; SELECT 2', 'invalid_sql'],
-      ['SELEKT 1', 'invalid_sql'],
+      ['SELECT (1', 'invalid_sql'],
       ['', 'invalid_sql'],
     ])('%o is %s', async (sql, code) => {
       await expect(rows(sql)).rejects.toMatchObject({ code });
