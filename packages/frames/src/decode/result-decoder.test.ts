@@ -1,16 +1,6 @@
-import {
-  Field,
-  Int32,
-  RecordBatch,
-  Schema,
-  Struct,
-  Table,
-  tableFromArrays,
-  tableToIPC,
-  Utf8,
-  vectorFromArray,
-} from 'apache-arrow';
+import { Field, Int32, Schema, Table, tableFromArrays, tableToIPC, Utf8, vectorFromArray } from 'apache-arrow';
 import { expect, test } from 'vitest';
+import { createRecordBatch } from '../columns/create-record-batch.ts';
 import { createResultDecoder, type ResultDecoder } from './result-decoder.ts';
 
 function failureOf(decoder: ResultDecoder, bytes: Uint8Array): unknown {
@@ -37,11 +27,8 @@ test('pieces of one schema become batches of the first schema', () => {
 
 test('columns of one name get numbers, and keep their values', () => {
   const fields = ['a', 'a', 'a_1'].map((name) => new Field(name, new Int32(), true));
-  const struct = new Struct(fields);
-  const columns = [[1], [2], [3]].map((values) => vectorFromArray(values, new Int32()).data[0]);
-  const [template] = tableFromArrays({ a: Int32Array.of(1) }).batches;
-  const data = template?.data.clone(struct, 0, 1, 0, [], columns);
-  const bytes = tableToIPC(new Table([new RecordBatch(new Schema(fields), data)]), 'stream');
+  const columns = [[1], [2], [3]].flatMap((values) => vectorFromArray(values, new Int32()).data);
+  const bytes = tableToIPC(new Table([createRecordBatch(new Schema(fields), 1, columns)]), 'stream');
   const decoder = createResultDecoder(MAX_BYTES);
   const [batch] = decoder.decode(bytes);
   expect(decoder.schema?.fields.map(({ name }) => name)).toEqual(['a', 'a_1', 'a_1_1']);
@@ -49,7 +36,7 @@ test('columns of one name get numbers, and keep their values', () => {
 });
 
 test('each piece brings its dictionaries', () => {
-  const bytes = tableToIPC(tableFromArrays({ s: vectorFromArray(['x', 'y', 'x']) }), 'stream');
+  const bytes = tableToIPC(new Table({ s: vectorFromArray(['x', 'y', 'x']) }), 'stream');
   const decoder = createResultDecoder(MAX_BYTES);
   const batches = [bytes, bytes].flatMap((one) => decoder.decode(one));
   expect(batches.flatMap((batch) => [...(batch.getChild('s') ?? [])])).toEqual(['x', 'y', 'x', 'x', 'y', 'x']);

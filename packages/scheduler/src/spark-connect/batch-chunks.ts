@@ -9,13 +9,10 @@ export interface BatchChunks {
   finish(): void;
 }
 
-/** The maximum size of a batch. */
-export const MAX_BATCH_BYTES = 256 * 2 ** 20;
-
 const MAX_CHUNKS = 65_536n;
 
-/** Creates a joiner of chunks. */
-export function createBatchChunks(): BatchChunks {
+/** Creates a joiner of chunks of batches with at most `maxBytes`. */
+export function createBatchChunks(maxBytes: number): BatchChunks {
   let chunks: Uint8Array[] = [];
   let bytes = 0;
   let expected = 1n;
@@ -34,8 +31,8 @@ export function createBatchChunks(): BatchChunks {
         );
       }
       bytes += data.length;
-      if (bytes > MAX_BATCH_BYTES) {
-        throw schedulerFailed(`The scheduler sent a batch of more than ${MAX_BATCH_BYTES} bytes.`, {
+      if (bytes > maxBytes) {
+        throw schedulerFailed(`The scheduler sent a batch of more than ${maxBytes} bytes.`, {
           hint: 'Lower spark.connect.grpc.arrow.maxBatchSize of the cluster, or ask for smaller values.',
         });
       }

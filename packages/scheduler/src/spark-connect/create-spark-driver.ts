@@ -26,8 +26,9 @@ export function createSparkDriver(cluster: Cluster): Driver {
   }
 
   async function columnsOf(plan: Plan, owner: Owner, signal: AbortSignal): Promise<Schema> {
-    const { schema, stop } = await start(plan, owner, signal);
-    await stop();
+    const { schema, batches } = await start(plan, owner, signal);
+    // A complete result need not be interrupted.
+    for (let next = await batches.next(); next.done !== true;) next = await batches.next();
     return schema;
   }
 
@@ -44,35 +45,40 @@ export function createSparkDriver(cluster: Cluster): Driver {
     );
   }
 
-  /** Runs a step of a statement, and converts its error. */
-  async function explained<T>(statement: BoundStatement, signal: AbortSignal, step: () => Promise<T>): Promise<T> {
+  /** Returns the error of a statement. */
+  function explain(error: unknown, { sql }: BoundStatement, signal: AbortSignal): ServiceError {
+    if (error instanceof ServiceError) return error;
+    if (signal.aborted) return cancelledError(signal.reason);
+    if (error instanceof RefusedPlan) return refusalError(error.refusal, sql, error.cause);
+    dialect.forget();
+    return transportError(error);
+  }
+
+  /** Runs the first step of a statement. A server without SQLSTATEs does not say whether it refuses or fails. */
+  async function begin<T>(statement: BoundStatement, signal: AbortSignal, step: () => Promise<T>): Promise<T> {
     try {
       return await step();
     } catch (error) {
-      if (error instanceof ServiceError) throw error;
-      if (signal.aborted) throw cancelledError(signal.reason);
-      if (!(error instanceof RefusedPlan)) {
-        dialect.forget();
-        throw transportError(error);
-      }
-      const { refusal, cause } = error;
-      const isInvalid = refusal.sqlState === '' && (await isRefused(statement, signal));
-      throw isInvalid ? invalidSql(refusal, statement.sql, cause) : refusalError(refusal, statement.sql, cause);
+      const isUnnamed = error instanceof RefusedPlan && error.refusal.sqlState === '';
+      if (isUnnamed && (await isRefused(statement, signal)))
+        throw invalidSql(error.refusal, statement.sql, error.cause);
+      throw explain(error, statement, signal);
     }
   }
 
   return {
     async query(statement, signal) {
-      const { schema, batches, stop } = await explained(statement, signal, async () =>
+      const { schema, batches, stop } = await begin(statement, signal, async () =>
         start(planOf(statement, { dialect: await dialect.get(signal) }), statement, signal),
       );
-      const next = (): Promise<IteratorResult<RecordBatch>> => explained(statement, signal, () => batches.next());
+      const next = (): Promise<IteratorResult<RecordBatch>> =>
+        batches.next().catch((error: unknown) => Promise.reject(explain(error, statement, signal)));
       return { schema, batches: { [Symbol.asyncIterator]: () => ({ next, return: () => batches.return() }) }, stop };
     },
     async describe(statement, signal) {
       const attempt = (value: SqlValue): Promise<Schema> => {
         const bound = withParams(statement, value);
-        return explained(bound, signal, () => describe(bound, signal));
+        return begin(bound, signal, () => describe(bound, signal));
       };
       try {
         return await attempt(null);

@@ -28,6 +28,9 @@ export interface ExecuteOptions {
   readonly signal: AbortSignal;
 }
 
+/** The maximum size of a batch. */
+export const MAX_BATCH_BYTES = 256 * 2 ** 20;
+
 /** Large batches come in chunks of this size. The client reads 16 messages ahead, so it also bounds memory. */
 const CHUNK_BYTES = 2 ** 20;
 
@@ -58,7 +61,7 @@ export function execute(client: SparkClient, options: ExecuteOptions): Execution
   }
 
   async function* batches(): AsyncGenerator<Uint8Array> {
-    const chunks = createBatchChunks();
+    const chunks = createBatchChunks(MAX_BATCH_BYTES);
     let heldBytes = 0;
     try {
       for await (const response of readResponses(callsOf(client, operationId, options), controller.signal)) {

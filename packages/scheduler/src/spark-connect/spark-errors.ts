@@ -117,7 +117,7 @@ export function refusalError(refusal: Refusal, sql: string, cause: unknown): Ser
 /** Returns the error of a statement that the server does not accept. */
 export function invalidSql(refusal: Refusal, sql: string, cause: unknown): ServiceError {
   const { message, place } = tidied(refusal.message);
-  const start = refusal.startIndex ?? (place && offsetOf(place, sql));
+  const start = refusal.startIndex ?? (place && offsetOf(place, sql)) ?? offsetOfSail(refusal.message, sql);
   const position = start === undefined ? undefined : Math.min(Math.max(start - OPEN_LENGTH, 0), Array.from(sql).length);
   return new ServiceError('invalid_sql', message, { query: sql, ...(position !== undefined && { position }), cause });
 }
@@ -142,6 +142,7 @@ function tidied(message: string): { readonly message: string; readonly place: Pl
     .replace(/\s*\(line \d+, pos \d+\)/, '')
     .replace(/;?\s*line \d+,? pos \d+;?\s*$/, '')
     .replace(/\s*SQLSTATE: \w{5}\s*$/, '')
+    .replace(SAIL_PLACE, '$1')
     .trim();
   return { message: text.slice(0, MAX_MESSAGE_LENGTH) || 'The scheduler refused the SQL.', place };
 }
@@ -151,6 +152,16 @@ function offsetOf({ line, column }: Place, sql: string): number {
   // The first line of the plan is the parenthesis.
   const before = sql.split('\n').slice(0, Math.max(line - 2, 0));
   return OPEN_LENGTH + before.reduce((sum, text) => sum + Array.from(text).length + 1, 0) + (line < 2 ? 0 : column);
+}
+
+/** Sail names the first and the last byte of what it found. */
+const SAIL_PLACE = /^(?:invalid argument: )?(found .*) at (\d+):\d+(?= expected )/;
+
+function offsetOfSail(message: string, sql: string): number | undefined {
+  const [, , bytes] = SAIL_PLACE.exec(message) ?? [];
+  if (bytes === undefined) return undefined;
+  const before = Buffer.from(sql).subarray(0, Math.max(Number(bytes) - OPEN_LENGTH, 0));
+  return OPEN_LENGTH + Array.from(before.toString()).length;
 }
 
 const WRONG_CREDENTIALS = {

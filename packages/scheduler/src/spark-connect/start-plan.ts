@@ -2,9 +2,8 @@ import { ServiceError } from '@svc/errors';
 import { createResultDecoder, prepend, type ResultDecoder } from '@svc/frames/internal';
 import type { RecordBatch, Schema } from 'apache-arrow';
 import { schedulerFailed } from '../scheduler-failed.ts';
-import { MAX_BATCH_BYTES } from './batch-chunks.ts';
 import type { SparkClient } from './connect-spark.ts';
-import { execute, type Execution } from './execution.ts';
+import { execute, type Execution, MAX_BATCH_BYTES } from './execution.ts';
 import type { Plan } from './plan.ts';
 import { newSession, openSession, releaseSession } from './spark-session.ts';
 

@@ -1,0 +1,284 @@
+import { setTimeout as delay } from 'node:timers/promises';
+import { ServiceError } from '@svc/errors';
+import { Status } from 'nice-grpc';
+import { describe, expect, onTestFinished, test } from 'vitest';
+import type { BoundStatement, Driver, DriverResult } from '../driver.ts';
+import {
+  batchOf,
+  type Fault,
+  type SparkServer,
+  type SparkServerOptions,
+  startSparkServer,
+} from '../testing/spark-server.ts';
+import { createSparkDriver } from './create-spark-driver.ts';
+
+const STATEMENT: BoundStatement = {
+  sql: 'SELECT a FROM t',
+  params: [],
+  parameters: 0,
+  frames: [],
+  tenant: 'acme',
+  tag: 'svc-1',
+};
+const NEVER = new AbortController().signal;
+
+async function start(options: SparkServerOptions, token?: string): Promise<{ server: SparkServer; driver: Driver }> {
+  const server = await startSparkServer(options);
+  const driver = createSparkDriver({
+    protocol: 'spark-connect',
+    host: '127.0.0.1',
+    port: server.port,
+    hasTls: false,
+    token,
+  });
+  onTestFinished(async () => {
+    await driver.close();
+    await server.close();
+  });
+  return { server, driver };
+}
+
+async function valuesOf({ batches }: Pick<DriverResult, 'batches'>): Promise<unknown[]> {
+  const values: unknown[] = [];
+  for await (const batch of batches) values.push(...(batch.getChild('a') ?? []));
+  return values;
+}
+
+async function failureOf(work: Promise<unknown>): Promise<ServiceError> {
+  const error: unknown = await work.then(
+    () => undefined,
+    (thrown: unknown) => thrown,
+  );
+  if (!(error instanceof ServiceError)) throw new TypeError(`It did not fail with a code: ${String(error)}`);
+  return error;
+}
+
+/** The calls of a statement, without those of the probe, which come first. */
+function callsOf({ calls }: SparkServer): string[] {
+  return calls.slice(calls.indexOf('executePlan'));
+}
+
+const THREE = [[1, 2], [3], [4, 5]].map(batchOf);
+const cut = (after: number): Fault => ({ after, kind: Status.UNAVAILABLE });
+
+describe('a statement', () => {
+  test('gets every batch, and its session ends', async () => {
+    const { server, driver } = await start({ batches: THREE });
+    expect(await valuesOf(await driver.query(STATEMENT, NEVER))).toEqual([1, 2, 3, 4, 5]);
+    await driver.close();
+    expect(callsOf(server)).toEqual(['executePlan', 'releaseExecute(all)', 'releaseSession']);
+  });
+
+  test('runs in a session of its tenant, with the settings that it needs', async () => {
+    const { server, driver } = await start({ batches: THREE });
+    for (const tenant of ['acme', 'other']) await valuesOf(await driver.query({ ...STATEMENT, tenant }, NEVER));
+    const [first, second] = server.requests;
+    expect(first?.userContext?.userId).toBe('acme');
+    expect(second?.userContext?.userId).toBe('other');
+    expect(first?.sessionId).not.toBe(second?.sessionId);
+    expect(first).toMatchObject({ tags: ['svc-1'], clientObservedServerSideSessionId: 'server-session' });
+    expect(Object.fromEntries(server.settings)).toMatchObject({
+      'spark.sql.runSQLOnFiles': 'false',
+      'spark.sql.session.timeZone': 'UTC',
+    });
+  });
+
+  test('is read no further than its reader reads', async () => {
+    const large = batchOf(Array.from({ length: 1 << 18 }, (_, i) => i));
+    async function* endless() {
+      for (;;) yield large;
+    }
+    const { server, driver } = await start({ batches: endless });
+    const result = await driver.query(STATEMENT, NEVER);
+    const reader = result.batches[Symbol.asyncIterator]();
+    await reader.next();
+    let before = -1;
+    while (before !== server.produced()) {
+      before = server.produced();
+      await delay(200);
+    }
+    // The messages that the client reads ahead, and the bytes on their way.
+    expect(before).toBeLessThan(64);
+    await result.stop();
+  });
+
+  test('releases what was read, every 8 MB', async () => {
+    const large = batchOf(Array.from({ length: 1 << 20 }, (_, i) => i));
+    const { server, driver } = await start({ batches: [large, large, large, large] });
+    const result = await driver.query(STATEMENT, NEVER);
+    let rows = 0;
+    for await (const batch of result.batches) rows += batch.numRows;
+    expect(rows).toBe(4 << 20);
+    await driver.close();
+    expect(callsOf(server).filter((call) => call.startsWith('releaseExecute'))).toEqual([
+      'releaseExecute(2)',
+      'releaseExecute(4)',
+      'releaseExecute(all)',
+    ]);
+  });
+});
+
+describe('a broken connection', () => {
+  test.each([
+    ['is continued after the last response', [cut(2), cut(1)], ['reattachExecute(2)', 'reattachExecute(3)']],
+    ['is continued from the start if nothing came', [cut(0)], ['reattachExecute()']],
+    ['is the same as a stream that ends early', [{ after: 1, kind: 'end' } as const], ['reattachExecute(1)']],
+  ])('%s', async (_name, faults, reattached) => {
+    const { server, driver } = await start({ batches: THREE, faults });
+    expect(await valuesOf(await driver.query(STATEMENT, NEVER))).toEqual([1, 2, 3, 4, 5]);
+    expect(callsOf(server).filter((call) => call.startsWith('reattach'))).toEqual(reattached);
+  });
+
+  test('may break often if there is progress in between', { tags: ['slow'] }, async () => {
+    const faults = [cut(0), cut(0), cut(0), cut(0), cut(1), cut(0), cut(0), cut(0), cut(0)];
+    const { server, driver } = await start({ batches: THREE, faults });
+    expect(await valuesOf(await driver.query(STATEMENT, NEVER))).toEqual([1, 2, 3, 4, 5]);
+    const reattached = callsOf(server).filter((call) => call.startsWith('reattach'));
+    expect(reattached.filter((call) => call === 'reattachExecute()')).toHaveLength(4);
+    expect(reattached.filter((call) => call === 'reattachExecute(1)')).toHaveLength(5);
+  });
+
+  test.each([
+    ['whose connection breaks', cut(0), 'The scheduler cannot be reached, or the connection to it broke.'],
+    [
+      'whose stream ends early',
+      { after: 0, kind: 'end' } as const,
+      'The scheduler ended its response before it was complete.',
+    ],
+  ])(
+    'a statement %s again and again fails after five more tries',
+    { tags: ['slow'] },
+    async (_name, fault, message) => {
+      const { server, driver } = await start({ batches: THREE, faults: Array<Fault>(20).fill(fault) });
+      expect(await failureOf(driver.query(STATEMENT, NEVER))).toMatchObject({ code: 'scheduler_failed', message });
+      expect(callsOf(server).filter((call) => call.startsWith('reattach'))).toHaveLength(5);
+      expect(server.calls).toContain('interrupt');
+    },
+  );
+
+  const unknown: Fault = { after: 0, kind: Status.INTERNAL, message: '[INVALID_HANDLE.OPERATION_NOT_FOUND] x' };
+
+  test('before the server got the request: it is sent again', async () => {
+    const { server, driver } = await start({ batches: THREE, faults: [cut(0), unknown] });
+    expect(await valuesOf(await driver.query(STATEMENT, NEVER))).toEqual([1, 2, 3, 4, 5]);
+    expect(server.requests).toHaveLength(2);
+  });
+
+  test('to a server that has forgotten the statement is an error, not a second run', async () => {
+    const { server, driver } = await start({ batches: THREE, faults: [cut(1), unknown] });
+    const result = await driver.query(STATEMENT, NEVER);
+    expect(await failureOf(valuesOf(result))).toMatchObject({ code: 'scheduler_failed' });
+    expect(server.requests).toHaveLength(1);
+  });
+
+  test('while nothing was running is a failure of the next statement', { tags: ['slow'] }, async () => {
+    const { server, driver } = await start({ batches: THREE });
+    await valuesOf(await driver.query(STATEMENT, NEVER));
+    await server.close();
+    expect(await failureOf(driver.query(STATEMENT, NEVER))).toMatchObject({ code: 'scheduler_failed' });
+  });
+});
+
+describe('a result', () => {
+  const { data = new Uint8Array() } = batchOf([1, 2, 3]);
+  const chunk = (index: number, count = 3) => ({
+    data: data.subarray(index * 100, index === count - 1 ? undefined : (index + 1) * 100),
+    chunkIndex: BigInt(index),
+    numChunksInBatch: BigInt(count),
+  });
+
+  test('in chunks is joined, also across a broken connection', async () => {
+    const { driver } = await start({ batches: [chunk(0), chunk(1), chunk(2), batchOf([4])], faults: [cut(2)] });
+    expect(await valuesOf(await driver.query(STATEMENT, NEVER))).toEqual([1, 2, 3, 4]);
+  });
+
+  test.each([
+    ['chunks out of order', [chunk(0), chunk(2)], 'chunk 2 of 3 of a batch where chunk 1 of 3 was next'],
+    ['a chunk twice', [chunk(0), chunk(0)], 'chunk 0 of 3 of a batch where chunk 1 of 3 was next'],
+    ['chunks of two sizes', [chunk(0), chunk(1, 4)], 'chunk 1 of 4 of a batch where chunk 1 of 3 was next'],
+    ['too many chunks', [{ ...chunk(0), numChunksInBatch: 2n ** 40n }], 'chunk 0 of 1099511627776'],
+    ['a batch without its end', [chunk(0), chunk(1)], 'ended its response in the middle of a batch'],
+    ['no columns', [], 'The scheduler sent a result without columns.'],
+    ['damaged bytes', [{ data: data.map((byte, i) => (i === 20 ? 255 : byte)) }], 'a result that cannot be read'],
+    ['truncated bytes', [{ data: data.subarray(0, 150) }], 'a result that cannot be read'],
+    ['another protocol', [{ data: Buffer.from('<html>') }], 'a result that cannot be read'],
+  ])('with %s is an error, and is interrupted', async (_name, batches, message) => {
+    const { server, driver } = await start({ batches });
+    const failure = await failureOf(driver.query(STATEMENT, NEVER));
+    expect(failure).toMatchObject({ code: 'scheduler_failed', message: expect.stringContaining(message) });
+    await driver.close();
+    expect(server.calls.slice(-2)).toEqual(['releaseExecute(all)', 'releaseSession']);
+  });
+
+  test('that is damaged later is an error, after the rows before', async () => {
+    const { driver } = await start({ batches: [batchOf([1]), { data: data.subarray(0, 150) }] });
+    const result = await driver.query(STATEMENT, NEVER);
+    const reader = result.batches[Symbol.asyncIterator]();
+    expect((await reader.next()).value?.numRows).toBe(1);
+    expect(await failureOf(reader.next())).toMatchObject({ code: 'scheduler_failed' });
+  });
+});
+
+describe('a stop', () => {
+  async function* waiting() {
+    yield batchOf([1]);
+    await new Promise(() => undefined);
+  }
+
+  test('interrupts, then releases, and resolves when the server has answered', async () => {
+    let answer = (): void => undefined;
+    const interrupted = new Promise<void>((resolve) => (answer = resolve));
+    const { server, driver } = await start({ batches: waiting, interrupted });
+    const result = await driver.query(STATEMENT, NEVER);
+    let isStopped = false;
+    const stopped = result.stop().then(() => (isStopped = true));
+    await expect.poll(() => server.calls).toContain('interrupt');
+    expect(isStopped).toBe(false);
+    answer();
+    await stopped;
+    await driver.close();
+    expect(callsOf(server)).toEqual(['executePlan', 'interrupt', 'releaseExecute(all)', 'releaseSession']);
+  });
+
+  test('by the signal ends the rows with its reason', async () => {
+    const { driver } = await start({ batches: waiting });
+    const controller = new AbortController();
+    const result = await driver.query(STATEMENT, controller.signal);
+    const reading = failureOf(valuesOf(result));
+    const reason = new ServiceError('deadline_exceeded', 'Too late.');
+    controller.abort(reason);
+    expect(await reading).toBe(reason);
+  });
+
+  test('by the signal before the first batch rejects after the interrupt', async () => {
+    async function* silent() {
+      await new Promise(() => undefined);
+      yield batchOf([]);
+    }
+    const { server, driver } = await start({ batches: silent });
+    const controller = new AbortController();
+    const querying = failureOf(driver.query(STATEMENT, controller.signal));
+    await expect.poll(() => server.calls).toContain('executePlan');
+    controller.abort();
+    expect(await querying).toMatchObject({ code: 'cancelled' });
+    expect(server.calls).toContain('interrupt');
+  });
+});
+
+describe('the credentials', () => {
+  test('go with every call', async () => {
+    const { server, driver } = await start({ batches: THREE }, 'secret-token');
+    await valuesOf(await driver.query(STATEMENT, NEVER));
+    expect([...server.authorizations]).toEqual(['Bearer secret-token']);
+  });
+
+  test.each([Status.UNAUTHENTICATED, Status.PERMISSION_DENIED])(
+    'refused with status %d are no secret told',
+    async (status) => {
+      const { driver } = await start({ batches: THREE, refused: { config: status } }, 'secret-token');
+      const failure = await failureOf(driver.query(STATEMENT, NEVER));
+      expect(failure).toMatchObject({ code: 'scheduler_failed', hint: 'Check scheduler.token.' });
+      expect(`${failure.message} ${String(failure.cause)}`).not.toContain('secret-token');
+    },
+  );
+});
