@@ -185,6 +185,7 @@ export const GOALS = [
   },
   {
     what: 'appends of 100 rows to one frame from 16 clients: per second',
+    note: 'Other work took most of both cores (the load was 23 to 34): the loop that only writes files reached 872 per second in this run, and 2592 in one at a load of 2.7, in which appends reached 193 before they took less CPU time. So appends reached 0.095 of the loop, and 0.074 before. Interleaved with that version they were 1.17 times as many per second, with 5.6 ms of CPU time each instead of 6.4. A quarter of it is spent in threads of V8, mostly to compile code that the first thousand requests run often.',
     of: 'appends',
     ...atLeast(200),
     reached: (summary) => summary['1000 appends of 100 rows, 16 clients']?.['per second'],
