@@ -69,7 +69,7 @@ const SECTIONS = [
   {
     name: 'files',
     title: 'Files',
-    text: 'A stored Parquet file of 121 MB by its path: whole, and 100 ranges of 1 MiB, against programs that only send the same file: a small one in Node, and `http.server` of Python, which has no ranges. CPU is that of the serving process; the time of svc is relative to that of the side.',
+    text: 'A stored Parquet file of 121 MB by its path: whole, and 100 ranges of 1 MiB, against programs that only send the same file: a small one in Node, and the HTTP server of the Python library, which has no ranges. CPU is that of the serving process; the time of svc is relative to that of the side.',
     rows: ({ whole, ranges }) => [
       ...whole.summary.map((row) => ({ what: 'whole file', ...row })),
       ...ranges.summary.map((row) => ({ what: 'ranges', ...row })),

@@ -1,6 +1,6 @@
 import { readBoundedFile, type ReadFile } from './bounded-file.ts';
 import { caFileProblems } from './ca-file.ts';
-import { checkTogether } from './checks.ts';
+import { checkTogether } from './checks/check-together.ts';
 import type { Config, Sources } from './config.ts';
 import { type ConfigFile, readConfigFile } from './config-file.ts';
 import { readEnvironment, type Variables } from './environment.ts';

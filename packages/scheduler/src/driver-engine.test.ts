@@ -258,8 +258,8 @@ describe('slots', () => {
   });
 });
 
-describe('describe', () => {
-  test('it returns the columns, and a parameter without a type for each ?', async () => {
+describe('a description', () => {
+  test('has the columns, and a parameter without a type for each ?', async () => {
     const cluster = createCluster({});
     const { frames, pinned } = createFrames({ trades: 3 });
     const info = await engineOf(cluster, frames).describe(callOf(), 'SELECT * FROM trades WHERE n IN (?, ?)');

@@ -32,7 +32,7 @@ export const query: Command = {
   usage: ['[sql|-]'],
   takesDirectory: precedesSql,
   options: {
-    engine: { value: '<name>', summary: 'local, tsdb or scheduler: where the SQL runs.' },
+    engine: { value: '<name>', summary: 'local, tsdb, or scheduler: a cluster.' },
     file: { short: 'f', value: '<file>', summary: 'Read the SQL from a file.' },
     param: { value: '<json>', isRepeatable: true, summary: 'For ? or $1: 42, \'"a text"\'. Once for each.' },
     keep: { value: '<handle>', summary: 'Store the result as a frame instead of printing it.' },
@@ -45,7 +45,6 @@ export const query: Command = {
   notes: [
     'Without SQL: a prompt on a terminal, else SQL from standard input. Without',
     '--engine: the default of the server, or its frames if it has no database.',
-    'local: its frames. tsdb: the database behind it. scheduler: its frames, on a cluster.',
     'The database writes JSON and CSV only. An error shows its position in the SQL.',
     "Example: svc query ./data 'from trades where id = ?' --param 7 -o x.parquet",
   ],

@@ -95,8 +95,7 @@ export function createFlightService(options: FlightServiceOptions): ServiceImple
         try {
           yield await reads.info(call, descriptor, defaultEngine);
         } catch (error) {
-          const isGone = error instanceof ServiceError && error.code === 'handle_not_found';
-          if (!isGone) throw error;
+          if (!isGone(error)) throw error;
         }
       }
     },
@@ -126,8 +125,7 @@ export function createFlightService(options: FlightServiceOptions): ServiceImple
     },
 
     async *doPut(request, context) {
-      const { engine } = choiceOf(context);
-      yield { appMetadata: await put(current(), withPace(request, pace, sizeOf), engine) };
+      yield { appMetadata: await put(current(), withPace(request, pace, sizeOf), choiceOf(context).engine) };
     },
 
     // eslint-disable-next-line require-yield -- It always throws.
@@ -150,4 +148,9 @@ export function createFlightService(options: FlightServiceOptions): ServiceImple
 
 function sizeOf({ dataHeader, dataBody }: flight.FlightData): number {
   return dataHeader.length + dataBody.length;
+}
+
+/** Whether a frame was dropped in the meantime. */
+function isGone(error: unknown): boolean {
+  return error instanceof ServiceError && error.code === 'handle_not_found';
 }

@@ -45,7 +45,7 @@ function inAnyCase(word: string): fc.Arbitrary<string> {
   const letters = Array.from(word);
   return fc
     .array(fc.boolean(), { minLength: letters.length, maxLength: letters.length })
-    .map((uppers) => letters.map((letter, i) => (uppers[i] === true ? letter.toUpperCase() : letter)).join(''));
+    .map((uppers) => letters.map((letter, i) => (uppers[i] ? letter.toUpperCase() : letter)).join(''));
 }
 
 /** Returns the error of the fence. Anything but a `ServiceError` with a position is a bug. */
@@ -116,7 +116,7 @@ describe('the fence for spark', () => {
 
   test('refuses calls of forbidden functions in every case, quoting and spacing', () => {
     const attack = fc
-      .tuple(call, quotes, qualifier, fc.constantFrom(...['a +', 'a,', '(', 'CASE WHEN', 'abs(', 'NOT', '1 |']))
+      .tuple(call, quotes, qualifier, fc.constantFrom('a +', 'a,', '(', 'CASE WHEN', 'abs(', 'NOT', '1 |'))
       .chain(([name, quote, before, prefix]) =>
         withBlanks(['SELECT', prefix, ...before, `${quote}${name}${quote}`, '(', "'a'", ',', "'b'", ')', 'FROM', 't']),
       );

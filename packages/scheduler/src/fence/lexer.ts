@@ -106,7 +106,7 @@ function checkCharacters(sql: string): void {
 }
 
 /** The error of a character that has no place in SQL. */
-export function strange(sql: string, at: number): Error {
+function strange(sql: string, at: number): Error {
   const character = String.fromCodePoint(sql.codePointAt(at) ?? 0);
   const code = `U+${(sql.codePointAt(at) ?? 0).toString(16).toUpperCase().padStart(4, '0')}`;
   const shown = /[\p{L}\p{N}\p{P}\p{S}]/u.test(character) ? `${quoted(character)} (${code})` : code;

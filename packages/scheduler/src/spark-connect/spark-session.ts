@@ -100,7 +100,7 @@ export function isDisconnection(error: unknown): boolean {
 }
 
 /** Calls again after a broken connection: only for calls that can be repeated. */
-export async function retrying<Response>(
+async function retrying<Response>(
   call: (options: { readonly signal: AbortSignal }) => Promise<Response>,
   signal: AbortSignal,
 ): Promise<Response> {

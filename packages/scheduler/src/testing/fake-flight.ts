@@ -133,7 +133,7 @@ const UNIMPLEMENTED = {
 const COLUMN = tableFromArrays({ id: BigInt64Array.of(1n, 2n, 3n) });
 
 /** A frame of three rows. */
-export function threeRows(): FrameStream {
+function threeRows(): FrameStream {
   return streamFromTable(COLUMN);
 }
 

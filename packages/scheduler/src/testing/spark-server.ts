@@ -5,7 +5,7 @@ import { type CallContext, createServer, ServerError, type Status } from 'nice-g
 type Response = Partially<sparkConnect.ExecutePlanResponse>;
 type Batch = Partially<sparkConnect.ExecutePlanResponseArrowBatch>;
 
-/** What the server does after so many responses of one stream. */
+/** What the server does after a number of responses of one stream. */
 export interface Fault {
   readonly after: number;
   /** `end`: the stream ends as if it were complete. */

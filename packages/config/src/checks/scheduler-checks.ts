@@ -1,7 +1,7 @@
-import { isLoopback } from './loopback.ts';
-import type { Resolved } from './resolve-settings.ts';
-import { parseSchedulerUrl, type SchedulerUrl } from './scheduler-url.ts';
-import { type Finding, isGiven } from './source.ts';
+import { isLoopback } from '../loopback.ts';
+import type { Resolved } from '../resolve-settings.ts';
+import { parseSchedulerUrl, type SchedulerUrl } from '../scheduler-url.ts';
+import { type Finding, isGiven } from '../source.ts';
 
 /** Refuses settings of a cluster that contradict each other, or that would open it to the network. */
 export function schedulerProblems(resolved: Resolved): readonly Finding[] {

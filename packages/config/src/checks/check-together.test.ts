@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { loadConfig } from './index.ts';
+import { loadConfig } from '../index.ts';
 
 function load(env: Record<string, string>) {
   return loadConfig({ name: 'service', argv: [], env, homeDir: '' });

@@ -1,9 +1,9 @@
 import { isIPv4 } from 'node:net';
-import { formatAddress } from './address.ts';
-import type { Address } from './value-type.ts';
-import type { Resolved } from './resolve-settings.ts';
-import { describeSource, type Finding, isGiven } from './source.ts';
-import { isLoopback } from './loopback.ts';
+import { formatAddress } from '../address.ts';
+import type { Address } from '../value-type.ts';
+import type { Resolved } from '../resolve-settings.ts';
+import { describeSource, type Finding, isGiven } from '../source.ts';
+import { isLoopback } from '../loopback.ts';
 import { schedulerProblems, schedulerWarnings } from './scheduler-checks.ts';
 import { tlsProblems } from './tls-checks.ts';
 

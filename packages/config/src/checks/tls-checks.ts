@@ -1,5 +1,5 @@
-import type { Resolved } from './resolve-settings.ts';
-import { type Finding, isGiven } from './source.ts';
+import type { Resolved } from '../resolve-settings.ts';
+import { type Finding, isGiven } from '../source.ts';
 
 /** Refuses settings without which the server would be less protected than another setting says. */
 export function tlsProblems(resolved: Resolved): readonly Finding[] {

@@ -1,19 +1,19 @@
 import { Field, Float64, Int32, Schema, Utf8 } from 'apache-arrow';
 import { expect, test } from 'vitest';
-import { encodeSchema } from '../arrow/arrow-schema.ts';
-import { createFrameAssembler } from './frame-assembler.ts';
+import { encodeSchema } from './arrow/arrow-schema.ts';
+import { rememberedSchema } from './remembered-schema.ts';
 
 const schemaOf = (...names: readonly string[]): Schema =>
   new Schema(names.map((name) => new Field(name, new Int32(), true)));
 
 test('a schema message that comes again has the same schema object, also if the sender reuses its memory', () => {
   const message = encodeSchema(schemaOf('a', 'b'));
-  const first = createFrameAssembler(message).schema;
-  expect(createFrameAssembler(message.slice()).schema).toBe(first);
+  const first = rememberedSchema(message);
+  expect(rememberedSchema(message.slice())).toBe(first);
   const reused = message.slice();
-  expect(createFrameAssembler(reused).schema).toBe(first);
+  expect(rememberedSchema(reused)).toBe(first);
   reused.set(encodeSchema(schemaOf('c', 'd')));
-  expect(createFrameAssembler(reused).schema.fields.map(({ name }) => name)).toEqual(['c', 'd']);
+  expect(rememberedSchema(reused).fields.map(({ name }) => name)).toEqual(['c', 'd']);
 });
 
 test.each([
@@ -23,8 +23,8 @@ test.each([
   ['other metadata', new Schema(schemaOf('a', 'b').fields, new Map([['k', 'v']]))],
   ['one column more', new Schema([...schemaOf('a', 'b').fields, new Field('c', new Utf8(), true)])],
 ])('a schema message with %s has its own schema', (_, other) => {
-  const known = createFrameAssembler(encodeSchema(schemaOf('a', 'b'))).schema;
-  const { schema } = createFrameAssembler(encodeSchema(other));
+  const known = rememberedSchema(encodeSchema(schemaOf('a', 'b')));
+  const schema = rememberedSchema(encodeSchema(other));
   expect(schema).not.toBe(known);
   expect(String(schema)).toBe(String(other));
   expect(schema.metadata).toEqual(other.metadata);
