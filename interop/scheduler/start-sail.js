@@ -1,0 +1,28 @@
+// A Sail server in a child process on loopback.
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { freePorts } from '../../tools/free-ports.js';
+import { isListening, startChild } from './child.js';
+
+const START_TIMEOUT_MS = 60_000;
+
+/** Starts Sail with two workers in one process; `programs` is the bin folder of its Python environment. */
+export async function startSail(programs) {
+  const [port] = await freePorts(1);
+  const root = mkdtempSync(join(tmpdir(), 'svc-sail-'));
+  const env = { HOME: root, SAIL_MODE: 'local-cluster', SAIL_CLUSTER__WORKER_INITIAL_COUNT: '2' };
+  const args = ['spark', 'server', '--ip', '127.0.0.1', '--port', String(port)];
+  const child = startChild(join(programs, 'sail'), args, { env, log: join(root, 'log') });
+  const stop = async () => {
+    await child.kill();
+    rmSync(root, { recursive: true, force: true });
+  };
+  try {
+    await child.until('The start of Sail', () => isListening(port), START_TIMEOUT_MS);
+  } catch (error) {
+    await stop();
+    throw error;
+  }
+  return { port, pid: child.pid, kill: child.kill, stop };
+}
