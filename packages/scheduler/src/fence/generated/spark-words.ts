@@ -76,32 +76,31 @@ export const SPARK_KEYWORDS = `
   bin_start binary binding boolean both bucket buckets by byte cache call called cascade case cast catalog
   catalogs cdc change changes char character check clear close cluster clustered codegen collate collation
   collations collection column columns comment commit compact compactions compensation compute concatenate
-  condition conditional constraint contains continue cost create cross cube current current_database current_date
+  condition constraint contains continue cost create cross cube current current_database current_date
   current_path current_schema current_time current_timestamp current_user cursor data database databases date
   date_add date_diff dateadd datediff day dayofyear days dbproperties dec decimal declare default default_path
   defined definer delay delete delimited desc describe deterministic dfs directories directory distance distinct
-  distribute div do double drop else elseif empty end enforced error escape escaped evolution exact except
-  exchange exclude exclusive execute exists exit explain export extend extended external extract false fetch
-  fields fileformat filter first float flow following for foreign format formatted found from full function
-  functions generated geography geometry global grant group grouping handler having history hour hours identified
+  distribute div do double drop else elseif end enforced error escape escaped evolution exact except exchange
+  exclude exclusive execute exists exit explain export extend extended external extract false fetch fields
+  fileformat filter first float flow following for foreign format formatted found from full function functions
+  generated geography geometry global grant group grouping handler having history hour hours identified
   identifier identity if ignore ilike immediate import in include inclusive increment index indexes inner inpath
   input inputformat insensitive insert int integer intersect interval into invoker is items iterate join json
-  json_exists json_query json_table json_value keep key keys language last lateral lazy leading leave left level
-  like limit lines list load local localtime location lock locks logical long loop macro map match_condition
-  matched materialized max measure merge metrics microsecond microseconds millisecond milliseconds minus minute
-  minutes modifies month months msck name namespace namespaces nanosecond nanoseconds natural nearest next no
-  none norely not null nulls numeric object of offset omit on only open option options or order ordinality out
-  outer outputformat over overlaps overlay overwrite partition partitioned partitions path percent pivot placing
-  position preceding primary principals procedure procedures properties purge qualify quarter query quotes range
-  read reads real recordreader recordwriter recover recursion recursive reduce references refresh regexp rely
-  rename repair repeat repeatable replace reset respect restrict return returning returns revoke right rlike role
-  roles rollback rollup row rows scd schema schemas second seconds security select semi separated sequence serde
-  serdeproperties session_user set sets short show similarity single skewed smallint some sort sorted source
-  specific sql sqlexception sqlstate start statistics stored stratify stream streaming string struct substr
-  substring sync system system_path system_time system_version table tables tablesample target tblproperties temp
-  temporary terminated then time timediff timestamp timestamp_ltz timestamp_ntz timestampadd timestampdiff
-  tinyint to touch track trailing transaction transactions transform trim true truncate try_cast type unarchive
-  unbounded uncache unconditional uniform union unique unknown unlock unnest unpivot unset until update use user
-  using value values var varchar variable variant version view views void watermark week weeks when where while
-  width window with within without wrapper x year years zone
+  json_table key keys language last lateral lazy leading leave left level like limit lines list load local
+  localtime location lock locks logical long loop macro map match_condition matched materialized max measure
+  merge metrics microsecond microseconds millisecond milliseconds minus minute minutes modifies month months msck
+  name namespace namespaces nanosecond nanoseconds natural nearest next no none norely not null nulls numeric of
+  offset on only open option options or order ordinality out outer outputformat over overlaps overlay overwrite
+  partition partitioned partitions path percent pivot placing position preceding primary principals procedure
+  procedures properties purge qualify quarter query range read reads real recordreader recordwriter recover
+  recursion recursive reduce references refresh rely rename repair repeat repeatable replace reset respect
+  restrict return returns revoke right role roles rollback rollup row rows scd schema schemas second seconds
+  security select semi separated sequence serde serdeproperties session_user set sets short show similarity
+  single skewed smallint some sort sorted source specific sql sqlexception sqlstate start statistics stored
+  stratify stream streaming string struct substr substring sync system system_path system_time system_version
+  table tables tablesample target tblproperties terminated then time timediff timestamp timestamp_ltz
+  timestamp_ntz timestampadd timestampdiff tinyint to touch track trailing transaction transactions transform
+  trim true truncate try_cast type unarchive unbounded uncache uniform union unique unknown unlock unnest unpivot
+  unset until update use user using value values var varchar variable variant version view views void watermark
+  week weeks when where while width window with within without x year years zone
 `;

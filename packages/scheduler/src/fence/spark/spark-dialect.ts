@@ -10,8 +10,9 @@ import { REFUSED_SPARK_FUNCTIONS } from './refused-functions.ts';
 /** Known to the parser alone, not to SHOW FUNCTIONS. */
 const PARSED_FUNCTIONS = wordsIn('timediff timestampadd timestampdiff try_cast');
 const FUNCTIONS = new Map([...wordsIn(SPARK_FUNCTIONS), ...PARSED_FUNCTIONS].map((name) => [name, name]));
-/** Without X, which is one only before a string. */
-const KEYWORDS = new Set(wordsIn(SPARK_KEYWORDS).filter((word) => word !== 'x'));
+/** With those of several spellings, which `sql_keywords()` leaves out; without X, which is one only before a string. */
+const KEYWORDS = new Set([...wordsIn(SPARK_KEYWORDS), ...wordsIn('not regexp rlike temp temporary')]);
+KEYWORDS.delete('x');
 
 /** These name functions without parentheses too. Not so `user`: too many columns have that name. */
 const REFUSED_NAMES = new Set(['current_user', 'session_user', 'current_path']);
