@@ -6,7 +6,7 @@ import { wordsIn } from './token.ts';
  */
 export const STRUCTURE_WORDS: ReadonlySet<string> = new Set(
   wordsIn(`all and anti any as asof between by case cluster cross cube distinct distribute else except exists fetch for
-    from full group having identifier in inner intersect into is join lateral left like limit map_condition match_condition
+    from full group having identifier in inner intersect into is join lateral left like limit match_condition
     minus natural nearest not of offset on or order outer pivot qualify recursive right rollup select semi set sets sort
     stream table tablesample then union unpivot using values view when where window with within`),
 );

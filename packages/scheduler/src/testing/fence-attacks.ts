@@ -122,6 +122,12 @@ export const SPARK_ATTACKS: readonly Attack[] = [
   ),
   ...attacks(
     'shows the cluster',
+    "SELECT '${env:HOME}'",
+    'SELECT "${system:java.version}"',
+    'SELECT ${env:SHLVL}',
+    'SELECT 1 AS `${env:HOME}`',
+    'SELECT 1 -- ${system:line.separator}, 2',
+    'SELECT 1 /* ${env:HOME} */',
     'SELECT current_user()',
     'SELECT current_user',
     'SELECT `current_user`',

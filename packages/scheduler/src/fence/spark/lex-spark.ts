@@ -89,5 +89,14 @@ const READERS: readonly TokenReader[] = [
 
 /** Splits a statement into tokens as Spark does. Refuses texts that Spark, or engines like it, could read otherwise. */
 export function lexSpark(sql: string): Token[] {
+  checkVariables(sql);
   return lex(sql, READERS);
+}
+
+/** Spark replaces `${env:X}` before it reads a text, in strings and comments too: by its environment, or by its settings. */
+function checkVariables(sql: string): void {
+  const at = sql.indexOf('${');
+  if (at < 0) return;
+  const hint = 'Use a parameter for a text that contains ${.';
+  throw denied('Variables of the cluster cannot be used: ${ is not supported, even in strings.', hint, at);
 }
