@@ -46,6 +46,14 @@ describe('scheduler.url', () => {
     expect(others).toEqual([]);
   });
 
+  test.each(['f({uri})', "f('a', {uri}, 'b')", "f('{uri}", "f('{uri}', '{uri}')", "f('x')"])(
+    '%s does not say how to read a file',
+    (template) => {
+      const env = { ...LOCAL, SERVICE_SCHEDULER_URL: 'grpc://127.0.0.1:1', SERVICE_SCHEDULER_READ_FILE: template };
+      expect(problemsOf(env)).toEqual([expect.stringContaining('scheduler.read_file is ')]);
+    },
+  );
+
   test.each([
     [{ ...LOCAL, SERVICE_SCHEDULER_URL: 'sc://spark' }, []],
     [{ ...LOCAL, ...AUTH, SERVICE_GRPC_HOST: '0.0.0.0', SERVICE_SCHEDULER_URL: 'sc://spark' }, []],
@@ -59,7 +67,7 @@ describe('scheduler.url', () => {
     ],
     [{ ...LOCAL, SERVICE_DATA_DIR: '', SERVICE_SCHEDULER_URL: 'grpc://h:1' }, []],
     [
-      { ...LOCAL, SERVICE_SCHEDULER_URL: 'sc://spark', SERVICE_SCHEDULER_READ_FILE: 'f({uri})' },
+      { ...LOCAL, SERVICE_SCHEDULER_URL: 'sc://spark', SERVICE_SCHEDULER_READ_FILE: "f('{uri}')" },
       ['scheduler.read_file is set, but scheduler.url is sc://, which needs none. '],
     ],
     [

@@ -16,6 +16,10 @@ function framesUrl(): ValueType<string> {
   return plainText('url', FRAMES_EXPECTED, schema);
 }
 
+/** One `{uri}` inside of quotes, after any number of complete quotes. */
+const READ_FILE =
+  /^(?!.*\{uri\}.*\{uri\})(?=[^\p{Cc}\p{Cs}]+$)(?:[^'"`]|'[^']*'|"[^"]*"|`[^`]*`)*(['"`])(?:(?!\1).)*\{uri\}(?:(?!\1).)*\1/u;
+
 /** The section `scheduler`. */
 export const SCHEDULER_SETTINGS = {
   url: setting({
@@ -47,11 +51,7 @@ export const SCHEDULER_SETTINGS = {
     example: 'file:///mnt/frames',
   }),
   read_file: setting({
-    type: matchingText(
-      'sql',
-      "SQL with {uri} for the file, such as read_parquet('{uri}')",
-      /^(?=.*\{uri\})[^\p{Cc}\p{Cs}]+$/u,
-    ),
+    type: matchingText('sql', "SQL with {uri} in quotes, once, such as read_parquet('{uri}')", READ_FILE),
     default: undefined,
     description:
       'How an engine behind Flight SQL reads a file, with {uri} for its address. Default: it reads none, and the tables are its own.',
