@@ -91,3 +91,18 @@ describe('scheduler.url', () => {
     expect(printed).not.toContain('secret');
   });
 });
+
+test.each([
+  ['file:///a%20b/', 'file:///a%20b'],
+  ['s3://bucket', 's3://bucket'],
+  ['s3a://bucket/frames', 's3a://bucket/frames'],
+  ['file:///a b', undefined],
+  ['file:///a%2', undefined],
+  ['file://host/a', undefined],
+  ['/srv/frames', undefined],
+  ['s3://user:secret@bucket/x', undefined],
+  ['s3://bucket/x?token=1', undefined],
+])('scheduler.frames_url %s is %s', (url, expected) => {
+  const result = load({ env: { SERVICE_SCHEDULER_FRAMES_URL: url } });
+  expect(result.kind === 'config' ? result.config.scheduler.frames_url : undefined).toBe(expected);
+});

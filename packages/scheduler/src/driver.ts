@@ -44,7 +44,7 @@ export interface BoundFrame {
   readonly handle: string;
   readonly version: string;
   readonly rows: number;
-  /** The Parquet files, as the cluster names them. */
+  /** The Parquet files, as the cluster names them: URIs, with their escapes. */
   readonly uris: readonly string[];
   /** The columns of the files. */
   readonly schema: Schema;

@@ -3,14 +3,18 @@ import { type Setting, setting } from '../setting.ts';
 import { schedulerUrl } from '../scheduler-url.ts';
 import { integer, matchingText, path, plainText, timerMs, type ValueType } from '../value-type.ts';
 
-const FRAMES_EXPECTED = 'a URL such as file:///srv/frames or s3://bucket/frames, without a query';
+const FRAMES_EXPECTED = 'a URL such as file:///srv/frames or s3://bucket/frames, without a query (%20 for a blank)';
+
+/** A scheme, a host unless it is a file, and a path whose escapes are complete. */
+const FRAMES_URL =
+  /^(?:file:\/\/(?=\/)|(?!file:)[a-z][a-z\d+.-]*:\/\/[^/@?#%\s]+(?=\/|$))(?:%[\da-f]{2}|[^?#%\s\p{Cc}\p{Cs}])*$/iu;
 
 /** Where a cluster finds the directory of the frames. A slash at its end is removed. */
 function framesUrl(): ValueType<string> {
   const schema = v.pipe(
     v.string(FRAMES_EXPECTED),
     v.trim(),
-    v.regex(/^(?:file:\/\/\/|[a-z][a-z\d+.-]*:\/\/[^/@?#\s]+)[^?#\s\p{Cc}\p{Cs}]*$/iu, FRAMES_EXPECTED),
+    v.regex(FRAMES_URL, FRAMES_EXPECTED),
     v.transform((text) => text.replace(/\/+$/, '')),
   );
   return plainText('url', FRAMES_EXPECTED, schema);

@@ -9,13 +9,15 @@ export interface Dialect {
   readonly quotesNames: boolean;
   /** Whether files are read with the schema that is given, in place of the one that they declare. */
   readonly takesSchema: boolean;
+  /** Whether the name of a file is taken as it is, as Hadoop does, or with its escapes decoded, as in any other URI. */
+  readonly decodesUris: boolean;
 }
 
 /** Spark itself. */
-export const SPARK: Dialect = { quotesNames: true, takesSchema: true };
+export const SPARK: Dialect = { quotesNames: true, takesSchema: true, decodesUris: false };
 
 /** Sail. */
-export const SAIL: Dialect = { quotesNames: false, takesSchema: false };
+export const SAIL: Dialect = { quotesNames: false, takesSchema: false, decodesUris: true };
 
 /** What a server runs. */
 export type Plan = Partially<sparkConnect.Relation>;
@@ -62,7 +64,8 @@ export function probePlan({ quotesNames }: Dialect): Plan {
 }
 
 function referenceTo({ name, uris, schema }: Reference, dialect: Dialect, number: Numbering): Body {
-  const dataSource = { format: 'parquet', paths: uris, ...(dialect.takesSchema && { schema: ddlOf(schema) }) };
+  const paths = dialect.decodesUris ? uris : uris.map((uri) => decodeURIComponent(uri));
+  const dataSource = { format: 'parquet', paths, ...(dialect.takesSchema && { schema: ddlOf(schema) }) };
   const input = number({ read: { dataSource } });
   return { subqueryAlias: { alias: dialect.quotesNames ? quoteName(name) : name, input } };
 }

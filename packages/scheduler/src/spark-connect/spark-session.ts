@@ -25,6 +25,11 @@ const SETTINGS: Readonly<Record<string, string>> = {
   'spark.sql.session.timeZone': 'UTC',
   'spark.sql.ansi.doubleQuotedIdentifiers': 'false',
   'spark.sql.parser.escapedStringLiterals': 'false',
+  'spark.sql.parser.quotedRegexColumnNames': 'false',
+  'spark.sql.caseSensitive': 'false',
+  'spark.sql.legacy.ctePrecedencePolicy': 'CORRECTED',
+  // Otherwise the text of the SQL would be changed after the fence has read it.
+  'spark.sql.variable.substitute': 'false',
 };
 
 /** How long a server may take to answer the first request of a session. */
