@@ -3,6 +3,7 @@ import type { SqlValue } from '@svc/frames';
 import type { RecordBatch, Schema } from 'apache-arrow';
 import type { Cluster } from '../cluster.ts';
 import type { BoundStatement, Driver } from '../driver.ts';
+import { schedulerFailed } from '../scheduler-failed.ts';
 import { connectSpark } from './connect-spark.ts';
 import { createDialectProbe } from './dialect-probe.ts';
 import type { Execution } from './execution.ts';
@@ -14,7 +15,7 @@ import { type StartedPlan, startPlan } from './start-plan.ts';
 export function createSparkDriver(cluster: Cluster): Driver {
   const connection = connectSpark(cluster);
   const running = new Set<Execution>();
-  const dialect = createDialectProbe((plan) => columnsOf(plan, PROBE, AbortSignal.timeout(PROBE_TIMEOUT_MS)));
+  const dialect = createDialectProbe((plan) => columnsOf(plan, PROBE, probeTimeout()));
 
   function onExecution(execution: Execution): void {
     running.add(execution);
@@ -101,7 +102,16 @@ interface Owner {
 }
 
 const PROBE: Owner = { tenant: 'svc', tag: 'svc-probe' };
-const PROBE_TIMEOUT_MS = 60_000;
+
+/** A cluster that has just started can take a minute for its first plan. */
+const PROBE_TIMEOUT_MS = 600_000;
+
+function probeTimeout(): AbortSignal {
+  const controller = new AbortController();
+  const late = schedulerFailed(`The scheduler did not run a first plan within ${PROBE_TIMEOUT_MS} ms.`);
+  setTimeout(() => controller.abort(late), PROBE_TIMEOUT_MS).unref();
+  return controller.signal;
+}
 
 function withParams(statement: BoundStatement, value: SqlValue): BoundStatement {
   return { ...statement, params: Array.from({ length: statement.parameters }, () => value) };

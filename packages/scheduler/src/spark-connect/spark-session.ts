@@ -33,7 +33,7 @@ const SETTINGS: Readonly<Record<string, string>> = {
 };
 
 /** How long a server may take to answer the first request of a session. */
-const OPEN_TIMEOUT_MS = 30_000;
+const OPEN_TIMEOUT_MS = 60_000;
 
 /**
  * Opens a session with our settings. Returns the server's own id of it, which changes if the server loses the session and
