@@ -1,4 +1,4 @@
-import { describe, expect, test } from 'vitest';
+import { expect, test } from 'vitest';
 import type { ServerProcess } from '../../apps/server/test/server-process.ts';
 import { fail, run, send } from './exec.ts';
 import { frameOfEveryType, onCluster, unquoted } from './every-type.ts';
@@ -116,20 +116,20 @@ function oneVersion({ server }: ClusterContractOptions): void {
 }
 
 function errors({ server, namesErrors }: ClusterContractOptions): void {
-  describe('an error in the SQL is 400, with its place', () => {
-    const table = [
-      ['select a from some where', 'syntax', 24],
-      ["select '😀', a frm some x y", 'syntax', 25],
-      ['select nope from some', 'nope', 7],
-    ] as const;
-    test.each(table)('%s', async (sql, word, position) => {
-      await server().put('some', [{ a: 1 }]);
-      const { status, body } = await fail(server(), sql);
-      expect(body).toMatchObject({ code: 'invalid_sql', query: sql });
-      expect(status).toBe(400);
-      if (!namesErrors) return;
-      expect(body).toMatchObject({ error: expect.stringMatching(new RegExp(word, 'i')), position });
-    });
+  test('an error in the SQL is 400', async () => {
+    await server().put('some', [{ a: 1 }]);
+    const sql = 'select nope from some';
+    expect(await fail(server(), sql)).toMatchObject({ status: 400, body: { code: 'invalid_sql', query: sql } });
+  });
+
+  test.runIf(namesErrors).each([
+    ["select '😀', nope from some", 'nope', 12],
+    ["select\n  cast('x' as int)\nfrom some", 'cast', 9],
+    ['select a / 0 from some', 'Division by zero', 7],
+  ])('%j has a reason and a place', async (sql, reason, position) => {
+    await server().put('some', [{ a: 1 }]);
+    const error = expect.stringContaining(reason);
+    expect(await fail(server(), sql)).toMatchObject({ status: 400, body: { code: 'invalid_sql', error, position } });
   });
 
   test('a client that disconnects gets nothing more, and the next statement runs', async () => {

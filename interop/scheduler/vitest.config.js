@@ -6,8 +6,8 @@ export default defineConfig({
     include: ['interop/scheduler/*.test.ts'],
     // One cluster at a time: they need the memory and the cores.
     fileParallelism: false,
-    testTimeout: 120_000,
-    hookTimeout: 240_000,
+    testTimeout: 240_000,
+    hookTimeout: 300_000,
     // Tests wait for what they expect, which may be late on a busy machine.
     expect: { poll: { timeout: 30_000 } },
   },
