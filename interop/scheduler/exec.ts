@@ -5,7 +5,7 @@ import { afterAll, expect } from 'vitest';
 import { type ServerProcess, startProcess } from '../../apps/server/test/server-process.ts';
 
 /** Frames that servers leave behind; removed after the tests of a file. */
-const workplace = mkdtempSync(join(tmpdir(), 'svc frames, 100%-'));
+const workplace = mkdtempSync(join(tmpdir(), 'svc cluster, 100%-'));
 afterAll(() => rmSync(workplace, { recursive: true, force: true }));
 
 /** Options of `startWith`. */

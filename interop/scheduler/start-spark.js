@@ -6,7 +6,7 @@ import { join } from 'node:path';
 import { freePorts } from '../../tools/free-ports.js';
 import { isListening, startChild } from './child.js';
 
-const START_TIMEOUT_MS = 180_000;
+const START_TIMEOUT_MS = 240_000;
 const WORKERS = 2;
 
 /** Starts a cluster, and waits until both workers have an executor. */

@@ -7,7 +7,7 @@ export default defineConfig({
     // One cluster at a time: they need the memory and the cores.
     fileParallelism: false,
     testTimeout: 240_000,
-    hookTimeout: 300_000,
+    hookTimeout: 420_000,
     // Tests wait for what they expect, which may be late on a busy machine.
     expect: { poll: { timeout: 30_000 } },
   },
