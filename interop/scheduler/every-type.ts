@@ -11,8 +11,10 @@ const NOT_STORED = new Set(['timestamp s', 'timestamp ms', 'date64']);
 export interface TypedColumn {
   readonly sample: string;
   readonly field: Field;
-  /** Returns a value as Arrow has it. */
+  /** Returns a value as Arrow shows it. */
   readonly get: (row: number) => unknown;
+  /** Returns a value as Arrow stores it. */
+  readonly stored: (row: number) => unknown;
 }
 
 /** A frame with a column of every type, as Arrow; `isLeftOut` leaves out some. */
@@ -27,6 +29,7 @@ export async function frameOfEveryType(
     sample: name,
     field: (fields[0] ?? raise()).clone({ name: `c${i}` }),
     get: (row: number): unknown => batch?.getChildAt(0)?.get(row),
+    stored: (row: number): unknown => batch?.data.children[0]?.values[row],
   }));
   const schema = new Schema(columns.map(({ field }) => field));
   const data = samples.map(({ batches: [batch] }) => batch?.data.children[0] ?? raise());
@@ -43,14 +46,14 @@ function raise(): never {
 
 /** Returns the value that a cluster shows for one that the local engine shows; `hasTime`: it knows times of day. */
 export function onCluster(
-  { field, get }: TypedColumn,
+  { field, get, stored }: TypedColumn,
   { row, local, hasTime }: { readonly row: number; readonly local: unknown; readonly hasTime: boolean },
 ): unknown {
   if (local === null) return null;
   const { type }: { type: DataType } = field;
   if (DataType.isInterval(type)) return intervalOf(type.unit, get(row));
   if (DataType.isDuration(type)) return String(get(row));
-  if (DataType.isTimestamp(type) && type.unit === TimeUnit.NANOSECOND) return String(nanosOf(local));
+  if (DataType.isTimestamp(type) && type.unit === TimeUnit.NANOSECOND) return String(stored(row));
   const isCount = DataType.isTime(type) && !(hasTime && type.unit !== TimeUnit.NANOSECOND);
   if (isCount) return String(BigInt(String(get(row))) * (STORED_FACTORS[type.unit] ?? 1n));
   // The server stores these as text, or as a flag.
@@ -76,13 +79,6 @@ function intervalOf(unit: IntervalUnit, value: unknown): unknown {
   if (unit === IntervalUnit.YEAR_MONTH) return { months: first * 12 + second, days: 0, nanos: '0' };
   if (unit === IntervalUnit.DAY_TIME) return { months: 0, days: first, nanos: String(BigInt(second) * 1_000_000n) };
   return { months: first, days: second, nanos: String((BigInt(high) << 32n) | BigInt(low >>> 0)) };
-}
-
-/** The nanoseconds since 1970 of a text with nine digits. */
-function nanosOf(text: unknown): bigint {
-  if (typeof text !== 'string') return raise();
-  const [whole = '', fraction = ''] = text.replace('Z', '').split('.');
-  return BigInt(Date.parse(`${whole}Z`)) * 1_000_000n + BigInt(fraction);
 }
 
 /** Times of day in seconds or milliseconds are stored as microseconds. */

@@ -26,6 +26,7 @@ beforeAll(async () => {
     'numbers',
     Array.from({ length: 20_000 }, (_, id) => ({ id })),
   );
+  await putLong(server, PARTS);
 });
 afterAll(async () => {
   await endServer();
