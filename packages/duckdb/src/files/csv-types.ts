@@ -62,6 +62,8 @@ function wholeNumber(sqlType: string): CsvType {
 /** Whole numbers, decimal and exponent notation. Leading zeros and plus signs are refused as for whole numbers. */
 const NUMBER = String.raw`-?(?:(?:0|[1-9][0-9]*)(?:\.[0-9]*)?|\.[0-9]+)(?:[eE][-+]?[0-9]+)?`;
 const WHOLE_NUMBER = '-?[0-9]+';
+/** The least HUGEINT, -2^127. Floats hold it exactly, but DuckDB does not cast it from one. */
+const LEAST_HUGEINT = String(-(2n ** 127n));
 
 /**
  * The nearest float in the range of the type; whole numbers must be exact. `anyDigits` is the most characters of a whole
@@ -76,7 +78,7 @@ function float(sqlType: string, anyDigits: number, special?: string): CsvType {
     isExact(text, value, { allowNegativeZero }) {
       const zero = `${allowNegativeZero ? '-?' : ''}[0.]*(?:[eE].*)?`;
       const isEqual = (number: string): string =>
-        `coalesce(TRY_CAST(${text} AS HUGEINT) = TRY_CAST(${number} AS HUGEINT), false)`;
+        `coalesce(TRY_CAST(${text} AS HUGEINT) = TRY_CAST(${number} AS HUGEINT), ${text} = '${LEAST_HUGEINT}')`;
       const isSame = special === undefined ? isEqual(value) : `(${isEqual(value)} OR ${isEqual(`${value}::VARCHAR`)})`;
       const isNumber = `${matches(text, NUMBER)} AND isfinite(${value})
         AND CASE WHEN ${value} <> 0 THEN true ELSE ${matches(text, zero)} END
