@@ -78,6 +78,11 @@ const SECTIONS = [
   { name: 'flight', title: 'Arrow Flight', text: "Against pyarrow's Flight server (C++), same frame, same client." },
   { name: 'proxy', title: 'Forwarded SQL', text: 'Through this server to a real QuestDB, against direct queries.' },
   {
+    name: 'scheduler',
+    title: 'SQL on a cluster',
+    text: "On Spark 4.3 (standalone, two workers with one core each, on the same machine): this server over HTTP against pyspark's own client, both from Python and both with an Arrow table as the result. The join is of 10^8 rows in 64 parts with 1000 rows; there the other side is this server alone, with DuckDB on the same cores, so it shows what the cluster costs, not what it gains.",
+  },
+  {
     name: 'tls',
     title: 'TLS',
     text: 'The same requests to the server with TLS (1.3, ECDSA P-256) and without it. CPU is that of the server process for one request, as medians; the ratios are those of consecutive runs.',

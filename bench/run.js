@@ -15,6 +15,7 @@ const ALL = [
   'csv-uploads',
   'flight',
   'proxy',
+  'scheduler',
   'tls',
   'isolation',
   'auth',
