@@ -13,11 +13,17 @@ describe('a value is sent as a literal', () => {
     [-(2n ** 31n), { integer: -(2 ** 31) }],
     [2n ** 63n - 1n, { long: 2n ** 63n - 1n }],
     [2n ** 63n, { decimal: { value: '9223372036854775808', precision: 38, scale: 0 } }],
+    [10n ** 38n - 1n, { decimal: { value: '9'.repeat(38), precision: 38, scale: 0 } }],
     ['text', { string: 'text' }],
+    ['half \ud800', { string: 'half \ufffd' }],
     [Uint8Array.of(1, 2), { binary: Uint8Array.of(1, 2) }],
   ])('%s', (value, literal) => {
     expect(literalOf(value)).toEqual({ literal });
   });
+});
+
+test.each([10n ** 38n, -(10n ** 38n)])('%s is refused: a decimal of the cluster has at most 38 digits', (value) => {
+  expect(() => literalOf(value)).toThrow(`The parameter ${value} has more than 38 digits.`);
 });
 
 describe('a text with a type is sent as a literal', () => {

@@ -15,7 +15,8 @@ function plainLiteral(value: SqlValue): Literal {
   if (typeof value === 'boolean') return { boolean: value };
   if (typeof value === 'bigint') return wholeNumber(value);
   if (typeof value === 'number') return Number.isSafeInteger(value) ? wholeNumber(BigInt(value)) : { double: value };
-  if (typeof value === 'string') return { string: value };
+  // Half a character has no UTF-8, and the server would not read the message: it becomes U+FFFD.
+  if (typeof value === 'string') return { string: Buffer.from(value).toString() };
   if (value instanceof Uint8Array) return { binary: value };
   return typedLiteral(value);
 }
@@ -54,6 +55,7 @@ type Reader = (text: string, decimal: DecimalType) => Literal | undefined;
 
 const DEFAULT_DECIMAL: DecimalType = [18, 3];
 const MAX_PRECISION = 38;
+const MAX_DECIMAL = 10n ** BigInt(MAX_PRECISION);
 
 /** The readers of texts, by the name of the type. */
 const READERS: ReadonlyMap<string, Reader> = new Map<string, Reader>([
@@ -76,6 +78,12 @@ function named(names: readonly string[], reader: Reader): [string, Reader][] {
 function wholeNumber(value: bigint): Literal {
   if (BigInt.asIntN(32, value) === value) return { integer: Number(value) };
   if (BigInt.asIntN(64, value) === value) return { long: value };
+  // Sail would move the decimal point.
+  if (value >= MAX_DECIMAL || value <= -MAX_DECIMAL) {
+    throw new ServiceError('invalid_argument', `The parameter ${value} has more than ${MAX_PRECISION} digits.`, {
+      hint: 'Send it as a text.',
+    });
+  }
   return { decimal: { value: String(value), precision: MAX_PRECISION, scale: 0 } };
 }
 
