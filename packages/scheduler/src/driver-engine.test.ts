@@ -55,10 +55,11 @@ interface Cluster {
 /** A cluster that sees `seen` rows of every frame. Each statement returns the batches of `answer`. */
 function createCluster(options: {
   readonly seen?: bigint;
+  readonly noticesMissingFiles?: boolean;
   readonly answer?: (statement: BoundStatement, signal: AbortSignal) => AsyncIterable<RecordBatch>;
   readonly stop?: () => Promise<void>;
 }): Cluster {
-  const { seen = 3n, stop = async () => {} } = options;
+  const { seen = 3n, noticesMissingFiles = true, stop = async () => {} } = options;
   const sent: BoundStatement[] = [];
   const counted: string[] = [];
   const stopped: string[] = [];
@@ -71,7 +72,7 @@ function createCluster(options: {
       async query(statement, signal) {
         if (COUNT.test(statement.sql)) {
           counted.push(...statement.frames.map(({ handle }) => handle));
-          return { schema: SCHEMA, batches: iterate(batchOf(seen)), stop: async () => {} };
+          return { schema: SCHEMA, batches: iterate(batchOf(seen)), stop: async () => {}, noticesMissingFiles };
         }
         sent.push(statement);
         return {
@@ -142,6 +143,14 @@ describe('a statement', () => {
     const engine = engineOf(cluster, frames);
     for (let i = 0; i < 2; i++) (await engine.query(callOf(), 'SELECT * FROM trades')).close();
     expect(cluster.counted).toEqual(['trades']);
+  });
+
+  test('counts the rows each time if the cluster reads a missing file as an empty table', async () => {
+    const cluster = createCluster({ noticesMissingFiles: false });
+    const { frames } = createFrames({ trades: 3 });
+    const engine = engineOf(cluster, frames);
+    for (let i = 0; i < 2; i++) (await engine.query(callOf(), 'SELECT * FROM trades')).close();
+    expect(cluster.counted).toEqual(['trades', 'trades']);
   });
 
   test('is not sent to a cluster that sees fewer rows', async () => {

@@ -18,6 +18,8 @@ export interface Driver {
 export interface DriverResult extends FrameStream {
   /** Stops the statement in any state. Resolves when the cluster has confirmed that nothing of it runs any more. */
   stop(): Promise<void>;
+  /** Whether a statement fails if a file of its frames is missing. Default: the engine may read it as an empty table. */
+  readonly noticesMissingFiles?: boolean;
 }
 
 /** A statement that passed the fence, and the frames that it names. */

@@ -69,12 +69,15 @@ export function createSparkDriver(cluster: Cluster): Driver {
 
   return {
     async query(statement, signal) {
-      const { schema, batches, stop } = await begin(statement, signal, async () =>
-        start(planOf(statement, { dialect: await dialect.get(signal) }), statement, signal),
-      );
+      const { schema, batches, stop, noticesMissingFiles } = await begin(statement, signal, async () => {
+        const known = await dialect.get(signal);
+        const started = await start(planOf(statement, { dialect: known }), statement, signal);
+        return { ...started, noticesMissingFiles: known.noticesMissingFiles };
+      });
       const next = (): Promise<IteratorResult<RecordBatch>> =>
         batches.next().catch((error: unknown) => Promise.reject(explain(error, statement, signal)));
-      return { schema, batches: { [Symbol.asyncIterator]: () => ({ next, return: () => batches.return() }) }, stop };
+      const iterator = { next, return: () => batches.return() };
+      return { schema, batches: { [Symbol.asyncIterator]: () => iterator }, stop, noticesMissingFiles };
     },
     async describe(statement, signal) {
       const attempt = (value: SqlValue): Promise<Schema> => {

@@ -11,13 +11,15 @@ export interface Dialect {
   readonly takesSchema: boolean;
   /** Whether the name of a file is taken as it is, as Hadoop does, or with its escapes decoded, as in any other URI. */
   readonly decodesUris: boolean;
+  /** Whether a missing file is an error, not an empty table. */
+  readonly noticesMissingFiles: boolean;
 }
 
 /** Spark itself. */
-export const SPARK: Dialect = { quotesNames: true, takesSchema: true, decodesUris: false };
+export const SPARK: Dialect = { quotesNames: true, takesSchema: true, decodesUris: false, noticesMissingFiles: true };
 
 /** Sail. */
-export const SAIL: Dialect = { quotesNames: false, takesSchema: false, decodesUris: true };
+export const SAIL: Dialect = { quotesNames: false, takesSchema: false, decodesUris: true, noticesMissingFiles: false };
 
 /** What a server runs. */
 export type Plan = Partially<sparkConnect.Relation>;
