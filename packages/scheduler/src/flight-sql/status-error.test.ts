@@ -18,7 +18,7 @@ describe('the status of an engine', () => {
     ['OUT_OF_RANGE', 'too big', 'invalid_sql', 'too big'],
     ['UNAUTHENTICATED', 'no', 'scheduler_failed', 'The scheduler refused the credentials: no'],
     ['PERMISSION_DENIED', 'no', 'scheduler_failed', 'The scheduler refused the credentials: no'],
-    ['UNAVAILABLE', 'no', 'scheduler_failed', 'The scheduler at flight.example:1234 cannot be reached.'],
+    ['UNAVAILABLE', 'no', 'scheduler_failed', 'The scheduler cannot be reached, or the connection to it broke.'],
     ['DEADLINE_EXCEEDED', 'late', 'deadline_exceeded', 'The scheduler ran out of time: late'],
     ['RESOURCE_EXHAUSTED', 'full', 'scheduler_failed', "The scheduler's answer cannot be taken: full"],
     ['CANCELLED', 'gone', 'scheduler_failed', 'The scheduler cancelled the statement: gone'],

@@ -87,7 +87,7 @@ function engineError({ code, details }: FailedCall, { cluster, sql, bound, isPla
     case 'PERMISSION_DENIED':
       return refusedToken(cluster, message, sql);
     case 'UNAVAILABLE':
-      return schedulerFailed(`The scheduler at ${cluster.host}:${cluster.port} cannot be reached.`, about(sql));
+      return schedulerFailed('The scheduler cannot be reached, or the connection to it broke.', about(sql));
     case 'DEADLINE_EXCEEDED':
       return new ServiceError('deadline_exceeded', `The scheduler ran out of time: ${message}`, about(sql));
     case 'RESOURCE_EXHAUSTED':
