@@ -216,7 +216,10 @@ describe('slots', () => {
     const engine = engineOf(cluster, frames, { maxConcurrent: 1, maxQueued: 1 });
     const first = await engine.query(callOf(), 'SELECT 1');
     const second = engine.query(callOf(), 'SELECT 2');
-    await expect(engine.query(callOf(), 'SELECT 3')).rejects.toMatchObject({ code: 'too_many_requests' });
+    await expect(engine.query(callOf(), 'SELECT 3')).rejects.toMatchObject({
+      code: 'too_many_requests',
+      hint: 'Retry after the number of seconds in Retry-After, or raise scheduler.max_queued.',
+    });
     expect(cluster.sent).toHaveLength(1);
     first.close();
     (await second).close();

@@ -10,7 +10,7 @@ export interface Driver {
   query(statement: BoundStatement, signal: AbortSignal): Promise<DriverResult>;
   /** Returns the columns of a statement, without running it. */
   describe(statement: BoundStatement, signal: AbortSignal): Promise<Schema>;
-  /** Closes the connections. */
+  /** Stops all statements, and closes the connections even if the cluster does not confirm that soon. */
   close(): Promise<void>;
 }
 

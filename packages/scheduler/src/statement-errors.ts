@@ -24,5 +24,6 @@ export function tooManyStatements(maxQueued: number): ServiceError {
   return new ServiceError(
     'too_many_requests',
     `The scheduler runs as many statements as it may, and ${maxQueued} more wait.`,
+    { hint: 'Retry after the number of seconds in Retry-After, or raise scheduler.max_queued.' },
   );
 }

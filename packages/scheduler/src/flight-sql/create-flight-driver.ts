@@ -2,6 +2,7 @@ import { orAborted } from '@svc/errors';
 import type { flight } from '@svc/proto';
 import type { Cluster } from '../cluster.ts';
 import type { BoundStatement, Driver } from '../driver.ts';
+import { waitForStops } from '../wait-for-stops.ts';
 import { bindFrames, type BoundSql, inParentheses, withoutRows } from './bind-frames.ts';
 import { createCancelFlight } from './cancel-flight.ts';
 import { type CallScope, type Connection, createConnection } from './connection.ts';
@@ -83,7 +84,7 @@ export function createFlightDriver(cluster: Cluster, { readFile: template }: Fli
     },
 
     async close() {
-      await Promise.all([...running].map((stop) => stop()));
+      await waitForStops([...running].map((stop) => stop()));
       for (const other of connections.values()) other.close();
     },
   };

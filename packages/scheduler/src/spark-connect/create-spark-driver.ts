@@ -4,6 +4,7 @@ import type { RecordBatch, Schema } from 'apache-arrow';
 import type { Cluster } from '../cluster.ts';
 import type { BoundStatement, Driver } from '../driver.ts';
 import { schedulerFailed } from '../scheduler-failed.ts';
+import { waitForStops } from '../wait-for-stops.ts';
 import { connectSpark } from './connect-spark.ts';
 import { createDialectProbe } from './dialect-probe.ts';
 import type { Execution } from './execution.ts';
@@ -93,7 +94,7 @@ export function createSparkDriver(cluster: Cluster): Driver {
       }
     },
     async close() {
-      await Promise.all([...running].map(async (execution) => execution.stop().then(() => execution.ended)));
+      await waitForStops([...running].map(async (execution) => execution.stop().then(() => execution.ended)));
       connection.close();
     },
   };
