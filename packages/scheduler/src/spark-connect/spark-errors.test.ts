@@ -50,4 +50,8 @@ describe('a message is one line without its class, SQLSTATE and place', () => {
   test('the index that the server gives counts characters from the parenthesis', () => {
     expect(invalidSql({ ...refusal('m'), startIndex: 16 }, SQL, undefined).position).toBe(14);
   });
+
+  test('an index of -1 means that the server does not know the place', () => {
+    expect(invalidSql({ ...refusal('m'), startIndex: -1 }, SQL, undefined).position).toBeUndefined();
+  });
 });

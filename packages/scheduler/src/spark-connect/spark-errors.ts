@@ -117,9 +117,14 @@ export function refusalError(refusal: Refusal, sql: string, cause: unknown): Ser
 /** Returns the error of a statement that the server does not accept. */
 export function invalidSql(refusal: Refusal, sql: string, cause: unknown): ServiceError {
   const { message, place } = tidied(refusal.message);
-  const start = refusal.startIndex ?? (place && offsetOf(place, sql)) ?? offsetOfSail(refusal.message, sql);
+  const start = knownIndex(refusal.startIndex) ?? (place && offsetOf(place, sql)) ?? offsetOfSail(refusal.message, sql);
   const position = start === undefined ? undefined : Math.min(Math.max(start - OPEN_LENGTH, 0), Array.from(sql).length);
   return new ServiceError('invalid_sql', message, { query: sql, ...(position !== undefined && { position }), cause });
+}
+
+/** Spark sends -1 for an expression whose place it no longer knows, such as a sum that overflows. */
+function knownIndex(index: number | undefined): number | undefined {
+  return index === undefined || index < 0 ? undefined : index;
 }
 
 interface Place {
