@@ -26,6 +26,16 @@ describe('help', () => {
     expect(lines.length).toBeLessThanOrEqual(24);
   });
 
+  test.each(COMMANDS.map(({ name }) => [name]))('of %s names each argument once', async (name) => {
+    const [usage = ''] = (await run([name, '--help'])).stdout.split('\n');
+    const words = usage.split(' ');
+    expect(words.filter((word, at) => words.indexOf(word) !== at)).toEqual([]);
+  });
+
+  test('of doctor names the cluster', async () => {
+    expect((await run(['doctor', '--help'])).stdout).toContain('the cluster');
+  });
+
   test('wins over other errors on the line', async () => {
     expect(await run(['put', '--help', 'too', 'many', 'words'])).toMatchObject({ code: 0 });
   });
