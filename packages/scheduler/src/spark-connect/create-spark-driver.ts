@@ -70,15 +70,12 @@ export function createSparkDriver(cluster: Cluster): Driver {
 
   return {
     async query(statement, signal) {
-      const { schema, batches, stop, noticesMissingFiles } = await begin(statement, signal, async () => {
+      const { batches, ...rest } = await begin(statement, signal, async () => {
         const known = await dialect.get(signal);
         const started = await start(planOf(statement, { dialect: known }), statement, signal);
         return { ...started, noticesMissingFiles: known.noticesMissingFiles };
       });
-      const next = (): Promise<IteratorResult<RecordBatch>> =>
-        batches.next().catch((error: unknown) => Promise.reject(explain(error, statement, signal)));
-      const iterator = { next, return: () => batches.return() };
-      return { schema, batches: { [Symbol.asyncIterator]: () => iterator }, stop, noticesMissingFiles };
+      return { ...rest, batches: withErrors(batches, (error) => explain(error, statement, signal)) };
     },
     async describe(statement, signal) {
       const attempt = (value: SqlValue): Promise<Schema> => {
@@ -98,6 +95,16 @@ export function createSparkDriver(cluster: Cluster): Driver {
       connection.close();
     },
   };
+}
+
+/** Returns the same batches, with another error if they fail. */
+function withErrors(
+  batches: StartedPlan['batches'],
+  toError: (error: unknown) => ServiceError,
+): AsyncIterable<RecordBatch> {
+  const next = (): Promise<IteratorResult<RecordBatch>> =>
+    batches.next().catch((error: unknown) => Promise.reject(toError(error)));
+  return { [Symbol.asyncIterator]: () => ({ next, return: () => batches.return() }) };
 }
 
 interface Owner {
