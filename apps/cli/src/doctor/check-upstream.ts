@@ -10,9 +10,13 @@ const NAME = 'The time-series database';
 const MAX_BYTES = 64 * 1024;
 
 /** Checks that the time-series database answers, in the same way as the server queries it. */
-export async function checkUpstream({ tsdb }: Config, signal: AbortSignal): Promise<Diagnosis> {
+export async function checkUpstream({ tsdb, scheduler }: Config, signal: AbortSignal): Promise<Diagnosis> {
   if (tsdb.http_url === undefined) {
-    return { status: 'ok', text: 'No time-series database is set: SQL needs engine=local, which queries the frames.' };
+    const engines =
+      scheduler.url === undefined
+        ? 'engine=local, which queries the frames'
+        : 'engine=local or engine=scheduler, which query the frames';
+    return { status: 'ok', text: `No time-series database is set: SQL needs ${engines}.` };
   }
   const proxy = createTsdbProxy({
     url: tsdb.http_url,
