@@ -53,6 +53,10 @@ describe('the status of an engine', () => {
     expect(isUnimplemented(new Error('x'))).toBe(false);
   });
 
+  test('is the cause, in words for the log', () => {
+    expect(String(errorOf(Status.UNAUTHENTICATED, 'no').cause)).toBe('Error: gRPC status 16: no');
+  });
+
   test('never shows the token', () => {
     const { message, hint } = errorOf(Status.UNAUTHENTICATED, 'no');
     expect(`${message} ${hint}`).not.toContain('s3cret');

@@ -25,7 +25,9 @@ export interface CallContext {
 /** Converts the status of a failed call to an error for the client. */
 export function statusError(failed: FailedCall, context: CallContext): ServiceError {
   const error = peerError(failed, context) ?? engineError(failed, context);
-  return Object.assign(error, { cause: failed });
+  const { code, details } = failed;
+  // An error, so that the log shows it.
+  return Object.assign(error, { cause: Object.assign(new Error(`gRPC status ${code}: ${details}`), { code }) });
 }
 
 const UNIMPLEMENTED: number = Status.UNIMPLEMENTED;
