@@ -54,9 +54,17 @@ const VISIBLE: Readonly<Record<'sail' | 'spark', readonly (readonly [string, str
     [`SELECT TRANSFORM(a) U\u017fING 'cat' AS (b) FROM VALUES ('the secret') AS t(a)`, 'the secret'],
     [`FROM VALUES ('the secret') AS t(a) MAP a USING 'cat' AS (b)`, 'the secret'],
     ['SELECT 1) UNION (SELECT 2', '2'],
+    ['SELECT current_catalog()', 'spark_catalog'],
+  ],
+};
+
+/** Attacks that the settings of the driver's sessions prevent, too, and what would show their success. */
+const PREVENTED: typeof VISIBLE = {
+  sail: [],
+  spark: [
     ["SELECT '${system:java.vendor.url}'", /https?:/],
     ['SELECT 1 AS a -- ${system:line.separator}, 2 AS b', '"b":2'],
-    ['SELECT current_catalog()', 'spark_catalog'],
+    [`SELECT * FROM text.\`${file}\``, 'the secret'],
   ],
 };
 
@@ -80,6 +88,11 @@ describe.each([
   test.each(VISIBLE[name])('%s succeeds without the fence, which refuses it', async (sql, shown) => {
     expect(() => checkStatement(sql, 'spark')).toThrow();
     expect(await runRaw(driver, sql)).toMatch(shown);
+  });
+
+  test.each(PREVENTED[name])('%s shows nothing without the fence, which refuses it', async (sql, shown) => {
+    expect(() => checkStatement(sql, 'spark')).toThrow();
+    expect(await runRaw(driver, sql)).not.toMatch(shown);
   });
 
   test('the fence refuses every attack that the engine would run', async () => {
