@@ -10,6 +10,7 @@
  */
 export { childrenOf, keyAndValueOf, typeOf, valueTypeOf } from './arrow-types.ts';
 export { isCancelled } from './call.ts';
+export { charactersBefore, charactersIn } from './characters.ts';
 export { TYPE_METADATA_KEY } from './column-types.ts';
 export { declaredField } from './declared-columns.ts';
 export { type ArrowHeader, readArrowHeader } from './decode/arrow/arrow-header.ts';

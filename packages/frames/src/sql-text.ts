@@ -1,4 +1,5 @@
 import { quoted, ServiceError } from '@svc/errors';
+import { charactersIn } from './characters.ts';
 
 /** Longer SQL is refused. */
 const MAX_SQL_LENGTH = 1024 * 1024;
@@ -11,6 +12,6 @@ export function checkSqlText(sql: string): void {
   const at = sql.indexOf('\0');
   if (at < 0) return;
   throw new ServiceError('invalid_sql', 'The SQL has a NUL character.', {
-    position: Array.from(sql.slice(0, at)).length,
+    position: charactersIn(sql.slice(0, at)),
   });
 }

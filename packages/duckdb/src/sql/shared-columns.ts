@@ -1,9 +1,8 @@
 import { quoted, ServiceError } from '@svc/errors';
-import { childrenOf, foldedName, sharedNames, sqlNames } from '@svc/frames/internal';
+import { charactersBefore, childrenOf, foldedName, sharedNames, sqlNames } from '@svc/frames/internal';
 import { DataType, type Field } from 'apache-arrow';
 import type { NamedPart } from '../wire/sql-requests.ts';
 import type { PinnedSource } from '../store/sql-frames.ts';
-import { charactersBefore } from './characters-before.ts';
 
 /** Why a name that several columns share is ambiguous, and what to write instead. */
 export interface SharedName {

@@ -1,8 +1,8 @@
 import { cancelledError, isOutOfFiles, ServiceError, toServiceError } from '@svc/errors';
+import { charactersBefore } from '@svc/frames/internal';
 import type { SqlFault } from '../wire/sql-fault.ts';
 import { ChildCrash, ChildError } from '../engine/child-errors.ts';
 import type { PinnedSource } from '../store/sql-frames.ts';
-import { charactersBefore } from './characters-before.ts';
 import { missedColumn } from './shared-columns.ts';
 import { unreadableFrame } from '../store/store-errors.ts';
 

@@ -1,5 +1,6 @@
 import { relative } from 'node:path';
 import { orAborted, quoted, ServiceError } from '@svc/errors';
+import { charactersBefore } from '@svc/frames/internal';
 import type { Call } from '@svc/frames';
 import type { TimeLimit } from '@svc/frames/internal';
 import type { Schema } from 'apache-arrow';
@@ -8,7 +9,6 @@ import type { CatalogueFrame, NamedPart, SqlResponses, SqlParam, SqlView } from 
 import type { DownloadOptions } from '../engine/pending-request.ts';
 import type { PinnedSource, SqlFrames } from '../store/sql-frames.ts';
 import { type ResultPlan, resultPlan } from './result-plan.ts';
-import { charactersBefore } from './characters-before.ts';
 import { frameFailure } from './frame-failure.ts';
 import { frameShape } from './frame-shape.ts';
 import { frameViewSql } from './frame-view.ts';

@@ -1,4 +1,5 @@
 import { ServiceError } from '@svc/errors';
+import { charactersIn } from '@svc/frames/internal';
 import type { Dialect } from './dialect.ts';
 import { findTables } from './find-tables.ts';
 import { Refusal, unreadable } from './refusal.ts';
@@ -68,7 +69,7 @@ function check(sql: string, dialect: Dialect): CheckedStatement {
 }
 
 function toStatementTable({ name, start }: TableReference, sql: string): StatementTable {
-  return { name, position: Array.from(sql.slice(0, start)).length };
+  return { name, position: charactersIn(sql.slice(0, start)) };
 }
 
 /** Removes a semicolon at the end. Any other one separates statements. */

@@ -1,4 +1,5 @@
 import { ServiceError } from '@svc/errors';
+import { charactersIn } from '@svc/frames/internal';
 
 /** The refusal of a statement, before its text is known. */
 export class Refusal extends Error {
@@ -16,7 +17,7 @@ export class Refusal extends Error {
 
   /** The same for a client: with the statement, and a position in characters. */
   toServiceError(query: string): ServiceError {
-    const position = Array.from(query.slice(0, this.at)).length;
+    const position = charactersIn(query.slice(0, this.at));
     return new ServiceError(this.code, this.message, { hint: this.hint, query, position });
   }
 }

@@ -1,3 +1,4 @@
+import { charactersIn } from '@svc/frames/internal';
 import type { BoundFrame } from '../driver.ts';
 import type { Dialect } from './dialect.ts';
 import type { ReadFile } from './read-file-template.ts';
@@ -54,7 +55,7 @@ function quotedName(name: string, quote: string): string {
 }
 
 function boundSql(before: string, sql: string, after: string): BoundSql {
-  const [start, length] = [codePoints(before), codePoints(sql)];
+  const [start, length] = [charactersIn(before), charactersIn(sql)];
   return {
     text: `${before}${sql}${after}`,
     placeIn: (position) => (position >= start && position <= start + length ? position - start : undefined),
@@ -65,7 +66,7 @@ function boundSql(before: string, sql: string, after: string): BoundSql {
 function spliced(sql: string, start: string, list: string): BoundSql {
   const head = boundSql('(\n', start, '');
   const rest = boundSql(`(\n${start}${list}, `, sql.slice(start.length), '\n)');
-  const startLength = codePoints(start);
+  const startLength = charactersIn(start);
   return {
     text: rest.text,
     placeIn: (position) => {
@@ -73,9 +74,4 @@ function spliced(sql: string, start: string, list: string): BoundSql {
       return place === undefined ? head.placeIn(position) : place + startLength;
     },
   };
-}
-
-/** Returns the length of a text in code points, in which positions count. */
-export function codePoints(text: string): number {
-  return Array.from(text).length;
 }

@@ -1,8 +1,9 @@
 import { status as Status } from '@grpc/grpc-js';
 import { ERROR_CODES, type ErrorCode, ServiceError } from '@svc/errors';
+import { charactersBefore, charactersIn } from '@svc/frames/internal';
 import type { Cluster } from '../cluster.ts';
 import { schedulerFailed } from '../scheduler-failed.ts';
-import { type BoundSql, codePoints } from './bind-frames.ts';
+import type { BoundSql } from './bind-frames.ts';
 
 /** The status of a failed call. */
 export interface FailedCall {
@@ -122,11 +123,11 @@ function invalidSql(
 function positionIn(details: string, bound: BoundSql | undefined): number | undefined {
   if (bound === undefined) return undefined;
   const [, start] = / at (\d+):\d+ expected /.exec(details) ?? [];
-  if (start !== undefined) return codePoints(Buffer.from(bound.text).subarray(0, Number(start)).toString());
+  if (start !== undefined) return charactersBefore(bound.text, Number(start));
   const [, line, column] = /\bline:? (\d+),? (?:column|pos):? (\d+)/i.exec(details) ?? [];
   if (line === undefined) return undefined;
   const lines = bound.text.split('\n').slice(0, Number(line) - 1);
-  return lines.reduce((sum, text) => sum + codePoints(text) + 1, Number(column) - 1);
+  return lines.reduce((sum, text) => sum + charactersIn(text) + 1, Number(column) - 1);
 }
 
 function placed(position: number | undefined, bound: BoundSql | undefined): { readonly position?: number } {

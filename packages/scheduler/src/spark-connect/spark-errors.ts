@@ -1,4 +1,5 @@
 import { cancelledError, ServiceError } from '@svc/errors';
+import { charactersBefore, charactersIn } from '@svc/frames/internal';
 import { ErrorInfo, type sparkConnect, Status as RpcStatus } from '@svc/proto';
 import { ClientError, type Metadata, Status } from 'nice-grpc';
 import { schedulerFailed } from '../scheduler-failed.ts';
@@ -118,7 +119,7 @@ export function refusalError(refusal: Refusal, sql: string, cause: unknown): Ser
 export function invalidSql(refusal: Refusal, sql: string, cause: unknown): ServiceError {
   const { message, place } = tidied(refusal.message);
   const start = knownIndex(refusal.startIndex) ?? (place && offsetOf(place, sql)) ?? offsetOfSail(refusal.message, sql);
-  const position = start === undefined ? undefined : Math.min(Math.max(start - OPEN_LENGTH, 0), Array.from(sql).length);
+  const position = start === undefined ? undefined : Math.min(Math.max(start - OPEN_LENGTH, 0), charactersIn(sql));
   return new ServiceError('invalid_sql', message, { query: sql, ...(position !== undefined && { position }), cause });
 }
 
@@ -156,7 +157,7 @@ function tidied(message: string): { readonly message: string; readonly place: Pl
 function offsetOf({ line, column }: Place, sql: string): number {
   // The first line of the plan is the parenthesis.
   const before = sql.split('\n').slice(0, Math.max(line - 2, 0));
-  return OPEN_LENGTH + before.reduce((sum, text) => sum + Array.from(text).length + 1, 0) + (line < 2 ? 0 : column);
+  return OPEN_LENGTH + before.reduce((sum, text) => sum + charactersIn(text) + 1, 0) + (line < 2 ? 0 : column);
 }
 
 /** Sail names the first and the last byte of what it found. */
@@ -165,8 +166,7 @@ const SAIL_PLACE = /^(?:invalid argument: )?(found .*) at (\d+):\d+(?= expected 
 function offsetOfSail(message: string, sql: string): number | undefined {
   const [, , bytes] = SAIL_PLACE.exec(message) ?? [];
   if (bytes === undefined) return undefined;
-  const before = Buffer.from(sql).subarray(0, Math.max(Number(bytes) - OPEN_LENGTH, 0));
-  return OPEN_LENGTH + Array.from(before.toString()).length;
+  return OPEN_LENGTH + charactersBefore(sql, Math.max(Number(bytes) - OPEN_LENGTH, 0));
 }
 
 const WRONG_CREDENTIALS = {
