@@ -8,7 +8,7 @@ import { type Engine, parseHandle } from '../../packages/frames/dist/index.js';
 import { engineContract, longFrame, readRows } from '../../packages/frames/dist/testing/index.js';
 import { createSchedulerEngine } from '../../packages/scheduler/dist/index.js';
 import { programsOf } from './programs.ts';
-import { startSailFlight } from './start-sail-flight.js';
+import { startSailFlight } from './start-sail.js';
 
 // Sail speaks the dialect of Spark. It has no parameters, no GetSchema and no GetSqlInfo.
 
