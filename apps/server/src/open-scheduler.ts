@@ -1,23 +1,18 @@
-import { readFileSync } from 'node:fs';
 import { relative, sep } from 'node:path';
 import { pathToFileURL } from 'node:url';
-import { type Config, parseSchedulerUrl } from '@svc/config';
+import { type Config, schedulerCluster } from '@svc/config';
 import type { Engine, PinnableFrames } from '@svc/frames';
 import { createSchedulerEngine } from '@svc/scheduler';
 import type { Observer } from '@svc/service';
 
 /** Creates the engine of `scheduler.url` over the frames of the store; undefined if none is configured. */
 export function openScheduler(config: Config, frames: PinnableFrames, observe: Observer): Engine | undefined {
-  const { url, token, ca_file: caFile, frames_url: framesUrl, read_file: readFile, ...limits } = config.scheduler;
-  if (url === undefined) return undefined;
+  const { frames_url: framesUrl, read_file: readFile, ...limits } = config.scheduler;
+  const cluster = schedulerCluster(config.scheduler);
+  if (cluster === undefined) return undefined;
   const { parquet_path: directory = '' } = config.storage;
-  const address = parseSchedulerUrl(url);
   return createSchedulerEngine({
-    cluster: {
-      ...address,
-      token: token ?? address.token,
-      ...(caFile !== undefined && { ca: readFileSync(caFile) }),
-    },
+    cluster,
     frames,
     locate: createLocate(directory, framesUrl),
     readFile,

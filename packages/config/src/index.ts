@@ -23,7 +23,7 @@ export { loadConfig, type LoadConfigOptions, type LoadConfigResult, type LoadedC
 export { isLoopback } from './loopback.ts';
 export { type FlagSpec, type FlagToken, parseFlags } from './parse-flags.ts';
 export { LOG_LEVELS, type LogLevel } from './log-level.ts';
-export { parseSchedulerUrl, type SchedulerUrl } from './scheduler-url.ts';
+export { schedulerCluster, type SchedulerCluster, type SchedulerUrl } from './scheduler-url.ts';
 export type { DerivedDefault, Facts, ForeignVariable, Setting } from './setting.ts';
 export { SETTINGS } from './settings.ts';
 export { describeSource, type Finding, type Source } from './source.ts';

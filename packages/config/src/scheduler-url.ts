@@ -1,3 +1,4 @@
+import { readFileSync } from 'node:fs';
 import * as v from 'valibot';
 import { plainText, type ValueType } from './value-type.ts';
 
@@ -70,6 +71,26 @@ export function schedulerUrl(): ValueType<string> {
     ...plainText('url', EXPECTED, schema),
     redact: (shown) => shown.replace(/(token=)[^;"]*/gi, '$1***').replace(/^("?).*@/s, '$1***@'),
   };
+}
+
+/** The cluster of the settings `scheduler.*`; undefined if none is set. */
+export function schedulerCluster({ url, token, ca_file: caFile }: SchedulerSettings): SchedulerCluster | undefined {
+  if (url === undefined) return undefined;
+  const address = parseSchedulerUrl(url);
+  return { ...address, token: token ?? address.token, ...(caFile !== undefined && { ca: readFileSync(caFile) }) };
+}
+
+interface SchedulerSettings {
+  readonly url: string | undefined;
+  readonly token: string | undefined;
+  readonly ca_file: string | undefined;
+}
+
+/** How to reach a cluster. */
+export interface SchedulerCluster extends Omit<SchedulerUrl, 'token'> {
+  readonly token: string | undefined;
+  /** The certificate authorities to trust, as PEM; undefined: those of Node. */
+  readonly ca?: Buffer;
 }
 
 /** Reads a value of the setting `scheduler.url`. */

@@ -1,5 +1,4 @@
-import { readFileSync } from 'node:fs';
-import { type Config, parseSchedulerUrl } from '@svc/config';
+import { type Config, schedulerCluster } from '@svc/config';
 import { createSchedulerEngine } from '@svc/scheduler';
 import { type Diagnosis, TIMEOUT_MS } from './diagnosis.ts';
 
@@ -7,12 +6,11 @@ const NAME = 'The cluster of scheduler.url';
 
 /** Checks that the cluster runs SQL, in the same way as the server sends it. */
 export async function checkScheduler({ scheduler }: Config, signal: AbortSignal): Promise<readonly Diagnosis[]> {
-  const { url, token, ca_file: caFile } = scheduler;
-  if (url === undefined) return [];
-  const address = parseSchedulerUrl(url);
-  const shown = `${NAME} (${address.host}, port ${address.port})`;
+  const cluster = schedulerCluster(scheduler);
+  if (cluster === undefined) return [];
+  const shown = `${NAME} (${cluster.host}, port ${cluster.port})`;
   const engine = createSchedulerEngine({
-    cluster: { ...address, token: token ?? address.token, ...(caFile !== undefined && { ca: readFileSync(caFile) }) },
+    cluster,
     // The statement names no frame.
     frames: { pin: async () => undefined, handles: async () => [] },
     locate: () => undefined,
