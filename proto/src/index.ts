@@ -11,6 +11,7 @@
  */
 export type { Partially } from './codec.ts';
 export { FILE_DESCRIPTORS, type FileDescriptor } from './file-descriptors.ts';
+export { FLIGHT_SQL_TYPE_PREFIX, packFlightSql } from './flight-sql-any.ts';
 export * as flight from './generated/arrow-flight-protocol.ts';
 export * as flightSql from './generated/arrow-flight-protocol-sql.ts';
 export { Any } from './generated/google-protobuf-any.ts';

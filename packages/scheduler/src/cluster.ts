@@ -9,3 +9,11 @@ export interface Cluster {
   /** The certificate authorities to trust, as PEM. Default: those of Node. */
   readonly ca?: Buffer | undefined;
 }
+
+/** Returns the address of a cluster, as gRPC takes it. */
+export function addressOf({ host, port }: Cluster): string {
+  return `${host.includes(':') ? `[${host}]` : host}:${port}`;
+}
+
+/** The maximum size of a message from a cluster. */
+export const MAX_MESSAGE_BYTES: number = 128 * 2 ** 20;

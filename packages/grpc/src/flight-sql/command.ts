@@ -1,5 +1,5 @@
 import { quoted, ServiceError } from '@svc/errors';
-import { Any, flightSql } from '@svc/proto';
+import { Any, FLIGHT_SQL_TYPE_PREFIX, flightSql } from '@svc/proto';
 
 /** A Flight SQL command, by the name of its message. */
 export type Command = ReturnType<(typeof DECODERS)[keyof typeof DECODERS]>;
@@ -43,17 +43,12 @@ export function parseCommand(bytes: Uint8Array): Command {
 /** Unpacks a Flight SQL message from an Any. */
 export function unpack(bytes: Uint8Array): PackedMessage {
   const { typeUrl, value } = decodeMessage('Any', Any, bytes);
-  if (!typeUrl.startsWith(TYPE_PREFIX)) {
+  if (!typeUrl.startsWith(FLIGHT_SQL_TYPE_PREFIX)) {
     throw new ServiceError('invalid_argument', `${quoted(typeUrl)} is not a message of Flight SQL.`, {
       hint: 'Send a message of arrow.flight.protocol.sql, packed in a google.protobuf.Any.',
     });
   }
-  return { name: typeUrl.slice(TYPE_PREFIX.length), value };
-}
-
-/** Packs a Flight SQL message in an Any. */
-export function pack(name: string, value: Uint8Array): Uint8Array {
-  return Any.encode({ typeUrl: `${TYPE_PREFIX}${name}`, value }).finish();
+  return { name: typeUrl.slice(FLIGHT_SQL_TYPE_PREFIX.length), value };
 }
 
 /** Decodes a message. Invalid bytes are an error of the client. */
@@ -71,8 +66,6 @@ export function notOffered(what: string, name: string): ServiceError {
     hint: 'CommandGetSqlInfo and ListActions list what is supported.',
   });
 }
-
-const TYPE_PREFIX = 'type.googleapis.com/arrow.flight.protocol.sql.';
 
 function isKnown(name: string): name is keyof typeof DECODERS {
   return Object.hasOwn(DECODERS, name);

@@ -1,9 +1,9 @@
 import { ServiceError } from '@svc/errors';
 import type { Call } from '@svc/frames';
-import { flight, flightSql } from '@svc/proto';
+import { flight, flightSql, packFlightSql } from '@svc/proto';
 import type { Service } from '@svc/service';
 import { DataType, Field, Schema, TimeMillisecond, TimestampMillisecond, Utf8 } from 'apache-arrow';
-import { decodeMessage, notOffered, pack, unpack } from '../flight-sql/command.ts';
+import { decodeMessage, notOffered, unpack } from '../flight-sql/command.ts';
 import type { EngineChoice } from '../flight-sql/engine-choice.ts';
 import type { PreparedStatements } from '../flight-sql/prepared-statements.ts';
 import { refuseTransaction } from '../flight-sql/refuse-transaction.ts';
@@ -70,7 +70,7 @@ function flightActions({ reads, running, pending }: FlightActionsOptions): Reado
           flightSql.ActionCancelQueryResultCancelResult;
         const isDone = cancel(call, decodeMessage('FlightInfo', flight.FlightInfo, info));
         const answer = flightSql.ActionCancelQueryResult.encode({ result: isDone ? done : none });
-        return pack('ActionCancelQueryResult', answer.finish());
+        return packFlightSql('ActionCancelQueryResult', answer.finish());
       },
     },
     RenewFlightEndpoint: {
@@ -120,7 +120,7 @@ function statementActions({ service, statements }: FlightActionsOptions): Readon
           parameterSchema: info && parameterCount > 0 ? schemaBytes(bindable(info.parameters)) : NOTHING,
           isUpdate: info === undefined,
         });
-        return pack('ActionCreatePreparedStatementResult', result.finish());
+        return packFlightSql('ActionCreatePreparedStatementResult', result.finish());
       },
     },
     ClosePreparedStatement: {

@@ -1,6 +1,7 @@
 import { setTimeout } from 'node:timers/promises';
-import { flight, flightSql } from '@svc/proto';
-import { pack, unpack } from './commands.ts';
+import { flight, flightSql, packFlightSql } from '@svc/proto';
+import { rememberSuccess } from '../remember-success.ts';
+import { unpack } from './commands.ts';
 import type { CallScope, Connection } from './connection.ts';
 import { act } from './prepared-statement.ts';
 
@@ -9,20 +10,10 @@ export type CancelFlight = (scope: CallScope, info: flight.FlightInfo) => Promis
 
 /** Creates the function that cancels queries on a server, in the way that the server offers. */
 export function createCancelFlight(connection: Connection): CancelFlight {
-  let actions: Promise<ReadonlySet<string>> | undefined;
-
-  async function listed(scope: CallScope): Promise<ReadonlySet<string>> {
-    actions ??= listActions(connection, scope);
-    try {
-      return await actions;
-    } catch (error) {
-      actions = undefined;
-      throw error;
-    }
-  }
+  const actions = rememberSuccess((scope: CallScope) => listActions(connection, scope));
 
   return async (scope, info) => {
-    const names = await listed(scope);
+    const names = await actions.get(scope);
     const cancel = WAYS.find(({ action }) => names.has(action));
     if (cancel === undefined) return false;
     for (;;) {
@@ -58,7 +49,7 @@ const WAYS: readonly Way[] = [
     action: 'CancelQuery',
     encode(info) {
       const request = flightSql.ActionCancelQueryRequest.encode({ info: flight.FlightInfo.encode(info).finish() });
-      return pack('ActionCancelQueryRequest', request.finish());
+      return packFlightSql('ActionCancelQueryRequest', request.finish());
     },
     decode(answer) {
       const { result } = flightSql.ActionCancelQueryResult.decode(unpack(answer));

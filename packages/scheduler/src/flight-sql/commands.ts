@@ -1,11 +1,4 @@
-import { Any, flight, flightSql } from '@svc/proto';
-
-const TYPE_PREFIX = 'type.googleapis.com/arrow.flight.protocol.sql.';
-
-/** Packs a Flight SQL message into an Any. */
-export function pack(name: string, value: Uint8Array): Uint8Array {
-  return Any.encode({ typeUrl: `${TYPE_PREFIX}${name}`, value }).finish();
-}
+import { Any, flight, flightSql, packFlightSql } from '@svc/proto';
 
 /** Returns the bytes of a Flight SQL message in an Any. */
 export function unpack(bytes: Uint8Array): Uint8Array {
@@ -26,5 +19,5 @@ export function preparedQuery(preparedStatementHandle: Uint8Array): flight.Fligh
 
 function descriptor(name: string, value: Uint8Array): flight.FlightDescriptor {
   const { CMD } = flight.FlightDescriptorDescriptorType;
-  return flight.FlightDescriptor.fromPartial({ type: CMD, cmd: pack(name, value) });
+  return flight.FlightDescriptor.fromPartial({ type: CMD, cmd: packFlightSql(name, value) });
 }

@@ -10,7 +10,7 @@ import {
   createClient,
   Metadata,
 } from 'nice-grpc';
-import type { Cluster } from '../cluster.ts';
+import { addressOf, type Cluster, MAX_MESSAGE_BYTES } from '../cluster.ts';
 import { type MessageReader, readMessages } from './read-messages.ts';
 import { type CallContext, type FailedCall, statusError } from './status-error.ts';
 
@@ -34,7 +34,7 @@ export interface Connection {
 
 /** Connects to a server when it is first called. */
 export function createConnection(cluster: Cluster): Connection {
-  const address = `${cluster.host.includes(':') ? `[${cluster.host}]` : cluster.host}:${cluster.port}`;
+  const address = addressOf(cluster);
   const channel: Channel = createChannel(address, credentialsOf(cluster), CHANNEL_OPTIONS);
   const client: Flight = createClient(flight.FlightServiceDefinition, channel);
   const raw = new Client(address, credentials.createInsecure(), { channelOverride: channel });
@@ -92,8 +92,6 @@ export function createConnection(cluster: Cluster): Connection {
 function credentialsOf({ hasTls, ca }: Cluster) {
   return hasTls ? credentials.createSsl(ca ?? null) : credentials.createInsecure();
 }
-
-const MAX_MESSAGE_BYTES = 128 * 1024 * 1024;
 
 const CHANNEL_OPTIONS = {
   'grpc.max_receive_message_length': MAX_MESSAGE_BYTES,

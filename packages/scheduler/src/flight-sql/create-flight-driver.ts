@@ -2,11 +2,12 @@ import { orAborted } from '@svc/errors';
 import type { flight } from '@svc/proto';
 import type { Cluster } from '../cluster.ts';
 import type { BoundStatement, Driver } from '../driver.ts';
+import { rememberSuccess } from '../remember-success.ts';
 import { waitForStops } from '../wait-for-stops.ts';
 import { bindFrames, type BoundSql, inParentheses, withoutRows } from './bind-frames.ts';
 import { createCancelFlight } from './cancel-flight.ts';
 import { type CallScope, type Connection, createConnection } from './connection.ts';
-import { type Dialect, findDialect } from './dialect.ts';
+import { findDialect } from './dialect.ts';
 import { preparedSchema, querySchema } from './describe-statement.ts';
 import { serverOf } from './endpoint-location.ts';
 import { parseReadFile } from './read-file-template.ts';
@@ -30,7 +31,7 @@ export function createFlightDriver(cluster: Cluster, { readFile: template }: Fli
   const cancelFlight = createCancelFlight(connection);
   const running: RunningStatements = new Set();
   const parts = { connection, cancelFlight, openEndpoint, running };
-  let dialect: Promise<Dialect> | undefined;
+  const dialect = rememberSuccess(() => findDialect(probe));
 
   function connectionTo(server: Cluster): Connection {
     const key = `${server.hasTls}:${server.port}`;
@@ -54,11 +55,7 @@ export function createFlightDriver(cluster: Cluster, { readFile: template }: Fli
 
   async function bind({ sql, frames }: BoundStatement, signal: AbortSignal): Promise<BoundSql> {
     if (readFile === undefined || frames.length === 0) return inParentheses(sql);
-    dialect ??= findDialect(probe).catch((error: unknown) => {
-      dialect = undefined;
-      throw error;
-    });
-    return bindFrames(sql, frames, { readFile, dialect: await orAborted(dialect, signal) });
+    return bindFrames(sql, frames, { readFile, dialect: await orAborted(dialect.get(), signal) });
   }
 
   return {

@@ -1,9 +1,9 @@
 import type { SqlValue } from '@svc/frames';
 import { encodeArrowMessages } from '@svc/frames/internal';
-import { type flight, flightSql } from '@svc/proto';
+import { type flight, flightSql, packFlightSql } from '@svc/proto';
 import type { Schema } from 'apache-arrow';
 import { schedulerFailed } from '../scheduler-failed.ts';
-import { pack, preparedQuery, unpack } from './commands.ts';
+import { preparedQuery, unpack } from './commands.ts';
 import type { CallScope, Connection } from './connection.ts';
 import { schemaOf } from './flight-rows.ts';
 import { paramRow } from './param-row.ts';
@@ -27,27 +27,24 @@ export async function prepareStatement(
   const request = flightSql.ActionCreatePreparedStatementRequest.encode({ query, transactionId: undefined });
   const created = await act(connection, scope, {
     type: 'CreatePreparedStatement',
-    body: pack('ActionCreatePreparedStatementRequest', request.finish()),
+    body: packFlightSql('ActionCreatePreparedStatementRequest', request.finish()),
   }).catch((error: unknown) => {
     throw isUnimplemented(error) ? noParameters(error) : error;
   });
   if (created === undefined) throw schedulerFailed('The scheduler prepared a statement without an answer.');
-  const { preparedStatementHandle, datasetSchema } = flightSql.ActionCreatePreparedStatementResult.decode(
-    unpack(created),
-  );
-  const handles = [preparedStatementHandle];
-  const latest = (): Uint8Array => handles.at(-1) ?? preparedStatementHandle;
+  const answer = flightSql.ActionCreatePreparedStatementResult.decode(unpack(created));
+  let handle = answer.preparedStatementHandle;
   return {
-    schema: schemaOf(datasetSchema),
+    schema: schemaOf(answer.datasetSchema),
     async bind(bindScope, params) {
       // Stateless servers put the values into the handle, and answer with a new one.
-      const replaced = await putParams(connection, bindScope, { handle: latest(), params });
-      if (replaced.length > 0) handles.push(replaced);
-      return preparedQuery(latest());
+      const replaced = await putParams(connection, bindScope, { handle, params });
+      if (replaced.length > 0) handle = replaced;
+      return preparedQuery(handle);
     },
     async close(closeScope) {
-      const message = flightSql.ActionClosePreparedStatementRequest.encode({ preparedStatementHandle: latest() });
-      const body = pack('ActionClosePreparedStatementRequest', message.finish());
+      const message = flightSql.ActionClosePreparedStatementRequest.encode({ preparedStatementHandle: handle });
+      const body = packFlightSql('ActionClosePreparedStatementRequest', message.finish());
       await act(connection, closeScope, { type: 'ClosePreparedStatement', body });
     },
   };

@@ -1,6 +1,6 @@
 import { sparkConnect } from '@svc/proto';
 import { ChannelCredentials, type Client, createChannel, createClient, Metadata } from 'nice-grpc';
-import type { Cluster } from '../cluster.ts';
+import { addressOf, type Cluster, MAX_MESSAGE_BYTES } from '../cluster.ts';
 
 /** The calls of a Spark Connect server. */
 export type SparkClient = Client<typeof sparkConnect.SparkConnectServiceDefinition>;
@@ -10,9 +10,6 @@ export interface SparkConnection {
   readonly client: SparkClient;
   close(): void;
 }
-
-/** The maximum size of a message from the server. */
-const MAX_MESSAGE_BYTES = 128 * 2 ** 20;
 
 const OPTIONS = {
   'grpc.max_receive_message_length': MAX_MESSAGE_BYTES,
@@ -27,9 +24,10 @@ const OPTIONS = {
 };
 
 /** Opens a connection. It connects with the first call, and again when it has broken. */
-export function connectSpark({ host, port, hasTls, token, ca }: Cluster): SparkConnection {
+export function connectSpark(cluster: Cluster): SparkConnection {
+  const { hasTls, token, ca } = cluster;
   const credentials = hasTls ? ChannelCredentials.createSsl(ca) : ChannelCredentials.createInsecure();
-  const channel = createChannel(`${host.includes(':') ? `[${host}]` : host}:${port}`, credentials, OPTIONS);
+  const channel = createChannel(addressOf(cluster), credentials, OPTIONS);
   const metadata = Metadata(token === undefined ? {} : { authorization: `Bearer ${token}` });
   const client = createClient(sparkConnect.SparkConnectServiceDefinition, channel, { '*': { metadata } });
   return { client, close: () => channel.close() };

@@ -1,4 +1,5 @@
 import { orAborted } from '@svc/errors';
+import { rememberSuccess } from '../remember-success.ts';
 import { schedulerFailed } from '../scheduler-failed.ts';
 import { type Dialect, type Plan, probePlan, SAIL, SPARK } from './plan.ts';
 import { RefusedPlan } from './spark-errors.ts';
@@ -13,23 +14,9 @@ export interface DialectProbe {
 
 /** Creates a probe. `run` runs a plan. */
 export function createDialectProbe(run: (plan: Plan) => Promise<unknown>): DialectProbe {
-  let probing: Promise<Dialect> | undefined;
-
-  function forget(): void {
-    probing = undefined;
-  }
-
-  return {
-    async get(signal) {
-      // All statements that wait share one probe, so it does not end with the signal of one of them.
-      probing ??= probe(run).catch((error: unknown) => {
-        forget();
-        throw error;
-      });
-      return orAborted(probing, signal);
-    },
-    forget,
-  };
+  const dialect = rememberSuccess(() => probe(run));
+  // All statements that wait share one probe, so it does not end with the signal of one of them.
+  return { get: (signal) => orAborted(dialect.get(), signal), forget: () => dialect.forget() };
 }
 
 /** Returns the first dialect whose probe the server accepts. */
