@@ -10,11 +10,11 @@ import {
   loadConfig,
 } from '@svc/config';
 import { startChild } from '@svc/duckdb';
-import { createLogObserver } from './log-observer.ts';
-import { createLog } from './log.ts';
-import { openAudit } from './open-audit.ts';
-import { openConfiguredAuthenticator } from './open-authenticator.ts';
-import { openConfiguredTls } from './open-tls.ts';
+import { createLogObserver } from './observers/log-observer.ts';
+import { createLog } from './observers/log.ts';
+import { openAudit } from './observers/open-audit.ts';
+import { openConfiguredAuthenticator } from './parts/open-authenticator.ts';
+import { openConfiguredTls } from './parts/open-tls.ts';
 import { startWarnings } from './start-warnings.ts';
 import { createStopSteps, startStopDeadline } from './stop-steps.ts';
 import { waitForSignal } from './wait-for-signal.ts';

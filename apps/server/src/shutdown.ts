@@ -1,8 +1,8 @@
 import type { Server } from 'node:http';
 import type { GrpcServer } from '@svc/grpc';
 import type { Service } from '@svc/service';
-import type { Connections } from './connections.ts';
-import type { Log } from './log.ts';
+import type { Connections } from './http/connections.ts';
+import type { Log } from './observers/log.ts';
 import { STORE_STEP, type StopSteps } from './stop-steps.ts';
 
 /** The parts to stop, and the grace period. */

@@ -3,9 +3,9 @@ import type { Authenticator } from '@svc/auth';
 import { type Config, formatAddress } from '@svc/config';
 import { type ChildLink, DirectoryInUseError } from '@svc/duckdb';
 import type { Observer } from '@svc/service';
-import type { Log } from './log.ts';
-import type { ListenerTls } from './open-tls.ts';
-import { openStore, StorageError } from './open-store.ts';
+import type { Log } from './observers/log.ts';
+import type { ListenerTls } from './parts/open-tls.ts';
+import { openStore, StorageError } from './parts/open-store.ts';
 import { shutdown } from './shutdown.ts';
 import type { StopSteps } from './stop-steps.ts';
 
@@ -45,9 +45,9 @@ export async function startServer(config: Config, log: Log, options: StartOption
   const { version, authenticator, tls, audit, child, steps } = options;
   const [opened, scheduler, { createConfiguredService }, { createHttpServer }] = await Promise.all([
     openStore(config, log, child),
-    config.scheduler.url === undefined ? undefined : import('./open-scheduler.ts'),
-    import('./create-configured-service.ts'),
-    import('./create-http-server.ts'),
+    config.scheduler.url === undefined ? undefined : import('./parts/open-scheduler.ts'),
+    import('./parts/create-configured-service.ts'),
+    import('./http/create-http-server.ts'),
   ]);
   const parts = { ...opened, openScheduler: scheduler?.openScheduler, authenticator, audit, tls: tls?.health };
   const service = createConfiguredService(config, parts, log, version);

@@ -1,4 +1,4 @@
-import type { Log } from './log.ts';
+import type { Log } from './observers/log.ts';
 
 /** The steps of a shutdown, so that a late one can name what it waits for. */
 export interface StopSteps {

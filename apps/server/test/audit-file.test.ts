@@ -2,7 +2,7 @@ import { spawnSync } from 'node:child_process';
 import { mkdirSync, readFileSync, renameSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { dirname } from 'node:path';
 import { describe, expect, test } from 'vitest';
-import { type AuditFile, type AuditLine, openAuditFile } from '../src/audit-file.ts';
+import { type AuditFile, type AuditLine, openAuditFile } from '../src/observers/audit-file.ts';
 import { testFile } from './server-process.ts';
 
 function lineOf(number: number): AuditLine {

@@ -2,7 +2,7 @@ import { PERMISSIONS } from '@svc/auth';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import type { AuditLine } from '../src/audit-file.ts';
+import type { AuditLine } from '../src/observers/audit-file.ts';
 import { bearer, callersFileOf, createCaller } from './callers.ts';
 import { runToEnd, type ServerProcess, startProcess, testFile } from './server-process.ts';
 import { startUpstream } from './upstream.ts';

@@ -4,8 +4,8 @@ import { loadConfig } from '@svc/config';
 import { createMemoryStore } from '@svc/frames';
 import { createService } from '@svc/service';
 import { expect, onTestFinished, test } from 'vitest';
-import type { Connections } from '../src/connections.ts';
-import { createHttpServer } from '../src/create-http-server.ts';
+import type { Connections } from '../src/http/connections.ts';
+import { createHttpServer } from '../src/http/create-http-server.ts';
 
 async function listen(): Promise<{ readonly port: number; readonly connections: Connections }> {
   const loaded = loadConfig({ name: 'service', argv: [], env: {}, homeDir: '' });

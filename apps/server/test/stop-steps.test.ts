@@ -1,5 +1,5 @@
 import { expect, onTestFinished, test, vi } from 'vitest';
-import { createLog, type Log } from '../src/log.ts';
+import { createLog, type Log } from '../src/observers/log.ts';
 import { createStopSteps, startStopDeadline, STORE_STEP } from '../src/stop-steps.ts';
 
 const never = (): Promise<void> => new Promise(() => {});

@@ -5,7 +5,7 @@ import { createService } from '@svc/service';
 import { Hono } from 'hono';
 import { COMMAND_NAMES } from '../../../../packages/grpc/src/flight-sql/command.ts';
 import { GRPC_PATHS } from '../../../../packages/grpc/src/grpc-server.ts';
-import { addRoutes } from '../../src/create-app.ts';
+import { addRoutes } from '../../src/http/create-app.ts';
 import { commandEntry } from './flight-sql-ways.ts';
 import { actionEntry } from './flight-ways.ts';
 

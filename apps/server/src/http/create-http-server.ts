@@ -14,7 +14,7 @@ import { continueWhenRead } from './expect-continue.ts';
 import { framingProblem } from './framing-problem.ts';
 import { endIdleSockets } from './idle-sockets.ts';
 import { ignoreUpgrades } from './ignore-upgrades.ts';
-import type { ListenerTls } from './open-tls.ts';
+import type { ListenerTls } from '../parts/open-tls.ts';
 import { endSlowBodies } from './slow-bodies.ts';
 
 /** The maximum size of request line and headers together. */

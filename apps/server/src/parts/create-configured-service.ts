@@ -2,8 +2,8 @@ import { readFileSync } from 'node:fs';
 import type { Config } from '@svc/config';
 import { createService, type Observer, type Service, type ServiceOptions } from '@svc/service';
 import { createTsdbProxy } from '@svc/tsdb-proxy';
-import { createLogObserver } from './log-observer.ts';
-import type { Log } from './log.ts';
+import { createLogObserver } from '../observers/log-observer.ts';
+import type { Log } from '../observers/log.ts';
 import type { OpenScheduler } from './open-scheduler.ts';
 import type { OpenedStore } from './open-store.ts';
 

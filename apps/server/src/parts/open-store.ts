@@ -10,7 +10,7 @@ import {
   type StoreProblem,
 } from '@svc/duckdb';
 import { createDecoders, type Engine, type ParquetEncoder, type PinnableFrames, type Store } from '@svc/frames';
-import type { Log } from './log.ts';
+import type { Log } from '../observers/log.ts';
 
 const GIGABYTE = 1e9;
 /** The memory budget of all concurrent decodes; each takes a few megabytes, independent of the upload size. */

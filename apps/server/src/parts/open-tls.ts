@@ -2,8 +2,8 @@ import type { TlsOptions } from 'node:tls';
 import { type HandshakeFailure, openTlsFiles, TlsFileError, type WatchedTlsFiles } from '@svc/auth';
 import type { Finding, LoadedConfig } from '@svc/config';
 import type { TlsHealth } from '@svc/service';
-import { createLogObserver } from './log-observer.ts';
-import type { Log } from './log.ts';
+import { createLogObserver } from '../observers/log-observer.ts';
+import type { Log } from '../observers/log.ts';
 
 /** The TLS of both listeners. */
 export interface ListenerTls {
