@@ -44,9 +44,7 @@ export async function toResponse(
 ): Promise<Response> {
   if ('forwarded' in reply) return forwardedResponse(reply.forwarded, context);
   if ('error' in reply) {
-    const response = await refusal(context, reply.error, reply.headers);
-    context.report(response.status, reply.error);
-    return response;
+    return refusal(context, reply.error, reply.headers);
   }
   // A plain object, not `Headers`: the adapter sends it as it is.
   const headers: Record<string, string> = {
@@ -65,8 +63,9 @@ export async function toResponse(
   if (isCompressed) headers['content-encoding'] = 'gzip';
   if (version !== undefined) headers['etag'] ??= etagOf(version, isCompressed);
   if (body === undefined || 'byteLength' in body) {
-    context.report(status);
-    return new Response(body && isCompressed ? await compressBytes(body) : body, { status, headers });
+    const bytes = body && isCompressed ? await compressBytes(body) : body;
+    context.report(status, undefined, bytes?.byteLength);
+    return new Response(bytes, { status, headers });
   }
   if (context.c.req.method === 'HEAD') {
     await body.return();
@@ -90,7 +89,7 @@ function forwardedResponse(
   }
   const body = bytes ?? reply.body;
   if (body === null || 'byteLength' in body) {
-    context.report(status);
+    context.report(status, undefined, body?.byteLength);
     return new Response(body, { status, headers });
   }
   const source = { chunks: body[Symbol.asyncIterator](), reuseBuffers: false };

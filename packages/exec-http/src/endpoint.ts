@@ -7,7 +7,7 @@ import { type EndpointResponse, toResponse } from './endpoint-response.ts';
 import { INVALID_TOKEN_CHALLENGE } from './error-response.ts';
 import { checkCaller } from './check-caller.ts';
 import { createHttpCall, type HttpCall } from './http-call.ts';
-import type { ExecEnv, RequestContext } from './request-context.ts';
+import { type ExecEnv, RequestContext } from './request-context.ts';
 import type { RequestGuard } from './request-guard.ts';
 import { checkWriteParams, type WriteParams } from './upload/write-params.ts';
 
@@ -30,6 +30,8 @@ export interface EndpointOptions {
   readonly compression: boolean;
   /** The checks that every request must pass. */
   readonly guard: RequestGuard;
+  /** The path in events, with its parameters in braces. Default: that of the endpoint; else the request matches none. */
+  readonly route?: string;
   /** Whether a GET does more than read, even without SQL. Default false. */
   readonly actsOnGet?: boolean;
   /** The parameters of each method that writes; any other is refused. Default: unknown parameters are ignored. */
@@ -45,7 +47,13 @@ export type Handlers = Partial<Record<'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE
 /** Adds a path to the app. A method without a handler is 405, with the allowed methods. */
 export function addEndpoint(app: Hono<ExecEnv>, path: string, options: EndpointOptions, handlers: Handlers): void {
   const byMethod = new Map(Object.entries(handlers));
-  app.all(path, (c) => answerRequest(c, options, handlerOf(byMethod, c.req.method)));
+  const routed = { route: routeOf(path), ...options };
+  app.all(path, (c) => answerRequest(c, routed, handlerOf(byMethod, c.req.method)));
+}
+
+/** Returns the path of an endpoint as events and the documentation have it: `/frames/{handle}`. */
+function routeOf(path: string): string {
+  return path.replaceAll(/:(\w+)/g, '{$1}');
 }
 
 /** Runs a handler: adds the request id to the response, turns an error into JSON, and reports the event. */
@@ -54,9 +62,9 @@ export async function answerRequest(
   options: EndpointOptions,
   handler: Handler,
 ): Promise<Response> {
-  const { service, guard, actsOnGet = false, writeParams = {} } = options;
+  const { service, guard, route, actsOnGet = false, writeParams = {} } = options;
   const call = createHttpCall(requestIdFrom(c.req.header('x-request-id')), c.env ?? {}, c.req.raw);
-  const context = createRequestContext(c, call, options);
+  const context = new RequestContext(c, call, { observe: service.observe, guard, route });
   try {
     guard.check(c.req, actsOnGet);
     const authenticated = needsCaller(c, options) ? authenticateCall(call, c, options) : undefined;
@@ -150,34 +158,6 @@ function refused(
   }
   if (authorization !== undefined) return { error, headers: { 'www-authenticate': INVALID_TOKEN_CHALLENGE } };
   return access === 'optional' ? undefined : { error };
-}
-
-function createRequestContext(
-  c: Context<ExecEnv>,
-  call: HttpCall,
-  { service, guard }: EndpointOptions,
-): RequestContext {
-  const startMs = performance.now();
-  const { requestId } = call;
-  let isReported = false;
-  return {
-    c,
-    guard,
-    call,
-    report: (status, error) => {
-      if (isReported) return;
-      isReported = true;
-      const answered = {
-        kind: 'request_answered',
-        requestId,
-        protocol: 'http',
-        operation: `${c.req.method} ${c.req.path}`,
-        status,
-        durationMs: performance.now() - startMs,
-      } as const;
-      service.observe(error === undefined ? answered : { ...answered, error });
-    },
-  };
 }
 
 function handlerOf(handlers: ReadonlyMap<string, Handler>, method: string): Handler {

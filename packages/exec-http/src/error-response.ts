@@ -15,17 +15,24 @@ export function errorResponse(
   requestId: string,
   headers: Readonly<Record<string, string>> = {},
 ): Response {
-  return new Response(JSON.stringify(toErrorBody(error, requestId)), {
-    status: ERROR_CODES[error.code].http,
-    headers: {
-      'x-content-type-options': 'nosniff',
-      ...(error.code === 'unauthenticated' && { 'www-authenticate': CHALLENGE }),
-      ...(error.code === 'too_many_requests' && {
-        'retry-after': String(error.retryAfterSeconds ?? RETRY_AFTER_SECONDS),
-      }),
-      ...headers,
-      'content-type': ENCODINGS.json.out.contentType,
-      'x-request-id': requestId,
-    },
-  });
+  const body = JSON.stringify(toErrorBody(error, requestId));
+  return new Response(body, { status: ERROR_CODES[error.code].http, headers: errorHeaders(error, requestId, headers) });
+}
+
+/** Returns the headers of the response of an error. */
+export function errorHeaders(
+  error: ServiceError,
+  requestId: string,
+  headers: Readonly<Record<string, string>>,
+): Record<string, string> {
+  return {
+    'x-content-type-options': 'nosniff',
+    ...(error.code === 'unauthenticated' && { 'www-authenticate': CHALLENGE }),
+    ...(error.code === 'too_many_requests' && {
+      'retry-after': String(error.retryAfterSeconds ?? RETRY_AFTER_SECONDS),
+    }),
+    ...headers,
+    'content-type': ENCODINGS.json.out.contentType,
+    'x-request-id': requestId,
+  };
 }

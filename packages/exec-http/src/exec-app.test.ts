@@ -229,9 +229,9 @@ describe('events', () => {
     await app.request('/exec?handle=x&fmt=json', { headers: { 'x-request-id': 'mine' } });
     const answered = events.flatMap((event) => (event.kind === 'request_answered' ? [event] : []));
     expect(answered).toMatchObject([
-      { operation: 'GET /exec', status: 200 },
-      { operation: 'GET /exec', status: 200 },
-      { operation: 'GET /exec', status: 404, requestId: 'mine', error: { code: 'handle_not_found' } },
+      { method: 'GET', route: '/exec', status: 200 },
+      { method: 'GET', route: '/exec', status: 200 },
+      { method: 'GET', route: '/exec', status: 404, requestId: 'mine', error: { code: 'handle_not_found' } },
     ]);
   });
 });
@@ -264,6 +264,7 @@ test('an internal error shows no details, and the observer gets the cause', asyn
   expect(response.status).toBe(500);
   expect(await response.text()).not.toContain('secret');
   expect(events).toMatchObject([
+    { kind: 'request_started' },
     { kind: 'request_answered', error: { code: 'internal', cause: { message: 'secret /path' } } },
   ]);
 });

@@ -83,7 +83,7 @@ function readHandlers(
       // The engine may be a field of a form; else it is known before the body is read.
       const target = isForm(context.c.req.raw) ? undefined : sqlTarget(params, rules);
       if (target !== undefined) authorize(context, target);
-      return respond(context, [...params, ...(await sqlParams(context.c.req.raw))]);
+      return respond(context, [...params, ...(await sqlParams(context))]);
     },
   };
 }

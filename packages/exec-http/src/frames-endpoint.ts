@@ -121,9 +121,9 @@ function refuseConditions({ c }: RequestContext): void {
   }
 }
 
-async function patchBody({ c }: RequestContext): Promise<v.InferOutput<typeof PatchBody>> {
+async function patchBody(context: RequestContext): Promise<v.InferOutput<typeof PatchBody>> {
   const hint = `Send {"ttl": 3600} to expire the frame in an hour, {"ttl": null} to keep it. ${TTL_HINT}`;
-  const text = await readText(openBody(c.req.raw), MAX_PATCH_BYTES, hint);
+  const text = await readText(openBody(context), MAX_PATCH_BYTES, hint);
   const parsed = v.safeParse(PatchBody, parsedJson(text));
   if (parsed.success) return parsed.output;
   throw new ServiceError('invalid_argument', `The body ${quoted(text)} is not a valid change to a frame.`, { hint });

@@ -29,6 +29,8 @@ export function createHttpCall(requestId: string, bindings: NodeBindings, reques
 
 /** Longer paths are cut in the log. */
 const MAX_PATH_LENGTH = 200;
+/** Longer names of clients are cut in the log. */
+const MAX_USER_AGENT_LENGTH = 200;
 
 /** A class, because creating an object with getters for each request costs more than a short response. */
 export class HttpCall implements Call {
@@ -47,6 +49,10 @@ export class HttpCall implements Call {
 
   get tenant(): string {
     return this.caller?.tenant ?? DEFAULT_TENANT;
+  }
+
+  get userAgent(): string | undefined {
+    return this.#request.headers.get('user-agent')?.slice(0, MAX_USER_AGENT_LENGTH);
   }
 
   /** The method and path, for the log. */

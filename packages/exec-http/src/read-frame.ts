@@ -26,6 +26,7 @@ export async function readFrame(
   context: RequestContext,
   request: HandleRequest,
 ): Promise<EndpointResponse> {
+  context.format = request.format;
   const cached = await cachedResponse(reads, context, request);
   if (cached !== undefined) return cached;
   const startNs = process.hrtime.bigint();
@@ -49,9 +50,10 @@ export async function readFrame(
 /** Returns a response from the cache, without opening the frame; undefined on a cache miss. */
 async function cachedResponse(
   { service, cache, compression }: FrameReads,
-  { c, call }: RequestContext,
+  context: RequestContext,
   request: HandleRequest,
 ): Promise<OwnResponse | undefined> {
+  const { c, call } = context;
   // Leave the error of an invalid handle to the read.
   if (request.timings || !isHandle(request.handle)) return undefined;
   const info = await service.describeFrame(call, request.handle);
@@ -61,6 +63,7 @@ async function cachedResponse(
   const headers = headersOf(request, info);
   const etag = matchingEtag(c.req.header('if-none-match'), version);
   if (etag !== undefined) return { status: 304, headers: { ...headers, etag } };
+  context.rows = rowsOf(request, info);
   const isPacked = request.format === 'parquet';
   const isCompressed =
     compression && !isPacked && isWorthGzip(cached.bytes.byteLength, c.req.header('accept-encoding'));
@@ -71,11 +74,12 @@ async function cachedResponse(
 
 function responseOf(
   reads: FrameReads,
-  { c, call }: RequestContext,
+  context: RequestContext,
   request: HandleRequest,
   reading: FrameReading,
   startNs: bigint,
 ): OwnResponse {
+  const { c, call } = context;
   const { info, stream } = reading;
   const { version, rows } = info;
   if (request.rows.limit === undefined) checkMaxRows(rows - request.rows.offset, reads.maxRows);
@@ -84,9 +88,13 @@ function responseOf(
   const timings = () => ({ open: Number(openedNs - startNs), encode: Number(process.hrtime.bigint() - openedNs) });
   const table = { stream, query: `handle:${request.handle}`, timings, close: () => reading.close() };
   const reuseBuffers = canReuseBuffers(request.format);
+  context.rows = rowsOf(request, info);
   if (request.timings) return { headers, body: writeTable(reads.service, call, table, request), reuseBuffers };
   const etag = matchingEtag(c.req.header('if-none-match'), version);
-  if (etag !== undefined) return { status: 304, headers: { ...headers, etag } };
+  if (etag !== undefined) {
+    context.rows = undefined;
+    return { status: 304, headers: { ...headers, etag } };
+  }
   // A Parquet file must be complete before its first byte can be sent: too much work for a HEAD request.
   const isPacked = request.format === 'parquet';
   if (isPacked && c.req.method === 'HEAD') return { headers, version };
@@ -96,6 +104,11 @@ function responseOf(
 
 function headersOf({ handle, format }: HandleRequest, { rows }: FrameInfo): Readonly<Record<string, string>> {
   return { ...tableHeaders(handle, format), 'x-total-count': String(rows) };
+}
+
+/** Returns the number of rows in the response. */
+function rowsOf({ rows: { offset, limit = Infinity } }: HandleRequest, { rows }: FrameInfo): number {
+  return Math.max(0, Math.min(limit, rows - offset));
 }
 
 /** Returns the cache key: equal keys mean equal bytes. */

@@ -1,26 +1,25 @@
-import type { ServiceError } from '@svc/errors';
+import { ERROR_CODES, type ServiceError, toErrorBody } from '@svc/errors';
 import type { RequestContext } from './request-context.ts';
-import { errorResponse } from './error-response.ts';
+import { errorHeaders } from './error-response.ts';
 import { discardBody } from './request-body.ts';
 
 /**
- * Returns the response to a failed request. All bytes are sent at once. If the client is still sending its body, the
- * response ends only after that is read, because some servers close the connection when a response ends.
+ * Reports a failed request and returns its response. All bytes are sent at once. If the client is still sending its body,
+ * the response ends only after that is read, because some servers close the connection when a response ends.
  */
-export async function refusal(
-  { c, call, guard }: RequestContext,
+export function refusal(
+  context: RequestContext,
   error: ServiceError,
   headers: Readonly<Record<string, string>> = {},
-): Promise<Response> {
-  const response = errorResponse(error, call.requestId, { ...guard.headers, ...headers });
-  if (!isSending(c)) return response;
-  const bytes = new Uint8Array(await response.arrayBuffer());
-  const { status } = response;
-  const length = { 'content-length': String(bytes.byteLength) };
-  return new Response(thenDiscard(bytes, c.req.raw), {
-    status,
-    headers: { ...Object.fromEntries(response.headers), ...length },
-  });
+): Response {
+  const { c, call, guard } = context;
+  const body = Buffer.from(JSON.stringify(toErrorBody(error, call.requestId)));
+  const status = ERROR_CODES[error.code].http;
+  const shown = errorHeaders(error, call.requestId, { ...guard.headers, ...headers });
+  context.report(status, error, body.byteLength);
+  if (!isSending(c)) return new Response(body, { status, headers: shown });
+  shown['content-length'] = String(body.byteLength);
+  return new Response(thenDiscard(body, c.req.raw), { status, headers: shown });
 }
 
 function isSending({ req, env }: RequestContext['c']): boolean {

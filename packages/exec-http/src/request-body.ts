@@ -1,5 +1,6 @@
 import { readHead } from '@svc/frames/internal';
 import { discardRest } from './discard-rest.ts';
+import type { RequestContext } from './request-context.ts';
 
 /** The body of a request as a stream of chunks. */
 export type BodyChunks = AsyncGenerator<Uint8Array, void>;
@@ -8,12 +9,12 @@ export type BodyChunks = AsyncGenerator<Uint8Array, void>;
 const readers = new WeakMap<Request, BodyChunks>();
 
 /**
- * Returns the body of a request; empty if there is none. The stream is not touched before the first `next()`: a client
+ * Returns the body of a request, and counts its bytes; empty if there is none. The stream is not touched before the first `next()`: a client
  * that waits for `100 Continue` must not get it if the body is refused unread.
  */
-export function openBody(request: Request): BodyChunks {
-  const chunks = chunksOf(request);
-  readers.set(request, chunks);
+export function openBody(context: RequestContext): BodyChunks {
+  const chunks = countedChunks(context);
+  readers.set(context.c.req.raw, chunks);
   return chunks;
 }
 
@@ -43,6 +44,13 @@ export async function discardBody(request: Request): Promise<void> {
 
 /** Bodies up to this length are read at once: the server's adapter then needs no stream, which costs more than the bytes. */
 const MAX_SHORT_BYTES = 64 * 1024;
+
+async function* countedChunks(context: RequestContext): BodyChunks {
+  for await (const chunk of chunksOf(context.c.req.raw)) {
+    context.requestBytes += chunk.byteLength;
+    yield chunk;
+  }
+}
 
 /** Leaves unread chunks in the stream. */
 async function* chunksOf(request: Request): BodyChunks {

@@ -1,3 +1,4 @@
+import { onEachBatch } from '@svc/frames/internal';
 import type { Service } from '@svc/service';
 import type { EndpointResponse } from './endpoint-response.ts';
 import type { RequestContext } from './request-context.ts';
@@ -7,9 +8,11 @@ import { canReuseBuffers, tableHeaders, writeTable } from './write-table.ts';
 /** Responds with the rows of an SQL statement over frames. */
 export async function runSql(
   service: Service,
-  { call }: RequestContext,
+  context: RequestContext,
   request: SqlRequest,
 ): Promise<EndpointResponse> {
+  const { call } = context;
+  context.format = request.format;
   const { sql, engine, params, rows, columns } = request;
   const reuseBuffers = canReuseBuffers(request.format);
   const startNs = process.hrtime.bigint();
@@ -19,7 +22,11 @@ export async function runSql(
     execute: Number(firstRowsNs - startNs),
     encode: Number(process.hrtime.bigint() - firstRowsNs),
   });
-  const table = { stream: result, query: sql, timings, close: () => result.close() };
+  context.rows = 0;
+  const stream = onEachBatch(result, ({ numRows }) => {
+    context.rows = (context.rows ?? 0) + numRows;
+  });
+  const table = { stream, query: sql, timings, close: () => result.close() };
   return {
     headers: tableHeaders('query', request.format),
     body: writeTable(service, call, table, request),

@@ -2,6 +2,7 @@ import { quoted, ServiceError } from '@svc/errors';
 import { type Params, parseForm } from './query-string.ts';
 import { readText } from './read-text.ts';
 import { openBody } from './request-body.ts';
+import type { RequestContext } from './request-context.ts';
 
 /** Far more than fits in the URL in which the SQL is forwarded. */
 const MAX_BYTES = 1024 * 1024;
@@ -18,7 +19,8 @@ function mediaTypeOf({ headers }: Request): string {
 }
 
 /** Reads the parameters in the body of `POST /exec`: plain SQL, or a form. */
-export async function sqlParams(request: Request): Promise<Params> {
+export async function sqlParams(context: RequestContext): Promise<Params> {
+  const request = context.c.req.raw;
   const mediaType = mediaTypeOf(request);
   if (mediaType !== FORM && !PLAIN.includes(mediaType)) {
     const contentType = request.headers.get('content-type') ?? '';
@@ -28,6 +30,6 @@ export async function sqlParams(request: Request): Promise<Params> {
       hint: `Send the SQL as ${PLAIN.join(' or ')}, or as the field query of ${FORM}.`,
     });
   }
-  const text = await readText(openBody(request), MAX_BYTES, 'Send shorter SQL.');
+  const text = await readText(openBody(context), MAX_BYTES, 'Send shorter SQL.');
   return mediaType === FORM ? parseForm(text) : [['query', text]];
 }

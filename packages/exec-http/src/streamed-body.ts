@@ -35,8 +35,10 @@ export function streamedBody(
       async pull(controller) {
         try {
           const result = await chunks.next();
-          if (result.done !== true)
+          if (result.done !== true) {
+            context.sent(result.value.byteLength);
             return controller.enqueue(reuseBuffers ? new Uint8Array(result.value) : result.value);
+          }
           controller.close();
           context.report(status);
         } catch (thrown) {
@@ -91,7 +93,11 @@ async function writeChunks({ chunks, status, context }: StreamedResponse, outgoi
       // Wait until the chunk has left this process: `next()` may reuse its buffer.
       await new Promise<void>((resolve) => {
         onWritten = resolve;
-        outgoing.write(result.value, () => resolve());
+        const { byteLength } = result.value;
+        outgoing.write(result.value, (error) => {
+          if (!error) context.sent(byteLength);
+          resolve();
+        });
       });
     }
     if (isClosed) reportDisconnect(status, context);

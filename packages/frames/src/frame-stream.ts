@@ -23,3 +23,14 @@ export function streamOfBatches(
 export function streamFromTable(table: Table): FrameStream {
   return streamOfBatches(table.schema, table.batches);
 }
+
+/** Calls a function with every batch of a stream, before it is passed on. */
+export function onEachBatch({ schema, batches }: FrameStream, onBatch: (batch: RecordBatch) => void): FrameStream {
+  async function* observed(): FrameStream['batches'] {
+    for await (const batch of batches) {
+      onBatch(batch);
+      yield batch;
+    }
+  }
+  return { schema, batches: observed() };
+}

@@ -28,6 +28,7 @@ export { createFrameBytes } from './columns/frame-bytes.ts';
 export { type ColumnMatch, matchColumns, underSchema } from './columns/match-columns.ts';
 export { withMissingColumns } from './columns/missing-columns.ts';
 export { limitBytes } from './limit-bytes.ts';
+export { onEachBatch } from './frame-stream.ts';
 export { checkPutConditions, expiryOf } from './memory-store/put-conditions.ts';
 export { selectColumns, type SelectedColumns, sliceStream } from './columns/slice-batches.ts';
 export { foldedName, sharedNames, sqlNames } from './sql-names.ts';

@@ -79,7 +79,7 @@ describe('a client that disconnects during an upload leaves nothing behind', () 
     const begun = await beginUpload(arrow);
     leave(begun);
     await expect
-      .poll(() => begun.server.answered().map(({ operation, status }) => [operation, status]))
+      .poll(() => begun.server.answered().map(({ route, status }) => [route, status]))
       .toEqual([[PUT, 'CANCELLED']]);
     expect(begun.whole).not.toHaveBeenCalled();
     expect((await begun.server.client.listFrames({})).frames).toEqual([]);
@@ -159,7 +159,10 @@ test('the end of a request on a broken connection does not count', async () => {
   await new Promise((resolve) => setImmediate(resolve));
   expect(cancelled).toHaveBeenCalledOnce();
   expect(ended).not.toHaveBeenCalled();
-  expect(observe.mock.calls).toMatchObject([[{ operation: 'a.B/C', status: 'CANCELLED' }]]);
+  expect(observe.mock.calls).toMatchObject([
+    [{ kind: 'request_started' }],
+    [{ kind: 'request_answered', route: 'a.B/C', status: 'CANCELLED' }],
+  ]);
 });
 
 /** A server whose DescribeFrame hangs until its signal aborts, with the reason. */
@@ -277,7 +280,7 @@ describe('requests that grpc-js rejects itself', () => {
       errorCode: 'payload_too_large',
     });
     expect(server.answered()).toMatchObject([
-      { operation: PUT, status: 'RESOURCE_EXHAUSTED', requestId: failure.requestId },
+      { route: PUT, status: 'RESOURCE_EXHAUSTED', requestId: failure.requestId },
     ]);
   });
 
@@ -303,7 +306,7 @@ describe('requests that grpc-js rejects itself', () => {
     expect(decodeURIComponent(headers['grpc-message'])).toBe(
       `A message of the call cannot be read as a request of ${operation}.`,
     );
-    expect(server.answered()).toMatchObject([{ operation, status: 'INVALID_ARGUMENT' }]);
+    expect(server.answered()).toMatchObject([{ route: operation, status: 'INVALID_ARGUMENT' }]);
   });
 
   test('an unknown method is UNIMPLEMENTED', async () => {
@@ -319,11 +322,63 @@ describe('requests that grpc-js rejects itself', () => {
     expect(headers['grpc-status']).toBe(String(Status.UNIMPLEMENTED));
     expect(server.answered()).toMatchObject([
       {
-        operation: 'svc.frames.v1.FrameService/Nope',
+        route: 'other',
+        details: { operation: 'svc.frames.v1.FrameService/Nope' },
         status: 'UNIMPLEMENTED',
         error: { message: 'This server has no method "/svc.frames.v1.FrameService/Nope".' },
       },
     ]);
+  });
+});
+
+test('a request that is not gRPC is reported, too', async () => {
+  const server = await startServer();
+  const session = await connectRaw(server.port);
+  const stream = session.request({ ':method': 'POST', ':path': `/${PUT}`, 'content-type': 'text/plain' });
+  stream.end();
+  const [headers] = await once(stream, 'response');
+  expect(headers[':status']).toBe(415);
+  expect(server.events).toMatchObject([
+    { kind: 'request_started' },
+    { kind: 'request_answered', route: 'other', error: { code: 'unsupported_media_type' } },
+  ]);
+});
+
+describe('the events of a call', () => {
+  const requests = ({ events }: Awaited<ReturnType<typeof startServer>>) =>
+    events.filter(({ kind }) => kind.startsWith('request_'));
+
+  test('have what it moved', async () => {
+    const server = await startServer();
+    await putTable(server.client, 'h', table);
+    let bytes = 0;
+    for await (const { chunk } of server.client.getFrame({ handle: 'h', limit: 2n })) bytes += chunk?.length ?? 0;
+    const service = 'svc.frames.v1.FrameService';
+    expect(requests(server)).toMatchObject([
+      { kind: 'request_started', protocol: 'grpc' },
+      { kind: 'request_answered', route: `${service}/PutFrame`, method: 'POST', status: 'OK', format: 'arrow' },
+      { kind: 'request_started', protocol: 'grpc' },
+      { route: `${service}/GetFrame`, status: 'OK', rows: 2, format: 'arrow', error: undefined },
+    ]);
+    const [put, get] = server.answered();
+    expect(put?.requestBytes).toBeGreaterThan(arrow.length);
+    expect(get?.responseBytes).toBeGreaterThan(bytes);
+    expect(get?.firstByteMs).toBeLessThanOrEqual(get?.durationMs ?? 0);
+    expect(get?.details.client?.address).toBe('127.0.0.1');
+    expect(get?.details.userAgent).toContain('grpc-node');
+  });
+
+  test('a call that ends before its metadata is read is reported once', async () => {
+    const server = await startServer();
+    const session = await connectRaw(server.port);
+    const stream = session.request({
+      ':method': 'POST',
+      ':path': `/${PUT}`,
+      'content-type': 'application/grpc',
+      'grpc-timeout': 'nonsense',
+    });
+    await once(stream, 'response');
+    expect(requests(server)).toMatchObject([{ kind: 'request_started' }, { kind: 'request_answered', route: PUT }]);
   });
 });
 
@@ -334,7 +389,7 @@ const idFor = async (sent: string | undefined) => {
   await server.client.listFrames({}, { metadata, onTrailer: (received) => (trailer = received) });
   const id = trailer.get('x-request-id');
   expect(server.answered()).toMatchObject([
-    { requestId: id, operation: 'svc.frames.v1.FrameService/ListFrames', status: 'OK' },
+    { requestId: id, route: 'svc.frames.v1.FrameService/ListFrames', status: 'OK' },
   ]);
   return id;
 };

@@ -9,13 +9,21 @@ import {
   ServerListenerBuilder,
   status as Status,
 } from '@grpc/grpc-js';
-import { ERROR_CODES, quoted, ServiceError, toServiceError } from '@svc/errors';
-import { type Call, type Caller, requestIdFrom } from '@svc/frames';
-import type { Service } from '@svc/service';
+import { ERROR_CODES, ServiceError, toServiceError } from '@svc/errors';
+import { type Caller, requestIdFrom } from '@svc/frames';
+import { OTHER_ROUTE, type Service } from '@svc/service';
 import { ServerError, type ServerMiddleware, Status as NiceStatus } from 'nice-grpc';
 import { credentialsOf, setCaller } from './call-credentials.ts';
+import { countBytes, type CountedCall } from './call-traffic.ts';
 import { REQUEST_ID_KEY } from './error-status.ts';
-import { answeredEvent, createRunningCall, errorFromGrpc, finalStatus, type RunningCall } from './running-call.ts';
+import {
+  type CallReports,
+  createCallReports,
+  createRunningCall,
+  errorFromGrpc,
+  finalStatus,
+  type RunningCall,
+} from './running-call.ts';
 import { untilAborted } from './until-aborted.ts';
 
 /** Tracks the calls of a server from their first metadata to their status. */
@@ -25,18 +33,18 @@ export interface Calls {
   /** For nice-grpc: turns the error of a handler into a status. */
   readonly middleware: ServerMiddleware;
   /** Returns the call of the running handler. */
-  readonly current: () => Call;
+  readonly current: () => CountedCall;
   /** Cancels the running calls, or only those whose operation `isMeant` accepts. */
   cancel(reason: ServiceError, isMeant?: (operation: string) => boolean): void;
-  /** Reports a call of an unknown method: grpc-js rejects it before any interceptor runs. */
-  reportUnknown(path: string, requestId: string | undefined): void;
+  /** Reports a call that grpc-js rejects before any interceptor runs. */
+  reportRejected(error: ServiceError, path: string, requestId: string | undefined): void;
   /** Resolves when no handler is running. */
   settled(): Promise<void>;
 }
 
 /** Options of `createCalls`. */
 export interface CallsOptions {
-  /** Called with an event when a call has its status. */
+  /** Called with an event when a call starts, and when it has its status. */
   readonly observe: Service['observe'];
   /** Finds the caller of a call; undefined if authentication is off. */
   readonly authenticate?: Service['authenticate'];
@@ -55,11 +63,7 @@ export function createCalls(options: CallsOptions): Calls {
   const running = new Set<RunningCall>();
   const onIdle: (() => void)[] = [];
 
-  function report(call: RunningCall, status: Status): void {
-    if (call.isAnswered) return;
-    call.isAnswered = true;
-    observe(answeredEvent(call, status));
-  }
+  const reports = createCallReports(observe);
 
   function currentCall(): RunningCall {
     const call = storage.getStore();
@@ -89,13 +93,14 @@ export function createCalls(options: CallsOptions): Calls {
 
   return {
     interceptor(method, inner) {
-      const call = createRunningCall(method.path.slice(1), inner.getPeer());
+      const call = createRunningCall(method.path.slice(1), { peer: inner.getPeer() });
+      countBytes(inner, call.traffic);
       const send = inner.sendStatus.bind(inner);
       // grpc-js ends some calls itself (deadline, message too large), and uses this method too.
       inner.sendStatus = (status) => {
         call.error ??= errorFromGrpc(call, status, maxMessageBytes);
         const final = finalStatus(call, status);
-        report(call, final.code);
+        reports.end(call, final.code);
         send(final);
         // Cancel the handler now: the status waits until the client has read all messages, which may be never.
         if (!call.isHandled) call.cancel(call.error ?? ended());
@@ -105,7 +110,7 @@ export function createCalls(options: CallsOptions): Calls {
       inner.sendMessage = (message, onSent) => {
         if (!call.isAnswered) sendMessage(message, onSent);
       };
-      const listener = listenerOf(call, inner, { storage, report, options });
+      const listener = listenerOf(call, inner, { storage, reports, options });
       return new ServerInterceptingCall(inner, new ResponderBuilder().withStart((next) => next(listener)).build());
     },
     middleware,
@@ -113,11 +118,11 @@ export function createCalls(options: CallsOptions): Calls {
     cancel(reason, isMeant = () => true) {
       for (const call of running) if (isMeant(call.operation)) call.cancel(reason);
     },
-    reportUnknown(path, requestId) {
-      const call = createRunningCall(path.slice(1, MAX_OPERATION_LENGTH));
+    reportRejected(error, path, requestId) {
+      const call = createRunningCall(path.slice(1, MAX_OPERATION_LENGTH), { route: OTHER_ROUTE });
       call.requestId = requestIdFrom(requestId);
-      call.error = new ServiceError('route_not_found', `This server has no method ${quoted(path)}.`);
-      report(call, Status.UNIMPLEMENTED);
+      call.error = error;
+      reports.end(call, Status[ERROR_CODES[error.code].grpc]);
     },
     async settled() {
       if (running.size > 0) await new Promise<void>((resolve) => onIdle.push(resolve));
@@ -130,18 +135,20 @@ const MAX_OPERATION_LENGTH = 200;
 
 interface ListenerParts {
   readonly storage: AsyncLocalStorage<RunningCall>;
-  readonly report: (call: RunningCall, status: Status) => void;
+  readonly reports: CallReports;
   readonly options: CallsOptions;
 }
 
 function listenerOf(
   call: RunningCall,
   inner: ServerInterceptingCallInterface,
-  { storage, report, options }: ListenerParts,
+  { storage, reports, options }: ListenerParts,
 ): ServerListener {
   return new ServerListenerBuilder()
     .withOnReceiveMetadata((metadata, next) => {
       call.requestId = requestIdFrom(metadata.get(REQUEST_ID_KEY)[0]?.toString());
+      call.metadata = metadata;
+      reports.start(call);
       const resume = (): void => storage.run(call, () => next(metadata));
       const admit = (caller: Caller): void => {
         setCaller(call, caller);
@@ -178,7 +185,7 @@ function listenerOf(
           'cancelled',
           'The client cancelled the call or disconnected before the response was complete.',
         );
-        report(call, Status.CANCELLED);
+        reports.end(call, Status.CANCELLED);
       }
       if (!call.isHandled) call.cancel(call.error ?? ended());
     })

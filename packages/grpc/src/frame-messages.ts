@@ -7,6 +7,7 @@ import type {
   PutFrameTarget,
   Timestamp,
 } from '@svc/proto';
+import { type CountedCall, countRows } from './call-traffic.ts';
 import { type ReadFrameOptions, type ShownInfo, TTL_HINT } from '@svc/service';
 
 /** Converts the metadata of a frame to a message. */
@@ -73,9 +74,12 @@ export function partFrom(request: Pick<GetFrameRequest, 'columns' | 'limit' | 'o
   };
 }
 
-/** Encodes a stream as messages with chunks, until the call is cancelled. */
-export async function* chunkMessages(call: Call, stream: FrameStream): AsyncGenerator<{ readonly chunk: Uint8Array }> {
-  for await (const chunk of encodeArrowStream(stream)) {
+/** Encodes a stream as messages with chunks, until the call is cancelled, and counts its rows. */
+export async function* chunkMessages(
+  call: CountedCall,
+  stream: FrameStream,
+): AsyncGenerator<{ readonly chunk: Uint8Array }> {
+  for await (const chunk of encodeArrowStream(countRows(call, stream))) {
     call.signal.throwIfAborted();
     yield { chunk };
   }

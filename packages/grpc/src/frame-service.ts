@@ -1,7 +1,7 @@
-import type { Call } from '@svc/frames';
 import type { FrameServiceDefinition, GetFrameResponse, Partially } from '@svc/proto';
 import type { FrameReading } from '@svc/service';
 import type { ServiceImplementation } from 'nice-grpc';
+import type { CountedCall } from './call-traffic.ts';
 import {
   chunkMessages,
   closingWith,
@@ -29,8 +29,10 @@ export function createFrameService({
       const first = await messages.next();
       const target = targetFrom(first.done === true ? undefined : first.value);
       const ttl = target.ttlSeconds;
+      const call = current();
+      call.traffic.hasRows = true;
       const { info, created } = await service.putFrame(
-        current(),
+        call,
         target.handle,
         { format: 'arrow', body: uploadBody(messages) },
         {
@@ -77,7 +79,7 @@ export function createFrameService({
 
 /** Yields the metadata of a frame, then its rows. */
 async function* readingMessages(
-  call: Call,
+  call: CountedCall,
   { info, stream }: FrameReading,
 ): AsyncGenerator<Partially<GetFrameResponse>> {
   yield { frame: frameInfoMessage(info) };

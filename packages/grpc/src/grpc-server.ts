@@ -6,7 +6,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import type { SecureContextOptions, TlsOptions } from 'node:tls';
 import { logVerbosity, type Metadata, type ServerInterceptor, setLogVerbosity } from '@grpc/grpc-js';
 import type { TrackHandshakesOptions } from '@svc/auth';
-import { ServiceError } from '@svc/errors';
+import { quoted, ServiceError } from '@svc/errors';
 import { createDecoders } from '@svc/frames';
 import { FrameServiceDefinition, HealthDefinition, reflectionV1, reflectionV1alpha } from '@svc/proto';
 import type { EngineName, Service } from '@svc/service';
@@ -103,8 +103,10 @@ export function createGrpcServer(options: GrpcServerOptions): GrpcServer {
     connections = trackConnections(listener, options.onHandshakeFailure);
     freeDeadConnections(listener, connections);
     listener.on('stream', (_stream, headers: IncomingHttpHeaders) => {
-      const path = headers[':path'] ?? '';
-      if (!GRPC_PATHS.has(path)) calls.reportUnknown(path, headers[REQUEST_ID_KEY]?.toString());
+      const error = rejectionOf(headers);
+      if (error !== undefined) {
+        calls.reportRejected(error, headers[':path'] ?? '', headers[REQUEST_ID_KEY]?.toString());
+      }
     });
   }
 
@@ -177,6 +179,15 @@ const SERVICE_NAMES = SERVICES.map((definition) => definition.fullName).toSorted
 export const GRPC_PATHS: ReadonlySet<string> = new Set(
   SERVICES.flatMap(({ fullName, methods }) => Object.values(methods).map(({ name }) => `/${fullName}/${name}`)),
 );
+
+/** Returns the error of a call that grpc-js rejects by its headers. */
+function rejectionOf({ ':path': path = '', 'content-type': type }: IncomingHttpHeaders): ServiceError | undefined {
+  if (type?.startsWith('application/grpc') !== true) {
+    return new ServiceError('unsupported_media_type', `The content type ${quoted(type ?? '')} is not that of gRPC.`);
+  }
+  if (GRPC_PATHS.has(path)) return undefined;
+  return new ServiceError('route_not_found', `This server has no method ${quoted(path)}.`);
+}
 
 const HEALTH_PREFIX = `${HealthDefinition.fullName}/`;
 const { fullName: FLIGHT, methods: FLIGHT_METHODS } = FlightDefinition;

@@ -1,25 +1,32 @@
 import { Metadata, type ServerInterceptingCallInterface, status as Status } from '@grpc/grpc-js';
 import { ServiceError } from '@svc/errors';
-import { type Call, type Caller, type Client, DEFAULT_TENANT } from '@svc/frames';
-import type { ServiceEvent } from '@svc/service';
+import { type Caller, type Client, DEFAULT_TENANT } from '@svc/frames';
+import type { Observer, RequestDetails, ServiceEvent } from '@svc/service';
+import { type CountedCall, createTraffic } from './call-traffic.ts';
 import { errorStatus, REQUEST_ID_KEY } from './error-status.ts';
 
 /** The status of a call in the form of grpc-js. */
 export type SentStatus = Parameters<ServerInterceptingCallInterface['sendStatus']>[0];
 
 /** A call, from its first metadata to the end of its handler. */
-export interface RunningCall extends Call {
-  /** The full name of the RPC. */
+export interface RunningCall extends CountedCall {
+  /** The full name of the RPC, as sent by the client. */
   readonly operation: string;
+  /** The full name of the RPC, or `other` if there is none of this name. */
+  readonly route: string;
   readonly startedAt: number;
   /** Set together with the caller, when the call is authenticated. */
   tenant: string;
   caller: Caller | undefined;
   requestId: string;
+  /** The metadata of the request, once it has arrived. */
+  metadata: Metadata | undefined;
   /** The client has half-closed the call: the request is complete. */
   isRequestComplete: boolean;
   /** The handler has ended, successful or not. */
   isHandled: boolean;
+  /** The start of the call was reported. */
+  isStarted: boolean;
   /** The call has its status. */
   isAnswered: boolean;
   /** The error of a failed call. */
@@ -27,18 +34,30 @@ export interface RunningCall extends Call {
   cancel(reason: ServiceError): void;
 }
 
-/** Creates the call of an RPC that starts now; `peer` is the address and port of the client, as given by grpc-js. */
-export function createRunningCall(operation: string, peer?: string): RunningCall {
+/** Where a call goes and comes from. */
+export interface CallOrigin {
+  /** Default: the operation. */
+  readonly route?: string;
+  /** The address and port of the client, as given by grpc-js. */
+  readonly peer?: string;
+}
+
+/** Creates the call of an RPC that starts now. */
+export function createRunningCall(operation: string, { route = operation, peer }: CallOrigin): RunningCall {
   const controller = new AbortController();
   return {
     operation,
+    route,
     startedAt: performance.now(),
     tenant: DEFAULT_TENANT,
     caller: undefined,
     client: clientOf(peer),
     requestId: '',
+    metadata: undefined,
+    traffic: createTraffic(),
     isRequestComplete: false,
     isHandled: false,
+    isStarted: false,
     isAnswered: false,
     error: undefined,
     signal: controller.signal,
@@ -59,18 +78,66 @@ export function finalStatus(call: RunningCall, status: SentStatus): SentStatus {
   return { ...status, metadata };
 }
 
-/** Returns the event of an answered call. */
-export function answeredEvent(call: RunningCall, status: Status): ServiceEvent {
+/** Reports the start and the end of calls, each once. */
+export interface CallReports {
+  start(call: RunningCall): void;
+  end(call: RunningCall, status: Status): void;
+}
+
+/** Creates the reports for an observer. */
+export function createCallReports(observe: Observer): CallReports {
+  function start(call: RunningCall): void {
+    if (call.isStarted) return;
+    call.isStarted = true;
+    observe({ kind: 'request_started', requestId: call.requestId, protocol: 'grpc' });
+  }
+  return {
+    start,
+    end(call, status) {
+      if (call.isAnswered) return;
+      call.isAnswered = true;
+      // grpc-js may end a call before its metadata is read.
+      start(call);
+      observe(answeredEvent(call, status));
+    },
+  };
+}
+
+function answeredEvent(call: RunningCall, status: Status): ServiceEvent {
+  const { traffic, error } = call;
+  const nowMs = performance.now();
   return {
     kind: 'request_answered',
     requestId: call.requestId,
+    tenant: call.tenant,
+    caller: call.caller?.id,
     protocol: 'grpc',
-    operation: call.operation,
+    route: call.route,
+    method: 'POST',
     status: Status[status],
-    durationMs: performance.now() - call.startedAt,
-    ...(call.error === undefined ? {} : { error: call.error }),
+    durationMs: nowMs - call.startedAt,
+    firstByteMs: (traffic.firstByteAt ?? nowMs) - call.startedAt,
+    requestBytes: traffic.requestBytes,
+    responseBytes: traffic.responseBytes,
+    rows: error === undefined ? traffic.rows : undefined,
+    format: traffic.hasRows ? 'arrow' : undefined,
+    error,
+    details: detailsOf(call),
   };
 }
+
+function detailsOf({ operation, client, metadata }: RunningCall): RequestDetails {
+  return {
+    operation,
+    client,
+    get userAgent() {
+      return metadata?.get('user-agent')[0]?.toString().slice(0, MAX_USER_AGENT_LENGTH);
+    },
+  };
+}
+
+/** Longer names of clients are cut in the log. */
+const MAX_USER_AGENT_LENGTH = 200;
 
 /** Returns the error of a status that grpc-js chose itself; undefined if there is none. */
 export function errorFromGrpc(

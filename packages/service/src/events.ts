@@ -1,5 +1,6 @@
 import type { AuthEvent } from '@svc/auth';
 import type { ErrorCode, ServiceError } from '@svc/errors';
+import type { Client } from '@svc/frames';
 
 /** The request that an event belongs to. */
 export interface EventSource {
@@ -8,6 +9,21 @@ export interface EventSource {
   /** The id of the caller. Omitted if authentication is off. */
   readonly caller?: string;
 }
+
+/** How a request reached the server. */
+export type Protocol = 'http' | 'grpc';
+
+/** Details of a request that are computed on access, because few observers need them. */
+export interface RequestDetails {
+  /** Undefined if the connection is not known. */
+  readonly client?: Client | undefined;
+  readonly userAgent?: string | undefined;
+  /** `GET /exec`, or the full name of the RPC, as sent by the client: not for labels of metrics. */
+  readonly operation: string;
+}
+
+/** The route of a request that matches none: a label of a metric must not contain a path that a client invented. */
+export const OTHER_ROUTE = 'other';
 
 /** An event of the service; observers turn events into log lines and counters. */
 export type ServiceEvent =
@@ -27,7 +43,7 @@ export type ServiceEvent =
   | (EventSource & { readonly kind: 'tsdb_refused_credentials' })
   /** The cluster did not confirm that a statement has stopped; its slot is free again. */
   | (EventSource & { readonly kind: 'scheduler_not_stopping' })
-  /** A request without valid credentials; `reason` has no part of them. `operation`: as in `request_answered`. */
+  /** A request without valid credentials; `reason` has no part of them. `operation`: as in `RequestDetails`. */
   | {
       readonly kind: 'caller_refused';
       readonly requestId: string;
@@ -48,18 +64,36 @@ export type ServiceEvent =
       readonly outcome: 'ok' | ErrorCode;
     }
   | AuthEvent
+  /** A request has arrived. Exactly one `request_answered` follows. */
+  | { readonly kind: 'request_started'; readonly requestId: string; readonly protocol: Protocol }
+  /** A request has ended: its response is complete, was cut off, or was refused. */
   | {
       readonly kind: 'request_answered';
       readonly requestId: string;
-      /** The protocol of the request. */
-      readonly protocol: 'http' | 'grpc';
-      /** `GET /exec`, or the full name of the RPC. */
-      readonly operation: string;
+      readonly tenant: string;
+      /** The id of the caller. Undefined if authentication is off or has failed. */
+      readonly caller: string | undefined;
+      readonly protocol: Protocol;
+      /** `/frames/{handle}`, or the full name of the RPC; `OTHER_ROUTE` if there is no such path or RPC. */
+      readonly route: string;
+      /** The HTTP method as sent; empty if it was not read. */
+      readonly method: string;
       /** HTTP status, or gRPC status name. */
       readonly status: number | string;
       readonly durationMs: number;
+      /** Time to the first byte of the response body, or to the end if there is none. */
+      readonly firstByteMs: number;
+      /** Bytes of the request body that were read. */
+      readonly requestBytes: number;
+      /** Bytes of the response body that were sent. */
+      readonly responseBytes: number;
+      /** The rows in the request or the response, if they are known. */
+      readonly rows: number | undefined;
+      /** The format of the rows in the request or the response. Undefined if there are none. */
+      readonly format: string | undefined;
       /** The error that was sent, with its cause. */
-      readonly error?: ServiceError;
+      readonly error: ServiceError | undefined;
+      readonly details: RequestDetails;
     };
 
 /** Called synchronously with every event, in order. It must not throw. */

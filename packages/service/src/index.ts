@@ -14,7 +14,7 @@ export { createService, type ServiceOptions } from './create-service.ts';
 export { ENGINE_NAMES, type EngineName, SQL_TARGETS, type SqlTarget } from './engine-names.ts';
 export { engineNotConfigured } from './engine-not-configured.ts';
 export { isServing } from './is-serving.ts';
-export type { Observer, ServiceEvent } from './events.ts';
+export { type Observer, OTHER_ROUTE, type Protocol, type RequestDetails, type ServiceEvent } from './events.ts';
 export { REQUIRED_PERMISSIONS, requiredPermissions } from './required-permissions.ts';
 export type {
   AuthenticationContext,

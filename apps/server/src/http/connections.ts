@@ -122,6 +122,8 @@ export function serveInOrder(
 }
 
 function openConnection(socket: Socket, onClose: () => void): Connection {
+  // Node remembers the address once it is read; the log needs it after the client has disconnected.
+  void socket.remoteAddress;
   const connection: Connection = { running: undefined, newest: undefined, waiting: [], isPaused: false };
   // Node resumes a socket when its write buffer drains.
   socket.on('resume', () => {

@@ -69,7 +69,7 @@ export function createApp(config: Config, service: Service, { isStarting, inFlig
 
   const newApp = (): Hono<ExecEnv> => {
     const bare = new Hono<ExecEnv>();
-    return http.cors_origins === undefined ? bare : bare.use(allowOrigins(http.cors_origins));
+    return http.cors_origins === undefined ? bare : bare.use(allowOrigins(http.cors_origins, service.observe));
   };
 
   const app = newApp();

@@ -6,7 +6,7 @@ import { trackHandshakes } from '@svc/auth';
 import type { Config } from '@svc/config';
 import { ServiceError } from '@svc/errors';
 import { writeStreamed } from '@svc/exec-http';
-import type { Service } from '@svc/service';
+import type { Observer, Service } from '@svc/service';
 import { answerClientErrors, malformedRequest, rawResponse, refuseAndClose } from './client-errors.ts';
 import { type Connections, serveInOrder } from './connections.ts';
 import { createApp } from './create-app.ts';
@@ -36,17 +36,18 @@ export function createHttpServer(
   service: Service,
   { isStarting, tls }: HttpServerOptions,
 ): { http: Server; connections: Connections } {
+  const { observe } = service;
   const app = createApp(config, service, { isStarting, inFlight: () => connections.inFlight() });
   const answer = async (request: Request, env: HttpBindings | Http2Bindings): Promise<Response> => {
     const { incoming, outgoing } = env;
-    if (!(incoming instanceof IncomingMessage && outgoing instanceof ServerResponse)) return malformedRequest();
+    if (!(incoming instanceof IncomingMessage && outgoing instanceof ServerResponse)) return malformedRequest(observe);
     const response = await app(request, { incoming, outgoing });
     return writeStreamed(response, outgoing) ? RESPONSE_ALREADY_SENT : response;
   };
   const listener = getRequestListener(answer, {
     hostname: 'localhost',
     // The app handles its own errors: only a request that could not be constructed ends here.
-    errorHandler: () => malformedRequest(),
+    errorHandler: () => malformedRequest(observe),
   });
   const options = {
     maxHeaderSize: MAX_HEAD_BYTES,
@@ -57,16 +58,16 @@ export function createHttpServer(
     headersTimeout: HEAD_TIMEOUT_MS,
     keepAliveTimeout: config.http.keep_alive_ms,
   };
-  const { http, endHandshakes } = tls === undefined ? plainServer(options) : tlsServer(options, tls);
+  const { http, endHandshakes } = tls === undefined ? plainServer(options) : tlsServer(options, tls, observe);
   // Node would drop the headers after the 2000th silently, such as a condition or a second Host. Their bytes are limited.
   http.maxHeadersCount = 0;
   http.maxConnections = config.http.max_connections;
   const connections = serveInOrder(http, (request, response) => {
     const problem = framingProblem(request);
     if (problem === undefined) void listener(request, response);
-    else refuseAndClose(response, problem);
+    else refuseAndClose(response, problem, observe);
   });
-  answerClientErrors(http, connections);
+  answerClientErrors(http, connections, observe);
   continueWhenRead(http, connections);
   ignoreUpgrades(http, connections);
   endIdleSockets(http, connections, config.http.idle_timeout_ms);
@@ -89,10 +90,17 @@ function plainServer(options: ServerOptions): HttpListener {
   return { http: createServer(options), endHandshakes: () => undefined };
 }
 
-function tlsServer(options: ServerOptions, { options: tlsOptions, files, onFailure }: ListenerTls): HttpListener {
+function tlsServer(
+  options: ServerOptions,
+  { options: tlsOptions, files, onFailure }: ListenerTls,
+  observe: Observer,
+): HttpListener {
   const http = createTlsServer({ ...options, ...tlsOptions, ...files.current.context });
   files.onChange(({ context }) => http.setSecureContext(context));
-  const handshakes = trackHandshakes(http, { onFailure, plainAnswer: () => rawResponse(NOT_TLS) });
+  const handshakes = trackHandshakes(http, {
+    onFailure,
+    plainAnswer: () => rawResponse(NOT_TLS, { observe, socket: null }),
+  });
   return { http, endHandshakes: () => handshakes.destroy() };
 }
 

@@ -59,12 +59,14 @@ export function createLogObserver(log: Log): Observer {
       case 'certificate_refused':
         log.error(`${event.reason} The certificate from before stays in use.`);
         break;
+      case 'request_started':
+        break;
       case 'request_answered': {
-        const { error, ...response } = event;
+        const { error } = event;
         const isFault = isFaultOf(error);
         if (!isFault && !log.isDebugging) break;
         log[isFault ? 'error' : 'debug'](event.kind, {
-          ...fieldsOf(response),
+          ...requestFields(event),
           ...(error && errorFields(error, isFault)),
         });
       }
@@ -75,8 +77,18 @@ export function createLogObserver(log: Log): Observer {
 function fieldsOf(event: ServiceEvent): LogFields {
   const fields: Record<string, unknown> = { ...event };
   delete fields['kind'];
-  if ('durationMs' in event) fields['durationMs'] = Math.round(event.durationMs * 1000) / 1000;
+  if ('durationMs' in event) fields['durationMs'] = rounded(event.durationMs);
   return fields;
+}
+
+function requestFields(event: Extract<ServiceEvent, { kind: 'request_answered' }>): LogFields {
+  const { requestId, protocol, route, status, durationMs, details } = event;
+  return { requestId, protocol, operation: details.operation, route, status, durationMs: rounded(durationMs) };
+}
+
+/** Rounds milliseconds to microseconds. */
+function rounded(ms: number): number {
+  return Math.round(ms * 1000) / 1000;
 }
 
 function errorFields(error: ServiceError, isFault: boolean): LogFields {

@@ -36,6 +36,7 @@ export async function sendReading(
   const { handle } = reading.info;
   try {
     checkMaxRows(reading.info.rows, maxRows);
+    context.format = format;
     const response = await responseOf(reading, context, {
       'content-type': CONTENT_TYPES[format],
       'content-disposition': `attachment; filename="${handle}.${format}"`,
@@ -70,6 +71,7 @@ async function responseOf(
     case 'whole': {
       const whole = { headers: { ...headers, ...common }, length: bytes };
       if (req.method === 'HEAD') return whole;
+      context.rows = reading.info.rows;
       return { ...whole, ...SENT, body: await startBody(reading, context, { start: 0, end: bytes }) };
     }
     case 'range': {

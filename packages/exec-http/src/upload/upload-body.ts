@@ -52,7 +52,8 @@ const VAGUE_TYPES: ReadonlySet<string> = new Set([
  * Opens the rows in a request. If neither `fmt` nor `Content-Type` tells the format, the first bytes do. Otherwise nothing
  * is read: a client that waits for `100 Continue` may still be refused.
  */
-export async function openUpload(service: Service, { c: { req } }: RequestContext): Promise<UploadBody> {
+export async function openUpload(service: Service, context: RequestContext): Promise<UploadBody> {
+  const { req } = context.c;
   const { uploadFormats, maxUploadBytes: maxBytes } = service;
   const query = parseQueryString(req.url);
   const fmt = single(query, 'fmt');
@@ -60,7 +61,7 @@ export async function openUpload(service: Service, { c: { req } }: RequestContex
   const contentType = req.header('content-type') ?? '';
   const isForm = mediaTypeOf(contentType) === 'multipart/form-data';
   const declared = isForm ? formatOf(uploadFormats, fmt, '') : formatOf(uploadFormats, fmt, contentType);
-  const received = limitBytes(openBody(req.raw), maxBytes);
+  const received = limitBytes(openBody(context), maxBytes);
   const body = coding === undefined ? received : decompressBody(received, coding, { maxBytes });
   // Only CSV is read in several encodings.
   const text = single(query, 'encoding') === undefined ? undefined : 'csv';

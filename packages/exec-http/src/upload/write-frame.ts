@@ -33,6 +33,7 @@ export async function writeUpload(
   { format, body, contentType }: UploadBody,
 ): Promise<Extract<EndpointResponse, { body?: unknown }>> {
   const { c, call } = context;
+  context.format = format;
   const params = parseQueryString(c.req.url);
   checkRowParams(params, format);
   const csv = format === 'csv' && { csv: csvOptions(params, contentType) };

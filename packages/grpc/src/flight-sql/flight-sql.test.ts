@@ -285,7 +285,7 @@ describe('an update', () => {
     expect(await put(sql, updateOf('DROP TABLE kept'))).toHaveLength(1);
     const prepared = preparedOf((await prepare(sql, create)).preparedStatementHandle, 'Update');
     expect(rowsMade(await putAndWait(sql, uploadOf(prepared, table)))).toBe(1n);
-    expect(answered().filter(({ operation }) => operation.endsWith('/DoPut'))).toMatchObject(
+    expect(answered().filter(({ route }) => route.endsWith('/DoPut'))).toMatchObject(
       Array.from({ length: 3 }, () => ({ status: 'OK' })),
     );
   });

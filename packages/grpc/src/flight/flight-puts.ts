@@ -2,6 +2,7 @@ import { ServiceError } from '@svc/errors';
 import type { Call, Decoders, SqlValue } from '@svc/frames';
 import { type flight, flightSql } from '@svc/proto';
 import type { EngineName, Service } from '@svc/service';
+import type { CountedCall } from '../call-traffic.ts';
 import { boundParams } from '../flight-sql/bound-params.ts';
 import type { Command } from '../flight-sql/command.ts';
 import { ingest } from '../flight-sql/ingest.ts';
@@ -21,7 +22,7 @@ export interface FlightPutsOptions {
 
 /** Processes an upload, and returns the metadata of the result. */
 export type FlightPut = (
-  call: Call,
+  call: CountedCall,
   messages: AsyncIterator<flight.FlightData, void, undefined>,
   /** Runs a statement that was not prepared. */
   engine: EngineName,
@@ -45,8 +46,14 @@ export function createFlightPuts({ service, statements, decoders }: FlightPutsOp
     return boundParams(await decoders.decode('arrow', body, { signal: call.signal }));
   }
 
-  async function run(call: Call, command: Command, upload: FlightUpload, engine: EngineName): Promise<Uint8Array> {
+  async function run(
+    call: CountedCall,
+    command: Command,
+    upload: FlightUpload,
+    engine: EngineName,
+  ): Promise<Uint8Array> {
     if (command.name === 'CommandStatementIngest') {
+      call.traffic.hasRows = true;
       return updateResult(await ingest(service, call, command.message, upload));
     }
     if (command.name === 'CommandStatementUpdate') {
@@ -77,6 +84,7 @@ export function createFlightPuts({ service, statements, decoders }: FlightPutsOp
     const target = flightTarget(first.value.flightDescriptor);
     const upload = flightUpload(first.value, messages);
     if (target.kind === 'command') return run(call, target.command, upload, engine);
+    call.traffic.hasRows = true;
     const { info } = await service.putFrame(call, target.handle, { format: 'arrow', body: upload.body });
     return Buffer.from(info.version);
   };

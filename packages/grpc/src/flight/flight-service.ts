@@ -1,10 +1,11 @@
 import { ServiceError } from '@svc/errors';
-import type { Call, Decoders } from '@svc/frames';
+import type { Decoders } from '@svc/frames';
 import { encodeArrowMessages } from '@svc/frames/internal';
 import { flight } from '@svc/proto';
 import type { EngineName, Service } from '@svc/service';
 import type { CallContext, ServiceImplementation } from 'nice-grpc';
 import { AUTHORIZATION_KEY } from '../call-credentials.ts';
+import { type CountedCall, countRows } from '../call-traffic.ts';
 import { type EngineChoice, engineChoice } from '../flight-sql/engine-choice.ts';
 import { createPreparedStatements } from '../flight-sql/prepared-statements.ts';
 import { type UploadPace, withPace } from '../upload-pace.ts';
@@ -23,7 +24,7 @@ import { createTickets } from './tickets.ts';
 export interface FlightServiceOptions {
   readonly service: Service;
   /** Returns the current call. */
-  readonly current: () => Call;
+  readonly current: () => CountedCall;
   /** How slowly clients may send their uploads. */
   readonly pace: UploadPace;
   /** Decodes the parameters of statements. */
@@ -115,7 +116,7 @@ export function createFlightService(options: FlightServiceOptions): ServiceImple
       try {
         const opened = await reads.open(read.call, ticket);
         try {
-          yield* pacedMessages(encodeArrowMessages(opened.stream), read.call.signal);
+          yield* pacedMessages(encodeArrowMessages(countRows(read.call, opened.stream)), read.call.signal);
         } finally {
           opened.close();
         }

@@ -5,7 +5,7 @@ import { ticketKey } from './tickets.ts';
 /** The running reads by their tickets. */
 export interface RunningFlights {
   /** Registers a read. Returns a call that can be cancelled by the ticket; call `end` when the read is over. */
-  begin(call: Call, ticket: Uint8Array): { readonly call: Call; end(): void };
+  begin<T extends Call>(call: T, ticket: Uint8Array): { readonly call: T; end(): void };
   /** Cancels the reads of a ticket. Returns false if there is none. */
   cancel(call: Call, ticket: Uint8Array): boolean;
 }
