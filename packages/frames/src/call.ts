@@ -40,6 +40,11 @@ export function isCancelled(call: Call): boolean {
   return call.isCancelled ?? call.signal.aborted;
 }
 
+/** Returns a call that differs only in its signal. Not a spread: the fields of a call may be getters of a class. */
+export function withSignal({ tenant, caller, client, requestId }: Call, signal: AbortSignal): Call {
+  return { tenant, caller, client, requestId, signal };
+}
+
 /** The only tenant if authentication is off. */
 export const DEFAULT_TENANT = 'default';
 

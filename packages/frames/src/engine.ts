@@ -9,12 +9,40 @@ import type { FrameStream } from './frame-stream.ts';
 export type SqlValue =
   null | boolean | number | bigint | string | Uint8Array | { readonly type: string; readonly text: string };
 
+/** The place of a statement in the queue of its engine. */
+export interface QueuePlace {
+  /** From 1: the next one to run. Later statements of other callers may pass it. */
+  readonly position: number;
+  /** The number of waiting statements. */
+  readonly length: number;
+}
+
+/** The part of its work that a statement has done, as its engine estimates it. */
+export interface StatementProgress {
+  /** From 0 to 1. */
+  readonly fraction: number;
+  readonly rowsProcessed: number;
+  readonly rowsTotal: number;
+}
+
+/** Called by an engine with the state of one statement, until the first rows. */
+export interface StatementMonitor {
+  /** The statement waits, perhaps again after an interruption. `place` returns its current place. */
+  queued(place: () => QueuePlace): void;
+  /** The statement has stopped waiting and runs. Not called if it never waited. */
+  running(): void;
+  /** The statement has made progress. Engines that cannot estimate it do not call this. */
+  progressed(progress: StatementProgress): void;
+}
+
 /** Options of a query. */
 export interface QueryOptions {
   /** The values of `?` or `$1`, in order. Default: none. */
   readonly params?: readonly SqlValue[];
   /** Allow the engine to reuse buffers: each batch is valid until the next `next()`. Default false. */
   readonly reuseBuffers?: boolean;
+  /** Observes the statement until its first rows. Default: nothing does. */
+  readonly monitor?: StatementMonitor | undefined;
 }
 
 /**

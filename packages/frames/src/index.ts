@@ -52,7 +52,16 @@ export {
   UPLOAD_FORMATS,
   type UploadFormat,
 } from './encoding.ts';
-export type { Engine, QueryResult, QueryOptions, SqlValue, StatementInfo } from './engine.ts';
+export type {
+  Engine,
+  QueryOptions,
+  QueryResult,
+  QueuePlace,
+  SqlValue,
+  StatementInfo,
+  StatementMonitor,
+  StatementProgress,
+} from './engine.ts';
 export { type FrameStream, streamFromTable } from './frame-stream.ts';
 export { createHandle, type Handle, isHandle, parseHandle } from './handle.ts';
 export { createMemoryStore, type MemoryStoreOptions } from './memory-store/memory-store.ts';

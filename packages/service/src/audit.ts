@@ -4,6 +4,7 @@ import type { Call } from '@svc/frames';
 import type { TsdbResponse } from '@svc/tsdb-proxy';
 import type { SqlTarget } from './engine-names.ts';
 import type { Observer } from './events.ts';
+import { outcomeOfStatus } from './query-outcome.ts';
 import { requiredPermissions } from './required-permissions.ts';
 import type { OperationName } from './service.ts';
 
@@ -81,11 +82,4 @@ export function createAudit(observe: Observer): Audit {
     },
     admin: (call, operation) => report(call, operation, null),
   };
-}
-
-/** The outcome of SQL in the database, by the status of its response. */
-function outcomeOfStatus(status: number): 'ok' | ErrorCode {
-  if (status < 400) return 'ok';
-  if (status >= 500) return 'tsdb_failed';
-  return status === 403 ? 'permission_denied' : 'invalid_sql';
 }

@@ -124,7 +124,7 @@ describe('SQL', () => {
     const answer = { status: 400, headers: {}, body: null };
     const service = serviceWith({
       tsdb: proxy(async (forwarded, asked) => {
-        expect([forwarded, asked]).toEqual([call, request]);
+        expect([forwarded, asked]).toMatchObject([{ tenant: call.tenant, requestId: call.requestId }, request]);
         return answer;
       }),
     });
@@ -137,8 +137,10 @@ describe('SQL', () => {
     const service = serviceWith({ tsdb, observe: (event) => events.push(event) });
     await expect(service.forward(call, request)).rejects.toMatchObject({ code: 'tsdb_failed' });
     const source = { requestId: 'r-1', tenant: 'default' };
-    expect(events).toEqual([
+    expect(events).toMatchObject([
       { kind: 'tsdb_refused_credentials', ...source },
+      { kind: 'query_forwarded', ...source, status: null, outcome: 'tsdb_failed' },
+      { kind: 'query_ended', ...source, engine: 'tsdb', outcome: 'error', code: 'tsdb_failed' },
       { kind: 'audited', ...source, caller: null, operation: 'forward', handle: null, outcome: 'tsdb_failed' },
     ]);
   });

@@ -10,6 +10,7 @@ import { createAudit } from './audit.ts';
 import { createAuthentication } from './authentication.ts';
 import { createFrameOperations } from './frame-operations.ts';
 import { createQueryOperations } from './query-operations.ts';
+import { createRunningQueries } from './running-queries.ts';
 import type { OperationName, PartState, Service, StoreHealth, TlsHealth } from './service.ts';
 import { createTenantLimiter } from './tenant-limits.ts';
 
@@ -60,16 +61,19 @@ export function createService(options: ServiceOptions): Service {
     if (isStopping) throw new ServiceError('unavailable', 'The server is stopping.');
   }
 
-  const { startQuery } = limiter;
-  const forward = createForward({ tsdb, engines: () => queries.engines, begin, observe, startQuery });
-  const running = { begin, observe, startQuery, forward, audit };
+  const running = createRunningQueries({ observe, startQuery: limiter.startQuery });
+  const forward = createForward({ tsdb, engines: () => queries.engines, begin, observe, running });
   const queries = createQueryOperations({
     store,
     engines,
     maxUploadBytes,
     idleTimeoutMs,
     quotaOf: limitsOf,
-    ...running,
+    begin,
+    observe,
+    running,
+    forward,
+    audit,
   });
 
   return {
@@ -89,7 +93,7 @@ export function createService(options: ServiceOptions): Service {
 
     hasTsdb: tsdb !== undefined,
     // The audit of a stored result is that of its frame.
-    forward: audited(forward, audit),
+    forward: audited(forward.forward, audit),
 
     async health() {
       const storeHealth = await healthOf(store);

@@ -1,6 +1,8 @@
 import type { AuthEvent } from '@svc/auth';
 import type { ErrorCode, ServiceError } from '@svc/errors';
 import type { Client } from '@svc/frames';
+import type { SqlTarget } from './engine-names.ts';
+import type { QueryOutcome } from './query-outcome.ts';
 
 /** The request that an event belongs to. */
 export interface EventSource {
@@ -38,8 +40,36 @@ export type ServiceEvent =
   | (EventSource & { readonly kind: 'frame_opened'; readonly handle: string; readonly rows: number })
   | (EventSource & { readonly kind: 'frame_dropped'; readonly handle: string })
   | (EventSource & { readonly kind: 'frame_expiry_set'; readonly handle: string; readonly expires: Date | null })
-  | (EventSource & { readonly kind: 'query_answered'; readonly engine: string; readonly durationMs: number })
-  | (EventSource & { readonly kind: 'query_forwarded'; readonly status: number; readonly durationMs: number })
+  /** A statement has ended: its result is completely sent or stored, or it failed. Once for each statement. */
+  | (EventSource & {
+      readonly kind: 'query_ended';
+      readonly engine: SqlTarget;
+      readonly outcome: QueryOutcome;
+      /** The code of the error. Omitted if the outcome is `ok`. */
+      readonly code?: ErrorCode;
+      /** How long it waited for the engine. */
+      readonly waitMs: number;
+      /** How long it ran until its first rows. */
+      readonly executeMs: number;
+      /** From its start to its end, with the wait and the time to send the result. */
+      readonly durationMs: number;
+      /** The rows that were read from the result; 0 for the time-series database, whose responses are not parsed. */
+      readonly rows: number;
+      /** The bytes of the response before compression; for a stored result, the bytes of the frame. */
+      readonly bytes: number;
+      /** Returns the SQL without literals and comments. A function, because few observers need it. */
+      readonly fingerprint: () => string;
+    })
+  /** The time-series database answered a request, or failed to. */
+  | (EventSource & {
+      readonly kind: 'query_forwarded';
+      /** The status of the response; null if there was none. */
+      readonly status: number | null;
+      /** `ok`, or the code of the failure: by the status, if the database answered. */
+      readonly outcome: 'ok' | ErrorCode;
+      /** To the head of the response, or to the failure. */
+      readonly durationMs: number;
+    })
   | (EventSource & { readonly kind: 'tsdb_refused_credentials' })
   /** The cluster did not confirm that a statement has stopped; its slot is free again. */
   | (EventSource & { readonly kind: 'scheduler_not_stopping' })

@@ -1,36 +1,105 @@
-import { type TsdbProxy, TsdbCredentialsError } from '@svc/tsdb-proxy';
+import { ServiceError, toServiceError } from '@svc/errors';
+import type { Call } from '@svc/frames';
+import { TsdbCredentialsError, type TsdbProxy, type TsdbRequest, type TsdbResponse } from '@svc/tsdb-proxy';
 import type { Audit } from './audit.ts';
+import { endWithResponse } from './end-with-response.ts';
 import type { EngineName } from './engine-names.ts';
 import { engineNotConfigured } from './engine-not-configured.ts';
-import { endWithResponse } from './end-with-response.ts';
-import type { QueryParts } from './query-operations.ts';
+import type { Observer } from './events.ts';
+import { outcomeOfStatus } from './query-outcome.ts';
 import { eventSource } from './read-operations.ts';
-import type { Service } from './service.ts';
+import type { RunningQueries } from './running-queries.ts';
+import type { RunningQuery } from './running-query.ts';
+import type { OperationName, Service } from './service.ts';
 
 /** Dependencies of `createForward`. */
-export interface ForwardParts extends Pick<QueryParts, 'begin' | 'observe' | 'startQuery'> {
+export interface ForwardParts {
   /** Undefined if none is configured. */
   readonly tsdb: TsdbProxy | undefined;
   /** The configured engines, for the error if there is no database. */
   readonly engines: () => readonly EngineName[];
+  readonly observe: Observer;
+  /** Throws if the call is cancelled, the caller lacks the permission, or the service is stopping. */
+  readonly begin: (call: Call, operation: OperationName) => void;
+  readonly running: RunningQueries;
+}
+
+/** Sends requests to the time-series database. */
+export interface Forward {
+  /** The operation. */
+  readonly forward: Service['forward'];
+  /** Throws if there is no database. */
+  readonly check: () => undefined;
+  /** Sends a request of a call that may use the database. */
+  readonly send: (call: Call, request: TsdbRequest) => Promise<TsdbResponse>;
 }
 
 /** Creates the operation that forwards SQL to the time-series database. */
-export function createForward({ tsdb, engines, begin, observe, startQuery }: ForwardParts): Service['forward'] {
-  return async (call, request) => {
-    begin(call, 'forward');
+export function createForward({ tsdb, engines, begin, observe, running }: ForwardParts): Forward {
+  function configured(): TsdbProxy {
     if (tsdb === undefined) throw engineNotConfigured('tsdb', engines());
-    const end = request.path === '/chk' ? undefined : startQuery(call.tenant);
+    return tsdb;
+  }
+
+  async function send(call: Call, request: TsdbRequest): Promise<TsdbResponse> {
+    const proxy = configured();
     const startMs = performance.now();
-    const response = await tsdb.forward(call, request).catch((error: unknown) => {
-      end?.();
+    const report = (status: number | null, outcome: ReturnType<typeof outcomeOfStatus>): void => {
+      const durationMs = performance.now() - startMs;
+      observe({ kind: 'query_forwarded', ...eventSource(call), status, outcome, durationMs });
+    };
+    try {
+      const response = await proxy.forward(call, request);
+      report(response.status, outcomeOfStatus(response.status));
+      return response;
+    } catch (error) {
       if (error instanceof TsdbCredentialsError) observe({ kind: 'tsdb_refused_credentials', ...eventSource(call) });
+      report(null, toServiceError(error).code);
       throw error;
-    });
-    const durationMs = performance.now() - startMs;
-    observe({ kind: 'query_forwarded', ...eventSource(call), status: response.status, durationMs });
-    return end === undefined ? response : endWithResponse(response, end);
+    }
+  }
+
+  function check(): undefined {
+    configured();
+  }
+
+  return {
+    check,
+    send,
+    async forward(call, request) {
+      begin(call, 'forward');
+      check();
+      if (request.path === '/chk') return send(call, request);
+      const query = running.begin(call, sqlOf(request), 'tsdb');
+      try {
+        return readToEnd(query, await send(query.call, request));
+      } catch (error) {
+        query.end(error);
+        throw error;
+      }
+    },
   };
+}
+
+/** Ends a statement with its response. A response that the database refused to give is a failure of the statement. */
+function readToEnd(query: RunningQuery, response: TsdbResponse): TsdbResponse {
+  const refusal = refusalOf(response.status);
+  // The signal of the call closes the body.
+  query.send(() => undefined);
+  return endWithResponse(response, {
+    onBytes: (count) => query.addBytes(count),
+    onEnd: (error) => query.end(error ?? refusal),
+    onClose: () => query.end(new ServiceError('cancelled', 'The response was not read to its end.')),
+  });
+}
+
+function refusalOf(status: number): ServiceError | undefined {
+  const outcome = outcomeOfStatus(status);
+  return outcome === 'ok' ? undefined : new ServiceError(outcome, `The time-series database answered ${status}.`);
+}
+
+function sqlOf({ params }: TsdbRequest): string {
+  return params.find(([name]) => name === 'query')?.[1] ?? '';
 }
 
 /** Adds the audit to the operation. A check of an import has no SQL. */

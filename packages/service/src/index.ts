@@ -14,7 +14,17 @@ export { createService, type ServiceOptions } from './create-service.ts';
 export { ENGINE_NAMES, type EngineName, SQL_TARGETS, type SqlTarget } from './engine-names.ts';
 export { engineNotConfigured } from './engine-not-configured.ts';
 export { isServing } from './is-serving.ts';
-export { type Observer, OTHER_ROUTE, type Protocol, type RequestDetails, type ServiceEvent } from './events.ts';
+export {
+  type EventSource,
+  type Observer,
+  OTHER_ROUTE,
+  type Protocol,
+  type RequestDetails,
+  type ServiceEvent,
+} from './events.ts';
+export type { QueryTiming } from './query-clock.ts';
+export type { QueryOutcome } from './query-outcome.ts';
+export type { QueryInfo } from './running-query.ts';
 export { REQUIRED_PERMISSIONS, requiredPermissions } from './required-permissions.ts';
 export type {
   AuthenticationContext,
@@ -30,6 +40,7 @@ export type {
   ReadFrameOptions,
   Service,
   ShownInfo,
+  SqlResult,
   StoreHealth,
   TlsHealth,
   Upload,

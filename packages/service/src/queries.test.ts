@@ -36,7 +36,7 @@ describe('query', () => {
     expect(await readRows(answer)).toEqual([[8]]);
     answer.close();
     expect(engine.open).toBe(0);
-    expect(events).toMatchObject([{ kind: 'query_answered', engine: 'local', tenant: 'default' }]);
+    expect(events).toMatchObject([{ kind: 'query_ended', engine: 'local', tenant: 'default', outcome: 'ok', rows: 1 }]);
   });
 
   test('an engine that is not configured is refused with its own code', async () => {

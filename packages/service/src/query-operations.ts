@@ -17,9 +17,12 @@ import { ENGINE_NAMES, type EngineName, type SqlTarget } from './engine-names.ts
 import { engineNotConfigured } from './engine-not-configured.ts';
 import type { Observer } from './events.ts';
 import { limitUpload, limitRows } from './limit-upload.ts';
+import type { Forward } from './forward-operation.ts';
 import { eventSource } from './read-operations.ts';
 import { readWithIdleTimeout } from './read-with-idle-timeout.ts';
-import type { KeepQueryOptions, OperationName, QueryFramesOptions, Service } from './service.ts';
+import type { RunningQueries } from './running-queries.ts';
+import type { RunningQuery } from './running-query.ts';
+import type { KeepQueryOptions, OperationName, QueryFramesOptions, Service, SqlResult } from './service.ts';
 import { tsdbExport } from './tsdb-export.ts';
 import { checkTtl } from './ttl.ts';
 
@@ -27,7 +30,8 @@ import { checkTtl } from './ttl.ts';
 export interface QueryParts {
   readonly store: Store;
   readonly engines: Readonly<Partial<Record<EngineName, Engine>>>;
-  readonly forward: Service['forward'];
+  /** Sends SQL to the time-series database. */
+  readonly forward: Forward;
   readonly maxUploadBytes: number;
   /** Returns what the frames of a tenant may occupy; undefined if that is not limited. */
   readonly quotaOf: (tenant: string) => Quota | undefined;
@@ -36,8 +40,7 @@ export interface QueryParts {
   readonly observe: Observer;
   /** Throws if the call is cancelled, the caller lacks the permission, or the service is stopping. */
   readonly begin: (call: Call, operation: OperationName, target?: SqlTarget) => void;
-  /** Counts a statement of a tenant as running until the function that it returns is called. Undefined: no limit. */
-  readonly startQuery: (tenant: string) => (() => void) | undefined;
+  readonly running: RunningQueries;
   readonly audit: Audit;
 }
 
@@ -54,23 +57,53 @@ export function createQueryOperations(parts: QueryParts): QueryOperations {
     return engine;
   }
 
-  async function query(call: Call, sql: string, options: QueryFramesOptions = {}): Promise<QueryResult> {
-    begin(call, 'query', options.engine);
-    const { engine = 'local', params = [], offset = 0, limit = Infinity, columns, reuseBuffers = false } = options;
-    const startMs = performance.now();
-    const run = engineOf(engine);
-    const end = parts.startQuery(call.tenant);
-    const running = run.query(call, sql, { params, reuseBuffers }).catch((error: unknown) => {
-      end?.();
-      throw error;
-    });
-    const result = readWithIdleTimeout(endWithResult(await running, end), parts.idleTimeoutMs);
-    observe({ kind: 'query_answered', ...eventSource(call), engine, durationMs: performance.now() - startMs });
+  /** Starts a statement; resolves when the first rows are ready. */
+  async function start(query: RunningQuery, engine: Engine, options: QueryFramesOptions): Promise<QueryResult> {
+    const { params = [], offset = 0, limit = Infinity, columns, reuseBuffers = false } = options;
+    const { call, sql, monitor } = query;
+    const answer = closeOnce(await engine.query(call, sql, { params, reuseBuffers, monitor }));
+    const result = readWithIdleTimeout(answer, parts.idleTimeoutMs, (error) => query.end(error));
+    query.send(() => result.close());
     try {
       const part = sliceStream(result, { offset, limit, ...(columns && { columns }), signal: call.signal });
-      return { ...part, close: () => result.close() };
+      return { schema: part.schema, batches: countRows(part.batches, query), close: () => result.close() };
     } catch (error) {
       result.close();
+      throw error;
+    }
+  }
+
+  async function query(call: Call, sql: string, options: QueryFramesOptions = {}): Promise<SqlResult> {
+    const { engine = 'local' } = options;
+    begin(call, 'query', engine);
+    const run = engineOf(engine);
+    const running = parts.running.begin(call, sql, engine);
+    try {
+      return endWithResult(await start(running, run, options), running);
+    } catch (error) {
+      running.end(error);
+      throw error;
+    }
+  }
+
+  /** Runs a statement and stores its result. */
+  async function keep(call: Call, { sql, ref, options }: Keeping): Promise<PutResult> {
+    const { engine = 'local', params = [], ...conditions } = options;
+    const put: PutOptions = { ...conditions, quota: parts.quotaOf(call.tenant) };
+    // Do not run a query whose result cannot be stored.
+    checkPutConditions(ref, await parts.store.describe(ref), put);
+    const run = engine === 'tsdb' ? parts.forward.check() : engineOf(engine);
+    const running = parts.running.begin(call, sql, engine);
+    const { signal } = running.call;
+    try {
+      const stored = await (run === undefined
+        ? keepExport(parts, running, ref, { put: { ...put, signal }, params })
+        : keepResult(parts, await start(running, run, { params }), ref, { ...put, signal }));
+      running.addBytes(stored.info.bytes);
+      running.end();
+      return stored;
+    } catch (error) {
+      running.end(error);
       throw error;
     }
   }
@@ -92,7 +125,7 @@ export function createQueryOperations(parts: QueryParts): QueryOperations {
         const handle = parseHandle(name);
         const ref = { tenant: call.tenant, handle };
         const startMs = performance.now();
-        const result = await keep(parts, call, query, { sql, ref, options });
+        const result = await keep(call, { sql, ref, options });
         const { rows, bytes } = result.info;
         const durationMs = performance.now() - startMs;
         observe({ kind: 'frame_put', ...eventSource(call), handle, rows, bytes, created: result.created, durationMs });
@@ -102,14 +135,48 @@ export function createQueryOperations(parts: QueryParts): QueryOperations {
   };
 }
 
-/** Calls `onEnd` when a result is closed. */
-function endWithResult(result: QueryResult, onEnd: (() => void) | undefined): QueryResult {
-  if (onEnd === undefined) return result;
+/** The client, the reader and the end of a call may each close a result. */
+function closeOnce(result: QueryResult): QueryResult {
+  let isClosed = false;
   return {
     ...result,
     close() {
-      onEnd();
+      if (isClosed) return;
+      isClosed = true;
       result.close();
+    },
+  };
+}
+
+async function* countRows(batches: QueryResult['batches'], query: RunningQuery): QueryResult['batches'] {
+  for await (const batch of batches) {
+    query.addRows(batch.numRows);
+    yield batch;
+  }
+}
+
+/** Ends a statement when its result is closed. */
+function endWithResult(result: QueryResult, query: RunningQuery): SqlResult {
+  let failure: unknown = new ServiceError('cancelled', 'The result was not read to its end.');
+
+  async function* batches(): QueryResult['batches'] {
+    try {
+      yield* result.batches;
+      failure = undefined;
+    } catch (error) {
+      failure = error;
+      throw error;
+    }
+  }
+
+  return {
+    schema: result.schema,
+    batches: batches(),
+    timing: query.timing(),
+    sent: (bytes) => query.addBytes(bytes),
+    close(error) {
+      result.close();
+      query.end(error ?? failure);
     },
   };
 }
@@ -120,28 +187,30 @@ interface Keeping {
   readonly options: KeepQueryOptions;
 }
 
-async function keep(
-  { store, forward, maxUploadBytes, quotaOf }: QueryParts,
-  call: Call,
-  query: Service['query'],
-  { sql, ref, options }: Keeping,
+async function keepResult(
+  { store, maxUploadBytes }: QueryParts,
+  result: QueryResult,
+  ref: FrameRef,
+  put: PutOptions,
 ): Promise<PutResult> {
-  const { engine = 'local', params = [], ...conditions } = options;
-  const put: PutOptions = { ...conditions, quota: quotaOf(call.tenant), signal: call.signal };
-  // Do not run a query whose result cannot be stored.
-  checkPutConditions(ref, await store.describe(ref), put);
-  if (engine !== 'tsdb') {
-    const result = await query(call, sql, { engine, params });
-    try {
-      return await store.put(ref, limitRows(result, maxUploadBytes), put);
-    } finally {
-      result.close();
-    }
+  try {
+    return await store.put(ref, limitRows(result, maxUploadBytes), put);
+  } finally {
+    result.close();
   }
+}
+
+async function keepExport(
+  { store, forward, maxUploadBytes }: QueryParts,
+  query: RunningQuery,
+  ref: FrameRef,
+  { put, params }: { readonly put: PutOptions; readonly params: readonly unknown[] },
+): Promise<PutResult> {
   if (params.length > 0) {
     throw new ServiceError('invalid_argument', 'SQL for the time-series database cannot have parameters.');
   }
-  const file = await tsdbExport(call, sql, forward);
+  const file = await tsdbExport(query.call, query.sql, forward.send);
+  query.send(() => undefined);
   try {
     const body = limitUpload({ format: 'parquet', body: file }, maxUploadBytes);
     return await store.put(ref, { format: 'parquet', body }, put);

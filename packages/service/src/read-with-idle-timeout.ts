@@ -1,13 +1,21 @@
 import { ServiceError } from '@svc/errors';
 import type { QueryResult } from '@svc/frames';
 
-/** Closes a query result if its reader pauses for too long: an open result occupies an engine that others wait for. */
-export function readWithIdleTimeout(result: QueryResult, idleTimeoutMs: number): QueryResult {
+/**
+ * Closes a query result if its reader pauses for too long: an open result occupies an engine that others wait for. `onLate`
+ * is called then, with the error of the next read.
+ */
+export function readWithIdleTimeout(
+  result: QueryResult,
+  idleTimeoutMs: number,
+  onLate: (error: ServiceError) => void,
+): QueryResult {
   async function* batches(): QueryResult['batches'] {
-    let isLate = false;
+    let lateness: ServiceError | undefined;
     const close = (): void => {
-      isLate = true;
+      lateness = notRead(idleTimeoutMs);
       result.close();
+      onLate(lateness);
     };
     for await (const batch of result.batches) {
       const timer = setTimeout(close, idleTimeoutMs).unref();
@@ -16,12 +24,14 @@ export function readWithIdleTimeout(result: QueryResult, idleTimeoutMs: number):
       } finally {
         clearTimeout(timer);
       }
-      if (isLate) {
-        throw new ServiceError('deadline_exceeded', `The query result was not read for ${idleTimeoutMs} ms.`, {
-          hint: 'Read the result without long pauses, or store it as a frame and read that.',
-        });
-      }
+      if (lateness !== undefined) throw lateness;
     }
   }
   return { schema: result.schema, batches: batches(), close: () => result.close() };
+}
+
+function notRead(idleTimeoutMs: number): ServiceError {
+  return new ServiceError('deadline_exceeded', `The query result was not read for ${idleTimeoutMs} ms.`, {
+    hint: 'Read the result without long pauses, or store it as a frame and read that.',
+  });
 }

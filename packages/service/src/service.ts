@@ -23,6 +23,7 @@ import type {
 import type { TsdbResponse, TsdbRequest } from '@svc/tsdb-proxy';
 import type { EngineName, SqlTarget } from './engine-names.ts';
 import type { Observer } from './events.ts';
+import type { QueryTiming } from './query-clock.ts';
 
 /** An uploaded frame: its format and its bytes. */
 export interface Upload {
@@ -63,6 +64,16 @@ export interface QueryFramesOptions extends ReadFrameOptions {
   readonly engine?: EngineName;
   /** The values of `?` or `$1`, in order. */
   readonly params?: readonly SqlValue[];
+}
+
+/** The result of a query over frames. The caller must close it. */
+export interface SqlResult extends QueryResult {
+  /** How long the statement took until its first rows. */
+  readonly timing: QueryTiming;
+  /** Counts bytes of the response that were made from the result. */
+  sent(bytes: number): void;
+  /** `error`: why the result is not read to its end. */
+  close(error?: unknown): void;
 }
 
 /** Options of `keepQuery`. */
@@ -129,7 +140,7 @@ export interface Operations {
   expireFrame(call: Call, handle: string, ttlSeconds: number | null): Promise<ShownInfo>;
   dropFrame(call: Call, handle: string): Promise<void>;
   /** Runs one read-only statement over the caller's frames as tables. The caller must close the result. */
-  query(call: Call, sql: string, options?: QueryFramesOptions): Promise<QueryResult>;
+  query(call: Call, sql: string, options?: QueryFramesOptions): Promise<SqlResult>;
   /** Returns the result schema and the parameters of a statement. */
   describeQuery(call: Call, sql: string, engine?: EngineName): Promise<StatementInfo>;
   /** Stores the result of a query as a frame. */

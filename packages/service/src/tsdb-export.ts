@@ -1,13 +1,13 @@
 import { ServiceError } from '@svc/errors';
 import type { Call } from '@svc/frames';
 import type { TsdbResponse } from '@svc/tsdb-proxy';
-import type { Service } from './service.ts';
+import type { Forward } from './forward-operation.ts';
 
 /** Runs SQL in the time-series database and returns the result as the bytes of a Parquet file. */
 export async function tsdbExport(
   call: Call,
   sql: string,
-  forward: Service['forward'],
+  forward: Forward['send'],
 ): Promise<ReadableStream<Uint8Array>> {
   const response = await forward(call, {
     path: '/exp',

@@ -37,9 +37,11 @@ export function createLogObserver(log: Log): Observer {
       case 'audited':
         break;
       case 'frame_opened':
-      case 'query_answered':
       case 'query_forwarded':
         if (log.isDebugging) log.debug(event.kind, fieldsOf(event));
+        break;
+      case 'query_ended':
+        if (log.isDebugging) log.debug(event.kind, queryFields(event));
         break;
       case 'tsdb_refused_credentials':
         log.error(
@@ -77,11 +79,18 @@ export function createLogObserver(log: Log): Observer {
 function fieldsOf(event: ServiceEvent): LogFields {
   const fields: Record<string, unknown> = { ...event };
   delete fields['kind'];
-  if ('durationMs' in event) fields['durationMs'] = rounded(event.durationMs);
+  for (const name of ['durationMs', 'waitMs', 'executeMs']) {
+    const ms = fields[name];
+    if (typeof ms === 'number') fields[name] = rounded(ms);
+  }
   return fields;
 }
 
-function requestFields(event: Extract<ServiceEvent, { kind: 'request_answered' }>): LogFields {
+function queryFields(event: Extract<ServiceEvent, { readonly kind: 'query_ended' }>): LogFields {
+  return { ...fieldsOf(event), fingerprint: event.fingerprint() };
+}
+
+function requestFields(event: Extract<ServiceEvent, { readonly kind: 'request_answered' }>): LogFields {
   const { requestId, protocol, route, status, durationMs, details } = event;
   return { requestId, protocol, operation: details.operation, route, status, durationMs: rounded(durationMs) };
 }

@@ -1,0 +1,146 @@
+import { cancelledError, onAbort, type ServiceError, toServiceError } from '@svc/errors';
+import type { Call, QueuePlace, StatementMonitor, StatementProgress } from '@svc/frames';
+import { withSignal } from '@svc/frames/internal';
+import type { SqlTarget } from './engine-names.ts';
+import type { Observer } from './events.ts';
+import { createQueryClock, type QueryTiming } from './query-clock.ts';
+import { queryOutcome } from './query-outcome.ts';
+import { eventSource } from './read-operations.ts';
+import { sqlFingerprint } from './sql-fingerprint.ts';
+
+/** A statement that waits, runs, or sends its result. */
+export interface QueryInfo {
+  /** The id of the request that started it. */
+  readonly id: string;
+  readonly tenant: string;
+  /** The id of the caller. Omitted if authentication is off. */
+  readonly caller?: string;
+  readonly engine: SqlTarget;
+  readonly state: 'queued' | 'running' | 'sending';
+  readonly elapsedMs: number;
+  /** Omitted unless it is queued. */
+  readonly queue?: QueuePlace;
+  /** Omitted if it is unknown. */
+  readonly progress?: StatementProgress;
+  /** The rows that were read from the result so far. */
+  readonly rows: number;
+  /** The bytes of the response so far, before compression. */
+  readonly bytes: number;
+  readonly sql: string;
+}
+
+/** A statement that runs. Whatever way it ends, `end` must be called. */
+export interface RunningQuery {
+  /** The call of the statement. Its signal is also aborted when the query is cancelled. */
+  readonly call: Call;
+  readonly sql: string;
+  /** For the engine. */
+  readonly monitor: StatementMonitor;
+  /** The result is there. If the call is cancelled from now on, `close` is called and the statement ends. */
+  send(close: () => void): void;
+  timing(): QueryTiming;
+  addRows(count: number): void;
+  addBytes(count: number): void;
+  info(): QueryInfo;
+  cancel(reason: ServiceError): void;
+  /** Reports the event. Only the first call counts. */
+  end(error?: unknown): void;
+}
+
+/** Options of `createRunningQuery`. */
+export interface RunningQueryOptions {
+  readonly sql: string;
+  readonly engine: SqlTarget;
+  readonly observe: Observer;
+  /** Called once, before the event. */
+  readonly onEnd: () => void;
+}
+
+/** Starts to track a statement. */
+export function createRunningQuery(call: Call, options: RunningQueryOptions): RunningQuery {
+  const { sql, engine, observe, onEnd } = options;
+  const clock = createQueryClock();
+  const controller = new AbortController();
+  const { signal } = controller;
+  const counts = { rows: 0, bytes: 0 };
+  const listeners = [onAbort(call.signal, () => controller.abort(call.signal.reason))];
+  const tracker = createTracker(clock);
+  let isEnded = false;
+
+  function end(error?: unknown): void {
+    if (isEnded) return;
+    isEnded = true;
+    for (const stopListening of listeners) stopListening();
+    onEnd();
+    const code = error === undefined ? undefined : toServiceError(error).code;
+    observe({
+      kind: 'query_ended',
+      ...eventSource(call),
+      engine,
+      outcome: queryOutcome(code),
+      ...(code && { code }),
+      ...clock.timing(),
+      durationMs: clock.elapsedMs(),
+      ...counts,
+      fingerprint: () => sqlFingerprint(sql, engine),
+    });
+  }
+
+  return {
+    call: withSignal(call, signal),
+    sql,
+    monitor: tracker,
+    send(close) {
+      tracker.sending();
+      if (isEnded) return;
+      listeners.push(
+        onAbort(signal, () => {
+          close();
+          end(cancelledError(signal.reason));
+        }),
+      );
+    },
+    timing: () => clock.timing(),
+    addRows: (count) => void (counts.rows += count),
+    addBytes: (count) => void (counts.bytes += count),
+    info: () => ({ ...sourceOf(call), engine, ...tracker.state(), elapsedMs: clock.elapsedMs(), ...counts, sql }),
+    cancel: (reason) => controller.abort(reason),
+    end,
+  };
+}
+
+function sourceOf({ requestId, tenant, caller }: Call): Pick<QueryInfo, 'caller' | 'id' | 'tenant'> {
+  return { id: requestId, tenant, ...(caller && { caller: caller.id }) };
+}
+
+interface Tracker extends StatementMonitor {
+  sending(): void;
+  state(): Pick<QueryInfo, 'progress' | 'queue' | 'state'>;
+}
+
+/** Remembers what the engine reports of a statement. */
+function createTracker(clock: ReturnType<typeof createQueryClock>): Tracker {
+  let state: QueryInfo['state'] = 'running';
+  let place: (() => QueuePlace) | undefined;
+  let progress: StatementProgress | undefined;
+  return {
+    queued(current) {
+      clock.wait();
+      state = 'queued';
+      place = current;
+      // An interrupted statement starts again.
+      progress = undefined;
+    },
+    running() {
+      clock.run();
+      state = 'running';
+      place = undefined;
+    },
+    progressed: (current) => void (progress = current),
+    sending() {
+      clock.send();
+      state = 'sending';
+    },
+    state: () => ({ state, ...(place && { queue: place() }), ...(progress && { progress }) }),
+  };
+}
