@@ -1,14 +1,15 @@
 import type { Service, SqlTarget } from '@svc/service';
 import { Hono } from 'hono';
 import { createResponseCache } from './response-cache.ts';
-import { addEndpoint, type Authenticate, hasCallers } from './endpoint.ts';
+import { addEndpoints } from './endpoints/add-endpoints.ts';
+import { ENDPOINTS } from './endpoints/endpoints.ts';
+import { type Authenticate, hasCallers } from './endpoint.ts';
 import type { ExecEnv } from './request-context.ts';
-import { CHK_OPERATIONS, chkHandlers, execHandlers, expHandlers } from './exec-endpoint.ts';
-import { fileHandlers, FILE_OPERATIONS } from './files/files-endpoint.ts';
-import { FRAME_LIST_OPERATIONS, FRAME_OPERATIONS, frameHandlers, frameListHandlers } from './frames-endpoint.ts';
+import { chkHandlers, execHandlers, expHandlers } from './exec-endpoint.ts';
+import { fileHandlers } from './files/files-endpoint.ts';
+import { frameHandlers, frameListHandlers } from './frames-endpoint.ts';
 import { createRequestGuard, type RequestGuardOptions } from './request-guard.ts';
-import { healthHandlers, LIVE_HANDLERS, readyHandlers } from './state-endpoints.ts';
-import { FRAME_LIST_PARAMS, FRAME_PARAMS } from './upload/write-params.ts';
+import { healthHandlers, LIVE_HANDLERS, PING_HANDLERS, readyHandlers } from './state-endpoints.ts';
 
 /** Options of `createExecApp`. */
 export interface ExecAppOptions extends RequestGuardOptions {
@@ -35,8 +36,8 @@ export interface ExecAppOptions extends RequestGuardOptions {
 const DEFAULT_ANSWER_CACHE_BYTES = 64 * 1024 ** 2;
 
 /**
- * Creates the HTTP API as a Hono app, to serve alone or to mount under a path of another app. It answers `/ping`, `/exec`,
- * `/exp`, `/chk`, `/frames`, `/files`, `/health`, `/ready`, `/readyz` and `/livez`; every other path belongs to the host.
+ * Creates the HTTP API as a Hono app, to serve alone or to mount under a path of another app. It answers the paths of
+ * `ENDPOINTS`; every other path belongs to the host.
  */
 export function createExecApp(options: ExecAppOptions): Hono<ExecEnv> {
   const { service, authenticate, defaultFmt, defaultEngine, maxRows, compression = true } = options;
@@ -47,30 +48,19 @@ export function createExecApp(options: ExecAppOptions): Hono<ExecEnv> {
   const hasParquet = service.encodeParquet !== undefined;
   const rules = { hasTsdb, engines, hasParquet, defaultFmt, defaultEngine, maxRows };
   const reads = { service, cache: createResponseCache(answerCacheBytes), compression, maxRows };
-  const open = { ...endpoint, access: 'open' } as const;
-  addEndpoint(app, '/ping', open, {
-    GET: () => ({ body: 'ok', headers: { 'content-type': 'text/plain; charset=utf-8' } }),
-  });
-  addEndpoint(app, '/exec', endpoint, execHandlers(reads, rules));
-  addEndpoint(app, '/exp', endpoint, expHandlers(reads, rules));
-  // Every GET is forwarded to the database.
-  addEndpoint(app, '/chk', { ...endpoint, actsOnGet: true, operations: CHK_OPERATIONS }, chkHandlers(service, rules));
-  addEndpoint(
-    app,
-    '/frames',
-    { ...endpoint, writeParams: FRAME_LIST_PARAMS, operations: FRAME_LIST_OPERATIONS },
-    frameListHandlers(service),
-  );
-  addEndpoint(
-    app,
-    '/frames/:handle',
-    { ...endpoint, writeParams: FRAME_PARAMS, operations: FRAME_OPERATIONS },
-    frameHandlers(service),
-  );
-  addEndpoint(app, '/files/:name', { ...endpoint, operations: FILE_OPERATIONS }, fileHandlers(reads));
   const state = { service, isStarting, defaultEngine, hasCallers: hasCallers(endpoint) };
-  addEndpoint(app, '/health', { ...endpoint, access: 'optional' }, healthHandlers(state));
-  for (const path of ['/ready', '/readyz']) addEndpoint(app, path, open, readyHandlers(state));
-  addEndpoint(app, '/livez', open, LIVE_HANDLERS);
+  addEndpoints(app, ENDPOINTS, endpoint, {
+    '/exec': execHandlers(reads, rules),
+    '/exp': expHandlers(reads, rules),
+    '/chk': chkHandlers(service, rules),
+    '/files/{name}': fileHandlers(reads),
+    '/frames': frameListHandlers(service),
+    '/frames/{handle}': frameHandlers(service),
+    '/ping': PING_HANDLERS,
+    '/health': healthHandlers(state),
+    '/ready': readyHandlers(state),
+    '/readyz': readyHandlers(state),
+    '/livez': LIVE_HANDLERS,
+  });
   return app;
 }

@@ -4,6 +4,7 @@ import { type Caller, requestIdFrom } from '@svc/frames';
 import type { OperationName, Service } from '@svc/service';
 import type { Context, Hono } from 'hono';
 import { type EndpointResponse, toResponse } from './endpoint-response.ts';
+import type { Method } from './endpoints/endpoint-table.ts';
 import { INVALID_TOKEN_CHALLENGE } from './error-response.ts';
 import { checkCaller } from './check-caller.ts';
 import { createHttpCall, type HttpCall } from './http-call.ts';
@@ -42,18 +43,16 @@ export interface EndpointOptions {
 export type Handler = (context: RequestContext) => Promise<EndpointResponse> | EndpointResponse;
 
 /** The handlers of a path by method. GET also handles HEAD. */
-export type Handlers = Partial<Record<'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE', Handler>>;
+export type Handlers = Partial<Record<Method, Handler>>;
 
-/** Adds a path to the app. A method without a handler is 405, with the allowed methods. */
+/** The handlers of a path that has exactly these methods. */
+export type HandlersOf<Methods extends Method> = Readonly<Record<Methods, Handler>>;
+
+/** Adds a path to the app; its parameters are in braces: `/frames/{handle}`. A method without a handler is 405, with the allowed methods. */
 export function addEndpoint(app: Hono<ExecEnv>, path: string, options: EndpointOptions, handlers: Handlers): void {
   const byMethod = new Map(Object.entries(handlers));
-  const routed = { route: routeOf(path), ...options };
-  app.all(path, (c) => answerRequest(c, routed, handlerOf(byMethod, c.req.method)));
-}
-
-/** Returns the path of an endpoint as events and the documentation have it: `/frames/{handle}`. */
-function routeOf(path: string): string {
-  return path.replaceAll(/:(\w+)/g, '{$1}');
+  const routed = { route: path, ...options };
+  app.all(path.replaceAll(/\{(\w+)\}/g, ':$1'), (c) => answerRequest(c, routed, handlerOf(byMethod, c.req.method)));
 }
 
 /** Runs a handler: adds the request id to the response, turns an error into JSON, and reports the event. */

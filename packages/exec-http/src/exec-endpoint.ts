@@ -1,6 +1,6 @@
 import type { Service, SqlTarget } from '@svc/service';
 import type { EndpointResponse } from './endpoint-response.ts';
-import { type Handlers, methodNotAllowed, type MethodOperations } from './endpoint.ts';
+import { type HandlersOf, methodNotAllowed } from './endpoint.ts';
 import type { RequestContext } from './request-context.ts';
 import {
   type AuthorizeTarget,
@@ -19,20 +19,17 @@ import { runSql } from './run-sql.ts';
 import { isForm, sqlParams } from './sql-body.ts';
 
 /** Handles `/exec`: reads a frame or runs SQL and returns a JSON table, or forwards SQL. */
-export function execHandlers(reads: FrameReads, rules: ExecRules): Handlers {
+export function execHandlers(reads: FrameReads, rules: ExecRules): HandlersOf<'GET' | 'POST'> {
   return readHandlers('/exec', reads, rules, parseExecRequest);
 }
 
 /** Handles `/exp`: the same in the export formats. */
-export function expHandlers(reads: FrameReads, rules: ExecRules): Handlers {
+export function expHandlers(reads: FrameReads, rules: ExecRules): HandlersOf<'GET' | 'POST'> {
   return readHandlers('/exp', reads, rules, parseExpRequest);
 }
 
-/** The operations of `/chk`. */
-export const CHK_OPERATIONS: MethodOperations = { GET: 'forward', HEAD: 'forward' };
-
 /** Handles `/chk`: asks the database whether it could accept an import. */
-export function chkHandlers(service: Service, rules: ExecRules): Handlers {
+export function chkHandlers(service: Service, rules: ExecRules): HandlersOf<'GET'> {
   return {
     GET: async ({ c, call }) => {
       if (c.req.method === 'HEAD') return methodNotAllowed('HEAD is not forwarded to the database.', ['GET']);
@@ -53,7 +50,7 @@ function readHandlers(
   reads: FrameReads,
   rules: ExecRules,
   parse: (params: Params, rules: ExecRules, authorize: AuthorizeTarget) => ExecRequest,
-): Handlers {
+): HandlersOf<'GET' | 'POST'> {
   const { service } = reads;
 
   function authorize({ call }: RequestContext, target: 'handle' | SqlTarget): void {

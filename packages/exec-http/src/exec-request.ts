@@ -1,6 +1,7 @@
 import { counted, quoted, ServiceError } from '@svc/errors';
 import type { ResultFormat, SqlValue } from '@svc/frames';
 import { engineNotConfigured, type EngineName, SQL_TARGETS, type SqlTarget } from '@svc/service';
+import { EXEC_PARAMS, EXPORT_FORMATS, parameterNames, TARGET_PARAMS } from './endpoints/parameters.ts';
 import { parseColumns, parseFlag, parseLimit, parseSqlValue, type RowRange } from './exec-params.ts';
 import { all, givenTwice, mapGiven, type Params, single } from './query-string.ts';
 
@@ -55,9 +56,10 @@ export interface ExecRules {
 
 const DEFAULT_LIMIT = 1000;
 /** Parameters that are forwarded unchanged, besides `query` and `fmt`. */
-const FORWARDED = new Set(['limit', 'count', 'nm', 'timings', 'explain', 'quoteLargeNum', 'cols', 'src', 'version']);
-const TARGETS = new Set(['handle', 'query', 'engine']);
-const KNOWN = new Set([...FORWARDED, ...TARGETS, 'fmt']);
+const FORWARDED = parameterNames(EXEC_PARAMS, ({ isForwarded = false }) => isForwarded);
+const TARGETS = parameterNames(TARGET_PARAMS);
+/** The parameters that `/exec` and `/exp` take once. */
+const KNOWN = parameterNames(EXEC_PARAMS, ({ isRepeatable = false }) => !isRepeatable);
 
 /** Throws `permission_denied` if the caller may not read frames or run SQL at a target. */
 export type AuthorizeTarget = (target: 'handle' | SqlTarget) => void;
@@ -79,8 +81,6 @@ export function parseExecRequest(params: Params, rules: ExecRules, authorize: Au
   const timings = mapGiven(given.get('timings'), (text) => parseFlag('timings', text)) ?? false;
   return readRequest(target, { ...table, timings }, params, rules);
 }
-
-const EXPORT_FORMATS = ['csv', 'ndjson', 'arrow', 'parquet'] as const satisfies readonly ResultFormat[];
 
 function exportFormats({ hasParquet = false }: ExecRules): readonly (typeof EXPORT_FORMATS)[number][] {
   return EXPORT_FORMATS.filter((format) => format !== 'parquet' || hasParquet);

@@ -2,7 +2,8 @@ import { quoted, ServiceError } from '@svc/errors';
 import { createHandle, type ListOptions } from '@svc/frames';
 import { type Service, TTL_HINT } from '@svc/service';
 import * as v from 'valibot';
-import type { Handlers, MethodOperations } from './endpoint.ts';
+import type { HandlersOf } from './endpoint.ts';
+import type { Method } from './endpoints/endpoint-table.ts';
 import type { RequestContext } from './request-context.ts';
 import { parseCount, parsedJson } from './exec-params.ts';
 import { jsonResponse } from './json-response.ts';
@@ -17,25 +18,8 @@ const MAX_PATCH_BYTES = 16 * 1024;
 
 const PatchBody = v.strictObject({ ttl: v.nullable(v.number()) });
 
-/** The operations of `/frames`. Which one a POST runs is in its body; each of them needs the permission of a put. */
-export const FRAME_LIST_OPERATIONS: MethodOperations = {
-  GET: 'listFrames',
-  HEAD: 'listFrames',
-  POST: 'putFrame',
-};
-
-/** The operations of `/frames/{handle}`. */
-export const FRAME_OPERATIONS: MethodOperations = {
-  GET: 'describeFrame',
-  HEAD: 'describeFrame',
-  PUT: 'putFrame',
-  POST: 'appendFrame',
-  PATCH: 'expireFrame',
-  DELETE: 'dropFrame',
-};
-
 /** Handles `/frames`: lists frames, and creates them from rows, under a generated handle, or from SQL. */
-export function frameListHandlers(service: Service): Handlers {
+export function frameListHandlers(service: Service): HandlersOf<'GET' | 'POST'> {
   return {
     GET: async ({ c, call }) => {
       const frames = await service.listFrames(call, listOptions(parseQueryString(c.req.url)));
@@ -77,7 +61,7 @@ function refuseVagueQuery(head: Uint8Array): void {
 }
 
 /** Handles `/frames/{handle}`. */
-export function frameHandlers(service: Service): Handlers {
+export function frameHandlers(service: Service): HandlersOf<Method> {
   return {
     GET: async (context) => frameResponse(await service.describeFrame(context.call, handleOf(context))),
     PUT: (context) => writeFrame(service, context, handleOf(context), 'putFrame'),

@@ -22,7 +22,20 @@ export {
   type EndpointOptions,
   type Handler,
   type Handlers,
+  type HandlersOf,
 } from './endpoint.ts';
+export { addEndpoints, type EndpointHandlers } from './endpoints/add-endpoints.ts';
+export type {
+  EndpointRow,
+  EndpointTable,
+  JsonSchema,
+  Method,
+  MethodRow,
+  ParameterRow,
+  ParameterTable,
+  Use,
+} from './endpoints/endpoint-table.ts';
+export { ENDPOINTS } from './endpoints/endpoints.ts';
 export type { ExecEnv, RequestContext } from './request-context.ts';
 export { errorResponse } from './error-response.ts';
 export {

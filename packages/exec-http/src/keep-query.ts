@@ -2,6 +2,7 @@ import { quoted, ServiceError } from '@svc/errors';
 import type { PutResult, SqlValue } from '@svc/frames';
 import { type Service, SQL_TARGETS } from '@svc/service';
 import * as v from 'valibot';
+import { parameterNames, UPLOAD_PARAMS } from './endpoints/parameters.ts';
 import type { RequestContext } from './request-context.ts';
 import { parsedJson, parseSqlValue } from './exec-params.ts';
 import { type Params, parseQueryString, single } from './query-string.ts';
@@ -39,9 +40,12 @@ export async function keepQuery(service: Service, context: RequestContext, body:
   });
 }
 
+/** The parameters of every body, whatever its format. */
+const ALLOWED = parameterNames(UPLOAD_PARAMS, ({ formats }) => formats === undefined);
+
 /** Refuses parameters that apply to rows or belong in the body: they would be ignored silently. */
 function checkNames(params: Params): void {
-  const unknown = params.map(([name]) => name).find((name) => !['fmt', 'ttl'].includes(name));
+  const unknown = params.map(([name]) => name).find((name) => !ALLOWED.has(name));
   if (unknown === undefined) return;
   throw new ServiceError('invalid_argument', `The parameter ${quoted(unknown)} is not allowed with SQL in the body.`, {
     hint: HINT,

@@ -1,4 +1,5 @@
 import { quoted, ServiceError } from '@svc/errors';
+import type { ParameterName } from './endpoints/parameters.ts';
 
 /** The parameters of a request, in order. */
 export type Params = readonly (readonly [name: string, value: string])[];
@@ -39,14 +40,14 @@ function decodePart(text: string): string {
 }
 
 /** Returns the value of a parameter, or undefined. Throws if it is given more than once. */
-export function single(params: Params, name: string): string | undefined {
+export function single(params: Params, name: ParameterName): string | undefined {
   const values = params.filter(([given]) => given === name);
   if (values.length > 1) throw givenTwice(name);
   return values[0]?.[1];
 }
 
 /** Returns all values of a parameter that may be given more than once. */
-export function all(params: Params, name: string): readonly string[] {
+export function all(params: Params, name: ParameterName): readonly string[] {
   return params.flatMap(([given, value]) => (given === name ? [value] : []));
 }
 

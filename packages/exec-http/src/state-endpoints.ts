@@ -1,7 +1,7 @@
 import { ServiceError } from '@svc/errors';
 import type { Call } from '@svc/frames';
 import { type Health, isServing, type Service, type SqlTarget } from '@svc/service';
-import type { Handlers } from './endpoint.ts';
+import type { HandlersOf } from './endpoint.ts';
 import { jsonResponse } from './json-response.ts';
 
 /** Options of the health endpoints. */
@@ -16,7 +16,11 @@ export interface StateOptions {
 }
 
 /** Handles `/health`: the state of all parts, for people and dashboards. */
-export function healthHandlers({ service, defaultEngine = 'tsdb', hasCallers = false }: StateOptions): Handlers {
+export function healthHandlers({
+  service,
+  defaultEngine = 'tsdb',
+  hasCallers = false,
+}: StateOptions): HandlersOf<'GET'> {
   return {
     GET: async ({ call }) => {
       const health = await service.health();
@@ -40,7 +44,7 @@ function visibleHealth(
 }
 
 /** Handles `/ready`, a readiness probe for load balancers. It does not check the time-series database. */
-export function readyHandlers({ service, isStarting = () => false }: StateOptions): Handlers {
+export function readyHandlers({ service, isStarting = () => false }: StateOptions): HandlersOf<'GET'> {
   return {
     GET: async () => {
       const reason = isStarting() ? 'The server is starting.' : reasonOf(await service.health());
@@ -50,8 +54,13 @@ export function readyHandlers({ service, isStarting = () => false }: StateOption
   };
 }
 
+/** Handles `/ping`: whether the listener answers. */
+export const PING_HANDLERS: HandlersOf<'GET'> = {
+  GET: () => ({ body: 'ok', headers: { 'content-type': 'text/plain; charset=utf-8' } }),
+};
+
 /** Handles `/livez`, a liveness probe. It ignores the store: a restart would not repair it. */
-export const LIVE_HANDLERS: Handlers = { GET: () => jsonResponse({ status: 'alive' }) };
+export const LIVE_HANDLERS: HandlersOf<'GET'> = { GET: () => jsonResponse({ status: 'alive' }) };
 
 /** Returns why a service is not ready; undefined if it is. Damaged frames do not count: the others can be read. */
 function reasonOf({ status, parts }: Health): string | undefined {

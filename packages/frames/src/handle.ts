@@ -6,7 +6,8 @@ declare const handleBrand: unique symbol;
 /** The name of a frame inside a tenant: a string that passed `isHandle`. */
 export type Handle = string & { readonly [handleBrand]: true };
 
-const HANDLE_PATTERN = /^[A-Za-z0-9][A-Za-z0-9._-]{0,127}$/;
+/** The rule of a handle. */
+export const HANDLE_PATTERN = /^[A-Za-z0-9][A-Za-z0-9._-]{0,127}$/;
 
 /** Whether a text is a valid handle. */
 export function isHandle(text: string): text is Handle {

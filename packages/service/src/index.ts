@@ -45,4 +45,4 @@ export type {
   TlsHealth,
   Upload,
 } from './service.ts';
-export { TTL_HINT } from './ttl.ts';
+export { MAX_TTL_SECONDS, TTL_HINT } from './ttl.ts';

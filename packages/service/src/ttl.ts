@@ -1,7 +1,7 @@
 import { ServiceError } from '@svc/errors';
 
-/** 100 years. */
-const MAX_TTL_SECONDS = 100 * 365 * 24 * 3600;
+/** The longest time to live: 100 years. */
+export const MAX_TTL_SECONDS = 100 * 365 * 24 * 3600;
 
 /** The hint for an invalid TTL. */
 export const TTL_HINT = `A time to live is in whole seconds, from 1 to ${MAX_TTL_SECONDS} (100 years).`;

@@ -1,34 +1,13 @@
 import type { Config } from '@svc/config';
 import { quoted, ServiceError, toServiceError } from '@svc/errors';
-import { addEndpoint, answerRequest, createExecApp, createRequestGuard, type ExecEnv } from '@svc/exec-http';
+import { addEndpoints, answerRequest, createExecApp, createRequestGuard, type ExecEnv } from '@svc/exec-http';
 import type { Service } from '@svc/service';
 import { type Context, Hono } from 'hono';
 import { allowOrigins } from './allow-origins.ts';
+import { indexPage } from './index-page.ts';
 import { requestProblem } from './request-problem.ts';
+import { OWN_ENDPOINTS, SERVER_ENDPOINTS } from './server-endpoints.ts';
 import { tooBusy } from './too-busy.ts';
-
-const INDEX = `A data-frame server.
-
-GET    /ping                                  ok
-GET    /exec?handle=<handle>&fmt=json         a frame as a JSON table (limit, cols, quoteLargeNum, timings)
-GET    /exec?query=<sql>&fmt=json             SQL in the time-series database (POST: SQL as the body)
-GET    /exec?query=<sql>&engine=local&fmt=json  SQL over frames as tables (param, limit, cols)
-GET    /exp?handle=<handle>&fmt=csv           a frame as csv, ndjson, arrow or parquet (limit, cols, quoteLargeNum)
-GET    /exp?query=<sql>&engine=local          SQL over frames in the same formats
-GET    /exp?query=<sql>                       SQL in the time-series database, by its export
-GET    /files/<handle>.parquet                a frame as a file: .parquet, .arrow (Range), .csv, .ndjson
-GET    /chk                                   forwarded to the time-series database unchanged
-GET    /frames                                list the frames (prefix, after, limit)
-GET    /frames/<handle>                       the metadata of a frame
-PUT    /frames/<handle>                       put or replace a frame: JSON rows, NDJSON, CSV, Arrow IPC, Parquet (ttl)
-POST   /frames/<handle>                       append rows to a frame (ttl)
-POST   /frames                                put a frame under a new handle, or save a query result: {"sql": "select …"}
-PATCH  /frames/<handle>                       change its expiry: {"ttl": 3600}
-DELETE /frames/<handle>                       drop it
-GET    /health                                the state of the server
-GET    /ready                                 whether the server is ready for requests (200 or 503)
-GET    /livez                                 whether the process is alive
-`;
 
 /** The HTTP application, as a function of a request and its Node objects. */
 export type HttpApp = (request: Request, env: ExecEnv['Bindings']) => Response | Promise<Response>;
@@ -50,8 +29,13 @@ export function addRoutes(
 ): void {
   const guarding = guardOptions(http);
   const endpoint = { service, compression: http.compression, guard: createRequestGuard(guarding) };
-  addEndpoint(app, '/', endpoint, {
-    GET: () => ({ body: INDEX, headers: { 'content-type': 'text/plain; charset=utf-8' } }),
+  addEndpoints(app, OWN_ENDPOINTS, endpoint, {
+    '/': {
+      GET: () => ({
+        body: indexPage(SERVER_ENDPOINTS),
+        headers: { 'content-type': 'text/plain; charset=utf-8' },
+      }),
+    },
   });
   const { default_fmt: defaultFmt, max_rows: maxRows, compression } = http;
   const answerCacheBytes = http.answer_cache_bytes;

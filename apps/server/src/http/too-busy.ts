@@ -1,7 +1,10 @@
 import { ServiceError } from '@svc/errors';
+import { SERVER_ENDPOINTS } from './server-endpoints.ts';
 
-/** Paths that are answered however busy the server is: a probe that fails would make it restart. */
-const PROBES: ReadonlySet<string> = new Set(['/ping', '/health', '/ready', '/readyz', '/livez']);
+/** Paths that are answered however busy the server is. */
+const PROBES: ReadonlySet<string> = new Set(
+  Object.entries(SERVER_ENDPOINTS).flatMap(([path, { isProbe = false }]) => (isProbe ? [path] : [])),
+);
 
 /** Returns the error of a request that is one too many. `inFlight` counts it. */
 export function tooBusy(url: string | undefined, inFlight: number, maxInFlight: number): ServiceError | undefined {

@@ -2,19 +2,15 @@ import { quoted, ServiceError } from '@svc/errors';
 import type { FrameFileFormat } from '@svc/frames';
 import { acceptsGzip } from '../compress.ts';
 import type { EndpointResponse } from '../endpoint-response.ts';
-import type { Handlers, MethodOperations } from '../endpoint.ts';
+import type { HandlersOf } from '../endpoint.ts';
+import { FILE_TYPES } from '../endpoints/parameters.ts';
 import { lastSegment, parseQueryString } from '../query-string.ts';
 import { type FrameReads, readFrame } from '../read-frame.ts';
 import type { RequestContext } from '../request-context.ts';
 import { sendFile, sendReading } from './send-file.ts';
 
-const FORMATS = ['parquet', 'arrow', 'csv', 'ndjson'] as const satisfies readonly FrameFileFormat[];
-
-/** The operations of `/files/{handle}.{format}`. */
-export const FILE_OPERATIONS: MethodOperations = { GET: 'openFile', HEAD: 'openFile' };
-
 /** Handles `/files/{handle}.{format}`: whole frames, for clients that need a file under a path. */
-export function fileHandlers(reads: FrameReads): Handlers {
+export function fileHandlers(reads: FrameReads): HandlersOf<'GET'> {
   return {
     GET: (context) => {
       const { handle, format } = parseName(lastSegment(context.c.req.url));
@@ -26,13 +22,17 @@ export function fileHandlers(reads: FrameReads): Handlers {
 }
 
 /** The handle may have dots, too. */
-function parseName(name: string): { readonly handle: string; readonly format: (typeof FORMATS)[number] } {
+function parseName(name: string): { readonly handle: string; readonly format: FrameFileFormat } {
   const dot = name.lastIndexOf('.');
-  const format = FORMATS.find((one) => one === name.slice(dot + 1));
-  if (dot >= 0 && format !== undefined) return { handle: name.slice(0, dot), format };
+  const extension = name.slice(dot + 1);
+  if (dot >= 0 && isFormat(extension)) return { handle: name.slice(0, dot), format: extension };
   throw new ServiceError('route_not_found', `There is no file ${quoted(name)}.`, {
-    hint: `Request the handle of a frame with one of the extensions .${FORMATS.join(', .')}.`,
+    hint: `Request the handle of a frame with one of the extensions .${Object.keys(FILE_TYPES).join(', .')}.`,
   });
+}
+
+function isFormat(text: string): text is FrameFileFormat {
+  return Object.hasOwn(FILE_TYPES, text);
 }
 
 /** Refuses the parameters of `/exp` that would select a part. */

@@ -1,20 +1,13 @@
 import { ServiceError } from '@svc/errors';
-import { type ByteRange, ENCODINGS, type FrameFileFormat } from '@svc/frames';
+import type { ByteRange, FrameFileFormat } from '@svc/frames';
 import type { FileReading } from '@svc/service';
 import { selectBytes } from './byte-range.ts';
 import type { EndpointResponse } from '../endpoint-response.ts';
+import { FILE_TYPES } from '../endpoints/parameters.ts';
 import { etagOf } from '../etag.ts';
 import { checkMaxRows } from '../exec-request.ts';
 import type { FrameReads } from '../read-frame.ts';
 import type { RequestContext } from '../request-context.ts';
-
-/** The content type of each format as a file; `/exp` sends Arrow as a stream. */
-const CONTENT_TYPES: Readonly<Record<FrameFileFormat, string>> = {
-  parquet: ENCODINGS.parquet.out.contentType,
-  arrow: 'application/vnd.apache.arrow.file',
-  csv: ENCODINGS.csv.out.contentType,
-  ndjson: ENCODINGS.ndjson.out.contentType,
-};
 
 /** Responds with a frame as a file, or with a range of its bytes. */
 export async function sendFile(
@@ -38,7 +31,7 @@ export async function sendReading(
     checkMaxRows(reading.info.rows, maxRows);
     context.format = format;
     const response = await responseOf(reading, context, {
-      'content-type': CONTENT_TYPES[format],
+      'content-type': FILE_TYPES[format],
       'content-disposition': `attachment; filename="${handle}.${format}"`,
       'x-total-count': String(reading.info.rows),
     });

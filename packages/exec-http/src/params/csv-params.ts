@@ -7,21 +7,11 @@ import {
   type RowsOptions,
   type UploadFormat,
 } from '@svc/frames';
+import { UPLOAD_PARAMS } from '../endpoints/parameters.ts';
+import type { ParameterRow } from '../endpoints/endpoint-table.ts';
 import { parseCount, parseFlag } from '../exec-params.ts';
 import { parseDeclaredColumns } from './declared-columns.ts';
 import { all, mapGiven, type Params, single } from '../query-string.ts';
-
-/** The parameters that describe a CSV file. */
-export const CSV_PARAMS = [
-  'header',
-  'delimiter',
-  'columns',
-  'null',
-  'encoding',
-  'skip',
-  'dateformat',
-  'timestampformat',
-] as const;
 
 /** Parses the parameters of a CSV upload. The charset of its content type counts if `encoding` is not given. */
 export function csvOptions(params: Params, contentType: string): CsvOptions {
@@ -51,15 +41,18 @@ export function rowsOptions(params: Params): RowsOptions {
   return columns === undefined ? {} : { columns };
 }
 
+const ROWS: ReadonlyMap<string, ParameterRow> = new Map(Object.entries(UPLOAD_PARAMS));
+
 /** Refuses parameters that the format does not have: they would be ignored silently. */
 export function checkRowParams(params: Params, format: UploadFormat): void {
-  const names: readonly string[] = format === 'csv' ? [] : CSV_PARAMS;
-  const allowed = format === 'json' || format === 'ndjson' ? ['columns'] : [];
-  const other = params.find(([name]) => names.includes(name) && !allowed.includes(name))?.[0];
-  if (other === undefined) return;
-  throw new ServiceError('invalid_argument', `The parameter ${other} does not apply to ${format}.`, {
-    hint: `Leave it out, or send CSV${other === 'columns' ? ', JSON or NDJSON' : ''}.`,
-  });
+  for (const [name] of params) {
+    const formats = ROWS.get(name)?.formats;
+    if (formats === undefined || formats.includes(format)) continue;
+    const either = new Intl.ListFormat('en-GB', { type: 'disjunction' });
+    throw new ServiceError('invalid_argument', `The parameter ${name} does not apply to ${format}.`, {
+      hint: `Leave it out, or send ${either.format(formats.map((one) => one.toUpperCase()))}.`,
+    });
+  }
 }
 
 const SKIP_HINT = 'Write skip=2 if the header is in the third line.';

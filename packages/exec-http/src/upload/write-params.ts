@@ -1,22 +1,8 @@
 import { nearestName, quoted, ServiceError } from '@svc/errors';
-import { CSV_PARAMS } from '../params/csv-params.ts';
 import { parseQueryString } from '../query-string.ts';
 
 /** The parameters that the methods of a path take, each method that writes with all of its own. */
 export type WriteParams = Partial<Readonly<Record<'POST' | 'PUT' | 'PATCH' | 'DELETE', readonly string[]>>>;
-
-const UPLOAD_PARAMS = ['fmt', 'ttl', ...CSV_PARAMS];
-
-/** The parameters of `/frames`. */
-export const FRAME_LIST_PARAMS = { POST: UPLOAD_PARAMS } as const satisfies WriteParams;
-
-/** The parameters of `/frames/{handle}`. */
-export const FRAME_PARAMS = {
-  PUT: UPLOAD_PARAMS,
-  POST: UPLOAD_PARAMS,
-  PATCH: [],
-  DELETE: [],
-} as const satisfies WriteParams;
 
 /**
  * Refuses a parameter that the method does not take: `tll=60`, ignored, would keep a frame for good. Methods that are not

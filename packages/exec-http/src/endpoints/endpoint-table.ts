@@ -1,0 +1,62 @@
+import type { OperationName } from '@svc/service';
+
+/** The methods that a path can have. GET also handles HEAD. */
+export type Method = 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE';
+
+/** A JSON Schema of 2020-12, the dialect of OpenAPI 3.1. */
+export type JsonSchema = Readonly<Record<string, unknown>>;
+
+/** One parameter of a request. */
+export interface ParameterRow {
+  /** What it means and which values it takes, in Markdown. */
+  readonly rule: string;
+  readonly schema: JsonSchema;
+  readonly isRequired?: boolean;
+  /** Whether it may be given more than once. Otherwise that is an error. */
+  readonly isRepeatable?: boolean;
+  /** Whether `/exec` passes it on to the time-series database. */
+  readonly isForwarded?: boolean;
+  /** The upload formats that it applies to. Default: all. */
+  readonly formats?: readonly string[];
+}
+
+/** Parameters by name. */
+export type ParameterTable = Readonly<Record<string, ParameterRow>>;
+
+/** A use of a method, for lists of all requests: `/exec` reads frames and runs SQL. */
+export interface Use {
+  /** The target of the request: `/exec?handle={handle}&fmt=json`. Default: the path. */
+  readonly request?: string;
+  /** What the response is, or what the request does, in Markdown. */
+  readonly gives: string;
+  /** The section of the documentation. */
+  readonly section?: string;
+}
+
+/** One method of a path. */
+export interface MethodRow {
+  /** The `operationId`, which generated clients use as a name. */
+  readonly id: string;
+  /** The operation of the service, if the method decides it: its permission is checked before anything else. */
+  readonly operation?: OperationName;
+  readonly params?: ParameterTable;
+  /** Whether a parameter that is not in `params` is refused. Default: it is ignored. */
+  readonly refusesOthers?: boolean;
+  readonly uses: readonly Use[];
+}
+
+/** One path. */
+export interface EndpointRow {
+  /** Who may send requests: only callers with credentials, or anyone. `optional`: credentials count if there are some. */
+  readonly access?: 'closed' | 'optional' | 'open';
+  /** Whether it is answered however busy the server is: a probe that fails would make an operator restart it. */
+  readonly isProbe?: boolean;
+  /** Whether a GET does more than read, even without SQL. */
+  readonly actsOnGet?: boolean;
+  /** The parameters in the path. */
+  readonly pathParams?: ParameterTable;
+  readonly methods: Readonly<Partial<Record<Method, MethodRow>>>;
+}
+
+/** Endpoints by path, with its parameters in braces: `/frames/{handle}`. */
+export type EndpointTable = Readonly<Record<string, EndpointRow>>;

@@ -1,0 +1,216 @@
+import { CSV_ENCODINGS, ENCODINGS, type FrameFileFormat, type ResultFormat, UPLOAD_FORMATS } from '@svc/frames';
+import { HANDLE_PATTERN } from '@svc/frames/internal';
+import { MAX_TTL_SECONDS, SQL_TARGETS } from '@svc/service';
+import type { ParameterTable } from './endpoint-table.ts';
+
+const TEXT = { type: 'string' } as const;
+const FLAG = { type: 'boolean' } as const;
+const COUNT = { type: 'integer', minimum: 0, maximum: Number.MAX_SAFE_INTEGER } as const;
+
+/** The formats of `/exp`. */
+export const EXPORT_FORMATS = ['csv', 'ndjson', 'arrow', 'parquet'] as const satisfies readonly ResultFormat[];
+
+/** The content type of each format of `/files`; `/exp` sends Arrow as a stream. */
+export const FILE_TYPES = {
+  parquet: ENCODINGS.parquet.out.contentType,
+  arrow: 'application/vnd.apache.arrow.file',
+  csv: ENCODINGS.csv.out.contentType,
+  ndjson: ENCODINGS.ndjson.out.contentType,
+} as const satisfies Readonly<Record<FrameFileFormat, string>>;
+
+const SOURCE_PARAMS = {
+  handle: {
+    rule: 'The frame to read. If it does not exist or is not a valid handle: 404 `handle_not_found`. Exactly one of `handle` and `query` must be given.',
+    schema: TEXT,
+  },
+  query: {
+    rule: 'The SQL. For `engine=local` and `engine=scheduler`, one statement that reads: `SELECT`, `WITH`, `VALUES`, `FROM`, `PIVOT`, `SHOW TABLES`, `DESCRIBE`, `SUMMARIZE`, `EXPLAIN`.',
+    schema: TEXT,
+  },
+} as const satisfies ParameterTable;
+
+const ENGINE_PARAMS = {
+  engine: {
+    rule: 'Who runs the SQL: `local` (this server, over its frames), `scheduler` (a cluster, over the same frames) or `tsdb` (the time-series database). The default is `tsdb`, or what `sql.default_engine` says.',
+    schema: { enum: SQL_TARGETS },
+  },
+} as const satisfies ParameterTable;
+
+/** Where the rows come from: a frame, or SQL at an engine. */
+export const TARGET_PARAMS = { ...SOURCE_PARAMS, ...ENGINE_PARAMS } as const satisfies ParameterTable;
+
+const TABLE_PARAMS = {
+  limit: {
+    rule: '`n`: the first n rows. `lo,hi`: rows lo to hi, counted from 1, both included. `lo,`: from row lo to the end. Digits only, at most 2^53−1. Asking for more than `http.max_rows` is 400: rows are never dropped silently.',
+    schema: { type: 'string', pattern: '^[0-9]+(,[0-9]*)?$', examples: ['100', '11,20', '11,'] },
+    isForwarded: true,
+  },
+  cols: {
+    rule: 'Columns to return, in this order, separated by commas. Put a name with a comma or a quote in double quotes, and write a quote in it as `""`. Unknown column, or one named twice: 400.',
+    schema: TEXT,
+    isForwarded: true,
+  },
+  quoteLargeNum: {
+    rule: '`true`: LONG, ULONG and LONG128 values as strings, for clients that read JSON numbers as doubles. `false` is the default.',
+    schema: FLAG,
+    isForwarded: true,
+  },
+} as const satisfies ParameterTable;
+
+const SQL_PARAMS = {
+  param: {
+    rule: 'A value for `?` or `$1` in the SQL, as JSON: `param=42`, `param="a text"`, `param=null`. Repeat it for each value, in order; integers are exact.',
+    schema: TEXT,
+    isRepeatable: true,
+  },
+} as const satisfies ParameterTable;
+
+const forDatabase = (rule: string) =>
+  ({ rule: `${rule} Only for the time-series database.`, schema: TEXT, isForwarded: true }) as const;
+
+/** Parameters of the time-series database, passed on unchanged and unchecked. */
+const DATABASE_PARAMS = {
+  count: forDatabase('`true`: count all rows of the result, not only those of `limit`.'),
+  nm: forDatabase('`true`: leave out the columns of the response.'),
+  explain: forDatabase('`true`: add the query plan.'),
+  src: forDatabase('The name of the client.'),
+  version: forDatabase('The version of the JSON format.'),
+} as const satisfies ParameterTable;
+
+/** The parameters of `/exec` with the SQL as the body. */
+export const EXEC_BODY_PARAMS = {
+  ...ENGINE_PARAMS,
+  fmt: {
+    rule: 'Must be `json`; other formats come from `/exp`. If missing: 400, unless `http.default_fmt` sets a default.',
+    schema: { enum: ['json'] },
+    isRequired: true,
+  },
+  ...TABLE_PARAMS,
+  limit: {
+    ...TABLE_PARAMS.limit,
+    rule: `${TABLE_PARAMS.limit.rule} The default for a frame is 1000, or \`http.max_rows\` if that is less. SQL has no default; with \`http.max_rows\` it needs a limit.`,
+  },
+  timings: {
+    rule: '`true` adds the key `timings`: nanoseconds of the steps `open` or `execute` (to the first rows of SQL), and `encode`. Such a response has no etag.',
+    schema: FLAG,
+    isForwarded: true,
+  },
+  ...SQL_PARAMS,
+  ...DATABASE_PARAMS,
+} as const satisfies ParameterTable;
+
+/** The parameters of `/exec`. */
+export const EXEC_PARAMS = { ...SOURCE_PARAMS, ...EXEC_BODY_PARAMS } as const satisfies ParameterTable;
+
+/** The parameters of `/exp` with the SQL as the body. */
+export const EXP_BODY_PARAMS = {
+  ...ENGINE_PARAMS,
+  fmt: { rule: 'The format of the export. Default `csv`.', schema: { enum: EXPORT_FORMATS } },
+  ...TABLE_PARAMS,
+  limit: { ...TABLE_PARAMS.limit, rule: `${TABLE_PARAMS.limit.rule} Without it, everything is exported.` },
+  ...SQL_PARAMS,
+  timings: forDatabase('`true` adds timings.'),
+  ...DATABASE_PARAMS,
+} as const satisfies ParameterTable;
+
+/** The parameters of `/exp`. */
+export const EXP_PARAMS = { ...SOURCE_PARAMS, ...EXP_BODY_PARAMS } as const satisfies ParameterTable;
+
+/** The parameters of `/chk`. */
+export const CHK_PARAMS = {
+  engine: { rule: 'Only `tsdb`, which is the default.', schema: { enum: ['tsdb'] } },
+  f: { rule: 'The format of the response. Only for the time-series database.', schema: TEXT },
+  j: { rule: 'The name of the table. Only for the time-series database.', schema: TEXT },
+  version: DATABASE_PARAMS.version,
+} as const satisfies ParameterTable;
+
+/** The parameters of a list of frames. */
+export const LIST_PARAMS = {
+  prefix: { rule: 'Only handles that begin with it.', schema: TEXT },
+  after: { rule: 'Only handles that sort after this one: the last handle of the page before.', schema: TEXT },
+  limit: { rule: 'The most frames to return. Default: all.', schema: COUNT },
+} as const satisfies ParameterTable;
+
+const CSV = ['csv'] as const;
+
+/** The parameters of a request with rows as its body. */
+export const UPLOAD_PARAMS = {
+  fmt: {
+    rule: 'The format of the body. It takes precedence over `Content-Type`; with neither, the first bytes tell the format.',
+    schema: { enum: UPLOAD_FORMATS },
+  },
+  ttl: {
+    rule: 'Whole seconds, 1 to 3 153 600 000 (100 years), until the frame expires. Without it: never, or for an append, as before.',
+    schema: { type: 'integer', minimum: 1, maximum: MAX_TTL_SECONDS },
+  },
+  header: {
+    rule: 'Whether the first line has the names of the columns. Without it: detected.',
+    schema: FLAG,
+    formats: CSV,
+  },
+  delimiter: { rule: 'The separator. Without it: detected.', schema: TEXT, formats: CSV },
+  columns: {
+    rule: 'The names of all columns in order, each with a type (`id:LONG`) or without. What is not given is detected.',
+    schema: TEXT,
+    formats: ['csv', 'json', 'ndjson'],
+  },
+  null: {
+    rule: 'A text that means null, unless it is in quotes: `null=NA`. Repeatable, up to 100 times. It replaces the default, which is the empty text: send `null=NA&null=` if both mean null.',
+    schema: TEXT,
+    isRepeatable: true,
+    formats: CSV,
+  },
+  encoding: {
+    rule: '`utf-8`, `utf-16`, `utf-16le`, `utf-16be`, `latin-1` (`iso-8859-1`) or `windows-1252` (`cp1252`). Without it, the `charset` of the content type counts. Without both, a file is UTF-16 if it begins with the byte order mark of UTF-16, else UTF-8. UTF-16 without a mark is little endian, unless its first byte is 0.',
+    schema: { type: 'string', examples: CSV_ENCODINGS },
+    formats: CSV,
+  },
+  skip: {
+    rule: 'The number of lines to leave out before the header: 0 or more. They need not be CSV, and empty ones count.',
+    schema: COUNT,
+    formats: CSV,
+  },
+  dateformat: {
+    rule: 'How dates are written, with the specifiers of `strftime`: `%d/%m/%Y` (in a URL each `%` is `%25`).',
+    schema: TEXT,
+    formats: CSV,
+  },
+  timestampformat: {
+    rule: 'The same for timestamps, which are read as UTC: `%m/%d/%Y %I:%M %p`.',
+    schema: TEXT,
+    formats: CSV,
+  },
+} as const satisfies ParameterTable;
+
+/** The handle in the path of a frame. */
+export const HANDLE_PARAMS = {
+  handle: {
+    rule: 'The name of the frame: 1 to 128 letters, digits, dots, dashes and underscores, beginning with a letter or digit.',
+    schema: { type: 'string', pattern: HANDLE_PATTERN.source },
+    isRequired: true,
+  },
+} as const satisfies ParameterTable;
+
+/** The name in the path of a file. */
+export const FILE_PARAMS = {
+  name: {
+    rule: 'The handle of a frame and the extension of a format: `.parquet`, `.arrow`, `.csv` or `.ndjson`.',
+    schema: {
+      type: 'string',
+      pattern: `${HANDLE_PATTERN.source.replace(/\$$/, '')}\\.(${Object.keys(FILE_TYPES).join('|')})$`,
+      examples: ['trades.parquet'],
+    },
+    isRequired: true,
+  },
+} as const satisfies ParameterTable;
+
+/** The name of a parameter in a query string: parsers read no others. */
+export type ParameterName = keyof (typeof EXEC_PARAMS & typeof CHK_PARAMS & typeof LIST_PARAMS & typeof UPLOAD_PARAMS);
+
+/** Returns the names of parameters. */
+export function parameterNames(
+  table: ParameterTable,
+  isWanted: (row: ParameterTable[string]) => boolean = () => true,
+): ReadonlySet<string> {
+  return new Set(Object.entries(table).flatMap(([name, row]) => (isWanted(row) ? [name] : [])));
+}
