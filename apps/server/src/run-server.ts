@@ -1,5 +1,6 @@
 import { readFileSync } from 'node:fs';
 import { homedir, tmpdir } from 'node:os';
+import { setTimeout as sleep } from 'node:timers/promises';
 import {
   describeSource,
   formatConfig,
@@ -11,10 +12,11 @@ import {
 } from '@svc/config';
 import { startChild } from '@svc/duckdb';
 import { createLogObserver } from './observers/log-observer.ts';
-import { createLog } from './observers/log.ts';
+import { createLog, type Log } from './observers/log.ts';
 import { openAudit } from './observers/open-audit.ts';
 import { openConfiguredAuthenticator } from './parts/open-authenticator.ts';
 import { openConfiguredTls } from './parts/open-tls.ts';
+import type { RunningServer } from './start-server.ts';
 import { startWarnings } from './start-warnings.ts';
 import { createStopSteps, startStopDeadline } from './stop-steps.ts';
 import { waitForSignal } from './wait-for-signal.ts';
@@ -76,8 +78,8 @@ async function serve(loaded: LoadedConfig): Promise<number> {
   const signalled = waitForSignal();
   const steps = createStopSteps();
   void signalled.then(() => {
-    const graceMs = config.server.shutdown_grace_ms;
-    startStopDeadline({ steps, graceMs, log, exit: (code) => process.exit(code) });
+    const { drain_delay_ms: drainMs, shutdown_grace_ms: graceMs } = config.server;
+    startStopDeadline({ steps, graceMs: drainMs + graceMs, log, exit: (code) => process.exit(code) });
   });
   // The child takes longest to start: start it first, and load the rest meanwhile.
   const child = startChild({ tempDirectory: tmpdir() });
@@ -88,6 +90,7 @@ async function serve(loaded: LoadedConfig): Promise<number> {
     const server = await steps.run('the start', starting);
     log.always('ready', { http: server.httpUrl, grpc: server.grpcAddress, pid: process.pid });
     const signal = await signalled;
+    await drain(server, config.server.drain_delay_ms, signal, log);
     log.info('stopping', { signal });
     await server.stop();
     await steps.run('the audit', audit.close());
@@ -98,6 +101,14 @@ async function serve(loaded: LoadedConfig): Promise<number> {
     log.error(error.message);
     return EXIT.cannotStart;
   }
+}
+
+/** Answers requests for some time in which load balancers notice that the server stops. */
+async function drain(server: RunningServer, drainDelayMs: number, signal: string, log: Log): Promise<void> {
+  if (drainDelayMs === 0) return;
+  log.info('draining', { signal, drainDelayMs });
+  server.drain();
+  await sleep(drainDelayMs);
 }
 
 function packageVersion(): string {

@@ -29,6 +29,7 @@ export async function shutdown({
   steps,
 }: ShutdownOptions): Promise<void> {
   service.stop();
+  connections.drain();
   const grace = AbortSignal.timeout(graceMs);
   const fronts = Promise.all([
     steps.run('HTTP', closeHttp(http, connections, grace)),

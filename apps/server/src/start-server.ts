@@ -13,6 +13,8 @@ import type { StopSteps } from './stop-steps.ts';
 export interface RunningServer {
   readonly httpUrl: string;
   readonly grpcAddress: string;
+  /** Makes readiness probes fail, and asks clients to close their connections. All requests are still answered. */
+  drain(): void;
   /** Waits for requests in flight, up to the configured grace period, and closes everything. */
   stop(): Promise<void>;
 }
@@ -87,6 +89,10 @@ export async function startServer(config: Config, log: Log, options: StartOption
   return {
     httpUrl: `${tls === undefined ? 'http' : 'https'}://${formatAddress({ host: address.host, port: httpPort })}`,
     grpcAddress: formatAddress({ host: grpcHost, port: boundGrpcPort }),
+    drain() {
+      service.drain();
+      connections.drain();
+    },
     stop,
   };
 }

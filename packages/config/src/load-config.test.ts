@@ -27,6 +27,7 @@ describe('variables', () => {
       'compression.level': ['SERVICE_COMPRESSION_LEVEL'],
       'logging.level': ['SERVICE_LOG_LEVEL', 'RUST_LOG'],
       'logging.format': ['SERVICE_LOG_FORMAT'],
+      'server.drain_delay_ms': ['SERVICE_SERVER_DRAIN_DELAY_MS'],
       'server.shutdown_grace_ms': ['SERVICE_SERVER_SHUTDOWN_GRACE_MS'],
       'http.max_upload_bytes': ['SERVICE_HTTP_MAX_UPLOAD_BYTES'],
       'grpc.max_message_bytes': ['SERVICE_GRPC_MAX_MESSAGE_BYTES'],
@@ -106,6 +107,7 @@ describe('defaults', () => {
         grpc_host: '0.0.0.0',
         grpc_port: 50_052,
         max_connections: 100,
+        drain_delay_ms: 0,
         shutdown_grace_ms: 10_000,
       },
       storage: {

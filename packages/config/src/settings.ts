@@ -45,10 +45,18 @@ export const SETTINGS = {
         'Maximum concurrent connections of the gRPC listener; further ones are refused, open ones are not affected.',
       example: 100,
     }),
+    drain_delay_ms: setting({
+      type: integer({ min: 0, max: MAX_TIMER_MS }, 'ms'),
+      default: 0,
+      description:
+        'How long the server still accepts connections after SIGTERM or SIGINT, while its readiness probes already fail, so that load balancers stop sending requests first.',
+      example: 5000,
+    }),
     shutdown_grace_ms: setting({
       type: integer({ min: 0, max: MAX_TIMER_MS }, 'ms'),
       default: 10_000,
-      description: 'How long requests in flight may take to finish after SIGTERM or SIGINT, before they are cancelled.',
+      description:
+        'How long requests in flight may take to finish after SIGTERM or SIGINT and the drain delay, before they are cancelled.',
       example: 10_000,
     }),
   },

@@ -10,21 +10,24 @@ const SILENT: StoreFault = { kind: 'not_responding', message: 'The engine does n
 interface State {
   readonly faults?: readonly StoreFault[];
   readonly isStarting?: boolean;
+  readonly isDraining?: boolean;
   readonly isStopping?: boolean;
 }
 
-function appIn({ faults = [], isStarting = false, isStopping = false }: State): ReturnType<typeof createExecApp> {
+function appIn({ faults = [], isStarting, isDraining, isStopping }: State): ReturnType<typeof createExecApp> {
   const service = createService({ store: { ...createMemoryStore(), faults: async () => faults } });
   onTestFinished(() => service.close());
-  if (isStopping) service.stop();
-  return createExecApp({ service, isStarting: () => isStarting });
+  if (isDraining === true) service.drain();
+  if (isStopping === true) service.stop();
+  return createExecApp({ service, isStarting: () => isStarting === true });
 }
 
 test.each<[string, State, string | undefined]>([
   ['works', {}, undefined],
   ['has a damaged frame', { faults: [DAMAGED] }, undefined],
   ['starts', { isStarting: true }, 'The server is starting.'],
-  ['stops', { isStopping: true }, 'The server is stopping.'],
+  ['drains', { isDraining: true }, 'The server is draining: it answers requests, and stops soon.'],
+  ['stops', { isDraining: true,  isStopping: true }, 'The server is stopping.'],
   ['cannot write', { faults: [DAMAGED, READ_ONLY] }, 'The file system is read-only.'],
   [
     'neither reads nor writes',

@@ -65,6 +65,7 @@ export const LIVE_HANDLERS: HandlersOf<'GET'> = { GET: () => jsonResponse({ stat
 /** Returns why a service is not ready; undefined if it is. Damaged frames do not count: the others can be read. */
 function reasonOf({ status, parts }: Health): string | undefined {
   if (status === 'stopping') return 'The server is stopping.';
+  if (status === 'draining') return 'The server is draining: it answers requests, and stops soon.';
   if (status !== 'failing') return undefined;
   const faults = parts.store.faults?.filter(({ kind }) => kind !== 'damaged_frame') ?? [];
   return faults.map(({ message }) => message).join(' ');

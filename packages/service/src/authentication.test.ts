@@ -33,7 +33,17 @@ const closed = createService({ store: createMemoryStore(), authenticator });
 
 describe('every operation', () => {
   test('has a row in the table of permissions', () => {
-    const others = new Set(['authenticate', 'authorize', 'admit', 'useAdmin', 'health', 'observe', 'stop', 'close']);
+    const others = new Set([
+      'authenticate',
+      'authorize',
+      'admit',
+      'useAdmin',
+      'health',
+      'observe',
+      'drain',
+      'stop',
+      'close',
+    ]);
     const methods = Object.entries(closed).filter(([name, value]) => typeof value === 'function' && !others.has(name));
     expect(methods.map(([name]) => name).toSorted()).toEqual(Object.keys(REQUIRED_PERMISSIONS).toSorted());
   });

@@ -11,7 +11,8 @@ import { createAuthentication } from './authentication.ts';
 import { createFrameOperations } from './frame-operations.ts';
 import { createQueryOperations } from './query-operations.ts';
 import { createRunningQueries } from './running-queries.ts';
-import type { OperationName, PartState, Service, StoreHealth, TlsHealth } from './service.ts';
+import { createServiceState } from './service-state.ts';
+import type { OperationName, Service, TlsHealth } from './service.ts';
 import { createTenantLimiter } from './tenant-limits.ts';
 
 /** The parts a service is made of. */
@@ -46,19 +47,18 @@ export interface ServiceOptions {
 /** Creates the service from its parts. */
 export function createService(options: ServiceOptions): Service {
   const { store, engines = {}, tsdb, maxUploadBytes = 10 * 1024 ** 3, observe = () => {} } = options;
-  const { version = 'unknown', encodeParquet, idleTimeoutMs = 60_000, authenticator } = options;
+  const { encodeParquet, idleTimeoutMs = 60_000, authenticator } = options;
   const { authenticate, authorize } = createAuthentication({ authenticator, observe });
   const audit = createAudit(observe);
   const limitsOf = (tenant: string): TenantLimits | undefined => authenticator?.limitsOf?.(tenant);
   const limiter = createTenantLimiter(limitsOf);
   const decoders = createDecoders({ maxBytes: options.maxDecodeBytes ?? 1024 ** 3 });
-  const startedAt = performance.now();
-  let isStopping = false;
+  const state = createServiceState(options);
 
   function begin(call: Call, operation: OperationName, target?: SqlTarget): void {
     if (isCancelled(call)) call.signal.throwIfAborted();
     authorize(call, operation, target);
-    if (isStopping) throw new ServiceError('unavailable', 'The server is stopping.');
+    if (state.isStopping) throw new ServiceError('unavailable', 'The server is stopping.');
   }
 
   const running = createRunningQueries({ observe, startQuery: limiter.startQuery });
@@ -95,30 +95,14 @@ export function createService(options: ServiceOptions): Service {
     // The audit of a stored result is that of its frame.
     forward: audited(forward.forward, audit),
 
-    async health() {
-      const storeHealth = await healthOf(store);
-      return {
-        status: isStopping ? 'stopping' : storeHealth.status,
-        version,
-        uptimeSeconds: Math.floor((performance.now() - startedAt) / 1000),
-        parts: {
-          store: storeHealth,
-          local: partState(engines.local),
-          scheduler: partState(engines.scheduler),
-          tsdb: partState(tsdb),
-          ...(options.tls && { tls: options.tls() }),
-        },
-      };
-    },
-
     observe,
 
-    stop() {
-      isStopping = true;
-    },
+    health: () => state.health(),
+    drain: () => state.drain(),
+    stop: () => state.stop(),
 
     async close() {
-      isStopping = true;
+      state.stop();
       authenticator?.close();
       const parts = [decoders, tsdb, engines.local, engines.scheduler];
       const closed = await Promise.allSettled(parts.flatMap((part) => (part ? [part.close()] : [])));
@@ -127,15 +111,4 @@ export function createService(options: ServiceOptions): Service {
       for (const result of closed) if (result.status === 'rejected') throw result.reason;
     },
   };
-}
-
-async function healthOf(store: Store): Promise<StoreHealth> {
-  const [usage, faults] = await Promise.all([store.usage(), store.faults()]);
-  if (faults.length === 0) return { status: 'ok', ...usage };
-  const status = faults.every(({ kind }) => kind === 'damaged_frame') ? 'degraded' : 'failing';
-  return { status, faults, ...usage };
-}
-
-function partState(part: object | undefined): PartState {
-  return { status: part === undefined ? 'not_configured' : 'configured' };
 }

@@ -88,8 +88,11 @@ export interface KeepQueryOptions extends PutFrameOptions {
 
 /** The state of the service and its parts. */
 export interface Health {
-  /** `degraded`: some frames cannot be read. `failing`: the store cannot write, or cannot be used at all. */
-  readonly status: 'ok' | 'degraded' | 'failing' | 'stopping';
+  /**
+   * `degraded`: some frames cannot be read. `failing`: the store cannot write, or cannot be used at all. `draining`: the
+   * server works, and stops soon.
+   */
+  readonly status: 'ok' | 'degraded' | 'failing' | 'draining' | 'stopping';
   readonly version: string;
   readonly uptimeSeconds: number;
   readonly parts: {
@@ -194,6 +197,8 @@ export interface Service extends Operations {
   health(): Promise<Health>;
   /** Passes an event of a protocol front end to the observer. */
   readonly observe: Observer;
+  /** From now on, `health` reports that the server stops soon. Operations are not affected. */
+  drain(): void;
   /** From now on, every new operation is `unavailable`; running ones continue. */
   stop(): void;
   close(): Promise<void>;

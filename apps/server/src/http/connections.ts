@@ -29,6 +29,8 @@ export interface Connections {
   isReceiving(socket: Socket): boolean;
   /** Whether the connection is paused because too many requests are queued on it. */
   isPaused(socket: Socket): boolean;
+  /** From now on, connections are closed after their responses, and clients see that in the header `Connection`. */
+  drain(): void;
   /** Closes connections that have not sent anything: Node does not count them as idle. */
   endUnused(): void;
 }
@@ -62,6 +64,7 @@ export function serveInOrder(
 ): Connections {
   const connections = new Map<Socket, Connection>();
   let inFlight = 0;
+  let isDraining = false;
   server.on(connectionEvent(server), (socket: Socket) => {
     if (!connections.has(socket))
       connections.set(
@@ -86,7 +89,7 @@ export function serveInOrder(
 
   function start(socket: Socket, running: RunningRequest): void {
     const connection = connections.get(socket);
-    if (connection === undefined) return;
+    if (connection === undefined) return undefined;
     connection.running = running;
     inFlight += 1;
     running.response.once('close', () => {
@@ -95,6 +98,13 @@ export function serveInOrder(
       // Yields to the event loop between requests, so that other connections make progress.
       if (connection.waiting.length > 0) setImmediate(() => startNext(socket, connection));
     });
+    if (isDraining) return void setImmediate(() => startLast(connection, running));
+    return listener(running.request, running.response);
+  }
+
+  /** Starts a request of a server that drains, when the requests that arrived together with it are queued. */
+  function startLast(connection: Connection, running: RunningRequest): void {
+    closeAfter(connection, running);
     listener(running.request, running.response);
   }
 
@@ -115,10 +125,20 @@ export function serveInOrder(
     whenAnswered: enqueue,
     isReceiving: (socket) => connections.get(socket)?.newest?.complete === false,
     isPaused: (socket) => connections.get(socket)?.isPaused ?? false,
+    drain: () => {
+      isDraining = true;
+      for (const connection of connections.values()) closeAfter(connection, connection.running);
+    },
     endUnused: () => {
       for (const socket of connections.keys()) if (socket.bytesRead === 0) socket.destroy();
     },
   };
+}
+
+/** Makes a response the last one of its connection. Requests that are queued behind it are answered first. */
+function closeAfter({ waiting }: Connection, running: RunningRequest | undefined): void {
+  if (running === undefined || running.response.headersSent || waiting.length > 0) return;
+  running.response.setHeader('connection', 'close');
 }
 
 function openConnection(socket: Socket, onClose: () => void): Connection {

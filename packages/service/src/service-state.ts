@@ -1,0 +1,62 @@
+import type { Engine, Store } from '@svc/frames';
+import type { TsdbProxy } from '@svc/tsdb-proxy';
+import type { EngineName } from './engine-names.ts';
+import type { Health, PartState, Service, StoreHealth, TlsHealth } from './service.ts';
+
+/** The parts whose health is reported; the comments are in `ServiceOptions`. */
+export interface StateParts {
+  readonly store: Store;
+  readonly engines?: Readonly<Partial<Record<EngineName, Engine>>>;
+  readonly tsdb?: TsdbProxy;
+  readonly tls?: (() => TlsHealth) | undefined;
+  readonly version?: string;
+}
+
+/** The state of a service: whether it works, drains or stops, and the health of its parts. */
+export interface ServiceState extends Pick<Service, 'drain' | 'health' | 'stop'> {
+  readonly isStopping: boolean;
+}
+
+/** Creates the state of a service that works. */
+export function createServiceState(parts: StateParts): ServiceState {
+  const { store, engines = {}, tsdb, tls, version = 'unknown' } = parts;
+  const startedAt = performance.now();
+  let phase: 'working' | 'draining' | 'stopping' = 'working';
+  return {
+    get isStopping() {
+      return phase === 'stopping';
+    },
+    async health(): Promise<Health> {
+      const storeHealth = await healthOf(store);
+      return {
+        status: phase === 'working' ? storeHealth.status : phase,
+        version,
+        uptimeSeconds: Math.floor((performance.now() - startedAt) / 1000),
+        parts: {
+          store: storeHealth,
+          local: partState(engines.local),
+          scheduler: partState(engines.scheduler),
+          tsdb: partState(tsdb),
+          ...(tls && { tls: tls() }),
+        },
+      };
+    },
+    drain() {
+      if (phase === 'working') phase = 'draining';
+    },
+    stop() {
+      phase = 'stopping';
+    },
+  };
+}
+
+async function healthOf(store: Store): Promise<StoreHealth> {
+  const [usage, faults] = await Promise.all([store.usage(), store.faults()]);
+  if (faults.length === 0) return { status: 'ok', ...usage };
+  const status = faults.every(({ kind }) => kind === 'damaged_frame') ? 'degraded' : 'failing';
+  return { status, faults, ...usage };
+}
+
+function partState(part: object | undefined): PartState {
+  return { status: part === undefined ? 'not_configured' : 'configured' };
+}
