@@ -93,7 +93,7 @@ test('lines beyond those that may wait are reported at once', async () => {
 
 test('an exit that waits for nothing loses no line', () => {
   const path = newPath();
-  const source = new URL('../dist/audit-file.js', import.meta.url).href;
+  const source = new URL('../dist/observers/audit-file.js', import.meta.url).href;
   const program = `
     const { openAuditFile } = await import(${JSON.stringify(source)});
     const file = await openAuditFile(${JSON.stringify(path)}, { onFailure: () => {} });
