@@ -62,7 +62,7 @@ export async function answerRequest(
   handler: Handler,
 ): Promise<Response> {
   const { service, guard, route, actsOnGet = false, writeParams = {} } = options;
-  const call = createHttpCall(requestIdFrom(c.req.header('x-request-id')), c.env ?? {}, c.req.raw);
+  const call = createHttpCall(requestIdFrom(c.req.header('x-request-id')), c.env ?? {}, c.req.raw, service.startTrace);
   const context = new RequestContext(c, call, { observe: service.observe, guard, route });
   try {
     guard.check(c.req, actsOnGet);
@@ -145,7 +145,7 @@ function findCaller(
 /** Returns the response to a request that was not authenticated; undefined if it may go on without a caller. */
 function refused(
   thrown: unknown,
-  { requestId, operation }: HttpCall,
+  { requestId, operation, trace }: HttpCall,
   authorization: string | undefined,
   { service, authenticate, access }: EndpointOptions,
 ): EndpointResponse | undefined {
@@ -153,7 +153,7 @@ function refused(
   if (error.code !== 'unauthenticated') return { error };
   // The service observes its own refusals.
   if (authenticate !== undefined) {
-    service.observe({ kind: 'caller_refused', requestId, operation, reason: error.message });
+    service.observe({ kind: 'caller_refused', requestId, operation, reason: error.message, ...(trace && { trace }) });
   }
   if (authorization !== undefined) return { error, headers: { 'www-authenticate': INVALID_TOKEN_CHALLENGE } };
   return access === 'optional' ? undefined : { error };

@@ -1,6 +1,15 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { onAbort, ServiceError } from '@svc/errors';
-import { type Call, type Caller, type Client, DEFAULT_TENANT } from '@svc/frames';
+import {
+  type Call,
+  type Caller,
+  type Client,
+  continueTrace,
+  DEFAULT_TENANT,
+  type StartTrace,
+  type TraceContext,
+  type TraceHeaders,
+} from '@svc/frames';
 
 /** The raw request and response; present only if the app runs on `@hono/node-server`. */
 export interface NodeBindings {
@@ -21,10 +30,15 @@ export interface NodeBindings {
 }
 
 /** Creates the call of a request, which is cancelled when the client disconnects. Its signal is created on first use. */
-export function createHttpCall(requestId: string, bindings: NodeBindings, request: Request): HttpCall {
+export function createHttpCall(
+  requestId: string,
+  bindings: NodeBindings,
+  request: Request,
+  startTrace: StartTrace = continueTrace,
+): HttpCall {
   const { incoming, outgoing } = bindings;
-  if (incoming === undefined || outgoing === undefined) return new HttpCall(requestId, request);
-  return new HttpCall(requestId, request, { incoming, outgoing });
+  const node = incoming === undefined || outgoing === undefined ? undefined : { incoming, outgoing };
+  return new HttpCall(requestId, request, startTrace, node);
 }
 
 /** Longer paths are cut in the log. */
@@ -40,10 +54,14 @@ export class HttpCall implements Call {
   readonly #request: Request;
   readonly #node: Required<NodeBindings> | undefined;
   #signal: AbortSignal | undefined;
+  /** Null until it is first read. */
+  #trace: TraceContext | null | undefined = null;
+  readonly #startTrace: StartTrace;
 
-  constructor(requestId: string, request: Request, node?: Required<NodeBindings>) {
+  constructor(requestId: string, request: Request, startTrace: StartTrace, node: Required<NodeBindings> | undefined) {
     this.requestId = requestId;
     this.#request = request;
+    this.#startTrace = startTrace;
     this.#node = node;
   }
 
@@ -61,6 +79,11 @@ export class HttpCall implements Call {
     return `${method} ${new URL(url).pathname.slice(0, MAX_PATH_LENGTH)}`;
   }
 
+  get trace(): TraceContext | undefined {
+    if (this.#trace === null) this.#trace = this.#startTrace(this.#node?.incoming.headers ?? this.#traceHeaders());
+    return this.#trace;
+  }
+
   get isCancelled(): boolean {
     if (this.#node === undefined) return this.#request.signal.aborted;
     return this.#node.incoming.socket.destroyed && !this.#node.outgoing.writableFinished;
@@ -73,6 +96,11 @@ export class HttpCall implements Call {
 
   get signal(): AbortSignal {
     return (this.#signal ??= this.#createSignal());
+  }
+
+  #traceHeaders(): TraceHeaders {
+    const { headers } = this.#request;
+    return { traceparent: headers.get('traceparent') ?? undefined, tracestate: headers.get('tracestate') ?? undefined };
   }
 
   /** Not the signal of the request: its reason has no error code. */

@@ -79,6 +79,7 @@ export class RequestContext {
       format: this.format,
       error,
       details: call,
+      trace: call.trace,
     });
   }
 }

@@ -27,7 +27,7 @@ test.each<[string, State, string | undefined]>([
   ['has a damaged frame', { faults: [DAMAGED] }, undefined],
   ['starts', { isStarting: true }, 'The server is starting.'],
   ['drains', { isDraining: true }, 'The server is draining: it answers requests, and stops soon.'],
-  ['stops', { isDraining: true,  isStopping: true }, 'The server is stopping.'],
+  ['stops', { isDraining: true, isStopping: true }, 'The server is stopping.'],
   ['cannot write', { faults: [DAMAGED, READ_ONLY] }, 'The file system is read-only.'],
   [
     'neither reads nor writes',

@@ -1,4 +1,5 @@
 import { randomUUID } from 'node:crypto';
+import type { TraceContext } from './trace-context.ts';
 
 /** The context of a request: the first argument of every operation. */
 export interface Call {
@@ -10,6 +11,8 @@ export interface Call {
   readonly client?: Client | undefined;
   /** Identifies the request in responses and in the log. */
   readonly requestId: string;
+  /** The place of the request in a distributed trace. Omitted if it is in none. */
+  readonly trace?: TraceContext | undefined;
   /** Aborted when the client disconnects, the deadline passes or the server stops. */
   readonly signal: AbortSignal;
   /**
@@ -41,8 +44,8 @@ export function isCancelled(call: Call): boolean {
 }
 
 /** Returns a call that differs only in its signal. Not a spread: the fields of a call may be getters of a class. */
-export function withSignal({ tenant, caller, client, requestId }: Call, signal: AbortSignal): Call {
-  return { tenant, caller, client, requestId, signal };
+export function withSignal({ tenant, caller, client, requestId, trace }: Call, signal: AbortSignal): Call {
+  return { tenant, caller, client, requestId, trace, signal };
 }
 
 /** The only tenant if authentication is off. */

@@ -89,3 +89,11 @@ export type {
   StoreFault,
   StoreUsage,
 } from './store.ts';
+export {
+  continueTrace,
+  startSpan,
+  type StartTrace,
+  type TraceContext,
+  traceHeaders,
+  type TraceHeaders,
+} from './trace-context.ts';

@@ -68,6 +68,26 @@ function resetFrame(streamId: number | undefined, code: number): Buffer {
 
 type BegunUpload = Awaited<ReturnType<typeof beginUpload>>;
 
+describe('the place of a call in a trace', () => {
+  const traceparent = '00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01';
+  const trace = { traceId: '4bf92f3577b34da6a3ce929d0e0e4736', spanId: '00f067aa0ba902b7', isSampled: true };
+
+  test.each([
+    [
+      { traceparent, tracestate: 'a=1' },
+      { ...trace, traceState: 'a=1' },
+    ],
+    [{ traceparent: 'x' }, undefined],
+    [{}, undefined],
+  ])('is that of the metadata %j, in all events of the call', async (metadata, expected) => {
+    const { client, events } = await startServer();
+    await client.putFrame(upload({ handle: 't' }, arrow), { metadata: Metadata(metadata) });
+    expect(events.map((event) => [event.kind, 'trace' in event ? event.trace : undefined])).toEqual(
+      ['frame_put', 'audited', 'request_answered'].map((kind) => [kind, expected]),
+    );
+  });
+});
+
 describe('a client that disconnects during an upload leaves nothing behind', () => {
   test.each<[string, (upload: BegunUpload) => void]>([
     ['its socket is destroyed', ({ socket }) => void socket.destroy()],

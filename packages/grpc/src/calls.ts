@@ -10,7 +10,7 @@ import {
   status as Status,
 } from '@grpc/grpc-js';
 import { ERROR_CODES, ServiceError, toServiceError } from '@svc/errors';
-import { type Caller, requestIdFrom } from '@svc/frames';
+import { type Caller, continueTrace, requestIdFrom } from '@svc/frames';
 import { OTHER_ROUTE, type Service } from '@svc/service';
 import { ServerError, type ServerMiddleware, Status as NiceStatus } from 'nice-grpc';
 import { credentialsOf, setCaller } from './call-credentials.ts';
@@ -50,6 +50,8 @@ export interface CallsOptions {
   readonly authenticate?: Service['authenticate'];
   /** Counts a call of a caller. Throws if its tenant sends too many. Default: there is no limit. */
   readonly admit?: Service['admit'];
+  /** Finds the place of a call in a distributed trace. Default: that of the client. */
+  readonly startTrace?: Service['startTrace'];
   /** Whether anyone may call an operation, such as that of a health check. Default: no. */
   readonly isOpen?: (operation: string, metadata: Metadata) => boolean;
   /** The largest message a client may send, for the error message. */
@@ -144,9 +146,14 @@ function listenerOf(
   inner: ServerInterceptingCallInterface,
   { storage, reports, options }: ListenerParts,
 ): ServerListener {
+  const { startTrace = continueTrace } = options;
   return new ServerListenerBuilder()
     .withOnReceiveMetadata((metadata, next) => {
-      call.requestId = requestIdFrom(metadata.get(REQUEST_ID_KEY)[0]?.toString());
+      call.requestId = requestIdFrom(textIn(metadata, REQUEST_ID_KEY));
+      call.trace = startTrace({
+        traceparent: textIn(metadata, 'traceparent'),
+        tracestate: textIn(metadata, 'tracestate'),
+      });
       call.metadata = metadata;
       reports.start(call);
       const resume = (): void => storage.run(call, () => next(metadata));
@@ -201,6 +208,10 @@ function callerOf(
 ): Caller | Promise<Caller> | undefined {
   if (authenticate === undefined || isOpen(call.operation, metadata)) return undefined;
   return authenticate(credentialsOf(metadata, inner), call);
+}
+
+function textIn(metadata: Metadata, key: string): string | undefined {
+  return metadata.get(key)[0]?.toString();
 }
 
 function ended(): ServiceError {

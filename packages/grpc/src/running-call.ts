@@ -1,6 +1,6 @@
 import { Metadata, type ServerInterceptingCallInterface, status as Status } from '@grpc/grpc-js';
 import { ServiceError } from '@svc/errors';
-import { type Caller, type Client, DEFAULT_TENANT } from '@svc/frames';
+import { type Caller, type Client, DEFAULT_TENANT, type TraceContext } from '@svc/frames';
 import type { Observer, RequestDetails, ServiceEvent } from '@svc/service';
 import { type CountedCall, createTraffic } from './call-traffic.ts';
 import { errorStatus, REQUEST_ID_KEY } from './error-status.ts';
@@ -21,6 +21,7 @@ export interface RunningCall extends CountedCall {
   requestId: string;
   /** The metadata of the request, once it has arrived. */
   metadata: Metadata | undefined;
+  trace: TraceContext | undefined;
   /** The client has half-closed the call: the request is complete. */
   isRequestComplete: boolean;
   /** The handler has ended, successful or not. */
@@ -55,6 +56,7 @@ export function createRunningCall(operation: string, { route = operation, peer }
     requestId: '',
     metadata: undefined,
     traffic: createTraffic(),
+    trace: undefined,
     isRequestComplete: false,
     isHandled: false,
     isStarted: false,
@@ -123,6 +125,7 @@ function answeredEvent(call: RunningCall, status: Status): ServiceEvent {
     format: traffic.hasRows ? 'arrow' : undefined,
     error,
     details: detailsOf(call),
+    trace: call.trace,
   };
 }
 

@@ -26,7 +26,7 @@ export interface EngineOptions {
   /** How long a stopped statement keeps its slot while the cluster does not confirm the stop. Default 5000. */
   readonly stopMs?: number;
   /** Called if the cluster has not confirmed a stop within `stopMs`. Default: nothing. */
-  readonly onNotStopping?: (call: Pick<Call, 'requestId' | 'tenant'>) => void;
+  readonly onNotStopping?: (call: Call) => void;
 }
 
 /** What the protocol of a cluster determines. */

@@ -27,7 +27,7 @@ export interface StartOptions {
   readonly maxQueued: number;
   readonly timeoutMs: number;
   readonly stopMs: number;
-  readonly onNotStopping: ((call: Pick<Call, 'requestId' | 'tenant'>) => void) | undefined;
+  readonly onNotStopping: ((call: Call) => void) | undefined;
   /** The limits of all statements that run or wait. */
   readonly limits: Set<TimeLimit>;
 }

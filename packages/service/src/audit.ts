@@ -34,7 +34,7 @@ const AUDITED: ReadonlySet<Permission> = new Set(['write', 'tsdb']);
 /** Creates the audit of a service. */
 export function createAudit(observe: Observer): Audit {
   function report(
-    { requestId, tenant, caller }: Call,
+    { requestId, tenant, caller, trace }: Call,
     operation: string,
     handle: string | null,
     outcome: 'ok' | ErrorCode = 'ok',
@@ -47,6 +47,7 @@ export function createAudit(observe: Observer): Audit {
       operation,
       handle: handle?.slice(0, MAX_HANDLE_LENGTH) ?? null,
       outcome,
+      ...(trace && { trace }),
     });
   }
 

@@ -40,6 +40,7 @@ describe('every operation', () => {
       'useAdmin',
       'health',
       'observe',
+      'startTrace',
       'drain',
       'stop',
       'close',

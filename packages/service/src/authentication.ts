@@ -16,9 +16,11 @@ export function createAuthentication({
   authenticator,
   observe,
 }: AuthenticationParts): Pick<Service, 'authenticate' | 'authorize'> {
-  function refuse(error: unknown, { requestId, operation }: AuthenticationContext): never {
-    const isRefusal = error instanceof ServiceError && error.code === 'unauthenticated';
-    if (isRefusal) observe({ kind: 'caller_refused', requestId, operation: operation ?? null, reason: error.message });
+  function refuse(error: unknown, context: AuthenticationContext): never {
+    if (error instanceof ServiceError && error.code === 'unauthenticated') {
+      const { requestId, operation = null, trace } = context;
+      observe({ kind: 'caller_refused', requestId, operation, reason: error.message, ...(trace && { trace }) });
+    }
     throw error;
   }
 

@@ -1,6 +1,14 @@
 import type { Authenticator, TenantLimits } from '@svc/auth';
 import { ServiceError } from '@svc/errors';
-import { type Call, createDecoders, type Engine, type ParquetEncoder, type Store } from '@svc/frames';
+import {
+  type Call,
+  continueTrace,
+  createDecoders,
+  type Engine,
+  type ParquetEncoder,
+  type StartTrace,
+  type Store,
+} from '@svc/frames';
 import { isCancelled } from '@svc/frames/internal';
 import type { TsdbProxy } from '@svc/tsdb-proxy';
 import type { EngineName, SqlTarget } from './engine-names.ts';
@@ -38,6 +46,11 @@ export interface ServiceOptions {
   readonly idleTimeoutMs?: number;
   /** Called with every event. Default: none. */
   readonly observe?: Observer;
+  /**
+   * Finds the place of a request in a distributed trace, such as below the active span of the host. Default: that of its
+   * client, from the header or metadata `traceparent`.
+   */
+  readonly startTrace?: StartTrace;
   /** Returns the state of the certificate, for `health`. Default: the server has none. */
   readonly tls?: (() => TlsHealth) | undefined;
   /** The version that `health` reports. Default `unknown`. */
@@ -96,6 +109,7 @@ export function createService(options: ServiceOptions): Service {
     forward: audited(forward.forward, audit),
 
     observe,
+    startTrace: options.startTrace ?? continueTrace,
 
     health: () => state.health(),
     drain: () => state.drain(),

@@ -1,6 +1,6 @@
 import type { AuthEvent } from '@svc/auth';
 import type { ErrorCode, ServiceError } from '@svc/errors';
-import type { Client } from '@svc/frames';
+import type { Client, TraceContext } from '@svc/frames';
 import type { SqlTarget } from './engine-names.ts';
 import type { QueryOutcome } from './query-outcome.ts';
 
@@ -10,6 +10,8 @@ export interface EventSource {
   readonly tenant: string;
   /** The id of the caller. Omitted if authentication is off. */
   readonly caller?: string;
+  /** The place of the event in a distributed trace. Omitted if the request is in none. */
+  readonly trace?: TraceContext;
 }
 
 /** How a request reached the server. */
@@ -79,6 +81,7 @@ export type ServiceEvent =
       readonly requestId: string;
       readonly operation: string | null;
       readonly reason: string;
+      readonly trace?: TraceContext;
     }
   /** A write of a frame or SQL for the time-series database, successful or not, or a use of the permission `admin`. */
   | {
@@ -92,6 +95,7 @@ export type ServiceEvent =
       /** The frame; null if the operation is not about one, or was refused before that was known. */
       readonly handle: string | null;
       readonly outcome: 'ok' | ErrorCode;
+      readonly trace?: TraceContext;
     }
   | AuthEvent
   /** A request has arrived. Exactly one `request_answered` follows. */
@@ -124,6 +128,8 @@ export type ServiceEvent =
       /** The error that was sent, with its cause. */
       readonly error: ServiceError | undefined;
       readonly details: RequestDetails;
+      /** The span of the request, if it is in a distributed trace. */
+      readonly trace?: TraceContext | undefined;
     };
 
 /** Called synchronously with every event, in order. It must not throw. */

@@ -70,8 +70,9 @@ export function createReadOperations({ store, observe, begin }: ReadParts): Read
 }
 
 /** Returns the fields of an event that identify the request. */
-export function eventSource({ requestId, tenant, caller }: Call): EventSource {
-  return caller === undefined ? { requestId, tenant } : { requestId, tenant, caller: caller.id };
+export function eventSource({ requestId, tenant, caller, trace }: Call): EventSource {
+  const source = caller === undefined ? { requestId, tenant } : { requestId, tenant, caller: caller.id };
+  return trace === undefined ? source : { ...source, trace };
 }
 
 /** Throws the error of a frame that does not exist. */

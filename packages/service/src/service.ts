@@ -15,9 +15,11 @@ import type {
   ReadOptions,
   RowsOptions,
   SqlValue,
+  StartTrace,
   StatementInfo,
   StoreFault,
   StoreUsage,
+  TraceContext,
   UploadFormat,
 } from '@svc/frames';
 import type { TsdbResponse, TsdbRequest } from '@svc/tsdb-proxy';
@@ -159,7 +161,8 @@ export type OperationName = keyof Operations;
 export interface AuthenticationContext {
   readonly requestId: string;
   /** `GET /exec`, or the full name of the RPC. */
-  readonly operation?: string;
+  readonly operation?: string | null;
+  readonly trace?: TraceContext | undefined;
 }
 
 /** The server without its protocols: its operations, what it supports, and its state. */
@@ -194,6 +197,8 @@ export interface Service extends Operations {
   readonly encodeParquet?: ParquetEncoder | undefined;
   /** Whether SQL can be forwarded. */
   readonly hasTsdb: boolean;
+  /** Finds the place of a request in a distributed trace, for its `Call`. Protocol front ends call it at most once for each request. */
+  readonly startTrace: StartTrace;
   health(): Promise<Health>;
   /** Passes an event of a protocol front end to the observer. */
   readonly observe: Observer;

@@ -5,6 +5,8 @@ import { type FileHandle, open, stat } from 'node:fs/promises';
 export type AuditLine = Readonly<{
   time: string;
   requestId: string;
+  /** Missing if the request is in no distributed trace. */
+  traceId?: string;
   /** Null if the request has no valid credentials. */
   tenant: string | null;
   caller: string | null;

@@ -1,4 +1,4 @@
-import type { Observer, ServiceEvent } from '@svc/service';
+import type { EventSource, Observer, ServiceEvent } from '@svc/service';
 import type { AuditFile, AuditLine } from './audit-file.ts';
 import type { Log } from './log.ts';
 
@@ -23,9 +23,13 @@ function lineOf(event: ServiceEvent): AuditLine | undefined {
   const time = new Date().toISOString();
   if (event.kind === 'audited') {
     const { requestId, tenant, caller, operation, handle, outcome } = event;
-    return { time, requestId, tenant, caller, operation, handle, outcome };
+    return { time, requestId, ...traceIdOf(event), tenant, caller, operation, handle, outcome };
   }
   const { requestId, operation, reason } = event;
   const nothing = { tenant: null, caller: null, handle: null };
-  return { time, requestId, ...nothing, operation, outcome: 'unauthenticated', reason };
+  return { time, requestId, ...traceIdOf(event), ...nothing, operation, outcome: 'unauthenticated', reason };
+}
+
+function traceIdOf({ trace }: Pick<EventSource, 'trace'>): { readonly traceId?: string } {
+  return trace === undefined ? {} : { traceId: trace.traceId };
 }

@@ -83,6 +83,10 @@ function fieldsOf(event: ServiceEvent): LogFields {
     const ms = fields[name];
     if (typeof ms === 'number') fields[name] = rounded(ms);
   }
+  if ('trace' in event) {
+    delete fields['trace'];
+    fields['traceId'] = event.trace?.traceId;
+  }
   return fields;
 }
 
@@ -91,8 +95,17 @@ function queryFields(event: Extract<ServiceEvent, { readonly kind: 'query_ended'
 }
 
 function requestFields(event: Extract<ServiceEvent, { readonly kind: 'request_answered' }>): LogFields {
-  const { requestId, protocol, route, status, durationMs, details } = event;
-  return { requestId, protocol, operation: details.operation, route, status, durationMs: rounded(durationMs) };
+  const { requestId, protocol, route, status, durationMs, details, trace } = event;
+  const traced = trace && { traceId: trace.traceId };
+  return {
+    requestId,
+    protocol,
+    operation: details.operation,
+    route,
+    status,
+    durationMs: rounded(durationMs),
+    ...traced,
+  };
 }
 
 /** Rounds milliseconds to microseconds. */

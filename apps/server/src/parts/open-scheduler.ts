@@ -3,7 +3,7 @@ import { pathToFileURL } from 'node:url';
 import { type Config, schedulerCluster } from '@svc/config';
 import type { Engine, PinnableFrames } from '@svc/frames';
 import { createSchedulerEngine } from '@svc/scheduler';
-import type { Observer } from '@svc/service';
+import { eventSource, type Observer } from '@svc/service';
 
 /** Creates the engine of `scheduler.url` over the frames of the store; undefined if none is configured. */
 export function openScheduler(config: Config, frames: PinnableFrames, observe: Observer): Engine | undefined {
@@ -19,7 +19,7 @@ export function openScheduler(config: Config, frames: PinnableFrames, observe: O
     timeoutMs: limits.timeout_ms,
     maxConcurrent: limits.max_concurrent,
     maxQueued: limits.max_queued,
-    onNotStopping: ({ tenant, requestId }) => observe({ kind: 'scheduler_not_stopping', tenant, requestId }),
+    onNotStopping: (call) => observe({ kind: 'scheduler_not_stopping', ...eventSource(call) }),
   });
 }
 
