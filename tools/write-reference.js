@@ -4,7 +4,9 @@ import { join } from 'node:path';
 import { format, resolveConfig } from 'prettier';
 import { formatSettingsReference } from '../packages/config/dist/index.js';
 import { ERROR_CODES } from '../packages/errors/dist/index.js';
+import { ENDPOINTS } from '../packages/exec-http/dist/index.js';
 import { COLUMN_TYPES, ENCODINGS } from '../packages/frames/dist/index.js';
+import { SERVER_ENDPOINTS } from '../apps/server/dist/http/server-endpoints.js';
 import { root } from './pack.js';
 
 const NOTE = '<!-- Written by `npm run docs` from a table in the code: change that. -->\n\n';
@@ -65,6 +67,45 @@ function exportFormatsTable() {
   return table(['`fmt`', '`content-type`', 'File', 'What it is'], rows);
 }
 
+/** Returns every use of every method of the server, with a link to its section. */
+function requestsTable() {
+  const rows = Object.entries(SERVER_ENDPOINTS).flatMap(([path, { methods }]) =>
+    Object.entries(methods).flatMap(([method, { uses }]) =>
+      uses.map(({ request = path, gives, section }) => {
+        const name = code(`${method} ${request}`);
+        return [section === undefined ? name : `[${name}](#${section})`, gives];
+      }),
+    ),
+  );
+  return table(['request', 'response'], rows);
+}
+
+const { params: readParams } = ENDPOINTS['/exec'].methods.GET;
+const { params: uploadParams, headers: uploadHeaders } = ENDPOINTS['/frames/{handle}'].methods.PUT;
+const { params: listParams } = ENDPOINTS['/frames'].methods.GET;
+const CSV_OPTIONS = ['null', 'encoding', 'skip', 'dateformat', 'timestampformat'];
+
+function parametersTable(rows, names) {
+  const cells = names.map((name) => {
+    const { rule, formats } = rows[name];
+    return [
+      code(name),
+      formats === undefined ? rule : `For ${formats.map((it) => it.toUpperCase()).join(', ')}. ${rule}`,
+    ];
+  });
+  return table(['parameter', 'rule'], cells);
+}
+
+/** Returns the parameters of an upload, except for those of CSV alone, and its headers. */
+function uploadTable() {
+  const names = Object.keys(uploadParams).filter((name) => !CSV_OPTIONS.includes(name));
+  const headers = Object.entries(uploadHeaders).map(([name, { rule }]) => [code(name), rule]);
+  const more = [CSV_OPTIONS.map(code).join(', '), 'For CSV: see [CSV options](#csv-options).'];
+  return [parametersTable(uploadParams, names), ...[more, ...headers].map((cells) => `| ${cells.join(' | ')} |`)].join(
+    '\n',
+  );
+}
+
 /** Returns the page with the text between the markers of each table replaced. */
 function withTables(page, tables) {
   let text = readFileSync(join(root, page), 'utf8');
@@ -81,6 +122,12 @@ const pages = {
   'docs/configuration.md': NOTE + formatSettingsReference({ name: 'service' }),
   'docs/errors.md': NOTE + errorsReference(),
   'docs/http-api.md': withTables('docs/http-api.md', {
+    requests: requestsTable(),
+    'parameters of a read': parametersTable(readParams, ['handle', 'fmt', 'limit', 'cols', 'quoteLargeNum', 'timings']),
+    'parameters of SQL': parametersTable(readParams, ['query', 'engine', 'param']),
+    'parameters of an upload': uploadTable(),
+    'parameters of CSV': parametersTable(uploadParams, CSV_OPTIONS),
+    'parameters of a list': parametersTable(listParams, Object.keys(listParams)),
     types: typesTable(),
     'upload formats': uploadFormatsTable(),
     'export formats': exportFormatsTable(),

@@ -2,12 +2,14 @@ import type { Service, SqlTarget } from '@svc/service';
 import { Hono } from 'hono';
 import { createResponseCache } from './response-cache.ts';
 import { addEndpoints } from './endpoints/add-endpoints.ts';
+import type { EndpointTable } from './endpoints/endpoint-table.ts';
 import { ENDPOINTS } from './endpoints/endpoints.ts';
 import { type Authenticate, hasCallers } from './endpoint.ts';
 import type { ExecEnv } from './request-context.ts';
 import { chkHandlers, execHandlers, expHandlers } from './exec-endpoint.ts';
 import { fileHandlers } from './files/files-endpoint.ts';
 import { frameHandlers, frameListHandlers } from './frames-endpoint.ts';
+import { openApiHandlers } from './openapi/openapi-endpoint.ts';
 import { createRequestGuard, type RequestGuardOptions } from './request-guard.ts';
 import { healthHandlers, LIVE_HANDLERS, PING_HANDLERS, readyHandlers } from './state-endpoints.ts';
 
@@ -29,6 +31,8 @@ export interface ExecAppOptions extends RequestGuardOptions {
   readonly compression?: boolean;
   /** Whether another part of the host is still starting, so that `/ready` is 503. Default: never. */
   readonly isStarting?: (() => boolean) | undefined;
+  /** Other paths of the host, which `/openapi.json` describes, too. Default: none. */
+  readonly otherEndpoints?: EndpointTable | undefined;
   /** The size of the cache of short responses, in bytes; 0: no cache. Default 64 MiB. */
   readonly answerCacheBytes?: number;
 }
@@ -41,7 +45,7 @@ const DEFAULT_ANSWER_CACHE_BYTES = 64 * 1024 ** 2;
  */
 export function createExecApp(options: ExecAppOptions): Hono<ExecEnv> {
   const { service, authenticate, defaultFmt, defaultEngine, maxRows, compression = true } = options;
-  const { isStarting, answerCacheBytes = DEFAULT_ANSWER_CACHE_BYTES } = options;
+  const { isStarting, otherEndpoints = {}, answerCacheBytes = DEFAULT_ANSWER_CACHE_BYTES } = options;
   const app = new Hono<ExecEnv>();
   const endpoint = { service, authenticate, compression, guard: createRequestGuard(options) };
   const { hasTsdb, engines } = service;
@@ -61,6 +65,12 @@ export function createExecApp(options: ExecAppOptions): Hono<ExecEnv> {
     '/ready': readyHandlers(state),
     '/readyz': readyHandlers(state),
     '/livez': LIVE_HANDLERS,
+    '/openapi.json': openApiHandlers({
+      service,
+      table: { ...ENDPOINTS, ...otherEndpoints },
+      hasCallers: state.hasCallers,
+      isHostAuthenticated: authenticate !== undefined,
+    }),
   });
   return app;
 }

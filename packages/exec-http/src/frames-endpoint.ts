@@ -16,7 +16,8 @@ import { frameResponse, writeFrame, writeUpload } from './upload/write-frame.ts'
 
 const MAX_PATCH_BYTES = 16 * 1024;
 
-const PatchBody = v.strictObject({ ttl: v.nullable(v.number()) });
+/** The body of a change to a frame. */
+export const PatchBody = v.strictObject({ ttl: v.nullable(v.number()) });
 
 /** Handles `/frames`: lists frames, and creates them from rows, under a generated handle, or from SQL. */
 export function frameListHandlers(service: Service): HandlersOf<'GET' | 'POST'> {

@@ -33,6 +33,10 @@ export type {
   MethodRow,
   ParameterRow,
   ParameterTable,
+  RequestContent,
+  ResponseContent,
+  ResponseHeader,
+  ResponseRow,
   Use,
 } from './endpoints/endpoint-table.ts';
 export { ENDPOINTS } from './endpoints/endpoints.ts';

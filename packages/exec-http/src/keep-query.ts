@@ -17,7 +17,8 @@ const HINT =
 /** `JSON.parse` reads `1e400` as infinite. */
 const Param = v.union([v.null(), v.boolean(), v.pipe(v.number(), v.finite()), v.string()]);
 
-const KeepBody = v.strictObject({
+/** The body of a request to store the result of a query. */
+export const KeepBody = v.strictObject({
   sql: v.string(),
   engine: v.optional(v.picklist(SQL_TARGETS)),
   handle: v.optional(v.string()),

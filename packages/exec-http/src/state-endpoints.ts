@@ -1,6 +1,6 @@
 import { ServiceError } from '@svc/errors';
 import type { Call } from '@svc/frames';
-import { type Health, isServing, type Service, type SqlTarget } from '@svc/service';
+import { type Health, isServing, type Service, type SqlTarget, type StoreHealth } from '@svc/service';
 import type { HandlersOf } from './endpoint.ts';
 import { jsonResponse } from './json-response.ts';
 
@@ -15,6 +15,15 @@ export interface StateOptions {
   readonly defaultEngine?: SqlTarget | undefined;
 }
 
+/** The health as a caller sees it: usage and faults of the store tell about the frames of all tenants. */
+export interface ShownHealth extends Partial<Omit<Health, 'parts' | 'status'>> {
+  readonly status: Health['status'];
+  readonly defaultEngine?: SqlTarget;
+  readonly parts?: Omit<Health['parts'], 'store'> & {
+    readonly store: Pick<StoreHealth, 'status'> & Partial<StoreHealth>;
+  };
+}
+
 /** Handles `/health`: the state of all parts, for people and dashboards. */
 export function healthHandlers({
   service,
@@ -25,18 +34,13 @@ export function healthHandlers({
     GET: async ({ call }) => {
       const health = await service.health();
       const { parts, ...server } = hasCallers ? visibleHealth(service, health, call) : health;
-      const shown = parts === undefined ? server : { ...server, defaultEngine, parts };
+      const shown: ShownHealth = parts === undefined ? server : { ...server, defaultEngine, parts };
       return jsonResponse(shown, isServing(health) ? 200 : 503);
     },
   };
 }
 
-/** Returns the parts of the health that a caller may see: usage and faults tell about the frames of all tenants. */
-function visibleHealth(
-  service: Service,
-  health: Health,
-  call: Call,
-): { readonly status: string; readonly parts?: object } {
+function visibleHealth(service: Service, health: Health, call: Call): Omit<ShownHealth, 'defaultEngine'> {
   if (call.caller === undefined) return { status: health.status };
   if (service.useAdmin(call, 'health')) return health;
   const { parts } = health;

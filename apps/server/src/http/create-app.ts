@@ -41,7 +41,7 @@ export function addRoutes(
   const answerCacheBytes = http.answer_cache_bytes;
   const defaultEngine = sql.default_engine;
   const reading = { defaultFmt, defaultEngine, maxRows, compression, answerCacheBytes };
-  app.route('/', createExecApp({ service, isStarting, ...guarding, ...reading }));
+  app.route('/', createExecApp({ service, isStarting, otherEndpoints: OWN_ENDPOINTS, ...guarding, ...reading }));
 }
 
 /** Creates the HTTP application: the routes, and JSON errors for everything else. */

@@ -2,7 +2,17 @@ import { ENDPOINTS, type EndpointTable } from '@svc/exec-http';
 
 /** The paths of the server besides those of the API. */
 export const OWN_ENDPOINTS = {
-  '/': { methods: { GET: { id: 'index', uses: [{ gives: 'this list, as plain text' }] } } },
+  '/': {
+    group: 'Server',
+    methods: {
+      GET: {
+        id: 'index',
+        summary: 'List the paths of this server',
+        responses: { 200: { means: 'The list, as plain text.', content: 'text' } },
+        uses: [{ gives: 'this list, as plain text' }],
+      },
+    },
+  },
 } as const satisfies EndpointTable;
 
 /** Every path of the server. */

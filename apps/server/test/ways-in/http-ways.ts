@@ -142,6 +142,8 @@ export const HTTP_WAYS: readonly Way[] = [
   { entries: ['HEAD /chk'], operation: 'forward', allowed: 'method_not_allowed', send: http('/chk?f=json&j=x', HEAD) },
   { entries: ['GET /health'], access: 'optional', send: http('/health') },
   { entries: ['HEAD /health'], access: 'optional', send: http('/health', HEAD) },
+  { entries: ['GET /openapi.json'], send: http('/openapi.json') },
+  { entries: ['HEAD /openapi.json'], send: http('/openapi.json', HEAD) },
   { entries: ['GET /'], send: http('/') },
   { entries: ['HEAD /'], send: http('/', HEAD) },
   { entries: ['GET /none'], allowed: 'route_not_found', send: http('/none') },

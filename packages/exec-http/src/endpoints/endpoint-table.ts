@@ -1,3 +1,4 @@
+import type { ErrorCode } from '@svc/errors';
 import type { OperationName } from '@svc/service';
 
 /** The methods that a path can have. GET also handles HEAD. */
@@ -23,6 +24,40 @@ export interface ParameterRow {
 /** Parameters by name. */
 export type ParameterTable = Readonly<Record<string, ParameterRow>>;
 
+/** The body of a request: rows in any upload format, SQL, or a change to a frame. */
+export type RequestContent = 'change' | 'rows' | 'rows_or_query' | 'sql';
+
+/** The body of a response. */
+export type ResponseContent =
+  | 'document'
+  | 'export'
+  | 'file'
+  | 'forwarded'
+  | 'frame'
+  | 'frame_list'
+  | 'health'
+  | 'page'
+  | 'script'
+  | 'shown_frame'
+  | 'state'
+  | 'style'
+  | 'table'
+  | 'text';
+
+/** One success of a method. */
+export interface ResponseRow {
+  /** What the response says, as a sentence. */
+  readonly means: string;
+  /** Default: no body. */
+  readonly content?: ResponseContent;
+  /** The headers that it may have, besides those of every response. */
+  readonly headers?: readonly ResponseHeader[];
+}
+
+/** A header of responses. */
+export type ResponseHeader =
+  'accept-ranges' | 'content-disposition' | 'content-range' | 'etag' | 'location' | 'x-total-count';
+
 /** A use of a method, for lists of all requests: `/exec` reads frames and runs SQL. */
 export interface Use {
   /** The target of the request: `/exec?handle={handle}&fmt=json`. Default: the path. */
@@ -37,16 +72,29 @@ export interface Use {
 export interface MethodRow {
   /** The `operationId`, which generated clients use as a name. */
   readonly id: string;
+  /** What it does, in a few words. */
+  readonly summary: string;
   /** The operation of the service, if the method decides it: its permission is checked before anything else. */
   readonly operation?: OperationName;
   readonly params?: ParameterTable;
   /** Whether a parameter that is not in `params` is refused. Default: it is ignored. */
   readonly refusesOthers?: boolean;
+  /** The request headers that change what it does. */
+  readonly headers?: ParameterTable;
+  readonly body?: RequestContent;
+  /** The successes by status. */
+  readonly responses: Readonly<Record<number, ResponseRow>>;
+  /** The errors, besides those that every request can have. */
+  readonly errors?: readonly ErrorCode[];
+  /** Whether the time-series database may answer instead, with any status. */
+  readonly mayForward?: boolean;
   readonly uses: readonly Use[];
 }
 
 /** One path. */
 export interface EndpointRow {
+  /** The group of paths in the description of the API. */
+  readonly group: 'Frames' | 'Rows and SQL' | 'Server';
   /** Who may send requests: only callers with credentials, or anyone. `optional`: credentials count if there are some. */
   readonly access?: 'closed' | 'optional' | 'open';
   /** Whether it is answered however busy the server is: a probe that fails would make an operator restart it. */

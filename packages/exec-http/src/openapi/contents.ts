@@ -1,0 +1,105 @@
+import { ENCODINGS, type UploadFormat } from '@svc/frames';
+import type { JsonSchema, RequestContent, ResponseContent } from '../endpoints/endpoint-table.ts';
+import { EXPORT_FORMATS, FILE_TYPES } from '../endpoints/parameters.ts';
+import type { SCHEMAS } from './schemas.ts';
+
+/** The media types of a body, each with a schema. */
+export type Content = Readonly<Record<string, { readonly schema?: JsonSchema }>>;
+
+/** What a server can do, as far as bodies depend on it. */
+export interface ServerFormats {
+  readonly uploadFormats: readonly UploadFormat[];
+  readonly hasParquet: boolean;
+  readonly hasTsdb: boolean;
+}
+
+/** Returns the reference to a named schema. */
+export function schemaRef(name: keyof typeof SCHEMAS): JsonSchema {
+  return { $ref: `#/components/schemas/${name}` };
+}
+
+const json = (schema: JsonSchema): Content => ({ 'application/json': { schema } });
+const ROWS: JsonSchema = { type: 'array', items: { type: 'object' }, description: 'Rows.' };
+const BYTES: JsonSchema = {};
+const TEXT: JsonSchema = { type: 'string' };
+
+/** Returns the media type of a content type, without its parameters. */
+function mediaType(contentType: string): string {
+  return contentType.split(';', 1)[0] ?? contentType;
+}
+
+/** Returns the body of a request. */
+export function requestContent(name: RequestContent, { uploadFormats }: ServerFormats): Content {
+  switch (name) {
+    case 'change':
+      return json(schemaRef('FrameChange'));
+    case 'rows':
+      return uploads(uploadFormats, ROWS);
+    case 'rows_or_query':
+      return uploads(uploadFormats, { oneOf: [schemaRef('StoredQuery'), ROWS] });
+    case 'sql':
+      return {
+        'application/sql': { schema: TEXT },
+        'text/plain': { schema: TEXT },
+        'application/x-www-form-urlencoded': {
+          schema: { type: 'object', properties: { query: TEXT }, required: ['query'] },
+        },
+      };
+    default:
+      return name satisfies never;
+  }
+}
+
+function uploads(formats: readonly UploadFormat[], asJson: JsonSchema): Content {
+  const types = formats.flatMap((format): readonly string[] => ENCODINGS[format].in.types);
+  return Object.fromEntries(
+    types.map((type) => [
+      type,
+      { schema: type === 'application/json' ? asJson : type.startsWith('text/') ? TEXT : BYTES },
+    ]),
+  );
+}
+
+/** Returns the body of a response. */
+export function responseContent(name: ResponseContent, formats: ServerFormats): Content {
+  switch (name) {
+    case 'document':
+      return json({ type: 'object' });
+    case 'export':
+      return exportContent(formats);
+    case 'file':
+      return Object.fromEntries(Object.values(FILE_TYPES).map((type) => [mediaType(type), { schema: BYTES }]));
+    case 'forwarded':
+      return { '*/*': { schema: BYTES } };
+    case 'frame':
+      return json(schemaRef('Frame'));
+    case 'frame_list':
+      return json(schemaRef('FrameList'));
+    case 'health':
+      return json(schemaRef('Health'));
+    case 'page':
+      return { 'text/html': { schema: TEXT } };
+    case 'script':
+      return { 'text/javascript': { schema: TEXT } };
+    case 'shown_frame':
+      return json(schemaRef('ShownFrame'));
+    case 'state':
+      return json(schemaRef('State'));
+    case 'style':
+      return { 'text/css': { schema: TEXT } };
+    case 'table':
+      return json(formats.hasTsdb ? { anyOf: [schemaRef('Table'), FORWARDED] } : schemaRef('Table'));
+    case 'text':
+      return { 'text/plain': { schema: TEXT } };
+    default:
+      return name satisfies never;
+  }
+}
+
+const FORWARDED: JsonSchema = { description: 'The response of the time-series database, unchanged.' };
+
+function exportContent({ hasParquet, hasTsdb }: ServerFormats): Content {
+  const formats = EXPORT_FORMATS.filter((format) => format !== 'parquet' || hasParquet);
+  const own = formats.map((format) => mediaType(ENCODINGS[format].out.contentType));
+  return Object.fromEntries([...own, ...(hasTsdb ? ['*/*'] : [])].map((type) => [type, { schema: BYTES }]));
+}

@@ -1,0 +1,61 @@
+import type { ErrorBody } from '@svc/errors';
+import { type ColumnTypeName, createMemoryStore, type FrameInfo, type Handle } from '@svc/frames';
+import { createService, type ShownInfo } from '@svc/service';
+import * as v from 'valibot';
+import { describe, expect, expectTypeOf, test } from 'vitest';
+import { createExecApp } from '../create-exec-app.ts';
+import type { ShownHealth } from '../state-endpoints.ts';
+import { SCHEMAS } from './schemas.ts';
+
+/** A value as JSON sends it. */
+type Sent<T> = [T] extends [ColumnTypeName | Date | Handle]
+  ? string
+  : [T] extends [Date | null]
+    ? string | null
+    : T extends readonly (infer Item)[]
+      ? Sent<Item>[]
+      : T extends object
+        ? { -readonly [Key in keyof T]: Sent<T[Key]> }
+        : T;
+
+describe('the schema of a response has exactly the fields of its type:', () => {
+  test('a frame', () => {
+    expectTypeOf<v.InferOutput<(typeof SCHEMAS)['Frame']>>().toEqualTypeOf<Sent<FrameInfo>>();
+  });
+  test('a frame without its columns', () => {
+    expectTypeOf<v.InferOutput<(typeof SCHEMAS)['ShownFrame']>>().toEqualTypeOf<Sent<ShownInfo>>();
+  });
+  test('an error', () => {
+    expectTypeOf<v.InferOutput<(typeof SCHEMAS)['Error']>>().toEqualTypeOf<Sent<ErrorBody>>();
+  });
+  test('the health', () => {
+    expectTypeOf<v.InferOutput<(typeof SCHEMAS)['Health']>>().toEqualTypeOf<Sent<ShownHealth>>();
+  });
+});
+
+describe('a real response fits its schema:', () => {
+  const app = createExecApp({ service: createService({ store: createMemoryStore() }) });
+  const put = () =>
+    app.request('/frames/t', {
+      method: 'PUT',
+      headers: { 'content-type': 'application/json' },
+      body: '[{"id":1,"name":"a","nested":{"x":[1.5]}},{"id":null}]',
+    });
+
+  test.each([
+    ['Frame', '/frames/t', {}],
+    ['FrameList', '/frames', {}],
+    ['Table', '/exec?handle=t&fmt=json', {}],
+    ['Table', '/exec?handle=t&fmt=json&timings=true', {}],
+    ['Error', '/exec?handle=none&fmt=json', {}],
+    ['Error', '/exec?query=select&fmt=json', {}],
+    ['Health', '/health', {}],
+    ['State', '/ready', {}],
+    ['State', '/livez', {}],
+    ['ShownFrame', '/frames/t', { method: 'PATCH', body: '{"ttl":60}' }],
+  ] as const)('%s of %s', async (name, path, init) => {
+    await put();
+    const body: unknown = await (await app.request(path, init)).json();
+    expect(v.safeParse(SCHEMAS[name], body).issues).toBeUndefined();
+  });
+});

@@ -1,0 +1,106 @@
+import { ERROR_CODES, type ErrorCode } from '@svc/errors';
+import { COLUMN_TYPES } from '@svc/frames';
+import { HANDLE_PATTERN } from '@svc/frames/internal';
+import { SQL_TARGETS } from '@svc/service';
+import * as v from 'valibot';
+import { PatchBody } from '../frames-endpoint.ts';
+import { KeepBody } from '../keep-query.ts';
+
+const Whole = v.pipe(v.number(), v.integer(), v.minValue(0));
+const Time = v.pipe(v.string(), v.isoTimestamp());
+const ColumnType = v.pipe(v.string(), v.regex(columnTypePattern()), v.description('The type of a column.'));
+
+/** Returns the pattern of all types: `DECIMAL(p,s)` stands for every precision and scale. */
+function columnTypePattern(): RegExp {
+  const names = Object.keys(COLUMN_TYPES).map((name) => name.replace('(p,s)', '\\([0-9]+,-?[0-9]+\\)'));
+  return new RegExp(`^(${names.join('|')})$`);
+}
+
+/** The metadata of a frame. */
+const FrameInfoSchema = v.strictObject({
+  handle: v.pipe(v.string(), v.regex(HANDLE_PATTERN)),
+  rows: Whole,
+  bytes: Whole,
+  columns: v.array(v.strictObject({ name: v.string(), type: ColumnType, nullable: v.boolean() })),
+  created: Time,
+  version: v.string(),
+  expires: v.nullable(Time),
+  tier: v.picklist(['memory', 'disk']),
+});
+
+const { columns: Columns, ...frameEntries } = FrameInfoSchema.entries;
+
+/** The metadata of a frame, with the columns if the caller may describe it. */
+const ShownInfoSchema = v.strictObject({ ...frameEntries, columns: v.exactOptional(Columns) });
+
+const FrameListSchema = v.strictObject({ frames: v.array(FrameInfoSchema) });
+
+const TableSchema = v.strictObject({
+  query: v.pipe(v.string(), v.description('The SQL, or `handle:` and the handle.')),
+  columns: v.array(v.strictObject({ name: v.string(), type: ColumnType })),
+  dataset: v.pipe(v.array(v.array(v.any())), v.description('The rows, each with a value for each column.')),
+  count: v.pipe(Whole, v.description('The number of rows in `dataset`.')),
+  timings: v.exactOptional(v.pipe(v.record(v.string(), v.number()), v.description('Nanoseconds of each step.'))),
+});
+
+const isErrorCode = (name: string): name is ErrorCode => Object.hasOwn(ERROR_CODES, name);
+
+/** The body of an error. */
+const ErrorSchema = v.strictObject({
+  error: v.pipe(v.string(), v.description('What happened, in one sentence.')),
+  code: v.picklist(Object.keys(ERROR_CODES).filter(isErrorCode)),
+  hint: v.pipe(v.string(), v.description('What to do.')),
+  query: v.exactOptional(v.string()),
+  position: v.exactOptional(v.pipe(Whole, v.description('Where in the SQL, in characters from 0.'))),
+  requestId: v.pipe(v.string(), v.description('Identifies the request in the log.')),
+});
+
+const StoreStatus = v.picklist(['ok', 'degraded', 'failing']);
+const PartSchema = v.strictObject({ status: v.picklist(['configured', 'not_configured']) });
+
+/** The body of `/health`; callers see more or less of it. */
+const HealthSchema = v.strictObject({
+  status: v.picklist(['ok', 'degraded', 'failing', 'stopping']),
+  version: v.exactOptional(v.string()),
+  uptimeSeconds: v.exactOptional(v.pipe(v.number(), v.minValue(0))),
+  defaultEngine: v.exactOptional(v.picklist(SQL_TARGETS)),
+  parts: v.exactOptional(
+    v.strictObject({
+      store: v.strictObject({
+        status: StoreStatus,
+        frames: v.exactOptional(Whole),
+        bytes: v.exactOptional(Whole),
+        freeBytes: v.exactOptional(Whole),
+        faults: v.exactOptional(
+          v.array(
+            v.strictObject({
+              kind: v.picklist(['damaged_frame', 'cannot_write', 'not_responding']),
+              message: v.string(),
+              tenant: v.exactOptional(v.string()),
+              handle: v.exactOptional(v.string()),
+            }),
+          ),
+        ),
+      }),
+      tls: v.exactOptional(v.strictObject({ status: v.picklist(['ok', 'degraded']), expires: Time })),
+      local: PartSchema,
+      scheduler: PartSchema,
+      tsdb: PartSchema,
+    }),
+  ),
+});
+
+const StateSchema = v.strictObject({ status: v.picklist(['ready', 'alive']) });
+
+/** The named schemas of the document. */
+export const SCHEMAS = {
+  Frame: FrameInfoSchema,
+  ShownFrame: ShownInfoSchema,
+  FrameList: FrameListSchema,
+  Table: TableSchema,
+  Error: ErrorSchema,
+  Health: HealthSchema,
+  State: StateSchema,
+  StoredQuery: KeepBody,
+  FrameChange: PatchBody,
+} as const;
