@@ -1,5 +1,5 @@
 import { orAborted, ServiceError } from '@svc/errors';
-import type { Call, Engine, PinnableFrames, QueryResult, SqlValue } from '@svc/frames';
+import type { Call, Engine, PinnableFrames, QueryOptions, QueryResult } from '@svc/frames';
 import { createSemaphore, type TimeLimit } from '@svc/frames/internal';
 import { Field, Null, type RecordBatch, Schema } from 'apache-arrow';
 import type { Driver, DriverResult } from './driver.ts';
@@ -48,14 +48,18 @@ export function createDriverEngine({ driver, dialect, readsFiles }: EngineParts,
   const starting = { ...files, slots, maxQueued, timeoutMs, stopMs, onNotStopping, limits };
   let isClosed = false;
 
-  async function start(call: Call, sql: string, params?: readonly SqlValue[]): Promise<RunningStatement> {
+  async function start(
+    call: Call,
+    sql: string,
+    watched?: Pick<QueryOptions, 'monitor' | 'params'>,
+  ): Promise<RunningStatement> {
     if (isClosed) throw closedError();
-    return startStatement(starting, call, sql, params);
+    return startStatement(starting, call, sql, watched);
   }
 
   return {
-    async query(call, sql, { params = [] } = {}) {
-      const running = await start(call, sql, params);
+    async query(call, sql, { params = [], monitor } = {}) {
+      const running = await start(call, sql, { params, monitor });
       const querying = driver.query(running.statement, running.limit.signal);
       const stop = (): Promise<unknown> =>
         querying.then(

@@ -1,5 +1,5 @@
 import { cancelledError, orAborted, ServiceError } from '@svc/errors';
-import type { Call, PinnableFrames, SqlValue } from '@svc/frames';
+import type { Call, PinnableFrames, QueryOptions } from '@svc/frames';
 import { checkSqlText, createTimeLimit, type Semaphore, type TimeLimit } from '@svc/frames/internal';
 import type { BoundStatement } from './driver.ts';
 import { checkStatement, type CheckedStatement, type SqlDialect } from './fence/check-statement.ts';
@@ -37,7 +37,7 @@ export async function startStatement(
   options: StartOptions,
   call: Call,
   sql: string,
-  params?: readonly SqlValue[],
+  { params, monitor }: Pick<QueryOptions, 'monitor' | 'params'> = {},
 ): Promise<RunningStatement> {
   const { slots, maxQueued, timeoutMs, limits } = options;
   if (call.signal.aborted) throw cancelledError(call.signal.reason);
@@ -51,7 +51,8 @@ export async function startStatement(
   let pins: FramePins = NO_FRAMES;
   let release = (): void => undefined;
   try {
-    release = await slots.acquire(limit.signal);
+    release = await slots.acquire(limit.signal, monitor?.queued);
+    monitor?.running();
     if (options.readsFiles) pins = await pin(options, call, checked, limit.signal);
     await orAborted(options.checkRows(call.tenant, pins.frames, limit.signal), limit.signal);
   } catch (error) {

@@ -7,6 +7,8 @@ export interface ActiveRequest {
   readonly signal: AbortSignal;
   /** Sends a batch when the parent has granted a credit for it. */
   sendBatch(batch: BatchWriter): Promise<void>;
+  /** Reports the progress: a fraction from 0 to 1, and rows. */
+  sendProgress(fraction: number, rowsProcessed: number, rowsTotal: number): void;
   /** Grants the parent a credit for one more batch. */
   requestBatch(): void;
   /** Received batches that are not processed yet. */

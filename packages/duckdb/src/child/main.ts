@@ -6,6 +6,7 @@ import {
   BATCH_BYTES,
   BATCH_CREDITS,
   createMessageParser,
+  doublesPayload,
   MESSAGE,
   messageHead,
   jsonPayload,
@@ -159,6 +160,9 @@ function createControlledRequest(id: number): ControlledRequest {
       // Copied: the next batch is built in the same memory.
       if (place === undefined) send(MESSAGE.batch, id, [Buffer.concat(parts, length)]);
       else send(MESSAGE.placed, id, [wordsPayload(place, length)]);
+    },
+    sendProgress(fraction, rowsProcessed, rowsTotal) {
+      send(MESSAGE.progress, id, [doublesPayload(fraction, rowsProcessed, rowsTotal)]);
     },
     requestBatch() {
       send(MESSAGE.credit, id, [wordsPayload(1)]);

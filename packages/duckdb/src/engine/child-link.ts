@@ -1,5 +1,6 @@
 import type { ChildProcess } from 'node:child_process';
 import { Socket } from 'node:net';
+import type { StatementProgress } from '@svc/frames';
 import type { ChildRequest } from '../wire/file-requests.ts';
 import type { ChildInDirectory } from './child-directory.ts';
 import { ChildCrash, ChildError } from './child-errors.ts';
@@ -24,6 +25,7 @@ export type LinkRequest = ChildRequest | SqlRequest;
 export interface ResponseHandlers {
   batch(batch: ArrivedBatch): void;
   credit(count: number): void;
+  progress(progress: StatementProgress): void;
   /** The response, as JSON. */
   end(response: ArrayBuffer): void;
   fail(error: Error): void;
@@ -188,9 +190,15 @@ function createReceiver({ inFlight, finish, batchFile, send }: Receiving): OnMes
     if (kind === MESSAGE.batch) inFlight.get(id)?.batch({ take: () => payload, drop: () => undefined });
     else if (kind === MESSAGE.placed) onPlaced(id, payload);
     else if (kind === MESSAGE.credit) inFlight.get(id)?.credit(new Uint32Array(payload)[0] ?? 0);
+    else if (kind === MESSAGE.progress) inFlight.get(id)?.progress(progressFrom(payload));
     else if (kind === MESSAGE.end) finish(id)?.end(payload);
     else if (kind === MESSAGE.error) finish(id)?.fail(new ChildError(parseJson(payload)));
   };
+}
+
+function progressFrom(payload: ArrayBuffer): StatementProgress {
+  const [fraction = 0, rowsProcessed = 0, rowsTotal = 0] = new Float64Array(payload);
+  return { fraction, rowsProcessed, rowsTotal };
 }
 
 /** Parses the bytes that arrive. Any byte is a sign of life. */

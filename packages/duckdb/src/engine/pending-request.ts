@@ -100,6 +100,7 @@ export function startRequest<Response>(
     control = link.begin(request, {
       batch: (batch) => batch.drop(),
       credit: () => undefined,
+      progress: () => undefined,
       ...partial,
       end(result) {
         stopListening();

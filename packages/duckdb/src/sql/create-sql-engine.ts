@@ -1,6 +1,13 @@
 import { join } from 'node:path';
 import { onAbort, ServiceError } from '@svc/errors';
-import { type Call, type Engine, type FrameStream, type QueryResult, streamFromTable } from '@svc/frames';
+import {
+  type Call,
+  type Engine,
+  type FrameStream,
+  type QueryResult,
+  type StatementMonitor,
+  streamFromTable,
+} from '@svc/frames';
 import { checkSqlText, createTimeLimit, type TimeLimit } from '@svc/frames/internal';
 import { type RecordBatch, Table, Utf8, vectorFromArray } from 'apache-arrow';
 import type { SqlParam } from '../wire/sql-requests.ts';
@@ -46,25 +53,31 @@ export function createSqlEngine(options: SqlEngineOptions): Engine {
   void sweepChildDirectories(tempDirectory, DIRECTORY_PREFIX);
   const start = (): SqlChild => createSqlChild(options);
   const children = createSqlChildren({ start, maxConcurrent, maxQueued, shortMs, idleMs, startAheadMs });
-  const privatePaths = [join(tempDirectory, DIRECTORY_PREFIX)];
+  const shared = { store, privatePaths: [join(tempDirectory, DIRECTORY_PREFIX)] };
 
   /** The limits of all statements that run or wait. */
   const limits = new Set<TimeLimit>();
   let statements = 0;
 
   /** Runs work on a statement, and repeats it if the statement was interrupted for another. A failure ends the statement. */
-  async function run<T>(call: Call, sql: string, work: (statement: Statement) => Promise<T>): Promise<T> {
+  async function run<T>(
+    call: Call,
+    sql: string,
+    work: (statement: Statement) => Promise<T>,
+    monitor?: StatementMonitor,
+  ): Promise<T> {
     checkSqlText(sql);
     const limit = createTimeLimit(call.signal, { sql, timeoutMs, setting: 'sql.timeout_ms' });
     limits.add(limit);
     onAbort(limit.signal, () => limits.delete(limit));
-    const request = { caller: call, order: (statements += 1) };
+    const request = { caller: call, order: (statements += 1), onWait: monitor?.queued };
     for (let ranMs = 0; ;) {
       const slot = await children.take({ ...request, ranMs }, limit.signal).catch((error: unknown) => {
         limit.abort(new ServiceError('cancelled', 'The statement did not start.'));
         throw error;
       });
-      const statement = createStatement({ store, call, sql, limit, slot, privatePaths });
+      monitor?.running();
+      const statement = createStatement({ ...shared, call, sql, limit, slot, onProgress: monitor?.progressed });
       try {
         return await work(statement);
       } catch (error) {
@@ -81,9 +94,9 @@ export function createSqlEngine(options: SqlEngineOptions): Engine {
   }
 
   return {
-    async query(call, sql, { params = [], reuseBuffers = false } = {}) {
+    async query(call, sql, { params = [], reuseBuffers = false, monitor } = {}) {
       const values = params.map((value) => sqlParam(value));
-      return run(call, sql, (statement) => startQuery(statement, values, reuseBuffers));
+      return run(call, sql, (statement) => startQuery(statement, values, reuseBuffers), monitor);
     },
     describe: (call, sql) =>
       run(call, sql, async (statement) => {

@@ -1,3 +1,4 @@
+import type { StatementMonitor } from '@svc/frames';
 import type { SqlResponses, SqlRequest } from '../wire/sql-requests.ts';
 import { download, type DownloadOptions, type PendingRequest, startRequest } from '../engine/pending-request.ts';
 import { createChildLink, type ResponseHandlers } from '../engine/child-link.ts';
@@ -7,6 +8,9 @@ import { launchSqlChild, type SqlChildOptions } from './launch-sql-child.ts';
 import type { ProcessPriority } from './process-priority.ts';
 
 type RequestOf<Op extends SqlRequest['op']> = Extract<SqlRequest, { op: Op }>;
+
+/** Called with the progress of a request, a few times a second. */
+export type OnProgress = StatementMonitor['progressed'];
 
 /** A locked child. It processes one request at a time. */
 export interface SqlChild {
@@ -22,11 +26,12 @@ export interface SqlChild {
   call<Op extends Exclude<SqlRequest['op'], 'rows'>>(
     request: RequestOf<Op>,
     signal: AbortSignal,
+    onProgress?: OnProgress,
   ): Promise<SqlResponses[Op]>;
   /** Yields the batches of a statement with backpressure. */
   rows(
     request: RequestOf<'rows'>,
-    options: DownloadOptions & { readonly signal: AbortSignal },
+    options: DownloadOptions & { readonly signal: AbortSignal; readonly onProgress?: OnProgress | undefined },
   ): AsyncGenerator<ArrayBuffer, number, undefined>;
   /** Resolves when the last request is done or the child has exited. */
   settled(): Promise<void>;
@@ -70,10 +75,17 @@ export function createSqlChild(options: SqlChildOptions): SqlChild {
     },
     priority: launched.priority,
     tenant: undefined,
-    call: async <Op extends Exclude<SqlRequest['op'], 'rows'>>(request: RequestOf<Op>, signal: AbortSignal) =>
-      begin<SqlResponses[Op]>(request, signal).response,
-    rows: (request, { signal, ...reading }) =>
-      download((handlers) => begin<SqlResponses['rows']>(request, signal, handlers), reading),
+    call: async <Op extends Exclude<SqlRequest['op'], 'rows'>>(
+      request: RequestOf<Op>,
+      signal: AbortSignal,
+      onProgress?: OnProgress,
+    ) => begin<SqlResponses[Op]>(request, signal, onProgress && { progress: onProgress }).response,
+    rows: (request, { signal, onProgress, ...reading }) =>
+      download(
+        (handlers) =>
+          begin<SqlResponses['rows']>(request, signal, { ...handlers, ...(onProgress && { progress: onProgress }) }),
+        reading,
+      ),
     async settled() {
       await last;
     },

@@ -13,6 +13,7 @@ import { frameFailure } from './frame-failure.ts';
 import { frameShape } from './frame-shape.ts';
 import { frameViewSql } from './frame-view.ts';
 import { refuseContested } from './shared-columns.ts';
+import type { OnProgress } from './sql-child.ts';
 import type { ChildSlot } from './sql-children.ts';
 import { toSqlError } from './sql-errors.ts';
 
@@ -46,6 +47,8 @@ export interface StatementParts {
   readonly sql: string;
   readonly limit: TimeLimit;
   readonly slot: ChildSlot;
+  /** Called with its progress. */
+  readonly onProgress?: OnProgress | undefined;
   /** Paths that must not appear in errors. */
   readonly privatePaths: readonly string[];
 }
@@ -55,7 +58,8 @@ const MAX_SHOWN_FRAMES = 10_000;
 const MAX_SHOWN_COLUMNS = 200_000;
 
 /** Creates a statement, which is not checked yet. */
-export function createStatement({ store, call, sql, limit, slot, privatePaths }: StatementParts): Statement {
+export function createStatement(parts: StatementParts): Statement {
+  const { store, call, sql, limit, slot, onProgress, privatePaths } = parts;
   const { child } = slot;
   const { tenant } = call;
   const signal = AbortSignal.any([limit.signal, slot.interrupted]);
@@ -102,11 +106,12 @@ export function createStatement({ store, call, sql, limit, slot, privatePaths }:
       return child.call(
         { op: 'prepare', directories, views, ...(catalogue && { catalogue }), ...(params && { params }) },
         signal,
+        onProgress,
       );
     },
     plan: (columns) => resultPlan(columns, schemasOf(pins)),
     rows: ({ plans, casts }, options) =>
-      child.rows({ op: 'rows', plans, ...(casts && { casts }) }, { signal, ...options }),
+      child.rows({ op: 'rows', plans, ...(casts && { casts }) }, { signal, onProgress, ...options }),
     failure: async (error) =>
       (await frameFailure(error, pins, limit.signal)) ?? toSqlError(error, { sql, pins, privatePaths }),
     get isInterrupted() {

@@ -1,4 +1,5 @@
 import { onAbort, ServiceError } from '@svc/errors';
+import type { QueuePlace } from '@svc/frames';
 import type { Caller, GroupCounts } from './caller-groups.ts';
 import { LONG_LEVEL } from './levels.ts';
 
@@ -9,6 +10,8 @@ export interface SlotRequest {
   readonly ranMs?: number;
   /** The order of arrival: unique for each statement, and the same when it waits again. */
   readonly order: number;
+  /** Called if it must wait; `place` returns its current place. */
+  readonly onWait?: ((place: () => QueuePlace) => void) | undefined;
 }
 
 /** A statement in the queue. */
@@ -59,6 +62,12 @@ export function createWaitQueue<T>(counts: GroupCounts, maxQueued: number): Wait
       .toSorted((a, b) => counts.compare(a.groups, b.groups, a.costMs - b.costMs) || a.order - b.order);
   }
 
+  /** Returns the place of a statement among those of all levels. */
+  function placeOf(one: Waiting<T>): QueuePlace {
+    const position = inOrder(() => true).indexOf(one) + 1;
+    return { position: Math.max(position, 1), length: Math.max(waiting.size, 1) };
+  }
+
   return {
     first: (level) => inOrder((one) => one === level)[0],
     async join(request, signal) {
@@ -78,6 +87,7 @@ export function createWaitQueue<T>(counts: GroupCounts, maxQueued: number): Wait
         };
         waiting.add(one);
         counts.came(one.groups);
+        request.onWait?.(() => placeOf(one));
         const stopListening = onAbort(signal, () => {
           leave(one);
           reject(signal.reason);

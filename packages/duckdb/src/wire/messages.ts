@@ -23,6 +23,8 @@ export const MESSAGE = {
   ping: 9,
   /** From the child: the reply to a ping. */
   pong: 10,
+  /** From the child: the progress of the request, as three doubles. */
+  progress: 11,
 } as const;
 
 /** The number of batches of a request that may be in flight before the receiver grants more credit. */
@@ -47,6 +49,11 @@ export function messageHead(kind: number, request: number, length: number): Uint
 /** Encodes 32-bit numbers as a payload. */
 export function wordsPayload(...words: readonly number[]): Uint8Array {
   return new Uint8Array(Uint32Array.from(words).buffer);
+}
+
+/** Encodes doubles as a payload. */
+export function doublesPayload(...values: readonly number[]): Uint8Array {
+  return new Uint8Array(Float64Array.from(values).buffer);
 }
 
 /** Encodes a value as a JSON payload. */

@@ -135,6 +135,24 @@ export function engineContract(
       await expect(parts.engine.describe(callOf(), sql)).rejects.toMatchObject({ code });
     });
 
+    test('a statement that waits reports its place, and then that it runs', async () => {
+      const states = Array.from({ length: parts.maxConcurrent + 2 }, (): unknown[] => []);
+      const all = states.map((seen) =>
+        rows('SELECT count(*) FROM trades', {
+          monitor: {
+            queued: (place) => void seen.push(place(), place),
+            running: () => void seen.push('running'),
+            progressed: () => undefined,
+          },
+        }),
+      );
+      expect(await Promise.all(all)).toEqual(states.map(() => [[5n]]));
+      const [next, last] = states.slice(-2);
+      expect(states.slice(0, -2)).toEqual(states.slice(0, -2).map(() => ['running']));
+      expect(next).toEqual([{ position: 1, length: 1 }, expect.any(Function), 'running']);
+      expect(last).toEqual([{ position: 2, length: 2 }, expect.any(Function), 'running']);
+    });
+
     test('results that are closed unread release their slots', async () => {
       for (let i = 0; i < 2 * parts.maxConcurrent; i++) {
         const result = await parts.engine.query(callOf(), 'SELECT * FROM trades, trades AS b');

@@ -1,4 +1,4 @@
-import type { DuckDBConnection, DuckDBInstance as Instance } from '@duckdb/node-api';
+import type { DuckDBConnection } from '@duckdb/node-api';
 import { onAbort } from '@svc/errors';
 import { createSqlCatalogue, type SqlCatalogue } from './sql-catalogue.ts';
 import { MAX_ROW_BYTES, rowTooLarge } from './result-limits.ts';
@@ -10,6 +10,7 @@ import { createSqlChecker, type SqlChecker } from './sql-check.ts';
 import { faultOf, SqlFaultError } from '../../wire/sql-fault.ts';
 import { SqlRefusal, UnreadableFrameError } from './sql-refusal.ts';
 import type { SqlResponses, SqlRequest } from '../../wire/sql-requests.ts';
+import { createSessionConnections, type SessionConnections } from './session-connections.ts';
 import { createSqlSession, type SqlSession } from './sql-session.ts';
 
 /** Runs SQL of one tenant, one statement at a time. */
@@ -18,7 +19,7 @@ export interface SqlHandler {
 }
 
 interface Tools {
-  readonly instance: Instance;
+  readonly connections: SessionConnections;
   /** For internal statements. */
   readonly inner: DuckDBConnection;
   readonly checker: SqlChecker;
@@ -26,6 +27,8 @@ interface Tools {
   readonly catalogue: SqlCatalogue;
 }
 
+/** The interval of progress reports. */
+const PROGRESS_MS = 250;
 /** The interval of repeated interrupts: DuckDB ignores one that arrives just before a query starts. */
 const INTERRUPT_MS = 20;
 
@@ -46,12 +49,12 @@ export function createSqlHandler(settings: readonly string[]): SqlHandler {
     active: ActiveRequest,
     request: SqlRequest,
   ): Promise<SqlResponses[keyof SqlResponses]> {
-    const { instance, checker, views, catalogue } = tools;
+    const { connections, checker, views, catalogue } = tools;
     switch (request.op) {
       case 'check': {
         endSession();
         const checked = await checker.check(request.sql);
-        session = createSqlSession(instance, checked);
+        session = createSqlSession(connections, checked);
         const { text: _text, shift: _shift, ...names } = checked;
         return names;
       }
@@ -64,10 +67,13 @@ export function createSqlHandler(settings: readonly string[]): SqlHandler {
           await catalogue.show(request.catalogue);
         }
         return required(session).prepare(request.params);
-      case 'rows':
-        return sendRows(active, await required(session).run(request.casts), request.plans, {
-          maxRowBytes: MAX_ROW_BYTES,
-        });
+      case 'rows': {
+        const current = required(session);
+        const rows = await current.run(request.casts);
+        const sent = await sendRows(active, rows, request.plans, { maxRowBytes: MAX_ROW_BYTES });
+        current.complete();
+        return sent;
+      }
       default:
         return request satisfies never;
     }
@@ -81,6 +87,7 @@ export function createSqlHandler(settings: readonly string[]): SqlHandler {
         tools.inner.interrupt();
         session?.interrupt();
       });
+      const reporting = setInterval(() => reportProgress(active, session), PROGRESS_MS);
       try {
         return await handle(tools, active, request);
       } catch (error) {
@@ -89,6 +96,7 @@ export function createSqlHandler(settings: readonly string[]): SqlHandler {
         throw failureOf(error, shift);
       } finally {
         interrupting.stop();
+        clearInterval(reporting);
         if (request.op === 'rows') endSession();
       }
     },
@@ -100,12 +108,17 @@ async function open(settings: readonly string[]): Promise<Tools> {
   const inner = await instance.connect();
   await inner.run(settings.join(';'));
   return {
-    instance,
+    connections: createSessionConnections(instance),
     inner,
     checker: await createSqlChecker(await instance.connect()),
     views: createFrameViews(inner),
     catalogue: createSqlCatalogue(inner),
   };
+}
+
+function reportProgress(active: ActiveRequest, session: SqlSession | undefined): void {
+  const progress = session?.progress();
+  if (progress !== undefined) active.sendProgress(progress.fraction, progress.rowsProcessed, progress.rowsTotal);
 }
 
 function required(session: SqlSession | undefined): SqlSession {

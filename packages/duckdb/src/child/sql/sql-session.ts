@@ -1,6 +1,5 @@
 import type {
   DuckDBConnection,
-  DuckDBInstance,
   DuckDBPreparedStatement,
   DuckDBResult,
   DuckDBType,
@@ -12,6 +11,7 @@ import { type RowStream, WITHOUT_ROWS } from '../files/row-stream.ts';
 import { duckTypeOf } from '../columns/duck-type-of.ts';
 import { DuckDBTypeId } from '../node-api.ts';
 import type { DuckType } from '../../wire/duck-type.ts';
+import type { SessionConnections } from './session-connections.ts';
 import type { CheckedSql } from './sql-check.ts';
 import { SqlRefusal } from './sql-refusal.ts';
 import type { SqlResponses, SqlParam } from '../../wire/sql-requests.ts';
@@ -24,13 +24,27 @@ export interface SqlSession {
   prepare(params?: readonly SqlParam[]): Promise<SqlResponses['prepare']>;
   /** Runs it. `casts` converts columns whose types cannot be read directly. */
   run(casts?: readonly string[]): Promise<RowStream>;
+  /** Returns the progress of the running statement; undefined if it is unknown. */
+  progress(): SessionProgress | undefined;
   interrupt(): void;
+  /** All rows were read. */
+  complete(): void;
   end(): void;
 }
 
+/** The progress of a statement, as DuckDB estimates it. */
+export interface SessionProgress {
+  /** From 0 to 1. */
+  readonly fraction: number;
+  readonly rowsProcessed: number;
+  readonly rowsTotal: number;
+}
+
 /** Creates a session for a statement. */
-export function createSqlSession(instance: DuckDBInstance, { text, shift }: CheckedSql): SqlSession {
+export function createSqlSession(connections: SessionConnections, { text, shift }: CheckedSql): SqlSession {
   let connection: DuckDBConnection | undefined;
+  /** What the connection does. Until its statement runs, DuckDB reports the progress of the one before. */
+  let activity: 'preparing' | 'idle' | 'running' = 'preparing';
   let prepared: DuckDBPreparedStatement | undefined;
   /** The running result, if the statement was started to determine its column types. */
   let begun: DuckDBResult | undefined;
@@ -42,16 +56,19 @@ export function createSqlSession(instance: DuckDBInstance, { text, shift }: Chec
       return shiftBytes;
     },
     async prepare(params) {
-      connection = await instance.connect();
+      connection = await connections.take();
       prepared = await connection.prepare(text);
       checkColumnCount(prepared.columnCount);
       const parameters = parametersOf(prepared);
       if (params !== undefined) checkParamCount(parameters.length, params.length);
       if (params === undefined || params.length === 0) {
-        return { columns: limitedColumns(columnsOf(prepared)), parameters };
+        const columns = limitedColumns(columnsOf(prepared));
+        activity = 'idle';
+        return { columns, parameters };
       }
       values = params;
       await bindParams(connection, prepared, values);
+      activity = 'running';
       // The column types depend on the values of the parameters.
       begun = await prepared.stream();
       return { columns: limitedColumns(resultColumns(begun)), parameters };
@@ -59,6 +76,7 @@ export function createSqlSession(instance: DuckDBInstance, { text, shift }: Chec
     async run(casts) {
       if (connection === undefined || prepared === undefined) throw new Error('The statement was not prepared.');
       const open = connection;
+      activity = 'running';
       const prepareIn = async (head: string, tail: string): Promise<DuckDBPreparedStatement> => {
         shiftBytes = shift - Buffer.byteLength(head);
         const wrapped = await prepareWrapped(open, head, text, tail);
@@ -73,9 +91,23 @@ export function createSqlSession(instance: DuckDBInstance, { text, shift }: Chec
       const tail = `) AS answer(${casts.map((_, i) => `c${i}`).join(', ')})`;
       return { result: await (await prepareIn(head, tail)).stream(), rerun: rerunIn(head, tail) };
     },
+    progress: () => (connection && activity === 'running' ? progressOf(connection) : undefined),
     interrupt: () => connection?.interrupt(),
-    end: () => connection?.disconnectSync(),
+    complete() {
+      activity = 'idle';
+    },
+    end() {
+      if (connection !== undefined) connections.release(connection, activity === 'idle');
+      connection = undefined;
+    },
   };
+}
+
+/** Not all operators of DuckDB report progress. */
+function progressOf(connection: DuckDBConnection): SessionProgress | undefined {
+  const { percentage, rows_processed: processed, total_rows_to_process: total } = connection.progress;
+  if (!(percentage >= 0) || total === 0n) return undefined;
+  return { fraction: Math.min(percentage / 100, 1), rowsProcessed: Number(processed), rowsTotal: Number(total) };
 }
 
 function checkParamCount(expected: number, given: number): void {
