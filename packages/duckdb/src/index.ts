@@ -23,13 +23,13 @@
 export { createDurableStore } from './store/create-durable-store.ts';
 export { createFrameFiles, type DuckdbFrameFiles } from './files/create-frame-files.ts';
 export { DirectoryInUseError, type LockHolder, type LockTimes } from './disk/directory-lock.ts';
-export type { DurableStore, DurableStoreOptions } from './store/durable-store.ts';
+export type { DurableStore, DurableStoreOptions, FrameCacheState } from './store/durable-store.ts';
 export type { StoreProblem } from './store/catalogue/store-problem.ts';
 export type { FrameFiles, FrameSource, ReadPart, SourceInfo, WriteOptions, WrittenFile } from './files/frame-files.ts';
 export { createParquetEncoder, type ParquetEncoderOptions } from './files/parquet-encoder.ts';
 export type { FileEngineOptions } from './engine/file-engine.ts';
 export type { ChildOptions } from './engine/launch-child.ts';
-export type { ChildLink } from './engine/child-link.ts';
+export type { ChildExitReason, ChildLink } from './engine/child-link.ts';
 export {
   createPrivateDirectory,
   type LaterDirectory,

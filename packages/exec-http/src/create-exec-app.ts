@@ -1,6 +1,6 @@
 import type { Service, SqlTarget } from '@svc/service';
 import { Hono } from 'hono';
-import { createResponseCache } from './response-cache.ts';
+import { createResponseCache, type ResponseCache } from './response-cache.ts';
 import { addEndpoints } from './endpoints/add-endpoints.ts';
 import type { EndpointTable } from './endpoints/endpoint-table.ts';
 import { ENDPOINTS } from './endpoints/endpoints.ts';
@@ -35,6 +35,8 @@ export interface ExecAppOptions extends RequestGuardOptions {
   readonly otherEndpoints?: EndpointTable | undefined;
   /** The size of the cache of short responses, in bytes; 0: no cache. Default 64 MiB. */
   readonly answerCacheBytes?: number;
+  /** The cache of short responses, for hosts that count its hits. Default: one of `answerCacheBytes`. */
+  readonly answerCache?: ResponseCache;
 }
 
 const DEFAULT_ANSWER_CACHE_BYTES = 64 * 1024 ** 2;
@@ -51,7 +53,7 @@ export function createExecApp(options: ExecAppOptions): Hono<ExecEnv> {
   const { hasTsdb, engines } = service;
   const hasParquet = service.encodeParquet !== undefined;
   const rules = { hasTsdb, engines, hasParquet, defaultFmt, defaultEngine, maxRows };
-  const reads = { service, cache: createResponseCache(answerCacheBytes), compression, maxRows };
+  const reads = { service, cache: options.answerCache ?? createResponseCache(answerCacheBytes), compression, maxRows };
   const state = { service, isStarting, defaultEngine, hasCallers: hasCallers(endpoint) };
   addEndpoints(app, ENDPOINTS, endpoint, {
     '/exec': execHandlers(reads, rules),

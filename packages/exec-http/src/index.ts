@@ -41,6 +41,7 @@ export type {
 } from './endpoints/endpoint-table.ts';
 export { ENDPOINTS } from './endpoints/endpoints.ts';
 export type { ExecEnv, RequestContext } from './request-context.ts';
+export { createResponseCache, type ResponseCache } from './response-cache.ts';
 export { errorResponse } from './error-response.ts';
 export {
   createRequestGuard,

@@ -9,6 +9,11 @@ export interface CachedResponse {
 
 /** An LRU cache of short response bodies. The rows of a version of a frame never change, so entries never go stale. */
 export interface ResponseCache {
+  /** The size of all entries. */
+  readonly bytes: number;
+  /** How many lookups found a response, and how many did not. */
+  readonly hits: number;
+  readonly misses: number;
   get(key: string): CachedResponse | undefined;
   /**
    * Passes the chunks of a response through, and caches them at their end if the key was requested before and the
@@ -33,6 +38,8 @@ export function createResponseCache(maxBytes: number): ResponseCache {
   const entries = new Map<string, CachedResponse & { size: number }>();
   const seenKeys = createSeenKeys();
   let total = 0;
+  let hits = 0;
+  let misses = 0;
 
   function remove(key: string): void {
     total -= entries.get(key)?.size ?? 0;
@@ -81,9 +88,22 @@ export function createResponseCache(maxBytes: number): ResponseCache {
   }
 
   return {
+    get bytes() {
+      return total;
+    },
+    get hits() {
+      return hits;
+    },
+    get misses() {
+      return misses;
+    },
     get(key) {
       const response = entries.get(key);
-      if (response === undefined) return undefined;
+      if (response === undefined) {
+        misses += 1;
+        return undefined;
+      }
+      hits += 1;
       entries.delete(key);
       entries.set(key, response);
       return response;

@@ -159,6 +159,8 @@ export interface PutResult {
   readonly info: FrameInfo;
   /** Whether the handle was free before. */
   readonly created: boolean;
+  /** The rows that were put or appended. Default: all rows of the frame. */
+  readonly rowsWritten?: number;
 }
 
 /** Selects the frames of a tenant to list, sorted by handle. */

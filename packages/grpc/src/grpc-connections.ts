@@ -13,6 +13,7 @@ export interface GrpcConnection {
 
 /** The connections of a gRPC listener. */
 export interface GrpcConnections {
+  readonly size: number;
   [Symbol.iterator](): Iterator<GrpcConnection>;
   /**
    * Closes the connections without an open call, after a moment in which the client can close its side. The others close
@@ -58,6 +59,9 @@ export function trackConnections(listener: Server, onFailure?: TrackHandshakesOp
   });
 
   return {
+    get size() {
+      return connections.size;
+    },
     [Symbol.iterator]: () => connections.values(),
     closeIdle() {
       handshakes?.destroy();

@@ -59,6 +59,8 @@ export interface GrpcServer {
    * error is the system's, with its `code`, such as `EADDRINUSE`.
    */
   listen(host: string, port: number): Promise<number>;
+  /** The number of open connections. */
+  connectionCount(): number;
   /** Uses another certificate and key for new connections; open ones stay. Only for a server with TLS. */
   setSecureContext(context: SecureContextOptions): void;
   /**
@@ -139,6 +141,8 @@ export function createGrpcServer(options: GrpcServerOptions): GrpcServer {
         server.listen(family === 6 ? `[${address}]:${port}` : `${address}:${port}`, credentials),
       );
     },
+
+    connectionCount: () => connections?.size ?? 0,
 
     setSecureContext: (context) => credentials.update(context),
 

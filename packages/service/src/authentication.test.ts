@@ -39,6 +39,7 @@ describe('every operation', () => {
       'admit',
       'useAdmin',
       'health',
+      'activeStatements',
       'observe',
       'startTrace',
       'drain',

@@ -26,6 +26,9 @@ export interface RequestDetails {
   readonly operation: string;
 }
 
+/** The work of a process of the engine. */
+export type EngineChild = 'sql' | 'files';
+
 /** The route of a request that matches none: a label of a metric must not contain a path that a client invented. */
 export const OTHER_ROUTE = 'other';
 
@@ -34,13 +37,18 @@ export type ServiceEvent =
   | (EventSource & {
       readonly kind: 'frame_put' | 'frame_appended';
       readonly handle: string;
+      /** The rows of the frame. */
       readonly rows: number;
+      /** The rows that were put or appended. */
+      readonly rowsWritten: number;
       readonly bytes: number;
       readonly created: boolean;
       readonly durationMs: number;
     })
   | (EventSource & { readonly kind: 'frame_opened'; readonly handle: string; readonly rows: number })
   | (EventSource & { readonly kind: 'frame_dropped'; readonly handle: string })
+  /** A frame was removed because its time to live was over. */
+  | { readonly kind: 'frame_expired'; readonly tenant: string; readonly handle: string }
   | (EventSource & { readonly kind: 'frame_expiry_set'; readonly handle: string; readonly expires: Date | null })
   /** A statement has ended: its result is completely sent or stored, or it failed. Once for each statement. */
   | (EventSource & {
@@ -75,6 +83,14 @@ export type ServiceEvent =
   | (EventSource & { readonly kind: 'tsdb_refused_credentials' })
   /** The cluster did not confirm that a statement has stopped; its slot is free again. */
   | (EventSource & { readonly kind: 'scheduler_not_stopping' })
+  /** A process of the engine was started, for SQL or for the files of frames. Exactly one `engine_child_exited` follows. */
+  | { readonly kind: 'engine_child_started'; readonly child: EngineChild }
+  | {
+      readonly kind: 'engine_child_exited';
+      readonly child: EngineChild;
+      /** `idle`, `stopped` and `recycled` are planned, `killed` follows a cancel that was ignored; others are faults. */
+      readonly reason: 'idle' | 'stopped' | 'recycled' | 'killed' | 'hung' | 'crashed' | 'out_of_memory';
+    }
   /** A request without valid credentials; `reason` has no part of them. `operation`: as in `RequestDetails`. */
   | {
       readonly kind: 'caller_refused';

@@ -66,9 +66,10 @@ export function createFrameOperations(parts: FrameParts): FrameOperations {
     // Also before the data is read, so that the client need not send it.
     if (isConditional(options)) checkPutConditions(ref, await store.describe(ref), options);
     const result = await writeUpload(kind, parts, ref, upload, put);
+    const { created, rowsWritten = result.info.rows } = result;
     const { rows, bytes } = result.info;
     const durationMs = performance.now() - startMs;
-    observe({ kind, ...eventSource(call), handle, rows, bytes, created: result.created, durationMs });
+    observe({ kind, ...eventSource(call), handle, rows, rowsWritten, bytes, created, durationMs });
     return result;
   }
 

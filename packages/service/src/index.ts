@@ -15,6 +15,7 @@ export { ENGINE_NAMES, type EngineName, SQL_TARGETS, type SqlTarget } from './en
 export { engineNotConfigured } from './engine-not-configured.ts';
 export { isServing } from './is-serving.ts';
 export {
+  type EngineChild,
   type EventSource,
   type Observer,
   OTHER_ROUTE,

@@ -128,7 +128,8 @@ export function createQueryOperations(parts: QueryParts): QueryOperations {
         const result = await keep(call, { sql, ref, options });
         const { rows, bytes } = result.info;
         const durationMs = performance.now() - startMs;
-        observe({ kind: 'frame_put', ...eventSource(call), handle, rows, bytes, created: result.created, durationMs });
+        const written = { rows, rowsWritten: rows, bytes, created: result.created };
+        observe({ kind: 'frame_put', ...eventSource(call), handle, ...written, durationMs });
         return result;
       });
     },

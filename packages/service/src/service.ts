@@ -26,6 +26,7 @@ import type { TsdbResponse, TsdbRequest } from '@svc/tsdb-proxy';
 import type { EngineName, SqlTarget } from './engine-names.ts';
 import type { Observer } from './events.ts';
 import type { QueryTiming } from './query-clock.ts';
+import type { QueryInfo } from './running-query.ts';
 
 /** An uploaded frame: its format and its bytes. */
 export interface Upload {
@@ -200,6 +201,8 @@ export interface Service extends Operations {
   /** Finds the place of a request in a distributed trace, for its `Call`. Protocol front ends call it at most once for each request. */
   readonly startTrace: StartTrace;
   health(): Promise<Health>;
+  /** Returns the statements of all tenants that wait, run, or send their result, for metrics. */
+  activeStatements(): readonly Pick<QueryInfo, 'engine' | 'state'>[];
   /** Passes an event of a protocol front end to the observer. */
   readonly observe: Observer;
   /** From now on, `health` reports that the server stops soon. Operations are not affected. */

@@ -1,3 +1,4 @@
+import type { Duplex } from 'node:stream';
 import { buildConnector, Client, type Dispatcher, errors, Pool } from 'undici';
 import { createConnectionValve, VALVED_READS } from './connection-valve.ts';
 import { ForwardedRequest } from './forwarded-request.ts';
@@ -8,6 +9,8 @@ export interface ConnectionPoolOptions {
   readonly maxConnections: number;
   /** The certificate authorities to trust, as PEM. Undefined: those that Node trusts. */
   readonly ca: string | undefined;
+  /** Called with the socket of every connection that is opened. Default: none. */
+  readonly onConnection?: (socket: Duplex) => void;
 }
 
 /** The most bytes of response headers, the same limit that this server has for requests. */
@@ -28,12 +31,17 @@ export function createConnectionPool(origin: string, options: ConnectionPoolOpti
     maxHeaderSize: MAX_HEAD_BYTES,
     keepAliveTimeout: 4_000,
     keepAliveTimeoutThreshold: 2_000,
-    factory: (url, clientOptions) => createClient(url, clientOptions, connector),
+    factory: (url, clientOptions) => createClient(url, clientOptions, connector, options.onConnection),
   });
 }
 
 /** A client with one connection and its valve. */
-function createClient(origin: URL, options: Client.Options, connector: buildConnector.connector): Dispatcher {
+function createClient(
+  origin: URL,
+  options: Client.Options,
+  connector: buildConnector.connector,
+  onConnection: ConnectionPoolOptions['onConnection'],
+): Dispatcher {
   const valve = createConnectionValve();
   const client = new Client(origin, {
     ...options,
@@ -41,6 +49,7 @@ function createClient(origin: URL, options: Client.Options, connector: buildConn
       connector(connectOptions, (...[error, socket]) => {
         if (error !== null) return callback(error, null);
         valve.attach(socket);
+        onConnection?.(socket);
         callback(null, socket);
       });
     },

@@ -1,3 +1,4 @@
+import type { Duplex } from 'node:stream';
 import { ServiceError } from '@svc/errors';
 import { isCancelled } from '@svc/frames/internal';
 import type { Dispatcher } from 'undici';
@@ -13,13 +14,22 @@ import { late } from './upstream-failures.ts';
 /** Creates a proxy for one time-series database. It connects on the first `forward`. Throws if an option is invalid. */
 export function createTsdbProxy(options: TsdbProxyOptions): TsdbProxy {
   const { base, authorization, ca, connectTimeoutMs, timeoutMs, idleTimeoutMs, maxConnections } = checkOptions(options);
-  const loading = createPool(base.origin, { connectTimeoutMs, maxConnections, ca });
+  const open = new Set<object>();
+  const onConnection = (socket: Duplex): void => {
+    open.add(socket);
+    socket.once('close', () => open.delete(socket));
+  };
+  const loading = createPool(base.origin, { connectTimeoutMs, maxConnections, ca, onConnection });
   const headers = { 'accept-encoding': 'identity', ...(authorization === undefined ? {} : { authorization }) };
   const running = createRunningRequests();
   const lateness = () => late(timeoutMs);
   let isClosed = false;
 
   return {
+    get connections() {
+      return open.size;
+    },
+
     async forward(call, request) {
       const path = requestTarget(base, request);
       const pool = await loading;

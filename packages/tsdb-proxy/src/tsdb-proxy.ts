@@ -35,6 +35,8 @@ export interface TsdbProxy {
    * `TsdbCredentialsError` if the database rejects the credentials of this server.
    */
   forward(call: Call, request: TsdbRequest): Promise<TsdbResponse>;
+  /** The number of open connections, for metrics. Default: unknown. */
+  readonly connections?: number;
   /** Closes every connection. Requests in flight and every later `forward` fail with `unavailable`. */
   close(): Promise<void>;
 }

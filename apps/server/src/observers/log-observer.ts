@@ -26,6 +26,7 @@ export function createLogObserver(log: Log): Observer {
       case 'frame_put':
       case 'frame_appended':
       case 'frame_dropped':
+      case 'frame_expired':
       case 'frame_expiry_set':
       case 'caller_refused':
       case 'callers_loaded':
@@ -62,6 +63,10 @@ export function createLogObserver(log: Log): Observer {
         log.error(`${event.reason} The certificate from before stays in use.`);
         break;
       case 'request_started':
+      case 'engine_child_started':
+        break;
+      case 'engine_child_exited':
+        logExit(log, event);
         break;
       case 'request_answered': {
         const { error } = event;
@@ -74,6 +79,16 @@ export function createLogObserver(log: Log): Observer {
       }
     }
   };
+}
+
+/** A fault of the engine is for the operator; other ends of its processes are part of the work. */
+function logExit(
+  log: Log,
+  { kind, child, reason }: Extract<ServiceEvent, { readonly kind: 'engine_child_exited' }>,
+): void {
+  const isFault = reason === 'crashed' || reason === 'hung' || reason === 'out_of_memory';
+  if (isFault) log.warn('A process of the engine has ended; another takes its place.', { child, reason });
+  else log.debug(kind, { child, reason });
 }
 
 function fieldsOf(event: ServiceEvent): LogFields {

@@ -40,20 +40,28 @@ export interface RequestControl {
   cancel(): void;
 }
 
+/**
+ * Why a child has ended. `idle`, `stopped` and `recycled` (it holds too much memory, or its engine is not usable any more)
+ * are planned; `killed`: it ignored a cancel.
+ */
+export type ChildExitReason = 'idle' | 'stopped' | 'recycled' | 'killed' | 'hung' | 'crashed' | 'out_of_memory';
+
 /** A running child. */
 export interface ChildLink {
   readonly pid: number | undefined;
   /** False once it has exited or is about to. */
   readonly isAlive: boolean;
+  /** Resolves when it has exited, or could not be started. */
+  readonly exited: Promise<ChildExitReason>;
   /** Whether it responds; after its exit, the last known state. */
   readonly watch: Pick<ChildWatch, 'hasAnswered' | 'isResponding'>;
   /** Whether any request is in flight. */
   isBusy(): boolean;
   begin(request: LinkRequest, handlers: ResponseHandlers): RequestControl;
   /** Ends it when its last request is done. Begin no request after this. */
-  retire(): void;
-  /** Asks it to exit, and kills it if it does not. Resolves when its directory is removed. */
-  close(): Promise<void>;
+  retire(reason: ChildExitReason): void;
+  /** Asks it to exit, and kills it if it does not. Resolves when its directory is removed. Default reason: `stopped`. */
+  close(reason?: ChildExitReason): Promise<void>;
 }
 
 /** How long a child may take to obey a cancel. */
@@ -79,8 +87,12 @@ export function createChildLink(launch: () => ChildInDirectory, { pingMs }: Link
   let isClosing = false;
   let isRetired = false;
   let crash: ChildCrash | undefined;
+  /** Why it is about to end. */
+  let exitReason: ChildExitReason | undefined;
+  let onExit = (_reason: ChildExitReason): void => undefined;
+  const exited = new Promise<ChildExitReason>((resolve) => (onExit = resolve));
   const send = createSender(socket);
-  const watch = createChildWatch({ ...watching(child, send), pingMs, onSilent: retire, onHung: () => kill(hung()) });
+  const watch = createChildWatch({ ...watching(child, send), pingMs, onSilent: () => retire('hung'), onHung });
   const updateRef = (): void => keepProcess(child, socket, { isBusy: inFlight.size > 0, isClosing });
 
   function finish(id: number): ResponseHandlers | undefined {
@@ -97,25 +109,33 @@ export function createChildLink(launch: () => ChildInDirectory, { pingMs }: Link
     socket.destroy();
     batchFile?.close();
     crash ??= new ChildCrash(reason, lastWords);
+    onExit(exitReason ?? (crash.isOutOfMemory ? 'out_of_memory' : 'crashed'));
     for (const id of inFlight.keys()) finish(id)?.fail(crash);
   }
 
-  function kill(reason?: ChildCrash): void {
+  /** Without a reason: it has one already, or is about to end by itself. */
+  function kill(reason?: ChildExitReason): void {
     isAlive = false;
-    crash ??= reason;
+    exitReason ??= reason;
     child.kill('SIGKILL');
   }
 
-  function retire(): void {
+  function onHung(): void {
+    crash ??= hung();
+    kill('hung');
+  }
+
+  function retire(reason: ChildExitReason): void {
     isAlive = false;
     isRetired = true;
+    exitReason ??= reason;
     if (inFlight.size === 0) kill();
   }
 
   /** Kills a child that ignores a cancel; if it has other requests, when the last of them is done. */
   function replace(id: number): void {
-    if (inFlight.size === 1) return kill();
-    retire();
+    if (inFlight.size === 1) return kill('killed');
+    retire('killed');
     finish(id)?.fail(new ChildError({ code: 'cancelled', message: 'Cancelled.' }));
   }
 
@@ -129,6 +149,7 @@ export function createChildLink(launch: () => ChildInDirectory, { pingMs }: Link
     get isAlive() {
       return isAlive;
     },
+    exited,
     watch,
     isBusy: () => inFlight.size > 0,
     begin(request, handlers) {
@@ -140,9 +161,10 @@ export function createChildLink(launch: () => ChildInDirectory, { pingMs }: Link
       return createRequestControl(send, id, { isRunning: () => inFlight.has(id), replace: () => replace(id) });
     },
     retire,
-    async close() {
+    async close(reason = 'stopped') {
       isAlive = false;
       isClosing = true;
+      exitReason ??= reason;
       updateRef();
       await endOrKill(socket, removed, () => kill());
     },

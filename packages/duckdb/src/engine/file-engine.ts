@@ -63,13 +63,17 @@ const CHECK_MS = 1000;
 
 /** Options of `createFileEngine`. */
 export interface FileEngineOptions extends ChildOptions, LinkOptions {
+  /** Called with every child that is started, also with `child`. Default: none. */
+  readonly onChild?: ((child: Pick<ChildLink, 'exited'>) => void) | undefined;
   /** The first child, if it was started already. Default: one is started on demand. */
   readonly child?: ChildLink | undefined;
 }
 
 /** Creates an engine that starts a child on demand and replaces it when it has ended. */
 export function createFileEngine(options: FileEngineOptions): FileEngine {
+  const { onChild = () => {} } = options;
   let link = options.child;
+  if (link !== undefined) onChild(link);
   let retired: ChildLink[] = [];
   let isClosed = false;
   /** Whether the previous child was responding. */
@@ -91,12 +95,14 @@ export function createFileEngine(options: FileEngineOptions): FileEngine {
       retired = [...retired, ...(link ? [link] : [])].filter((child) => child.isBusy());
       if (retired.length > MAX_RETIRED) void retired.shift()?.close();
       link = startChild(options);
+      onChild(link);
     }
     const child = link;
     const running = startRequest<Response>(child, request, signal, partial);
     // Runs before the caller sees the failure, so that its next request goes to a new child.
     running.response.catch((error: unknown) => {
-      if (isOutOfMemory(error) || isBroken(error)) child.retire();
+      if (isOutOfMemory(error)) child.retire('out_of_memory');
+      else if (isBroken(error)) child.retire('recycled');
     });
     return running;
   }

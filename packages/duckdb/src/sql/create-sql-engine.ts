@@ -11,6 +11,7 @@ import {
 import { checkSqlText, createTimeLimit, type TimeLimit } from '@svc/frames/internal';
 import { type RecordBatch, Table, Utf8, vectorFromArray } from 'apache-arrow';
 import type { SqlParam } from '../wire/sql-requests.ts';
+import type { ChildLink } from '../engine/child-link.ts';
 import { sweepChildDirectories } from '../engine/child-directory.ts';
 import { decodeBatch } from '../types/batch-codec.ts';
 import type { SqlFrames } from '../store/sql-frames.ts';
@@ -43,6 +44,8 @@ export interface SqlEngineOptions extends SqlChildOptions {
   readonly idleMs?: number;
   /** The delay before the first child is started ahead of any statement. Default 0: immediately. */
   readonly startAheadMs?: number;
+  /** Called with every child that is started. Default: none. */
+  readonly onChild?: (child: Pick<ChildLink, 'exited'>) => void;
 }
 
 /** Creates an engine that runs SQL on the frames of a store, in sandboxed child processes. */
@@ -51,7 +54,11 @@ export function createSqlEngine(options: SqlEngineOptions): Engine {
   const { maxConcurrent = 4, maxQueued = 64, shortMs = 250, idleMs = 30_000, startAheadMs = 0 } = options;
   // In the background.
   void sweepChildDirectories(tempDirectory, DIRECTORY_PREFIX);
-  const start = (): SqlChild => createSqlChild(options);
+  const start = (): SqlChild => {
+    const child = createSqlChild(options);
+    options.onChild?.(child);
+    return child;
+  };
   const children = createSqlChildren({ start, maxConcurrent, maxQueued, shortMs, idleMs, startAheadMs });
   const shared = { store, privatePaths: [join(tempDirectory, DIRECTORY_PREFIX)] };
 

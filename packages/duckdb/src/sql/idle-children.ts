@@ -1,3 +1,4 @@
+import type { ChildExitReason } from '../engine/child-link.ts';
 import type { SqlChild } from './sql-child.ts';
 
 /** The pool of idle children. */
@@ -9,7 +10,10 @@ export interface IdleChildren {
 }
 
 /** Creates an empty pool. A used child goes to `end` after `idleMs`, a dead one when it is found. */
-export function createIdleChildren(idleMs: number, end: (child: SqlChild) => void): IdleChildren {
+export function createIdleChildren(
+  idleMs: number,
+  end: (child: SqlChild, reason: ChildExitReason) => void,
+): IdleChildren {
   const timers = new Map<SqlChild, NodeJS.Timeout | undefined>();
 
   function remove(child: SqlChild): void {
@@ -19,7 +23,7 @@ export function createIdleChildren(idleMs: number, end: (child: SqlChild) => voi
 
   function endOne(child: SqlChild): void {
     remove(child);
-    end(child);
+    end(child, 'idle');
   }
 
   return {

@@ -1,7 +1,7 @@
 import type { StatementMonitor } from '@svc/frames';
 import type { SqlResponses, SqlRequest } from '../wire/sql-requests.ts';
 import { download, type DownloadOptions, type PendingRequest, startRequest } from '../engine/pending-request.ts';
-import { createChildLink, type ResponseHandlers } from '../engine/child-link.ts';
+import { type ChildExitReason, type ChildLink, createChildLink, type ResponseHandlers } from '../engine/child-link.ts';
 import { ChildError } from '../engine/child-errors.ts';
 import { cpuTimeOf } from '../engine/child-watch.ts';
 import { launchSqlChild, type SqlChildOptions } from './launch-sql-child.ts';
@@ -35,15 +35,15 @@ export interface SqlChild {
   ): AsyncGenerator<ArrayBuffer, number, undefined>;
   /** Resolves when the last request is done or the child has exited. */
   settled(): Promise<void>;
-  /** Ends it and removes its directory. */
-  close(): Promise<void>;
+  /** Ends it and removes its directory. Default reason: `stopped`. */
+  close(reason?: ChildExitReason): Promise<void>;
 }
 
 /** Linux reports CPU time in hundredths of a second. */
 const TICK_MS = 10;
 
 /** Starts a locked child. */
-export function createSqlChild(options: SqlChildOptions): SqlChild {
+export function createSqlChild(options: SqlChildOptions): SqlChild & Pick<ChildLink, 'exited'> {
   const launched = launchSqlChild(options);
   const link = createChildLink(() => launched);
   let last: Promise<unknown> = Promise.resolve();
@@ -57,7 +57,7 @@ export function createSqlChild(options: SqlChildOptions): SqlChild {
     const running = startRequest<Response>(link, request, signal, handlers);
     // The caller handles the failure through `response`.
     last = running.response.catch((error: unknown) => {
-      if (isSpoilt(error)) return link.close();
+      if (isSpoilt(error)) return link.close('recycled');
       return undefined;
     });
     return running;
@@ -89,7 +89,8 @@ export function createSqlChild(options: SqlChildOptions): SqlChild {
     async settled() {
       await last;
     },
-    close: () => link.close(),
+    exited: link.exited,
+    close: (reason) => link.close(reason),
   };
 }
 

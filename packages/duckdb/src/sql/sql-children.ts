@@ -1,4 +1,5 @@
 import { onAbort, ServiceError, toServiceError } from '@svc/errors';
+import type { ChildExitReason } from '../engine/child-link.ts';
 import { createIdleChildren } from './idle-children.ts';
 import { limitOf, LONG_LEVEL } from './levels.ts';
 import type { SqlChild } from './sql-child.ts';
@@ -45,8 +46,8 @@ export function createSqlChildren(options: SqlChildrenOptions): SqlChildren {
   const ending = new Set<Promise<void>>();
   let isClosed = false;
 
-  function end(child: SqlChild): void {
-    const ended = child.close().finally(() => ending.delete(ended));
+  function end(child: SqlChild, reason?: ChildExitReason): void {
+    const ended = child.close(reason).finally(() => ending.delete(ended));
     ending.add(ended);
   }
 
@@ -66,7 +67,7 @@ export function createSqlChildren(options: SqlChildrenOptions): SqlChildren {
     // Keep as many as can be used, and the spare one. End the others.
     while (scheduler.running + idle.size > maxConcurrent + 1) {
       const surplus = idle.take((one) => !isUnused(one)) ?? idle.take(() => true);
-      if (surplus !== undefined) end(surplus);
+      if (surplus !== undefined) end(surplus, 'idle');
     }
     startAhead();
     return child;
@@ -75,7 +76,8 @@ export function createSqlChildren(options: SqlChildrenOptions): SqlChildren {
   async function giveBack(child: SqlChild, slot: Slot): Promise<void> {
     await child.settled();
     busy.delete(child);
-    if (isClosed || !child.isAlive || !child.hasRoom() || !child.priority.restore()) end(child);
+    if (isClosed || !child.isAlive || !child.hasRoom() || !child.priority.restore())
+      end(child, isClosed ? 'stopped' : 'recycled');
     else idle.add(child);
     slot.end();
     startAhead();
@@ -101,7 +103,7 @@ export function createSqlChildren(options: SqlChildrenOptions): SqlChildren {
         throw new ServiceError('unavailable', 'The engine is closed.');
       }
       const child = childForSlot(request.caller.tenant, slot);
-      const release = { end: () => end(child), giveBack: () => void giveBack(child, slot) };
+      const release = { end: () => end(child, 'killed'), giveBack: () => void giveBack(child, slot) };
       return createChildSlot({ child, slot, longMs, ...release });
     },
     async close() {

@@ -77,7 +77,7 @@ async function createParts(
   // SQL uses relative paths between directories, which break across symbolic links.
   const directory = await realpath(options.directory).catch(() => options.directory);
   const { files, decoders, isReadOnly = false, hasTenants = false } = options;
-  const { onProblem = () => {}, now = () => Date.now() } = options;
+  const { onProblem = () => {}, onExpired = () => {}, now = () => Date.now() } = options;
   const hot = createHotTier<StoredFrame>(options.cacheBytes ?? 1024 ** 3);
   const damaged = createDamagedFrames(onProblem);
   const reader = createContentReader({
@@ -102,7 +102,15 @@ async function createParts(
     damaged.remove(frame, successor);
   };
   const versions = createFrameVersions(now);
-  const catalogue = await createCatalogue({ directory, isReadOnly, versions, now, onProblem, onLeave });
+  const catalogue = await createCatalogue({
+    directory,
+    isReadOnly,
+    versions,
+    now,
+    onProblem,
+    onExpired,
+    onLeave,
+  });
 
   const { compression } = encodingOptions(options);
   const checkLock = async (): Promise<void> => lock?.check();
@@ -211,6 +219,7 @@ function storeOf(
     expire: (ref, ttlSeconds) => change(ref, () => catalogue.change(ref, () => expireFrame(parts, ref, ttlSeconds))),
     drop: (ref) => change(ref, () => catalogue.change(ref, () => dropFrame(parts, ref))),
     usage: () => measureUsage(parts),
+    cacheState: () => ({ frames: hot.size, bytes: hot.usedBytes, hits: hot.hits, misses: hot.misses }),
     async faults() {
       return [
         ...(files.isResponding() ? [] : [NOT_RESPONDING]),

@@ -1,4 +1,4 @@
-import type { Decoders, Store } from '@svc/frames';
+import type { Decoders, FrameRef, Store } from '@svc/frames';
 import type { LockTimes } from '../disk/directory-lock.ts';
 import type { FrameFiles, WriteOptions } from '../files/frame-files.ts';
 import type { StoreProblem } from './catalogue/store-problem.ts';
@@ -34,6 +34,8 @@ export interface DurableStoreOptions {
   readonly hasTenants?: boolean;
   /** Opens the directory read-only, even if another process holds it. Default false. */
   readonly isReadOnly?: boolean;
+  /** Called with every frame that is removed because it has expired. Default: none. */
+  readonly onExpired?: (frame: FrameRef) => void;
   /** Called with problems of single frames. Default: none. */
   readonly onProblem?: (problem: StoreProblem) => void;
   /** The clock. Default `Date.now`. */
@@ -42,8 +44,19 @@ export interface DurableStoreOptions {
   readonly lockTimes?: LockTimes;
 }
 
+/** The state of the cache of frames in memory. */
+export interface FrameCacheState {
+  readonly frames: number;
+  readonly bytes: number;
+  /** How many reads were of frames in memory, and how many of others. */
+  readonly hits: number;
+  readonly misses: number;
+}
+
 /** A store whose frames are files, which `createSqlEngine` can query. */
 export interface DurableStore extends Store, SqlFrames {
+  /** Returns the state of the frames in memory. */
+  cacheState(): FrameCacheState;
   /** Compares the files of all frames that were put with their checksums, including those that were verified before. */
   verify(signal?: AbortSignal): AsyncIterable<FrameVerdict>;
 }

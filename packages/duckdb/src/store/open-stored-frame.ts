@@ -72,6 +72,7 @@ export function openStoredFrame(
     info,
     read(options = {}) {
       pinned ??= isOpen ? hot.open(frame) : undefined;
+      hot.countRead(pinned !== undefined);
       return pinned ? pinned.read(options) : readCold(options);
     },
     file: (format, options) => openFile(frame, contents, format, options),

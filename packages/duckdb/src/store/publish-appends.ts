@@ -111,7 +111,7 @@ async function publishAccepted(
   const contents = await parts.reader.describe(frame);
   const { handle, version, expires } = frame;
   let draft: Draft = { handle, version, expires, parts: sizedParts(frame), contents, rows: contents.rows };
-  const results: { readonly append: WaitingAppend; readonly info: FrameInfo }[] = [];
+  const results: { readonly append: WaitingAppend; readonly info: FrameInfo; readonly rowsWritten: number }[] = [];
   for (const { file, appends } of groups) {
     const { path, written } = file;
     const part = { unfinishedPath: path, version: appends.at(-1)?.version ?? '', size: written };
@@ -124,7 +124,7 @@ async function publishAccepted(
       const { ttlSeconds } = append.options;
       const ends: Date | null = ttlSeconds === undefined ? draft.expires : expiryOf(parts.now(), ttlSeconds);
       draft = { handle, version: own, expires: ends, rows: draft.rows + rowsOf(added), ...next };
-      results.push({ append, info: infoOfDraft(draft) });
+      results.push({ append, info: infoOfDraft(draft), rowsWritten: rowsOf(added) });
     }
   }
   if (results.length === 0) return;
@@ -132,7 +132,7 @@ async function publishAccepted(
     await checkLock();
     const onCurrent = (): void => accepted.forEach(({ append }) => append.options.reservation.close());
     merger.consider(await catalogue.publish(frame, { ...draft, onCurrent }));
-    for (const { append, info } of results) append.resolve({ info, created: false });
+    for (const { append, info, rowsWritten } of results) append.resolve({ info, created: false, rowsWritten });
   } catch (error) {
     await Promise.allSettled(groups.map(({ file }) => folder.discard(file.path)));
     for (const { append } of results) append.reject(error);

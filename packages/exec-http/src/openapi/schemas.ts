@@ -60,7 +60,7 @@ const PartSchema = v.strictObject({ status: v.picklist(['configured', 'not_confi
 
 /** The body of `/health`; callers see more or less of it. */
 const HealthSchema = v.strictObject({
-  status: v.picklist(['ok', 'degraded', 'failing', 'stopping']),
+  status: v.picklist(['ok', 'degraded', 'failing', 'draining', 'stopping']),
   version: v.exactOptional(v.string()),
   uptimeSeconds: v.exactOptional(v.pipe(v.number(), v.minValue(0))),
   defaultEngine: v.exactOptional(v.picklist(SQL_TARGETS)),

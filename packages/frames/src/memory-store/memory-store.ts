@@ -140,7 +140,7 @@ async function appendFrame(parts: Parts, ref: FrameRef, rows: FrameStream, optio
     };
     const info = infoOf(ref, nextVersion(), now, contents);
     frames.set(ref.tenant, { info, schema, batches });
-    return { info, created: current === undefined };
+    return { info, created: current === undefined, rowsWritten: added.rows };
   } catch (error) {
     frames.budget.free(bytes);
     throw error;

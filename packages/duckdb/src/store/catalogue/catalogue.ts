@@ -76,18 +76,20 @@ export interface CatalogueOptions {
   readonly versions: FrameVersions;
   readonly now: () => number;
   readonly onProblem: (problem: StoreProblem) => void;
+  /** Called with a frame that was removed because it has expired. */
+  readonly onExpired: (frame: StoredFrame) => void;
   /** Called with a frame that was replaced, was dropped or has expired. */
   readonly onLeave: (frame: StoredFrame, replacement?: Replacement) => void;
 }
 
 /** Loads the catalogue of a directory. */
 export async function createCatalogue(options: CatalogueOptions): Promise<Catalogue> {
-  const { directory, isReadOnly, versions, now, onProblem, onLeave } = options;
+  const { directory, isReadOnly, versions, now, onProblem, onExpired, onLeave } = options;
   const entries = createCatalogueEntries(directory);
   const queue = createKeyedQueue();
   const change = <T>({ tenant, handle }: FrameRef, work: () => Promise<T>): Promise<T> =>
     queue.run(`${tenant}\0${handle.toLowerCase()}`, work);
-  const removals = createFrameRemovals({ entries, change, now, onProblem, onLeave });
+  const removals = createFrameRemovals({ entries, change, now, onProblem, onExpired, onLeave });
   const load = (): Promise<void> => loadCatalogue({ directory, entries, isReadOnly, removals, onProblem });
   const isThere = (frame: StoredFrame): boolean => !isExpired(frame, now());
   await load();

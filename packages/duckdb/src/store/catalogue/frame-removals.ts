@@ -32,6 +32,7 @@ export interface RemovalOptions {
   readonly change: (frame: StoredFrame, work: () => Promise<void>) => Promise<void>;
   readonly now: () => number;
   readonly onProblem: (problem: StoreProblem) => void;
+  readonly onExpired: (frame: StoredFrame) => void;
   readonly onLeave: (frame: StoredFrame, replacement?: Replacement) => void;
 }
 
@@ -66,7 +67,8 @@ async function unlistedFiles({ folder }: Tenant, entry: Entry, versions: readonl
 }
 
 /** Creates the removals of a catalogue. */
-export function createFrameRemovals({ entries, change, now, onProblem, onLeave }: RemovalOptions): FrameRemovals {
+export function createFrameRemovals(options: RemovalOptions): FrameRemovals {
+  const { entries, change, now, onProblem, onExpired, onLeave } = options;
   const running = new Set<Promise<void>>();
   const expiring = new Set<StoredFrame>();
 
@@ -115,7 +117,9 @@ export function createFrameRemovals({ entries, change, now, onProblem, onLeave }
   async function dropExpired(frame: StoredFrame): Promise<void> {
     // Keep it in the set, in case its expiry was extended or the drop fails.
     expiring.add(frame);
-    if (isExpired(frame, now())) await drop(frame);
+    if (!isExpired(frame, now()) || entries.entryOf(frame)?.current !== frame) return;
+    await drop(frame);
+    onExpired(frame);
   }
 
   return {

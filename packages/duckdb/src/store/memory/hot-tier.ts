@@ -17,9 +17,16 @@ export interface Filling<Key> {
 /** An LRU cache of frames in memory. Its size never exceeds the budget. */
 export interface HotTier<Key extends object> {
   readonly usedBytes: number;
+  /** The number of frames. */
+  readonly size: number;
+  /** How many reads were counted, by whether their frame was in memory. */
+  readonly hits: number;
+  readonly misses: number;
   has(key: Key): boolean;
   /** Opens a frame, which stays in memory and counts against the budget until it is closed. */
   open(key: Key): Pick<OpenFrame, 'read' | 'close'> | undefined;
+  /** Counts a read. */
+  countRead(isHit: boolean): void;
   /** Starts to load a frame from disk. Returns undefined if it is cached, is being loaded, or does not fit. */
   fill(key: Key, schema: Schema, expectedBytes?: number): Filling<Key> | undefined;
   /** Starts to load a frame that has no key yet. */
@@ -43,6 +50,8 @@ export function createHotTier<Key extends object>(maxBytes: number): HotTier<Key
   const entries = new Map<Key, HotEntry>();
   const fillings = new Map<Key, Filling<Key>>();
   let usedBytes = 0;
+  let hits = 0;
+  let misses = 0;
 
   const budget: Budget = {
     take(bytes) {
@@ -76,6 +85,15 @@ export function createHotTier<Key extends object>(maxBytes: number): HotTier<Key
     get usedBytes() {
       return usedBytes;
     },
+    get size() {
+      return entries.size;
+    },
+    get hits() {
+      return hits;
+    },
+    get misses() {
+      return misses;
+    },
     has: (key) => entries.has(key),
     open(key) {
       const entry = entries.get(key);
@@ -90,6 +108,10 @@ export function createHotTier<Key extends object>(maxBytes: number): HotTier<Key
           if (entry.readers === 0 && !entry.isCached) budget.free(entry.bytes);
         },
       };
+    },
+    countRead(isHit) {
+      if (isHit) hits += 1;
+      else misses += 1;
     },
     fill(key, schema, expectedBytes = 0) {
       if (expectedBytes > maxBytes || maxBytes === 0 || entries.has(key) || fillings.has(key)) return undefined;
