@@ -7,7 +7,7 @@ import { createClient, Metadata } from 'nice-grpc';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { connect, doGet } from './flight-client.ts';
 import { basic, bearer, CALLERS, callersFileOf, callerWith, EVERY_CALLER, type TestCaller } from './callers.ts';
-import { runToEnd, type ServerProcess, startProcess, testFile } from './server-process.ts';
+import { runToEnd, sendRaw, type ServerProcess, startProcess, testFile } from './server-process.ts';
 import { allEntries } from './ways-in/entries.ts';
 import { nameOf, RESPONSES, type Target } from './ways-in/way.ts';
 import { openTarget, outcomeFor, outcomesOfStrangers, permissionsOf, SAMPLE, WAYS } from './ways-in/ways.ts';
@@ -102,6 +102,15 @@ describe('a refusal', () => {
     expect(response.status).toBe(401);
     expect(response.headers.get('www-authenticate')).toBe(challenge);
     expect(response.headers.get('x-request-id')).not.toBeNull();
+  });
+
+  test('meets a request with two credentials, whichever comes first', async () => {
+    const credentials = [bearer(CALLERS.all.token), 'Bearer svc_nonsense'];
+    for (const [first, second] of [credentials, credentials.toReversed()]) {
+      const head = `GET /frames HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n`;
+      const answer = await sendRaw(server.port, `${head}Authorization: ${first}\r\nauthorization: ${second}\r\n\r\n`);
+      expect(answer).toMatch(/^HTTP\/1\.1 401 /);
+    }
   });
 
   test.each(PERMISSIONS.filter((name) => name === 'read' || name === 'write'))(

@@ -6,6 +6,7 @@ import type { Context, Hono } from 'hono';
 import { type EndpointResponse, toResponse } from './endpoint-response.ts';
 import type { Method } from './endpoints/endpoint-table.ts';
 import { INVALID_TOKEN_CHALLENGE } from './error-response.ts';
+import { authorizationOf } from './authorization.ts';
 import { checkCaller } from './check-caller.ts';
 import { createHttpCall, type HttpCall } from './http-call.ts';
 import { type ExecEnv, RequestContext } from './request-context.ts';
@@ -96,7 +97,7 @@ function needsCaller({ req, env }: Context<ExecEnv>, options: EndpointOptions): 
   if (access === 'open' || req.method === 'OPTIONS' || !hasCallers(options)) return false;
   // A host may use other credentials, such as a cookie.
   if (access === 'closed' || authenticate !== undefined) return true;
-  return req.header('authorization') !== undefined || certificateOf(env) !== undefined;
+  return authorizationOf(req, env) !== undefined || certificateOf(env) !== undefined;
 }
 
 function certificateOf(env: ExecEnv['Bindings'] | undefined): ClientCertificate | undefined {
@@ -112,7 +113,7 @@ function authenticateCall(
   { req, env }: Context<ExecEnv>,
   options: EndpointOptions,
 ): EndpointResponse | undefined | Promise<EndpointResponse | undefined> {
-  const authorization = req.header('authorization');
+  const authorization = authorizationOf(req, env);
   try {
     const connection = env?.incoming?.socket;
     const found = findCaller(call, req.raw, { authorization, certificate: certificateOf(env), connection }, options);

@@ -13,7 +13,7 @@ import {
 
 /** The raw request and response; present only if the app runs on `@hono/node-server`. */
 export interface NodeBindings {
-  readonly incoming?: Pick<IncomingMessage, 'complete' | 'headers' | 'httpVersion' | 'socket' | 'url'>;
+  readonly incoming?: Pick<IncomingMessage, 'complete' | 'headers' | 'httpVersion' | 'rawHeaders' | 'socket' | 'url'>;
   readonly outgoing?: Pick<
     ServerResponse,
     | 'destroy'
