@@ -155,6 +155,19 @@ test.each([
   expect(frame?.columns.map(({ name }) => name)).toEqual(hasColumns ? ['id'] : []);
 });
 
+test.each([
+  ['has no columns for a caller that may only write', CALLERS.write, false],
+  ['has the columns for a caller that may also read', callerWith(['read', 'write']), true],
+])('the response to an append %s', async (fact, caller, hasColumns) => {
+  const handle = `appended-${fact.length}`;
+  const csv = { headers: { 'content-type': 'text/csv' }, body: 'id\n1\n' };
+  await ask(`/frames/${handle}`, CALLERS.all, { method: 'PUT', ...csv });
+  const appended = await ask(`/frames/${handle}`, caller, { method: 'POST', ...csv });
+  const info = (await appended.json()) as object;
+  expect(info).toMatchObject({ handle, rows: 2 });
+  expect('columns' in info).toBe(hasColumns);
+});
+
 test('/health shows the status to all, parts to callers, and the store to admins', async () => {
   const shown = async (caller?: TestCaller) => (await ask('/health', caller)).json() as Promise<Record<string, never>>;
   expect(await shown()).toEqual({ status: 'ok' });

@@ -2,6 +2,7 @@ import { ServiceError } from '@svc/errors';
 import {
   type Call,
   type Decoders,
+  type FrameInfo,
   type FrameRef,
   isFileFormat,
   parseHandle,
@@ -19,7 +20,7 @@ import type { Audit } from './audit.ts';
 import { limitUpload } from './limit-upload.ts';
 import { createReadOperations, eventSource, notFound, type ReadParts } from './read-operations.ts';
 import { isAllowed } from './required-permissions.ts';
-import type { PutFrameOptions, Service, Upload } from './service.ts';
+import type { PutFrameOptions, Service, ShownInfo, Upload } from './service.ts';
 import { checkTtl } from './ttl.ts';
 
 /** Dependencies of the operations on frames. */
@@ -92,7 +93,10 @@ export function createFrameOperations(parts: FrameParts): FrameOperations {
     putFrame: (call, handle, upload, put = {}) =>
       audit.write(call, 'putFrame', handle, () => write('frame_put', call, handle, upload, put)),
     appendFrame: (call, handle, upload, put = {}) =>
-      audit.write(call, 'appendFrame', handle, () => write('frame_appended', call, handle, upload, put)),
+      audit.write(call, 'appendFrame', handle, async () => {
+        const { info, created } = await write('frame_appended', call, handle, upload, put);
+        return { info: shownInfo(call, info), created };
+      }),
 
     expireFrame: (call, handle, ttlSeconds) =>
       audit.write(call, 'expireFrame', handle, async () => {
@@ -100,8 +104,7 @@ export function createFrameOperations(parts: FrameParts): FrameOperations {
         checkTtl(ttlSeconds);
         const info = (await store.expire(refOf(call, handle), ttlSeconds)) ?? notFound(handle);
         observe({ kind: 'frame_expiry_set', ...eventSource(call), handle, expires: info.expires });
-        const { columns: _columns, ...others } = info;
-        return isAllowed(call, 'describeFrame') ? info : others;
+        return shownInfo(call, info);
       }),
 
     dropFrame: (call, handle) =>
@@ -111,6 +114,13 @@ export function createFrameOperations(parts: FrameParts): FrameOperations {
         observe({ kind: 'frame_dropped', ...eventSource(call), handle });
       }),
   };
+}
+
+/** The columns of a frame that someone else may have put are only for callers who may describe it. */
+function shownInfo(call: Call, info: FrameInfo): ShownInfo {
+  if (isAllowed(call, 'describeFrame')) return info;
+  const { columns: _columns, ...others } = info;
+  return others;
 }
 
 async function writeUpload(

@@ -29,6 +29,7 @@ export type { QueryInfo } from './running-query.ts';
 export { eventSource } from './read-operations.ts';
 export { REQUIRED_PERMISSIONS, requiredPermissions } from './required-permissions.ts';
 export type {
+  AppendResult,
   AuthenticationContext,
   FileReading,
   FrameReading,

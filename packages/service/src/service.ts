@@ -128,6 +128,11 @@ export interface PartState {
 /** The metadata of a frame, with the columns if the caller may describe it. */
 export type ShownInfo = Omit<FrameInfo, 'columns'> & Partial<Pick<FrameInfo, 'columns'>>;
 
+/** The outcome of an append. */
+export interface AppendResult extends Pick<PutResult, 'created'> {
+  readonly info: ShownInfo;
+}
+
 /**
  * The operations for callers. They fail with a `ServiceError`. Handles are validated here, and so is the permission of the
  * caller: `REQUIRED_PERMISSIONS` has a row for each operation.
@@ -142,7 +147,7 @@ export interface Operations {
   listFrames(call: Call, options?: ListOptions): Promise<readonly FrameInfo[]>;
   putFrame(call: Call, handle: string, upload: Upload, options?: PutFrameOptions): Promise<PutResult>;
   /** Appends rows to a frame, or creates it. */
-  appendFrame(call: Call, handle: string, upload: Upload, options?: PutFrameOptions): Promise<PutResult>;
+  appendFrame(call: Call, handle: string, upload: Upload, options?: PutFrameOptions): Promise<AppendResult>;
   expireFrame(call: Call, handle: string, ttlSeconds: number | null): Promise<ShownInfo>;
   dropFrame(call: Call, handle: string): Promise<void>;
   /** Runs one read-only statement over the caller's frames as tables. The caller must close the result. */
