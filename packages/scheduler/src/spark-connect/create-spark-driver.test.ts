@@ -62,11 +62,11 @@ const THREE = [[1, 2], [3], [4, 5]].map(batchOf);
 const cut = (after: number): Fault => ({ after, kind: Status.UNAVAILABLE });
 
 describe('a statement', () => {
-  test('gets every batch, and its session ends', async () => {
+  test('gets every batch, and its session ends with the driver', async () => {
     const { server, driver } = await start({ batches: THREE });
     expect(await valuesOf(await driver.query(STATEMENT, NEVER))).toEqual([1, 2, 3, 4, 5]);
     await driver.close();
-    expect(callsOf(server)).toEqual(['executePlan', 'releaseExecute(all)', 'releaseSession']);
+    expect(callsOf(server)).toEqual(['executePlan', 'releaseExecute(all)', 'releaseSession(acme)']);
   });
 
   test('runs in a session of its tenant, with the settings that it needs', async () => {
@@ -115,6 +115,69 @@ describe('a statement', () => {
       'releaseExecute(4)',
       'releaseExecute(all)',
     ]);
+  });
+});
+
+describe('a session', () => {
+  const lost = (errorClass: string): Fault => ({
+    after: 0,
+    kind: Status.INTERNAL,
+    message: `[INVALID_HANDLE.${errorClass}] x`,
+  });
+
+  test('is shared by the statements of a tenant, and ends with the driver', async () => {
+    const { server, driver } = await start({ batches: THREE });
+    await Promise.all([1, 2].map(async () => valuesOf(await driver.query(STATEMENT, NEVER))));
+    await valuesOf(await driver.query(STATEMENT, NEVER));
+    await valuesOf(await driver.query({ ...STATEMENT, tenant: 'other' }, NEVER));
+    expect(new Set(server.requests.map(({ sessionId }) => sessionId)).size).toBe(2);
+    expect(server.calls).not.toContain('releaseSession(acme)');
+    await driver.close();
+    expect(server.calls.slice(-2).toSorted()).toEqual(['releaseSession(acme)', 'releaseSession(other)']);
+  });
+
+  test.each(['SESSION_CHANGED', 'SESSION_CLOSED', 'SESSION_NOT_FOUND'])(
+    'that the server has lost (%s) is opened again for the next statement',
+    async (errorClass) => {
+      const { server, driver } = await start({ batches: THREE, faults: [undefined, lost(errorClass)] });
+      for (let i = 0; i < 3; i++) {
+        expect(await valuesOf(await driver.query(STATEMENT, NEVER))).toEqual([1, 2, 3, 4, 5]);
+      }
+      const [first, refused, again, next] = server.requests.map(({ sessionId }) => sessionId);
+      expect(refused).toBe(first);
+      expect(again).not.toBe(first);
+      expect(next).toBe(again);
+      expect(server.calls.filter((call) => call === 'config')).toHaveLength(3);
+    },
+  );
+
+  test('that is lost as soon as it is opened is an error', async () => {
+    const { server, driver } = await start({ batches: THREE, faults: [lost('SESSION_CLOSED')] });
+    expect(await failureOf(driver.query(STATEMENT, NEVER))).toMatchObject({ code: 'scheduler_failed' });
+    // Another request asks for the columns alone, to find out whether the SQL is the reason.
+    expect(server.requests.filter(({ plan }) => plan?.root?.limit === undefined)).toHaveLength(1);
+  });
+
+  test('that could not be opened is not kept', async () => {
+    const refused: Record<string, Status> = { config: Status.PERMISSION_DENIED };
+    const { driver } = await start({ batches: THREE, refused });
+    expect(await failureOf(driver.query(STATEMENT, NEVER))).toMatchObject({ code: 'scheduler_failed' });
+    delete refused['config'];
+    expect(await valuesOf(await driver.query(STATEMENT, NEVER))).toEqual([1, 2, 3, 4, 5]);
+  });
+
+  test('is not lost with the caller who waited for it first', async () => {
+    let open = (): void => undefined;
+    const opened = new Promise<void>((resolve) => (open = resolve));
+    const { server, driver } = await start({ batches: THREE, opened });
+    const controller = new AbortController();
+    const first = failureOf(driver.query(STATEMENT, controller.signal));
+    const second = driver.query(STATEMENT, NEVER);
+    controller.abort();
+    expect(await first).toMatchObject({ code: 'cancelled' });
+    open();
+    expect(await valuesOf(await second)).toEqual([1, 2, 3, 4, 5]);
+    expect(server.requests).toHaveLength(1);
   });
 });
 
@@ -207,7 +270,7 @@ describe('a result', () => {
     const failure = await failureOf(driver.query(STATEMENT, NEVER));
     expect(failure).toMatchObject({ code: 'scheduler_failed', message: expect.stringContaining(message) });
     await driver.close();
-    expect(server.calls.slice(-2)).toEqual(['releaseExecute(all)', 'releaseSession']);
+    expect(server.calls.slice(-2)).toEqual(['releaseExecute(all)', 'releaseSession(acme)']);
   });
 
   test('that is damaged later is an error, after the rows before', async () => {
@@ -237,7 +300,7 @@ describe('a stop', () => {
     answer();
     await stopped;
     await driver.close();
-    expect(callsOf(server)).toEqual(['executePlan', 'interrupt', 'releaseExecute(all)', 'releaseSession']);
+    expect(callsOf(server)).toEqual(['executePlan', 'interrupt', 'releaseExecute(all)', 'releaseSession(acme)']);
   });
 
   test('by the signal ends the rows with its reason', async () => {

@@ -10,11 +10,13 @@ import { createDialectProbe } from './dialect-probe.ts';
 import type { Execution } from './execution.ts';
 import { type Plan, planOf } from './plan.ts';
 import { invalidSql, refusalError, RefusedPlan, transportError } from './spark-errors.ts';
+import { createSparkSessions } from './spark-sessions.ts';
 import { type StartedPlan, startPlan } from './start-plan.ts';
 
 /** Creates the driver of a Spark Connect server: Spark, or another one that speaks its protocol. */
 export function createSparkDriver(cluster: Cluster): Driver {
   const connection = connectSpark(cluster);
+  const sessions = createSparkSessions(connection.client);
   const running = new Set<Execution>();
   const dialect = createDialectProbe((plan) => columnsOf(plan, PROBE, probeTimeout()));
 
@@ -23,20 +25,25 @@ export function createSparkDriver(cluster: Cluster): Driver {
     void execution.ended.then(() => running.delete(execution));
   }
 
-  async function start(plan: Plan, { tenant, tag }: Owner, signal: AbortSignal): Promise<StartedPlan> {
-    return startPlan(connection.client, { plan, tenant, tag, signal, onExecution });
+  async function start(
+    plan: Plan,
+    { tenant, tag }: Owner,
+    signal: AbortSignal,
+    isSessionKept: boolean,
+  ): Promise<StartedPlan> {
+    return startPlan(connection.client, sessions, { plan, tenant, tag, isSessionKept, signal, onExecution });
   }
 
-  async function columnsOf(plan: Plan, owner: Owner, signal: AbortSignal): Promise<Schema> {
-    const { schema, batches } = await start(plan, owner, signal);
+  async function columnsOf(plan: Plan, owner: Owner, signal: AbortSignal, isSessionKept = false): Promise<Schema> {
+    const { schema, batches } = await start(plan, owner, signal, isSessionKept);
     // A complete result need not be interrupted.
     for (let next = await batches.next(); next.done !== true;) next = await batches.next();
     return schema;
   }
 
   async function describe(statement: BoundStatement, signal: AbortSignal): Promise<Schema> {
-    const plan = planOf(statement, { dialect: await dialect.get(signal), limit: 0 });
-    return columnsOf(plan, statement, signal);
+    const known = await dialect.get(signal);
+    return columnsOf(planOf(statement, { dialect: known, limit: 0 }), statement, signal, known.noticesLostSessions);
   }
 
   /** Whether the server refuses a statement even without running it: then the statement is the reason, not the run. */
@@ -72,8 +79,9 @@ export function createSparkDriver(cluster: Cluster): Driver {
     async query(statement, signal) {
       const { batches, ...rest } = await begin(statement, signal, async () => {
         const known = await dialect.get(signal);
-        const started = await start(planOf(statement, { dialect: known }), statement, signal);
-        return { ...started, noticesMissingFiles: known.noticesMissingFiles };
+        const { noticesMissingFiles, noticesLostSessions } = known;
+        const started = await start(planOf(statement, { dialect: known }), statement, signal, noticesLostSessions);
+        return { ...started, noticesMissingFiles };
       });
       return { ...rest, batches: withErrors(batches, (error) => explain(error, statement, signal)) };
     },
@@ -92,6 +100,7 @@ export function createSparkDriver(cluster: Cluster): Driver {
     },
     async close() {
       await waitForStops([...running].map(async (execution) => execution.stop().then(() => execution.ended)));
+      await waitForStops([sessions.close()]);
       connection.close();
     },
   };

@@ -35,6 +35,8 @@ export interface SparkServerOptions {
   /** The calls that fail with a status. */
   readonly refused?: Readonly<Record<string, Status>>;
   readonly details?: Partially<sparkConnect.FetchErrorDetailsResponse>;
+  /** Resolves when the sessions of statements may be opened. Default: at once. */
+  readonly opened?: Promise<void>;
   /** Resolves when an interrupt may be answered. Default: at once. */
   readonly interrupted?: Promise<void>;
 }
@@ -96,9 +98,10 @@ export async function startSparkServer(options: SparkServerOptions): Promise<Spa
       record(`reattachExecute(${lastResponseId ?? ''})`, context);
       yield* play(lastResponseId);
     },
-    async config({ operation }, context) {
+    async config({ operation, userContext }, context) {
       record('config', context);
       for (const { key, value = '' } of operation?.set?.pairs ?? []) settings.set(key, value);
+      if (userContext?.userId !== 'svc') await options.opened;
       return { serverSideSessionId: 'server-session' };
     },
     async interrupt(_request, context) {
@@ -110,8 +113,8 @@ export async function startSparkServer(options: SparkServerOptions): Promise<Spa
       record(`releaseExecute(${releaseUntil?.responseId ?? (releaseAll && 'all')})`, context);
       return {};
     },
-    async releaseSession(_request, context) {
-      record('releaseSession', context);
+    async releaseSession({ userContext }, context) {
+      record(`releaseSession(${userContext?.userId})`, context);
       return {};
     },
     async fetchErrorDetails() {
