@@ -64,6 +64,12 @@ export const ERROR_CODES = {
     meaning: 'No frame of the caller has this handle.',
     hint: 'GET /frames lists all handles.',
   },
+  query_not_found: {
+    http: 404,
+    grpc: 'NOT_FOUND',
+    meaning: 'No query that runs now, and that the caller may see, has this id.',
+    hint: 'GET /queries lists the running queries.',
+  },
   route_not_found: {
     http: 404,
     grpc: 'UNIMPLEMENTED',

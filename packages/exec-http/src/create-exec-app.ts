@@ -10,6 +10,8 @@ import { chkHandlers, execHandlers, expHandlers } from './exec-endpoint.ts';
 import { fileHandlers } from './files/files-endpoint.ts';
 import { frameHandlers, frameListHandlers } from './frames-endpoint.ts';
 import { openApiHandlers } from './openapi/openapi-endpoint.ts';
+import { type HostInfo, infoHandlers } from './queries/info-endpoint.ts';
+import { queryHandlers, queryListHandlers } from './queries/queries-endpoint.ts';
 import { createRequestGuard, type RequestGuardOptions } from './request-guard.ts';
 import { healthHandlers, LIVE_HANDLERS, PING_HANDLERS, readyHandlers } from './state-endpoints.ts';
 
@@ -33,6 +35,8 @@ export interface ExecAppOptions extends RequestGuardOptions {
   readonly isStarting?: (() => boolean) | undefined;
   /** Other paths of the host, which `/openapi.json` describes, too. Default: none. */
   readonly otherEndpoints?: EndpointTable | undefined;
+  /** What `/info` reports of the host. Default: nothing. */
+  readonly info?: HostInfo | undefined;
   /** The size of the cache of short responses, in bytes; 0: no cache. Default 64 MiB. */
   readonly answerCacheBytes?: number;
   /** The cache of short responses, for hosts that count its hits. Default: one of `answerCacheBytes`. */
@@ -54,6 +58,7 @@ export function createExecApp(options: ExecAppOptions): Hono<ExecEnv> {
   const hasParquet = service.encodeParquet !== undefined;
   const rules = { hasTsdb, engines, hasParquet, defaultFmt, defaultEngine, maxRows };
   const reads = { service, cache: options.answerCache ?? createResponseCache(answerCacheBytes), compression, maxRows };
+  const about = { service, host: options.info, defaultEngine, maxRows, hasCallers: hasCallers(endpoint) };
   const state = { service, isStarting, defaultEngine, hasCallers: hasCallers(endpoint) };
   addEndpoints(app, ENDPOINTS, endpoint, {
     '/exec': execHandlers(reads, rules),
@@ -62,6 +67,9 @@ export function createExecApp(options: ExecAppOptions): Hono<ExecEnv> {
     '/files/{name}': fileHandlers(reads),
     '/frames': frameListHandlers(service),
     '/frames/{handle}': frameHandlers(service),
+    '/queries': queryListHandlers(service),
+    '/queries/{id}': queryHandlers(service),
+    '/info': infoHandlers(about),
     '/ping': PING_HANDLERS,
     '/health': healthHandlers(state),
     '/ready': readyHandlers(state),

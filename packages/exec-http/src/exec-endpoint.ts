@@ -16,6 +16,7 @@ import { type Params, parseQueryString } from './query-string.ts';
 import { type FrameReads, readFrame } from './read-frame.ts';
 import { sendFile } from './files/send-file.ts';
 import { runSql } from './run-sql.ts';
+import { serverTiming } from './queries/server-timing.ts';
 import { isForm, sqlParams } from './sql-body.ts';
 
 /** Handles `/exec`: reads a frame or runs SQL and returns a JSON table, or forwards SQL. */
@@ -45,6 +46,20 @@ function isFile({ format, rows, columns }: HandleRequest, { frameFileFormats }: 
   return format === 'parquet' && isWhole && frameFileFormats.includes(format);
 }
 
+/** Forwards SQL. A timing that the database sends stays the first. */
+async function forwardSql(
+  service: Service,
+  { call }: RequestContext,
+  request: Parameters<Service['forward']>[1],
+): Promise<EndpointResponse> {
+  const startMs = performance.now();
+  const forwarded = await service.forward(call, request);
+  const { 'server-timing': own } = serverTiming({ waitMs: 0, executeMs: performance.now() - startMs });
+  const { 'server-timing': theirs } = forwarded.headers;
+  forwarded.headers['server-timing'] = theirs === undefined ? own : `${theirs}, ${own}`;
+  return { forwarded };
+}
+
 function readHandlers(
   path: '/exec' | '/exp',
   reads: FrameReads,
@@ -65,7 +80,7 @@ function readHandlers(
       return sendFile(reads, context, request.handle, 'parquet');
     if (request.kind === 'handle') return readFrame(reads, context, request);
     if (request.kind === 'sql') return runSql(service, context, request);
-    return { forwarded: await service.forward(context.call, { path, params: request.params }) };
+    return forwardSql(service, context, { path, params: request.params });
   }
   return {
     GET: (context) => {

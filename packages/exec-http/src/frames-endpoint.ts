@@ -1,14 +1,18 @@
+import { createHash } from 'node:crypto';
 import { quoted, ServiceError } from '@svc/errors';
 import { createHandle, type ListOptions } from '@svc/frames';
 import { type Service, TTL_HINT } from '@svc/service';
 import * as v from 'valibot';
+import type { EndpointResponse } from './endpoint-response.ts';
 import type { HandlersOf } from './endpoint.ts';
 import type { Method } from './endpoints/endpoint-table.ts';
+import { matchingEtag } from './etag.ts';
 import type { RequestContext } from './request-context.ts';
-import { parseCount, parsedJson } from './exec-params.ts';
+import { parseCount, parsedJson, parseFlag } from './exec-params.ts';
 import { jsonResponse } from './json-response.ts';
 import { keepQuery } from './keep-query.ts';
-import { lastSegment, type Params, parseQueryString, single } from './query-string.ts';
+import { lastSegment, mapGiven, type Params, parseQueryString, single } from './query-string.ts';
+import { serverTiming } from './queries/server-timing.ts';
 import { readText } from './read-text.ts';
 import { beginsWith, openBody } from './request-body.ts';
 import { openUpload } from './upload/upload-body.ts';
@@ -23,8 +27,11 @@ export const PatchBody = v.strictObject({ ttl: v.nullable(v.number()) });
 export function frameListHandlers(service: Service): HandlersOf<'GET' | 'POST'> {
   return {
     GET: async ({ c, call }) => {
-      const frames = await service.listFrames(call, listOptions(parseQueryString(c.req.url)));
-      return jsonResponse({ frames });
+      const params = parseQueryString(c.req.url);
+      const hasColumns = mapGiven(single(params, 'columns'), (text) => parseFlag('columns', text)) ?? true;
+      const frames = await service.listFrames(call, listOptions(params));
+      const shown = hasColumns ? frames : frames.map(({ columns: _columns, ...others }) => others);
+      return revalidated(jsonResponse({ frames: shown }), c.req.header('if-none-match'));
     },
     POST: async (context) => {
       const { pathname } = new URL(context.c.req.url);
@@ -33,6 +40,15 @@ export function frameListHandlers(service: Service): HandlersOf<'GET' | 'POST'> 
     },
   };
 }
+
+/** Adds an ETag to a response, a digest of its body; 304 if the client has it already. */
+function revalidated(response: ReturnType<typeof jsonResponse>, ifNoneMatch: string | undefined): EndpointResponse {
+  const version = createHash('sha256').update(String(response.body)).digest('hex').slice(0, ETAG_DIGITS);
+  const etag = matchingEtag(ifNoneMatch, version);
+  return etag === undefined ? { ...response, version } : { status: 304, headers: { etag } };
+}
+
+const ETAG_DIGITS = 32;
 
 type FrameResponse = ReturnType<typeof frameResponse>;
 
@@ -49,8 +65,9 @@ async function newFrame(
     const handle = createHandle();
     return { response: await writeUpload(service, context, handle, 'putFrame', { ...upload, body }), handle };
   }
-  const { info, created } = await keepQuery(service, context, body);
-  return { response: frameResponse(info, created ? 201 : 200), handle: info.handle };
+  const { info, created, timing } = await keepQuery(service, context, body);
+  const response = frameResponse(info, created ? 201 : 200);
+  return { response: { ...response, headers: { ...response.headers, ...serverTiming(timing) } }, handle: info.handle };
 }
 
 /** Refuses what looks like a query but could be a row, if `Content-Type` does not say which of them it is. */

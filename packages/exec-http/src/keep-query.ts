@@ -1,6 +1,6 @@
 import { quoted, ServiceError } from '@svc/errors';
-import type { PutResult, SqlValue } from '@svc/frames';
-import { type Service, SQL_TARGETS } from '@svc/service';
+import type { SqlValue } from '@svc/frames';
+import { type KeptQuery, type Service, SQL_TARGETS } from '@svc/service';
 import * as v from 'valibot';
 import { parameterNames, UPLOAD_PARAMS } from './endpoints/parameters.ts';
 import type { RequestContext } from './request-context.ts';
@@ -27,7 +27,7 @@ export const KeepBody = v.strictObject({
 });
 
 /** Stores the result of the query in the body as a frame. */
-export async function keepQuery(service: Service, context: RequestContext, body: BodyChunks): Promise<PutResult> {
+export async function keepQuery(service: Service, context: RequestContext, body: BodyChunks): Promise<KeptQuery> {
   const given = parseQueryString(context.c.req.url);
   checkNames(given);
   const options = putOptions(context, single(given, 'ttl'));

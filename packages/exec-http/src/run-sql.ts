@@ -3,6 +3,7 @@ import type { Service } from '@svc/service';
 import type { EndpointResponse } from './endpoint-response.ts';
 import type { RequestContext } from './request-context.ts';
 import type { SqlRequest } from './exec-request.ts';
+import { serverTiming } from './queries/server-timing.ts';
 import { canReuseBuffers, tableHeaders, writeTable } from './write-table.ts';
 
 /** Responds with the rows of an SQL statement over frames. */
@@ -26,9 +27,10 @@ export async function runSql(
   const stream = onEachBatch(result, ({ numRows }) => {
     context.rows = (context.rows ?? 0) + numRows;
   });
-  const table = { stream, query: sql, timings, close: () => result.close() };
+  const onBytes = (bytes: number): void => result.sent(bytes);
+  const table = { stream, query: sql, timings, onBytes, close: (error?: unknown) => result.close(error) };
   return {
-    headers: tableHeaders('query', request.format),
+    headers: { ...tableHeaders('query', request.format), ...serverTiming(result.timing) },
     body: writeTable(service, call, table, request),
     reuseBuffers,
     isPacked: request.format === 'parquet',

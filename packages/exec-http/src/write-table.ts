@@ -19,8 +19,10 @@ export interface Table {
   readonly query: string;
   /** Returns the timings, if requested. */
   readonly timings: () => Readonly<Record<string, number>>;
-  /** Releases the source of the rows. */
-  close(): void;
+  /** Called with the length of each chunk. Default: nothing. */
+  readonly onBytes?: (bytes: number) => void;
+  /** Releases the source of the rows. `error`: why not all of them are encoded. */
+  close(error?: unknown): void;
 }
 
 /** Returns the headers of a table; an export has a file name. */
@@ -46,7 +48,13 @@ export async function* writeTable(
   request: TableRequest,
 ): AsyncGenerator<Uint8Array, void> {
   try {
-    yield* encoded(service, call, table, request);
+    for await (const chunk of encoded(service, call, table, request)) {
+      table.onBytes?.(chunk.byteLength);
+      yield chunk;
+    }
+  } catch (error) {
+    table.close(error);
+    throw error;
   } finally {
     table.close();
   }

@@ -74,13 +74,18 @@ export function partFrom(request: Pick<GetFrameRequest, 'columns' | 'limit' | 'o
   };
 }
 
-/** Encodes a stream as messages with chunks, until the call is cancelled, and counts its rows. */
+/**
+ * Encodes a stream as messages with chunks, until the call is cancelled, and counts its rows. `onBytes` is called with the
+ * lengths of the chunks.
+ */
 export async function* chunkMessages(
   call: CountedCall,
   stream: FrameStream,
+  onBytes: (bytes: number) => void = () => {},
 ): AsyncGenerator<{ readonly chunk: Uint8Array }> {
   for await (const chunk of encodeArrowStream(countRows(call, stream))) {
     call.signal.throwIfAborted();
+    onBytes(chunk.byteLength);
     yield { chunk };
   }
 }

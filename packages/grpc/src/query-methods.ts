@@ -17,7 +17,8 @@ export function createQueryMethods({
       const engine = engineFrom(request.engine);
       const params = request.params.map(sqlValueFrom);
       const result = await service.query(call, sqlFrom(request.sql), { engine, params, ...partFrom(request) });
-      yield* closingWith(call, result, chunkMessages(call, result));
+      const onBytes = (bytes: number): void => result.sent(bytes);
+      yield* closingWith(call, result, chunkMessages(call, result, onBytes));
     },
 
     async keepQuery({ sql, params, engine, handle, ifAbsent, ifVersion, ttlSeconds }) {

@@ -84,6 +84,9 @@ describe('every operation', () => {
       describeQuery: () => closed.describeQuery(callOf(), 'select 1'),
       keepQuery: () => closed.keepQuery(callOf(), 'select 1'),
       forward: () => closed.forward(callOf(), { path: '/exec', params: [] }),
+      listQueries: () => closed.listQueries(callOf()),
+      findQuery: () => closed.findQuery(callOf(), 'r'),
+      cancelQuery: () => closed.cancelQuery(callOf(), 'r'),
     } satisfies Record<OperationName, () => Promise<unknown>>;
     for (const [name, operation] of Object.entries(run)) {
       await expect(operation(), name).rejects.toMatchObject({ code: 'unauthenticated' });

@@ -18,6 +18,7 @@ import { createAudit } from './audit.ts';
 import { createAuthentication } from './authentication.ts';
 import { createFrameOperations } from './frame-operations.ts';
 import { createQueryOperations } from './query-operations.ts';
+import { createRegistryOperations } from './registry-operations.ts';
 import { createRunningQueries } from './running-queries.ts';
 import { createServiceState } from './service-state.ts';
 import type { OperationName, Service, TlsHealth } from './service.ts';
@@ -89,19 +90,23 @@ export function createService(options: ServiceOptions): Service {
     audit,
   });
 
+  function useAdmin(call: Call, operation: string): boolean {
+    const isAdmin = call.caller?.permissions.has('admin') ?? false;
+    if (isAdmin) audit.admin(call, operation);
+    return isAdmin;
+  }
+
   return {
+    version,
     authenticate,
     authorize: (call, operation, target) =>
       audit.check(call, operation, target, () => authorize(call, operation, target)),
-    useAdmin(call, operation) {
-      const isAdmin = call.caller?.permissions.has('admin') ?? false;
-      if (isAdmin) audit.admin(call, operation);
-      return isAdmin;
-    },
+    useAdmin,
     admit: ({ tenant }) => limiter.admit(tenant),
     ...createFrameOperations({ store, decoders, maxUploadBytes, quotaOf: limitsOf, observe, begin, audit }),
 
     ...queries,
+    ...createRegistryOperations({ running, authorize, useAdmin }),
     encodeParquet,
 
     hasTsdb: tsdb !== undefined,

@@ -7,7 +7,7 @@ import type { EngineName } from './engine-names.ts';
 import { engineNotConfigured } from './engine-not-configured.ts';
 import type { Observer } from './events.ts';
 import { outcomeOfStatus } from './query-outcome.ts';
-import { eventSource } from './read-operations.ts';
+import { eventSource } from './event-source.ts';
 import type { RunningQueries } from './running-queries.ts';
 import type { RunningQuery } from './running-query.ts';
 import type { OperationName, Service } from './service.ts';

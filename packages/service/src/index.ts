@@ -38,6 +38,7 @@ export type {
   Operations,
   PartState,
   KeepQueryOptions,
+  KeptQuery,
   PutFrameOptions,
   QueryFramesOptions,
   ReadFrameOptions,

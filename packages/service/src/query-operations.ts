@@ -18,11 +18,11 @@ import { engineNotConfigured } from './engine-not-configured.ts';
 import type { Observer } from './events.ts';
 import { limitUpload, limitRows } from './limit-upload.ts';
 import type { Forward } from './forward-operation.ts';
-import { eventSource } from './read-operations.ts';
+import { eventSource } from './event-source.ts';
 import { readWithIdleTimeout } from './read-with-idle-timeout.ts';
 import type { RunningQueries } from './running-queries.ts';
 import type { RunningQuery } from './running-query.ts';
-import type { KeepQueryOptions, OperationName, QueryFramesOptions, Service, SqlResult } from './service.ts';
+import type { KeepQueryOptions, KeptQuery, OperationName, QueryFramesOptions, Service, SqlResult } from './service.ts';
 import { tsdbExport } from './tsdb-export.ts';
 import { checkTtl } from './ttl.ts';
 
@@ -87,7 +87,7 @@ export function createQueryOperations(parts: QueryParts): QueryOperations {
   }
 
   /** Runs a statement and stores its result. */
-  async function keep(call: Call, { sql, ref, options }: Keeping): Promise<PutResult> {
+  async function keep(call: Call, { sql, ref, options }: Keeping): Promise<KeptQuery> {
     const { engine = 'local', params = [], ...conditions } = options;
     const put: PutOptions = { ...conditions, quota: parts.quotaOf(call.tenant) };
     // Do not run a query whose result cannot be stored.
@@ -101,7 +101,7 @@ export function createQueryOperations(parts: QueryParts): QueryOperations {
         : keepResult(parts, await start(running, run, { params }), ref, { ...put, signal }));
       running.addBytes(stored.info.bytes);
       running.end();
-      return stored;
+      return { ...stored, timing: running.timing() };
     } catch (error) {
       running.end(error);
       throw error;

@@ -1,6 +1,7 @@
 import { quoted, ServiceError } from '@svc/errors';
 import { type Call, type FrameFileFormat, isHandle, type OpenFrame, type Store } from '@svc/frames';
-import type { EventSource, Observer } from './events.ts';
+import { eventSource } from './event-source.ts';
+import type { Observer } from './events.ts';
 import type { FileReading, OperationName, Service } from './service.ts';
 
 /** Dependencies of the operations that read frames. */
@@ -67,12 +68,6 @@ export function createReadOperations({ store, observe, begin }: ReadParts): Read
       }
     },
   };
-}
-
-/** Returns the fields of an event that identify the request. */
-export function eventSource({ requestId, tenant, caller, trace }: Call): EventSource {
-  const source = caller === undefined ? { requestId, tenant } : { requestId, tenant, caller: caller.id };
-  return trace === undefined ? source : { ...source, trace };
 }
 
 /** Throws the error of a frame that does not exist. */

@@ -21,6 +21,10 @@ export const REQUIRED_PERMISSIONS = {
   describeQuery: { local: ['read'], scheduler: ['scheduler'] },
   keepQuery: { local: ['read', 'write'], scheduler: ['scheduler', 'write'], tsdb: ['tsdb', 'write'] },
   forward: ['tsdb'],
+  // Any caller, who sees only the statements of its tenant that it could run itself; with `admin`, all.
+  listQueries: [],
+  findQuery: [],
+  cancelQuery: [],
 } as const satisfies Record<OperationName, PermissionRow>;
 
 const ROWS: Readonly<Record<OperationName, PermissionRow>> = REQUIRED_PERMISSIONS;
@@ -35,8 +39,8 @@ export function requiredPermissions(operation: OperationName, target: SqlTarget 
 }
 
 /** Whether a call may use an operation. Without authentication it has no caller, and may use all. */
-export function isAllowed({ caller }: Call, operation: OperationName): boolean {
-  return caller === undefined || requiredPermissions(operation).every((name) => caller.permissions.has(name));
+export function isAllowed({ caller }: Call, operation: OperationName, target?: SqlTarget): boolean {
+  return caller === undefined || requiredPermissions(operation, target).every((name) => caller.permissions.has(name));
 }
 
 function isList(row: PermissionRow): row is readonly Permission[] {

@@ -5,7 +5,7 @@ import type { SqlTarget } from './engine-names.ts';
 import type { Observer } from './events.ts';
 import { createQueryClock, type QueryTiming } from './query-clock.ts';
 import { queryOutcome } from './query-outcome.ts';
-import { eventSource } from './read-operations.ts';
+import { eventSource } from './event-source.ts';
 import { sqlFingerprint } from './sql-fingerprint.ts';
 
 /** A statement that waits, runs, or sends its result. */

@@ -89,6 +89,12 @@ export interface KeepQueryOptions extends PutFrameOptions {
   readonly handle?: string;
 }
 
+/** A stored query result. */
+export interface KeptQuery extends PutResult {
+  /** How long the statement took until its first rows. */
+  readonly timing: QueryTiming;
+}
+
 /** The state of the service and its parts. */
 export interface Health {
   /**
@@ -155,7 +161,13 @@ export interface Operations {
   /** Returns the result schema and the parameters of a statement. */
   describeQuery(call: Call, sql: string, engine?: EngineName): Promise<StatementInfo>;
   /** Stores the result of a query as a frame. */
-  keepQuery(call: Call, sql: string, options?: KeepQueryOptions): Promise<PutResult>;
+  keepQuery(call: Call, sql: string, options?: KeepQueryOptions): Promise<KeptQuery>;
+  /** Returns the statements that wait, run, or send their result, oldest first. */
+  listQueries(call: Call): Promise<readonly QueryInfo[]>;
+  /** Returns the newest running statement of a request; fails with `query_not_found` if there is none. */
+  findQuery(call: Call, id: string): Promise<QueryInfo>;
+  /** Cancels the statements of a request, which then fail with `cancelled`; `query_not_found` if there is none. */
+  cancelQuery(call: Call, id: string): Promise<void>;
   /** Forwards SQL to the time-series database; fails with `tsdb_not_configured` if there is none. */
   forward(call: Call, request: TsdbRequest): Promise<TsdbResponse>;
 }
@@ -197,6 +209,8 @@ export interface Service extends Operations {
   readonly uploadFormats: readonly UploadFormat[];
   /** The largest upload, both as received and decompressed. */
   readonly maxUploadBytes: number;
+  /** The version of the server. */
+  readonly version: string;
   /** The configured engines. */
   readonly engines: readonly EngineName[];
   /** Writes Parquet files; undefined if that is not supported. */

@@ -4,6 +4,7 @@ import { addEndpoints, answerRequest, createExecApp, createRequestGuard, type Ex
 import type { Service } from '@svc/service';
 import { type Context, Hono } from 'hono';
 import { allowOrigins } from './allow-origins.ts';
+import { hostInfo } from './host-info.ts';
 import { indexPage } from './index-page.ts';
 import { requestProblem } from './request-problem.ts';
 import { OWN_ENDPOINTS, SERVER_ENDPOINTS } from './server-endpoints.ts';
@@ -21,12 +22,8 @@ export interface AppState {
 }
 
 /** Adds every path of the server to an app: the exec API, and the page at `/`. */
-export function addRoutes(
-  app: Hono<ExecEnv>,
-  { http, sql }: Pick<Config, 'http' | 'sql'>,
-  service: Service,
-  isStarting: () => boolean,
-): void {
+export function addRoutes(app: Hono<ExecEnv>, config: Config, service: Service, isStarting: () => boolean): void {
+  const { http, sql } = config;
   const guarding = guardOptions(http);
   const endpoint = { service, compression: http.compression, guard: createRequestGuard(guarding) };
   addEndpoints(app, OWN_ENDPOINTS, endpoint, {
@@ -41,7 +38,8 @@ export function addRoutes(
   const answerCacheBytes = http.answer_cache_bytes;
   const defaultEngine = sql.default_engine;
   const reading = { defaultFmt, defaultEngine, maxRows, compression, answerCacheBytes };
-  app.route('/', createExecApp({ service, isStarting, otherEndpoints: OWN_ENDPOINTS, ...guarding, ...reading }));
+  const host = { info: hostInfo(config), otherEndpoints: OWN_ENDPOINTS };
+  app.route('/', createExecApp({ service, isStarting, ...host, ...guarding, ...reading }));
 }
 
 /** Creates the HTTP application: the routes, and JSON errors for everything else. */

@@ -128,6 +128,28 @@ const FRAME_WAYS: readonly Way[] = [
   { entries: ['HEAD /files/:name'], operation: 'openFile', ...NOT_FOUND, send: http('/files/shown.csv', HEAD) },
 ];
 
+const QUERY = '/queries/none';
+const NO_QUERY = { allowed: 'query_not_found' };
+const QUERY_WAYS: readonly Way[] = [
+  { entries: ['GET /queries'], operation: 'listQueries', send: http('/queries') },
+  { entries: ['HEAD /queries'], operation: 'listQueries', send: http('/queries', HEAD) },
+  { entries: ['GET /queries/:id'], operation: 'findQuery', ...NO_QUERY, send: http(QUERY) },
+  {
+    entries: ['HEAD /queries/:id'],
+    operation: 'findQuery',
+    allowed: 'handle_not_found',
+    send: http(QUERY, HEAD),
+  },
+  {
+    entries: ['DELETE /queries/:id'],
+    operation: 'cancelQuery',
+    ...NO_QUERY,
+    send: http(QUERY, { method: 'DELETE' }),
+  },
+  { entries: ['GET /info'], send: http('/info') },
+  { entries: ['HEAD /info'], send: http('/info', HEAD) },
+];
+
 const OPEN_WAYS: readonly Way[] = ['/ping', '/ready', '/readyz', '/livez'].flatMap((path): Way[] => [
   { entries: [`GET ${path}`], access: 'open', send: http(path) },
   { entries: [`HEAD ${path}`], access: 'open', send: http(path, HEAD) },
@@ -137,6 +159,7 @@ const OPEN_WAYS: readonly Way[] = ['/ping', '/ready', '/readyz', '/livez'].flatM
 export const HTTP_WAYS: readonly Way[] = [
   ...READ_WAYS,
   ...FRAME_WAYS,
+  ...QUERY_WAYS,
   ...OPEN_WAYS,
   { entries: ['GET /chk'], ...TSDB, send: http('/chk?f=json&j=x') },
   { entries: ['HEAD /chk'], operation: 'forward', allowed: 'method_not_allowed', send: http('/chk?f=json&j=x', HEAD) },

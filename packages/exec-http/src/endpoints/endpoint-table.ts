@@ -36,7 +36,10 @@ export type ResponseContent =
   | 'frame'
   | 'frame_list'
   | 'health'
+  | 'info'
   | 'page'
+  | 'query'
+  | 'query_list'
   | 'script'
   | 'shown_frame'
   | 'state'
@@ -56,7 +59,7 @@ export interface ResponseRow {
 
 /** A header of responses. */
 export type ResponseHeader =
-  'accept-ranges' | 'content-disposition' | 'content-range' | 'etag' | 'location' | 'x-total-count';
+  'accept-ranges' | 'content-disposition' | 'content-range' | 'etag' | 'location' | 'server-timing' | 'x-total-count';
 
 /** A use of a method, for lists of all requests: `/exec` reads frames and runs SQL. */
 export interface Use {

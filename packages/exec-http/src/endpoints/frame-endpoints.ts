@@ -1,6 +1,6 @@
 import type { ErrorCode } from '@svc/errors';
 import type { EndpointTable } from './endpoint-table.ts';
-import { UPLOAD_HEADERS } from './headers.ts';
+import { ETAG_HEADERS, UPLOAD_HEADERS } from './headers.ts';
 import { HANDLE_PARAMS, LIST_PARAMS, UPLOAD_PARAMS } from './parameters.ts';
 import { SQL_ERRORS } from './read-endpoints.ts';
 
@@ -17,7 +17,9 @@ const WRITE_ERRORS = [
 ] as const satisfies readonly ErrorCode[];
 
 const written = (means: string) => ({ means, content: 'frame', headers: ['etag'] }) as const;
-const located = (means: string) => ({ means, content: 'frame', headers: ['etag', 'location'] }) as const;
+const located = (means: string) =>
+  ({ means, content: 'frame', headers: ['etag', 'location', 'server-timing'] }) as const;
+const appended = (means: string) => ({ means, content: 'shown_frame', headers: ['etag'] }) as const;
 
 /** The paths of frames and their metadata. */
 export const FRAME_ENDPOINTS = {
@@ -29,7 +31,11 @@ export const FRAME_ENDPOINTS = {
         summary: 'List frames',
         operation: 'listFrames',
         params: LIST_PARAMS,
-        responses: { 200: { means: 'The frames, sorted by handle.', content: 'frame_list' } },
+        headers: ETAG_HEADERS,
+        responses: {
+          200: { means: 'The frames, sorted by handle.', content: 'frame_list', headers: ['etag'] },
+          304: { means: 'The client has the list already.', headers: ['etag'] },
+        },
         uses: [{ gives: 'the metadata of every frame', section: 'list-and-describe' }],
       },
       POST: {
@@ -85,7 +91,7 @@ export const FRAME_ENDPOINTS = {
         refusesOthers: true,
         headers: UPLOAD_HEADERS,
         body: 'rows',
-        responses: { 200: written('The rows were added.'), 201: written('The frame is new.') },
+        responses: { 200: appended('The rows were added.'), 201: appended('The frame is new.') },
         errors: WRITE_ERRORS,
         uses: [{ gives: 'adds rows to a frame', section: 'append-rows' }],
       },

@@ -129,6 +129,17 @@ export const LIST_PARAMS = {
   prefix: { rule: 'Only handles that begin with it.', schema: TEXT },
   after: { rule: 'Only handles that sort after this one: the last handle of the page before.', schema: TEXT },
   limit: { rule: 'The most frames to return. Default: all.', schema: COUNT },
+  columns: { rule: '`false` leaves out the columns of each frame. Default `true`.', schema: FLAG },
+} as const satisfies ParameterTable;
+
+/** The parameters of running SQL. */
+export const RUNNING_PARAMS = {
+  sql: { rule: '`true`: also the SQL itself. Default `false`.', schema: FLAG },
+} as const satisfies ParameterTable;
+
+/** The id in the path of running SQL. */
+export const QUERY_PARAMS = {
+  id: { rule: 'The `x-request-id` of the request that runs it.', schema: TEXT, isRequired: true },
 } as const satisfies ParameterTable;
 
 const CSV = ['csv'] as const;
@@ -205,7 +216,11 @@ export const FILE_PARAMS = {
 } as const satisfies ParameterTable;
 
 /** The name of a parameter in a query string: parsers read no others. */
-export type ParameterName = keyof (typeof EXEC_PARAMS & typeof CHK_PARAMS & typeof LIST_PARAMS & typeof UPLOAD_PARAMS);
+export type ParameterName = keyof (typeof EXEC_PARAMS &
+  typeof CHK_PARAMS &
+  typeof LIST_PARAMS &
+  typeof RUNNING_PARAMS &
+  typeof UPLOAD_PARAMS);
 
 /** Returns the names of parameters. */
 export function parameterNames(

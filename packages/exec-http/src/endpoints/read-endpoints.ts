@@ -32,12 +32,12 @@ const BODY_ERRORS = ['payload_too_large', 'unsupported_media_type'] as const sat
 const TABLE = {
   means: 'A JSON table. From the time-series database: its response, unchanged.',
   content: 'table',
-  headers: ['etag', 'x-total-count'],
+  headers: ['etag', 'server-timing', 'x-total-count'],
 } as const;
 const EXPORT = {
   means: 'The rows in the format of `fmt`. From the time-series database: its response, unchanged.',
   content: 'export',
-  headers: ['accept-ranges', 'content-disposition', 'etag', 'x-total-count'],
+  headers: ['accept-ranges', 'content-disposition', 'etag', 'server-timing', 'x-total-count'],
 } as const;
 const FILE_RANGE_HEADERS = ['accept-ranges', 'content-disposition', 'content-range', 'etag', 'x-total-count'] as const;
 const NOT_MODIFIED = { means: 'The client has the current version.', headers: ['etag'] } as const;

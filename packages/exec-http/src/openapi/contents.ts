@@ -77,8 +77,14 @@ export function responseContent(name: ResponseContent, formats: ServerFormats): 
       return json(schemaRef('FrameList'));
     case 'health':
       return json(schemaRef('Health'));
+    case 'info':
+      return json(schemaRef('Info'));
     case 'page':
       return { 'text/html': { schema: TEXT } };
+    case 'query':
+      return json(schemaRef('Query'));
+    case 'query_list':
+      return json(schemaRef('QueryList'));
     case 'script':
       return { 'text/javascript': { schema: TEXT } };
     case 'shown_frame':

@@ -20,6 +20,10 @@ export const RESPONSE_HEADERS = {
   'content-disposition': { description: 'A name for the file.', schema: TEXT },
   'accept-ranges': { description: 'Whether `Range` works.', schema: { enum: ['bytes', 'none'] } },
   'content-range': { description: 'Which bytes these are, and how many there are.', schema: TEXT },
+  'server-timing': {
+    description: 'How long SQL waited (`queue`) and ran until its first rows (`execute`), in milliseconds.',
+    schema: TEXT,
+  },
   allow: { description: 'The methods of the path.', required: true, schema: TEXT },
   'retry-after': { description: 'When to retry, in seconds.', required: true, schema: { type: 'integer', minimum: 0 } },
   'www-authenticate': { description: 'Which credentials to send.', required: true, schema: TEXT },

@@ -45,6 +45,9 @@ describe('a real response fits its schema:', () => {
   test.each([
     ['Frame', '/frames/t', {}],
     ['FrameList', '/frames', {}],
+    ['FrameList', '/frames?columns=false', {}],
+    ['QueryList', '/queries', {}],
+    ['Info', '/info', {}],
     ['Table', '/exec?handle=t&fmt=json', {}],
     ['Table', '/exec?handle=t&fmt=json&timings=true', {}],
     ['Error', '/exec?handle=none&fmt=json', {}],

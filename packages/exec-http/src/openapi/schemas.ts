@@ -33,7 +33,7 @@ const { columns: Columns, ...frameEntries } = FrameInfoSchema.entries;
 /** The metadata of a frame, with the columns if the caller may describe it. */
 const ShownInfoSchema = v.strictObject({ ...frameEntries, columns: v.exactOptional(Columns) });
 
-const FrameListSchema = v.strictObject({ frames: v.array(FrameInfoSchema) });
+const FrameListSchema = v.strictObject({ frames: v.array(ShownInfoSchema) });
 
 const TableSchema = v.strictObject({
   query: v.pipe(v.string(), v.description('The SQL, or `handle:` and the handle.')),
@@ -90,6 +90,42 @@ const HealthSchema = v.strictObject({
   ),
 });
 
+/** SQL that runs. */
+const QuerySchema = v.strictObject({
+  id: v.pipe(v.string(), v.description('The `x-request-id` of the request.')),
+  tenant: v.exactOptional(v.string()),
+  caller: v.exactOptional(v.string()),
+  engine: v.picklist(SQL_TARGETS),
+  state: v.picklist(['queued', 'running', 'sending']),
+  elapsedMs: Whole,
+  queuePosition: v.exactOptional(Whole),
+  queueLength: v.exactOptional(Whole),
+  progress: v.pipe(
+    v.nullable(v.pipe(v.number(), v.minValue(0), v.maxValue(1))),
+    v.description('The part that is done, from 0 to 1; null if it is unknown.'),
+  ),
+  rowsProcessed: v.exactOptional(Whole),
+  rowsTotal: v.exactOptional(Whole),
+  rows: v.pipe(Whole, v.description('The rows of the response so far.')),
+  bytes: v.pipe(Whole, v.description('The bytes of the response so far, before compression.')),
+  sql: v.exactOptional(v.string()),
+});
+
+const QueryListSchema = v.strictObject({ queries: v.array(QuerySchema) });
+
+/** What the server can do. */
+const InfoSchema = v.strictObject({
+  version: v.string(),
+  engines: v.array(v.picklist(SQL_TARGETS)),
+  defaultEngine: v.picklist(SQL_TARGETS),
+  formats: v.strictObject({ in: v.array(v.string()), out: v.array(v.string()), files: v.array(v.string()) }),
+  limits: v.record(v.string(), v.nullable(Whole)),
+  authentication: v.strictObject({
+    isRequired: v.boolean(),
+    kinds: v.exactOptional(v.array(v.picklist(['token', 'jwt', 'certificate']))),
+  }),
+});
+
 const StateSchema = v.strictObject({ status: v.picklist(['ready', 'alive']) });
 
 /** The named schemas of the document. */
@@ -101,6 +137,9 @@ export const SCHEMAS = {
   Error: ErrorSchema,
   Health: HealthSchema,
   State: StateSchema,
+  Query: QuerySchema,
+  QueryList: QueryListSchema,
+  Info: InfoSchema,
   StoredQuery: KeepBody,
   FrameChange: PatchBody,
 } as const;

@@ -1,8 +1,8 @@
 import { ServiceError } from '@svc/errors';
-import type { Call, FrameStream, QueryResult } from '@svc/frames';
+import type { Call, FrameStream } from '@svc/frames';
 import { encapsulate, encodeArrowSchema } from '@svc/frames/internal';
 import { flight } from '@svc/proto';
-import type { EngineName, Service } from '@svc/service';
+import type { EngineName, Service, SqlResult } from '@svc/service';
 import type { Schema } from 'apache-arrow';
 import { parseCommand } from '../flight-sql/command.ts';
 import { isMetadataCommand, type MetadataCommand, readMetadata } from '../flight-sql/metadata.ts';
@@ -18,6 +18,8 @@ import type { Tickets } from './tickets.ts';
 /** An open read. The caller must close it. */
 export interface OpenFlight {
   readonly stream: FrameStream;
+  /** Called with the length of each message. Default: nothing. */
+  readonly onBytes?: (bytes: number) => void;
   close(): void;
 }
 
@@ -115,8 +117,8 @@ export function createFlightReads({ service, tickets, pending, statements }: Fli
 
 const NOT_WANTED = new ServiceError('cancelled', 'Only the schema of the result was requested.');
 
-function openResult(result: QueryResult): OpenFlight {
-  return { stream: result, close: () => result.close() };
+function openResult(result: SqlResult): OpenFlight {
+  return { stream: result, onBytes: (bytes) => result.sent(bytes), close: () => result.close() };
 }
 
 function metadataCommand(bytes: Uint8Array): MetadataCommand {

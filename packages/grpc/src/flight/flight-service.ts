@@ -116,7 +116,8 @@ export function createFlightService(options: FlightServiceOptions): ServiceImple
       try {
         const opened = await reads.open(read.call, ticket);
         try {
-          yield* pacedMessages(encodeArrowMessages(countRows(read.call, opened.stream)), read.call.signal);
+          const messages = encodeArrowMessages(countRows(read.call, opened.stream));
+          yield* pacedMessages(messages, read.call.signal, opened.onBytes);
         } finally {
           opened.close();
         }

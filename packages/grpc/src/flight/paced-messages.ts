@@ -4,15 +4,17 @@ import { FlightMessage } from './flight-data.ts';
 
 /**
  * Yields messages to send, at most four of them in flight. grpc-js alone would buffer sixteen, which is a lot of memory for
- * messages of a megabyte; with fewer than four the client would wait.
+ * messages of a megabyte; with fewer than four the client would wait. `onBytes` is called with their lengths.
  */
 export async function* pacedMessages(
   messages: AsyncIterable<ArrowMessage>,
   signal: AbortSignal,
+  onBytes: (bytes: number) => void = () => {},
 ): AsyncGenerator<FlightMessage, void, undefined> {
   const waiting: Promise<void>[] = [];
   for await (const message of messages) {
     signal.throwIfAborted();
+    onBytes(message.header.byteLength + message.bodyLength);
     const { promise, resolve } = sentOrAborted(signal);
     yield new FlightMessage(message, resolve);
     waiting.push(promise);

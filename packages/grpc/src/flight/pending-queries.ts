@@ -1,6 +1,6 @@
 import { onAbort, ServiceError } from '@svc/errors';
-import type { Call, QueryResult } from '@svc/frames';
-import type { EngineName, Service } from '@svc/service';
+import type { Call } from '@svc/frames';
+import type { EngineName, Service, SqlResult } from '@svc/service';
 import type { Schema } from 'apache-arrow';
 import type { BoundStatement } from './flight-source.ts';
 import { CANCELLED } from './running-flights.ts';
@@ -9,7 +9,7 @@ import { ticketKey } from './tickets.ts';
 /** A running query whose result has not been fetched yet. */
 export interface PendingQuery {
   readonly engine: EngineName;
-  readonly result: Promise<QueryResult>;
+  readonly result: Promise<SqlResult>;
   /** Cancels the query, or closes its result. */
   end(reason: unknown): void;
 }
@@ -24,7 +24,7 @@ export interface PendingQueries {
   /** Keeps a query for its ticket for a short time, then cancels it. */
   keep(call: Call, ticket: Uint8Array, query: PendingQuery): void;
   /** Returns the result for a ticket, which is cancelled with the call from now on; undefined if there is none. */
-  take(call: Call, ticket: Uint8Array): Promise<QueryResult> | undefined;
+  take(call: Call, ticket: Uint8Array): Promise<SqlResult> | undefined;
   /** Cancels the query of a ticket. Returns false if there is none. */
   cancel(call: Call, ticket: Uint8Array): boolean;
 }

@@ -1,0 +1,61 @@
+import type { Call } from '@svc/frames';
+import type { QueryInfo, Service } from '@svc/service';
+import type { EndpointResponse } from '../endpoint-response.ts';
+import type { HandlersOf } from '../endpoint.ts';
+import { parseFlag } from '../exec-params.ts';
+import { jsonResponse } from '../json-response.ts';
+import { lastSegment, mapGiven, parseQueryString, single } from '../query-string.ts';
+import type { RequestContext } from '../request-context.ts';
+
+/** Handles `/queries`: lists the running SQL that the caller may see. */
+export function queryListHandlers(service: Service): HandlersOf<'GET'> {
+  return {
+    GET: async (context) => {
+      const hasSql = showsSql(context);
+      const queries = await service.listQueries(context.call);
+      return uncached({ queries: queries.map((query) => shownQuery(query, context.call, hasSql)) });
+    },
+  };
+}
+
+/** Handles `/queries/{id}`: shows or cancels the SQL of one request. */
+export function queryHandlers(service: Service): HandlersOf<'DELETE' | 'GET'> {
+  return {
+    GET: async (context) => {
+      const hasSql = showsSql(context);
+      const query = await service.findQuery(context.call, lastSegment(context.c.req.url));
+      return uncached(shownQuery(query, context.call, hasSql));
+    },
+    DELETE: async ({ c, call }) => {
+      await service.cancelQuery(call, lastSegment(c.req.url));
+      return { status: 204 };
+    },
+  };
+}
+
+function showsSql({ c }: RequestContext): boolean {
+  return mapGiven(single(parseQueryString(c.req.url), 'sql'), (text) => parseFlag('sql', text)) ?? false;
+}
+
+/** Returns a query as clients see it. Without authentication all have the same tenant, and no caller. */
+function shownQuery(query: QueryInfo, { caller }: Call, hasSql: boolean): object {
+  const { id, tenant, engine, state, elapsedMs, queue, progress, rows, bytes, sql } = query;
+  return {
+    id,
+    ...(caller && { tenant, caller: query.caller }),
+    engine,
+    state,
+    elapsedMs: Math.round(elapsedMs),
+    ...(queue && { queuePosition: queue.position, queueLength: queue.length }),
+    progress: progress?.fraction ?? null,
+    ...(progress && { rowsProcessed: progress.rowsProcessed, rowsTotal: progress.rowsTotal }),
+    rows,
+    bytes,
+    ...(hasSql && { sql }),
+  };
+}
+
+function uncached(value: object): EndpointResponse {
+  const response = jsonResponse(value);
+  return { ...response, headers: { ...response.headers, 'cache-control': 'no-store' } };
+}
