@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto';
-import type { TraceContext } from './trace-context.ts';
+import { startSpan, type TraceContext } from './trace-context.ts';
 
 /** The context of a request: the first argument of every operation. */
 export interface Call {
@@ -46,6 +46,12 @@ export function isCancelled(call: Call): boolean {
 /** Returns a call that differs only in its signal. Not a spread: the fields of a call may be getters of a class. */
 export function withSignal({ tenant, caller, client, requestId, trace }: Call, signal: AbortSignal): Call {
   return { tenant, caller, client, requestId, trace, signal };
+}
+
+/** Returns the call of a step of a call: it has a span of its own if the trace is sampled. */
+export function withSpan(call: Call): Call {
+  if (call.trace?.isSampled !== true) return call;
+  return { ...withSignal(call, call.signal), trace: startSpan(call.trace) };
 }
 
 /** The only tenant if authentication is off. */

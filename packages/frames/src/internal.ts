@@ -9,7 +9,7 @@
  * ```
  */
 export { childrenOf, keyAndValueOf, typeOf, valueTypeOf } from './arrow-types.ts';
-export { isCancelled, withSignal } from './call.ts';
+export { isCancelled, withSignal, withSpan } from './call.ts';
 export { charactersBefore, charactersIn } from './characters.ts';
 export { TYPE_METADATA_KEY } from './column-types.ts';
 export { declaredField } from './declared-columns.ts';

@@ -1,4 +1,4 @@
-import type { FrameStream, SqlValue } from '@svc/frames';
+import type { FrameStream, SqlValue, TraceContext } from '@svc/frames';
 import type { Schema } from 'apache-arrow';
 
 /** Speaks the protocol of a cluster. Failures are `ServiceError`s, with positions in the SQL of the statement. */
@@ -34,6 +34,8 @@ export interface BoundStatement {
   readonly tenant: string;
   /** Identifies the statement on the cluster, for its operators. */
   readonly tag: string;
+  /** The trace that the statement belongs to. Omitted if it is in none. */
+  readonly trace?: TraceContext | undefined;
 }
 
 /**

@@ -62,10 +62,10 @@ export async function startStatement(
     pins.release();
     throw error;
   }
-  const { tenant, requestId } = call;
+  const { tenant, requestId, trace } = call;
   const { frames } = pins;
   return {
-    statement: { sql: checked.sql, params: params ?? [], parameters, frames, tenant, tag: tagOf(requestId) },
+    statement: { sql: checked.sql, params: params ?? [], parameters, frames, tenant, tag: tagOf(requestId), trace },
     limit,
     end: createEnd(options, call, { limit, release, pins }),
   };

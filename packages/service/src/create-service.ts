@@ -61,13 +61,13 @@ export interface ServiceOptions {
 /** Creates the service from its parts. */
 export function createService(options: ServiceOptions): Service {
   const { store, engines = {}, tsdb, maxUploadBytes = 10 * 1024 ** 3, observe = () => {} } = options;
-  const { encodeParquet, idleTimeoutMs = 60_000, authenticator } = options;
+  const { version = 'unknown', encodeParquet, idleTimeoutMs = 60_000, authenticator } = options;
   const { authenticate, authorize } = createAuthentication({ authenticator, observe });
   const audit = createAudit(observe);
   const limitsOf = (tenant: string): TenantLimits | undefined => authenticator?.limitsOf?.(tenant);
   const limiter = createTenantLimiter(limitsOf);
   const decoders = createDecoders({ maxBytes: options.maxDecodeBytes ?? 1024 ** 3 });
-  const state = createServiceState(options);
+  const state = createServiceState({ ...options, version });
 
   function begin(call: Call, operation: OperationName, target?: SqlTarget): void {
     if (isCancelled(call)) call.signal.throwIfAborted();

@@ -1,5 +1,6 @@
 import { ServiceError, toServiceError } from '@svc/errors';
 import type { Call } from '@svc/frames';
+import { withSpan } from '@svc/frames/internal';
 import { TsdbCredentialsError, type TsdbProxy, type TsdbRequest, type TsdbResponse } from '@svc/tsdb-proxy';
 import type { Audit } from './audit.ts';
 import { endWithResponse } from './end-with-response.ts';
@@ -41,8 +42,9 @@ export function createForward({ tsdb, engines, begin, observe, running }: Forwar
     return tsdb;
   }
 
-  async function send(call: Call, request: TsdbRequest): Promise<TsdbResponse> {
+  async function send(caller: Call, request: TsdbRequest): Promise<TsdbResponse> {
     const proxy = configured();
+    const call = withSpan(caller);
     const startMs = performance.now();
     const report = (status: number | null, outcome: ReturnType<typeof outcomeOfStatus>): void => {
       const durationMs = performance.now() - startMs;

@@ -26,7 +26,7 @@ export {
 export type { QueryTiming } from './query-clock.ts';
 export type { QueryOutcome } from './query-outcome.ts';
 export type { QueryInfo } from './running-query.ts';
-export { eventSource } from './read-operations.ts';
+export { eventSource } from './event-source.ts';
 export { REQUIRED_PERMISSIONS, requiredPermissions } from './required-permissions.ts';
 export type {
   AppendResult,

@@ -1,6 +1,13 @@
 import type { Authenticator } from '@svc/auth';
 import { type ErrorCode, ServiceError } from '@svc/errors';
-import { type Call, createMemoryStore, type Engine, type QueryOptions, streamFromTable } from '@svc/frames';
+import {
+  type Call,
+  createMemoryStore,
+  type Engine,
+  type QueryOptions,
+  streamFromTable,
+  type TraceContext,
+} from '@svc/frames';
 import { readRows } from '@svc/frames/testing';
 import type { TsdbResponse } from '@svc/tsdb-proxy';
 import { type RecordBatch, tableFromArrays } from 'apache-arrow';
@@ -46,6 +53,49 @@ async function readAll(service: Service, given: Call = call): Promise<void> {
     result.close();
   }
 }
+
+describe('a statement of a sampled trace', () => {
+  const trace = { traceId: '4bf92f3577b34da6a3ce929d0e0e4736', spanId: '00f067aa0ba902b7', isSampled: true };
+
+  test('has a span of its own, which the engine continues', async () => {
+    const seen: (TraceContext | undefined)[] = [];
+    const engine = engineOf(async (given) => {
+      seen.push(given.trace);
+      return { ...streamFromTable(ROWS), close: () => undefined };
+    });
+    const { service, ended } = observed({ engines: { local: engine } });
+    await readAll(service, { ...call, trace });
+    expect(seen).toEqual([{ ...trace, spanId: seen[0]?.spanId, parentSpanId: trace.spanId }]);
+    expect(seen[0]?.spanId).not.toBe(trace.spanId);
+    expect(ended.map((event) => event.trace)).toEqual(seen);
+  });
+
+  test('in the time-series database has a second one, for the request', async () => {
+    const events: ServiceEvent[] = [];
+    const seen: (TraceContext | undefined)[] = [];
+    const tsdb = {
+      async forward(given: Call) {
+        seen.push(given.trace);
+        return { status: 200, headers: {}, body: null };
+      },
+      close: async () => undefined,
+    };
+    const service = serviceWith({ tsdb, observe: (event) => events.push(event) });
+    await service.forward({ ...call, trace }, EXEC);
+    const traces = new Map(events.map((event) => [event.kind, 'trace' in event ? event.trace : undefined]));
+    const query = traces.get('query_ended');
+    expect(query?.parentSpanId).toBe(trace.spanId);
+    expect(traces.get('query_forwarded')).toEqual({ ...query, spanId: seen[0]?.spanId, parentSpanId: query?.spanId });
+    expect(traces.get('audited')).toEqual(trace);
+  });
+
+  test('that is not sampled has none', async () => {
+    const { service, ended } = observed({ engines: { local: threeRows } });
+    await readAll(service, { ...call, trace: { ...trace, isSampled: false } });
+    await readAll(service);
+    expect(ended.map((event) => event.trace)).toEqual([{ ...trace, isSampled: false }, undefined]);
+  });
+});
 
 describe('a statement over frames ends once', () => {
   test('with its rows and bytes when its result is closed', async () => {

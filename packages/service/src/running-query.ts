@@ -1,6 +1,6 @@
 import { cancelledError, onAbort, type ServiceError, toServiceError } from '@svc/errors';
 import type { Call, QueuePlace, StatementMonitor, StatementProgress } from '@svc/frames';
-import { withSignal } from '@svc/frames/internal';
+import { withSignal, withSpan } from '@svc/frames/internal';
 import type { SqlTarget } from './engine-names.ts';
 import type { Observer } from './events.ts';
 import { createQueryClock, type QueryTiming } from './query-clock.ts';
@@ -62,6 +62,7 @@ export function createRunningQuery(call: Call, options: RunningQueryOptions): Ru
   const clock = createQueryClock();
   const controller = new AbortController();
   const { signal } = controller;
+  const own = withSpan(withSignal(call, signal));
   const counts = { rows: 0, bytes: 0 };
   const listeners = [onAbort(call.signal, () => controller.abort(call.signal.reason))];
   const tracker = createTracker(clock);
@@ -75,7 +76,7 @@ export function createRunningQuery(call: Call, options: RunningQueryOptions): Ru
     const code = error === undefined ? undefined : toServiceError(error).code;
     observe({
       kind: 'query_ended',
-      ...eventSource(call),
+      ...eventSource(own),
       engine,
       outcome: queryOutcome(code),
       ...(code && { code }),
@@ -87,7 +88,7 @@ export function createRunningQuery(call: Call, options: RunningQueryOptions): Ru
   }
 
   return {
-    call: withSignal(call, signal),
+    call: own,
     sql,
     monitor: tracker,
     send(close) {

@@ -9,7 +9,7 @@ export interface StateParts {
   readonly engines?: Readonly<Partial<Record<EngineName, Engine>>>;
   readonly tsdb?: TsdbProxy;
   readonly tls?: (() => TlsHealth) | undefined;
-  readonly version?: string;
+  readonly version: string;
 }
 
 /** The state of a service: whether it works, drains or stops, and the health of its parts. */
@@ -19,7 +19,7 @@ export interface ServiceState extends Pick<Service, 'drain' | 'health' | 'stop'>
 
 /** Creates the state of a service that works. */
 export function createServiceState(parts: StateParts): ServiceState {
-  const { store, engines = {}, tsdb, tls, version = 'unknown' } = parts;
+  const { store, engines = {}, tsdb, tls, version } = parts;
   const startedAt = performance.now();
   let phase: 'working' | 'draining' | 'stopping' = 'working';
   return {

@@ -1,5 +1,6 @@
 import type { IncomingHttpHeaders } from 'node:http';
 import { gzipSync } from 'node:zlib';
+import type { Call } from '@svc/frames';
 import { describe, expect, onTestFinished, test } from 'vitest';
 import { TsdbCredentialsError } from './index.ts';
 import { startRecordedDatabase } from './testing/recorded-database.ts';
@@ -24,6 +25,21 @@ describe('forward', () => {
     expect(comparable(recorded, response)).toEqual(comparable(recorded, responseOf(recorded)));
     expect(Object.keys(response.headers)).not.toEqual(expect.arrayContaining(['server']));
     expect([...new URL(database.targets[0] ?? '', database.url).searchParams]).toEqual(params);
+  });
+
+  test('passes the trace of the call on, if it has one', async () => {
+    const standIn = await httpStandIn(({ headers }, response) =>
+      response.end(JSON.stringify([headers['traceparent'], headers['tracestate']])),
+    );
+    const proxy = proxyTo(standIn, { token: 'abc' });
+    const trace = { traceId: '4bf92f3577b34da6a3ce929d0e0e4736', spanId: '00f067aa0ba902b7', isSampled: true };
+    const sent = async (call: Call): Promise<unknown> =>
+      JSON.parse((await bytesOf(await proxy.forward(call, sql('select 1')))).toString());
+    expect(await sent({ ...aCall(), trace: { ...trace, traceState: 'a=1' } })).toEqual([
+      '00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01',
+      'a=1',
+    ]);
+    expect(await sent(aCall())).toEqual([null, null]);
   });
 
   test('sends one GET without compression and without headers of the client', async () => {

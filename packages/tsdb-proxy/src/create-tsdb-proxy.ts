@@ -1,5 +1,6 @@
 import type { Duplex } from 'node:stream';
 import { ServiceError } from '@svc/errors';
+import { traceHeaders } from '@svc/frames';
 import { isCancelled } from '@svc/frames/internal';
 import type { Dispatcher } from 'undici';
 import type { ConnectionPoolOptions } from './connection-pool.ts';
@@ -39,7 +40,8 @@ export function createTsdbProxy(options: TsdbProxyOptions): TsdbProxy {
       const upstream = running.open(call);
       upstream.waitFor(timeoutMs, lateness);
       try {
-        return await sendRequest(pool, upstream, { path, headers, connectTimeoutMs, idleTimeoutMs });
+        const sent = call.trace === undefined ? headers : { ...headers, ...traceHeaders(call.trace) };
+        return await sendRequest(pool, upstream, { path, headers: sent, connectTimeoutMs, idleTimeoutMs });
       } finally {
         if (!upstream.isOver) upstream.watch();
       }

@@ -1,5 +1,6 @@
 import { Client, credentials, Metadata as RawMetadata, type ServiceError as CallError } from '@grpc/grpc-js';
 import { cancelledError, onAbort } from '@svc/errors';
+import { type TraceContext, traceHeaders } from '@svc/frames';
 import { flight } from '@svc/proto';
 import {
   type CallOptions,
@@ -21,6 +22,7 @@ export interface CallScope extends Omit<CallContext, 'cluster'> {
   readonly signal: AbortSignal;
   /** Names the statement on the server. */
   readonly tag: string;
+  readonly trace?: TraceContext | undefined;
 }
 
 /** A connection to a Flight server. Failures of calls are `ServiceError`s. */
@@ -39,9 +41,9 @@ export function createConnection(cluster: Cluster): Connection {
   const client: Flight = createClient(flight.FlightServiceDefinition, channel);
   const raw = new Client(address, credentials.createInsecure(), { channelOverride: channel });
 
-  function headers(tag: string): Record<string, string> {
+  function headers({ tag, trace }: CallScope): Record<string, string> {
     const bearer = cluster.token === undefined ? {} : { authorization: `Bearer ${cluster.token}` };
-    return { ...bearer, 'x-request-id': tag };
+    return { ...bearer, 'x-request-id': tag, ...traceHeaders(trace) };
   }
 
   function failure(failed: FailedCall, { signal, ...about }: CallScope): Error {
@@ -50,11 +52,11 @@ export function createConnection(cluster: Cluster): Connection {
 
   return {
     async call(scope, run) {
-      const { signal, tag } = scope;
+      const { signal } = scope;
       let trailer = Metadata();
       const onTrailer = (received: Metadata): void => void (trailer = received);
       try {
-        return await run(client, { signal, metadata: Metadata(headers(tag)), onTrailer });
+        return await run(client, { signal, metadata: Metadata(headers(scope)), onTrailer });
       } catch (error) {
         if (signal.aborted) throw cancelledError(signal.reason);
         if (!(error instanceof ClientError)) throw error;
@@ -67,7 +69,7 @@ export function createConnection(cluster: Cluster): Connection {
 
     get(scope, ticket) {
       const metadata = new RawMetadata();
-      for (const [key, value] of Object.entries(headers(scope.tag))) metadata.set(key, value);
+      for (const [key, value] of Object.entries(headers(scope))) metadata.set(key, value);
       const { fullName, methods } = flight.FlightServiceDefinition;
       const call = raw.makeServerStreamRequest(
         `/${fullName}/${methods.doGet.name}`,

@@ -48,6 +48,13 @@ describe('a statement', () => {
     expect(server.metadata()).toEqual({ authorization: 'Bearer secret', requestId: 'svc-1' });
   });
 
+  test('passes its trace on', async () => {
+    const { driver, server } = await start({ answer: () => ({ endpoints: [ENDPOINT] }) });
+    const trace = { traceId: '4bf92f3577b34da6a3ce929d0e0e4736', spanId: '00f067aa0ba902b7', isSampled: true };
+    expect(await readRows(await driver.query({ ...statementOf('SELECT 1'), trace }, LIVE))).toEqual(ROWS);
+    expect(server.metadata()).toMatchObject({ traceparent: `00-${trace.traceId}-${trace.spanId}-01` });
+  });
+
   test('has the rows of all endpoints in order', async () => {
     const more = { messages: () => messagesOf(streamFromTable(tableFromArrays({ id: BigInt64Array.of(4n) }))) };
     const { driver } = await start({ answer: () => ({ endpoints: [ENDPOINT, more, ENDPOINT] }) });

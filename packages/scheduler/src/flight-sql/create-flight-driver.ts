@@ -64,8 +64,8 @@ export function createFlightDriver(cluster: Cluster, { readFile: template }: Fli
 
     async describe(statement, signal) {
       const bound = await bind(statement, signal);
-      const { sql, parameters, tag } = statement;
-      const scope = { signal, tag, sql, bound, isPlanning: true };
+      const { sql, parameters, tag, trace } = statement;
+      const scope = { signal, tag, trace, sql, bound, isPlanning: true };
       const known = await (parameters > 0
         ? preparedSchema(parts, scope, bound.text)
         : querySchema(parts, scope, bound.text));

@@ -37,9 +37,9 @@ export async function runStatement(
   { connection, cancelFlight, openEndpoint, running }: StatementParts,
   { statement, bound, signal }: RunOptions,
 ): Promise<DriverResult> {
-  const { sql, params, tag } = statement;
+  const { sql, params, tag, trace } = statement;
   const controller = new AbortController();
-  const scope: CallScope = { signal: controller.signal, tag, sql, bound };
+  const scope: CallScope = { signal: controller.signal, tag, trace, sql, bound };
   let prepared: PreparedStatement | undefined;
   let info: flight.FlightInfo | undefined;
   let reader: MessageReader<flight.FlightData> | undefined;
@@ -54,7 +54,7 @@ export async function runStatement(
 
   async function finish(reason: ServiceError | undefined): Promise<void> {
     stopListening();
-    const late: CallScope = { signal: AbortSignal.timeout(STOP_TIMEOUT_MS), tag };
+    const late: CallScope = { signal: AbortSignal.timeout(STOP_TIMEOUT_MS), tag, trace };
     const cancelled = reason !== undefined && info !== undefined ? cancelFlight(late, info) : undefined;
     controller.abort(reason);
     // The server may be gone: then nothing runs there.

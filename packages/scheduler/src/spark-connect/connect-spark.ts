@@ -1,3 +1,4 @@
+import { type TraceContext, traceHeaders } from '@svc/frames';
 import { sparkConnect } from '@svc/proto';
 import { ChannelCredentials, type Client, createChannel, createClient, Metadata } from 'nice-grpc';
 import { addressOf, type Cluster, MAX_MESSAGE_BYTES } from '../cluster.ts';
@@ -7,7 +8,8 @@ export type SparkClient = Client<typeof sparkConnect.SparkConnectServiceDefiniti
 
 /** A connection to a Spark Connect server. */
 export interface SparkConnection {
-  readonly client: SparkClient;
+  /** Returns the calls of a statement, which pass its trace on. */
+  clientFor(trace: TraceContext | undefined): SparkClient;
   close(): void;
 }
 
@@ -28,7 +30,12 @@ export function connectSpark(cluster: Cluster): SparkConnection {
   const { hasTls, token, ca } = cluster;
   const credentials = hasTls ? ChannelCredentials.createSsl(ca) : ChannelCredentials.createInsecure();
   const channel = createChannel(addressOf(cluster), credentials, OPTIONS);
-  const metadata = Metadata(token === undefined ? {} : { authorization: `Bearer ${token}` });
-  const client = createClient(sparkConnect.SparkConnectServiceDefinition, channel, { '*': { metadata } });
-  return { client, close: () => channel.close() };
+  const bearer = token === undefined ? {} : { authorization: `Bearer ${token}` };
+  const create = (headers: Readonly<Record<string, string>>): SparkClient =>
+    createClient(sparkConnect.SparkConnectServiceDefinition, channel, { '*': { metadata: Metadata(headers) } });
+  const client = create(bearer);
+  return {
+    clientFor: (trace) => (trace === undefined ? client : create({ ...bearer, ...traceHeaders(trace) })),
+    close: () => channel.close(),
+  };
 }

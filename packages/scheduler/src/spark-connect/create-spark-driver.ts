@@ -16,7 +16,7 @@ import { type StartedPlan, startPlan } from './start-plan.ts';
 /** Creates the driver of a Spark Connect server: Spark, or another one that speaks its protocol. */
 export function createSparkDriver(cluster: Cluster): Driver {
   const connection = connectSpark(cluster);
-  const sessions = createSparkSessions(connection.client);
+  const sessions = createSparkSessions(connection.clientFor(undefined));
   const running = new Set<Execution>();
   const dialect = createDialectProbe((plan) => columnsOf(plan, PROBE, probeTimeout()));
 
@@ -27,11 +27,12 @@ export function createSparkDriver(cluster: Cluster): Driver {
 
   async function start(
     plan: Plan,
-    { tenant, tag }: Owner,
+    { tenant, tag, trace }: Owner,
     signal: AbortSignal,
     isSessionKept: boolean,
   ): Promise<StartedPlan> {
-    return startPlan(connection.client, sessions, { plan, tenant, tag, isSessionKept, signal, onExecution });
+    const client = connection.clientFor(trace);
+    return startPlan(client, sessions, { plan, tenant, tag, isSessionKept, signal, onExecution });
   }
 
   async function columnsOf(plan: Plan, owner: Owner, signal: AbortSignal, isSessionKept = false): Promise<Schema> {
@@ -116,10 +117,7 @@ function withErrors(
   return { [Symbol.asyncIterator]: () => ({ next, return: () => batches.return() }) };
 }
 
-interface Owner {
-  readonly tenant: string;
-  readonly tag: string;
-}
+type Owner = Pick<BoundStatement, 'tag' | 'tenant' | 'trace'>;
 
 const PROBE: Owner = { tenant: 'svc', tag: 'svc-probe' };
 

@@ -12,7 +12,7 @@ async function start(options: SparkSessionsOptions): Promise<{ server: SparkServ
     connection.close();
     await server.close();
   });
-  return { server, sessions: createSparkSessions(connection.client, options) };
+  return { server, sessions: createSparkSessions(connection.clientFor(undefined), options) };
 }
 
 async function use(sessions: SparkSessions, tenant: string, isKept = true): Promise<string> {

@@ -52,8 +52,9 @@ export async function startFakeFlight(options: FakeFlightOptions): Promise<FakeF
 
   function note(call: string, { metadata }: CallContext): void {
     calls.push(call);
+    const traceparent = metadata.get('traceparent');
     const [authorization, requestId] = [metadata.get('authorization'), metadata.get('x-request-id')];
-    seen = { authorization, requestId };
+    seen = { authorization, requestId, ...(traceparent !== undefined && { traceparent }) };
   }
 
   function infoOf(sql: string): flight.FlightInfo {

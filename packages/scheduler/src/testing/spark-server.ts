@@ -20,6 +20,8 @@ export interface SparkServer {
   readonly calls: string[];
   /** The last value of each header of a call. */
   readonly authorizations: Set<string>;
+  /** The `traceparent` of the calls, by name. */
+  readonly traces: Map<string, string | undefined>;
   readonly requests: sparkConnect.ExecutePlanRequest[];
   readonly settings: Map<string, string>;
   /** The number of responses that the server has produced. */
@@ -54,12 +56,14 @@ export async function startSparkServer(options: SparkServerOptions): Promise<Spa
   const faults = [...(options.faults ?? [])];
   const calls: string[] = [];
   const authorizations = new Set<string>();
+  const traces = new Map<string, string | undefined>();
   const requests: sparkConnect.ExecutePlanRequest[] = [];
   const settings = new Map<string, string>();
   let produced = 0;
 
   function record(name: string, context: CallContext): void {
     calls.push(name);
+    traces.set(name, context.metadata.get('traceparent'));
     const authorization = context.metadata.get('authorization');
     if (authorization !== undefined) authorizations.add(authorization);
     const status = options.refused?.[name];
@@ -122,7 +126,16 @@ export async function startSparkServer(options: SparkServerOptions): Promise<Spa
     },
   });
   const port = await server.listen('127.0.0.1:0');
-  return { port, calls, authorizations, requests, settings, produced: () => produced, close: () => server.shutdown() };
+  return {
+    port,
+    calls,
+    authorizations,
+    traces,
+    requests,
+    settings,
+    produced: () => produced,
+    close: () => server.shutdown(),
+  };
 }
 
 async function* responsesOf(batches: SparkServerOptions['batches']): AsyncGenerator<Response> {
