@@ -29,6 +29,7 @@ const VALUES: Readonly<Record<string, readonly [text: string, toml: string, valu
   'logging.level': ['WARNING', '"Warn"', 'warn'],
   'logging.format': ['Text', '"text"', 'text'],
   'logging.audit_file': ['/audit.log', '"/audit.log"', '/audit.log'],
+  'logging.slow_query_ms': ['250', '250', 250],
   'http.max_upload_bytes': ['1024', '1_024', 1024],
   'http.max_rows': ['9007199254740991', '9007199254740991', Number.MAX_SAFE_INTEGER],
   'http.max_connections': ['8', '8', 8],

@@ -119,7 +119,7 @@ describe('defaults', () => {
         max_conversion_bytes: 21_474_836_480,
       },
       compression: { algorithm: 'zstd', level: 3 },
-      logging: { level: 'info', format: 'json', audit_file: undefined },
+      logging: { level: 'info', format: 'json', audit_file: undefined, slow_query_ms: undefined },
       http: {
         max_upload_bytes: 10_737_418_240,
         max_rows: undefined,

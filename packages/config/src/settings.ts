@@ -163,6 +163,13 @@ export const SETTINGS = {
         'File of the audit lines: who wrote or dropped what, and which credentials were refused. Default: the log.',
       example: '/var/log/service/audit.log',
     }),
+    slow_query_ms: setting({
+      type: integer({ min: 0, max: Number.MAX_SAFE_INTEGER }),
+      default: undefined,
+      description:
+        'A statement that takes at least this many milliseconds, until its response is sent, is logged, without the values in its SQL. Default: none is.',
+      example: 5000,
+    }),
   },
   http: HTTP_SETTINGS,
   auth: AUTH_SETTINGS,

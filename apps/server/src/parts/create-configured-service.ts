@@ -4,6 +4,7 @@ import { createService, type Observer, type Service, type ServiceOptions } from 
 import { createTsdbProxy } from '@svc/tsdb-proxy';
 import { createLogObserver } from '../observers/log-observer.ts';
 import type { Log } from '../observers/log.ts';
+import { createSlowQueryLog } from '../observers/slow-query-log.ts';
 import type { OpenScheduler } from './open-scheduler.ts';
 import type { OpenedStore } from './open-store.ts';
 
@@ -34,8 +35,10 @@ export function createConfiguredService(
     });
   const { audit, openScheduler, frames, local, ...parts } = opened;
   const observeLog = createLogObserver(log);
+  const observeSlowQueries = createSlowQueryLog(log, config.logging.slow_query_ms);
   const observe: Observer = (event) => {
     observeLog(event);
+    observeSlowQueries(event);
     audit(event);
   };
   const scheduler = openScheduler?.(config, frames, observe);
