@@ -1,7 +1,7 @@
 import type { Server } from 'node:http';
 import type { Authenticator } from '@svc/auth';
 import { type Config, formatAddress } from '@svc/config';
-import { type ChildLink, DirectoryInUseError } from '@svc/duckdb';
+import { type ChildLink, DirectoryFormatError, DirectoryInUseError } from '@svc/duckdb';
 import type { Observer } from '@svc/service';
 import type { Log } from './observers/log.ts';
 import type { ListenerTls } from './parts/open-tls.ts';
@@ -99,7 +99,7 @@ export async function startServer(config: Config, log: Log, options: StartOption
 
 /** Whether an error keeps the server from starting and its operator can fix it. */
 export function isForOperator(error: unknown): error is Error {
-  return [ListenError, DirectoryInUseError, StorageError].some((kind) => error instanceof kind);
+  return [ListenError, DirectoryFormatError, DirectoryInUseError, StorageError].some((kind) => error instanceof kind);
 }
 
 /** The listen backlog. With Node's default of 511, further clients wait a second or more before they retry. */

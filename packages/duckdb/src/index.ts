@@ -24,6 +24,7 @@ export { createDurableStore } from './store/create-durable-store.ts';
 export { createFrameFiles, type DuckdbFrameFiles } from './files/create-frame-files.ts';
 export { DirectoryInUseError, type LockHolder, type LockTimes } from './disk/directory-lock.ts';
 export type { DurableStore, DurableStoreOptions, FrameCacheState } from './store/durable-store.ts';
+export { DirectoryFormatError } from './store/catalogue/directory-format.ts';
 export type { StoreProblem } from './store/catalogue/store-problem.ts';
 export type { FrameFiles, FrameSource, ReadPart, SourceInfo, WriteOptions, WrittenFile } from './files/frame-files.ts';
 export { createParquetEncoder, type ParquetEncoderOptions } from './files/parquet-encoder.ts';

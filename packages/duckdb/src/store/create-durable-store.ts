@@ -5,6 +5,7 @@ import { createWriteReservations, expiryOf } from '@svc/frames/internal';
 import { createAppendQueue } from './append-queue.ts';
 import { appendRows } from './append-rows.ts';
 import { type CatalogueOptions, createCatalogue } from './catalogue/catalogue.ts';
+import { checkFormat, markFormat } from './catalogue/directory-format.ts';
 import { createDamagedFrames } from './damaged-frames.ts';
 import { type DirectoryLock, lockDirectory } from '../disk/directory-lock.ts';
 import { createSqlFrames } from './create-sql-frames.ts';
@@ -40,14 +41,16 @@ const EXPIRY_MS = 10_000;
 
 /**
  * Opens a directory of frames, and locks it until the store is closed. Fails with `DirectoryInUseError` if another process
- * holds it.
+ * holds it, and with `DirectoryFormatError` if a later version wrote it.
  */
 export async function createDurableStore(options: DurableStoreOptions): Promise<DurableStore> {
   const { directory, isReadOnly = false, lockTimes } = options;
+  await checkFormat(directory);
   if (isReadOnly) return createReader(options);
   await createTenantFolder(directory).prepare();
   const lock = await lockDirectory(directory, lockTimes);
   try {
+    await markFormat(directory);
     return storeOf(await createParts(options, lock), options, () => releaseLock(lock, options));
   } catch (error) {
     await lock.release();
