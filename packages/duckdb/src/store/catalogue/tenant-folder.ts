@@ -34,6 +34,8 @@ export interface TenantFolder {
   framePath(name: VersionName): string;
   /** The path of a part that is added with a version. */
   partPath(name: Omit<VersionName, 'isManifest'>): string;
+  /** The path of the file with the expiry of a version. */
+  expiryPath(name: VersionName): string;
   /** Publishes a flushed file as a version of a frame, with its expiry. */
   publish(unfinishedPath: string, name: VersionName, expires: Date | null): Promise<void>;
   /** Publishes a manifest as a version of a frame, after the flushed files that it lists and that are not parts yet. */
@@ -99,6 +101,7 @@ export function createTenantFolder(path: string): TenantFolder {
     unfinishedPath,
     framePath,
     partPath: (name) => pathOf('part', name),
+    expiryPath: (name) => pathOf('expiry', name),
     async publish(unfinished, name, expires) {
       const frame = framePath(name);
       try {
@@ -125,7 +128,9 @@ export function createTenantFolder(path: string): TenantFolder {
     writeTombstone: (name, isFree) =>
       writeTombstone(pathOf('tombstone', name), isFree ? framePath(name) : undefined, sync),
     async remove(paths, versions, tombstones) {
-      await forEachConcurrently([...paths, ...versions.map((name) => pathOf('expiry', name))], unlinkIfThere);
+      await forEachConcurrently(paths, unlinkIfThere);
+      // In this order: a backup of another process that finds no expiry must be sure that the version had none.
+      await forEachConcurrently(versions, (name) => unlinkIfThere(pathOf('expiry', name)));
       if (tombstones.length === 0) return;
       // If a tombstone vanished before the versions it hides, they would reappear.
       await sync();

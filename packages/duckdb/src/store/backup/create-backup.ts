@@ -1,0 +1,182 @@
+import { createHash } from 'node:crypto';
+import { mkdir, readdir, realpath, rm, rmdir, stat } from 'node:fs/promises';
+import { basename, dirname, join, relative, sep } from 'node:path';
+import { copyFlushed, openRegular } from '../../disk/copy-flushed.ts';
+import { syncDirectory, writeFlushed, writeWhole } from '../../disk/durable-files.ts';
+import { versionOfFile } from '../../wire/file-version.ts';
+import { checkFormat, FORMAT_NAME } from '../catalogue/directory-format.ts';
+import { frameFileName, parseFileName, tenantOfFolder } from '../catalogue/frame-names.ts';
+import { createTenantFolder } from '../catalogue/tenant-folder.ts';
+import { BackupError } from './backup-error.ts';
+import { type BackupFile, DATABASE_NAMES, encodeIndex, FRAMES_FOLDER, INDEX_NAME } from './backup-index.ts';
+import { forEachFile } from './for-each-file.ts';
+import { closeFiles, type PinnedVersion, pinVersions } from './pin-versions.ts';
+
+/** Options of `createBackup`. */
+export interface BackupOptions {
+  /** The directory of the frames. A server may hold it and write to it. */
+  readonly directory: string;
+  /** The database whose tables are frames, too. Default: none. */
+  readonly duckdbPath?: string;
+  /** The directory of the backup. It is created; if it exists, it must be empty. */
+  readonly destination: string;
+  /** The destination as the user wrote it. Default: `destination`. */
+  readonly name?: string;
+  readonly signal?: AbortSignal;
+}
+
+/** What a backup holds. */
+export interface BackupReport {
+  /** The number of frames that were put; not of foreign ones. */
+  readonly frames: number;
+  readonly files: number;
+  readonly bytes: number;
+  /** A sentence for each file that is not in the backup, or not whole. */
+  readonly problems: readonly string[];
+}
+
+/**
+ * Copies all frames of a directory, which may change meanwhile. Each frame is in the backup as it was at some moment since
+ * the call. The backup is complete when its index exists; a failure leaves no files.
+ */
+export async function createBackup(options: BackupOptions): Promise<BackupReport> {
+  const { directory, destination, name = destination, signal } = options;
+  await checkFormat(directory);
+  const isNew = await makeEmpty(destination, { directory, name });
+  try {
+    const created = new Date();
+    const backup: Backup = { root: destination, files: [], problems: [], signal };
+    const frames = await copyFrames(backup, directory);
+    for (const [at, file] of DATABASE_NAMES.entries()) {
+      const source = options.duckdbPath;
+      if (source !== undefined) await copyForeign(backup, at === 0 ? source : `${source}.wal`, file);
+    }
+    const { files, problems } = backup;
+    const text = encodeIndex({ created, frames, files });
+    signal?.throwIfAborted();
+    await writeWhole(destination, INDEX_NAME, `.tmp-${INDEX_NAME}`, text);
+    await syncDirectory(destination);
+    await syncDirectory(dirname(destination));
+    return { frames, files: files.length, bytes: files.reduce((sum, { bytes }) => sum + bytes, 0), problems };
+  } catch (error) {
+    for (const entry of [FRAMES_FOLDER, ...DATABASE_NAMES, INDEX_NAME]) {
+      await rm(join(destination, entry), { recursive: true, force: true }).catch(() => {});
+    }
+    if (isNew) await rmdir(destination).catch(() => {});
+    throw error;
+  }
+}
+
+interface Backup {
+  readonly root: string;
+  readonly files: BackupFile[];
+  readonly problems: string[];
+  readonly signal: AbortSignal | undefined;
+}
+
+/** A new file system has this folder. */
+const LOST_FOUND = 'lost+found';
+
+/** Returns whether the directory was created. */
+async function makeEmpty(
+  destination: string,
+  { directory, name }: { readonly directory: string; readonly name: string },
+): Promise<boolean> {
+  // Only the user may read it: it has the frames of all tenants.
+  const isNew = await mkdir(destination, { mode: 0o700 }).then(
+    () => true,
+    async (error: unknown) => {
+      if (await isFolder(destination)) return false;
+      throw error;
+    },
+  );
+  const inside = relative(await realpath(directory), await realpath(destination));
+  const isInside = inside === '' || (inside !== '..' && !inside.startsWith(`..${sep}`));
+  if (isInside || (await readdir(destination)).some((entry) => entry !== LOST_FOUND)) {
+    if (isNew) await rmdir(destination);
+    const why = isInside ? 'is inside of the directory of the frames' : 'is not empty';
+    throw new BackupError(`${JSON.stringify(name)} ${why}.`, {
+      hint: 'Name a directory that does not exist yet. A backup is never changed or overwritten.',
+    });
+  }
+  return isNew;
+}
+
+async function isFolder(path: string): Promise<boolean> {
+  return stat(path).then(
+    (found) => found.isDirectory(),
+    () => false,
+  );
+}
+
+/** Copies the folders of all tenants, and foreign files. Returns the number of frames that were put. */
+async function copyFrames(backup: Backup, directory: string): Promise<number> {
+  await mkdir(join(backup.root, FRAMES_FOLDER));
+  let frames = 0;
+  for (const entry of await readdir(directory)) {
+    const path = join(directory, entry);
+    const isForeign = parseFileName(entry).kind === 'foreign';
+    if (isForeign || entry === FORMAT_NAME) await copyForeign(backup, path, `${FRAMES_FOLDER}/${entry}`);
+    else if (tenantOfFolder(entry) !== undefined && (await isFolder(path))) {
+      frames += await copyTenant(backup, path, `${FRAMES_FOLDER}/${entry}`);
+    }
+  }
+  await syncDirectory(join(backup.root, FRAMES_FOLDER));
+  return frames;
+}
+
+async function copyTenant(backup: Backup, path: string, to: string): Promise<number> {
+  await mkdir(join(backup.root, to));
+  let frames = 0;
+  for await (const versions of pinVersions(createTenantFolder(path), backup.signal)) {
+    try {
+      for (const version of versions) await copyVersion(backup, version, to);
+      frames += versions.length;
+    } finally {
+      await Promise.all(versions.map(closeFiles));
+    }
+  }
+  for (const entry of await readdir(path)) {
+    if (parseFileName(entry).kind === 'foreign') await copyForeign(backup, join(path, entry), `${to}/${entry}`);
+  }
+  await syncDirectory(join(backup.root, to));
+  return frames;
+}
+
+async function copyVersion(backup: Backup, { name, files, expiry, missing }: PinnedVersion, to: string): Promise<void> {
+  await forEachFile(files, async ({ path, file }) => {
+    const target = `${to}/${basename(path)}`;
+    const copied = await copyFlushed(file, join(backup.root, target), backup.signal);
+    backup.files.push({ path: target, ...copied });
+  });
+  for (const path of missing) {
+    backup.problems.push(`The frame ${JSON.stringify(name.handle)} is damaged: ${JSON.stringify(path)} is missing.`);
+  }
+  if (expiry === undefined) return;
+  const target = `${to}/${frameFileName('expiry', name.handle, name.version)}`;
+  await writeFlushed(join(backup.root, target), expiry);
+  const sha256 = createHash('sha256').update(expiry).digest('hex');
+  backup.files.push({ path: target, bytes: Buffer.byteLength(expiry), sha256 });
+}
+
+/** Other programs may change a foreign file in place. */
+const FOREIGN_ATTEMPTS = 3;
+
+/** Copies a file that the store did not write, if it exists. One that changes meanwhile is a problem. */
+async function copyForeign(backup: Backup, from: string, to: string): Promise<void> {
+  const path = join(backup.root, to);
+  for (let attempt = 1; attempt <= FOREIGN_ATTEMPTS; attempt += 1) {
+    const file = await openRegular(from);
+    if (file === undefined) return;
+    try {
+      const before = versionOfFile(await file.stat({ bigint: true }));
+      const copied = await copyFlushed(file, path, backup.signal);
+      if (versionOfFile(await file.stat({ bigint: true })) === before)
+        return void backup.files.push({ path: to, ...copied });
+      await rm(path);
+    } finally {
+      await file.close();
+    }
+  }
+  backup.problems.push(`${JSON.stringify(from)} is not in the backup: another program changed it while it was copied.`);
+}

@@ -1,0 +1,270 @@
+import { appendFile, mkdir, mkdtemp, readdir, readFile, rm, symlink, truncate, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { longFrame } from '@svc/frames/testing';
+import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { createBackup } from '../../src/store/backup/create-backup.ts';
+import { restoreBackup } from '../../src/store/backup/restore-backup.ts';
+import { createDurableStore } from '../../src/store/create-durable-store.ts';
+import type { DurableStore } from '../../src/store/durable-store.ts';
+import { createArrowFrameFiles } from '../../src/testing/arrow-frame-files.ts';
+import { createStoreFixture, refOf, rowsOf, type StoreFixture } from '../../src/testing/store-fixture.ts';
+import { backUpAmongChanges } from '../back-up-among-changes.ts';
+
+let fixture: StoreFixture;
+let folder: string;
+let backup: string;
+let restored: string;
+
+beforeEach(async () => {
+  fixture = await createStoreFixture();
+  folder = await mkdtemp(join(tmpdir(), 'backup-'));
+  backup = join(folder, 'backup');
+  restored = join(folder, 'restored');
+});
+
+afterEach(async () => {
+  await fixture.remove();
+  await rm(folder, { recursive: true });
+});
+
+const backUp = () => createBackup({ directory: fixture.directory, destination: backup });
+const restore = () => restoreBackup({ backup, directory: restored });
+
+/** Opens the frames of a backup, or of what was restored from it. */
+async function withStore<T>(directory: string, work: (store: DurableStore) => Promise<T>): Promise<T> {
+  const store = await createDurableStore({ directory: join(directory, 'cold'), files: createArrowFrameFiles() });
+  try {
+    return await work(store);
+  } finally {
+    await store.close();
+  }
+}
+
+const filesOf = async (directory: string): Promise<string[]> =>
+  (await readdir(directory, { recursive: true, withFileTypes: true }))
+    .filter((entry) => entry.isFile())
+    .map(({ name }) => name)
+    .toSorted();
+
+describe('a backup, restored', () => {
+  test('has all frames of all tenants with their rows, versions and expiries', async () => {
+    const store = await fixture.open();
+    const refs = [refOf('one'), refOf('appended'), refOf('Expiring'), refOf('one', 'Other tenant')];
+    for (const [at, ref] of refs.entries()) await store.put(ref, longFrame(at + 1));
+    await store.append(refOf('appended'), longFrame(5));
+    await store.expire(refOf('Expiring'), 1000);
+    const facts = async (from: DurableStore) =>
+      Promise.all(refs.map(async (ref) => [await from.describe(ref), await rowsOf(from, ref)]));
+    const before = (await facts(store)).map(([info, rows]) => [{ ...(info as object), tier: 'disk' }, rows]);
+    expect(await backUp()).toMatchObject({ frames: 4, problems: [] });
+    expect(await restore()).toMatchObject({ frames: 4 });
+    expect(await withStore(restored, facts)).toEqual(before);
+  });
+
+  test('has the files of others and the database, but no lock, old version, tombstone or unfinished file', async () => {
+    const store = await fixture.open();
+    for (const rows of [1, 2]) await store.put(refOf('replaced'), longFrame(rows));
+    const { info } = await store.put(refOf('kept'), longFrame(3));
+    const old = await store.open(refOf('kept'));
+    const { info: newer } = await store.put(refOf('kept'), longFrame(4));
+    await store.drop(refOf('replaced'));
+    await writeFile(join(fixture.directory, 'prices.csv'), 'a\n1\n');
+    await writeFile(join(fixture.folder, 'notes.json'), '[]');
+    await writeFile(join(fixture.folder, '.tmp-1'), 'half');
+    await writeFile(join(fixture.folder, 'README'), 'not a frame');
+    const duckdbPath = join(folder, 'other.duckdb');
+    await writeFile(duckdbPath, 'database');
+    await createBackup({ directory: fixture.directory, destination: backup, duckdbPath });
+    expect((await readdir(fixture.folder)).filter((name) => name.includes(info.version))).not.toEqual([]);
+    old?.close();
+    await restore();
+    expect(await filesOf(restored)).toEqual(
+      ['.format', 'analytics.duckdb', `kept@${newer.version}.parquet`, 'notes.json', 'prices.csv'].toSorted(),
+    );
+    expect(await readFile(join(restored, 'analytics.duckdb'), 'utf8')).toBe('database');
+  });
+
+  test('of an empty directory is an empty directory', async () => {
+    await (await fixture.open()).close();
+    expect(await backUp()).toMatchObject({ frames: 0, problems: [] });
+    await restore();
+    expect(await withStore(restored, (store) => store.list('default'))).toEqual([]);
+  });
+
+  test('may go to an empty directory, such as a new volume', async () => {
+    await fixture.open();
+    await backUp();
+    await mkdir(join(restored, 'lost+found'), { recursive: true });
+    await restore();
+    expect((await readdir(restored)).toSorted()).toEqual(['cold', 'lost+found']);
+  });
+});
+
+test('backups among changes have whole frames, nothing older than acknowledged, and the right expiries', () =>
+  backUpAmongChanges(fixture, { folder, backups: 4 }));
+
+test('a frame with a missing part is a problem; the rest of it and all others are in the backup', async () => {
+  const store = await fixture.open();
+  await store.put(refOf('whole'), longFrame(1));
+  await store.put(refOf('torn'), longFrame(1));
+  const { info } = await store.append(refOf('torn'), longFrame(1));
+  await rm(join(fixture.folder, `torn@${info.version}.part.parquet`));
+  const { frames, problems } = await backUp();
+  expect({ frames, problems }).toEqual({
+    frames: 2,
+    problems: [expect.stringMatching(/^The frame "torn" is damaged: ".*\.part\.parquet" is missing\.$/)],
+  });
+  await restore();
+  expect(await withStore(restored, (again) => rowsOf(again, refOf('whole')))).toEqual([[0n]]);
+});
+
+test('a frame with a damaged manifest keeps all of its files', async () => {
+  const store = await fixture.open();
+  await store.put(refOf('t'), longFrame(1));
+  const { info } = await store.append(refOf('t'), longFrame(1));
+  await appendFile(join(fixture.folder, `t@${info.version}.parts`), 'x');
+  const names = await fixture.names();
+  await backUp();
+  expect((await readdir(join(backup, 'cold/default'))).toSorted()).toEqual(names);
+});
+
+describe('a damaged backup is refused, and nothing is restored:', () => {
+  const frameIn = async () =>
+    join(
+      backup,
+      'cold/default',
+      (await readdir(join(backup, 'cold/default'))).find((name) => name.startsWith('t@'))!,
+    );
+  const flip = async (path: string, at: number) => {
+    const bytes = await readFile(path);
+    bytes[at] ^= 1;
+    await writeFile(path, bytes);
+  };
+  const changeIndex = async (change: (text: string) => string) =>
+    writeFile(join(backup, 'backup.json'), change(await readFile(join(backup, 'backup.json'), 'utf8')));
+
+  test.each<[string, () => Promise<void>, RegExp]>([
+    ['a flipped bit', async () => flip(await frameIn(), 100), /"cold\/default\/t@.*" does not match its checksum/],
+    ['a truncated file', async () => truncate(await frameIn(), 10), /does not match its checksum/],
+    ['a longer file', async () => appendFile(await frameIn(), 'x'), /does not match its checksum/],
+    ['a missing file', async () => rm(await frameIn()), /"cold\/default\/t@.*" is missing/],
+    [
+      'a directory instead of a file',
+      async () => {
+        const path = await frameIn();
+        await rm(path);
+        await mkdir(path);
+      },
+      /is missing, or is not a regular file/,
+    ],
+    ['an index that is cut', () => truncate(join(backup, 'backup.json'), 200), /"backup.json" does not match/],
+    ['an index that is empty', () => truncate(join(backup, 'backup.json')), /"backup.json" does not match/],
+    [
+      'an index with another checksum',
+      () => changeIndex((text) => text.replace('"bytes":', '"bytes":1')),
+      /does not match/,
+    ],
+    ['no index', () => rm(join(backup, 'backup.json')), /not a complete backup: it has no backup\.json/],
+    ['a later format', () => changeIndex((text) => text.replace('"format":1', '"format":2')), /does not know/],
+  ])('%s', async (_name, damage, message) => {
+    const store = await fixture.open();
+    for (const handle of ['t', 'u', 'v']) await store.put(refOf(handle), longFrame(50));
+    await backUp();
+    await damage();
+    await expect(restore()).rejects.toMatchObject({ name: 'BackupError', message: expect.stringMatching(message) });
+    await expect(readdir(restored)).rejects.toThrow('ENOENT');
+  });
+
+  test('a path that leads out of the directory, with the right checksum', async () => {
+    await (await fixture.open()).put(refOf('t'), longFrame(1));
+    await backUp();
+    const { encodeIndex } = await import('../../src/store/backup/backup-index.ts');
+    for (const path of [
+      '../evil',
+      'cold/../../evil',
+      '/evil',
+      'cold/default/../../evil',
+      'other',
+      'cold',
+      'cold/a/b/c',
+    ]) {
+      const files = [{ path, bytes: 1, sha256: '00' }];
+      await writeFile(join(backup, 'backup.json'), encodeIndex({ created: new Date(), frames: 1, files }));
+      await expect(restore(), path).rejects.toThrow('"backup.json" does not match its checksum');
+    }
+  });
+});
+
+describe('nothing is overwritten:', () => {
+  test('a backup is not written to a directory that has anything in it', async () => {
+    await fixture.open();
+    await mkdir(backup);
+    await writeFile(join(backup, 'mine'), '');
+    await expect(backUp()).rejects.toThrow('is not empty');
+    expect(await readdir(backup)).toEqual(['mine']);
+  });
+
+  test.each(['cold', '.format', 'x'])('a restore leaves a directory with %s alone', async (name) => {
+    await fixture.open();
+    await backUp();
+    await mkdir(restored);
+    await writeFile(join(restored, name), 'mine');
+    await expect(restore()).rejects.toThrow('is not empty');
+    expect(await readdir(restored)).toEqual([name]);
+  });
+
+  test.each(['', 'backup', 'default/backup'])('a backup is not written into the frames: %j', async (inside) => {
+    await (await fixture.open()).put(refOf('t'), longFrame(1));
+    const destination = join(fixture.directory, inside);
+    await expect(createBackup({ directory: fixture.directory, destination })).rejects.toThrow(
+      'inside of the directory',
+    );
+    expect(await readdir(fixture.directory)).not.toContain('backup');
+  });
+
+  test('a backup is not written into the frames through a link', async () => {
+    await (await fixture.open()).put(refOf('t'), longFrame(1));
+    await symlink(fixture.folder, join(folder, 'link'));
+    const destination = join(folder, 'link', 'backup');
+    await expect(createBackup({ directory: fixture.directory, destination })).rejects.toThrow(
+      'inside of the directory',
+    );
+  });
+
+  test('two restores to one directory at once: one is done, the other refused', async () => {
+    const store = await fixture.open();
+    for (let at = 0; at < 20; at++) await store.put(refOf(`t${at}`), longFrame(1));
+    await backUp();
+    const done = await Promise.allSettled([restore(), restore(), restore()]);
+    expect(done.map(({ status }) => status).toSorted()).toEqual(['fulfilled', 'rejected', 'rejected']);
+    expect(await readdir(restored)).toEqual(['cold']);
+    expect(await withStore(restored, (again) => again.list('default'))).toHaveLength(20);
+  });
+});
+
+describe('a failure leaves nothing behind:', () => {
+  const aborted = AbortSignal.abort(new Error('stop'));
+
+  test('a cancelled backup', async () => {
+    await (await fixture.open()).put(refOf('t'), longFrame(1));
+    const options = { directory: fixture.directory, destination: backup, signal: aborted };
+    await expect(createBackup(options)).rejects.toThrow('stop');
+    expect(await readdir(folder)).toEqual([]);
+  });
+
+  test('a cancelled restore', async () => {
+    await (await fixture.open()).put(refOf('t'), longFrame(1));
+    await backUp();
+    await expect(restoreBackup({ backup, directory: restored, signal: aborted })).rejects.toThrow('stop');
+    expect(await readdir(folder)).toEqual(['backup']);
+  });
+
+  test('what an interrupted restore left is removed by the next one', async () => {
+    await (await fixture.open()).put(refOf('t'), longFrame(1));
+    await backUp();
+    await mkdir(join(restored, '.restore-0123/cold/default'), { recursive: true });
+    await restore();
+    expect(await readdir(restored)).toEqual(['cold']);
+  });
+});
