@@ -50,8 +50,8 @@ export function formatOverview(commands: readonly (Command | Program)[]): string
     'Commands:',
     ...listed(commands.map(({ name, usage, summary }) => [[name, ...usage].join(' '), summary])),
     '',
-    'svc <command> --help describes a command, svc help <topic> one of:',
-    ...listed(HELP_TOPICS),
+    'svc <command> --help describes a command, svc help <topic> one of the topics',
+    `${HELP_TOPICS.map(([topic]) => topic).join(', ')}.`,
     'Server: --url, SVC_URL or http://127.0.0.1:9000; or a directory: svc list ./data',
   );
 }

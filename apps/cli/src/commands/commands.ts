@@ -1,4 +1,5 @@
 import type { Command, Program } from '../args/command.ts';
+import { backup } from './backup.ts';
 import { completion } from './completion.ts';
 import { config } from './config.ts';
 import { convert } from './convert.ts';
@@ -10,6 +11,7 @@ import { list } from './list.ts';
 import { ping } from './ping.ts';
 import { put } from './put.ts';
 import { query } from './query.ts';
+import { restore } from './restore.ts';
 import { serve } from './serve.ts';
 import { token } from './token.ts';
 
@@ -24,6 +26,8 @@ export const COMMANDS: readonly (Command | Program)[] = [
   describe,
   drop,
   convert,
+  backup,
+  restore,
   token,
   config,
   doctor,

@@ -31,7 +31,7 @@ export async function findDirectory(
   name: string,
   { homeDir, createIfMissing }: FindDirectoryOptions,
 ): Promise<FrameDirectory> {
-  const path = resolve(homeDir === '' ? name : name.replace(/^~(?=[\\/]|$)/, () => homeDir));
+  const path = expandPath(name, homeDir);
   const names = await readdir(path).catch((error: unknown) => {
     const none: readonly string[] = [];
     if (createIfMissing && errorCode(error) === 'ENOENT') return none;
@@ -47,6 +47,11 @@ export async function findDirectory(
   return { parquetPath: cold, ...(names.includes(DATABASE) && { duckdbPath: join(path, DATABASE) }) };
 }
 
+/** Returns the absolute path of a directory, with `~` expanded. */
+export function expandPath(name: string, homeDir: string): string {
+  return resolve(homeDir === '' ? name : name.replace(/^~(?=[\\/]|$)/, () => homeDir));
+}
+
 /** Not recursive: a mistyped name is an error, and a recursive mkdir in /proc never returns in Node. */
 async function makeDataDir(path: string, cold: string): Promise<void> {
   await mkdir(path).catch((error: unknown) => {
@@ -59,20 +64,34 @@ const REASONS: Readonly<Record<string, readonly [reason: string, hint: string]>>
   ENOENT: ['there is no such directory', 'Check the name and the current directory. svc put creates one.'],
   EROFS: ['it is read-only', 'Use a directory on another disk.'],
   ENOSPC: ['its disk is full', 'Free some space, or use a directory on another disk.'],
+  EEXIST: ['it is not a directory', 'Name a directory that does not exist yet.'],
   ENOTDIR: ['it is not a directory', 'Name the directory of the frames; svc convert reads single files.'],
   EACCES: ['permission is denied', 'Change its permissions, or run svc as another user.'],
   EPERM: ['permission is denied', 'Change its permissions, or run svc as another user.'],
 };
 
-/** Converts a system error about a directory of frames to an error for the user; returns others unchanged. */
+/** The name of `DirectoryFormatError`. Its class would load the engine. */
+const FORMAT_ERROR = 'DirectoryFormatError';
+
+/** Converts an error about a directory of frames to an error for the user; returns others unchanged. */
 export function directoryError(name: string, error: unknown): unknown {
+  return toCliError(error, () => `The frames in ${JSON.stringify(name)} cannot be opened`);
+}
+
+/** Converts an error about a file or directory that the system names; returns others unchanged. */
+export function fileError(error: unknown, what: string): unknown {
+  return toCliError(error, ({ path }) => `${what} failed${path === undefined ? '' : ` at ${JSON.stringify(path)}`}`);
+}
+
+function toCliError(error: unknown, failed: (error: NodeJS.ErrnoException) => string): unknown {
+  if (error instanceof Error && error.name === FORMAT_ERROR) {
+    const hint = 'svc --version prints the version of this program.';
+    return new CliError('refused', error.message, { hint, cause: error });
+  }
   const code = errorCode(error);
-  if (code === undefined) return error;
+  if (!(error instanceof Error) || code === undefined) return error;
   const [reason, hint] = REASONS[code] ?? [code, 'Check that other programs can use it.'];
-  return new CliError('usage', `The frames in ${JSON.stringify(name)} cannot be opened: ${reason}.`, {
-    hint,
-    cause: error,
-  });
+  return new CliError('usage', `${failed(error)}: ${reason}.`, { hint, cause: error });
 }
 
 function refuse(name: string): (error: unknown) => never {

@@ -1,0 +1,44 @@
+import type { Command } from '../args/command.ts';
+import { EXIT } from '../errors/cli-error.ts';
+import { findDirectory } from '../frames/find-directory.ts';
+import { formatCount, visibleText } from '../text/display-text.ts';
+
+/** `svc backup`: copies the frames of a directory, even while a server writes to it. */
+export const backup: Command = {
+  kind: 'command',
+  name: 'backup',
+  summary: 'Copy frames, also of a running server.',
+  usage: ['<directory>', '<backup>'],
+  options: {},
+  notes: [
+    'The directory is a storage.data_dir or a storage.parquet_path, and a server may',
+    'be writing to it. The backup is a new directory; svc restore copies it back.',
+    'It has every change that was acknowledged before the start. A frame that changes',
+    'meanwhile is there as a whole, before or after the change. At the end, the',
+    'checksums of all frames in the backup are verified.',
+    '',
+    'Settings, certificates and the file of callers are not part of it.',
+    '',
+    'Exit codes: 0 complete, 4 complete but for what the warnings name, 1 or 2 none.',
+    '',
+    'Examples:',
+    '  svc backup /var/lib/svc /backup/2026-11-16',
+    '  svc doctor /backup/2026-11-16',
+  ],
+  async run({ positionals: [directory = '', destination = ''] }, { homeDir, signal, stdout, stderr }) {
+    const found = await findDirectory(directory, { homeDir, createIfMissing: false });
+    // Imported lazily: they load the engine.
+    const { backUpDirectory } = await import('../frames/backups.ts');
+    const { verifyDirectory } = await import('../doctor/verify-directory.ts');
+    const { frames, bytes, problems } = await backUpDirectory(found, { destination, homeDir, signal });
+    const copy = await findDirectory(destination, { homeDir, createIfMissing: false });
+    const diagnoses = await verifyDirectory(copy, { name: destination, signal });
+    const warnings = [
+      ...problems,
+      ...diagnoses.flatMap(({ status, text }) => (status === 'problem' ? `In the backup: ${text}` : [])),
+    ];
+    for (const warning of warnings) await stderr.write(`warning: ${visibleText(warning)}\n`);
+    await stdout.write(`${visibleText(destination)}: ${formatCount(frames, 'frame')}, ${formatCount(bytes, 'byte')}\n`);
+    return warnings.length === 0 ? EXIT.ok : EXIT.warned;
+  },
+};
