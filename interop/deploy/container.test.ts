@@ -126,7 +126,9 @@ test('the container serves as uid 1000 with a read-only root, survives kill -9, 
   const put = await fetch(`${first.url}/frames/trades?fmt=csv`, { method: 'PUT', body: 'id,price\n1,1.5\n2,2.5\n' });
   expect(put.status).toBe(201);
   const sql = encodeURIComponent('select sum(price) as total from trades');
-  expect(await (await fetch(`${first.url}/exec?engine=local&fmt=json&query=${sql}`)).json()).toMatchObject({ dataset: [[4]] });
+  expect(await (await fetch(`${first.url}/exec?engine=local&fmt=json&query=${sql}`)).json()).toMatchObject({
+    dataset: [[4]],
+  });
   const parquet = await fetch(`${first.url}/exp?handle=trades&fmt=parquet`);
   expect(
     Buffer.from(await parquet.arrayBuffer())

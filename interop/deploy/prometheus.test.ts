@@ -7,7 +7,7 @@ import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
 import { provideDebian } from '../../tools/debian-packages.js';
 import { freePorts } from '../../tools/free-ports.js';
 import { startServer } from '../../tools/server-process.js';
@@ -165,14 +165,8 @@ describe('a real Prometheus that scrapes the real server', () => {
       { stdio: ['ignore', 'inherit', 'inherit'] },
     );
     api = `http://127.0.0.1:${listen}/api/v1`;
-    await expect
-      .poll(() =>
-        fetch(`${api}/status/buildinfo`).then(
-          ({ ok }) => ok,
-          () => false,
-        ),
-      )
-      .toBe(true);
+    const isUp = async (): Promise<void> => expect((await fetch(`${api}/status/buildinfo`)).status).toBe(200);
+    await vi.waitFor(isUp, { timeout: 30_000, interval: 100 });
     loading = (async () => {
       while (!load.signal.aborted) await requestEverything();
     })();
