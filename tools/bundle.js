@@ -7,6 +7,7 @@ import { createRequire } from 'node:module';
 import { basename, dirname, join, posix, relative, sep } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { setFlagsFromString } from 'node:v8';
+import { licencesOf, packagesOf, sbomOf } from './bundled-packages.js';
 import { packageFolders, root } from './pack.js';
 
 const stampFile = `${root}node_modules/.bundle-stamp`;
@@ -16,6 +17,7 @@ const BINARIES = { server: 'apps/server', svc: 'apps/cli' };
 /** Native code stays an installed dependency. */
 const EXTERNAL = '@duckdb/node-bindings';
 const LICENCES = 'NOTICES.txt';
+const SBOM = 'sbom.cdx.json';
 const LOADER = fileURLToPath(new URL('load-bundle.cjs', import.meta.url));
 const { CODE_SUFFIX, codeFileOf, compile } = createRequire(import.meta.url)(LOADER);
 
@@ -102,14 +104,23 @@ async function bundle(name, folder) {
   });
   const read = await build.watchFiles;
   await build.close();
-  writeFileSync(join(dir, LICENCES), licences(output.flatMap((chunk) => chunk.moduleIds)));
+  const packages = packagesOf(output.flatMap((chunk) => chunk.moduleIds));
+  writeFileSync(join(dir, LICENCES), licencesOf(packages));
+  writeFileSync(join(dir, SBOM), sbomOf(join(root, folder), packages, EXTERNAL));
   copyFileSync(LOADER, join(dir, 'load.cjs'));
   const programs = output
     .filter((chunk) => chunk.isEntry && chunk.name !== name)
     .map((chunk) => writeProgram(dir, chunk));
   const code = output.map(({ fileName }) => writeCode(dir, fileName));
   // Only now, and only what is left over: a server may be running on these files.
-  const written = new Set([LICENCES, 'load.cjs', ...programs, ...output.map(({ fileName }) => fileName), ...code]);
+  const written = new Set([
+    LICENCES,
+    SBOM,
+    'load.cjs',
+    ...programs,
+    ...output.map(({ fileName }) => fileName),
+    ...code,
+  ]);
   for (const file of filesIn(dir)) if (!written.has(file)) rmSync(join(dir, file));
   return [...read, ...[...written].map((file) => join(dir, file))].filter((file) => existsSync(file));
 }
@@ -135,19 +146,6 @@ function writeCode(dir, fileName) {
   return codeFile;
 }
 
-/** Returns the licences of the bundled packages. */
-function licences(modules) {
-  const packages = new Set(modules.map((id) => /^.*\/node_modules\/(?:@[^/]+\/)?[^/]+(?=\/)/.exec(id)?.[0]));
-  packages.delete(undefined);
-  const texts = [...packages].map((folder) => {
-    const { name, version, license } = JSON.parse(readFileSync(join(folder, 'package.json'), 'utf8'));
-    const files = readdirSync(folder).filter((file) => /^(licen[cs]e|notice|copying)\b/i.test(file));
-    const own = files.map((file) => readFileSync(join(folder, file), 'utf8').trim());
-    return [`${name} ${version} (${license})`, ...own].join('\n\n');
-  });
-  return `The files beside this one contain these packages.\n\n${texts.toSorted().join(`\n\n${'-'.repeat(80)}\n\n`)}\n`;
-}
-
 /** Returns a stamp that changes with the file. */
 function stateOf(file) {
   const { mtimeMs, size } = statSync(file, { throwIfNoEntry: false }) ?? {};
@@ -161,7 +159,8 @@ function isUpToDate() {
 }
 
 if (!isUpToDate()) {
-  const files = [fileURLToPath(import.meta.url), LOADER, `${root}pnpm-lock.yaml`];
+  const own = fileURLToPath(new URL('bundled-packages.js', import.meta.url));
+  const files = [fileURLToPath(import.meta.url), own, LOADER, `${root}pnpm-lock.yaml`];
   for (const [name, folder] of Object.entries(BINARIES)) files.push(...(await bundle(name, folder)));
   const states = Object.fromEntries(files.map((file) => [relative(root, file), stateOf(file)]));
   writeFileSync(stampFile, JSON.stringify({ node: NODE, states }));

@@ -113,7 +113,8 @@ test('the image says how it is run, and adds at most 90 MB to its base', () => {
   );
 });
 
-test('the code cache of V8 is in the image', () => {
+test('the code cache of V8 and the SBOM are in the image', () => {
+  expect(existsSync(join(image.rootFolder, 'app/bundle/sbom.cdx.json'))).toBe(true);
   const names = readdirSync(join(image.rootFolder, 'app/bundle')).filter((name) => name.endsWith('.code'));
   expect(names.length).toBeGreaterThan(10);
 });

@@ -1,0 +1,21 @@
+// Attaches the SBOM of each program to its release on GitHub, after the release workflow has published. With --dry-run it
+// prints the commands instead. Needs the command gh, and GH_TOKEN.
+import { execFileSync } from 'node:child_process';
+import { copyFileSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { root, temporaryDirectory } from './pack.js';
+
+const isDryRun = process.argv.includes('--dry-run');
+const directory = temporaryDirectory();
+
+for (const app of ['server', 'cli']) {
+  const { name, version } = JSON.parse(readFileSync(join(root, 'apps', app, 'package.json'), 'utf8'));
+  const file = join(directory, `svc-${app}-${version}.cdx.json`);
+  copyFileSync(join(root, 'apps', app, 'bundle/sbom.cdx.json'), file);
+  const { metadata } = JSON.parse(readFileSync(file, 'utf8'));
+  // The build of this very version must have written it.
+  if (metadata.component.version !== version) throw new Error(`The SBOM of ${name} is that of another version.`);
+  const args = ['release', 'upload', `${name}@${version}`, file, '--clobber'];
+  if (isDryRun) console.log(['gh', ...args].join(' '));
+  else execFileSync('gh', args, { stdio: 'inherit' });
+}
