@@ -383,6 +383,7 @@ describe.each(byName)('@svc/%s', (name, one) => {
         ...(isApp ? ['bin', 'bundle'] : []),
         ...(isLibrary(manifest) ? ['dist', 'src'] : []),
         ...new Set(protoFolders),
+        ...(files.some((path) => path.startsWith(join(folder, 'web/'))) ? ['web'] : []),
       ],
       engines: rootManifest.engines,
       scripts: {

@@ -22,7 +22,9 @@ const LOADER = fileURLToPath(new URL('load-bundle.cjs', import.meta.url));
 const { CODE_SUFFIX, codeFileOf, compile } = createRequire(import.meta.url)(LOADER);
 
 /** A program that a module starts as a process or thread: it becomes a file of the bundle. */
-const PROGRAM = /new URL\('([^']+\.js)', import\.meta\.url\)/g;
+const PROGRAM = /new URL\('(?!(?:\.\.\/)+web\/)([^']+\.js)', import\.meta\.url\)/g;
+/** A file that a module sends to browsers: it is copied into the bundle. */
+const WEB_FILE = /new URL\('((?:\.\.\/)+web\/[^']+)', import\.meta\.url\)/g;
 /** A package that a module requires because Node is slow to import it: it is bundled like an imported one. */
 const REQUIRED = /const (\w+)(?:: [^=;]+)? = createRequire\(import\.meta\.url\)\('([^']+)'\);/g;
 
@@ -44,7 +46,7 @@ function sourceOf(file) {
 const asModules = {
   name: 'as-modules',
   transform: {
-    filter: { code: [PROGRAM, REQUIRED] },
+    filter: { code: [PROGRAM, REQUIRED, WEB_FILE] },
     handler(code, id) {
       return code
         .replaceAll(REQUIRED, (_, name, specifier) => `import ${name} from '${specifier}';`)
@@ -53,6 +55,13 @@ const asModules = {
           const name = basename(file, '.ts') === 'main' ? basename(dirname(file)) : basename(file, '.ts');
           this.emitFile({ type: 'chunk', id: file, name });
           return `new URL('./${programOf(name)}', import.meta.url)`;
+        })
+        .replaceAll(WEB_FILE, (_, path) => {
+          const file = join(dirname(id), path);
+          this.addWatchFile(file);
+          const fileName = `web-${basename(file)}`;
+          this.emitFile({ type: 'asset', fileName, source: readFileSync(file) });
+          return `new URL('./${fileName}', import.meta.url)`;
         });
     },
   },
@@ -67,7 +76,7 @@ function programOf(name) {
 const asFunctions = {
   name: 'as-functions',
   generateBundle(_, files) {
-    for (const file of Object.values(files)) {
+    for (const file of Object.values(files).filter(({ type }) => type === 'chunk')) {
       const code = file.code.replaceAll(/[^\0-\x7f]/g, escaped);
       file.code = `(function (exports, require, module, __filename, __dirname) {${code}\n})`;
     }
@@ -104,14 +113,15 @@ async function bundle(name, folder) {
   });
   const read = await build.watchFiles;
   await build.close();
-  const packages = packagesOf(output.flatMap((chunk) => chunk.moduleIds));
+  const chunks = output.filter(({ type }) => type === 'chunk');
+  const packages = packagesOf(chunks.flatMap((chunk) => chunk.moduleIds));
   writeFileSync(join(dir, LICENCES), licencesOf(packages));
   writeFileSync(join(dir, SBOM), sbomOf(join(root, folder), packages, EXTERNAL));
   copyFileSync(LOADER, join(dir, 'load.cjs'));
-  const programs = output
+  const programs = chunks
     .filter((chunk) => chunk.isEntry && chunk.name !== name)
     .map((chunk) => writeProgram(dir, chunk));
-  const code = output.map(({ fileName }) => writeCode(dir, fileName));
+  const code = chunks.map(({ fileName }) => writeCode(dir, fileName));
   // Only now, and only what is left over: a server may be running on these files.
   const written = new Set([
     LICENCES,

@@ -9,6 +9,7 @@ import type { ExecEnv } from './request-context.ts';
 import { chkHandlers, execHandlers, expHandlers } from './exec-endpoint.ts';
 import { fileHandlers } from './files/files-endpoint.ts';
 import { frameHandlers, frameListHandlers } from './frames-endpoint.ts';
+import { docsHandlers } from './docs-page/docs-endpoint.ts';
 import { openApiHandlers } from './openapi/openapi-endpoint.ts';
 import { type HostInfo, infoHandlers } from './queries/info-endpoint.ts';
 import { queryHandlers, queryListHandlers } from './queries/queries-endpoint.ts';
@@ -59,6 +60,7 @@ export function createExecApp(options: ExecAppOptions): Hono<ExecEnv> {
   const rules = { hasTsdb, engines, hasParquet, defaultFmt, defaultEngine, maxRows };
   const reads = { service, cache: options.answerCache ?? createResponseCache(answerCacheBytes), compression, maxRows };
   const about = { service, host: options.info, defaultEngine, maxRows, hasCallers: hasCallers(endpoint) };
+  const docs = docsHandlers();
   const state = { service, isStarting, defaultEngine, hasCallers: hasCallers(endpoint) };
   addEndpoints(app, ENDPOINTS, endpoint, {
     '/exec': execHandlers(reads, rules),
@@ -75,6 +77,8 @@ export function createExecApp(options: ExecAppOptions): Hono<ExecEnv> {
     '/ready': readyHandlers(state),
     '/readyz': readyHandlers(state),
     '/livez': LIVE_HANDLERS,
+    '/docs': docs.page,
+    '/docs/{file}': docs.file,
     '/openapi.json': openApiHandlers({
       service,
       table: { ...ENDPOINTS, ...otherEndpoints },

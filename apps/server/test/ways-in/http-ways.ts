@@ -150,7 +150,7 @@ const QUERY_WAYS: readonly Way[] = [
   { entries: ['HEAD /info'], send: http('/info', HEAD) },
 ];
 
-const OPEN_WAYS: readonly Way[] = ['/ping', '/ready', '/readyz', '/livez'].flatMap((path): Way[] => [
+const OPEN_WAYS: readonly Way[] = ['/ping', '/ready', '/readyz', '/livez', '/docs'].flatMap((path): Way[] => [
   { entries: [`GET ${path}`], access: 'open', send: http(path) },
   { entries: [`HEAD ${path}`], access: 'open', send: http(path, HEAD) },
 ]);
@@ -165,6 +165,8 @@ export const HTTP_WAYS: readonly Way[] = [
   { entries: ['HEAD /chk'], operation: 'forward', allowed: 'method_not_allowed', send: http('/chk?f=json&j=x', HEAD) },
   { entries: ['GET /health'], access: 'optional', send: http('/health') },
   { entries: ['HEAD /health'], access: 'optional', send: http('/health', HEAD) },
+  { entries: ['GET /docs/:file'], access: 'open', send: http('/docs/docs.js') },
+  { entries: ['HEAD /docs/:file'], access: 'open', send: http('/docs/docs.js', HEAD) },
   { entries: ['GET /openapi.json'], send: http('/openapi.json') },
   { entries: ['HEAD /openapi.json'], send: http('/openapi.json', HEAD) },
   { entries: ['GET /'], send: http('/') },

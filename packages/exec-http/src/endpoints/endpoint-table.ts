@@ -38,12 +38,11 @@ export type ResponseContent =
   | 'health'
   | 'info'
   | 'page'
+  | 'page_file'
   | 'query'
   | 'query_list'
-  | 'script'
   | 'shown_frame'
   | 'state'
-  | 'style'
   | 'table'
   | 'text';
 
@@ -91,6 +90,7 @@ export interface MethodRow {
   readonly errors?: readonly ErrorCode[];
   /** Whether the time-series database may answer instead, with any status. */
   readonly mayForward?: boolean;
+  /** Empty: it is of use to another path only. */
   readonly uses: readonly Use[];
 }
 

@@ -21,7 +21,7 @@ export const FILE_TYPES = {
 const SOURCE_PARAMS = {
   handle: {
     rule: 'The frame to read. If it does not exist or is not a valid handle: 404 `handle_not_found`. Exactly one of `handle` and `query` must be given.',
-    schema: TEXT,
+    schema: { type: 'string', examples: ['trades'] },
   },
   query: {
     rule: 'The SQL. For `engine=local` and `engine=scheduler`, one statement that reads: `SELECT`, `WITH`, `VALUES`, `FROM`, `PIVOT`, `SHOW TABLES`, `DESCRIBE`, `SUMMARIZE`, `EXPLAIN`.',
@@ -32,7 +32,7 @@ const SOURCE_PARAMS = {
 const ENGINE_PARAMS = {
   engine: {
     rule: 'Who runs the SQL: `local` (this server, over its frames), `scheduler` (a cluster, over the same frames) or `tsdb` (the time-series database). The default is `tsdb`, or what `sql.default_engine` says.',
-    schema: { enum: SQL_TARGETS },
+    schema: { enum: SQL_TARGETS, examples: ['local'] },
   },
 } as const satisfies ParameterTable;
 
@@ -197,7 +197,7 @@ export const UPLOAD_PARAMS = {
 export const HANDLE_PARAMS = {
   handle: {
     rule: 'The name of the frame: 1 to 128 letters, digits, dots, dashes and underscores, beginning with a letter or digit.',
-    schema: { type: 'string', pattern: HANDLE_PATTERN.source },
+    schema: { type: 'string', pattern: HANDLE_PATTERN.source, examples: ['trades'] },
     isRequired: true,
   },
 } as const satisfies ParameterTable;
@@ -213,6 +213,14 @@ export const FILE_PARAMS = {
     },
     isRequired: true,
   },
+} as const satisfies ParameterTable;
+
+/** The files that the page of the API loads. */
+export const PAGE_FILES = ['docs.css', 'docs.js', 'operation.js', 'request.js'] as const;
+
+/** The name in the path of such a file. */
+export const PAGE_PARAMS = {
+  file: { rule: 'The name of a file that the page loads.', schema: { enum: PAGE_FILES }, isRequired: true },
 } as const satisfies ParameterTable;
 
 /** The name of a parameter in a query string: parsers read no others. */

@@ -1,7 +1,9 @@
 import type { EndpointTable } from './endpoint-table.ts';
 import { ETAG_HEADERS } from './headers.ts';
+import { PAGE_PARAMS } from './parameters.ts';
 
 const READY = { 200: { means: 'The server is ready.', content: 'state' } } as const;
+const NOT_MODIFIED = { means: 'The client has it already.', headers: ['etag'] } as const;
 const section = 'state-of-the-server';
 
 /** The paths that tell the state of the server, and describe it. */
@@ -85,9 +87,37 @@ export const STATE_ENDPOINTS = {
         headers: ETAG_HEADERS,
         responses: {
           200: { means: 'The description, in OpenAPI 3.1.', content: 'document', headers: ['etag'] },
-          304: { means: 'The client has it already.', headers: ['etag'] },
+          304: NOT_MODIFIED,
         },
         uses: [{ gives: 'the description of this API, in OpenAPI 3.1', section: 'the-description-of-the-api' }],
+      },
+    },
+  },
+  '/docs': {
+    group: 'Server',
+    access: 'open',
+    methods: {
+      GET: {
+        id: 'docs',
+        summary: 'Show this API as a page',
+        headers: ETAG_HEADERS,
+        responses: { 200: { means: 'The page.', content: 'page', headers: ['etag'] }, 304: NOT_MODIFIED },
+        uses: [{ gives: 'the same as a page, to read and to try', section: 'the-description-of-the-api' }],
+      },
+    },
+  },
+  '/docs/{file}': {
+    group: 'Server',
+    access: 'open',
+    pathParams: PAGE_PARAMS,
+    methods: {
+      GET: {
+        id: 'docsFile',
+        summary: 'Load a file of the page',
+        headers: ETAG_HEADERS,
+        responses: { 200: { means: 'The file.', content: 'page_file', headers: ['etag'] }, 304: NOT_MODIFIED },
+        errors: ['route_not_found'],
+        uses: [],
       },
     },
   },

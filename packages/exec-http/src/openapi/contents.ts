@@ -3,8 +3,8 @@ import type { JsonSchema, RequestContent, ResponseContent } from '../endpoints/e
 import { EXPORT_FORMATS, FILE_TYPES } from '../endpoints/parameters.ts';
 import type { SCHEMAS } from './schemas.ts';
 
-/** The media types of a body, each with a schema. */
-export type Content = Readonly<Record<string, { readonly schema?: JsonSchema }>>;
+/** The media types of a body, each with a schema and perhaps an example. */
+export type Content = Readonly<Record<string, { readonly schema: JsonSchema; readonly example?: unknown }>>;
 
 /** What a server can do, as far as bodies depend on it. */
 export interface ServerFormats {
@@ -23,6 +23,15 @@ const ROWS: JsonSchema = { type: 'array', items: { type: 'object' }, description
 const BYTES: JsonSchema = {};
 const TEXT: JsonSchema = { type: 'string' };
 
+const EXAMPLE_ROW = { id: 1, symbol: 'ACME', price: 1.5 };
+const EXAMPLE_SQL = 'select 42 as answer';
+/** Examples of the formats that are text. */
+const EXAMPLE_ROWS: Readonly<Record<string, unknown>> = {
+  'application/json': [EXAMPLE_ROW],
+  'application/x-ndjson': `${JSON.stringify(EXAMPLE_ROW)}\n`,
+  'text/csv': `${Object.keys(EXAMPLE_ROW).join()}\n${Object.values(EXAMPLE_ROW).join()}\n`,
+};
+
 /** Returns the media type of a content type, without its parameters. */
 function mediaType(contentType: string): string {
   return contentType.split(';', 1)[0] ?? contentType;
@@ -32,17 +41,18 @@ function mediaType(contentType: string): string {
 export function requestContent(name: RequestContent, { uploadFormats }: ServerFormats): Content {
   switch (name) {
     case 'change':
-      return json(schemaRef('FrameChange'));
+      return { 'application/json': { schema: schemaRef('FrameChange'), example: { ttl: 3600 } } };
     case 'rows':
       return uploads(uploadFormats, ROWS);
     case 'rows_or_query':
       return uploads(uploadFormats, { oneOf: [schemaRef('StoredQuery'), ROWS] });
     case 'sql':
       return {
-        'application/sql': { schema: TEXT },
-        'text/plain': { schema: TEXT },
+        'application/sql': { schema: TEXT, example: EXAMPLE_SQL },
+        'text/plain': { schema: TEXT, example: EXAMPLE_SQL },
         'application/x-www-form-urlencoded': {
           schema: { type: 'object', properties: { query: TEXT }, required: ['query'] },
+          example: { query: EXAMPLE_SQL },
         },
       };
     default:
@@ -53,10 +63,11 @@ export function requestContent(name: RequestContent, { uploadFormats }: ServerFo
 function uploads(formats: readonly UploadFormat[], asJson: JsonSchema): Content {
   const types = formats.flatMap((format): readonly string[] => ENCODINGS[format].in.types);
   return Object.fromEntries(
-    types.map((type) => [
-      type,
-      { schema: type === 'application/json' ? asJson : type.startsWith('text/') ? TEXT : BYTES },
-    ]),
+    types.map((type) => {
+      const schema = type === 'application/json' ? asJson : type in EXAMPLE_ROWS ? TEXT : BYTES;
+      const example = EXAMPLE_ROWS[type];
+      return [type, { schema, ...(example !== undefined && { example }) }];
+    }),
   );
 }
 
@@ -81,18 +92,16 @@ export function responseContent(name: ResponseContent, formats: ServerFormats): 
       return json(schemaRef('Info'));
     case 'page':
       return { 'text/html': { schema: TEXT } };
+    case 'page_file':
+      return { 'text/css': { schema: TEXT }, 'text/javascript': { schema: TEXT } };
     case 'query':
       return json(schemaRef('Query'));
     case 'query_list':
       return json(schemaRef('QueryList'));
-    case 'script':
-      return { 'text/javascript': { schema: TEXT } };
     case 'shown_frame':
       return json(schemaRef('ShownFrame'));
     case 'state':
       return json(schemaRef('State'));
-    case 'style':
-      return { 'text/css': { schema: TEXT } };
     case 'table':
       return json(formats.hasTsdb ? { anyOf: [schemaRef('Table'), FORWARDED] } : schemaRef('Table'));
     case 'text':
