@@ -135,6 +135,7 @@ describe('defaults', () => {
         allowed_hosts: undefined,
       },
       auth: {
+        min_free_bytes: 0,
         mode: 'none',
         callers_file: undefined,
         jwks: undefined,

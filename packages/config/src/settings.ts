@@ -106,6 +106,13 @@ export const SETTINGS = {
       example: 2,
     }),
     conversion_timeout_ms: setting({
+    min_free_bytes: setting({
+      type: integer({ min: 0, max: Number.MAX_SAFE_INTEGER }, 'bytes'),
+      default: 0,
+      description:
+        'Free disk space, in bytes, below which readiness probes fail, so that load balancers send uploads elsewhere; requests are still answered.',
+      example: 2 ** 30,
+    }),
       type: timerMs,
       default: 600_000,
       description: 'How long the conversion of one uploaded CSV or Parquet file may take, from its start.',

@@ -9,13 +9,23 @@ const SILENT: StoreFault = { kind: 'not_responding', message: 'The engine does n
 
 interface State {
   readonly faults?: readonly StoreFault[];
+  readonly minFreeBytes?: number;
   readonly isStarting?: boolean;
   readonly isDraining?: boolean;
   readonly isStopping?: boolean;
 }
 
-function appIn({ faults = [], isStarting, isDraining, isStopping }: State): ReturnType<typeof createExecApp> {
-  const service = createService({ store: { ...createMemoryStore(), faults: async () => faults } });
+function appIn({
+  faults = [],
+  minFreeBytes = 0,
+  isStarting,
+  isDraining,
+  isStopping,
+}: State): ReturnType<typeof createExecApp> {
+  const service = createService({
+    store: { ...createMemoryStore({ maxBytes: 1000 }), faults: async () => faults },
+    minFreeBytes,
+  });
   onTestFinished(() => service.close());
   if (isDraining === true) service.drain();
   if (isStopping === true) service.stop();
@@ -28,6 +38,8 @@ test.each<[string, State, string | undefined]>([
   ['starts', { isStarting: true }, 'The server is starting.'],
   ['drains', { isDraining: true }, 'The server is draining: it answers requests, and stops soon.'],
   ['stops', { isDraining: true, isStopping: true }, 'The server is stopping.'],
+  ['has just enough space', { minFreeBytes: 1000 }, undefined],
+  ['lacks space', { minFreeBytes: 1001 }, 'The store has less free space than storage.min_free_bytes (1001).'],
   ['cannot write', { faults: [DAMAGED, READ_ONLY] }, 'The file system is read-only.'],
   [
     'neither reads nor writes',

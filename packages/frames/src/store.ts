@@ -186,9 +186,9 @@ export interface StoreUsage {
 export interface StoreFault {
   /**
    * `damaged_frame`: the file of one frame is corrupt; other frames are not affected. `cannot_write`: every put would
-   * fail. `not_responding`: the store neither reads nor writes.
+   * fail. `not_responding`: the store neither reads nor writes. `low_space`: less space is free than the operator wants.
    */
-  readonly kind: 'damaged_frame' | 'cannot_write' | 'not_responding';
+  readonly kind: 'damaged_frame' | 'cannot_write' | 'not_responding' | 'low_space';
   /** One sentence for operators, without file paths. */
   readonly message: string;
   /** The damaged frame. */

@@ -52,6 +52,8 @@ export interface ServiceOptions {
    * client, from the header or metadata `traceparent`.
    */
   readonly startTrace?: StartTrace;
+  /** The free space of the store below which `health` is `failing`, in bytes. Default 0. */
+  readonly minFreeBytes?: number;
   /** Returns the state of the certificate, for `health`. Default: the server has none. */
   readonly tls?: (() => TlsHealth) | undefined;
   /** The version that `health` reports. Default `unknown`. */

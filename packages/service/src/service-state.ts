@@ -1,4 +1,4 @@
-import type { Engine, Store } from '@svc/frames';
+import type { Engine, Store, StoreFault } from '@svc/frames';
 import type { TsdbProxy } from '@svc/tsdb-proxy';
 import type { EngineName } from './engine-names.ts';
 import type { Health, PartState, Service, StoreHealth, TlsHealth } from './service.ts';
@@ -9,6 +9,7 @@ export interface StateParts {
   readonly engines?: Readonly<Partial<Record<EngineName, Engine>>>;
   readonly tsdb?: TsdbProxy;
   readonly tls?: (() => TlsHealth) | undefined;
+  readonly minFreeBytes?: number;
   readonly version: string;
 }
 
@@ -19,7 +20,7 @@ export interface ServiceState extends Pick<Service, 'drain' | 'health' | 'stop'>
 
 /** Creates the state of a service that works. */
 export function createServiceState(parts: StateParts): ServiceState {
-  const { store, engines = {}, tsdb, tls, version } = parts;
+  const { store, engines = {}, tsdb, tls, minFreeBytes = 0, version } = parts;
   const startedAt = performance.now();
   let phase: 'working' | 'draining' | 'stopping' = 'working';
   return {
@@ -27,7 +28,7 @@ export function createServiceState(parts: StateParts): ServiceState {
       return phase === 'stopping';
     },
     async health(): Promise<Health> {
-      const storeHealth = await healthOf(store);
+      const storeHealth = await healthOf(store, minFreeBytes);
       return {
         status: phase === 'working' ? storeHealth.status : phase,
         version,
@@ -50,11 +51,18 @@ export function createServiceState(parts: StateParts): ServiceState {
   };
 }
 
-async function healthOf(store: Store): Promise<StoreHealth> {
-  const [usage, faults] = await Promise.all([store.usage(), store.faults()]);
+async function healthOf(store: Store, minFreeBytes: number): Promise<StoreHealth> {
+  const [usage, found] = await Promise.all([store.usage(), store.faults()]);
+  const faults = usage.freeBytes < minFreeBytes ? [...found, lowSpace(minFreeBytes)] : found;
   if (faults.length === 0) return { status: 'ok', ...usage };
   const status = faults.every(({ kind }) => kind === 'damaged_frame') ? 'degraded' : 'failing';
   return { status, faults, ...usage };
+}
+
+/** Without the figure: anyone may ask whether the server is ready. */
+function lowSpace(minFreeBytes: number): StoreFault {
+  const message = `The store has less free space than storage.min_free_bytes (${minFreeBytes}).`;
+  return { kind: 'low_space', message };
 }
 
 function partState(part: object | undefined): PartState {

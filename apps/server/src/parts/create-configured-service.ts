@@ -52,3 +52,4 @@ export function createConfiguredService(
     version,
   });
 }
+    minFreeBytes: config.storage.min_free_bytes,
