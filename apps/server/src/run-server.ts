@@ -2,6 +2,7 @@ import { readFileSync } from 'node:fs';
 import { homedir, tmpdir } from 'node:os';
 import { setTimeout as sleep } from 'node:timers/promises';
 import {
+  type Config,
   describeSource,
   formatConfig,
   formatHelp,
@@ -19,6 +20,7 @@ import { openConfiguredTls } from './parts/open-tls.ts';
 import type { RunningServer } from './start-server.ts';
 import { startWarnings } from './start-warnings.ts';
 import { createStopSteps, startStopDeadline } from './stop-steps.ts';
+import type { Traces } from './traces/open-traces.ts';
 import { waitForSignal } from './wait-for-signal.ts';
 
 /** The name in the environment variables (`SERVICE_…`) and the configuration file (`~/.service/`). */
@@ -85,7 +87,9 @@ async function serve(loaded: LoadedConfig): Promise<number> {
   const child = startChild({ tempDirectory: tmpdir() });
   const { isForOperator, startServer } = await import('./start-server.ts');
   try {
-    const options = { version: packageVersion(), child, steps, ...opened, ...openedTls, audit: audit.observe };
+    const version = packageVersion();
+    const traces = await openConfiguredTraces(config, log, version);
+    const options = { version, child, steps, ...opened, ...openedTls, audit: audit.observe, traces };
     const starting = startServer(config, log, options);
     const server = await steps.run('the start', starting);
     log.always('ready', { http: server.httpUrl, grpc: server.grpcAddress, pid: process.pid });
@@ -93,6 +97,7 @@ async function serve(loaded: LoadedConfig): Promise<number> {
     await drain(server, config.server.drain_delay_ms, signal, log);
     log.info('stopping', { signal });
     await server.stop();
+    await steps.run('the traces', traces?.close() ?? Promise.resolve());
     await steps.run('the audit', audit.close());
     log.info('stopped');
     return EXIT.ok;
@@ -101,6 +106,13 @@ async function serve(loaded: LoadedConfig): Promise<number> {
     log.error(error.message);
     return EXIT.cannotStart;
   }
+}
+
+/** Opens the traces of a configuration; undefined if it names no collector. */
+async function openConfiguredTraces({ traces }: Config, log: Log, version: string): Promise<Traces | undefined> {
+  if (traces.otlp_url === undefined) return undefined;
+  const { openTraces } = await import('./traces/open-traces.ts');
+  return openTraces(traces.otlp_url, traces, log, version);
 }
 
 /** Answers requests for some time in which load balancers notice that the server stops. */

@@ -8,6 +8,7 @@ import type { ListenerTls } from './parts/open-tls.ts';
 import { openStore, StorageError } from './parts/open-store.ts';
 import { shutdown } from './shutdown.ts';
 import type { StopSteps } from './stop-steps.ts';
+import type { Traces } from './traces/open-traces.ts';
 
 /** A server with both listeners up. */
 export interface RunningServer {
@@ -28,6 +29,8 @@ export interface StartOptions {
   readonly tls: ListenerTls | undefined;
   /** Observes the events of the audit. */
   readonly audit: Observer;
+  /** Undefined: no spans. */
+  readonly traces: Traces | undefined;
   /** The engine child, already started. */
   readonly child: ChildLink;
   /** Tracks the shutdown. */
@@ -44,14 +47,14 @@ class ListenError extends Error {
  * child starts, and those of gRPC after HTTP is up.
  */
 export async function startServer(config: Config, log: Log, options: StartOptions): Promise<RunningServer> {
-  const { version, authenticator, tls, audit, child, steps } = options;
+  const { version, authenticator, tls, audit, traces, child, steps } = options;
   const [opened, scheduler, { createConfiguredService }, { createHttpServer }] = await Promise.all([
     openStore(config, log, child),
     config.scheduler.url === undefined ? undefined : import('./parts/open-scheduler.ts'),
     import('./parts/create-configured-service.ts'),
     import('./http/create-http-server.ts'),
   ]);
-  const parts = { ...opened, openScheduler: scheduler?.openScheduler, authenticator, audit, tls: tls?.health };
+  const parts = { ...opened, openScheduler: scheduler?.openScheduler, authenticator, audit, traces, tls: tls?.health };
   const service = createConfiguredService(config, parts, log, version);
   let isStarting = true;
   const { http, connections } = createHttpServer(config, service, { isStarting: () => isStarting, tls });

@@ -30,6 +30,7 @@ const SECTIONS = [
   { section: 'tsdb', server: 'the time-series database' },
   { section: 'auth', server: 'the server of auth.jwks' },
   { section: 'scheduler', server: 'the cluster' },
+  { section: 'traces', server: 'the collector' },
 ] as const;
 
 function failureOf(path: string, readFile: ReadFile): string | undefined {

@@ -21,7 +21,9 @@ import { SETTINGS } from './settings.ts';
 function reading(toml = ''): ReadFile {
   return (path) =>
     Buffer.from(
-      [SETTINGS.tsdb, SETTINGS.auth, SETTINGS.scheduler].some(({ ca_file: { example } }) => example === path)
+      [SETTINGS.tsdb, SETTINGS.auth, SETTINGS.scheduler, SETTINGS.traces].some(
+        ({ ca_file: { example } }) => example === path,
+      )
         ? (rootCertificates[0] ?? '')
         : toml,
     );

@@ -53,6 +53,26 @@ describe('variables', () => {
     expect(() => load({ name })).toThrow(TypeError);
   });
 
+  test('the variables of OpenTelemetry count if those of the service are missing', () => {
+    const env = {
+      OTEL_EXPORTER_OTLP_ENDPOINT: 'https://c.example:4318',
+      OTEL_EXPORTER_OTLP_HEADERS: 'api-key=s3cret',
+      OTEL_SERVICE_NAME: 'frames',
+      OTEL_RESOURCE_ATTRIBUTES: 'k8s.pod.name=svc-0,host.name=a',
+      OTEL_TRACES_SAMPLER_ARG: '1',
+    };
+    const { config, warnings } = loaded({ env });
+    expect(config.traces).toMatchObject({
+      otlp_url: 'https://c.example:4318',
+      otlp_headers: ['api-key=s3cret'],
+      service_name: 'frames',
+      resource_attributes: ['k8s.pod.name=svc-0', 'host.name=a'],
+    });
+    expect(warnings).toEqual([]);
+    const own = { ...env, SERVICE_TRACES_OTLP_URL: 'http://own', SERVICE_TRACES_SERVICE_NAME: 'own' };
+    expect(loaded({ env: own }).config.traces).toMatchObject({ otlp_url: 'http://own', service_name: 'own' });
+  });
+
   test('SERVICE_TSDB_HTTP_URL wins over TSDB_HTTP_URL, unless it is empty', () => {
     const both = { SERVICE_TSDB_HTTP_URL: 'http://a', TSDB_HTTP_URL: 'http://b' };
     expect(loaded({ env: both }).config.tsdb.http_url).toBe('http://a');
@@ -115,6 +135,7 @@ describe('defaults', () => {
         parquet_path: undefined,
         duckdb_path: undefined,
         cache_size_gb: 1,
+        min_free_bytes: 0,
         conversion_timeout_ms: 600_000,
         max_conversion_bytes: 21_474_836_480,
       },
@@ -135,7 +156,6 @@ describe('defaults', () => {
         allowed_hosts: undefined,
       },
       auth: {
-        min_free_bytes: 0,
         mode: 'none',
         callers_file: undefined,
         jwks: undefined,
@@ -172,6 +192,14 @@ describe('defaults', () => {
         timeout_ms: 600_000,
         max_concurrent: 8,
         max_queued: 64,
+      },
+      traces: {
+        otlp_url: undefined,
+        sample: 0.01,
+        otlp_headers: undefined,
+        ca_file: undefined,
+        service_name: undefined,
+        resource_attributes: undefined,
       },
       grpc: { max_message_bytes: 67_108_864, idle_timeout_ms: 600_000 },
     } satisfies Config);

@@ -6,6 +6,7 @@ import { SCHEDULER_SETTINGS } from './sections/scheduler-settings.ts';
 import { httpUrl } from './http-url.ts';
 import { levelFromRustLog, logLevel } from './log-level.ts';
 import { type Setting, setting } from './setting.ts';
+import { TRACE_SETTINGS } from './sections/trace-settings.ts';
 import { TLS_SETTINGS } from './sections/tls-settings.ts';
 import { byteCount, choice, decimal, integer, matchingText, MAX_TIMER_MS, path, timerMs } from './value-type.ts';
 
@@ -105,7 +106,6 @@ export const SETTINGS = {
         'Memory of the frame cache, in gigabytes of 10^9 bytes; a hard limit. An evicted frame stays on disk.',
       example: 2,
     }),
-    conversion_timeout_ms: setting({
     min_free_bytes: setting({
       type: integer({ min: 0, max: Number.MAX_SAFE_INTEGER }, 'bytes'),
       default: 0,
@@ -113,6 +113,7 @@ export const SETTINGS = {
         'Free disk space, in bytes, below which readiness probes fail, so that load balancers send uploads elsewhere; requests are still answered.',
       example: 2 ** 30,
     }),
+    conversion_timeout_ms: setting({
       type: timerMs,
       default: 600_000,
       description: 'How long the conversion of one uploaded CSV or Parquet file may take, from its start.',
@@ -275,6 +276,7 @@ export const SETTINGS = {
     }),
   },
   scheduler: SCHEDULER_SETTINGS,
+  traces: TRACE_SETTINGS,
   grpc: {
     max_message_bytes: setting({
       type: integer({ min: 1, max: 2 ** 31 - 1 }, 'bytes'),

@@ -1,11 +1,24 @@
 import * as v from 'valibot';
 import type { ValueType } from './value-type.ts';
 
+type ParseItem = (text: string) => string | undefined;
+
 /** A list of texts, or `*` alone for any; comma-separated in a variable. `parse` returns undefined if an item is invalid. */
-export function textListOrAny(
+export function textListOrAny(placeholder: string, expected: string, parse: ParseItem): ValueType<readonly string[]> {
+  return listOf(placeholder, expected, (texts) =>
+    texts.length === 1 && texts[0] === '*' ? texts : texts.map((text) => parse(text)),
+  );
+}
+
+/** A list of texts; comma-separated in a variable. `parse` returns undefined if an item is invalid. */
+export function textList(placeholder: string, expected: string, parse: ParseItem): ValueType<readonly string[]> {
+  return listOf(placeholder, expected, (texts) => texts.map((text) => parse(text)));
+}
+
+function listOf(
   placeholder: string,
   expected: string,
-  parse: (text: string) => string | undefined,
+  parse: (texts: readonly string[]) => readonly (string | undefined)[],
 ): ValueType<readonly string[]> {
   return {
     placeholder,
@@ -14,8 +27,7 @@ export function textListOrAny(
       v.array(v.string(expected), expected),
       v.rawTransform(({ dataset, addIssue, NEVER }) => {
         const texts = dataset.value.map((text) => text.trim());
-        if (texts.length === 1 && texts[0] === '*') return texts;
-        const list = texts.map(parse).filter((item) => item !== undefined);
+        const list = parse(texts).filter((item) => item !== undefined);
         if (list.length === texts.length) return list;
         addIssue({ message: expected });
         return NEVER;

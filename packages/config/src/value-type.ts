@@ -70,6 +70,18 @@ export function decimal({ max, unit }: { max: number; unit: string }): ValueType
   };
 }
 
+/** A number from 0 to 1. */
+export const fraction: ValueType<number> = {
+  ...decimal({ max: 1, unit: 'fraction' }),
+  placeholder: 'fraction',
+  expected: 'a number from 0 to 1',
+  schema: v.pipe(
+    v.number('a number from 0 to 1'),
+    v.minValue(0, 'a number from 0 to 1'),
+    v.maxValue(1, 'a number from 0 to 1'),
+  ),
+};
+
 function decimalText(value: number): string {
   return Number.isInteger(value) ? value.toFixed(1) : String(value);
 }

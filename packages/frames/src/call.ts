@@ -48,9 +48,9 @@ export function withSignal({ tenant, caller, client, requestId, trace }: Call, s
   return { tenant, caller, client, requestId, trace, signal };
 }
 
-/** Returns the call of a step of a call: it has a span of its own if the trace is sampled. */
+/** Returns the call of a step of a call: it has a span of its own if spans are recorded. */
 export function withSpan(call: Call): Call {
-  if (call.trace?.isSampled !== true) return call;
+  if (call.trace?.isRecorded !== true) return call;
   return { ...withSignal(call, call.signal), trace: startSpan(call.trace) };
 }
 

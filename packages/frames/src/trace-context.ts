@@ -8,8 +8,13 @@ export interface TraceContext {
   readonly spanId: string;
   /** The span that caused this one. Omitted if it is the first of its trace. */
   readonly parentSpanId?: string;
-  /** Whether the spans of the trace are recorded. */
+  /** Whether the trace is recorded, as its first service decided. */
   readonly isSampled: boolean;
+  /**
+   * Whether this service records spans under the ids that it chooses: each step of the request then has a context of its own.
+   * Default: the steps have that of the request.
+   */
+  readonly isRecorded?: boolean;
   /** What tracing systems add to the trace, for the services that are called next. */
   readonly traceState?: string;
 }

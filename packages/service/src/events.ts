@@ -44,8 +44,16 @@ export type ServiceEvent =
       readonly bytes: number;
       readonly created: boolean;
       readonly durationMs: number;
+      /** The part of the time in which the upload arrived. Undefined for the result of a query. */
+      readonly receiveMs?: number | undefined;
     })
-  | (EventSource & { readonly kind: 'frame_opened'; readonly handle: string; readonly rows: number })
+  | (EventSource & {
+      readonly kind: 'frame_opened';
+      readonly handle: string;
+      readonly rows: number;
+      /** How long the frame took to open. */
+      readonly durationMs: number;
+    })
   | (EventSource & { readonly kind: 'frame_dropped'; readonly handle: string })
   /** A frame was removed because its time to live was over. */
   | { readonly kind: 'frame_expired'; readonly tenant: string; readonly handle: string }

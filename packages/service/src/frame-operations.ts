@@ -67,11 +67,13 @@ export function createFrameOperations(parts: FrameParts): FrameOperations {
     const put = { ...options, quota: parts.quotaOf(call.tenant), signal: call.signal };
     // Also before the data is read, so that the client need not send it.
     if (isConditional(options)) checkPutConditions(ref, await store.describe(ref), options);
-    const result = await writeUpload(kind, parts, ref, upload, put);
+    let receiveMs: number | undefined;
+    const onReceived = (): void => void (receiveMs = performance.now() - startMs);
+    const result = await writeUpload(kind, parts, ref, { upload, onReceived }, put);
     const { created, rowsWritten = result.info.rows } = result;
     const { rows, bytes } = result.info;
     const durationMs = performance.now() - startMs;
-    observe({ kind, ...eventSource(call), handle, rows, rowsWritten, bytes, created, durationMs });
+    observe({ kind, ...eventSource(call), handle, rows, rowsWritten, bytes, created, durationMs, receiveMs });
     return result;
   }
 
@@ -128,11 +130,11 @@ async function writeUpload(
   kind: 'frame_put' | 'frame_appended',
   { store, decoders, maxUploadBytes }: FrameParts,
   ref: FrameRef,
-  upload: Upload,
+  { upload, onReceived }: { readonly upload: Upload; readonly onReceived: () => void },
   put: PutOptions & { readonly signal: AbortSignal },
 ): Promise<PutResult> {
   const { format, bytes = 0 } = upload;
-  const body = limitUpload(upload, maxUploadBytes);
+  const body = limitUpload(upload, maxUploadBytes, onReceived);
   checkTypes(upload.rows ?? {});
   // A key that is missing in a JSON row is null, even if all rows lack it.
   const missingAsNull = format === 'json' || format === 'ndjson';

@@ -3,10 +3,17 @@ import type { FrameStream } from '@svc/frames';
 import { limitBytes } from '@svc/frames/internal';
 import type { Upload } from './service.ts';
 
-/** Limits the body of an upload: reading more than `maxBytes` throws `payload_too_large`. */
-export function limitUpload({ body, bytes = 0 }: Upload, maxBytes: number): AsyncIterable<Uint8Array> {
+/**
+ * Limits the body of an upload: reading more than `maxBytes` throws `payload_too_large`. `onEnd` is called when it was read to
+ * its end.
+ */
+export function limitUpload(
+  { body, bytes = 0 }: Upload,
+  maxBytes: number,
+  onEnd?: () => void,
+): AsyncIterable<Uint8Array> {
   if (bytes > maxBytes) throw tooLarge(maxBytes, 'The upload');
-  return limitBytes(body, maxBytes);
+  return limitBytes(body, maxBytes, undefined, onEnd);
 }
 
 /** Limits the rows of a stream: reading more than `maxBytes` throws `payload_too_large`. */

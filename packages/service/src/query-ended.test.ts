@@ -54,8 +54,9 @@ async function readAll(service: Service, given: Call = call): Promise<void> {
   }
 }
 
-describe('a statement of a sampled trace', () => {
-  const trace = { traceId: '4bf92f3577b34da6a3ce929d0e0e4736', spanId: '00f067aa0ba902b7', isSampled: true };
+describe('a statement of a trace that is recorded', () => {
+  const sampled = { traceId: '4bf92f3577b34da6a3ce929d0e0e4736', spanId: '00f067aa0ba902b7', isSampled: true };
+  const trace = { ...sampled, isRecorded: true };
 
   test('has a span of its own, which the engine continues', async () => {
     const seen: (TraceContext | undefined)[] = [];
@@ -89,11 +90,11 @@ describe('a statement of a sampled trace', () => {
     expect(traces.get('audited')).toEqual(trace);
   });
 
-  test('that is not sampled has none', async () => {
+  test('elsewhere has none', async () => {
     const { service, ended } = observed({ engines: { local: threeRows } });
-    await readAll(service, { ...call, trace: { ...trace, isSampled: false } });
+    await readAll(service, { ...call, trace: sampled });
     await readAll(service);
-    expect(ended.map((event) => event.trace)).toEqual([{ ...trace, isSampled: false }, undefined]);
+    expect(ended.map((event) => event.trace)).toEqual([sampled, undefined]);
   });
 });
 

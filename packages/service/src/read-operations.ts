@@ -23,12 +23,17 @@ export function createReadOperations({ store, observe, begin }: ReadParts): Read
     return (await store.open({ tenant: call.tenant, handle })) ?? notFound(handle);
   }
 
+  function opened(call: Call, handle: string, { info: { rows } }: OpenFrame, startMs: number): void {
+    observe({ kind: 'frame_opened', ...eventSource(call), handle, rows, durationMs: performance.now() - startMs });
+  }
+
   async function openFile(
     call: Call,
     handle: string,
     format: FrameFileFormat,
     mustExist: boolean,
   ): Promise<FileReading | undefined> {
+    const startMs = performance.now();
     const frame = await open(call, handle, mustExist ? 'findFile' : 'openFile');
     try {
       const file = await frame.file?.(format, { mustExist, signal: call.signal });
@@ -36,7 +41,7 @@ export function createReadOperations({ store, observe, begin }: ReadParts): Read
         frame.close();
         return undefined;
       }
-      observe({ kind: 'frame_opened', ...eventSource(call), handle, rows: frame.info.rows });
+      opened(call, handle, frame, startMs);
       const close = (): void => {
         file.close();
         frame.close();
@@ -57,10 +62,11 @@ export function createReadOperations({ store, observe, begin }: ReadParts): Read
     findFile: (call, handle, format) => openFile(call, handle, format, true),
 
     async readFrame(call, handle, read = {}) {
+      const startMs = performance.now();
       const frame = await open(call, handle, 'readFrame');
       try {
         const stream = frame.read({ ...read, signal: call.signal });
-        observe({ kind: 'frame_opened', ...eventSource(call), handle, rows: frame.info.rows });
+        opened(call, handle, frame, startMs);
         return { info: frame.info, stream, close: () => frame.close() };
       } catch (error) {
         frame.close();

@@ -94,7 +94,7 @@ function logExit(
 function fieldsOf(event: ServiceEvent): LogFields {
   const fields: Record<string, unknown> = { ...event };
   delete fields['kind'];
-  for (const name of ['durationMs', 'waitMs', 'executeMs']) {
+  for (const name of ['durationMs', 'receiveMs', 'waitMs', 'executeMs']) {
     const ms = fields[name];
     if (typeof ms === 'number') fields[name] = rounded(ms);
   }

@@ -5,6 +5,7 @@ import { createTsdbProxy } from '@svc/tsdb-proxy';
 import { createLogObserver } from '../observers/log-observer.ts';
 import type { Log } from '../observers/log.ts';
 import { createSlowQueryLog } from '../observers/slow-query-log.ts';
+import type { Traces } from '../traces/open-traces.ts';
 import type { OpenScheduler } from './open-scheduler.ts';
 import type { OpenedStore } from './open-store.ts';
 
@@ -14,6 +15,8 @@ export function createConfiguredService(
   opened: OpenedStore &
     Pick<ServiceOptions, 'authenticator' | 'tls'> & {
       readonly audit: Observer;
+      /** Undefined: no spans. */
+      readonly traces: Traces | undefined;
       readonly openScheduler: OpenScheduler | undefined;
     },
   log: Log,
@@ -33,10 +36,12 @@ export function createConfiguredService(
       timeoutMs: tsdb.timeout_ms,
       idleTimeoutMs: tsdb.idle_timeout_ms,
     });
-  const { audit, openScheduler, frames, local, ...parts } = opened;
+  const { audit, traces, openScheduler, frames, local, ...parts } = opened;
   const observeLog = createLogObserver(log);
   const observeSlowQueries = createSlowQueryLog(log, config.logging.slow_query_ms);
   const observe: Observer = (event) => {
+    // First: the time of a span is that of its event.
+    traces?.observe(event);
     observeLog(event);
     observeSlowQueries(event);
     audit(event);
@@ -49,7 +54,8 @@ export function createConfiguredService(
     maxUploadBytes: http.max_upload_bytes,
     idleTimeoutMs: http.idle_timeout_ms,
     observe,
+    ...(traces && { startTrace: traces.startTrace }),
+    minFreeBytes: config.storage.min_free_bytes,
     version,
   });
 }
-    minFreeBytes: config.storage.min_free_bytes,

@@ -147,3 +147,40 @@ describe('the time-series database', () => {
     expect(load({ SERVICE_HTTP_BIND_ADDRESS: bind, SERVICE_TSDB_HTTP_URL: url }).kind).toBe('config');
   });
 });
+
+describe('traces', () => {
+  const URL = { SERVICE_TRACES_OTLP_URL: 'http://c:4318' };
+  const HEADERS = 'authorization=s3cret';
+
+  test.each([
+    [{ SERVICE_TRACES_OTLP_HEADERS: HEADERS }, 'traces.otlp_headers has no effect without traces.otlp_url.'],
+    [{ SERVICE_TRACES_SERVICE_NAME: 'a' }, 'traces.service_name has no effect without traces.otlp_url.'],
+    [
+      { SERVICE_TRACES_RESOURCE_ATTRIBUTES: 'a=b' },
+      'traces.resource_attributes has no effect without traces.otlp_url.',
+    ],
+  ])('%j has a warning', (env, message) => {
+    expect(load(env)).toMatchObject({ kind: 'config', warnings: [{ message }] });
+    expect(load({ ...env, ...URL })).toMatchObject({ kind: 'config', warnings: [] });
+  });
+
+  test('variables of OpenTelemetry, which may be meant for other programs, have none', () => {
+    expect(load({ OTEL_SERVICE_NAME: 'a', OTEL_EXPORTER_OTLP_HEADERS: HEADERS })).toMatchObject({ warnings: [] });
+  });
+
+  test.each([
+    ['SERVICE_TRACES_OTLP_URL', 'collector:4318', 'must be an http:// or https:// URL'],
+    ['SERVICE_TRACES_OTLP_URL', 'http://u:s3cret@c', 'must be a URL without credentials (set traces.otlp_headers'],
+    ['OTEL_EXPORTER_OTLP_ENDPOINT', 'http://c/v1/traces', 'must be the base URL, without /v1/traces at its end'],
+    ['SERVICE_TRACES_SAMPLE', '1.01', 'must be a number from 0 to 1'],
+    ['SERVICE_TRACES_SAMPLE', '-0.1', 'must be a number from 0 to 1'],
+    ['SERVICE_TRACES_OTLP_HEADERS', 's3cret', 'must be a list of name=value'],
+    ['SERVICE_TRACES_OTLP_HEADERS', 'a b=s3cret', 'must be a list of name=value'],
+    ['SERVICE_TRACES_OTLP_HEADERS', 'a=s3cret%0d%0ax: y', 'must be a list of name=value'],
+    ['SERVICE_TRACES_RESOURCE_ATTRIBUTES', '=a', 'must be a list of name=value'],
+  ])('%s=%s is refused', (name, value, message) => {
+    const result = load({ [name]: value });
+    expect(result).toMatchObject({ kind: 'problems', problems: [{ message: expect.stringContaining(message) }] });
+    expect(JSON.stringify(result)).not.toContain('s3cret');
+  });
+});

@@ -2,7 +2,7 @@ import { isIPv4 } from 'node:net';
 import { formatAddress } from '../address.ts';
 import type { Address } from '../value-type.ts';
 import type { Resolved } from '../resolve-settings.ts';
-import { describeSource, type Finding, isGiven } from '../source.ts';
+import { describeSource, type Finding, isGiven, type Source } from '../source.ts';
 import { isLoopback } from '../loopback.ts';
 import { schedulerProblems, schedulerWarnings } from './scheduler-checks.ts';
 import { tlsProblems } from './tls-checks.ts';
@@ -30,6 +30,7 @@ export function checkTogether(resolved: Resolved): Checked {
       ...idleAuthority(resolved),
       ...schedulerWarnings(resolved),
       ...idleLevel(resolved),
+      ...traceWarnings(resolved),
     ],
   };
 }
@@ -149,6 +150,25 @@ function idleAuthority({ draft: { tsdb }, sources }: Resolved): readonly Finding
       hint: 'Remove it, or set tsdb.http_url to an https:// URL.',
     },
   ];
+}
+
+/** Warns of settings that have no effect. Those of OpenTelemetry may be meant for other programs. */
+function traceWarnings({ draft, sources: { traces } }: Resolved): readonly Finding[] {
+  const url = draft.traces.otlp_url;
+  const isOwn = (source: Source): boolean => source.kind !== 'variable' || !source.name.startsWith('OTEL_');
+  const needed = isGiven(traces.otlp_url)
+    ? (url?.startsWith('http:') ?? false)
+      ? (['ca_file'] as const)
+      : []
+    : (['otlp_headers', 'ca_file', 'service_name', 'resource_attributes'] as const);
+  return needed
+    .filter((name) => isGiven(traces[name]) && isOwn(traces[name]))
+    .map((name) => ({
+      source: traces[name],
+      setting: `traces.${name}`,
+      message: `traces.${name} has no effect ${url === undefined ? 'without traces.otlp_url' : 'with an http:// URL'}.`,
+      hint: 'Set traces.otlp_url to the base URL of an OpenTelemetry collector.',
+    }));
 }
 
 function idleLevel({ draft: { compression }, sources }: Resolved): readonly Finding[] {

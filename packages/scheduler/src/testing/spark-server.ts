@@ -55,17 +55,14 @@ export function batchOf(values: readonly number[]): Batch {
 export async function startSparkServer(options: SparkServerOptions): Promise<SparkServer> {
   const faults = [...(options.faults ?? [])];
   const calls: string[] = [];
-  const authorizations = new Set<string>();
-  const traces = new Map<string, string | undefined>();
+  const metadata = createMetadataLog();
   const requests: sparkConnect.ExecutePlanRequest[] = [];
   const settings = new Map<string, string>();
   let produced = 0;
 
   function record(name: string, context: CallContext): void {
     calls.push(name);
-    traces.set(name, context.metadata.get('traceparent'));
-    const authorization = context.metadata.get('authorization');
-    if (authorization !== undefined) authorizations.add(authorization);
+    metadata.note(name, context);
     const status = options.refused?.[name];
     if (status !== undefined) throw new ServerError(status, `no ${name}`);
   }
@@ -126,15 +123,23 @@ export async function startSparkServer(options: SparkServerOptions): Promise<Spa
     },
   });
   const port = await server.listen('127.0.0.1:0');
+  const { authorizations, traces } = metadata;
+  const seen = { calls, authorizations, traces, requests, settings };
+  return { port, ...seen, produced: () => produced, close: () => server.shutdown() };
+}
+
+/** Collects the metadata of calls. */
+function createMetadataLog() {
+  const authorizations = new Set<string>();
+  const traces = new Map<string, string | undefined>();
   return {
-    port,
-    calls,
     authorizations,
     traces,
-    requests,
-    settings,
-    produced: () => produced,
-    close: () => server.shutdown(),
+    note(name: string, { metadata }: CallContext): void {
+      traces.set(name, metadata.get('traceparent'));
+      const authorization = metadata.get('authorization');
+      if (authorization !== undefined) authorizations.add(authorization);
+    },
   };
 }
 

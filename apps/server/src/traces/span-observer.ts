@@ -1,0 +1,153 @@
+import { ERROR_CODES, type ErrorCode } from '@svc/errors';
+import { startSpan, type TraceContext } from '@svc/frames';
+import { type Observer, OTHER_ROUTE, type ServiceEvent, type SqlTarget } from '@svc/service';
+import type { Span, SpanAttributes } from './span.ts';
+import { createWallClock } from './wall-clock.ts';
+
+type EventOf<Kind extends ServiceEvent['kind']> = Extract<ServiceEvent, { readonly kind: Kind }>;
+
+/** What differs between the spans of one event. */
+interface Step extends Pick<Span, 'endMs' | 'name'> {
+  readonly durationMs: number;
+  readonly kind?: Span['kind'];
+  readonly attributes?: SpanAttributes;
+  readonly failure?: string | undefined;
+}
+
+/** Turns the events of sampled requests into spans. An event comes when its step has ended, and has the duration. */
+export function createSpanObserver(record: (span: Span) => void, now: () => number = createWallClock()): Observer {
+  /** Records a span under its own context. */
+  function add({ traceId, spanId, parentSpanId, traceState }: TraceContext, step: Step): void {
+    const { name, endMs, durationMs, kind = 'internal', attributes = {}, failure } = step;
+    const startMs = endMs - durationMs;
+    record({ traceId, spanId, parentSpanId, traceState, name, kind, startMs, endMs, attributes, failure });
+  }
+
+  function addQuery(trace: TraceContext, event: EventOf<'query_ended'>): void {
+    const { engine, code, waitMs, executeMs, durationMs } = event;
+    const endMs = now();
+    const phases = [
+      { name: 'wait', durationMs: waitMs },
+      { name: 'execute', durationMs: executeMs },
+      { name: 'send', durationMs: durationMs - waitMs - executeMs },
+    ];
+    let phaseEndMs = endMs - durationMs;
+    for (const phase of phases) {
+      phaseEndMs += phase.durationMs;
+      if (phase.durationMs > 0) add(startSpan(trace), { ...phase, endMs: phaseEndMs });
+    }
+    const attributes = {
+      'svc.engine': engine,
+      'db.system.name': SYSTEMS[engine],
+      'svc.outcome': event.outcome,
+      'svc.rows': event.rows,
+      'svc.bytes': event.bytes,
+      'error.type': code,
+    };
+    add(trace, { name: `query ${engine}`, endMs, durationMs, attributes, failure: faultOf(code) });
+  }
+
+  function addWrite(trace: TraceContext, event: EventOf<'frame_put' | 'frame_appended'>): void {
+    const { rows, bytes, durationMs, receiveMs } = event;
+    const endMs = now();
+    const span = startSpan(trace);
+    const attributes = { 'svc.rows': rows, 'svc.bytes': bytes };
+    add(span, { name: event.kind === 'frame_put' ? 'put frame' : 'append frame', endMs, durationMs, attributes });
+    if (receiveMs === undefined) return;
+    const writeMs = durationMs - receiveMs;
+    add(startSpan(span), { name: 'receive', endMs: endMs - writeMs, durationMs: receiveMs });
+    add(startSpan(span), { name: 'write', endMs, durationMs: writeMs });
+  }
+
+  return (event) => {
+    // Most requests are not sampled: they must cost nothing.
+    if (!('trace' in event) || event.trace?.isRecorded !== true) return;
+    const { trace } = event;
+    if (event.kind === 'request_answered') {
+      add(trace, { ...requestStep(event), endMs: now(), durationMs: event.durationMs, kind: 'server' });
+    } else if (event.kind === 'query_ended') {
+      addQuery(trace, event);
+    } else if (event.kind === 'query_forwarded') {
+      add(trace, { ...forwardStep(event), endMs: now(), durationMs: event.durationMs, kind: 'client' });
+    } else if (event.kind === 'frame_opened') {
+      add(startSpan(trace), { name: 'read frame', endMs: now(), durationMs: event.durationMs });
+    } else if (event.kind === 'frame_put' || event.kind === 'frame_appended') {
+      addWrite(trace, event);
+    }
+  };
+}
+
+/** The names of OpenTelemetry. The database behind `tsdb` and the cluster are not known. */
+const SYSTEMS: Readonly<Record<SqlTarget, string>> = { local: 'duckdb', tsdb: 'other_sql', scheduler: 'other_sql' };
+
+/** A client may send any word as its method; a name in traces must not depend on it. */
+const METHODS: ReadonlySet<string> = new Set(['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS', 'CONNECT']);
+
+function requestStep(event: EventOf<'request_answered'>): Pick<Step, 'attributes' | 'failure' | 'name'> {
+  const { protocol, route, status, error } = event;
+  const common = {
+    'svc.request_id': event.requestId,
+    'svc.rows': event.rows,
+    'svc.format': event.format,
+    'error.type': error?.code,
+  };
+  const sizes = { 'http.request.body.size': event.requestBytes, 'http.response.body.size': event.responseBytes };
+  const failure = faultOf(error?.code) ?? faultyStatus(status);
+  if (protocol === 'grpc') {
+    const [service, method] = route.split('/');
+    const rpc = { 'rpc.system': 'grpc', 'rpc.service': service, 'rpc.method': method };
+    const code = GRPC_STATUSES.indexOf(String(status));
+    const attributes = { ...rpc, 'rpc.grpc.status_code': code < 0 ? undefined : code, ...common, ...sizes };
+    return { name: route === OTHER_ROUTE ? 'grpc' : route, attributes, failure };
+  }
+  const method = METHODS.has(event.method) ? event.method : '_OTHER';
+  const http = { 'http.request.method': method, 'http.response.status_code': Number(status) };
+  const isKnown = route !== OTHER_ROUTE;
+  const attributes = { ...http, 'http.route': isKnown ? route : undefined, ...common, ...sizes };
+  return { name: isKnown ? `${method} ${route}` : method.replace('_OTHER', 'HTTP'), attributes, failure };
+}
+
+function forwardStep(event: EventOf<'query_forwarded'>): Pick<Step, 'attributes' | 'failure' | 'name'> {
+  const { status, outcome } = event;
+  const code = outcome === 'ok' ? undefined : outcome;
+  const attributes = {
+    'http.request.method': 'GET',
+    'http.response.status_code': status ?? undefined,
+    'svc.outcome': outcome,
+    'error.type': code,
+  };
+  return { name: 'forward tsdb', attributes, failure: faultOf(code) };
+}
+
+/** Returns the code of an error that is not the client's own. */
+function faultOf(code: ErrorCode | undefined): ErrorCode | undefined {
+  return code !== undefined && ERROR_CODES[code].http >= 500 ? code : undefined;
+}
+
+function faultyStatus(status: number | string): string | undefined {
+  const isFault = typeof status === 'number' ? status >= 500 : FAULTY_STATUSES.has(status);
+  return isFault ? String(status) : undefined;
+}
+
+const FAULTY_STATUSES: ReadonlySet<string> = new Set(['UNKNOWN', 'INTERNAL', 'UNAVAILABLE', 'DATA_LOSS']);
+
+/** The names of gRPC statuses, by number. */
+const GRPC_STATUSES = [
+  'OK',
+  'CANCELLED',
+  'UNKNOWN',
+  'INVALID_ARGUMENT',
+  'DEADLINE_EXCEEDED',
+  'NOT_FOUND',
+  'ALREADY_EXISTS',
+  'PERMISSION_DENIED',
+  'RESOURCE_EXHAUSTED',
+  'FAILED_PRECONDITION',
+  'ABORTED',
+  'OUT_OF_RANGE',
+  'UNIMPLEMENTED',
+  'INTERNAL',
+  'UNAVAILABLE',
+  'DATA_LOSS',
+  'UNAUTHENTICATED',
+];
