@@ -74,7 +74,7 @@ const HealthSchema = v.strictObject({
         faults: v.exactOptional(
           v.array(
             v.strictObject({
-              kind: v.picklist(['damaged_frame', 'cannot_write', 'not_responding']),
+              kind: v.picklist(['damaged_frame', 'cannot_write', 'not_responding', 'low_space']),
               message: v.string(),
               tenant: v.exactOptional(v.string()),
               handle: v.exactOptional(v.string()),
