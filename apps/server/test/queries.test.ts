@@ -39,9 +39,14 @@ async function start(
   return { answer };
 }
 
-const isShown = (to: ServerProcess, query: Partial<Shown>): Promise<void> =>
-  expect.poll(() => queries(to), { timeout: 10_000 }).toContainEqual(expect.objectContaining(query));
-const isGone = (to: ServerProcess): Promise<void> => expect.poll(() => queries(to), { timeout: 10_000 }).toEqual([]);
+async function isShown(to: ServerProcess, query: Partial<Shown>): Promise<void> {
+  await expect.poll(() => queries(to), { timeout: 10_000 }).toContainEqual(expect.objectContaining(query));
+}
+
+async function isGone(to: ServerProcess): Promise<void> {
+  await expect.poll(() => queries(to), { timeout: 10_000 }).toEqual([]);
+}
+
 const cancel = (to: ServerProcess, id: string): Promise<Response> => to.fetch(`/queries/${id}`, { method: 'DELETE' });
 
 /** The lines of the log about the queries of a request. */

@@ -31,7 +31,7 @@ export function frameListHandlers(service: Service): HandlersOf<'GET' | 'POST'> 
       const hasColumns = mapGiven(single(params, 'columns'), (text) => parseFlag('columns', text)) ?? true;
       const frames = await service.listFrames(call, listOptions(params));
       const shown = hasColumns ? frames : frames.map(({ columns: _columns, ...others }) => others);
-      return revalidated(jsonResponse({ frames: shown }), c.req.header('if-none-match'));
+      return revalidated({ frames: shown }, c.req.header('if-none-match'));
     },
     POST: async (context) => {
       const { pathname } = new URL(context.c.req.url);
@@ -41,9 +41,10 @@ export function frameListHandlers(service: Service): HandlersOf<'GET' | 'POST'> 
   };
 }
 
-/** Adds an ETag to a response, a digest of its body; 304 if the client has it already. */
-function revalidated(response: ReturnType<typeof jsonResponse>, ifNoneMatch: string | undefined): EndpointResponse {
-  const version = createHash('sha256').update(String(response.body)).digest('hex').slice(0, ETAG_DIGITS);
+/** Returns a JSON response whose ETag is a digest of its body; 304 if the client has it already. */
+function revalidated(value: object, ifNoneMatch: string | undefined): EndpointResponse {
+  const response = jsonResponse(value);
+  const version = createHash('sha256').update(response.body).digest('hex').slice(0, ETAG_DIGITS);
   const etag = matchingEtag(ifNoneMatch, version);
   return etag === undefined ? { ...response, version } : { status: 304, headers: { etag } };
 }

@@ -25,14 +25,14 @@ export interface StatementProgress {
   readonly rowsTotal: number;
 }
 
-/** Called by an engine with the state of one statement, until the first rows. */
+/** Called by an engine with the state of one statement. */
 export interface StatementMonitor {
   /** The statement waits, perhaps again after an interruption. `place` returns its current place. */
-  queued(place: () => QueuePlace): void;
+  readonly queued: (place: () => QueuePlace) => void;
   /** The statement has stopped waiting and runs. Not called if it never waited. */
-  running(): void;
+  readonly running: () => void;
   /** The statement has made progress. Engines that cannot estimate it do not call this. */
-  progressed(progress: StatementProgress): void;
+  readonly progressed: (progress: StatementProgress) => void;
 }
 
 /** Options of a query. */
@@ -41,7 +41,7 @@ export interface QueryOptions {
   readonly params?: readonly SqlValue[];
   /** Allow the engine to reuse buffers: each batch is valid until the next `next()`. Default false. */
   readonly reuseBuffers?: boolean;
-  /** Observes the statement until its first rows. Default: nothing does. */
+  /** Observes the statement. Default: nothing does. */
   readonly monitor?: StatementMonitor | undefined;
 }
 

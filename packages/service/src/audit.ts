@@ -21,8 +21,8 @@ export interface Audit {
    * operation, and its handle is unknown.
    */
   check(call: Call, operation: OperationName, target: SqlTarget | undefined, work: () => void): void;
-  /** Reports a use of the permission `admin`. */
-  admin(call: Call, operation: string): void;
+  /** Whether the caller has the permission `admin`. If so, reports its use. */
+  useAdmin(call: Call, operation: string): boolean;
 }
 
 /** Longer handles are not valid. Those of refused writes may be. */
@@ -81,6 +81,10 @@ export function createAudit(observe: Observer): Audit {
         throw error;
       }
     },
-    admin: (call, operation) => report(call, operation, null),
+    useAdmin(call, operation) {
+      const isAdmin = call.caller?.permissions.has('admin') ?? false;
+      if (isAdmin) report(call, operation, null);
+      return isAdmin;
+    },
   };
 }

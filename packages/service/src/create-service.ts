@@ -92,23 +92,17 @@ export function createService(options: ServiceOptions): Service {
     audit,
   });
 
-  function useAdmin(call: Call, operation: string): boolean {
-    const isAdmin = call.caller?.permissions.has('admin') ?? false;
-    if (isAdmin) audit.admin(call, operation);
-    return isAdmin;
-  }
-
   return {
     version,
     authenticate,
     authorize: (call, operation, target) =>
       audit.check(call, operation, target, () => authorize(call, operation, target)),
-    useAdmin,
+    useAdmin: (call, operation) => audit.useAdmin(call, operation),
     admit: ({ tenant }) => limiter.admit(tenant),
     ...createFrameOperations({ store, decoders, maxUploadBytes, quotaOf: limitsOf, observe, begin, audit }),
 
     ...queries,
-    ...createRegistryOperations({ running, authorize, useAdmin }),
+    ...createRegistryOperations({ running, authorize, audit }),
     encodeParquet,
 
     hasTsdb: tsdb !== undefined,
@@ -126,11 +120,17 @@ export function createService(options: ServiceOptions): Service {
     async close() {
       state.stop();
       authenticator?.close();
-      const parts = [decoders, tsdb, engines.local, engines.scheduler];
-      const closed = await Promise.allSettled(parts.flatMap((part) => (part ? [part.close()] : [])));
-      // Last, and even if others failed to close: the store holds the lock of its directory.
-      await store.close();
-      for (const result of closed) if (result.status === 'rejected') throw result.reason;
+      await closeAll([decoders, tsdb, engines.local, engines.scheduler], store);
     },
   };
+}
+
+/** Closes all parts. The store is the last, even if others failed to close: it holds the lock of its directory. */
+async function closeAll(
+  parts: readonly ({ close(): Promise<void> } | undefined)[],
+  store: Pick<Store, 'close'>,
+): Promise<void> {
+  const closed = await Promise.allSettled(parts.flatMap((part) => (part ? [part.close()] : [])));
+  await store.close();
+  for (const result of closed) if (result.status === 'rejected') throw result.reason;
 }

@@ -213,10 +213,12 @@ describe('a statement over frames ends once', () => {
     });
     const { service, ended } = observed({ engines: { local: waiting } });
     await readAll(service);
-    const [{ waitMs = 0, executeMs = 0, durationMs = 0 } = {}] = ended;
-    expect(waitMs).toBeGreaterThan(30);
-    expect(executeMs).toBeGreaterThanOrEqual(0);
-    expect(durationMs).toBeGreaterThanOrEqual(waitMs + executeMs);
+    expect(ended).toHaveLength(1);
+    for (const { waitMs, executeMs, durationMs } of ended) {
+      expect(waitMs).toBeGreaterThan(30);
+      expect(executeMs).toBeGreaterThanOrEqual(0);
+      expect(durationMs).toBeGreaterThanOrEqual(waitMs + executeMs);
+    }
   });
 
   test('not if it is not allowed or its engine is missing: it never began', async () => {

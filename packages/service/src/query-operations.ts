@@ -57,29 +57,13 @@ export function createQueryOperations(parts: QueryParts): QueryOperations {
     return engine;
   }
 
-  /** Starts a statement; resolves when the first rows are ready. */
-  async function start(query: RunningQuery, engine: Engine, options: QueryFramesOptions): Promise<QueryResult> {
-    const { params = [], offset = 0, limit = Infinity, columns, reuseBuffers = false } = options;
-    const { call, sql, monitor } = query;
-    const answer = closeOnce(await engine.query(call, sql, { params, reuseBuffers, monitor }));
-    const result = readWithIdleTimeout(answer, parts.idleTimeoutMs, (error) => query.end(error));
-    query.send(() => result.close());
-    try {
-      const part = sliceStream(result, { offset, limit, ...(columns && { columns }), signal: call.signal });
-      return { schema: part.schema, batches: countRows(part.batches, query), close: () => result.close() };
-    } catch (error) {
-      result.close();
-      throw error;
-    }
-  }
-
   async function query(call: Call, sql: string, options: QueryFramesOptions = {}): Promise<SqlResult> {
     const { engine = 'local' } = options;
     begin(call, 'query', engine);
     const run = engineOf(engine);
     const running = parts.running.begin(call, sql, engine);
     try {
-      return endWithResult(await start(running, run, options), running);
+      return endWithResult(await start(running, run, options, parts.idleTimeoutMs), running);
     } catch (error) {
       running.end(error);
       throw error;
@@ -98,7 +82,7 @@ export function createQueryOperations(parts: QueryParts): QueryOperations {
     try {
       const stored = await (run === undefined
         ? keepExport(parts, running, ref, { put: { ...put, signal }, params })
-        : keepResult(parts, await start(running, run, { params }), ref, { ...put, signal }));
+        : keepResult(parts, await start(running, run, { params }, parts.idleTimeoutMs), ref, { ...put, signal }));
       running.addBytes(stored.info.bytes);
       running.end();
       return { ...stored, timing: running.timing() };
@@ -134,6 +118,27 @@ export function createQueryOperations(parts: QueryParts): QueryOperations {
       });
     },
   };
+}
+
+/** Starts a statement; resolves when the first rows are ready. */
+async function start(
+  query: RunningQuery,
+  engine: Engine,
+  options: QueryFramesOptions,
+  idleTimeoutMs: number,
+): Promise<QueryResult> {
+  const { params = [], offset = 0, limit = Infinity, columns, reuseBuffers = false } = options;
+  const { call, sql, monitor } = query;
+  const answer = closeOnce(await engine.query(call, sql, { params, reuseBuffers, monitor }));
+  const result = readWithIdleTimeout(answer, idleTimeoutMs, (error) => query.end(error));
+  query.send(() => result.close());
+  try {
+    const part = sliceStream(result, { offset, limit, ...(columns && { columns }), signal: call.signal });
+    return { schema: part.schema, batches: countRows(part.batches, query), close: () => result.close() };
+  } catch (error) {
+    result.close();
+    throw error;
+  }
 }
 
 /** The client, the reader and the end of a call may each close a result. */

@@ -1,5 +1,6 @@
 import { quoted, ServiceError } from '@svc/errors';
 import type { Call } from '@svc/frames';
+import type { Audit } from './audit.ts';
 import type { SqlTarget } from './engine-names.ts';
 import { isAllowed } from './required-permissions.ts';
 import type { RunningQueries } from './running-queries.ts';
@@ -11,18 +12,17 @@ export interface RegistryParts {
   readonly running: RunningQueries;
   /** Throws if the caller is not authenticated. */
   readonly authorize: (call: Call, operation: OperationName) => void;
-  /** Whether the caller has the permission `admin`; the audit shows its use. */
-  readonly useAdmin: Service['useAdmin'];
+  readonly audit: Pick<Audit, 'useAdmin'>;
 }
 
 type RegistryOperations = Pick<Service, 'cancelQuery' | 'findQuery' | 'listQueries'>;
 
 /** Creates the operations that show and cancel running SQL. They also work while the service stops. */
-export function createRegistryOperations({ running, authorize, useAdmin }: RegistryParts): RegistryOperations {
+export function createRegistryOperations({ running, authorize, audit }: RegistryParts): RegistryOperations {
   /** Returns which statements a caller may see: those of its tenant that it could run itself; with `admin`, all. */
   function visibleTo(call: Call, operation: OperationName): (query: QueryInfo) => boolean {
     authorize(call, operation);
-    if (useAdmin(call, operation)) return () => true;
+    if (audit.useAdmin(call, operation)) return () => true;
     return ({ tenant, engine }) => tenant === call.tenant && canRun(call, engine);
   }
 
