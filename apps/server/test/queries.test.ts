@@ -200,7 +200,7 @@ describe('a query is shown until it ends, and ends once,', () => {
   });
 });
 
-test('the progress of a query over a frame rises', async () => {
+test('the progress of a query over a frame rises', { tags: ['slow'] }, async () => {
   const init = { method: 'POST', headers: { 'content-type': 'application/json' } };
   const body = JSON.stringify({ sql: 'select range as id from range(2000000)', handle: 'long' });
   expect((await server.fetch('/frames', { ...init, body })).status).toBe(201);
@@ -264,7 +264,7 @@ describe('SQL for the time-series database', () => {
 });
 
 describe('SQL over gRPC', () => {
-  test('has the x-request-id of its call, and is CANCELLED', async () => {
+  test('has the x-request-id of its call, and is CANCELLED', { tags: ['slow'] }, async () => {
     const { server: own, client, address } = await startFlight();
     const channel = createChannel(address);
     onTestFinished(() => channel.close());

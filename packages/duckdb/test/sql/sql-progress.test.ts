@@ -50,13 +50,13 @@ describe('progress', () => {
     expect(seen.at(-1)?.rowsTotal).toBeGreaterThanOrEqual(ROWS);
   });
 
-  test('is that of the statement itself, not of the one before on the same connection', async () => {
+  test('is that of the statement, not of the one before on its connection', { tags: ['slow'] }, async () => {
     await fixture.rows('SELECT max(id) FROM long');
     const [first] = await progressOf(LONG, () => true);
     expect(first?.fraction).toBeLessThan(0.5);
   });
 
-  test('is reported with parameters, too', async () => {
+  test('is reported with parameters, too', { tags: ['slow'] }, async () => {
     const [first] = await progressOf(LONG.replace('1000', '?'), () => true, { params: [1000] });
     expect(first?.rowsTotal).toBeGreaterThanOrEqual(ROWS);
   });
