@@ -73,7 +73,7 @@ export function buildImage(): BuiltImage {
     buildah('bud', ...build, '--build-arg', 'VERSION=1.2.3', '-f', 'deploy/container/Dockerfile', '-t', 'svc', '.');
     const container = buildah('from', '--pull-never', ...policy, 'localhost/svc');
     const { Docker } = JSON.parse(buildah('inspect', '--type', 'image', 'localhost/svc'));
-    const sizes = JSON.parse(buildah('images', '--json')) as { names: string[]; size: string }[];
+    const sizes: { names: string[]; size: string }[] = JSON.parse(buildah('images', '--json'));
     const sizeOf = (name: string): number => parseSize(sizes.find(({ names }) => names.includes(name))?.size ?? '');
     return {
       config: Docker.config,
@@ -139,7 +139,7 @@ function makeBase(base: string): string {
   for (const name of ['npm', 'npx']) symlinkSync(`../lib/npm/bin/${name}-cli.js`, join(base, 'usr/local/bin', name));
   const authorities = process.env['NODE_EXTRA_CA_CERTS'] ?? '/etc/ssl/certs/ca-certificates.crt';
   if (existsSync(authorities)) cpSync(realpathSync(authorities), join(base, 'etc/ssl/certs/ca-certificates.crt'));
-  writeFileSync(join(base, 'etc/passwd'), 'root:x:0:0:root:/root:/bin/sh\nnode:x:1000:1000::/:/bin/sh\n');
+  writeFileSync(join(base, 'etc/passwd'), 'root:x:0:0:::/bin/sh\nnode:x:1000:1000::/:/bin/sh\n');
   writeFileSync(join(base, 'etc/group'), 'root:x:0:\nnode:x:1000:\n');
   return base;
 }
