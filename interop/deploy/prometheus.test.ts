@@ -147,7 +147,9 @@ describe('a real Prometheus that scrapes the real server', () => {
     const { port } = database.address() as AddressInfo;
     const args = [`--data-dir=${join(folder, 'data')}`, `--tsdb-url=http://127.0.0.1:${port}`];
     const env = { SERVICE_SQL_TIMEOUT_MS: '2000', SERVICE_SQL_MAX_CONCURRENT: '1', SERVICE_SQL_MAX_QUEUED: '1' };
-    server = await startServer([...args, '--log-level', 'off'], { env });
+    // The server logs the errors that the load provokes.
+    vi.spyOn(console, 'error').mockImplementation(() => {});
+    server = await startServer(args, { env });
     const [listen = 0] = await freePorts(1);
     const config = read('prometheus/prometheus.yml')
       .replaceAll('15s', '1s')
