@@ -140,7 +140,14 @@ describe('defaults', () => {
         max_conversion_bytes: 21_474_836_480,
       },
       compression: { algorithm: 'zstd', level: 3 },
-      logging: { level: 'info', format: 'json', audit_file: undefined, slow_query_ms: undefined },
+      logging: {
+        level: 'info',
+        format: 'json',
+        access: 'off',
+        access_sample: 1,
+        audit_file: undefined,
+        slow_query_ms: undefined,
+      },
       http: {
         max_upload_bytes: 10_737_418_240,
         max_rows: undefined,
@@ -183,6 +190,7 @@ describe('defaults', () => {
         token: undefined,
         ca_file: undefined,
       },
+      metrics: { enabled: true, bind_address: undefined, tenant_label: false, max_tenants: 100 },
       scheduler: {
         url: undefined,
         token: undefined,

@@ -1,7 +1,9 @@
 import { join } from 'node:path';
 import { address, ANY_HOST, hostName } from './address.ts';
+import { ACCESS_LOG_SETTINGS } from './sections/access-log-settings.ts';
 import { AUTH_SETTINGS } from './sections/auth-settings.ts';
 import { HTTP_SETTINGS } from './sections/http-settings.ts';
+import { METRICS_SETTINGS } from './sections/metrics-settings.ts';
 import { SCHEDULER_SETTINGS } from './sections/scheduler-settings.ts';
 import { httpUrl } from './http-url.ts';
 import { levelFromRustLog, logLevel } from './log-level.ts';
@@ -164,6 +166,7 @@ export const SETTINGS = {
       description: 'Format of the log lines: for people or for programs.',
       example: 'json',
     }),
+    ...ACCESS_LOG_SETTINGS,
     audit_file: setting({
       type: path('file'),
       default: undefined,
@@ -275,6 +278,7 @@ export const SETTINGS = {
       example: '/etc/service/tsdb-ca.pem',
     }),
   },
+  metrics: METRICS_SETTINGS,
   scheduler: SCHEDULER_SETTINGS,
   traces: TRACE_SETTINGS,
   grpc: {

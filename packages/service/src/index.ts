@@ -29,6 +29,7 @@ export type { QueryInfo } from './running-query.ts';
 export { eventSource } from './event-source.ts';
 export { REQUIRED_PERMISSIONS, requiredPermissions } from './required-permissions.ts';
 export type {
+  ActiveStatement,
   AppendResult,
   AuthenticationContext,
   FileReading,

@@ -26,7 +26,6 @@ import type { TsdbResponse, TsdbRequest } from '@svc/tsdb-proxy';
 import type { EngineName, SqlTarget } from './engine-names.ts';
 import type { Observer } from './events.ts';
 import type { QueryTiming } from './query-clock.ts';
-import type { QueryInfo } from './running-query.ts';
 
 /** An uploaded frame: its format and its bytes. */
 export interface Upload {
@@ -175,6 +174,12 @@ export interface Operations {
 /** The name of an operation. */
 export type OperationName = keyof Operations;
 
+/** A statement that waits, runs, or sends its result. */
+export interface ActiveStatement {
+  readonly engine: SqlTarget;
+  readonly state: 'queued' | 'running' | 'sending';
+}
+
 /** The request that credentials belong to, for the log. */
 export interface AuthenticationContext {
   readonly requestId: string;
@@ -221,7 +226,7 @@ export interface Service extends Operations {
   readonly startTrace: StartTrace;
   health(): Promise<Health>;
   /** Returns the statements of all tenants that wait, run, or send their result, for metrics. */
-  activeStatements(): readonly Pick<QueryInfo, 'engine' | 'state'>[];
+  activeStatements(): readonly ActiveStatement[];
   /** Passes an event of a protocol front end to the observer. */
   readonly observe: Observer;
   /** From now on, `health` reports that the server stops soon. Operations are not affected. */

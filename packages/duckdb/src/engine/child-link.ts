@@ -4,6 +4,7 @@ import type { StatementProgress } from '@svc/frames';
 import type { ChildRequest } from '../wire/file-requests.ts';
 import type { ChildInDirectory } from './child-directory.ts';
 import { ChildCrash, ChildError } from './child-errors.ts';
+import { type ChildExitReason, createChildExit } from './child-exit.ts';
 import { type ChildWatch, type ChildWatchOptions, createChildWatch, cpuTimeOf } from './child-watch.ts';
 import type { ArrivedBatch, BatchFile } from '../wire/batch-file.ts';
 import type { BatchPayload } from '../types/batch-codec.ts';
@@ -39,12 +40,6 @@ export interface RequestControl {
   /** Asks the child to stop. If the child does not fail the request soon, it is killed. */
   cancel(): void;
 }
-
-/**
- * Why a child has ended. `idle`, `stopped` and `recycled` (it holds too much memory, or its engine is not usable any more)
- * are planned; `killed`: it ignored a cancel.
- */
-export type ChildExitReason = 'idle' | 'stopped' | 'recycled' | 'killed' | 'hung' | 'crashed' | 'out_of_memory';
 
 /** A running child. */
 export interface ChildLink {
@@ -86,13 +81,10 @@ export function createChildLink(launch: () => ChildInDirectory, { pingMs }: Link
   let isAlive = child.pid !== undefined;
   let isClosing = false;
   let isRetired = false;
-  let crash: ChildCrash | undefined;
-  /** Why it is about to end. */
-  let exitReason: ChildExitReason | undefined;
-  let onExit = (_reason: ChildExitReason): void => undefined;
-  const exited = new Promise<ChildExitReason>((resolve) => (onExit = resolve));
+  const exit = createChildExit();
   const send = createSender(socket);
-  const watch = createChildWatch({ ...watching(child, send), pingMs, onSilent: () => retire('hung'), onHung });
+  const onLate = { onSilent: () => retire('hung'), onHung: () => kill('hung', hung()) };
+  const watch = createChildWatch({ ...watching(child, send), pingMs, ...onLate });
   const updateRef = (): void => keepProcess(child, socket, { isBusy: inFlight.size > 0, isClosing });
 
   function finish(id: number): ResponseHandlers | undefined {
@@ -105,30 +97,21 @@ export function createChildLink(launch: () => ChildInDirectory, { pingMs }: Link
 
   function onGone(reason: string, lastWords: string): void {
     isAlive = false;
-    watch.stop();
-    socket.destroy();
-    batchFile?.close();
-    crash ??= new ChildCrash(reason, lastWords);
-    onExit(exitReason ?? (crash.isOutOfMemory ? 'out_of_memory' : 'crashed'));
+    release(watch, socket, batchFile);
+    const crash = exit.over(reason, lastWords);
     for (const id of inFlight.keys()) finish(id)?.fail(crash);
   }
 
-  /** Without a reason: it has one already, or is about to end by itself. */
-  function kill(reason?: ChildExitReason): void {
+  function kill(reason?: ChildExitReason, error?: ChildCrash): void {
     isAlive = false;
-    exitReason ??= reason;
+    exit.plan(reason, error);
     child.kill('SIGKILL');
-  }
-
-  function onHung(): void {
-    crash ??= hung();
-    kill('hung');
   }
 
   function retire(reason: ChildExitReason): void {
     isAlive = false;
     isRetired = true;
-    exitReason ??= reason;
+    exit.plan(reason);
     if (inFlight.size === 0) kill();
   }
 
@@ -139,8 +122,7 @@ export function createChildLink(launch: () => ChildInDirectory, { pingMs }: Link
     finish(id)?.fail(new ChildError({ code: 'cancelled', message: 'Cancelled.' }));
   }
 
-  onEnd(child, onGone);
-  killAtEnd(socket, () => kill());
+  onEnd(child, socket, { onGone, kill: () => kill() });
   receive(socket, watch, createReceiver({ inFlight, finish, batchFile, send }));
   updateRef();
 
@@ -149,26 +131,32 @@ export function createChildLink(launch: () => ChildInDirectory, { pingMs }: Link
     get isAlive() {
       return isAlive;
     },
-    exited,
+    exited: exit.exited,
     watch,
     isBusy: () => inFlight.size > 0,
     begin(request, handlers) {
       const id = ++lastId;
       inFlight.set(id, handlers);
       updateRef();
-      if (crash === undefined) send(MESSAGE.request, id, [jsonPayload(request)]);
-      else finish(id)?.fail(crash);
+      if (exit.crash === undefined) send(MESSAGE.request, id, [jsonPayload(request)]);
+      else finish(id)?.fail(exit.crash);
       return createRequestControl(send, id, { isRunning: () => inFlight.has(id), replace: () => replace(id) });
     },
     retire,
     async close(reason = 'stopped') {
       isAlive = false;
       isClosing = true;
-      exitReason ??= reason;
+      exit.plan(reason);
       updateRef();
       await endOrKill(socket, removed, () => kill());
     },
   };
+}
+
+function release(watch: ChildWatch, socket: Socket, batchFile: BatchFile | undefined): void {
+  watch.stop();
+  socket.destroy();
+  batchFile?.close();
 }
 
 function hung(): ChildCrash {
@@ -229,16 +217,19 @@ function receive(socket: Socket, watch: ChildWatch, onMessage: OnMessage): void 
   socket.on('data', createMessageParser(onMessage));
 }
 
-/** Calls back when a process exits or could not be started, with the end of its stderr. */
-function onEnd(child: ChildProcess, onGone: (reason: string, lastWords: string) => void): void {
+/** What to do at the end of a process. */
+interface EndHandlers {
+  /** Called when it has exited or could not be started, with the end of its stderr. */
+  readonly onGone: (reason: string, lastWords: string) => void;
+  /** Called when its pipe is broken. Its exit reports the reason. */
+  readonly kill: () => void;
+}
+
+function onEnd(child: ChildProcess, socket: Socket, { onGone, kill }: EndHandlers): void {
   let lastWords = '';
   child.stderr?.on('data', (chunk: Buffer) => (lastWords = (lastWords + chunk.toString()).slice(-MAX_LAST_WORDS)));
   child.on('error', (error) => onGone(error.message, lastWords));
   child.on('close', (code, signal) => onGone(`exit code ${code}, signal ${signal}`, lastWords));
-}
-
-/** Kills a child whose pipe is broken. Its exit reports the reason. */
-function killAtEnd(socket: Socket, kill: () => void): void {
   for (const event of ['error', 'close']) socket.on(event, kill);
 }
 

@@ -71,9 +71,7 @@ export interface FileEngineOptions extends ChildOptions, LinkOptions {
 
 /** Creates an engine that starts a child on demand and replaces it when it has ended. */
 export function createFileEngine(options: FileEngineOptions): FileEngine {
-  const { onChild = () => {} } = options;
-  let link = options.child;
-  if (link !== undefined) onChild(link);
+  let link = options.child && announced(options.child, options);
   let retired: ChildLink[] = [];
   let isClosed = false;
   /** Whether the previous child was responding. */
@@ -94,15 +92,13 @@ export function createFileEngine(options: FileEngineOptions): FileEngine {
       wasResponding = isResponding();
       retired = [...retired, ...(link ? [link] : [])].filter((child) => child.isBusy());
       if (retired.length > MAX_RETIRED) void retired.shift()?.close();
-      link = startChild(options);
-      onChild(link);
+      link = announced(startChild(options), options);
     }
     const child = link;
     const running = startRequest<Response>(child, request, signal, partial);
     // Runs before the caller sees the failure, so that its next request goes to a new child.
     running.response.catch((error: unknown) => {
-      if (isOutOfMemory(error)) child.retire('out_of_memory');
-      else if (isBroken(error)) child.retire('recycled');
+      if (isOutOfMemory(error) || isBroken(error)) child.retire(isBroken(error) ? 'recycled' : 'out_of_memory');
     });
     return running;
   }
@@ -152,6 +148,11 @@ export function createFileEngine(options: FileEngineOptions): FileEngine {
       await scratch.remove();
     },
   };
+}
+
+function announced(child: ChildLink, { onChild }: FileEngineOptions): ChildLink {
+  onChild?.(child);
+  return child;
 }
 
 /** Starts to remove the directories of killed processes. A directory that cannot be listed is left alone. */

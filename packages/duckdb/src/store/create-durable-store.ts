@@ -105,15 +105,7 @@ async function createParts(
     damaged.remove(frame, successor);
   };
   const versions = createFrameVersions(now);
-  const catalogue = await createCatalogue({
-    directory,
-    isReadOnly,
-    versions,
-    now,
-    onProblem,
-    onExpired,
-    onLeave,
-  });
+  const catalogue = await createCatalogue({ directory, isReadOnly, versions, now, onProblem, onExpired, onLeave });
 
   const { compression } = encodingOptions(options);
   const checkLock = async (): Promise<void> => lock?.check();
@@ -222,7 +214,7 @@ function storeOf(
     expire: (ref, ttlSeconds) => change(ref, () => catalogue.change(ref, () => expireFrame(parts, ref, ttlSeconds))),
     drop: (ref) => change(ref, () => catalogue.change(ref, () => dropFrame(parts, ref))),
     usage: () => measureUsage(parts),
-    cacheState: () => ({ frames: hot.size, bytes: hot.usedBytes, hits: hot.hits, misses: hot.misses }),
+    cacheState: () => ({ frames: hot.count(), bytes: hot.usedBytes, ...hot.reads }),
     async faults() {
       return [
         ...(files.isResponding() ? [] : [NOT_RESPONDING]),

@@ -72,7 +72,7 @@ export function openStoredFrame(
     info,
     read(options = {}) {
       pinned ??= isOpen ? hot.open(frame) : undefined;
-      hot.countRead(pinned !== undefined);
+      hot.reads[pinned === undefined ? 'misses' : 'hits'] += 1;
       return pinned ? pinned.read(options) : readCold(options);
     },
     file: (format, options) => openFile(frame, contents, format, options),

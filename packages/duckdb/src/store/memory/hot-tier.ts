@@ -17,16 +17,13 @@ export interface Filling<Key> {
 /** An LRU cache of frames in memory. Its size never exceeds the budget. */
 export interface HotTier<Key extends object> {
   readonly usedBytes: number;
+  /** The number of reads, by whether their frame was in memory. Counted by readers. */
+  readonly reads: { hits: number; misses: number };
   /** The number of frames. */
-  readonly size: number;
-  /** How many reads were counted, by whether their frame was in memory. */
-  readonly hits: number;
-  readonly misses: number;
+  count(): number;
   has(key: Key): boolean;
   /** Opens a frame, which stays in memory and counts against the budget until it is closed. */
   open(key: Key): Pick<OpenFrame, 'read' | 'close'> | undefined;
-  /** Counts a read. */
-  countRead(isHit: boolean): void;
   /** Starts to load a frame from disk. Returns undefined if it is cached, is being loaded, or does not fit. */
   fill(key: Key, schema: Schema, expectedBytes?: number): Filling<Key> | undefined;
   /** Starts to load a frame that has no key yet. */
@@ -50,8 +47,6 @@ export function createHotTier<Key extends object>(maxBytes: number): HotTier<Key
   const entries = new Map<Key, HotEntry>();
   const fillings = new Map<Key, Filling<Key>>();
   let usedBytes = 0;
-  let hits = 0;
-  let misses = 0;
 
   const budget: Budget = {
     take(bytes) {
@@ -85,15 +80,8 @@ export function createHotTier<Key extends object>(maxBytes: number): HotTier<Key
     get usedBytes() {
       return usedBytes;
     },
-    get size() {
-      return entries.size;
-    },
-    get hits() {
-      return hits;
-    },
-    get misses() {
-      return misses;
-    },
+    reads: { hits: 0, misses: 0 },
+    count: () => entries.size,
     has: (key) => entries.has(key),
     open(key) {
       const entry = entries.get(key);
@@ -109,10 +97,6 @@ export function createHotTier<Key extends object>(maxBytes: number): HotTier<Key
         },
       };
     },
-    countRead(isHit) {
-      if (isHit) hits += 1;
-      else misses += 1;
-    },
     fill(key, schema, expectedBytes = 0) {
       if (expectedBytes > maxBytes || maxBytes === 0 || entries.has(key) || fillings.has(key)) return undefined;
       const limit = expectedBytes === 0 ? maxBytes / 2 : maxBytes;
@@ -121,8 +105,7 @@ export function createHotTier<Key extends object>(maxBytes: number): HotTier<Key
       return filling;
     },
     // A frame of unknown size may turn out not to fit, so it may not evict more than half of the cache.
-    fillNew: (schema) =>
-      maxBytes === 0 ? undefined : createFilling({ schema, limit: maxBytes / 2, budget, keep, onEnd: () => {} }),
+    fillNew: (schema) => (maxBytes === 0 ? undefined : createFilling({ schema, limit: maxBytes / 2, budget, keep })),
     remove(key) {
       fillings.get(key)?.cancel();
       removeEntry(key);
@@ -149,10 +132,11 @@ interface FillingParts<Key> {
   readonly limit: number;
   readonly budget: Budget;
   readonly keep: (key: Key, frame: OpenFrame, bytes: number) => void;
-  readonly onEnd: () => void;
+  /** Default: none. */
+  readonly onEnd?: () => void;
 }
 
-function createFilling<Key>({ schema, limit, budget, keep, onEnd }: FillingParts<Key>): Filling<Key> {
+function createFilling<Key>({ schema, limit, budget, keep, onEnd = () => {} }: FillingParts<Key>): Filling<Key> {
   let hot: HotFrame | undefined = createHotFrame(schema);
   let finished: OpenFrame | undefined;
   let taken = 0;

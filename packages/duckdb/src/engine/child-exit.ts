@@ -1,0 +1,44 @@
+import { ChildCrash } from './child-errors.ts';
+
+/**
+ * Why a child has ended. `idle`, `stopped` and `recycled` (it holds too much memory, or its engine is not usable any more)
+ * are planned; `killed`: it ignored a cancel.
+ */
+export type ChildExitReason = 'idle' | 'stopped' | 'recycled' | 'killed' | 'hung' | 'crashed' | 'out_of_memory';
+
+/** The end of a child. */
+export interface ChildExit {
+  readonly exited: Promise<ChildExitReason>;
+  /** The error of requests, once the child is gone or must go. */
+  readonly crash: ChildCrash | undefined;
+  /**
+   * Sets why the child is about to end; the first reason counts. Undefined: it has one already, or is about to end by
+   * itself.
+   */
+  plan(reason: ChildExitReason | undefined, error?: ChildCrash): void;
+  /** The child is gone. Without a plan, it has crashed. Returns the error of its requests. */
+  over(reason: string, lastWords: string): ChildCrash;
+}
+
+/** Creates the end of a child that was just started. */
+export function createChildExit(): ChildExit {
+  let crash: ChildCrash | undefined;
+  let planned: ChildExitReason | undefined;
+  let settle = (_reason: ChildExitReason): void => undefined;
+  const exited = new Promise<ChildExitReason>((resolve) => (settle = resolve));
+  return {
+    exited,
+    get crash() {
+      return crash;
+    },
+    plan(reason, error) {
+      planned ??= reason;
+      crash ??= error;
+    },
+    over(reason, lastWords) {
+      crash ??= new ChildCrash(reason, lastWords);
+      settle(planned ?? (crash.isOutOfMemory ? 'out_of_memory' : 'crashed'));
+      return crash;
+    },
+  };
+}
