@@ -7,6 +7,7 @@ import { ERROR_CODES } from '../packages/errors/dist/index.js';
 import { ENDPOINTS } from '../packages/exec-http/dist/index.js';
 import { COLUMN_TYPES, ENCODINGS } from '../packages/frames/dist/index.js';
 import { SERVER_ENDPOINTS } from '../apps/server/dist/http/server-endpoints.js';
+import { METRICS } from '../apps/server/dist/metrics/metric-table.js';
 import { root } from './pack.js';
 
 const NOTE = '<!-- Written by `npm run docs` from a table in the code: change that. -->\n\n';
@@ -106,6 +107,16 @@ function uploadTable() {
   );
 }
 
+function metricsTable() {
+  const rows = Object.entries(METRICS).map(([name, { type, labels = [], help }]) => [
+    code(name),
+    type,
+    labels.map(code).join(', '),
+    help,
+  ]);
+  return table(['metric', 'type', 'labels', 'meaning'], rows);
+}
+
 /** Returns the page with the text between the markers of each table replaced. */
 function withTables(page, tables) {
   let text = readFileSync(join(root, page), 'utf8');
@@ -132,6 +143,7 @@ const pages = {
     'upload formats': uploadFormatsTable(),
     'export formats': exportFormatsTable(),
   }),
+  'docs/operating.md': withTables('docs/operating.md', { metrics: metricsTable() }),
 };
 
 for (const [page, text] of Object.entries(pages)) {

@@ -92,7 +92,8 @@ async function serve(loaded: LoadedConfig): Promise<number> {
     const options = { version, child, steps, ...opened, ...openedTls, audit: audit.observe, traces };
     const starting = startServer(config, log, options);
     const server = await steps.run('the start', starting);
-    log.always('ready', { http: server.httpUrl, grpc: server.grpcAddress, pid: process.pid });
+    const { httpUrl: http, grpcAddress: grpc, metricsUrl: metrics } = server;
+    log.always('ready', { http, grpc, ...(metrics !== undefined && { metrics }), pid: process.pid });
     const signal = await signalled;
     await drain(server, config.server.drain_delay_ms, signal, log);
     log.info('stopping', { signal });

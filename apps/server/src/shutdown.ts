@@ -2,6 +2,7 @@ import type { Server } from 'node:http';
 import type { GrpcServer } from '@svc/grpc';
 import type { Service } from '@svc/service';
 import type { Connections } from './http/connections.ts';
+import type { HttpServer } from './http/create-http-server.ts';
 import type { Log } from './observers/log.ts';
 import { STORE_STEP, type StopSteps } from './stop-steps.ts';
 
@@ -10,6 +11,8 @@ export interface ShutdownOptions {
   readonly service: Service;
   readonly http: Server;
   readonly connections: Connections;
+  /** The server of the metrics alone, if there is one. */
+  readonly metrics?: HttpServer | undefined;
   /** Undefined if it was not started yet. */
   readonly grpc?: GrpcServer;
   readonly graceMs: number;
@@ -23,6 +26,7 @@ export async function shutdown({
   service,
   http,
   connections,
+  metrics,
   grpc,
   graceMs,
   log,
@@ -33,6 +37,7 @@ export async function shutdown({
   const grace = AbortSignal.timeout(graceMs);
   const fronts = Promise.all([
     steps.run('HTTP', closeHttp(http, connections, grace)),
+    steps.run('metrics', metrics ? closeHttp(metrics.http, metrics.connections, grace) : Promise.resolve()),
     steps.run('gRPC', grpc?.shutdown({ signal: grace }) ?? Promise.resolve()),
   ]);
   grace.addEventListener('abort', () => {

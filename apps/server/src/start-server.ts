@@ -1,8 +1,12 @@
-import type { Server } from 'node:http';
 import type { Authenticator } from '@svc/auth';
 import { type Config, formatAddress } from '@svc/config';
 import { type ChildLink, DirectoryFormatError, DirectoryInUseError } from '@svc/duckdb';
-import type { Observer } from '@svc/service';
+import { isServing, type Observer } from '@svc/service';
+import { ListenError, listenError, listenHttp } from './listen-http.ts';
+import { createMetrics } from './metrics/metrics.ts';
+import { combineObservers } from './observers/combine-observers.ts';
+import { createLogObserver } from './observers/log-observer.ts';
+import { createSlowQueryLog } from './observers/slow-query-log.ts';
 import type { Log } from './observers/log.ts';
 import type { ListenerTls } from './parts/open-tls.ts';
 import { openStore, StorageError } from './parts/open-store.ts';
@@ -14,6 +18,8 @@ import type { Traces } from './traces/open-traces.ts';
 export interface RunningServer {
   readonly httpUrl: string;
   readonly grpcAddress: string;
+  /** The listener for metrics alone; undefined if there is none. */
+  readonly metricsUrl: string | undefined;
   /** Makes readiness probes fail, and asks clients to close their connections. All requests are still answered. */
   drain(): void;
   /** Waits for requests in flight, up to the configured grace period, and closes everything. */
@@ -37,51 +43,69 @@ export interface StartOptions {
   readonly steps: StopSteps;
 }
 
-/** A listener could not bind; the message names the address and the setting. */
-class ListenError extends Error {
-  override readonly name = 'ListenError';
-}
-
 /**
  * Creates the parts of the server from its configuration and starts both listeners. Modules are loaded while the engine
  * child starts, and those of gRPC after HTTP is up.
  */
 export async function startServer(config: Config, log: Log, options: StartOptions): Promise<RunningServer> {
   const { version, authenticator, tls, audit, traces, child, steps } = options;
-  const [opened, scheduler, { createConfiguredService }, { createHttpServer }] = await Promise.all([
-    openStore(config, log, child),
+  const metrics = createMetrics(config.metrics, version);
+  const observe = combineObservers([
+    // First: the time of a span is that of its event.
+    traces?.observe,
+    createLogObserver(log),
+    createSlowQueryLog(log, config.logging.slow_query_ms),
+    audit,
+    metrics?.observe,
+  ]);
+  const [opened, scheduler, { createConfiguredService }, { createHttpServers }] = await Promise.all([
+    openStore(config, { log, observe, child }),
     config.scheduler.url === undefined ? undefined : import('./parts/open-scheduler.ts'),
     import('./parts/create-configured-service.ts'),
-    import('./http/create-http-server.ts'),
+    import('./http/create-http-servers.ts'),
   ]);
-  const parts = { ...opened, openScheduler: scheduler?.openScheduler, authenticator, audit, traces, tls: tls?.health };
-  const service = createConfiguredService(config, parts, log, version);
+  const parts = {
+    ...opened,
+    openScheduler: scheduler?.openScheduler,
+    authenticator,
+    observe,
+    traces,
+    tls: tls?.health,
+  };
+  const { service, tsdbConnections } = createConfiguredService(config, parts, version);
   let isStarting = true;
-  const { http, connections } = createHttpServer(config, service, { isStarting: () => isStarting, tls });
-  const running = { service, http, connections, graceMs: config.server.shutdown_grace_ms, log, steps };
+  const servers = createHttpServers(config, service, { isStarting: () => isStarting, tls, metrics });
+  const { http, connections, answerCache } = servers.main;
+  const graceMs = config.server.shutdown_grace_ms;
+  const running = { service, http, connections, metrics: servers.metrics, graceMs, log, steps };
   const { http_bind_address: address, grpc_host: grpcHost, grpc_port: grpcPort } = config.server;
-  const httpPort = await listenHttp(http, address.host, address.port).catch(async (error: unknown) => {
+  const stopHttp = async (): Promise<void> => {
+    metrics?.close();
     await shutdown(running);
+  };
+  const httpPort = await listenHttp(http, address.host, address.port).catch(async (error: unknown) => {
+    await stopHttp();
     throw listenError(error, address.host, address.port, 'server.http_bind_address');
   });
-  const { createGrpcServer } = await import('@svc/grpc');
-  const { max_connections: maxConnections } = config.server;
-  const { max_message_bytes: maxMessageBytes, idle_timeout_ms: connectionIdleMs } = config.grpc;
-  const { idle_timeout_ms: idleTimeoutMs, min_body_bytes_per_second: minUploadBytesPerSecond } = config.http;
-  const grpc = createGrpcServer({
-    service,
-    idleTimeoutMs,
-    minUploadBytesPerSecond,
-    maxConnections,
-    maxMessageBytes,
-    connectionIdleMs,
-    // SQL for the database passes through HTTP only.
-    defaultEngine: config.sql.default_engine === 'scheduler' ? 'scheduler' : 'local',
-    ...(tls && { tls: { ...tls.options, ...tls.files.current.context }, onHandshakeFailure: tls.onFailure }),
+  const metricsUrl = await servers.metrics?.listen().catch(async (error: unknown) => {
+    await stopHttp();
+    throw error;
   });
+  const { createConfiguredGrpc } = await import('./parts/create-configured-grpc.ts');
+  const grpc = createConfiguredGrpc(config, service, tls);
   tls?.files.onChange(({ context }) => grpc.setSecureContext(context));
+  metrics?.connect({
+    service,
+    usage: () => opened.store.usage(),
+    frameCache: opened.frameCache,
+    answerCache,
+    tsdbConnections,
+    connections: () => ({ http: connections.count(), grpc: grpc.connectionCount() }),
+    isReady: async () => !isStarting && isServing(await service.health()),
+  });
   const stop = async (): Promise<void> => {
     tls?.files.close();
+    metrics?.close();
     await shutdown({ ...running, grpc });
   };
   const boundGrpcPort = await grpc.listen(grpcHost, grpcPort).catch(async (error: unknown) => {
@@ -92,6 +116,7 @@ export async function startServer(config: Config, log: Log, options: StartOption
   return {
     httpUrl: `${tls === undefined ? 'http' : 'https'}://${formatAddress({ host: address.host, port: httpPort })}`,
     grpcAddress: formatAddress({ host: grpcHost, port: boundGrpcPort }),
+    metricsUrl,
     drain() {
       service.drain();
       connections.drain();
@@ -103,33 +128,4 @@ export async function startServer(config: Config, log: Log, options: StartOption
 /** Whether an error keeps the server from starting and its operator can fix it. */
 export function isForOperator(error: unknown): error is Error {
   return [ListenError, DirectoryFormatError, DirectoryInUseError, StorageError].some((kind) => error instanceof kind);
-}
-
-/** The listen backlog. With Node's default of 511, further clients wait a second or more before they retry. */
-const BACKLOG = 4096;
-
-function listenHttp(server: Server, host: string, port: number): Promise<number> {
-  return new Promise((resolve, reject) => {
-    server.once('error', reject);
-    server.listen({ port, host, backlog: BACKLOG }, () => {
-      server.off('error', reject);
-      const bound = server.address();
-      resolve(typeof bound === 'object' && bound !== null ? bound.port : port);
-    });
-  });
-}
-
-const REASONS: Readonly<Record<string, string>> = {
-  EADDRINUSE: 'another process listens there',
-  EACCES: 'this user may not use the port',
-  EADDRNOTAVAIL: 'this machine does not have the address',
-  ENOTFOUND: 'the name is unknown',
-};
-
-function listenError(error: unknown, host: string, port: number, setting: string): ListenError {
-  const code = error instanceof Error && 'code' in error ? String(error.code) : '';
-  const reason = REASONS[code] ?? (error instanceof Error ? error.message : String(error));
-  return new ListenError(`Cannot listen on ${formatAddress({ host, port })}, which ${setting} names: ${reason}.`, {
-    cause: error,
-  });
 }

@@ -59,8 +59,8 @@ const WRITES: ReadonlySet<string | undefined> = new Set([
   'expireFrame',
   'dropFrame',
 ]);
-/** The rows that need a caller. Preparing a statement writes nothing. */
-const ROWS = SAMPLE.filter((way) => way.access === undefined && !isPreparation(way));
+/** The rows that need a caller, but not the permission `admin`. Preparing a statement writes nothing. */
+const ROWS = SAMPLE.filter((way) => way.access === undefined && way.permission !== 'admin' && !isPreparation(way));
 /** The operations that show more to an administrator. */
 const ADMIN_USES: ReadonlySet<string | undefined> = new Set(['listQueries', 'findQuery', 'cancelQuery']);
 const audited = ROWS.filter(({ operation }) => WRITES.has(operation) || ADMIN_USES.has(operation));
@@ -118,6 +118,8 @@ describe('on every way in', () => {
 test('a use of admin leaves a line, and /health without it none', async () => {
   const health = (token: string) => () => server.fetch('/health', { headers: { authorization: bearer(token) } });
   expect(await linesOf(health(callers.read.token))).toEqual([]);
+  const scrape = () => server.fetch('/metrics', { headers: { authorization: bearer(callers.all.token) } });
+  expect(await linesOf(scrape)).toMatchObject([{ operation: 'metrics', handle: null, outcome: 'ok' }]);
   expect(await linesOf(health(callers.all.token))).toMatchObject([
     { tenant: 'alpha', caller: idOf(callers.all), operation: 'health', handle: null, outcome: 'ok' },
   ]);

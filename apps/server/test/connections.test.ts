@@ -5,13 +5,14 @@ import { createMemoryStore } from '@svc/frames';
 import { createService } from '@svc/service';
 import { expect, onTestFinished, test } from 'vitest';
 import type { Connections } from '../src/http/connections.ts';
-import { createHttpServer } from '../src/http/create-http-server.ts';
+import { createHttpServers } from '../src/http/create-http-servers.ts';
 
 async function listen(): Promise<{ readonly port: number; readonly connections: Connections }> {
   const loaded = loadConfig({ name: 'service', argv: [], env: {}, homeDir: '' });
   if (loaded.kind !== 'config') throw new Error('The default configuration is not valid.');
   const service = createService({ store: createMemoryStore() });
-  const { http, connections } = createHttpServer(loaded.config, service, { isStarting: () => false, tls: undefined });
+  const options = { isStarting: () => false, tls: undefined, metrics: undefined };
+  const { http, connections } = createHttpServers(loaded.config, service, options).main;
   onTestFinished(async () => {
     http.closeAllConnections();
     http.close();

@@ -5,7 +5,7 @@ import { createMemoryStore, parseHandle } from '@svc/frames';
 import { longFrame } from '@svc/frames/testing';
 import { createService, type Service, type ServiceEvent } from '@svc/service';
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
-import { createHttpServer } from '../src/http/create-http-server.ts';
+import { createHttpServers } from '../src/http/create-http-servers.ts';
 import { sendRaw } from './server-process.ts';
 
 const events: ServiceEvent[] = [];
@@ -19,7 +19,8 @@ beforeAll(async () => {
   const store = createMemoryStore();
   await store.put({ tenant: 'default', handle: parseHandle('long') }, longFrame(1_000_000, { batchRows: 10_000 }));
   service = createService({ store, observe: (event) => events.push(event) });
-  ({ http } = createHttpServer(loaded.config, service, { isStarting: () => false, tls: undefined }));
+  const options = { isStarting: () => false, tls: undefined, metrics: undefined };
+  ({ http } = createHttpServers(loaded.config, service, options).main);
   await new Promise<void>((resolve) => http.listen(0, '127.0.0.1', resolve));
   ({ port } = http.address() as AddressInfo);
 });

@@ -21,6 +21,8 @@ export interface Connections {
   allRunning(): Iterable<RunningRequest>;
   /** The number of requests in flight. */
   inFlight(): number;
+  /** The number of open connections. */
+  count(): number;
   /** Answers a request after all earlier requests of its connection. */
   answer(request: IncomingMessage, response: ServerResponse): void;
   /** Runs a task after all earlier requests of the connection are answered; never if the connection closes first. */
@@ -122,6 +124,7 @@ export function serveInOrder(
       for (const { running } of connections.values()) if (running !== undefined) yield running;
     },
     inFlight: () => inFlight,
+    count: () => connections.size,
     whenAnswered: enqueue,
     isReceiving: (socket) => connections.get(socket)?.newest?.complete === false,
     isPaused: (socket) => connections.get(socket)?.isPaused ?? false,

@@ -1,13 +1,22 @@
 import type { Config } from '@svc/config';
 import { quoted, ServiceError, toServiceError } from '@svc/errors';
-import { addEndpoints, answerRequest, createExecApp, createRequestGuard, type ExecEnv } from '@svc/exec-http';
+import {
+  addEndpoints,
+  answerRequest,
+  createExecApp,
+  createRequestGuard,
+  ENDPOINTS,
+  type ExecEnv,
+  type Handler,
+  type ResponseCache,
+} from '@svc/exec-http';
 import type { Service } from '@svc/service';
 import { type Context, Hono } from 'hono';
 import { allowOrigins } from './allow-origins.ts';
 import { hostInfo } from './host-info.ts';
 import { indexPage } from './index-page.ts';
 import { requestProblem } from './request-problem.ts';
-import { OWN_ENDPOINTS, SERVER_ENDPOINTS } from './server-endpoints.ts';
+import { METRICS_ENDPOINTS, OWN_ENDPOINTS } from './server-endpoints.ts';
 import { tooBusy } from './too-busy.ts';
 
 /** The HTTP application, as a function of a request and its Node objects. */
@@ -19,32 +28,64 @@ export interface AppState {
   readonly isStarting: () => boolean;
   /** The number of requests in flight. */
   readonly inFlight: () => number;
+  readonly answerCache: ResponseCache;
+  /** Answers `/metrics`; undefined if that path is not here. */
+  readonly metrics: Handler | undefined;
 }
 
 /** Adds every path of the server to an app: the exec API, and the page at `/`. */
-export function addRoutes(app: Hono<ExecEnv>, config: Config, service: Service, isStarting: () => boolean): void {
+export function addRoutes(
+  app: Hono<ExecEnv>,
+  config: Config,
+  service: Service,
+  { isStarting, answerCache, metrics }: Omit<AppState, 'inFlight'>,
+): void {
   const { http, sql } = config;
   const guarding = guardOptions(http);
   const endpoint = { service, compression: http.compression, guard: createRequestGuard(guarding) };
+  const own = { ...(metrics && METRICS_ENDPOINTS), ...OWN_ENDPOINTS };
+  if (metrics !== undefined) addEndpoints(app, METRICS_ENDPOINTS, endpoint, { '/metrics': { GET: metrics } });
   addEndpoints(app, OWN_ENDPOINTS, endpoint, {
     '/': {
       GET: () => ({
-        body: indexPage(SERVER_ENDPOINTS),
+        body: indexPage({ ...ENDPOINTS, ...own }),
         headers: { 'content-type': 'text/plain; charset=utf-8' },
       }),
     },
   });
   const { default_fmt: defaultFmt, max_rows: maxRows, compression } = http;
-  const answerCacheBytes = http.answer_cache_bytes;
   const defaultEngine = sql.default_engine;
-  const reading = { defaultFmt, defaultEngine, maxRows, compression, answerCacheBytes };
-  const host = { info: hostInfo(config), otherEndpoints: OWN_ENDPOINTS };
+  const reading = { defaultFmt, defaultEngine, maxRows, compression, answerCache };
+  const host = { info: hostInfo(config), otherEndpoints: own };
   app.route('/', createExecApp({ service, isStarting, ...host, ...guarding, ...reading }));
 }
 
 /** Creates the HTTP application: the routes, and JSON errors for everything else. */
-export function createApp(config: Config, service: Service, { isStarting, inFlight }: AppState): HttpApp {
-  const { http } = config;
+export function createApp(config: Config, service: Service, state: AppState): HttpApp {
+  return withErrors(config, service, state, (app) => addRoutes(app, config, service, state));
+}
+
+/** Creates an application with `/metrics` alone. */
+export function createMetricsApp(
+  config: Config,
+  service: Service,
+  state: Pick<AppState, 'inFlight'> & { readonly metrics: Handler },
+): HttpApp {
+  // The addresses of the HTTP listener are not those of this one.
+  const http = { ...config.http, allowed_hosts: undefined, cors_origins: undefined };
+  const endpoint = { service, compression: http.compression, guard: createRequestGuard({}) };
+  return withErrors({ ...config, http }, service, state, (app) =>
+    addEndpoints(app, METRICS_ENDPOINTS, endpoint, { '/metrics': { GET: state.metrics } }),
+  );
+}
+
+/** Creates an application of some routes, with JSON errors for everything else. */
+function withErrors(
+  { http }: Pick<Config, 'http'>,
+  service: Service,
+  { inFlight }: Pick<AppState, 'inFlight'>,
+  addTo: (app: Hono<ExecEnv>) => void,
+): HttpApp {
   const endpoint = { service, compression: http.compression, guard: createRequestGuard(guardOptions(http)) };
   const refuse = (c: Context<ExecEnv>, error: ServiceError): Promise<Response> =>
     answerRequest(c, endpoint, () => ({ error }));
@@ -55,7 +96,7 @@ export function createApp(config: Config, service: Service, { isStarting, inFlig
   };
 
   const app = newApp();
-  addRoutes(app, config, service, isStarting);
+  addTo(app);
   app.notFound((c) => refuse(c, new ServiceError('route_not_found', `There is nothing at ${quoted(c.req.path)}.`)));
   app.onError((error, c) => refuse(c, toServiceError(error)));
   // Not a middleware: that would cost every request more than its routing.

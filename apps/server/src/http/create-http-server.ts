@@ -9,7 +9,7 @@ import { writeStreamed } from '@svc/exec-http';
 import type { Observer, Service } from '@svc/service';
 import { answerClientErrors, malformedRequest, rawResponse, refuseAndClose } from './client-errors.ts';
 import { type Connections, serveInOrder } from './connections.ts';
-import { createApp } from './create-app.ts';
+import type { HttpApp } from './create-app.ts';
 import { continueWhenRead } from './expect-continue.ts';
 import { framingProblem } from './framing-problem.ts';
 import { endIdleSockets } from './idle-sockets.ts';
@@ -24,20 +24,25 @@ const HEAD_TIMEOUT_MS = 60_000;
 
 /** Options of `createHttpServer`, besides the configuration. */
 export interface HttpServerOptions {
-  /** Whether other parts are still starting. */
-  readonly isStarting: () => boolean;
+  /** Creates the application; `inFlight` returns the number of requests in flight. */
+  readonly createApp: (inFlight: () => number) => HttpApp;
   /** Undefined: plain HTTP. */
   readonly tls: ListenerTls | undefined;
+}
+
+/** A server, and the connections of its clients. */
+export interface HttpServer {
+  readonly http: Server;
+  readonly connections: Connections;
 }
 
 /** Creates the HTTP server; it does not listen yet. */
 export function createHttpServer(
   config: Config,
-  service: Service,
-  { isStarting, tls }: HttpServerOptions,
-): { http: Server; connections: Connections } {
-  const { observe } = service;
-  const app = createApp(config, service, { isStarting, inFlight: () => connections.inFlight() });
+  { observe }: Pick<Service, 'observe'>,
+  { createApp, tls }: HttpServerOptions,
+): HttpServer {
+  const app = createApp(() => connections.inFlight());
   const answer = async (request: Request, env: HttpBindings | Http2Bindings): Promise<Response> => {
     const { incoming, outgoing } = env;
     if (!(incoming instanceof IncomingMessage && outgoing instanceof ServerResponse)) return malformedRequest(observe);

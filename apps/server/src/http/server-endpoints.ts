@@ -15,5 +15,22 @@ export const OWN_ENDPOINTS = {
   },
 } as const satisfies EndpointTable;
 
+/** The path of the metrics. Answered however busy the server is: that is when they are needed. */
+export const METRICS_ENDPOINTS = {
+  '/metrics': {
+    group: 'Server',
+    isProbe: true,
+    methods: {
+      GET: {
+        id: 'metrics',
+        summary: 'Read the metrics of this server',
+        responses: { 200: { means: 'All metrics, in the text format of Prometheus or OpenMetrics.', content: 'text' } },
+        errors: ['permission_denied'],
+        uses: [{ gives: 'metrics for Prometheus', section: 'state-of-the-server' }],
+      },
+    },
+  },
+} as const satisfies EndpointTable;
+
 /** Every path of the server. */
-export const SERVER_ENDPOINTS: EndpointTable = { ...ENDPOINTS, ...OWN_ENDPOINTS };
+export const SERVER_ENDPOINTS: EndpointTable = { ...ENDPOINTS, ...METRICS_ENDPOINTS, ...OWN_ENDPOINTS };

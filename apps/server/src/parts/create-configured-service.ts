@@ -1,53 +1,33 @@
 import { readFileSync } from 'node:fs';
 import type { Config } from '@svc/config';
 import { createService, type Observer, type Service, type ServiceOptions } from '@svc/service';
-import { createTsdbProxy } from '@svc/tsdb-proxy';
-import { createLogObserver } from '../observers/log-observer.ts';
-import type { Log } from '../observers/log.ts';
-import { createSlowQueryLog } from '../observers/slow-query-log.ts';
+import { createTsdbProxy, type TsdbProxy } from '@svc/tsdb-proxy';
 import type { Traces } from '../traces/open-traces.ts';
 import type { OpenScheduler } from './open-scheduler.ts';
 import type { OpenedStore } from './open-store.ts';
 
+/** The parts of a service that are opened before it. */
+export interface OpenedParts extends OpenedStore, Pick<ServiceOptions, 'authenticator' | 'tls'> {
+  readonly observe: Observer;
+  /** Undefined: no spans. */
+  readonly traces: Traces | undefined;
+  readonly openScheduler: OpenScheduler | undefined;
+}
+
+/** A service, and the state of its parts that only metrics need. */
+export interface ConfiguredService {
+  readonly service: Service;
+  /** The number of open connections to the time-series database. */
+  readonly tsdbConnections: () => number;
+}
+
 /** Creates the service of a configuration, over a store. */
-export function createConfiguredService(
-  config: Config,
-  opened: OpenedStore &
-    Pick<ServiceOptions, 'authenticator' | 'tls'> & {
-      readonly audit: Observer;
-      /** Undefined: no spans. */
-      readonly traces: Traces | undefined;
-      readonly openScheduler: OpenScheduler | undefined;
-    },
-  log: Log,
-  version: string,
-): Service {
-  const { tsdb, http } = config;
-  const { http_url: url, user, password, token, ca_file: caFile } = tsdb;
-  const proxy =
-    url &&
-    createTsdbProxy({
-      url,
-      user,
-      password,
-      token,
-      ...(caFile !== undefined && { ca: readFileSync(caFile, 'utf8') }),
-      connectTimeoutMs: tsdb.connect_timeout_ms,
-      timeoutMs: tsdb.timeout_ms,
-      idleTimeoutMs: tsdb.idle_timeout_ms,
-    });
-  const { audit, traces, openScheduler, frames, local, ...parts } = opened;
-  const observeLog = createLogObserver(log);
-  const observeSlowQueries = createSlowQueryLog(log, config.logging.slow_query_ms);
-  const observe: Observer = (event) => {
-    // First: the time of a span is that of its event.
-    traces?.observe(event);
-    observeLog(event);
-    observeSlowQueries(event);
-    audit(event);
-  };
+export function createConfiguredService(config: Config, opened: OpenedParts, version: string): ConfiguredService {
+  const { http } = config;
+  const proxy = createConfiguredProxy(config);
+  const { observe, traces, openScheduler, frames, frameCache: _frameCache, local, ...parts } = opened;
   const scheduler = openScheduler?.(config, frames, observe);
-  return createService({
+  const service = createService({
     ...parts,
     engines: { local, ...(scheduler && { scheduler }) },
     ...(proxy && { tsdb: proxy }),
@@ -57,5 +37,21 @@ export function createConfiguredService(
     ...(traces && { startTrace: traces.startTrace }),
     minFreeBytes: config.storage.min_free_bytes,
     version,
+  });
+  return { service, tsdbConnections: () => proxy?.connections ?? 0 };
+}
+
+function createConfiguredProxy({ tsdb }: Config): TsdbProxy | undefined {
+  const { http_url: url, user, password, token, ca_file: caFile } = tsdb;
+  if (url === undefined) return undefined;
+  return createTsdbProxy({
+    url,
+    user,
+    password,
+    token,
+    ...(caFile !== undefined && { ca: readFileSync(caFile, 'utf8') }),
+    connectTimeoutMs: tsdb.connect_timeout_ms,
+    timeoutMs: tsdb.timeout_ms,
+    idleTimeoutMs: tsdb.idle_timeout_ms,
   });
 }

@@ -7,9 +7,11 @@ import {
   createParquetEncoder,
   createPrivateDirectory,
   createSqlEngine,
+  type FrameCacheState,
   type StoreProblem,
 } from '@svc/duckdb';
 import { createDecoders, type Engine, type ParquetEncoder, type PinnableFrames, type Store } from '@svc/frames';
+import type { EngineChild, Observer } from '@svc/service';
 import type { Log } from '../observers/log.ts';
 
 const GIGABYTE = 1e9;
@@ -30,17 +32,26 @@ export interface OpenedStore {
   readonly frames: PinnableFrames;
   readonly local: Engine;
   readonly encodeParquet: ParquetEncoder;
+  /** Returns the state of the frames in memory. */
+  readonly frameCache: () => FrameCacheState;
+}
+
+/** What a store is opened with, besides the configuration. */
+export interface StoreParts {
+  readonly log: Log;
+  readonly observe: Observer;
+  /** The child for files, if it was started already. */
+  readonly child?: ChildLink;
 }
 
 /** Opens the store of a configuration. Without a path, its files are in a temporary directory that is removed with it. */
-export async function openStore(config: Config, log: Log, child?: ChildLink): Promise<OpenedStore> {
+export async function openStore(config: Config, parts: StoreParts): Promise<OpenedStore> {
   const { parquet_path: directory } = config.storage;
-  if (directory !== undefined)
-    return openDirectory(directory, config, log, child).catch(storageError(directory, NAMED));
+  if (directory !== undefined) return openDirectory(directory, config, parts).catch(storageError(directory, NAMED));
   const parent = tmpdir();
   const temporary = await createPrivateDirectory(parent).catch(storageError(parent, TEMPORARY));
   try {
-    const opened = await openDirectory(temporary.path, config, log, child).catch(storageError(parent, TEMPORARY));
+    const opened = await openDirectory(temporary.path, config, parts).catch(storageError(parent, TEMPORARY));
     return { ...opened, store: withClose(opened.store, () => temporary.remove()) };
   } catch (error) {
     await temporary.remove();
@@ -48,13 +59,18 @@ export async function openStore(config: Config, log: Log, child?: ChildLink): Pr
   }
 }
 
-async function openDirectory(directory: string, config: Config, log: Log, child?: ChildLink): Promise<OpenedStore> {
+async function openDirectory(
+  directory: string,
+  config: Config,
+  { log, observe, child }: StoreParts,
+): Promise<OpenedStore> {
   const { storage, compression, sql } = config;
   const { duckdb_path: duckdbPath, cache_size_gb: cacheGigabytes } = storage;
   const tempDirectory = tmpdir();
   const files = createFrameFiles({
     tempDirectory,
     child,
+    onChild: (started) => observeChild(observe, 'files', started),
     conversionTimeoutMs: storage.conversion_timeout_ms,
     maxConversionBytes: storage.max_conversion_bytes,
   });
@@ -73,6 +89,7 @@ async function openDirectory(directory: string, config: Config, log: Log, child?
     hasTenants: config.auth.mode === 'required',
     decoders,
     maxDecompressedBytes: storage.max_conversion_bytes,
+    onExpired: ({ tenant, handle }) => observe({ kind: 'frame_expired', tenant, handle }),
     onProblem: (problem) => reportProblem(problem, log),
   }).catch(async (error: unknown) => {
     await Promise.all([files.close(), decoders.close()]);
@@ -86,13 +103,21 @@ async function openDirectory(directory: string, config: Config, log: Log, child?
     maxConcurrent: sql.max_concurrent,
     maxQueued: sql.max_queued,
     startAheadMs: SQL_AHEAD_MS,
+    onChild: (started) => observeChild(observe, 'sql', started),
   });
   return {
     store: withClose(store, () => decoders.close()),
     frames: store,
     local,
     encodeParquet: createParquetEncoder(files, { directory: tempDirectory }),
+    frameCache: () => store.cacheState(),
   };
+}
+
+/** Reports the start and the end of a child. */
+function observeChild(observe: Observer, child: EngineChild, { exited }: Pick<ChildLink, 'exited'>): void {
+  observe({ kind: 'engine_child_started', child });
+  void exited.then((reason) => observe({ kind: 'engine_child_exited', child, reason }));
 }
 
 /** Wraps a store so that closing it also calls `close`. */

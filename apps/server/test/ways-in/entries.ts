@@ -1,5 +1,5 @@
 import { loadConfig } from '@svc/config';
-import type { ExecEnv } from '@svc/exec-http';
+import { createResponseCache, type EndpointResponse, type ExecEnv } from '@svc/exec-http';
 import { createMemoryStore } from '@svc/frames';
 import { createService } from '@svc/service';
 import { Hono } from 'hono';
@@ -15,7 +15,9 @@ async function httpEntries(): Promise<string[]> {
   if (loaded.kind !== 'config') throw new Error('The default configuration is not valid.');
   const app = new Hono<ExecEnv>();
   const service = createService({ store: createMemoryStore() });
-  addRoutes(app, loaded.config, service, () => false);
+  const metrics = (): EndpointResponse => ({ body: '' });
+  const answerCache = createResponseCache(0);
+  addRoutes(app, loaded.config, service, { isStarting: () => false, answerCache, metrics });
   const entries = await Promise.all(
     [...new Set(app.routes.map(({ path }) => path))].map(async (path) => {
       const { headers } = await app.request(path, { method: 'OPTIONS' });

@@ -169,6 +169,8 @@ export const HTTP_WAYS: readonly Way[] = [
   { entries: ['HEAD /docs/:file'], access: 'open', send: http('/docs/docs.js', HEAD) },
   { entries: ['GET /openapi.json'], send: http('/openapi.json') },
   { entries: ['HEAD /openapi.json'], send: http('/openapi.json', HEAD) },
+  { entries: ['GET /metrics'], permission: 'admin', send: http('/metrics') },
+  { entries: ['HEAD /metrics'], permission: 'admin', send: http('/metrics', HEAD) },
   { entries: ['GET /'], send: http('/') },
   { entries: ['HEAD /'], send: http('/', HEAD) },
   { entries: ['GET /none'], allowed: 'route_not_found', send: http('/none') },

@@ -1,3 +1,4 @@
+import type { Permission } from '@svc/auth';
 import { ERROR_CODES } from '@svc/errors';
 import type { OperationName, SqlTarget } from '@svc/service';
 import { type Channel, ClientError, Metadata } from 'nice-grpc';
@@ -26,6 +27,8 @@ export interface Way {
   readonly detail?: string;
   /** The operation behind it, which decides the permissions; undefined if any caller may use it. */
   readonly operation?: OperationName;
+  /** The permission that it needs, if there is no operation behind it. */
+  readonly permission?: Permission;
   /** Where SQL runs. Default `local`. */
   readonly target?: SqlTarget;
   /** The outcome for a caller of the tenant alpha, which has the frame `shown`, with all permissions. Default `ok`. */

@@ -52,7 +52,8 @@ export async function connectTarget(
 }
 
 /** The permissions that a row needs. */
-export function permissionsOf({ operation, target }: Way): readonly Permission[] {
+export function permissionsOf({ operation, permission, target }: Way): readonly Permission[] {
+  if (permission !== undefined) return [permission];
   return operation === undefined ? [] : requiredPermissions(operation, target);
 }
 

@@ -1,0 +1,38 @@
+import type { Server } from 'node:http';
+import { formatAddress } from '@svc/config';
+
+/** A listener could not bind; the message names the address and the setting. */
+export class ListenError extends Error {
+  override readonly name = 'ListenError';
+}
+
+/** The listen backlog. With Node's default of 511, further clients wait a second or more before they retry. */
+const BACKLOG = 4096;
+
+/** Listens on an address, and resolves to the port. */
+export function listenHttp(server: Server, host: string, port: number): Promise<number> {
+  return new Promise((resolve, reject) => {
+    server.once('error', reject);
+    server.listen({ port, host, backlog: BACKLOG }, () => {
+      server.off('error', reject);
+      const bound = server.address();
+      resolve(typeof bound === 'object' && bound !== null ? bound.port : port);
+    });
+  });
+}
+
+const REASONS: Readonly<Record<string, string>> = {
+  EADDRINUSE: 'another process listens there',
+  EACCES: 'this user may not use the port',
+  EADDRNOTAVAIL: 'this machine does not have the address',
+  ENOTFOUND: 'the name is unknown',
+};
+
+/** Returns the error of an address that cannot be bound; `setting` names it. */
+export function listenError(error: unknown, host: string, port: number, setting: string): ListenError {
+  const code = error instanceof Error && 'code' in error ? String(error.code) : '';
+  const reason = REASONS[code] ?? (error instanceof Error ? error.message : String(error));
+  return new ListenError(`Cannot listen on ${formatAddress({ host, port })}, which ${setting} names: ${reason}.`, {
+    cause: error,
+  });
+}

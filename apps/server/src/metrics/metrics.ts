@@ -1,0 +1,90 @@
+import type { Config } from '@svc/config';
+import type { FrameCacheState } from '@svc/duckdb';
+import type { ResponseCache } from '@svc/exec-http';
+import type { StoreUsage } from '@svc/frames';
+import { type Observer, type Service, SQL_TARGETS } from '@svc/service';
+import { createMetricsObserver } from './metrics-observer.ts';
+import { createRegistry, type Registry } from './registry.ts';
+import { createRuntimeMetrics } from './runtime-metrics.ts';
+
+/** What the gauges are read from, once it exists. */
+export interface MetricSources {
+  readonly service: Pick<Service, 'activeStatements' | 'hasTsdb'>;
+  readonly usage: () => Promise<StoreUsage>;
+  readonly frameCache: () => FrameCacheState;
+  readonly answerCache: Pick<ResponseCache, 'bytes' | 'hits' | 'misses'>;
+  readonly tsdbConnections: () => number;
+  readonly connections: () => Readonly<Record<'http' | 'grpc', number>>;
+  readonly isReady: () => Promise<boolean>;
+}
+
+/** The formats of a scrape. */
+export type MetricsFormat = Parameters<Registry['format']>[0];
+
+/** The metrics of a server. */
+export interface Metrics {
+  readonly observe: Observer;
+  /** Sets where the gauges are read from. */
+  connect(sources: MetricSources): void;
+  /** Reads the gauges and writes all series. */
+  scrape(format: MetricsFormat): Promise<string>;
+  /** The number of series. */
+  size(): number;
+  close(): void;
+}
+
+/** Creates the metrics of a configuration; undefined if they are off. */
+export function createMetrics(
+  { enabled, tenant_label: hasTenants, max_tenants: maxTenants }: Config['metrics'],
+  version: string,
+): Metrics | undefined {
+  if (!enabled) return undefined;
+  const registry = createRegistry({ hasTenants });
+  const runtime = createRuntimeMetrics(registry, version);
+  let sources: MetricSources | undefined;
+  return {
+    observe: createMetricsObserver({ registry, maxTenants: hasTenants ? maxTenants : undefined }),
+    connect(found) {
+      sources = found;
+    },
+    async scrape(format) {
+      await Promise.all([runtime.collect(), sources && collect(registry, sources)]);
+      return registry.format(format);
+    },
+    size: () => registry.size(),
+    close: () => runtime.close(),
+  };
+}
+
+/** Reads the gauges of the server. */
+async function collect(registry: Registry, sources: MetricSources): Promise<void> {
+  const [usage, isReady] = await Promise.all([sources.usage(), sources.isReady()]);
+  registry.sample('svc_ready').value = isReady ? 1 : 0;
+  for (const [protocol, count] of Object.entries(sources.connections())) {
+    registry.sample('svc_connections', protocol).value = count;
+  }
+  collectStatements(registry, sources);
+  const { frames, bytes, hits, misses } = sources.frameCache();
+  registry.sample('svc_frames', 'disk').value = usage.frames;
+  registry.sample('svc_frames', 'memory').value = frames;
+  registry.sample('svc_frame_bytes', 'disk').value = usage.bytes;
+  registry.sample('svc_frame_bytes', 'memory').value = bytes;
+  registry.sample('svc_store_free_bytes').value = usage.freeBytes;
+  const caches = { hot: { bytes, hits, misses }, answers: sources.answerCache };
+  for (const [name, cache] of Object.entries(caches)) {
+    registry.sample('svc_cache_bytes', name).value = cache.bytes;
+    registry.sample('svc_cache_reads_total', name, 'hit').value = cache.hits;
+    registry.sample('svc_cache_reads_total', name, 'miss').value = cache.misses;
+  }
+  if (sources.service.hasTsdb) registry.sample('svc_tsdb_connections').value = sources.tsdbConnections();
+}
+
+function collectStatements(registry: Registry, { service }: MetricSources): void {
+  const active = service.activeStatements();
+  for (const target of SQL_TARGETS) {
+    const own = active.filter(({ engine }) => engine === target);
+    const queued = own.filter(({ state }) => state === 'queued').length;
+    registry.sample('svc_queries_queued', target).value = queued;
+    registry.sample('svc_queries_running', target).value = own.length - queued;
+  }
+}

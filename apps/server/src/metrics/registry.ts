@@ -1,0 +1,143 @@
+import { type MetricName, type MetricOf, type MetricRow, METRICS } from './metric-table.ts';
+
+/** One series of a counter or a gauge. */
+export interface Sample {
+  value: number;
+}
+
+/** One series of a histogram. */
+export interface Histogram {
+  observe(value: number): void;
+}
+
+/** The metrics of a process. */
+export interface Registry {
+  /** Returns the series of these label values, in the order of the table; it is created on first use. */
+  sample(name: MetricOf<'counter' | 'gauge'>, ...values: readonly string[]): Sample;
+  histogram(name: MetricOf<'histogram'>, ...values: readonly string[]): Histogram;
+  /** Writes all series in a text format. */
+  format(format: 'prometheus' | 'openmetrics'): string;
+  /** The number of series that `format` writes. */
+  size(): number;
+}
+
+/** Options of `createRegistry`. */
+export interface RegistryOptions {
+  /** Whether some metrics have the label `tenant`, last. */
+  readonly hasTenants: boolean;
+}
+
+/** Creates a registry without series. */
+export function createRegistry({ hasTenants }: RegistryOptions): Registry {
+  const families = new Map<string, Family>();
+  for (const [name, row] of Object.entries<MetricRow>(METRICS)) {
+    const family = createFamily(row, hasTenants);
+    // A counter that begins with its first event hides that event: rates need a 0 before it.
+    if (row.type === 'counter' && row.labels === undefined) family.series([]);
+    families.set(name, family);
+  }
+
+  function seriesOf(name: MetricName, values: readonly string[]): Series {
+    const family = families.get(name);
+    if (family === undefined) throw new Error(`There is no metric ${name}.`);
+    return family.series(values);
+  }
+
+  return {
+    sample: (name, ...values) => seriesOf(name, values),
+    histogram: (name, ...values) => seriesOf(name, values),
+    format(format) {
+      const lines: string[] = [];
+      for (const [name, family] of families) family.write(name, format, lines);
+      if (format === 'openmetrics') lines.push('# EOF');
+      return `${lines.join('\n')}\n`;
+    },
+    size: () => [...families.values()].reduce((sum, family) => sum + family.size(), 0),
+  };
+}
+
+/** A metric with all of its series. */
+interface Family {
+  series(values: readonly string[]): Series;
+  write(name: string, format: 'prometheus' | 'openmetrics', lines: string[]): void;
+  size(): number;
+}
+
+function createFamily(row: MetricRow, hasTenants: boolean): Family {
+  const { type, help, buckets = [] } = row;
+  const names = [...(row.labels ?? []), ...(hasTenants && row.hasTenant === true ? ['tenant'] : [])];
+  const series = new Map<string, Series>();
+  return {
+    series(values) {
+      if (values.length !== names.length) throw new Error(`Expected the labels ${names.join(', ')}.`);
+      const labels = names.map((name, i) => `${name}="${escaped(values[i] ?? '')}"`).join(',');
+      let found = series.get(labels);
+      if (found === undefined) {
+        found = new Series(buckets);
+        series.set(labels, found);
+      }
+      return found;
+    },
+    write(name, format, lines) {
+      if (series.size === 0) return;
+      // The name of a counter has its suffix only in the samples of OpenMetrics.
+      const family = format === 'openmetrics' ? name.replace(/_total$/, '') : name;
+      lines.push(`# HELP ${family} ${escapedHelp(help, format)}`, `# TYPE ${family} ${type}`);
+      for (const [labels, one] of series) one.write(name, labels, lines);
+    },
+    size: () => series.size * (type === 'histogram' ? buckets.length + HISTOGRAM_EXTRAS : 1),
+  };
+}
+
+/** The bucket without a bound, the sum and the count. */
+const HISTOGRAM_EXTRAS = 3;
+
+/** A class: its fields are changed with every request. */
+class Series implements Sample, Histogram {
+  value = 0;
+  readonly #bounds: readonly number[];
+  readonly #counts: Float64Array;
+
+  constructor(bounds: readonly number[]) {
+    this.#bounds = bounds;
+    this.#counts = new Float64Array(bounds.length + 1);
+  }
+
+  observe(value: number): void {
+    const bounds = this.#bounds;
+    let i = 0;
+    while (i < bounds.length && value > (bounds[i] ?? 0)) i += 1;
+    this.#counts[i] = (this.#counts[i] ?? 0) + 1;
+    this.value += value;
+  }
+
+  write(name: string, labels: string, lines: string[]): void {
+    const braces = labels === '' ? '' : `{${labels}}`;
+    if (this.#bounds.length === 0) {
+      lines.push(`${name}${braces} ${this.value}`);
+      return;
+    }
+    const separator = labels === '' ? '' : ',';
+    let count = 0;
+    this.#counts.forEach((one, i) => {
+      count += one;
+      lines.push(`${name}_bucket{${labels}${separator}le="${boundText(this.#bounds[i])}"} ${count}`);
+    });
+    lines.push(`${name}_sum${braces} ${this.value}`, `${name}_count${braces} ${count}`);
+  }
+}
+
+/** A bound as OpenMetrics writes it: always with a fraction. */
+function boundText(bound: number | undefined): string {
+  if (bound === undefined) return '+Inf';
+  return Number.isInteger(bound) ? `${bound}.0` : String(bound);
+}
+
+function escaped(text: string): string {
+  return text.replaceAll('\\', '\\\\').replaceAll('"', '\\"').replaceAll('\n', '\\n');
+}
+
+/** Only OpenMetrics escapes quotes in the help. */
+function escapedHelp(text: string, format: 'prometheus' | 'openmetrics'): string {
+  return format === 'openmetrics' ? escaped(text) : text.replaceAll('\\', '\\\\').replaceAll('\n', '\\n');
+}
