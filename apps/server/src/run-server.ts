@@ -1,5 +1,5 @@
 import { readFileSync } from 'node:fs';
-import { homedir, tmpdir } from 'node:os';
+import { homedir, hostname, tmpdir } from 'node:os';
 import { setTimeout as sleep } from 'node:timers/promises';
 import {
   type Config,
@@ -54,7 +54,8 @@ function textAskedFor(loaded: Exclude<LoadConfigResult, { kind: 'config' | 'prob
 
 async function serve(loaded: LoadedConfig): Promise<number> {
   const { config, warnings } = loaded;
-  const log = createLog(config.logging);
+  const version = packageVersion();
+  const log = createLog(config.logging, { service: 'svc', version, instance: hostname() });
   const opened = await openConfiguredAuthenticator(loaded, createLogObserver(log));
   if ('problem' in opened) {
     if (!opened.isConfiguration) {
@@ -87,7 +88,6 @@ async function serve(loaded: LoadedConfig): Promise<number> {
   const child = startChild({ tempDirectory: tmpdir() });
   const { isForOperator, startServer } = await import('./start-server.ts');
   try {
-    const version = packageVersion();
     const traces = await openConfiguredTraces(config, log, version);
     const options = { version, child, steps, ...opened, ...openedTls, audit: audit.observe, traces };
     const starting = startServer(config, log, options);

@@ -4,6 +4,7 @@ import { type ChildLink, DirectoryFormatError, DirectoryInUseError } from '@svc/
 import { isServing, type Observer } from '@svc/service';
 import { ListenError, listenError, listenHttp } from './listen-http.ts';
 import { createMetrics } from './metrics/metrics.ts';
+import { createAccessLog } from './observers/access-log.ts';
 import { combineObservers } from './observers/combine-observers.ts';
 import { createLogObserver } from './observers/log-observer.ts';
 import { createSlowQueryLog } from './observers/slow-query-log.ts';
@@ -57,6 +58,7 @@ export async function startServer(config: Config, log: Log, options: StartOption
     createSlowQueryLog(log, config.logging.slow_query_ms),
     audit,
     metrics?.observe,
+    createAccessLog(log, config.logging),
   ]);
   const [opened, scheduler, { createConfiguredService }, { createHttpServers }] = await Promise.all([
     openStore(config, { log, observe, child }),

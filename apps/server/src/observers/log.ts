@@ -20,9 +20,17 @@ export interface Log {
 const LEVELS: Record<Config['logging']['level'], number> = { off: -1, error: 0, warn: 1, info: 3, debug: 4, trace: 5 };
 const EVERYTHING = 5;
 
+/** What identifies this server in the log of many; in every line of JSON. */
+export interface LogIdentity {
+  readonly service: string;
+  readonly version: string;
+  /** Distinguishes the servers of one service. */
+  readonly instance: string;
+}
+
 /** Creates a log with the configured level and format. */
-export function createLog({ level, format }: Pick<Config['logging'], 'format' | 'level'>): Log {
-  const line = format === 'json' ? jsonLine : textLine;
+export function createLog({ level, format }: Pick<Config['logging'], 'format' | 'level'>, identity?: LogIdentity): Log {
+  const line = format === 'json' ? (entry: LogObject) => jsonLine(entry, identity) : textLine;
   const reporter = { log: (entry: LogObject) => void process.stderr.write(`${line(entry)}\n`) };
   const leveled = createConsola({ level: LEVELS[level], reporters: [reporter], throttle: 0 });
   const always = createConsola({ level: EVERYTHING, reporters: [reporter], throttle: 0 });
@@ -40,12 +48,34 @@ export function createLog({ level, format }: Pick<Config['logging'], 'format' | 
   };
 }
 
-function jsonLine({ date, type, args, fields }: LogObject): string {
-  return JSON.stringify({ time: date.toISOString(), level: type, message: messageOf(args), ...fieldsOf(fields) });
+/** Collectors cut or drop longer lines, and what is cut is not JSON any more. */
+const MAX_LINE_LENGTH = 16 * 1024;
+/** The length to which texts are cut in a line that is too long. */
+const CUT_LENGTH = 1024;
+
+function jsonLine({ date, type, args, fields }: LogObject, identity: LogIdentity | undefined): string {
+  const head = { time: date.toISOString(), level: type, message: messageOf(args), ...identity };
+  const line = JSON.stringify({ ...head, ...fieldsOf(fields) });
+  if (line.length <= MAX_LINE_LENGTH) return line;
+  const message = cut(head.message);
+  const short = Object.entries(fieldsOf(fields)).map(([name, value]) => [name, shortened(value)] as const);
+  const cutLine = JSON.stringify({ ...head, message, ...Object.fromEntries(short), isCut: true });
+  return cutLine.length <= MAX_LINE_LENGTH ? cutLine : JSON.stringify({ ...head, message, isCut: true });
+}
+
+/** Returns a value of a line that is too long: texts are cut, and long objects are left out. */
+function shortened(value: unknown): unknown {
+  if (typeof value === 'string') return cut(value);
+  return (JSON.stringify(value) ?? '').length > CUT_LENGTH ? undefined : value;
+}
+
+function cut(text: string): string {
+  return text.length > CUT_LENGTH ? `${text.slice(0, CUT_LENGTH)}…` : text;
 }
 
 function textLine({ date, type, args, fields }: LogObject): string {
-  const pairs = Object.entries(fieldsOf(fields)).map(([name, value]) => ` ${name}=${textValue(value)}`);
+  const given = Object.entries(fieldsOf(fields)).filter(([, value]) => value !== undefined);
+  const pairs = given.map(([name, value]) => ` ${name}=${textValue(value)}`);
   return `${date.toISOString()} ${type.toUpperCase().padEnd(5)} ${messageOf(args)}${pairs.join('')}`;
 }
 

@@ -1,0 +1,50 @@
+import type { Config } from '@svc/config';
+import type { Observer, ServiceEvent } from '@svc/service';
+import type { Log, LogFields } from './log.ts';
+
+type AnsweredEvent = Extract<ServiceEvent, { readonly kind: 'request_answered' }>;
+
+/** Writes one line for each request, or for those that fail. Returns undefined if the access log is off. */
+export function createAccessLog(
+  log: Pick<Log, 'always'>,
+  { access, access_sample: share }: Pick<Config['logging'], 'access' | 'access_sample'>,
+): Observer | undefined {
+  if (access === 'off') return undefined;
+  return (event) => {
+    if (event.kind !== 'request_answered') return;
+    // A mistake of the client is a failure, too: no other line shows it.
+    const isLogged = event.error !== undefined || (access === 'all' && (share === 1 || Math.random() < share));
+    if (isLogged) log.always('access', fieldsOf(event));
+  };
+}
+
+function fieldsOf(event: AnsweredEvent): LogFields {
+  const { requestId, tenant, caller, protocol, method, route, status, error, rows, format, details, trace } = event;
+  const path = protocol === 'http' ? details.operation.slice(details.operation.indexOf(' ') + 1) : undefined;
+  return {
+    requestId,
+    traceId: trace?.traceId,
+    protocol,
+    method,
+    route,
+    // The route says it already, unless it has parameters.
+    path: path === route ? undefined : path,
+    status,
+    code: error?.code,
+    durationMs: rounded(event.durationMs),
+    firstByteMs: rounded(event.firstByteMs),
+    requestBytes: event.requestBytes,
+    responseBytes: event.responseBytes,
+    rows,
+    format,
+    tenant,
+    caller,
+    client: details.client?.address,
+    userAgent: details.userAgent,
+  };
+}
+
+/** Rounds milliseconds to microseconds. */
+function rounded(ms: number): number {
+  return Math.round(ms * 1000) / 1000;
+}

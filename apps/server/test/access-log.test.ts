@@ -1,0 +1,70 @@
+import { describe, expect, test } from 'vitest';
+import { createLog } from '../src/observers/log.ts';
+import { type LogLine, startProcess } from './server-process.ts';
+
+const accessLines = (log: readonly LogLine[]): readonly LogLine[] => log.filter(({ message }) => message === 'access');
+
+describe('logging.access', () => {
+  test('all logs one line for each request, whatever logging.level is', async () => {
+    const server = await startProcess({ env: { SERVICE_LOGGING_ACCESS: 'all', SERVICE_LOG_LEVEL: 'off' } });
+    await server.put('t', [{ id: 1 }, { id: 2 }], { headers: { 'user-agent': 'my-tool/1.0', 'x-request-id': 'r-1' } });
+    const { length } = await (await server.fetch('/exec?handle=t&fmt=json')).text();
+    await server.fetch('/exec?handle=none&fmt=json&secret=x');
+    await server.fetch('/none?secret=x');
+    await server.logged((line) => line['path'] === '/none');
+    const common = { level: 'info', service: 'svc', version: expect.any(String), instance: expect.any(String) };
+    const http = { ...common, protocol: 'http', client: '127.0.0.1', tenant: 'default' };
+    expect(accessLines(server.log)).toMatchObject([
+      {
+        ...http,
+        ...{ requestId: 'r-1', method: 'PUT', route: '/frames/{handle}', path: '/frames/t', status: 201 },
+        ...{ requestBytes: 19, format: 'json', userAgent: 'my-tool/1.0', durationMs: expect.any(Number) },
+      },
+      { ...http, method: 'GET', route: '/exec', status: 200, rows: 2, responseBytes: length },
+      { ...http, route: '/exec', status: 404, code: 'handle_not_found' },
+      { ...http, route: 'other', path: '/none', status: 404, code: 'route_not_found' },
+    ]);
+    expect(JSON.stringify(server.log)).not.toContain('secret');
+  });
+
+  test('errors logs those that fail', async () => {
+    const server = await startProcess({ env: { SERVICE_LOGGING_ACCESS: 'errors' } });
+    await server.fetch('/ping');
+    await server.fetch('/none');
+    await server.logged(({ message }) => message === 'access');
+    expect(accessLines(server.log)).toMatchObject([{ status: 404 }]);
+  });
+
+  test('is off by default, and logging.access_sample leaves out successful ones', async () => {
+    const quiet = await startProcess();
+    const sampled = await startProcess({ env: { SERVICE_LOGGING_ACCESS: 'all', SERVICE_LOGGING_ACCESS_SAMPLE: '0' } });
+    for (const server of [quiet, sampled]) for (const path of ['/ping', '/none']) await server.fetch(path);
+    await sampled.logged(({ message }) => message === 'access');
+    expect(accessLines(sampled.log)).toMatchObject([{ status: 404 }]);
+    expect(accessLines(quiet.log)).toEqual([]);
+  });
+});
+
+describe('a line of JSON that is too long', () => {
+  function linesOf(write: (log: ReturnType<typeof createLog>) => void): string[] {
+    const lines: string[] = [];
+    const original = process.stderr.write;
+    process.stderr.write = (text) => lines.push(String(text)) > 0;
+    try {
+      write(createLog({ level: 'info', format: 'json' }));
+    } finally {
+      process.stderr.write = original;
+    }
+    return lines;
+  }
+
+  test.each([
+    ['of one text', { requestId: 'r', cause: 'x'.repeat(100_000) }, { requestId: 'r', isCut: true }],
+    ['of one object', { requestId: 'r', list: Array.from({ length: 9999 }, String) }, { requestId: 'r', isCut: true }],
+    ['of many fields', Object.fromEntries(Array.from({ length: 9999 }, (_, i) => [`f${i}`, i])), { isCut: true }],
+  ])('%s is cut, and stays JSON', (_name, fields, expected) => {
+    const [line = ''] = linesOf((log) => log.info('hello', fields));
+    expect(line.length).toBeLessThanOrEqual(16 * 1024 + 1);
+    expect(JSON.parse(line)).toMatchObject({ message: 'hello', level: 'info', ...expected });
+  });
+});
