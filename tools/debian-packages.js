@@ -53,12 +53,12 @@ export function provideDebian(...names) {
 
 /** The environment for a program of such a folder: its programs and libraries come first. */
 export function debianEnvironment(root) {
-  const libraries = [
-    'usr/lib/x86_64-linux-gnu',
-    'lib/x86_64-linux-gnu',
-    'usr/lib/aarch64-linux-gnu',
-    'lib/aarch64-linux-gnu',
-  ];
+  const libraries = ['x86_64', 'aarch64'].flatMap((machine) => [
+    `usr/lib/${machine}-linux-gnu`,
+    // Libraries of their own, which others find by an absolute path.
+    `usr/lib/${machine}-linux-gnu/pulseaudio`,
+    `lib/${machine}-linux-gnu`,
+  ]);
   const programs = ['usr/sbin', 'usr/bin', 'sbin', 'bin'];
   const below = (folders) => folders.map((folder) => join(root, folder)).filter((path) => existsSync(path));
   return {
