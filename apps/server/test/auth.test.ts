@@ -182,7 +182,9 @@ test('/health shows the status to all, parts to callers, and the store to admins
     store: { status: 'ok' },
     local: { status: 'configured' },
   });
-  expect(Object.keys((await shown(CALLERS.read))['parts']['store'])).toEqual(['status']);
+  for (const name of ['store', 'local', 'scheduler', 'tsdb']) {
+    expect(Object.keys((await shown(CALLERS.read))['parts'][name] ?? {})).toEqual(['status']);
+  }
   expect((await shown(CALLERS.admin))['parts']['store']).toMatchObject({ status: 'ok', frames: expect.any(Number) });
   expect((await server.fetch('/health', { headers: { authorization: 'Bearer x' } })).status).toBe(401);
 });

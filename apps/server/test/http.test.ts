@@ -39,7 +39,7 @@ describe('every answer', () => {
       defaultEngine: 'tsdb',
       parts: {
         store: { status: 'ok', frames: 0, bytes: 0, freeBytes: expect.any(Number) },
-        local: { status: 'configured' },
+        local: { status: 'configured', running: 0, queued: 0, processes: expect.any(Number) },
         scheduler: { status: 'not_configured' },
         tsdb: { status: 'not_configured' },
       },

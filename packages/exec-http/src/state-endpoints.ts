@@ -44,7 +44,14 @@ function visibleHealth(service: Service, health: Health, call: Call): Omit<Shown
   if (call.caller === undefined) return { status: health.status };
   if (service.useAdmin(call, 'health')) return health;
   const { parts } = health;
-  return { ...health, parts: { ...parts, store: { status: parts.store.status } } };
+  const { store, local, scheduler, tsdb } = parts;
+  const shown = {
+    store: { status: store.status },
+    local: { status: local.status },
+    scheduler: { status: scheduler.status },
+    tsdb: { status: tsdb.status },
+  };
+  return { ...health, parts: { ...parts, ...shown } };
 }
 
 /** Handles `/ready`, a readiness probe for load balancers. It does not check the time-series database. */

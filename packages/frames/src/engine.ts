@@ -70,5 +70,7 @@ export interface Engine {
   query(call: Call, sql: string, options?: QueryOptions): Promise<QueryResult>;
   /** Checks a statement as `query` does, without running it. */
   describe(call: Call, sql: string): Promise<StatementInfo>;
+  /** Returns the number of its processes. Default: it has none of its own. */
+  readonly processes?: () => number;
   close(): Promise<void>;
 }

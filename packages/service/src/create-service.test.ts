@@ -1,6 +1,9 @@
-import { createMemoryStore, type Store } from '@svc/frames';
+import { ServiceError } from '@svc/errors';
+import { createMemoryStore, type Engine, type Store, streamFromTable } from '@svc/frames';
+import { withResolvers } from '@svc/frames/internal';
 import { readRows } from '@svc/frames/testing';
-import { TsdbCredentialsError, type TsdbProxy } from '@svc/tsdb-proxy';
+import { TsdbCredentialsError, type TsdbProxy, type TsdbResponse } from '@svc/tsdb-proxy';
+import { tableFromArrays } from 'apache-arrow';
 import { describe, expect, test } from 'vitest';
 import { call, serviceWith } from '../test/service-with.ts';
 import { createService, type ServiceEvent } from './index.ts';
@@ -214,5 +217,49 @@ describe('health reports the faults of the store', () => {
       ...(await store.usage()),
     });
     await service.close();
+  });
+});
+
+describe('the health of the engines and the database', () => {
+  test('has the statements that wait and run', async () => {
+    const { promise: mayRun, resolve: run } = withResolvers<void>();
+    const engine: Engine = {
+      async query(_call, _sql, { monitor } = {}) {
+        monitor?.queued(() => ({ position: 1, length: 1 }));
+        await mayRun;
+        monitor?.running();
+        return { ...streamFromTable(tableFromArrays({ id: Int32Array.of(1) })), close: () => undefined };
+      },
+      describe: () => Promise.reject(new Error('not used')),
+      processes: () => 3,
+      close: async () => undefined,
+    };
+    const service = serviceWith({ engines: { local: engine } });
+    const local = async (): Promise<unknown> => (await service.health()).parts.local;
+    expect(await local()).toEqual({ status: 'configured', running: 0, queued: 0, processes: 3 });
+    const starting = service.query(call, 'select 1');
+    expect(await local()).toMatchObject({ running: 0, queued: 1 });
+    run();
+    const result = await starting;
+    expect(await local()).toMatchObject({ running: 1, queued: 0 });
+    result.close();
+    expect(await local()).toMatchObject({ running: 0, queued: 0 });
+    expect((await service.health()).parts.scheduler).toEqual({ status: 'not_configured' });
+  });
+
+  test('has how the last request to the database ended, unless its client went away', async () => {
+    let answer: () => Promise<TsdbResponse> = () => Promise.reject(new ServiceError('tsdb_failed', 'No.'));
+    const service = serviceWith({ tsdb: { forward: () => answer(), close: async () => undefined } });
+    const forward = () => service.forward(call, { path: '/exec', params: [] }).catch(() => undefined);
+    const last = async (): Promise<unknown> => (await service.health()).parts.tsdb.lastOutcome;
+    expect(await last()).toBeUndefined();
+    await forward();
+    expect(await last()).toBe('tsdb_failed');
+    answer = async () => ({ status: 200, headers: {}, body: null });
+    await forward();
+    expect(await last()).toBe('ok');
+    answer = () => Promise.reject(new ServiceError('cancelled', 'No.'));
+    await forward();
+    expect(await last()).toBe('ok');
   });
 });

@@ -69,7 +69,12 @@ export function createService(options: ServiceOptions): Service {
   const limitsOf = (tenant: string): TenantLimits | undefined => authenticator?.limitsOf?.(tenant);
   const limiter = createTenantLimiter(limitsOf);
   const decoders = createDecoders({ maxBytes: options.maxDecodeBytes ?? 1024 ** 3 });
-  const state = createServiceState({ ...options, version });
+  const state = createServiceState({
+    ...options,
+    version,
+    queries: () => running.list(),
+    lastOutcome: () => forward.lastOutcome(),
+  });
 
   function begin(call: Call, operation: OperationName, target?: SqlTarget): void {
     if (isCancelled(call)) call.signal.throwIfAborted();

@@ -31,12 +31,16 @@ export interface Forward {
   readonly forward: Service['forward'];
   /** Throws if there is no database. */
   readonly check: () => undefined;
+  /** Returns how the last request ended; undefined before the first one. */
+  readonly lastOutcome: () => ReturnType<typeof outcomeOfStatus> | undefined;
   /** Sends a request of a call that may use the database. */
   readonly send: (call: Call, request: TsdbRequest) => Promise<TsdbResponse>;
 }
 
 /** Creates the operation that forwards SQL to the time-series database. */
 export function createForward({ tsdb, engines, begin, observe, running }: ForwardParts): Forward {
+  let lastOutcome: ReturnType<Forward['lastOutcome']>;
+
   function configured(): TsdbProxy {
     if (tsdb === undefined) throw engineNotConfigured('tsdb', engines());
     return tsdb;
@@ -48,6 +52,8 @@ export function createForward({ tsdb, engines, begin, observe, running }: Forwar
     const startMs = performance.now();
     const report = (status: number | null, outcome: ReturnType<typeof outcomeOfStatus>): void => {
       const durationMs = performance.now() - startMs;
+      // A client that went away says nothing about the database.
+      if (outcome !== 'cancelled') lastOutcome = outcome;
       observe({ kind: 'query_forwarded', ...eventSource(call), status, outcome, durationMs });
     };
     try {
@@ -68,6 +74,7 @@ export function createForward({ tsdb, engines, begin, observe, running }: Forwar
   return {
     check,
     send,
+    lastOutcome: () => lastOutcome,
     async forward(call, request) {
       begin(call, 'forward');
       check();

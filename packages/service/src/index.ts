@@ -38,6 +38,7 @@ export type {
   OperationName,
   Operations,
   PartState,
+  TargetHealth,
   KeepQueryOptions,
   KeptQuery,
   PutFrameOptions,

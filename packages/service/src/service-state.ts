@@ -1,7 +1,8 @@
 import type { Engine, Store, StoreFault } from '@svc/frames';
 import type { TsdbProxy } from '@svc/tsdb-proxy';
-import type { EngineName } from './engine-names.ts';
-import type { Health, PartState, Service, StoreHealth, TlsHealth } from './service.ts';
+import type { EngineName, SqlTarget } from './engine-names.ts';
+import type { QueryInfo } from './running-query.ts';
+import type { Health, Service, StoreHealth, TargetHealth, TlsHealth } from './service.ts';
 
 /** The parts whose health is reported; the comments are in `ServiceOptions`. */
 export interface StateParts {
@@ -11,6 +12,10 @@ export interface StateParts {
   readonly tls?: (() => TlsHealth) | undefined;
   readonly minFreeBytes?: number;
   readonly version: string;
+  /** Returns the statements that wait or run. */
+  readonly queries: () => readonly Pick<QueryInfo, 'engine' | 'state'>[];
+  /** Returns how the last request to the database ended. */
+  readonly lastOutcome: () => TargetHealth['lastOutcome'];
 }
 
 /** The state of a service: whether it works, drains or stops, and the health of its parts. */
@@ -22,6 +27,25 @@ export interface ServiceState extends Pick<Service, 'drain' | 'health' | 'stop'>
 export function createServiceState(parts: StateParts): ServiceState {
   const { store, engines = {}, tsdb, tls, minFreeBytes = 0, version } = parts;
   const startedAt = performance.now();
+  /** Asks no part: a probe must not make work. */
+  function targetHealth(
+    target: SqlTarget,
+    part: Engine | TsdbProxy | undefined,
+    lastOutcome?: TargetHealth['lastOutcome'],
+  ): TargetHealth {
+    if (part === undefined) return { status: 'not_configured' };
+    const own = parts.queries().filter(({ engine }) => engine === target);
+    const queued = own.filter(({ state }) => state === 'queued').length;
+    const processes = 'processes' in part ? part.processes?.() : undefined;
+    return {
+      status: 'configured',
+      running: own.length - queued,
+      queued,
+      ...(processes !== undefined && { processes }),
+      ...(lastOutcome && { lastOutcome }),
+    };
+  }
+
   let phase: 'working' | 'draining' | 'stopping' = 'working';
   return {
     get isStopping() {
@@ -35,9 +59,9 @@ export function createServiceState(parts: StateParts): ServiceState {
         uptimeSeconds: Math.floor((performance.now() - startedAt) / 1000),
         parts: {
           store: storeHealth,
-          local: partState(engines.local),
-          scheduler: partState(engines.scheduler),
-          tsdb: partState(tsdb),
+          local: targetHealth('local', engines.local),
+          scheduler: targetHealth('scheduler', engines.scheduler),
+          tsdb: targetHealth('tsdb', tsdb, parts.lastOutcome()),
           ...(tls && { tls: tls() }),
         },
       };
@@ -63,8 +87,4 @@ async function healthOf(store: Store, minFreeBytes: number): Promise<StoreHealth
 function lowSpace(minFreeBytes: number): StoreFault {
   const message = `The store has less free space than storage.min_free_bytes (${minFreeBytes}).`;
   return { kind: 'low_space', message };
-}
-
-function partState(part: object | undefined): PartState {
-  return { status: part === undefined ? 'not_configured' : 'configured' };
 }

@@ -1,4 +1,5 @@
 import type { Credentials } from '@svc/auth';
+import type { ErrorCode } from '@svc/errors';
 import type {
   Call,
   Caller,
@@ -107,7 +108,7 @@ export interface Health {
     readonly store: StoreHealth;
     /** Omitted without TLS. */
     readonly tls?: TlsHealth;
-  } & Readonly<Record<SqlTarget, PartState>>;
+  } & Readonly<Record<SqlTarget, TargetHealth>>;
 }
 
 /** The state of the certificate of the server. */
@@ -123,6 +124,18 @@ export interface StoreHealth extends StoreUsage {
   readonly status: 'ok' | 'degraded' | 'failing';
   /** Omitted if there are none. */
   readonly faults?: readonly StoreFault[];
+}
+
+/** The state of an engine or of the time-series database, as far as requests have shown it. */
+export interface TargetHealth extends PartState {
+  /** The number of statements that run or send their results. Omitted if it is not configured. */
+  readonly running?: number;
+  /** The number of statements that wait. Omitted if it is not configured. */
+  readonly queued?: number;
+  /** The number of processes of the engine. Omitted if it has none of its own. */
+  readonly processes?: number;
+  /** How the last request to the database ended: `ok`, or the code of the error. Omitted before the first one. */
+  readonly lastOutcome?: 'ok' | ErrorCode;
 }
 
 /** Whether an optional part of the server is configured. Its health is not checked. */

@@ -113,6 +113,7 @@ export function createSqlEngine(options: SqlEngineOptions): Engine {
         statement.end();
         return { schema, parameters: parameterSchema(parameters) };
       }),
+    processes: () => children.size(),
     async close() {
       for (const limit of limits) limit.abort(new ServiceError('unavailable', 'The engine is closed.'));
       await children.close();

@@ -20,6 +20,8 @@ export interface ChildSlot extends Pick<Slot, 'interrupted' | 'ranMs' | 'keep'> 
 export interface SqlChildren {
   /** Waits for a slot and returns it with a child. */
   take(request: SlotRequest, signal: AbortSignal): Promise<ChildSlot>;
+  /** Returns the number of children, busy or idle. */
+  size(): number;
   close(): Promise<void>;
 }
 
@@ -106,6 +108,7 @@ export function createSqlChildren(options: SqlChildrenOptions): SqlChildren {
       const release = { end: () => end(child, 'killed'), giveBack: () => void giveBack(child, slot) };
       return createChildSlot({ child, slot, longMs, ...release });
     },
+    size: () => busy.size + idle.size,
     async close() {
       isClosed = true;
       for (let child = idle.take(() => true); child !== undefined; child = idle.take(() => true)) end(child);

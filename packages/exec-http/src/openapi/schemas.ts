@@ -56,7 +56,13 @@ const ErrorSchema = v.strictObject({
 });
 
 const StoreStatus = v.picklist(['ok', 'degraded', 'failing']);
-const PartSchema = v.strictObject({ status: v.picklist(['configured', 'not_configured']) });
+const TargetSchema = v.strictObject({
+  status: v.picklist(['configured', 'not_configured']),
+  running: v.exactOptional(Whole),
+  queued: v.exactOptional(Whole),
+  processes: v.exactOptional(Whole),
+  lastOutcome: v.exactOptional(v.picklist(['ok', ...Object.keys(ERROR_CODES).filter(isErrorCode)])),
+});
 
 /** The body of `/health`; callers see more or less of it. */
 const HealthSchema = v.strictObject({
@@ -83,9 +89,9 @@ const HealthSchema = v.strictObject({
         ),
       }),
       tls: v.exactOptional(v.strictObject({ status: v.picklist(['ok', 'degraded']), expires: Time })),
-      local: PartSchema,
-      scheduler: PartSchema,
-      tsdb: PartSchema,
+      local: TargetSchema,
+      scheduler: TargetSchema,
+      tsdb: TargetSchema,
     }),
   ),
 });
