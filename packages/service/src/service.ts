@@ -27,6 +27,7 @@ import type { TsdbResponse, TsdbRequest } from '@svc/tsdb-proxy';
 import type { EngineName, SqlTarget } from './engine-names.ts';
 import type { Observer } from './events.ts';
 import type { QueryTiming } from './query-clock.ts';
+import type { QueryInfo } from './running-query.ts';
 
 /** An uploaded frame: its format and its bytes. */
 export interface Upload {
