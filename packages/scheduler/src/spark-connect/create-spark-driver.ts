@@ -4,47 +4,21 @@ import type { RecordBatch, Schema } from 'apache-arrow';
 import type { Cluster } from '../cluster.ts';
 import type { BoundStatement, Driver } from '../driver.ts';
 import { schedulerFailed } from '../scheduler-failed.ts';
-import { waitForStops } from '../wait-for-stops.ts';
-import { connectSpark } from './connect-spark.ts';
 import { createDialectProbe } from './dialect-probe.ts';
-import type { Execution } from './execution.ts';
-import { type Plan, planOf } from './plan.ts';
+import { type Dialect, planOf } from './plan.ts';
+import { createPlanRunner, type PlanOwner } from './plan-runner.ts';
 import { invalidSql, refusalError, RefusedPlan, transportError } from './spark-errors.ts';
-import { createSparkSessions } from './spark-sessions.ts';
-import { type StartedPlan, startPlan } from './start-plan.ts';
+import type { StartedPlan } from './start-plan.ts';
 
 /** Creates the driver of a Spark Connect server: Spark, or another one that speaks its protocol. */
 export function createSparkDriver(cluster: Cluster): Driver {
-  const connection = connectSpark(cluster);
-  const sessions = createSparkSessions(connection.clientFor(undefined));
-  const running = new Set<Execution>();
-  const dialect = createDialectProbe((plan) => columnsOf(plan, PROBE, probeTimeout()));
-
-  function onExecution(execution: Execution): void {
-    running.add(execution);
-    void execution.ended.then(() => running.delete(execution));
-  }
-
-  async function start(
-    plan: Plan,
-    { tenant, tag, trace }: Owner,
-    signal: AbortSignal,
-    isSessionKept: boolean,
-  ): Promise<StartedPlan> {
-    const client = connection.clientFor(trace);
-    return startPlan(client, sessions, { plan, tenant, tag, isSessionKept, signal, onExecution });
-  }
-
-  async function columnsOf(plan: Plan, owner: Owner, signal: AbortSignal, isSessionKept = false): Promise<Schema> {
-    const { schema, batches } = await start(plan, owner, signal, isSessionKept);
-    // A complete result need not be interrupted.
-    for (let next = await batches.next(); next.done !== true;) next = await batches.next();
-    return schema;
-  }
+  const runner = createPlanRunner(cluster);
+  const dialect = createDialectProbe((plan) => runner.columnsOf(plan, PROBE, probeTimeout()));
 
   async function describe(statement: BoundStatement, signal: AbortSignal): Promise<Schema> {
     const known = await dialect.get(signal);
-    return columnsOf(planOf(statement, { dialect: known, limit: 0 }), statement, signal, known.noticesLostSessions);
+    const plan = planOf(statement, { dialect: known, limit: 0 });
+    return runner.columnsOf(plan, ownerOf(statement, known), signal);
   }
 
   /** Whether the server refuses a statement even without running it: then the statement is the reason, not the run. */
@@ -80,9 +54,8 @@ export function createSparkDriver(cluster: Cluster): Driver {
     async query(statement, signal) {
       const { batches, ...rest } = await begin(statement, signal, async () => {
         const known = await dialect.get(signal);
-        const { noticesMissingFiles, noticesLostSessions } = known;
-        const started = await start(planOf(statement, { dialect: known }), statement, signal, noticesLostSessions);
-        return { ...started, noticesMissingFiles };
+        const started = await runner.start(planOf(statement, { dialect: known }), ownerOf(statement, known), signal);
+        return { ...started, noticesMissingFiles: known.noticesMissingFiles };
       });
       return { ...rest, batches: withErrors(batches, (error) => explain(error, statement, signal)) };
     },
@@ -99,11 +72,7 @@ export function createSparkDriver(cluster: Cluster): Driver {
         return attempt(1).catch(() => Promise.reject(error));
       }
     },
-    async close() {
-      await waitForStops([...running].map(async (execution) => execution.stop().then(() => execution.ended)));
-      await waitForStops([sessions.close()]);
-      connection.close();
-    },
+    close: () => runner.close(),
   };
 }
 
@@ -117,9 +86,12 @@ function withErrors(
   return { [Symbol.asyncIterator]: () => ({ next, return: () => batches.return() }) };
 }
 
-type Owner = Pick<BoundStatement, 'tag' | 'tenant' | 'trace'>;
+const PROBE: PlanOwner = { tenant: 'svc', tag: 'svc-probe', isSessionKept: false };
 
-const PROBE: Owner = { tenant: 'svc', tag: 'svc-probe' };
+/** Statements share a session only if the server says when it has lost it, with its settings. */
+function ownerOf({ tenant, tag, trace }: BoundStatement, { noticesLostSessions }: Dialect): PlanOwner {
+  return { tenant, tag, trace, isSessionKept: noticesLostSessions };
+}
 
 /** A cluster that has just started can take a minute for its first plan. */
 const PROBE_TIMEOUT_MS = 600_000;

@@ -10,9 +10,9 @@ export interface BorrowedSession {
   /** Whether a statement used it before. */
   readonly isUsed: boolean;
   /** Must be called when the statement has ended. Resolves when the session has ended, too, unless it is kept. */
-  giveBack(): Promise<void>;
+  readonly giveBack: () => Promise<void>;
   /** Uses the session for no further statement: the server has lost it. */
-  retire(): void;
+  readonly retire: () => void;
 }
 
 /** The sessions of the tenants. */
@@ -57,15 +57,8 @@ export function createSparkSessions(client: SparkClient, options: SparkSessionsO
   function open(tenant: string): Session {
     const identity = newSession(tenant);
     const opened = openSession(client, identity);
-    const session: Session = {
-      tenant,
-      identity,
-      opened,
-      users: 0,
-      isUsed: false,
-      isRetired: false,
-      idleTimer: undefined,
-    };
+    const idleTimer = undefined;
+    const session: Session = { tenant, identity, opened, users: 0, isUsed: false, isRetired: false, idleTimer };
     opened.catch(() => void retire(session));
     return session;
   }
@@ -106,22 +99,13 @@ export function createSparkSessions(client: SparkClient, options: SparkSessionsO
       clearTimeout(session.idleTimer);
       const { identity, isUsed } = session;
       session.isUsed = true;
+      let back: Promise<void> | undefined;
+      const giveBackOnce = (): Promise<void> => (back ??= giveBack(session));
       try {
         const serverSideId = await orAborted(session.opened, signal);
-        let isBack = false;
-        return {
-          identity,
-          serverSideId,
-          isUsed,
-          async giveBack() {
-            if (isBack) return;
-            isBack = true;
-            await giveBack(session);
-          },
-          retire: () => void retire(session),
-        };
+        return { identity, serverSideId, isUsed, giveBack: giveBackOnce, retire: () => void retire(session) };
       } catch (error) {
-        void giveBack(session);
+        void giveBackOnce();
         throw error;
       }
     },

@@ -85,10 +85,8 @@ export async function startSparkServer(options: SparkServerOptions): Promise<Spa
   const server = createServer();
   server.add(sparkConnect.SparkConnectServiceDefinition, {
     async *executePlan(request, context) {
-      // The probe finds Spark.
       if (request.tags.includes('svc-probe')) {
-        yield { arrowBatch: batchOf([1]) };
-        yield { resultComplete: {} };
+        yield* PROBED;
         return;
       }
       record('executePlan', context);
@@ -127,6 +125,9 @@ export async function startSparkServer(options: SparkServerOptions): Promise<Spa
   const seen = { calls, authorizations, traces, requests, settings };
   return { port, ...seen, produced: () => produced, close: () => server.shutdown() };
 }
+
+/** The probe finds Spark. */
+const PROBED: readonly Response[] = [{ arrowBatch: batchOf([1]) }, { resultComplete: {} }];
 
 /** Collects the metadata of calls. */
 function createMetadataLog() {
