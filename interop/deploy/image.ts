@@ -139,7 +139,7 @@ function makeBase(base: string): string {
   for (const name of ['npm', 'npx']) symlinkSync(`../lib/npm/bin/${name}-cli.js`, join(base, 'usr/local/bin', name));
   const authorities = process.env['NODE_EXTRA_CA_CERTS'] ?? '/etc/ssl/certs/ca-certificates.crt';
   if (existsSync(authorities)) cpSync(realpathSync(authorities), join(base, 'etc/ssl/certs/ca-certificates.crt'));
-  writeFileSync(join(base, 'etc/passwd'), 'root:x:0:0:::/bin/sh\nnode:x:1000:1000::/:/bin/sh\n');
+  writeFileSync(join(base, 'etc/passwd'), 'root:x:0:0::/tmp:/bin/sh\nnode:x:1000:1000::/home/node:/bin/sh\n');
   writeFileSync(join(base, 'etc/group'), 'root:x:0:\nnode:x:1000:\n');
   return base;
 }
