@@ -102,6 +102,7 @@ export async function startServer(config: Config, log: Log, options: StartOption
     frameCache: opened.frameCache,
     answerCache,
     tsdbConnections,
+    spans: traces?.counts,
     connections: () => ({ http: connections.count(), grpc: grpc.connectionCount() }),
     isReady: async () => !isStarting && isServing(await service.health()),
   });

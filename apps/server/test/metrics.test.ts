@@ -25,7 +25,9 @@ function childPids(pid: number): number[] {
 describe('GET /metrics', () => {
   test('has every metric of the table once all parts have worked, and no other', async () => {
     const upstream = await startUpstream((_request, response) => response.end('{"count":0}'));
-    const server = await startProcess({ env: { SERVICE_TSDB_HTTP_URL: upstream.url } });
+    const server = await startProcess({
+      env: { SERVICE_TSDB_HTTP_URL: upstream.url, SERVICE_TRACES_OTLP_URL: upstream.url },
+    });
     await server.put('t', [{ id: 1 }]);
     await server.fetch('/frames/t', { method: 'POST', body: '[{"id":2},{"id":3}]' });
     await server.fetch('/exec?handle=t&fmt=json');

@@ -12,8 +12,7 @@ export interface ResponseCache {
   /** The size of all entries. */
   readonly bytes: number;
   /** How many lookups found a response, and how many did not. */
-  readonly hits: number;
-  readonly misses: number;
+  readonly reads: { readonly hits: number; readonly misses: number };
   get(key: string): CachedResponse | undefined;
   /**
    * Passes the chunks of a response through, and caches them at their end if the key was requested before and the
@@ -38,8 +37,7 @@ export function createResponseCache(maxBytes: number): ResponseCache {
   const entries = new Map<string, CachedResponse & { size: number }>();
   const seenKeys = createSeenKeys();
   let total = 0;
-  let hits = 0;
-  let misses = 0;
+  const reads = { hits: 0, misses: 0 };
 
   function remove(key: string): void {
     total -= entries.get(key)?.size ?? 0;
@@ -91,19 +89,11 @@ export function createResponseCache(maxBytes: number): ResponseCache {
     get bytes() {
       return total;
     },
-    get hits() {
-      return hits;
-    },
-    get misses() {
-      return misses;
-    },
+    reads,
     get(key) {
       const response = entries.get(key);
-      if (response === undefined) {
-        misses += 1;
-        return undefined;
-      }
-      hits += 1;
+      reads[response === undefined ? 'misses' : 'hits'] += 1;
+      if (response === undefined) return undefined;
       entries.delete(key);
       entries.set(key, response);
       return response;

@@ -29,7 +29,6 @@ export type { QueryInfo } from './running-query.ts';
 export { eventSource } from './event-source.ts';
 export { REQUIRED_PERMISSIONS, requiredPermissions } from './required-permissions.ts';
 export type {
-  ActiveStatement,
   AppendResult,
   AuthenticationContext,
   FileReading,

@@ -188,12 +188,6 @@ export interface Operations {
 /** The name of an operation. */
 export type OperationName = keyof Operations;
 
-/** A statement that waits, runs, or sends its result. */
-export interface ActiveStatement {
-  readonly engine: SqlTarget;
-  readonly state: 'queued' | 'running' | 'sending';
-}
-
 /** The request that credentials belong to, for the log. */
 export interface AuthenticationContext {
   readonly requestId: string;
@@ -240,7 +234,7 @@ export interface Service extends Operations {
   readonly startTrace: StartTrace;
   health(): Promise<Health>;
   /** Returns the statements of all tenants that wait, run, or send their result, for metrics. */
-  activeStatements(): readonly ActiveStatement[];
+  activeStatements(): readonly Pick<QueryInfo, 'engine' | 'state'>[];
   /** Passes an event of a protocol front end to the observer. */
   readonly observe: Observer;
   /** From now on, `health` reports that the server stops soon. Operations are not affected. */

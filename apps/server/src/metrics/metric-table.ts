@@ -150,6 +150,12 @@ export const METRICS = {
     type: 'counter',
     help: 'Cancelled statements whose end the cluster did not confirm.',
   },
+  svc_trace_spans_total: {
+    type: 'counter',
+    help: 'Spans for the collector of traces.otlp_url, by what became of them: sent or dropped.',
+    labels: ['result'],
+  },
+  svc_trace_spans_queued: { type: 'gauge', help: 'Spans that wait to be sent to the collector.' },
   svc_event_loop_delay_seconds: {
     type: 'gauge',
     help: 'Delay of the event loop since the previous scrape, by quantile; 1 is the maximum.',

@@ -3,6 +3,7 @@ import type { FrameCacheState } from '@svc/duckdb';
 import type { ResponseCache } from '@svc/exec-http';
 import type { StoreUsage } from '@svc/frames';
 import { type Observer, type Service, SQL_TARGETS } from '@svc/service';
+import type { SpanCounts } from '../traces/span-queue.ts';
 import { createMetricsObserver } from './metrics-observer.ts';
 import { createRegistry, type Registry } from './registry.ts';
 import { createRuntimeMetrics } from './runtime-metrics.ts';
@@ -12,8 +13,10 @@ export interface MetricSources {
   readonly service: Pick<Service, 'activeStatements' | 'hasTsdb'>;
   readonly usage: () => Promise<StoreUsage>;
   readonly frameCache: () => FrameCacheState;
-  readonly answerCache: Pick<ResponseCache, 'bytes' | 'hits' | 'misses'>;
+  readonly answerCache: Pick<ResponseCache, 'bytes' | 'reads'>;
   readonly tsdbConnections: () => number;
+  /** Undefined if there is no collector of traces. */
+  readonly spans: (() => SpanCounts) | undefined;
   readonly connections: () => Readonly<Record<'http' | 'grpc', number>>;
   readonly isReady: () => Promise<boolean>;
 }
@@ -70,13 +73,20 @@ async function collect(registry: Registry, sources: MetricSources): Promise<void
   registry.sample('svc_frame_bytes', 'disk').value = usage.bytes;
   registry.sample('svc_frame_bytes', 'memory').value = bytes;
   registry.sample('svc_store_free_bytes').value = usage.freeBytes;
-  const caches = { hot: { bytes, hits, misses }, answers: sources.answerCache };
+  const caches = { hot: { bytes, hits, misses }, answers: { bytes: sources.answerCache.bytes, ...sources.answerCache.reads } };
   for (const [name, cache] of Object.entries(caches)) {
     registry.sample('svc_cache_bytes', name).value = cache.bytes;
     registry.sample('svc_cache_reads_total', name, 'hit').value = cache.hits;
     registry.sample('svc_cache_reads_total', name, 'miss').value = cache.misses;
   }
+  if (sources.spans !== undefined) collectSpans(registry, sources.spans());
   if (sources.service.hasTsdb) registry.sample('svc_tsdb_connections').value = sources.tsdbConnections();
+}
+
+function collectSpans(registry: Registry, { sent, dropped, queued }: SpanCounts): void {
+  registry.sample('svc_trace_spans_total', 'sent').value = sent;
+  registry.sample('svc_trace_spans_total', 'dropped').value = dropped;
+  registry.sample('svc_trace_spans_queued').value = queued;
 }
 
 function collectStatements(registry: Registry, { service }: MetricSources): void {
