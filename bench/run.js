@@ -19,6 +19,7 @@ const ALL = [
   'tls',
   'isolation',
   'auth',
+  'metrics',
   'mixed-clients',
   'event-loop',
   'cold-start',
