@@ -14,7 +14,7 @@ test('the page and its files have their types, and a policy that allows nothing 
     ['/docs', types.html],
     ...PAGE_FILES.map((file) => [`/docs/${file}`, file.endsWith('.css') ? types.css : types.js]),
   ]) {
-    const { status, headers } = await app.request(path!);
+    const { status, headers } = await app.request(path);
     expect([path, status, headers.get('content-type')]).toEqual([path, 200, `${type}; charset=utf-8`]);
     const policy = headers.get('content-security-policy') ?? '';
     expect(policy.split('; ')).toEqual(
