@@ -18,7 +18,7 @@ export interface Traces {
   /** Observes events, and sends the spans of sampled requests to the collector. */
   readonly observe: Observer;
   /** The counts of spans, for metrics. */
-  counts(): SpanCounts;
+  readonly counts: () => SpanCounts;
   /** Sends the spans that are left, for at most a second. */
   close(): Promise<void>;
 }

@@ -81,9 +81,8 @@ export function createSpanQueue(options: SpanQueueOptions): SpanQueue {
   /** Sends a batch, and returns how long to wait before the next one. */
   async function sendBatch(): Promise<number> {
     const batch = spans.slice(0, BATCH);
-    const { problem, canRetry, retryAfterMs, rejected } = await within(timeoutMs, closing.signal, (signal) =>
-      send(batch, signal),
-    );
+    const result = await within(timeoutMs, closing.signal, (signal) => send(batch, signal));
+    const { problem, canRetry, retryAfterMs, rejected } = result;
     if (problem !== undefined && canRetry) {
       const pauseMs = retryAfterMs ?? retryMs * 2 ** failures;
       failures += 1;
