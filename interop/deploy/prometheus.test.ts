@@ -71,7 +71,7 @@ function alertExpressions(): [string, string][] {
 
 describe('a real Prometheus that scrapes the real server', () => {
   let folder: string;
-  let prometheus: ChildProcess;
+  let prometheus: ChildProcess | undefined;
   let api: string;
   let server: Awaited<ReturnType<typeof startServer>>;
   const load = new AbortController();
@@ -177,9 +177,9 @@ describe('a real Prometheus that scrapes the real server', () => {
   afterAll(async () => {
     load.abort();
     await loading;
-    prometheus.kill('SIGKILL');
-    await once(prometheus, 'exit');
-    await server.stop();
+    prometheus?.kill('SIGKILL');
+    if (prometheus) await once(prometheus, 'exit');
+    await server?.stop();
     database.close();
     rmSync(folder, { recursive: true, force: true });
   });
