@@ -3,7 +3,7 @@ import { type Config, formatAddress } from '@svc/config';
 import { type ChildLink, DirectoryFormatError, DirectoryInUseError } from '@svc/duckdb';
 import { isServing, type Observer } from '@svc/service';
 import { ListenError, listenError, listenHttp } from './listen-http.ts';
-import { createMetrics } from './metrics/metrics.ts';
+import { createMetrics, type Metrics } from './metrics/metrics.ts';
 import { createAccessLog } from './observers/access-log.ts';
 import { combineObservers } from './observers/combine-observers.ts';
 import { createLogObserver } from './observers/log-observer.ts';
@@ -51,29 +51,15 @@ export interface StartOptions {
 export async function startServer(config: Config, log: Log, options: StartOptions): Promise<RunningServer> {
   const { version, authenticator, tls, audit, traces, child, steps } = options;
   const metrics = createMetrics(config.metrics, version);
-  const observe = combineObservers([
-    // First: the time of a span is that of its event.
-    traces?.observe,
-    createLogObserver(log),
-    createSlowQueryLog(log, config.logging.slow_query_ms),
-    audit,
-    metrics?.observe,
-    createAccessLog(log, config.logging),
-  ]);
+  const observe = createObserver(config, log, { traces, audit, metrics });
   const [opened, scheduler, { createConfiguredService }, { createHttpServers }] = await Promise.all([
     openStore(config, { log, observe, child }),
     config.scheduler.url === undefined ? undefined : import('./parts/open-scheduler.ts'),
     import('./parts/create-configured-service.ts'),
     import('./http/create-http-servers.ts'),
   ]);
-  const parts = {
-    ...opened,
-    openScheduler: scheduler?.openScheduler,
-    authenticator,
-    observe,
-    traces,
-    tls: tls?.health,
-  };
+  const openScheduler = scheduler?.openScheduler;
+  const parts = { ...opened, openScheduler, authenticator, observe, traces, tls: tls?.health };
   const { service, tsdbConnections } = createConfiguredService(config, parts, version);
   let isStarting = true;
   const servers = createHttpServers(config, service, { isStarting: () => isStarting, tls, metrics });
@@ -126,6 +112,23 @@ export async function startServer(config: Config, log: Log, options: StartOption
     },
     stop,
   };
+}
+
+/** Creates the observer of all events. */
+function createObserver(
+  { logging }: Config,
+  log: Log,
+  { traces, audit, metrics }: Pick<StartOptions, 'audit' | 'traces'> & { readonly metrics: Metrics | undefined },
+): Observer {
+  return combineObservers([
+    // First: the time of a span is that of its event.
+    traces?.observe,
+    createLogObserver(log),
+    createSlowQueryLog(log, logging.slow_query_ms),
+    audit,
+    metrics?.observe,
+    createAccessLog(log, logging),
+  ]);
 }
 
 /** Whether an error keeps the server from starting and its operator can fix it. */

@@ -1,4 +1,4 @@
-import { describe, expect, test } from 'vitest';
+import { describe, expect, test, vi } from 'vitest';
 import { createLog } from '../src/observers/log.ts';
 import { type LogLine, startProcess } from './server-process.ts';
 
@@ -17,8 +17,15 @@ describe('logging.access', () => {
     expect(accessLines(server.log)).toMatchObject([
       {
         ...http,
-        ...{ requestId: 'r-1', method: 'PUT', route: '/frames/{handle}', path: '/frames/t', status: 201 },
-        ...{ requestBytes: 19, format: 'json', userAgent: 'my-tool/1.0', durationMs: expect.any(Number) },
+        requestId: 'r-1',
+        method: 'PUT',
+        route: '/frames/{handle}',
+        path: '/frames/t',
+        status: 201,
+        requestBytes: 19,
+        format: 'json',
+        userAgent: 'my-tool/1.0',
+        durationMs: expect.any(Number),
       },
       { ...http, method: 'GET', route: '/exec', status: 200, rows: 2, responseBytes: length },
       { ...http, route: '/exec', status: 404, code: 'handle_not_found' },
@@ -48,12 +55,11 @@ describe('logging.access', () => {
 describe('a line of JSON that is too long', () => {
   function linesOf(write: (log: ReturnType<typeof createLog>) => void): string[] {
     const lines: string[] = [];
-    const original = process.stderr.write;
-    process.stderr.write = (text) => lines.push(String(text)) > 0;
+    const written = vi.spyOn(process.stderr, 'write').mockImplementation((text) => lines.push(String(text)) > 0);
     try {
       write(createLog({ level: 'info', format: 'json' }));
     } finally {
-      process.stderr.write = original;
+      written.mockRestore();
     }
     return lines;
   }

@@ -79,8 +79,7 @@ export function createGrpcServer(options: GrpcServerOptions): GrpcServer {
   // It prints the values of metadata that it cannot accept to stderr, such as a token with a character too many.
   setLogVerbosity(logVerbosity.NONE);
   const { service, maxConnections = 100, maxMessageBytes = 64 * 1024 * 1024 } = options;
-  const { idleTimeoutMs = 60_000, minUploadBytesPerSecond: minBytesPerSecond = 100 } = options;
-  const { defaultEngine = 'local' } = options;
+  const { idleTimeoutMs = 60_000, minUploadBytesPerSecond: minBytesPerSecond = 100, defaultEngine = 'local' } = options;
   const pace = { idleTimeoutMs, minBytesPerSecond };
   const calls = createCalls({ ...service, isOpen, maxMessageBytes });
   const decoders = createDecoders({ maxBytes: MAX_DECODED_PARAMS_BYTES });

@@ -73,7 +73,10 @@ async function collect(registry: Registry, sources: MetricSources): Promise<void
   registry.sample('svc_frame_bytes', 'disk').value = usage.bytes;
   registry.sample('svc_frame_bytes', 'memory').value = bytes;
   registry.sample('svc_store_free_bytes').value = usage.freeBytes;
-  const caches = { hot: { bytes, hits, misses }, answers: { bytes: sources.answerCache.bytes, ...sources.answerCache.reads } };
+  const caches = {
+    hot: { bytes, hits, misses },
+    answers: { bytes: sources.answerCache.bytes, ...sources.answerCache.reads },
+  };
   for (const [name, cache] of Object.entries(caches)) {
     registry.sample('svc_cache_bytes', name).value = cache.bytes;
     registry.sample('svc_cache_reads_total', name, 'hit').value = cache.hits;

@@ -112,12 +112,11 @@ export function createFlightService(options: FlightServiceOptions): ServiceImple
     },
 
     async *doGet({ ticket }) {
-      const read = running.begin(current(), ticket);
+      const { call, ...read } = running.begin(current(), ticket);
       try {
-        const opened = await reads.open(read.call, ticket);
+        const opened = await reads.open(call, ticket);
         try {
-          const messages = encodeArrowMessages(countRows(read.call, opened.stream));
-          yield* pacedMessages(messages, read.call.signal, opened.onBytes);
+          yield* pacedMessages(encodeArrowMessages(countRows(call, opened.stream)), call.signal, opened.onBytes);
         } finally {
           opened.close();
         }
