@@ -1,5 +1,5 @@
 import { ServiceError } from '@svc/errors';
-import type { Decoders } from '@svc/frames';
+import type { Decoders, ListOptions } from '@svc/frames';
 import { encodeArrowMessages } from '@svc/frames/internal';
 import { flight } from '@svc/proto';
 import type { EngineName, Service } from '@svc/service';
@@ -90,8 +90,7 @@ export function createFlightService(options: FlightServiceOptions): ServiceImple
 
     async *listFlights({ expression }) {
       const call = current();
-      const prefix = Buffer.from(expression).toString();
-      for (const { handle } of await service.listFrames(call, prefix === '' ? {} : { prefix })) {
+      for (const { handle } of await service.listFrames(call, prefixFrom(expression))) {
         const descriptor = { type: flight.FlightDescriptorDescriptorType.PATH, path: [handle], cmd: new Uint8Array(0) };
         try {
           yield await reads.info(call, descriptor, defaultEngine);
@@ -145,6 +144,11 @@ export function createFlightService(options: FlightServiceOptions): ServiceImple
       yield* actions.list();
     },
   };
+}
+
+function prefixFrom(expression: Uint8Array): ListOptions {
+  const prefix = Buffer.from(expression).toString();
+  return prefix === '' ? {} : { prefix };
 }
 
 function sizeOf({ dataHeader, dataBody }: flight.FlightData): number {
