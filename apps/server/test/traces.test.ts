@@ -111,8 +111,7 @@ describe('the trace of a request', () => {
       const parent = byId.get(span.parentSpanId ?? '');
       expect(BigInt(span.startTimeUnixNano)).toBeLessThanOrEqual(BigInt(span.endTimeUnixNano));
       if (parent === undefined) continue;
-      // A start is computed when a step ends, which takes a moment.
-      expect(BigInt(span.startTimeUnixNano)).toBeGreaterThan(BigInt(parent.startTimeUnixNano) - 1_000_000n);
+      expect(BigInt(span.startTimeUnixNano)).toBeGreaterThanOrEqual(BigInt(parent.startTimeUnixNano));
     }
     expect(named(collector, 'query local').attributes).toMatchObject({
       'svc.engine': 'local',
@@ -257,7 +256,7 @@ describe('the requests to the collector', () => {
     },
   );
 
-  test('do not delay requests if the collector is down, and leave one warning', async () => {
+  test('do not delay requests if the collector is down, and leave one warning', { tags: ['slow'] }, async () => {
     await expectNoDelay(await closedPort(), 'ECONNREFUSED');
   });
 

@@ -16,10 +16,14 @@ interface Step extends Pick<Span, 'endMs' | 'name'> {
 
 /** Turns the events of sampled requests into spans. An event comes when its step has ended, and has the duration. */
 export function createSpanObserver(record: (span: Span) => void, now: () => number = createWallClock()): Observer {
+  const starts = createSpanStarts();
+
   /** Records a span under its own context. */
   function add({ traceId, spanId, parentSpanId, traceState }: TraceContext, step: Step): void {
     const { name, endMs, durationMs, kind = 'internal', attributes = {}, failure } = step;
-    const startMs = endMs - durationMs;
+    const startMs = starts.begin(spanId, endMs - durationMs);
+    // The parent of a server's span is a span of the client.
+    if (kind !== 'server' && parentSpanId !== undefined) starts.include(parentSpanId, startMs);
     record({ traceId, spanId, parentSpanId, traceState, name, kind, startMs, endMs, attributes, failure });
   }
 
@@ -52,11 +56,12 @@ export function createSpanObserver(record: (span: Span) => void, now: () => numb
     const endMs = now();
     const span = startSpan(trace);
     const attributes = { 'svc.rows': rows, 'svc.bytes': bytes };
+    if (receiveMs !== undefined) {
+      const writeMs = durationMs - receiveMs;
+      add(startSpan(span), { name: 'receive', endMs: endMs - writeMs, durationMs: receiveMs });
+      add(startSpan(span), { name: 'write', endMs, durationMs: writeMs });
+    }
     add(span, { name: event.kind === 'frame_put' ? 'put frame' : 'append frame', endMs, durationMs, attributes });
-    if (receiveMs === undefined) return;
-    const writeMs = durationMs - receiveMs;
-    add(startSpan(span), { name: 'receive', endMs: endMs - writeMs, durationMs: receiveMs });
-    add(startSpan(span), { name: 'write', endMs, durationMs: writeMs });
   }
 
   return (event) => {
@@ -74,6 +79,37 @@ export function createSpanObserver(record: (span: Span) => void, now: () => numb
     } else if (event.kind === 'frame_put' || event.kind === 'frame_appended') {
       addWrite(trace, event);
     }
+  };
+}
+
+/** Spans that have steps, but have not ended. */
+interface SpanStarts {
+  /** A step of a span began. */
+  include(spanId: string, startMs: number): void;
+  /** Returns the start of a span that has ended: not after that of its first step. */
+  begin(spanId: string, startMs: number): number;
+}
+
+/** A request that is never answered would leave its span. */
+const MAX_STARTS = 4096;
+
+/**
+ * A start is computed when the event of a step arrives, which may take a moment. The start of the whole, computed later, would
+ * then be after that of its first step.
+ */
+function createSpanStarts(): SpanStarts {
+  const starts = new Map<string, number>();
+  return {
+    include(spanId, startMs) {
+      starts.set(spanId, Math.min(startMs, starts.get(spanId) ?? Infinity));
+      const [oldest] = starts.keys();
+      if (starts.size > MAX_STARTS && oldest !== undefined) starts.delete(oldest);
+    },
+    begin(spanId, startMs) {
+      const firstMs = starts.get(spanId) ?? Infinity;
+      starts.delete(spanId);
+      return Math.min(startMs, firstMs);
+    },
   };
 }
 
