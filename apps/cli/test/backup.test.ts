@@ -205,7 +205,7 @@ describe('a refusal is a sentence and a hint:', () => {
     expect(ran.stderr).toMatch(/\nhint: .+\n$/);
   });
 
-  test('frames of a later version', async () => {
+  test('frames of a later version', { tags: ['slow'] }, async () => {
     await run(['put', data, 't', '-', '--fmt', 'json'], { stdin: '[{"a":1}]' });
     await writeFile(join(data, 'cold/.format'), '{"format":2}');
     for (const argv of [
@@ -232,7 +232,7 @@ describe('a refusal is a sentence and a hint:', () => {
   });
 });
 
-test('a damaged frame is in the backup, and a warning', async () => {
+test('a damaged frame is in the backup, and a warning', { tags: ['slow'] }, async () => {
   for (const handle of ['whole', 'broken']) {
     await run(['put', data, handle, '-', '--fmt', 'json'], { stdin: JSON.stringify(rowsFrom(0, 100)) });
   }

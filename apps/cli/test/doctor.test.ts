@@ -327,7 +327,7 @@ describe('the frames of a directory', () => {
     expect(await readdir(temporary)).toEqual([]);
   });
 
-  test('are none in an empty directory, and a missing directory is an error', async () => {
+  test('are none in an empty directory, and a missing directory is an error', { tags: ['slow'] }, async () => {
     await mkdir(join(folder, 'data'));
     expect((await verify()).stdout).toMatch(/^ok {7}There are no frames in /);
     expect(await run(['doctor', join(folder, 'no')])).toMatchObject({

@@ -42,7 +42,7 @@ describe('logging.access', () => {
     expect(accessLines(server.log)).toMatchObject([{ status: 404 }]);
   });
 
-  test('is off by default, and logging.access_sample leaves out successful ones', async () => {
+  test('is off by default, and logging.access_sample leaves out successful ones', { tags: ['slow'] }, async () => {
     const quiet = await startProcess();
     const sampled = await startProcess({ env: { SERVICE_LOGGING_ACCESS: 'all', SERVICE_LOGGING_ACCESS_SAMPLE: '0' } });
     for (const server of [quiet, sampled]) for (const path of ['/ping', '/none']) await server.fetch(path);

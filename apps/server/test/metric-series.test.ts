@@ -80,7 +80,7 @@ async function sendRandomRequests(count: number): Promise<Registry> {
   return registry;
 }
 
-test('random requests leave fewer than 2000 series', async () => {
+test('random requests leave fewer than 2000 series', { tags: ['slow'] }, async () => {
   expect((await sendRandomRequests(2000)).size()).toBeLessThan(MAX_SERIES);
 });
 

@@ -97,7 +97,7 @@ describe('GET /metrics', () => {
     expect(JSON.stringify(samples)).not.toMatch(/nope|absent|lengthy/);
   });
 
-  test('counts frames that expire, and processes of the engine that crash', async () => {
+  test('counts frames that expire, and processes of the engine that crash', { tags: ['slow'] }, async () => {
     const server = await startProcess();
     await server.put('t', [{ id: 1 }], { query: '?ttl=1' });
     await expect.poll(async () => scrape(server), { timeout: 10_000 }).toMatchObject({ svc_frames_expired_total: 1 });

@@ -90,6 +90,7 @@ describe('a call that is cancelled', () => {
 describe('memory and disk', () => {
   test(
     'a statement that needs too much memory is out_of_memory',
+    { tags: ['slow'] },
     withEngine({ memoryBytes: 100e6 }, async (engine) => {
       for (const sql of [
         "SELECT repeat('x', 2000000000)",
@@ -114,6 +115,7 @@ describe('children', () => {
 
   test.skipIf(!hasProc)(
     'exit after a while when idle, except for one',
+    { tags: ['slow'] },
     withEngine({ maxConcurrent: 3, idleMs: 200 }, async (engine) => {
       const others = sqlChildPids().length - 1;
       await Promise.all([1, 2, 3].map((i) => rowsOf(engine, `SELECT ${i}`)));

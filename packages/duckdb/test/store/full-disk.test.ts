@@ -64,22 +64,26 @@ describe.runIf(isMounted).each(FILE_KINDS)('on a disk of one megabyte, with %s f
     expect((await store.put(trades, longFrame(3))).info.rows).toBe(3);
   });
 
-  test('a file that does not fit into the temporary directory is out_of_disk, and the space stays', async () => {
-    const elsewhere = await mkdtemp(join(tmpdir(), 'store-'));
-    const files = createTestFiles(kind, tmpdir());
-    const large = await createDurableStore({ directory: elsewhere, files, tempDirectory: directory });
-    onTestFinished(async () => {
-      await large.close();
-      await rm(elsewhere, { recursive: true });
-    });
-    await large.put(trades, largeFrame());
-    const frame = await large.open(trades);
-    await expect(frame?.file?.('arrow')).rejects.toMatchObject({ code: 'out_of_disk' });
-    const before = await statfs(disk);
-    await expect(frame?.file?.('csv')).rejects.toMatchObject({ code: 'out_of_disk' });
-    expect((await statfs(disk)).bavail).toBe(before.bavail);
-    frame?.close();
-  });
+  test(
+    'a file that does not fit into the temporary directory is out_of_disk, and the space stays',
+    { tags: ['slow'] },
+    async () => {
+      const elsewhere = await mkdtemp(join(tmpdir(), 'store-'));
+      const files = createTestFiles(kind, tmpdir());
+      const large = await createDurableStore({ directory: elsewhere, files, tempDirectory: directory });
+      onTestFinished(async () => {
+        await large.close();
+        await rm(elsewhere, { recursive: true });
+      });
+      await large.put(trades, largeFrame());
+      const frame = await large.open(trades);
+      await expect(frame?.file?.('arrow')).rejects.toMatchObject({ code: 'out_of_disk' });
+      const before = await statfs(disk);
+      await expect(frame?.file?.('csv')).rejects.toMatchObject({ code: 'out_of_disk' });
+      expect((await statfs(disk)).bavail).toBe(before.bavail);
+      frame?.close();
+    },
+  );
 
   test('a frame can be dropped when not one byte is left', async () => {
     const filler = join(disk, 'filler');

@@ -65,7 +65,7 @@ describe('small batches are merged', () => {
     expect(decoded.batches.map((batch) => [...(batch.getChildAt(0) ?? [])])).toEqual(words);
   });
 
-  test('and their bytes are returned to the budget', async () => {
+  test('and their bytes are returned to the budget', { tags: ['slow'] }, async () => {
     const { schema } = longFrame(0);
     const body = writeArrow(schema, await batchesOf(400_000, 100));
     // 8 bytes per row, and twice that while a megabyte of them is being merged.
