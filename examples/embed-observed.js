@@ -13,8 +13,8 @@ const service = createService({
   maxDecodeBytes: 256 * MEGABYTE, // all uploads while they are decoded, else 507
   observe(event) {
     if (event.kind !== 'request_answered') return;
-    const { operation, status, durationMs, error } = event;
-    console.log(operation, status, error?.code ?? 'ok', `${durationMs.toFixed(1)} ms`);
+    const { method, route, status, durationMs, error } = event;
+    console.log(method, route, status, error?.code ?? 'ok', `${durationMs.toFixed(1)} ms`);
   },
 });
 

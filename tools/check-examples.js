@@ -122,7 +122,7 @@ async function checkExample(project, file) {
     await (file === 'embed-users.js' ? checkUsers(`${host}/data`) : checkHost(host));
     // A stack, or a warning of Node, would be indented or in parentheses.
     assert.doesNotMatch(example.output(), /^[\s(]/m, `It printed something else:\n${example.output()}`);
-    const [, observed] = /^GET \/data\/exec 404 (\w+)/m.exec(example.output()) ?? [];
+    const [, observed] = /^GET \/exec 404 (\w+)/m.exec(example.output()) ?? [];
     if (file === 'embed-observed.js') assert.equal(observed, 'handle_not_found', 'It did not observe the failure.');
   } finally {
     const ended = await example.stop();
