@@ -10,6 +10,8 @@ describe('the fingerprint of SQL', () => {
     ["insert into t values (1, 'a'), (2, 'b')", 'insert into t values (?)'],
     ['select $1, ?, $name', 'select $1, ?, $name'],
     ['select $$it is $1$$, $tag$ $$ 5 $tag$ x', 'select ?, ? x'],
+    ['select $é$secret$é$, $größe1$ secret $größe1$ x', 'select ?, ? x'],
+    ["select --\r, 'a\nsecret'", 'select …'],
     ['select 0xFF, 1_000, .5, 10L, a1', 'select ?, ?, ?, ?, a1'],
     ["select 'not closed", 'select ?'],
     ['select 1 /* not closed', 'select ?'],

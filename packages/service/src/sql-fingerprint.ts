@@ -10,7 +10,7 @@ const MAX_SQL_LENGTH = 20_000;
  * extends to the end.
  */
 const TOKEN =
-  /(?<space>\s+|--[^\n]*|\/\*[\s\S]*?(?:\*\/|$))|(?<dollars>\$(?<tag>[A-Za-z_]\w*)?\$[\s\S]*?(?:\$\k<tag>\$|$))|(?<text>'(?:[^']|'')*(?:'|$))|(?<quoted>"(?:[^"]|"")*(?:"|$)|`(?:[^`]|``)*(?:`|$))|(?<number>(?:\d[\d_]*\.?\d*|\.\d+)(?:[eE][+-]?\d+)?\w*)|(?<word>[\p{L}_$][\p{L}\p{N}_$]*)|[\s\S]/gu;
+  /(?<space>\s+|--[^\n]*|\/\*[\s\S]*?(?:\*\/|$))|(?<dollars>\$(?<tag>[A-Za-z_\u0080-\u{10ffff}][\w\u0080-\u{10ffff}]*)?\$[\s\S]*?(?:\$\k<tag>\$|$))|(?<text>'(?:[^']|'')*(?:'|$))|(?<quoted>"(?:[^"]|"")*(?:"|$)|`(?:[^`]|``)*(?:`|$))|(?<number>(?:\d[\d_]*\.?\d*|\.\d+)(?:[eE][+-]?\d+)?\w*)|(?<word>[\p{L}_$][\p{L}\p{N}_$]*)|[\s\S]/gu;
 
 /**
  * Returns SQL with `?` for each literal, without comments, and with single spaces, so that statements that differ only in
@@ -22,8 +22,9 @@ export function sqlFingerprint(sql: string, engine: SqlTarget): string {
   let hasSpace = false;
   for (const { 0: token, groups = {} } of sql.slice(0, MAX_SQL_LENGTH).matchAll(TOKEN)) {
     if (groups['space'] !== undefined) {
-      // Not all dialects end a comment within a comment in the same place.
-      if (token.indexOf('/*', 2) > 0) return cut(`${fingerprint} …`);
+      // Not all dialects end a comment within a comment in the same place, or one of a line at a carriage return.
+      if (token.indexOf('/*', 2) > 0 || (token.startsWith('--') && token.includes('\r')))
+        return cut(`${fingerprint} …`);
       hasSpace = true;
       continue;
     }
