@@ -115,11 +115,10 @@ export function createFrameRemovals(options: RemovalOptions): FrameRemovals {
   }
 
   async function dropExpired(frame: StoredFrame): Promise<void> {
+    if (entries.entryOf(frame)?.current !== frame) return;
     // Keep it in the set, in case its expiry was extended or the drop fails.
     expiring.add(frame);
-    if (!isExpired(frame, now()) || entries.entryOf(frame)?.current !== frame) return;
-    await drop(frame);
-    onExpired(frame);
+    if (isExpired(frame, now())) await drop(frame).then(() => onExpired(frame));
   }
 
   return {
