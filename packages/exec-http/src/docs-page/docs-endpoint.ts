@@ -48,7 +48,10 @@ export function docsHandlers(): { readonly page: HandlersOf<'GET'>; readonly fil
   async function send({ c }: RequestContext, url: URL): Promise<EndpointResponse> {
     const sent = files.get(url.href) ?? readSent(url);
     files.set(url.href, sent);
-    const { bytes, version } = await sent;
+    const { bytes, version } = await sent.catch((error: unknown) => {
+      files.delete(url.href);
+      throw error;
+    });
     const headers = { ...HEADERS, 'content-type': contentType(url.pathname) };
     const etag = matchingEtag(c.req.header('if-none-match'), version);
     return etag === undefined ? { headers, body: bytes, version } : { status: 304, headers: { ...headers, etag } };
