@@ -49,7 +49,10 @@ export type Handlers = Partial<Record<Method, Handler>>;
 /** The handlers of a path that has exactly these methods. */
 export type HandlersOf<Methods extends Method> = Readonly<Record<Methods, Handler>>;
 
-/** Adds a path to the app; its parameters are in braces: `/frames/{handle}`. A method without a handler is 405, with the allowed methods. */
+/**
+ * Adds a path to the app; its parameters are in braces: `/frames/{handle}`. A method without a handler is 405, with the
+ * allowed methods.
+ */
 export function addEndpoint(app: Hono<ExecEnv>, path: string, options: EndpointOptions, handlers: Handlers): void {
   const byMethod = new Map(Object.entries(handlers));
   const routed = { route: path, ...options };

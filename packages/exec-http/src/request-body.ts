@@ -9,8 +9,8 @@ export type BodyChunks = AsyncGenerator<Uint8Array, void>;
 const readers = new WeakMap<Request, BodyChunks>();
 
 /**
- * Returns the body of a request, and counts its bytes; empty if there is none. The stream is not touched before the first `next()`: a client
- * that waits for `100 Continue` must not get it if the body is refused unread.
+ * Returns the body of a request, and counts its bytes; empty if there is none. The stream is not touched before the
+ * first `next()`: a client that waits for `100 Continue` must not get it if the body is refused unread.
  */
 export function openBody(context: RequestContext): BodyChunks {
   const chunks = countedChunks(context);

@@ -27,7 +27,7 @@ export interface SpanSenderOptions {
   readonly ca?: string | undefined;
 }
 
-/** What is read of a response: it is short, unless the server is not a collector. */
+/** The most bytes that are read of a response; that of a collector is short. */
 const MAX_RESPONSE_BYTES = 16 * 1024;
 /** The statuses after which OTLP allows to send again. */
 const RETRYABLE: ReadonlySet<number> = new Set([429, 502, 503, 504]);

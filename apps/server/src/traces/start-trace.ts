@@ -2,7 +2,7 @@ import { continueTrace, startSpan, type StartTrace } from '@svc/frames';
 
 /**
  * Returns a function that decides which requests are traced: those that the client has sampled, and a fraction of those
- * without a trace. A request that is not sampled costs one header and one random number; it has no context of its own.
+ * without a trace. A request that is not sampled costs one header lookup and one random number; it has no context of its own.
  */
 export function createStartTrace(sample: number, random: () => number = Math.random): StartTrace {
   return (headers) => {

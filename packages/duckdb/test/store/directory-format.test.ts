@@ -45,5 +45,5 @@ test.each([false, true])(
 
 test.each(['', 'x', '{}', '{"format":0}', '{"format":"2"}', '[1]'])('the text %j is no number', async (text) => {
   await writeFile(marker, text);
-  await expect(fixture.open()).rejects.toThrow('has no number of a format');
+  await expect(fixture.open()).rejects.toThrow('does not contain a format number');
 });

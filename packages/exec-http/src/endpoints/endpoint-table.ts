@@ -90,7 +90,7 @@ export interface MethodRow {
   readonly errors?: readonly ErrorCode[];
   /** Whether the time-series database may answer instead, with any status. */
   readonly mayForward?: boolean;
-  /** Empty: it is of use to another path only. */
+  /** Empty: it is not listed, because only another path uses it. */
   readonly uses: readonly Use[];
 }
 

@@ -26,7 +26,7 @@ export async function checkFormat(directory: string): Promise<number | undefined
   const format = parseFormat(text ?? '');
   if (format === undefined) {
     throw new DirectoryFormatError(
-      `The file ${JSON.stringify(path)} has no number of a format. Restore it from a backup of the directory.`,
+      `The file ${JSON.stringify(path)} does not contain a format number. Restore it from a backup of the directory.`,
     );
   }
   if (format <= FORMAT) return format;
