@@ -80,7 +80,9 @@ async function serve(loaded: LoadedConfig): Promise<number> {
   // A signal may arrive as soon as a listener answers: the start finishes first.
   const signalled = waitForSignal();
   const steps = createStopSteps();
+  let isSignalled = false;
   void signalled.then(() => {
+    isSignalled = true;
     const { drain_delay_ms: drainMs, shutdown_grace_ms: graceMs } = config.server;
     startStopDeadline({ steps, graceMs: drainMs + graceMs, log, exit: (code) => process.exit(code) });
   });
@@ -93,9 +95,12 @@ async function serve(loaded: LoadedConfig): Promise<number> {
     const starting = startServer(config, log, options);
     const server = await steps.run('the start', starting);
     const { httpUrl: http, grpcAddress: grpc, metricsUrl: metrics } = server;
-    log.always('ready', { http, grpc, ...(metrics !== undefined && { metrics }), pid: process.pid });
+    // A server that was told to stop before it was ready has no traffic to drain.
+    const drainMs = isSignalled ? 0 : config.server.drain_delay_ms;
+    const addresses = { http, grpc, ...(metrics !== undefined && { metrics }) };
+    if (!isSignalled) log.always('ready', { ...addresses, pid: process.pid });
     const signal = await signalled;
-    await drain(server, config.server.drain_delay_ms, signal, log);
+    await drain(server, drainMs, signal, log);
     log.info('stopping', { signal });
     await server.stop();
     await steps.run('the traces', traces?.close() ?? Promise.resolve());
