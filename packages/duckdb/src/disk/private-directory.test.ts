@@ -33,19 +33,15 @@ const PROGRAM = `
   child.stdout.once('data', () => process.exit(130));
 `;
 
-test(
-  'a directory is removed when its process ends, even while another process writes into it',
-  { tags: ['slow'] },
-  async () => {
-    const module = new URL('../../dist/disk/private-directory.js', import.meta.url).href;
-    const program: ChildProcess = spawn(
-      process.execPath,
-      ['--input-type=module', '-e', PROGRAM, module, parent, WRITER],
-      {
-        stdio: 'inherit',
-      },
-    );
-    await once(program, 'exit');
-    expect([program.exitCode, await readdir(parent)]).toEqual([130, []]);
-  },
-);
+test('a directory is removed when its process ends, even while another process writes into it', async () => {
+  const module = new URL('../../dist/disk/private-directory.js', import.meta.url).href;
+  const program: ChildProcess = spawn(
+    process.execPath,
+    ['--input-type=module', '-e', PROGRAM, module, parent, WRITER],
+    {
+      stdio: 'inherit',
+    },
+  );
+  await once(program, 'exit');
+  expect([program.exitCode, await readdir(parent)]).toEqual([130, []]);
+});

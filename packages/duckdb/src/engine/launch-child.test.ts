@@ -45,7 +45,6 @@ const PROGRAM = `
 
 test.runIf(existsSync('/bin/sh'))(
   'a child that cannot be started fails what needs it, and the next request tries again',
-  { tags: ['slow'] },
   async () => {
     const index = new URL('../../dist/index.js', import.meta.url).href;
     const program = [
